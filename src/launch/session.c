@@ -83,7 +83,7 @@ static void release_lost(evutil_socket_t fd, short what, void *arg)
 }
 
 /* Tells all nodes to end; when the last one has, the loop is left. */
-void rz_session_end(struct rz_launch_session *session, uint32_t grace_ms)
+void rz_launch_session_end(struct rz_launch_session *session, uint32_t grace_ms)
 {
     struct rz_launch_message message = {.type = RZ_LAUNCH_SHUTDOWN,
                                         .shutdown = {.grace_ms = grace_ms}};
@@ -256,7 +256,7 @@ static void send_job(struct rz_launch_session *session)
     if (overflow) {
         rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
                           "the program's arguments or environment are too long");
-        rz_session_end(session, 0);
+        rz_launch_session_end(session, 0);
     }
     for (uint32_t i = 0; i < layout->n_nodes && !overflow; i++) {
         message.job.node = i;
@@ -277,7 +277,7 @@ static void on_listening(struct rz_launch_session *session, struct rz_node *node
                           "node %u runs rzd of protocol version %u, this rzrun speaks %d; install "
                           "one version everywhere",
                           node->index, told->version, RZ_LAUNCH_VERSION);
-        rz_session_end(session, 0);
+        rz_launch_session_end(session, 0);
         return;
     }
     node->listening = true;
@@ -388,7 +388,7 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
     case RZ_LAUNCH_REFUSED:
         rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START, "node %u refuses: %s",
                           node->index, message->refused.reason);
-        rz_session_end(session, 0);
+        rz_launch_session_end(session, 0);
         break;
     case RZ_LAUNCH_STARTED:
         if (session->options->report_bindings)
@@ -443,7 +443,7 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
     if (over && session->options->detach && started)
         rz_session_detach(session);
     else if (over)
-        rz_session_end(session, grace_ms);
+        rz_launch_session_end(session, grace_ms);
 }
 
 static void on_ended(void *arg, struct rz_node *node)
@@ -454,7 +454,7 @@ static void on_ended(void *arg, struct rz_node *node)
     if (!session->started && !session->ending) {
         rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
                           "the daemon of node %u ended before it was ready", node->index);
-        rz_session_end(session, 0);
+        rz_launch_session_end(session, 0);
     }
     if (!session->ending) {
         rz_story_lost(&session->story);
@@ -462,7 +462,7 @@ static void on_ended(void *arg, struct rz_node *node)
     }
     if (rz_referee_node_lost(&session->referee, node->index, &grace_ms) &&
         !session->options->detach)
-        rz_session_end(session, grace_ms);
+        rz_launch_session_end(session, grace_ms);
     let_all_leave(session);
     rz_session_detach_if_all_run(session);
     rz_session_look_at_detached(session);
@@ -535,7 +535,7 @@ static void start_nodes(struct rz_launch_session *session, const char *daemon)
         node->gone = true;
         rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START, "node %u cannot be started: %s",
                           i, why);
-        rz_session_end(session, 0);
+        rz_launch_session_end(session, 0);
     }
 }
 

@@ -88,7 +88,7 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
 void rz_session_leave_loop(struct rz_launch_session *session);
 
 /* Tells all nodes to end, their processes having so long to do it by themselves. */
-void rz_session_end(struct rz_launch_session *session, uint32_t grace_ms);
+void rz_launch_session_end(struct rz_launch_session *session, uint32_t grace_ms);
 void rz_session_send_all(struct rz_launch_session *session,
                          const struct rz_launch_message *message);
 

@@ -39,7 +39,7 @@ static bool tell_number(struct rz_launch_session *session)
         return session->numbered = true;
     rz_outcome_decide(&session->referee.outcome, RZ_EXIT_OUTPUT,
                       "the job was ended: its number cannot be written: %s", strerror(errno));
-    rz_session_end(session, 0);
+    rz_launch_session_end(session, 0);
     return false;
 }
 

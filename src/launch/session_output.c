@@ -73,7 +73,7 @@ static void on_error(struct rz_launch_session *session, int stream, int error)
         rz_outcome_decide(&session->referee.outcome, 128 + SIGPIPE, "%s", "");
         session->interrupted = true;
         rz_surroundings_signalled(SIGPIPE);
-        rz_session_end(session, 0);
+        rz_launch_session_end(session, 0);
         return;
     }
     fprintf(stderr, "rzrun: standard %s cannot be written: %s; what is not written is lost\n",

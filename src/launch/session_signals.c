@@ -19,7 +19,7 @@ static void on_signal(evutil_socket_t number, short what, void *arg)
     rz_surroundings_signalled((int)number);
     if (session->ending)
         event_base_loopbreak(session->base); /* a second Ctrl-C does not wait */
-    rz_session_end(session, RZ_END_GRACE_MS);
+    rz_launch_session_end(session, RZ_END_GRACE_MS);
 }
 
 /* What nohup, or a script that runs rzrun in the background, has made ignored stays so. */

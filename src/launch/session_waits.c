@@ -54,7 +54,7 @@ static void show(struct rz_launch_session *session)
     rz_waits_page_clear(&waits->page);
     rz_waits_page_clear(&waits->first);
     if (waits->ends)
-        rz_session_end(session, RZ_END_GRACE_MS);
+        rz_launch_session_end(session, RZ_END_GRACE_MS);
     else if (doubtful)
         begin(session, session->options->hang_report);
 }

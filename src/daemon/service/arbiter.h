@@ -1,6 +1,6 @@
 /*
  * The daemon's part in `--detector flat`, where the processes of the job watch one another
- * (mpi/core/flat.h): it gives each process that joins a socket, tells all nodes the socket's port,
+ * (mpi/flat/flat.h): it gives each process that joins a socket, tells all nodes the socket's port,
  * and is the failure arbiter of what the processes find.
  *
  * A process that others find silent is reported to its own daemon, which alone knows whether it has

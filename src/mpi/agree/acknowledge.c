@@ -1,6 +1,6 @@
 #include "mpi/agree/acknowledge.h"
 
-#include "mpi/engine/membership.h"
+#include "mpi/engine/liveness.h"
 
 static bool is_news(uint32_t process)
 {

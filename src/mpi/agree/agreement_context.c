@@ -296,9 +296,9 @@ static void learn_failed(const struct rz_agreement_context *agreement_context, c
 {
     for (uint32_t i = 0; i < n; i++) {
         uint32_t process = rz_agreement_context_process(agreement_context, failed[i]);
-        rz_membership_learn_failure(process);
+        rz_liveness_learn_failure(process);
         if (rz_process_failed(process)) {
-            rz_membership_list_failed(process);
+            rz_liveness_list_failed(process);
         }
     }
 }

@@ -29,9 +29,9 @@ static int by_id(const void *a, const void *b)
 
 static void take_acknowledged(const struct rz_comm *comm, struct ballot *ballot)
 {
-    for (uint32_t i = 0; i < rz_membership.n_failed && ballot->n_acknowledged < comm->acknowledged;
+    for (uint32_t i = 0; i < rz_liveness.n_failed && ballot->n_acknowledged < comm->acknowledged;
          i++) {
-        rz_id member = rz_agreement_context_member(comm, rz_membership.failed[i]);
+        rz_id member = rz_agreement_context_member(comm, rz_liveness.failed[i]);
         if (member != RZ_ID_NONE) {
             ballot->acknowledged[ballot->n_acknowledged++] = member;
         }

@@ -32,7 +32,7 @@ int rz_comm_revoke(struct rz_comm *comm)
 void rz_comm_look_at_range(struct rz_comm *comm)
 {
     enum rz_error_range range = rz_comm_error_range(comm);
-    bool concerned = (range == RZ_RANGE_UNIVERSE && rz_membership.n_failed > 0) ||
+    bool concerned = (range == RZ_RANGE_UNIVERSE && rz_liveness.n_failed > 0) ||
                      (range == RZ_RANGE_GROUP && rz_comm_failed(comm) > 0);
     if (concerned && comm->inter == NULL) {
         rz_comm_revoke(comm);

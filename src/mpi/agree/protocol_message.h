@@ -9,7 +9,7 @@
 #ifndef RZ_MPI_AGREEMENT_CONTEXT_PROTOCOL_MESSAGE_H
 #define RZ_MPI_AGREEMENT_CONTEXT_PROTOCOL_MESSAGE_H
 
-#include "mpi/engine/membership.h"
+#include "mpi/engine/liveness.h"
 #include "wire/envelope.h"
 
 #include <rhizome/protocol.h>

@@ -88,8 +88,8 @@ bool rz_comms_hold(uint32_t process)
 int rz_comm_failed(const struct rz_comm *comm)
 {
     int failed = 0;
-    for (uint32_t i = 0; i < rz_membership.n_failed; i++) {
-        failed += rz_comm_holds(comm, rz_membership.failed[i]);
+    for (uint32_t i = 0; i < rz_liveness.n_failed; i++) {
+        failed += rz_comm_holds(comm, rz_liveness.failed[i]);
     }
     return failed;
 }
@@ -225,7 +225,7 @@ static void look_back_at(struct rz_comm *comm, const struct rz_group *group)
     for (int i = 0; i < group->size; i++) {
         uint32_t process = group->process[i];
         if (rz_process_failed(process) && !ended_well(process)) {
-            rz_membership_list_failed(process);
+            rz_liveness_list_failed(process);
             rz_comm_stop_collectives(comm);
         }
     }
@@ -234,7 +234,7 @@ static void look_back_at(struct rz_comm *comm, const struct rz_group *group)
 /* What happened before the communicator was there. */
 static void look_back(struct rz_comm *comm)
 {
-    if (rz_membership.failures) {
+    if (rz_liveness.failures) {
         look_back_at(comm, comm->group);
         if (comm->remote != comm->group) {
             look_back_at(comm, comm->remote);
@@ -312,7 +312,7 @@ static struct rz_group *world_group(uint64_t *what)
     uint32_t *all = malloc(n * sizeof(*all));
     *what = 1;
     for (uint32_t i = 0; all != NULL && i < n; i++) {
-        all[i] = rz_membership.members[i].process;
+        all[i] = rz_liveness.members[i].process;
         if (cohort->processes != NULL) {
             const struct rz_link_process *process = &cohort->processes[i];
             all[i] = rz_process(process->slot, process->incarnation);

@@ -229,8 +229,8 @@ static int hear_from_leader(struct rz_comm *comm, const struct rz_group *group, 
 
 static bool has_failed(const struct rz_group *group)
 {
-    for (uint32_t i = 0; i < rz_membership.n_failed; i++) {
-        if (rz_group_find(group, rz_membership.failed[i]) != MPI_UNDEFINED) {
+    for (uint32_t i = 0; i < rz_liveness.n_failed; i++) {
+        if (rz_group_find(group, rz_liveness.failed[i]) != MPI_UNDEFINED) {
             return true;
         }
     }

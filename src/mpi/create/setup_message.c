@@ -4,7 +4,7 @@
 #include "mpi/engine/control_message.h"
 #include "mpi/engine/epoch_check.h"
 #include "mpi/engine/hooks.h"
-#include "mpi/engine/membership.h"
+#include "mpi/engine/liveness.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #ifndef RZ_MPI_WORD_H
 #define RZ_MPI_WORD_H
 
-#include "mpi/engine/membership.h"
+#include "mpi/engine/liveness.h"
 #include "wire/envelope.h"
 
 enum rz_setup_kind {

@@ -1,7 +1,7 @@
 /*
  * The engine of the library: one per process. Its state is here, read by all layers: the link to
  * the daemon and the board, the epoch, the open transports, the requests that have not ended. Who
- * is alive: membership.h; rounds of progress: progress.h; the lock, and waiting: waiting.h.
+ * is alive: liveness.h; rounds of progress: progress.h; the lock, and waiting: waiting.h.
  *
  * One lock for all of it, taken by the entry points when several threads may call
  * (rz_engine_shared). Everything in this folder is called with that lock held.

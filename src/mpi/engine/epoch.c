@@ -44,8 +44,8 @@ int rz_epoch_discard(void)
  * connected to later. */
 static void refresh(uint32_t slot)
 {
-    struct rz_member *member = &rz_membership.members[slot];
-    rz_membership_refresh(slot);
+    struct rz_member *member = &rz_liveness.members[slot];
+    rz_liveness_refresh(slot);
     if (member->peer != NULL && member->peer->process != member->process) {
         rz_peer_close(slot, false, RZ_ERR_ROLLBACK);
         member->spoken_to = true;
@@ -62,9 +62,9 @@ void rz_epoch_enter(void)
                      rz_epoch_phase_on_board() >= RZ_PHASE_RUN;
     rz_engine.comes_again = info->restarted && info->self.rank < info->n_ranks && !rz_engine.late &&
                             !rz_engine.reinit_entered;
-    rz_membership_begin();
+    rz_liveness_begin();
     for (uint32_t slot = 0; slot < info->n_slots; slot++) {
         refresh(slot);
     }
-    rz_membership_count_crowd();
+    rz_liveness_count_crowd();
 }

@@ -6,7 +6,7 @@
 #ifndef RZ_MPI_EPOCH_H
 #define RZ_MPI_EPOCH_H
 
-#include "mpi/engine/membership.h"
+#include "mpi/engine/liveness.h"
 
 /* The epoch on the board, and its phase (enum rz_recover_phase). */
 uint32_t rz_epoch_on_board(void);

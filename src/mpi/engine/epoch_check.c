@@ -26,7 +26,7 @@ static enum admission admission_of(const struct rz_envelope *envelope)
         *(envelope->epoch > rz_engine.epoch ? &counters->future_epoch : &counters->old_epoch) += 1;
         return DROPPED;
     }
-    const struct rz_member *member = &rz_membership.members[envelope->slot];
+    const struct rz_member *member = &rz_liveness.members[envelope->slot];
     uint32_t present = rz_board_incarnation(member->word);
     if (envelope->incarnation > present) {
         return WAITS;

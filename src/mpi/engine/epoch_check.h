@@ -6,7 +6,7 @@
 #ifndef RZ_MPI_EPOCH_CHECK_H
 #define RZ_MPI_EPOCH_CHECK_H
 
-#include "mpi/engine/membership.h"
+#include "mpi/engine/liveness.h"
 #include "wire/envelope.h"
 
 /* The number of the process that has sent it. */

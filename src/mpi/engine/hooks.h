@@ -85,7 +85,7 @@ struct rz_hooks {
     /* A setup message has come. True: it was answered, and nobody will take it. */
     bool (*answers)(const struct rz_setup_message *message);
 
-    /* ---- Processes (membership.h) ---- */
+    /* ---- Processes (liveness.h) ---- */
 
     /* That process is about to be marked as gone: take what it has sent. */
     void (*leaving)(uint32_t process);

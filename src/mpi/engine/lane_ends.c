@@ -1,7 +1,7 @@
 #include "mpi/engine/lane_ends.h"
 
 #include "mpi/engine/hooks.h"
-#include "mpi/engine/membership.h"
+#include "mpi/engine/liveness.h"
 #include "net/shm/shm.h"
 
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static bool is_gone(const struct rz_link_lane_over *over)
     if (over->rank >= rz_engine.info->n_slots) {
         return true;
     }
-    const struct rz_member *member = &rz_membership.members[over->rank];
+    const struct rz_member *member = &rz_liveness.members[over->rank];
     uint32_t incarnation = rz_board_incarnation(member->word);
     return incarnation > over->incarnation || (incarnation == over->incarnation && member->failed);
 }

@@ -138,7 +138,7 @@ static rz_status_t peer_new(uint32_t process, struct rz_peer **new_peer)
 static void network_opened(rz_status_t status)
 {
     for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
-        struct rz_peer *peer = rz_membership.members[slot].peer;
+        struct rz_peer *peer = rz_liveness.members[slot].peer;
         if (peer == NULL || peer->state != RZ_PEER_ASKED ||
             peer->path != &rz_engine.paths[RZ_PATH_NET]) {
             continue;
@@ -156,7 +156,7 @@ static struct rz_peer *peer_asked(uint32_t slot, uint32_t incarnation, enum rz_p
     if (slot >= rz_engine.info->n_slots) {
         return NULL;
     }
-    struct rz_peer *peer = rz_membership.members[slot].peer;
+    struct rz_peer *peer = rz_liveness.members[slot].peer;
     bool fits = peer != NULL && peer->state == RZ_PEER_ASKED && peer->incarnation == incarnation &&
                 peer->path == &rz_engine.paths[kind];
     return fits ? peer : NULL;
@@ -335,7 +335,7 @@ void rz_peer_broken(void *path, rz_peer_t number)
 
 void rz_peer_close(uint32_t slot, bool drain, rz_status_t status)
 {
-    struct rz_member *member = &rz_membership.members[slot];
+    struct rz_member *member = &rz_liveness.members[slot];
     struct rz_peer *peer = member->peer;
     if (status == RZ_ERR_PROC_FAILED && (peer == NULL || peer->state == RZ_PEER_ASKED)) {
         rz_paths_forget(slot, rz_board_incarnation(member->word));
@@ -376,7 +376,7 @@ static bool lives(const struct rz_peer *peer)
 static void roll_back(uint32_t slot, struct rz_peer *peer)
 {
     struct rz_path *path = peer->path;
-    rz_membership.members[slot].spoken_to = true;
+    rz_liveness.members[slot].spoken_to = true;
     if (peer->state != RZ_PEER_ASKED && path->ops->rest != NULL) {
         bool rests = peer->state == RZ_PEER_OPEN &&
                      path->ops->rest(path->net, peer->number, RZ_ERR_ROLLBACK);
@@ -388,7 +388,7 @@ static void roll_back(uint32_t slot, struct rz_peer *peer)
 void rz_peers_roll_back(void)
 {
     for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
-        struct rz_peer *peer = rz_membership.members[slot].peer;
+        struct rz_peer *peer = rz_liveness.members[slot].peer;
         if (peer != NULL && is_kept(peer)) {
             rz_assert(peer->queue == NULL);
             peer->path->ops->renew(peer->path->net, peer->number, RZ_ERR_ROLLBACK);
@@ -401,7 +401,7 @@ void rz_peers_roll_back(void)
 void rz_peers_meet_again(void)
 {
     for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
-        struct rz_member *member = &rz_membership.members[slot];
+        struct rz_member *member = &rz_liveness.members[slot];
         if (member->spoken_to) {
             member->spoken_to = false;
             rz_peer_meet(member->process);
@@ -431,7 +431,7 @@ void rz_peers_overdue(rz_time now)
     }
     for (uint32_t slot = 0;
          n_broken > 0 && !rz_engine.reinit_open && slot < rz_engine.info->n_slots; slot++) {
-        struct rz_peer *peer = rz_membership.members[slot].peer;
+        struct rz_peer *peer = rz_liveness.members[slot].peer;
         if (peer != NULL && peer->state == RZ_PEER_BROKEN &&
             now - peer->broken_since > BROKEN_MAX) {
             rz_peer_close(slot, true, RZ_ERR_TIMEOUT);

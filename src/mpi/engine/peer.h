@@ -8,7 +8,7 @@
 #ifndef RZ_MPI_PEER_H
 #define RZ_MPI_PEER_H
 
-#include "mpi/engine/membership.h"
+#include "mpi/engine/liveness.h"
 #include "mpi/engine/send_desc.h"
 
 enum rz_peer_state {

@@ -33,9 +33,9 @@ static void look_at_board(uint64_t news)
     }
     rz_hooks_board_changed();
     bool ours = epoch == rz_engine.epoch;
-    rz_membership_look(ours);
+    rz_liveness_look(ours);
     if (ours && phase >= RZ_PHASE_LEFT && rz_engine.info->self.rank >= rz_engine.info->n_ranks) {
-        rz_membership_ranks_left();
+        rz_liveness_ranks_left();
     }
 }
 

@@ -5,7 +5,7 @@
 #ifndef RZ_MPI_PROGRESS_H
 #define RZ_MPI_PROGRESS_H
 
-#include "mpi/engine/membership.h"
+#include "mpi/engine/liveness.h"
 
 /*
  * At the start of every chapter function that communicates, one load in the common case:

@@ -15,7 +15,7 @@ static void stranger(void *arg, struct rz_identity who)
     if (who.rank >= rz_engine.info->n_slots || rz_engine.rollback) {
         return;
     }
-    uint32_t present = rz_board_incarnation(rz_membership.members[who.rank].word);
+    uint32_t present = rz_board_incarnation(rz_liveness.members[who.rank].word);
     if (who.incarnation == present) {
         rz_peer_meet(rz_process(who.rank, who.incarnation));
     } else if (who.incarnation > present) {

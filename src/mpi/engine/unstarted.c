@@ -96,7 +96,7 @@ static struct waiting *take(uint32_t slot, uint32_t incarnation)
 
 void rz_unstarted_adopted(uint32_t slot, rz_arrived_t arrived)
 {
-    uint32_t incarnation = rz_board_incarnation(rz_membership.members[slot].word);
+    uint32_t incarnation = rz_board_incarnation(rz_liveness.members[slot].word);
     struct waiting *next = first != NULL ? take(slot, incarnation) : NULL;
     while (next != NULL) {
         struct waiting *waiting = next;

@@ -1,6 +1,6 @@
 #include "mpi/ft/bootstrap.h"
 
-#include "mpi/engine/membership.h"
+#include "mpi/engine/liveness.h"
 
 #include "base/assert.h"
 #include "port/kill_point.h"

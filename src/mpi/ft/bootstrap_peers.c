@@ -28,14 +28,14 @@ static void tell(uint32_t process, uint64_t about)
 
 static bool lives(uint32_t slot)
 {
-    return slot != rz_engine.info->self.rank && !rz_membership.members[slot].failed;
+    return slot != rz_engine.info->self.rank && !rz_liveness.members[slot].failed;
 }
 
 static void tell_all(uint64_t about)
 {
     for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
         if (lives(slot)) {
-            tell(rz_membership.members[slot].process, about);
+            tell(rz_liveness.members[slot].process, about);
         }
     }
 }
@@ -57,7 +57,7 @@ bool rz_bootstrap_peers_gone(struct rz_bootstrap_peers *bootstrap_peers)
         tell_all(I_WAIT);
     }
     for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
-        const struct rz_member *member = &rz_membership.members[slot];
+        const struct rz_member *member = &rz_liveness.members[slot];
         if (lives(slot) && member->invites_nobody != member->process) {
             bootstrap_peers->hopeless_since = 0;
             return false;
@@ -113,7 +113,7 @@ void rz_bootstrap_peers_leave(void)
         }
     }
     for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
-        const struct rz_member *member = &rz_membership.members[slot];
+        const struct rz_member *member = &rz_liveness.members[slot];
         if (lives(slot) && member->awaits_bootstrap == member->process) {
             tell(member->process, INVITE_NOBODY);
         }

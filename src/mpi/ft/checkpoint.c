@@ -203,7 +203,7 @@ static bool is_committed(void)
 static bool previous_settled(void *arg)
 {
     (void)arg;
-    bool failures = rz_membership.n_failed > 0 ||
+    bool failures = rz_liveness.n_failed > 0 ||
                     atomic_load_explicit(&rz_engine.board->nodes_failed, memory_order_acquire) > 0;
     return is_committed() || (failures && !rz_engine.reinit_open);
 }

@@ -10,14 +10,14 @@
  * answers are a part of later ones. */
 static int failed_group(struct rz_comm *comm, uint32_t n, struct rz_group **group)
 {
-    uint32_t *ranks = malloc((rz_membership.n_failed + 1) * sizeof(*ranks));
+    uint32_t *ranks = malloc((rz_liveness.n_failed + 1) * sizeof(*ranks));
     if (ranks == NULL) {
         return MPI_ERR_NO_MEM;
     }
     uint32_t found = 0;
-    for (uint32_t i = 0; i < rz_membership.n_failed && found < n; i++) {
-        if (rz_comm_holds(comm, rz_membership.failed[i])) {
-            ranks[found++] = rz_membership.failed[i];
+    for (uint32_t i = 0; i < rz_liveness.n_failed && found < n; i++) {
+        if (rz_comm_holds(comm, rz_liveness.failed[i])) {
+            ranks[found++] = rz_liveness.failed[i];
         }
     }
     struct rz_group *made = rz_group_predefined(0x109);
@@ -41,10 +41,10 @@ int rzm_comm_get_failed(struct rz_comm *comm, struct rz_group **group)
 static void tell_daemon(const struct rz_comm *comm)
 {
     uint32_t found = 0;
-    for (uint32_t i = 0; i < rz_membership.n_failed && found < comm->acknowledged; i++) {
-        if (rz_comm_holds(comm, rz_membership.failed[i])) {
+    for (uint32_t i = 0; i < rz_liveness.n_failed && found < comm->acknowledged; i++) {
+        if (rz_comm_holds(comm, rz_liveness.failed[i])) {
             found++;
-            rz_failures_acknowledge(&rz_membership.failed[i], 1);
+            rz_failures_acknowledge(&rz_liveness.failed[i], 1);
         }
     }
 }

@@ -62,7 +62,7 @@ static bool never(void *arg)
 static bool somebody_is_failed(void)
 {
     for (uint32_t slot = 0; slot < rz_engine.info->n_ranks; slot++) {
-        const struct rz_member *member = &rz_membership.members[slot];
+        const struct rz_member *member = &rz_liveness.members[slot];
         if (member->failed && rz_board_state(member->word) != RZ_PROCESS_ENDED) {
             return true;
         }

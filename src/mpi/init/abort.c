@@ -29,7 +29,7 @@ static bool is_everybody(const struct rz_comm *comm)
         return true;
     }
     for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
-        const struct rz_member *member = &rz_membership.members[slot];
+        const struct rz_member *member = &rz_liveness.members[slot];
         bool lives = rz_board_incarnation(member->word) > 0 && !member->failed;
         if (lives && !rz_comm_holds(comm, member->process)) {
             return false;
@@ -57,7 +57,7 @@ static void tell_of(const struct rz_group *group, int code)
     uint32_t n = 0;
     for (int i = 0; i < group->size; i++) {
         uint32_t process = group->process[i], slot = rz_process_slot(process);
-        const struct rz_member *member = &rz_membership.members[slot];
+        const struct rz_member *member = &rz_liveness.members[slot];
         if (process == rz_engine.self ||
             (rz_process_failed(process) && rz_process_known(process))) {
             continue;

@@ -83,7 +83,7 @@ static int engine_open(void)
     rz_streams_settle();
     rz_kill_here(RZ_KILL_JOINED);
     rz_engine.self = rz_process(rz_engine.info->self.rank, rz_engine.info->self.incarnation);
-    if (!rz_membership_open()) {
+    if (!rz_liveness_open()) {
         return MPI_ERR_NO_MEM;
     }
     error = rz_hooks_open();
@@ -198,7 +198,7 @@ static void engine_close(void)
     rz_hooks_discard();
     rz_hooks_close();
     rz_link_close(rz_engine.link, true);
-    rz_membership_close();
+    rz_liveness_close();
     rz_engine.info = NULL;
     rz_engine.board = NULL;
     library.opened = false;

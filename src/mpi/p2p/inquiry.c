@@ -44,9 +44,9 @@ static void send_note(uint32_t process, enum rz_envelope_kind kind, struct rz_en
 /* A failed process of comm: so that the receiver knows of it, too. */
 static uint32_t failed_member(const struct rz_comm *comm)
 {
-    for (uint32_t i = 0; i < rz_membership.n_failed; i++) {
-        if (rz_comm_holds(comm, rz_membership.failed[i])) {
-            return rz_membership.failed[i];
+    for (uint32_t i = 0; i < rz_liveness.n_failed; i++) {
+        if (rz_comm_holds(comm, rz_liveness.failed[i])) {
+            return rz_liveness.failed[i];
         }
     }
     return NOBODY;
@@ -198,7 +198,7 @@ static void learn(uint32_t failed)
 {
     if (failed != NOBODY && rz_process_slot(failed) < rz_engine.info->n_slots &&
         failed != rz_engine.self) {
-        rz_membership_learn_failure(failed);
+        rz_liveness_learn_failure(failed);
     }
 }
 

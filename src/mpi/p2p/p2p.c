@@ -296,7 +296,7 @@ int rz_p2p_start_send(const void *buffer, MPI_Count count, struct rz_datatype *d
  * acknowledged it. */
 static bool comm_has_news_of_failure(const struct rz_comm *comm)
 {
-    return rz_membership.n_failed > 0 && rz_comm_failed(comm) > (int)comm->acknowledged;
+    return rz_liveness.n_failed > 0 && rz_comm_failed(comm) > (int)comm->acknowledged;
 }
 
 /* A failed process, or a member that will not take part in an operation, is waited for in vain. */
@@ -353,7 +353,7 @@ static int receive_start(struct rz_request *request)
     }
     request->flags |= RZ_REQUEST_POSTED;
     rz_request_activate(request);
-    if (__builtin_expect(rz_membership.failures, 0)) {
+    if (__builtin_expect(rz_liveness.failures, 0)) {
         receive_look_at_failures(request);
     }
     return MPI_SUCCESS;

@@ -72,7 +72,7 @@ static bool found_or_refused(void *arg)
     }
     if (look->comm->revoked) {
         look->error = MPI_ERR_REVOKED;
-    } else if (rz_membership.n_failed > 0 && look->source == MPI_ANY_SOURCE) {
+    } else if (rz_liveness.n_failed > 0 && look->source == MPI_ANY_SOURCE) {
         bool news = rz_comm_failed(look->comm) > (int)look->comm->acknowledged;
         look->error = news ? MPI_ERR_PROC_FAILED : MPI_SUCCESS;
     } else if (look->source != MPI_ANY_SOURCE) {

@@ -473,8 +473,8 @@ static void a_failure_in_the_barrier_begins_the_next_epoch(void **state)
     assert_int_equal(rz_ft_reinit_wait(&round), MPI_SUCCESS);
     assert_int_equal(rz_engine.epoch, 3);
     assert_int_equal(fake.n_reached - before, 2);
-    assert_int_equal(rz_board_incarnation(rz_membership.members[3].word), 2);
-    assert_int_equal(rz_board_incarnation(rz_membership.members[5].word), 2);
+    assert_int_equal(rz_board_incarnation(rz_liveness.members[3].word), 2);
+    assert_int_equal(rz_board_incarnation(rz_liveness.members[5].word), 2);
     assert_int_equal(round, MPIX_REINIT_REINITED);
 }
 

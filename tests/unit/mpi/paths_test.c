@@ -172,8 +172,7 @@ static void send_cut_off(enum fate fate)
     fake_world_begin(2);
     fake_epoch(2, RZ_PHASE_RUN);
     rz_engine.epoch = 2;
-    fake.board->rank[1] = rz_membership.members[1].word =
-        rz_board_rank_word(1, 7, RZ_PROCESS_ALIVE);
+    fake.board->rank[1] = rz_liveness.members[1].word = rz_board_rank_word(1, 7, RZ_PROCESS_ALIVE);
     fake.net_refusal = RZ_ERR_SYSTEM;
     fake.net_refusals = fate == OPENED ? 3 : UINT32_MAX;
     fake.heard = hear;

@@ -330,7 +330,7 @@ static void a_stranger_who_comes_early_is_met_when_it_is_known(void **state)
     assert_int_equal(opened, 1);
     replace(3, 2);
     assert_int_equal(opened, 2);
-    assert_non_null(rz_membership.members[3].peer);
+    assert_non_null(rz_liveness.members[3].peer);
     fake_stranger(3, 1);
     fake_stranger(FAKE_SLOTS, 1);
     assert_int_equal(opened, 2);
@@ -357,7 +357,7 @@ static void the_list_of_the_failed_stays_short(void **state)
         assert_int_equal(rzm_comm_ack_failed(fake_comm(), 8, &acked), MPI_SUCCESS);
         assert_int_equal(acked, cycle < 4 ? cycle : 4);
     }
-    assert_true(rz_membership.failed_max <= 32);
+    assert_true(rz_liveness.failed_max <= 32);
     struct rz_group *known;
     assert_int_equal(rzm_comm_failure_get_acked(fake_comm(), &known), MPI_SUCCESS);
     const uint32_t order[] = {5, 3, 1, 2};

@@ -3,8 +3,8 @@
  * follows the board of the daemon and what agreements say, and tells the other modules of each
  * process once, in the order of their list (hooks.h).
  */
-#ifndef RZ_MPI_MEMBERSHIP_H
-#define RZ_MPI_MEMBERSHIP_H
+#ifndef RZ_MPI_LIVENESS_H
+#define RZ_MPI_LIVENESS_H
 
 #include "mpi/engine/engine.h"
 
@@ -25,7 +25,7 @@ struct rz_member {
     uint32_t awaits_bootstrap, invites_nobody; /* processes that said so (ft/bootstrap_peers.h) */
 };
 
-struct rz_membership {
+struct rz_liveness {
     struct rz_member *members; /* [info->n_slots] */
     /* The failed processes, in the order in which this process learnt of them, as far as a living
      * communicator holds them. */
@@ -35,12 +35,12 @@ struct rz_membership {
     uint64_t news_settled; /* of the board, when all states of processes were last dealt with */
 };
 
-extern struct rz_membership rz_membership;
+extern struct rz_liveness rz_liveness;
 
 /* The entry of that process's slot; it may be of another one by now. */
 static inline struct rz_member *rz_member_of(uint32_t process)
 {
-    return &rz_membership.members[rz_process_slot(process)];
+    return &rz_liveness.members[rz_process_slot(process)];
 }
 
 /* Whether it is gone: its slot has another process now, or it failed there, or it ended in order.
@@ -63,33 +63,33 @@ static inline bool rz_process_known(uint32_t process)
 uint32_t rz_process_incarnation(uint32_t process);
 
 /* When the library opens, and when it ends. False: no memory. */
-bool rz_membership_open(void);
-void rz_membership_close(void);
+bool rz_liveness_open(void);
+void rz_liveness_close(void);
 
 /* An epoch begins: nobody has failed in it so far, and slots are to be refreshed. */
-void rz_membership_begin(void);
+void rz_liveness_begin(void);
 
 /* The entry of a slot as the board shows it at the begin of an epoch. */
-void rz_membership_refresh(uint32_t slot);
+void rz_liveness_refresh(uint32_t slot);
 
 /* The states of all processes on the board, unless none has changed since the last look. ours: the
  * board is of our epoch. Not from inside a callback of a transport. */
-void rz_membership_look(bool ours);
+void rz_liveness_look(bool ours);
 
 /* All ranks of the job are in MPI_Finalize and need no other process any more. How each of them
  * ends is told to nobody, and spawned processes may outlive them. */
-void rz_membership_ranks_left(void);
+void rz_liveness_ranks_left(void);
 
 /* Others agreed that this process has failed, which our daemon has not told us yet. Not from inside
  * a callback of a transport. */
-void rz_membership_learn_failure(uint32_t process);
+void rz_liveness_learn_failure(uint32_t process);
 
 /* Puts a process on the list of failed processes, if it is not there: a communicator holds it that
  * was made after its failure. */
-void rz_membership_list_failed(uint32_t process);
+void rz_liveness_list_failed(uint32_t process);
 
 /* With more processes than processors a waiting process that spins keeps the awaited one from
  * running: counts both. */
-void rz_membership_count_crowd(void);
+void rz_liveness_count_crowd(void);
 
 #endif

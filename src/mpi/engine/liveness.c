@@ -1,4 +1,4 @@
-#include "mpi/engine/membership.h"
+#include "mpi/engine/liveness.h"
 
 #include "base/assert.h"
 #include "mpi/engine/hooks.h"
@@ -13,21 +13,21 @@ enum { FAILED_MIN = 16 };
 /* In thousandths: with less of one, what is spun away is missing when there is work. */
 enum { WHOLE_PROCESSOR = 1000 };
 
-struct rz_membership rz_membership;
+struct rz_liveness rz_liveness;
 
-bool rz_membership_open(void)
+bool rz_liveness_open(void)
 {
-    rz_membership.members = calloc(rz_engine.info->n_slots, sizeof(*rz_membership.members));
-    return rz_membership.members != NULL;
+    rz_liveness.members = calloc(rz_engine.info->n_slots, sizeof(*rz_liveness.members));
+    return rz_liveness.members != NULL;
 }
 
-void rz_membership_close(void)
+void rz_liveness_close(void)
 {
-    free(rz_membership.members);
-    free(rz_membership.failed);
-    rz_membership.members = NULL;
-    rz_membership.failed = NULL;
-    rz_membership.n_failed = rz_membership.failed_max = 0;
+    free(rz_liveness.members);
+    free(rz_liveness.failed);
+    rz_liveness.members = NULL;
+    rz_liveness.failed = NULL;
+    rz_liveness.n_failed = rz_liveness.failed_max = 0;
 }
 
 uint32_t rz_process_incarnation(uint32_t process)
@@ -46,43 +46,43 @@ uint32_t rz_process_incarnation(uint32_t process)
 static void failed_compact(void)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < rz_membership.n_failed; i++) {
-        if (rz_hooks_holds(rz_membership.failed[i])) {
-            rz_membership.failed[kept++] = rz_membership.failed[i];
+    for (uint32_t i = 0; i < rz_liveness.n_failed; i++) {
+        if (rz_hooks_holds(rz_liveness.failed[i])) {
+            rz_liveness.failed[kept++] = rz_liveness.failed[i];
         }
     }
-    rz_membership.n_failed = kept;
+    rz_liveness.n_failed = kept;
 }
 
 /* Half of the list is free after it was compacted, so that this is rare. */
 static void failed_make_room(void)
 {
     failed_compact();
-    if (rz_membership.n_failed < rz_membership.failed_max / 2) {
+    if (rz_liveness.n_failed < rz_liveness.failed_max / 2) {
         return;
     }
-    uint32_t more = rz_membership.failed_max == 0 ? FAILED_MIN : rz_membership.failed_max * 2;
-    uint32_t *bigger = realloc(rz_membership.failed, more * sizeof(*bigger));
+    uint32_t more = rz_liveness.failed_max == 0 ? FAILED_MIN : rz_liveness.failed_max * 2;
+    uint32_t *bigger = realloc(rz_liveness.failed, more * sizeof(*bigger));
     if (bigger == NULL) {
         fprintf(stderr, "rhizome: rank %u: no memory for the list of failed processes\n",
                 rz_engine.info->self.rank);
         abort();
     }
-    rz_membership.failed = bigger;
-    rz_membership.failed_max = more;
+    rz_liveness.failed = bigger;
+    rz_liveness.failed_max = more;
 }
 
-void rz_membership_list_failed(uint32_t process)
+void rz_liveness_list_failed(uint32_t process)
 {
-    for (uint32_t i = 0; i < rz_membership.n_failed; i++) {
-        if (rz_membership.failed[i] == process) {
+    for (uint32_t i = 0; i < rz_liveness.n_failed; i++) {
+        if (rz_liveness.failed[i] == process) {
             return;
         }
     }
-    if (rz_membership.n_failed == rz_membership.failed_max) {
+    if (rz_liveness.n_failed == rz_liveness.failed_max) {
         failed_make_room();
     }
-    rz_membership.failed[rz_membership.n_failed++] = process;
+    rz_liveness.failed[rz_liveness.n_failed++] = process;
 }
 
 /* ---- A process is gone, another one has come ---- */
@@ -96,16 +96,16 @@ static void member_gone(struct rz_member *member, bool failed)
     }
     rz_hooks_leaving(process);
     member->failed = true;
-    rz_membership.failures = true;
+    rz_liveness.failures = true;
     if (failed) {
-        rz_membership_list_failed(process);
+        rz_liveness_list_failed(process);
     }
     rz_hooks_gone(process, failed);
 }
 
 /* Agreements leave out a process that has ended in order as they do a failed one; it is not to be
  * reported. */
-void rz_membership_learn_failure(uint32_t process)
+void rz_liveness_learn_failure(uint32_t process)
 {
     struct rz_member *member = rz_member_of(process);
     if (!rz_engine.reinit_open && member->process == process) {
@@ -122,7 +122,7 @@ void rz_membership_learn_failure(uint32_t process)
 static void adopt(uint32_t slot, uint64_t word)
 {
     uint32_t incarnation = rz_board_incarnation(word);
-    struct rz_member *member = &rz_membership.members[slot];
+    struct rz_member *member = &rz_liveness.members[slot];
     rz_assert(member->failed && member->peer == NULL);
     member->word = rz_board_rank_word(incarnation, rz_board_node(word), RZ_PROCESS_ALIVE);
     member->process = rz_process(slot, incarnation);
@@ -140,7 +140,7 @@ static void adopt(uint32_t slot, uint64_t word)
  */
 static void member_news(uint32_t slot, uint64_t word, bool ours)
 {
-    struct rz_member *member = &rz_membership.members[slot];
+    struct rz_member *member = &rz_liveness.members[slot];
     enum rz_process_state state = rz_board_state(word);
     bool other = rz_board_incarnation(word) != rz_board_incarnation(member->word);
     bool gone = other || state != RZ_PROCESS_ALIVE;
@@ -164,10 +164,10 @@ static void member_news(uint32_t slot, uint64_t word, bool ours)
     }
 }
 
-void rz_membership_ranks_left(void)
+void rz_liveness_ranks_left(void)
 {
     for (uint32_t slot = 0; slot < rz_engine.info->n_ranks; slot++) {
-        struct rz_member *member = &rz_membership.members[slot];
+        struct rz_member *member = &rz_liveness.members[slot];
         if (!member->failed) {
             member_gone(member, false);
             member->word = rz_board_rank_word(rz_board_incarnation(member->word),
@@ -178,16 +178,16 @@ void rz_membership_ranks_left(void)
 
 /* Many pages of news are of something else, and a process that is woken for it shall be back soon.
  */
-void rz_membership_look(bool ours)
+void rz_liveness_look(bool ours)
 {
     const struct rz_board *board = rz_engine.board;
     uint64_t news = atomic_load_explicit(&board->rank_news, memory_order_acquire);
     bool spawned = false, left = false;
-    if (news == rz_membership.news_settled) {
+    if (news == rz_liveness.news_settled) {
         return;
     }
     for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
-        const struct rz_member *member = &rz_membership.members[slot];
+        const struct rz_member *member = &rz_liveness.members[slot];
         uint64_t word = atomic_load_explicit(&board->rank[slot], memory_order_acquire);
         if (word != member->word) {
             uint32_t before = member->process;
@@ -196,33 +196,33 @@ void rz_membership_look(bool ours)
             left = left || member->word != word;
         }
     }
-    rz_membership.news_settled = left ? 0 : news;
+    rz_liveness.news_settled = left ? 0 : news;
     if (spawned) {
-        rz_membership_count_crowd();
+        rz_liveness_count_crowd();
     }
 }
 
 /* ---- The begin of an epoch ---- */
 
-void rz_membership_begin(void)
+void rz_liveness_begin(void)
 {
-    rz_membership.n_failed = 0;
-    rz_membership.failures = false;
-    rz_membership.news_settled = 0;
+    rz_liveness.n_failed = 0;
+    rz_liveness.failures = false;
+    rz_liveness.news_settled = 0;
 }
 
 /* A process that is gone is dealt with as news, once the communicators stand. */
-void rz_membership_refresh(uint32_t slot)
+void rz_liveness_refresh(uint32_t slot)
 {
     uint64_t word = atomic_load_explicit(&rz_engine.board->rank[slot], memory_order_acquire);
     uint32_t incarnation = rz_board_incarnation(word), node = rz_board_node(word);
-    struct rz_member *member = &rz_membership.members[slot];
+    struct rz_member *member = &rz_liveness.members[slot];
     member->word = rz_board_rank_word(incarnation, node, RZ_PROCESS_ALIVE);
     member->process = rz_process(slot, incarnation);
     member->failed = incarnation == 0;
     member->first = rz_engine.late ? rz_process(slot, 0) : member->process;
     member->home = node;
-    rz_membership.failures = rz_membership.failures || incarnation > 1;
+    rz_liveness.failures = rz_liveness.failures || incarnation > 1;
 }
 
 /* The processors that the ranks counted with us share: those of the daemon, for this process may
@@ -233,14 +233,14 @@ static uint32_t shared_processors(void)
     return processors > 0 ? processors : rz_processor_count();
 }
 
-void rz_membership_count_crowd(void)
+void rz_liveness_count_crowd(void)
 {
     /* Nodes whose processes are bound share no processors. */
     bool one_host =
         (rz_engine.board->flags & RZ_BOARD_ONE_HOST) && !(rz_engine.board->flags & RZ_BOARD_BOUND);
     uint32_t here = 0;
     for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
-        uint64_t word = rz_membership.members[slot].word;
+        uint64_t word = rz_liveness.members[slot].word;
         bool runs = rz_board_incarnation(word) > 0 && rz_board_state(word) != RZ_PROCESS_ENDED;
         here += runs && (one_host || rz_board_node(word) == rz_engine.info->node);
     }
