@@ -251,7 +251,7 @@ const struct rz_sim_scenario rz_agree_scenarios[] = {
     MUTANT(RZ_AGREE_NO_RESEND_UP, "resending-up", 4, 1, 1),
     MUTANT(RZ_AGREE_NO_LAG, "lag", 4, 2, 2),
     MUTANT(RZ_AGREE_COLLECT_EARLY, "late-collection", 3, 2, 2),
-    {.name = "mutant-failed-cached decisions",
+    {.name = "mutant-failed-cached",
      .summary = "cached decisions of members known failed are found, too: must be caught",
      .members = 4,
      .crashes = 2,

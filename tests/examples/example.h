@@ -2,7 +2,7 @@
  * What stands in the place of each `...` of an example: its beginning, its work, its end. The work
  * of an iteration changes all numbers, once more if it is done twice, and takes the neighbour's.
  *
- * DIES="RANK@ITERATION ...": the first process of that rank fails in that iteration.
+ * FAILS="RANK@ITERATION ...": the first process of that rank fails in that iteration.
  */
 #ifndef EXAMPLE_H
 #define EXAMPLE_H
@@ -28,7 +28,7 @@ static inline void example_begins(double *x, int n)
 static inline void example_fails(int rank, int iteration)
 {
     int incarnation, victim, when, used;
-    const char *plan = getenv("DIES");
+    const char *plan = getenv("FAILS");
     RZ_Incarnation(&incarnation);
     while (plan && incarnation == 1 && sscanf(plan, "%d@%d%n", &victim, &when, &used) == 2) {
         if (victim == rank && when == iteration) {

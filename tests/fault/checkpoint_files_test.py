@@ -44,7 +44,7 @@ class Life(checkpoint_rig.CheckpointTest):
         newest = max(self.leaves_checkpoints())
         for scheme in ("file", "buddy"):
             result = self.solves("--restart", "--keep-checkpoints", environment=fails("send:3@1"), scheme=scheme)
-            self.assertNotIn("begins anew", result.err)
+            self.assertNotIn("restarts", result.err)
             again = [event for event in self.events("restored") if event["epoch"] == "2"]
             self.assertEqual({event["value"] for event in again}, {str(newest)})
             self.assertEqual(len(again), checkpoint_rig.RANKS)
@@ -95,7 +95,7 @@ class Begun_anew(checkpoint_rig.CheckpointTest):
 
     def test_after_the_failure_of_a_node(self):
         result = self.solves("--on-failure", "restart", environment=self.FAILURE)
-        self.assertIn("the job begins anew (1)", result.err)
+        self.assertIn("the job restarts (1)", result.err)
         self.assertTrue(self.restored() and self.restored() <= {4, 5}, self.restored())
         self.assertTrue(self.from_files())
 
@@ -104,7 +104,7 @@ class Begun_anew(checkpoint_rig.CheckpointTest):
         calm = self.runs("-n", str(checkpoint_rig.RANKS), *checkpoint_rig.PATIENCE, *self.program(iterations=120)).out
         result = self.runs(*self.line("--on-failure", "restart", "-x", "RZ_KILL_AT=send:150@1"), *self.program(iterations=120))
         self.assertEqual(result.out, calm)
-        self.assertIn("the job begins anew (2)", result.err)
+        self.assertIn("the job restarts (2)", result.err)
 
     def test_with_buddies_files_are_a_little_behind(self):
         self.solves("--on-failure", "restart", environment=fails("file-begin:8@1"), scheme="buddy")
@@ -115,7 +115,7 @@ class Begun_anew(checkpoint_rig.CheckpointTest):
         for options, point in ((["--inject", "kill node 0 at iteration 20"], None), ([], "mark-begin:16@0"), ([], "mark-synced:17@0")):
             result = self.runs(*self.line(*options, scheme="memory"), *self.program(iterations=60, every=1),
                                environment=fails(point) if point else None)
-            self.assertIn("the job begins anew (1)", result.err)
+            self.assertIn("the job restarts (1)", result.err)
             begun = min(int(event["at_ns"]) for event in self.events("restored") if event["value"] != "0")
             newest = max(int(event["value"]) for event in self.events("committed") if int(event["at_ns"]) < begun)
             self.assertLessEqual({newest - at for at in self.restored()}, {0, 1, 2})
@@ -123,7 +123,7 @@ class Begun_anew(checkpoint_rig.CheckpointTest):
     def test_in_place_when_memory_is_lost(self):
         """MPIX_Reinit, and the pieces of a node were nowhere else in memory."""
         result = self.solves(environment=fails("file-begin:8@1"), scheme="memory")
-        self.assertIn("the checkpoints in memory are lost with the nodes that held them; the job begins anew (1)", result.err)
+        self.assertIn("the checkpoints in memory are lost with the nodes that held them; the job restarts (1)", result.err)
         self.assertTrue(self.restored() and self.from_files())
 
     def test_from_the_beginning_when_nothing_is_left(self):
@@ -134,10 +134,10 @@ class Begun_anew(checkpoint_rig.CheckpointTest):
 
     def test_not_when_it_is_not(self):
         result = self.solves(environment=self.FAILURE, scheme="buddy")
-        self.assertNotIn("begins anew", result.err)
+        self.assertNotIn("restarts", result.err)
         self.assertNotIn("file", self.sources().values())
         result = self.solves(environment=self.FAILURE)
-        self.assertNotIn("begins anew", result.err)
+        self.assertNotIn("restarts", result.err)
         self.assertEqual(self.sources()["2"], "file", "its owner is another node now")
         self.assertEqual(self.sources()["0"], "node", "who has its piece in memory needs no file")
 
@@ -223,7 +223,7 @@ class Damaged(checkpoint_rig.CheckpointTest):
         for folder in found.values():
             os.remove(f"{folder}/piece-2")
         result = self.fails(CHECKPOINT, "--restart")
-        self.assertIn(f"--restart: no generation in {self.job} is whole; remove it to begin anew", result.err)
+        self.assertIn(f"--restart: no generation in {self.job} is whole; remove it to restart", result.err)
         self.assertNotIn("--restart goes on from them", result.err)
         self.assertEqual(self.committed(), found)
 
@@ -237,7 +237,7 @@ class Damaged(checkpoint_rig.CheckpointTest):
                  "printf x | dd of=generation-$g.1/piece-3 bs=1 seek=300 conv=notrunc status=none; done"
         result = self.runs(*self.line("--checkpoint-keep", "6", "--verbose"), program, "20", "12", damage)
         self.assertEqual(result.out, calm, result.err)
-        self.assertIn("is damaged: its content does not fit its checksum; the job begins anew (1)", result.err)
+        self.assertIn("is damaged: its content does not fit its checksum; the job restarts (1)", result.err)
         self.assertIn("trying an older one", result.err)
         self.assertEqual(self.restored(), {9})
 

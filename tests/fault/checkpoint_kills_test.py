@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A daemon is killed at each step of writing, marking, removing and reading checkpoint files: the generations before are whole,
-and the program ends with the bits of the undisturbed run, whether it goes on in place (MPIX_Reinit), begins anew in the same
+and the program ends with the bits of the undisturbed run, whether it goes on in place (MPIX_Reinit), restarts in the same
 rzrun (--on-failure restart), or is started again later (--restart).
 
 Node 0 has two ranks and writes the marks: its n-th piece belongs to generation (n + 1) / 2."""
@@ -58,7 +58,7 @@ class Restart(KillTest):
         for point, least in WRITING:
             with self.subTest(point):
                 result = self.solves("--on-failure", "restart", environment=fails(point))
-                self.assertIn("begins anew (1)", result.err)
+                self.assertIn("restarts (1)", result.err)
                 self.assertNotIn("cannot be used", result.err)
                 self.assertGreaterEqual(min(self.restored()), least)
 
@@ -81,7 +81,7 @@ class Later(KillTest):
                 self.killed(f"{point}@1", "--restart")
                 self.assertEqual(self.committed(), before, "reading changes nothing")
                 result = self.solves("--restart", "--on-failure", "restart", environment=fails(f"{point}@1"))
-                self.assertIn("begins anew (1)", result.err)
+                self.assertIn("restarts (1)", result.err)
                 self.assertEqual(self.restored(), {newest})
 
 

@@ -200,7 +200,7 @@ def struck_after_the_end(events):
 
 
 def result_is_there(done, calm, proxy, plan):
-    """The result stands at the end, once; a job that is begun anew after its last line prints it again. Of a node that fails
+    """The result stands at the end, once; a job that is restarted after its last line prints it again. Of a node that fails
     a line may be cut or missing on the way there."""
     once = done.out.count(calm.lines[-1]) == 1 or plan.method[1] == "restart"
     return done.out[-proxy.last:] == calm.lines[-proxy.last:] and once

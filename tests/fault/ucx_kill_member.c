@@ -106,7 +106,7 @@ void kill_member_open(const struct kill_member *member)
     if (atomic_load(&ep_address->ready))
         return; /* a zombie opens a second one, which nobody shall know */
     if (kill_ops->ep_address(kill_net, ep_address->ep_address, &bytes) != RZ_OK)
-        kill_complain(self.page, "endpoint address");
+        kill_complain(self.page, "address");
     ep_address->bytes = (uint32_t)bytes;
     atomic_store(&ep_address->ready, 1);
 }

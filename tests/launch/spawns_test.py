@@ -125,18 +125,18 @@ class Spawns(rig.LaunchTest):
         result = self.runs(*NODES, "--on-failure", "restart", "--cases", cases, "sh", "-c",
                            f"test $RZ_RANK != 1 || test -e {done}2 || {{ test -e {done}1 && : > {done}2; : > {done}1; "
                            f"exec {HELPER} join enter kill; }}; exec {HELPER} join enter say:went leave bye")
-        self.assertEqual(result.err.count("the job begins anew"), 2, result.err)
+        self.assertEqual(result.err.count("the job restarts"), 2, result.err)
         self.assertEqual(result.out.count("went 1 1 1"), 1, result.out)
         self.assertEqual(sorted(os.listdir(cases)), ["case-0001.json", "case-0002.json"])
 
     def test_restart_has_a_bound(self):
         result = self.runs(*NODES, "--on-failure", "restart", "--max-restarts", "2", *words("kill", "serve"),
                            status=rig.RESTARTS)
-        self.assertEqual(result.err.count("the job begins anew"), 2, result.err)
+        self.assertEqual(result.err.count("the job restarts"), 2, result.err)
 
     def test_restart_is_for_failures_only(self):
-        self.assertNotIn("anew", self.runs(*NODES, "--on-failure", "restart", *words("abort:3", "serve"), status=3).err)
-        self.assertNotIn("anew", self.runs(*NODES, "--on-failure", "restart", "sh", "-c", "exit 5", status=5).err)
+        self.assertNotIn("restarts", self.runs(*NODES, "--on-failure", "restart", *words("abort:3", "serve"), status=3).err)
+        self.assertNotIn("restarts", self.runs(*NODES, "--on-failure", "restart", "sh", "-c", "exit 5", status=5).err)
 
     def test_restart_leaves_alone_what_is_done(self):
         """Rank 1 fails behind MPI_Finalize of all, by itself or with its node: the job has said what it had to say."""
@@ -144,7 +144,7 @@ class Spawns(rig.LaunchTest):
             result = self.runs(*NODES, "--on-failure", "restart", "sh", "-c",
                                f"test $RZ_RANK = 1 || exec {HELPER} join enter leave serve; {HELPER} join enter say:went leave {end}",
                                status=137)
-            self.assertNotIn("anew", result.err)
+            self.assertNotIn("restarts", result.err)
             self.assertEqual(result.out.count("went"), 1, result.out)
 
     def test_a_lost_node_begins_anew_and_its_fault_does_not_come_again(self):
@@ -152,7 +152,7 @@ class Spawns(rig.LaunchTest):
         result = self.runs(*NODES, "--on-failure", "restart", "--inject", "kill node 1 at 300ms", "sh", "-c",
                            f"test -e {again}$RZ_RANK || {{ : > {again}$RZ_RANK; exec {HELPER} join enter hang; }}; "
                            f"{HELPER} join enter leave bye; sleep 1")
-        self.assertEqual(result.err.count("the job begins anew"), 1, result.err)
+        self.assertEqual(result.err.count("the job restarts"), 1, result.err)
 
     def test_all_nodes_are_lost(self):
         self.runs("-n", "1", "--inject", "kill node 0 at 100ms", HELPER, "join", "enter", "hang", status=rig.LOST)

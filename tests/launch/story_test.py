@@ -64,7 +64,7 @@ class Timeline(rig.LaunchTest):
         self.assertNotIn("agree_ms", told[0])
         self.adds_up(told[0])
         self.loses(told[0], 17)
-        self.assertRegex(said, r"rank 3 on node 1 failed; noticed by .*\n(.*\n)*            begun anew after [0-9.]+ ms")
+        self.assertRegex(said, r"rank 3 on node 1 failed; noticed by .*\n(.*\n)*            restarted after [0-9.]+ ms")
 
     def test_a_replacement(self):
         helper = rig.program("daemon_test_helper")

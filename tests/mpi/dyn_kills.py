@@ -24,9 +24,9 @@ PLACES = {
 }
 # Place -> the highest number of times that it is passed before.
 POINTS = {
-    "spawn": {"spawn": 1, "spawned": 1, "go": 2, "ready": 1, "comm": 3, "send": 12, "sent": 12, "arrived": 30, "protocol_message": 12,
+    "spawn": {"spawn": 1, "spawned": 1, "go": 2, "ready": 1, "comm": 3, "send": 12, "sent": 12, "arrived": 30, "protocol-message": 12,
               "read": 12, "step": 12, "decided": 4, "revoked": 1},
-    "connect": {"connect": 1, "accept": 1, "last-word": 1, "comm": 4, "send": 20, "sent": 20, "arrived": 30, "protocol_message": 12,
+    "connect": {"connect": 1, "accept": 1, "last-word": 1, "comm": 4, "send": 20, "sent": 20, "arrived": 30, "protocol-message": 12,
                 "read": 12, "step": 12, "decided": 4, "revoked": 1},
 }
 BAD = r"not so|assert|Sanitizer|signal (?!9)\d|no answer within"

@@ -497,7 +497,7 @@ static void play(int argc, char **argv)
         crash(argc, argv);
     } else if (strcmp(scene, "cycles") == 0 && argc > 3) {
         cycles(argc, argv);
-    } else if (strcmp(scene, "spawned processes") == 0 && argc > 2) {
+    } else if (strcmp(scene, "spawned") == 0 && argc > 2) {
         spawned_processes(argv);
     } else if (strcmp(scene, "parts") == 0) {
         parts();

@@ -130,7 +130,7 @@ static void cached_of_the_failed_part_the_living(void **state)
 {
     (void)state;
     struct rz_sim_options options =
-        schedules_of("agree", "mutant-failed-cached decisions", 0, UINT32_MAX);
+        schedules_of("agree", "mutant-failed-cached", 0, UINT32_MAX);
     schedules_explore(&options);
 }
 
