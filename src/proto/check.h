@@ -1,7 +1,7 @@
 /*
- * How the checkers of the protocol components (PROTOCOL_check.c) see a group of members: states by
- * position, through the room's read-only accessors. Checkers know neither simulator nor host; they
- * are not part of librzproto.a.
+ * The view that the checkers of the protocol components (PROTOCOL_check.c) have of a group of
+ * members: states by position, read through the accessors of the component. Checkers know neither
+ * simulator nor host; they are not part of librzproto.a.
  */
 #ifndef RZ_PROTO_CHECK_H
 #define RZ_PROTO_CHECK_H
@@ -10,15 +10,15 @@
 
 struct rz_check_group {
     uint32_t n_members;
-    const void *const *state; /* [n_members]: the member's state block, or NULL when it has failed
-                                 or has stopped */
-    const bool *crashed;      /* [n_members]: failed, as opposed to stopped of its own */
+    const void *const
+        *state; /* [n_members]: the member's state block, or NULL if it has failed or has stopped */
+    const bool *crashed; /* [n_members]: failed, as opposed to stopped by itself */
     rz_time now;
-    char *why; /* where a checker that returns false says why */
+    char *why; /* a checker that returns false writes the reason here */
     size_t why_bytes;
 };
 
-/* What does not hold, for group->why; false, for the checker to return. */
+/* Writes the violated property to group->why; returns false, for the checker to return. */
 bool rz_check_say(const struct rz_check_group *group, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -1,4 +1,4 @@
-/* How a room puts out an action. */
+/* How a component outputs an action. */
 #ifndef RZ_PROTO_EMIT_H
 #define RZ_PROTO_EMIT_H
 
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* The next action, empty; the caller of the step left room for it. */
+/* The next action, zeroed; the caller of the step provided enough entries. */
 static inline struct rz_action *rz_emit(struct rz_actions *out, enum rz_action_kind kind)
 {
     rz_assert(out->count < out->max);

@@ -1,7 +1,7 @@
 /*
- * A protocol component as a table of its functions, for whoever runs any room: host (production),
- * sim (proof) and timing (measurement). RZ_PROTOCOL(ring, RZ_PROTOCOL_RING) defines
- * rz_protocol_ring in the file where it stands. Not part of librzproto.a.
+ * A protocol component as a table of its functions, for the programs that run any component: host
+ * (production), sim (verification) and timing (measurement). RZ_PROTOCOL(ring, RZ_PROTOCOL_RING)
+ * defines rz_protocol_ring in the file that contains it. Not part of librzproto.a.
  */
 #ifndef RZ_PROTO_PROTOCOL_H
 #define RZ_PROTO_PROTOCOL_H

@@ -3,8 +3,8 @@
 #include "base/random.h"
 #include "proto/agree/agree_private.h"
 
-/* Whether a message is for us to hear. Rule F1: a failed member's late decision must not be taken
- * after we have turned to the next root, which may decide otherwise. */
+/* Whether this member may handle the message. Rule F1: after a member has sent its UP to the next
+ * root, it must not take a late decision of the failed one: the two may differ. */
 static bool audible(const struct rz_agree *agree, const struct rz_event *event)
 {
     const struct rz_message *message = event->message;
@@ -15,8 +15,8 @@ static bool audible(const struct rz_agree *agree, const struct rz_event *event)
         return false;
     if (rz_agree_knows_failed(agree, message->from) && !rz_agree_mutated(agree, RZ_AGREE_NO_FENCE))
         return false;
-    /* Collected: the sender has decided it since it asked. Beyond the newest: no member can have
-     * got there. */
+    /* Collected: the sender has decided the operation since it asked. Beyond the newest: no member
+     * can have proposed it. */
     if (message->seq <= agree->collected || message->seq > newest)
         return false;
     return message->type == RZ_AGREE_REQUEST || rz_agree_value_valid(agree, message, event->items);
@@ -41,8 +41,8 @@ static void receive(struct rz_agree *agree, const struct rz_event *event, struct
     }
 }
 
-/* Everything that follows from an event, until the caller's room for actions is used up. Decisions
- * come last and one by one, so that rz_agree_failed() is that of the decision just told. */
+/* Does all that follows from an event, until the caller's array of actions is full. Decisions are
+ * reported last and one by one, so that rz_agree_failed() is that of the decision just reported. */
 static enum rz_more carry_on(struct rz_agree *agree, struct rz_actions *out)
 {
     while (agree->review_next <= agree->proposed && !agree->stopped) {
@@ -52,9 +52,9 @@ static enum rz_more carry_on(struct rz_agree *agree, struct rz_actions *out)
         rz_agree_review(agree, rz_agree_op_find(agree, agree->review_next++), out);
         if (agree->n_failed == n_failed)
             continue;
-        /* We decided, and others had found members failed that we had not: look at every operation
-         * again. In a step of its own, for an operation that has sent in this one must keep its
-         * buffers. */
+        /* This decision names failures that were not known here: review every operation again. In a
+         * step of its own, because an operation that has sent in this step must keep its buffers.
+         */
         agree->review_next = agree->decided + 1;
         return RZ_MORE;
     }

@@ -1,9 +1,9 @@
-/* Decisions that lie where others can read them: what a member would answer, said for it by its
- * host while it cannot. */
+/* Cached decisions: the answer of a member, kept where other hosts can read it while the member
+ * cannot answer. */
 #include "proto/agree/agree_private.h"
 
-/* Living children that this new root has asked and not heard; the one of number `turn`, modulo how
- * many there are. */
+/* Living children that this new root has sent a REQUEST and that have not answered; the one of
+ * number `turn`, modulo their number. */
 static rz_id asked_child(const struct rz_agree *agree, const struct rz_agree_op *op, uint32_t turn)
 {
     struct rz_agree_tree_view tree = rz_agree_op_tree(agree, op);

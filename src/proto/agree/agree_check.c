@@ -32,7 +32,8 @@ static bool same_decision(member_t a, const struct rz_agree_op *in_a, member_t b
                   value_length(in_a) * sizeof(uint64_t)) == 0;
 }
 
-/* Whether all that one knows agreed by operations up to seq, the other one knows too. */
+/* Whether every failure that one member knows agreed by operations up to seq is known to the other
+ * member too. */
 static bool agreed_within(member_t one, member_t other, uint64_t seq)
 {
     const rz_id *ids = rz_agree_agreed_list(one);
@@ -104,8 +105,8 @@ static bool includes(const uint64_t *value, const struct rz_agree_op *op,
                             proposal->item);
 }
 
-/* A decision that still waits for an earlier one is looked at when it is told: the earlier one may
- * name the failed processes. */
+/* A decision that still waits for an earlier one is examined when it is reported: the earlier one
+ * may name the failed members. */
 bool rz_agree_check_participation(const struct rz_check_group *group,
                                   rz_agree_proposal_of proposal_of)
 {
@@ -126,7 +127,7 @@ bool rz_agree_check_participation(const struct rz_check_group *group,
     return true;
 }
 
-/* How often child comes in the list of children of above. */
+/* How often child occurs in the list of children of above. */
 static uint32_t times_below(const struct rz_agree_tree_view *tree, rz_id above, rz_id child)
 {
     struct rz_agree_walk walk = {.member = above};

@@ -1,4 +1,4 @@
-/* DOWN: the decision, from a parent or from somebody we asked (ERA: "DOWN"). */
+/* DOWN: the decision, from the parent or from a member that was asked (ERA: "DOWN"). */
 #include "proto/agree/agree_private.h"
 
 #include "base/idset.h"
@@ -9,8 +9,9 @@ void rz_agree_receive_down(struct rz_agree *agree, const struct rz_event *event,
     const struct rz_message *message = event->message;
     struct rz_agree_parts parts = rz_agree_parts_of_message(message, event->items);
     bool contributed = message->seq <= agree->proposed;
-    /* Nobody decides without a living member. A decision that did not wait for us holds us for
-     * failed: it is taken, so that the host learns of it, and it is the last thing we hear. */
+    /* No member decides without a living member. A decision that did not wait for this member means
+     * that the others consider it failed: it is taken, so that the host learns of it, and nothing
+     * is handled after it. */
     if (!contributed && !rz_items_contain(parts.failed, parts.n_failed, agree->self))
         return;
     struct rz_agree_op *op = rz_agree_op_open(agree, message->seq);

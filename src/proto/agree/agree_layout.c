@@ -1,11 +1,10 @@
-/* Where everything lies in the flat block, and how the block grows. */
+/* The layout of the flat block, and its growth. */
 #include "proto/agree/agree_private.h"
 
 #include <string.h>
 
-/* Enough for an operation without failures in a binary tree: a million members are a million
- * blocks.
- */
+/* Enough for an operation without failures in a binary tree: a group of a million members has a
+ * million such blocks. */
 #define IDS_INITIAL 2
 #define PEERS_INITIAL 6
 
@@ -132,13 +131,14 @@ void rz_agree_grow(struct rz_agree *agree, size_t bytes)
     agree->items_max = agree->items_want;
 }
 
-/* What the lists must hold after an event that tells of n_more failures, when all that open
- * operations carry become known, too. */
+/* What the lists must hold after an event that reports n_more failures, if all failures that open
+ * operations carry become known as well. */
 struct required {
     uint64_t ids, peers, items;
 };
 
-/* The most children this member can have with so many failed: a failed one passes its own on. */
+/* The most children that this member can have with so many failed members: a failed one passes its
+ * children on. */
 static uint64_t children_max(const struct rz_agree *agree, uint64_t n_failed)
 {
     struct rz_agree_tree_view tree = {.n_members = agree->config.n_members,
@@ -150,7 +150,8 @@ static uint64_t children_max(const struct rz_agree *agree, uint64_t n_failed)
     return most < tree.n_members ? most : tree.n_members;
 }
 
-/* Whom we serve is a child or has a role already, but for one new sender. */
+/* Each destination of a decision is a child or already a peer of the operation, except for one new
+ * sender. */
 static struct required required_by(const struct rz_agree *agree, uint32_t n_more)
 {
     uint64_t n_peers = 0, n_failed = (uint64_t)agree->n_failed + n_more;

@@ -1,4 +1,4 @@
-/* Operations in flight, the peers that had to do with them, and what is known of failures. */
+/* Operations in flight, their peers, and the known failures. */
 #include "proto/agree/agree_private.h"
 
 #include <string.h>

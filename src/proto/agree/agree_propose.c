@@ -2,8 +2,8 @@
 #include "proto/agree/agree_private.h"
 
 /* The members that the tree of this operation leaves out. Rule F4: the newest decision may be known
- * here and not yet elsewhere; the one in_flight_max before is known to everybody who may propose
- * this operation. */
+ * here and not yet elsewhere; the one in_flight_max before it is known to every member that may
+ * propose this operation. */
 static void take_base(struct rz_agree *agree, struct rz_agree_op *op)
 {
     uint64_t lag = rz_agree_mutated(agree, RZ_AGREE_NO_LAG) ? 0 : agree->config.in_flight_max;

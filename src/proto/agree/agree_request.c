@@ -12,8 +12,8 @@ void rz_agree_receive_request(struct rz_agree *agree, const struct rz_event *eve
     }
     if (op->status == RZ_AGREE_BROADCASTING && !rz_agree_mutated(agree, RZ_AGREE_NO_RESEND_UP))
         op->resend = 1;
-    /* Rule F3: our UP may go to a failed parent whose decision still reaches us, and then the asker
-     * must have it, too. */
+    /* Rule F3: this member's UP may go to a failed parent, and the decision of that parent may
+     * still arrive. Then the sender of the REQUEST must get it as well. */
     if (!rz_agree_mutated(agree, RZ_AGREE_NO_REMEMBER_ASKER))
         rz_agree_op_mark(agree, op, asker, RZ_AGREE_ASKER);
 }

@@ -1,10 +1,11 @@
-/* What an operation does next, from its state and the known failures alone (ERA: "Check", and the
- * reaction to failures). */
+/* The next step of an operation, a function of its state and of the known failures (ERA: "Check",
+ * and the reaction to failures). */
 #include "proto/agree/agree_private.h"
 
 /*
- * Where nobody failed since, a tree is unbroken: who has heard of fewer peers than it has children
- * misses one. So whoever has many, in a star, does not walk along them at each that comes.
+ * If no further member failed, the tree is not repaired: a member that has heard of fewer peers
+ * than it has children misses one. So the root of a star does not walk along its children at each
+ * UP.
  */
 static bool surely_missing(const struct rz_agree_tree_view *tree, const struct rz_agree *agree,
                            const struct rz_agree_op *op)
@@ -13,7 +14,8 @@ static bool surely_missing(const struct rz_agree_tree_view *tree, const struct r
            op->n_peers < rz_agree_shape_degree(tree, agree->self);
 }
 
-/* The children whose contribution is missing; to[0..*n_ask) gets those that have not been asked. */
+/* The children whose contributions are missing; to[0..*n_ask) gets those that were not sent a
+ * REQUEST. */
 static bool children_missing(struct rz_agree *agree, struct rz_agree_op *op, uint32_t *n_ask)
 {
     struct rz_agree_tree_view tree = rz_agree_op_tree(agree, op);
@@ -60,8 +62,8 @@ static void send_up(struct rz_agree *agree, struct rz_agree_op *op, rz_id parent
     rz_agree_send(agree, op, RZ_AGREE_UP, &op->parent, 1, out);
 }
 
-/* A root that had sent its UP does not know whether the old root decided: whoever it has not
- * gathered may. */
+/* A root that had sent its UP does not know whether the old root decided: a child that is not
+ * gathered may hold the decision. */
 static void ask(struct rz_agree *agree, struct rz_agree_op *op, uint32_t n_ask,
                 struct rz_actions *out)
 {

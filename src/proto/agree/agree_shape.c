@@ -1,4 +1,4 @@
-/* The unbroken tree: who is above and below whom, from the members that are left alone. */
+/* The tree before repair: parents and children over the members that are left. */
 #include "proto/agree/agree_tree.h"
 
 #include "base/assert.h"
@@ -22,15 +22,15 @@ bool rz_agree_ids_contain(const rz_id *ids, uint32_t n, rz_id id)
     return at < n && ids[at] == id;
 }
 
-/* How many members that are left have smaller ids; id may also be n_members. */
+/* The number of remaining members with smaller ids; id may also be n_members. */
 static uint32_t position_of(const struct rz_agree_tree_view *tree, rz_id id)
 {
     return id - rz_agree_ids_lower_bound(tree->base, tree->n_base, id);
 }
 
-/* base[i] - i members that are left stand before base[i], and that number never falls with i: so
- * the member at a position has as many of base before it as have at most `position` members left
- * before them. */
+/* base[i] - i remaining members have a smaller id than base[i], and that number never falls with i:
+ * so the member at `position` follows those members of base that at most `position` remaining
+ * members precede. */
 rz_id rz_agree_shape_member(const struct rz_agree_tree_view *tree, uint32_t position)
 {
     uint32_t low = 0, high = tree->n_base;
@@ -49,11 +49,10 @@ static uint32_t n_left(const struct rz_agree_tree_view *tree)
     return tree->n_members - tree->n_base;
 }
 
-/* A member's place: its node, its position among those of the node that are left, and their
- * number. */
+/* A member's node, its position among the remaining members of the node, and their number. */
 struct place {
     uint32_t node, local, size;
-    uint32_t start; /* the position of the node's first */
+    uint32_t start; /* the position of the node's first member */
 };
 
 static uint32_t per_node(const struct rz_agree_tree_view *tree)
@@ -81,7 +80,7 @@ static struct place place_of(const struct rz_agree_tree_view *tree, rz_id id)
     return place;
 }
 
-/* The next node that has no member left, of those in base from *i on. */
+/* The next node without a remaining member, of those in base from *i on. */
 static bool next_empty(const struct rz_agree_tree_view *tree, uint32_t *i, uint32_t *node)
 {
     while (*i < tree->n_base) {
@@ -95,7 +94,7 @@ static bool next_empty(const struct rz_agree_tree_view *tree, uint32_t *i, uint3
     return false;
 }
 
-/* The number of a node among those that have a member left, and back. */
+/* The number of a node among those with a remaining member, and the inverse. */
 static uint32_t rank_of_node(const struct rz_agree_tree_view *tree, uint32_t node)
 {
     uint32_t rank = node;
@@ -112,7 +111,7 @@ static uint64_t node_of_rank(const struct rz_agree_tree_view *tree, uint64_t ran
     return node;
 }
 
-/* The first member of the node with that rank, or RZ_ID_NONE. */
+/* The first member of the node with that number, or RZ_ID_NONE. */
 static rz_id first_of_rank(const struct rz_agree_tree_view *tree, uint64_t rank)
 {
     uint64_t node = node_of_rank(tree, rank);

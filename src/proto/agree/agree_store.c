@@ -1,5 +1,5 @@
-/* Decided operations: told to the host in order, passed on, kept for late askers, forgotten when
- * nobody can ask. */
+/* Decided operations: reported to the host in order, forwarded, kept for late requests, and
+ * forgotten when no member can request them. */
 #include "proto/agree/agree_private.h"
 
 #include <string.h>
@@ -13,8 +13,8 @@ static void add_destination(const struct rz_agree *agree, rz_id *to, uint32_t *n
     to[(*n_to)++] = id;
 }
 
-/* Whom a decision goes to: the children, whoever asked, and whoever we gathered (rule F2: an
- * orphan's UP may have come before we knew that it is our child). */
+/* The destinations of a decision: the children, the members that asked, and the gathered ones (rule
+ * F2: an orphan's UP may have arrived before this member knew that the orphan is its child). */
 static uint32_t destinations(struct rz_agree *agree, const struct rz_agree_op *op, rz_id giver)
 {
     struct rz_agree_tree_view tree = rz_agree_op_tree(agree, op);
@@ -34,8 +34,8 @@ static uint32_t destinations(struct rz_agree *agree, const struct rz_agree_op *o
     return n_to;
 }
 
-/* The value of op is the decision, from giver (ourselves as the root). Its failed have failed for
- * us from now on. */
+/* The value of op is the decision, from giver (the own id at the root). From now on its failed
+ * members are known failed here. */
 void rz_agree_complete(struct rz_agree *agree, struct rz_agree_op *op, rz_id giver,
                        struct rz_actions *out)
 {
@@ -73,9 +73,9 @@ static void add_agreed(struct rz_agree *agree, rz_id id, uint64_t seq)
     agree->n_agreed++;
 }
 
-/* Forget what every contributor to the operation seq had decided before: nobody alive can ask for
- * it any more. The bounds hold in every value that honest members made; they keep the ring of slots
- * safe from any other. */
+/* Forgets what every contributor to operation seq had decided before: no living member can ask for
+ * it any more. Every value that a correct member made keeps these bounds; checking them protects
+ * the ring of slots from any other value. */
 static void collect(struct rz_agree *agree, uint64_t seq, uint64_t settled)
 {
     uint64_t window = agree->config.in_flight_max;

@@ -1,4 +1,4 @@
-/* The mended tree: the unbroken one without the failed processes. */
+/* The repaired tree: the original one without the failed members. */
 #include "proto/agree/agree_tree.h"
 
 static bool alive(const struct rz_agree_tree_view *tree, rz_id id)
@@ -30,8 +30,7 @@ rz_id rz_agree_tree_parent(const struct rz_agree_tree_view *tree, rz_id id)
     return ancestor != RZ_ID_NONE ? ancestor : root_of(tree);
 }
 
-/* The next one in the order "parents first, then child by child" below start; what hangs below the
- * living is passed over. */
+/* The next member below start in pre-order; subtrees of living members are skipped. */
 static rz_id next_below(const struct rz_agree_tree_view *tree, rz_id start, rz_id at)
 {
     rz_id next = RZ_ID_NONE;
@@ -45,8 +44,8 @@ static rz_id next_below(const struct rz_agree_tree_view *tree, rz_id start, rz_i
     return next;
 }
 
-/* The root also has everybody who has no living ancestor: they are below the first, with only the
- * failed between. */
+/* The root also has all members without a living ancestor as children: they are below the first
+ * member, with only failed ones between. */
 static bool adopts_orphans(const struct rz_agree_tree_view *tree, rz_id member, rz_id first)
 {
     return member != first && living_ancestor(tree, member) == RZ_ID_NONE &&

@@ -1,4 +1,4 @@
-/* UP: a child's contribution, that of its subtree included (ERA: "UP"). */
+/* UP: the contribution of a child and its subtree (ERA: "UP"). */
 #include "proto/agree/agree_private.h"
 
 void rz_agree_receive_up(struct rz_agree *agree, const struct rz_event *event,
@@ -14,8 +14,8 @@ void rz_agree_receive_up(struct rz_agree *agree, const struct rz_event *event,
         rz_agree_op_mark(agree, op, message->from, RZ_AGREE_GATHERED);
         break;
     case RZ_AGREE_BROADCASTING:
-        /* Our UP has left: it has the sender's contribution already, or the sender sees another
-         * tree than we do. */
+        /* The UP of this member is sent: it contains the sender's contribution, or the sender has a
+         * different view of the tree. */
         if (!rz_agree_mutated(agree, RZ_AGREE_NO_EARLY_REQUESTERS))
             rz_agree_op_mark(agree, op, message->from, RZ_AGREE_ASKER);
         break;

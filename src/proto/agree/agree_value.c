@@ -1,5 +1,4 @@
-/* Values: merged from contributions, replaced by a decision, always in the form in which they
- * travel. */
+/* Values: merged from contributions, replaced by a decision, always in the form of a message. */
 #include "proto/agree/agree_private.h"
 
 #include "base/idset.h"
@@ -57,7 +56,7 @@ void rz_agree_value_clear(struct rz_agree *agree, struct rz_agree_op *op)
     op->n_failed = op->n_items = 0;
 }
 
-/* The failed stand before the items: each new one moves them up. */
+/* The failed members stand before the items: each new one moves the items up. */
 static void add_failed(struct rz_agree *agree, struct rz_agree_op *op, uint64_t id)
 {
     uint64_t *failed = rz_agree_op_value(agree, op) + RZ_AGREE_VALUE_WORDS;
@@ -67,8 +66,8 @@ static void add_failed(struct rz_agree *agree, struct rz_agree_op *op, uint64_t 
     rz_items_insert(failed, &op->n_failed, agree->ids_max, id);
 }
 
-/* Idempotent in every part: after a repair of the tree a contribution may come twice, by two ways.
- */
+/* Every operator is idempotent: after a repair of the tree a contribution may arrive twice, by two
+ * paths. */
 void rz_agree_value_merge(struct rz_agree *agree, struct rz_agree_op *op,
                           const struct rz_agree_parts *parts)
 {
@@ -97,9 +96,9 @@ void rz_agree_value_replace(struct rz_agree *agree, struct rz_agree_op *op,
            ((size_t)RZ_AGREE_VALUE_WORDS + parts->n_failed + parts->n_items) * sizeof(uint64_t));
 }
 
-/* When the gathering ends, write the failed processes that no decision has told us of yet into the
- * value: whoever was left out is then among the failed processes of this decision or of an earlier
- * one. An UP that is sent again is the one that was sent. */
+/* When the gathering ends, adds the failures that no decision has named yet to the value: a member
+ * that did not contribute is then among the failed members of this decision or of an earlier one.
+ * An UP that is sent again is the same UP. */
 void rz_agree_value_seal(struct rz_agree *agree, struct rz_agree_op *op)
 {
     const rz_id *known = rz_agree_failed_list(agree);

@@ -59,7 +59,7 @@ size_t rz_commit_size(const struct rz_commit_config *config)
     return lay_out(&layout, config) + layout.agree_bytes;
 }
 
-/* Messages of another epoch are told by their view and dropped by agree. */
+/* Messages of another epoch differ in their view, and agree drops them. */
 static void renew_agree(struct rz_commit *c, rz_time now)
 {
     uint32_t view = c->mutations & RZ_COMMIT_ONE_VIEW ? c->view : c->view + c->epoch;
@@ -114,8 +114,9 @@ static bool fresh_failed_agreed(const struct rz_commit *c)
     return false;
 }
 
-/* A member that failed meanwhile may not have had its pieces in both places: such a decision
- * commits nothing, and none after it in this epoch does; recovery begins another one. */
+/* A member that failed meanwhile may not have had its pieces with the owner and the keepers: such a
+ * decision commits nothing, and no later one of this epoch does; a recovery begins the next epoch.
+ */
 static void decide(struct rz_commit *c, const struct rz_action *decided)
 {
     bool despite = c->mutations & RZ_COMMIT_DESPITE_FAILURE;
@@ -251,7 +252,7 @@ static void lift(uint64_t *newest, uint64_t generation)
         *newest = generation;
 }
 
-/* Ends its step at once: agree, which may need more memory, would have the call repeated. */
+/* Ends its step at once: if agree needed more memory, the call would be repeated. */
 static enum rz_more take_epoch(struct rz_commit *c, const struct rz_event *event)
 {
     rz_commit_begin_epoch(c, event);
@@ -260,7 +261,7 @@ static enum rz_more take_epoch(struct rz_commit *c, const struct rz_event *event
     return RZ_MORE;
 }
 
-/* May be repeated without harm. */
+/* Idempotent. */
 static void take_call(struct rz_commit *c, const struct rz_event *event)
 {
     if (event->arg[0] != c->epoch)
@@ -276,7 +277,7 @@ static void take_call(struct rz_commit *c, const struct rz_event *event)
         rz_commit_acknowledge(c, generation, (uint32_t)rank, (rz_id)event->arg[3]);
         break;
     case RZ_COMMIT_PROOF:
-        /* Comes from another daemon: nothing is committed that we have not contributed to. */
+        /* From another daemon: nothing is committed that this member has not contributed to. */
         if (generation <= c->base + rz_agree_proposed(rz_commit_agree(c)))
             learn_committed(c, generation);
         break;
@@ -355,7 +356,7 @@ uint64_t rz_commit_hash(const struct rz_commit *c)
     return rz_mix(h, rz_agree_hash(rz_commit_agree(c)));
 }
 
-/* ---- what the host may read */
+/* ---- accessors */
 
 uint32_t rz_commit_epoch(const struct rz_commit *c)
 {

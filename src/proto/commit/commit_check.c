@@ -49,7 +49,7 @@ static bool failed(const struct rz_commit *c, rz_id daemon)
     return daemon == RZ_ID_NONE || (rz_commit_daemons(c)[daemon] & DAEMON_AGREED);
 }
 
-/* Each chunk of the piece is in a stripe of which enough columns live; counted one by one. */
+/* Each chunk of the piece is in a stripe with enough live columns; counted one by one. */
 static bool group_gives_back(const struct rz_commit *c, rz_id owner)
 {
     struct rz_commit_group group;

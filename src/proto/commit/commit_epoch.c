@@ -1,6 +1,6 @@
 /*
- * What a new epoch means for the pieces: what can be restored and from where, what must be
- * protected again. A pure function of the calls EPOCH and OPENED, which are the same at all
+ * The meaning of a new epoch for the pieces: what can be restored and from which daemons, what must
+ * be protected again. A pure function of the calls EPOCH and OPENED, which are the same at all
  * daemons.
  */
 #include "base/assert.h"
@@ -13,7 +13,8 @@ static bool lives(const struct rz_commit *c, rz_id daemon, uint8_t failed_bits)
     return daemon != RZ_ID_NONE && !(rz_commit_daemons(c)[daemon] & failed_bits);
 }
 
-/* The group gives a piece back as long as no more of it have failed than it has parities. */
+/* The group can restore a piece as long as no more of its members have failed than it has parities.
+ */
 static bool group_bears(const struct rz_commit *c, rz_id owner)
 {
     struct rz_commit_group group;
@@ -61,7 +62,7 @@ static void take_failed(struct rz_commit *c, const uint64_t *failed, uint32_t n_
     }
 }
 
-/* Whether the keepers of this epoch have what they shall have, from the epochs before. */
+/* Whether the keepers of this epoch have their parts from the epochs before. */
 static bool kept_already(const struct rz_commit *c, uint32_t rank)
 {
     rz_id owner = rz_commit_owner(c, &c->now)[rank];
@@ -78,14 +79,14 @@ static bool kept_already(const struct rz_commit *c, uint32_t rank)
     return false;
 }
 
-/* What is left of the generation to restore with those who must hold it from now on: of our own
- * ranks, for nobody asks about others. */
+/* What remains of the generation to restore at its holders from now on: of own ranks only, because
+ * other ranks are never asked for. */
 static void take_stock(struct rz_commit *c)
 {
     for (uint32_t rank = 0; rank < c->n_ranks; rank++) {
         if (rz_commit_owner(c, &c->now)[rank] != c->self)
             continue;
-        rz_commit_stored(c)[rank] = 0; /* until the host has looked */
+        rz_commit_stored(c)[rank] = 0; /* until the host has checked it */
         rz_commit_copied(c)[rank] = !c->lost && kept_already(c, rank) ? c->base : 0;
         rz_commit_acking(c)[rank] = rz_commit_acks(c)[rank] = 0;
     }
@@ -100,7 +101,7 @@ uint32_t rz_commit_older_written_in(const struct rz_commit *c)
     return c->home_lost ? 0 : c->home_written_in;
 }
 
-/* The newest generation is damaged, and gone: it is as before it was. */
+/* The newest generation is damaged, and lost: the state is as before it existed. */
 static void take_older(struct rz_commit *c)
 {
     rz_assert(!c->fell_back && c->base >= 2 && c->base > c->home_base);
@@ -115,7 +116,8 @@ void rz_commit_begin_epoch(struct rz_commit *c, const struct rz_event *event)
     uint64_t generation = event->arg[1];
     rz_assert(generation + 1 >= c->base && (c->epoch > 0 || generation == 0));
     if (generation > c->base) {
-        /* Something was committed in the epoch that ends now, be it unseen here. */
+        /* A generation was committed in the epoch that ends now, perhaps without the knowledge of
+         * this member. */
         c->written_in = c->epoch;
         c->lost = false;
     } else if (generation < c->base) {

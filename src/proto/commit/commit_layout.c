@@ -1,7 +1,5 @@
-/*
- * Who holds what under each scheme: pure functions of a layout. Groups are runs of the list of live
- * daemons, so equal layouts have equal groups.
- */
+/* The holders under each scheme: pure functions of a layout. Groups are runs of the list of live
+ * daemons, so equal layouts have equal groups. */
 #include "base/assert.h"
 #include "proto/commit/commit_state.h"
 
@@ -125,7 +123,7 @@ uint32_t rz_commit_keepers(const struct rz_commit *c, uint32_t rank,
         keepers[n++] = owner;
         break;
     case RZ_COMMIT_GROUPS:
-        /* An owner that has failed by decision has ranks only until a placement is decided. */
+        /* A daemon failed by decision owns ranks only until a placement is decided. */
         for (uint32_t i = 0; rz_commit_group(c, RZ_COMMIT_NOW, owner, &group) && i < group.n; i++)
             if (i != group.place)
                 keepers[n++] = group.members[i];

@@ -1,4 +1,4 @@
-/* The state of a commit object; private to the room. */
+/* The state of a commit object; private to the component. */
 #ifndef RZ_PROTO_COMMIT_STATE_H
 #define RZ_PROTO_COMMIT_STATE_H
 
@@ -10,7 +10,7 @@ enum {
     DAEMON_AGREED = 2 /* failed by decision, in the list of the current epoch */
 };
 
-/* Notices to give, in this order. */
+/* Pending notices, reported in this order. */
 enum { GIVE_RESTORE = 1, GIVE_PROTECTED = 2, GIVE_COMMITTED = 4 };
 
 /* See enum rz_commit_when. */
@@ -33,15 +33,15 @@ struct rz_commit {
     uint32_t epoch;      /* 0: none yet */
     uint32_t written_in; /* the epoch in which base was written */
     uint64_t base;       /* newest committed generation that the epoch began with */
-    uint64_t newest;     /* >= base: and as far as this member knows */
-    bool lost;           /* base cannot be restored, or there is none */
-    bool fell_back;      /* base is not the newest one, and the barrier has not opened since */
-    bool opened;         /* the barrier of the epoch */
-    bool closed;         /* a decision without a commit: this epoch has no further one */
+    uint64_t newest;     /* >= base: also as far as this member knows */
+    bool lost;           /* base cannot be restored, or does not exist */
+    bool fell_back; /* base is not the newest generation, and the barrier has not opened since */
+    bool opened;    /* the barrier of the epoch */
+    bool closed;    /* a decision without a commit: this epoch has no further commit */
     bool protected_told;
 
-    /* Work for CONTINUE: agree's rest, the failed processes to tell the new agree object, notices,
-     * the next contribution. */
+    /* Work for CONTINUE: the rest of agree's work, the failures to report to the new agree object,
+     * notices, the next contribution. */
     bool agree_more, tell_failed;
     uint32_t give;
 
@@ -56,7 +56,7 @@ struct rz_commit {
     size_t daemon_at; /* uint8_t [n_daemons]: DAEMON_* */
     size_t failed_at; /* rz_id [n_daemons]: scratch */
     size_t agree_at;
-    size_t agree_bytes; /* room for the agree object, which outlives each of them */
+    size_t agree_bytes; /* memory of the agree object; it outlives each of these objects */
 };
 
 static inline void *rz_commit_at(const struct rz_commit *c, size_t offset)
@@ -109,33 +109,33 @@ static inline uint8_t *rz_commit_daemons(const struct rz_commit *c)
     return rz_commit_at(c, c->daemon_at);
 }
 
-/* ---- commit_layout.c: who holds what */
+/* ---- commit_layout.c: the holders */
 
 /* The layout of this placement and of the daemons not failed by decision; since: this epoch, or
- * that of home where nothing has changed. */
+ * that of home if nothing has changed. */
 void rz_commit_lay_out(struct rz_commit *c, const uint64_t *placement);
 
 /* The next live daemon in the ring, or RZ_ID_NONE. */
 rz_id rz_commit_next_live(const struct rz_commit *c, const struct rz_commit_layout *l,
                           rz_id daemon);
 
-/* Whether it holds the piece of rank whole, by the rules. */
+/* Whether the daemon holds the piece of rank whole, by the scheme. */
 bool rz_commit_holds(const struct rz_commit *c, const struct rz_commit_layout *l, rz_id daemon,
                      uint32_t rank);
 
 /* ---- commit_epoch.c */
 
-/* Takes the placement and the failed processes of a new epoch: what can be restored, what must be
+/* Takes the placement and the failed daemons of a new epoch: what can be restored, what must be
  * protected again. */
 void rz_commit_begin_epoch(struct rz_commit *c, const struct rz_event *event);
 
-/* The barrier has opened: this epoch's layout is the one that pieces are protected under. */
+/* The barrier has opened: from now on pieces are protected under the layout of this epoch. */
 void rz_commit_settle_home(struct rz_commit *c);
 
 /* A keeper of an own rank's piece has acknowledged. */
 void rz_commit_acknowledge(struct rz_commit *c, uint64_t generation, uint32_t rank, rz_id keeper);
 
-/* Whether each own rank's piece of the generation lies here and with its keepers. */
+/* Whether each own rank's piece of the generation is stored here and at its keepers. */
 bool rz_commit_own_safe(const struct rz_commit *c, uint64_t generation);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * Who holds which block of a stripe, in a group of n daemons with `parity` parities (RAID 5 turned
- * to several losses). Each piece is cut into data = n - parity chunks; chunk c of the daemon at
- * place p belongs to stripe (p - parity - c) mod n, in which every daemon of the group has one
- * column: places s, s+1, ... of stripe s hold its parities, the others one chunk each. Columns
- * below `data` are chunks and their own numbers, column data + q is parity q.
+ * The holder of each block of a stripe, in a group of n daemons with `parity` parities (RAID 5
+ * generalized to several losses). Each piece is cut into data = n - parity chunks; chunk c of the
+ * daemon at place p belongs to stripe (p - parity - c) mod n, in which every daemon of the group
+ * has one column: places s, s+1, ... of stripe s hold its parities, the others one chunk each.
+ * Columns below `data` are chunks and their own numbers, column data + q is parity q.
  *
  * Pure arithmetic; all numbers below n.
  */

@@ -11,7 +11,7 @@
 #define ZETA 5
 #define FACTOR_MAX 100000 /* per mille */
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- init ------------------------------------------------------------------------------------- */
 
 static size_t view_words(uint32_t n_members)
 {
@@ -129,7 +129,7 @@ static void on_receive(struct rz_diagnose *diagnose, const struct rz_event *even
         rz_diagnose_on_reply(diagnose, event, out);
         return;
     }
-    /* Everybody is answered, not everybody is believed. */
+    /* Every message is answered; only messages of members that count are believed. */
     if (message->type == RZ_DIAGNOSE_TEST)
         on_test(diagnose, event, out);
     if (!rz_diagnose_believes(diagnose, message->from, event->items, message->n_items))
@@ -204,7 +204,7 @@ rz_time rz_diagnose_deadline(const struct rz_diagnose *diagnose)
     return diagnose->next < diagnose->silence ? diagnose->next : diagnose->silence;
 }
 
-/* --- looking at it ---------------------------------------------------------------------------- */
+/* --- accessors ------------------------------------------------------------------------------- */
 
 uint64_t rz_diagnose_hash(const struct rz_diagnose *diagnose)
 {

@@ -59,7 +59,7 @@ static bool check_view(const struct rz_check_group *group, struct rz_diagnose_se
     return true;
 }
 
-/* After the verdicts and doubts of a step. */
+/* After the assessments and doubts of a step. */
 static bool check_tester(const struct rz_check_group *group, struct rz_diagnose_seen *seen,
                          rz_id id, bool out)
 {

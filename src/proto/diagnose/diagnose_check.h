@@ -1,5 +1,5 @@
 /* Properties of the dynamic group (docs/protocols/diagnose.md), over the states of a group of at
- * most RZ_DIAGNOSE_CHECK_MAX members and what was seen of it before. */
+ * most RZ_DIAGNOSE_CHECK_MAX members and earlier observations. */
 #ifndef RZ_PROTO_DIAGNOSE_CHECK_H
 #define RZ_PROTO_DIAGNOSE_CHECK_H
 
@@ -8,14 +8,14 @@
 #define RZ_DIAGNOSE_CHECK_MAX 16
 #define RZ_DIAGNOSE_CHECK_ROUNDS 8
 
-/* What is remembered between steps. */
+/* The checker's memory between steps. */
 struct rz_diagnose_seen {
-    uint32_t health_max; /* of all members' configuration: the host sets it at the start */
+    uint32_t health_max; /* from the members' configuration: set by the host at the start */
     struct rz_diagnose_seen_pair {
         uint32_t counter;
         uint32_t good; /* tests in a row that passed under this counter */
         rz_time threshold;
-        bool failed; /* in this interval, by a verdict that may not count */
+        bool failed; /* in this interval, by an assessment that may not count */
     } pair[RZ_DIAGNOSE_CHECK_MAX][RZ_DIAGNOSE_CHECK_MAX]; /* [member][k] */
     struct rz_diagnose_seen_tester {
         uint64_t interval;
@@ -31,34 +31,33 @@ struct rz_diagnose_seen {
 };
 
 /*
- * After each step:
- * S6-1 counters never fall, but at a member that is or was out;
- * S6-3 an even counter was decided by the group; S6-4 one view per round, and rounds
- * grow;
- * S6-5 every virtual process has one owner, in the view;
- * S6-6 no interval without doubt in which more than one and more than half of all others failed.
+ * After each step: S6-1 counters never fall, except at a member that is or was non-recommended;
+ * S6-3 an even counter was decided by the group; S6-4 one view per round, and rounds grow; S6-5
+ * every virtual process has one owner, in the view; S6-6 no interval without doubt in which more
+ * than one, and more than half, of the other members failed their tests.
  */
 bool rz_diagnose_check_safety(const struct rz_check_group *group, struct rz_diagnose_seen *seen);
 
-/* A verdict, told by RZ_DIAGNOSE_TESTED: by the threshold as it was before this test. */
+/* An assessment, reported by RZ_DIAGNOSE_TESTED: by the threshold as it was before this test. */
 bool rz_diagnose_check_diagnosis(const struct rz_check_group *group, struct rz_diagnose_seen *seen,
                                  rz_id member, const uint64_t arg[4]);
 
-/* S6-6: a doubt, told by RZ_DIAGNOSE_DOUBT: by the verdicts seen, and never more than health_max of
- * them in a row. */
+/* S6-6: a doubt, reported by RZ_DIAGNOSE_DOUBT: by the assessments seen, and never more than
+ * health_max in a row. */
 bool rz_diagnose_check_doubt(const struct rz_check_group *group, struct rz_diagnose_seen *seen,
                              rz_id member, const uint64_t arg[4]);
 
-/* A rejoin asked for: after zeta good tests since k is out, as seen by the member that asks. */
+/* A requested rejoin: after zeta good tests since k became non-recommended, as seen by the member
+ * that requests it. */
 bool rz_diagnose_check_want(const struct rz_check_group *group, struct rz_diagnose_seen *seen,
                             rz_id member, rz_id k, uint32_t zeta);
 
-/* Liveness: all living members hold all living for recommended and all failed for not, by the same
- * counters. */
+/* Liveness: all living members consider all living processes recommended and all failed ones not,
+ * by the same counters. */
 bool rz_diagnose_check_settled(const struct rz_check_group *group);
 
-/* Liveness: each living member of the group, as it knows itself, is tested by another one of them,
- * where there is one. For states that hold the same counters. */
+/* Liveness: each living member of the group, by its own counters, is tested by another member, if
+ * there is one. For states that hold the same counters. */
 bool rz_diagnose_check_tested(const struct rz_check_group *group);
 
 #endif

@@ -22,8 +22,8 @@ static bool view_has(const uint64_t *view, uint32_t n, rz_id id)
     return id < n && view[id / 64] >> (id % 64) & 1;
 }
 
-/* Of the clusters of k one has this member, at the place that the lower bits of their difference
- * say: those before it in there must be out. */
+/* This member is in one of the clusters of k, at the position given by the lower bits of their
+ * difference: those before it in that cluster must be non-recommended. */
 bool rz_diagnose_tests(const struct rz_diagnose *diagnose, rz_id k)
 {
     if (k == diagnose->self)

@@ -1,4 +1,4 @@
-/* Local health: a tester that finds most members slow doubts itself, but not for ever. */
+/* Local health: a tester to which most members seem slow doubts itself, within a limit. */
 #include "proto/diagnose/diagnose_private.h"
 
 void rz_diagnose_condemn(struct rz_diagnose *diagnose, rz_id k)
@@ -25,7 +25,7 @@ void rz_diagnose_recover(struct rz_diagnose *diagnose)
     diagnose->health = diagnose->doubts = 0;
 }
 
-/* Members that this one tests: those assessed, and those whose test goes on. */
+/* Members tested by this one: those assessed, and those whose test is still under way. */
 static uint32_t count_tested(const struct rz_diagnose *diagnose)
 {
     uint32_t n = diagnose->n_assessed;
@@ -34,7 +34,7 @@ static uint32_t count_tested(const struct rz_diagnose *diagnose)
     return n;
 }
 
-/* Whether the doubt holds: not after so many in a row, for all others may be gone. */
+/* Whether the doubt holds: not after health_max in a row, because all others may have failed. */
 static bool doubt(struct rz_diagnose *diagnose, uint32_t n_tested, struct rz_actions *out)
 {
     uint32_t health_max = diagnose->config.health_max;
@@ -55,8 +55,8 @@ static bool doubt(struct rz_diagnose *diagnose, uint32_t n_tested, struct rz_act
     return holds;
 }
 
-/* Where tests go on, the interval is no sign of health: each time when some of the failed fail,
- * those who answer would take the doubts away that the others have earned. */
+/* An interval with tests under way is no sign of health: otherwise, whenever some of the failed
+ * tests end later, the members that answer would remove the doubts caused by the others. */
 void rz_diagnose_settle(struct rz_diagnose *diagnose, struct rz_actions *out)
 {
     if (diagnose->config.health_max == 0)

@@ -1,4 +1,4 @@
-/* The event counters: larger ones hold; who is out takes those of the group. */
+/* The event counters: the larger one wins; a non-recommended process takes those of the group. */
 #include "proto/diagnose/diagnose_private.h"
 
 #include "base/assert.h"
@@ -22,7 +22,7 @@ void rz_diagnose_set(struct rz_diagnose *diagnose, rz_id k, uint32_t counter)
     diagnose->untold = true;
 }
 
-/* The list takes the place of all that is known here; tests under way end without verdict. */
+/* The list replaces all counters here; tests under way end without assessment. */
 static void adopt(struct rz_diagnose *diagnose, const uint64_t *items, uint32_t n)
 {
     uint32_t at = 0;
@@ -46,8 +46,8 @@ uint32_t rz_diagnose_listed(const uint64_t *items, uint32_t n, rz_id k)
     return 0;
 }
 
-/* Even counters are decided. Were a readmitted tester not believed, a member could be tested by
- * nobody whom it believes, for good: in a cube its testers are few. */
+/* Even counters are decided by the group. If a readmitted tester were not believed, a member could
+ * for ever be tested only by members it does not believe: in a cube it has few testers. */
 bool rz_diagnose_believes(const struct rz_diagnose *diagnose, rz_id from, const uint64_t *items,
                           uint32_t n)
 {
@@ -57,9 +57,8 @@ bool rz_diagnose_believes(const struct rz_diagnose *diagnose, rz_id from, const 
     return is_even(claim) && claim > diagnose->peers[from].counter;
 }
 
-/* Who is out, or learns so now, has nothing to say, and takes the list of one who knows as much
- * about it: what it found since it was out was heard by nobody, and must not come up again when it
- * is back. */
+/* A process that is non-recommended, or learns it now, takes the list of a sender that knows this:
+ * what it found since then reached no member, and must not take effect after its rejoin. */
 void rz_diagnose_merge(struct rz_diagnose *diagnose, const uint64_t *items, uint32_t n, bool events)
 {
     bool count_up = diagnose->config.mutations & RZ_DIAGNOSE_INCREMENT;
@@ -109,7 +108,7 @@ void rz_diagnose_agree(struct rz_diagnose *diagnose, uint64_t round, const uint6
         in--;
     }
     if (in == 0)
-        view[0] |= 1; /* the least rank stays: somebody must compute */
+        view[0] |= 1; /* the process of least rank remains: at least one must compute */
     rz_diagnose_merge(diagnose, items, n, false);
 }
 

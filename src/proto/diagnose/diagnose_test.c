@@ -1,11 +1,11 @@
-/* Tests, verdicts, intervals. */
+/* Tests, their assessment, intervals. */
 #include "proto/diagnose/diagnose_private.h"
 
 #include "base/assert.h"
 
-/* A test without answer after twice the threshold is lost; the statistics do not hear of it. With
- * local health it is lost at the end of the interval in which it comes to the threshold, by whole
- * intervals, however late they began: what begins together must be assessed together. */
+/* A test without an answer after twice the threshold is lost; it does not enter the statistics.
+ * With local health it is lost at the end of the interval in which it reaches the threshold, by
+ * whole intervals, however late they began: tests that begin together must be assessed together. */
 static rz_time lost_at(const struct rz_diagnose *diagnose, rz_id k)
 {
     const struct rz_diagnose_peer *peer = &diagnose->peers[k];
@@ -53,8 +53,8 @@ static void assess(struct rz_diagnose *diagnose, rz_id k, rz_time test_time, str
         rz_diagnose_fail(diagnose, k);
 }
 
-/* An answer that comes after its test was held for lost still adapts the threshold: else a process
- * that is slow for good would stay out for good. */
+/* An answer that arrives after its test was considered lost still updates the threshold: otherwise
+ * a permanently slow process would stay non-recommended for ever. */
 void rz_diagnose_on_reply(struct rz_diagnose *diagnose, const struct rz_event *event,
                           struct rz_actions *out)
 {
@@ -76,7 +76,7 @@ void rz_diagnose_on_reply(struct rz_diagnose *diagnose, const struct rz_event *e
         rz_diagnose_measure(&peer->statistics, test_time, &diagnose->config);
     if (message->word[1] % 2 == 1 && message->word[1] > peer->counter) {
         rz_diagnose_set(diagnose, message->from, (uint32_t)message->word[1]);
-        peer->event = true; /* it holds itself for out: see the header */
+        peer->event = true; /* it considers itself non-recommended: see the header */
     }
 }
 
@@ -114,7 +114,7 @@ static void send_events(struct rz_diagnose *diagnose, const uint64_t *items, uin
     action->message.n_items = n_items;
 }
 
-/* To all that this member tests, but those whose last test is still under way. */
+/* To all that this member tests, except those with a test still under way. */
 static void send_tests(struct rz_diagnose *diagnose, rz_time now, const uint64_t *items,
                        uint32_t n_items, struct rz_actions *out)
 {
@@ -147,7 +147,8 @@ static void begin_interval(struct rz_diagnose *diagnose, rz_time now, struct rz_
     diagnose->interval++;
     diagnose->next += diagnose->config.interval;
     if (diagnose->next <= now)
-        diagnose->next = now + diagnose->config.interval; /* woken late: nothing is made up for */
+        diagnose->next =
+            now + diagnose->config.interval; /* a late tick: missed intervals are not made up for */
     uint64_t turn = diagnose->self + (uint64_t)(diagnose->n_even > 0);
     if (!rz_diagnose_has(diagnose, diagnose->self) &&
         diagnose->interval - diagnose->heard > diagnose->config.patience * turn)
@@ -162,7 +163,7 @@ static void begin_interval(struct rz_diagnose *diagnose, rz_time now, struct rz_
     send_tests(diagnose, now, items, n_items, out);
 }
 
-/* When the first test under way counts as lost. */
+/* When the first test under way is considered lost. */
 static rz_time silence_at(const struct rz_diagnose *diagnose)
 {
     rz_time first = RZ_TIME_NEVER;

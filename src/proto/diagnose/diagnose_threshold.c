@@ -11,8 +11,8 @@ static rz_time blend(rz_time old, rz_time new)
     return (ALPHA * old + (WHOLE - ALPHA) * new + WHOLE / 2) / WHOLE;
 }
 
-/* The largest of those that were measured here, of members of the group alone or of all; 0: none
- * were. */
+/* The largest threshold among those measured here, of members of the group alone or of all; 0:
+ * none. */
 static rz_time largest_measured(const struct rz_diagnose *diagnose, bool members)
 {
     rz_time most = 0;
@@ -25,9 +25,10 @@ static rz_time largest_measured(const struct rz_diagnose *diagnose, bool members
     return most;
 }
 
-/* threshold_first has room for processes that are not there yet; behind that time who never
- * answered this tester has answered others. Those who share a load share most of the reasons to be
- * late; who is out may be slow for reasons of its own, but is better than nothing. */
+/* threshold_first allows for processes that have not started yet. After that time a process that
+ * never answered this tester has answered others. Processes that share a load are late for mostly
+ * the same reasons; a non-recommended one may be slow for its own reasons, but its threshold is
+ * better than none. */
 rz_time rz_diagnose_threshold_first(const struct rz_diagnose *diagnose)
 {
     const struct rz_diagnose_config *config = &diagnose->config;

@@ -19,8 +19,9 @@ static void raise_to(uint32_t *counter, uint32_t to)
     *counter = to > *counter ? to : *counter;
 }
 
-/* The sender's own counter first: with it a readmission that an earlier list has missed undoes that
- * list's verdict, and who holds itself for out speaks for nobody else. */
+/* The sender's own counter comes first: with it, a readmission that an earlier list has missed
+ * cancels that list's report, and a member that considers itself non-recommended does not count for
+ * others. */
 void rz_diagnose_join(uint32_t n_members, uint32_t n_lists, const struct rz_diagnose_list *lists,
                       uint32_t *counters)
 {

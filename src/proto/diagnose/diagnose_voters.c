@@ -1,4 +1,4 @@
-/* When a member asks for other voters than those that decide on rejoins now. */
+/* When a member requests another set of voters. */
 #include "proto/diagnose/diagnose_private.h"
 
 static bool votes(const struct rz_diagnose_voters *voters, rz_id k)
@@ -6,7 +6,7 @@ static bool votes(const struct rz_diagnose_voters *voters, rz_id k)
     return voters->set[k / 64] >> (k % 64) & 1;
 }
 
-/* Those that are left cannot decide, or this member would have no vote. */
+/* The remaining voters cannot decide, or this member has no vote. */
 static bool are_few(const struct rz_diagnose *diagnose, const struct rz_diagnose_voters *voters)
 {
     uint32_t all = 0, in = 0;

@@ -1,5 +1,5 @@
-/* One member in time: cycles, pings, answers, notices. What they carry: gossip_matrix.c,
- * gossip_list.c, gossip_sum.c. */
+/* The time behaviour of a member: cycles, pings, answers, notices. For their payloads see
+ * gossip_matrix.c, gossip_list.c, gossip_sum.c. */
 #include "proto/gossip/gossip.h"
 
 #include "base/assert.h"
@@ -9,10 +9,10 @@
 
 #include <string.h>
 
-#define FAILED_FIRST 2 /* room for so many failed members to begin with */
+#define FAILED_FIRST 2 /* initial capacity in failed members */
 #define SUM_STRIDE 3
 #define ATTEMPTS_MAX 65536      /* of rz_gossip_target */
-#define START_STREAM UINT64_MAX /* of the seed: no cycle's number */
+#define START_STREAM UINT64_MAX /* for the random seed: no cycle has this number */
 
 size_t rz_gossip_size(const struct rz_gossip_config *config)
 {
@@ -65,7 +65,7 @@ static void notify(struct rz_gossip *gossip, enum rz_gossip_notice what, uint64_
     action->arg[2] = gossip->told_cycle;
 }
 
-/* The failed that are in their last phase. */
+/* The failed members that are in their last phase. */
 static void notify_returned(struct rz_gossip *gossip, struct rz_actions *out)
 {
     const struct rz_gossip_entry *entries = rz_gossip_entries(gossip);
@@ -81,7 +81,7 @@ static void notify_returned(struct rz_gossip *gossip, struct rz_actions *out)
     gossip->told_returned = true;
 }
 
-/* All that the host has not been told yet, as far as there is room for it. */
+/* Reports all pending notices, as many as the actions hold. */
 static enum rz_more tell(struct rz_gossip *gossip, struct rz_actions *out)
 {
     static const enum rz_gossip_notice notices[] = {RZ_GOSSIP_DETECTED, RZ_GOSSIP_CONSENSUS,
@@ -122,13 +122,13 @@ static void send(struct rz_gossip *gossip, enum rz_gossip_message type, const rz
 
 /* --- cycles ----------------------------------------------------------------------------------- */
 
-/* Whether it pings: after it has returned only while there is unfinished news. */
+/* Whether it pings: after its return only while a failure is not in its last phase. */
 static bool awake(const struct rz_gossip *gossip)
 {
     return gossip->begun && !gossip->ended && (!gossip->returned || gossip->n_unsettled > 0);
 }
 
-/* Who slept counts the cycles gone by all the same. */
+/* Cycles that passed while this member slept count. */
 static void keep_time(struct rz_gossip *gossip, rz_time now)
 {
     if (gossip->begun && !awake(gossip) && now >= gossip->cycle_end) {
@@ -138,7 +138,7 @@ static void keep_time(struct rz_gossip *gossip, rz_time now)
     }
 }
 
-/* Where hardly anybody lives draws may fail: then the next living member. */
+/* If few members are alive the draws may fail: then the next living member. */
 static rz_id draw_target(const struct rz_gossip *gossip)
 {
     uint32_t n = gossip->config.n_members;
@@ -170,7 +170,7 @@ static void begin_cycle(struct rz_gossip *gossip, rz_time now, struct rz_actions
 {
     gossip->cycle++;
     gossip->cycle_end += gossip->config.cycle;
-    if (gossip->cycle_end <= now) /* served very late: cycles do not come in bursts */
+    if (gossip->cycle_end <= now) /* a very late tick: cycles do not run in bursts */
         gossip->cycle_end = now + gossip->config.cycle;
     gossip->target = draw_target(gossip);
     if (gossip->target == RZ_ID_NONE)
@@ -228,7 +228,8 @@ static enum rz_more on_tick(struct rz_gossip *gossip, rz_time now, struct rz_act
             return RZ_NEED;
         expire(gossip);
     }
-    /* A ping that left late is answered for before its cycle ends: what was lent comes back. */
+    /* The timeout of a ping that left late expires before its cycle ends: the mass lent to it
+     * returns. */
     if (awake(gossip) && !gossip->outstanding && now >= gossip->cycle_end) {
         if (gossip->cycle > 0)
             end_cycle(gossip);
@@ -280,9 +281,9 @@ static void answer(struct rz_gossip *gossip, const struct rz_message *ping,
 }
 
 /*
- * Symmetric push-sum: the answer is halved off before the other's halves are added. The failed get
- * no mass (a PING may arrive after the news of its sender's failure), and nobody takes any from
- * those who are not counted.
+ * Symmetric push-sum: the halves for the answer are taken before the sender's are added. Failed
+ * members get no mass (a PING may arrive after the report of its sender's failure), and no mass is
+ * taken from a member that is not counted.
  */
 static void exchange_sums(struct rz_gossip *gossip, const struct rz_message *message,
                           const uint64_t *items, bool settles, struct rz_actions *out)
@@ -371,7 +372,7 @@ enum rz_more rz_gossip_step(struct rz_gossip *gossip, const struct rz_event *eve
     return tell(gossip, out);
 }
 
-/* --- looking at it ---------------------------------------------------------------------------- */
+/* --- accessors ------------------------------------------------------------------------------- */
 
 rz_time rz_gossip_deadline(const struct rz_gossip *gossip)
 {

@@ -18,7 +18,8 @@ bool rz_gossip_check_accurate(const struct rz_check_group *group)
     return true;
 }
 
-/* Whether each living member has come to `needed` about all that `id` has in phase `phase`. */
+/* Whether each living member has reached phase `needed` for all failures that `id` has in phase
+ * `phase`. */
 static bool others_have(const struct rz_check_group *group, rz_id id, uint32_t phase,
                         uint32_t needed, const char *name)
 {
@@ -88,7 +89,7 @@ bool rz_gossip_check_rows(const struct rz_check_group *group)
 
 /* --- mass ------------------------------------------------------------------------------------- */
 
-/* All mass in the instance of member `first`, concerning one failed member. */
+/* All mass in the instance of member `first` for one failed member. */
 struct instance {
     struct rz_gossip_mass mass;
     uint64_t members, knowing, with_consensus;

@@ -1,10 +1,10 @@
-/* Algorithm 2: an initial phase that is long enough with high probability, then consensus by a
- * count of messages that all agree. */
+/* Algorithm 2 of Katti et al.: an initial phase that is long enough with high probability, then
+ * consensus by a count of consecutive messages that list the failure. */
 #include "proto/gossip/gossip_state.h"
 
 #include "base/idset.h"
 
-/* The message that brings an id leaves its count at 0. */
+/* The message that brings a new id leaves its count at 0. */
 static void count_message(struct rz_gossip *gossip, const uint64_t *items, uint32_t n_items)
 {
     struct rz_gossip_entry *entries = rz_gossip_entries(gossip);

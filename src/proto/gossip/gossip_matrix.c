@@ -1,4 +1,4 @@
-/* Algorithm 1: who knows that who has detected whom. */
+/* Algorithm 1 of Katti et al.: the matrix of detections, which member has detected which. */
 #include "proto/gossip/gossip_state.h"
 
 static const uint64_t *row_of(const struct rz_gossip *gossip, const uint64_t *matrix, rz_id id)
@@ -28,7 +28,8 @@ bool rz_gossip_matrix_valid(const struct rz_gossip *gossip, const struct rz_mess
     return message->n_items == (uint64_t)gossip->config.n_members * gossip->row_words;
 }
 
-/* What a word of the sender's row adds to one's own; bits beyond the last member are nobody. */
+/* The bits that a word of the sender's row adds to the own row; bits beyond the last member do not
+ * count. */
 static uint64_t news_in(const struct rz_gossip *gossip, const struct rz_message *message,
                         const uint64_t *items, uint32_t word)
 {

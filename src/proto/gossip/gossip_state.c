@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define ENTRY_WORDS (sizeof(struct rz_gossip_entry) / sizeof(uint64_t))
-#define SUM_WORDS 3 /* of one failed member in a message: id, s1, s2 */
+#define SUM_WORDS 3 /* payload of one failed member: id, s1, s2 */
 
 static size_t matrix_words(enum rz_gossip_kind kind, uint32_t n)
 {
@@ -24,7 +24,7 @@ size_t rz_gossip_bytes(enum rz_gossip_kind kind, uint32_t n_members, uint32_t ma
            (matrix_words(kind, n_members) + max * words_each(kind)) * sizeof(uint64_t);
 }
 
-/* The array that stands behind `before` words for each failed member. */
+/* The array that follows `before` words for each failed member. */
 static uint64_t *array_of(const struct rz_gossip *gossip, size_t before)
 {
     const uint64_t *words = gossip->words +
@@ -69,7 +69,7 @@ void rz_gossip_grow(struct rz_gossip *gossip, size_t bytes)
     uint64_t *lent = rz_gossip_lent_items(gossip);
     size_t n_lent = gossip->lent ? (size_t)SUM_WORDS * gossip->n_lent : 0;
     gossip->max = max;
-    /* Everything moves away from the beginning: the last first. */
+    /* All arrays move to higher addresses: the last one first. */
     if (kind == RZ_GOSSIP_SUM) {
         memmove(rz_gossip_lent_items(gossip), lent, n_lent * sizeof *lent);
         memset(rz_gossip_lent_items(gossip) + n_lent, 0,

@@ -1,23 +1,24 @@
-/* The state of one member, and what the three kinds have in common. Private to the room. */
+/* The state of one member, and the parts common to the three kinds. Private to the component. */
 #ifndef RZ_PROTO_GOSSIP_STATE_H
 #define RZ_PROTO_GOSSIP_STATE_H
 
 #include "proto/gossip/gossip.h"
 
-/* What is known of one failed member. */
+/* The state of one failed member. */
 struct rz_gossip_entry {
     uint64_t sum[2]; /* SUM: s1, s2 */
-    uint32_t count; /* LIST: messages in a row that had it; SUM: cycles in a row within tolerance */
+    uint32_t count; /* LIST: consecutive messages that listed it; SUM: consecutive cycles within the
+                       tolerance */
     uint8_t phase;  /* 1 detected, 2 consensus, 3 committed */
-    uint8_t told;   /* phases told to the host */
+    uint8_t told;   /* phases reported to the host */
     uint8_t how;    /* enum rz_gossip_how */
     uint8_t zero;
 };
 
 /*
  * words holds, one after the other: MATRIX: the matrix, n_members rows of row_words; then arrays
- * with room for `max` failed members: ids (sorted), scratch, entries; SUM: what the outstanding
- * PING carries (lent), what the last REPLY carried.
+ * for `max` failed members: ids (sorted), scratch, entries; SUM: the mass in the outstanding PING
+ * (lent), the mass in the last REPLY.
  */
 struct rz_gossip {
     struct rz_gossip_config config; /* with its defaults filled in */
@@ -34,12 +35,12 @@ struct rz_gossip {
     uint32_t row_words;
     uint32_t least; /* ceil(log2 n) */
     bool begun, returned, told_returned, agreed, ended;
-    bool outstanding; /* a PING to target awaits its answer */
-    bool lent;        /* SUM: what it carries is of the running instance: may be taken back */
+    bool outstanding; /* a PING to target is not answered yet */
+    bool lent;        /* SUM: the lent mass is of the current instance: it may be taken back */
     uint64_t words[];
 };
 
-/* --- gossip_state.c: the list of the failed --- */
+/* --- gossip_state.c: the list of failed members --- */
 
 size_t rz_gossip_bytes(enum rz_gossip_kind kind, uint32_t n_members, uint32_t max);
 uint64_t *rz_gossip_ids(const struct rz_gossip *gossip);
@@ -49,13 +50,14 @@ uint64_t *rz_gossip_lent_items(const struct rz_gossip *gossip);
 uint64_t *rz_gossip_reply_items(const struct rz_gossip *gossip);
 
 bool rz_gossip_knows(const struct rz_gossip *gossip, uint64_t id);
-/* Learns of a failure; true when it was new. There must be room. */
+/* Adds a failure; true if it was new. The arrays must be large enough. */
 bool rz_gossip_learn(struct rz_gossip *gossip, uint64_t id, enum rz_gossip_how how);
-/* Room for `more` further failed members; else *out says how large the block must become. */
+/* Checks for `more` further failed members; if they do not fit, *out tells the size that the block
+ * must grow to. */
 bool rz_gossip_has_protocol(const struct rz_gossip *gossip, uint32_t more, struct rz_actions *out);
 /* An entry reaches a later phase. */
 void rz_gossip_promote(struct rz_gossip *gossip, struct rz_gossip_entry *entry, uint8_t phase);
-/* The phase after which nothing is left to do about a failure. */
+/* The phase after which nothing remains to be done about a failure. */
 uint8_t rz_gossip_last_phase(const struct rz_gossip *gossip);
 
 /* Messages that list failed members, one every `stride` items. */
@@ -88,18 +90,18 @@ void rz_gossip_list_merge(struct rz_gossip *gossip, const uint64_t *items, uint3
 struct rz_gossip_payload rz_gossip_list_payload(const struct rz_gossip *gossip);
 void rz_gossip_list_assess(struct rz_gossip *gossip);
 
-/* The weight that a member has when its instance begins. */
+/* The weight of a member at the start of its instance. */
 uint64_t rz_gossip_sum_weight(const struct rz_gossip *gossip);
-/* The list has grown: a new instance of the aggregation, unless there is only one. */
+/* The list has grown: a new instance of the aggregation starts, unless there is only one. */
 void rz_gossip_sum_grown(struct rz_gossip *gossip);
-/* Halves everything; the halves, as items, go to `items`. */
+/* Halves all mass; the halves, as items, go to `items`. */
 struct rz_gossip_payload rz_gossip_sum_halve(struct rz_gossip *gossip, uint64_t *items);
 /* The list alone, without mass. */
 struct rz_gossip_payload rz_gossip_sum_nothing(const struct rz_gossip *gossip, uint64_t *items);
 /* Halves for a PING; they can be taken back until the next one. */
 struct rz_gossip_payload rz_gossip_sum_lend(struct rz_gossip *gossip);
 void rz_gossip_sum_take_back(struct rz_gossip *gossip);
-/* Adds halves, if they are of the running instance. All ids in items are known here. */
+/* Adds halves, if they are of the current instance. All ids in items are known here. */
 void rz_gossip_sum_absorb(struct rz_gossip *gossip, uint64_t weight, const uint64_t *items,
                           uint32_t n_items);
 void rz_gossip_sum_assess(struct rz_gossip *gossip);

@@ -1,11 +1,12 @@
 /*
- * Algorithm 3: symmetric push-sum counts who has detected a failure and who has reached consensus
- * on it. Fixed point: halving loses nothing, so the mass of all members and messages is constant to
- * the last bit, and every machine finds the same.
+ * Algorithm 3 of Katti et al.: symmetric push-sum counts the members that have detected a failure
+ * and those that have reached consensus on it. Fixed point: halving loses nothing, so the mass of
+ * all members and messages is constant to the last bit, and every machine finds the same.
  *
- * An instance of the count is those who take mass from each other. As published (before_only) there
- * is one, in which everybody has a weight of ONE. Else it is those who know of the same failures,
- * and its least member has all the weight: whoever learns of another failure restarts.
+ * An instance of the count is a set of members that take mass from each other. As published
+ * (before_only) there is one, in which each member has a weight of ONE. Otherwise it is the members
+ * that know the same failures, and its least member has the whole weight: a member that learns of
+ * another failure restarts.
  */
 #include "proto/gossip/gossip_state.h"
 
@@ -17,7 +18,7 @@
 
 __extension__ typedef unsigned __int128 wide_t;
 
-/* The least id that is not known failed; all of one instance find the same. */
+/* The least id that is not known failed; all members of one instance find the same. */
 static rz_id leader_of(const struct rz_gossip *gossip)
 {
     const uint64_t *ids = rz_gossip_ids(gossip);
@@ -40,7 +41,7 @@ uint64_t rz_gossip_whole(const struct rz_gossip *gossip)
     return gossip->config.before_only ? living * RZ_GOSSIP_ONE : RZ_GOSSIP_WHOLE;
 }
 
-/* Whether mass that came with this list may be added. */
+/* Whether mass that arrived with this list may be added. */
 static bool of_instance(const struct rz_gossip *gossip, const uint64_t *items, uint32_t n_items,
                         uint32_t stride)
 {
@@ -106,7 +107,7 @@ struct rz_gossip_payload rz_gossip_sum_lend(struct rz_gossip *gossip)
     return payload;
 }
 
-/* Of those that the items do not name nothing has come. Both are sorted. */
+/* Failures that the items do not name got no mass. Both lists are sorted. */
 static void add(struct rz_gossip *gossip, uint64_t weight, const uint64_t *items, uint32_t n_items)
 {
     struct rz_gossip_entry *entries = rz_gossip_entries(gossip);
@@ -136,8 +137,8 @@ void rz_gossip_sum_absorb(struct rz_gossip *gossip, uint64_t weight, const uint6
         add(gossip, weight, items, n_items);
 }
 
-/* |s/w - m| <= eps m, with m living members, w > 0 as a share of the whole weight. Where the whole
- * is m, m cancels. */
+/* |s/w - m| <= eps m, with m living members, w > 0 as a share of the whole weight. If the whole
+ * weight is m, m cancels. */
 static bool within_tolerance(const struct rz_gossip *gossip, uint64_t sum)
 {
     bool before_only = gossip->config.before_only;

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- init ------------------------------------------------------------------------------------- */
 
 size_t rz_paxos_size(const struct rz_paxos_config *config)
 {
@@ -101,7 +101,7 @@ void rz_paxos_learn(struct rz_paxos_instance *in, uint64_t value, struct rz_acti
     rz_paxos_tell_host(RZ_PAXOS_DECIDED, in, out);
 }
 
-/* --- who leads -------------------------------------------------------------------------------- */
+/* --- leader ----------------------------------------------------------------------------------- */
 
 bool rz_paxos_out(const struct rz_paxos *paxos, rz_id id)
 {
@@ -121,7 +121,7 @@ rz_id rz_paxos_leader(const struct rz_paxos *paxos)
             return id;
         least = least == RZ_ID_NONE ? id : least;
     }
-    return least; /* where all are doubted */
+    return least; /* all members are doubted */
 }
 
 static bool takes_part(const struct rz_paxos *paxos, rz_id id)
@@ -132,7 +132,7 @@ static bool takes_part(const struct rz_paxos *paxos, rz_id id)
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-/* Rounds beyond are nobody's: a ballot must leave room for higher ones. */
+/* No correct member uses rounds beyond: a ballot must leave room for higher ones. */
 #define ROUND_MAX INT32_MAX
 
 static bool is_ballot(const struct rz_paxos *paxos, uint64_t ballot)
@@ -170,7 +170,7 @@ static bool is_well_formed(const struct rz_paxos *paxos, const struct rz_event *
     return false;
 }
 
-/* A second request for what is under way changes nothing. */
+/* A second request for an instance in progress changes nothing. */
 static enum rz_more on_request(struct rz_paxos *paxos, const struct rz_event *event,
                                struct rz_actions *out)
 {
@@ -199,7 +199,7 @@ static void on_told(struct rz_paxos *paxos, struct rz_paxos_instance *in,
         rz_paxos_on_knows(paxos, in, message->from);
 }
 
-/* Messages that tell of an instance make it known here; answers need one that is known. */
+/* Messages about an instance create it here; answers need one that is known. */
 static enum rz_more on_receive(struct rz_paxos *paxos, const struct rz_event *event,
                                struct rz_actions *out)
 {
@@ -233,7 +233,7 @@ static enum rz_more on_receive(struct rz_paxos *paxos, const struct rz_event *ev
 
 /* --- calls and time --------------------------------------------------------------------------- */
 
-/* One instance that is due; RZ_MORE: there are others. */
+/* Processes one instance that is due; RZ_MORE: there are others. */
 static enum rz_more work(struct rz_paxos *paxos, rz_time now, struct rz_actions *out)
 {
     struct rz_paxos_instance *all = rz_paxos_instances(paxos), *due = NULL;
@@ -267,13 +267,14 @@ static void on_vote(struct rz_paxos *paxos, const struct rz_event *event, struct
     struct rz_paxos_instance *in = rz_paxos_find(paxos, event->arg[0]);
     rz_assert(event->arg[1] <= RZ_PAXOS_YES);
     if (!in || !in->asked || in->vote != RZ_PAXOS_UNKNOWN)
-        return; /* of another view, or the second one */
+        return; /* of another view, or a repeated vote */
     in->vote = (uint8_t)event->arg[1];
     rz_paxos_own_vote(paxos, in, event->now, out);
     rz_paxos_pay(paxos, in, out);
 }
 
-/* Somebody may have become leader, or may have come back: all that is open is looked at again. */
+/* Another member may have become leader, or may be reachable again: all open instances are examined
+ * again. */
 static enum rz_more look_anew(struct rz_paxos *paxos, rz_time now, struct rz_actions *out)
 {
     struct rz_paxos_instance *all = rz_paxos_instances(paxos);
@@ -352,7 +353,7 @@ enum rz_more rz_paxos_step(struct rz_paxos *paxos, const struct rz_event *event,
     return more;
 }
 
-/* --- looking at it ---------------------------------------------------------------------------- */
+/* --- accessors ------------------------------------------------------------------------------- */
 
 rz_time rz_paxos_deadline(const struct rz_paxos *paxos)
 {

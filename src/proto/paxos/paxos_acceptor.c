@@ -11,7 +11,7 @@ void rz_paxos_ask_host(struct rz_paxos_instance *in, struct rz_actions *out)
     rz_paxos_tell_host(RZ_PAXOS_ASKED, in, out);
 }
 
-/* Two rules in one: what was decided is told; a lower ballot than the promised one is refused. */
+/* Two rules: a decided value is sent; a ballot lower than the promised one is refused. */
 static bool turned_away(struct rz_paxos *paxos, const struct rz_paxos_instance *in,
                         const struct rz_message *message, bool check, struct rz_actions *out)
 {

@@ -1,4 +1,5 @@
-/* The leader: two phases, then the news of the decision; and what a member does that waits. */
+/* The leader: two phases, then the dissemination of the decision; and the steps of a waiting
+ * member. */
 #include "proto/paxos/paxos_private.h"
 
 #include "base/assert.h"
@@ -6,14 +7,14 @@
 
 #include <string.h>
 
-/* Leaders that compete come back at different dates. */
+/* Competing leaders retry at different dates. */
 static rz_time retry_later(const struct rz_paxos *paxos, const struct rz_paxos_instance *in)
 {
     rz_time retry = paxos->config.retry;
     return retry + rz_mix(rz_mix(paxos->seed, paxos->self), in->top) % (4 * retry);
 }
 
-/* A quorum of the row: more than half of the view. */
+/* A quorum of the set: more than half of the view. */
 static bool quorum(struct rz_paxos *paxos, const struct rz_paxos_instance *in)
 {
     uint32_t count = rz_paxos_row_count(paxos, in, RZ_PAXOS_HEARD);
@@ -24,7 +25,7 @@ static bool quorum(struct rz_paxos *paxos, const struct rz_paxos_instance *in)
     return count >= rz_paxos_majority(paxos);
 }
 
-/* To all members that have not answered and are not doubted; false: there is none. */
+/* To all members that have not answered and are not doubted; false: there are none. */
 static bool send_to_unheard(struct rz_paxos *paxos, struct rz_paxos_instance *in,
                             enum rz_paxos_message type, uint64_t word0, uint64_t word1,
                             struct rz_actions *out)
@@ -68,8 +69,8 @@ static void note_vote(struct rz_paxos *paxos, struct rz_paxos_instance *in, rz_i
         rz_paxos_bit_set(rz_paxos_row(paxos, in, RZ_PAXOS_VOTED_YES), id);
 }
 
-/* A majority has accepted: this is the decision. Those who accepted will ask if TOLD gets lost; the
- * others may know of nothing, and are told until they answer. */
+/* A majority has accepted: this is the decision. Members that accepted will request it if TOLD is
+ * lost; the others may not know the instance, and get TOLD until they answer. */
 static void decide(struct rz_paxos *paxos, struct rz_paxos_instance *in, rz_time now,
                    struct rz_actions *out)
 {
@@ -106,7 +107,7 @@ static void second_phase(struct rz_paxos *paxos, struct rz_paxos_instance *in, u
         decide(paxos, in, now, out);
 }
 
-/* Whether the first phase is over; a value that may have been decided comes before all others. */
+/* Whether the first phase is over; a value that may have been decided takes precedence. */
 static void conclude_first_phase(struct rz_paxos *paxos, struct rz_paxos_instance *in, rz_time now,
                                  struct rz_actions *out)
 {

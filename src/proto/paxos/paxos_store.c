@@ -1,4 +1,4 @@
-/* Where sets and instances lie in the block. */
+/* The layout of sets and instances in the block. */
 #include "proto/paxos/paxos_private.h"
 
 #include "base/assert.h"

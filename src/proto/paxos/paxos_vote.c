@@ -1,4 +1,6 @@
-/* The rule by which votes become a value: a majority of the view, not of those who answered. */
+/*
+ * The rule that maps votes to a value: a majority of the view, not of the answers.
+ */
 #include "proto/paxos/paxos.h"
 
 #include "base/assert.h"

@@ -1,9 +1,9 @@
 /*
  * The object around the agreements: what this member knows, when it contributes, how its steps are
- * cut into stages.
+ * divided.
  *
- * Each step of agree ends the step of this object, because what agree gave out is only valid until
- * its next one. Work that remains is done under RZ_EVENT_CONTINUE, in this order: the rest of
+ * Each step of agree ends the step of this object, because the output of agree is only valid until
+ * its next step. Work that remains is done under RZ_EVENT_CONTINUE, in this order: the rest of
  * agree's actions, the notice of a decision, the next contribution.
  */
 #include "base/assert.h"
@@ -12,10 +12,10 @@
 
 #include <string.h>
 
-/* Items of one value to begin with; most decisions name one or two failures. */
+/* Initial number of items of one value; most decisions name one or two failures. */
 #define AGREE_ITEMS 8
 
-/* Cohorts wanted at once to begin with; most jobs spawn none. */
+/* Initial number of cohorts requested at once; most jobs spawn none. */
 #define COHORTS_WANTED 4
 
 static struct rz_agree_config agree_config(const struct rz_recover_config *config)
@@ -40,14 +40,14 @@ static uint32_t slots_of(const struct rz_recover_config *config)
     return config->n_slots > 0 ? config->n_slots : config->n_ranks;
 }
 
-/* Failures in slots and of daemons, damage, spawns, cohorts: all in one contribution or decision.
- */
+/* Failures in slots and of daemons, damage, spawns, cohorts: at most this many in one contribution
+ * or decision. */
 static size_t items_max(size_t n_slots, size_t n_daemons)
 {
     return 2 * n_slots + 2 * n_daemons + COHORTS_SETTLED_MAX;
 }
 
-/* Fills in the offsets; returns where the agree object begins. */
+/* Fills in the offsets; returns the offset of the agree object. */
 static size_t lay_out(struct rz_recover *r, const struct rz_recover_config *config)
 {
     size_t n_slots = slots_of(config), n_daemons = config->n_daemons, end = 0;
@@ -198,7 +198,7 @@ static bool wants_repair(const struct rz_recover *r)
     return (r->repairing_here || r->repairing) && r->lost > 0 && r->phase != RZ_PHASE_LEFT;
 }
 
-/* Something is known here that a decision must settle before a barrier may open. */
+/* Whether something is known here that a decision must settle before a barrier may open. */
 static bool aware(const struct rz_recover *r)
 {
     return r->fresh > 0 || r->wanted > 0 || r->found > 0 || r->spawns_named || wants_repair(r);
@@ -209,7 +209,7 @@ static bool wants_to_contribute(const struct rz_recover *r)
     return !r->stopped && !undecided(r) && (aware(r) || r->reached) && !rz_recover_awaits_news(r);
 }
 
-/* What a member says of itself: the bits of `and`. */
+/* A member's statement about itself: the bits of `and`. */
 static uint64_t bits_to_contribute(const struct rz_recover *r)
 {
     bool is_aware = aware(r);
@@ -242,7 +242,8 @@ static bool work_left(const struct rz_recover *r)
     return r->agree_more || r->notice != NOTICE_NONE || r->spawns_notice || wants_to_contribute(r);
 }
 
-/* Makes agree's actions ours: its messages travel under our room, its decisions stay here. */
+/* Makes agree's actions those of this object: messages are sent with the component id of recover,
+ * decisions are not passed on. */
 static void take_actions(struct rz_recover *r, struct rz_actions *out)
 {
     uint32_t kept = 0;
@@ -435,7 +436,7 @@ uint64_t rz_recover_hash(const struct rz_recover *r)
     return rz_mix(h, rz_agree_hash(rz_recover_agree(r)));
 }
 
-/* ---- what the host may read */
+/* ---- accessors */
 
 uint32_t rz_recover_epoch(const struct rz_recover *r)
 {

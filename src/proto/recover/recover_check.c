@@ -21,7 +21,7 @@ static uint64_t decisions(const struct rz_recover *r)
     return rz_agree_decided(rz_recover_agree(r));
 }
 
-/* Of what spawns leave behind; not what is known to be wanted. */
+/* What spawns change; not the requests. */
 static const char *difference_in_spawns(const struct rz_recover *a, const struct rz_recover *b)
 {
     size_t slots = a->n_slots * sizeof(uint32_t);
@@ -41,7 +41,7 @@ static const char *difference_in_spawns(const struct rz_recover *a, const struct
     return NULL;
 }
 
-/* The name of what differs, or NULL. */
+/* The name of the field that differs, or NULL. */
 static const char *difference(const struct rz_recover *a, const struct rz_recover *b)
 {
     size_t slots = a->n_slots * sizeof(uint32_t);
@@ -99,7 +99,7 @@ static bool check_slots(const struct rz_check_group *group, rz_id member,
                room ? " though another has room" : ", and slots are limits");
 }
 
-/* Where slots are limits: nobody has more living processes than that. */
+/* If slots are limits: no daemon has more living processes than slots. */
 static bool check_limits(const struct rz_check_group *group, rz_id member,
                          const struct rz_recover *r)
 {

@@ -1,6 +1,7 @@
 /*
- * What a decision means. Everything here depends on the decision and on what all members have
- * alike, never on what this member alone knows: that is why all go the same way without being led.
+ * The effect of a decision. Everything here depends on the decision and on state that is the same
+ * at all members, never on the knowledge of this member alone: therefore all reach the same result
+ * without a leader.
  */
 #include "base/assert.h"
 #include "base/status.h"
@@ -33,7 +34,7 @@ void rz_recover_look_at_self(struct rz_recover *r)
 {
     if (r->stopped || !rz_agree_knows_failed(rz_recover_agree(r), r->self))
         return;
-    r->notice = NOTICE_NONE; /* whatever was decided, it was without us */
+    r->notice = NOTICE_NONE; /* the decision was taken without this member */
     stop(r, RZ_ERR_FENCED);
 }
 
@@ -62,14 +63,14 @@ void rz_recover_be_fenced(struct rz_recover *r)
     stop(r, RZ_ERR_FENCED);
 }
 
-/* Nothing more follows from what is known of this slot. */
+/* No further action follows from the state of this slot. */
 static bool slot_rests(const struct rz_recover *r, uint32_t slot)
 {
     return !rz_recover_slot_fresh(r, slot) && !rz_recover_slot_lost(r, slot) &&
            rz_recover_asked(r)[slot] <= rz_recover_incarnation(r)[slot];
 }
 
-/* Likewise; what it finds in an epoch that has not begun here counts later. */
+/* Likewise; damage that it finds in an epoch that has not begun here counts later. */
 static bool daemon_rests(const struct rz_recover *r, rz_id daemon)
 {
     uint8_t known = rz_recover_daemons(r)[daemon];
@@ -110,7 +111,7 @@ void rz_recover_learn_damage(struct rz_recover *r, uint64_t item)
     }
 }
 
-/* Everybody knows from now on what the decision's items say. */
+/* From now on all members know what the items of the decision state. */
 static void learn(struct rz_recover *r, const uint64_t *items, uint32_t n_items)
 {
     uint8_t *daemons = rz_recover_daemons(r);
@@ -134,7 +135,7 @@ static void learn(struct rz_recover *r, const uint64_t *items, uint32_t n_items)
     rz_recover_learn_spawns(r, items, n_items);
 }
 
-/* Whether agree has found a member failed that is marked with none of these bits. */
+/* Whether agree knows a failed member that has none of these marks. */
 static bool failed_without(const struct rz_recover *r, uint8_t bits)
 {
     uint32_t n_failed;
@@ -151,11 +152,12 @@ bool rz_recover_awaits_news(const struct rz_recover *r)
 }
 
 /*
- * A decision settles failures only if everybody who contributed knew of one and each failed daemon
- * is named with what is known of its failure. Any other one makes its failures known to all, and
- * all contribute again, aware. Otherwise
- *   - a quorum would be counted over half of what a partition took away, and without its evidence;
- *   - who contributed to a barrier long ago would vote for a generation overwritten since.
+ * A decision settles failures only if every contributor knew of a failure and each failed daemon is
+ * named with the evidence of its failure. Any other decision makes its failures known to all, and
+ * all contribute again with that knowledge. Otherwise
+ * - a quorum would be counted over a part of what a partition cut off, and without the evidence;
+ * - a member that contributed to a barrier long ago would propose a generation that was overwritten
+ *   since.
  */
 static bool settles(const struct rz_recover *r, const struct rz_action *decided)
 {
@@ -187,8 +189,8 @@ static void note_process(struct rz_recover *r, uint32_t slot, uint64_t decision)
     rz_recover_bit_set(rz_recover_restless(r), slot);
 }
 
-/* A decision that failed with all who made it bore this process, and it has failed, too: its number
- * must not be given again, for news of its failure are abroad. */
+/* This process was spawned by a decision that only failed members took, and has failed, too: its
+ * number must not be used again, because reports of its failure are in flight. */
 static void note_lost(struct rz_recover *r, uint32_t slot)
 {
     const uint8_t *daemons = rz_recover_daemons(r);
@@ -200,10 +202,10 @@ static void note_lost(struct rz_recover *r, uint32_t slot)
 }
 
 /*
- * Notes the decision's failures; the fresh ones become the items of a possible notice. Returns how
- * many there are. Silent daemons stay voters until a later decision without new ones: by
- * contributing to it all survivors have confirmed that they took this way. Else a member whose
- * contribution reached both sides of a partition would count for both.
+ * Notes the failures of the decision; the fresh ones become the items of a possible notice. Returns
+ * their number. Silent daemons remain in the electorate until a later decision without new ones: by
+ * contributing to it all survivors confirm that they took part in this decision. Otherwise a member
+ * whose contribution reached both sides of a partition would count for both.
  */
 static uint32_t note(struct rz_recover *r, const struct rz_action *decided, bool daemons_named)
 {
@@ -233,7 +235,8 @@ static uint32_t note(struct rz_recover *r, const struct rz_action *decided, bool
             daemons[d] |= DAEMON_GONE;
         }
     }
-    /* What the daemons took along that are named now; of the others that was noted before. */
+    /* The failures of processes of daemons that this decision names; those of other daemons were
+     * noted before. */
     for (uint32_t slot = 0; daemons_named && slot < r->n_slots; slot++)
         if (noted[slot] < incarnation[slot] &&
             (daemons[rz_recover_placement(r)[slot]] & DAEMON_AGREED))
@@ -241,8 +244,8 @@ static uint32_t note(struct rz_recover *r, const struct rz_action *decided, bool
     return n;
 }
 
-/* Fills in the scratch array: who has failed by decision; with the mutation, or known here to be.
- */
+/* Fills in the scratch array: the daemons failed by decision; with the mutation, also those known
+ * failed here. */
 static const bool *list_failed(struct rz_recover *r, uint32_t own_mutation)
 {
     uint8_t failed_bit = r->mutations & own_mutation ? DAEMON_KNOWN : DAEMON_AGREED;
@@ -252,7 +255,7 @@ static const bool *list_failed(struct rz_recover *r, uint32_t own_mutation)
     return failed;
 }
 
-/* The ranks of failed daemons go to others. */
+/* Moves the ranks of failed daemons to other daemons. */
 static void move_ranks(struct rz_recover *r)
 {
     const bool *failed = list_failed(r, RZ_RECOVER_OWN_PLACEMENT);
@@ -278,7 +281,7 @@ static void begin_lost(struct rz_recover *r)
 
 static void place_lost(struct rz_recover *r)
 {
-    /* What lay on daemons without which an epoch has begun lies elsewhere. */
+    /* Ranks of daemons without which an epoch has begun are elsewhere now. */
     bool move = r->mutations & RZ_RECOVER_OWN_PLACEMENT;
     for (EACH_TROUBLED(r, d)) {
         if (!rz_recover_daemon_lost(r, d))
@@ -291,7 +294,7 @@ static void place_lost(struct rz_recover *r)
     begin_lost(r);
 }
 
-/* Whether the job may go on: not too often without a checkpoint, and not without slots. */
+/* Whether the job may continue: not too often without a checkpoint, and not without slots. */
 static bool may_restart(struct rz_recover *r)
 {
     if (r->restarts_max && r->restarts > r->restarts_max) {
@@ -322,7 +325,7 @@ static void begin_epoch(struct rz_recover *r, uint64_t generation)
            r->mutations & RZ_RECOVER_OWN_GENERATION ? newest_here : generation);
 }
 
-/* Whether the decision names damage to what this epoch goes back to. */
+/* Whether the decision names damage of the generation that this epoch rolls back to. */
 static bool damage_decided(const struct rz_recover *r, const struct rz_action *decided)
 {
     rz_id daemon;
@@ -335,9 +338,9 @@ static bool damage_decided(const struct rz_recover *r, const struct rz_action *d
 }
 
 /*
- * Back to the generation before. It may be there if it was committed, or restored, in the last
- * epoch that ran, as the newest one was: with the same holders. Of each piece there are two, the
- * older one is overwritten by the next checkpoint; before that one there is none.
+ * Rolls back to the generation before. It may exist if it was committed, or restored, in the last
+ * epoch that ran, as the newest one was: then it has the same holders. Of each piece there are two
+ * versions, and the next checkpoint overwrites the older one; no older version exists.
  */
 static void fall_back(struct rz_recover *r)
 {
@@ -360,10 +363,10 @@ static void open_barrier(struct rz_recover *r)
     notify(r, RZ_RECOVER_PHASE, r->epoch, r->phase);
 }
 
-/* Acts on a decision: one notice at most, and one of spawns behind it. */
+/* Processes a decision: one notice at most, and one of spawns behind it. */
 static void settle(struct rz_recover *r, const struct rz_action *decided, bool daemons_named)
 {
-    /* After LEFT nothing is left to be split or repaired: failures are only noted. */
+    /* After LEFT no rollback or repair is possible: failures are only noted. */
     if (daemons_named && r->phase != RZ_PHASE_LEFT && !quorum(r)) {
         stop(r, RZ_ERR_NO_QUORUM);
         return;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* The four bits on top: recover.h. */
+/* The four highest bits: recover.h. */
 enum {
     ITEM_PROCESS = 0,
     ITEM_DAEMON = 8,
@@ -134,7 +134,8 @@ uint64_t rz_recover_slots_left(const uint32_t *slots, const bool *failed, uint32
     return left;
 }
 
-/* A daemon with a free slot comes before one without; then the less loaded, then the lower id. */
+/* A daemon with a free slot is preferred to one without; then the less loaded one, then the lower
+ * id. */
 static bool better_place(const uint32_t *slots, const uint32_t *load, rz_id a, rz_id b)
 {
     bool free_a = load[a] < slots[a], free_b = load[b] < slots[b];
@@ -152,7 +153,7 @@ rz_id rz_recover_place_one(const uint32_t *slots, const uint32_t *load, const bo
     return best;
 }
 
-/* The ranks of each daemon, the failed ones' too. */
+/* The number of ranks of each daemon, including failed ones. */
 static void count_ranks(const uint32_t *placement, uint32_t n_ranks, uint32_t n_daemons,
                         uint32_t *load)
 {
@@ -181,7 +182,8 @@ void rz_recover_place_together(uint32_t *placement, uint32_t n_ranks, const uint
     }
 }
 
-/* How many of the lost each daemon gets, found one by one: in load, where the failed get none. */
+/* The number of lost ranks that each daemon gets, found one by one; the result is in load, 0 for
+ * failed daemons. */
 static void share_out(const uint32_t *placement, uint32_t n_ranks, const uint32_t *slots,
                       const bool *failed, uint32_t n_daemons, uint32_t *load)
 {

@@ -1,7 +1,7 @@
 /*
- * Spawns: what is known to be wanted, and what a decision makes of it. Who is spawned where depends
- * on the decision and on what all members have alike; what this member knows decides only what it
- * contributes.
+ * Spawns: the known requests, and their treatment by a decision. Which processes are spawned on
+ * which daemons depends on the decision and on state that is the same at all members; the knowledge
+ * of this member determines only its contribution.
  */
 #include "base/assert.h"
 #include "base/idset.h"
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* ---- what is wanted */
+/* ---- requests */
 
 /* Whether this is a cohort that may still be decided. */
 static bool cohort_open(const struct rz_recover *r, uint64_t item)
@@ -22,7 +22,7 @@ static bool cohort_open(const struct rz_recover *r, uint64_t item)
            serial > rz_recover_serial(r)[node];
 }
 
-/* Whether this is the spawn of a slot's next process, not decided yet. */
+/* Whether this is the spawn of the next incarnation in a slot, not decided yet. */
 static bool spawn_open(const struct rz_recover *r, uint64_t item)
 {
     uint32_t slot, incarnation;
@@ -73,9 +73,10 @@ void rz_recover_want(struct rz_recover *r, const uint64_t *items, uint32_t n_ite
 }
 
 /*
- * The cohorts that the next decision may settle: of each daemon those that follow the last one
- * settled without a gap. What is behind a gap waits for the news that close it; if its daemon has
- * failed and taken them along, it is dropped with the daemon. Writes at most COHORTS_SETTLED_MAX.
+ * The cohorts that the next decision may settle: of each daemon those that follow the last settled
+ * one without a gap. A cohort behind a gap waits for the reports that close it; if its daemon has
+ * failed and the missing ones are lost, it is dropped with the daemon. Writes at most
+ * COHORTS_SETTLED_MAX.
  */
 static uint32_t collect_cohorts(const struct rz_recover *r, uint64_t *items)
 {
@@ -132,7 +133,7 @@ uint32_t rz_recover_collect_spawns(const struct rz_recover *r, uint64_t *items)
     return n;
 }
 
-/* ---- what a decision makes of it */
+/* ---- the treatment by a decision */
 
 static bool slot_free(const struct rz_recover *r, uint32_t slot)
 {
@@ -170,7 +171,7 @@ static void survey(struct rz_recover *r)
             load[rz_recover_placement(r)[slot]]++;
 }
 
-/* How many may be spawned, as slots are surveyed. */
+/* How many processes may be spawned, by the slots that were surveyed. */
 static uint64_t free_places(const struct rz_recover *r)
 {
     const bool *failed = rz_recover_at(r, r->scratch_at);
@@ -183,8 +184,8 @@ static uint64_t free_places(const struct rz_recover *r)
     return n;
 }
 
-/* The slot's next process, where the one before it was, if that daemon lives and has room. There is
- * a free place. */
+/* The next incarnation in the slot, on the daemon of the one before it, if that daemon is alive and
+ * has a free slot. A free slot exists. */
 static uint64_t bear(struct rz_recover *r, uint32_t slot)
 {
     const bool *failed = rz_recover_at(r, r->scratch_at);
@@ -197,7 +198,8 @@ static uint64_t bear(struct rz_recover *r, uint32_t slot)
     return rz_recover_pack_spawn(slot, ++rz_recover_incarnation(r)[slot]);
 }
 
-/* Whether it is still to be spawned; whoever contributed the spawn contributed the failure, too. */
+/* Whether it is still to be spawned; a member that contributed the spawn contributed the failure,
+ * too. */
 static bool spawn_due(const struct rz_recover *r, uint64_t item, uint32_t *slot,
                       uint32_t *incarnation)
 {
@@ -205,7 +207,7 @@ static bool spawn_due(const struct rz_recover *r, uint64_t item, uint32_t *slot,
            rz_recover_noted(r)[*slot] + 1 == *incarnation;
 }
 
-/* How many are spawned. */
+/* Returns how many are spawned. */
 static uint32_t settle_spawn(struct rz_recover *r, uint32_t slot, uint32_t incarnation,
                              rz_status_t status)
 {
@@ -221,7 +223,7 @@ static uint32_t settle_spawn(struct rz_recover *r, uint32_t slot, uint32_t incar
     return spawned;
 }
 
-/* Slots that were never used come first, then the one that has been free for longest. */
+/* Slots that were never used come first, then the one that has been free for the longest time. */
 static uint32_t best_free(const struct rz_recover *r)
 {
     uint32_t best = UINT32_MAX;
@@ -236,7 +238,7 @@ static uint32_t best_free(const struct rz_recover *r)
     return best;
 }
 
-/* How many are spawned: all or none. */
+/* Returns how many are spawned: all or none. */
 static uint32_t settle_cohort(struct rz_recover *r, uint64_t item, uint32_t count,
                               rz_status_t status)
 {
@@ -257,7 +259,7 @@ static uint32_t settle_cohort(struct rz_recover *r, uint64_t item, uint32_t coun
     return spawned;
 }
 
-/* Whether it is the next one of a daemon that lives. */
+/* Whether it is the next cohort of a living daemon. */
 static bool cohort_due(const struct rz_recover *r, uint64_t item, rz_id node, uint32_t serial)
 {
     return cohort_open(r, item) && serial == rz_recover_serial(r)[node] + 1;
@@ -298,7 +300,7 @@ void rz_recover_learn_spawns(struct rz_recover *r, const uint64_t *items, uint32
         r->spawns_named |= spawn_open(r, items[i]) || cohort_open(r, items[i]);
 }
 
-/* ---- what the host may read */
+/* ---- accessors */
 
 bool rz_recover_slot_free(const struct rz_recover *r, uint32_t slot)
 {

@@ -1,37 +1,37 @@
-/* The state of a recover object; private to the room. */
+/* The state of a recover object; private to the component. */
 #ifndef RZ_PROTO_RECOVER_STATE_H
 #define RZ_PROTO_RECOVER_STATE_H
 
 #include "proto/agree/agree.h"
 #include "proto/recover/recover.h"
 
-/* What is known of a daemon. KNOWN and PROOF are this member's knowledge, the others are the same
- * at all members. */
+/* The state of a daemon. KNOWN and PROOF are this member's knowledge, the others are the same at
+ * all members. */
 enum {
     DAEMON_KNOWN = 1,       /* failed as far as this member knows */
     DAEMON_PROOF = 2,       /* with proof */
     DAEMON_AGREED = 4,      /* failed by decision */
-    DAEMON_GONE = 8,        /* and no voter any more */
+    DAEMON_GONE = 8,        /* and not in the electorate any more */
     DAEMON_REPAIRED = 16,   /* and an epoch has begun without it */
-    DAEMON_NAMED = 32,      /* an item of the decision being worked on */
+    DAEMON_NAMED = 32,      /* an item of the decision being processed */
     DAEMON_NAMED_PROOF = 64 /* with proof */
 };
 
 /* The bits of a contribution's `and`. */
 enum {
-    ALL_REACHED = 1, /* the end of the phase, and no failure is known */
-    ALL_AWARE = 2,   /* a failure, an unrepaired rank or a wanted spawn is known */
-    ALL_ENTERED = 4  /* who lives here has entered MPIX_Reinit, or wants to leave */
+    ALL_REACHED = 1, /* the end of the phase is reached, and no failure is known */
+    ALL_AWARE = 2,   /* a failure, an unrepaired rank or a requested spawn is known */
+    ALL_ENTERED = 4 /* all living local processes have entered MPIX_Reinit, or are ready to leave */
 };
 
 enum { NOTICE_NONE = UINT32_MAX };
 
-/* Cohorts that one decision settles at most; the others wait for the next one. Bounds the notice.
- */
+/* Upper bound of the cohorts that one decision settles; the others wait for the next one. Bounds
+ * the notice. */
 enum { COHORTS_SETTLED_MAX = 64 };
 
-/* One flat block: this, the arrays at the offsets, last the two parts that may grow: the cohorts
- * wanted, and the agree object. */
+/* One flat block: this, the arrays at the offsets, last the two parts that may grow: the requested
+ * cohorts, and the agree object. */
 struct rz_recover {
     uint32_t n_daemons, n_ranks, n_slots;
     rz_id self, tie_breaker;
@@ -40,34 +40,35 @@ struct rz_recover {
 
     /* The same at all members that saw the same decisions. */
     uint32_t epoch, phase, restarts;
-    uint32_t round;      /* decisions that have borne processes */
+    uint32_t round;      /* decisions that spawned processes */
     uint64_t generation; /* the newest one agreed */
-    uint64_t opened;     /* the one that was restored when the last barrier ENTER opened */
-    bool fell_back;      /* since then, to the generation before the newest */
-    bool repairing;      /* somebody has entered MPIX_Reinit, and nobody is on the way there */
+    uint64_t opened;     /* the one restored when the last barrier ENTER opened */
+    bool fell_back;      /* rolled back since then, to the generation before the newest */
+    bool repairing;      /* a process has entered MPIX_Reinit, and none is yet to enter it */
     bool stopped;
-    bool spawns_named; /* by a decision that settled nothing: all know of some, if not which */
+    bool spawns_named; /* by a decision that settled nothing: all members know of some failure,
+                          perhaps of different ones */
 
     /* This member's own. */
     bool repairing_here;
     bool reached;                 /* the end of the current phase */
     uint64_t generation_known;    /* >= generation */
-    uint64_t generation_proposed; /* by the contribution in flight */
+    uint64_t generation_proposed; /* in the pending contribution */
     bool proposed_aware;          /* and that contribution knew of a failure */
     uint32_t fresh, lost; /* slots and daemons known failed, not noted; noted, not repaired */
     uint32_t wanted;      /* spawns and cohorts to contribute */
     uint32_t found;       /* daemons that have found damage in this epoch */
-    uint32_t n_cohorts, cohorts_max; /* wanted and not decided */
-    uint32_t cohorts_needed;         /* > cohorts_max: grow is to make room for so many */
+    uint32_t n_cohorts, cohorts_max; /* requested and not decided */
+    uint32_t cohorts_needed;         /* > cohorts_max: grow must provide for this many */
 
-    /* Work for CONTINUE: first what agree still has to do, then the notice, then the next
+    /* Work for CONTINUE: first the rest of agree's actions, then the notice, then the next
      * contribution. */
     bool agree_more;
     uint32_t notice; /* enum rz_recover_notice or NOTICE_NONE */
     uint32_t n_notice_items;
     uint64_t notice_arg[2];
-    bool spawns_notice;                /* RZ_RECOVER_SPAWNS comes behind it */
-    uint32_t spawns_at, n_spawn_items; /* its items stand behind those of the other */
+    bool spawns_notice;                /* RZ_RECOVER_SPAWNS follows */
+    uint32_t spawns_at, n_spawn_items; /* its items stand behind those of the other notice */
     uint32_t spawns_status;            /* rz_status_t */
 
     /* Offsets from the start of the block. */
@@ -77,18 +78,18 @@ struct rz_recover {
     size_t known_at;       /* uint32_t [n_slots]: newest incarnation known failed */
     size_t noted_at;       /* uint32_t [n_slots]: newest incarnation failed by decision */
     size_t freed_at;       /* uint64_t [n_slots]: the decision that noted it */
-    size_t asked_at;       /* uint32_t [n_slots]: newest incarnation known to be wanted */
+    size_t asked_at;       /* uint32_t [n_slots]: newest incarnation known to be requested */
     size_t refused_at;     /* uint32_t [n_slots]: newest incarnation refused */
     size_t cohort_at;      /* uint64_t [n_slots]: the last cohort that got the slot, or 0 */
-    size_t cohort_from_at; /* uint32_t [n_slots]: and the incarnation that it bore */
+    size_t cohort_from_at; /* uint32_t [n_slots]: and the incarnation spawned by it */
     size_t serial_at;      /* uint32_t [n_daemons]: its newest cohort decided */
     size_t found_at;       /* uint32_t [n_daemons]: the newest epoch in which it found damage */
     size_t slots_at;       /* uint32_t [n_daemons] */
     size_t load_at;        /* uint32_t [n_daemons]: scratch */
     size_t daemon_at;      /* uint8_t [n_daemons]: DAEMON_* */
-    size_t restless_at;    /* bit set of slots: those of which something is open, at least */
+    size_t restless_at;    /* bit set of slots: at least those with open work */
     size_t troubled_at;    /* bit set of daemons: likewise */
-    size_t begun_at;       /* bit set of ranks: the newest epoch began them again */
+    size_t begun_at;       /* bit set of ranks: restarted by the newest epoch */
     size_t scratch_at;     /* uint8_t or bool [n_daemons] */
     size_t cohorts_at;     /* uint64_t [cohorts_max], sorted */
     size_t agree_at, agree_bytes;
@@ -160,9 +161,9 @@ static inline uint8_t *rz_recover_daemons(const struct rz_recover *r)
 }
 
 /*
- * Bit sets of slots and daemons: what is open grows with failures, and a look at all members costs
- * a bit of each, no more. A slot is restless from the first word of a failure or a spawn on, until
- * rz_recover_recount finds that it rests; a daemon is troubled likewise.
+ * Bit sets of slots and daemons: the work grows with failures, and a pass over all members costs
+ * one bit of each, no more. A slot is restless from the first report of a failure or a spawn on,
+ * until rz_recover_recount finds no open work for it; a daemon is troubled likewise.
  */
 enum { RZ_RECOVER_WORD = 64 };
 
@@ -191,7 +192,7 @@ static inline void rz_recover_bit_clear(uint64_t *bits, uint32_t i)
     bits[i / RZ_RECOVER_WORD] &= ~(UINT64_C(1) << i % RZ_RECOVER_WORD);
 }
 
-/* The first of the n that is set, from `from` on; n: none. */
+/* The first of the n bits that is set, starting at `from`; n: none. */
 static inline uint32_t rz_recover_bit_next(const uint64_t *bits, uint32_t n, uint32_t from)
 {
     if (from >= n)
@@ -211,7 +212,7 @@ static inline rz_id rz_recover_next_troubled(const struct rz_recover *r, rz_id f
     return rz_recover_bit_next(rz_recover_troubled(r), r->n_daemons, from);
 }
 
-/* What stands in the parentheses of a for: all of them in order. */
+/* The header of a for statement over all set bits in order. */
 #define EACH_RESTLESS(r, slot)                                                                     \
     uint32_t slot = rz_recover_next_restless(r, 0);                                                \
     slot < (r)->n_slots;                                                                           \
@@ -222,25 +223,25 @@ static inline rz_id rz_recover_next_troubled(const struct rz_recover *r, rz_id f
     daemon = rz_recover_next_troubled(r, daemon + 1)
 
 /* A failure in this slot is known here and not noted by a decision yet: of the current incarnation
- * or of one that is not begun here. */
+ * or of one that has not begun here. */
 static inline bool rz_recover_slot_fresh(const struct rz_recover *r, uint32_t slot)
 {
     return rz_recover_known(r)[slot] > rz_recover_noted(r)[slot];
 }
 
-/* Failed by decision, and not restarted. Nobody brings spawned processes back. */
+/* Failed by decision, and not restarted. Spawned processes are not restarted. */
 static inline bool rz_recover_slot_lost(const struct rz_recover *r, uint32_t slot)
 {
     return slot < r->n_ranks && rz_recover_noted(r)[slot] >= rz_recover_incarnation(r)[slot];
 }
 
-/* Whether somebody lives or has lived in the slot for whom there can be a successor. */
+/* Whether the slot holds or held a process that can have a successor. */
 static inline bool rz_recover_slot_used(const struct rz_recover *r, uint32_t slot)
 {
     return slot < r->n_ranks || rz_recover_cohort(r)[slot] != 0;
 }
 
-/* The successor of the failed processes of this slot is wanted, and that is not decided yet. */
+/* The successor of the failed process of this slot is requested and not decided yet. */
 static inline bool rz_recover_slot_wanted(const struct rz_recover *r, uint32_t slot)
 {
     uint32_t asked = rz_recover_asked(r)[slot];
@@ -248,8 +249,8 @@ static inline bool rz_recover_slot_wanted(const struct rz_recover *r, uint32_t s
            rz_recover_slot_used(r, slot);
 }
 
-/* What a daemon has found in this epoch counts: who has failed is not asked, for another epoch
- * comes anyway, and what it found is found again. */
+/* Damage that a daemon has found in this epoch counts, even if the daemon has failed: then another
+ * epoch follows anyway, and the damage is found again. */
 static inline bool rz_recover_damage_counts(const struct rz_recover *r, rz_id daemon,
                                             uint32_t epoch)
 {
@@ -270,7 +271,8 @@ static inline bool rz_recover_daemon_lost(const struct rz_recover *r, rz_id daem
     return (rz_recover_daemons(r)[daemon] & (DAEMON_AGREED | DAEMON_REPAIRED)) == DAEMON_AGREED;
 }
 
-/* Counts r->fresh, r->lost, r->found and r->wanted again; who rests is looked at no more. */
+/* Counts r->fresh, r->lost, r->found and r->wanted again; slots and daemons without open work are
+ * removed from the bit sets. */
 void rz_recover_recount(struct rz_recover *r);
 
 /* Notes the item if it is of damage. */
@@ -278,15 +280,15 @@ void rz_recover_learn_damage(struct rz_recover *r, uint64_t item);
 
 /* ---- spawns, recover_spawn.c */
 
-/* What is known to be wanted: RZ_RECOVER_WANT. Whether there is room for its cohorts; else
- * r->cohorts_needed says for how many. */
+/* A request: RZ_RECOVER_WANT. Whether there is memory for its cohorts; otherwise r->cohorts_needed
+ * is their number. */
 bool rz_recover_want_fits(struct rz_recover *r, const uint64_t *items, uint32_t n_items);
 void rz_recover_want(struct rz_recover *r, const uint64_t *items, uint32_t n_items);
 
 /*
- * From now on everybody knows that some spawns are wanted, if a decision names any. Not which, for
- * there may be no room for its cohorts: who contributed them does so again, and the others are
- * aware.
+ * From now on all members know that spawns are requested, if a decision names any. Not which ones,
+ * because there may be no memory for its cohorts: the members that contributed them do so again,
+ * and the others contribute with that knowledge.
  */
 void rz_recover_learn_spawns(struct rz_recover *r, const uint64_t *items, uint32_t n_items);
 
@@ -294,33 +296,33 @@ void rz_recover_learn_spawns(struct rz_recover *r, const uint64_t *items, uint32
 uint32_t rz_recover_recount_cohorts(struct rz_recover *r);
 
 /*
- * Before a contribution: bounds what is known of incarnations that are not begun here. All
- * decisions that we contributed to are made here, and nobody begins an incarnation without our
- * contribution. Who has seen the next one begin has thus decided the last of them in another way,
- * and has failed: such a decision fails with all who made it. It bore one incarnation of a slot at
- * most.
+ * Before a contribution: bounds what is known of incarnations that have not begun here. All
+ * decisions to which this member contributed are processed, and no member begins an incarnation
+ * without its contribution. So a member that has seen the next incarnation begin has decided the
+ * last operation otherwise, and has failed: such a decision is lost with all members that took it.
+ * It spawned one incarnation of a slot at most.
  */
 void rz_recover_bound_lost(struct rz_recover *r);
 
-/* What this member contributes: writes spawns, then cohorts; returns how many. */
+/* This member's contribution: writes spawns, then cohorts; returns their number. */
 uint32_t rz_recover_collect_spawns(const struct rz_recover *r, uint64_t *items);
 
-/* Carries out the spawns of a decision that settles; failures are noted. Writes the items of the
- * notice to r's items from `at` on and arms the notice when there are any. */
+/* Carries out the spawns of a decision that settles; failures are already noted. Writes the items
+ * of the notice to r's items from `at` on and enables the notice if there are any. */
 void rz_recover_settle_spawns(struct rz_recover *r, const struct rz_action *decided, uint32_t at);
 
 /*
- * Whether agree found a member failed of whose failure no news has come: it failed during an
- * agreement. Its evidence counts in the quorum, so this member waits for it before it contributes
- * again; the news of each failure reaches every daemon.
+ * Whether agree knows a failed member whose failure was not reported yet: it failed during an
+ * agreement. The evidence counts in the quorum, so this member waits for the report before it
+ * contributes again; each failure is reported to every daemon.
  */
 bool rz_recover_awaits_news(const struct rz_recover *r);
 
-/* Stops this member when others hold it for failed: by what they agree on; by hearsay. */
+/* Stops this member if others consider it failed: by their agreement; by reports. */
 void rz_recover_look_at_self(struct rz_recover *r);
 void rz_recover_be_fenced(struct rz_recover *r);
 
-/* Works a decision in: agree's RZ_AGREE_DECIDED. Leaves a notice at most. */
+/* Processes a decision: agree's RZ_AGREE_DECIDED. Leaves one notice at most. */
 void rz_recover_decide(struct rz_recover *r, const struct rz_action *decided);
 
 #endif

@@ -15,17 +15,17 @@ struct rz_ring {
     rz_id self;
     rz_id observing, observer;
     bool silent;
-    rz_time emit_at;         /* the next heartbeat is due */
-    rz_time suspect_at;      /* silence has lasted long enough */
-    uint64_t sent;           /* number of the last heartbeat sent */
-    uint64_t heard;          /* number of the last heartbeat from `observing`, 0: none yet */
-    struct rz_lateness late; /* our own */
-    rz_time observed_late;   /* what `observing` said last */
-    rz_time granted;         /* what of suspect_at is for lateness */
-    rz_id to;                /* a destination lives here until the next step */
+    rz_time emit_at;    /* when the next heartbeat is due */
+    rz_time suspect_at; /* when the silence becomes a suspicion */
+    uint64_t sent;      /* sequence number of the last heartbeat sent */
+    uint64_t heard;     /* sequence number of the last heartbeat from `observing`, 0: none yet */
+    struct rz_lateness late; /* own lateness */
+    rz_time observed_late;   /* the lateness in the last heartbeat from `observing` */
+    rz_time granted;         /* the part of suspect_at that is due to lateness */
+    rz_id to;                /* a destination stays here until the next step */
     rz_id to_observer;
     uint32_t n_out, out_max;
-    uint64_t out[]; /* sorted: failed or gone */
+    uint64_t out[]; /* sorted: failed or left */
 };
 
 /* --- the block -------------------------------------------------------------------------------- */
@@ -131,7 +131,7 @@ static rz_time allowance(const struct rz_ring *ring, rz_time now)
     return mutated(ring, RZ_RING_HASTY) ? 0 : RZ_LATENESS_FACTOR * late;
 }
 
-/* From now on silence must last so long, and longer where somebody is late. */
+/* From now on the silence must last this long, and longer where a member is late. */
 static void be_patient(struct rz_ring *ring, rz_time now, rz_time patience)
 {
     ring->granted = allowance(ring, now);
@@ -154,15 +154,15 @@ static void on_lateness(struct rz_ring *ring, rz_time now, rz_time late)
     }
 }
 
-/* --- mending ---------------------------------------------------------------------------------- */
+/* --- repair ---------------------------------------------------------------------------------- */
 
 static bool is_out(const struct rz_ring *ring, rz_id id)
 {
     return rz_items_contain(ring->out, ring->n_out, id);
 }
 
-/* The closest member in the direction of step (1 or n - 1) that is not out; NONE when nobody else
- * is left. */
+/* The closest member in the direction of step (1 or n - 1) that is not out of the ring; NONE if no
+ * other member is left. */
 static rz_id closest(const struct rz_ring *ring, uint32_t step)
 {
     uint32_t n = ring->config.n_members;
@@ -173,9 +173,10 @@ static rz_id closest(const struct rz_ring *ring, uint32_t step)
     return id != ring->self ? id : RZ_ID_NONE;
 }
 
-/* After members have gone out: watch the closest predecessor left, and serve the closest successor
- * until another asks. The new one has one timeout of grace on top, for the request to reach it
- * (RDaemon#, step 4d). How late it is is not known yet: as late as the one before it. */
+/* After members have left the ring: observe the closest remaining predecessor, and serve the
+ * closest remaining successor until another one asks. The new observed member gets one timeout of
+ * grace for the request to reach it (RDaemon#, step 4d). Its lateness is not known yet and is taken
+ * to be that of the member before it. */
 static void mend(struct rz_ring *ring, rz_time now, struct rz_actions *out)
 {
     if (ring->observer != RZ_ID_NONE && is_out(ring, ring->observer) &&
@@ -200,7 +201,7 @@ static void put_out(struct rz_ring *ring, rz_id id)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* A late heartbeat that a newer one has overtaken says nothing new. */
+/* A late heartbeat that a newer one has overtaken carries no news. */
 static void on_heartbeat(struct rz_ring *ring, const struct rz_message *message, rz_time now)
 {
     if (message->from != ring->observing || message->seq <= ring->heard)
@@ -210,8 +211,8 @@ static void on_heartbeat(struct rz_ring *ring, const struct rz_message *message,
     be_patient(ring, now, ring->config.hb_timeout);
 }
 
-/* A lawful new observer is at least as far ahead as the present one, since everybody between must
- * be out; a nearer one's request is stale (RDaemon#, step 6). */
+/* A valid new observer is at least as far ahead as the present one, because all members between
+ * them must be out of the ring; the request of a nearer one is stale (RDaemon#, step 6). */
 static void on_request(struct rz_ring *ring, rz_id from, rz_time now, struct rz_actions *out)
 {
     uint32_t n = ring->config.n_members;
@@ -247,8 +248,8 @@ static enum rz_more on_receive(struct rz_ring *ring, const struct rz_event *even
 
 static enum rz_more on_tick(struct rz_ring *ring, rz_time now, struct rz_actions *out)
 {
-    /* Woken a whole period late: the silence may be our own deafness. Listen first (RDaemon#, step
-     * 7); where lateness counts, that has its own measure of patience. */
+    /* The tick is a whole period late: this member may have missed heartbeats. Listen first
+     * (RDaemon#, step 7). Where lateness counts, it is the measure of that patience. */
     rz_time by = now - rz_ring_deadline(ring);
     bool late = by >= ring->config.hb_period && ring->config.lateness_max == 0;
     on_lateness(ring, now, by);
@@ -323,7 +324,7 @@ enum rz_more rz_ring_step(struct rz_ring *ring, const struct rz_event *event,
     return RZ_DONE;
 }
 
-/* --- looking at it ---------------------------------------------------------------------------- */
+/* --- accessors ------------------------------------------------------------------------------- */
 
 rz_time rz_ring_deadline(const struct rz_ring *ring)
 {

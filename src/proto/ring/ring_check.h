@@ -4,18 +4,19 @@
 
 #include "proto/check.h"
 
-/* Under the timing rule of ring.h always, else after the storm: nobody living is held for out. */
+/* Under the timing rule of ring.h: at any time; otherwise: after the last failure. No living member
+ * is considered out of the ring. */
 bool rz_ring_check_accurate(const struct rz_check_group *group);
 
-/* Always: nobody watches or serves itself or one it knows out. */
+/* At any time: no member observes or serves itself or a member that it knows to be out. */
 bool rz_ring_check_safety(const struct rz_check_group *group);
 
-/* After the storm: each member watches its closest living predecessor and serves its closest living
- * successor. */
+/* After the last failure: each member observes its closest living predecessor and serves its
+ * closest living successor. */
 bool rz_ring_check_stable(const struct rz_check_group *group);
 
-/* After the storm: each living member knows all that are out. Holds where the host spreads the
- * news. */
+/* After the last failure: each living member knows all members that are out. Holds where the host
+ * spreads the news. */
 bool rz_ring_check_complete(const struct rz_check_group *group);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Messages: ESTIMATE word[0] = round | heard << 16 | members << 32, word[1] = and: what the sender
- * has gathered before this round, and from whom it heard in the round before. DECISION: word[0] =
- * members << 32, word[1] = and.
+ * has gathered before this round, and the members that it heard in the round before. DECISION:
+ * word[0] = members << 32, word[1] = and.
  */
 #include "proto/rounds/rounds.h"
 
@@ -14,15 +14,16 @@ enum rz_rounds_message { RZ_ROUNDS_ESTIMATE, RZ_ROUNDS_DECISION, RZ_ROUNDS_MESSA
 
 struct estimate {
     uint64_t and;
-    uint16_t members; /* whose proposals are in it */
-    uint16_t heard;   /* whom its owner heard in the round before */
+    uint16_t members; /* the members whose proposals are in it */
+    uint16_t heard;   /* the members that its owner heard in the round before */
     uint32_t zero;
 };
 
-/* Nobody ends a round without us, so that no message is more than one round ahead: two boxes. */
+/* No member ends a round without this one, so no message is more than one round ahead: two boxes
+ * suffice. */
 struct box {
     struct estimate from[RZ_ROUNDS_MEMBERS_MAX];
-    uint32_t received; /* bit set of those that are there */
+    uint32_t received; /* bit set of the estimates present */
     uint32_t zero;
 };
 
@@ -99,7 +100,7 @@ static void send(struct rz_rounds *rounds, enum rz_rounds_message type, struct r
     };
 }
 
-/* What is decided is in rounds->own. */
+/* The decision is in rounds->own. */
 static void decide(struct rz_rounds *rounds, struct rz_actions *out)
 {
     rounds->decided = 1;
@@ -113,11 +114,11 @@ static void decide(struct rz_rounds *rounds, struct rz_actions *out)
 }
 
 /*
- * Whether everybody that we heard in this round had heard the same members as we in the round
- * before, and we have heard just these again. Then all of them began this round with the same
- * estimate, everybody alive is among them, and nobody else is heard any more: it cannot change.
- * What we saw ourselves is not enough (RZ_ROUNDS_OWN_EYES): while news of failures lag, another one
- * may still hear a member that has failed for us.
+ * Whether every member heard in this round had heard the same members as this one in the round
+ * before, and exactly these were heard again. Then all of them began this round with the same
+ * estimate, all living members are among them, and no other member is heard any more: the estimate
+ * cannot change. The own observation alone is not sufficient (RZ_ROUNDS_OWN_EYES): while failure
+ * reports lag, another member may still hear a member that is known failed here.
  */
 static bool quiet(const struct rz_rounds *rounds, const struct box *box, uint32_t heard)
 {
@@ -132,8 +133,8 @@ static bool quiet(const struct rz_rounds *rounds, const struct box *box, uint32_
     return true;
 }
 
-/* Ends the round under way if nobody is waited for any more. Only those count that are not known
- * failed now: what a failed one sent may have come here alone. */
+/* Ends the current round if no member is waited for any more. Only members count that are not known
+ * failed now: a message of a failed one may have arrived here alone. */
 static bool end_round(struct rz_rounds *rounds, struct rz_actions *out)
 {
     struct box *box = &rounds->box[rounds->round % 2];
@@ -183,7 +184,7 @@ static void receive(struct rz_rounds *rounds, const struct rz_message *message,
                                 .heard = (uint16_t)(message->word[0] >> 16)};
     uint32_t round = (uint32_t)(message->word[0] & 0xFFFF);
     if (message->type == RZ_ROUNDS_DECISION) {
-        /* Nobody alive is left out of a decision, so we have proposed. */
+        /* No living member is left out of a decision, so this one has proposed. */
         if (rounds->round == 0)
             return;
         rounds->own = estimate;

@@ -1,12 +1,12 @@
 /*
- * Agreement by rounds of everybody to everybody, which stops as soon as failures allow (in the
- * manner of Bonnet and Raynal, EDCC 2010; the third algorithm beside ERA in Open MPI). It costs n^2
- * messages per round and takes at most 16 members: an oracle for `agree`, not a service.
+ * Agreement by all-to-all rounds, early terminating (after Bonnet and Raynal, EDCC 2010; the third
+ * algorithm beside ERA in Open MPI). It costs n^2 messages per round and takes at most 16 members:
+ * an oracle for `agree`, not a service.
  *
  * One operation per object. Each member proposes `and`; the decision is the AND of the proposals of
- * a set of members, which holds everybody who is alive when somebody decides. Uniform: members that
- * fail have decided the same. With f failures out of t = n - 1 tolerated it takes at most
- * min(f + 2, t + 1) rounds. The detector must be accurate and complete; it may lag.
+ * a set of members, which contains all members that are alive at the first decision. Uniform:
+ * members that fail have decided the same. With f failures out of t = n - 1 tolerated it takes at
+ * most min(f + 2, t + 1) rounds. The detector must be accurate and complete; it may lag.
  */
 #ifndef RZ_PROTO_ROUNDS_H
 #define RZ_PROTO_ROUNDS_H
@@ -15,12 +15,12 @@
 
 #define RZ_ROUNDS_MEMBERS_MAX 16
 
-/* Faults put in on purpose, to show that the checkers find them; 0 in production. */
+/* Deliberate faults, which prove that the checkers find them; 0 in production. */
 enum rz_rounds_mutation {
-    RZ_ROUNDS_ONE_EARLY = 1,  /* a round that looks quiet ends it, though it is the first */
-    RZ_ROUNDS_NO_FENCE = 2,   /* messages of members known failed are heard */
-    RZ_ROUNDS_NO_TELLING = 4, /* who has decided does not tell the others */
-    RZ_ROUNDS_OWN_EYES = 8 /* two equal rounds at this member suffice, as where rounds are timed */
+    RZ_ROUNDS_ONE_EARLY = 1,  /* a round without change ends the operation, even the first one */
+    RZ_ROUNDS_NO_FENCE = 2,   /* messages of members known failed are handled */
+    RZ_ROUNDS_NO_TELLING = 4, /* a member that has decided does not send the decision */
+    RZ_ROUNDS_OWN_EYES = 8 /* two equal rounds at this member suffice, as in synchronous rounds */
 };
 
 struct rz_rounds_config {
@@ -33,7 +33,7 @@ struct rz_rounds_config {
 enum rz_rounds_call { RZ_ROUNDS_PROPOSE };
 
 /* RZ_ACTION_NOTIFY, what = RZ_ROUNDS_DECIDED, once: arg[0] = and, arg[1] = bit set of the members
- * whose proposals are in it, arg[2] = the round in which this member was. */
+ * whose proposals are in it, arg[2] = the round of this member at the decision. */
 enum rz_rounds_notice { RZ_ROUNDS_DECIDED };
 
 struct rz_rounds;
@@ -45,7 +45,7 @@ enum rz_more rz_rounds_step(struct rz_rounds *rounds, const struct rz_event *eve
                             struct rz_actions *out);
 rz_time rz_rounds_deadline(const struct rz_rounds *rounds); /* always RZ_TIME_NEVER */
 uint64_t rz_rounds_hash(const struct rz_rounds *rounds);
-void rz_rounds_grow(struct rz_rounds *rounds, size_t bytes); /* never asked for */
+void rz_rounds_grow(struct rz_rounds *rounds, size_t bytes); /* never requested */
 
 /* Whether this member has decided, and what (as in the notice). */
 struct rz_rounds_decision {

@@ -11,7 +11,7 @@
 /* What a member proposes. */
 typedef uint64_t (*rz_rounds_proposal_of)(rz_id member);
 
-/* What each member was seen to decide, also those that have failed since; zeroed at the start,
+/* The observed decision of each member, also of those that have failed since; zeroed at the start,
  * n_members of them. */
 struct rz_rounds_watched {
     uint64_t and;
@@ -19,13 +19,13 @@ struct rz_rounds_watched {
     uint32_t made;
 };
 
-/* R-1 one decision, of the living and the failed processes; R-2 it is the AND of what its members
- * proposed, and has everybody alive in it; R-3 only the failed processes are held for failed; R-4
- * nobody decides later than in round min(f + 2, n) with f failed. After any step. */
+/* R-1 one decision, of living and failed members; R-2 it is the AND of the proposals of its
+ * members, and all living members are among them; R-3 only failed members are known failed; R-4 no
+ * member decides later than in round min(f + 2, n) with f failed. After any step. */
 bool rz_rounds_check(const struct rz_check_group *group, struct rz_rounds_watched *watched,
                      rz_rounds_proposal_of proposal_of);
 
-/* R-5 everybody alive has decided. At quiescence, when all have proposed. */
+/* R-5 all living members have decided. At quiescence, when all have proposed. */
 bool rz_rounds_check_liveness(const struct rz_check_group *group);
 
 #endif

@@ -10,17 +10,17 @@
 #define ITEMS_MAX_DEFAULT 8
 
 /*
- * items holds three arrays of `max` each: known items, members known failed (both sorted), and what
- * was put off, with what is new in this step (sorted) behind it: all of these are known, so that
- * there is room. While something is put off nobody is known failed.
+ * items holds three arrays of `max` each: known items; members known failed (both sorted); and the
+ * deferred items, with the new items of this step (sorted) behind them. All of these are known
+ * items, so the array is large enough. While items are deferred no member is known failed.
  */
 struct rz_spread {
     struct rz_spread_config config;
     rz_id self;
     uint32_t max;
     uint32_t n_known, n_failed, n_late, n_fresh;
-    rz_time due;      /* when what was put off is sent; RZ_TIME_NEVER: nothing was */
-    uint64_t late_to; /* to whom: bit i is the neighbour i, near ones first */
+    rz_time due;      /* when the deferred items are sent; RZ_TIME_NEVER: there are none */
+    uint64_t late_to; /* their destinations: bit i is neighbour i, in near-first order */
     uint32_t n_to;
     rz_id to[RZ_SPREAD_NEIGHBOURS_MAX];
     rz_id beside[2]; /* new neighbours in the ring */
@@ -84,8 +84,8 @@ void rz_spread_grow(struct rz_spread *spread, size_t bytes)
     spread->n_fresh = 0;
 }
 
-/* Whether the arrays hold `more` further entries; else *out says how large the block must become.
- */
+/* Whether the arrays hold `more` further entries; otherwise *out tells the size that the block must
+ * grow to. */
 static bool has_room(const struct rz_spread *spread, uint32_t used, uint32_t more,
                      struct rz_actions *out)
 {
@@ -96,7 +96,7 @@ static bool has_room(const struct rz_spread *spread, uint32_t used, uint32_t mor
     return false;
 }
 
-/* The nearest living member in the direction of step (1 or n - 1); self when there is none. */
+/* The nearest living member in the direction of step (1 or n - 1); self if there is none. */
 static rz_id nearest_alive(struct rz_spread *spread, uint32_t step)
 {
     uint32_t n = spread->config.n_members;
@@ -132,8 +132,8 @@ static uint32_t neighbours_of(const struct rz_spread *spread, rz_id origin,
     return rz_spread_neighbours(n, spread->self, origin, to);
 }
 
-/* All neighbours but `except`, which is known to know; the ring of the living is closed over the
- * failed. */
+/* All neighbours except `except`, which has the items; the ring of the living members is closed
+ * across the failed ones. */
 static void aim_at_neighbours(struct rz_spread *spread, rz_id origin, rz_id except)
 {
     uint32_t n = spread->config.n_members;
@@ -172,9 +172,9 @@ static void emit_news(struct rz_spread *spread, const rz_id *to, uint32_t n_to,
     action->items = items;
 }
 
-/* --- what is put off -------------------------------------------------------------------------- */
+/* --- deferred items --------------------------------------------------------------------------- */
 
-/* Beside the tree: whoever learns by it hurries. */
+/* An item that arrives outside the tree is not deferred any further. */
 static uint16_t urgent(const struct rz_spread *spread)
 {
     return spread->config.redundant_after > 0 ? RZ_SPREAD_URGENT : 0;
@@ -187,7 +187,7 @@ static void forget_late(struct rz_spread *spread)
     spread->due = RZ_TIME_NEVER;
 }
 
-/* What is new is sent to the children, the first of to; the others get it later. */
+/* New items are sent to the children, the first entries of to; to the other neighbours later. */
 static void put_off(struct rz_spread *spread, rz_id origin, rz_id except, rz_time now)
 {
     rz_id near[RZ_SPREAD_NEIGHBOURS_MAX];
@@ -207,7 +207,7 @@ static void put_off(struct rz_spread *spread, rz_id origin, rz_id except, rz_tim
         spread->due = now + spread->config.redundant_after;
 }
 
-/* To those who have not shown since that they know. */
+/* Sends to the neighbours that have not shown since that they have the items. */
 static void send_late(struct rz_spread *spread, struct rz_actions *out)
 {
     rz_id near[RZ_SPREAD_NEIGHBOURS_MAX];
@@ -224,7 +224,7 @@ static void send_late(struct rz_spread *spread, struct rz_actions *out)
     forget_late(spread);
 }
 
-/* Who says just what was put off needs it no more. */
+/* A neighbour that sends exactly the deferred items needs them no more. */
 static void hear_late(struct rz_spread *spread, const struct rz_message *message,
                       const uint64_t *items)
 {
@@ -246,9 +246,9 @@ static void on_tick(struct rz_spread *spread, const struct rz_event *event, stru
         send_late(spread, out);
 }
 
-/* --- what is known ---------------------------------------------------------------------------- */
+/* --- known items ------------------------------------------------------------------------------ */
 
-/* Whether a mutant takes known items for new ones. */
+/* Whether a mutant treats known items as new. */
 static bool takes_again(struct rz_spread *spread, const uint64_t *items, uint32_t n_items,
                         uint32_t n_new)
 {
@@ -258,7 +258,8 @@ static bool takes_again(struct rz_spread *spread, const uint64_t *items, uint32_
            memcmp(items, fresh_of(spread), n_items * sizeof *items) == 0;
 }
 
-/* What is new, to whom it has to be sent now; flags: of the message that brought it. */
+/* The new items, and the destinations they must be sent to now; flags: of the message that brought
+ * them. */
 static void send_fresh(struct rz_spread *spread, rz_id origin, rz_id from, uint16_t flags,
                        rz_time now, struct rz_actions *out)
 {
@@ -282,8 +283,8 @@ static void send_fresh(struct rz_spread *spread, rz_id origin, rz_id from, uint1
         spread->n_late += spread->n_fresh;
 }
 
-/* Items are marked known before they are sent on: a second copy finds nothing new. Only the new
- * ones are sent. about: the message that brought them, or the like. */
+/* Items are marked known before they are sent: a second copy then brings nothing new. Only the new
+ * ones are sent. about: the message that brought them, or one with its fields. */
 static enum rz_more take_items(struct rz_spread *spread, const struct rz_message *about,
                                const uint64_t *items, rz_time now, struct rz_actions *out)
 {
@@ -324,8 +325,9 @@ static enum rz_more on_broadcast(struct rz_spread *spread, const struct rz_event
 }
 
 /*
- * What was put off goes now: who failed may have been the one to pass it on. New neighbours in the
- * ring of the living get all that is known here: it may have stopped at the failed between us.
+ * The deferred items are sent now: the failed member may have been the one to forward them. New
+ * neighbours in the ring of the living get all items known here: some may have stopped at the
+ * failed members between.
  */
 static enum rz_more on_failure(struct rz_spread *spread, const struct rz_event *event,
                                struct rz_actions *out)

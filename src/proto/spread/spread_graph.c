@@ -17,7 +17,7 @@ static uint32_t append(rz_id *to, uint32_t n_to, rz_id self, rz_id id)
     return n_to + 1;
 }
 
-/* Near ones first, after the n_to that are there already. */
+/* Near ones first, behind the n_to that are there already. */
 static uint32_t append_all(uint32_t n, rz_id self, rz_id *to, uint32_t n_to)
 {
     for (uint64_t distance = 1; distance < n; distance *= 2) {
@@ -58,7 +58,7 @@ uint32_t rz_spread_children(uint32_t n, rz_id self, rz_id origin)
 
 uint32_t rz_spread_neighbours_wrong(uint32_t n, rz_id self, rz_id to[RZ_SPREAD_NEIGHBOURS_MAX])
 {
-    /* e^k, rounded down: as many distances as there are such powers up to n. */
+    /* e^k, rounded down: the graph has as many distances as there are such powers up to n. */
     static const uint64_t powers_of_e[] = {
         1,       2,        7,        20,        54,        148,        403,       1096,
         2980,    8103,     22026,    59874,     162754,    442413,     1202604,   3269017,

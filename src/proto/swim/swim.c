@@ -22,7 +22,7 @@ static void derive(struct rz_swim *swim)
     swim->limit = config->retransmit_mult * rz_swim_ceil_log10((uint64_t)n + 1);
     if (!(config->lifeguard & RZ_SWIM_LIFEGUARD_SUSPICION) || config->suspicion_mult < 3)
         return;
-    /* Where there are not as many others, nobody waits for them. */
+    /* If there are fewer other members, a suspicion does not wait for that many. */
     uint32_t confirmations = config->suspicion_mult - 2;
     if (n < 2 + confirmations)
         return;
@@ -30,7 +30,7 @@ static void derive(struct rz_swim *swim)
     swim->patience_most = config->suspicion_max_mult * swim->patience_least;
 }
 
-/* Larger groups exchange less often: once more of the interval for each doubling above 32. */
+/* Larger groups exchange less often: one more interval for each doubling above 32. */
 static rz_time push_pull_interval(const struct rz_swim_config *config)
 {
     uint32_t multiple = 1;
@@ -75,8 +75,8 @@ void rz_swim_init(struct rz_swim *swim, const struct rz_swim_config *config, rz_
     derive(swim);
 }
 
-/* Whether so many records more, and a relay, fit; else *out says how large the block must become.
- */
+/* Whether `more` records, and a relay, fit; otherwise *out tells the size that the block must grow
+ * to. */
 static bool has_room(const struct rz_swim *swim, uint32_t records, struct rz_actions *out)
 {
     uint32_t wanted = swim->n_records + records;
@@ -125,7 +125,7 @@ static void notify(struct rz_actions *out, uint32_t what, rz_id member, uint32_t
     action->arg[2] = from;
 }
 
-/* As many changes as there is room for. */
+/* Reports as many changes as the actions hold. */
 static void tell_host(struct rz_swim *swim, struct rz_actions *out)
 {
     if (swim->fenced) {
@@ -143,7 +143,7 @@ static void tell_host(struct rz_swim *swim, struct rz_actions *out)
     }
 }
 
-/* --- rounds ----------------------------------------------------------------------------------- */
+/* --- periodic work ---------------------------------------------------------------------------- */
 
 static void gossip_begin(struct rz_swim *swim, rz_time now)
 {
@@ -153,7 +153,7 @@ static void gossip_begin(struct rz_swim *swim, rz_time now)
     rz_swim_draw(swim, swim->config.gossip_nodes, RZ_ID_NONE, false, now);
     memcpy(swim->packets, swim->to, sizeof swim->packets);
     swim->n_packets = swim->n_to;
-    /* Who leaves waits until its news are out, but not when there is nobody to hear them. */
+    /* A leaving member stays until its news are sent, unless there is no member to send them to. */
     if (swim->leaving && swim->n_to == 0)
         rz_swim_record_at(swim, rz_swim_number_of(swim, swim->self))->queued = false;
 }
@@ -191,7 +191,7 @@ static rz_time probe_deadline(const struct rz_swim *swim)
                                                                                : swim->probe_at;
 }
 
-/* One thing that is due; at most one message. */
+/* One action that is due; at most one message. */
 static enum rz_more do_what_is_due(struct rz_swim *swim, rz_time now, struct rz_actions *out)
 {
     if (swim->n_packets > 0) {
@@ -217,8 +217,8 @@ static enum rz_more do_what_is_due(struct rz_swim *swim, rz_time now, struct rz_
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* Who was told of a failure by a whole exchange suspects it only: the one it is about may refute.
- */
+/* A failure learnt by a full state exchange is taken for a suspicion only: the member may refute
+ * it. */
 static void hear_all(struct rz_swim *swim, const struct rz_event *event)
 {
     const struct rz_message *message = event->message;
@@ -245,7 +245,7 @@ static uint32_t count_unknown(const struct rz_swim *swim, const struct rz_event 
     return unknown;
 }
 
-/* News are heard before the answer is made: who is suspected refutes in it. */
+/* News are processed before the answer is composed: a suspected member refutes in its answer. */
 static enum rz_more on_receive(struct rz_swim *swim, const struct rz_event *event,
                                struct rz_actions *out)
 {

@@ -13,7 +13,7 @@ static bool check_self(const struct rz_check_group *group, rz_id id)
     return rz_check_say(group, "S5-3: %u holds itself for %s", id, state_names[view.state]);
 }
 
-/* Who fails in a step may have made one more incarnation in it. */
+/* A member that fails in a step may have raised its incarnation in it. */
 static uint32_t made_by(const struct rz_check_group *group, rz_id about, const uint64_t *memory)
 {
     return (uint32_t)memory[about] + (group->state[about] ? 0 : 1);
@@ -61,7 +61,7 @@ bool rz_swim_check_safety(const struct rz_check_group *group, bool final, uint64
     return true;
 }
 
-/* Whether all living hold each other for alive; or, of the others, for failed or gone. */
+/* Whether all living members consider each other alive, and the others failed or left. */
 static bool check_states(const struct rz_check_group *group, bool of_living, const char *name)
 {
     for (rz_id id = 0; id < group->n_members; id++)

@@ -1,4 +1,4 @@
-/* Looking at a member's state. */
+/* Accessors of a member's state. */
 #include "proto/swim/swim_state.h"
 
 uint64_t rz_swim_hash(const struct rz_swim *swim)

@@ -1,7 +1,5 @@
-/*
- * Evidence about a member, from others or of one's own: which wins, and what follows from it. All
- * of it goes through rz_swim_hear, so that there is one rule.
- */
+/* Evidence about a member, received or own: which evidence wins, and its effects. All of it is
+ * processed by rz_swim_hear, so that there is one rule. */
 #include "proto/swim/swim_state.h"
 
 #include "base/assert.h"
@@ -55,7 +53,7 @@ static void timer_stop(struct rz_swim *swim, uint32_t number)
     find_first_timer(swim);
 }
 
-/* Another member says the same: so many independent ones shorten the wait. */
+/* Another member reports the same: independent confirmations shorten the wait (Lifeguard). */
 static void confirm(struct rz_swim *swim, uint32_t number, rz_id observer, rz_time now)
 {
     struct rz_swim_record *record = rz_swim_record_at(swim, number);
@@ -73,7 +71,8 @@ static void confirm(struct rz_swim *swim, uint32_t number, rz_id observer, rz_ti
     rz_swim_queue_put(swim, number, now);
 }
 
-/* --- about oneself ---------------------------------------------------------------------------- */
+/* --- evidence about the own id -----------------------------------------------------------------
+ */
 
 void rz_swim_fence(struct rz_swim *swim)
 {
@@ -88,8 +87,8 @@ void rz_swim_health_add(struct rz_swim *swim, uint32_t by)
     swim->health = most - swim->health < by ? most : swim->health + by;
 }
 
-/* A suspicion in an older incarnation is refuted already. The new incarnation must beat what the
- * others may have heard, too. */
+/* A suspicion in an older incarnation is already refuted. The new incarnation must also win over
+ * what other members may have received. */
 static void hear_about_self(struct rz_swim *swim, const struct rz_swim_update *update, rz_time now)
 {
     if (swim->leaving)

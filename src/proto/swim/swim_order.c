@@ -1,14 +1,14 @@
 /*
  * A permutation of 0..n-1 that is computed and not stored: a Feistel network over the least power
- * of two that holds n, walked until it comes back below n. On average it is passed through fewer
- * than two times.
+ * of two that holds n, applied until the result is below n. On average it is applied fewer than two
+ * times.
  */
 #include "proto/swim/swim.h"
 
 #include "base/assert.h"
 #include "base/random.h"
 
-#define ROUNDS 12 /* fewer are uneven where the halves have one bit or two */
+#define ROUNDS 12 /* fewer rounds are uneven if the halves have one bit or two */
 
 /* Rounds alternate between the halves, of which one is a bit shorter where the number of bits is
  * odd; each round undoes itself. */

@@ -1,11 +1,12 @@
-/* Pings: one's own, those asked of others, and those done for others. */
+/* Pings: own ones, those requested from helpers, and those done for others. */
 #include "proto/swim/swim_state.h"
 
 #include "base/assert.h"
 
 #include <string.h>
 
-/* The buddy system: a suspected target hears of it with the ping, and can refute in its answer. */
+/* Lifeguard's buddy system: a suspected target learns of the suspicion by the ping, and can refute
+ * in its answer. */
 void rz_swim_probe_begin(struct rz_swim *swim, rz_time now, struct rz_actions *out)
 {
     rz_time interval = swim->config.probe_interval * (1 + swim->health);
@@ -44,7 +45,8 @@ void rz_swim_probe_indirectly(struct rz_swim *swim, rz_time now, struct rz_actio
         rz_swim_send(swim, RZ_SWIM_PING_REQUEST, swim->probe_seq, 0, out)->word[0] = swim->target;
 }
 
-/* Helpers that do not even say that they are there tell of one's own bad health. */
+/* Helpers that do not even answer that they are alive are evidence of this member's own bad health.
+ */
 void rz_swim_probe_end(struct rz_swim *swim, rz_time now)
 {
     if (swim->phase == RZ_SWIM_IDLE)
@@ -63,7 +65,7 @@ void rz_swim_probe_end(struct rz_swim *swim, rz_time now)
                  now);
 }
 
-/* Where failure is final, who speaks to one that holds it for failed is told so. */
+/* If failure is final, a member that sends to one that considers it failed is told so. */
 void rz_swim_on_ping(struct rz_swim *swim, const struct rz_message *message, struct rz_actions *out)
 {
     if (!swim->config.final || !rz_swim_is_gone(swim, message->from)) {
@@ -98,7 +100,7 @@ static void relay_remove(struct rz_swim *swim, uint32_t at)
         relays[i] = relays[i + 1];
 }
 
-/* Of one's own probe any answer counts, directly or by a helper, until the interval is over. */
+/* Any answer to the own probe counts, direct or by a helper, until the interval is over. */
 void rz_swim_on_ack(struct rz_swim *swim, const struct rz_message *message, struct rz_actions *out)
 {
     if (swim->phase != RZ_SWIM_IDLE && message->seq == swim->probe_seq) {
@@ -127,7 +129,7 @@ void rz_swim_on_nack(struct rz_swim *swim, const struct rz_message *message)
             swim->helpers[i] = RZ_ID_NONE;
 }
 
-/* Relays stand in the order in which they were begun, and all wait equally long. */
+/* Relays are stored in the order in which they began, and all wait equally long. */
 bool rz_swim_relay_give_up(struct rz_swim *swim, rz_time now, struct rz_actions *out)
 {
     if (rz_swim_relays_deadline(swim) > now)

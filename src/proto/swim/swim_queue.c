@@ -1,8 +1,7 @@
 /*
- * Dissemination: what is new is sent on a limited number of times, by each member that learnt it.
- * What was sent least goes first. New ones come before others that were never sent, and what was
- * just sent goes behind all that was sent as often. News about a member replace older ones about
- * it.
+ * Dissemination: each member that learns news sends them on a limited number of times. News that
+ * were sent least come first. New ones precede others that were never sent, and news that were just
+ * sent follow all that were sent as often. News about a member replace older ones about it.
  */
 #include "proto/swim/swim_state.h"
 
@@ -27,7 +26,7 @@ void rz_swim_update_of(const struct rz_swim_record *record, uint64_t items[2])
                                                          .state = record->state});
 }
 
-/* Only the member itself says that it is alive or leaves; nobody reports itself. */
+/* Only the member itself states that it is alive or leaves; no member reports its own failure. */
 bool rz_swim_update_read(const struct rz_swim *swim, const uint64_t items[2],
                          struct rz_swim_update *update)
 {
@@ -57,7 +56,7 @@ static void insert_at(struct rz_swim *swim, uint32_t at, uint32_t number)
     queue[at] = number;
 }
 
-/* The rounds of gossip keep their rhythm, whether there are news or not. */
+/* Gossip rounds keep their period, whether there are news or not. */
 static void wake_gossip(struct rz_swim *swim, rz_time now)
 {
     rz_time interval = swim->config.gossip_interval;
@@ -82,7 +81,7 @@ void rz_swim_queue_put(struct rz_swim *swim, uint32_t number, rz_time now)
     insert_at(swim, 0, number);
 }
 
-/* The first position from `from` whose record was sent more often. */
+/* The first position, starting at `from`, whose record was sent more often. */
 static uint32_t position_after(const struct rz_swim *swim, uint32_t from, uint32_t sent)
 {
     const uint32_t *queue = rz_swim_queue_of(swim);
@@ -97,8 +96,8 @@ static uint32_t position_after(const struct rz_swim *swim, uint32_t from, uint32
     return low;
 }
 
-/* The first `taken` of the queue were sent once more: drop those that have been sent enough, and
- * put the others behind those that were sent less. */
+/* The first `taken` of the queue were sent once more: drops those that have reached the limit, and
+ * moves the others behind those that were sent less. */
 static void requeue(struct rz_swim *swim, uint32_t taken)
 {
     uint32_t rest = taken;

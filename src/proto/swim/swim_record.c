@@ -1,4 +1,4 @@
-/* The block: who has a record, and where it is. */
+/* The block: which members have a record, and where it is. */
 #include "proto/swim/swim_state.h"
 
 #include "base/assert.h"
@@ -53,7 +53,7 @@ uint32_t *rz_swim_timers_of(const struct rz_swim *swim)
     return rz_swim_queue_of(swim) + swim->max;
 }
 
-/* The arrays move up, the last one first. */
+/* The arrays move to higher addresses, the last one first. */
 void rz_swim_grow(struct rz_swim *swim, size_t bytes)
 {
     uint32_t old = swim->max;

@@ -1,4 +1,4 @@
-/* Random members: whom to probe, to ask for help, to tell. */
+/* Random members: to probe, to ask for help, to send news to. */
 #include "proto/swim/swim_state.h"
 
 #define DRAWS_MAX 16
@@ -24,8 +24,8 @@ static bool eligible(const struct rz_swim *swim, rz_id id, rz_id except, bool he
     return helpers ? record->state == RZ_SWIM_ALIVE : may_get_gossip(swim, record, now);
 }
 
-/* A few draws; where these miss (few are eligible) the first from a random place on: small groups
- * must not go without helpers. */
+/* A few draws; if these fail (few members are eligible), the first eligible one from a random
+ * position on: small groups must not be without helpers. */
 static rz_id draw_one(struct rz_swim *swim, rz_id except, bool helpers, rz_time now)
 {
     uint32_t n = swim->config.n_members;

@@ -78,7 +78,8 @@ static void answer(struct rz_twophase *tp, const struct rz_twophase_op *op,
     rz_twophase_send(tp, op, type, &tp->late, 1, attempt, out);
 }
 
-/* The operation with this number, begun if it is new; NULL: everybody alive has decided it. */
+/* The operation with this number, created if it is new; NULL: all living members have decided it.
+ */
 static struct rz_twophase_op *op_open(struct rz_twophase *tp, uint64_t seq)
 {
     struct rz_twophase_op *op = &tp->op[seq % 2];
@@ -92,7 +93,7 @@ static struct rz_twophase_op *op_open(struct rz_twophase *tp, uint64_t seq)
     return op;
 }
 
-/* From the own words and those given, behind the bitmap. `begun`: it has some already. */
+/* From the own words and the given ones, behind the bitmap. `begun`: it has some already. */
 static void merge_extremes(const struct rz_twophase *tp, const struct rz_twophase_op *op,
                            bool begun, const uint64_t given[2])
 {
@@ -170,7 +171,8 @@ static void receive_vote(struct rz_twophase *tp, struct rz_twophase_op *op,
 {
     rz_id from = event->message->from;
     if (op->status == RZ_TWOPHASE_VOTED) {
-        /* Its vote is in ours already, or it sees another tree than we do. */
+        /* The sender's vote is in this member's vote already, or the sender has a different view of
+         * the tree. */
         if (!rz_twophase_mutated(tp, RZ_TWOPHASE_NO_ASKERS))
             rz_twophase_bit_set(rz_twophase_op_set(tp, op, RZ_TWOPHASE_ASKERS), from);
         return;
@@ -199,8 +201,8 @@ static void receive_decision(struct rz_twophase *tp, struct rz_twophase_op *op,
 {
     bool holds_us_failed = rz_twophase_bit(event->items, tp->self);
     if (op->status == RZ_TWOPHASE_NOT_CONTRIBUTED) {
-        /* Nobody decides without a living member: whoever did holds us for failed. The host learns
-         * of it by rz_twophase_knows_failed. */
+        /* No member decides without a living member: a member that did considers this one failed.
+         * The host learns of it by rz_twophase_knows_failed. */
         if (holds_us_failed) {
             rz_twophase_bit_set(rz_twophase_set(tp, RZ_TWOPHASE_KNOWN_FAILED), tp->self);
             tp->stopped = 1;
@@ -213,8 +215,8 @@ static void receive_decision(struct rz_twophase *tp, struct rz_twophase_op *op,
     rz_twophase_commit(tp, op, event->message->from);
 }
 
-/* A decided operation is answered in the asker's attempt: so it knows that a living member says so,
- * and not one that it has given up together with its attempt. */
+/* A query for a decided operation is answered in the asker's attempt: so the asker knows that a
+ * living member answers, and not one that it has given up together with its attempt. */
 static void receive(struct rz_twophase *tp, const struct rz_event *event, struct rz_actions *out)
 {
     const struct rz_message *message = event->message;
@@ -261,7 +263,7 @@ static void propose(struct rz_twophase *tp, const struct rz_event *event)
     op->status = RZ_TWOPHASE_GATHERING;
 }
 
-/* One action's worth of the multicast under way. */
+/* The part of the current multicast that fits one action. */
 static void send_pending(struct rz_twophase *tp, struct rz_actions *out)
 {
     uint64_t *pending = rz_twophase_set(tp, RZ_TWOPHASE_PENDING);

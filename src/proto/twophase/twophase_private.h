@@ -1,11 +1,11 @@
 /*
- * The state of the two-phase commit and what its files share; nobody outside this component
- * includes it, but its checkers and tests.
+ * The state of the two-phase commit and the declarations that its files share; only this component,
+ * its checkers and its tests include this header.
  *
  * One flat block: struct rz_twophase, then bitmaps of n_words words, in n_value words each: with
  * `extremes` the value of an operation is its bitmap, minimum and maximum. Two operations are held:
  * the one under way and its neighbour, the last decided one or an early vote of the next. That is
- * enough: who votes in k + 1 has decided k, and then all who live have decided k - 1.
+ * enough: a member that votes in k + 1 has decided k, so all living members have decided k - 1.
  *
  * Messages: seq = operation, word[0] = attempt. VOTE and DECISION: word[1] = flag, items = the
  * other n_value words of the value.
@@ -18,16 +18,17 @@
 
 enum rz_twophase_message {
     RZ_TWOPHASE_VOTE,     /* child to parent: flag and failed members of its subtree */
-    RZ_TWOPHASE_DECISION, /* parent to children, and to whoever asked */
-    RZ_TWOPHASE_QUERY,    /* whose parent failed, to the next living ancestor: what became of it? */
-    RZ_TWOPHASE_GATHER,   /* answer: vote again, to me */
-    RZ_TWOPHASE_ABORT,    /* answer: the attempt is given up, word[0] is a later one */
+    RZ_TWOPHASE_DECISION, /* parent to children, and to members that asked */
+    RZ_TWOPHASE_QUERY,    /* from a member whose parent failed, to the next living ancestor: what is
+                             the state of the operation? */
+    RZ_TWOPHASE_GATHER,   /* answer: send the vote again, to the answering member */
+    RZ_TWOPHASE_ABORT,    /* answer: the attempt is aborted, word[0] is a later one */
     RZ_TWOPHASE_ASK, /* termination: parent to children of a later attempt: have you decided? */
     RZ_TWOPHASE_MESSAGE_COUNT
 };
 
 enum rz_twophase_status {
-    RZ_TWOPHASE_NOT_CONTRIBUTED, /* somebody else began it */
+    RZ_TWOPHASE_NOT_CONTRIBUTED, /* another member began it */
     RZ_TWOPHASE_GATHERING,
     RZ_TWOPHASE_VOTED, /* uncertain: only a decision of this or a later attempt ends it */
     RZ_TWOPHASE_COMMITTED
@@ -36,14 +37,14 @@ enum rz_twophase_status {
 enum rz_twophase_set {
     RZ_TWOPHASE_KNOWN_FAILED, /* known failed */
     RZ_TWOPHASE_AGREED,       /* failed by decisions */
-    RZ_TWOPHASE_KIDS,         /* scratch: the children of the moment */
-    RZ_TWOPHASE_PENDING,      /* whom the rest of a multicast goes to */
+    RZ_TWOPHASE_KIDS,         /* scratch: the children at present */
+    RZ_TWOPHASE_PENDING,      /* the rest of the destinations of a multicast */
     RZ_TWOPHASE_SETS,
     /* of each operation: */
     RZ_TWOPHASE_FAILED = 0, /* its value */
-    RZ_TWOPHASE_GATHERED,   /* whose votes are in it */
-    RZ_TWOPHASE_ASKERS,     /* who waits for its decision */
-    RZ_TWOPHASE_ASKED,      /* whom we asked */
+    RZ_TWOPHASE_GATHERED,   /* the members whose votes are in it */
+    RZ_TWOPHASE_ASKERS,     /* the members that wait for its decision */
+    RZ_TWOPHASE_ASKED,      /* the members that were queried */
     RZ_TWOPHASE_OP_SETS
 };
 
@@ -64,9 +65,9 @@ struct rz_twophase {
     rz_id self;
     uint32_t n_words, n_value, n_agreed, stopped;
     uint64_t proposed, decided;
-    uint32_t pending;      /* a multicast is not sent to all yet */
+    uint32_t pending;      /* a multicast is not complete yet */
     uint32_t pending_type; /* of the operation `proposed` */
-    uint32_t pending_word; /* the bitmap's words before it are sent */
+    uint32_t pending_word; /* the words of the bitmap before this one are sent */
     rz_id late;            /* destination of an answer */
     struct rz_twophase_op op[2];
     rz_id to[RZ_TWOPHASE_CHUNK];
@@ -80,23 +81,25 @@ bool rz_twophase_mutated(const struct rz_twophase *tp, enum rz_twophase_mutation
 void rz_twophase_send(struct rz_twophase *tp, const struct rz_twophase_op *op,
                       enum rz_twophase_message type, const rz_id *to, uint32_t n_to,
                       uint32_t attempt, struct rz_actions *out);
-/* The value of op is the decision; its failed have failed for us. giver: from whom, or self. */
+/* The value of op is the decision; its failed members are known failed here from now on. giver: the
+ * sender, or self. */
 void rz_twophase_commit(struct rz_twophase *tp, struct rz_twophase_op *op, rz_id giver);
-/* Goes on to a later attempt: votes and queries of this one are forgotten, its decision is not
+/* Changes to a later attempt: votes and queries of this one are forgotten, its decision is not
  * taken any more. */
 void rz_twophase_give_up(struct rz_twophase *tp, struct rz_twophase_op *op, uint32_t attempt);
-/* What follows for the operation under way from its state and the known failures. */
+/* What follows for the current operation from its state and the known failures. */
 void rz_twophase_review(struct rz_twophase *tp, struct rz_actions *out);
 
-/* twophase_tree.c: the binomial tree of an attempt over those that no decision called failed; the
- * failed are replaced by their parents and children. */
+/* twophase_tree.c: the binomial tree of an attempt over the members that no decision found failed;
+ * failed members are replaced by their parents and children. */
 rz_id rz_twophase_tree_root(const struct rz_twophase *tp, uint32_t attempt);
-/* The nearest living ancestor, or RZ_ID_NONE: all of them have failed, or we are the root. */
+/* The nearest living ancestor, or RZ_ID_NONE: all of them have failed, or this member is the root.
+ */
 rz_id rz_twophase_tree_parent(const struct rz_twophase *tp, uint32_t attempt);
-/* Fills the set KIDS with our living children. */
+/* Fills the set KIDS with this member's living children. */
 void rz_twophase_tree_children(struct rz_twophase *tp, uint32_t attempt);
 
-/* By hand: the compiler's own may call a library that the cores do without. */
+/* Written out: the compiler's own version may call a library that the cores do without. */
 static inline uint32_t rz_twophase_count(uint64_t word)
 {
     word -= word >> 1 & UINT64_C(0x5555555555555555);

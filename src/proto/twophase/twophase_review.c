@@ -1,9 +1,9 @@
-/* What an operation does next, from its state and the known failures alone. */
+/* The next step of an operation, a function of its state and of the known failures. */
 #include "proto/twophase/twophase_private.h"
 
-/* The attempt's root has failed: the next one that is not takes over. Whoever had voted is
- * uncertain, and finds out by the next attempt's votes: a living member that has decided gives its
- * decision there in place of a vote. */
+/* The root of the attempt has failed: the next member that has not is the new root. A member that
+ * had voted is uncertain, and finds out by the votes of the next attempt: a living member that has
+ * decided sends its decision there in place of a vote. */
 static void leave_failed_roots(struct rz_twophase *tp, struct rz_twophase_op *op)
 {
     uint32_t attempt = op->attempt;
@@ -13,7 +13,7 @@ static void leave_failed_roots(struct rz_twophase *tp, struct rz_twophase_op *op
         rz_twophase_give_up(tp, op, attempt);
 }
 
-/* KIDS loses whose votes are there; true: some are missing. */
+/* Removes from KIDS the members whose votes are there; true: some are missing. */
 static bool votes_missing(struct rz_twophase *tp, const struct rz_twophase_op *op, bool is_root)
 {
     const uint64_t *gathered = rz_twophase_op_set(tp, op, RZ_TWOPHASE_GATHERED);
@@ -28,7 +28,8 @@ static bool votes_missing(struct rz_twophase *tp, const struct rz_twophase_op *o
     return missing > 0;
 }
 
-/* In the first attempt nobody can have decided while we gather; in later ones a child may have. */
+/* In the first attempt no member can have decided during the gathering; in later ones a child may
+ * have. */
 static void ask_missing(struct rz_twophase *tp, struct rz_twophase_op *op)
 {
     const uint64_t *kids = rz_twophase_set(tp, RZ_TWOPHASE_KIDS);
@@ -47,7 +48,7 @@ static void ask_missing(struct rz_twophase *tp, struct rz_twophase_op *op)
     tp->pending_word = 0;
 }
 
-/* Whoever is left out of a vote is among its failed, or among those of a decision before. */
+/* A member without a vote is among the failed of this decision, or of an earlier one. */
 static void seal(struct rz_twophase *tp, struct rz_twophase_op *op)
 {
     const uint64_t *known_failed = rz_twophase_set(tp, RZ_TWOPHASE_KNOWN_FAILED);

@@ -1,5 +1,5 @@
-/* Each of these counts bits of a bitmap of all members: the linear local work for which the source
- * is known. */
+/* Each of these functions counts bits of a bitmap of all members: the linear local computation that
+ * dominates in measurements of this algorithm. */
 #include "proto/twophase/twophase_private.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ static uint32_t n_left(const struct rz_twophase *tp)
     return tp->config.n_members - tp->n_agreed;
 }
 
-/* How many members that are left have smaller ids. */
+/* The number of remaining members with smaller ids. */
 static uint32_t position_of(const struct rz_twophase *tp, rz_id id)
 {
     const uint64_t *agreed = rz_twophase_set(tp, RZ_TWOPHASE_AGREED);
@@ -35,7 +35,7 @@ static rz_id member_at(const struct rz_twophase *tp, uint32_t position)
     return RZ_ID_NONE;
 }
 
-/* Ranks in the tree are turned, so that the root of the attempt has 0. */
+/* Ranks in the tree are rotated, so that the root of the attempt has rank 0. */
 static rz_id member_of(const struct rz_twophase *tp, uint32_t attempt, uint32_t rank)
 {
     return member_at(tp, (rank + attempt - 1) % n_left(tp));
@@ -73,8 +73,9 @@ rz_id rz_twophase_tree_parent(const struct rz_twophase *tp, uint32_t attempt)
     return RZ_ID_NONE;
 }
 
-/* Depth first through the failed processes; as deep as the tree, which is the number of bits of a
- * rank. */
+/*
+ * Depth first through failed members; the depth is that of the tree, the number of bits of a rank.
+ */
 static void add_children(struct rz_twophase *tp, uint32_t attempt, uint32_t rank)
 {
     uint32_t n = n_left(tp);

@@ -24,7 +24,7 @@ static struct rz_action *send(struct rz_view_change *turn, enum rz_view_change_m
     return action;
 }
 
-/* To all others that live; false: nobody. */
+/* To all other living members; false: there are none. */
 static bool send_to_all(struct rz_view_change *turn, enum rz_view_change_message type,
                         const struct rz_view_change_group *group, struct rz_actions *out)
 {
@@ -50,7 +50,7 @@ static void refuse(uint64_t group, uint32_t rank, rz_status_t why, struct rz_act
     action->arg[2] = (uint64_t)why;
 }
 
-/* In the scratch: a number, the processes, a view. */
+/* In the scratch area: a number, the processes, a view. */
 static uint64_t *compose(const struct rz_view_change *turn,
                          const struct rz_view_change_group *group, uint64_t number,
                          const uint64_t *view)
@@ -90,7 +90,7 @@ static void say_decided(struct rz_view_change *turn, const struct rz_view_change
         compose(turn, group, group->n, rz_view_change_set(group, RZ_VIEW_CHANGE_SET_KEPT));
 }
 
-/* One thing of a group. */
+/* One pending message or notice of a group. */
 static void say_of_group(struct rz_view_change *turn, struct rz_view_change_group *group,
                          struct rz_actions *out)
 {
@@ -127,7 +127,8 @@ static void say_arrived(struct rz_view_change *turn, const struct rz_view_change
     action->items = items;
 }
 
-/* The first thing of all that is still to be done: one, for its items lie in the scratch. */
+/* The first pending message or notice of all groups: one, because its items are in the scratch
+ * area. */
 static enum rz_more work(struct rz_view_change *turn, struct rz_actions *out)
 {
     struct rz_view_change_group *group = NULL;
@@ -175,7 +176,7 @@ static bool same_processes(const struct rz_view_change_group *group, uint32_t n,
            memcmp(rz_view_change_processes(group), processes, n * sizeof *processes) == 0;
 }
 
-/* What says that a process has arrived or left: rank << 32 | n, the processes, counters. */
+/* The items of an arrival or a leave: rank << 32 | n, the processes, counters. */
 static bool is_arrival(const struct rz_view_change *turn, uint64_t rank_and_n,
                        const uint64_t *items, uint32_t n_items)
 {
@@ -184,7 +185,7 @@ static bool is_arrival(const struct rz_view_change *turn, uint64_t rank_and_n,
            are_processes(turn, n, items) && rz_diagnose_are_counters(n, items + n, n_items - n);
 }
 
-/* Whether the call is in order; else the process is refused. */
+/* Whether the call is valid; otherwise the process is refused. */
 static bool is_welcome(const struct rz_view_change *turn, const struct rz_event *event,
                        struct rz_actions *out)
 {
@@ -314,7 +315,7 @@ static enum rz_more on_call(struct rz_view_change *turn, const struct rz_event *
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-/* Of two arrivals of one process the later one holds, whichever comes first. */
+/* Of two arrivals of one process the later one wins, whichever message comes first. */
 static void take_arrival(struct rz_view_change *turn, struct rz_view_change_group *group,
                          const struct rz_event *event)
 {
@@ -371,8 +372,9 @@ static bool is_decision(const struct rz_view_change *turn, const struct rz_messa
     return any != 0 && (n % 64 == 0 || view[words - 1] >> n % 64 == 0);
 }
 
-/* Whether it is kept here, and so to be confirmed: that of a later round, or of the same one by no
- * earlier daemon. One that counts here is told again by who did not know. */
+/* Whether the decision is kept here, and so must be confirmed: one of a later round, or of the same
+ * round by no earlier daemon. A decision that counts here is repeated by a daemon that did not know
+ * that it counts. */
 static bool take_decision(struct rz_view_change *turn, struct rz_view_change_group *group,
                           const struct rz_message *message, const uint64_t *items)
 {
@@ -383,7 +385,7 @@ static bool take_decision(struct rz_view_change *turn, struct rz_view_change_gro
         !(turn->config.mutations & RZ_VIEW_CHANGE_KEEP_LATER))
         return false;
     if (round == group->kept.round + 1)
-        rz_view_change_count(turn, group); /* what is built upon counts */
+        rz_view_change_count(turn, group); /* the decision that it is based on counts */
     group->kept.by = message->from;
     if (round == group->counts.round)
         return true;
@@ -494,7 +496,7 @@ uint64_t rz_view_change_hash(const struct rz_view_change *turn)
     return hash;
 }
 
-/* --- looking at it ---------------------------------------------------------------------------- */
+/* --- accessors ------------------------------------------------------------------------------- */
 
 static void look(const struct rz_view_change_group *group, struct rz_view_change_look *look)
 {

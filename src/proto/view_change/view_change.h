@@ -1,39 +1,40 @@
 /*
- * Computing rounds of dynamic groups (room diagnose): when a round ends, and who computes in the
- * next one, decided by the daemons, so that all processes of a group see the same views in the same
- * order, however few of them answer.
+ * Computing rounds of dynamic groups (component diagnose): when a round ends, and which processes
+ * compute in the next one, decided by the daemons, so that all processes of a group see the same
+ * views in the same order, however few of them answer.
  *
- * A group is known by a number and has n processes, ranks 0..n-1. Each one says when it has done
- * its part of a round and waits for the next one: it arrives, with the counters of the others as it
- * knows them, and with how far the program has come in its view: its progress. All arrivals go to
- * the least living daemon, which decides:
+ * A group has a number and n processes, ranks 0..n-1. A process that has done its part of a round
+ * and waits for the next one arrives, with its event counters of the others and with its progress:
+ * how far the program has come in its view. All arrivals are sent to the least living daemon, which
+ * decides:
  *
- * - A round ends when each process of its view has arrived, or has failed, or is out by the
- * counters of those of the view that have arrived, joined by rz_diagnose_join.
- * - The next view: the living that wait (of the old view, or out until now), and are in by the
- *   joined counters. Never empty.
- * - The progress: the least that processes of the old view came with; one that did not arrive came
- *   with the progress of the round before. It never falls.
- * - Where nobody of the old view has arrived, or those that have do not end the round (they may
- *   have arrived long ago, and be stopped or out since), those that wait outside may form the next
- *   one: when all of the old view have failed, or by their counters are out (room diagnose: the
- * least that lives takes a group over), and none that has arrived has been readmitted since.
+ * - A round ends when each process of its view has arrived, or has failed, or is non-recommended by
+ *   the joined counters (rz_diagnose_join) of those of the view that have arrived.
+ * - The next view: the living processes that wait (of the old view, or non-recommended until now)
+ *   and are recommended by the joined counters. Never empty.
+ * - The progress: the minimum over the processes of the old view; for one that did not arrive, the
+ *   progress of the round before counts. It never falls.
+ * - If no process of the old view has arrived, or those that have do not end the round (they may
+ *   have arrived long ago and be stopped or non-recommended since), the waiting processes outside
+ *   the view may form the next one: if all of the old view have failed or are non-recommended by
+ *   their counters (component diagnose: the living process of least rank takes a group over), and
+ *   none that has arrived was readmitted since.
  *
- * Beside computing rounds the same serves for the voters of room diagnose, in a group of its own
- * number: who wants other voters arrives there; a view is who votes, progress is 0.
+ * The same protocol decides the voters of component diagnose, in a group with a number of its own:
+ * a member that requests other voters arrives there; a view is the set of voters, progress is 0.
  *
- * Round 0 is before the first one: its view is who is in by the counters of those that have arrived
- * (all, or all but spawned processes where a group goes on among others), its progress the least
- * they came with.
+ * Round 0 precedes the first one: its view is the processes recommended by the counters of those
+ * that have arrived (all, or all but spawned processes where a group continues among other
+ * members), its progress the minimum of theirs.
  *
- * The decision is told to all living daemons, and counts (SETTLED) when they have all kept it.
- * Fails the least daemon, the next one tells its latest decision again, or decides again what
- * nobody was told to count: of two decisions on one round that of the later daemon holds, for it
- * decides only when the earlier one has failed, whose messages are dropped then. Members are
- * daemons; channels between them are reliable and in order; failures are final (a daemon that is
- * wrongly declared failed ends).
+ * The decision is sent to all living daemons, and counts (SETTLED) when all of them have kept it.
+ * If the least daemon fails, the next one sends its latest decision again, or decides again if no
+ * daemon was told that it counts. Of two decisions on one round that of the later daemon wins,
+ * because it decides only after the earlier one has failed, and messages of the failed one are
+ * dropped. Members are daemons; channels between them are reliable and in order; failures are final
+ * (a daemon that is wrongly declared failed ends).
  *
- * A decision is kept by all before it counts, so whoever leads next has it. While a partition lasts
+ * A decision is kept by all before it counts, so the next leader has it. While a partition lasts
  * both sides may go on, each without the processes of the other, until one side ends.
  *
  * Costs: an arrival is one message to the least daemon; a decision three to each; a process that
@@ -48,18 +49,20 @@
 
 #define RZ_VIEW_CHANGE_PROCESSES_MAX 4000 /* of a group: processes and counters fit a message */
 
-/* Deviations for tests of the checkers. */
+/* Deliberate faults for the tests of the checkers. */
 enum rz_view_change_mutation {
-    RZ_VIEW_CHANGE_TELL_EARLY = 1,  /* a decision counts before all have kept it */
-    RZ_VIEW_CHANGE_KEEP_LATER = 2,  /* an earlier daemon's decision replaces a later one's */
-    RZ_VIEW_CHANGE_COUNT_ABSENT = 4 /* who did not arrive has done its part */
+    RZ_VIEW_CHANGE_TELL_EARLY = 1, /* a decision counts before all have kept it */
+    RZ_VIEW_CHANGE_KEEP_LATER =
+        2, /* a decision of an earlier daemon replaces one of a later daemon */
+    RZ_VIEW_CHANGE_COUNT_ABSENT =
+        4 /* a process that did not arrive is taken to have done its part */
 };
 
 struct rz_view_change_config {
     uint32_t n_members;  /* daemons */
     uint32_t view;       /* written into every message; others are dropped */
     uint32_t n_slots;    /* of processes */
-    uint32_t groups_max; /* with processes of this daemon; 0: 64; a further one is refused */
+    uint32_t groups_max; /* groups with processes of this daemon; 0: 64; a further one is refused */
     uint32_t mutations;
 };
 
@@ -67,23 +70,23 @@ struct rz_view_change_config {
 #define RZ_VIEW_CHANGE_PROCESS(slot, incarnation) ((uint64_t)(incarnation) << 32 | (uint32_t)(slot))
 
 /*
- * RZ_EVENT_FAILURE: daemons (and with them nothing else: their processes are told by
- * PROCESS_FAILED).
+ * RZ_EVENT_FAILURE: daemons have failed (only the daemons: failures of their processes are reported
+ * by PROCESS_FAILED).
  *
  * RZ_EVENT_CALL, call =
  *
  * RZ_VIEW_CHANGE_ARRIVE: a process of this daemon waits. arg[0] = group, arg[1] = the round that it
- * ends: the latest one it was told of, 0 at first; arg[2] = its rank << 32 | n; arg[3] = its
+ * ends: the latest one reported to it, 0 at first; arg[2] = its rank << 32 | n; arg[3] = its
  * progress. items = the n processes (RZ_VIEW_CHANGE_PROCESS) in order of rank, then its counters
- * (RZ_DIAGNOSE_ITEM, sorted). Again with other counters: they replace the former ones. One that is
- * behind is told the latest round at once. What cannot be is refused.
+ * (RZ_DIAGNOSE_ITEM, sorted). A repeated call with other counters replaces the former ones. A
+ * process that is behind gets the latest round at once. An invalid call is refused.
  *
- * RZ_VIEW_CHANGE_LEAVE: arg[0] = group, arg[1] = rank: it waits no more and computes no more: as
- * failed for this group. Of a group that is not known here: nothing. A group whose processes have
- * all left or failed is forgotten; its number must not come again.
+ * RZ_VIEW_CHANGE_LEAVE: arg[0] = group, arg[1] = rank: the process neither waits nor computes any
+ * more: it counts as failed in this group. No effect for a group that is not known here. A group
+ * whose processes have all left or failed is forgotten; its number must not be used again.
  *
- * RZ_VIEW_CHANGE_PROCESS_FAILED: items = processes (RZ_VIEW_CHANGE_PROCESS); also before anything
- * is known of their groups. An older incarnation than a failed one has failed, too.
+ * RZ_VIEW_CHANGE_PROCESS_FAILED: items = processes (RZ_VIEW_CHANGE_PROCESS); allowed before their
+ * groups are known. An older incarnation than a failed one has failed, too.
  */
 enum rz_view_change_call {
     RZ_VIEW_CHANGE_ARRIVE,
@@ -96,12 +99,12 @@ enum rz_view_change_call {
  *
  * RZ_VIEW_CHANGE_ROUND: a round counts: arg[0] = group, arg[1] = its number, arg[2] = progress,
  * arg[3] = n. items = the n processes, then its view as a bit set of ranks, in words of 64. The
- * host tells its processes that wait in an older round. Rounds of a group come in order; some may
- * be left out at a daemon, and the latest one may come again.
+ * host reports it to its processes that wait in an older round. Rounds of a group come in order;
+ * some may be left out at a daemon, and the latest one may come again.
  *
  * RZ_VIEW_CHANGE_REFUSED: arg[0] = group, arg[1] = rank, arg[2] = rz_status_t: RZ_ERR_INVALID:
  * fields that cannot be, or other processes than the group has; RZ_ERR_NO_MEMORY: groups_max;
- * RZ_ERR_NOT_FOUND: a round that nobody was told of, or a group that was forgotten.
+ * RZ_ERR_NOT_FOUND: a round that was never reported, or a group that was forgotten.
  */
 enum rz_view_change_notice { RZ_VIEW_CHANGE_ROUND, RZ_VIEW_CHANGE_REFUSED };
 
@@ -113,7 +116,7 @@ enum rz_view_change_message {
     RZ_VIEW_CHANGE_KEPT,    /* word[0] = round */
     RZ_VIEW_CHANGE_SETTLED  /* word[0] = round */
 };
-#define RZ_VIEW_CHANGE_LEFT 1 /* the process has left: goes to all, without counters */
+#define RZ_VIEW_CHANGE_LEFT 1 /* the process has left: sent to all, without counters */
 
 struct rz_view_change;
 
@@ -126,7 +129,7 @@ rz_time rz_view_change_deadline(const struct rz_view_change *turn); /* never */
 uint64_t rz_view_change_hash(const struct rz_view_change *turn);
 void rz_view_change_grow(struct rz_view_change *turn, size_t bytes);
 
-/* --- looking at it ---------------------------------------------------------------------------- */
+/* --- accessors ------------------------------------------------------------------------------- */
 
 /* A round of a group as one daemon knows it. Round 0: view = all. */
 struct rz_view_change_round {
@@ -135,13 +138,13 @@ struct rz_view_change_round {
     const uint64_t *view; /* bit set of ranks */
 };
 
-/* Pointers lead into the state: until the next step. */
+/* Pointers refer to the state and are valid until the next step. */
 struct rz_view_change_look {
     uint64_t group;
     uint32_t n;
     const uint64_t *processes;        /* [n] */
     struct rz_view_change_round kept; /* the latest decision, which may not count yet */
-    rz_id by;                         /* the daemon that told it; RZ_ID_NONE: round 0 */
+    rz_id by;                         /* the daemon that sent it; RZ_ID_NONE: round 0 */
     struct rz_view_change_round counts;
 };
 
@@ -160,10 +163,11 @@ struct rz_view_change_arrived {
     uint32_t n_counters;
 };
 
-/* Whether this process of the group has arrived, as known here, and lives; what it came with. */
+/* Whether this process of the group has arrived, as known here, and is alive; the data of its
+ * arrival. */
 bool rz_view_change_arrived_at(const struct rz_view_change *turn, uint64_t group, uint32_t rank,
                                struct rz_view_change_arrived *arrived);
-/* Whether it has failed or left, as known here; a group that is not known: false. */
+/* Whether it has failed or left, as known here; false for an unknown group. */
 bool rz_view_change_gone(const struct rz_view_change *turn, uint64_t group, uint32_t rank);
 
 #endif

@@ -52,7 +52,7 @@ bool rz_view_change_check_kept(const struct rz_check_group *group,
     return true;
 }
 
-/* Whether one that has arrived takes this rank for out. */
+/* Whether a process that has arrived considers this rank non-recommended. */
 static bool is_out(const void *state, const struct rz_view_change_look *look, uint32_t rank)
 {
     struct rz_view_change_arrived arrived;
@@ -84,7 +84,8 @@ static bool check_decision(const struct rz_check_group *group, struct rz_view_ch
     }
     if (look->counts.round > 0 && (absent || least < look->counts.progress))
         least = look->counts.progress;
-    /* Round 0 does not count for who is out. */
+    /* In round 0 the progress of non-recommended processes does not count, so it may exceed the
+     * minimum. */
     if (look->counts.round > 0 ? look->kept.progress != least : look->kept.progress < least)
         return fails(group, seen, look->kept.round, "its progress is not what they came with");
     return true;
@@ -100,7 +101,7 @@ bool rz_view_change_check_decided(const struct rz_check_group *group,
             look.kept.round <= seen->decided)
             continue;
         seen->decided =
-            look.kept.round; /* by its own rule, or by that of one that has failed since */
+            look.kept.round; /* decided by that daemon, or by one that has failed since */
         if (look.by == id && look.kept.round > look.counts.round &&
             !check_decision(group, seen, state, &look))
             return false;

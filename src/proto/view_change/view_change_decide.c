@@ -1,4 +1,4 @@
-/* Decisions: made by the least living daemon, kept by all, and then they count. */
+/* Decisions: taken by the least living daemon, kept by all; then they count. */
 #include "proto/view_change/view_change_private.h"
 
 #include "base/assert.h"
@@ -14,7 +14,7 @@ rz_id rz_view_change_leader(const struct rz_view_change *turn)
     return id;
 }
 
-/* Those that wait in the round that counts, and live. */
+/* The living processes that wait in the round that counts. */
 static uint32_t list_waiting(const struct rz_view_change *turn,
                              const struct rz_view_change_group *group,
                              struct rz_view_change_waiting *waiting)
@@ -32,7 +32,7 @@ static uint32_t list_waiting(const struct rz_view_change *turn,
     return n;
 }
 
-/* Begins to tell the kept decision, as our own. */
+/* Starts to send the kept decision, as this daemon's own. */
 static void tell(struct rz_view_change *turn, struct rz_view_change_group *group)
 {
     group->kept.by = turn->self;
@@ -42,7 +42,7 @@ static void tell(struct rz_view_change *turn, struct rz_view_change_group *group
            rz_view_change_set_words(turn->config.n_members) * sizeof(uint64_t));
 }
 
-/* False: nothing is to be decided. */
+/* False: there is nothing to decide. */
 static bool decide_one(struct rz_view_change *turn, struct rz_view_change_group *group)
 {
     if (rz_view_change_leader(turn) != turn->self || group->kept.round != group->counts.round)
@@ -88,7 +88,7 @@ void rz_view_change_count(struct rz_view_change *turn, struct rz_view_change_gro
     }
 }
 
-/* Whether all others that live have kept it. */
+/* Whether all other living daemons have kept it. */
 static bool is_confirmed(const struct rz_view_change *turn,
                          const struct rz_view_change_group *group)
 {
@@ -136,7 +136,8 @@ bool rz_view_change_look_at_gone(struct rz_view_change *turn, struct rz_view_cha
     return false;
 }
 
-/* Who decides from now on tells what it has kept once more: others may not have heard of it. */
+/* A daemon that becomes the leader sends the decision that it has kept again: others may not have
+ * it. */
 static void take_over(struct rz_view_change *turn, struct rz_view_change_group *group)
 {
     if (group->kept.round != group->counts.round) {

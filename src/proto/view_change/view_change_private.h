@@ -1,10 +1,10 @@
 /*
- * The state of a daemon, as the files of the room share it. One block: struct rz_view_change;
+ * The state of a daemon, shared by the files of this component. One block: struct rz_view_change;
  * newest failed incarnation of each slot; failed daemons (a bit set); destinations; records;
  * scratch.
  *
- * Records lie one behind the other, sorted by group and key: each group, then its arrivals in order
- * of rank.
+ * Records are stored one behind the other, sorted by group and key: each group, then its arrivals
+ * in order of rank.
  */
 #ifndef RZ_PROTO_TURN_PRIVATE_H
 #define RZ_PROTO_TURN_PRIVATE_H
@@ -20,10 +20,10 @@
 struct rz_view_change_record {
     uint64_t group;
     uint32_t key;   /* 0: the group itself; else rank + 1 of an arrival */
-    uint32_t words; /* with this */
+    uint32_t words; /* length including this header */
 };
 
-/* What is still to be done for a group, in this order. */
+/* Pending work of a group, in this order. */
 enum {
     RZ_VIEW_CHANGE_LOOK_AT_GONE = 1,
     RZ_VIEW_CHANGE_SAY_SETTLED = 2,
@@ -33,16 +33,17 @@ enum {
 
 struct rz_view_change_decision {
     uint32_t round;
-    rz_id by; /* the daemon that told it last; RZ_ID_NONE: round 0 */
+    rz_id by; /* the daemon that sent it last; RZ_ID_NONE: round 0 */
     uint64_t progress;
 };
 
-/* Bit sets of a group, behind its processes. */
+/* Bit sets of a group, stored behind its processes. */
 enum rz_view_change_set {
     RZ_VIEW_CHANGE_SET_GONE,      /* ranks that have failed or left */
     RZ_VIEW_CHANGE_SET_KEPT,      /* view of the kept decision */
     RZ_VIEW_CHANGE_SET_COUNTS,    /* view of the round that counts */
-    RZ_VIEW_CHANGE_SET_CONFIRMED, /* daemons that have kept our decision; the only one of daemons */
+    RZ_VIEW_CHANGE_SET_CONFIRMED, /* daemons that have kept this daemon's decision; the only set of
+                                     daemons */
     RZ_VIEW_CHANGE_SETS
 };
 
@@ -61,7 +62,7 @@ struct rz_view_change_arrival {
     uint64_t progress;
     uint32_t n_items;
     bool local; /* of this daemon */
-    bool say;   /* to be sent to the daemon that decides */
+    bool say;   /* must be sent to the daemon that decides */
     uint64_t items[];
 };
 
@@ -74,8 +75,8 @@ struct rz_view_change {
     uint64_t scratch_want;                            /* after RZ_NEED */
     uint64_t forgotten[RZ_VIEW_CHANGE_FORGOTTEN_MAX]; /* a ring */
     uint32_t n_forgotten;                             /* ever */
-    bool busy;                                        /* something is still to be said */
-    rz_id one;                                        /* the single destination of this step */
+    bool busy;                                        /* some work is pending */
+    rz_id one;                                        /* the only destination of this step */
     uint64_t block[];
 };
 
@@ -102,21 +103,22 @@ struct rz_view_change_arrival *rz_view_change_arrival(const struct rz_view_chang
                                                       const struct rz_view_change_group *group,
                                                       uint32_t rank);
 
-/* Whether there is room for a group of n and an arrival with so many counters; else *out says how
- * large the block must become. */
+/* Whether a group of n and an arrival with so many counters fit; otherwise *out tells the size that
+ * the block must grow to. */
 bool rz_view_change_has_room(struct rz_view_change *turn, uint32_t n, uint32_t n_counters,
                              struct rz_actions *out);
-/* The group, made if it is not there: in round 0, all ranks that are known failed gone. */
+/* The group, created if it is new: in round 0, with all ranks that are known failed marked as gone.
+ */
 struct rz_view_change_group *rz_view_change_enter(struct rz_view_change *turn, uint64_t number,
                                                   uint32_t n, const uint64_t *processes);
-/* In place of a former one of this rank. */
+/* Replaces a former arrival of this rank. */
 struct rz_view_change_arrival *
 rz_view_change_enter_arrival(struct rz_view_change *turn, const struct rz_view_change_group *group,
                              uint32_t rank, const uint64_t *counters, uint32_t n_counters);
-/* What lay behind it lies there now: returned, or NULL. */
+/* Removes the record; the record that followed it is at its place now: returned, or NULL. */
 struct rz_view_change_record *rz_view_change_remove(struct rz_view_change *turn,
                                                     struct rz_view_change_record *record);
-/* With its arrivals. */
+/* Removes the group with its arrivals. */
 void rz_view_change_remove_group(struct rz_view_change *turn, struct rz_view_change_group *group);
 
 static inline bool rz_view_change_bit(const uint64_t *set, uint32_t i)
@@ -134,7 +136,7 @@ bool rz_view_change_process_failed(const struct rz_view_change *turn, uint64_t p
 /* --- view_change_rule.c: the rule
  * -------------------------------------------------------------------- */
 
-/* A living process that waits in the present round. */
+/* A living process that waits in the current round. */
 struct rz_view_change_waiting {
     uint32_t rank;
     uint64_t progress;
@@ -151,8 +153,8 @@ struct rz_view_change_situation {
     bool count_absent;                            /* RZ_VIEW_CHANGE_COUNT_ABSENT */
 };
 
-/* Whether the round ends; then view (as many words as n ranks take) and *progress are those of the
- * next one. lists[n_waiting] and counters[n] are scratch. */
+/* Whether the round ends; if so, view (as many words as n ranks take) and *progress are those of
+ * the next one. lists[n_waiting] and counters[n] are scratch. */
 bool rz_view_change_ends(const struct rz_view_change_situation *now, struct rz_diagnose_list *lists,
                          uint32_t *counters, uint64_t *view, uint64_t *progress);
 
@@ -161,14 +163,14 @@ bool rz_view_change_ends(const struct rz_view_change_situation *now, struct rz_d
 
 /* The least living daemon. */
 rz_id rz_view_change_leader(const struct rz_view_change *turn);
-/* The next round of the group, if this daemon decides and the present one ends. */
+/* Decides the next round of the group, if this daemon is the leader and the current round ends. */
 void rz_view_change_decide(struct rz_view_change *turn, struct rz_view_change_group *group);
-/* The kept decision counts, if all living daemons have kept it; then the next one, if its round
- * ends. */
+/* Makes the kept decision count, if all living daemons have kept it; then decides the next one, if
+ * its round ends. */
 void rz_view_change_settle(struct rz_view_change *turn, struct rz_view_change_group *group);
 /* The kept decision counts. */
 void rz_view_change_count(struct rz_view_change *turn, struct rz_view_change_group *group);
-/* Somebody is gone: the group is forgotten when nobody is left. False: it was. */
+/* A process has failed or left: the group is forgotten if none remains. False: it was forgotten. */
 bool rz_view_change_look_at_gone(struct rz_view_change *turn, struct rz_view_change_group *group);
 /* A daemon has failed. */
 void rz_view_change_leader_may_change(struct rz_view_change *turn, rz_id before);

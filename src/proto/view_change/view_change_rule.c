@@ -1,4 +1,4 @@
-/* When a computing round ends, who computes in the next one, how far all have come. */
+/* When a computing round ends, which processes compute in the next one, and the common progress. */
 #include "proto/view_change/view_change_private.h"
 
 #include "base/assert.h"
@@ -15,7 +15,8 @@ static uint32_t own_counter(const struct rz_view_change_waiting *waiting)
     return 0;
 }
 
-/* What they say that wait; of others only who is in by its own word. Returns how many. */
+/* The lists of the waiting processes; of other processes only those that consider themselves
+ * recommended. Returns their number. */
 static uint32_t gather(const struct rz_view_change_situation *now, enum whose whose,
                        struct rz_diagnose_list *lists)
 {
@@ -31,7 +32,8 @@ static uint32_t gather(const struct rz_view_change_situation *now, enum whose wh
     return n_lists;
 }
 
-/* Whether each one of the view has arrived, is gone, or is out. *all: each one has arrived. */
+/* Whether each process of the view has arrived, has failed or left, or is non-recommended. *all:
+ * each one has arrived. */
 static bool is_over(const struct rz_view_change_situation *now, const uint32_t *counters, bool *all)
 {
     uint32_t i = 0;
@@ -49,7 +51,8 @@ static bool is_over(const struct rz_view_change_situation *now, const uint32_t *
     return true;
 }
 
-/* The least that those came with who did the round's work: in round 0, who is in. */
+/* The minimum progress of the processes that did the work of the round: in round 0, the recommended
+ * ones. */
 static uint64_t least_progress(const struct rz_view_change_situation *now, const uint32_t *counters)
 {
     uint64_t least = UINT64_MAX;
@@ -63,8 +66,8 @@ static uint64_t least_progress(const struct rz_view_change_situation *now, const
     return least;
 }
 
-/* Whether these counters, of others, put out all of the view that live: no one that waits may know
- * of a later return of its own. */
+/* Whether these counters, of other processes, make all living processes of the view
+ * non-recommended: no waiting process may know of a later readmission of its own. */
 static bool is_view_out(const struct rz_view_change_situation *now, const uint32_t *counters)
 {
     for (uint32_t rank = 0; rank < now->n; rank++)
@@ -80,8 +83,8 @@ static bool is_view_out(const struct rz_view_change_situation *now, const uint32
     return true;
 }
 
-/* By whose word the round ends: of those of the view that wait; where they do not end it, or nobody
- * of it waits, of the others. */
+/* The processes whose counters end the round: the waiting ones of the view; if those do not end it,
+ * or no process of the view waits, the others. */
 static bool is_over_by_some(const struct rz_view_change_situation *now,
                             struct rz_diagnose_list *lists, uint32_t *counters, bool *all)
 {
@@ -112,7 +115,7 @@ bool rz_view_change_ends(const struct rz_view_change_situation *now, struct rz_d
             rz_view_change_bit_set(view, now->waiting[i].rank);
             any = true;
         }
-    rz_assert(any); /* a sender of a joined list is in */
+    rz_assert(any); /* a sender of a joined list is recommended */
     *progress = all || now->round == 0 ? least_progress(now, counters) : now->progress;
     if (*progress < now->progress)
         *progress = now->progress;

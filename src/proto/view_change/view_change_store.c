@@ -1,4 +1,4 @@
-/* Where everything lies in the block. */
+/* The layout of the block. */
 #include "proto/view_change/view_change_private.h"
 
 #include "base/assert.h"
@@ -31,8 +31,8 @@ static size_t head_words(const struct rz_view_change_config *config)
            halves(config->n_members);
 }
 
-/* For a message (a number, processes, and a view or counters) or for the rule: who waits, lists,
- * counters, a view. */
+/* For a message (a number, processes, and a view or counters) or for the rule: waiting processes,
+ * lists, counters, a view. */
 static uint64_t scratch_words(uint32_t n)
 {
     uint64_t rule = n * (sizeof(struct rz_view_change_waiting) + sizeof(struct rz_diagnose_list)) /
@@ -133,7 +133,9 @@ struct rz_view_change_record *rz_view_change_next(const struct rz_view_change *t
     return next < records(turn) + turn->used ? (struct rz_view_change_record *)next : NULL;
 }
 
-/* The record, or the first one behind where it would stand; NULL: the end. */
+/*
+ * The record, or the first one behind its position; NULL: the end.
+ */
 static struct rz_view_change_record *at(const struct rz_view_change *turn,
                                         struct rz_view_change_record *from, uint64_t group,
                                         uint32_t key)
