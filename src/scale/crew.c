@@ -15,14 +15,15 @@ struct rz_scale_crew {
     pthread_mutex_t mutex;
     pthread_cond_t turned;
     uint32_t size, waiting;
-    uint64_t turn; /* how often all have met */
+    uint64_t turn; /* how often all threads have met */
     rz_scale_task *task;
     void *user;
     bool started, over;
     struct seat seats[RZ_SCALE_CREW_MAX];
 };
 
-/* Size is final only once all that could be started are: a pthread_barrier wants it before. */
+/* The size is final only when all threads that could be started exist; a pthread_barrier needs it
+ * before. */
 static void *seat_work(void *at)
 {
     struct seat *seat = at;
@@ -121,14 +122,15 @@ struct rz_scale_part rz_scale_crew_part(const struct rz_scale_crew *crew, uint32
 
 void *rz_scale_table_create(uint64_t bytes)
 {
-    /* The system promises more than it has; then it would kill us in the middle of a run. */
+    /* The system overcommits memory; without this check it would kill this process in the middle of
+     * a run. */
     uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES), page = (uint64_t)sysconf(_SC_PAGESIZE);
     if (bytes / page >= pages)
         return NULL;
     void *table = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (table == MAP_FAILED)
         return NULL;
-    madvise(table, bytes, MADV_HUGEPAGE); /* if not, slower */
+    madvise(table, bytes, MADV_HUGEPAGE); /* optional: otherwise slower */
     return table;
 }
 

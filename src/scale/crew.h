@@ -1,7 +1,5 @@
-/*
- * Threads of a model run: all do the same task, each for its own part, and meet in between. The
- * caller of rz_scale_crew_do is one of them.
- */
+/* The threads of a model run: all do the same task, each for its own part, and synchronize in
+ * between. The caller of rz_scale_crew_do is one of them. */
 #ifndef RZ_SCALE_CREW_H
 #define RZ_SCALE_CREW_H
 
@@ -11,8 +9,8 @@
 
 struct rz_scale_crew;
 
-/* threads 0: one per processor. Where fewer can be started there are fewer; the caller is always
- * there. NULL: no memory. */
+/* threads 0: one per processor. If fewer can be started, there are fewer; the caller is always one.
+ * NULL: out of memory. */
 struct rz_scale_crew *rz_scale_crew_create(uint32_t threads);
 /* Ends and joins the threads. */
 void rz_scale_crew_destroy(struct rz_scale_crew *crew);
@@ -20,9 +18,10 @@ uint32_t rz_scale_crew_size(const struct rz_scale_crew *crew);
 
 /* self: 0 .. size - 1. */
 typedef void rz_scale_task(void *user, uint32_t self);
-/* Every thread does the task once; returns when all have. What one wrote the others see. */
+/* Every thread does the task once; returns when all have. Writes of one thread are visible to the
+ * others afterwards. */
 void rz_scale_crew_do(struct rz_scale_crew *crew, rz_scale_task *task, void *user);
-/* Within a task: waits until all have come here. */
+/* Within a task: waits until all threads have called it. */
 void rz_scale_crew_meet(struct rz_scale_crew *crew);
 
 /* Part self of [0, all), in whole words of 64 members. */
@@ -32,8 +31,8 @@ struct rz_scale_part {
 struct rz_scale_part rz_scale_crew_part(const struct rz_scale_crew *crew, uint32_t self,
                                         uint64_t all);
 
-/* Zeroed memory in large pages where the system has them, for tables that are read at random. NULL:
- * there is not so much. */
+/* Zeroed memory in large pages if the system has them, for tables with random access. NULL: out of
+ * memory. */
 void *rz_scale_table_create(uint64_t bytes);
 void rz_scale_table_destroy(void *table, uint64_t bytes);
 

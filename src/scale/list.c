@@ -1,13 +1,13 @@
 /*
- * Algorithm 2: the initial phase, and the whole. Once all know all, nothing that a message says can
- * change anything: cycles of the initial phase are only counted then, and with window 1 so is the
- * one after it, since each member gets its answer.
+ * Algorithm 2 of Katti et al.: the initial phase, and the whole. Once all members know all
+ * failures, no message can change anything: from then on cycles of the initial phase are only
+ * counted, and with window 1 so is the one after it, because each member gets its answer.
  */
 #include "scale/list_state.h"
 
 #include <stdlib.h>
 
-/* --- one thread's part of a cycle ------------------------------------------------------------- */
+/* --- the part of a thread in a cycle ---------------------------------------------------------- */
 
 /* The cases that are rare in the initial phase: failed, asleep, a target that has failed. */
 static rz_id draw_carefully(struct rz_scale_list *list, rz_id p, rz_id q,
@@ -153,7 +153,7 @@ static void *list_create(const struct rz_scale_rules *rules, struct rz_scale_cre
     return list;
 }
 
-/* All know all: what comes of this cycle is known without it. */
+/* All members know all failures: the result of this cycle is known without computing it. */
 static void cycle_told(struct rz_scale_list *list, struct rz_scale_tally *tally)
 {
     uint64_t living = list->rules.n_living;

@@ -1,4 +1,4 @@
-/* The model of algorithm 2: bit planes, one bit per member and failed. */
+/* The model of algorithm 2: bit planes, one bit per member and failure. */
 #ifndef RZ_SCALE_LIST_H
 #define RZ_SCALE_LIST_H
 
@@ -11,7 +11,7 @@ extern const struct rz_scale_model rz_scale_list_model; /* its model: a struct r
 /* One member after the cycles done so far; bit i: failed[i] of the configuration. */
 struct rz_scale_list_member {
     uint32_t known, settled;             /* detected; consensus */
-    uint32_t count[RZ_SCALE_FAILED_MAX]; /* of messages in a row; at most 255 is told */
+    uint32_t count[RZ_SCALE_FAILED_MAX]; /* consecutive messages; at most 255 is reported */
     bool returned;
 };
 struct rz_scale_list_member rz_scale_list_member(const struct rz_scale_list *list, rz_id p);

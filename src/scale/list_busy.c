@@ -1,13 +1,13 @@
 /*
- * Sparse cycles: at the beginning few members know anything, at the end few do not know all. Where
- * sender and target know the same, and nobody tells the target more during the cycle, neither the
- * PING nor the answer changes anything, and the post need not carry them.
+ * Sparse cycles: at the beginning few members know any failure, at the end few do not know all. If
+ * sender and target know the same, and no other member tells the target more during the cycle,
+ * neither the PING nor the answer changes anything, and the post need not carry them.
  */
 #include "scale/list_state.h"
 
 #include <string.h>
 
-#define SPARSE 4096 /* one in so many members: then a fourth of the groups is busy at most */
+#define SPARSE 4096 /* one in this many members: then at most a fourth of the groups is busy */
 
 bool rz_scale_list_busy_create(struct rz_scale_list *list)
 {
@@ -37,7 +37,7 @@ static void mark(struct rz_scale_list *list, rz_id p)
                              memory_order_relaxed);
 }
 
-/* p does not know what is usual: it matters itself, and so does the one to whom it tells so. */
+/* The knowledge of p differs from the usual one: p matters, and so does its target. */
 static void mark_both(struct rz_scale_list *list, rz_id p)
 {
     const struct rz_scale_rules *rules = &list->rules;

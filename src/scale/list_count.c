@@ -1,7 +1,5 @@
-/*
- * After the initial phase: how many messages in a row have said so, for each member and failed; who
- * has consensus, who has returned.
- */
+/* After the initial phase: the number of consecutive messages that listed a failure, for each
+ * member and failure; which members have consensus, which have returned. */
 #include "scale/list_state.h"
 
 #include <string.h>
@@ -41,7 +39,7 @@ uint8_t *rz_scale_list_counts(const struct rz_scale_list *list, rz_id p)
     return (uint8_t *)list->counts.words + ((uint64_t)p << list->known.log_bits);
 }
 
-/* A message that says `said` reaches p. */
+/* A message with the knowledge `said` arrives at p. */
 static void count_message(const struct rz_scale_list *list, rz_id p, uint32_t known, uint32_t said)
 {
     uint8_t *counts = rz_scale_list_counts(list, p);

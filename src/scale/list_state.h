@@ -11,9 +11,10 @@
 #include <stdatomic.h>
 
 /*
- * A message is the sender's knowledge at the start of the cycle; a target's answer is what it knows
- * after all PINGs up to this one. So `known` stands still during a cycle, `heard` follows the PINGs
- * in their order, and `gained` keeps what answers and timeouts bring until all PINGs are through.
+ * A message is the sender's knowledge at the start of the cycle; the answer of a target is its
+ * knowledge after all PINGs up to this one. So `known` is constant during a cycle, `heard` follows
+ * the PINGs in their order, and `gained` keeps the results of answers and timeouts until all PINGs
+ * are processed.
  */
 struct rz_scale_list {
     struct rz_scale_rules rules;
@@ -22,8 +23,8 @@ struct rz_scale_list {
     uint64_t cycle, bytes;
     struct rz_scale_plane known, heard, gained;
     uint32_t all;  /* the set of all failed */
-    bool complete; /* all living know all */
-    bool told;     /* all had consensus at once: no table says so */
+    bool complete; /* all living members know all failures */
+    bool told;     /* all had consensus at once: no table records it */
 
     /* list_busy.c: nearly all members know the same, `usual`: nothing or all. */
     bool sparse;
@@ -31,7 +32,7 @@ struct rz_scale_list {
     _Atomic uint64_t *busy; /* a bit per group of members: a PING there may matter */
     uint64_t busy_bytes;
 
-    /* list_count.c: after the initial phase, where more than the cycle's number tells. */
+    /* list_count.c: after the initial phase, if the cycle's number is not sufficient. */
     bool counting;
     struct rz_scale_plane settled;
     struct rz_scale_plane answered, returned; /* 1 bit */
@@ -40,10 +41,10 @@ struct rz_scale_list {
     struct rz_scale_tally tally[RZ_SCALE_CREW_MAX];
 };
 
-#define RZ_SCALE_LIST_AHEAD 32 /* send descriptors between a prefetch and its use */
+#define RZ_SCALE_LIST_AHEAD 32 /* prefetch distance, in send descriptors */
 
-/* Whom p pings in this cycle, q being its first draw; a failed one where p does not know it.
- * RZ_ID_NONE: it knows that nobody else lives. */
+/* The target of p in this cycle, q being its first draw; a failed member if p does not know its
+ * failure. RZ_ID_NONE: p knows that no other member is alive. */
 static inline rz_id rz_scale_list_target(const struct rz_scale_list *list, rz_id p, rz_id q)
 {
     const struct rz_scale_rules *rules = &list->rules;
@@ -62,7 +63,7 @@ static inline rz_id rz_scale_list_target(const struct rz_scale_list *list, rz_id
 
 bool rz_scale_list_busy_create(struct rz_scale_list *list);
 void rz_scale_list_busy_destroy(struct rz_scale_list *list);
-/* Before a cycle: whether PINGs can be left out in it; `aware` members know something. */
+/* Before a cycle: whether PINGs can be left out in it; `aware` members know some failure. */
 void rz_scale_list_busy_decide(struct rz_scale_list *list, uint64_t aware, uint64_t detected);
 /* By each thread, for its part: which groups matter. */
 void rz_scale_list_busy_mark(struct rz_scale_list *list, struct rz_scale_part part);

@@ -4,8 +4,8 @@
 
 #include "scale/crew.h"
 
-/* Members 64 i .. 64 i + 63 share no word with others: threads with such parts may write at once.
- */
+/* Members 64 i .. 64 i + 63 share no word with others: threads with such parts may write
+ * concurrently. */
 struct rz_scale_plane {
     uint64_t *words;
     uint64_t bytes;

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Senders in a chunk: what is drawn and sorted stays in a processor's own cache. */
+/* Senders in a chunk: drawing and sorting stays in a processor's own cache. */
 #define CHUNK_MAX UINT32_C(32768)
 
 /* One thread's chunk of a block, sorted by range: range r has send descriptors[at[r] .. at[r + 1]).
@@ -16,7 +16,7 @@ struct rz_scale_post {
     struct rz_scale_crew *crew;
     uint32_t n_members, size, chunk;
     uint64_t range_scale; /* range of a target = (target / 64 * range_scale) >> 32 */
-    /* Two per thread: while slow ones still serve a block, fast ones draw the next. */
+    /* Two per thread: while slow threads still serve a block, fast ones draw the next. */
     struct tray trays[RZ_SCALE_CREW_MAX][2];
     rz_id *drawn[RZ_SCALE_CREW_MAX];
 };
@@ -113,7 +113,7 @@ void rz_scale_post_carry(struct rz_scale_post *post, uint32_t self,
     for (uint64_t block = 0; block < blocks; block++) {
         uint32_t b = block & 1;
         fill(post, self, block, &post->trays[self][b], route, user);
-        /* All of this block is sorted, and all of the one before has been delivered. */
+        /* All of this block is sorted, and all of the block before is delivered. */
         rz_scale_crew_meet(post->crew);
         if (block > 0)
             collect(post, &post->trays[self][!b], route, user);

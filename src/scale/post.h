@@ -1,8 +1,8 @@
 /*
- * Carries the PINGs of one cycle to their targets: each target gets its own in order of the
- * senders, whatever number of threads there is. Senders are taken in blocks; within a block each
- * thread draws the targets of one chunk of senders and sorts them by the range of the target; then
- * each thread serves its own range of targets, chunk by chunk in order.
+ * Carries the PINGs of one cycle to their targets: each target gets its PINGs in order of the
+ * senders, for any number of threads. Senders are taken in blocks; within a block each thread draws
+ * the targets of one chunk of senders and sorts them by the range of the target; then each thread
+ * serves its own range of targets, chunk by chunk in order.
  */
 #ifndef RZ_SCALE_POST_H
 #define RZ_SCALE_POST_H
@@ -16,8 +16,8 @@ struct rz_scale_message {
 
 struct rz_scale_post;
 
-/* What a model does, in turns: draw and collect by the thread that has the senders, deliver by the
- * one that has the targets; both have whole words of 64 members. */
+/* The functions of a model, called alternately: draw and collect by the thread of the senders,
+ * deliver by the thread of the targets; both have whole words of 64 members. */
 struct rz_scale_route {
     /* to[p - first] = target of p, or RZ_ID_NONE, for p in [first, end). */
     void (*draw)(void *user, uint32_t self, rz_id first, rz_id end, rz_id *to);

@@ -1,4 +1,4 @@
-/* A model run: its rules, its cycles, what came of it. */
+/* A model run: its rules, its cycles, its result. */
 #include "scale/scale.h"
 
 #include "scale/list.h"

@@ -1,7 +1,7 @@
 /*
- * Algorithm 3 with failures before the first cycle only (before_only): everybody holds weight from
- * the start, and trades it whether it knows of the failure or not. Each member's PING of the cycle
- * lies in its send descriptor of halves; the target's answer takes its place.
+ * Algorithm 3 with failures before the first cycle only (before_only): all members hold weight from
+ * the start, and exchange it whether or not they know the failure. The PING of each member in the
+ * cycle is stored in its slot of halves; the target's answer replaces it.
  */
 #include "scale/sum.h"
 
@@ -9,26 +9,26 @@
 
 #include <stdlib.h>
 
-#define AHEAD 16 /* send descriptors between a prefetch and its use */
+#define AHEAD 16 /* prefetch distance, in slots of halves */
 #define MILLION 1000000
 
 __extension__ typedef unsigned __int128 wide_t;
 
-/* Halves under way; the list, of one failed member or none, is a mark on the weight. */
+/* Halves in flight; the list, of one failed member or none, is a mark on the weight. */
 struct halves {
     uint64_t detected, consensus, weight;
 };
 #define KNOWS (UINT64_C(1) << 63)     /* its list is not empty */
 #define NO_ANSWER (UINT64_C(1) << 62) /* the ping will time out */
-#define WEIGHT (NO_ANSWER - 1)        /* 2^30 members have less together, as one does not live */
-#define NONE UINT64_MAX               /* no ping */
+#define WEIGHT (NO_ANSWER - 1) /* 2^30 members together have less, because one is not alive */
+#define NONE UINT64_MAX        /* no ping */
 
 struct rz_scale_sum {
     struct rz_scale_rules rules;
     struct rz_scale_crew *crew;
     struct rz_scale_post *post;
     uint64_t cycle;
-    rz_id observer; /* the least living: its estimates are told */
+    rz_id observer; /* the least living member: its estimates are reported */
     struct rz_scale_sum_member *members;
     struct halves *halves;
     struct rz_scale_tally tally[RZ_SCALE_CREW_MAX];
@@ -94,7 +94,7 @@ static bool awake(const struct rz_scale_sum_member *member)
     return !member->returned || (member->phase > 0 && member->phase < 3);
 }
 
-/* The answer to p's ping, or its own halves back at the timeout, which tells it of the failure. */
+/* The answer to p's ping, or at the timeout its own halves, by which it learns of the failure. */
 static void settle(const struct rz_scale_sum *sum, rz_id p)
 {
     struct rz_scale_sum_member *member = &sum->members[p];
@@ -120,9 +120,10 @@ static void end_cycle(const struct rz_scale_sum *sum, struct rz_scale_sum_member
         member->returned = true;
 }
 
-/* --- one thread's part of a cycle ------------------------------------------------------------- */
+/* --- the part of a thread in a cycle -----------------------------------------------------------
+ */
 
-/* What p will send in the next cycle. */
+/* The message of p in the next cycle. */
 static void begin_cycle(const struct rz_scale_sum *sum, rz_id p, struct rz_scale_tally *tally)
 {
     struct rz_scale_sum_member *member = &sum->members[p];
@@ -167,7 +168,7 @@ static void draw(void *user, uint32_t self, rz_id first, rz_id end, rz_id *to)
     sum->tally[self].replies += replies;
 }
 
-/* The answer is halved off before the other's halves are added. */
+/* The halves for the answer are taken before the sender's are added. */
 static void deliver(void *user, struct rz_scale_message *send_descs, uint32_t count)
 {
     struct rz_scale_sum *sum = user;

@@ -18,8 +18,8 @@ struct rz_scale_sum_member {
     bool returned;
     uint16_t zero;
 };
-/* One member after the cycles done so far. Between cycles what it will send in the next is halved
- * off already, as in the objects once the next cycle has begun. */
+/* One member after the cycles done so far. Between cycles the halves of its next message are
+ * already subtracted, as in the objects once the next cycle has begun. */
 struct rz_scale_sum_member rz_scale_sum_member(const struct rz_scale_sum *sum, rz_id p);
 
 #endif

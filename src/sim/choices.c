@@ -1,9 +1,9 @@
-/* What may happen next in an exhaustively explored world. */
+/* The possible next events of an exhaustively explored world. */
 #include "sim/explorer.h"
 
 #include "base/assert.h"
 
-/* A member's flights that a crash may take with it: 2^LOSS_MAX subsets are many already. */
+/* Bound of the flights of a member that a crash may lose: 2^LOSS_MAX subsets are already many. */
 #define LOSS_MAX 12
 
 uint64_t rz_choice_identity(const struct rz_choice *choice)
@@ -22,7 +22,8 @@ void rz_choice_push(struct rz_explorer *x, struct rz_choice choice)
     x->choices[x->n_choices++] = choice;
 }
 
-/* --- what a member does ----------------------------------------------------------------------- */
+/* --- events of a member ------------------------------------------------------------------------
+ */
 
 static bool flight_is_twin(const struct rz_explorer *x, uint32_t i)
 {
@@ -50,7 +51,7 @@ void rz_choices_arrivals(struct rz_explorer *x, rz_id member)
     }
 }
 
-/* Of the pending news, those that can have come by now. */
+/* Of the pending news, those that can have arrived by now. */
 static uint64_t news_of(const struct rz_sim *sim, rz_id member)
 {
     uint64_t pending = sim->pending[(size_t)member * sim->row_words];
@@ -99,7 +100,7 @@ static rz_time news_due(const struct rz_sim *sim, rz_id member)
     return first;
 }
 
-/* The first date that something which concerns the member cannot pass. */
+/* The latest date that time may advance to without missing an event of the member. */
 static rz_time first_due(const struct rz_explorer *x, rz_id member)
 {
     rz_time first = deadline_of(x->sim, member), news = news_due(x->sim, member);
@@ -115,8 +116,8 @@ bool rz_choices_overdue(const struct rz_explorer *x, rz_id member)
     return first_due(x, member) <= x->sim->common->now;
 }
 
-/* Time goes on when nothing is overdue: by one tick, or to the next deadline where nothing is under
- * way at all. */
+/* Time advances if nothing is overdue: by one tick, or to the next deadline if nothing is in
+ * flight. */
 void rz_choices_time(struct rz_explorer *x)
 {
     const struct rz_sim *sim = x->sim;
@@ -146,7 +147,7 @@ bool rz_flight_fails_with(const struct rz_explorer *x, const struct rz_flight *f
 {
     if (flight->packet->is_call || flight->packet->message.from != member)
         return false;
-    /* In turns what was sent earlier is lost when the member is condemned. */
+    /* In worlds of turns, messages of earlier ticks are lost when the member is condemned. */
     return kind != RZ_CHOOSE_CRASH || !rz_view_change_taken(x) ||
            flight->sent == x->sim->common->now;
 }

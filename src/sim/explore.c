@@ -1,8 +1,7 @@
 /*
- * Exhaustive mode: depth first over everything that may happen next, each state once. A violation
- * is reported as a path: the number of the choice taken at each step. The path is shortened by
- * leaving choices out as long as what remains still violates; where a choice is not possible any
- * more, it is skipped.
+ * Exhaustive mode: depth-first search over all possible next events, each state once. A violation
+ * is reported as a path: the number of the choice at each step. The path is shortened by omitting
+ * choices as long as the rest still violates; a choice that is not possible any more is skipped.
  */
 #include "sim/explorer.h"
 
@@ -64,7 +63,7 @@ static bool visit_children(struct search *search)
     return true;
 }
 
-/* False: the search is over, by a violation or for want of budget. */
+/* False: the search is over, because of a violation or of the budget. */
 static bool visit(struct search *search)
 {
     uint64_t hash = rz_explorer_hash(&search->x);
@@ -114,7 +113,7 @@ static uint32_t path_text_get(const char **text)
     return index;
 }
 
-/* Tells which choice comes next: the next possible one of these identities, or the next number of a
+/* Determines the next choice: the next possible one of these identities, or the next number of a
  * text. */
 struct guide {
     const uint64_t *identities;
@@ -122,7 +121,7 @@ struct guide {
     const char *text;
 };
 
-/* RZ_ID_NONE: the guide has come to its end. */
+/* RZ_ID_NONE: the guide is at its end. */
 static uint32_t guide_next(struct guide *guide, const struct rz_choice *choices, uint32_t n)
 {
     while (guide->at < guide->n) {
@@ -137,7 +136,7 @@ static uint32_t guide_next(struct guide *guide, const struct rz_choice *choices,
     return index < n ? index : RZ_ID_NONE;
 }
 
-/* Follow the guide, then the first choice until quiescence. False: a property does not hold, or
+/* Follows the guide, then the first choice until quiescence. False: a property does not hold, or
  * there is no end. */
 static bool follow_to_end(struct rz_explorer *x, struct guide *guide, char *text, size_t text_bytes)
 {
@@ -178,7 +177,7 @@ static bool follow(const struct rz_sim_options *options, struct guide guide, cha
     return violated;
 }
 
-/* Leave out stretches of the path, then ever shorter ones, as long as the rest still violates. */
+/* Omits sections of the path, then ever shorter ones, as long as the rest still violates. */
 static void shorten(struct search *search)
 {
     struct rz_sim_result ignored;
@@ -225,7 +224,7 @@ static void report(struct search *search)
     rz_trace_destroy(trace);
 }
 
-/* --- the two doors ---------------------------------------------------------------------------- */
+/* --- entry points ----------------------------------------------------------------------------- */
 
 void rz_sim_explore(const struct rz_sim_options *options, struct rz_sim_result *result)
 {

@@ -85,8 +85,8 @@ static void on_call(struct rz_sim *sim, struct rz_sim_packet *packet, rz_id to)
         if (x->flights[i].packet->is_call && !x->flights[i].packet->unordered &&
             x->flights[i].to == to)
             order++;
-    /* In timed scenarios calls come before crash_until, like the other things that hosts and fate
-     * do. */
+    /* In timed scenarios calls are made before crash_until, like the other actions of hosts and
+     * faults. */
     const struct rz_sim_scenario *scenario = sim->scenario;
     rz_time latest = scenario->latency_max > 0 ? scenario->crash_until : RZ_TIME_NEVER;
     flight_add(x,
@@ -98,12 +98,12 @@ static void on_call(struct rz_sim *sim, struct rz_sim_packet *packet, rz_id to)
 
 static void on_tell(struct rz_sim *sim, rz_id member, rz_id failed)
 {
-    (void)sim, (void)member, (void)failed; /* the world's pending bits say it */
+    (void)sim, (void)member, (void)failed; /* the pending bits of the world record it */
 }
 
 static const struct rz_sim_driver explore_driver = {on_send, on_call, on_tell};
 
-/* A queue moves up when its first call is made. */
+/* The queue advances when its first call is made. */
 static void calls_move_up(struct rz_explorer *x, rz_id member)
 {
     for (uint32_t i = 0; i < x->n_flights; i++) {
@@ -115,10 +115,10 @@ static void calls_move_up(struct rz_explorer *x, rz_id member)
     }
 }
 
-/* --- letting a choice happen ------------------------------------------------------------------ */
+/* --- execution of a choice -------------------------------------------------------------------- */
 
-/* Messages of one known failed would be dropped on arrival (the room is asked); they need not stay
- * in flight. */
+/* Messages of a member known failed would be dropped on arrival (the component is asked); they need
+ * not stay in flight. */
 static bool drop_fenced(struct rz_explorer *x, rz_id member, uint64_t failed)
 {
     for (uint32_t i = x->n_flights; i-- > 0;) {
@@ -225,7 +225,7 @@ bool rz_explorer_start(struct rz_explorer *x)
     return rz_reduce_flights(x);
 }
 
-/* --- the way back ----------------------------------------------------------------------------- */
+/* --- undo ------------------------------------------------------------------------------------- */
 
 /* One level of the saved stack: common block, flights, and the member that the choice steps; then
  * this. */
@@ -304,7 +304,7 @@ uint64_t rz_explorer_hash(const struct rz_explorer *x)
     return rz_mix(hash, flights);
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- create and destroy ----------------------------------------------------------------------- */
 
 void rz_explorer_open(struct rz_explorer *x, const struct rz_sim_options *options)
 {

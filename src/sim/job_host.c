@@ -1,5 +1,5 @@
-/* What the daemon does with the notices: processes are started and rolled back, spawns, barriers.
- * Its store: job_pieces.c. */
+/* The treatment of notices by the daemon: start and rollback of processes, spawns, barriers. Its
+ * store: job_pieces.c. */
 #include "sim/job_node.h"
 
 #include "base/assert.h"
@@ -31,7 +31,7 @@ static void start_processes(struct rz_job_node *node)
         bool survivor = process->incarnation == incarnation;
         if (survivor && process->state == RZ_JOB_KILLED)
             continue; /* its failure is known here and not agreed yet */
-        /* S7-3: who lives is not replaced. */
+        /* S7-3: a living process is not replaced. */
         rz_assert(survivor || process->state == RZ_JOB_KILLED || process->state == RZ_JOB_ABSENT);
         *process = (struct rz_job_process){.state = RZ_JOB_STARTING,
                                            .incarnation = incarnation,
@@ -54,7 +54,7 @@ static void reach(struct rz_job_process *process, enum rz_recover_phase phase)
     process->reached = 2 * process->epoch + (phase == RZ_PHASE_ENTER ? 1 : 2);
 }
 
-/* ended: in order, a spawned process that has done its work; nobody asks for it again. */
+/* ended: in order, a spawned process that has done its work; no process requests it again. */
 static void kill_process(struct rz_job_node *node, uint32_t slot, bool ended)
 {
     struct rz_job_process *process = &node->process[slot];
@@ -91,7 +91,8 @@ static void step_process(struct rz_job_node *node, uint32_t slot)
             process->reinit = true;
             want_step(node, slot);
         } else if (process->position < node->positions) {
-            process->state = RZ_JOB_STORING; /* rz_job_review stores as soon as there is a place */
+            process->state = RZ_JOB_STORING; /* rz_job_review stores as soon as a slot of the store
+                                                may be overwritten */
         } else {
             reach(process, RZ_PHASE_RUN);
         }
@@ -126,7 +127,7 @@ static void leave(struct rz_job_node *node)
 
 /* ---- spawns */
 
-/* A spawn or a cohort is wanted here: everybody must hear of it. */
+/* A spawn or a cohort is requested here: all daemons must get the request. */
 static void want(struct rz_job_node *node, uint64_t item)
 {
     rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_WANT, item, 0, 0);
@@ -137,7 +138,7 @@ static void ask(struct rz_job_node *node, uint32_t slot, uint32_t incarnation)
 {
     const struct rz_recover *recover = rz_job_recover(node);
     if (rz_recover_incarnation_of(recover, slot) + 1 != incarnation)
-        return; /* spawned meanwhile */
+        return; /* spawned in the meantime */
     node->asked[slot] = incarnation;
     want(node, rz_recover_pack_spawn(slot, incarnation));
 }
@@ -155,7 +156,7 @@ static void spawn(struct rz_job_node *node, const uint64_t *arg)
     }
 }
 
-/* What was held in phase ENTER goes on. */
+/* Continues what was held in phase ENTER. */
 static void review_held(struct rz_job_node *node)
 {
     if (rz_recover_phase(rz_job_recover(node)) == RZ_PHASE_ENTER)
@@ -172,7 +173,7 @@ static void start_newborn(struct rz_job_node *node, uint64_t item)
         rz_recover_daemon_of(rz_job_recover(node), slot) != node->self)
         return;
     struct rz_job_process *process = &node->process[slot];
-    /* Who lives is not replaced. */
+    /* A living process is not replaced. */
     rz_assert(process->state == RZ_JOB_KILLED || process->state == RZ_JOB_ABSENT);
     rz_assert(process->incarnation < incarnation);
     *process = (struct rz_job_process){.state = RZ_JOB_STARTING,
@@ -208,7 +209,7 @@ static void take_spawns(struct rz_job_node *node, const struct rz_action *notice
         start_newborn(node, notice->items[i]);
 }
 
-/* Somebody here will ask for the failed processes, once for each. */
+/* A local process will request replacements of the failed processes, once for each. */
 static void review_asks(struct rz_job_node *node)
 {
     const struct rz_recover *recover = rz_job_recover(node);
@@ -360,8 +361,8 @@ static void review_barrier(struct rz_job_node *node)
     rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_REACHED, epoch, phase, node->round);
 }
 
-/* Once somebody here has called MPIX_Reinit, and each other one that lives, too, or wants to leave.
- */
+/* When a local process has called MPIX_Reinit, and each other living one has, too, or is ready to
+ * leave. */
 static void review_entered(struct rz_job_node *node)
 {
     bool entered = false;

@@ -1,5 +1,5 @@
-/* Events in, the two objects stepped one at a time, their notices to job_host.c, its work out
- * again. */
+/* Takes events, steps the two objects one at a time, passes their notices to job_host.c, and
+ * outputs its work. */
 #include "sim/job_node.h"
 
 #include "base/assert.h"
@@ -103,7 +103,7 @@ static void queue_pop(struct rz_job_node *node)
 
 /* ---- steps of the objects */
 
-/* Hands the notices to the host and lets them pass as notices of the node, for traces. */
+/* Passes the notices to the host, and outputs them as notices of the node, for traces. */
 static void take_actions(struct rz_job_node *node, uint32_t which, struct rz_actions *out)
 {
     for (uint32_t i = 0; i < out->count; i++) {
@@ -173,7 +173,7 @@ static enum rz_more call_epoch(struct rz_job_node *node, const struct rz_event *
     return step_object(node, RZ_JOB_COMMIT, &event, out);
 }
 
-/* One piece of work; messages and notices of the node itself are put out as they come. */
+/* One item of work; messages and notices of the node itself are output in order. */
 static enum rz_more work(struct rz_job_node *node, rz_time now, struct rz_actions *out)
 {
     struct rz_job_work next = node->queue[node->queue_first];
@@ -227,8 +227,8 @@ static enum rz_more go_on(struct rz_job_node *node, uint32_t which, rz_time now,
     return step_object(node, which, &event, out);
 }
 
-/* What a notice of recover asks for is done before recover goes on; calls of recover wait until it
- * has nothing more. */
+/* The host carries out a notice of recover before recover continues; calls of recover wait until it
+ * has no more work. */
 static enum rz_more carry_on(struct rz_job_node *node, rz_time now, struct rz_actions *out)
 {
     if (node->commit_more)
@@ -249,8 +249,7 @@ static enum rz_more receive(struct rz_job_node *node, const struct rz_event *eve
     struct rz_message message = *event->message;
     struct rz_event inner = *event;
     inner.message = &message;
-    /* The host knows the failed processes, too: what still comes from them is dropped at its door.
-     */
+    /* The host records the failed processes, too: their messages are not admitted any more. */
     if (rz_recover_daemon_failed(recover_of(node), message.from))
         return RZ_DONE;
     message.flags = 0;

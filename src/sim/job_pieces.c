@@ -1,6 +1,6 @@
-/* The store of a daemon in small: pieces stored, kept by others as the scheme says, fetched and
- * given back. Parities are told by the pieces they have taken in; what a group gives back must come
- * from as many members as would do with real bytes. */
+/* The store of a daemon, reduced: pieces are stored, kept by other daemons by the scheme, fetched
+ * and restored. Parities are represented by the set of pieces that they include; a group restores a
+ * piece only from as many members as real parities would need. */
 #include "sim/job_node.h"
 
 #include "base/assert.h"
@@ -40,9 +40,9 @@ bool rz_job_has_share(const struct rz_job_node *node, uint32_t rank, uint32_t la
     return find_share(node, rank, layout, written, generation) != NULL;
 }
 
-/* ---- places */
+/* ---- versions */
 
-/* Whether nobody can need this piece any more. */
+/* Whether no process can need this piece any more. */
 static bool may_overwrite(const struct rz_job_node *node, const struct rz_job_piece *piece)
 {
     uint64_t floor = rz_recover_generation_floor(rz_job_recover(node));
@@ -89,7 +89,7 @@ static bool put_share(struct rz_job_node *node, uint32_t rank, const struct rz_j
 
 /* ---- storing */
 
-/* An own piece lies here: its keepers get what they keep of it. */
+/* An own piece is stored here: sends its keepers their parts. */
 static void stored(struct rz_job_node *node, uint32_t rank, const struct rz_job_piece *piece,
                    bool copy)
 {
@@ -123,7 +123,7 @@ void rz_job_try_store(struct rz_job_node *node, uint32_t rank)
 
 /* ---- damage */
 
-/* What is to be restored here is nowhere whole: all must hear of it. */
+/* A piece to be restored here is complete nowhere: all daemons must get the report. */
 static void found_damage(struct rz_job_node *node)
 {
     uint32_t epoch = rz_commit_epoch(rz_job_commit(node));
@@ -152,7 +152,7 @@ void rz_job_spoil(struct rz_job_node *node)
         found_damage(node);
 }
 
-/* ---- what a group gives back */
+/* ---- restoration by a group */
 
 static bool takes_part(const struct rz_job_node *node, uint32_t rank, bool own, uint32_t layout,
                        const struct rz_job_piece *name)
@@ -161,8 +161,8 @@ static bool takes_part(const struct rz_job_node *node, uint32_t rank, bool own, 
                : rz_job_has_share(node, rank, layout, name->written, name->generation);
 }
 
-/* All that this daemon's columns of the row of this rank are made of is here, under the layout that
- * the generation was protected under; the piece as its parities know it. */
+/* Whether all data of which this daemon's columns in this rank's row are made is here, under the
+ * layout that the generation was protected under, and the piece is the one in its parities. */
 static const struct rz_job_piece *block(const struct rz_job_node *node, uint32_t rank,
                                         const struct rz_job_piece *name)
 {
@@ -228,7 +228,7 @@ static void ask_group(struct rz_job_node *node, uint32_t rank, const struct rz_j
             if (piece)
                 take_block(node, rank, node->self, piece);
             else
-                found_damage(node); /* others might do; damage is rare enough */
+                found_damage(node); /* another combination might do; damage is rare enough */
         } else if (!rz_recover_daemon_failed(rz_job_recover(node), group.members[i])) {
             rz_job_queue_message(node, RZ_JOB_ASK_BLOCK, group.members[i], rank,
                                  rz_commit_epoch(commit), name);
@@ -236,9 +236,10 @@ static void ask_group(struct rz_job_node *node, uint32_t rank, const struct rz_j
     }
 }
 
-/* ---- who has it */
+/* ---- holders */
 
-/* Asks the next who may have the piece of an own rank whole, then who can make it. */
+/* Requests the piece of an own rank from the next daemon that may hold it whole, then from those
+ * that can restore it. */
 static void get(struct rz_job_node *node, uint32_t rank, const struct rz_job_piece *name)
 {
     const struct rz_commit *commit = rz_job_commit(node);
@@ -259,7 +260,7 @@ static void get(struct rz_job_node *node, uint32_t rank, const struct rz_job_pie
         found_damage(node);
 }
 
-/* Of a group others might do; damage is rare enough. */
+/* Other members of a group might do; damage is rare enough. */
 static void take_gone(struct rz_job_node *node, uint32_t rank, const struct rz_job_piece *name)
 {
     if (rz_job_piece_find(node, rank, name->written, name->generation))
@@ -310,7 +311,7 @@ void rz_job_on_message(struct rz_job_node *node, const struct rz_message *messag
     struct rz_job_rebuild *rebuild = &node->rebuild[rank];
     switch ((enum rz_job_message)message->type) {
     case RZ_JOB_FETCH:
-        /* By name, whatever epoch we are in: a holder keeps what can be asked for. */
+        /* By the name of the piece, in any epoch: a holder keeps what can be requested. */
         rz_job_queue_message(node, here ? RZ_JOB_PIECE : RZ_JOB_GONE, message->from, rank, epoch,
                              here ? here : &piece);
         break;
@@ -361,7 +362,7 @@ void rz_job_on_file(struct rz_job_node *node, enum rz_job_call call, const uint6
 
 /* ---- epochs */
 
-/* Of the old epochs only the generation to restore is kept, and the one before it. */
+/* Of old epochs only the generation to restore, and the one before it, are kept. */
 static bool is_stale(const struct rz_job_node *node, const struct rz_job_piece *piece,
                      uint32_t written, uint64_t generation)
 {

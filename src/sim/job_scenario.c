@@ -10,7 +10,7 @@
 
 #define VIEW 100
 
-/* ---- the node as a room of the engine, under two names */
+/* ---- the node as a component of the engine, under two names */
 
 static size_t size_of(const void *config)
 {
@@ -142,7 +142,7 @@ static uint64_t draw_fuse(struct rz_sim *sim)
     return rz_sim_random(sim, UINT64_C(1) << rz_sim_random(sim, 7));
 }
 
-/* Half of them by one daemon, so that it has several on the way. */
+/* Half of them at one daemon, so that it has several requests pending. */
 static void start_cohorts(struct rz_sim *sim)
 {
     uint32_t cohorts = in_groups(sim) ? 0 : field(sim, 56, 4);
@@ -171,7 +171,7 @@ static void start_damage(struct rz_sim *sim)
                                           .unordered = true});
 }
 
-/* Where the process is likely to live that is to be killed. */
+/* The daemon that probably runs the process to be killed. */
 static rz_id likely_daemon(struct rz_sim *sim, uint32_t slot)
 {
     return slot < ranks_of(sim) ? first_daemon(sim, slot)
@@ -187,7 +187,7 @@ void rz_job_scenario_start(struct rz_sim *sim)
     if (kills > 0 && !at_once)
         kills = (uint32_t)rz_sim_random(sim, kills + 1);
     for (uint32_t i = 0; i < kills; i++) {
-        /* The same rank again, half of the time: its next incarnation is to fail early, too. */
+        /* In half of the cases the same rank again: its next incarnation fails early, too. */
         if (i == 0 || rz_sim_random(sim, 2) == 0)
             rank = (uint32_t)rz_sim_random(sim, slots_of(sim));
         uint64_t fuse = at_once ? 0 : draw_fuse(sim);
@@ -226,7 +226,7 @@ static void mix_spawns(struct rz_sim *sim, rz_id member, const struct rz_action 
     record->told[member]++;
 }
 
-/* Files outlive all daemons; a write ends some time after it has begun. */
+/* Files outlive all daemons; a write ends some time after its start. */
 static void write_file(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
 {
     struct rz_job_record *record = rz_sim_record(sim);
@@ -270,9 +270,9 @@ static void note_reached(struct rz_sim *sim)
     }
 }
 
-/* A barrier opens only when each rank's process has reached it, the spawned processes' too; where
- * the job is not repaired the failed processes do not count. Asked when the member tells of it:
- * later decisions of the same event have not been made yet. */
+/* A barrier opens only when each rank's process has reached it, including spawned processes; if the
+ * job is not repaired, failed processes do not count. Checked when the member reports it: later
+ * decisions of the same event are not made yet. */
 static void look_at_barrier(struct rz_sim *sim, rz_id member)
 {
     struct rz_job_record *record = rz_sim_record(sim);
@@ -288,8 +288,8 @@ static void look_at_barrier(struct rz_sim *sim, rz_id member)
         }
 }
 
-/* A generation is given up only where somebody has found that it is damaged, in an epoch since one
- * has run. */
+/* A generation is given up only if a daemon has found that it is damaged, in an epoch since one has
+ * run. */
 static void look_at_fall_back(struct rz_sim *sim, rz_id member, uint64_t epoch)
 {
     struct rz_job_record *record = rz_sim_record(sim);
@@ -301,7 +301,7 @@ static void look_at_fall_back(struct rz_sim *sim, rz_id member, uint64_t epoch)
         record->fell_back = (uint8_t)(member + 1);
 }
 
-/* For want of slots only where they are wanting. */
+/* Stops because of missing slots only if they are missing. */
 static void look_at_stop(struct rz_sim *sim, rz_id member)
 {
     struct rz_job_record *record = rz_sim_record(sim);
@@ -316,7 +316,8 @@ static void look_at_stop(struct rz_sim *sim, rz_id member)
         record->fell_back = (uint8_t)(member + 1);
 }
 
-/* The first repair waits for all who live: to have called MPIX_Reinit, or to want to leave. */
+/* The first repair waits for all living processes: they have called MPIX_Reinit, or are ready to
+ * leave. */
 static void look_at_entered(struct rz_sim *sim)
 {
     struct rz_job_record *record = rz_sim_record(sim);
@@ -384,7 +385,7 @@ void rz_job_scenario_notified(struct rz_sim *sim, rz_id member, const struct rz_
             record->ran = notice->arg[0];
         break;
     case RZ_JOB_RECOVER + RZ_RECOVER_STOP:
-        record->stopped[member] = (uint8_t)(notice->arg[0] + 1); /* it serves the others still */
+        record->stopped[member] = (uint8_t)(notice->arg[0] + 1); /* it still serves the others */
         look_at_stop(sim, member);
         break;
     default:
@@ -412,8 +413,8 @@ static bool lives(const struct rz_job_process *process)
     return process->state != RZ_JOB_ABSENT && process->state != RZ_JOB_KILLED;
 }
 
-/* All are told of the same spawns in the same order; no process is begun at two daemons, and no
- * slot has two living ones. */
+/* All members get the same spawns in the same order; no process begins at two daemons, and no slot
+ * has two living processes. */
 static bool spawns_single(struct rz_sim *sim)
 {
     const struct rz_job_record *record = rz_sim_record(sim);
@@ -437,7 +438,7 @@ static bool spawns_single(struct rz_sim *sim)
     return true;
 }
 
-/* All processes of an epoch went back to the same place. */
+/* All processes of an epoch rolled back to the same generation. */
 static bool same_restored(struct rz_sim *sim)
 {
     uint32_t epoch = 0, restored = 0;
@@ -458,7 +459,7 @@ static bool same_restored(struct rz_sim *sim)
     return true;
 }
 
-/* The member alive whose epoch is the newest, with an open barrier if there is one, and the newest
+/* The living member whose epoch is the newest, preferably with an open barrier, and the newest
  * generation. */
 static rz_id foremost(struct rz_sim *sim)
 {
@@ -486,7 +487,7 @@ static bool holds(struct rz_sim *sim, rz_id holder, uint32_t rank, uint32_t writ
                       holder, rank, (unsigned long long)generation, written);
 }
 
-/* The parities of who lives of the owner's group have taken its piece in. */
+/* The parities of the living members of the owner's group include its piece. */
 static bool parities_hold(struct rz_sim *sim, const struct rz_commit *c, uint32_t rank,
                           uint32_t written)
 {
@@ -506,8 +507,8 @@ static bool parities_hold(struct rz_sim *sim, const struct rz_commit *c, uint32_
     return true;
 }
 
-/* Whoever of the protected placement lives holds the newest committed generation, in every phase of
- * a recovery. */
+/* Every living daemon of the protected placement holds the newest committed generation, in every
+ * phase of a recovery. */
 static bool copies_exist(struct rz_sim *sim)
 {
     rz_id front = foremost(sim);
@@ -529,7 +530,7 @@ static bool copies_exist(struct rz_sim *sim)
 
 typedef bool (*checker_t)(const struct rz_check_group *group);
 
-/* Shows a checker of a room the states of its objects inside the nodes. */
+/* Shows the checker of a component the states of its objects inside the nodes. */
 static bool check_objects(struct rz_sim *sim, checker_t check, bool recover)
 {
     const void *state[RZ_JOB_DAEMONS_MAX];
@@ -573,7 +574,7 @@ bool rz_job_scenario_safety(struct rz_sim *sim)
 
 /* ---- liveness */
 
-/* Whatever was asked for here is settled. */
+/* All requests made here are settled. */
 static bool answered(struct rz_sim *sim, rz_id member)
 {
     const struct rz_job_node *node = node_of(sim, member);
@@ -624,8 +625,8 @@ static bool may_stop(const struct rz_sim *sim, rz_status_t why)
     return field(sim, 20, 2) != RZ_JOB_PROOF || field(sim, 24, 4) > 0;
 }
 
-/* Its decision failed with it; the others decide again, where the damage may matter no more: what
- * was damaged is lost with it, or lies elsewhere. */
+/* Its decision was lost with it; the others decide again, and the damage may not matter any more:
+ * the damaged piece is lost with it, or is elsewhere. */
 static bool lost_its_stop(struct rz_sim *sim, rz_id member)
 {
     const struct rz_job_record *record = rz_sim_record(sim);

@@ -1,7 +1,7 @@
 /*
- * What goes wrong in a random run: crashes, and troubles of the network and of hosts. All of it is
- * drawn before the run begins, from a stream of its own; what becomes of one message is a function
- * of seed, plan and the number of the message, so that a plan can be shortened.
+ * The faults of a random run: crashes, and faults of the network and of hosts. All are drawn before
+ * the run begins, from a stream of their own; the fate of one message is a function of seed, plan
+ * and the number of the message, so that a plan can be shortened.
  */
 #include "sim/world.h"
 
@@ -52,7 +52,7 @@ static uint64_t draw_step(struct rz_sim *sim)
     return rz_random_below(&sim->faults, UINT64_C(1) << rz_random_below(&sim->faults, 8));
 }
 
-/* Whole racks, each at one date, as long as no more than `most` fail. */
+/* Whole racks, each at one date, as long as no more than `most` members fail. */
 static void draw_racks(struct rz_sim *sim, struct rz_sim_plan *plan, uint32_t most)
 {
     uint32_t rack = sim->scenario->rack, racks = (sim->n + rack - 1) / rack;
@@ -67,7 +67,7 @@ static void draw_racks(struct rz_sim *sim, struct rz_sim_plan *plan, uint32_t mo
     }
 }
 
-/* Single members, or a stretch of them; some runs let them fail at one date. */
+/* Single members, or consecutive ones; in some runs they fail at one date. */
 static void draw_victims(struct rz_sim *sim, struct rz_sim_plan *plan, uint32_t most)
 {
     struct rz_random *faults = &sim->faults;
@@ -117,7 +117,7 @@ static void add_trouble(struct rz_sim *sim, struct rz_sim_plan *plan, enum rz_si
         plan->trouble[plan->n_troubles++] = trouble;
 }
 
-/* A rate, and whether it holds for the whole time or for a while. */
+/* A rate, for the whole time or for a part of it. */
 static void draw_rate(struct rz_sim *sim, struct rz_sim_plan *plan, enum rz_sim_trouble_kind kind,
                       uint32_t most)
 {
@@ -158,9 +158,9 @@ void rz_plan_draw(struct rz_sim *sim, struct rz_sim_plan *plan)
     draw_troubles(sim, plan);
 }
 
-/* --- what troubles do ------------------------------------------------------------------------- */
+/* --- effects of faults ------------------------------------------------------------------------ */
 
-/* One side of a partition: one member, a stretch of them, or a random half. */
+/* One side of a partition: one member, consecutive members, or a random half. */
 static bool side_of(const struct rz_sim *sim, uint64_t seed, rz_id id)
 {
     uint32_t n = sim->n, shape = (uint32_t)(rz_mix(seed, 0) % 3);
@@ -216,7 +216,7 @@ rz_time rz_plan_paused_until(const struct rz_sim *sim, const struct rz_sim_plan 
     return 0;
 }
 
-/* --- in words --------------------------------------------------------------------------------- */
+/* --- as text ---------------------------------------------------------------------------------- */
 
 static void trace_sides(struct rz_sim *sim, const struct rz_sim_trouble *trouble)
 {

@@ -1,4 +1,4 @@
-/* Plans of faults as text, and in words for traces. */
+/* Fault plans as text, and described for traces. */
 #include "sim/world.h"
 
 #include "base/assert.h"
@@ -12,7 +12,7 @@ static const char *const trouble_names[RZ_TROUBLE_KINDS] = {"loss", "double", "p
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Takes this text, or a number of digits alone that fits; *at moves behind it. */
+/* Reads this text, or a number of digits if it fits; *at moves behind it. */
 static bool take(const char **at, const char *text)
 {
     size_t n = strlen(text);
@@ -33,7 +33,7 @@ static bool take_number(const char **at, uint64_t most, uint64_t *number)
     return errno == 0 && *number <= most;
 }
 
-/* Each returns what stands behind it; NULL: it is not one. */
+/* Each returns the position behind the item; NULL: it is not one. */
 
 static const char *read_crash(const char *at, struct rz_sim_crash *crash)
 {

@@ -1,6 +1,7 @@
 /*
- * Exhaustive mode with fewer states: what the scenario claims to make no difference is left out.
- * docs/protocols/exploration.md says why that is sound; here each claim is tried where it is used.
+ * Exhaustive mode with fewer states: differences that the scenario claims to be irrelevant are
+ * omitted. docs/protocols/exploration.md explains why that is sound; here each claim is checked
+ * where it is used.
  */
 #include "sim/explorer.h"
 
@@ -76,7 +77,7 @@ bool rz_reduce_to_news(const struct rz_explorer *x)
     return false;
 }
 
-/* Let the choice with this identity happen, if there still is one. False: a property does not hold.
+/* Executes the choice with this identity, if it is still possible. False: a property does not hold.
  */
 static bool apply_identity(struct rz_explorer *x, uint64_t identity)
 {
@@ -93,8 +94,8 @@ static bool apply_identity(struct rz_explorer *x, uint64_t identity)
     return safe;
 }
 
-/* The state after first, then second, where second is possible then. What first sends is lost when
- * second is the crash of the same member: else nobody would have heard of that step. */
+/* The state after first, then second, if second is possible then. What first sends is lost if
+ * second is the crash of the same member: otherwise no member would get a message of that step. */
 static bool state_after(struct rz_explorer *x, const struct rz_choice *first,
                         struct rz_choice second, uint64_t *hash)
 {
@@ -111,8 +112,8 @@ static bool state_after(struct rz_explorer *x, const struct rz_choice *first,
     return safe;
 }
 
-/* Whether news and other lead to the same state in either order; where other brings these news
- * along with further ones: whether they may come one by one. */
+/* Whether news and other lead to the same state in either order; if other includes these news along
+ * with further ones: whether they may be delivered one by one. */
 static bool commute(struct rz_explorer *x, const struct rz_choice *news, struct rz_choice other)
 {
     uint64_t one, two;
@@ -127,8 +128,8 @@ static bool commute(struct rz_explorer *x, const struct rz_choice *news, struct 
                                     news->member, other.member);
 }
 
-/* Whether the news commute with all that may come next, and still do after one more failure or
- * piece of news elsewhere: these bring forth what is not there yet. */
+/* Whether the news commute with all possible next events, and still do after one more failure or
+ * piece of news elsewhere: these cause events that do not exist yet. */
 static bool commute_with_all(struct rz_explorer *x, const struct rz_choice *news, bool further)
 {
     size_t top = x->n_choices;

@@ -1,8 +1,7 @@
 /*
- * Random runs: one seed, one run. Whatever is on its way has a date; the next date comes next.
- * Delays are drawn in a style that is drawn per run, so that one run has an even network and the
- * next has links that are a thousand times slower than others: uniform delays alone find few
- * interesting orders.
+ * Random runs: one seed, one run. Every event in flight has a date; the earliest one is next. The
+ * style of delays is drawn per run, so that one run has an even network and the next has links that
+ * are a thousand times slower than others: uniform delays alone find few interesting orders.
  */
 #include "sim/world.h"
 
@@ -15,10 +14,10 @@ enum due_kind { DUE_PACKET, DUE_TELL, DUE_TICK, DUE_CRASH };
 
 struct due {
     rz_time at;
-    uint64_t tie; /* drawn: equal dates come in any order */
+    uint64_t tie; /* drawn: equal dates occur in any order */
     enum due_kind kind;
     rz_id to;
-    rz_id about; /* TELL: who has failed; CRASH: number in the plan */
+    rz_id about; /* TELL: the failed member; CRASH: number in the plan */
     struct rz_sim_packet *packet;
 };
 
@@ -82,8 +81,7 @@ static struct due due_pop(struct run *run)
 
 /* --- delays ----------------------------------------------------------------------------------- */
 
-/* Delays and lags have streams of their own: a shortened plan of crashes leaves them as they are.
- */
+/* Delays and lags have streams of their own: a shortened plan of crashes does not change them. */
 static rz_time draw_delay(struct rz_sim *sim, struct rz_random *random, rz_id from, rz_id to)
 {
     const struct run *run = sim->driver_data;
@@ -123,7 +121,7 @@ static void push(struct rz_sim *sim, enum due_kind kind, rz_time at, rz_id to, r
 }
 
 /* The second copy has a stream of its own, as the other faults have: without it the rest of the run
- * stays as it is. */
+ * is unchanged. */
 static void push_copy(struct rz_sim *sim, struct rz_sim_packet *packet, rz_id from, rz_id to,
                       rz_time later)
 {
@@ -179,7 +177,7 @@ static const struct rz_sim_driver random_driver = {on_send, on_call, on_tell};
 
 /* --- crashes ---------------------------------------------------------------------------------- */
 
-/* The cut that member's next step must suffer, or NULL. */
+/* The cut that applies to the member's next step, or NULL. */
 static const struct rz_sim_cut *cut_of(const struct rz_sim *sim, rz_id member)
 {
     const struct run *run = sim->driver_data;
@@ -224,7 +222,7 @@ static bool serve_tell(struct rz_sim *sim, const struct due *due)
 {
     uint64_t *row = sim->pending + (size_t)due->to * sim->row_words;
     if (!rz_bit_get(row, due->about))
-        return true; /* it came along with another one */
+        return true; /* it was delivered together with another one */
     rz_id failed[RZ_SIM_PLAN_MAX] = {due->about};
     uint32_t n = 1;
     if (!sim->scenario->failure_arg && rz_random_below(&sim->lag, 2))
@@ -234,8 +232,8 @@ static bool serve_tell(struct rz_sim *sim, const struct due *due)
     return rz_world_tell(sim, due->to, failed, n, cut_of(sim, due->to));
 }
 
-/* What comes for a paused member waits; its timers come after all else that has waited, as the
- * hosts serve them. */
+/* Events for a paused member wait; its timers are served after all other waiting events, as in the
+ * hosts. */
 static bool wait_for_pause(struct rz_sim *sim, const struct due *due)
 {
     struct run *run = sim->driver_data;
@@ -277,8 +275,8 @@ static bool serve(struct rz_sim *sim, const struct due *due)
     return safe;
 }
 
-/* Nothing moves any more: a crash of the plan whose step never came happens now. False: there is
- * none. */
+/* Nothing is in flight any more: a crash of the plan whose step never occurred happens now. False:
+ * there is none. */
 static bool crash_leftover(struct rz_sim *sim, bool *safe)
 {
     struct run *run = sim->driver_data;

@@ -40,7 +40,7 @@ static const void *config_of(struct rz_sim *sim, rz_id member)
     return &config;
 }
 
-/* One bit, one bound and one item tell whose proposal is missing. */
+/* One bit, one bound and one item identify a missing proposal. */
 static struct rz_agree_proposal proposal_of(rz_id member, uint64_t seq)
 {
     return (struct rz_agree_proposal){
@@ -64,7 +64,7 @@ static void propose_next(struct rz_sim *sim, rz_id member)
     rz_sim_call(sim, member, &call);
 }
 
-/* Everybody has in_flight_max proposals under way until its operations are used up. */
+/* Each member keeps in_flight_max proposals in progress until its operations are used up. */
 static void start(struct rz_sim *sim)
 {
     const struct rz_agree_config *config = config_of(sim, 0);
@@ -79,8 +79,9 @@ static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *n
         propose_next(sim, member);
 }
 
-/* Whatever a member decides lies where the hosts of all others find it, each at any time from then
- * on, also when some know that it has failed: which a host must not do. */
+/* A decision of a member is available to the hosts of all others as a cached decision, to each at
+ * any later time, even to those that know of the member's failure, which a real host must not
+ * allow. */
 static void notified_and_cached(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
 {
     struct rz_message message;
@@ -100,8 +101,8 @@ static void notified_and_cached(struct rz_sim *sim, rz_id member, const struct r
     notified(sim, member, notice);
 }
 
-/* Hosts that propose only when they hear of a failure, or that somebody else has begun: the way of
- * a recovery. */
+/* Hosts that propose only when a failure is reported, or when another member has begun: as in a
+ * recovery. */
 static void notified_of_news(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
 {
     const struct record *record = rz_sim_record(sim);
@@ -132,7 +133,7 @@ static bool liveness(struct rz_sim *sim)
     return rz_agree_check_liveness(group);
 }
 
-/* Liveness, where all have called: nothing is left undone. */
+/* Liveness, if all have called: no operation is left undecided. */
 static bool all_done(struct rz_sim *sim)
 {
     for (rz_id member = 0; member < rz_sim_members(sim); member++) {

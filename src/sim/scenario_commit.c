@@ -1,4 +1,4 @@
-/* Checkpoints through recoveries, under each scheme: the generation restored is whole, however
+/* Checkpoints through recoveries, under each scheme: the restored generation is complete, whatever
  * daemons and processes fail. */
 #include "sim/job_scenario.h"
 
@@ -159,7 +159,7 @@ const struct rz_sim_scenario rz_commit_scenarios[] = {
            RZ_JOB_GROUPS(2, 2) | RZ_JOB_RANKS(5) | RZ_JOB_POSITIONS(4)),
     MUTANT(RZ_JOB_RECOVER_MUTANT(RZ_RECOVER_ANY_DAMAGE), "any-damage", 5, 1,
            RZ_JOB_RANKS(6) | RZ_JOB_POSITIONS(6) | RZ_JOB_KILLS(4) | RZ_JOB_DAMAGES(4)),
-    /* A rare one: to be explored whole. */
+    /* A rare case: to be explored exhaustively. */
     {.name = "mutant-unaware",
      .summary = "unaware contributions settle failures: must be caught",
      .members = 3,

@@ -1,6 +1,5 @@
-/* The dynamic group under loss, partitions, pauses and failures. The group's decisions on rejoins
- * and the agreement on views, which other components make, are made here at once from all states.
- */
+/* The dynamic group under loss, partitions, pauses and failures. The decisions on rejoins and the
+ * agreement on views, which other components make, are taken here at once from all states. */
 #include "sim/sim.h"
 
 #include "base/assert.h"
@@ -14,14 +13,14 @@ RZ_PROTOCOL(diagnose, RZ_PROTOCOL_DIAGNOSE);
 #define ZETA 5
 #define ZETA_SMALL 1
 
-/* What a scenario asks for (parameter), beside mutations. */
+/* Features of a scenario (parameter), besides mutations. */
 enum {
     SMALL = 0x100,
     BY_HOST = 0x200,
     MULTIPLY = 0x400,
     HEALTH = 0x800,
     CUBE = 0x1000,
-    DEAF = 0x2000 /* what is answered to member 0 in HEALTH_MAX of its intervals comes too late */
+    DEAF = 0x2000 /* answers to member 0 are late in HEALTH_MAX of its intervals */
 };
 
 #define HEALTH_MAX 3
@@ -68,7 +67,7 @@ static const void *config_of(struct rz_sim *sim, rz_id member)
     if (parameter_of(sim) & SMALL && parameter_of(sim) & CUBE) {
         config.interval = 4;
         config.threshold_first = config.threshold_max = 2;
-        config.zeta = ZETA; /* the hosts of two members have nothing to decide together */
+        config.zeta = ZETA; /* the hosts of two members share no decisions */
     }
     if (parameter_of(sim) & DEAF)
         config.threshold_max = config.interval;
@@ -81,7 +80,7 @@ static void start(struct rz_sim *sim)
     record->seen.health_max = parameter_of(sim) & HEALTH ? HEALTH_MAX : 0;
 }
 
-/* What the living members of the group as `member` knows it say, joined. */
+/* The joined counters of the living members of the group as known to `member`. */
 static void join(struct rz_sim *sim, rz_id member, uint32_t *joined)
 {
     static uint64_t items[MEMBERS_MAX][MEMBERS_MAX];
@@ -101,7 +100,8 @@ static void join(struct rz_sim *sim, rz_id member, uint32_t *joined)
         n_lists++;
     }
     rz_diagnose_join(n, n_lists, lists, joined);
-    /* A first one that is in although it holds itself for out is so by this agreement. */
+    /* A first member that is recommended although it considers itself non-recommended is so by this
+     * agreement. */
     rz_id first = lists[0].from;
     if (joined[first] == rz_diagnose_counter(rz_sim_state(sim, first), first) + 1 &&
         joined[first] % 2 == 0)
@@ -126,12 +126,12 @@ static void agree_on_view(struct rz_sim *sim, rz_id member)
                                .items = items,
                                .n_items = n_items,
                                .unordered = true};
-    record->seen.view[record->round] = in; /* S6-2: whose counter is even */
+    record->seen.view[record->round] = in; /* S6-2: an even counter */
     for (rz_id id = 0; id < n; id++)
         rz_sim_call(sim, id, &call);
 }
 
-/* The votes of the group as `member` knows it. */
+/* The votes of the group as known to `member`. */
 static void decide_on_rejoin(struct rz_sim *sim, rz_id member, rz_id k, uint32_t counter)
 {
     struct record *record = rz_sim_record(sim);
@@ -152,7 +152,7 @@ static void decide_on_rejoin(struct rz_sim *sim, rz_id member, rz_id k, uint32_t
     agree_on_view(sim, member);
 }
 
-/* Too late for any threshold: it never comes. */
+/* Too late for any threshold: it never arrives. */
 static bool is_too_late(struct rz_sim *sim, rz_id tester, uint64_t test)
 {
     return parameter_of(sim) & DEAF && tester == 0 && test >= DEAF_FROM &&
@@ -187,7 +187,7 @@ static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *n
     }
 }
 
-/* Where one tester alone is slow, all stay in. */
+/* If one tester alone is slow, all members stay recommended. */
 static bool nobody_is_out(struct rz_sim *sim)
 {
     for (rz_id id = 0; id < rz_sim_members(sim); id++)
@@ -236,7 +236,7 @@ static const char *notice_name(uint32_t what)
     .notified = notified, .safety = safety, .message_name = message_name, .call_name = call_name,  \
     .notice_name = notice_name
 
-/* A round trip of at most 130 < 200, the factor: on a kind network nobody is late. */
+/* A round trip of at most 130 < 200, the factor: on a good network no answer is late. */
 #define TIMED                                                                                      \
     COMMON, .latency_min = 1, .latency_max = 60, .timer_slack = 10, .crash_until = 8000,           \
             .horizon = 60000, .liveness = liveness

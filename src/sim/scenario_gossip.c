@@ -13,21 +13,21 @@ RZ_PROTOCOL(gossip, RZ_PROTOCOL_GOSSIP);
 /* Packed into struct rz_sim_scenario.parameter: kind | flags | mutations. */
 enum {
     KIND = 3,
-    TOLD = 4,       /* silence reports nobody */
-    LOSSY = 8,      /* answers may be lost, and mass with them: no count need come true */
-    DEAF = 16,      /* the last member hears nothing: it has another view */
+    TOLD = 4,       /* silence reports no failure */
+    LOSSY = 8,      /* answers may be lost, and mass with them: no count need become correct */
+    DEAF = 16,      /* the last member gets no message: it has another view */
     HASTY = 32,     /* calls return as early as the rules allow */
     TINY = 64,      /* time in ticks, few cycles */
-    UNSURE = 128,   /* no property that holds with high probability only */
+    UNSURE = 128,   /* no property that holds only with high probability */
     PUBLISHED = 256 /* algorithm 3 without restarts: failures before the run only */
 };
 #define MUTATION(mutation) ((uint64_t)(mutation) << 16)
 
-/* What the hosts remember. */
+/* Memory of the hosts. */
 struct record {
     struct rz_gossip_watched watched[MEMBERS_MAX]; /* for the checker */
-    uint64_t agreed[MEMBERS_MAX];                  /* whom the call returned */
-    uint64_t succeeded;                            /* whose call did so with success */
+    uint64_t agreed[MEMBERS_MAX];                  /* members whose call returned */
+    uint64_t succeeded;                            /* members whose call returned with success */
 };
 
 static bool wants(const struct rz_sim *sim, uint64_t what)
@@ -41,8 +41,8 @@ static enum rz_gossip_kind kind_of(const struct rz_sim *sim)
 }
 
 /*
- * A failure that nobody's ping finds is missed: what is asked in every run must not hang on that.
- * In c cycles a member is pinged by nobody with probability about exp(-c) (exp(-c / 2) where half
+ * A failure that no ping finds is missed: a property checked in every run must not depend on it. In
+ * c cycles a member is not pinged by any other with probability about exp(-c) (exp(-c / 2) if half
  * have crashed): by default, with 12 members and c = 12, one of 100,000 runs missed one. With 40 it
  * does not happen. Mutants return early, and test_gossip_odds has the rate of the default.
  */
@@ -107,7 +107,7 @@ static bool safety(struct rz_sim *sim)
            (rz_gossip_check_consensus(group) && rz_gossip_check_commits(group));
 }
 
-/* Each call returned with success, and with all that crashed. */
+/* Each call returned with success, and with all crashed members. */
 static bool check_returned(struct rz_sim *sim)
 {
     const struct record *record = rz_sim_record(sim);
@@ -171,14 +171,14 @@ static const char *notice_name(uint32_t what)
     .safety = safety, .liveness = liveness, .message_name = message_name, .call_name = call_name,  \
     .notice_name = notice_name
 
-/* Two transfers of 20 ms at most, each timer 2 ms late: answers come before the timeout of 50 ms.
+/* Two transfers of 20 ms at most, each timer 2 ms late: answers arrive before the timeout of 50 ms.
  */
 #define REAL_TIME                                                                                  \
     COMMON, .latency_min = 100 * RZ_MICROSECOND, .latency_max = 20 * RZ_MILLISECOND,               \
             .timer_slack = 2 * RZ_MILLISECOND, .horizon = 20 * RZ_SECOND
 
-/* Who crashes does so in its first step: here that is BEGIN for sure, and not an answer to a PING,
- * as calls come within the same times as messages. */
+/* A member crashes in its first step: here that is certainly BEGIN, and not an answer to a PING,
+ * because calls are made within the same times as messages. */
 #define BEFORE_CYCLES                                                                              \
     COMMON, .latency_min = 11 * RZ_MILLISECOND, .latency_max = 20 * RZ_MILLISECOND,                \
             .timer_slack = 2 * RZ_MILLISECOND, .horizon = 20 * RZ_SECOND, .crash_until = 1

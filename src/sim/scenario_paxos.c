@@ -1,4 +1,5 @@
-/* Consensus over channels that lose, repeat and reorder, with leaders that are doubted in error. */
+/* Consensus over channels that lose, repeat and reorder messages, with leaders that are doubted in
+ * error. */
 #include "sim/sim.h"
 
 #include "base/assert.h"
@@ -15,7 +16,7 @@ RZ_PROTOCOL(paxos, RZ_PROTOCOL_PAXOS);
 #define DOUBTS_MAX 3
 #define DOUBTS_MANY 12
 
-/* What a scenario asks for (parameter), beside mutations. */
+/* Features of a scenario (parameter), besides mutations. */
 enum { VOTES = 0x100, TINY = 0x200, HASTY = 0x400, VIEWS = 0x800, ONE = 0x1000 };
 
 struct record {
@@ -64,7 +65,7 @@ static void doubt(struct rz_sim *sim, rz_id member, uint64_t set)
     rz_sim_call(sim, member, &call);
 }
 
-/* Two ballots: member 1 takes over while member 0 is at work. */
+/* Two ballots: member 1 takes over while member 0 is active. */
 static void start_tiny(struct rz_sim *sim)
 {
     propose(sim, 0);
@@ -72,7 +73,7 @@ static void start_tiny(struct rz_sim *sim)
     doubt(sim, 1, 1);
 }
 
-/* Each member, in its own time, goes on to a view without member 0, and proposes again. */
+/* Each member, at its own time, changes to a view without member 0, and proposes again. */
 static void change_view(struct rz_sim *sim, rz_id member)
 {
     uint64_t members = ((UINT64_C(1) << (rz_sim_members(sim) - 1)) - 1) << 1;
@@ -82,7 +83,7 @@ static void change_view(struct rz_sim *sim, rz_id member)
     propose(sim, member);
 }
 
-/* Every host doubts whom it likes for a while, the last time nobody. */
+/* Every host doubts arbitrary members for a while, the last time none. */
 static void start(struct rz_sim *sim)
 {
     struct record *record = rz_sim_record(sim);
@@ -146,7 +147,7 @@ static bool safety(struct rz_sim *sim)
     return true;
 }
 
-/* A living majority, who agree that nobody living is doubted, have decided. */
+/* A living majority has decided if its members agree that no living member is doubted. */
 static bool liveness(struct rz_sim *sim)
 {
     const struct rz_check_group *group = rz_sim_group(sim);
@@ -163,7 +164,7 @@ static bool liveness(struct rz_sim *sim)
     return true;
 }
 
-/* What was decided is told to hosts, and checked there; the states know the last view alone. */
+/* Decisions are reported to hosts, and checked there; the states know the last view alone. */
 static bool safety_of_views(struct rz_sim *sim)
 {
     struct record *record = rz_sim_record(sim);
@@ -226,7 +227,7 @@ static const char *notice_name(uint32_t what)
                .pause_max = 1500,                                                                  \
                .slow = 400}
 
-/* Caught by what must never happen alone: nobody waits for liveness. */
+/* Caught by safety alone: liveness is not checked. */
 #define MUTANT(mutation, without, what)                                                            \
     {                                                                                              \
         COMMON, FAULTS, .name = "mutant-" without, .summary = what ": must be caught",             \

@@ -1,4 +1,4 @@
-/* Recovery under every schedule: daemons and processes fail, the job goes on or stops everywhere.
+/* Recovery under every schedule: daemons and processes fail, the job continues or stops everywhere.
  * No checkpoints. */
 #include "sim/job_scenario.h"
 

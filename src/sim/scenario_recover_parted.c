@@ -1,7 +1,7 @@
 /*
- * Partitions of the daemons, as the quorum of recovery meets them: each side holds the other for
- * failed, by silence, each member at its own time, while messages from before are still on their
- * way. The other scenarios of recover have a perfect detector, and so no partition.
+ * Partitions of the daemons, and the quorum of recovery: each side considers the other failed, by
+ * silence, each member at its own time, while messages from before are still in flight. The other
+ * scenarios of recover have a perfect detector, and so no partition.
  */
 #include "sim/sim.h"
 
@@ -15,7 +15,7 @@ RZ_PROTOCOL(recover, RZ_PROTOCOL_RECOVER);
 #define VIEW 9
 
 enum {
-    HEARSAY = 1 /* each member may hear, too, that it is held for failed itself */
+    HEARSAY = 1 /* each member may also hear that it is considered failed itself */
 };
 #define MUTATIONS(mutations) ((uint64_t)(mutations) << 32)
 
@@ -71,7 +71,7 @@ static void start(struct rz_sim *sim)
     }
 }
 
-/* A partition gives no proof; the end of a daemon that stops does, on its own side. */
+/* A partition gives no proof; the end of a stopping daemon does, on its own side. */
 static uint64_t failure_arg(struct rz_sim *sim, rz_id observer, rz_id failed)
 {
     const struct record *record = rz_sim_record(sim);
@@ -90,7 +90,7 @@ static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *n
     rz_sim_halt(sim, member);
 }
 
-/* The side that has the quorum: more than half, or half with member 0. */
+/* The side with the quorum: more than half, or half with member 0. */
 static bool is_winner(struct rz_sim *sim, rz_id member)
 {
     const struct record *record = rz_sim_record(sim);
@@ -99,14 +99,15 @@ static bool is_winner(struct rz_sim *sim, rz_id member)
     return same_side(record, 0, member) == (2 * first >= n);
 }
 
-/* Whether a lives and has decided, with a quorum, to go on without b. */
+/* Whether a is alive and has decided, with a quorum, to continue without b. */
 static bool goes_on_without(struct rz_sim *sim, rz_id a, rz_id b)
 {
     return rz_sim_alive(sim, a) && rz_recover_daemon_agreed_failed(rz_sim_state(sim, a), b);
 }
 
-/* In the end. A decision that members of both sides took part in may be made on both sides, in two
- * ways: the next one counts whom it held for silent still, and stops one side. */
+/* At the end. A decision in which members of both sides took part may be taken on both sides,
+ * differently: the next one still counts the members that it considers silent, and stops one side.
+ */
 static bool one_side_at_most(struct rz_sim *sim)
 {
     for (rz_id a = 0; a < rz_sim_members(sim); a++)
@@ -116,9 +117,9 @@ static bool one_side_at_most(struct rz_sim *sim)
     return true;
 }
 
-/* Of two the one that breaks the tie goes on, and the other one stops. Of more nothing is asked:
- * what one side said before the cut was known may cost the other its quorum, and news that here are
- * not spread would end who waits (docs/protocols/recover.md, "Partitions"). */
+/* Of two daemons the one that breaks the tie continues, and the other one stops. Of more nothing is
+ * required: a failure known to one side before the cut may cost the other its quorum, and news that
+ * are not spread here would end waiting members (docs/protocols/recover.md, "Partitions"). */
 static bool liveness(struct rz_sim *sim)
 {
     const struct record *record = rz_sim_record(sim);

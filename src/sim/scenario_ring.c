@@ -11,10 +11,10 @@ RZ_PROTOCOL(ring, RZ_PROTOCOL_RING);
 #define MEMBERS_MAX 256
 #define VIEW 3
 
-/* With LATE: how late timers and pauses may come. */
+/* With LATE: bounds of the lateness of timers and of pauses. */
 #define LATE_MAX (2 * RZ_SECOND)
 
-/* What a scenario asks for, and the mutations of its members (parameter). */
+/* Features of a scenario, and the mutations of its members (parameter). */
 enum {
     NEWS = 1,
     LEAVES = 2,
@@ -24,9 +24,9 @@ enum {
     TICKS_2 = 32,
     TICKS_3 = 64,
     ERRORS = 128, /* members are suspected in error, and must stop */
-    CALM = 256,   /* nobody fails: who leaves is not suspected */
-    LATE = 512,   /* members run up to LATE_MAX late, and say so */
-    UNEVEN = 1024 /* every second member beats three times as often */
+    CALM = 256,   /* no member fails: a leaving member is not suspected */
+    LATE = 512,   /* members run up to LATE_MAX late, and report it */
+    UNEVEN = 1024 /* every second member sends heartbeats three times as often */
 };
 #define MUTATIONS(mutations) ((uint64_t)(mutations) << 32)
 
@@ -95,8 +95,8 @@ static void failed(struct rz_sim *sim, rz_id member)
     record->failed_at[member] = rz_sim_now(sim);
 }
 
-/* f failures at most delay one detection by f(f+1) timeouts, and f times the slack (SC'16: T_stab
- * without the news). */
+/* At most f failures delay one detection by f(f+1) timeouts, and f times the slack (SC'16: T_stab
+ * without the broadcasts). */
 static void check_latency(struct rz_sim *sim, rz_id failed)
 {
     const struct record *record = rz_sim_record(sim);
@@ -170,15 +170,15 @@ static const char *notice_name(uint32_t what)
     .notified = notified, .failed = failed, .safety = safety, .liveness = liveness,                \
     .message_name = message_name, .call_name = call_name, .notice_name = notice_name
 
-/* Period 100 ms + slack 10 ms + spread of transfers 20 ms < timeout 300 ms: nobody is suspected in
- * error. */
+/* Period 100 ms + slack 10 ms + spread of transfers 20 ms < timeout 300 ms: no member is suspected
+ * in error. */
 #define REAL_TIME                                                                                  \
     COMMON, .record_bytes = sizeof(struct record), .latency_min = 100 * RZ_MICROSECOND,            \
             .latency_max = 20 * RZ_MILLISECOND, .timer_slack = 10 * RZ_MILLISECOND,                \
             .crash_until = 2 * RZ_SECOND, .horizon = 10 * RZ_SECOND
 
-/* Timers come up to LATE_MAX late; what was told of it halves in ten seconds and counts twice, so
- * it is enough until the horizon. */
+/* Timers are up to LATE_MAX late; reported lateness halves in ten seconds and counts twice, so it
+ * suffices until the horizon. */
 #define LATE_TIME(slack)                                                                           \
     COMMON, .record_bytes = sizeof(struct record), .latency_min = 100 * RZ_MICROSECOND,            \
             .latency_max = 20 * RZ_MILLISECOND, .timer_slack = (slack),                            \
@@ -186,8 +186,8 @@ static const char *notice_name(uint32_t what)
 
 #define TICKS COMMON, .record_bytes = sizeof(struct small_record), .latency_max = 1, .tick = 1
 
-/* The smallest worlds: period 1, timeout 2 where a transfer takes 1, and 3 where it takes 1 or 2.
- * Members act in turn: nothing crosses within a tick, and the host's part is to spread the news,
+/* The smallest worlds: period 1, timeout 2 if a transfer takes 1, and 3 if it takes 1 or 2. Members
+ * act in turns: no message arrives within the tick of its send, and the host only spreads the news,
  * which takes a tick at least. */
 #define TURNS(max)                                                                                 \
     COMMON, .record_bytes = sizeof(struct small_record), .latency_min = 1, .latency_max = (max),   \

@@ -1,4 +1,4 @@
-/* Scenarios of reliable broadcast: who broadcasts what, and what must then be known. */
+/* Scenarios of reliable broadcast: the broadcasts, and what must be known at the end. */
 #include "sim/sim.h"
 
 #include "base/assert.h"
@@ -13,12 +13,12 @@ RZ_PROTOCOL(spread, RZ_PROTOCOL_SPREAD);
 #define MEMBERS_MAX 256
 #define VIEW 7
 
-/* What a scenario broadcasts, whether members put off what goes beside the tree, and their
- * mutations (parameter). */
+/* The broadcasts of a scenario, whether members defer sends outside the tree, and their mutations
+ * (parameter). */
 enum { ONE, MANY, LATE };
 #define PARAMETER(what, mutations) ((what) | (mutations) << 8)
 
-/* So long, where time has no unit: most messages are faster, some are not. In small worlds time is
+/* The delay, if time has no unit: most messages are faster, some are not. In small worlds time is
  * counted in ticks. */
 enum { LATE_BY = 200, LATE_BY_TICKS = 1 };
 
@@ -27,8 +27,8 @@ static bool wants(const struct rz_sim *sim, uint64_t what)
     return rz_sim_scenario(sim)->parameter & what;
 }
 
-/* What the hosts remember: how many items each was told. The items themselves are a function of the
- * scenario. */
+/* Memory of the hosts: the number of items delivered to each. The items themselves are a function
+ * of the scenario. */
 struct record {
     uint8_t delivered[MEMBERS_MAX];
 };
@@ -106,7 +106,7 @@ static const char *notice_name(uint32_t what)
     return what == RZ_SPREAD_DELIVER ? "DELIVER" : NULL;
 }
 
-/* What is known stays known: a message that brings nothing new never will. */
+/* Known items stay known: a message without new items will never have any. */
 static bool message_void(struct rz_sim *sim, rz_id member, const struct rz_message *message,
                          const uint64_t *items)
 {
@@ -117,7 +117,7 @@ static bool message_void(struct rz_sim *sim, rz_id member, const struct rz_messa
     return true;
 }
 
-/* The origin gives the order of the destinations. */
+/* The origin determines the order of the destinations. */
 static void simplify(struct rz_message *message)
 {
     message->origin = 0;
@@ -131,7 +131,8 @@ static void simplify(struct rz_message *message)
 
 #define CLAIMS .claims = {.message_void = message_void, .copies_void = true, .simplify = simplify}
 
-/* Who has put something off learns from a message that it needs not send it: no message is void. */
+/* A member with deferred items learns from a message that it need not send them: no message is
+ * void. */
 #define LATER COMMON, .timer_slack = 100
 #define TICKS COMMON, .latency_max = 1, .tick = 1, .news_max = 2, .crash_until = 4, .horizon = 16
 

@@ -1,5 +1,5 @@
-/* Scenarios of SWIM: crashes, members that leave, lost and doubled messages, members that pause,
- * parted networks, hasty suspicions, final failures; and mutants. */
+/* Scenarios of SWIM: crashes, members that leave, lost and duplicated messages, pauses, partitions,
+ * short suspicions, final failures; and mutants. */
 #include "sim/sim.h"
 
 #include "base/assert.h"
@@ -12,7 +12,7 @@ RZ_PROTOCOL(swim, RZ_PROTOCOL_SWIM);
 #define PERIOD (100 * RZ_MILLISECOND)
 #define MEMBERS_MAX 64
 
-/* What a scenario asks for (parameter); mutations stand above. */
+/* Features of a scenario (parameter), besides mutations. */
 enum {
     LEAVES = 1,
     ACCURATE = 2,
@@ -30,8 +30,8 @@ static bool wants(const struct rz_sim *sim, uint64_t what)
     return rz_sim_scenario(sim)->parameter & what;
 }
 
-/* Worlds to be explored whole: a period is four ticks, a transfer takes none or one, so that an
- * answer may come just too late. */
+/* Worlds for exhaustive mode: a period is four ticks, a transfer takes none or one, so that an
+ * answer may be just too late. */
 static void in_ticks(struct rz_swim_config *made)
 {
     made->probe_interval = 4;
@@ -45,7 +45,8 @@ static void in_ticks(struct rz_swim_config *made)
     made->push_pull_interval = 0;
 }
 
-/* Suspicions and whole exchanges shorter than usual, so that a run of some seconds sees many. */
+/* Suspicions and full state exchanges shorter than usual, so that a run of some seconds has many.
+ */
 static const void *config(struct rz_sim *sim, rz_id member)
 {
     static struct rz_swim_config made;
@@ -127,14 +128,14 @@ static const char *notice_name(uint32_t what)
     .safety = safety, .liveness = liveness, .message_name = message_name, .call_name = call_name,  \
     .notice_name = notice_name
 
-/* There and back takes 30 ms at most, a ping waits for 50: no answer is late. */
+/* A round trip takes 30 ms at most, a ping waits for 50: no answer is late. */
 #define COMMON                                                                                     \
     CALLBACKS, .members_max = MEMBERS_MAX, .record_bytes = 8 * RZ_SWIM_CHECK_WORDS(MEMBERS_MAX),   \
                .latency_min = 100 * RZ_MICROSECOND, .latency_max = 15 * RZ_MILLISECOND,            \
                .timer_slack = 5 * RZ_MILLISECOND, .crash_until = RZ_SECOND,                        \
                .horizon = 7 * RZ_SECOND
 
-/* A link may take longer than a ping waits, a member may sleep longer than a suspicion. */
+/* A link may take longer than a ping waits, a member may pause longer than a suspicion. */
 #define FAULTY                                                                                     \
     COMMON, .faults = {.until = 2 * RZ_SECOND,                                                     \
                        .loss = 250,                                                                \
@@ -143,8 +144,8 @@ static const char *notice_name(uint32_t what)
                        .pause_max = RZ_SECOND,                                                     \
                        .slow = 60 * RZ_MILLISECOND}
 
-/* A loaded machine: whole members do not run for seconds, many times, longer than any suspicion
- * lasts; nothing is lost. */
+/* A loaded machine: members do not run for seconds, many times, longer than any suspicion lasts; no
+ * message is lost. */
 #define LATE                                                                                       \
     CALLBACKS, .members_max = MEMBERS_MAX, .record_bytes = 8 * RZ_SWIM_CHECK_WORDS(MEMBERS_MAX),   \
                .latency_min = 100 * RZ_MICROSECOND, .latency_max = 15 * RZ_MILLISECOND,            \

@@ -1,5 +1,5 @@
-/* Computing rounds: processes arrive, change their minds about others, fail and leave; daemons fail
- * with their processes. */
+/* Computing rounds: processes arrive, change their counters, fail and leave; daemons fail with
+ * their processes. */
 #include "sim/sim.h"
 
 #include "base/assert.h"
@@ -15,25 +15,25 @@ RZ_PROTOCOL(view_change, RZ_PROTOCOL_VIEW_CHANGE);
 #define GROUPS_MAX 2
 #define GROUP_FIRST 70
 #define VIEW 5
-#define ROUNDS 5           /* after so many at most a process leaves */
-#define CHANGES 2          /* of the counters while a process waits, at most */
-#define DOUBTS UINT32_C(4) /* one of so many takes another one for out when it arrives */
+#define ROUNDS 5           /* a process leaves after at most this many rounds */
+#define CHANGES 2          /* changes of the counters while a process waits, at most */
+#define DOUBTS UINT32_C(4) /* one in so many arrivals reports another process */
 
-/* What a scenario asks for (parameter), beside mutations. */
+/* Features of a scenario (parameter), besides mutations. */
 enum { TINY = 0x100, STEADY = 0x200, SPARE = 0x400 };
 
 /* A process as its host sees it. Its rank is its slot; its daemon is rank % members. */
 struct process {
     uint64_t progress;
-    uint8_t told;   /* the latest round it was told of */
-    uint8_t leaves; /* it leaves when it is told this round, or a later one */
+    uint8_t told;   /* the latest round reported to it */
+    uint8_t leaves; /* it leaves when this round, or a later one, is reported to it */
     bool left, doomed;
     uint8_t counters[PROCESSES_MAX];
 };
 
 struct record {
     struct rz_view_change_seen seen[GROUPS_MAX];
-    uint8_t told[GROUPS_MAX][MEMBERS_MAX]; /* the latest round that a daemon was told of */
+    uint8_t told[GROUPS_MAX][MEMBERS_MAX]; /* the latest round reported to a daemon */
     struct process processes[GROUPS_MAX][PROCESSES_MAX];
 };
 
@@ -70,7 +70,7 @@ static const void *config_of(struct rz_sim *sim, rz_id member)
     return &config;
 }
 
-/* --- what processes do ------------------------------------------------------------------------ */
+/* --- actions of processes --------------------------------------------------------------------- */
 
 static void arrive(struct rz_sim *sim, uint32_t g, uint32_t rank)
 {
@@ -97,7 +97,7 @@ static void change_mind(struct rz_sim *sim, uint32_t g, uint32_t rank)
     record->processes[g][rank].counters[rz_sim_random(sim, processes_of(sim))]++;
 }
 
-/* Arrives, perhaps with doubts, and perhaps again with others. */
+/* Arrives, perhaps with changed counters, and perhaps again with others. */
 static void arrive_often(struct rz_sim *sim, uint32_t g, uint32_t rank)
 {
     uint64_t changes = 0;
@@ -151,7 +151,7 @@ static void failed(struct rz_sim *sim, rz_id member)
         process_fails(sim, rank);
 }
 
-/* --- what they are told ----------------------------------------------------------------------- */
+/* --- reports to processes --------------------------------------------------------------------- */
 
 static void tell(struct rz_sim *sim, uint32_t g, uint32_t rank, const struct rz_action *notice)
 {
@@ -176,7 +176,7 @@ static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *n
     struct record *record = rz_sim_record(sim);
     uint32_t g = (uint32_t)(notice->arg[0] - GROUP_FIRST);
     rz_assert(g < groups_of(sim));
-    if (notice->what == RZ_VIEW_CHANGE_REFUSED) { /* only of what nobody lives for */
+    if (notice->what == RZ_VIEW_CHANGE_REFUSED) { /* only of groups without living processes */
         rz_assert(record->processes[g][notice->arg[1]].doomed);
         return;
     }
@@ -200,7 +200,7 @@ static bool safety(struct rz_sim *sim)
     return true;
 }
 
-/* Whoever lives was told rounds until it left; nothing is left of the groups. */
+/* Every living process got rounds until it left; nothing is left of the groups. */
 static bool liveness(struct rz_sim *sim)
 {
     const struct record *record = rz_sim_record(sim);

@@ -1,5 +1,5 @@
-/* Seeds one after the other; of a violation, the smallest fault plan that still shows it, and the
- * command to see it. */
+/* Runs seeds one after the other; for a violation, finds the smallest fault plan that still shows
+ * it, and the command to replay it. */
 #include "sim/world.h"
 
 #include "base/assert.h"
@@ -70,7 +70,7 @@ static void simplify_cuts(const struct rz_sim_options *options, uint64_t seed,
     }
 }
 
-/* Begin it later, end it sooner, lose fewer: halving each time. */
+/* Begins the fault later, ends it sooner, loses less: by halving. */
 static bool trouble_halve(struct rz_sim_trouble *trouble, uint32_t way)
 {
     rz_time half = (trouble->to - trouble->from) / 2;

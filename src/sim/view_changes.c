@@ -1,10 +1,10 @@
 /*
- * Timed worlds in turns: where nothing that a member does in a tick reaches another one before the
- * next tick, the steps of different members in one tick commute, and one order stands for all: by
- * id. A tick begins with fate: who will fail in it and loses messages of earlier ticks, which its
- * receivers would else take in their turns. Then the members have their turns: in its turn a member
- * takes what is there in any order, leaves for later what may wait, and may fail at any point, with
- * any part of what it has sent in this tick.
+ * Timed worlds in turns: if no action of a member in a tick affects another one before the next
+ * tick, the steps of different members in one tick commute, and one order represents all: by id. A
+ * tick begins with the choice of faults: which members fail in it and lose messages of earlier
+ * ticks, which their receivers would otherwise take in their turns. Then the members have their
+ * turns: in its turn a member takes the events that are there in any order, leaves those for later
+ * that may wait, and may fail at any point, with any part of what it has sent in this tick.
  */
 #include "sim/explorer.h"
 
@@ -31,7 +31,7 @@ static bool turn_is_idle(const struct rz_explorer *x, rz_id member)
     return true;
 }
 
-/* Passes over decisions where there is nothing to decide. */
+/* Skips decisions without alternatives. */
 static void turn_settle(struct rz_explorer *x)
 {
     struct rz_sim *sim = x->sim;
@@ -107,7 +107,7 @@ static uint32_t fate_choices(struct rz_explorer *x, uint32_t *active)
     return (uint32_t)(x->n_choices - first);
 }
 
-/* Somebody has left who had to fail: fate was wrong, and there is no such run. */
+/* A member that was to fail has left: the choice of faults was wrong, and there is no such run. */
 static bool left_condemned(const struct rz_explorer *x)
 {
     for (rz_id id = 0; id < x->sim->n; id++)

@@ -1,4 +1,4 @@
-/* The set of states that exhaustive mode has seen: 64-bit keys, open addressing, no removal. */
+/* The set of states that exhaustive mode has visited: 64-bit keys, open addressing, no removal. */
 #ifndef RZ_SIM_VISITED_H
 #define RZ_SIM_VISITED_H
 
@@ -17,7 +17,7 @@ enum rz_visit { RZ_VISIT_NEW, RZ_VISIT_SEEN, RZ_VISIT_ON_PATH };
 void rz_visited_init(struct rz_visited *visited);
 void rz_visited_free(struct rz_visited *visited);
 
-/* Note the state with this hash as being on the path of the search. */
+/* Marks the state with this hash as on the path of the search. */
 enum rz_visit rz_visited_enter(struct rz_visited *visited, uint64_t hash);
 
 /* The search has left the state. */

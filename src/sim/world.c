@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The world whose room is at work: an assertion there is a violation here, not the end of the
+/* The world whose component is being stepped: an assertion there is a violation, not the end of the
  * simulator. */
 static struct rz_sim *at_work;
 
@@ -22,7 +22,7 @@ static void on_assertion(const char *expression, const char *file, int line)
     longjmp(sim->escape, 1);
 }
 
-/* --- life of a world -------------------------------------------------------------------------- */
+/* --- create and destroy ----------------------------------------------------------------------- */
 
 static size_t align8(size_t bytes)
 {
@@ -55,7 +55,7 @@ static void member_create(struct rz_sim *sim, rz_id id)
     const void *config = sim->scenario->config(sim, id);
     member->bytes = member->capacity = protocol->size(config);
     member->state = rz_sim_memory(NULL, member->bytes);
-    /* Components zero their state themselves: give them something else to find. */
+    /* Components must zero their state themselves: fill it with another value first. */
     memset(member->state, 0xA5, member->bytes);
     protocol->init(member->state, config, id, 0, rz_mix(rz_mix(sim->seed, 1), id));
     member->hash = protocol->hash(member->state);
@@ -81,7 +81,7 @@ struct rz_sim *rz_world_create(const struct rz_sim_options *options, uint64_t se
     sim->lag.state = rz_mix(seed, 4);
     sim->host.state = rz_mix(seed, 5);
     sim->trouble.state = rz_mix(seed, 6);
-    /* The least room for actions exercises RZ_MORE; plenty of it the usual way of hosts. */
+    /* The smallest array of actions exercises RZ_MORE; a large one the usual operation of hosts. */
     sim->actions_max = seed % 2 == 0 ? RZ_ACTIONS_MIN : 64;
     sim->stepping = RZ_ID_NONE;
     common_lay_out(sim);
@@ -176,7 +176,7 @@ static void member_grow(struct rz_sim *sim, rz_id id, size_t bytes)
     sim->scenario->protocol->grow(member->state, bytes);
 }
 
-/* Steps until the event is dealt with, or the member has carried out the actions that its failure
+/* Steps until the event is processed, or the member has carried out the actions that its failure
  * allows; *count of them were carried out before. */
 static void member_step(struct rz_sim *sim, rz_id id, const struct rz_event *first,
                         const struct rz_sim_cut *cut, uint32_t *count)
@@ -287,7 +287,7 @@ static bool step_guarded(struct rz_sim *sim, rz_id id, const struct rz_event *ev
     return safe;
 }
 
-/* --- what the drivers do ---------------------------------------------------------------------- */
+/* --- calls of the drivers --------------------------------------------------------------------- */
 
 bool rz_world_start(struct rz_sim *sim)
 {
@@ -382,7 +382,7 @@ bool rz_world_check_void(struct rz_sim *sim, rz_id member, const struct rz_sim_p
     return dropped;
 }
 
-/* --- what the scenarios call ------------------------------------------------------------------ */
+/* --- calls of the scenarios ------------------------------------------------------------------- */
 
 uint32_t rz_sim_members(const struct rz_sim *sim)
 {

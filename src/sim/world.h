@@ -1,4 +1,4 @@
-/* Inside the simulator: one world, as the two drivers (runs.c, explore.c) share it. */
+/* Internal to the simulator: one world, as the two drivers (runs.c, explore.c) share it. */
 #ifndef RZ_SIM_WORLD_H
 #define RZ_SIM_WORLD_H
 
@@ -8,7 +8,7 @@
 
 #include <setjmp.h>
 
-/* Something on its way to a member: a message with its payload, or a call. Immutable; shared by its
+/* A message with its payload, or a call, in flight to a member. Immutable; shared by its
  * destinations. */
 struct rz_sim_packet {
     uint64_t hash; /* of the content */
@@ -26,14 +26,14 @@ struct rz_sim_packet *rz_sim_packet_of_message(const struct rz_message *message,
                                                const uint64_t *items);
 struct rz_sim_packet *rz_sim_packet_of_call(const struct rz_sim_call *call);
 bool rz_protocol_message_equal(const struct rz_sim_packet *a, const struct rz_sim_packet *b);
-void rz_protocol_message_release(struct rz_sim_packet *packet); /* gives back one reference */
+void rz_protocol_message_release(struct rz_sim_packet *packet); /* releases one reference */
 
-/* Where a step of a failing member ends, the calls that its host makes at once included: after
- * `actions` actions (0: the step does not happen at all); of the destinations it sent to, some get
+/* Where a step of a failing member ends, including the calls that its host makes at once: after
+ * `actions` actions (0: the step does not happen at all); some of the destinations of its sends get
  * nothing. */
 struct rz_sim_cut {
     uint32_t actions; /* carried out before failure; UINT32_MAX: all */
-    uint64_t loss;    /* 0: nothing is lost; else the seed by which each destination is drawn */
+    uint64_t loss; /* 0: nothing is lost; otherwise the seed by which each destination is drawn */
 };
 
 struct rz_sim_member {
@@ -43,21 +43,21 @@ struct rz_sim_member {
     uint64_t steps;
 };
 
-/* What a driver does with what the world puts out. Each takes over one reference to the packet. */
+/* The driver's treatment of the world's outputs. Each takes over one reference to the packet. */
 struct rz_sim_driver {
     void (*send)(struct rz_sim *sim, struct rz_sim_packet *packet, rz_id from, rz_id to);
     void (*call)(struct rz_sim *sim, struct rz_sim_packet *packet, rz_id to);
     void (*tell)(struct rz_sim *sim, rz_id member, rz_id failed);
 };
 
-/* The part of a world that is neither member states nor things in flight; one block, copied by
+/* The part of a world that is neither member states nor packets in flight; one block, copied by
  * explore.c. */
 struct rz_sim_common {
     rz_time now;
     uint32_t n_crashed;
     uint32_t n_alive;
-    /* view_changes.c: whose turn it is in this tick, from which member on fates are still open, and
-     * who must fail in its turn. */
+    /* view_changes.c: the member whose turn it is in this tick, the first member whose faults are
+     * not chosen yet, and the members that must fail in their turns. */
     uint32_t turn, fate;
     uint64_t condemned;
 };
@@ -75,11 +75,10 @@ struct rz_sim {
     struct rz_sim_common *common;
     size_t common_bytes;
     bool *alive, *crashed;
-    uint64_t *told; /* n rows of row_words: members[i] has been or will be told of these failures */
-    uint64_t *pending; /* the same shape: will be told, but has not been */
+    uint64_t *told; /* n rows of row_words: failures that were or will be reported to members[i] */
+    uint64_t *pending; /* the same shape: will be reported, but are not yet */
     uint32_t row_words;
-    rz_time *news_at; /* explored timed worlds: date from which the pending news (n rows of n) may
-                         come */
+    rz_time *news_at; /* explored timed worlds: earliest date of the pending news (n rows of n) */
     void *record;
 
     const void **states; /* for the checkers */
@@ -95,9 +94,9 @@ struct rz_sim {
     uint64_t steps, messages;
     void *scratch; /* a copy of a member, for rz_world_check_void */
 
-    jmp_buf escape; /* out of an assertion in a room */
+    jmp_buf escape; /* jump target of an assertion in a component */
     char why[512];
-    struct rz_sim_trace *trace; /* NULL: nobody looks */
+    struct rz_sim_trace *trace; /* NULL: no output */
 };
 
 static inline bool rz_bit_get(const uint64_t *row, uint32_t i)
@@ -115,16 +114,16 @@ static inline void rz_bit_clear(uint64_t *row, uint32_t i)
     row[i / 64] &= ~(UINT64_C(1) << (i % 64));
 }
 
-/* Memory or failure of the simulator: it is a tool. */
+/* Out of memory or an error of the simulator: exits, because it is a tool. */
 void *rz_sim_memory(void *old, size_t bytes);
 
-/* A world with its members initialised; the scenario's start is not called yet. */
+/* A world with initialized members; the scenario's start is not called yet. */
 struct rz_sim *rz_world_create(const struct rz_sim_options *options, uint64_t seed,
                                const struct rz_sim_driver *driver, void *driver_data);
 void rz_world_destroy(struct rz_sim *sim);
 
-/* Each of these returns false when a property does not hold or a room asserted; sim->why says it.
- */
+/* Each of these returns false if a property does not hold or a component asserted; the reason is in
+ * sim->why. */
 bool rz_world_start(struct rz_sim *sim);
 bool rz_world_deliver(struct rz_sim *sim, rz_id to, const struct rz_sim_packet *packet,
                       const struct rz_sim_cut *cut);
@@ -135,13 +134,13 @@ bool rz_world_crash(struct rz_sim *sim, rz_id member);
 bool rz_world_check_safety(struct rz_sim *sim);
 bool rz_world_check_liveness(struct rz_sim *sim);
 
-/* Copies why a property does not hold. */
+/* Copies the reason why a property does not hold. */
 void rz_world_reason(const struct rz_sim *sim, struct rz_sim_result *result);
 
-/* Whether a packet would leave the member as it is and bring no action; does not change it. */
+/* Whether a packet would leave the member unchanged and cause no action; does not change it. */
 bool rz_world_check_void(struct rz_sim *sim, rz_id member, const struct rz_sim_packet *packet);
 
-/* --- trace.c: what happened last, in words ---------------------------------------------------- */
+/* --- trace.c: the latest events, described ---------------------------------------------------- */
 
 struct rz_sim_trace;
 struct rz_sim_trace *rz_trace_create(FILE *live); /* live NULL: keep only the last lines */
@@ -169,14 +168,14 @@ struct rz_sim_crash {
 
 enum rz_sim_trouble_kind {
     RZ_TROUBLE_LOSS,      /* what: messages lost, per mille */
-    RZ_TROUBLE_DOUBLE,    /* what: messages doubled, per mille */
+    RZ_TROUBLE_DOUBLE,    /* what: messages duplicated, per mille */
     RZ_TROUBLE_PARTITION, /* what: seed of the sides */
     RZ_TROUBLE_PAUSE,     /* what: the member */
     RZ_TROUBLE_SLOW,      /* what: seed of the slow links */
     RZ_TROUBLE_KINDS
 };
 
-/* Something that goes wrong from date `from` until before date `to`. */
+/* A fault from date `from` until before date `to`. */
 struct rz_sim_trouble {
     enum rz_sim_trouble_kind kind;
     uint64_t what;
@@ -198,7 +197,7 @@ void rz_plan_draw(struct rz_sim *sim, struct rz_sim_plan *plan);
 bool rz_plan_parse(const char *text, struct rz_sim_plan *plan);
 void rz_plan_format(const struct rz_sim_plan *plan, char *text, size_t bytes);
 
-/* What becomes of the message being sent now (number sim->messages). */
+/* The fate of the message being sent now (number sim->messages). */
 struct rz_sim_fate {
     bool lost, doubled;
     rz_time later;
@@ -206,16 +205,16 @@ struct rz_sim_fate {
 struct rz_sim_fate rz_plan_fate(const struct rz_sim *sim, const struct rz_sim_plan *plan,
                                 rz_id from, rz_id to);
 
-/* When member goes on, if it is paused now; else 0. */
+/* When member continues, if it is paused now; otherwise 0. */
 rz_time rz_plan_paused_until(const struct rz_sim *sim, const struct rz_sim_plan *plan,
                              rz_id member);
 
-/* Write the troubles into the trace. */
+/* Writes the faults into the trace. */
 void rz_plan_trace(struct rz_sim *sim, const struct rz_sim_plan *plan);
 
 /* --- a random run (runs.c), as shrink.c repeats it -------------------------------------------- */
 
-/* One run; returns whether it violated. plan in: the faults, or NULL to draw them (then *drawn is
+/* One run; returns whether it violated. plan: the faults, or NULL to draw them (then *drawn is
  * set). */
 bool rz_run_once(const struct rz_sim_options *options, uint64_t seed,
                  const struct rz_sim_plan *plan, struct rz_sim_plan *drawn,
@@ -227,7 +226,9 @@ void rz_explore_replay(const struct rz_sim_options *options, struct rz_sim_resul
 
 /* --- shrink.c --------------------------------------------------------------------------------- */
 
-/* Make plan as small as it can be while the run still violates; may set options->plain. */
+/*
+ * Makes plan as small as possible while the run still violates; may set options->plain.
+ */
 void rz_shrink_plan(struct rz_sim_options *options, uint64_t seed, struct rz_sim_plan *plan);
 
 #endif

@@ -1,4 +1,4 @@
-/* The life of a run, and its clock. */
+/* Creation and destruction of a run, and its clock. */
 #include "timing/timing_run.h"
 
 #include "base/assert.h"
@@ -55,7 +55,7 @@ void rz_timing_note_memory(struct rz_timing *timing)
         timing->bytes_peak = bytes;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- create and destroy ----------------------------------------------------------------------- */
 
 static uint32_t frame_bytes(const struct rz_message *message)
 {
@@ -125,7 +125,7 @@ void rz_timing_destroy(struct rz_timing *timing)
 
 /* --- the clock -------------------------------------------------------------------------------- */
 
-/* The run whose room is at work, for the last word of an assertion. */
+/* The run whose component is being stepped; printed by a failed assertion. */
 static _Thread_local const struct rz_timing *at_work;
 
 static void on_assertion(const char *expression, const char *file, int line)

@@ -1,4 +1,4 @@
-/* What studies do to a run, and what they see of it. */
+/* The calls by which studies affect a run, and its accessors. */
 #include "timing/timing_run.h"
 
 #include "base/assert.h"
@@ -6,14 +6,14 @@
 
 #include <string.h>
 
-/* --- what happens in a run -------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static rz_time not_before_now(const struct rz_timing *timing, rz_time at)
 {
     return at > timing->now ? at : timing->now;
 }
 
-/* For the member whose step is under way, now means: right after that step. */
+/* For the member whose step is in progress, now means: directly after that step. */
 static void queue_or_soon(struct rz_timing *timing, rz_time at, enum rz_timing_kind kind,
                           rz_id member, uint32_t part, uint32_t blob)
 {
@@ -111,7 +111,7 @@ void rz_timing_until(struct rz_timing *timing, rz_time until)
     timing->setup.until = until;
 }
 
-/* --- looking at it ---------------------------------------------------------------------------- */
+/* --- accessors -------------------------------------------------------------------------------- */
 
 void *rz_timing_study(struct rz_timing *timing)
 {

@@ -27,7 +27,7 @@ void rz_timing_pool_init(struct rz_timing_pool *pool)
     for (uint32_t i = 0; i < RZ_POOL_SIZES; i++)
         pool->free[i] = RZ_TIMING_NO_BLOB;
     pool->free_slab = RZ_TIMING_NO_BLOB;
-    pool->next = RZ_POOL_SLAB_UNITS; /* nothing to cut from yet */
+    pool->next = RZ_POOL_SLAB_UNITS; /* no slab yet */
 }
 
 void rz_timing_pool_release(struct rz_timing_pool *pool)

@@ -1,7 +1,7 @@
 /*
- * Memory of timing runs: malloc or the end (a run is part of a tool), and a pool of shared blobs
- * (messages, calls) behind 32-bit handles. Blocks of a pool are powers of two of 64 bytes; what is
- * given back is used again for the same size.
+ * Memory of timing runs: malloc or exit (a run is part of a tool), and a pool of shared blobs
+ * (messages, calls) behind 32-bit handles. Blocks of a pool are powers of two of 64 bytes; freed
+ * blocks are reused for the same size.
  */
 #ifndef RZ_TIMING_TIMING_MEMORY_H
 #define RZ_TIMING_TIMING_MEMORY_H

@@ -38,8 +38,8 @@ rz_time rz_timing_receive_overhead(const struct rz_timing *timing, rz_id to, uin
                                              : network->receive_overhead;
 }
 
-/* One copy on its way. Draws depend on the sender and the number of its sends alone: other members'
- * messages do not change them. */
+/* One copy on the network. Random draws depend on the sender and the number of its sends alone:
+ * messages of other members do not change them. */
 static void fly(struct rz_timing *timing, rz_id from, rz_id to, uint32_t part, uint32_t blob,
                 rz_time left, uint64_t draw)
 {

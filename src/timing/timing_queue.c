@@ -114,7 +114,7 @@ static void bucket_clear(struct rz_timing_queue *queue, uint32_t level, uint32_t
     queue->used[level][digit / 64] &= ~(UINT64_C(1) << digit % 64);
 }
 
-/* The clock goes on to the least date of the first bucket of a higher digit; what is in it falls to
+/* Advances the clock to the least date of the first bucket of a higher digit; its events move to
  * lower digits. */
 static bool refill(struct rz_timing_queue *queue, rz_time limit)
 {

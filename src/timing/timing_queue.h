@@ -1,8 +1,9 @@
 /*
- * The event queue of timing runs: a radix heap over dates with digits of eight bits. Dates never go
- * back, so an event moves at most once per digit in which its date differs from the clock, whatever
- * the number of events: the cost of an event stays flat. Buckets keep the order of queueing, and
- * equal dates always share a bucket, so equal dates leave in the order in which they came.
+ * The event queue of timing runs: a radix heap over dates with digits of eight bits. Dates never
+ * decrease, so an event moves at most once per digit in which its date differs from the clock,
+ * whatever the number of events: the cost of an event stays flat. Buckets keep the order of
+ * queueing, and equal dates always share a bucket, so events of equal dates leave in the order in
+ * which they were queued.
  *
  * After Ahuja, Mehlhorn, Orlin, Tarjan, "Faster algorithms for the shortest path problem" (1990).
  */
@@ -14,8 +15,9 @@
 struct rz_timing_event {
     rz_time date;
     uint32_t member;
-    uint32_t blob;   /* RZ_TIMING_NO_BLOB: none */
-    uint32_t flight; /* of a message: nanoseconds since it left; UINT32_MAX: so many or more */
+    uint32_t blob; /* RZ_TIMING_NO_BLOB: none */
+    uint32_t
+        flight; /* of a message: nanoseconds since it was sent; UINT32_MAX: this many or more */
     uint8_t kind, part;
     uint16_t zero;
 };
@@ -25,7 +27,7 @@ struct rz_timing_event {
 
 struct rz_timing_chunk;
 
-/* What is needed to add an event stands here, and not in the chunks, which are cold. */
+/* The data needed to add an event is stored here, and not in the chunks, which are cold. */
 struct rz_timing_bucket {
     struct rz_timing_chunk *head, *tail; /* all but the tail are full; NULL: empty */
     uint32_t begin, end;                 /* in the head, and in the tail */
@@ -47,11 +49,11 @@ struct rz_timing_queue {
 void rz_timing_queue_init(struct rz_timing_queue *queue);
 void rz_timing_queue_release(struct rz_timing_queue *queue);
 
-/* Where an event of this date is to be written, at once; the date stands there. date >=
+/* The memory for an event of this date, to be written at once; the date is set. date >=
  * queue->last. */
 struct rz_timing_event *rz_timing_queue_push(struct rz_timing_queue *queue, rz_time date);
 
-/* The first event, when there is one not later than limit. */
+/* The first event, if one is not later than limit. */
 bool rz_timing_queue_pop(struct rz_timing_queue *queue, rz_time limit,
                          struct rz_timing_event *event);
 

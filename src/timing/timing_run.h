@@ -1,4 +1,4 @@
-/* Inside timing runs: the run as its files share it. */
+/* Internal to timing runs: the run as its files share it. */
 #ifndef RZ_TIMING_TIMING_RUN_H
 #define RZ_TIMING_TIMING_RUN_H
 
@@ -8,18 +8,18 @@
 
 enum rz_timing_kind {
     RZ_TIMING_TICK,
-    RZ_TIMING_ARRIVE, /* a message is there */
+    RZ_TIMING_ARRIVE, /* a message has arrived */
     RZ_TIMING_SERVED, /* its receive overhead is over: now the step */
     RZ_TIMING_CALL,
     RZ_TIMING_TELL,
-    RZ_TIMING_WAKE, /* the member may be free again: see what waits */
+    RZ_TIMING_WAKE, /* the member may be free again: examine its queue */
     RZ_TIMING_KILL,
-    RZ_TIMING_PAUSE, /* flight says nothing; the end is in the blob */
+    RZ_TIMING_PAUSE, /* flight is unused; the end is in the blob */
     RZ_TIMING_RESUME,
     RZ_TIMING_ALARM
 };
 
-/* What events carry; shared by the destinations of a multicast. */
+/* The content of events; shared by the destinations of a multicast. */
 struct rz_timing_blob {
     uint32_t refs;
     uint32_t n_items; /* of items; of a tell: ids */
@@ -34,7 +34,7 @@ struct rz_timing_blob {
     uint64_t items[];
 };
 
-/* Waits for a busy member: the rest of an event. */
+/* The rest of an event that waits for a busy member. */
 struct rz_timing_waiting {
     uint32_t next, blob;
     uint8_t kind, part;
@@ -43,17 +43,17 @@ struct rz_timing_waiting {
 #define RZ_TIMING_NONE UINT32_MAX
 
 struct rz_timing_member {
-    rz_time busy_until; /* also: when the last of its sends is out */
+    rz_time busy_until; /* also: when the last of its sends has left */
     rz_time paused_until;
     rz_time failed_at; /* RZ_TIME_NEVER: alive */
     uint64_t bytes_sent, bytes_received;
     uint32_t sent, received;
-    uint32_t first, last; /* what waits, in order of arrival */
+    uint32_t first, last; /* waiting events, in order of arrival */
     bool serving;         /* a message's receive overhead runs */
     bool wake;            /* a WAKE is queued */
 };
 
-#define RZ_TIMING_ARMED_WAITING 0 /* the tick has come and waits for the member */
+#define RZ_TIMING_ARMED_WAITING 0 /* the tick is due and waits for the member */
 
 struct rz_timing_slot { /* of a member and part */
     void *state;
@@ -88,7 +88,7 @@ struct rz_timing {
     struct rz_timing_queue queue;
     struct rz_timing_pool pool;
     struct rz_timing_member *members;
-    uint64_t *failed; /* a bit per member: looked at for each sender, so it must be small */
+    uint64_t *failed;             /* a bit per member: read for each sender, so it must be small */
     struct rz_timing_slot *slots; /* member * n_parts + part */
     char **arena;
     uint32_t n_arena, arena_max;
@@ -125,12 +125,12 @@ static inline bool rz_timing_local(const struct rz_timing *timing, rz_id a, rz_i
 
 /* --- timing.c --- */
 
-/* A blob with one reference and room for items, which the caller fills. */
+/* A blob with one reference and space for items, which the caller fills. */
 uint32_t rz_timing_blob_take(struct rz_timing *timing, uint32_t n_items);
 void rz_timing_blob_release(struct rz_timing *timing, uint32_t blob);
 void rz_timing_push(struct rz_timing *timing, rz_time date, enum rz_timing_kind kind, rz_id member,
                     uint32_t part, uint32_t blob);
-/* Notes what memory is in use now. */
+/* Records the memory in use now. */
 void rz_timing_note_memory(struct rz_timing *timing);
 
 /* --- timing_state.c: state blocks --- */
@@ -141,7 +141,7 @@ void rz_timing_state_grow(struct rz_timing *timing, rz_id member, uint32_t part,
 /* Queues a tick for the deadline, unless an earlier one is pending. */
 void rz_timing_arm(struct rz_timing *timing, rz_id member, uint32_t part);
 
-/* --- timing_service.c: whose turn it is --- */
+/* --- timing_service.c: the order of service --- */
 
 /* An event of a member; takes over the reference to its blob. */
 void rz_timing_serve(struct rz_timing *timing, const struct rz_timing_event *event);
@@ -149,8 +149,8 @@ void rz_timing_fail(struct rz_timing *timing, rz_id member);
 
 /* --- timing_step.c --- */
 
-/* One step of a part, with its actions and what the callbacks call at once; begin: of its slice in
- * the trace. Releases the blob. */
+/* One step of a part, with its actions and the calls that callbacks make at once; begin: of its
+ * slice in the trace. Releases the blob. */
 void rz_timing_step(struct rz_timing *timing, rz_id member, uint32_t part, enum rz_timing_kind kind,
                     uint32_t blob, rz_time begin);
 

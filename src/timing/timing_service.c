@@ -1,9 +1,9 @@
-/* Whose turn it is: a member serves one thing at a time, in order of arrival. */
+/* The order of service: a member serves one event at a time, in order of arrival. */
 #include "timing/timing_run.h"
 
 #include "base/assert.h"
 
-/* --- what waits ------------------------------------------------------------------------------- */
+/* --- waiting events --------------------------------------------------------------------------- */
 
 static void wait(struct rz_timing *timing, struct rz_timing_member *member,
                  enum rz_timing_kind kind, uint32_t part, uint32_t blob)
@@ -52,7 +52,7 @@ static void tick(struct rz_timing *timing, rz_id id, uint32_t part)
     struct rz_timing_slot *slot = &timing->slots[(size_t)id * timing->n_parts + part];
     slot->armed = RZ_TIME_NEVER;
     if (timing->setup.parts[part]->deadline(slot->state) > timing->now)
-        rz_timing_arm(timing, id, part); /* it was put off meanwhile */
+        rz_timing_arm(timing, id, part); /* it was deferred meanwhile */
     else
         rz_timing_step(timing, id, part, RZ_TIMING_TICK, RZ_TIMING_NO_BLOB, timing->now);
 }
@@ -75,7 +75,7 @@ static void begin(struct rz_timing *timing, rz_id id, enum rz_timing_kind kind, 
     rz_timing_push(timing, member->busy_until, RZ_TIMING_SERVED, id, part, blob);
 }
 
-/* Serves what waits for as long as the member is free, and sees to it that it goes on later. */
+/* Serves waiting events as long as the member is free, and schedules the continuation. */
 static void attend(struct rz_timing *timing, rz_id id)
 {
     struct rz_timing_member *member = &timing->members[id];
@@ -90,8 +90,8 @@ static void attend(struct rz_timing *timing, rz_id id)
     rz_timing_push(timing, member->busy_until, RZ_TIMING_WAKE, id, 0, RZ_TIMING_NO_BLOB);
 }
 
-/* A tick that was overtaken by an earlier one is stale. A tick of a paused member comes after what
- * has arrived until then, as at a host that reads its queue before it looks at its clock. */
+/* A tick that was overtaken by an earlier one is stale. A tick of a paused member is served after
+ * the events that have arrived until then, as at a host that reads its queue before its clock. */
 static bool tick_is_due(struct rz_timing *timing, const struct rz_timing_event *event)
 {
     const struct rz_timing_member *member = &timing->members[event->member];
@@ -122,7 +122,7 @@ static void on_served(struct rz_timing *timing, const struct rz_timing_event *ev
     attend(timing, event->member);
 }
 
-/* A failed sender's message was lost when it had not left by then. */
+/* A message of a failed sender is lost if it had not left before the failure. */
 static bool never_left(struct rz_timing *timing, const struct rz_timing_event *event)
 {
     const struct rz_message *message = &rz_timing_blob_at(timing, event->blob)->message;

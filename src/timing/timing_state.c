@@ -1,4 +1,4 @@
-/* The members' state blocks: side by side in an arena, on their own once they have grown. */
+/* The members' state blocks: in one arena, or separate once they have grown. */
 #include "timing/timing_run.h"
 
 #include "base/assert.h"
@@ -41,7 +41,7 @@ static void create(struct rz_timing *timing, rz_id member, uint32_t part)
     slot->bytes = slot->protocol = (uint32_t)bytes;
     slot->own = false;
     slot->armed = RZ_TIME_NEVER;
-    /* Components zero their state themselves: give them something else to find. */
+    /* Components must zero their state themselves: fill it with another value first. */
     memset(slot->state, 0xA5, bytes);
     protocol->init(
         slot->state, config, member, 0,

@@ -1,4 +1,4 @@
-/* One step of a member's part, and what it brings about. */
+/* One step of a member's part, and its effects. */
 #include "timing/timing_run.h"
 
 #include "base/assert.h"
@@ -18,7 +18,7 @@ static void carry_out(struct rz_timing *timing, rz_id member, uint32_t part,
         timing->setup.notified(timing, member, part, action);
 }
 
-/* Until the event is dealt with or the member has failed of a notice. */
+/* Until the event is processed or the member has failed during a notice. */
 static void step_through(struct rz_timing *timing, rz_id member, uint32_t part,
                          struct rz_event event)
 {

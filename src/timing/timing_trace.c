@@ -1,6 +1,6 @@
 /*
  * Traces in the JSON form of Chrome's trace events, as Perfetto opens them: one track per member
- * (grouped by node), a slice per step, an arrow from each send to the step that it brings, marks
+ * (grouped by node), a slice per step, an arrow from each send to the step that it causes, marks
  * for notices and failures.
  */
 #include "timing/timing_run.h"
@@ -89,7 +89,8 @@ static void name_track(struct rz_timing *timing, rz_id member)
     fprintf(trace->out, ",\"args\":{\"name\":\"node %u\"}}", member / timing->per_node);
 }
 
-/* Begins an event up to its date; false: the file has enough of them. The caller ends it. */
+/* Begins an event up to its date; false: the file has reached its limit of events. The caller ends
+ * it. */
 static bool put_event(struct rz_timing *timing, const char *phase, rz_id member, const char *name,
                       rz_time at)
 {
@@ -124,7 +125,7 @@ static uint64_t arrow(const struct rz_timing_blob *blob, rz_id to)
     return (blob->serial & UINT32_MAX) << 20 | (to & 0xFFFFF);
 }
 
-/* --- what is shown ---------------------------------------------------------------------------- */
+/* --- content ---------------------------------------------------------------------------------- */
 
 void rz_timing_trace_step(struct rz_timing *timing, rz_id member, uint32_t part,
                           enum rz_timing_kind kind, uint32_t handle, rz_time begin, rz_time end)
@@ -139,7 +140,7 @@ void rz_timing_trace_step(struct rz_timing *timing, rz_id member, uint32_t part,
         name = message_name(timing, part, blob->message.type, text);
     if (!put_event(timing, "X", member, name, begin))
         return;
-    rz_time lasts = end > begin ? end - begin : 1; /* an arrow needs something to hold on to */
+    rz_time lasts = end > begin ? end - begin : 1; /* an arrow must start in a slice */
     fprintf(timing->trace->out, ",\"cat\":\"%s\",\"dur\":%" PRIu64 ".%03u",
             timing->setup.parts[part]->name, lasts / 1000, (unsigned)(lasts % 1000));
     if (kind != RZ_TIMING_ARRIVE) {
