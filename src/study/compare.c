@@ -11,18 +11,19 @@
 #define MEMBERS_MOST (UINT64_C(1) << 20)
 #define SIZES_MAX 16
 
-/* The trials of a row have so many members altogether, about, but are at least one, at most 40. */
+/* The trials of a row together have about this many members; at least one trial, at most 40. */
 #define MEMBERS_OF_A_ROW (UINT64_C(1) << 15)
 #define TRIALS_FAULTY 10
 
-/* Where nobody fails so many periods are watched; in search of wrong failure reports. */
+/* Without a failure this many periods are observed, in search of false failure reports. */
 #define PERIODS_QUIET 10
 #define PERIODS_FAULTY 60
 
 static const struct contestant {
     const char *label, *study;
     bool lifeguard;
-    bool watches; /* goes on for ever; else it is a call that ends, and somebody must fail in it */
+    bool watches; /* runs without end; otherwise it is a call that ends, and a member must fail in
+                     it */
 } contestants[] = {
     {"ring and broadcast", "ring", false, true}, {"SWIM", "swim", false, true},
     {"SWIM with Lifeguard", "swim", true, true}, {"gossip 1", "gossip1", false, false},
@@ -31,9 +32,9 @@ static const struct contestant {
 
 static const struct ordeal {
     const char *label;
-    bool failure; /* one fails, and the others get to know; else nobody does */
+    bool failure; /* one member fails, and the others must learn it; otherwise none fails */
     double loss;
-    bool slow; /* one member in sixteen answers two periods and a half late */
+    bool slow; /* one member in sixteen answers two and a half periods late */
 } failure_of_one = {"one failure", true, 0, false}, quiet = {"quiet", false, 0, false},
   faults[] = {{"no fault", false, 0, false},
               {"1 % lost", false, 0.01, false},
@@ -64,7 +65,7 @@ struct result {
     double messages, bytes, wrong; /* per member and period; wrong: per thousand of these */
     double memory, seconds;        /* bytes per member; of processor time, in all */
     uint32_t trials;
-    char note[64]; /* why there is nothing, or what is odd */
+    char note[64]; /* why there is no result, or a remark */
 };
 
 struct comparison {
@@ -92,7 +93,7 @@ static uint32_t trials_of(const struct comparison *comparison, const struct orde
     return trials > 40 ? 40 : trials > 0 ? (uint32_t)trials : 1;
 }
 
-/* All have the same period; the ring's patience is three of them. */
+/* All have the same period; the ring's timeout is three of them. */
 static struct rz_study_options options_of(const struct comparison *comparison,
                                           const struct contestant *contestant,
                                           const struct ordeal *ordeal, uint64_t members)
@@ -144,8 +145,8 @@ static void evaluate(struct result *result, const struct rz_table *table,
         snprintf(result->note, sizeof result->note, "not all got to know in each trial");
 }
 
-/* A fault that a study knows nothing of would be left out in silence: say so instead. True: why not
- * stands in the note. */
+/* A fault that a study does not support would be ignored silently: report it instead. True: the
+ * reason is in the note. */
 static bool refused(const struct rz_study *study, const struct rz_study_options *options,
                     struct result *result)
 {
@@ -275,7 +276,7 @@ static double known(const struct result *failure, const struct result *calm)
     return failure->known;
 }
 
-/* Of those that watch for ever, while nobody fails; of the others in their call. */
+/* Of those that run without end, while no member fails; of the others during their call. */
 static double bytes(const struct result *failure, const struct result *calm)
 {
     return calm->trials > 0 ? calm->bytes : failure->bytes;

@@ -3,8 +3,8 @@
  * Lifeguard, and gossip 1, 2 and 3, over the number of members, under loss and with slow members.
  * All have the same period: the heartbeat period is SWIM's probe interval and gossip's cycle.
  *
- * It runs the studies ring, swim, gossip1, gossip2 and gossip3 (rz_study_find); one that is not
- * there, or cannot do a size, has a row that says so.
+ * It runs the studies ring, swim, gossip1, gossip2 and gossip3 (rz_study_find); one that is
+ * missing, or does not support a size, has a row that says so.
  */
 #ifndef RZ_STUDY_COMPARE_H
 #define RZ_STUDY_COMPARE_H
@@ -13,7 +13,7 @@
 
 /*
  * From 16 to members_max members, each size four times the one before (0: 2^16; at most 2^20). Of
- * the options it heeds trials (0: forty of small groups, one of large ones), seed, hb_period (the
+ * the options it uses trials (0: forty of small groups, one of large ones), seed, hb_period (the
  * period of all) and progress, and the network's latencies. Makes *table and *chart, which the
  * caller has created: columns, rows and panels are added here. False: *why says what is wrong with
  * the options.
@@ -21,7 +21,7 @@
 bool rz_compare(const struct rz_study_options *options, uint64_t members_max,
                 struct rz_table *table, struct rz_chart *chart, const char **why);
 
-/* What cases and columns mean, for a reader of the table. */
+/* The meaning of cases and columns, for a reader of the table. */
 extern const char rz_compare_legend[];
 
 #endif

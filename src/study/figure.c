@@ -1,4 +1,4 @@
-/* The list of figures, how one is made, and the report of agreement. */
+/* The list of figures, the making of one, and the report of agreement. */
 #include "study/figure.h"
 
 #include "base/assert.h"
@@ -51,14 +51,14 @@ const struct rz_figure *rz_figure_find(const char *name)
 struct row {
     enum rz_figure_verdict verdict;          /* of the first seed */
     char *what, *stated, *reason, *measured; /* reason: NULL where there is none */
-    uint32_t assessed, agreed;               /* seeds in which it could be compared, and agreed */
+    uint32_t assessed, agreed; /* seeds in which it could be compared, and in which it agreed */
 };
 
 struct entry {
     const struct rz_figure *figure;
     double seconds, effort;
     bool left_out;
-    char *failed; /* why it could not be drawn, or was left out; else NULL */
+    char *failed; /* why it could not be drawn, or was omitted; otherwise NULL */
     struct row *rows;
     uint32_t n_rows;
 };
@@ -69,7 +69,7 @@ struct rz_figure_report {
     struct rz_table *seeds; /* each row in each seed */
 };
 
-#define OWN "not stated" /* how `stated` begins where the source says nothing of it */
+#define OWN "not stated" /* the beginning of `stated` if the source does not state it */
 
 static void *memory(void *old, size_t bytes)
 {
@@ -170,7 +170,8 @@ static void share_interval(uint32_t part, uint32_t of, double *low, double *high
     *high = (middle + half) / (1 + z * z / n);
 }
 
-/* Over all seeds: as in most of those that can be compared, if the interval leaves a half out. */
+/* Over all seeds: the result of most of those that can be compared, if the interval excludes one
+ * half. */
 enum outcome { AGREES, DIFFERS, NOT_COMPARABLE, DEPENDS };
 
 static enum outcome outcome_of(const struct row *row)
@@ -184,7 +185,8 @@ static enum outcome outcome_of(const struct row *row)
     return 2 * row->agreed > row->assessed ? AGREES : DIFFERS;
 }
 
-/* Whether it is held against an expectation of ours, as the source says nothing of it. */
+/* Whether it is compared with an expectation of this project, because the source does not state it.
+ */
 static bool is_own(const struct row *row)
 {
     return row->stated && strncmp(row->stated, OWN, strlen(OWN)) == 0;
@@ -309,7 +311,7 @@ void rz_figure_report_print(const struct rz_figure_report *report, FILE *out)
     rz_table_destroy(rows);
 }
 
-/* Where a figure stands in the list; those that are not in it come last. */
+/* The position of a figure in the list; figures that are not in it come last. */
 static size_t place_of(const struct rz_figure *figure)
 {
     const struct rz_figure *other;
@@ -399,7 +401,7 @@ static struct entry *entry_of(const struct rz_figure_report *report, const struc
     return NULL;
 }
 
-/* What a further seed says of a row. */
+/* Adds the result of a further seed to a row. */
 static void add_seed(struct entry *entry, const struct row *again)
 {
     for (uint32_t i = 0; i < entry->n_rows; i++) {
@@ -434,7 +436,7 @@ bool rz_figure_assess_again(const struct rz_figure *figure, const struct rz_figu
 
 /* --- what an earlier run assessed --- */
 
-/* A line of an earlier run; what it points to is its table's. */
+/* A line of an earlier run; its pointers refer to its table. */
 struct assessed {
     struct row row;
     const char *figure;
@@ -442,7 +444,7 @@ struct assessed {
     double effort;
 };
 
-/* False: it is none, or of a version that wrote other columns. */
+/* False: it is not such a line, or has the columns of another version. */
 static bool read_assessed(const struct rz_table *table, uint32_t line, struct assessed *out)
 {
     const char *cells[6];
@@ -482,7 +484,7 @@ static bool has_row(const struct entry *entry, const char *what)
     return false;
 }
 
-/* The lines of one figure and seed, from the first on. */
+/* The lines of one figure and seed, starting with the first. */
 static bool take_seed(struct rz_figure_report *report, struct entry *entry,
                       const struct rz_table *table, uint32_t first)
 {

@@ -1,6 +1,6 @@
 /*
- * Figures: each redraws one figure of a source from runs made here, marks what the source states,
- * and assesses agreement row by row. A file figure_SOURCE.c defines const struct rz_figure
+ * Figures: each redraws one figure of a source from runs made here, marks the statements of the
+ * source, and assesses agreement row by row. A file figure_SOURCE.c defines const struct rz_figure
  * rz_SOURCE_figures[] and rz_SOURCE_figures_count; the build finds it by its name.
  */
 #ifndef RZ_STUDY_FIGURE_H
@@ -25,9 +25,9 @@ struct rz_figure_options {
 
 struct rz_figure {
     const char *name;   /* "katti-12" */
-    const char *title;  /* what the source calls it */
+    const char *title;  /* its name in the source */
     const char *source; /* "Katti et al. 2018, figure 12" */
-    const char *stated; /* what the source states, in our words */
+    const char *stated; /* the statement of the source, in our words */
     double seconds;     /* about how long it takes in full on two processors */
     /* Measures: fills table (all points) and chart (the source's axes, by rz_chart_labels: it comes
      * with the source as its title and no other words), and assesses. False: *why. */
@@ -38,9 +38,9 @@ struct rz_figure {
 const struct rz_figure *rz_figure_find(const char *name);
 const struct rz_figure *rz_figure_at(size_t i);
 
-/* One row of agreement: what was looked at, what the source states, in its sense and with the width
- * that is accepted where its words leave one, what was measured (text), and the reason where it
- * differs (else NULL). Where the source says nothing of it, stated begins with "not stated", and
+/* One row of agreement: the quantity, the statement of the source, in its meaning and with the
+ * accepted tolerance if its words leave one, the measured value (text), and the reason if it
+ * differs (otherwise NULL). If the source does not state it, stated begins with "not stated", and
  * the row counts as an expectation of this project. */
 void rz_figure_assess(struct rz_figure_report *report, enum rz_figure_verdict verdict,
                       const char *what, const char *stated, const char *reason,
@@ -50,22 +50,22 @@ void rz_figure_assess(struct rz_figure_report *report, enum rz_figure_verdict ve
 bool rz_figure_make(const struct rz_figure *figure, const struct rz_figure_options *options,
                     const char *folder, struct rz_figure_report *report, const char **why);
 
-/* Judges a figure that was made with another seed, which is in options (effort is as it was made
- * with): its rows count how many seeds agree, and their verdict is that of the most, unless the
- * 95 % interval of their share has a half in it: such a row depends on the seed. Nothing is drawn.
+/* Assesses a figure that was made with another seed, which is in options (effort as before): its
+ * rows count the seeds that agree, and their result is that of the majority, unless the 95 %
+ * interval of their share includes one half: such a row depends on the seed. Nothing is drawn.
  * False: *why. */
 bool rz_figure_assess_again(const struct rz_figure *figure, const struct rz_figure_options *options,
                             struct rz_figure_report *report, const char **why);
 
 /* Takes over the seeds that an earlier run assessed and wrote by rz_figure_report_csv, of figures
  * made in this report with the same effort: those that have all rows of the figure and were not
- * assessed here. Returns how many, counted for each figure; -1: *why, it is no such file. */
+ * assessed here. Returns their number, counted for each figure; -1: *why, it is not such a file. */
 long rz_figure_report_resume(struct rz_figure_report *report, const char *path, const char **why);
 /* Whether a figure was assessed with a seed, here or in a run that was taken over. */
 bool rz_figure_report_has(const struct rz_figure_report *report, const struct rz_figure *figure,
                           uint64_t seed);
 
-/* Notes that a figure was not made, and why. */
+/* Records that a figure was not made, and why. */
 void rz_figure_leave_out(struct rz_figure_report *report, const struct rz_figure *figure,
                          const char *why);
 
@@ -80,10 +80,11 @@ void rz_figure_report_print(const struct rz_figure_report *report, FILE *out);
 /* Each row in each seed, as CSV. False: *why. */
 bool rz_figure_report_csv(const struct rz_figure_report *report, const char *path,
                           const char **why);
-/* How many rows differ from their source; how many figures could not be drawn. */
+/* The number of rows that differ from their source; the number of figures that could not be drawn.
+ */
 uint32_t rz_figure_report_differences(const struct rz_figure_report *report);
 uint32_t rz_figure_report_failures(const struct rz_figure_report *report);
-/* How long the last figure took. */
+/* The duration of the last figure. */
 double rz_figure_report_seconds(const struct rz_figure_report *report);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Figures 7 to 13 of Camargo, Duarte 2018 (JBCS 24:5): a dynamic group of recommended processes on
- * a cluster of 18 hosts shared with other users. Their load is not known: ours is synthetic
- * (study_diagnose_run.h), so that dates and counts compare in kind and not one by one.
+ * a cluster of 18 hosts shared with other users. Their load is not known: the load here is
+ * synthetic (study_diagnose_run.h), so that dates and counts can be compared in kind only.
  */
 #include "study/figure_dgrp.h"
 
@@ -93,8 +93,8 @@ static void time_axes(const struct rz_table *table, struct rz_chart *chart, cons
     rz_chart_range_y(chart, 40, 10 * ceil(most / 10 + 0.5));
 }
 
-/* One row for each `bucket` intervals from..to: the longest time, its threshold, how many failed.
- */
+/* One row for each `bucket` intervals from..to: the longest time, its threshold, the number of
+ * failed tests. */
 static void time_rows(const struct rz_dgrp_watch *watch, uint64_t from, uint64_t to,
                       uint64_t bucket, struct rz_table *table)
 {
@@ -149,7 +149,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The part q of the test times lies below. */
+/* The q-quantile of the test times. */
 static float quantile(const struct rz_dgrp_watch *watch, uint64_t intervals, double q)
 {
     float *times = malloc((intervals + 1) * sizeof *times);
@@ -177,7 +177,7 @@ static const char *reason(bool agrees, const char *text)
     return agrees ? NULL : text;
 }
 
-/* What is rare may not come in a shorter run: its absence says nothing. */
+/* A rare event may be missing in a shorter run: its absence is no result. */
 static bool is_short(const struct rz_dgrp_run *run)
 {
     return run->interval < INTERVALS;
@@ -185,8 +185,8 @@ static bool is_short(const struct rz_dgrp_run *run)
 
 static const char *const fewer = "fewer intervals than there: it may come later";
 
-/* A count that is stated for INTERVALS: half as many or half as many again is like it; at little
- * effort, one more or less. */
+/* A count that is stated for INTERVALS: within half of it is accepted; at little effort, one more
+ * or less. */
 static bool alike(double count, double stated, uint64_t intervals)
 {
     double expected = stated * (double)intervals / INTERVALS;
@@ -341,7 +341,7 @@ static void assess_detections(const struct rz_dgrp_run *run, const struct rz_dgr
                          "none in these intervals");
 }
 
-/* What "two and a half times" can mean. */
+/* The possible meanings of "two and a half times". */
 static void assess_factor(const struct rz_figure_options *options, struct rz_figure_report *report)
 {
     struct rz_dgrp_host hosts[HOSTS];
@@ -438,8 +438,8 @@ struct fall {
     uint64_t lasted;
 };
 
-/* The three deepest falls, each between two dates at which nearly all were in; low = HOSTS: there
- * are fewer. */
+/* The three deepest falls, each between two dates at which nearly all processes were recommended;
+ * low = HOSTS: there are fewer. */
 static void find_falls(const struct rz_dgrp_run *run, struct fall falls[3])
 {
     struct fall now = {.low = HOSTS};
@@ -477,9 +477,9 @@ static void assess_costs(const struct rz_figure_options *options, struct rz_figu
     rz_dgrp_destroy(run);
 }
 
-/* A process that answers in time comes back: the first tester that counts zeta good tests asks for
- * it, and where the others have counted too few, the next tester that counts zeta does. It is no
- * bound: which testers see it in time may change from interval to interval. */
+/* A process that answers in time rejoins: the first tester that counts zeta good tests requests it,
+ * and if the others have counted too few, the next tester that counts zeta does. It is no bound:
+ * the set of testers that see it in time may change from interval to interval. */
 static void assess_liveness(const struct rz_dgrp_run *run, struct rz_figure_report *report)
 {
     uint32_t longest = rz_dgrp_kept_out_longest(run);

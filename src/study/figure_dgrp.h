@@ -1,4 +1,4 @@
-/* What the files of the figures of Camargo, Duarte 2018 share (figure_dgrp.c). */
+/* Shared by the files of the figures of Camargo, Duarte 2018 (figure_dgrp.c). */
 #ifndef RZ_STUDY_FIGURE_DGRP_H
 #define RZ_STUDY_FIGURE_DGRP_H
 
@@ -10,11 +10,11 @@
 
 extern const char *const rz_dgrp_load_differs; /* a reason */
 
-/* Of the source's cluster; hosts are to outlive its rz_dgrp_create. */
+/* Of the source's cluster; hosts must outlive its rz_dgrp_create. */
 struct rz_dgrp_setup rz_dgrp_figure_setup(uint64_t seed, uint64_t intervals,
                                           const struct rz_dgrp_host *hosts);
 
-/* The monitoring run is one for figures 8 to 13, composition and table 3: it is kept for the next
+/* The monitoring run is shared by figures 8 to 13, composition and table 3: it is kept for the next
  * one. */
 const struct rz_dgrp_run *rz_dgrp_monitoring(const struct rz_figure_options *options);
 

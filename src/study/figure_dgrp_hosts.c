@@ -1,4 +1,4 @@
-/* Host by host: who is in the group when, and its load beside that. */
+/* Host by host: its membership in the group over time, and its load. */
 #include "study/figure_dgrp.h"
 
 #include <math.h>
@@ -35,8 +35,8 @@ static void stretches(const struct rz_dgrp_run *run, struct rz_table *table)
     }
 }
 
-/* A line where a host is in, broken where it is out; a mark where it goes out: most stretches are
- * too short for a line. */
+/* A line while a host is recommended, interrupted while it is not; a mark where it becomes
+ * non-recommended: most sections are too short for a line. */
 static void lines(const struct rz_table *table, struct rz_chart *chart)
 {
     rz_chart_curve(chart, "recommended", RZ_CHART_LINES);
@@ -54,7 +54,8 @@ static void lines(const struct rz_table *table, struct rz_chart *chart)
             rz_chart_point(chart, rz_table_at(table, row, "from"), rz_table_at(table, row, "host"));
 }
 
-/* Removals in intervals in which one process alone goes, and the most that go in one. */
+/* Removals in intervals in which one process alone is removed, and the most that are removed in
+ * one. */
 static void count_removals(const struct rz_dgrp_run *run, uint64_t *single, uint32_t *most)
 {
     *single = *most = 0;

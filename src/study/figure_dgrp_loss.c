@@ -1,4 +1,4 @@
-/* The group where messages get lost, and after: what is broken, and how it heals. */
+/* The group under message loss, and afterwards: what is violated, and how it recovers. */
 #include "study/figure_dgrp.h"
 
 #include <math.h>

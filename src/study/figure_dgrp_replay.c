@@ -1,4 +1,4 @@
-/* Figure 11 with the published peaks: see study_diagnose_replay.h for what is fitted. */
+/* Figure 11 with the published peaks: see study_diagnose_replay.h for the fit. */
 #include "study/figure_dgrp.h"
 
 #include "study/study_diagnose_replay.h"

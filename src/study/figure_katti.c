@@ -1,5 +1,5 @@
 /* The figures of Katti, Di Fatta, Naughton, Engelmann (IJHPCA 32(5), 2018). Axes that the text does
- * not name are ours; sizes are those of the text. */
+ * not name are chosen here; sizes are those of the text. */
 #include "study/figure_katti_runs.h"
 
 #define SOURCE(number) "Katti et al. 2018, figure " #number

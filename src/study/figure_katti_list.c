@@ -1,4 +1,4 @@
-/* Figures 10 and 11: algorithm 2, the list, and what it sends beside algorithm 1. */
+/* Figures 10 and 11: algorithm 2, the list, and its bandwidth compared with algorithm 1. */
 #include "study/figure_katti_runs.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Not in the source: what a network that loses messages does to the three algorithms. */
+/* Not in the source: the three algorithms on a network that loses messages. */
 #include "study/figure_katti_runs.h"
 
 #include <math.h>

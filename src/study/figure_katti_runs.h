@@ -7,28 +7,28 @@
 
 #define RZ_KATTI_PPM 1000 /* tolerance of 0.1 % */
 
-/* What is run. */
+/* The runs of a case. */
 struct rz_katti_case {
     uint64_t n;
     enum rz_gossip_kind kind;
     uint32_t kills;
     uint32_t ppm;
     uint32_t loss_ppm;
-    bool during; /* each fails at its own date in the run, else all before it */
-    bool told;   /* one member is told of each failure, silence reports nobody */
+    bool during; /* each member fails at its own date in the run, otherwise all before it */
+    bool told;   /* each failure is reported to one member, silence reports none */
     bool model;
 };
 
-/* Before the first trial of a figure: those kept of figures drawn from another seed are freed, for
- * those of many seeds fill gigabytes. */
+/* Before the first trial of a figure: frees those of figures drawn from another seed, because those
+ * of many seeds fill gigabytes. */
 void rz_katti_begin(const struct rz_figure_options *options);
 
-/* The same case and seed give the same trial, which is run once and belongs to this file;
- * it stays until a figure begins with another seed. */
+/* The same case and seed give the same trial, which is run once and owned by this file; it is kept
+ * until a figure begins with another seed. */
 const struct rz_gossip_trial *rz_katti_trial(const struct rz_katti_case *what, uint64_t seed);
 
-/* Over some trials: when the last process came to a stage, in those trials in which all did; NAN
- * where there are none. */
+/* Over some trials: when the last process reached a stage, in those trials in which all did; NAN if
+ * there are none. */
 struct rz_katti_point {
     uint32_t trials;
     double first, last, least, most; /* means of the first and last; least and most of the last */
@@ -39,7 +39,7 @@ struct rz_katti_point {
 struct rz_katti_point rz_katti_point(const struct rz_katti_case *what, uint32_t stage,
                                      uint64_t seed, uint32_t trials);
 
-/* y = base + slope * x by least squares; fit: the share of the variance that it explains. */
+/* y = base + slope * x by least squares; fit: the fraction of the variance that it explains. */
 struct rz_katti_line {
     double base, slope, fit;
 };
@@ -52,7 +52,7 @@ uint32_t rz_katti_largest(const struct rz_figure_options *options, uint32_t leas
 /* Trials of a figure: those asked for, or its own; with little effort a quarter of them. */
 uint32_t rz_katti_trials(const struct rz_figure_options *options, uint32_t usual);
 
-/* An expectation that is a number: agrees within the bounds, which the row tells. high: INFINITY
+/* An expectation that is a number: agrees within the bounds, which the row states. high: INFINITY
  * for none. */
 void rz_katti_assess(struct rz_figure_report *report, const char *what, const char *stated,
                      double measured, double low, double high, const char *reason);

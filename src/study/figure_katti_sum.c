@@ -33,9 +33,9 @@ static uint32_t trials_for(const struct rz_figure_options *options, uint32_t pow
 /* --- figure 12 -------------------------------------------------------------------------------- */
 
 /*
- * By a first model of ours, which believed an estimate as soon as it was within the tolerance
- * (a window of 1). With a window of 3 its commits were 4.9 cycles later at 2^10 and 4.1 at 2^16: 2
- * to 2.5 for each cycle of the window, in two phases. Here the window is 4.
+ * By an early model of this project, which accepted an estimate as soon as it was within the
+ * tolerance (a window of 1). With a window of 3 its commits were 4.9 cycles later at 2^10 and 4.1
+ * at 2^16: 2 to 2.5 for each cycle of the window, in two phases. Here the window is 4.
  */
 static const struct {
     uint32_t power;
@@ -281,7 +281,7 @@ bool rz_katti_draw_14(const struct rz_figure_options *options, struct rz_table *
 
 /* --- figure 15 -------------------------------------------------------------------------------- */
 
-/* By a first model of ours, 65,536 processes. */
+/* By an early model of this project, 65,536 processes. */
 static const struct {
     uint32_t ppm;
     double consensus, commit;

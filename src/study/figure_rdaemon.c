@@ -1,7 +1,7 @@
 /*
  * RDaemon# (Zhong, Bouteiller, Luo, Bosilca, EuroMPI 2019), figures 9 to 15. A node's failure is
- * found by the ring of daemons, and told to all; the timeout is twice the period. 30 trials a
- * point, as there. Flat, called ULFM: a ring of all processes.
+ * detected by the ring of daemons, and reported to all; the timeout is twice the period. 30 trials
+ * per point, as in the paper. Flat, called ULFM: a ring of all processes.
  */
 #include "study/figure_rdaemon_sweep.h"
 
@@ -22,7 +22,7 @@ static struct rz_study_options ring_options(const struct rz_rdaemon *figure, rz_
     return options;
 }
 
-/* SWIM as memberlist has it, with this probe interval. */
+/* SWIM with memberlist's parameters, scaled to this probe interval. */
 static struct rz_study_options swim_options(const struct rz_rdaemon *figure, rz_time period)
 {
     struct rz_study_options options = rz_rdaemon_options(figure);
@@ -42,7 +42,7 @@ static double ms(rz_time time)
 
 /* --- figure 9: number of processes ------------------------------------------------------------ */
 
-/* When a member is first declared failed: that is what memberlist tells its user. */
+/* When a member is first declared failed: memberlist reports this to its user. */
 static bool swim_over_members(struct rz_rdaemon *figure, rz_time period)
 {
     static const uint32_t members[] = {8, 16, 32, 64, 96, 128, 192, 256};
@@ -122,8 +122,8 @@ static bool ring_over_periods(struct rz_rdaemon *figure, const char *column,
     return true;
 }
 
-/* Whether all trials of all points lie between the period and the timeout; one transfer is allowed
- * on top (at most T + tau). */
+/* Whether all trials of all points are between the period and the timeout, plus one transfer (at
+ * most T + tau). */
 static bool within(const struct rz_rdaemon_points *points, double *least, double *most)
 {
     *least = INFINITY, *most = 0;
@@ -293,7 +293,7 @@ static bool over_failures(struct rz_rdaemon *figure, const char *label, uint32_t
     return true;
 }
 
-/* What failures drawn at random cost more than one, of what neighbours cost more. */
+/* The additional time of random failures, compared with one, relative to that of neighbours. */
 static void assess_random(struct rz_rdaemon *figure, const char *what, const char *reason,
                           const struct rz_rdaemon_points *row,
                           const struct rz_rdaemon_points *random)

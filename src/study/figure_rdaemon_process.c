@@ -1,8 +1,8 @@
 /*
- * RDaemon#, figures 11 and 12: a process fails; how long until all know.
+ * RDaemon#, figures 11 and 12: a process fails; the time until all processes know.
  *
- * As at the source, daemons talk over sockets (the network of rz_study_defaults) and ULFM's
- * processes over the fast interconnect (that of the study). What a message costs in their software
+ * As in the paper, daemons communicate over sockets (the network of rz_study_defaults) and ULFM's
+ * processes over the fast interconnect (that of the study). The cost of a message in their software
  * is not known: forms can be compared, milliseconds cannot.
  */
 #include "study/figure_rdaemon_sweep.h"

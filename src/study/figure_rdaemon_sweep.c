@@ -71,7 +71,8 @@ bool rz_rdaemon_point(struct rz_rdaemon *figure, const char *study,
         rz_assert(points->n < RZ_RDAEMON_POINTS_MAX);
         points->x[points->n] = x;
         points->y[points->n++] = y;
-        done = y.n == options->trials; /* else the ends of all trials would be those of some */
+        done =
+            y.n == options->trials; /* otherwise the bounds of all trials would be those of some */
         if (!done)
             *figure->why = "a trial ended without a result";
     }

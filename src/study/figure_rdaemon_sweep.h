@@ -17,7 +17,7 @@ struct rz_rdaemon {
     const char *curve;
 };
 
-/* Means over the trials, and the ends of all of them, in the order of the points. */
+/* Means over the trials, and the bounds of all of them, in the order of the points. */
 struct rz_rdaemon_points {
     uint32_t n;
     double x[RZ_RDAEMON_POINTS_MAX];
@@ -36,8 +36,8 @@ struct rz_study_options rz_rdaemon_options(const struct rz_rdaemon *figure);
 void rz_rdaemon_curve(struct rz_rdaemon *figure, const char *label);
 /* Marks without a line, for a curve that lies on another one. */
 void rz_rdaemon_marks(struct rz_rdaemon *figure, const char *label);
-/* One more point of the curve under way: the study's trials with these options, column measured.
- * False: *why, also when a trial had no result. */
+/* One more point of the current curve: the study's trials with these options, column measured.
+ * False: *why, also if a trial had no result. */
 bool rz_rdaemon_point(struct rz_rdaemon *figure, const char *study,
                       const struct rz_study_options *options, const char *column, double x,
                       struct rz_rdaemon_points *points);
@@ -48,8 +48,8 @@ struct rz_rdaemon_ends {
 };
 struct rz_rdaemon_ends rz_rdaemon_ends(const struct rz_rdaemon_points *points);
 
-/* y = a * x + b, or a * log2(x) + b, by least squares over the means; r2: how much of the variance
- * it explains. */
+/* y = a * x + b, or a * log2(x) + b, by least squares over the means; r2: the fraction of the
+ * variance that it explains. */
 struct rz_rdaemon_fit {
     double a, b, r2;
 };

@@ -1,9 +1,9 @@
 /*
- * Global restart (Georgakoudis, Guo, Laguna: Reinit++, ISC 2020; figures 6 and 7) where this
- * machine has no room for it: recovery by MPIX_Reinit over the number of ranks, 16 per node. What
- * daemons say to each other is run here, with the shipped objects: the news on the binomial graph,
- * the agreement on the failed processes, and that on the barrier. What one node does by itself does
- * not depend on the others; it was measured, and is added. The parts are added as they follow each
+ * Global restart (Georgakoudis, Guo, Laguna: Reinit++, ISC 2020; figures 6 and 7) at sizes beyond
+ * this machine: recovery by MPIX_Reinit over the number of ranks, 16 per node. The communication of
+ * the daemons is run here, with the shipped objects: the failure report on the binomial graph, the
+ * agreement on the failed processes, and that on the barrier. The local work of a node does not
+ * depend on the others; it was measured, and is added. The parts are added as they follow each
  * other (tests/unit/study/test_reinit.c runs them together: within a quarter).
  */
 #include "study/figure_ulfm_sweep.h"
@@ -15,29 +15,29 @@
 
 enum { PER_NODE = 16 };
 
-/* What grows by no more than this is constant. */
+/* A growth of no more than this counts as constant. */
 #define CONSTANT 1.25
 
-/* A message between daemons by TCP, as this machine's loopback has it (docs/benchmarks.md). */
+/* A message between daemons by TCP, as measured on this machine's loopback (docs/benchmarks.md). */
 #define TCP_LATENCY (10 * RZ_MICROSECOND)
 #define TCP_OVERHEAD (5 * RZ_MICROSECOND)
 
 /*
- * What one node does, in microseconds: the phases that rzrun --report tells of jobs on a machine of
- * two processors, the least of several runs. A new process begins when it has
- * been forked, and stands at the start after exec, the dynamic linker and MPI_Init; those of a node
- * begin one after the other, and then have a processor each.
+ * The local work of one node, in microseconds: the phases in rzrun --report of jobs on a machine of
+ * two processors, the least of several runs. A new process begins when it has been forked, and is
+ * at the start after exec, the dynamic linker and MPI_Init; those of a node begin one after the
+ * other, and then have a processor each.
  */
 static const double detect_process_us = 200, detect_node_us = 600, fork_us = 350, start_us = 4000;
 
 /*
- * What one node does for each rank of the job, in nanoseconds of processor time: each step alone in
- * a loop, built for release, 2^14 to 2^20 ranks, medians. After any failure the placement is handed
- * to commit, 1.2 (the loop of daemon/recovery/recovery.c), which lays pieces out again, 5.5
- * (rz_commit_step, RZ_COMMIT_EPOCH and RZ_COMMIT_OPENED, without copies), and processes read the
- * board, 1.2. Decision and barrier look at words of 64 ranks, 0.2 (rz_recover_step); a node's
- * failure lets the decision look for its ranks among all and for a place of each of the 16 among
- * all nodes, 8, and the board be written, 0.5.
+ * The local work of one node for each rank of the job, in nanoseconds of processor time: each step
+ * alone in a loop, built for release, 2^14 to 2^20 ranks, medians. After any failure the placement
+ * is handed to commit, 1.2 (the loop of daemon/recovery/recovery.c), which lays pieces out
+ * again, 5.5 (rz_commit_step, RZ_COMMIT_EPOCH and RZ_COMMIT_OPENED, without copies), and processes
+ * read the board, 1.2. Decision and barrier look at words of 64 ranks, 0.2 (rz_recover_step); a
+ * node's failure lets the decision look for its ranks among all and for a place of each of the 16
+ * among all nodes, 8, and the board be written, 0.5.
  */
 static const double per_rank_process_ns = 1.2 + 5.5 + 1.2 + 0.2;
 static const double per_rank_node_ns = 1.2 + 5.5 + 1.2 + 0.2 + 8 + 0.5;
@@ -45,7 +45,7 @@ static const double per_rank_node_ns = 1.2 + 5.5 + 1.2 + 0.2 + 8 + 0.5;
 struct parts {
     double network_us; /* news, decision, barrier */
     double node_us;    /* what does not depend on the number of ranks */
-    double tables_us;  /* what does, without being sent */
+    double tables_us;  /* the part that does, without messages */
 };
 
 static struct rz_study_options daemons_of(const struct rz_ulfm *figure, uint64_t ranks)
@@ -59,7 +59,8 @@ static struct rz_study_options daemons_of(const struct rz_ulfm *figure, uint64_t
     return options;
 }
 
-/* The news reach all; all decide who has failed; all find that everybody stands at the start. */
+/* The report reaches all; all decide on the failed processes; all find that every rank is at the
+ * start. */
 static bool network_us(struct rz_ulfm *figure, uint64_t ranks, bool node, double *us)
 {
     struct rz_study_options news = daemons_of(figure, ranks), decision = news, barrier = news;
@@ -67,7 +68,7 @@ static bool network_us(struct rz_ulfm *figure, uint64_t ranks, bool node, double
     news.payload = decision.payload = 1; /* the failure */
     *us = 0;
     if (news.members < 2)
-        return true; /* one node is of one mind */
+        return true; /* one node needs no agreement */
     if (!rz_ulfm_measure(figure, "spread", &news, "known_ms", &known))
         return false;
     barrier.operations = decision.operations = 1;
@@ -79,7 +80,7 @@ static bool network_us(struct rz_ulfm *figure, uint64_t ranks, bool node, double
     if (!rz_ulfm_measure(figure, "agree", &decision, node ? "decided_ms" : "each_us", &decided) ||
         !rz_ulfm_measure(figure, "agree", &barrier, "each_us", &each))
         return false;
-    /* Of a node's failure the decision counts from the failure on, and has the news in it. */
+    /* For a node's failure the decision counts from the failure on, and includes the report. */
     *us = (node ? decided.median * 1000 : known.median * 1000 + decided.median) + each.median;
     return true;
 }
@@ -98,7 +99,7 @@ static bool all_curves(struct rz_ulfm *figure, uint64_t largest, struct rz_ulfm_
 {
     for (int i = 0; i < CURVES; i++) {
         rz_ulfm_curve(figure, &curves[i]);
-        /* A node's failure leaves another one. */
+        /* After the failure of a node another one must remain. */
         for (uint64_t ranks = i == NODE ? 4 * PER_NODE : PER_NODE; ranks <= largest; ranks *= 2) {
             struct parts parts;
             if (!recovery(figure, ranks, i == NODE, &parts))
@@ -111,7 +112,7 @@ static bool all_curves(struct rz_ulfm *figure, uint64_t largest, struct rz_ulfm_
     return true;
 }
 
-/* The curve at so many ranks; NAN: it was not run. */
+/* The value of the curve at this many ranks; NAN: it was not run. */
 static double at(const struct rz_ulfm_curve *curve, double ranks)
 {
     for (uint32_t i = 0; i < curve->n; i++)

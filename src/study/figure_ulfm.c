@@ -1,5 +1,5 @@
 /*
- * ULFM: revoke, and ERA against what was there before (Herault and others, SC'15; Bouteiller and
+ * ULFM: revoke, and ERA compared with its predecessors (Herault and others, SC'15; Bouteiller and
  * others; the ULFM site). The network is assumed (study_agree_run.h): shapes and orders of curves
  * are compared, not microseconds.
  */
@@ -113,7 +113,7 @@ static bool draw_era(const struct rz_figure_options *options, struct rz_table *t
 
 /* --- trees ------------------------------------------------------------------------------------ */
 
-/* What an optimised allreduce takes on this network: recursive doubling between the nodes, a tree
+/* The time of an optimized allreduce on this network: recursive doubling between the nodes, a tree
  * up and down within them. Computed, not run. */
 static double allreduce(const struct rz_study_options *options, double ranks)
 {
@@ -144,7 +144,7 @@ static bool draw_topology(const struct rz_figure_options *options, struct rz_tab
         rz_chart_point(chart, bin.x[i], allreduce(&network, bin.x[i]));
     uint32_t last = bin.n - 1;
     bool worse = star.y[last] > flat.y[last], best = true;
-    uint32_t there = 0; /* the largest size that the source's machine had room for */
+    uint32_t there = 0; /* the largest size of the source's machine */
     for (uint32_t i = 0; i < bin.n && bin.x[i] <= 8192; i++) {
         best = best && bin.y[i] < flat.y[i] && bin.y[i] < star.y[i];
         there = i;

@@ -1,9 +1,9 @@
 /*
- * What a program in the manner of MiniFE waits for when one process failed and a spare takes its
- * place: the revoke reaches all, the survivors shrink, and two collectives give everybody his place
- * (an allgather and a split; counted as agreements without failures, which move as an allreduce
- * does). The parts are measured one by one and added: none begins before the one before has ended
- * everywhere. `rzbench ulfm program` measures the same on real processes.
+ * The waiting time of a program like MiniFE when one process failed and a spare replaces it: the
+ * revoke reaches all, the survivors shrink, and two collectives assign the ranks (an allgather and
+ * a split; counted as agreements without failures, which communicate like an allreduce). The parts
+ * are measured one by one and added: none begins before the one before has ended everywhere.
+ * `rzbench ulfm program` measures the same on real processes.
  */
 #include "study/figure_ulfm_sweep.h"
 
@@ -12,7 +12,7 @@
 
 enum { COLLECTIVES = 2 };
 
-/* One process has failed, and everybody hears of it ten microseconds later. */
+/* One process has failed, and all others learn it ten microseconds later. */
 static struct rz_study_options with_a_failure(const struct rz_study_options *point)
 {
     struct rz_study_options options = *point;
@@ -22,7 +22,7 @@ static struct rz_study_options with_a_failure(const struct rz_study_options *poi
     return options;
 }
 
-/* Revoke and collectives, which are the same whatever shrinks. */
+/* Revoke and collectives, which are the same for any shrink. */
 static bool rest_us(struct rz_ulfm *figure, const struct rz_study_options *point, double *us)
 {
     struct rz_study_options revoke = *point, collective = *point;

@@ -1,8 +1,8 @@
 /*
  * The benchmark of revoke: plan A repeats a collective on a communicator until one rank revokes it
  * instead; then plan B does the same collective on another one. The collective is an agreement
- * without failures on a tree by node, for it moves as an allreduce does: up and down a tree. Its
- * messages and what is left of the revoke's flood share the processes' time.
+ * without failures on a tree by node, because it communicates like an allreduce: up and down a
+ * tree. Its messages and the rest of the revoke's flood share the processes' time.
  */
 #include "base/assert.h"
 #include "proto/spread/spread.h"
@@ -21,8 +21,9 @@ struct plans {
     struct rz_agree_adapters adapters;
     struct rz_spread_config spread;
     struct rz_agree_config agree;
-    rz_time revoked_at;              /* the last rank knows */
-    rz_time done_at[OPERATIONS + 1]; /* the last rank has done so many operations of plan B */
+    rz_time revoked_at; /* the last rank knows */
+    rz_time
+        done_at[OPERATIONS + 1]; /* the last rank has completed this many operations of plan B */
 };
 
 static const void *config(struct rz_timing *timing, rz_id member, uint32_t part)
@@ -98,7 +99,7 @@ static double microseconds(rz_time time)
     return (double)time / RZ_MICROSECOND;
 }
 
-/* Mean over the trials of what each rank count gives: A's last operation, B's first three. */
+/* Mean over the trials of the results for each rank count: A's last operation, B's first three. */
 static void measure(struct rz_ulfm *figure, const struct rz_study_options *options, uint32_t trials,
                     double y[4])
 {

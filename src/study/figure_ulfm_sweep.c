@@ -53,7 +53,7 @@ void rz_ulfm_add(struct rz_ulfm *figure, double x, double y, struct rz_ulfm_curv
     add(figure, curve, x, y, y, y);
 }
 
-/* Everybody decided, and the same; notes whether there were as many messages as the formula says.
+/* All members decided, and the same; records whether the number of messages is that of the formula.
  */
 static bool all_agree(struct rz_ulfm *figure, const struct rz_table *table)
 {

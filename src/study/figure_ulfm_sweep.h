@@ -15,14 +15,14 @@ struct rz_ulfm_curve {
     double x[RZ_ULFM_POINTS_MAX], y[RZ_ULFM_POINTS_MAX];
 };
 
-/* A figure under way. */
+/* A figure in progress. */
 struct rz_ulfm {
     const struct rz_figure_options *options;
     struct rz_table *table;
     struct rz_chart *chart;
     struct rz_figure_report *report;
     const char **why;
-    bool messages_exact; /* every run without failures had as many as the formula says */
+    bool messages_exact; /* every run without failures had the number of messages of the formula */
 };
 
 /* Begins the table: curve, x (as named), median, least and most in microseconds. */
@@ -40,7 +40,7 @@ bool rz_ulfm_point(struct rz_ulfm *figure, const char *study,
 bool rz_ulfm_measure(struct rz_ulfm *figure, const char *study,
                      const struct rz_study_options *options, const char *column,
                      struct rz_table_spread *spread);
-/* A point that was measured otherwise. */
+/* A point that was measured in another way. */
 void rz_ulfm_add(struct rz_ulfm *figure, double x, double y, struct rz_ulfm_curve *curve);
 /* Begins the curve in the chart. */
 void rz_ulfm_curve(struct rz_ulfm *figure, struct rz_ulfm_curve *curve);

@@ -1,4 +1,4 @@
-/* The table of all options of all studies, and how each is taken. */
+/* The table of all options of all studies, and how each is parsed. */
 #include "study/options_table.h"
 
 #include "cli/quantity.h"
@@ -71,7 +71,7 @@ RZ_CLI_TAKE(seed)
 }
 TAKE_TIME(until)
 TAKE_COUNT(kill, 0, 1u << 24)
-/* Who fails says that somebody does. */
+/* A member that fails implies a failure. */
 TAKE_FLAG(kill_contiguous, victims = RZ_STUDY_VICTIMS_CONTIGUOUS;
           OPTIONS->kill += OPTIONS->kill == 0)
 TAKE_FLAG(kill_root, victims = RZ_STUDY_VICTIMS_FIRST; OPTIONS->kill += OPTIONS->kill == 0)

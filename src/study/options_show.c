@@ -1,4 +1,4 @@
-/* What is made of the table of options: the options of one study with its defaults, refusals, and
+/* Texts made from the table of options: the options of one study with its defaults, refusals, and
  * the rules between options. */
 #include "study/options_table.h"
 
@@ -9,7 +9,7 @@
 #define OPTIONS_MAX 64
 #define HELP_MAX 256
 
-/* --- numbers as people write them --- */
+/* --- numbers for people --- */
 
 void rz_study_show_count(uint64_t count, char *out, size_t bytes)
 {
@@ -29,7 +29,7 @@ void rz_study_show_time(rz_time time, char *out, size_t bytes)
         snprintf(out, bytes, "%gus", (double)time / 1e3);
 }
 
-/* The default of an option; false: it has none that says anything. */
+/* The default of an option; false: it has no meaningful one. */
 static bool show_default(const struct rz_study_option *option,
                          const struct rz_study_options *options, char *out, size_t bytes)
 {
@@ -75,7 +75,7 @@ static bool is_end(const struct rz_study_option *option)
     return !option->cli.name && !option->cli.help;
 }
 
-/* A heading stands only where an option follows that the study heeds. */
+/* A heading appears only if an option of the study follows. */
 static bool shown(const struct rz_study *study, const struct rz_study_option *option)
 {
     if (!is_heading(option))
@@ -98,7 +98,7 @@ static void members_help(const struct rz_study *study, char *out, size_t bytes)
         snprintf(out, bytes, "How many, as 4096 or 2^12; at most %s.", most);
 }
 
-/* The study's own word for members comes first, the other words mean the same. */
+/* The study's own term for members comes first; the other terms mean the same. */
 static void name_members(const struct rz_study *study, struct rz_cli_option *options, char *help)
 {
     static const char *const words[] = {"--members", "--nodes", "--ranks"};

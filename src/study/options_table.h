@@ -1,4 +1,4 @@
-/* The table of options (options.c), for what is made of it (options_show.c). */
+/* The table of options (options.c), for the texts made from it (options_show.c). */
 #ifndef RZ_STUDY_OPTIONS_TABLE_H
 #define RZ_STUDY_OPTIONS_TABLE_H
 
@@ -8,7 +8,7 @@
 enum rz_study_kind { PLAIN, COUNT, COUNT64, TIME, SHARE, NUMBER, BYTES, TREE };
 
 struct rz_study_option {
-    uint32_t takes; /* who heeds it: bits of enum rz_study_takes; 0: everybody */
+    uint32_t takes; /* studies that use it: bits of enum rz_study_takes; 0: all */
     enum rz_study_kind kind;
     size_t at; /* of its value in struct rz_study_options */
     struct rz_cli_option cli;

@@ -1,4 +1,4 @@
-/* What all studies share: their list, defaults, network, victims, and the progress line. */
+/* Shared by all studies: their list, defaults, network, victims, and the progress line. */
 #include "study/study.h"
 
 #include "base/assert.h"
@@ -49,8 +49,8 @@ const struct rz_study *rz_study_find(const char *name)
 
 /* --- options --- */
 
-/* The network is that of a cluster seen through its system's sockets on a quiet day; a figure sets
- * what its source had. */
+/* The network is that of a lightly loaded cluster seen through its system's sockets; a figure sets
+ * the values of its source. */
 void rz_study_defaults(struct rz_study_options *options)
 {
     *options = (struct rz_study_options){.members = 64,
@@ -90,8 +90,8 @@ struct rz_timing_network rz_study_network(const struct rz_study_options *options
 
 /* --- victims --- */
 
-/* n of [0, of), sorted: each is taken with the probability with which one of those still wanted is
- * it (Knuth, TAOCP 2, 3.4.2, algorithm S). */
+/* n of [0, of), sorted: each is chosen with the probability (still needed) / (still left) (Knuth,
+ * TAOCP 2, 3.4.2, algorithm S). */
 static void draw_sorted(struct rz_random *random, uint64_t of, uint32_t n, rz_id *out)
 {
     uint32_t got = 0;
@@ -100,7 +100,7 @@ static void draw_sorted(struct rz_random *random, uint64_t of, uint32_t n, rz_id
             out[got++] = (rz_id)i;
 }
 
-/* Members of whole nodes; of the last one drawn as many as are wanted. */
+/* Members of whole nodes; of the last node drawn as many as needed. */
 static void draw_nodes(struct rz_random *random, uint64_t members, uint32_t per_node, uint32_t n,
                        rz_id *out)
 {

@@ -1,8 +1,8 @@
 /*
- * Studies: what rzsim measures. A study sets protocol components up in timing runs (or calls a
- * scale model), does so for each trial, and reports one table with a row per trial and one chart of
- * what happened over virtual time. Figures (figure.h) run studies over a sweep and stand their
- * results beside what the papers state.
+ * Studies: the measurements of rzsim. A study runs protocol components in timing runs (or calls a
+ * scale model) for each trial, and reports one table with a row per trial and one chart of the
+ * events over virtual time. Figures (figure.h) run studies over a sweep and compare the results
+ * with the statements of the papers.
  *
  * A file study_PROTOCOL.c defines const struct rz_study rz_PROTOCOL_studies[] and its count
  * rz_PROTOCOL_studies_count; the build finds it by its name.
@@ -27,15 +27,15 @@ enum rz_study_victims {
 enum rz_study_tree { RZ_STUDY_TREE_BINARY, RZ_STUDY_TREE_BIN_STAR, RZ_STUDY_TREE_BIN_BIN };
 
 /*
- * All options of all studies: what a command line may say, filled by rz_study_defaults first. A
- * study lists those it heeds in `takes`; others are refused. Times in virtual nanoseconds.
+ * All options of all studies: the values of a command line, filled by rz_study_defaults first. A
+ * study lists those it uses in `takes`; others are refused. Times in virtual nanoseconds.
  */
 struct rz_study_options {
     uint64_t members;              /* --nodes, --ranks, --members */
     uint32_t per_node;             /* --per-node */
     uint32_t trials;               /* --trials: with seeds seed, seed + 1, ... */
     uint64_t seed;                 /* --seed */
-    uint32_t kill;                 /* --kill: how many fail */
+    uint32_t kill;                 /* --kill: number of members that fail */
     enum rz_study_victims victims; /* --kill-contiguous, --kill-root, --kill-rack */
     rz_time kill_at;  /* --kill-at; RZ_TIME_NEVER: a random date of the study's choice */
     bool kill_during; /* --kill-during: each at its own random date in the run, not all at once */
@@ -44,8 +44,8 @@ struct rz_study_options {
     rz_time hb_period, hb_timeout; /* --hb-period, --hb-timeout */
     rz_time cycle;    /* --cycle: gossip cycle, SWIM's protocol period, test interval */
     double tolerance; /* --tolerance 0.1%: of gossip 3; a fraction here */
-    uint32_t window;  /* --window: gossip 3's stability, gossip 2's h; 0: the room's default */
-    uint32_t initial_cycles; /* --initial-cycles of gossip 2; 0: the room's default */
+    uint32_t window;  /* --window: gossip 3's stability, gossip 2's h; 0: the component's default */
+    uint32_t initial_cycles; /* --initial-cycles of gossip 2; 0: the component's default */
     enum rz_study_tree tree; /* --tree binary|binstar|binbin */
     uint32_t operations;     /* --operations: agreements in a row */
     uint32_t payload;        /* --payload: items of a broadcast or value */
@@ -56,17 +56,17 @@ struct rz_study_options {
     const char
         *profile;    /* --profile lan|wan|local: SWIM's parameters; NULL: scaled to the period */
     double factor;   /* --factor: of diagnose's threshold */
-    bool cube;       /* --assignment full|cube: who tests whom in diagnose */
+    bool cube;       /* --assignment full|cube: assignment of testers in diagnose */
     uint32_t health; /* --health: doubts in a row of diagnose's local health; 0: none */
 
     /* network */
     rz_time latency, latency_local, jitter, send_overhead, receive_overhead;
     uint64_t bytes_per_second; /* --bandwidth */
     double loss, duplication;  /* --loss, --duplication: fractions */
-    uint32_t slow;             /* --slow: so many members answer late */
+    uint32_t slow;             /* --slow: this many members answer late */
     rz_time slow_by;           /* --slow-by */
-    rz_time
-        detector_lag; /* --detector-lag: news of failures arrive up to so much later, uniformly */
+    rz_time detector_lag;      /* --detector-lag: failure reports are delayed by up to this much,
+                                  uniformly */
 
     const char *trace; /* --trace FILE: of the first trial, for Perfetto */
     bool progress;     /* a line on standard error while it runs, where that is a terminal */
@@ -99,7 +99,7 @@ enum rz_study_takes {
 struct rz_study {
     const char *name;                      /* "ring", "agree", "gossip3" */
     const char *summary;                   /* one line for --help */
-    const char *members_are;               /* "nodes", "ranks": how the help calls members */
+    const char *members_are;               /* "nodes", "ranks": the term for members in the help */
     uint64_t members_default, members_max; /* of objects; of the model: members_max_model */
     uint64_t members_max_model;
     uint32_t takes;
@@ -129,21 +129,21 @@ const struct rz_study *rz_study_at(size_t i);
 struct rz_timing_network;
 struct rz_timing;
 
-/* The network that the options describe. */
+/* The network described by the options. */
 struct rz_timing_network rz_study_network(const struct rz_study_options *options);
 
 /* The victims of one trial, sorted, drawn from its seed; victims must hold options->kill of them.
  */
 void rz_study_draw_victims(const struct rz_study_options *options, uint64_t seed, rz_id *victims);
 
-/* Whether so many members with so many bytes each, of failures told and items sent, can be held in
- * memory (RZ_STUDY_MEMORY_MAX); false: *why, which is left alone else. */
+/* Whether this many members with this many bytes each, of failures reported and items sent, fit in
+ * memory (RZ_STUDY_MEMORY_MAX); false: *why, which is otherwise unchanged. */
 bool rz_study_fits(uint64_t members, uint64_t bytes_each, const char **why);
 #define RZ_STUDY_MEMORY_MAX (UINT64_C(8) << 30)
 
 /* The file of --trace for the first trial; NULL and *why, or NULL when there is none. */
 FILE *rz_study_open_trace(const struct rz_study_options *options, uint32_t trial, const char **why);
-/* Closes it, if there is one. False: *why says that not all could be written. */
+/* Closes it, if there is one. False: *why: not all data could be written. */
 bool rz_study_close_trace(FILE *trace, const char **why);
 
 /* A progress line: what, and done of all; shown at most each tenth of a second, on a terminal. */

@@ -2,8 +2,8 @@
  * Studies of agreement: ERA, the two-phase commit it was measured against, rounds of all to all,
  * and what is built on them: shrink, and revoke on the broadcast.
  *
- * The members are ranks; the detector is perfect and may lag. Operations come one after the other:
- * who has decided one proposes the next at once.
+ * The members are ranks; the detector is perfect and may lag. Operations follow one another: a
+ * member that has decided one proposes the next at once.
  */
 #include "study/study_agree_run.h"
 #include "study/study_ring_run.h"
@@ -69,7 +69,7 @@ static bool twophase_run(const struct rz_study_options *options, struct rz_table
     return run_protocol(options, RZ_AGREE_BY_TWOPHASE, "twophase", table, chart, why);
 }
 
-/* The source's code walks over all members for each parent, child and translation of a rank. */
+/* The source's code passes over all members for each parent, child and translation of a rank. */
 static bool run_with_scans(const struct rz_study_options *options, bool shrinks, const char *what,
                            struct rz_table *table, struct rz_chart *chart, const char **why)
 {

@@ -72,7 +72,7 @@ static rz_time adapter_wait(struct rz_timing *timing, rz_id from, rz_id to)
     return rz_agree_adapters_wait(&run->adapters, rz_timing_now(timing), from, to);
 }
 
-/* --- what each protocol is called ------------------------------------------------------------- */
+/* --- the names of each protocol --------------------------------------------------------------- */
 
 static const struct rz_protocol *protocol_of(enum rz_agree_protocol protocol)
 {
@@ -134,7 +134,7 @@ static void propose(struct rz_agree_run *run, struct rz_timing *timing, rz_id me
     rz_timing_call(timing, member, 0, at, 0, arg, run->items, (uint32_t)run->n_items);
 }
 
-/* Whether the decision found somebody failed that no earlier one had. */
+/* Whether the decision found a member failed that no earlier one had. */
 static bool found_failed(struct rz_agree_run *run, struct rz_timing *timing, rz_id member,
                          const struct rz_action *notice)
 {
@@ -152,7 +152,7 @@ static bool found_failed(struct rz_agree_run *run, struct rz_timing *timing, rz_
 
 /* As Open MPI shrinks: the failed are agreed until nothing new is among them, then the greatest of
  * the lowest free context ids, whether all accept it, and the activation; each repeated in place
- * when it finds somebody failed. True: the shrink is done. */
+ * when it finds a failed member. True: the shrink is done. */
 static bool shrunk(struct rz_agree_run *run, struct rz_timing *timing, rz_id member,
                    const struct rz_action *notice)
 {
@@ -172,7 +172,7 @@ static void done(struct rz_agree_run *run, struct rz_timing *timing, rz_id membe
     run->left--;
 }
 
-/* arg[0] is the operation but in rounds, where there is one. */
+/* arg[0] is the operation, except in rounds, which have one only. */
 static void notified(struct rz_timing *timing, rz_id member, uint32_t part,
                      const struct rz_action *notice)
 {
@@ -223,8 +223,8 @@ static rz_time failure_date(const struct rz_agree_run *run, struct rz_random *ra
     return options->kill_at + (options->kill_during ? rz_random_below(random, lasts) : 0);
 }
 
-/* The detector is perfect: each of the living hears of each failure within detector_lag, in its own
- * time; of failures at one date together. A shrink begins with that. */
+/* The detector is perfect: each living member learns of each failure within detector_lag, at its
+ * own time; of failures at one date together. A shrink begins with that. */
 static void plan_failures(struct rz_agree_run *run, struct rz_timing *timing, const rz_id *victims)
 {
     const struct rz_study_options *options = run->options;

@@ -1,5 +1,5 @@
-/* Inside the studies agree, twophase, rounds, shrink and revoke: hosts that agree on operations one
- * after the other, failures, and who has decided when. */
+/* Internal to the studies agree, twophase, rounds, shrink and revoke: hosts that agree on
+ * operations one after the other, failures, and dates of decisions. */
 #ifndef RZ_STUDY_STUDY_AGREE_RUN_H
 #define RZ_STUDY_STUDY_AGREE_RUN_H
 
@@ -13,8 +13,8 @@
 
 enum rz_agree_protocol { RZ_AGREE_BY_ERA, RZ_AGREE_BY_TWOPHASE, RZ_AGREE_BY_ROUNDS };
 
-/* The adapters of the nodes: what the ranks of a node send to others leaves it one after the other,
- * RZ_AGREE_ADAPTER_GAP apart (LogGP's g; the engine knows ranks only). */
+/* The adapters of the nodes: messages of the ranks of a node to other nodes leave it one after the
+ * other, RZ_AGREE_ADAPTER_GAP apart (LogGP's g; the engine knows ranks only). */
 struct rz_agree_adapters {
     rz_time *free_at; /* per node */
     uint32_t per_node;
@@ -50,7 +50,7 @@ struct rz_agree_run {
     uint8_t *stage;            /* of a shrink, per member */
     uint32_t *n_failed;        /* of a shrink: agreed failed at the last decision, per member */
     uint64_t *digest;          /* of the last decision, per member */
-    uint64_t living, left;     /* members that stay; those of them that are not done */
+    uint64_t living, left;     /* members that stay alive; those of them that are not done */
     rz_time begun_at;          /* the first failures or calls that the study makes */
     rz_time first_at, last_at; /* when the first and the last of the living were done */
     uint32_t decided;          /* operations that the last one decided */
@@ -68,8 +68,8 @@ void rz_agree_columns(struct rz_table *table, enum rz_agree_protocol protocol);
 /* The network of a Cray XC30 as user-level software sees it; the figures of ulfm use it, too. */
 void rz_agree_defaults(struct rz_study_options *options);
 
-/* What a pass over the bitmap of all members costs a process for each one: the "with scans" form of
- * the two-phase commit makes one for each message. */
+/* The cost for a process of a pass over the bitmap of all members, per member: the "with scans"
+ * form of the two-phase commit makes one pass for each message. */
 #define RZ_AGREE_SCAN_PS 1000
 
 #endif

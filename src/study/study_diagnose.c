@@ -1,6 +1,6 @@
 /*
- * The study of the dynamic group of recommended processes on hosts under synthetic load: who is put
- * out and comes back, when the failed processes are out everywhere, and what it costs. With
+ * The study of the dynamic group of recommended processes on hosts under synthetic load: removals
+ * and rejoins, when the failed processes are non-recommended everywhere, and the costs. With
  * --factor the threshold is multiplied, else 2.5 ms are added.
  */
 #include "study/study.h"

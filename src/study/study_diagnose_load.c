@@ -17,7 +17,7 @@ static uint64_t draw_length(struct rz_random *random, uint64_t mean)
     return length;
 }
 
-/* Skewed: the smaller of two draws most of the time, now and then their sum. */
+/* Skewed: the smaller of two draws in most cases, otherwise their sum. */
 static rz_time draw_amplitude(struct rz_random *random)
 {
     rz_time a = rz_random_below(random, BURST_SPREAD), b = rz_random_below(random, BURST_SPREAD);

@@ -34,7 +34,7 @@ static rz_time width_at(const struct rz_dgrp_replay *replay, uint64_t interval)
     return (rz_time)((1 - part) * (double)replay->width[0] + part * (double)replay->width[1]);
 }
 
-/* The same draws whatever the widths. */
+/* The same draws for any widths. */
 static void make_times(struct rz_dgrp_replay *replay, uint64_t seed)
 {
     struct rz_random random = {rz_mix(seed, 0x7265706C)};
@@ -59,7 +59,7 @@ static rz_time threshold_of(const struct rz_dgrp_replay *replay, uint64_t interv
     return statistics.threshold;
 }
 
-/* The first threshold depends on the first width alone, the second one then on the second. */
+/* The first threshold depends on the first width alone, the second one then on the second width. */
 static void fit(struct rz_dgrp_replay *replay, uint64_t seed)
 {
     for (uint32_t peak = 0; peak < RZ_DGRP_REPLAY_PEAKS; peak++) {
@@ -76,7 +76,7 @@ static void fit(struct rz_dgrp_replay *replay, uint64_t seed)
 
 /* --- the member ------------------------------------------------------------------------------- */
 
-/* p6 alone votes on the rejoin that it asks for. */
+/* p6 alone votes on the rejoin that it requests. */
 static void step(struct rz_diagnose *p6, const struct rz_event *event)
 {
     struct rz_action actions[RZ_ACTIONS_MIN];

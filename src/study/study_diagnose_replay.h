@@ -2,9 +2,8 @@
  * The tests of p2 by p6 in figure 11 of Camargo, Duarte 2018, replayed through a member: 13,700
  * intervals whose test times are a base and, in the two intervals that are published, the published
  * times. The base: 45.5 ms, and noise to both sides, uniform up to a width. Its width is fitted so
- * that the thresholds of these two intervals come out as published, and is assumed to go from the
- * one to the other in a straight line. All else is by the protocol: its thresholds, verdicts,
- * rejoins.
+ * that the thresholds of these two intervals are as published, and is assumed to change linearly
+ * from the one to the other. All else is by the protocol: its thresholds, tests, rejoins.
  */
 #ifndef RZ_STUDY_STUDY_DIAGNOSE_REPLAY_H
 #define RZ_STUDY_STUDY_DIAGNOSE_REPLAY_H
@@ -24,7 +23,7 @@ extern const struct rz_dgrp_peak rz_dgrp_replay_peaks[RZ_DGRP_REPLAY_PEAKS]; /* 
 struct rz_dgrp_replay {
     rz_time width[RZ_DGRP_REPLAY_PEAKS]; /* fitted */
     rz_time time[RZ_DGRP_REPLAY_INTERVALS + 1], threshold[RZ_DGRP_REPLAY_INTERVALS + 1];
-    bool detected[RZ_DGRP_REPLAY_INTERVALS + 1]; /* a recommended p2 was put out */
+    bool detected[RZ_DGRP_REPLAY_INTERVALS + 1]; /* a recommended p2 became non-recommended */
 };
 
 #define RZ_DGRP_REPLAY_MEAN (45500 * RZ_MICROSECOND)

@@ -1,4 +1,4 @@
-/* What is agreed and seen at the end of each interval. */
+/* The agreement and the observations at the end of each interval. */
 #include "study/study_diagnose_run.h"
 
 #include "base/assert.h"
@@ -21,7 +21,8 @@ uint32_t rz_dgrp_kept_out_longest(const struct rz_dgrp_run *run)
 
 /* --- the agreed view -------------------------------------------------------------------------- */
 
-/* A first member that is in although it holds itself for out is so by this agreement. */
+/* A first member that is recommended although it considers itself non-recommended is so by this
+ * agreement. */
 static uint32_t join(struct rz_dgrp_run *run, uint64_t *items)
 {
     struct rz_diagnose_list lists[RZ_DGRP_MEMBERS_MAX];
@@ -77,7 +78,7 @@ static void agree(struct rz_dgrp_run *run)
     }
 }
 
-/* --- what is seen ----------------------------------------------------------------------------- */
+/* --- observations ----------------------------------------------------------------------------- */
 
 static bool is_member(const struct rz_dgrp_run *run, rz_id id)
 {
@@ -110,7 +111,7 @@ static void compare_members(struct rz_dgrp_run *run)
     count_apart(&run->apart_counters, counters, run->interval);
 }
 
-/* S6-4, of all that live, members or not. */
+/* S6-4, for all living processes, members or not. */
 static void compare_views(struct rz_dgrp_run *run)
 {
     const uint64_t *first = NULL;
@@ -144,7 +145,7 @@ static void count_in_time(struct rz_dgrp_run *run)
     }
 }
 
-/* What members know is compared before the agreement, by which they come to know the same. */
+/* The members' knowledge is compared before the agreement, which makes it equal. */
 void rz_dgrp_end_interval(struct rz_dgrp_run *run)
 {
     compare_members(run);

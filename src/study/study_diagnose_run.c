@@ -16,7 +16,7 @@ RZ_PROTOCOL(paxos, RZ_PROTOCOL_PAXOS);
 #define RETRY (200 * RZ_MILLISECOND)
 #define VIEW_FIRST 1
 
-/* An instance of paxos: the rejoin of k with this counter, for the so-maniest time. */
+/* An instance of paxos: the rejoin of k with this counter, with the number of the attempt. */
 #define INSTANCE(k, counter, attempt)                                                              \
     ((uint64_t)(k) << 48 | (uint64_t)((counter)&0xFFFFFF) << 24 | ((attempt)&0xFFFFFF))
 #define INSTANCE_K(instance) ((rz_id)((instance) >> 48))
@@ -193,7 +193,7 @@ static void on_asked(struct rz_dgrp_run *run, rz_id member, uint64_t instance)
     rz_timing_call(run->timing, member, PAXOS, 0, RZ_PAXOS_VOTE, vote, NULL, 0);
 }
 
-/* A no ends this attempt; the next wish begins another one. */
+/* A no ends this attempt; the next request begins another one. */
 static void on_decided(struct rz_dgrp_run *run, rz_id member, uint64_t instance, uint64_t yes)
 {
     rz_id k = INSTANCE_K(instance);

@@ -1,6 +1,6 @@
 /*
- * A dynamic group of recommended processes on loaded hosts: components diagnose and paxos joined as
- * a host joins them, for the study of diagnose and the figures of DGRP.
+ * A dynamic group of recommended processes on loaded hosts: components diagnose and paxos combined
+ * as in a host, for the study of diagnose and the figures of DGRP.
  *
  * The load is synthetic: a test's task takes a base time and noise; hosts have bursts, in which it
  * takes longer for a number of intervals; some testers are noisy; now and then a storm slows most
@@ -43,8 +43,9 @@ struct rz_dgrp_setup {
     uint64_t seed;
     const struct rz_dgrp_host *hosts; /* copied */
     uint32_t storms;                  /* expected in 30,000 intervals */
-    uint32_t lossy;    /* in so many intervals from the first on messages are lost, beside the */
-    uint32_t lost_ppm; /* network's own loss: of a million so many */
+    uint32_t lossy;    /* in this many intervals, starting with the first, messages are lost in
+                          addition to the */
+    uint32_t lost_ppm; /* network's own loss: this many in a million */
     FILE *trace;
 };
 
@@ -85,26 +86,26 @@ struct rz_dgrp_run {
     uint64_t decided_yes, decided_no;    /* as the leader saw it */
     uint64_t views, takeovers, doubts;
 
-    /* At the ends of intervals: members that hold themselves for recommended have different groups
-     * in mind, so often, and so often in a row; counters likewise. */
+    /* At the ends of intervals: members that consider themselves recommended have different groups,
+     * so often, and so often in a row; counters likewise. */
     struct rz_dgrp_apart {
         uint64_t intervals, row, longest, last;
     } apart_groups, apart_counters;
     uint64_t views_apart; /* two members with different views of one round */
 
-    /* Intervals in a row in which k, while it is out of the agreed view, answers more than half of
+    /* Intervals in a row in which k, while it is not in the agreed view, answers more than half of
      * the members in time. */
     uint64_t *passed_at; /* [member * n + k]: the interval of the last test that k passed */
     uint32_t *in_time, *in_time_longest; /* [k] */
 
-    uint64_t *lists; /* [member * n]: what members say at the end of an interval */
+    uint64_t *lists; /* [member * n]: the members' counters at the end of an interval */
     uint64_t view[RZ_DGRP_MEMBERS_MAX / 64];
     uint32_t view_number;
     uint64_t interval;
 
     rz_time *killed_at, *out_first, *out_last; /* [k] */
-    uint32_t *out_at;                          /* [k]: members that hold a killed k for out */
-    rz_id paused;                              /* RZ_ID_NONE: nobody */
+    uint32_t *out_at; /* [k]: members that consider a killed k non-recommended */
+    rz_id paused;     /* RZ_ID_NONE: none */
     rz_time paused_from, paused_to;
     uint64_t false_removals;
     struct rz_timing *timing;
@@ -114,8 +115,8 @@ struct rz_dgrp_run *rz_dgrp_create(const struct rz_dgrp_setup *setup);
 void rz_dgrp_watch(struct rz_dgrp_run *run, rz_id tester, rz_id tested);
 /* Before the run. */
 void rz_dgrp_kill(struct rz_dgrp_run *run, rz_id victim, rz_time at);
-/* Before the run: member does nothing for so long, from the given time after it has begun its tests
- * of this interval, 1, 2, ... on. At most one. */
+/* Before the run: member does nothing for this long, starting the given time after it has begun its
+ * tests of this interval, 1, 2, ... At most one. */
 void rz_dgrp_pause(struct rz_dgrp_run *run, rz_id member, uint64_t interval, rz_time after,
                    rz_time lasts);
 void rz_dgrp_go(struct rz_dgrp_run *run);
@@ -132,7 +133,7 @@ const struct rz_diagnose *rz_dgrp_state(const struct rz_dgrp_run *run, rz_id mem
 /* The interval run->interval has ended (study_diagnose_round.c). */
 void rz_dgrp_end_interval(struct rz_dgrp_run *run);
 
-/* How long the task of a test takes, in a slot of time: so many of them are an interval
+/* The duration of a test's task, in a slot of time: this many of them are an interval
  * (study_diagnose_load.c). */
 #define RZ_DGRP_SLOTS 8
 rz_time rz_dgrp_task_time(struct rz_dgrp_run *run, rz_id host, rz_id tester, uint64_t slot);

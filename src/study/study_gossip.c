@@ -1,7 +1,7 @@
 /*
- * Studies of gossip by Katti et al.: a call that agrees on who has failed. Members begin at random
- * within the first cycle, as cycles are not synchronised in the source; the scale model (--model)
- * is synchronous. A cycle in the table is the number that the member itself gives it.
+ * Studies of gossip by Katti et al.: a call that agrees on the failed members. Members begin at
+ * random within the first cycle, because cycles are not synchronized in the source; the scale model
+ * (--model) is synchronous. A cycle in the table is the number that the member itself gives it.
  */
 #include "study/study.h"
 #include "study/study_gossip_run.h"
@@ -14,8 +14,8 @@
 
 #define STREAM_DATES 0x64617465
 
-/* One Gigabit Ethernet, through sockets. Processor time of a message is left out: it is nothing
- * beside a cycle, and every overhead is an event more. */
+/* One Gigabit Ethernet, through sockets. Processor time of a message is omitted: it is negligible
+ * compared with a cycle, and every overhead adds an event. */
 static void defaults(struct rz_study_options *options)
 {
     options->latency = 50 * RZ_MICROSECOND;
@@ -107,7 +107,7 @@ static void row(struct rz_table *table, const struct rz_gossip_trial_setup *setu
         rz_table_text(table, setup->gossip.before_only ? "not foreseen" : "restart the count");
 }
 
-/* How many have come to each stage by each cycle. */
+/* The number of members that have reached each stage by each cycle. */
 static void draw(struct rz_chart *chart, const struct rz_gossip_trial_setup *setup,
                  const struct rz_gossip_trial *trial)
 {
@@ -131,8 +131,8 @@ static uint32_t log2_up(uint64_t n)
     return n > 1 ? 64 - (uint32_t)__builtin_clzll(n - 1) : 0;
 }
 
-/* Before the run, all at one date, or each in a cycle of its own while the news of the first ones
- * are under way. */
+/* Before the run, all at one date, or each in a cycle of its own while the first failures are being
+ * disseminated. */
 static void draw_dates(const struct rz_study_options *options, uint64_t seed, rz_time *dates)
 {
     struct rz_random random = {rz_mix(seed, STREAM_DATES)};
@@ -142,7 +142,7 @@ static void draw_dates(const struct rz_study_options *options, uint64_t seed, rz
         dates[i] = from + (options->kill_during ? rz_random_below(&random, over) : 0);
 }
 
-/* Then the count of algorithm 3 is the published one, which knows no others. */
+/* Then the count of algorithm 3 is the published one, which supports no others. */
 static bool all_fail_before(const struct rz_study_options *options)
 {
     return !options->kill_during && (options->kill_at == RZ_TIME_NEVER || options->kill_at == 0);

@@ -17,10 +17,11 @@ struct run {
     const struct rz_gossip_trial_setup *setup;
     struct rz_gossip_trial *trial;
     uint32_t n, stages;
-    uint32_t *come[RZ_GOSSIP_STAGES]; /* of each member: victims about whom it has come so far */
-    uint64_t *by[RZ_GOSSIP_STAGES];   /* of each victim: living members that have come so far */
-    uint64_t total[RZ_GOSSIP_STAGES]; /* living members that have come so far about all */
-    bool *detected;                   /* of each victim: by somebody's own ping */
+    uint32_t
+        *come[RZ_GOSSIP_STAGES];    /* of each member: victims for which it has reached the stage */
+    uint64_t *by[RZ_GOSSIP_STAGES]; /* of each victim: living members that have reached the stage */
+    uint64_t total[RZ_GOSSIP_STAGES]; /* living members that have reached the stage for all */
+    bool *detected;                   /* of each victim: by a member's own ping */
     uint8_t *doomed, *slow;
     rz_id observer;
 };
@@ -46,7 +47,7 @@ static uint32_t victim_of(const struct run *run, uint64_t id)
     return UINT32_MAX;
 }
 
-/* --- what the hosts are told ------------------------------------------------------------------ */
+/* --- notices to the hosts --------------------------------------------------------------------- */
 
 static void note_detection(struct run *run, uint32_t victim, uint64_t cycle, rz_time now)
 {
@@ -65,7 +66,7 @@ static void note_detection(struct run *run, uint32_t victim, uint64_t cycle, rz_
     }
 }
 
-/* A living member has come to a stage about one victim. */
+/* A living member has reached a stage for one victim. */
 static void note_stage(struct run *run, uint32_t stage, rz_id member, uint32_t victim,
                        uint64_t cycle, rz_time now)
 {
@@ -117,7 +118,7 @@ static void notified(struct rz_timing *timing, rz_id member, uint32_t part,
     note_stage(run, notice->what, member, victim, notice->arg[2], rz_timing_now(timing));
 }
 
-/* --- what one member sees --------------------------------------------------------------------- */
+/* --- the view of one member ------------------------------------------------------------------- */
 
 static void look(struct rz_timing *timing, uint64_t cycle)
 {

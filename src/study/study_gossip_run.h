@@ -1,12 +1,12 @@
-/* Inside the studies gossip1, gossip2 and gossip3 and the figures of Katti et al.: one trial, on
- * objects or by the scale model, and what came of it cycle by cycle. */
+/* Internal to the studies gossip1, gossip2 and gossip3 and the figures of Katti et al.: one trial,
+ * on objects or by the scale model, and its results cycle by cycle. */
 #ifndef RZ_STUDY_STUDY_GOSSIP_RUN_H
 #define RZ_STUDY_STUDY_GOSSIP_RUN_H
 
 #include "proto/gossip/gossip.h"
 #include "timing/timing.h"
 
-#define RZ_GOSSIP_CYCLES_MAX 512 /* later ones are counted as this one */
+#define RZ_GOSSIP_CYCLES_MAX 512 /* later cycles are counted as this one */
 #define RZ_GOSSIP_STAGES 3       /* know all failed; have consensus on all; have committed all */
 
 struct rz_gossip_trial_setup {
@@ -16,7 +16,8 @@ struct rz_gossip_trial_setup {
     const rz_id *victims; /* sorted */
     uint32_t n_victims;
     const rz_time *dates; /* when each fails; 0: before the run, it never begins */
-    bool told;  /* instead of silence: one living member drawn at random is told of each failure */
+    bool told;  /* instead of silence: each failure is reported to one living member drawn at random
+                 */
     bool model; /* the scale model; LIST and SUM, all victims failed before */
     bool observe; /* objects: look at the first living member at the end of each cycle */
     rz_time until;
@@ -25,7 +26,7 @@ struct rz_gossip_trial_setup {
     FILE *trace;
 };
 
-/* What the first living member makes of things at the end of a cycle: of the first victim. */
+/* The state of the first living member at the end of a cycle, for the first victim. */
 struct rz_gossip_view {
     double estimate[2]; /* SUM: members that have detected, that have consensus; NAN: none yet */
     uint64_t witnesses; /* MATRIX: members that it knows have detected it */
@@ -34,7 +35,7 @@ struct rz_gossip_view {
 struct rz_gossip_trial {
     uint64_t living;
     /* Stage s was reached in cycle c by reached[s][c] living members; in time: first, last. 0: by
-     * nobody; last 0 also where a living member has not come to it. */
+     * none; last is also 0 if a living member has not reached it. */
     uint32_t reached[RZ_GOSSIP_STAGES][RZ_GOSSIP_CYCLES_MAX + 1];
     uint64_t first[RZ_GOSSIP_STAGES], last[RZ_GOSSIP_STAGES];
     rz_time last_at[RZ_GOSSIP_STAGES];       /* RZ_TIME_NEVER: as last 0 */

@@ -1,6 +1,6 @@
 /*
- * Studies of the heartbeat ring with its broadcast, joined as the daemon joins them: a member found
- * silent is broadcast, and everybody who hears of a failure tells both components.
+ * Studies of the heartbeat ring with its broadcast, combined as in the daemon: a suspicion is
+ * broadcast, and a member that learns of a failure reports it to both components.
  *
  * Two levels: members are daemons, each tells its processes in a star. Flat: members are processes,
  * and the broadcast sends to near ones first.
@@ -76,7 +76,7 @@ static void plan_failures(struct rz_ring_run *run)
     free(victims);
 }
 
-/* Neighbours that fail together are found one by one, each after two timeouts. */
+/* Neighbours that fail together are detected one by one, each after two timeouts. */
 static rz_time ring_until(const struct rz_ring_run *run)
 {
     const struct rz_study_options *options = run->options;

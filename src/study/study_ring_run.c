@@ -83,7 +83,7 @@ rz_time rz_ring_run_all_know(const struct rz_ring_run *run)
     return run->missing > 0 || !somebody ? RZ_TIME_NEVER : last;
 }
 
-/* --- who knows what --------------------------------------------------------------------------- */
+/* --- knowledge -------------------------------------------------------------------------------- */
 
 static struct rz_ring_news *find_news(struct rz_ring_run *run, uint64_t item)
 {
@@ -110,7 +110,7 @@ static void learn(struct rz_ring_run *run, struct rz_timing *timing, struct rz_r
         rz_timing_stop(timing);
 }
 
-/* A living member gives up, for others hold it for failed. */
+/* A living member gives up, because others consider it failed. */
 static void failed(struct rz_timing *timing, rz_id member)
 {
     struct rz_ring_run *run = rz_timing_study(timing);
@@ -146,7 +146,7 @@ static void on_ring(struct rz_ring_run *run, struct rz_timing *timing, rz_id mem
     rz_timing_call(timing, member, RZ_RING_PART_SPREAD, 0, RZ_SPREAD_BROADCAST, NULL, &item, 1);
 }
 
-/* The daemon tells its processes, one after the other; when the last one knows. */
+/* The daemon informs its processes, one after the other; the date when the last one knows. */
 static rz_time tell_processes(struct rz_ring_run *run, struct rz_timing *timing, rz_id member)
 {
     if (run->embedded == 0)
@@ -156,9 +156,8 @@ static rz_time tell_processes(struct rz_ring_run *run, struct rz_timing *timing,
            run->network.latency_local + run->network.receive_overhead_local;
 }
 
-/* As src/daemon/recovery/recovery.c: each failure is told to the other components; who hears of its
- * own is fenced.
- */
+/* As src/daemon/recovery/recovery.c: each failure is reported to the other components; a member
+ * that learns of its own is fenced. */
 static void on_spread(struct rz_ring_run *run, struct rz_timing *timing, rz_id member,
                       const struct rz_action *notice)
 {
@@ -275,13 +274,13 @@ void rz_ring_columns(struct rz_table *table, bool seen)
     rz_table_column(table, "bytes_member", "memory per member", "B");
 }
 
-/* Who was held for failed before its date of failure was known from the start. */
+/* A member that was considered failed before its date of failure was known from the start. */
 static double after(rz_time date, rz_time failure)
 {
     return date > failure ? milliseconds(date - failure) : 0;
 }
 
-/* Of each failure from its own date: when it was found, and when all knew it. */
+/* For each failure from its own date: when it was detected, and when all members knew it. */
 static void latencies(const struct rz_ring_run *run, double *first, double *last, double *known)
 {
     *first = *last = NAN;
@@ -344,7 +343,7 @@ static int by_date(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* How the news of the first failure found went round: the millisecond after its detection. */
+/* The dissemination of the first failure detected: the millisecond after its detection. */
 static void draw_close(struct rz_chart *chart, const struct rz_ring_run *run, rz_time from)
 {
     rz_chart_panel(chart, NULL, "microseconds since the first detection",
@@ -365,7 +364,7 @@ void rz_ring_draw_curve(struct rz_chart *chart, struct rz_ring_run *run)
     }
     if (run->n_news == 0)
         return;
-    /* Members tell their processes in their own time: the last one of each may come late. */
+    /* Members inform their processes at their own time: the last one of each may be late. */
     qsort(run->curve_at, run->n_curve, sizeof *run->curve_at, by_date);
     rz_chart_labels(chart, NULL, run->with_ring ? "milliseconds since the first failure" : "ms",
                     run->n_news > 1 ? "members that know (mean)" : "members that know");

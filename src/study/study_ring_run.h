@@ -1,5 +1,5 @@
-/* Inside the studies ring, process and spread: the host that joins the components as the daemon
- * does, and who knows what when. */
+/* Internal to the studies ring, process and spread: the host that combines the components as the
+ * daemon does, and the dates of knowledge. */
 #ifndef RZ_STUDY_STUDY_RING_RUN_H
 #define RZ_STUDY_STUDY_RING_RUN_H
 
@@ -10,12 +10,12 @@
 
 #define RZ_RING_CURVE_MAX 4096
 
-/* Something that all must learn: the failure of `item`, from `at` on. */
+/* A fact that all must learn: the failure of `item`, from `at` on. */
 struct rz_ring_news {
     uint64_t item;
     rz_time at;
-    rz_time seen_at;  /* somebody has found it; RZ_TIME_NEVER: nobody yet */
-    rz_time known_at; /* the last of those who know it learnt it, with its processes */
+    rz_time seen_at;  /* when it was first detected; RZ_TIME_NEVER: not yet */
+    rz_time known_at; /* when the last member that knows it learnt it, with its processes */
     uint64_t known_by;
 };
 
@@ -25,12 +25,12 @@ struct rz_ring_run {
     struct rz_timing_network network;
     struct rz_ring_config ring;
     struct rz_spread_config spread;
-    uint32_t n, embedded; /* members; processes that each tells in a star, 0: none */
+    uint32_t n, embedded; /* members; number of processes that each informs in a star, 0: none */
     uint64_t seed;
     bool with_ring;            /* part 0; else spread is part 0 */
     struct rz_ring_news *news; /* sorted by item */
     uint32_t n_news;
-    uint8_t *doomed;  /* members that the study kills, or has killed: nobody waits for them */
+    uint8_t *doomed;  /* members that the study kills, or has killed: not waited for */
     uint64_t living;  /* the others */
     uint64_t missing; /* pairs of living members and news that they do not know */
     uint64_t false_failure_reports, local_messages;
@@ -40,7 +40,7 @@ struct rz_ring_run {
     uint8_t *slow; /* members whose messages come late; NULL: none */
 };
 
-/* Numbers of the room's parts in a run with a ring. */
+/* Numbers of the component's parts in a run with a ring. */
 enum { RZ_RING_PART_RING, RZ_RING_PART_SPREAD };
 
 void rz_ring_run_begin(struct rz_ring_run *run, const struct rz_study_options *options, uint32_t n,
@@ -50,14 +50,14 @@ void rz_ring_run_end(struct rz_ring_run *run);
 /* A setup of spread, with the ring before it or not; the caller adds what it wants. */
 struct rz_timing_setup rz_ring_run_setup(struct rz_ring_run *run);
 
-/* Once news, doomed and living stand: what is to be waited for. */
+/* Once news, doomed and living are set: determines what must be waited for. */
 void rz_ring_run_expect(struct rz_ring_run *run);
 
-/* RZ_TIME_NEVER: not everybody does. */
+/* RZ_TIME_NEVER: some members do not know it. */
 rz_time rz_ring_run_all_know(const struct rz_ring_run *run);
 
-/* The columns that all three studies begin and end with, and their cells. seen: also who found the
- * failures, and when. */
+/* The columns that all three studies begin and end with, and their cells. seen: also the detections
+ * of the failures, and their dates. */
 void rz_ring_columns(struct rz_table *table, bool seen);
 void rz_ring_row(struct rz_table *table, const struct rz_ring_run *run,
                  const struct rz_timing *timing, uint32_t trial, bool seen);

@@ -1,4 +1,4 @@
-/* Studies of the broadcast alone: news of a process's failure, and one broadcast. */
+/* Studies of the broadcast alone: the report of a process's failure, and one broadcast. */
 #include "study/study_ring_run.h"
 
 #include "base/assert.h"
@@ -6,13 +6,13 @@
 
 #include <stdlib.h>
 
-#define PROCESS_ITEM UINT64_C(1) << 40 /* told apart from members' ids */
+#define PROCESS_ITEM UINT64_C(1) << 40 /* differs from all members' ids */
 
 /* --- a process fails ---------------------------------------------------------------------------
  */
 
 /* Two levels: its daemon learns it from the system, as fast as a local message. Flat: its successor
- * in the ring sees the connection break. */
+ * in the ring detects the broken connection. */
 static void process_begin(struct rz_ring_run *run, struct rz_timing *timing)
 {
     struct rz_random random = {rz_mix(run->seed, 0x64656164)};
@@ -86,7 +86,7 @@ static rz_time failure_date(const struct rz_ring_run *run, struct rz_random *ran
     return rz_random_below(random, lasts);
 }
 
-/* Survivors hear of each failure within detector_lag, each in its own time. */
+/* Survivors learn of each failure within detector_lag, each at its own time. */
 static void spread_failures(struct rz_ring_run *run, struct rz_timing *timing, const rz_id *victims)
 {
     struct rz_random random = {rz_mix(run->seed, 0x64617465)};

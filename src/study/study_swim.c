@@ -1,7 +1,7 @@
 /*
- * The study of SWIM: when somebody first suspects the failed processes, when all hold them for
- * failed, what it costs, and whom it reports wrongly. The probe interval is --hb-period or --cycle,
- * whichever was said; --profile takes memberlist's own parameters instead, with their interval.
+ * The study of SWIM: when the failed members are first suspected, when all members consider them
+ * failed, the costs, and the false reports. The probe interval is --hb-period or --cycle, whichever
+ * was given; --profile takes memberlist's own parameters instead, with their interval.
  */
 #include "study/study.h"
 
@@ -27,7 +27,7 @@ struct curve {
 
 struct failure {
     rz_id member;
-    rz_time at, suspected_at, declared_at; /* by the first; RZ_TIME_NEVER: by nobody yet */
+    rz_time at, suspected_at, declared_at; /* when first; RZ_TIME_NEVER: not yet */
 };
 
 struct run {
@@ -57,7 +57,7 @@ static double milliseconds(rz_time time)
     return time == RZ_TIME_NEVER ? NAN : (double)time / (double)RZ_MILLISECOND;
 }
 
-/* --- what the hosts are told ------------------------------------------------------------------ */
+/* --- notices to the hosts --------------------------------------------------------------------- */
 
 static struct failure *find_failure(struct run *run, rz_id member)
 {
@@ -94,8 +94,9 @@ static void learn(struct run *run, struct rz_timing *timing, const struct failur
         rz_timing_stop(timing);
 }
 
-/* Of the wrong ones only those count that the member makes itself, by its own probe or timer; a
- * failure once for each incarnation, whose timers run out at many members. */
+/* Of the false reports only those count that a member makes itself, by its own probe or timer; a
+ * failure once for each incarnation, because the timers of one incarnation expire at many members.
+ */
 static void report_living(struct run *run, const struct rz_action *notice, rz_id member)
 {
     if (notice->arg[2] != member)
@@ -166,7 +167,7 @@ static const char *notice_name(uint32_t part, uint32_t what)
     return names[what];
 }
 
-/* Either name may be used; the one that is not at its default was said. */
+/* Either name may be used; the one that is not at its default was given. */
 static rz_time interval_of(const struct rz_study_options *options)
 {
     struct rz_study_options usual;
@@ -255,8 +256,8 @@ static void run_end(struct run *run)
     free(run->slow);
 }
 
-/* Without failures sixty periods are watched. With them the run ends when all know; the bound is
- * for the unlucky: probing, the longest suspicion, whole exchanges. */
+/* Without failures sixty periods are observed. With failures the run ends when all know; the bound
+ * covers the worst case: probing, the longest suspicion, full state exchanges. */
 static rz_time run_until(const struct run *run, rz_time patience)
 {
     rz_time interval = run->config.probe_interval, last = 0;
@@ -306,7 +307,9 @@ static void columns(struct rz_table *table)
     rz_table_column(table, "bytes_member", "memory per member", "B");
 }
 
-/* Of each failure from its own date; NAN where one was never found. */
+/*
+ * For each failure from its own date; NAN if one was never detected.
+ */
 static void latencies(const struct run *run, double *first, double *last, double *declared)
 {
     *first = *last = *declared = NAN;
