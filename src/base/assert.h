@@ -1,11 +1,11 @@
-/* Assertions for programmers' errors; they stay on in release builds. */
+/* Assertions for programming errors; enabled in release builds, too. */
 #ifndef RZ_BASE_ASSERT_H
 #define RZ_BASE_ASSERT_H
 
-/* Called when an assertion does not hold; prints and aborts unless a host has set its own hook. */
+/* Called when an assertion fails; prints and aborts unless a host has set its own hook. */
 _Noreturn void rz_assert_fail(const char *expression, const char *file, int line);
 
-/* A host's last word before the abort (a simulator prints its replay command). NULL: print to
+/* A host's hook, called before the abort (a simulator prints its replay command). NULL: print to
  * standard error. */
 typedef void (*rz_assert_hook_t)(const char *expression, const char *file, int line);
 extern rz_assert_hook_t rz_assert_hook;

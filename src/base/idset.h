@@ -5,17 +5,16 @@
 
 #include <rhizome/types.h>
 
-/* Where item stands in the n sorted items, or where it would be inserted. */
+/* The index of item in the n sorted items, or the index to insert it at. */
 uint32_t rz_items_lower_bound(const uint64_t *items, uint32_t n, uint64_t item);
 
 /* Whether item is one of the n sorted items. */
 bool rz_items_contain(const uint64_t *items, uint32_t n, uint64_t item);
 
-/* Insert item into *n sorted items with room for max; true when it was new. Asserts that it fits.
- */
+/* Inserts item into *n sorted items of capacity max; true if it was new. Asserts that it fits. */
 bool rz_items_insert(uint64_t *items, uint32_t *n, uint32_t max, uint64_t item);
 
-/* Remove item; true when it was there. */
+/* Removes item; true if it was in the set. */
 bool rz_items_remove(uint64_t *items, uint32_t *n, uint64_t item);
 
 /* Whether all of a (sorted) are in b (sorted). */

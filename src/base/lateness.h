@@ -1,19 +1,17 @@
-/*
- * How late something runs, as one number that grows at once and fades slowly: what happened on a
- * loaded machine a moment ago is likely to happen again.
- */
+/* The lateness of a periodic activity, as one number that grows at once and decays slowly: lateness
+ * on a loaded machine is likely to recur. */
 #ifndef RZ_BASE_LATENESS_H
 #define RZ_BASE_LATENESS_H
 
 #include <rhizome/types.h>
 
-/* What was measured halves in each such span. */
+/* A measured value halves in each such period. */
 #define RZ_LATENESS_HALVES (10 * RZ_SECOND)
 
-/* More is not believed, of oneself or of others: such a machine stood still. */
+/* Larger values, own or reported, are not believed: such a machine was stopped. */
 #define RZ_LATENESS_MAX (30 * RZ_SECOND)
 
-/* An observer waits longer by so many times what the observed process said: it may have doubled
+/* An observer extends its timeout by this multiple of the reported lateness: it may have doubled
  * since. */
 #define RZ_LATENESS_FACTOR 2
 
@@ -30,7 +28,7 @@ static inline rz_time rz_lateness_at(const struct rz_lateness *lateness, rz_time
     return left - left / 2 * (rest / RZ_MILLISECOND) / (RZ_LATENESS_HALVES / RZ_MILLISECOND);
 }
 
-/* Whether this measurement is more than what is left of earlier ones; then it counts. */
+/* Whether this measurement exceeds the remainder of earlier ones; then it replaces it. */
 static inline bool rz_lateness_raise(struct rz_lateness *lateness, rz_time now, rz_time late)
 {
     if (late <= rz_lateness_at(lateness, now))

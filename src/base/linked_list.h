@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Takes an item out of the list that begins at *first; nothing where it is not in that list. The
- * item itself is not touched: it may be freed next. */
+/* Removes an item from the list that begins at *first; no effect if it is not in that list. The
+ * item itself is not accessed: it may be freed next. */
 #define rz_list_unlink(first, item)                                                                \
     do {                                                                                           \
         __typeof__(*(first)) *rz_list_at = (first);                                                \
@@ -15,8 +15,9 @@
             *rz_list_at = (*rz_list_at)->next;                                                     \
     } while (0)
 
-/* Lists whose items also have a field `back`, the place that points to them: an item goes without a
- * search, and without knowing which list it is in. Puts an item at the front of *first. */
+/* Lists whose items also have a field `back`, which points to the pointer to them: an item is
+ * removed without a search, and without knowledge of its list. Inserts an item at the front of
+ * *first. */
 #define rz_list_push(first, item)                                                                  \
     do {                                                                                           \
         (item)->next = *(first);                                                                   \
@@ -26,7 +27,7 @@
         *(first) = (item);                                                                         \
     } while (0)
 
-/* Takes an item out of the list that it is in. */
+/* Removes an item from its list. */
 #define rz_list_remove(item)                                                                       \
     do {                                                                                           \
         *(item)->back = (item)->next;                                                              \

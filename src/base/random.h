@@ -15,7 +15,7 @@ uint64_t rz_random_next(struct rz_random *random);
 /* A number in [0, bound), bound > 0; the bias of 2^-64 * bound is accepted. */
 uint64_t rz_random_below(struct rz_random *random, uint64_t bound);
 
-/* The last step of splitmix64: a bijection that spreads every bit over all. */
+/* The last step of splitmix64: a bijection in which every input bit affects every output bit. */
 static inline uint64_t rz_random_finalise(uint64_t z)
 {
     z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -24,13 +24,13 @@ static inline uint64_t rz_random_finalise(uint64_t z)
 }
 
 /* A one-way mix of two words: seeds of separate streams, canonical hashes. Inline, so that a loop
- * in which b stays the same mixes it once. */
+ * with a constant b mixes it once. */
 static inline uint64_t rz_mix(uint64_t a, uint64_t b)
 {
     return rz_random_finalise(a + rz_random_finalise(b + UINT64_C(0x9E3779B97F4A7C15)));
 }
 
-/* word / 2^64 of the way to bound: in [0, bound). */
+/* word / 2^64 * bound, rounded down: in [0, bound). */
 static inline uint64_t rz_random_scale(uint64_t word, uint32_t bound)
 {
     return ((word >> 32) * bound + (((word & UINT32_MAX) * bound) >> 32)) >> 32;

@@ -1,4 +1,6 @@
-/* Status codes, grouped by what an error spoils: message < link < process < group < job. */
+/*
+ * Status codes, grouped by what an error affects: message < link < process < group < job.
+ */
 #ifndef RZ_BASE_STATUS_H
 #define RZ_BASE_STATUS_H
 

@@ -1,5 +1,5 @@
-/* What rzrun's exit status means when it is not the program's own. The one table: the help and the
- * code come from it. */
+/* The meaning of rzrun's exit status if it is not the program's own. Help and code are generated
+ * from this one table. */
 #ifndef RZ_OUTCOME_EXIT_CODES_H
 #define RZ_OUTCOME_EXIT_CODES_H
 

@@ -53,8 +53,8 @@ const char *rz_outcome_name(const struct rz_outcome *outcome, uint32_t slot, cha
     return name;
 }
 
-/* Whether what was told of incarnations up to `told` is of this process. Of one that never started
- * (incarnation 0) nothing was told as long as nothing was told of the slot at all. */
+/* Whether reports about incarnations up to `told` concern this process. For a process that never
+ * started (incarnation 0) that is so if there was no report about the slot at all. */
 static bool covers(uint32_t told, const struct rz_rank *r)
 {
     return told > 0 && told >= r->incarnation;
@@ -66,7 +66,7 @@ static bool spoils(const struct rz_rank *r)
     return r->code != 0 && !known;
 }
 
-/* What the slot's process of before did must not be forgotten. */
+/* The end of the slot's previous process must not be forgotten. */
 static void keep_past(struct rz_outcome *outcome, const struct rz_rank *r)
 {
     outcome->past = realloc(outcome->past, (outcome->n_past + 1) * sizeof *outcome->past);
@@ -128,7 +128,7 @@ void rz_outcome_ended_by(struct rz_outcome *outcome, uint32_t slot, uint32_t inc
              rz_outcome_name(outcome, slot, name, sizeof name), by);
 }
 
-/* The last failure that was none by order; NULL: none was told of yet. */
+/* The last failure that was not caused by the end of the job; NULL: none was reported yet. */
 static const struct rz_rank *last_failure(const struct rz_outcome *outcome)
 {
     const struct rz_rank *last = outcome->replaced.order > 0 ? &outcome->replaced : NULL;
@@ -171,7 +171,7 @@ void rz_outcome_exited(struct rz_outcome *outcome, uint32_t rank, uint32_t incar
         snprintf(r->cause, sizeof r->cause,
                  "%s made no progress for longer than --hang-timeout, and was killed", name);
     } else if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL &&
-               outcome->cut_off[r->node]) { /* its own daemon did it, on its way out */
+               outcome->cut_off[r->node]) { /* its own daemon caused it, while it ended */
         r->code = 128 + SIGKILL;
         r->with_node = true;
         snprintf(r->cause, sizeof r->cause, "%s was ended with node %u, which was cut off: %s",
@@ -185,7 +185,7 @@ void rz_outcome_exited(struct rz_outcome *outcome, uint32_t rank, uint32_t incar
         snprintf(r->cause, sizeof r->cause, "%s exited with status %d%s", name, r->code,
                  clean ? "" : " before MPI_Finalize");
         if (!clean && r->code == 0)
-            r->code = 1; /* an end before MPI_Finalize is a failure whatever its status says */
+            r->code = 1; /* an end before MPI_Finalize is a failure whatever the status is */
     }
     r->state = clean ? RZ_RANK_ENDED : RZ_RANK_FAILED;
     r->failing |= !clean && !outcome->decided;
@@ -199,7 +199,7 @@ void rz_outcome_failing(struct rz_outcome *outcome, uint32_t rank, uint32_t inca
         return;
     r->failing |= !outcome->decided;
     r->seen = true;
-    r->order = ++outcome->ends; /* exits are told later, in any order */
+    r->order = ++outcome->ends; /* exits are reported later, in any order */
 }
 
 void rz_outcome_hung(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation)
@@ -292,7 +292,7 @@ bool rz_outcome_complete(const struct rz_outcome *outcome)
     return true;
 }
 
-/* The first end that was not good; among those that nothing had preceded, where `failing`. */
+/* The first bad end; among those that nothing preceded, if `failing`. */
 static const struct rz_rank *first_end(const struct rz_outcome *outcome, bool failing)
 {
     const struct rz_rank *first = NULL;
@@ -335,16 +335,16 @@ bool rz_outcome_by_failure(const struct rz_outcome *outcome)
     if (outcome->decided && !outcome->aborted)
         return outcome->by_failure;
     if (outcome->aborted && outcome->failure_known)
-        return true; /* why the survivor gave up */
+        return true; /* why the surviving process gave up */
     for (uint32_t i = 0; outcome->aborted && i < outcome->n_slots; i++)
         if ((outcome->ranks[i].seen || outcome->ranks[i].failing) && !outcome->ranks[i].abort_code)
-            return true; /* the same; nobody sees those who fail with their node */
+            return true; /* likewise; the processes of a failed node are not observed */
     const struct rz_rank *first = outcome->aborted ? NULL : first_end(outcome, false);
     return first && first->state == RZ_RANK_FAILED && !first->abort_code;
 }
 
-/* Success is that every rank came to its end, or failed with the knowledge of somebody that did. A
- * rank whose end nobody told of is no success, whatever led to that. */
+/* The job succeeded if every rank ended in order, or failed with the knowledge of a process that
+ * ended in order. A rank whose end was never reported is no success, for whatever reason. */
 static bool has_succeeded(const struct rz_outcome *outcome)
 {
     bool any_ended = outcome->n_slots == 0;
@@ -359,7 +359,8 @@ static bool has_succeeded(const struct rz_outcome *outcome)
 
 int rz_outcome_status(const struct rz_outcome *outcome, const char **cause)
 {
-    /* A survivor that gives up because a rank has failed is not what ended the job. */
+    /* A surviving process that gives up because a rank has failed is not the cause of the job's
+     * end. */
     const struct rz_rank *first = NULL;
     if (!outcome->decided || outcome->aborted)
         first = first_end(outcome, outcome->aborted);

@@ -29,12 +29,13 @@ static bool is_complete(const struct rz_referee *referee, uint32_t *grace_ms)
     if (referee->over || !rz_outcome_complete(&referee->outcome))
         return false;
     if (referee->repairs && rz_outcome_all_failed(&referee->outcome))
-        return false; /* the daemons start them again, or say why they do not */
+        return false; /* the daemons restart them, or report why they do not */
     *grace_ms = 0;
     return true;
 }
 
-/* Who has joined waits in MPI_Init for all ranks; one that ended without it will never come. */
+/* A process that has joined waits in MPI_Init for all ranks; one that ended without it will never
+ * enter it. */
 static bool half_joined(struct rz_referee *referee, uint32_t *grace_ms)
 {
     if (!referee->joined || referee->stranger == RZ_ID_NONE || referee->over)
@@ -46,7 +47,7 @@ static bool half_joined(struct rz_referee *referee, uint32_t *grace_ms)
     return true;
 }
 
-/* The standard's default, chosen for the whole job. */
+/* The standard's default error handling, chosen for the whole job. */
 static bool end_at_failure(struct rz_referee *referee, const struct rz_rank *r, uint32_t *grace_ms)
 {
     if (!referee->abort || referee->over || r->state != RZ_RANK_FAILED)
@@ -65,7 +66,7 @@ static bool on_exited(struct rz_referee *referee, const struct rz_launch_exited 
     if (told->rank >= referee->outcome.n_slots)
         return false;
     bool spawned = told->rank >= referee->outcome.n_ranks;
-    /* A later one is repaired, and one that was killed is a failure like any other. */
+    /* A later one is repaired, and a killed one is a failure like any other. */
     bool plain = !spawned && !told->hello &&
                  (told->clean || (told->incarnation == 1 && (referee->no_ft || WIFEXITED(status))));
     if (plain) {
@@ -117,8 +118,8 @@ static bool on_event(struct rz_referee *referee, const struct rz_launch_event *e
     }
     if (event->kind == RZ_EVENT_RECORD_FAILURE_NEWS) {
         rz_outcome_failure_known(&referee->outcome);
-        /* A survivor's daemon may tell of it before that of the failed processes does, and of an
-         * abort next. */
+        /* The daemon of a surviving process may report it before the daemon of the failed one does,
+         * and report an abort next. */
         if (process)
             rz_outcome_failing(&referee->outcome, event->rank, event->incarnation);
     }
@@ -134,7 +135,7 @@ static bool on_event(struct rz_referee *referee, const struct rz_launch_event *e
     return half_joined(referee, grace_ms);
 }
 
-/* The exit status of a job that cannot go on; 0: it is only this node that is cut off. */
+/* The exit status of a job that cannot continue; 0: only this node is disconnected. */
 static int code_of_stop(uint32_t status)
 {
     switch (status) {

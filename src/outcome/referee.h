@@ -1,7 +1,7 @@
 /*
- * What the events of a job mean for its end: fed with what the daemons tell, it keeps the outcome
- * and says when the job shall end. Two kinds of hosts: rzrun while it is attached, and each daemon
- * of a detached job, which hears from the others what rzrun would have heard.
+ * The meaning of a job's events for its end: it takes the messages of the daemons, maintains the
+ * outcome, and decides when the job must end. Two kinds of hosts: rzrun while it is attached; and
+ * each daemon of a detached job, which gets from the others the messages that rzrun would have got.
  */
 #ifndef RZ_OUTCOME_REFEREE_H
 #define RZ_OUTCOME_REFEREE_H
@@ -13,11 +13,11 @@
 
 struct rz_referee {
     struct rz_outcome outcome;
-    bool no_ft;        /* nobody looks for failures: the first that shows ends the job */
-    bool abort;        /* --on-failure abort: so does the first of a job with fault tolerance */
-    bool repairs;      /* all ranks that failed, before any came to its end, are started again */
-    bool over;         /* set by the host once it has begun the end: later losses mean nothing */
-    bool joined;       /* some rank has initialised our MPI */
+    bool no_ft;   /* no failure detection: the first failure that shows ends the job */
+    bool abort;   /* --on-failure abort: so does the first failure in a job with fault tolerance */
+    bool repairs; /* all ranks that failed before any rank ended are restarted */
+    bool over;    /* set by the host once it has begun to end the job: later losses are ignored */
+    bool joined;  /* some rank has initialized this MPI library */
     uint32_t stranger; /* a rank that ended without ever doing so, or RZ_ID_NONE */
     int stranger_code;
 };
@@ -27,24 +27,24 @@ void rz_referee_open(struct rz_referee *referee, uint32_t n_ranks, const uint32_
                      uint32_t n_nodes, uint32_t flags);
 void rz_referee_clear(struct rz_referee *referee);
 
-/* Whether this message of node counts no more: the others go on without it, and what its processes
- * do is no part of the job (counted in outcome.refused). What it tells of itself still counts. To
- * be asked once about each message, before rz_referee_take. */
+/* Whether this message of node is ignored: the others continue without it, and the actions of its
+ * processes are no part of the job (counted in outcome.refused). Its reports about itself are still
+ * used. To be called once for each message, before rz_referee_take. */
 bool rz_referee_refuses(struct rz_referee *referee, uint32_t node,
                         const struct rz_launch_message *message);
 
-/* Node has told this; what is of no account here is passed over. True: the job shall end now, its
- * processes having *grace_ms to do so by themselves; may be said again, with less. */
+/* Takes a message of node; irrelevant ones are ignored. True: the job must end now; its processes
+ * have *grace_ms to end by themselves. May be returned again, with less. */
 bool rz_referee_take(struct rz_referee *referee, uint32_t node,
                      const struct rz_launch_message *message, uint32_t *grace_ms);
 
-/* Everything that ran on node is gone. True: as above. */
+/* All processes and the daemon of node have ended. True: as above. */
 bool rz_referee_node_lost(struct rz_referee *referee, uint32_t node, uint32_t *grace_ms);
 
-/* The daemon of node was the last one, and it is gone, or gives up itself. */
+/* The daemon of node was the last one, and it has ended or gives up. */
 void rz_referee_all_lost(struct rz_referee *referee, uint32_t node);
 
-/* --timeout has run out. */
+/* --timeout has expired. */
 void rz_referee_timed_out(struct rz_referee *referee, rz_time timeout);
 
 #endif

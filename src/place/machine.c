@@ -15,7 +15,7 @@ static uint32_t numa_of(hwloc_obj_t core)
     return node >= 0 ? (uint32_t)node : 0;
 }
 
-/* A core with those of its processors that are ours, if any. */
+/* A core with those of its processors that this process may use, if any. */
 static void add_core(struct rz_machine *machine, hwloc_topology_t topology, hwloc_obj_t object,
                      hwloc_const_bitmap_t ours)
 {
@@ -38,7 +38,7 @@ static void add_core(struct rz_machine *machine, hwloc_topology_t topology, hwlo
 static rz_status_t read_cores(struct rz_machine *machine, hwloc_topology_t topology,
                               hwloc_const_bitmap_t ours)
 {
-    /* Virtual machines may tell of processors only: then each is a core. */
+    /* Virtual machines may report processors only: then each is a core. */
     int n = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
     hwloc_obj_type_t kind = n > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
     int n_processors = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);

@@ -1,4 +1,4 @@
-/* The machine that we run on, as hwloc sees it: the cores that this process may use. */
+/* The machine as hwloc reports it: the cores that this process may use. */
 #ifndef RZ_PLACE_MACHINE_H
 #define RZ_PLACE_MACHINE_H
 
@@ -9,7 +9,7 @@
 struct rz_machine_core {
     uint32_t number;        /* hwloc's logical one */
     uint32_t package, numa; /* the system's numbers; 0 where it has none */
-    uint32_t first, count;  /* processors[first] and the following are its own */
+    uint32_t first, count;  /* processors[first] and the following belong to it */
 };
 
 struct rz_machine {

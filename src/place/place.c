@@ -21,7 +21,7 @@ uint64_t rz_place_slots(const struct rz_place_node *nodes, uint32_t n_nodes)
 
 /* ---- ranks on nodes */
 
-/* How many ranks a node takes when its turn comes; 0: it is full, or spare. */
+/* The number of ranks that a node takes in its round; 0: it is full, or spare. */
 static uint32_t turn(enum rz_place_by by, const struct rz_place_node *node, uint32_t load,
                      bool bounded, uint32_t even)
 {
@@ -90,7 +90,7 @@ uint32_t rz_place_free_core(const bool *taken, uint32_t n_cores)
     return RZ_ID_NONE;
 }
 
-/* ---- words */
+/* ---- text */
 
 void rz_place_list(const uint32_t *numbers, uint32_t n, char *text, size_t bytes)
 {

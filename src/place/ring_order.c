@@ -1,4 +1,5 @@
-/* Nodes in the ring of heartbeats: who watches whom should not go with whom. */
+/* The order of nodes in the ring of heartbeats: a node and its observer should not fail together.
+ */
 #include "base/assert.h"
 #include "place/place.h"
 
@@ -58,9 +59,9 @@ static struct member *sorted_by_rack(const uint32_t *rack, uint32_t n)
 
 /*
  * The even positions are filled first, then the odd ones: nodes of one rack, which follow each
- * other, then stand two apart. Two of them meet only where a rack is larger than half; the largest
- * comes first, so that no other one reaches from the last even position to the first odd ones with
- * a neighbour of its own there.
+ * other, are then two apart. Two of them are adjacent only if the rack is larger than half. The
+ * largest rack comes first, so that no other one extends from the last even position to the first
+ * odd ones with a neighbour of its own there.
  */
 void rz_place_ring(const uint32_t *rack, uint32_t n, uint32_t *order)
 {

@@ -98,7 +98,7 @@ const char *rz_wire_get_text(struct rz_wire_reader *reader)
 {
     uint32_t length;
     const uint8_t *bytes = rz_wire_get_bytes(reader, &length);
-    /* The first NUL is the last byte: what stood behind an earlier one nobody would see. */
+    /* The first NUL must be the last byte: text behind an earlier one would be ignored. */
     if (length > 0 && memchr(bytes, 0, length) == bytes + length - 1)
         return (const char *)bytes;
     reader->malformed = true;

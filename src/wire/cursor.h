@@ -1,4 +1,4 @@
-/* Bounded little-endian reading and writing; an error sticks, so that callers check once at the
+/* Bounded little-endian reading and writing; an error is sticky, so that callers check once at the
  * end. */
 #ifndef RZ_WIRE_CURSOR_H
 #define RZ_WIRE_CURSOR_H
@@ -26,7 +26,7 @@ void rz_wire_reader_init(struct rz_wire_reader *reader, const void *buffer, size
 uint32_t rz_wire_get_u32(struct rz_wire_reader *reader);
 uint64_t rz_wire_get_u64(struct rz_wire_reader *reader);
 
-/* Both lead into the buffer read from. An empty or missing value is never NULL. */
+/* Both return pointers into the input buffer. An empty or missing value is never NULL. */
 const uint8_t *rz_wire_get_bytes(struct rz_wire_reader *reader, uint32_t *length);
 const char *rz_wire_get_text(struct rz_wire_reader *reader);
 

@@ -1,6 +1,6 @@
 /*
  * The envelope: the header of every message between processes, ahead of its payload. 48 bytes,
- * little-endian. Who reads one checks job_token, epoch and incarnation before anything else.
+ * little-endian. A receiver checks job_token, epoch and incarnation before anything else.
  */
 #ifndef RZ_WIRE_ENVELOPE_H
 #define RZ_WIRE_ENVELOPE_H
@@ -13,20 +13,19 @@
 #define RZ_ENVELOPE_BYTES 48
 
 enum rz_envelope_kind {
-    RZ_ENVELOPE_MESSAGE,  /* done for its sender when the payload was taken over or fetched */
+    RZ_ENVELOPE_MESSAGE,  /* complete for its sender when the payload was copied or fetched */
     RZ_ENVELOPE_SYNC,     /* the sender waits for an acknowledgement that names its serial */
-    RZ_ENVELOPE_ACK,      /* the message `serial` has met its receive */
-    RZ_ENVELOPE_PROTOCOL, /* of a protocol core: passes no matcher
-                             (mpi/agree/protocol_message.h) */
-    RZ_ENVELOPE_SETUP,    /* outside of any communicator: no matcher either
-                           * (mpi/create/setup_message.h)
+    RZ_ENVELOPE_ACK,      /* the message `serial` was matched */
+    RZ_ENVELOPE_PROTOCOL, /* of a protocol core: bypasses the matcher (mpi/agree/protocol_message.h)
                            */
-    RZ_ENVELOPE_CANCEL,   /* the sender takes the message `serial` back, if it met no receive yet */
-    RZ_ENVELOPE_CANCELLED, /* the answer: it is gone */
-    RZ_ENVELOPE_MET,       /* the other answer: it has met its receive, or was not kept */
-    RZ_ENVELOPE_INQUIRY,   /* will a message of this context and tag come? serial: a failed process
-                              (mpi/p2p/inquiry.h) */
-    RZ_ENVELOPE_ABSENT,    /* none will; serial: as above, 0: the receiver knows of one */
+    RZ_ENVELOPE_SETUP,  /* not of a communicator: bypasses the matcher (mpi/create/setup_message.h)
+                         */
+    RZ_ENVELOPE_CANCEL, /* the sender cancels the message `serial`, if it is not matched yet */
+    RZ_ENVELOPE_CANCELLED, /* the answer: it is cancelled */
+    RZ_ENVELOPE_MET,       /* the other answer: it was matched, or was not kept */
+    RZ_ENVELOPE_INQUIRY, /* query whether a message of this context and tag will be sent; serial: a
+                            failed process (mpi/p2p/inquiry.h) */
+    RZ_ENVELOPE_ABSENT,  /* none will be sent; serial: as above, 0: the receiver knows of one */
     RZ_ENVELOPE_COUNT
 };
 
@@ -39,14 +38,14 @@ struct rz_envelope {
     int32_t source;       /* the sender's rank in the communicator */
     int32_t tag;
     uint32_t kind; /* enum rz_envelope_kind */
-    uint32_t zero; /* for later; 0 */
+    uint32_t zero; /* reserved; 0 */
     uint64_t serial;
 };
 
 _Static_assert(sizeof(struct rz_envelope) == RZ_ENVELOPE_BYTES,
                "no holes: the struct is the wire form");
 
-/* Swaps between the host's order and the wire's; nothing on little-endian machines. */
+/* Swaps between the host's byte order and the wire's; no effect on little-endian machines. */
 static inline void rz_envelope_swap(struct rz_envelope *envelope)
 {
     envelope->job_token = htole32(envelope->job_token);
@@ -68,7 +67,7 @@ static inline void rz_envelope_encode(const struct rz_envelope *envelope, void *
     memcpy(bytes, &wire, sizeof(wire));
 }
 
-/* False: not an envelope; nothing of it may be used. */
+/* False: not an envelope; *envelope must not be used. */
 static inline bool rz_envelope_decode(struct rz_envelope *envelope, const void *bytes, size_t n)
 {
     if (n != RZ_ENVELOPE_BYTES) {

@@ -8,38 +8,38 @@
 
 #define RZ_LAUNCH_VERSION 9
 
-/* What happened, for the record (case files, the terminal, the demo's table). */
+/* Events, for the record (case files, the terminal, the demo's table). */
 enum rz_event_record {
     RZ_EVENT_RECORD_JOINED,       /* rank has called MPI_Init */
     RZ_EVENT_RECORD_FAILURE_SEEN, /* rank or node; note: how (robust mutex, pidfd, connection,
                                    silence, no progress); value: enum rz_failure; at_ns: when seen
                                  */
-    RZ_EVENT_RECORD_FAILURE_NEWS, /* the news reached this daemon */
+    RZ_EVENT_RECORD_FAILURE_NEWS, /* the report reached this daemon */
     RZ_EVENT_RECORD_EPOCH, /* agreement on epoch was reached here; value: generation to restore */
-    RZ_EVENT_RECORD_READY, /* all processes of this node stand at the start of epoch */
+    RZ_EVENT_RECORD_READY, /* all processes of this node are at the start of epoch */
     RZ_EVENT_RECORD_RUN,   /* epoch's barrier opened here */
     RZ_EVENT_RECORD_RESTORED,  /* rank has its piece; value: generation; note: from where */
     RZ_EVENT_RECORD_COMMITTED, /* value: generation */
-    RZ_EVENT_RECORD_LEFT,      /* all have left */
-    RZ_EVENT_RECORD_NOTED,    /* failure of rank, or (RZ_ID_NONE) node, agreed; nobody repairs it */
-    RZ_EVENT_RECORD_INJECTED, /* a fault was injected: note says which */
+    RZ_EVENT_RECORD_LEFT,      /* all ranks have left */
+    RZ_EVENT_RECORD_NOTED, /* failure of rank, or (RZ_ID_NONE) node, agreed; it is not repaired */
+    RZ_EVENT_RECORD_INJECTED,  /* a fault was injected: see note */
     RZ_EVENT_RECORD_FLAT_NEWS, /* with --detector flat: rank `value` heard from the other processes,
                                   at_ns, that rank is silent */
-    RZ_EVENT_RECORD_OUT, /* the others go on without node, by agreement: from now on it is no part
-                            of the job, whatever it still does */
-    RZ_EVENT_RECORD_SPAWNED, /* by decision: the process (rank, incarnation) begins on node; value:
-                             enum rz_start_kind */
+    RZ_EVENT_RECORD_OUT, /* by agreement the others continue without node: from now on its actions
+                            are no part of the job */
+    RZ_EVENT_RECORD_SPAWNED, /* by decision, the process (rank, incarnation) begins on node; value:
+                                enum rz_start_kind */
     RZ_EVENT_RECORD_ACKNOWLEDGED, /* the program knows of the failure of (rank, incarnation), and
-                                     goes on */
+                                     continues */
     RZ_EVENT_RECORD_ENDED_BY,     /* MPI_Abort of some processes only: (rank, incarnation) is ended,
-                                     value: the code; note: who wanted it, and why */
+                                     value: the code; note: the caller and its reason */
     RZ_EVENT_RECORD_BEGUN,        /* the process (rank, incarnation) was started */
-    RZ_EVENT_RECORD_AT_START,  /* rank stands at the start of epoch: it has let go of all before, or
-                                  come there for the first time */
-    RZ_EVENT_RECORD_PROTECTED, /* all pieces of this node are where their ranks run in epoch, and as
-                                  safe as they shall be */
-    RZ_EVENT_RECORD_FELL_BACK, /* value: the generation that is given up in epoch, for a piece of it
-                                  is damaged; all go back to the one before */
+    RZ_EVENT_RECORD_AT_START,  /* rank is at the start of epoch: it has rolled back, or has reached
+                                  it for the first time */
+    RZ_EVENT_RECORD_PROTECTED, /* all pieces of this node are where their ranks run in epoch, and
+                                  protected as the scheme requires */
+    RZ_EVENT_RECORD_FELL_BACK, /* value: the generation that is given up in epoch, because a piece
+                                  of it is damaged; all roll back to the one before */
     RZ_EVENT_RECORD_COUNT
 };
 
@@ -52,18 +52,18 @@ enum rz_inject {
     RZ_INJECT_KILL_NODE,
     RZ_INJECT_STOP_RANK,
     RZ_INJECT_STOP_NODE,
-    /* Of the network between the daemons, told to all: the ways between the nodes named in `nodes`
-     * and the others; amount 0 ends it. */
+    /* Network faults between the daemons, sent to all: on the links between the nodes named in
+     * `nodes` and the others; amount 0 ends the fault. */
     RZ_INJECT_CUT,
     RZ_INJECT_DELAY, /* amount: ns */
     RZ_INJECT_LOSE,  /* amount: thousandths of the datagrams */
     RZ_INJECT_HEAL   /* all of them, everywhere */
 };
 
-/* Who finds out that a node is silent (docs/protocols). */
+/* The detector of silent nodes (docs/protocols). */
 enum rz_detector { RZ_DETECTOR_RING, RZ_DETECTOR_SWIM, RZ_DETECTOR_FLAT, RZ_DETECTOR_COUNT };
 
-/* What a process does, in a WAITING message; one that waits in several calls has several. */
+/* The state of a process, in a WAITING message; one that waits in several calls has several. */
 enum rz_waiting_state {
     RZ_WAITING_NOT_JOINED, /* has not called MPI_Init */
     RZ_WAITING_COMPUTES,
@@ -77,23 +77,21 @@ enum rz_waiting_state {
 #define RZ_JOB_REPAIR_NEVER 1u /* failures are noted, never repaired, even after MPIX_Reinit */
 #define RZ_JOB_ONE_MACHINE                                                                         \
     16u /* the nodes have networks and host names of their own, but share the processors of one */
-#define RZ_JOB_BIND_CORE 2u    /* each process gets a free core of its node's, where there is one */
+#define RZ_JOB_BIND_CORE 2u    /* each process gets a free core of its node, if there is one */
 #define RZ_JOB_TELL_BINDING 4u /* STARTED says where a process may run */
-#define RZ_JOB_NO_FT 8u        /* nobody looks for failures; rzrun ends the job at the first */
+#define RZ_JOB_NO_FT 8u        /* no failure detection; rzrun ends the job at the first one */
 #define RZ_JOB_REPAIRS                                                                             \
     1024u /* the program enters MPIX_Reinit, whether it has come there or not                      \
            */
 #define RZ_JOB_REPLACE_NEVER 64u /* nor by RZ_Comm_replace */
 #define RZ_JOB_ABORT 128u        /* rzrun ends the job at the first failure */
 #define RZ_JOB_LOST_TOGETHER                                                                       \
-    256u                        /* the ranks of a lost node go to one node, where there is room    \
-                                 */
+    256u /* the ranks of a lost node go to one node, if it has enough slots */
 #define RZ_JOB_SLOTS_LIMIT 512u /* no node ever has more processes than slots */
 #define RZ_JOB_PTY 2048u        /* processes write to pseudo-terminals */
-#define RZ_JOB_DETACHED 32u     /* rzrun will go; the daemons keep output and outcome */
+#define RZ_JOB_DETACHED 32u     /* rzrun will exit; the daemons keep output and outcome */
 
-/* No message is longer than this many bytes; JOB holds command lines, of which a system takes 6 MiB
- * at the most. */
+/* The largest message; JOB holds command lines, which a system limits to 6 MiB. */
 #define RZ_LAUNCH_FRAME_MAX (1u << 20)
 #define RZ_LAUNCH_JOB_MAX (32u << 20)
 
@@ -105,23 +103,23 @@ enum rz_waiting_state {
     MESSAGE(REFUSED, refused) TEXT(reason) END(REFUSED, refused) \
     MESSAGE(STARTED, started) U32(rank) U32(incarnation) U32(node) U32(pid) TEXT(binding) END(STARTED, started) \
     MESSAGE(OUTPUT, output) U32(rank) U32(stream) U32(epoch) BYTES(data) END(OUTPUT, output) /* 1 stdout, 2 stderr */ \
-    MESSAGE(STDIN_WANTED, stdin_wanted) U32(bytes) END(STDIN_WANTED, stdin_wanted)      /* rank 0's credit */ \
+    MESSAGE(STDIN_WANTED, stdin_wanted) U32(bytes) END(STDIN_WANTED, stdin_wanted)      /* credit for rank 0 */ \
     MESSAGE(MARK, mark) U32(rank) U64(iteration) U32(epoch) U64(at_ns) END(MARK, mark) \
     MESSAGE(EXITED, exited) U32(rank) U32(incarnation) U32(status) U32(clean) U32(hello) END(EXITED, exited) /* wait status */ \
     MESSAGE(ABORTED, aborted) U32(rank) U32(code) TEXT(reason) END(ABORTED, aborted) \
     MESSAGE(EVENT, event) U32(kind) U32(epoch) U32(rank) U32(node) U32(incarnation) U64(value) U64(at_ns) TEXT(note) \
         END(EVENT, event)                           /* enum rz_event_record, for the record and the terminal */ \
-    MESSAGE(STOPPING, stopping) U32(status) TEXT(reason) END(STOPPING, stopping)        /* rz_status_t: we give up */ \
+    MESSAGE(STOPPING, stopping) U32(status) TEXT(reason) END(STOPPING, stopping)        /* rz_status_t: this daemon gives up */ \
     MESSAGE(WAITING, waiting) U32(rank) U32(pid) U32(state) TEXT(call) TEXT(communicator) U64(context) U32(members) \
         U64(operation) U32(peer) U32(tag) U64(for_ns) END(WAITING, waiting) /* enum rz_waiting_state; the rest as in wait_text.h */ \
     MESSAGE(WAITING_END, waiting_end) END(WAITING_END, waiting_end) \
     MESSAGE(STALLED, stalled) U64(for_ns) END(STALLED, stalled)           /* a process here has waited for hang_report_ns */ \
-    MESSAGE(CAN_DETACH, can_detach) END(CAN_DETACH, can_detach)           /* all run here; without you the job ends still */ \
-    MESSAGE(DETACHED, detached) END(DETACHED, detached)                   /* it goes on without you from now on */ \
+    MESSAGE(CAN_DETACH, can_detach) END(CAN_DETACH, can_detach)           /* all processes run; if rzrun exits now, the job still ends */ \
+    MESSAGE(DETACHED, detached) END(DETACHED, detached)                   /* from now on the job continues without rzrun */ \
     MESSAGE(MISSED, missed) U64(bytes) END(MISSED, missed)                /* of older output are not kept any more */ \
     MESSAGE(RESULT, result) U32(code) U32(cut_off) U32(n_nodes) TEXT(cause) END(RESULT, result) /* of the job; the last message */ \
-    MESSAGE(DONE, done) U64(strangers) END(DONE, done) /* the job is over, no process is left here; so many were refused */ \
-    /* both ways: are you there; I am */ \
+    MESSAGE(DONE, done) U64(strangers) END(DONE, done) /* the job is over, no process is left at this daemon; so many messages were refused */ \
+    /* both ways: request; answer */ \
     MESSAGE(ALIVE, alive) END(ALIVE, alive) \
     /* rzrun -> daemon */ \
     MESSAGE(JOB, job) U64(job) BYTES(key) U32(n_nodes) U32(n_ranks) U32(node) U64(hb_period_ns) U64(hb_timeout_ns) \
@@ -142,11 +140,11 @@ enum rz_waiting_state {
     MESSAGE(SIGNAL, signal) U32(number) END(SIGNAL, signal) \
     MESSAGE(DUMP_WAITING, dump_waiting) END(DUMP_WAITING, dump_waiting) \
     MESSAGE(HOLD_OUTPUT, hold_output) U32(hold) END(HOLD_OUTPUT, hold_output) /* 1: send none; 0: go on */ \
-    MESSAGE(DETACH, detach) END(DETACH, detach)                           /* once all run, say CAN_DETACH */ \
-    MESSAGE(LET_GO, let_go) END(LET_GO, let_go)                           /* the user knows the job's number: say DETACHED */ \
-    MESSAGE(FINISH, finish) U32(code) TEXT(reason) END(FINISH, finish)    /* end the whole job, a detached one */ \
+    MESSAGE(DETACH, detach) END(DETACH, detach)                           /* once all processes run, send CAN_DETACH */ \
+    MESSAGE(LET_GO, let_go) END(LET_GO, let_go)                           /* the user knows the job's number: send DETACHED */ \
+    MESSAGE(FINISH, finish) U32(code) TEXT(reason) END(FINISH, finish)    /* ends the whole job, a detached one */ \
     MESSAGE(SHUTDOWN, shutdown) U32(grace_ms) END(SHUTDOWN, shutdown) /* the job is over: end all processes, then say DONE */ \
-    MESSAGE(LEAVE, leave) END(LEAVE, leave)                           /* all others know that it is: end yourself */
+    MESSAGE(LEAVE, leave) END(LEAVE, leave)                           /* all others know that it is over: exit */
 /* clang-format on */
 
 #define RZ_LAUNCH_NAME(NAME, name) RZ_LAUNCH_##NAME,
@@ -156,7 +154,7 @@ enum rz_launch_type {
 };
 #undef RZ_LAUNCH_NAME
 
-/* One struct for all: type says which member of the union counts. */
+/* One struct for all messages: type selects the member of the union. */
 #define RZ_LAUNCH_OPEN(NAME, name)                                                                 \
     struct rz_launch_##name {                                                                      \
         char empty_;
@@ -173,12 +171,12 @@ struct rz_launch_message {
 #undef RZ_LAUNCH_OPEN
 #undef RZ_LAUNCH_CLOSE
 
-/* Writes message into buffer; the number of bytes, or 0 when they do not fit. TEXT fields must not
- * be NULL. */
+/* Writes message into buffer; returns the number of bytes, or 0 if they do not fit. TEXT fields
+ * must not be NULL. */
 size_t rz_launch_encode(const struct rz_launch_message *message, void *buffer, size_t bytes);
 
-/* Reads one message that fills buffer; pointers lead into buffer. RZ_ERR_MALFORMED: nothing of it
- * may be used. */
+/* Reads one message that fills buffer; pointers in it refer to buffer. RZ_ERR_MALFORMED: *message
+ * must not be used. */
 rz_status_t rz_launch_decode(struct rz_launch_message *message, const void *buffer, size_t bytes);
 
 /* The name of a type, for logs; never NULL. */

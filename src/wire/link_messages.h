@@ -7,13 +7,13 @@
 
 #include "wire/schema.h"
 
-/* The version of the link protocol; a peer with another one is refused in words. */
+/* The version of the link protocol; a peer with another one is refused with a reason. */
 #define RZ_LINK_VERSION 7
 
-/* No message is longer than this many bytes. */
+/* The largest message. */
 #define RZ_LINK_MESSAGE_MAX 65536
 
-/* What a process asks of the name service. */
+/* The requests of a process to the name service. */
 enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
 
 /*
@@ -28,7 +28,7 @@ enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
 #define RZ_LINK_TABLE(MESSAGE, U32, U64, BYTES, TEXT, END) \
     /* process -> daemon */ \
     MESSAGE(HELLO, hello) U32(version) U64(job) U32(rank) U32(incarnation) U32(pid) BYTES(key) END(HELLO, hello) \
-    MESSAGE(PUT_EP_ADDRESS, put_ep_address) U32(epoch) BYTES(ep_address) END(PUT_EP_ADDRESS, put_ep_address)  /* how the off-node transport reaches us */ \
+    MESSAGE(PUT_EP_ADDRESS, put_ep_address) U32(epoch) BYTES(ep_address) END(PUT_EP_ADDRESS, put_ep_address)  /* how processes of other nodes reach this one */ \
     MESSAGE(GET_EP_ADDRESS, get_ep_address) U32(rank) U32(epoch) END(GET_EP_ADDRESS, get_ep_address) \
     MESSAGE(OPEN, open) U32(rank) END(OPEN, open)                    /* a process of this node, for shared memory */ \
     MESSAGE(REPAIRING, repairing) END(REPAIRING, repairing)          /* MPIX_Reinit was entered */ \
@@ -40,52 +40,51 @@ enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
     MESSAGE(WANT_PIECE, want_piece) U32(epoch) END(WANT_PIECE, want_piece) \
     MESSAGE(RESTORED, restored) U32(epoch) U64(generation) END(RESTORED, restored)  /* for the record */ \
     MESSAGE(NAME, name) U64(question) U32(what) TEXT(service) TEXT(port) END(NAME, name) /* enum rz_name_question */ \
-    MESSAGE(SILENT, silent) U32(epoch) U32(rank) U32(incarnation) END(SILENT, silent) /* with --detector flat: found so by this process */ \
-    MESSAGE(HEARD, heard) U32(epoch) U32(rank) U32(incarnation) U64(at_ns) END(HEARD, heard) /* the same, heard from others; for the record */ \
+    MESSAGE(SILENT, silent) U32(epoch) U32(rank) U32(incarnation) END(SILENT, silent) /* with --detector flat: detected by this process */ \
+    MESSAGE(HEARD, heard) U32(epoch) U32(rank) U32(incarnation) U64(at_ns) END(HEARD, heard) /* likewise, reported by other processes; for the record */ \
     MESSAGE(REPLACE, replace) U64(question) BYTES(spawns) END(REPLACE, replace) \
-        /* the incarnation wanted: the failed one + 1; is answered by BORN */ \
+        /* the requested incarnation: the failed one + 1; answered by REPLACED */ \
     MESSAGE(SPAWN, spawn) U64(question) U32(count) BYTES(commands) BYTES(parent) END(SPAWN, spawn) \
-        /* commands: wire/spawn_order.h; parent: for COHORT; is answered by SPAWNED */ \
+        /* commands: wire/spawn_order.h; parent: for COHORT; answered by SPAWNED */ \
     MESSAGE(ACKNOWLEDGED, acknowledged) BYTES(processes) END(ACKNOWLEDGED, acknowledged) \
-        /* the program knows of these failures and goes on: they do not spoil the exit status */ \
+        /* the program knows of these failures and continues: they do not affect the exit status */ \
     MESSAGE(LANE_CLOSED, lane_closed) U32(lane) U32(rank) U32(incarnation) END(LANE_CLOSED, lane_closed) \
-        /* the same as in LANE_OVER: nothing of it is left here */ \
-    MESSAGE(REVOKE, revoke) U64(revocation) END(REVOKE, revoke)      /* all processes of the job shall find it on their boards */ \
+        /* as in LANE_OVER: this process uses it no more */ \
+    MESSAGE(REVOKE, revoke) U64(revocation) END(REVOKE, revoke)      /* must appear on the boards of all processes of the job */ \
     MESSAGE(REVOKED_ASK, revoked_ask) U64(revocation) END(REVOKED_ASK, revoked_ask) \
-        /* is answered by REVOKED if it was; for who came too late for the board's log */ \
+        /* answered by REVOKED if it was; for a process that joined too late for the board's log */ \
     MESSAGE(DECISION_ASK, decision_ask) U64(communicator) U64(number) U32(rank) U32(incarnation) END(DECISION_ASK, decision_ask) \
-        /* what that process, which may be computing, has decided (link/decisions.h); is answered by DECISION once it has */ \
-    MESSAGE(GROUP_JOIN, group_join) U64(question) END(GROUP_JOIN, group_join) /* a socket for datagrams of its own, and a line; answered by GROUP_SOCKET */ \
+        /* the decision of that process, which may be computing (link/decisions.h); answered by
+         * DECISION once there is one */ \
+    MESSAGE(GROUP_JOIN, group_join) U64(question) END(GROUP_JOIN, group_join) /* requests a socket for datagrams, and a stream to the daemon; answered by GROUP_SOCKET */ \
     MESSAGE(GROUP_ARRIVE, group_arrive) U64(group) U32(round) U32(rank) U64(progress) TEXT(name) BYTES(processes) BYTES(counters) \
-        END(GROUP_ARRIVE, group_arrive) /* waits for a computing round later than this one (proto/view_change); counters: u64 each; is answered by \
-                                           GROUP_ROUND. Again when the counters change */ \
+        END(GROUP_ARRIVE, group_arrive) /* waits for a computing round later than this one (proto/view_change); counters: u64 each; answered by GROUP_ROUND. Sent again when the counters change */ \
     MESSAGE(GROUP_LEAVE, group_leave) U64(group) U32(rank) END(GROUP_LEAVE, group_leave) \
     MESSAGE(ABORT, abort) U32(code) BYTES(processes) TEXT(reason) END(ABORT, abort) \
-        /* processes: only those are ended; none: the whole job */ \
-    MESSAGE(BYE, bye) END(BYE, bye)                                  /* MPI_Finalize is done: exit is no failure */ \
+        /* processes: only these are ended; none: the whole job */ \
+    MESSAGE(BYE, bye) END(BYE, bye)                                  /* MPI_Finalize is complete: an exit is no failure */ \
     /* daemon -> process */ \
     MESSAGE(WELCOME, welcome) U32(version) U32(n_ranks) U32(n_slots) U32(n_nodes) U32(node) U32(epoch) U32(lane) U32(lanes_max) \
         U32(watch_slot) U64(job) U32(job_token) U32(restarted) U32(node_ip) BYTES(net_key) U64(hb_timeout_ns) BYTES(ring_key) \
-        END(WELCOME, welcome)                  /* node_ip, net_key: where to listen for processes of other nodes, what they prove themselves \
-                                                  with (net/tcp); fds: board, own inbox, own doorbell's eventfd, watch page, wait objects; \
-                                                  with a ring_key (--detector flat) the socket for heartbeats */ \
+        END(WELCOME, welcome)                  /* node_ip, net_key: where to listen for processes of other nodes, and the key of their mutual authentication (net/tcp); fds: board, own inbox, own doorbell's eventfd, watch page, wait objects; with a ring_key (--detector flat) the socket for heartbeats */ \
     MESSAGE(REFUSED, refused) TEXT(reason) END(REFUSED, refused) \
-    MESSAGE(OPEN_NET, open_net) U32(epoch) END(OPEN_NET, open_net)              /* someone off-node wants our endpoint address */ \
+    MESSAGE(OPEN_NET, open_net) U32(epoch) END(OPEN_NET, open_net)              /* a process of another node requests this process's endpoint address */ \
     MESSAGE(EP_ADDRESS, ep_address) U32(rank) U32(incarnation) U32(epoch) BYTES(ep_address) END(EP_ADDRESS, ep_address) \
     MESSAGE(OPENED, opened) U32(rank) U32(incarnation) U32(pid) U32(lane) END(OPENED, opened) /* fds: inbox, eventfd */ \
     MESSAGE(NAMED, named) U64(question) U32(status) TEXT(port) END(NAMED, named) /* rz_status_t */ \
     MESSAGE(COHORT, cohort) BYTES(processes) U32(index) U32(command) BYTES(parent) END(COHORT, cohort) \
-        /* right behind WELCOME, to a process in a slot behind the ranks: who is in its world, its rank there, the number of its \
-           command, what SPAWN carried */ \
-    MESSAGE(REPLACED, replaced) U64(question) U32(status) END(REPLACED, replaced) /* rz_status_t; what was spawned shows on the board before */ \
+        /* directly after WELCOME, to a process in a slot behind the ranks: the processes of its
+         * world, its rank there, the number of its command, the parent field of SPAWN */ \
+    MESSAGE(REPLACED, replaced) U64(question) U32(status) END(REPLACED, replaced) /* rz_status_t; the spawned processes are on the board before this message */ \
     MESSAGE(SPAWNED, spawned) U64(question) U32(status) BYTES(processes) END(SPAWNED, spawned) /* in order of rank in the new world; the board as above */ \
-    MESSAGE(LANE_OVER, lane_over) U32(lane) U32(rank) U32(incarnation) END(LANE_OVER, lane_over) /* its process was reaped: is answered by LANE_CLOSED */ \
+    MESSAGE(LANE_OVER, lane_over) U32(lane) U32(rank) U32(incarnation) END(LANE_OVER, lane_over) /* its process was reaped: answered by LANE_CLOSED */ \
     MESSAGE(REVOKED, revoked) U64(revocation) END(REVOKED, revoked) \
     MESSAGE(DECISION, decision) U64(communicator) U64(number) U32(rank) U32(incarnation) BYTES(value) END(DECISION, decision) \
         /* value: u64 each, as in link/decisions.h */ \
     MESSAGE(GROUP_SOCKET, group_socket) U64(question) U32(status) U32(ip) U32(port) BYTES(key) END(GROUP_SOCKET, group_socket) \
-        /* rz_status_t; fds: a bound UDP socket of this node's address, a line to the daemon (ARRIVE and ROUND of voters); \
-           key: of the job's datagrams among processes, to derive others from */ \
+        /* rz_status_t; fds: a bound UDP socket of this node's address, a stream to the daemon
+         * (ARRIVE and ROUND of voters); key: of the job's datagrams among processes, from which
+         * others are derived */ \
     MESSAGE(GROUP_ROUND, group_round) U64(group) U32(round) U32(status) U64(progress) BYTES(view) END(GROUP_ROUND, group_round) \
         /* status not RZ_OK: refused; view: a bit set of ranks in u64 words */ \
     MESSAGE(PIECE, piece) U32(epoch) U64(generation) U64(base) U64(bytes) U64(hash) U32(source_node) \
@@ -99,7 +98,7 @@ enum rz_link_type {
 };
 #undef RZ_LINK_NAME
 
-/* One struct for all: type says which member of the union counts. */
+/* One struct for all messages: type selects the member of the union. */
 #define RZ_LINK_OPEN(NAME, name)                                                                   \
     struct rz_link_##name {                                                                        \
         char empty_;
@@ -116,12 +115,12 @@ struct rz_link_message {
 #undef RZ_LINK_OPEN
 #undef RZ_LINK_CLOSE
 
-/* Writes message into buffer; the number of bytes, or 0 when they do not fit. TEXT fields must not
- * be NULL. */
+/* Writes message into buffer; returns the number of bytes, or 0 if they do not fit. TEXT fields
+ * must not be NULL. */
 size_t rz_link_encode(const struct rz_link_message *message, void *buffer, size_t bytes);
 
-/* Reads one message that fills buffer; pointers lead into buffer. RZ_ERR_MALFORMED: nothing of it
- * may be used. */
+/* Reads one message that fills buffer; pointers in it refer to buffer. RZ_ERR_MALFORMED: *message
+ * must not be used. */
 rz_status_t rz_link_decode(struct rz_link_message *message, const void *buffer, size_t bytes);
 
 /* One process of a job. */
@@ -129,8 +128,8 @@ struct rz_link_process {
     uint32_t slot, incarnation;
 };
 
-/* Pairs of processes as messages carry them: out has RZ_LINK_PAIR_BYTES for
- * each. Reading gives how many there are; at most max are written to processes. */
+/* Pairs of processes in the form of messages: out has RZ_LINK_PAIR_BYTES for each. Reading returns
+ * their number; at most max are written to processes. */
 void rz_link_put_pairs(uint8_t *out, const struct rz_link_process *processes, uint32_t n);
 uint32_t rz_link_get_pairs(const uint8_t *bytes, uint32_t length, struct rz_link_process *processes,
                            uint32_t max);

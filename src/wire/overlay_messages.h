@@ -1,9 +1,8 @@
 /*
- * Between daemons, over TCP: each frame is its length (u32), then one message. Nothing but
- * CHALLENGE, HELLO and WELCOME is parsed before the peer has proved that it holds the job key, and
- * no frame is longer than RZ_OVERLAY_HANDSHAKE_MAX until then; after it each message is sealed
- * (net/proof). Heartbeats travel as authenticated
- * UDP datagrams (net/datagram/datagram.h).
+ * Between daemons, over TCP: each frame is its length (u32), then one message. Only CHALLENGE,
+ * HELLO and WELCOME are parsed before the peer has proved that it holds the job key, and no frame
+ * is longer than RZ_OVERLAY_HANDSHAKE_MAX until then; after it each message is sealed (net/proof).
+ * Heartbeats are authenticated UDP datagrams (net/datagram/datagram.h).
  */
 #ifndef RZ_WIRE_OVERLAY_MESSAGES_H
 #define RZ_WIRE_OVERLAY_MESSAGES_H
@@ -12,7 +11,7 @@
 
 #define RZ_OVERLAY_VERSION 8
 
-/* No message is longer than this many bytes. */
+/* The largest message. */
 #define RZ_OVERLAY_FRAME_MAX (4u << 20)
 #define RZ_OVERLAY_HANDSHAKE_MAX 256u
 
@@ -21,23 +20,22 @@
     MESSAGE(CHALLENGE, challenge) U32(version) BYTES(nonce) END(CHALLENGE, challenge)  /* acceptor -> connector */ \
     MESSAGE(HELLO, hello) U32(version) U64(job) U32(from) BYTES(proof) BYTES(nonce) END(HELLO, hello) \
         /* net/proof: over both nonces, job, from, to; a nonce of its own */ \
-    MESSAGE(WELCOME, welcome) BYTES(proof) END(WELCOME, welcome)   /* the same of the acceptor */ \
+    MESSAGE(WELCOME, welcome) BYTES(proof) END(WELCOME, welcome)   /* likewise, of the acceptor */ \
     MESSAGE(PROTOCOL, protocol) BYTES(message) END(PROTOCOL, protocol)                  /* as protocol_message.h */ \
     MESSAGE(GET_EP_ADDRESS, get_ep_address) U32(rank) U32(incarnation) U32(asker) U32(asker_incarnation) U32(epoch) \
         END(GET_EP_ADDRESS, get_ep_address)                     /* of this incarnation or a newer one */ \
     MESSAGE(EP_ADDRESS, ep_address) U32(rank) U32(incarnation) U32(asker) U32(asker_incarnation) U32(epoch) BYTES(ep_address) END(EP_ADDRESS, ep_address) \
     MESSAGE(PIECE, piece) U32(epoch) U64(generation) U32(rank) U64(total) U64(offset) U64(hash) U32(answer) BYTES(data) \
-        END(PIECE, piece)                           /* a chunk; answer: 1 as asked by GET_PIECE, 0 a copy to keep */ \
+        END(PIECE, piece)                           /* a chunk; answer: 1 a reply to GET_PIECE, 0 a copy to keep */ \
     MESSAGE(CHANGES, changes) U32(epoch) U64(generation) U32(rank) U64(total) U64(hash) U64(base) U64(base_hash) U32(part) U64(offset) BYTES(data) \
-        END(CHANGES, changes)                       /* pages of a copy to keep that are not as in the one of generation base; part: 1 the first one, \
-                                                       2 the last, 3 both. Where there is no such base, PIECE_GONE asks for all of it */ \
+        END(CHANGES, changes)                       /* pages of a copy to keep that differ from the copy of generation base; part: 1 the first message, 2 the last, 3 both. If that base is missing, PIECE_GONE requests the whole piece */ \
     MESSAGE(PIECE_KEPT, piece_kept) U32(epoch) U64(generation) U32(rank) END(PIECE_KEPT, piece_kept) \
     MESSAGE(GET_PIECE, get_piece) U32(epoch) U64(generation) U32(rank) END(GET_PIECE, get_piece) \
     MESSAGE(PIECE_GONE, piece_gone) U32(epoch) U64(generation) U32(rank) END(PIECE_GONE, piece_gone) /* or it is damaged */ \
     MESSAGE(SHARE, share) U32(epoch) U64(generation) U32(rank) U64(total) U64(hash) U32(chunk) U64(offset) BYTES(data) \
-        END(SHARE, share)                           /* part of a chunk of a piece, for your parity (proto/commit/stripes.h); KEPT when all are there */ \
+        END(SHARE, share)                           /* part of a chunk of a piece, for the receiver's parity (proto/commit/stripes.h); KEPT when it is complete */ \
     MESSAGE(GET_BLOCK, get_block) U32(epoch) U64(generation) U32(rank) U32(chunk) U32(attempt) \
-        END(GET_BLOCK, get_block)                   /* your column in the stripe of that chunk of rank's lost piece */ \
+        END(GET_BLOCK, get_block)                   /* requests the receiver's column in the stripe of that chunk of rank's lost piece */ \
     MESSAGE(BLOCK, block) U32(epoch) U64(generation) U32(rank) U32(chunk) U32(attempt) U64(total) U64(hash) U64(bytes) U64(offset) BYTES(data) \
         END(BLOCK, block)                           /* part of it; total, hash: of rank's piece; bytes: of the block */ \
     MESSAGE(BLOCK_GONE, block_gone) U32(epoch) U64(generation) U32(rank) U32(chunk) U32(attempt) END(BLOCK_GONE, block_gone) \
@@ -46,23 +44,23 @@
     MESSAGE(NAME_PUT, name_put) U64(serial) U64(owner_serial) U32(rank) U32(incarnation) TEXT(service) TEXT(port) \
         END(NAME_PUT, name_put)                     /* a name was published (daemon/service/names.h) */ \
     MESSAGE(NAME_DROP, name_drop) U64(serial) U64(owner_serial) U32(rank) U32(incarnation) TEXT(service) \
-        END(NAME_DROP, name_drop)                   /* serial 0: wants no answer */ \
+        END(NAME_DROP, name_drop)                   /* serial 0: no answer is requested */ \
     MESSAGE(NAME_KEPT, name_kept) U64(serial) U32(status) END(NAME_KEPT, name_kept)     /* rz_status_t */ \
     MESSAGE(SPAWN_ORDER, spawn_order) U32(serial) U32(count) BYTES(commands) BYTES(parent) \
-        END(SPAWN_ORDER, spawn_order)               /* what the cohort (sender, serial) shall run: wire/spawn_order.h */ \
+        END(SPAWN_ORDER, spawn_order)               /* the commands of the cohort (sender, serial): wire/spawn_order.h */ \
     MESSAGE(END_PROCESS, end_process) U32(rank) U32(incarnation) U32(code) TEXT(by) \
-        END(END_PROCESS, end_process)               /* MPI_Abort of some processes, this one of yours among them */ \
+        END(END_PROCESS, end_process)               /* MPI_Abort of some processes, among them this one of the receiver */ \
     MESSAGE(FACT, fact) BYTES(message) END(FACT, fact)        /* of a detached job: as wire/launch_messages.h */ \
     MESSAGE(RING_PORT, ring_port) U32(rank) U32(incarnation) U32(port) END(RING_PORT, ring_port) /* with --detector flat, of the sender's node */ \
-    MESSAGE(SILENT, silent) U32(epoch) U32(rank) U32(incarnation) END(SILENT, silent) /* a process of yours; is answered by PONG */ \
+    MESSAGE(SILENT, silent) U32(epoch) U32(rank) U32(incarnation) END(SILENT, silent) /* to a process of the receiver; answered by PONG */ \
     MESSAGE(DECISION_ASK, decision_ask) U64(communicator) U64(number) U32(rank) U32(incarnation) U32(asker) U32(asker_incarnation) \
-        END(DECISION_ASK, decision_ask)             /* as on the link; is answered by DECISION if that process of yours has decided */ \
+        END(DECISION_ASK, decision_ask)             /* as on the link; answered by DECISION if that process of the receiver has decided */ \
     MESSAGE(DECISION, decision) U64(communicator) U64(number) U32(rank) U32(incarnation) U32(asker) U32(asker_incarnation) BYTES(value) \
         END(DECISION, decision) \
-    MESSAGE(PING, ping) END(PING, ping)                       /* who hears me? is answered by PONG */ \
+    MESSAGE(PING, ping) END(PING, ping)                       /* answered by PONG of each receiver */ \
     MESSAGE(PONG, pong) END(PONG, pong) \
     MESSAGE(LEAVING, leaving) END(LEAVING, leaving)           /* the end of this connection is no failure */ \
-    MESSAGE(FENCED, fenced) TEXT(reason) END(FENCED, fenced)                            /* you were declared failed */
+    MESSAGE(FENCED, fenced) TEXT(reason) END(FENCED, fenced)                            /* the receiver was declared failed */
 /* clang-format on */
 
 #define RZ_OVERLAY_NAME(NAME, name) RZ_OVERLAY_##NAME,
@@ -72,7 +70,7 @@ enum rz_overlay_type {
 };
 #undef RZ_OVERLAY_NAME
 
-/* One struct for all: type says which member of the union counts. */
+/* One struct for all messages: type selects the member of the union. */
 #define RZ_OVERLAY_OPEN(NAME, name)                                                                \
     struct rz_overlay_##name {                                                                     \
         char empty_;
@@ -89,12 +87,12 @@ struct rz_overlay_message {
 #undef RZ_OVERLAY_OPEN
 #undef RZ_OVERLAY_CLOSE
 
-/* Writes message into buffer; the number of bytes, or 0 when they do not fit. TEXT fields must not
- * be NULL. */
+/* Writes message into buffer; returns the number of bytes, or 0 if they do not fit. TEXT fields
+ * must not be NULL. */
 size_t rz_overlay_encode(const struct rz_overlay_message *message, void *buffer, size_t bytes);
 
-/* Reads one message that fills buffer; pointers lead into buffer. RZ_ERR_MALFORMED: nothing of it
- * may be used. */
+/* Reads one message that fills buffer; pointers in it refer to buffer. RZ_ERR_MALFORMED: *message
+ * must not be used. */
 rz_status_t rz_overlay_decode(struct rz_overlay_message *message, const void *buffer, size_t bytes);
 
 /* The name of a type, for logs; never NULL. */

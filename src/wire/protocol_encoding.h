@@ -12,12 +12,12 @@
 /* Bytes of a message with n_items items. */
 size_t rz_protocol_message_bytes(uint32_t n_items);
 
-/* The number of bytes written, or 0 when they do not fit. */
+/* Returns the number of bytes written, or 0 if they do not fit. */
 size_t rz_protocol_message_encode(const struct rz_message *message, const uint64_t *items,
                                   void *buffer, size_t bytes);
 
-/* Items are written to items[0..items_max); RZ_ERR_MALFORMED when header and length disagree or
- * there are too many. */
+/* Items are written to items[0..items_max); RZ_ERR_MALFORMED if header and length disagree or there
+ * are too many items. */
 rz_status_t rz_protocol_message_decode(struct rz_message *message, uint64_t *items,
                                        uint32_t items_max, const void *buffer, size_t bytes);
 

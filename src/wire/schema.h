@@ -1,13 +1,13 @@
 /*
- * How a family of messages is written down: one table per family, from which come its structs, its
- * enum, its encoder and its decoder. A table is a macro
+ * The definition of a family of messages: one table per family, from which its structs, its enum,
+ * its encoder and its decoder are generated. A table is a macro
  *
  *   #define RZ_LINK_TABLE(MESSAGE, U32, U64, BYTES, TEXT, END) \
  *       MESSAGE(HELLO, hello) U32(version) U64(job) BYTES(key) TEXT(name) END(HELLO, hello) ...
  *
  * A BYTES field f becomes `const uint8_t *f; uint32_t f_length;`, a TEXT field `const char *f`.
- * Decoded pointers lead into the buffer decoded from. On the wire a message is its type (u32), then
- * its fields, little-endian, in the order of the table; left-over bytes are malformed.
+ * Decoded pointers refer to the input buffer. On the wire a message is its type (u32), then its
+ * fields, little-endian, in the order of the table; left-over bytes are malformed.
  */
 #ifndef RZ_WIRE_SCHEMA_H
 #define RZ_WIRE_SCHEMA_H

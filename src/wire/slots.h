@@ -1,6 +1,7 @@
 /*
  * Slots: places for processes of a job. Slots 0..n_ranks-1 are the ranks that the job was started
- * with; those behind serve processes that the program spawns. A process is (slot, incarnation).
+ * with; the slots behind them are for processes that the program spawns. A process is (slot,
+ * incarnation).
  */
 #ifndef RZ_WIRE_SLOTS_H
 #define RZ_WIRE_SLOTS_H

@@ -51,7 +51,7 @@ const char *rz_spawn_text_next(const char *text)
     return text + strlen(text) + 1;
 }
 
-/* So many whole texts, no more and no less. */
+/* Whether there are exactly this many whole texts. */
 static const char *get_texts(struct rz_wire_reader *r, uint32_t *n, bool values)
 {
     uint32_t length;

@@ -1,7 +1,5 @@
-/*
- * What a program wants to have started (MPI_Comm_spawn_multiple): a list of commands, as SPAWN
- * carries it. Written by the library, read by the daemons.
- */
+/* The arguments of MPI_Comm_spawn_multiple: a list of commands, as in SPAWN. Written by the
+ * library, read by the daemons. */
 #ifndef RZ_WIRE_SPAWN_ORDER_H
 #define RZ_WIRE_SPAWN_ORDER_H
 
@@ -12,13 +10,12 @@
 /* One command, to be written. Texts are NULL-terminated arrays. */
 struct rz_spawn_command {
     uint32_t maxprocs;              /* processes of this command */
-    const char *directory;          /* where they start; "": where the job's processes start */
-    const char *const *arguments;   /* the program first; found as a shell finds it */
-    const char *const *environment; /* NAME=value, on top of the job's; NULL: none */
+    const char *directory;          /* the working directory; "": that of the job's processes */
+    const char *const *arguments;   /* the program first; searched as a shell does */
+    const char *const *environment; /* NAME=value, added to the job's environment; NULL: none */
 };
 
-/* One command, as read: texts one after another, each with its NUL; they lead into the bytes read.
- */
+/* One command, as read: texts one after another, each with its NUL; pointers into the input. */
 struct rz_spawn_command_read {
     uint32_t maxprocs;
     const char *directory;
@@ -31,23 +28,24 @@ struct rz_spawn_command_read {
 #define RZ_SPAWN_COMMANDS_MAX 4096u
 #define RZ_SPAWN_TEXTS_MAX 65536u /* arguments of one command; entries of its environment */
 
-/* The number of bytes written, or 0 when they do not fit. */
+/* Returns the number of bytes written, or 0 if they do not fit. */
 size_t rz_spawn_order_write(const struct rz_spawn_command *commands, uint32_t n, void *buffer,
                             size_t bytes);
 
-/* Looks at all of it: how many commands and processes. RZ_ERR_MALFORMED: nothing of it may be used;
- * so are an order without a process, a command without a program, an environment without values. */
+/* Checks all of it, and returns the numbers of commands and processes. RZ_ERR_MALFORMED: it must
+ * not be used; also for an order without a process, a command without a program, an environment
+ * without values. */
 rz_status_t rz_spawn_order_look(const void *bytes, size_t length, uint32_t *n_commands,
                                 uint32_t *n_processes);
 
-/* Command i of an order that was looked at. */
+/* Command i of an order that was checked. */
 struct rz_spawn_command_read rz_spawn_order_command(const void *bytes, size_t length, uint32_t i);
 
 /* The command of the process with this rank in the new world: the commands' processes come one
  * after another. */
 uint32_t rz_spawn_order_command_of(const void *bytes, size_t length, uint32_t index);
 
-/* The text behind this one. */
+/* The text that follows this one. */
 const char *rz_spawn_text_next(const char *text);
 
 #endif

@@ -1,7 +1,5 @@
-/*
- * One wait of a process, as it is told: by the process to its daemon (link/waits.h), by the daemons
- * to rzrun (WAITING of launch_messages.h), by rzrun to people.
- */
+/* One wait of a process: in the report of the process to its daemon (link/waits.h), of the daemons
+ * to rzrun (WAITING of launch_messages.h), of rzrun to the user. */
 #ifndef RZ_WIRE_WAIT_TEXT_H
 #define RZ_WIRE_WAIT_TEXT_H
 
@@ -9,15 +7,15 @@
 
 #define RZ_WAIT_CALL_BYTES 32
 #define RZ_WAIT_NAME_BYTES 32
-#define RZ_WAIT_ANY UINT32_MAX /* peer or tag: any, or not of this call */
+#define RZ_WAIT_ANY UINT32_MAX /* peer or tag: any, or not applicable */
 
 struct rz_wait_text {
     char call[RZ_WAIT_CALL_BYTES]; /* "MPI_Recv" */
-    char name[RZ_WAIT_NAME_BYTES]; /* of the communicator, as the user calls it; "": not at all */
+    char name[RZ_WAIT_NAME_BYTES]; /* of the communicator, as the user named it; "": unnamed */
     uint64_t context;              /* of the communicator */
     uint32_t members;              /* of it; 0: unknown */
     uint64_t operation;            /* number of the collective or agreement on it, 0: none */
-    uint32_t peer, tag;            /* whom; RZ_WAIT_ANY */
+    uint32_t peer, tag;            /* the peer; RZ_WAIT_ANY */
     rz_time since_ns;              /* CLOCK_MONOTONIC */
 };
 
