@@ -2,11 +2,11 @@
  * Checkpoints of a Rhizome program: protect memory, checkpoint, restore.
  *
  * A checkpoint is a generation: the protected memory of all processes at one point of the program.
- * It is committed by agreement between the daemons, so it exists whole or not at all. Each
- * process's piece is held by the daemon of its node (it outlives the process) and, as `rzrun
- * --checkpoint` says, by a second node, by parities on several nodes, or by a file (it outlives the
- * node). After a global restart (MPIX_Reinit) every process restores the same
- * generation, wherever it runs now.
+ * It is committed by agreement between the daemons, so it exists completely or not at all. Each
+ * process's piece is held by the daemon of its node (it outlives the process) and, by the scheme of
+ * `rzrun --checkpoint`, by a second node, by parities on several nodes, or by a file (it outlives
+ * the node). After a global restart (MPIX_Reinit) every process restores the same generation,
+ * wherever it runs now.
  *
  *     int iteration;
  *     double x[N];
@@ -36,29 +36,30 @@
  *         MPI_Finalize();
  *     }
  *
- * What point begins with comes from the checkpoint; where there is none yet (generation 0) it is
- * set, for who has lived on still has what it had when the job went back. A checkpoint says how
- * many iterations are done: the counter is moved before it is taken.
+ * The restart point begins with the state in the checkpoint. If there is none yet (generation 0) it
+ * must set its variables, because a surviving process still has their values of before the
+ * roll-back. A checkpoint contains the number of completed iterations: the counter is incremented
+ * before the call.
  *
  * A piece consists of regions, each with an id: memory (RZ_Checkpoint_protect), or what the program
  * wrote to a stream (RZ_Checkpoint_stream_open), which suits programs that can write and read
  * restart files already. Sizes may differ between processes, and from one checkpoint to the next.
  *
- * Only what changed since the checkpoint before the last is copied and sent to the other node: in
- * pages of 4096 bytes of the piece, told by their checksums. There is nothing to set. Regions lie
- * in a piece by their ids; one whose size changes often has the highest id, else those behind it
- * move and count as changed.
+ * Only pages that changed since the checkpoint before the last are copied and sent to the other
+ * node: pages of 4096 bytes of the piece, compared by their checksums. There is nothing to
+ * configure. Regions are stored in a piece in the order of their ids; a region whose size changes
+ * often should have the highest id, because those behind it move and count as changed.
  *
  * All functions are called between MPI_Init and MPI_Finalize and return MPI_SUCCESS or an MPI error
- * class (MPI_ERR_OTHER: called before or after; MPI_Error_string says more of any of them), by way
- * of the error handler of MPI_COMM_SELF. An argument that is wrong changes nothing. A restart of
- * the job may take place inside RZ_Checkpoint and RZ_Restore as inside any MPI call. With
- * MPI_THREAD_MULTIPLE any thread may call any of them; but while one is in RZ_Checkpoint or
- * RZ_Restore these two and RZ_Checkpoint_region_bytes are refused to others (MPI_ERR_OTHER).
+ * class (MPI_ERR_OTHER: called before or after; MPI_Error_string gives details), through the error
+ * handler of MPI_COMM_SELF. A call with a wrong argument has no effect. A restart of the job may
+ * take place inside RZ_Checkpoint and RZ_Restore as inside any MPI call. With MPI_THREAD_MULTIPLE
+ * any thread may call any of them; but while one is in RZ_Checkpoint or RZ_Restore these two and
+ * RZ_Checkpoint_region_bytes are refused to others (MPI_ERR_OTHER).
  *
- * Without a launcher, under `rzrun --no-ft`, or outside MPIX_Reinit, checkpoints are accepted
- * and kept for nothing (but for files, docs/checkpoints.md): a program runs unchanged. In the first
- * two cases generations are 0, and streams take what is written and forget it.
+ * Without a launcher, under `rzrun --no-ft`, or outside MPIX_Reinit, checkpoints are accepted and
+ * discarded (except files, docs/checkpoints.md): a program runs unchanged. In the first two cases
+ * generations are 0, and data written to streams is discarded.
  */
 #ifndef RHIZOME_CHECKPOINT_H
 #define RHIZOME_CHECKPOINT_H
@@ -71,91 +72,111 @@
 extern "C" {
 #endif
 
-/* Regions of a process, of either kind. */
+/** Regions of a process, of either kind. */
 #define RZ_CHECKPOINT_REGIONS_MAX 256
 
-/*
- * Names a region of memory to be part of every later checkpoint of this process, under id (0 to
- * RZ_CHECKPOINT_REGIONS_MAX - 1). A second call with the same id replaces the first, and also what
- * a stream wrote under it; bytes 0 takes the region out. The memory stays the caller's and must be
- * valid at each RZ_Checkpoint and RZ_Restore; no other thread writes to it while they run (what
- * changes while it is copied fits no checksum, and ends the job).
+/**
+ * Registers a region of memory as a part of every later checkpoint of this process.
  *
- * In a roll-back regions are again what they were when MPIX_Reinit was entered: what was protected
- * since then is not protected any more, also in processes that live on, and the restart point
- * protects again. So memory that the restart point protects may end with it, and what is protected
- * before MPIX_Reinit must stay.
+ * A second call with the same id replaces the first, and also what a stream wrote under it. No
+ * other thread may write to the memory during RZ_Checkpoint and RZ_Restore: memory that changes
+ * while it is copied does not match its checksum, which ends the job.
  *
- * MPI_ERR_ARG: bad id, NULL memory, more bytes than memory can have, or a stream writes the region.
+ * In a roll-back regions are restored to the state of the call of MPIX_Reinit: memory protected
+ * since then is not protected any more, also in surviving processes, and the restart point protects
+ * it again. So memory that the restart point protects may be local to it, and memory protected
+ * before MPIX_Reinit must stay valid.
+ *
+ * @param id 0 to RZ_CHECKPOINT_REGIONS_MAX - 1.
+ * @param memory stays owned by the caller; must be valid at each RZ_Checkpoint and RZ_Restore.
+ * @param bytes size of the region; 0 removes it.
+ * @return MPI_SUCCESS; MPI_ERR_ARG: bad id, NULL memory, more bytes than memory can have, or a
+ *   stream writes the region.
  */
 int RZ_Checkpoint_protect(int id, void *memory, size_t bytes);
 
-/*
- * *bytes: the size of the region in the generation that RZ_Restore copies, or has copied since the
- * last restart; 0: it has none, or there is no such generation. So memory can be allocated and
- * protected in the size that is needed. The same generation at all processes; asks the daemon, and
- * checks the piece, the first time, which must come before the round's first RZ_Checkpoint.
- * MPI_ERR_ARG: bad id, NULL; MPI_ERR_OTHER: the piece is damaged, or it is too late.
+/**
+ * Returns the size of a region in the generation that RZ_Restore copies, or has copied since the
+ * last restart, so that memory can be allocated and protected in that size.
+ *
+ * The generation is the same at all processes. The first call asks the daemon and checks the piece;
+ * it must precede the first RZ_Checkpoint of the round.
+ *
+ * @param id the region.
+ * @param bytes the size; 0 if the region is not in the generation, or there is none.
+ * @return MPI_SUCCESS; MPI_ERR_ARG: bad id, NULL; MPI_ERR_OTHER: the piece is damaged, or the call
+ *   is too late.
  */
 int RZ_Checkpoint_region_bytes(int id, size_t *bytes);
 
-/*
- * Opens a stream on region id; the caller closes it by fclose. It can seek.
+/**
+ * Opens a stream on a region; the caller closes it by fclose. It can seek.
  *
- * mode "w": what is written until fclose becomes the region's content, at once and as a whole: it
- * is part of every later checkpoint, until another stream writes the region again. If memory runs
- * out, writes fail, fclose returns EOF, and RZ_Checkpoint is refused (MPI_ERR_NO_MEM) until the
- * region was written again or taken out (RZ_Checkpoint_protect with 0 bytes). While such a stream
- * is open RZ_Checkpoint and RZ_Restore are refused.
+ * Mode "w": the data written until fclose becomes the content of the region, atomically: it is part
+ * of every later checkpoint, until another stream writes the region again. If memory runs out,
+ * writes fail, fclose returns EOF, and RZ_Checkpoint is refused (MPI_ERR_NO_MEM) until the region
+ * is written again or removed (RZ_Checkpoint_protect with 0 bytes). While such a stream is open
+ * RZ_Checkpoint and RZ_Restore are refused.
  *
- * mode "r": reads the content: what RZ_Restore brought back, or was written since. The stream keeps
- * what it began with, whatever happens to the region.
+ * Mode "r": reads the content: that of RZ_Restore, or what was written since. The stream keeps its
+ * initial content, whatever happens to the region.
  *
- * In a roll-back contents, too, are again what they were when MPIX_Reinit was entered, until
- * RZ_Restore brings back others; streams that were open can only be closed, and what they wrote is
- * lost.
+ * In a roll-back contents are restored to the state of the call of MPIX_Reinit, until RZ_Restore
+ * replaces them; streams that were open can only be closed, and data written to them is lost.
  *
- * MPI_ERR_ARG: bad id, another mode, NULL; the region is protected memory, or (r) has no content,
- * or (w) is being written. MPI_ERR_NO_MEM. *stream is set on success only.
+ * @param id the region.
+ * @param mode "w" or "r".
+ * @param stream set on success only.
+ * @return MPI_SUCCESS; MPI_ERR_ARG: bad id, another mode, NULL; the region is protected memory, or
+ *   (r) has no content, or (w) is being written; MPI_ERR_NO_MEM.
  */
 int RZ_Checkpoint_stream_open(int id, const char *mode, FILE **stream);
 
-/*
- * Writes all regions as the next generation. Collective over MPI_COMM_WORLD in the sense
- * that every process must call it as often as the others, at the same points. Returns when the own
- * piece is written; copying and commit go on in the background. Waits for the commit of the
- * previous generation first (two generations are kept). *generation (may be NULL): the number of
- * this generation.
+/**
+ * Writes all regions as the next generation.
  *
- * MPI_ERR_NO_MEM: no room for the piece, or a stream had none; MPI_ERR_OTHER: a stream writes a
- * region, or another thread is here. Then nothing was written, earlier generations are as they
- * were, and the call does not count: remove the cause and call again at this point of the program,
- * or end. Whoever goes on without would put another point of the program beside those of the
- * others.
+ * Collective over MPI_COMM_WORLD in the sense that every process must call it as often as the
+ * others, at the same points. Returns when the own piece is written; copying and commit continue in
+ * the background. First waits for the commit of the previous generation (two generations are kept).
+ *
+ * On an error nothing was written, earlier generations are unchanged, and the call does not count:
+ * remove the cause and call again at this point of the program, or end. A process that continues
+ * without it would combine another point of the program with those of the other processes.
+ *
+ * @param generation the number of this generation; may be NULL.
+ * @return MPI_SUCCESS; MPI_ERR_NO_MEM: no memory for the piece, or for a stream; MPI_ERR_OTHER: a
+ *   stream writes a region, or another thread is in this call.
  */
 int RZ_Checkpoint(uint64_t *generation);
 
-/*
- * Copies the newest committed generation into the protected memory, and makes what streams had
- * written the content of their regions again; every process gets the same generation. Once in each
- * round, before its first RZ_Checkpoint. *generation = 0: there is none, memory is untouched, and
- * the program begins at its beginning.
+/**
+ * Copies the newest committed generation into the protected memory, and restores the contents of
+ * regions written by streams.
  *
- * MPI_ERR_ARG: memory is protected that has another size in this generation or is not in it, or it
- * has memory that is not protected. MPI_ERR_NO_MEM: no room for contents of streams. MPI_ERR_OTHER:
- * a stream writes a region, or another thread is here. In these cases nothing was copied, and after
- * the cause is removed it can be called again. MPI_ERR_OTHER also: restored already, a checkpoint
- * was taken since the restart, or the piece is damaged.
+ * Every process gets the same generation. To be called once in each round, before its first
+ * RZ_Checkpoint. If nothing was copied, the call may be repeated after the cause is removed.
+ *
+ * @param generation the number of the generation; 0: there is none, memory is unchanged, and the
+ *   program begins at its beginning.
+ * @return MPI_SUCCESS; MPI_ERR_ARG: protected memory has another size in this generation or is not
+ *   in it, or the generation has memory that is not protected; MPI_ERR_NO_MEM: no memory for
+ *   contents of streams; MPI_ERR_OTHER: a stream writes a region, or another thread is in this
+ *   call. In these cases nothing was copied. MPI_ERR_OTHER also: restored already, a checkpoint was
+ *   taken since the restart, or the piece is damaged.
  */
 int RZ_Restore(uint64_t *generation);
 
-/* Tells the tools which iteration this process begins (progress display, faults injected at an
- * iteration). Cheap. */
+/** Reports to the tools which iteration this process begins (progress display, faults injected at
+ * an iteration). Cheap; any thread. */
 int RZ_Progress_mark(uint64_t iteration);
 
-/* Tells the runtime that this process is at work: for long computations without MPI calls, where
- * the watchdog (rzrun --hang-timeout) would hold it for hung. Cheap. As in any MPI call, a process
- * that was declared failed ends here, and a restart of the job may take place. */
+/**
+ * Reports to the runtime that this process is active: for long computations without MPI calls,
+ * during which the watchdog (rzrun --hang-timeout) would consider it hung.
+ *
+ * Cheap; any thread. As in any MPI call, a process that was declared failed ends here, and a
+ * restart of the job may take place.
+ */
 int RZ_Alive(void);
 
 #ifdef __cplusplus

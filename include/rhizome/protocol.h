@@ -1,5 +1,5 @@
 /*
- * The step interface of every protocol core: one event in, actions out.
+ * The step interface of every protocol core: a step takes one event and outputs actions.
  *
  * A core has no clock, socket, thread, allocation or source of randomness of its own: time arrives
  * inside the event, randomness from a generator inside the state, memory from the caller. The
@@ -38,27 +38,28 @@ enum rz_protocol_number {
     RZ_PROTOCOL_COUNT
 };
 
-/* The fixed header of each protocol message: 48 bytes. The payload is n_items 64-bit items beside
- * it. */
+/** The fixed header of each protocol message: 48 bytes. The payload is n_items 64-bit items, stored
+ * separately. */
 struct rz_message {
     uint8_t protocol; /* enum rz_protocol_number */
     uint8_t type;     /* of that component */
-    uint16_t flags;   /* of that type; unused bits 0 */
-    uint32_t view;    /* number of the immutable view that ids refer to; others are dropped */
-    rz_id from;       /* the sender */
-    rz_id origin;     /* who began a broadcast; else from */
-    uint64_t seq;     /* number of the operation, meaning per room */
-    uint64_t word[2]; /* meaning per type */
+    uint16_t flags;   /* of that type; unused bits are 0 */
+    uint32_t
+        view;   /* number of the immutable view that ids refer to; messages of others are dropped */
+    rz_id from; /* the sender */
+    rz_id origin;     /* the origin of a broadcast; else from */
+    uint64_t seq;     /* number of the operation; its meaning depends on the component */
+    uint64_t word[2]; /* their meaning depends on the type */
     uint32_t n_items; /* 64-bit items of payload */
     uint32_t zero;
 };
 
 enum rz_event_kind {
     RZ_EVENT_RECEIVE,  /* message and items arrived from message->from */
-    RZ_EVENT_TICK,     /* the deadline has come */
-    RZ_EVENT_FAILURE,  /* the members in ids have failed; final */
+    RZ_EVENT_TICK,     /* the deadline has passed */
+    RZ_EVENT_FAILURE,  /* the members in ids have failed; irrevocable */
     RZ_EVENT_CONTINUE, /* the last step returned RZ_MORE */
-    RZ_EVENT_CALL      /* a call of the host: call, arg, items, as the room's header says */
+    RZ_EVENT_CALL /* a call of the host: call, arg, items, as the header of the component defines */
 };
 
 struct rz_event {
@@ -67,18 +68,18 @@ struct rz_event {
     const struct rz_message *message; /* RECEIVE */
     const uint64_t *items;            /* RECEIVE (message->n_items of them) and CALL (n_items) */
     uint32_t n_items;                 /* CALL */
-    const rz_id *ids;                 /* DEATH */
-    uint32_t n_ids;                   /* DEATH */
+    const rz_id *ids;                 /* FAILURE */
+    uint32_t n_ids;                   /* FAILURE */
     uint32_t call;                    /* CALL */
-    uint64_t arg[4];                  /* CALL; DEATH: arg[0] as the room says */
+    uint64_t arg[4];                  /* CALL; FAILURE: arg[0] as the component defines */
 };
 
 enum rz_action_kind {
     RZ_ACTION_SEND,  /* message and items to each of to[0..n_to), in this order */
-    RZ_ACTION_NOTIFY /* tell the host: what, arg, items */
+    RZ_ACTION_NOTIFY /* report to the host: what, arg, items */
 };
 
-/* Pointers lead into the state and stay valid until the next step or grow. */
+/** An output of a step. Pointers refer to the state and are valid until the next step or grow. */
 struct rz_action {
     enum rz_action_kind kind;
     const rz_id *to;           /* SEND */
@@ -90,7 +91,7 @@ struct rz_action {
     uint32_t n_items;          /* NOTIFY */
 };
 
-/* The least number of actions that a caller must offer room for. */
+/** The least number of actions that the caller's array must hold. */
 #define RZ_ACTIONS_MIN 8
 
 struct rz_actions {
@@ -101,11 +102,11 @@ struct rz_actions {
 };
 
 enum rz_more {
-    RZ_DONE, /* the event is dealt with */
+    RZ_DONE, /* the event is processed */
     RZ_MORE, /* carry out the actions, then step again with RZ_EVENT_CONTINUE, before any other
                 event */
-    RZ_NEED  /* nothing happened: enlarge the block to actions->need bytes, call grow, step the same
-                event again */
+    RZ_NEED  /* nothing has changed: enlarge the block to actions->need bytes, call grow, step the
+                same event again */
 };
 
 #endif
