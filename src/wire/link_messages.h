@@ -28,7 +28,8 @@ enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
 #define RZ_LINK_TABLE(MESSAGE, U32, U64, BYTES, TEXT, END) \
     /* process -> daemon */ \
     MESSAGE(HELLO, hello) U32(version) U64(job) U32(rank) U32(incarnation) U32(pid) BYTES(key) END(HELLO, hello) \
-    MESSAGE(PUT_EP_ADDRESS, put_ep_address) U32(epoch) BYTES(ep_address) END(PUT_EP_ADDRESS, put_ep_address)  /* how processes of other nodes reach this one */ \
+    MESSAGE(PUT_EP_ADDRESS, put_ep_address) U32(epoch) BYTES(ep_address) END(PUT_EP_ADDRESS, put_ep_address) /* \
+           how processes of other nodes reach this one */ \
     MESSAGE(GET_EP_ADDRESS, get_ep_address) U32(rank) U32(epoch) END(GET_EP_ADDRESS, get_ep_address) \
     MESSAGE(OPEN, open) U32(rank) END(OPEN, open)                    /* a process of this node, for shared memory */ \
     MESSAGE(REPAIRING, repairing) END(REPAIRING, repairing)          /* MPIX_Reinit was entered */ \
@@ -41,7 +42,8 @@ enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
     MESSAGE(RESTORED, restored) U32(epoch) U64(generation) END(RESTORED, restored)  /* for the record */ \
     MESSAGE(NAME, name) U64(question) U32(what) TEXT(service) TEXT(port) END(NAME, name) /* enum rz_name_question */ \
     MESSAGE(SILENT, silent) U32(epoch) U32(rank) U32(incarnation) END(SILENT, silent) /* with --detector flat: detected by this process */ \
-    MESSAGE(HEARD, heard) U32(epoch) U32(rank) U32(incarnation) U64(at_ns) END(HEARD, heard) /* likewise, reported by other processes; for the record */ \
+    MESSAGE(HEARD, heard) U32(epoch) U32(rank) U32(incarnation) U64(at_ns) END(HEARD, heard) /* likewise, \
+           reported by other processes; for the record */ \
     MESSAGE(REPLACE, replace) U64(question) BYTES(spawns) END(REPLACE, replace) \
         /* the requested incarnation: the failed one + 1; answered by REPLACED */ \
     MESSAGE(SPAWN, spawn) U64(question) U32(count) BYTES(commands) BYTES(parent) END(SPAWN, spawn) \
@@ -56,9 +58,12 @@ enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
     MESSAGE(DECISION_ASK, decision_ask) U64(communicator) U64(number) U32(rank) U32(incarnation) END(DECISION_ASK, decision_ask) \
         /* the decision of that process, which may be computing (link/decisions.h); answered by
          * DECISION once there is one */ \
-    MESSAGE(GROUP_JOIN, group_join) U64(question) END(GROUP_JOIN, group_join) /* requests a socket for datagrams, and a stream to the daemon; answered by GROUP_SOCKET */ \
+    MESSAGE(GROUP_JOIN, group_join) U64(question) END(GROUP_JOIN, group_join) /* requests a socket for \
+           datagrams, and a stream to the daemon; answered by GROUP_SOCKET */ \
     MESSAGE(GROUP_ARRIVE, group_arrive) U64(group) U32(round) U32(rank) U64(progress) TEXT(name) BYTES(processes) BYTES(counters) \
-        END(GROUP_ARRIVE, group_arrive) /* waits for a computing round later than this one (proto/view_change); counters: u64 each; answered by GROUP_ROUND. Sent again when the counters change */ \
+        END(GROUP_ARRIVE, group_arrive) /* waits for a computing round later than this one \
+           (proto/view_change); counters: u64 each; answered by GROUP_ROUND. Sent again when the counters \
+           change */ \
     MESSAGE(GROUP_LEAVE, group_leave) U64(group) U32(rank) END(GROUP_LEAVE, group_leave) \
     MESSAGE(ABORT, abort) U32(code) BYTES(processes) TEXT(reason) END(ABORT, abort) \
         /* processes: only these are ended; none: the whole job */ \
@@ -66,18 +71,24 @@ enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
     /* daemon -> process */ \
     MESSAGE(WELCOME, welcome) U32(version) U32(n_ranks) U32(n_slots) U32(n_nodes) U32(node) U32(epoch) U32(lane) U32(lanes_max) \
         U32(watch_slot) U64(job) U32(job_token) U32(restarted) U32(node_ip) BYTES(net_key) U64(hb_timeout_ns) BYTES(ring_key) \
-        END(WELCOME, welcome)                  /* node_ip, net_key: where to listen for processes of other nodes, and the key of their mutual authentication (net/tcp); fds: board, own inbox, own doorbell's eventfd, watch page, wait objects; with a ring_key (--detector flat) the socket for heartbeats */ \
+        END(WELCOME, welcome) /* node_ip, net_key: where to listen for processes of other nodes, and the key \
+           of their mutual authentication (net/tcp); fds: board, own inbox, own doorbell's eventfd, watch \
+           page, wait objects; with a ring_key (--detector flat) the socket for heartbeats */ \
     MESSAGE(REFUSED, refused) TEXT(reason) END(REFUSED, refused) \
-    MESSAGE(OPEN_NET, open_net) U32(epoch) END(OPEN_NET, open_net)              /* a process of another node requests this process's endpoint address */ \
+    MESSAGE(OPEN_NET, open_net) U32(epoch) END(OPEN_NET, open_net) /* a process of another node requests \
+           this process's endpoint address */ \
     MESSAGE(EP_ADDRESS, ep_address) U32(rank) U32(incarnation) U32(epoch) BYTES(ep_address) END(EP_ADDRESS, ep_address) \
     MESSAGE(OPENED, opened) U32(rank) U32(incarnation) U32(pid) U32(lane) END(OPENED, opened) /* fds: inbox, eventfd */ \
     MESSAGE(NAMED, named) U64(question) U32(status) TEXT(port) END(NAMED, named) /* rz_status_t */ \
     MESSAGE(COHORT, cohort) BYTES(processes) U32(index) U32(command) BYTES(parent) END(COHORT, cohort) \
         /* directly after WELCOME, to a process in a slot behind the ranks: the processes of its
          * world, its rank there, the number of its command, the parent field of SPAWN */ \
-    MESSAGE(REPLACED, replaced) U64(question) U32(status) END(REPLACED, replaced) /* rz_status_t; the spawned processes are on the board before this message */ \
-    MESSAGE(SPAWNED, spawned) U64(question) U32(status) BYTES(processes) END(SPAWNED, spawned) /* in order of rank in the new world; the board as above */ \
-    MESSAGE(LANE_OVER, lane_over) U32(lane) U32(rank) U32(incarnation) END(LANE_OVER, lane_over) /* its process was reaped: answered by LANE_CLOSED */ \
+    MESSAGE(REPLACED, replaced) U64(question) U32(status) END(REPLACED, replaced) /* rz_status_t; the \
+           spawned processes are on the board before this message */ \
+    MESSAGE(SPAWNED, spawned) U64(question) U32(status) BYTES(processes) END(SPAWNED, spawned) /* in order \
+           of rank in the new world; the board as above */ \
+    MESSAGE(LANE_OVER, lane_over) U32(lane) U32(rank) U32(incarnation) END(LANE_OVER, lane_over) /* its \
+           process was reaped: answered by LANE_CLOSED */ \
     MESSAGE(REVOKED, revoked) U64(revocation) END(REVOKED, revoked) \
     MESSAGE(DECISION, decision) U64(communicator) U64(number) U32(rank) U32(incarnation) BYTES(value) END(DECISION, decision) \
         /* value: u64 each, as in link/decisions.h */ \

@@ -28,12 +28,15 @@
     MESSAGE(PIECE, piece) U32(epoch) U64(generation) U32(rank) U64(total) U64(offset) U64(hash) U32(answer) BYTES(data) \
         END(PIECE, piece)                           /* a chunk; answer: 1 a reply to GET_PIECE, 0 a copy to keep */ \
     MESSAGE(CHANGES, changes) U32(epoch) U64(generation) U32(rank) U64(total) U64(hash) U64(base) U64(base_hash) U32(part) U64(offset) BYTES(data) \
-        END(CHANGES, changes)                       /* pages of a copy to keep that differ from the copy of generation base; part: 1 the first message, 2 the last, 3 both. If that base is missing, PIECE_GONE requests the whole piece */ \
+        END(CHANGES, changes) /* pages of a copy to keep that differ from the copy of generation base; part: \
+           1 the first message, 2 the last, 3 both. If that base is missing, PIECE_GONE requests the whole \
+           piece */ \
     MESSAGE(PIECE_KEPT, piece_kept) U32(epoch) U64(generation) U32(rank) END(PIECE_KEPT, piece_kept) \
     MESSAGE(GET_PIECE, get_piece) U32(epoch) U64(generation) U32(rank) END(GET_PIECE, get_piece) \
     MESSAGE(PIECE_GONE, piece_gone) U32(epoch) U64(generation) U32(rank) END(PIECE_GONE, piece_gone) /* or it is damaged */ \
     MESSAGE(SHARE, share) U32(epoch) U64(generation) U32(rank) U64(total) U64(hash) U32(chunk) U64(offset) BYTES(data) \
-        END(SHARE, share)                           /* part of a chunk of a piece, for the receiver's parity (proto/commit/stripes.h); KEPT when it is complete */ \
+        END(SHARE, share) /* part of a chunk of a piece, for the receiver's parity (proto/commit/stripes.h); \
+           KEPT when it is complete */ \
     MESSAGE(GET_BLOCK, get_block) U32(epoch) U64(generation) U32(rank) U32(chunk) U32(attempt) \
         END(GET_BLOCK, get_block)                   /* requests the receiver's column in the stripe of that chunk of rank's lost piece */ \
     MESSAGE(BLOCK, block) U32(epoch) U64(generation) U32(rank) U32(chunk) U32(attempt) U64(total) U64(hash) U64(bytes) U64(offset) BYTES(data) \
