@@ -19,21 +19,22 @@
 #include <unistd.h>
 
 #define CONNECT_MS 2000
-/* Once a node has told the result, the others follow within seconds; so long after the last word of
- * any, those that are left are stopped or cut off, and not waited for. */
+/* Once a node has reported the result, the others follow within seconds. After this time without a
+ * message from any node, the remaining ones are stopped or cut off, and rzrun no longer waits for
+ * them. */
 #define SILENCE_NS (6 * RZ_SECOND)
-/* A daemon that has not answered at all by then is stopped, most likely. */
+/* A daemon that has not answered by then is most likely stopped. */
 #define GREET_BOUND_NS (30 * RZ_SECOND)
-/* --end: so long until all nodes have ended. */
+/* --end: bound until all nodes have ended. */
 #define END_BOUND_NS (15 * RZ_SECOND)
-/* Of a job ended by --end: as if rzrun had been terminated. */
+/* Exit status after --end: as if rzrun had been terminated. */
 #define FINISHED_CODE (128 + SIGTERM)
 
-/* So much output may wait for whoever reads ours; then the daemons wait, whose spools are bounded.
- */
+/* Bound of output that waits for the reader of our output; then the daemons wait, with bounded
+ * spools. */
 #define QUEUE_MAX (4u << 20)
 
-/* A daemon of the job; gone when frames is NULL. */
+/* A daemon of the job; frames is NULL after it has gone. */
 struct part {
     uint32_t node;
     struct rz_frames *frames;
@@ -49,16 +50,15 @@ struct attach {
     struct part *parts;
     size_t n_parts;
     struct rz_waits_page waits; /* when --timeout ran out */
-    int refused;                /* exit status, once we gave up */
+    int refused;                /* exit status, after we gave up */
     int unread;                 /* errno of writing what the job wrote */
-    rz_time heard;              /* when anything came last */
+    rz_time heard;              /* time of the last message */
 };
 
-/* What we say when a signal ends us. */
+/* Printed when a signal ends us. */
 static char farewell[160];
 
-/* At any moment, also while nobody reads what we write: the daemons see the end of our connections.
- */
+/* At any moment, also while our output is not read: the daemons see the end of our connections. */
 static void on_signal(int number)
 {
     ssize_t unheard = write(STDERR_FILENO, farewell, strlen(farewell));
@@ -85,7 +85,7 @@ static bool may_reach(const struct rz_local_name *name)
     return name->uid == geteuid() || geteuid() == 0;
 }
 
-/* Sorted by job: the entries of the one that is meant, or 0 after words. */
+/* Sorted by job: the entries of the requested job, or 0 after an error message. */
 static size_t choose(const struct rz_local_name *names, size_t n, const char *prefix, size_t *first)
 {
     size_t jobs = 0, foreign = n, of_job = 0;
@@ -120,7 +120,7 @@ static size_t choose(const struct rz_local_name *names, size_t n, const char *pr
     return 0;
 }
 
-/* False: nobody answers there, or it does not take the question. */
+/* False: no daemon answers there, or it does not accept the request. */
 static bool connect_part(struct part *part, const struct rz_local_name *name)
 {
     static const char question[] = "attach\n";
@@ -137,7 +137,7 @@ static bool connect_part(struct part *part, const struct rz_local_name *name)
     return true;
 }
 
-/* False after words. */
+/* False after an error message. */
 static bool connect_job(struct attach *attach, const char *prefix)
 {
     struct rz_local_name *names = NULL;
@@ -161,7 +161,7 @@ static bool connect_job(struct attach *attach, const char *prefix)
     return attach->n_parts > 0;
 }
 
-/* ---- what the daemons tell */
+/* ---- messages of the daemons */
 
 static void let_go(struct part *part)
 {
@@ -271,7 +271,7 @@ static bool all_told(const struct attach *attach)
     return true;
 }
 
-/* Of the lowest node that was not cut off from the others, if there is one. */
+/* The result of the lowest node that was not cut off from the others, if there is one. */
 static const struct part *best_result(const struct attach *attach)
 {
     const struct part *best = NULL;
@@ -283,7 +283,7 @@ static const struct part *best_result(const struct attach *attach)
     return best;
 }
 
-/* The daemons need to stay no longer; they hear it before their connections end. */
+/* The daemons need not stay any longer; they receive this before their connections end. */
 static void collect(struct attach *attach)
 {
     const struct rz_launch_message shutdown = {.type = RZ_LAUNCH_SHUTDOWN};
@@ -292,7 +292,7 @@ static void collect(struct attach *attach)
             send_to(&attach->parts[i], &shutdown);
 }
 
-/* The job goes on without us, and keeps what it writes. */
+/* The job continues without us, and keeps its output. */
 static int leave_unread(const struct attach *attach)
 {
     if (attach->unread == EPIPE) {
@@ -304,7 +304,7 @@ static int leave_unread(const struct attach *attach)
     return RZ_EXIT_OUTPUT;
 }
 
-/* A node that has gone has taken along what nobody had fetched. */
+/* A node that has ended has lost its output that was not fetched. */
 static void tell_missing(const struct attach *attach, uint32_t n_nodes)
 {
     uint32_t there = 0;
@@ -366,7 +366,7 @@ static void wait_for_news(struct attach *attach, rz_time until)
     free(polled);
 }
 
-/* Says whose output is missing. */
+/* Reports from which nodes output is missing. */
 static void give_silent_ones_up(struct attach *attach)
 {
     for (size_t i = 0; i < attach->n_parts; i++) {
@@ -379,8 +379,8 @@ static void give_silent_ones_up(struct attach *attach)
     }
 }
 
-/* Of nodes that have not even answered nothing is known; without any other there is nothing to wait
- * for. */
+/* Nothing is known of nodes that have not answered at all; if only such nodes are left, there is
+ * nothing to wait for. */
 static void give_mute_ones_up(struct attach *attach)
 {
     bool any = false;

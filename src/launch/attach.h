@@ -5,8 +5,8 @@
 #include "launch/rzrun_options.h"
 
 /* --attach: shows the job's output until its end; the job's exit status. --end: ends it; 0. Both:
- * RZ_EXIT_NO_JOB where it cannot be reached, 128 + the signal that this rzrun got; all in words on
- * standard error. */
+ * RZ_EXIT_NO_JOB where it cannot be reached, 128 + the signal that this rzrun received; each with a
+ * message on standard error. */
 int rz_attach_run(const struct rz_rzrun_options *options);
 
 #endif

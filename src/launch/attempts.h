@@ -1,8 +1,8 @@
 /*
  * The runs of a job, one after the other. With --on-failure restart there is another one when a
  * process or node has failed; with --checkpoint-dir also when the checkpoint that the job must go
- * back to is lost: its files, or the beginning, take its place. Each attempt is a session of its
- * own, with new daemons; what must not be repeated or forgotten is kept here.
+ * back to is lost: the next attempt begins from its files, or from the beginning. Each attempt is a
+ * session of its own, with new daemons; state that must survive an attempt is kept here.
  */
 #ifndef RZ_LAUNCH_ATTEMPTS_H
 #define RZ_LAUNCH_ATTEMPTS_H
@@ -13,15 +13,15 @@
 
 struct rz_attempts {
     uint32_t n; /* earlier ones */
-    bool again; /* set by the session: a failure, or a loss, ended it, and there is another */
-    bool faults_done[RZ_FAULTS_MAX]; /* in an earlier attempt; those that come again and again never
-                                        are */
+    bool
+        again; /* set by the session: a failure, or a loss, ended it, and another attempt follows */
+    bool faults_done[RZ_FAULTS_MAX]; /* in an earlier attempt; repeating faults are never marked */
     uint32_t n_cases;                /* case files written so far */
     rz_time begun;                   /* the first one */
     struct rz_checkpoints checkpoints; /* in files */
-    struct rz_work work;               /* how far the program came in all of them */
+    struct rz_work work;               /* progress of the program in all of them */
     struct rz_recovery_times
-        failed; /* the failure that ended the one before; no failures: none did */
+        failed; /* the failure that ended the attempt before; failures 0: none did */
 };
 
 /* Runs the job to its end, in as many attempts as it takes; the exit status. */

@@ -1,17 +1,17 @@
-/* Bytes in memory that grow as more are appended. */
+/* A byte buffer that grows. */
 #ifndef RZ_LAUNCH_BYTES_H
 #define RZ_LAUNCH_BYTES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* All zero: none, and no memory. The owner frees `at`. */
+/* All zero: empty, and no memory. The owner frees `at`. */
 struct rz_bytes {
     uint8_t *at;
     size_t n, room;
 };
 
-/* Copies n bytes of `more` to the end. Asserts that there is memory. */
+/* Appends n bytes of `more`. Asserts that there is memory. */
 void rz_bytes_append(struct rz_bytes *bytes, const void *more, size_t n);
 
 #endif

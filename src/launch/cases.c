@@ -18,7 +18,7 @@ struct failure {
     uint32_t number; /* of the case, from 1 */
     uint32_t rank;   /* RZ_ID_NONE: a node */
     uint32_t node, incarnation;
-    bool done; /* what was done is known */
+    bool done; /* the repair is known */
     json_t *document, *observers, *told, *agreed;
 };
 
@@ -28,7 +28,7 @@ struct rz_cases {
     struct failure *failures; /* newest first */
     uint32_t n;
     uint32_t epoch;          /* the newest */
-    uint64_t generation;     /* that it goes back to */
+    uint64_t generation;     /* that it rolls back to */
     const char *write_error; /* of the first file that could not be written */
 };
 
@@ -108,7 +108,7 @@ static void write_case(struct rz_cases *cases, const struct failure *failure)
         cases->write_error = why ? why : "a case file could not be written";
 }
 
-/* ---- What is told ---- */
+/* ---- Events ---- */
 
 /* The failure of that process, or of that node; an injected one may precede its detection, so that
  * the incarnation is compared only where both know it. */
@@ -156,7 +156,7 @@ static void on_news(struct rz_cases *cases, uint32_t by, const struct rz_launch_
     append(failure->told, moment(failure, by, event->at_ns));
 }
 
-/* A new epoch settles all failures that were open. */
+/* A new epoch repairs all failures that were open. */
 static void on_epoch(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
 {
     if (event->epoch <= 1)
@@ -177,8 +177,8 @@ static void on_epoch(struct rz_cases *cases, uint32_t by, const struct rz_launch
     }
 }
 
-/* The epoch runs: what was lost is repaired, also what was to be by one that never ran, for there
- * was another failure, or damage, in its recovery. */
+/* The epoch runs: what was lost is repaired, also in a planned epoch that never ran because another
+ * failure, or damage, occurred in its recovery. */
 static void on_run(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
 {
     for (struct failure *failure = cases->failures; failure; failure = failure->next) {
@@ -206,7 +206,7 @@ static void on_noted(struct rz_cases *cases, const struct rz_launch_event *event
     write_case(cases, failure);
 }
 
-/* Its successor begins. Of a node that failed each process has a successor of its own. */
+/* Its successor starts. Of a failed node each process has its own successor. */
 static void on_spawned(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
 {
     struct failure *failure = failure_find(cases, event->rank, event->node, event->incarnation - 1);
@@ -307,8 +307,8 @@ static json_t *timeline_of(const struct rz_recovery_times *times)
     return timeline;
 }
 
-/* Of a global restart: the failures that this epoch settled; of a replacement those that were
- * replaced and have no timeline yet. */
+/* After a global restart: the failures that this epoch repaired; after a replacement those that
+ * were replaced and have no timeline yet. */
 void rz_cases_recovered(struct rz_cases *cases, const struct rz_recovery_times *times)
 {
     for (struct failure *failure = cases->failures; failure; failure = failure->next) {
@@ -334,7 +334,7 @@ void rz_cases_stopping(struct rz_cases *cases, uint32_t node, const char *reason
     write_case(cases, failure);
 }
 
-/* ---- Life ---- */
+/* ---- Init and finalize ---- */
 
 uint32_t rz_cases_count(const struct rz_cases *cases)
 {

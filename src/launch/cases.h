@@ -1,8 +1,8 @@
 /*
- * Case files: for each failure a JSON document that says who reported, on what evidence, when each
- * daemon learnt of it and what was done. docs/cases.md describes the fields. Written into the
- * folder that `rzrun --cases` names, again whenever something important is added, each time whole
- * or not at all.
+ * Case files: for each failure a JSON document that names the observer and its evidence, and says
+ * when each daemon learnt of it and how it was repaired. docs/cases.md describes the fields.
+ * Written into the folder that `rzrun --cases` names, and rewritten atomically whenever something
+ * important is added.
  */
 #ifndef RZ_LAUNCH_CASES_H
 #define RZ_LAUNCH_CASES_H
@@ -23,20 +23,20 @@ struct rz_cases *rz_cases_open(const char *folder, uint64_t job, uint32_t before
 /* The number of the last case. */
 uint32_t rz_cases_count(const struct rz_cases *cases);
 
-/* by: the node that tells. */
+/* by: the reporting node. */
 void rz_cases_event(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event);
 
-/* A process was started: perhaps in the place of a failed one. */
+/* A process was started, possibly in the place of a failed one. */
 void rz_cases_started(struct rz_cases *cases, const struct rz_launch_started *started);
 
 /* A recovery is over: its timeline goes into the case of each failure that it repaired. */
 void rz_cases_recovered(struct rz_cases *cases, const struct rz_recovery_times *times);
 
-/* A node gives up because of that. */
+/* A node gives up for this cause. */
 void rz_cases_stopping(struct rz_cases *cases, uint32_t node, const char *reason);
 
-/* The job has ended with this status: what was not repaired is so for ever. Frees everything.
- * False: not all files could be written; *why. */
+/* The job has ended with this status: failures that are not repaired now remain so. Frees
+ * everything. False: not all files could be written; *why. */
 bool rz_cases_close(struct rz_cases *cases, int status, const char **why);
 
 #endif

@@ -1,4 +1,4 @@
-/* rzrun's end of checkpoint files: whose the folder is, and where an attempt begins. */
+/* rzrun's part of checkpoint files: ownership of the folder, and where an attempt begins. */
 #include "launch/checkpoints.h"
 
 #include <errno.h>
@@ -25,9 +25,9 @@ __attribute__((format(printf, 1, 2))) static bool refuse(const char *format, ...
     return false;
 }
 
-/* ---- the folder is ours alone */
+/* ---- exclusive use of the folder */
 
-/* Makes a directory, but no parents: a mistyped path shall not become one. */
+/* Makes a directory, but no parents: a mistyped path must not create one. */
 static bool make(const char *path)
 {
     struct stat info;
@@ -40,7 +40,7 @@ static bool make(const char *path)
                                     strerror(errno));
 }
 
-/* Whoever held the lock before may have removed its file with all else. */
+/* The process that held the lock before may have removed its file with all others. */
 static bool is_file_of(int fd, const char *path)
 {
     struct stat ours, there;
@@ -57,7 +57,7 @@ static bool take_lock(struct rz_checkpoints *checkpoints)
             return false;
         checkpoints->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (checkpoints->lock_fd < 0 && errno == ENOENT)
-            continue; /* the folder went between the two */
+            continue; /* the folder was removed between the two */
         if (checkpoints->lock_fd < 0)
             return refuse("--checkpoint-dir: cannot create %s: %s", path, strerror(errno));
         if (flock(checkpoints->lock_fd, LOCK_EX | LOCK_NB) != 0) {
@@ -86,11 +86,11 @@ static bool settle_path(struct rz_checkpoints *checkpoints, const char *director
     size_t n = (size_t)snprintf(checkpoints->path, sizeof checkpoints->path, "%s/%s", whole,
                                 checkpoints->folder.name);
     free(whole);
-    /* Names of files come behind it. */
+    /* File names are appended to it. */
     return n < sizeof checkpoints->path - 128 || refuse("--checkpoint-dir: the path is too long");
 }
 
-/* Checkpoints of an earlier job are neither used nor removed unasked. */
+/* Checkpoints of an earlier job are neither used nor removed without a request. */
 static bool check_earlier(const struct rz_checkpoints *checkpoints,
                           const struct rz_rzrun_options *options)
 {
@@ -130,7 +130,7 @@ bool rz_checkpoints_open(struct rz_checkpoints *checkpoints, const struct rz_rzr
 
 /* ---- where to begin */
 
-/* The newest generation that is whole; *n: how many there are at all. */
+/* The newest complete generation; *n: number of generations. */
 static bool find_whole(struct rz_checkpoints *checkpoints, uint32_t *n)
 {
     struct rz_ckpt_generation *found = NULL;
@@ -176,7 +176,7 @@ bool rz_checkpoints_attempt(struct rz_checkpoints *checkpoints,
 
 /* ---- the end */
 
-/* What has a mark; *whole: some of it may be whole, as far as was looked. */
+/* Generations with a mark; *whole: some of them may be complete, as far as was checked. */
 static bool any_exist(const struct rz_checkpoints *checkpoints, bool *whole)
 {
     struct rz_ckpt_generation *found = NULL;
@@ -202,7 +202,7 @@ void rz_checkpoints_close(struct rz_checkpoints *checkpoints,
                               : rz_ckpt_remove_all(&checkpoints->folder, &words);
     if (tidied != RZ_OK)
         refuse("not all checkpoint files are removed that should be: %s", words.text);
-    if (stay && status != 0 && whole) /* else it was said that nothing is */
+    if (stay && status != 0 && whole) /* else it was already said that none is */
         refuse("checkpoints are in %s: --restart goes on from them", checkpoints->path);
     close(checkpoints->lock_fd);
     checkpoints->used = false;

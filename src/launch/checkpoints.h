@@ -10,7 +10,7 @@
 #include "launch/rzrun_options.h"
 
 struct rz_checkpoints {
-    bool used; /* there is a folder; else nothing below counts */
+    bool used; /* there is a folder; else nothing below is valid */
     struct rz_ckpt_folder folder;
     char path[4096];
     int lock_fd;
@@ -20,24 +20,24 @@ struct rz_checkpoints {
 };
 
 /*
- * Makes the folder and takes it. A folder that another rzrun works in, or that holds checkpoints
- * which nobody asked to go on from, is refused, as is one that cannot be written: false, and it was
- * said on standard error. Without --checkpoint-dir there is nothing to do.
+ * Makes the folder and locks it. A folder that another rzrun works in, that holds checkpoints
+ * without a request to continue from them, or that cannot be written, is refused: false, after a
+ * message on standard error. Without --checkpoint-dir there is nothing to do.
  */
 bool rz_checkpoints_open(struct rz_checkpoints *checkpoints,
                          const struct rz_rzrun_options *options);
 
 /*
- * Before an attempt: clears up after the one before, and finds where to begin. Generations that are
- * not whole are said on standard error and passed over; when there is none, it is said that the job
- * begins at its beginning. False: the folder cannot be used, or, when
- * the user asked to go on from it, none of its generations is whole.
+ * Before an attempt: cleans up after the one before, and finds where to begin. Incomplete
+ * generations are reported on standard error and skipped; if there is no complete one, a message
+ * says that the job begins at its beginning. False: the folder cannot be used, or the user
+ * requested to continue from it and none of its generations is complete.
  */
 bool rz_checkpoints_attempt(struct rz_checkpoints *checkpoints,
                             const struct rz_rzrun_options *options, bool first);
 
-/* The job is over: after success its checkpoints go, unless they are to be kept; else it is said
- * where they are, if any can be gone on from. */
+/* The job is over: after success its checkpoints are removed, unless they are to be kept; else a
+ * message says where they are, if a job can continue from any. */
 void rz_checkpoints_close(struct rz_checkpoints *checkpoints,
                           const struct rz_rzrun_options *options, int status);
 

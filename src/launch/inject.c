@@ -26,7 +26,7 @@ static bool split(const char *text, struct words *words)
     return true;
 }
 
-/* The next word is this one: take it. */
+/* If this is the next token, consumes it. */
 static bool take(struct words *words, const char *word)
 {
     if (words->at >= words->n || strcmp(words->word[words->at], word) != 0)
@@ -108,7 +108,7 @@ static bool parse_share(struct words *words, struct rz_fault *fault, const char 
     return fault->amount > 0;
 }
 
-/* A fault of the network whose first word was taken. */
+/* A fault of the network; its first token was consumed. */
 static bool parse_network(struct words *words, struct rz_fault *fault, const char **why)
 {
     fault->node = true;

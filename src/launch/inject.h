@@ -1,4 +1,4 @@
-/* Faults that the user orders: what, whom, when. */
+/* Faults that the user orders: kind, target, time. */
 #ifndef RZ_LAUNCH_INJECT_H
 #define RZ_LAUNCH_INJECT_H
 
@@ -15,12 +15,12 @@ enum rz_fault_deed {
 };
 enum rz_fault_when { RZ_FAULT_AT_TIME, RZ_FAULT_AT_ITERATION, RZ_FAULT_EVERY };
 
-#define RZ_FAULT_NODES_MAX 15 /* of a list in one word */
+#define RZ_FAULT_NODES_MAX 15 /* of a list in one argument */
 
 struct rz_fault {
     enum rz_fault_deed deed;
     bool node;       /* a node, else a rank */
-    bool random;     /* which one is drawn at the time */
+    bool random;     /* the target is drawn at the time */
     uint32_t target; /* unless random */
     enum rz_fault_when when;
     rz_time at; /* AT_TIME, EVERY: counted from the moment all ranks are initialised */

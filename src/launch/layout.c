@@ -38,7 +38,7 @@ static bool add(struct rz_launch_layout *layout, const struct rz_layout_node *no
     return true;
 }
 
-/* A name that is too long is left empty, which `add` refuses. */
+/* A name that is too long is left empty; `add` refuses it. */
 static void name_host(struct rz_layout_node *node, const char *host)
 {
     if (strlen(host) < sizeof node->host)
@@ -66,7 +66,8 @@ static bool read_rack(const char *text, struct rz_layout_node *node, const char 
 static bool add_host(struct rz_launch_layout *layout, const char *list, size_t n, const char **why)
 {
     char word[128];
-    struct rz_layout_node node = {.place.slots = 1}; /* as mpiexec counts one only named */
+    struct rz_layout_node node = {.place.slots =
+                                      1}; /* mpiexec counts a host without a number as one slot */
     *why = "a host name has 1 to 63 characters";
     if (n >= sizeof word)
         return false;
@@ -98,7 +99,7 @@ bool rz_layout_add_hosts(struct rz_launch_layout *layout, const char *list, cons
     }
 }
 
-/* What stands behind a host. */
+/* What follows a host. */
 static bool read_word(const char *word, struct rz_layout_node *node, const char **why)
 {
     if (strncmp(word, "slots=", 6) == 0)
@@ -185,7 +186,7 @@ void rz_layout_divide_cores(struct rz_launch_layout *layout, uint32_t n_cores)
 
 /* ---- placing */
 
-/* The rules know nodes by what matters to them. */
+/* The rules see only the relevant properties of nodes. */
 static struct rz_place_node *plain_nodes(const struct rz_launch_layout *layout)
 {
     struct rz_place_node *nodes = calloc(layout->n_nodes, sizeof *nodes);
@@ -203,7 +204,7 @@ uint64_t rz_layout_slots(const struct rz_launch_layout *layout)
     return slots;
 }
 
-/* Racks as numbers: that of the first node in it. */
+/* Racks as numbers: the number of the first node in the rack. */
 static void number_racks(const struct rz_launch_layout *layout, uint32_t *rack)
 {
     for (uint32_t i = 0; i < layout->n_nodes; i++) {
@@ -214,7 +215,7 @@ static void number_racks(const struct rz_launch_layout *layout, uint32_t *rack)
     }
 }
 
-/* Renumbers nodes; all that is known of them, and where ranks are, goes along. */
+/* Renumbers nodes, with all their properties and their ranks. */
 static void number_along_ring(struct rz_launch_layout *layout)
 {
     uint32_t n = layout->n_nodes;

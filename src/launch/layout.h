@@ -1,4 +1,4 @@
-/* Which nodes there are, and which rank goes where at the start. */
+/* The nodes, and the initial placement of ranks. */
 #ifndef RZ_LAUNCH_LAYOUT_H
 #define RZ_LAUNCH_LAYOUT_H
 
@@ -11,16 +11,16 @@
 
 struct rz_layout_node {
     char host[64];
-    char rack[32];              /* "": it shares a rack with nobody */
-    uint32_t share;             /* which of n_nodes shares of the machine's cores it has */
-    struct rz_place_node place; /* slots 0: as many as come */
+    char rack[32];              /* "": it shares its rack with no other node */
+    uint32_t share;             /* which of n_nodes shares of the machine's cores the node has */
+    struct rz_place_node place; /* slots 0: no bound */
 };
 
 struct rz_launch_layout {
     uint32_t n_nodes, n_ranks;
     struct rz_layout_node *nodes;
     uint32_t *placement; /* [n_ranks] */
-    uint32_t *slots;     /* [n_nodes]: what a daemon may carry without crowding */
+    uint32_t *slots;     /* [n_nodes]: ranks that a daemon may run without oversubscription */
 };
 
 /* Appends nodes from `host[:slots],...` or from lines `host [slots=N] [rack=NAME]` (with
@@ -32,26 +32,26 @@ bool rz_layout_add_hostfile(struct rz_launch_layout *layout, const char *file, c
 /* Emulates `n` nodes on this machine. */
 bool rz_layout_emulate(struct rz_launch_layout *layout, uint32_t n, const char **why);
 
-/* Each node has n slots, whatever was said of it. */
+/* Each node has n slots, whatever the list says. */
 void rz_layout_per_node(struct rz_launch_layout *layout, uint32_t n);
 
 /* Keeps the last n nodes free; n < n_nodes. */
 void rz_layout_spare(struct rz_launch_layout *layout, uint32_t n);
 
-/* This machine has so many cores for us: they are divided among its nodes. */
+/* This machine has this number of cores for us: they are divided among its nodes. */
 void rz_layout_divide_cores(struct rz_launch_layout *layout, uint32_t n_cores);
 
-/* The ranks that fit without crowding on nodes that are not spare; 0: no bound. */
+/* The ranks that fit without oversubscription on nodes that are not spare; 0: no bound. */
 uint64_t rz_layout_slots(const struct rz_launch_layout *layout);
 
 /*
  * Puts ranks on nodes; then numbers the nodes along the ring of heartbeats, so that neighbours are
  * in different racks where possible (place/place.h). Without racks a node's number is its place in
- * the list; ranks lie as the list says in any case.
+ * the list; ranks are placed in the order of the list in any case.
  */
 void rz_layout_place(struct rz_launch_layout *layout, uint32_t n_ranks, enum rz_place_by by);
 
-/* A node that begins with more ranks than it has cores, or RZ_ID_NONE. */
+/* A node that starts with more ranks than it has cores, or RZ_ID_NONE. */
 uint32_t rz_layout_crowded_node(const struct rz_launch_layout *layout, uint32_t *n_ranks);
 void rz_layout_clear(struct rz_launch_layout *layout);
 

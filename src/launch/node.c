@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TOLD_MAX 3 /* ends of daemons; of many the first say enough */
+#define TOLD_MAX 3 /* bound of reported daemon ends; the first suffice */
 
 static void channel_ended(struct rz_node *node)
 {
@@ -64,8 +64,8 @@ static void choose_address(struct rz_node *node, bool at_switch)
              1 + node->index / 250, 1 + node->index % 250);
 }
 
-/* In the child: everything that it becomes and starts is in the node's own network from now on, and
- * its processes must use the node's device. */
+/* In the child: all that it starts is in the node's own network from now on, and its processes must
+ * use the node's device. */
 static void plug_in(const struct rz_node *node, int switch_fd)
 {
     char host[16];
@@ -86,7 +86,7 @@ static _Noreturn void become_keeper(const struct rz_node *node, int switch_fd, c
     snprintf(number, sizeof number, "%u", node->index);
     snprintf(channel, sizeof channel, "%d", channel_fd);
     snprintf(alive, sizeof alive, "%d", alive_fd);
-    setpgid(0, 0); /* a Ctrl-C at the terminal is rzrun's to deal with */
+    setpgid(0, 0); /* rzrun handles a Ctrl-C at the terminal */
     fcntl(channel_fd, F_SETFD, 0);
     fcntl(alive_fd, F_SETFD, 0);
     rz_surroundings_restore();
@@ -116,7 +116,7 @@ rz_status_t rz_node_start(struct rz_node *node, uint32_t index, int switch_fd, c
     }
     fcntl(channel[0], F_SETFL, O_NONBLOCK);
     pid_t rzrun = getpid(), pid = fork();
-    /* Not killed with rzrun, but woken where it was stopped: it must see the end of its pipe. */
+    /* Not killed with rzrun, but continued if it was stopped: it must see the end of its pipe. */
     if (pid == 0 && rz_process_fail_with_parent(rzrun, SIGCONT) != RZ_OK)
         _exit(127);
     if (pid == 0)
@@ -178,7 +178,7 @@ void rz_nodes_end(struct rz_node *nodes, uint32_t n, unsigned bound_ms)
     rz_kill_here(RZ_KILL_LAUNCH_RELEASED);
     for (uint32_t i = 0; i < n; i++)
         if (nodes[i].keeper > 0)
-            kill(nodes[i].keeper, SIGCONT); /* one that is stopped could not clear up */
+            kill(nodes[i].keeper, SIGCONT); /* a stopped one could not clean up */
     for (uint32_t i = 0; i < n; i++) {
         struct rz_node *node = &nodes[i];
         while (node->keeper > 0 && waitpid(node->keeper, &node->status, WNOHANG) == 0) {
@@ -192,7 +192,8 @@ void rz_nodes_end(struct rz_node *nodes, uint32_t n, unsigned bound_ms)
 static void tell_end(const struct rz_node *node, const char *why)
 {
     int status = node->status;
-    int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0; /* a daemon's signal: 128 + it */
+    int code = WIFEXITED(status) ? WEXITSTATUS(status)
+                                 : 0; /* the daemon ended by a signal: 128 + its number */
     int number = WIFSIGNALED(status) ? WTERMSIG(status) : code > 128 ? code - 128 : 0;
     const char *who = WIFSIGNALED(status) ? "keeper" : "daemon";
     if (number)

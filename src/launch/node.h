@@ -1,5 +1,5 @@
 /* A node as rzrun sees it: a keeper process (whose child is the daemon) and the channel to that
- * daemon. Both are of this machine; the adapter says in what surroundings they run. */
+ * daemon. Both run on this machine; the adapter defines their environment. */
 #ifndef RZ_LAUNCH_NODE_H
 #define RZ_LAUNCH_NODE_H
 
@@ -16,22 +16,26 @@ struct rz_node {
     uint32_t index;
     pid_t keeper;        /* 0: not started, or reaped */
     uint32_t daemon_pid; /* as the daemon says */
-    int alive_fd;        /* its end tells the keeper that rzrun is gone */
+    int alive_fd;        /* its end tells the keeper that rzrun has ended */
     struct rz_frames *channel;
     struct event *readable, *writable;
-    bool listening; /* LISTENING has come */
+    bool listening; /* LISTENING was received */
     bool gone;      /* the channel has ended */
     struct rz_silent silence;
-    bool asked; /* whether it lives, and it has not answered yet */
-    bool early; /* that was before it was told to end */
+    bool asked; /* it was asked for a sign of life, and has not answered yet */
+    bool early; /* it ended before it was told to */
     int status; /* of the keeper, as waitpid gives it; -1: it was not waited for */
-    enum { RZ_NODE_ATTACHED, RZ_NODE_CAN_DETACH, RZ_NODE_DETACHED } detached; /* needs us, or not */
-    bool lost;          /* its failure was agreed, though its daemon may be there still, stopped */
+    enum {
+        RZ_NODE_ATTACHED,
+        RZ_NODE_CAN_DETACH,
+        RZ_NODE_DETACHED
+    } detached;         /* whether it needs us */
+    bool lost;          /* its failure was agreed, though its daemon may still exist, stopped */
     uint32_t epoch;     /* the newest one in which it took part */
-    bool done;          /* all has ended there, and the daemon waits for LEAVE */
-    uint64_t strangers; /* connections that its daemon refused for lack of proof */
-    bool input_ended;   /* standard input's end was told */
-    uint32_t input_credit; /* bytes of input that it still takes */
+    bool done;          /* all processes of the node have ended, and the daemon waits for LEAVE */
+    uint64_t strangers; /* connections that its daemon refused for lack of authentication */
+    bool input_ended;   /* the end of standard input was sent */
+    uint32_t input_credit; /* bytes of input that it still accepts */
     char address[64];
     uint32_t tcp_port, udp_port;
     void *arg;
@@ -42,28 +46,29 @@ struct rz_node {
 /*
  * Starts `daemon --keeper` for node `index`; callbacks must be set. switch_fd: -1 (adapter "local":
  * the node shares this machine's network, with loopback addresses of its own), or a switch of
- * port/netns.h that it is plugged in to (adapter "netns"). *why on an error; the child tells what
- * goes wrong after the fork itself, and the channel ends.
+ * port/netns.h that it is connected to (adapter "netns"). *why on an error; errors after the fork
+ * are reported by the child, and the channel ends.
  */
 rz_status_t rz_node_start(struct rz_node *node, uint32_t index, int switch_fd, const char *daemon,
                           struct event_base *base, const char **why);
 
-/* Queues a message; nothing happens when the node is gone. */
+/* Queues a message; does nothing after the node has ended. */
 void rz_node_send(struct rz_node *node, const struct rz_launch_message *message);
 
 /* Closes the channel and the keeper's pipe: the node ends in order, or is ended by its keeper. */
 void rz_node_release(struct rz_node *node);
 
-/* Releases all n nodes and waits for the end of their keepers; one that has not ended after
- * bound_ms is killed, and its daemon then sees its end. So it ends, however stopped they are. */
+/* Releases all n nodes and waits for the end of their keepers. One that has not ended after
+ * bound_ms is killed, and its daemon then sees its end. So the wait ends even if they are
+ * stopped. */
 void rz_nodes_end(struct rz_node *nodes, uint32_t n, unsigned bound_ms);
 
-/* Says on standard error how the daemons ended that were not told to, as far as they said why
- * (why[node], or NULL) or their keepers knew it; the first few of them. */
+/* Reports on standard error how the daemons ended that were not told to end, as far as they
+ * (why[node], or NULL) or their keepers reported it; only the first few. */
 void rz_nodes_tell_ends(const struct rz_node *nodes, uint32_t n, char *const *why);
 
-/* Says in one line on standard error how many connections the daemons refused for lack of proof,
- * and where; nothing where there were none. */
+/* Reports in one line on standard error how many connections the daemons refused for lack of
+ * authentication, and where; prints nothing if there were none. */
 void rz_nodes_tell_strangers(const struct rz_node *nodes, uint32_t n);
 
 #endif

@@ -35,7 +35,7 @@ static int find_here(const char *name, char *path, size_t path_max, const char *
 {
     char here[4096] = "";
     bool relative =
-        name[0] != '/' && getcwd(here, sizeof here - 1); /* processes may start elsewhere */
+        name[0] != '/' && getcwd(here, sizeof here - 1); /* processes may start on other machines */
     snprintf(path, path_max, "%s%s%s", here, relative ? "/" : "", name);
     return assess(path, why);
 }
@@ -67,7 +67,7 @@ int rz_program_find(const char *name, const char *first, char *path, size_t path
     return RZ_EXIT_NOT_FOUND;
 }
 
-/* The loader lists what a program needs within so long. */
+/* Bound for the loader to list what a program needs. */
 #define LOADER_BOUND_S 10
 
 /* A 64-bit ELF file, mapped. */
@@ -103,13 +103,13 @@ static bool foreign_name(const char *name)
     return false;
 }
 
-/* What an image says of the libraries it wants; texts lie in it, or are NULL. */
+/* The libraries that an image requests; texts point into it, or are NULL. */
 struct wishes {
     const char *interpreter, *foreign, *path; /* path: DT_RPATH or DT_RUNPATH */
-    bool abi;                                 /* it wants RZ_PROGRAM_LIBRARY */
+    bool abi;                                 /* it requests RZ_PROGRAM_LIBRARY */
 };
 
-/* A text in the image, which has an end there. */
+/* A text in the image that is terminated within it. */
 static const char *text_at(const struct image *image, uint64_t offset)
 {
     const char *text = within(image, offset, 1);
@@ -156,7 +156,7 @@ static bool look_through(const struct image *image, struct wishes *wishes)
     return true;
 }
 
-/* Maps the file; bytes 0: it cannot be. */
+/* Maps the file; bytes 0: it cannot be mapped. */
 static struct image image_open(const char *path)
 {
     struct stat info;
@@ -190,8 +190,8 @@ bool rz_program_of_another_mpi(const char *path, char *library, size_t library_m
     return foreign;
 }
 
-/* Whether the library lies in one of the directories of a path; those relative to the program's
- * own ($ORIGIN) are left to the loader. */
+/* Whether the library is in one of the directories of a path; directories relative to the program
+ * ($ORIGIN) are left to the loader. */
 static bool lies_in(const char *path)
 {
     char file[4096];
@@ -205,7 +205,7 @@ static bool lies_in(const char *path)
     return false;
 }
 
-/* Asks the loader to list what it finds for the program, of which it runs nothing. */
+/* Lets the loader list what it finds for the program, without running it. */
 static bool loader_misses(const char *interpreter, const char *path, const char *library_path)
 {
     static char listed[16384]; /* stacks may be small */

@@ -13,8 +13,8 @@ int rz_program_find(const char *name, const char *first, char *path, size_t path
                     const char **why);
 
 /*
- * Whether the program asks for the library of another MPI (then each process would think it is
- * alone): writes that library's name. Only looks at ELF files; a script is not followed.
+ * Whether the program requests the library of another MPI (then each process would run as a
+ * singleton): writes that library's name. Only looks at ELF files; a script is not followed.
  */
 bool rz_program_of_another_mpi(const char *path, char *library, size_t library_max);
 
@@ -22,7 +22,7 @@ bool rz_program_of_another_mpi(const char *path, char *library, size_t library_m
 #define RZ_PROGRAM_LIBRARY "libmpi_abi.so.1"
 
 /*
- * Whether the program asks for RZ_PROGRAM_LIBRARY and the loader finds none for it: neither by the
+ * Whether the program requests RZ_PROGRAM_LIBRARY and the loader finds none for it: neither by the
  * program's own paths nor by LD_LIBRARY_PATH (library_path, or rzrun's own where that is NULL) nor
  * in the system. A script is not followed.
  */

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* rzd lies beside rzrun, in the build tree as when installed; libraries in directories beside that.
- */
+/* rzd is beside rzrun, in the build tree as when installed; libraries are in directories beside
+ * that. */
 static void find_beside(const char *name, char *path, size_t path_max)
 {
     if (!rz_process_path(path, path_max - strlen(name) - 1))
@@ -23,7 +23,7 @@ static void find_beside(const char *name, char *path, size_t path_max)
     strcpy(slash ? slash + 1 : path, name);
 }
 
-/* The directory of our MPI library; false: there is none beside rzrun. */
+/* The directory of our MPI library; false: none was found beside rzrun. */
 static bool find_libraries(char *path, size_t path_max)
 {
     static const char *const places[] = {"../lib/" RZ_PROGRAM_LIBRARY,
@@ -52,8 +52,8 @@ static const char *library_path_of(const struct rz_context *part)
     return own;
 }
 
-/* A program that was linked elsewhere, to another library of the same ABI, finds ours; what the
- * user chose stands before it. */
+/* Lets a program that was linked to another library of the same ABI find ours; the user's choice
+ * stands before it. */
 static void give_library(struct rz_context *part)
 {
     static char folder[PATH_MAX], text[2 * PATH_MAX]; /* stacks may be small */
@@ -72,7 +72,7 @@ static void give_library(struct rz_context *part)
     rz_texts_add(&part->environment, text);
 }
 
-/* 0, or the exit status after words; the path belongs to the part from now on. */
+/* 0, or the exit status after a message; the path belongs to the part from now on. */
 static int find_program(struct rz_context *part)
 {
     char path[PATH_MAX];
@@ -87,7 +87,7 @@ static int find_program(struct rz_context *part)
     return error;
 }
 
-/* --verbose: what the command line was taken for. */
+/* --verbose: how the command line was understood. */
 static void tell(const struct rz_rzrun_options *options)
 {
     for (uint32_t i = 0; i < options->n_contexts; i++)
@@ -104,8 +104,8 @@ static void tell(const struct rz_rzrun_options *options)
         fprintf(stderr, "rzrun: without effect: %s\n", options->without_effect.texts[i]);
 }
 
-/* Code that rzrun shares with daemons (checkpoint files) passes their points, which are not meant
- * here. */
+/* Code that rzrun shares with daemons (checkpoint files) passes their kill points; these must not
+ * take effect here. */
 static void arm_kill_point(const char *plan)
 {
     static const char own[] = "launch-";
@@ -113,7 +113,7 @@ static void arm_kill_point(const char *plan)
         rz_kill_arm(plan, 0);
 }
 
-/* libevent has said why. */
+/* libevent has reported why. */
 static void no_events(int error)
 {
     (void)error;

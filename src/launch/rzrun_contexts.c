@@ -32,8 +32,8 @@ int rz_context_words(char *const *words, int n)
     return n;
 }
 
-/* The next word of a line, written over its beginning; NULL: none, or (*open) a quote does not end.
- */
+/* The next word of a line, written over its beginning; NULL: none, or (*open) a quote is not
+ * closed. */
 static char *next_word(char **at, bool *open)
 {
     char *in = *at + strspn(*at, " \t\r\n"), *word = in, *out = in, quote = 0;

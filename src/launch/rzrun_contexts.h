@@ -1,6 +1,6 @@
 /*
  * The parts of a command line between its `:` (and the lines of an --app FILE): each starts ranks
- * of a program of its own (MPMD). MPI calls the number of a part MPI_APPNUM.
+ * of its own program (MPMD). The number of a part is MPI_APPNUM.
  */
 #ifndef RZ_LAUNCH_RZRUN_CONTEXTS_H
 #define RZ_LAUNCH_RZRUN_CONTEXTS_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 struct rz_texts {
-    char **texts; /* NULL-terminated, or NULL: none; they belong to the list */
+    char **texts; /* NULL-terminated, or NULL: none; owned by the list */
     uint32_t n;
 };
 
@@ -18,7 +18,7 @@ struct rz_context {
     uint32_t n_ranks;      /* 0: not given */
     char **program;        /* NULL-terminated: program and arguments */
     const char *directory; /* "": rzrun's own */
-    const char *path;      /* where to look for the program first, like PATH; or NULL */
+    const char *path;      /* searched first for the program, like PATH; or NULL */
     struct rz_texts environment;
 };
 
@@ -26,7 +26,7 @@ struct rz_context {
 void rz_texts_add(struct rz_texts *texts, const char *text);
 void rz_texts_clear(struct rz_texts *texts);
 
-/* How many words stand before the first that is ":" alone, or n. */
+/* The number of words before the first that is ":" alone, or n. */
 int rz_context_words(char *const *words, int n);
 
 /*

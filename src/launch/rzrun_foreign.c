@@ -1,7 +1,7 @@
 /*
- * Options that scripts written for other launchers give (the mpiexec of the MPI standard, MPICH's
- * hydra, Open MPI's mpirun). Where Rhizome has the same thing, they are it; where the option can
- * change nothing here it is taken, and named with --verbose.
+ * Options of other launchers (the mpiexec of the MPI standard, MPICH's hydra, Open MPI's mpirun),
+ * for scripts written for them. Where Rhizome has the same option, it is used; an option that
+ * changes nothing here is accepted, and named with --verbose.
  */
 #include "launch/rzrun_foreign.h"
 
@@ -13,7 +13,7 @@
 
 #define OPTIONS ((struct rz_rzrun_options *)target)
 
-/* Nothing here, and nothing lost. */
+/* Without effect here, and nothing is lost. */
 static bool without_effect(struct rz_rzrun_options *options, const char *what)
 {
     rz_texts_add(&options->without_effect, what);
@@ -98,7 +98,7 @@ RZ_CLI_TAKE(per_node)
     return true;
 }
 
-/* Parameters of Open MPI that choose among its own parts, or that Rhizome has by itself. */
+/* Parameters of Open MPI that select its components, or that Rhizome implies. */
 static bool is_of_its_parts(const char *name)
 {
     static const char *const beginnings[] = {"btl",

@@ -62,7 +62,7 @@ RZ_CLI_TAKE(hostfile)
 
 RZ_CLI_TAKE_FLAG(oversubscribe, OPTIONS->oversubscribe)
 
-/* What other launchers bind to and map by, and no node here is divided into. */
+/* Objects that other launchers bind to and map by, and that do not exist here. */
 static bool is_other_part(const char *value, size_t n)
 {
     static const char *const parts[] = {"socket",  "package", "numa",     "board",   "l1cache",
@@ -73,7 +73,7 @@ static bool is_other_part(const char *value, size_t n)
     return false;
 }
 
-/* WORD, WORD:MODIFIER,... as Open MPI has them, or ppr:N:node. */
+/* WORD, WORD:MODIFIER,... as in Open MPI, or ppr:N:node. */
 RZ_CLI_TAKE(map_by)
 {
     static const char *const words[] = {
@@ -617,7 +617,8 @@ static void check_attach(const struct rz_rzrun_options *options, int n_arguments
 
 /* ---- the parts of the command line */
 
-/* Behind the first `:`; what of them concerns the whole job stands before the first program. */
+/* The parts after the first `:`; options that concern the whole job stand before the first
+ * program. */
 static const struct rz_cli_option part_table[] = {
     {"-n", "-np --np --n -c", "N", "Start N ranks (1).", take_ranks},
     {"--wdir", "-wdir -wd --wd", "DIR", "Working directory.", take_directory},
@@ -636,8 +637,7 @@ static const struct rz_cli part_cli = {.name = "rzrun",
                                        .where = "concerns the whole job, and stands before the "
                                                 "first program"};
 
-/* words[0] is the command's name, or the `:` before. The program's words, whose last is followed
- * by NULL. */
+/* words[0] is the command's name, or the preceding `:`. The program's words, followed by NULL. */
 static void read_part(struct rz_rzrun_options *options, char **words, int n)
 {
     bool global = options->n_contexts == 0;
@@ -661,7 +661,7 @@ static void read_list(struct rz_rzrun_options *options, char **words, int n)
     }
 }
 
-/* The lines of --app become the parts; what the command line said of its own part goes for each. */
+/* The lines of --app become the parts; options of the command line's own part apply to each. */
 static void read_app(struct rz_rzrun_options *options)
 {
     const char *why;
@@ -681,7 +681,7 @@ static void read_app(struct rz_rzrun_options *options)
     free(own->program);
     own->program = NULL;
     uint32_t of_line = own->n_ranks;
-    options->n_contexts = 1; /* so that only options of a part are taken */
+    options->n_contexts = 1; /* accept only options of a part */
     read_list(options, list, n + 1);
     memmove(options->contexts, options->contexts + 1,
             --options->n_contexts * sizeof *options->contexts);

@@ -1,4 +1,4 @@
-/* What the user asked of rzrun. */
+/* The options that the user gave to rzrun. */
 #ifndef RZ_LAUNCH_RZRUN_OPTIONS_H
 #define RZ_LAUNCH_RZRUN_OPTIONS_H
 
@@ -13,16 +13,16 @@
 
 /* How nodes are emulated on one machine. */
 enum rz_adapter {
-    RZ_ADAPTER_LOCAL, /* they share its network */
-    RZ_ADAPTER_NETNS  /* each has a network of its own, joined by a switch: port/netns.h */
+    RZ_ADAPTER_LOCAL, /* nodes share its network */
+    RZ_ADAPTER_NETNS  /* each node has a network of its own, joined by a switch: port/netns.h */
 };
 
 /* What the failure of a process or node does to the job. */
 enum rz_on_failure {
-    RZ_ON_FAILURE_AUTO,     /* what the program's error handlers and MPIX_Reinit make of it */
-    RZ_ON_FAILURE_REPAIR,   /* the same; that it enters MPIX_Reinit is known beforehand */
-    RZ_ON_FAILURE_CONTINUE, /* an error, and nothing is repaired */
-    RZ_ON_FAILURE_REPLACE,  /* an error; the program may have its failed replaced */
+    RZ_ON_FAILURE_AUTO,     /* as the program's error handlers and MPIX_Reinit decide */
+    RZ_ON_FAILURE_REPAIR,   /* the same; the program is known to enter MPIX_Reinit */
+    RZ_ON_FAILURE_CONTINUE, /* an error, without repair */
+    RZ_ON_FAILURE_REPLACE,  /* an error; the program may have failed processes replaced */
     RZ_ON_FAILURE_RESTART,  /* the job restarts */
     RZ_ON_FAILURE_ABORT     /* the job ends */
 };
@@ -42,7 +42,7 @@ struct rz_rzrun_options {
     uint32_t n_contexts;
     const char *app_file;           /* of parts, or NULL */
     uint32_t per_node;              /* ranks; 0: not given */
-    struct rz_texts without_effect; /* options that were taken, and change nothing */
+    struct rz_texts without_effect; /* options that were accepted, and change nothing */
     bool warned;                    /* of one of them */
     struct rz_launch_layout layout;
     uint32_t emulated_nodes; /* 0: not given */
@@ -53,7 +53,7 @@ struct rz_rzrun_options {
     bool bind_to_core, report_bindings, no_ft, on_failure_given;
     bool lost_together;
     bool oversubscribe, label, progress, story;
-    bool slots_limit; /* slots hold, at the start and after failures */
+    bool slots_limit; /* slots bind, at the start and after failures */
     enum rz_on_failure on_failure;
     struct rz_texts environment; /* NAME=value; of all parts */
     const char *report;          /* file for the record, or NULL */
@@ -66,21 +66,21 @@ struct rz_rzrun_options {
     bool detach;
     uint64_t spool_bytes; /* per node */
     rz_time linger;
-    const char *attach; /* the number of the job to look at, or how it begins; NULL: run one */
-    const char *finish; /* the same of a job to end */
+    const char *attach; /* the number of the job to show, or a prefix of it; NULL: run one */
+    const char *finish; /* the same for a job to end */
     enum rz_detector detector;
     enum rz_stdout rank_stdout;
     uint32_t restarts_max, verbosity;
     struct rz_scheme scheme;     /* how checkpoints are kept */
     const char *checkpoint_dir;  /* for files, or NULL */
-    const char *checkpoint_name; /* of the job, in there */
+    const char *checkpoint_name; /* of the job, in the folder */
     uint32_t checkpoint_keep;    /* generations */
     bool restart, keep_checkpoints;
 };
 
 extern const struct rz_cli rz_rzrun_cli;
 
-/* Reads the command line; ends the process with one clear line where it is wrong. */
+/* Reads the command line; ends the process with a one-line message where it is wrong. */
 void rz_rzrun_options_read(struct rz_rzrun_options *options, int argc, char **argv);
 void rz_rzrun_options_clear(struct rz_rzrun_options *options);
 

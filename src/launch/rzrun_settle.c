@@ -39,9 +39,9 @@ static void settle_ranks(struct rz_rzrun_options *options)
 }
 
 /*
- * Which tree agreements take (RZ_AGREE_TREE of the library), told to all processes alike: where
- * ranks take turns on fewer processors, a star within the nodes is faster than a tree. The user's
- * own choice stands.
+ * The tree of agreements (RZ_AGREE_TREE of the library), the same for all processes: where ranks
+ * share processors, a star within the nodes is faster than a tree. The user's own choice has
+ * precedence.
  */
 static void settle_tree(struct rz_rzrun_options *options)
 {
@@ -54,11 +54,11 @@ static void settle_tree(struct rz_rzrun_options *options)
         chosen = "star";
     if (!chosen)
         return;
-    snprintf(text, sizeof text, "RZ_AGREE_TREE=%s", chosen); /* below what -x says */
+    snprintf(text, sizeof text, "RZ_AGREE_TREE=%s", chosen); /* lower precedence than -x */
     rz_texts_add(&options->environment, text);
 }
 
-/* 0: nobody wants to know. */
+/* 0: not requested. */
 static uint32_t cores_of_machine(const struct rz_rzrun_options *options)
 {
     struct rz_machine machine;
@@ -114,7 +114,7 @@ static void settle_layout(struct rz_rzrun_options *options)
                       options->n_spares, options->layout.n_nodes);
     if (options->per_node > 0) {
         rz_layout_per_node(&options->layout, options->per_node);
-        options->oversubscribe = true; /* it says where they begin, not how many may come */
+        options->oversubscribe = true; /* it says where they start, not how many may be spawned */
     }
     rz_layout_spare(&options->layout, options->n_spares);
     settle_ranks(options);
@@ -124,8 +124,8 @@ static void settle_layout(struct rz_rzrun_options *options)
     check_binding(options);
 }
 
-/* Later failures may leave fewer nodes than a group wants; then it is made of those that are left.
- */
+/* Later failures may leave fewer nodes than a group needs; then the group consists of the remaining
+ * ones. */
 static void check_scheme(const struct rz_rzrun_options *options)
 {
     char text[RZ_SCHEME_TEXT_MAX];
@@ -138,7 +138,8 @@ static void check_scheme(const struct rz_rzrun_options *options)
                       text, n, options->layout.n_nodes);
 }
 
-/* The last part of the program's name, with a `-` for what cannot stand in a name. */
+/* The last component of the program's name, with a `-` for characters that a name cannot
+ * contain. */
 static void settle_checkpoint_name(struct rz_rzrun_options *options)
 {
     static char name[RZ_CKPT_NAME_MAX];
@@ -192,7 +193,7 @@ static void check_faults(const struct rz_rzrun_options *options)
     }
 }
 
-/* What rzrun does itself as long as it is there, nobody does when it has gone. */
+/* What rzrun does itself while it runs; no process does it after rzrun has ended. */
 static void check_detach(const struct rz_rzrun_options *options)
 {
     const char *what = options->n_faults   ? "--inject"

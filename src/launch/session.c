@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define END_BOUND_S 10 /* for all nodes to end in order */
-#define LOST_BOUND_S 2 /* the same for those that the others went on without */
+#define LOST_BOUND_S 2 /* the same for excluded nodes */
 
 /* ---- the end */
 
@@ -41,14 +41,14 @@ static void set_bound(struct rz_launch_session *session, unsigned seconds)
     event_add(session->last_word, &(struct timeval){.tv_sec = seconds});
 }
 
-/* A node that the others went on without: it may be stopped, and is not waited for. */
+/* A node that the others excluded: it may be stopped, and is not waited for. */
 static bool is_lost(const struct rz_launch_session *session, const struct rz_node *node)
 {
     return node->lost || node->epoch < session->epoch;
 }
 
-/* A daemon goes when all have ended what was theirs: one that has not heard yet that the job is
- * over would take its end for a failure. */
+/* A daemon ends when all have ended their part: one that does not yet know that the job is over
+ * would take its end for a failure. */
 static void let_all_leave(struct rz_launch_session *session)
 {
     const struct rz_launch_message message = {.type = RZ_LAUNCH_LEAVE};
@@ -143,7 +143,7 @@ static uint32_t job_flags(const struct rz_launch_session *session)
            (options->detach ? RZ_JOB_DETACHED : 0);
 }
 
-/* A program that is run again from its beginning can tell the first run from a later one. */
+/* A program that is run again from its beginning can distinguish the first run from a later one. */
 static void put_attempt(struct rz_wire_writer *w, const struct rz_launch_session *session)
 {
     char text[32];
@@ -184,7 +184,8 @@ static void put_contexts(struct rz_wire_writer *w, const struct rz_rzrun_options
     }
 }
 
-/* w[0]: the first program, w[1]: the environment, w[2]: where there are several, all of them. */
+/* w[0]: the first program, w[1]: the environment, w[2]: if there are several programs, all of
+ * them. */
 static void put_programs(struct rz_wire_writer w[3], const struct rz_launch_session *session)
 {
     const struct rz_rzrun_options *options = session->options;
@@ -292,7 +293,7 @@ static void on_listening(struct rz_launch_session *session, struct rz_node *node
         send_job(session);
 }
 
-/* ---- what the nodes tell */
+/* ---- messages of the nodes */
 
 static void on_recovered(void *arg, const struct rz_recovery_times *times)
 {
@@ -321,7 +322,8 @@ static void on_event(struct rz_launch_session *session, struct rz_node *node,
     if (event->kind == RZ_EVENT_RECORD_RUN)
         rz_session_arm_faults(session);
     if (event->kind == RZ_EVENT_RECORD_OUT && event->node < session->options->layout.n_nodes)
-        session->nodes[event->node].input_credit = 0; /* rank 0 reads elsewhere, sooner or later */
+        session->nodes[event->node].input_credit =
+            0; /* rank 0 will read on another node, sooner or later */
     if (event->kind == RZ_EVENT_RECORD_NOTED && event->rank == RZ_ID_NONE &&
         event->node < session->options->layout.n_nodes)
         session->nodes[event->node].lost = true;
@@ -395,7 +397,7 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
             report_binding(session, node, &message->started);
         if (session->cases)
             rz_cases_started(session->cases, &message->started);
-        rz_session_input_look(session); /* rank 0 may read on another node now */
+        rz_session_input_look(session); /* rank 0 may now read on another node */
         rz_session_detach_if_all_run(session);
         break;
     case RZ_LAUNCH_CAN_DETACH:
@@ -435,10 +437,10 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
         rz_session_waits_stalled(session, message->stalled.for_ns);
         break;
     default:
-        break; /* of concern to the referee alone, or a message of ours to them */
+        break; /* of interest to the referee alone, or sent by us */
     }
-    /* The daemons of a job to be detached see to its end themselves, however early it comes; but
-     * one that could not even start is an error here. */
+    /* The daemons of a job to be detached handle its end themselves, however early it is; but one
+     * that could not even start is an error here. */
     bool started = session->referee.joined || message->type != RZ_LAUNCH_ABORTED;
     if (over && session->options->detach && started)
         rz_session_detach(session);
@@ -488,7 +490,7 @@ static void out_of_time(evutil_socket_t fd, short what, void *arg)
     rz_session_waits_at_timeout(session);
 }
 
-/* ---- life */
+/* ---- start and end of a session */
 
 static void open_events(struct rz_launch_session *session)
 {
@@ -507,7 +509,7 @@ static void open_events(struct rz_launch_session *session)
     rz_session_silence_open(session);
 }
 
-/* False: the job cannot be started. */
+/* False: the job could not be started. */
 static bool make_switch(struct rz_launch_session *session)
 {
     const char *why;
@@ -571,13 +573,13 @@ static void close_report(struct rz_launch_session *session)
     if (!report)
         return;
     bool lost = ferror(report);
-    errno = ENOSPC; /* of lines that were lost before the last one it is the likely one */
+    errno = ENOSPC; /* of the lines lost before it, the last one is the likely cause */
     if (fclose(report) != 0 || lost)
         fprintf(stderr, "rzrun: --report %s: not all of it could be written: %s\n",
                 session->options->report, strerror(errno));
 }
 
-/* Whether a failure, or a lost checkpoint, ended this attempt and there is another one; else the
+/* Whether a failure, or a lost checkpoint, ended this attempt and another one follows; else the
  * exit status. */
 static int look_for_restart(struct rz_launch_session *session, int status)
 {
@@ -609,7 +611,7 @@ static void say_another_mpi(const struct rz_rzrun_options *options)
     }
 }
 
-/* Says what went wrong, once, where the program has not said it itself. */
+/* Reports what went wrong, once, where the program has not reported it itself. */
 static int conclude(struct rz_launch_session *session)
 {
     const char *cause, *why;

@@ -1,4 +1,4 @@
-/* One run of a job, seen from rzrun: nodes, ranks, output, input, faults, and the end. */
+/* One run of a job, as rzrun handles it: nodes, ranks, output, input, faults, and the end. */
 #ifndef RZ_LAUNCH_SESSION_H
 #define RZ_LAUNCH_SESSION_H
 
@@ -15,24 +15,25 @@
 
 enum { RZ_SESSION_SIGNALS = 5 };
 
-/* A fault in this run. */
+/* A fault to inject in this run. */
 struct rz_session_fault {
     struct rz_launch_session *session;
     const struct rz_fault *fault;
     struct event *timer; /* NULL: it waits for an iteration */
-    struct event *over;  /* of a network fault that has an end */
+    struct event *over;  /* of a network fault with a duration */
     bool fired;
 };
 
-/* A page of who waits for whom, in the making (session_waits.c). */
+/* A page of all waits that is being collected (session_waits.c). */
 struct rz_session_waits {
     struct rz_waits_page page, first,
-        shown;                            /* this look; the first of the two; the last one shown */
-    unsigned looks;                       /* begun for the page that is made */
-    rz_time asked_at, first_at, shown_at; /* this look; the end of the first one; shown: 0 never */
-    struct event *again;                  /* the next look */
-    bool asked, ends; /* the nodes were asked; the job ends once the page is made */
-    uint32_t awaited; /* nodes */
+        shown;      /* this sample; the first of the two; the last one shown */
+    unsigned looks; /* taken for the page that is being made */
+    rz_time asked_at, first_at,
+        shown_at;        /* time of this sample; end of the first one; shown: 0 never */
+    struct event *again; /* the next sample */
+    bool asked, ends;    /* the nodes were asked; the job ends once the page is complete */
+    uint32_t awaited;    /* nodes */
     struct event *bound;
     char why[96];
 };
@@ -45,46 +46,46 @@ struct rz_launch_session {
     uint64_t job;
     uint8_t key[32];
     struct rz_node *nodes; /* [n_nodes] */
-    int switch_fd;         /* that they are plugged in to, or -1; held, so that it stays */
+    int switch_fd; /* switch that they are connected to, or -1; kept open, so that it stays */
     uint32_t n_listening;
     struct rz_referee referee;
-    struct rz_settled settled; /* which failures of nodes story and case files tell of */
+    struct rz_settled settled; /* the failures of nodes that story and case files report */
     struct rz_story story;
-    struct rz_cases *cases; /* NULL: not asked for */
+    struct rz_cases *cases; /* NULL: not requested */
     struct event *signals[RZ_SESSION_SIGNALS], *stdin_readable, *stdin_later, *bound, *last_word;
     struct event *written[RZ_SHOW_STREAMS], *output_late;
-    int output_error[RZ_SHOW_STREAMS]; /* errno, told once */
-    bool output_held;                  /* the daemons were told so */
+    int output_error[RZ_SHOW_STREAMS]; /* errno, reported once */
+    bool output_held;                  /* this was sent to the daemons */
     bool interrupted, out_of_time;
-    bool flushing; /* all is over but the last output */
+    bool flushing; /* all is over except the last output */
     FILE *own_stderr;
-    struct event *look;     /* at who is silent (session_silence.c) */
-    rz_time looked;         /* when it was last taken */
-    struct rz_silent start; /* since there was a sign of progress of the start */
+    struct event *look;     /* checks for silent daemons (session_silence.c) */
+    rz_time looked;         /* time of the last check */
+    struct rz_silent start; /* since the last sign of progress of the start */
     bool silence_told;
     bool started;   /* JOB was sent */
-    uint32_t epoch; /* the newest that any node told of */
+    uint32_t epoch; /* the newest that any node reported */
     bool faults_armed;
     struct rz_session_fault faults[RZ_FAULTS_MAX];
     bool ending, leaving; /* SHUTDOWN, LEAVE was sent */
-    bool checkpoint_lost; /* a node cannot go back to where it must */
+    bool checkpoint_lost; /* a node cannot roll back to the checkpoint that it must */
     bool detaching,
-        numbered;  /* the nodes were told that we want to go; the user knows the number */
-    bool detached; /* all go on without us */
+        numbered;  /* the nodes were told that we want to detach; the user knows the number */
+    bool detached; /* all continue without us */
     struct rz_session_waits waits;
     bool stdin_ended, stdin_always_ready, stdin_terminal;
-    bool input_lost; /* it could not be read to its end, which was told */
+    bool input_lost; /* it could not be read to its end, which was reported */
     struct rz_random random;
     struct rz_show_output show;
 };
 
-/* Runs the job to its end, or to that of this attempt (attempts->again); the exit status. Leaves
- * nothing running. */
+/* Runs the job, or this attempt, to its end (attempts->again); the exit status. Leaves no process
+ * running. */
 int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *attempts,
                    const char *daemon);
 
-/* Leaves the loop, for nothing more is to come from the nodes; not while the last output is still
- * read, which ends when it has been, or is interrupted. */
+/* Leaves the loop: the nodes send nothing more. Not while the last output is still read; this ends
+ * when it has been read, or is interrupted. */
 void rz_session_leave_loop(struct rz_launch_session *session);
 
 /* Tells all nodes to end, their processes having so long to do it by themselves. */
@@ -92,8 +93,8 @@ void rz_launch_session_end(struct rz_launch_session *session, uint32_t grace_ms)
 void rz_session_send_all(struct rz_launch_session *session,
                          const struct rz_launch_message *message);
 
-/* session_waits.c: --timeout has run out, the page is shown before the end; a node found a process
- * that has waited for long; its answers. */
+/* session_waits.c: --timeout has expired, the page is shown before the end; a node reports a
+ * process that has waited for long; its answers. */
 void rz_session_waits_at_timeout(struct rz_launch_session *session);
 void rz_session_waits_stalled(struct rz_launch_session *session, rz_time for_ns);
 void rz_session_waits_told(struct rz_launch_session *session, uint32_t node,
@@ -101,15 +102,15 @@ void rz_session_waits_told(struct rz_launch_session *session, uint32_t node,
 void rz_session_waits_end(struct rz_launch_session *session);
 void rz_session_waits_close(struct rz_launch_session *session);
 
-/* session_input.c: reads when there is something to read and a node that takes it; a node takes so
- * many bytes more. */
+/* session_input.c: reads when input is available and a node accepts it; a node accepts this number
+ * of bytes more. */
 void rz_session_input_open(struct rz_launch_session *session);
 void rz_session_input_look(struct rz_launch_session *session);
 void rz_session_input_wanted(struct rz_launch_session *session, struct rz_node *node,
                              uint32_t bytes);
 void rz_session_input_close(struct rz_launch_session *session);
 
-/* session_output.c: from open to close stdio's stderr is among what the processes write. close
+/* session_output.c: from open to close stdio's stderr is merged with the output of processes. close
  * waits until all is written; the exit status, where lost output changes it. */
 rz_status_t rz_session_output_open(struct rz_launch_session *session);
 void rz_session_output(struct rz_launch_session *session, const struct rz_launch_output *output);
@@ -119,19 +120,19 @@ int rz_session_output_close(struct rz_launch_session *session, int status);
 void rz_session_signals_open(struct rz_launch_session *session);
 void rz_session_signals_close(struct rz_launch_session *session);
 
-/* session_detach.c: all processes are there, or the job is over already: it needs us no more; what
- * follows when nodes have said that they can go on without us, and that they do. */
+/* session_detach.c: all processes are there, or the job is over already, and it does not need us
+ * any more; and what follows when nodes have said that they can continue without us, and that they
+ * do. */
 void rz_session_detach(struct rz_launch_session *session);
 void rz_session_detach_if_all_run(struct rz_launch_session *session);
 void rz_session_look_at_detached(struct rz_launch_session *session);
 
-/* session_silence.c: looks at who is silent, from now on; a node has told something. */
+/* session_silence.c: starts the checks for silent daemons; a message of a node was received. */
 void rz_session_silence_open(struct rz_launch_session *session);
 void rz_session_heard(struct rz_launch_session *session, struct rz_node *node,
                       const struct rz_launch_message *message);
 
-/* session_faults.c: faults that come with time, once all ranks are initialised; and those that come
- * with iterations. */
+/* session_faults.c: faults by time, once all ranks are initialised; and faults by iteration. */
 void rz_session_arm_faults(struct rz_launch_session *session);
 void rz_session_faults_at_iteration(struct rz_launch_session *session, uint64_t iteration);
 

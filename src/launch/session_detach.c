@@ -1,5 +1,5 @@
-/* rzrun goes, and the job goes on. In two steps, so that no job goes on whose number nobody knows:
- * each node says that it can, the number is written, each node is let go. Until then the loss of
+/* rzrun ends, and the job continues. In two steps, so that no job continues with an unknown number:
+ * each node says that it can, the number is printed, each node is released. Until then the loss of
  * rzrun ends the job. */
 #include "launch/session.h"
 
@@ -43,7 +43,7 @@ static bool tell_number(struct rz_launch_session *session)
     return false;
 }
 
-/* Whether at least one node is there, and all that are have come so far. */
+/* Whether at least one node is there, and all nodes that are there have reached this state. */
 static bool all(const struct rz_launch_session *session, unsigned step)
 {
     bool any = false;

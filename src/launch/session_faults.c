@@ -1,4 +1,4 @@
-/* Faults that the user ordered, carried out by the daemons of their victims. */
+/* Faults that the user ordered, carried out by the daemons of their targets. */
 #include "launch/session.h"
 
 #include "base/assert.h"
@@ -42,7 +42,7 @@ static uint32_t draw_node(struct rz_launch_session *session)
     return RZ_ID_NONE;
 }
 
-/* A fault of the network is told to all: each daemon sees to what it sends itself. */
+/* A fault of the network is sent to all: each daemon applies it to what it sends itself. */
 static void order_network(struct rz_launch_session *session, const struct rz_fault *fault,
                           bool begin)
 {

@@ -1,4 +1,4 @@
-/* rzrun's standard input on its way to the node of rank 0, as far as that node takes it. */
+/* Forwards rzrun's standard input to the node of rank 0, as far as that node accepts it. */
 #include "launch/session.h"
 
 #include <errno.h>
@@ -6,16 +6,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A job in the background of a terminal looks so often whether it may read again. */
+/* Period after which a job in the background of a terminal checks whether it may read again. */
 #define BACKGROUND_LOOK_MS 300
 
-/* The node that the input goes to; each node takes what it has asked for itself. */
+/* The node that the input is sent to; each node receives only what it has requested. */
 static struct rz_node *reader(struct rz_launch_session *session)
 {
     return &session->nodes[session->referee.outcome.ranks[0].node];
 }
 
-/* Reading would stop rzrun (SIGTTIN): it waits until it is brought to the foreground. */
+/* Reading would stop rzrun (SIGTTIN): it waits until it is in the foreground. */
 static bool in_background(const struct rz_launch_session *session)
 {
     pid_t foreground = session->stdin_terminal ? tcgetpgrp(STDIN_FILENO) : -1;
@@ -42,8 +42,8 @@ static void send_input(struct rz_node *node, const uint8_t *data, uint32_t n)
     node->input_ended |= n == 0;
 }
 
-/* The processes see the end of their input, which it is not: that must not pass for success. Of
- * input that was closed, or whose terminal has gone, more was never to come. */
+/* The processes see the end of their input although an error ended it: this must not pass for
+ * success. An input that was closed, or lost its terminal, has no more to deliver. */
 static void input_failed(struct rz_launch_session *session, int error)
 {
     struct stat info;
@@ -84,7 +84,8 @@ static void look_again(evutil_socket_t fd, short what, void *arg)
     rz_session_input_look(arg);
 }
 
-/* rank 0 has moved to another node after the input ended: that node must hear of the end, too. */
+/* rank 0 has moved to another node after the input ended: that node must be told of the end,
+ * too. */
 void rz_session_input_wanted(struct rz_launch_session *session, struct rz_node *node,
                              uint32_t bytes)
 {

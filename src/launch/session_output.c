@@ -1,6 +1,6 @@
 /*
- * What processes write on its way out of rzrun. A reader that is slow holds the writers, by way of
- * the daemons, and nothing else: news of failures, exits, signals and --timeout go on.
+ * Output of processes on its way out of rzrun. A slow reader delays the writing processes, through
+ * the daemons, and nothing else: news of failures, exits, signals and --timeout are not delayed.
  */
 #include "launch/session.h"
 #include "launch/surroundings.h"
@@ -14,11 +14,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Between these marks of bytes that nobody has read the daemons are told to hold their processes'
- * output, then to let it go on. */
+/* Above the first mark of unread bytes the daemons are told to hold their processes' output, below
+ * the second to release it. */
 #define QUEUE_HIGH (4u << 20)
 #define QUEUE_LOW (1u << 20)
-/* A job that was interrupted, or whose time ran out, has its last output read within so long. */
+/* Bound for the reader to read the last output of a job that was interrupted or reached its time
+ * limit. */
 #define LAST_READ_S 5
 
 static void hold(struct rz_launch_session *session, bool held)
@@ -63,8 +64,8 @@ void rz_session_output(struct rz_launch_session *session, const struct rz_launch
     look_at_queue(session);
 }
 
-/* A reader that has gone ends the job, as SIGPIPE would; on a full disk it goes on, and its exit
- * status tells. */
+/* A reader that has gone ends the job, as SIGPIPE would; with a full disk the job continues, and
+ * its exit status shows it. */
 static void on_error(struct rz_launch_session *session, int stream, int error)
 {
     static const char *const names[RZ_SHOW_STREAMS] = {"output", "error"};
@@ -80,7 +81,7 @@ static void on_error(struct rz_launch_session *session, int stream, int error)
             names[stream], strerror(error));
 }
 
-/* Whether there was an error that is told now. */
+/* Whether there was an error that is reported now. */
 static bool look_at_errors(struct rz_launch_session *session)
 {
     bool any = false;
@@ -106,8 +107,8 @@ static void on_written(evutil_socket_t fd, short what, void *arg)
         event_base_loopbreak(session->base);
 }
 
-/* The words of an assertion must be out before the abort, which the writer's thread does not see.
- */
+/* The message of an assertion must be written before the abort, which does not stop for the
+ * writer's thread. */
 static void assertion_failed(const char *expression, const char *file, int line)
 {
     dprintf(STDERR_FILENO, "rzrun: %s:%d: assertion failed: %s\n", file, line, expression);
@@ -134,8 +135,8 @@ rz_status_t rz_session_output_open(struct rz_launch_session *session)
     return RZ_OK;
 }
 
-/* All is shown before rzrun ends, however slow the reader is; an interrupt ends the waiting, and
- * --timeout. */
+/* All output is shown before rzrun ends, however slow the reader is; an interrupt or --timeout ends
+ * the wait. */
 static void flush(struct rz_launch_session *session)
 {
     session->flushing = session->ending = true;

@@ -1,4 +1,4 @@
-/* What signals to rzrun do; docs/signals-and-streams.md has the table. */
+/* The effect of signals on rzrun; docs/signals-and-streams.md has the table. */
 #include "launch/session.h"
 #include "launch/surroundings.h"
 
@@ -22,7 +22,8 @@ static void on_signal(evutil_socket_t number, short what, void *arg)
     rz_launch_session_end(session, RZ_END_GRACE_MS);
 }
 
-/* What nohup, or a script that runs rzrun in the background, has made ignored stays so. */
+/* A signal that nohup, or a script that runs rzrun in the background, has set to be ignored stays
+ * ignored. */
 static bool is_ignored(int number)
 {
     struct sigaction action;

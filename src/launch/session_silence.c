@@ -1,5 +1,5 @@
-/* rzrun waits for nothing without a bound: daemons that say nothing are asked, and a job whose
- * daemons are all silent for too long is ended, in words. So is a start that makes no progress. */
+/* Each wait of rzrun is bounded: silent daemons are asked, and a job is ended with a message when
+ * all its daemons are silent for too long. So is a start that makes no progress. */
 #include "launch/session.h"
 
 #include "base/assert.h"
@@ -10,7 +10,8 @@
 #include <event2/event.h>
 #include <stdio.h>
 
-/* Without a new sign of it: all daemons must report, and processes of a job to be detached run. */
+/* Bound without a sign of progress: all daemons must report, and processes of a job to be detached
+ * run. */
 #define START_BOUND_NS (30 * RZ_SECOND)
 
 static const char *state_text(char state)
@@ -44,8 +45,8 @@ static void ask(struct rz_node *node)
     rz_node_send(node, &message);
 }
 
-/* The node whose silence is that of the job: where failures are found it takes all daemons to be
- * silent, elsewhere one is enough. NULL: there is nobody to hear anything from. */
+/* The node whose silence counts as the silence of the job: where failures are detected all daemons
+ * must be silent, else one is enough. NULL: there is no node to receive anything from. */
 static struct rz_node *most_silent(struct rz_launch_session *session, rz_time passed)
 {
     const struct rz_rzrun_options *options = session->options;
@@ -58,7 +59,7 @@ static struct rz_node *most_silent(struct rz_launch_session *session, rz_time pa
         rz_time silent = rz_silent_look(&node->silence, passed, state);
         if (silent > 0)
             ask(node);
-        if (!is_watched(session, node)) /* counts where there is no other */
+        if (!is_watched(session, node)) /* counts if there is no other */
             lost = !lost || silent < lost->silence.lasted ? node : lost;
         else if (!found ||
                  (options->no_ft ? silent > found->silence.lasted : silent < found->silence.lasted))
@@ -123,7 +124,7 @@ static void look(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     session->looked = now;
     if (session->ending)
-        return; /* the end has a bound of its own */
+        return; /* the end has its own bound */
     if (!session->started || session->options->detach)
         look_at_start(session, passed);
     if (session->started)

@@ -1,5 +1,5 @@
-/* Who waits for whom: asked of all nodes when --timeout has run out (the job ends then), or when a
- * node says that one of its processes has waited for longer than --hang-report. */
+/* Collects the waits of all nodes when --timeout has expired (then the job ends), or when a node
+ * reports that one of its processes has waited for longer than --hang-report. */
 #include "launch/session.h"
 
 #include "base/assert.h"
@@ -10,7 +10,7 @@
 
 /* A node that has not answered by then is left out. */
 #define ANSWER_BOUND_S 2
-/* Between the two looks of which a page is made. */
+/* Between the two samples of a page. */
 #define APART_NS (100 * RZ_MILLISECOND)
 
 static void arm(struct event *timer, rz_time after)
@@ -20,8 +20,8 @@ static void arm(struct event *timer, rz_time after)
                                 .tv_usec = (suseconds_t)(after % RZ_SECOND / RZ_MICROSECOND)});
 }
 
-/* Whether the page is worth showing, once it was not asked for by the end: a process has waited for
- * long still, and it was not shown before. */
+/* Whether the page is worth showing, if it was not requested by the end: a process still waits for
+ * long, and this was not shown before. */
 static bool tells_something(const struct rz_session_waits *waits, rz_time bound)
 {
     bool anybody = false;
@@ -34,8 +34,8 @@ static bool tells_something(const struct rz_session_waits *waits, rz_time bound)
 
 static void begin(struct rz_launch_session *session, rz_time after);
 
-/* The second look is there. A circle that both looks do not prove is looked at once more, later: no
- * node tells again of waits that it has told of. */
+/* The second sample is complete. A circle that both samples do not prove is sampled once more,
+ * later: a node reports each wait only once. */
 static void show(struct rz_launch_session *session)
 {
     struct rz_session_waits *waits = &session->waits;
@@ -105,7 +105,7 @@ static void look_again(evutil_socket_t fd, short what, void *arg)
         ask(session);
 }
 
-/* A first look, unless one is under way; not before `after` is over. */
+/* Takes a first sample, unless one is being taken; not before the time `after`. */
 static void begin(struct rz_launch_session *session, rz_time after)
 {
     struct rz_session_waits *waits = &session->waits;
@@ -115,7 +115,7 @@ static void begin(struct rz_launch_session *session, rz_time after)
         rz_assert(waits->bound && waits->again);
     }
     if (waits->looks > 0)
-        return; /* what is told now is on its page */
+        return; /* what is reported now is on its page */
     if (after > 0) {
         arm(waits->again, after);
     } else {
@@ -133,8 +133,8 @@ void rz_session_waits_at_timeout(struct rz_launch_session *session)
     begin(session, 0);
 }
 
-/* Who is told of it by several nodes, or of several waits, says it once: whoever stalls now is on
- * the page, and who stalls soon behind it on the next one. */
+/* Several reports, by several nodes or of several waits, make one page: a process that stalls now
+ * is on it, and one that stalls soon after on the next one. */
 void rz_session_waits_stalled(struct rz_launch_session *session, rz_time for_ns)
 {
     struct rz_session_waits *waits = &session->waits;

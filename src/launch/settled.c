@@ -50,7 +50,7 @@ static void hold(struct rz_settled *settled, uint32_t by, const struct rz_launch
     settled->end = &held->next;
 }
 
-/* Looks at all that is held: hands on what counts now, drops what never will. */
+/* Checks all held events: passes on those that count now, drops those that never will. */
 static void look(struct rz_settled *settled)
 {
     struct rz_settled_held *held, **at = &settled->held;

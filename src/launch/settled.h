@@ -1,8 +1,8 @@
 /*
- * Which failures of nodes the job has settled. A daemon that is cut off reports all others, and its
- * word binds nobody: so what is told of a node's failure is held back until the others go on
- * without that node, by agreement, or it is gone; then it is handed on, in the order in which it
- * came, but for what was told by nodes that are out themselves.
+ * Which failures of nodes the job has agreed on. A daemon that is cut off reports all others as
+ * failed, and its report alone proves nothing. So events of a node's failure are held back until
+ * the others exclude that node, by agreement, or it has ended. Then they are passed on in the order
+ * of their arrival, except those reported by nodes that are excluded themselves.
  */
 #ifndef RZ_LAUNCH_SETTLED_H
 #define RZ_LAUNCH_SETTLED_H
@@ -12,15 +12,15 @@
 #include <rhizome/types.h>
 
 struct rz_settled_node {
-    bool failed; /* settled: it is out, or gone */
-    bool barred; /* it is out, or has stopped itself: nothing that it tells counts */
+    bool failed; /* settled: it is excluded, or has ended */
+    bool barred; /* it is excluded, or has stopped itself: its reports do not count */
 };
 
 struct rz_settled {
     uint32_t n_nodes;
     struct rz_settled_node *nodes;       /* [n_nodes] */
-    struct rz_settled_held *held, **end; /* in the order in which they came */
-    bool left; /* all ranks have left: from now on failures are noted without a quorum */
+    struct rz_settled_held *held, **end; /* in the order of their arrival */
+    bool left; /* all ranks have left: from now on failures are recorded without a quorum */
     void (*deliver)(void *arg, uint32_t by, const struct rz_launch_event *event);
     void *arg;
 };
@@ -30,16 +30,17 @@ void rz_settled_open(struct rz_settled *settled, uint32_t n_nodes,
                      void (*deliver)(void *arg, uint32_t by, const struct rz_launch_event *event),
                      void *arg);
 
-/* What is still held was never settled, and is forgotten. */
+/* Events that are still held were never settled; they are dropped. */
 void rz_settled_close(struct rz_settled *settled);
 
-/* Node `by` tells of event; its texts are copied where it is held. */
+/* Node `by` reports event; its texts are copied if it is held. */
 void rz_settled_event(struct rz_settled *settled, uint32_t by, const struct rz_launch_event *event);
 
-/* Node stops itself, cut off from the others: its failure reports were none. */
+/* Node stops itself, cut off from the others: its failure reports were not true. */
 void rz_settled_cut_off(struct rz_settled *settled, uint32_t node);
 
-/* The stream to node's daemon has ended while the job went on: it has failed, whoever said so. */
+/* The stream to node's daemon has ended while the job continued: it has failed, whichever node
+ * reports it. */
 void rz_settled_gone(struct rz_settled *settled, uint32_t node);
 
 #endif

@@ -14,7 +14,7 @@ static void put(struct rz_show_stream *stream, const void *bytes, size_t n)
     rz_stream_writer_put(stream->writer, bytes, n);
 }
 
-/* Shows n bytes of the writer, whose line goes on if it stands at the end. */
+/* Shows n bytes of the writer; its line continues if it is the last one shown. */
 static void show_plain(struct rz_show_stream *stream, size_t who, const uint8_t *data, size_t n)
 {
     put(stream, data, n);
@@ -26,7 +26,7 @@ static void show_labelled(struct rz_show_stream *stream, size_t who, const uint8
     char label[16];
     int length = snprintf(label, sizeof label, "[%zu] ", who - 1);
     if (stream->open != NOBODY && stream->open != who) {
-        put(stream, "\n", 1); /* of another one, which did not end it in time */
+        put(stream, "\n", 1); /* of another writer, which did not end it in time */
         stream->open = NOBODY;
     }
     while (n > 0) {
@@ -163,7 +163,7 @@ int rz_show_output_error(struct rz_show_output *output)
     return error;
 }
 
-/* In a child of fork, where the writer's thread is not, words go straight to the descriptor. */
+/* In a child of fork, without the writer's thread, text is written directly to the descriptor. */
 static ssize_t write_words(void *cookie, const char *text, size_t n)
 {
     struct rz_show_output *output = cookie;

@@ -18,13 +18,13 @@
 #include <sys/types.h>
 
 #define RZ_SHOW_LINE_MAX (1u << 20)
-#define RZ_SHOW_TAILS_MAX (64u << 20) /* all lines together that wait for their end */
+#define RZ_SHOW_TAILS_MAX (64u << 20) /* bound of all unfinished lines together */
 #define RZ_SHOW_PATIENCE (100 * RZ_MILLISECOND)
 #define RZ_SHOW_LABEL_PATIENCE (5 * RZ_SECOND)
 
 enum { RZ_SHOW_STREAMS = 2 }; /* stdout, stderr */
 
-/* The beginning of a line that waits for its end. */
+/* The beginning of an unfinished line. */
 struct rz_show_tail {
     struct rz_bytes bytes;
     rz_time since;
@@ -32,9 +32,9 @@ struct rz_show_tail {
 
 struct rz_show_stream {
     struct rz_stream_writer *writer;
-    struct rz_show_tail *tails; /* [n_tails], by slot + 1; 0: a daemon's own words */
+    struct rz_show_tail *tails; /* [n_tails], by slot + 1; 0: a daemon's own messages */
     size_t n_tails;
-    size_t open; /* whose unfinished line stands at the end of what was shown, or SIZE_MAX */
+    size_t open; /* the writer of the unfinished line at the end of what was shown, or SIZE_MAX */
 };
 
 struct rz_show_output {
@@ -48,26 +48,26 @@ struct rz_show_output {
 /* Needs descriptors 1 and 2. */
 rz_status_t rz_show_output_open(struct rz_show_output *show, bool label);
 
-/* Shows it soon; never blocks. Lines of rank RZ_ID_NONE (a daemon's) have no label. */
+/* Shows it soon; never blocks. Lines of rank RZ_ID_NONE (a daemon) have no label. */
 void rz_show_output(struct rz_show_output *show, const struct rz_launch_output *output);
 
-/* When rz_show_output_late is to be called, at the latest: RZ_TIME_NEVER, nothing waits. */
+/* When rz_show_output_late must be called, at the latest; RZ_TIME_NEVER: nothing waits. */
 rz_time rz_show_output_due(const struct rz_show_output *show);
 
-/* Shows what has waited for its newline for too long; now RZ_TIME_NEVER: all of it. */
+/* Shows text that has waited for its newline for too long; now RZ_TIME_NEVER: all of it. */
 void rz_show_output_late(struct rz_show_output *show, rz_time now);
 
-/* Bytes of the fuller stream that nobody has read yet. */
+/* Unread bytes of the fuller stream. */
 size_t rz_show_output_queued(struct rz_show_output *show);
 
-/* Waits until nobody has to read more than so many bytes of either stream. */
+/* Waits until no more than this number of bytes of either stream is unread. */
 void rz_show_output_wait(struct rz_show_output *show, size_t most);
 
 /* errno of a stream that cannot be written; 0: both can. The eventfds of the writers are read. */
 int rz_show_output_error(struct rz_show_output *show);
 
-/* A stream, such as stdio's, whose words go to standard error in their order among those of the
- * processes. NULL: no memory. */
+/* A stream, such as stdio's, whose text is written to standard error in order with the output of
+ * the processes. NULL: no memory. */
 FILE *rz_show_output_words(struct rz_show_output *show);
 
 void rz_show_output_close(struct rz_show_output *show);

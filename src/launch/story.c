@@ -89,7 +89,7 @@ static struct rz_story_failure *find(struct rz_story *story, uint32_t rank, uint
     return NULL;
 }
 
-/* The failure that an event tells of. */
+/* The failure of an event. */
 static struct rz_story_failure *known(struct rz_story *story, const struct rz_launch_event *event)
 {
     return find(story, event->rank, event->node, event->incarnation);
@@ -102,7 +102,7 @@ static void forget(struct rz_story *story, struct rz_story_failure *d)
 
 static void tell(struct rz_story *story);
 
-/* NULL: there are too many. Those that were told make room. With a new one the recovery before it
+/* NULL: there are too many. Reported ones are dropped first. With a new one the recovery before it
  * is over. */
 static struct rz_story_failure *failure(struct rz_story *story, const struct rz_launch_event *event)
 {
@@ -157,7 +157,7 @@ static void tell_failures(const struct rz_story *story, rz_time first)
         }
 }
 
-/* After what time, from the first notice, the job was whole again and went on. */
+/* The time from the first notice until the job was whole again and continued. */
 static void tell_times(const struct rz_story *story, const struct rz_recovery_times *times)
 {
     const struct rz_timeline *timeline = &story->timeline;
@@ -175,8 +175,8 @@ static void tell_times(const struct rz_story *story, const struct rz_recovery_ti
     fprintf(story->terminal, "  (epoch %u)\n", times->epoch);
 }
 
-/* The recovery is over: what failed, how it was noticed, how long each step took. What followed a
- * replacement is the program's own affair, and was told when it was decided. */
+/* The recovery is over: what failed, how it was detected, how long each step took. What follows a
+ * replacement is up to the program; the replacement was reported when it was decided. */
 static void tell(struct rz_story *story)
 {
     struct rz_recovery_times times;
@@ -210,8 +210,9 @@ static void tell_alone(struct rz_story *story, struct rz_story_failure *d)
     d->told = d->seen != 0;
 }
 
-/* By decision a process begins, as each daemon tells; its own one says it all. A failed one that it
- * replaces is no part of a later recovery; without one, it was lost with its node. */
+/* A process starts by decision, as each daemon reports; the report of its own daemon is complete. A
+ * failed process that it replaces is not part of a later recovery; if there is none, it was lost
+ * with its node. */
 static void on_spawned(struct rz_story *story, uint32_t by, const struct rz_launch_event *event)
 {
     struct rz_story_failure *d = find(story, event->rank, event->node, event->incarnation - 1);
@@ -246,7 +247,7 @@ static void on_seen(struct rz_story *story, const struct rz_launch_event *event)
 {
     bool another = !known(story, event);
     if (another && event->epoch < story->told_epoch)
-        return; /* one more observer of a failure that was repaired since */
+        return; /* one more observer of a failure that has since been repaired */
     struct rz_story_failure *d = failure(story, event);
     if (!d || (d->seen && event->at_ns >= d->seen))
         return;
@@ -319,7 +320,8 @@ void rz_story_end(struct rz_story *story, int status, bool again, struct rz_reco
     tell(story);
     clear_progress(story);
     *before = (struct rz_recovery_times){.failures = 0};
-    if (again && !story->timeline.open && story->lost) /* it ended the job before others told */
+    if (again && !story->timeline.open &&
+        story->lost) /* it ended the job before others reported it */
         rz_timeline_failure(&story->timeline, 0, story->lost, true);
     if (again && rz_timeline_again(&story->timeline, rz_clock_now(), before) && story->terminal)
         tell_failures(story, before->seen);

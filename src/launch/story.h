@@ -1,7 +1,7 @@
 /*
- * What happened, as people want to read it: per recovery a few lines on standard error, and a
- * record of every event in a file. Times are CLOCK_MONOTONIC of one machine; between machines they
- * would have to be compared with care.
+ * The history of a job for its user: a few lines per recovery on standard error, and a record of
+ * every event in a file. Times are CLOCK_MONOTONIC of one machine; between machines they are not
+ * comparable.
  */
 #ifndef RZ_LAUNCH_STORY_H
 #define RZ_LAUNCH_STORY_H
@@ -15,20 +15,20 @@
 
 #define RZ_STORY_FAILURES_MAX 16
 
-/* One failure as it was noticed. */
+/* One failure as it was detected. */
 struct rz_story_failure {
     uint32_t rank; /* RZ_ID_NONE: a node */
     uint32_t node, incarnation;
     rz_time injected, seen; /* 0: unknown */
     bool hung;
-    bool told; /* without a recovery: it was noted, and the program goes on */
+    bool told; /* without a recovery: it was recorded, and the program continues */
     char how[64];
 };
 
-/* The recovery being told: from the first failure to the first iteration after it. In a job that
- * does not go back, each failure when it is agreed, and who takes its place. */
+/* The recovery in progress: from the first failure to the first iteration after it. In a job that
+ * does not roll back: each failure when it is agreed, and its replacement. */
 struct rz_story {
-    FILE *terminal; /* NULL: nothing is told */
+    FILE *terminal; /* NULL: nothing is shown */
     FILE *report;   /* NULL: nothing is recorded */
     bool progress;
     uint32_t n_ranks;
@@ -36,41 +36,42 @@ struct rz_story {
     struct rz_story_failure failures[RZ_STORY_FAILURES_MAX];
     uint32_t n_failures;
     struct rz_timeline timeline;
-    rz_time lost; /* rzrun saw the first node go; 0: none */
+    rz_time lost; /* rzrun saw the first node end; 0: none */
     rz_time progress_shown;
     uint32_t recoveries;
-    uint32_t told_epoch; /* the recovery into this one was told; epoch 1 is the start */
-    /* Each recovery when it is over; NULL: nobody wants to know. */
+    uint32_t told_epoch; /* the recovery into this one was reported; epoch 1 is the start */
+    /* Called for each recovery when it is over, unless NULL. */
     void (*recovered)(void *arg, const struct rz_recovery_times *times);
     void *arg;
 };
 
-/* Records where a node is found: for those who look into it, or strike it, from outside. */
+/* Records where a node is found, for tools that inspect it or inject faults from outside. */
 void rz_story_node(struct rz_story *story, uint32_t node, const char *address, uint32_t keeper_pid,
                    uint32_t daemon_pid);
 
 /* Records that a node gives up, and why. */
 void rz_story_stopping(struct rz_story *story, uint32_t node, const char *reason);
 
-/* rzrun itself has seen a node go, which others may tell of better. */
+/* rzrun itself has seen a node end; other nodes may report it with better evidence. */
 void rz_story_lost(struct rz_story *story);
 
 /* Records where the network of the nodes' switch (port/netns.h) is found. */
 void rz_story_switch(struct rz_story *story, int switch_fd);
 
-/* Writes an event into the report: each one, whoever told it. by: the node that tells. */
+/* Writes an event into the report: every event, whichever node reported it. by: the reporting
+ * node. */
 void rz_story_record(struct rz_story *story, uint32_t by, const struct rz_launch_event *event);
 
-/* Tells of it, on the terminal; of a node's failure only what the job has settled (settled.h). */
+/* Shows it on the terminal; of a node's failure only what the job has agreed on (settled.h). */
 void rz_story_event(struct rz_story *story, uint32_t by, const struct rz_launch_event *event);
 void rz_story_mark(struct rz_story *story, const struct rz_launch_mark *mark);
 
-/* Records how many messages of each node were refused because the others went on without it. */
+/* Records how many messages of each node were refused because the others excluded it. */
 void rz_story_refused(struct rz_story *story, const uint64_t *messages, uint32_t n_nodes);
 
-/* Tells what is left to tell, ends a progress line, records the exit status; again: the job begins
- * again, and *before is what the next attempt's timeline begins with (its failures are 0 where
- * there is nothing). Closes the timeline. */
+/* Shows what is left, ends a progress line, records the exit status. again: another attempt
+ * follows, and *before is what its timeline begins with (its failures are 0 if there were none).
+ * Closes the timeline. */
 void rz_story_end(struct rz_story *story, int status, bool again, struct rz_recovery_times *before);
 
 #endif

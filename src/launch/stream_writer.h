@@ -11,7 +11,7 @@
 
 struct rz_stream_writer;
 
-/* fd stays the caller's and must stay open until the process ends. The thread starts with the first
+/* The caller owns fd and keeps it open until the process ends. The thread starts with the first
  * byte. RZ_ERR_NO_MEMORY, RZ_ERR_SYSTEM. */
 rz_status_t rz_stream_writer_open(struct rz_stream_writer **writer, int fd);
 
@@ -31,8 +31,8 @@ int rz_stream_writer_event_fd(const struct rz_stream_writer *writer);
 /* Waits until no more than `most` bytes are queued. */
 void rz_stream_writer_wait(struct rz_stream_writer *writer, size_t most);
 
-/* Frees it. Where the thread is still inside a write, which nothing may ever end, both stay until
- * the process ends. */
+/* Frees it. If the thread is still inside a write, which may never end, both stay until the process
+ * ends. */
 void rz_stream_writer_close(struct rz_stream_writer *writer);
 
 #endif

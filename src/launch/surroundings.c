@@ -14,7 +14,7 @@ void rz_surroundings_settle(void)
     for (int fd = 0; fd < 3; fd++)
         if (fcntl(fd, F_GETFD) < 0) {
             int opened = open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-            (void)opened; /* the lowest number that is free is fd */
+            (void)opened; /* fd is the lowest free number */
         }
     sigaction(SIGPIPE, &ignore, &pipe_before);
     sigaction(SIGTTIN, &ignore, &terminal_before);

@@ -1,5 +1,5 @@
-/* What rzrun was started with, where it must change it for itself: the ranks and rzrun's own end
- * find it as it was. */
+/* The environment that rzrun was started with, as far as it changes it for itself: ranks, and the
+ * end of rzrun, get it unchanged. */
 #ifndef RZ_LAUNCH_SURROUNDINGS_H
 #define RZ_LAUNCH_SURROUNDINGS_H
 
@@ -8,11 +8,11 @@
  * become errors of the calls. */
 void rz_surroundings_settle(void);
 
-/* In a child before exec: signals do what they did when rzrun was started. */
+/* In a child before exec: restores the signal dispositions that rzrun was started with. */
 void rz_surroundings_restore(void);
 
-/* rzrun ends because of this signal, also when it was not sent but is what the end means (SIGPIPE:
- * nobody reads its output any more). */
+/* rzrun ends by this signal, also when it was not sent but describes the cause (SIGPIPE: the reader
+ * of its output has gone). */
 void rz_surroundings_signalled(int number);
 
 /* The exit status of the program; ends it by SIGINT or SIGPIPE where one of them is the cause, so

@@ -16,7 +16,7 @@ const char *const rz_recovery_phase_names[RZ_RECOVERY_PHASE_COUNT] = {
     [RZ_RECOVERY_ROLL_BACK] = "roll_back", [RZ_RECOVERY_PROTECT] = "protect",
     [RZ_RECOVERY_BARRIER] = "barrier",     [RZ_RECOVERY_RESTORE] = "restore"};
 
-/* A program that does not say when it goes on is taken to do so after this time. */
+/* A program that does not report that it continues is assumed to do so after this time. */
 #define GOES_ON_AFTER (RZ_SECOND / 5)
 
 static void later(rz_time *time, rz_time at)
@@ -31,7 +31,7 @@ static void earlier(rz_time *time, rz_time at)
         *time = at;
 }
 
-/* ---- Life ---- */
+/* ---- Init and finalize ---- */
 
 void rz_timeline_open(struct rz_timeline *timeline, uint32_t n_ranks, struct rz_work *work,
                       const struct rz_recovery_times *before)
@@ -56,7 +56,7 @@ void rz_timeline_close(struct rz_timeline *timeline)
     timeline->ranks = NULL;
 }
 
-/* What belongs to one round. */
+/* State of one round. */
 static void begin_round(struct rz_timeline *timeline, uint32_t epoch, uint64_t generation)
 {
     timeline->epoch = epoch;
@@ -67,9 +67,9 @@ static void begin_round(struct rz_timeline *timeline, uint32_t epoch, uint64_t g
     timeline->n_going_on = 0;
 }
 
-/* ---- What happens ---- */
+/* ---- Events ---- */
 
-/* A recovery comes. News of the failure may have been heard before the first notice of it. */
+/* A recovery begins. News of the failure may have arrived before its first notice. */
 static void begin(struct rz_timeline *timeline)
 {
     begin_round(timeline, timeline->epoch, timeline->generation);
@@ -116,7 +116,7 @@ static void on_spawned(struct rz_timeline *timeline, const struct rz_launch_even
     timeline->replaced = true;
     later(&timeline->agreed, event->at_ns);
     if (event->incarnation == rank->incarnation)
-        return; /* other nodes tell of the same spawn */
+        return; /* other nodes report the same spawn */
     timeline->n_awaited += !rank->awaited;
     *rank = (struct rz_timeline_rank){.incarnation = event->incarnation, .awaited = true};
 }
@@ -204,8 +204,8 @@ void rz_timeline_event(struct rz_timeline *timeline, const struct rz_launch_even
     }
 }
 
-/* Whether the mark is of the time after the failure. A process at whose daemon the new epoch is
- * known may still be heard with what it said before: until it stands at the start. */
+/* Whether the mark was made after the failure. Marks that a process made before may still arrive
+ * after its daemon knows the new epoch: until the process is at the start. */
 static bool is_after(const struct rz_timeline *timeline, const struct rz_timeline_rank *rank,
                      const struct rz_launch_mark *mark)
 {
@@ -213,7 +213,7 @@ static bool is_after(const struct rz_timeline *timeline, const struct rz_timelin
     case RZ_RECOVERY_REINIT:
         return timeline->rounds > 0 && mark->epoch == timeline->epoch &&
                rank->at_start == timeline->epoch;
-    case RZ_RECOVERY_REPLACE: /* the spawned process says where it goes on; the others are there,
+    case RZ_RECOVERY_REPLACE: /* the spawned process says where it continues; the others are there,
                                  too */
         return timeline->replaced && timeline->n_awaited == 0 &&
                (rank->incarnation > 1 || timeline->work->resumed);
@@ -238,7 +238,7 @@ void rz_timeline_mark(struct rz_timeline *timeline, const struct rz_launch_mark 
         timeline->n_going_on = timeline->n_ranks;
 }
 
-/* ---- What came of it ---- */
+/* ---- Results ---- */
 
 bool rz_timeline_runs(const struct rz_timeline *timeline)
 {
@@ -257,7 +257,8 @@ bool rz_timeline_settled(const struct rz_timeline *timeline)
                                                 : timeline->n_going_on >= timeline->n_ranks;
 }
 
-/* From the end of what was before until `to`, which then is the end; NAN: there is no `to`. */
+/* From the latest end of the phases before until `to`, which becomes the end; NAN: there is no
+ * `to`. */
 static double phase(rz_time *end, rz_time to)
 {
     rz_time from = *end;
@@ -327,7 +328,7 @@ bool rz_timeline_again(struct rz_timeline *timeline, rz_time stopped,
     return true;
 }
 
-/* ---- In words ---- */
+/* ---- Text ---- */
 
 void rz_recovery_times_record(const struct rz_recovery_times *times, FILE *report)
 {

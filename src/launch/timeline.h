@@ -1,7 +1,7 @@
 /*
- * The timeline of a recovery: from what the nodes tell, when each phase was over everywhere, and
- * how much work was lost. Pure arithmetic on events; for the story and for case files. It decides
- * nothing, prints nothing, and knows of nodes only what events say.
+ * The timeline of a recovery: computed from the nodes' events: when each phase was over everywhere,
+ * and how much work was lost. Pure arithmetic on events; for the story and for case files. It
+ * decides nothing, prints nothing, and knows of nodes only what events say.
  *
  * Dates are CLOCK_MONOTONIC of one machine, 0: it did not happen, or is not known.
  */
@@ -17,52 +17,51 @@
 
 /* How the job was repaired. */
 enum rz_recovery_way {
-    RZ_RECOVERY_REINIT,  /* everybody went back to the start (MPIX_Reinit) */
-    RZ_RECOVERY_REPLACE, /* others took the places of the failed (RZ_Comm_replace) */
+    RZ_RECOVERY_REINIT,  /* all ranks went back to the start (MPIX_Reinit) */
+    RZ_RECOVERY_REPLACE, /* new processes replaced the failed ones (RZ_Comm_replace) */
     RZ_RECOVERY_RESTART  /* the job was ended and restarted (--on-failure restart) */
 };
 
-/* The phases, in the order in which they are told. Each but the ones said otherwise begins when the
- * one before it is over everywhere. */
+/* The phases, in the order of the report. Unless stated otherwise, each begins when the one before
+ * it is over everywhere. */
 enum rz_recovery_phase {
-    RZ_RECOVERY_DETECT,    /* from the kill, where rzrun did it, until somebody notices */
+    RZ_RECOVERY_DETECT,    /* from the kill, where rzrun did it, until the first notice */
     RZ_RECOVERY_SPREAD,    /* until each node has the news */
     RZ_RECOVERY_AGREE,     /* until each node knows the decision */
-    RZ_RECOVERY_STOP,      /* RESTART only: until all that ran is gone */
+    RZ_RECOVERY_STOP,      /* RESTART only: until all processes have ended */
     RZ_RECOVERY_PLACE,     /* until the last process has been started where it was placed */
     RZ_RECOVERY_START,     /* until the last new process stands at the start */
-    RZ_RECOVERY_ROLL_BACK, /* from the decision, beside PLACE and START: until the last survivor
-                              does */
-    RZ_RECOVERY_PROTECT,   /* from the decision, beside them: until all pieces are where their ranks
-                              run, and as safe as before */
-    RZ_RECOVERY_BARRIER,   /* from the end of all these until the last node lets its processes run
-                            */
-    RZ_RECOVERY_RESTORE,   /* until the last process has its piece */
+    RZ_RECOVERY_ROLL_BACK, /* from the decision, parallel to PLACE and START: until the last
+                              survivor is at the start */
+    RZ_RECOVERY_PROTECT,   /* from the decision, parallel to them: until all pieces are where their
+                              ranks run, and protected as before */
+    RZ_RECOVERY_BARRIER, /* from the end of all these until the last node releases its processes */
+    RZ_RECOVERY_RESTORE, /* until the last process has its piece */
     RZ_RECOVERY_PHASE_COUNT
 };
 
 extern const char *const rz_recovery_way_names[];   /* "reinit" */
 extern const char *const rz_recovery_phase_names[]; /* "roll_back" */
 
-/* One recovery, told when it is over. */
+/* One recovery, reported when it is over. */
 struct rz_recovery_times {
     enum rz_recovery_way way;
     uint32_t epoch;            /* that runs now; REPLACE: in which it took place */
-    uint32_t failures, rounds; /* decisions it took: a failure in a recovery makes one more */
+    uint32_t failures, rounds; /* decisions it took: a failure during a recovery makes one more */
     rz_time killed, seen;      /* the first failure */
     rz_time run, restored;     /* the last node's, the last process's */
     uint64_t generation;       /* that was restored; 0: none */
     uint64_t damaged;          /* the generation that was given up for it; 0: none */
-    double phase_ms[RZ_RECOVERY_PHASE_COUNT]; /* NAN: there was none, or nothing is known of it */
+    double phase_ms[RZ_RECOVERY_PHASE_COUNT]; /* NAN: there was none, or it is not known */
     double whole_ms; /* from the kill, or else from `seen`, until the program runs again */
     struct rz_work_lost lost;
 };
 
-/* What a timeline knows of one rank, each for its newest incarnation. */
+/* What a timeline knows of each rank's newest incarnation. */
 struct rz_timeline_rank {
     uint32_t incarnation;
-    uint32_t joined;   /* the epoch in which it came; 0: it has not */
-    uint32_t at_start; /* the epoch at whose start it stood last */
+    uint32_t joined;   /* the epoch in which it arrived; 0: it has not */
+    uint32_t at_start; /* the last epoch at whose start it was */
     uint32_t going_on; /* the epoch in which it has restored, or marked an iteration */
     bool awaited;      /* REPLACE: it was spawned, and has not joined yet */
 };
@@ -87,27 +86,27 @@ void rz_timeline_open(struct rz_timeline *timeline, uint32_t n_ranks, struct rz_
                       const struct rz_recovery_times *before);
 void rz_timeline_close(struct rz_timeline *timeline);
 
-/* A failure, as its observers tell: killed or seen at 0 is not known (yet). another: it was not
- * told before. */
+/* A failure, as an observer reports it: killed or seen at 0 is not known (yet). another: it was not
+ * reported before. */
 void rz_timeline_failure(struct rz_timeline *timeline, rz_time killed, rz_time seen, bool another);
-/* Of all failures that were told none was one. */
+/* All failures that were reported were false. */
 void rz_timeline_refuted(struct rz_timeline *timeline);
 
-/* Any event of the record but failures (others are ignored). */
+/* Any event of the record except failures (others are ignored). */
 void rz_timeline_event(struct rz_timeline *timeline, const struct rz_launch_event *event);
 void rz_timeline_mark(struct rz_timeline *timeline, const struct rz_launch_mark *mark);
 
-/* The program runs again on all nodes that told so: further failures begin a new recovery. */
+/* The program runs again on all nodes that reported so: further failures begin a new recovery. */
 bool rz_timeline_runs(const struct rz_timeline *timeline);
-/* Moreover nothing that belongs to it can come any more. */
+/* And no event that belongs to it can still arrive. */
 bool rz_timeline_settled(const struct rz_timeline *timeline);
 
-/* The recovery as far as it has come; then it is over, and what comes later belongs to the next
- * one. False: there was none. */
+/* The recovery as far as it has come; then it is over, and later events belong to the next one.
+ * False: there was none. */
 bool rz_timeline_take(struct rz_timeline *timeline, struct rz_recovery_times *times);
 
-/* The attempt has ended by a failure, and there is another: what the next one's timeline begins
- * with. False: nobody failed. */
+/* The attempt has ended by a failure, and another follows: what the next one's timeline begins
+ * with. False: there was no failure. */
 bool rz_timeline_again(struct rz_timeline *timeline, rz_time stopped,
                        struct rz_recovery_times *times);
 

@@ -45,8 +45,8 @@ static int three_way(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
-/* Whether two are in the same operation, so that one line tells of both; 0, or their order. Those
- * of point-to-point calls stand alone, unless they wait for the same. */
+/* Whether two are in the same operation, so that one line shows both; 0, or their order. Those of
+ * point-to-point calls stay separate, unless they wait for the same rank. */
 static int by_operation(const struct rz_waits_entry *a, const struct rz_waits_entry *b)
 {
     int order = three_way(a->state, b->state);
@@ -92,7 +92,7 @@ static bool has_rank(const struct rz_waits_entry *entries, size_t n, uint32_t ra
     return false;
 }
 
-/* Whom they wait for, of those who do not wait with them, each once. */
+/* The ranks that they wait for, except those that wait with them, each once. */
 static void put_awaited(const struct rz_waits_entry *entries, size_t n, FILE *out)
 {
     const char *before = ", for rank ";
@@ -147,7 +147,7 @@ static void put_idle(const struct rz_waits_entry *entries, size_t n, FILE *out)
 
 /* ---- circles */
 
-/* What rank waits in, if it waits in one call only: of two threads one may free the other. */
+/* The wait of a rank, if it waits in one call only: of two threads one may free the other. */
 static const struct rz_waits_entry *waiter(const struct rz_waits_page *page, uint32_t rank)
 {
     const struct rz_waits_entry *found = NULL;
@@ -160,7 +160,7 @@ static const struct rz_waits_entry *waiter(const struct rz_waits_page *page, uin
     return found;
 }
 
-/* From first over those it waits for: whether that leads back to it, over nobody lower. */
+/* Follows the waits from first: whether they lead back to it, through no lower rank. */
 static bool begins_circle(const struct rz_waits_page *page, const struct rz_waits_entry *first)
 {
     const struct rz_waits_entry *at = waiter(page, first->text.peer);
@@ -169,7 +169,7 @@ static bool begins_circle(const struct rz_waits_page *page, const struct rz_wait
     return at && at->rank == first->rank;
 }
 
-/* Whether this stood on the earlier page, and has been so all the time in between. */
+/* Whether this wait was on the earlier page, and has not changed in between. */
 static bool lasts(const struct rz_waits_entry *entry, const struct rz_waits_page *earlier,
                   rz_time apart)
 {
@@ -196,7 +196,7 @@ bool rz_waits_page_same(const struct rz_waits_page *page, const struct rz_waits_
     return page->n == earlier->n;
 }
 
-/* False: it may have opened since the earlier page. */
+/* False: it may have been broken since the earlier page. */
 static bool put_circle(const struct rz_waits_page *page, const struct rz_waits_entry *first,
                        const struct rz_waits_page *earlier, rz_time apart, FILE *out)
 {
@@ -219,7 +219,7 @@ static bool put_circle(const struct rz_waits_page *page, const struct rz_waits_e
     return true;
 }
 
-/* Whether there is one that may have opened. */
+/* Whether there is one that may have been broken. */
 static bool put_circles(const struct rz_waits_page *page, const struct rz_waits_page *earlier,
                         rz_time apart, FILE *out)
 {
@@ -233,7 +233,7 @@ static bool put_circles(const struct rz_waits_page *page, const struct rz_waits_
     return doubtful;
 }
 
-/* Few that neither wait nor have ended are what the reader looks for: each with its pid. */
+/* Few that neither wait nor have ended are the likely cause: each is shown with its pid. */
 static bool told_apart(const struct rz_waits_entry *entries, size_t n)
 {
     enum rz_waiting_state state = entries->state;

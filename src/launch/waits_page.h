@@ -1,6 +1,6 @@
 /*
- * Who waits for whom, of the whole job on one page: what each daemon tells of its processes, those
- * that wait in the same operation taken together, and who waits for each other in a circle.
+ * The waits of the whole job on one page: each daemon reports those of its processes; processes
+ * that wait in the same operation are shown together, and circles of waits are marked.
  */
 #ifndef RZ_LAUNCH_WAITS_PAGE_H
 #define RZ_LAUNCH_WAITS_PAGE_H
@@ -27,14 +27,14 @@ void rz_waits_page_add(struct rz_waits_page *page, uint32_t node,
                        const struct rz_launch_waiting *told);
 
 /* Whether every process does on page what it did on `earlier`, at least `apart` before: then there
- * is nothing new to be shown. */
+ * is nothing new to show. */
 bool rz_waits_page_same(const struct rz_waits_page *page, const struct rz_waits_page *earlier,
                         rz_time apart);
 
-/* Writes the page, each line indented by two spaces. Nodes are asked one after the other, and who
- * is waited for may have answered since: that nobody will leave a circle is said where all its
- * waits stood on `earlier` already, a look at least `apart` before (NULL: there was none). True:
- * there is a circle of which that cannot be said. */
+/* Writes the page, each line indented by two spaces. Nodes are asked one after the other, and a
+ * rank that is waited for may have answered since. A circle is called permanent if all its waits
+ * were on `earlier` already, a sample taken at least `apart` before (NULL: there was none). True:
+ * there is a circle that is not proved permanent. */
 bool rz_waits_page_print(struct rz_waits_page *page, const struct rz_waits_page *earlier,
                          rz_time apart, FILE *out);
 

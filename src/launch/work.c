@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Every second date goes, but for the newest. */
+/* Drops every second date, but not the newest. */
 static void thin(struct rz_work *work)
 {
     uint32_t kept = 0;
@@ -16,7 +16,7 @@ static void note(struct rz_work *work, uint64_t iteration, rz_time at)
 {
     struct rz_work_date *last = work->n > 0 ? &work->dates[work->n - 1] : NULL;
     if (last && last->iteration == iteration && at < last->at)
-        last->at = at; /* others were sooner, and their mark came later */
+        last->at = at; /* others were earlier, and this mark arrived late */
     if (last && last->iteration >= iteration)
         return;
     if (work->n == RZ_WORK_DATES_MAX)
@@ -60,7 +60,7 @@ static double begun_at(const struct rz_work *work, uint64_t iteration)
         if (after->iteration == iteration)
             return (double)after->at;
         if (i == 0)
-            return NAN; /* it was begun before the first mark that came */
+            return NAN; /* it was begun before the first mark that arrived */
         double part = (double)(iteration - before->iteration) /
                       (double)(after->iteration - before->iteration);
         return (double)before->at + part * ((double)after->at - (double)before->at);
@@ -78,7 +78,7 @@ struct rz_work_lost rz_work_lost(const struct rz_work *work)
     lost.to = work->newest > work->again ? work->newest : work->again;
     double at = begun_at(work, work->again), failed = (double)work->failed;
     if (work->newest < work->again)
-        lost.seconds = 0; /* it went on where nobody had been */
+        lost.seconds = 0; /* it continued at an iteration that no process had reached */
     else if (!isnan(at))
         lost.seconds = failed > at ? (failed - at) / 1e9 : 0;
     return lost;

@@ -1,14 +1,15 @@
 /*
  * The work that a recovery loses: iterations, as the processes mark them (RZ_Progress_mark), and
- * the time for which they ran. Pure; for the timeline, which says when marks are of the time before
- * a failure and when of the time after it.
+ * the time for which they ran. Pure; for the timeline, which says whether a mark was made before or
+ * after a failure.
  */
 #ifndef RZ_LAUNCH_WORK_H
 #define RZ_LAUNCH_WORK_H
 
 #include <rhizome/types.h>
 
-/* When iterations were begun: so many dates are kept; of more, every second, every fourth, ... */
+/* Number of dates of iteration begins that are kept; of more iterations, every second, every
+ * fourth, ... */
 #define RZ_WORK_DATES_MAX 4096
 
 struct rz_work_date {
@@ -24,13 +25,13 @@ struct rz_work {
     uint64_t again;   /* the least that any process began after it */
     uint64_t reached; /* the greatest */
     rz_time again_at, reached_at;
-    rz_time failed; /* 0: nobody has */
+    rz_time failed; /* 0: no process has */
 };
 
 /* known: iterations were marked before the failure and after it. */
 struct rz_work_lost {
     bool known;
-    uint64_t from, to; /* the program goes on with iteration from, after having begun `to` */
+    uint64_t from, to; /* the program continues with iteration from, after having begun `to` */
     double seconds; /* from the beginning of iteration `from` until the failure; NAN: not known */
 };
 
