@@ -1,7 +1,7 @@
 /*
- * The small table behind which transports stand. A transport moves a header (at most
- * RZ_NET_HEADER_MAX bytes) and a payload from process to process. It knows peers (small numbers its
- * user chose), never ranks, epochs or matching: these stand in the header, which it does not read.
+ * The interface of all transports. A transport moves a header (at most RZ_NET_HEADER_MAX bytes) and
+ * a payload from process to process. It knows peers (small numbers that its user chose), never
+ * ranks, epochs or matching: these stand in the header, which it does not read.
  *
  * One thread at a time calls into a transport (the engine lock of the library). No call blocks.
  * Callbacks (arrived, broken, op->done) come only from inside calls into the transport.
@@ -30,7 +30,7 @@ struct rz_net_op {
     uint32_t header_bytes;
 };
 
-/* Names a payload that still lies with its sender. */
+/* Names a payload that is still in its sender's memory. */
 typedef struct rz_net_token *rz_net_token_t;
 
 /* What a transport needs of its user. */
@@ -43,8 +43,8 @@ struct rz_net_host {
      */
     void (*arrived)(void *arg, const void *header, uint32_t header_bytes, const void *data,
                     size_t bytes, rz_net_token_t token);
-    /* The connection to peer broke: evidence, no verdict. Operations with the peer end or have
-     * ended with an error. */
+    /* The connection to peer broke: evidence, not proof of a failure. Operations with the peer end
+     * or have ended with an error. */
     void (*broken)(void *arg, rz_peer_t peer);
 };
 
@@ -53,8 +53,8 @@ struct rz_net_ops {
     size_t eager_max; /* payloads up to here are copied by send, which then returns RZ_OK where
                          there is room */
 
-    /* Bytes by which others can connect; *bytes: in the room, out the length. RZ_ERR_INVALID: too
-     * small. */
+    /* Bytes by which others can connect; *bytes: in: available size, out: the length.
+     * RZ_ERR_INVALID: too small. */
     rz_status_t (*ep_address)(struct rz_net *net, void *ep_address, size_t *bytes);
 
     /* Make peer known, from its endpoint address. A peer number is used once: a new incarnation is
@@ -76,40 +76,40 @@ struct rz_net_ops {
     rz_status_t (*fetch)(struct rz_net *net, rz_net_token_t token, void *data, size_t bytes,
                          struct rz_net_op *op);
 
-    /* The payload named by token is not wanted; its sender's op ends with RZ_OK. */
+    /* The payload named by token is not needed; its sender's op ends with RZ_OK. */
     void (*drop)(struct rz_net *net, rz_net_token_t token);
 
     /*
-     * A send to peer, or (token != NULL) a fetch of token from it, that has not ended is given up;
-     * the user on the other side knows of that, or will, and gives up its part, too. True: no
+     * A send to peer, or (token != NULL) a fetch of token from it, that has not ended is abandoned;
+     * the user on the other side knows or will know this, and abandons its part, too. True: no
      * memory of the user is touched from now on, and op->done will not be called. False: it cannot
-     * be taken back, and ends as it would have.
+     * be withdrawn, and ends as it would have.
      */
     bool (*withdraw)(struct rz_net *net, rz_peer_t peer, rz_net_token_t token,
                      struct rz_net_op *op);
 
-    /* Look for news, run callbacks; the number of events dealt with. */
+    /* Makes progress, runs callbacks; the number of events handled. */
     unsigned (*progress)(struct rz_net *net);
 
-    /* Prepare to sleep: true when nothing is pending and fd() will become readable (or the doorbell
-     * ring) at news. */
+    /* Prepares to sleep: true when nothing is pending and fd() will become readable (or the
+     * doorbell ring) when there are events. */
     bool (*arm)(struct rz_net *net);
     int (*fd)(struct rz_net *net); /* -1: the doorbell alone */
 
     /*
-     * Peer has failed (or rolled back): take what already lies here from it first (`drain`: deliver
-     * complete messages), then end every operation with it with `status`, now or within a bounded
-     * number of progress calls; no memory of the user is touched after its operation ended. Tokens
-     * of the peer stay valid to fetch (which then returns an error where the payload is gone) or
-     * drop.
+     * Peer has failed (or rolled back): take what has already arrived from it first (`drain`:
+     * deliver complete messages), then end every operation with it with `status`, now or within a
+     * bounded number of progress calls; no memory of the user is touched after its operation ended.
+     * Tokens of the peer stay valid to fetch (which then returns an error where the payload is
+     * gone) or drop.
      */
     void (*disconnect)(struct rz_net *net, rz_peer_t peer, bool drain, rz_status_t status);
 
     /*
-     * All that is under way with peer is given up, there as here (roll-back), and ends with
+     * All operations in progress with peer are abandoned, on both sides (roll-back), and end with
      * `status` before this returns; the connection stays. As disconnect without drain, and connect
-     * under the same number at once, but for what connecting costs. What peer sent before may still
-     * arrive. NULL: this transport cannot.
+     * under the same number at once, but without the cost of connecting. What peer sent before may
+     * still arrive. NULL: this transport cannot.
      */
     void (*renew)(struct rz_net *net, rz_peer_t peer, rz_status_t status);
 
@@ -117,8 +117,8 @@ struct rz_net_ops {
      * As disconnect without drain (roll-back), but the connection stays, unused: connect with the
      * same endpoint address makes it the peer's again, under a new number, and what peer sends may
      * arrive before that, and what it sent before the roll-back. False: it is broken, and
-     * disconnected for good; who can still be reached needs another transport, here or there. NULL:
-     * this transport cannot.
+     * disconnected permanently; a peer that can still be reached needs another transport, here or
+     * there. NULL: this transport cannot.
      */
     bool (*rest)(struct rz_net *net, rz_peer_t peer, rz_status_t status);
 

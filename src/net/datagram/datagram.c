@@ -14,7 +14,7 @@ _Static_assert(RZ_DATAGRAM_KEY_BYTES == crypto_auth_BYTES, "a derived key is one
 struct peer {
     uint64_t sent;    /* number of the latest to it */
     uint64_t highest; /* number of the latest from it */
-    uint64_t seen;    /* bit i: highest - i has come */
+    uint64_t seen;    /* bit i: highest - i was received */
 };
 
 struct rz_datagrams {
@@ -60,7 +60,7 @@ size_t rz_datagram_seal(struct rz_datagrams *datagrams, rz_id to, const void *pa
     return bytes + RZ_DATAGRAM_PROOF_BYTES;
 }
 
-/* Whether number comes from peer for the first time, as far as can be known; notes it. */
+/* Whether number arrives from peer for the first time, as far as can be known; records it. */
 static bool is_new(struct peer *peer, uint64_t number)
 {
     if (number > peer->highest) {

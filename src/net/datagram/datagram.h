@@ -5,9 +5,9 @@
  *   to u32, from u32, number u64, payload, keyed hash of all that
  *
  * Each pair counts its datagrams. One that is not for this member, not of this group, or whose
- * number was seen before (or lies too far back to know) is refused: nobody without the key can make
- * a failed member look alive, not even with what it said when it lived. Bytes only: sockets are the
- * caller's.
+ * number was seen before (or lies too far back to know) is refused: without the key a failed member
+ * cannot be made to look alive, not even by a repetition of its own datagrams. Bytes only: sockets
+ * are the caller's.
  */
 #ifndef RZ_NET_DATAGRAM_H
 #define RZ_NET_DATAGRAM_H
@@ -22,7 +22,7 @@
 #define RZ_DATAGRAM_PROOF_BYTES 32u
 #define RZ_DATAGRAM_MAX                                                                            \
     (RZ_DATAGRAM_HEADER_BYTES + RZ_DATAGRAM_PAYLOAD_MAX + RZ_DATAGRAM_PROOF_BYTES)
-/* Numbers that are told apart: the highest seen and the 63 below it, which may still come, each
+/* Window of datagram numbers: the highest seen and the 63 below it, which may still arrive, each
  * once. */
 #define RZ_DATAGRAM_WINDOW 64u
 
@@ -40,15 +40,15 @@ size_t rz_datagram_seal(struct rz_datagrams *datagrams, rz_id to, const void *pa
                         uint8_t packet[RZ_DATAGRAM_MAX]);
 
 /*
- * Checks a datagram that came; payload leads into it. RZ_ERR_MALFORMED: too short or too long.
- * RZ_ERR_AUTHENTICATION: wrong key, changed, of nobody, or not for us. RZ_ERR_INVALID: a
+ * Checks a received datagram; payload points into it. RZ_ERR_MALFORMED: too short or too long.
+ * RZ_ERR_AUTHENTICATION: wrong key, changed, from no member, or not for us. RZ_ERR_INVALID: a
  * repetition.
  */
 rz_status_t rz_datagram_unseal(struct rz_datagrams *datagrams, const uint8_t *packet, size_t bytes,
                                rz_id *from, const uint8_t **payload, size_t *n);
 
-/* The number-th key that follows from key: where members count again, what they sent before must
- * not count again. */
+/* The number-th key derived from key: for members that start a new sequence; their earlier
+ * datagrams must not count again. */
 void rz_datagram_derive(const uint8_t key[RZ_DATAGRAM_KEY_BYTES], uint64_t number,
                         uint8_t derived[RZ_DATAGRAM_KEY_BYTES]);
 

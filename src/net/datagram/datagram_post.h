@@ -1,7 +1,7 @@
 /*
  * Messages of protocol cores between the processes of a job, by authenticated datagrams on one
  * socket: split where one datagram does not hold them, dropped where they are not genuine. For the
- * threads of the library that host cores (mpi/flat, mpi/tester); one thread per post.
+ * threads of the library that embed cores (mpi/flat, mpi/tester); one thread per post.
  */
 #ifndef RZ_NET_DATAGRAM_POST_H
 #define RZ_NET_DATAGRAM_POST_H
@@ -11,24 +11,24 @@
 
 #include <rhizome/protocol.h>
 
-/* So many items fit into one datagram. */
+/* Number of items that fit into one datagram. */
 #define RZ_POST_ITEMS_MAX 160u
 
 struct rz_post {
-    int fd;                         /* a bound UDP socket, of the caller */
-    struct rz_datagrams *datagrams; /* of the caller; NULL: nothing is received */
-    /* Where a member is reached; false: nobody knows, and what is sent to it is lost. */
+    int fd;                         /* a bound UDP socket, owned by the caller */
+    struct rz_datagrams *datagrams; /* owned by the caller; NULL: nothing is received */
+    /* The address of a member; false: it is not known, and what is sent to it is lost. */
     bool (*address)(const void *arg, rz_id member, struct rz_address *address);
     const void *arg;
 };
 
-/* Sends a core's message to member `to`, in as many datagrams as it takes: their number. Each may
- * be lost, as datagrams are. */
+/* Sends a core's message to member `to`, in as many datagrams as needed: their number. Each may be
+ * lost. */
 uint32_t rz_post_send(struct rz_post *post, rz_id to, const struct rz_message *message,
                       const uint64_t *items);
 
-/* The next genuine message that has come, with its items in items[RZ_POST_ITEMS_MAX]; false: none.
- */
+/* The next authentic message that was received, with its items in items[RZ_POST_ITEMS_MAX]; false:
+ * none. */
 bool rz_post_receive(struct rz_post *post, struct rz_message *message, uint64_t *items);
 
 #endif

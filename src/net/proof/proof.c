@@ -52,7 +52,7 @@ void rz_seal_end(struct rz_seal *seal)
     sodium_memzero(seal, sizeof *seal);
 }
 
-/* No number comes twice under one key: a connection has a key of its own, and counts. */
+/* No number is used twice under one key: each connection has its own key and counts its frames. */
 static void next_number(struct rz_seal *seal,
                         uint8_t number[crypto_aead_chacha20poly1305_ietf_NPUBBYTES])
 {

@@ -67,7 +67,7 @@ bool rz_rdv_withdraw(struct rz_net *net, rz_peer_t number, rz_net_token_t token,
                      struct rz_net_op *op)
 {
     struct rz_rdv_peer *peer = rz_rdv_peer_by_number(net, number);
-    (void)token; /* gone since it was fetched */
+    (void)token; /* removed since it was fetched */
     if (peer == NULL)
         return false;
     struct rz_rdv_queue *queues[] = {&peer->waiting, &peer->offered, &peer->streaming,

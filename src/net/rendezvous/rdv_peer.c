@@ -15,8 +15,8 @@
 #define NUMBER_MAX (1u << 24)
 #define BUCKETS_MIN 64
 
-/* An end that drains takes what lies in the sockets, but does not wait for what a flood sends
- * meanwhile. */
+/* An end that drains takes what is in the sockets, but does not wait for what the peer continues to
+ * send meanwhile. */
 #define DRAIN_NS_MAX (5 * RZ_MILLISECOND)
 #define DRAIN_TURNS_EMPTY 3
 
@@ -91,7 +91,7 @@ static rz_status_t make_room(struct rz_net *net, rz_peer_t number)
     return RZ_OK;
 }
 
-/* ---- beginning ---- */
+/* ---- begin ---- */
 
 rz_status_t rz_rdv_open(struct rz_net *net, const struct rz_carrier_ops *carrier, uint64_t job,
                         const struct rz_net_host *host)
@@ -119,8 +119,8 @@ rz_status_t rz_rdv_ep_address(struct rz_net *net, void *ep_address, size_t *byte
     return RZ_OK;
 }
 
-/* Once only: what was sent over a connection that is gone cannot be sent again, and UCX 1.13 loses
- * messages between workers that have parted before. One that rested has its address. */
+/* Once only: what was sent over a lost connection cannot be sent again, and UCX 1.13 loses messages
+ * between workers that have parted before. A connection that rested has its address. */
 static rz_status_t take_address(struct rz_rdv_peer *peer, const uint8_t *found, uint32_t length)
 {
     if (peer->state == RZ_RDV_RESTING)
@@ -165,7 +165,7 @@ rz_status_t rz_rdv_connect(struct rz_net *net, rz_peer_t number, const void *ep_
     peer->number = number;
     peer->state = RZ_RDV_LIVE;
     net->numbered[number] = peer;
-    rz_rdv_peer_attend(peer); /* a stranger until now may have answers waiting */
+    rz_rdv_peer_attend(peer); /* a peer that was unknown until now may have answers waiting */
     return RZ_OK;
 }
 
@@ -196,7 +196,8 @@ void rz_rdv_peer_attend(struct rz_rdv_peer *peer)
     peer->net->attention = peer;
 }
 
-/* All that is under way with peer ends; of its answers to what we give up none finds anything. */
+/* All operations in progress with peer end; of its answers to what we abandon none finds
+ * anything. */
 static void give_up(struct rz_rdv_peer *peer)
 {
     for (struct rz_net_token *token = peer->tokens; token != NULL; token = token->next)
@@ -274,7 +275,7 @@ bool rz_rdv_quiet(struct rz_net *net)
     return true;
 }
 
-/* One peer's share of settling; whether anything has happened. */
+/* One peer's share of settling; whether there was progress. */
 static bool attend(struct rz_rdv_peer *peer)
 {
     bool news = peer->state == RZ_RDV_LIVE && peer->error_seen;
@@ -297,7 +298,7 @@ unsigned rz_rdv_settle(struct rz_net *net)
 {
     unsigned count = 0;
     struct rz_rdv_peer *peer = net->attention;
-    net->attention = NULL; /* those who still wait for room come again next time */
+    net->attention = NULL; /* peers that still wait for room are handled again next time */
     for (struct rz_rdv_peer *next; peer != NULL; peer = next) {
         next = peer->next_attention;
         peer->attention = false;

@@ -1,4 +1,4 @@
-/* What comes in. */
+/* Incoming frames. */
 #include "net/rendezvous/rendezvous.h"
 
 #include "base/linked_list.h"
@@ -58,8 +58,8 @@ static void offered(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame)
     token->peer = peer;
     token->id = frame->id;
     token->bytes = frame->place;
-    /* One that parted from us, or was declared failed, may still speak: its payloads are gone like
-     * all others of it. */
+    /* A peer that disconnected from us, or was declared failed, may still send: its payloads are
+     * gone like all others of it. */
     token->gone = peer->state == RZ_RDV_BROKEN || peer->state == RZ_RDV_ENDED;
     rz_list_push(&peer->tokens, token);
     const struct rz_net_host *host = &peer->net->host;
@@ -71,7 +71,7 @@ void *rz_rdv_piece_place(struct rz_rdv_peer *peer, const struct rz_rdv_frame *pi
     bool live = peer->state == RZ_RDV_LIVE && !peer->error_seen;
     struct rz_net_op *op = live ? rz_rdv_queue_find(&peer->fetching, piece->id) : NULL;
     if (op == NULL)
-        return NULL; /* not wanted any more */
+        return NULL; /* not needed any more */
     if (piece->place != rz_rdv_op_get(op, RZ_RDV_DONE) ||
         piece->bytes > rz_rdv_op_get(op, RZ_RDV_BYTES) - piece->place) {
         rz_rdv_peer_break(peer);
@@ -92,7 +92,7 @@ void rz_rdv_piece_done(struct rz_rdv_peer *peer, const struct rz_rdv_frame *piec
     rz_rdv_finish(peer->net, op, RZ_OK);
 }
 
-/* Frames that only a live peer has a say in. */
+/* Frames that only a live peer may send. */
 static void answered(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame)
 {
     if (peer->state != RZ_RDV_LIVE || peer->error_seen)

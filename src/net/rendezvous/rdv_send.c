@@ -1,8 +1,8 @@
-/* What goes out. */
+/* Outgoing frames. */
 #include "net/rendezvous/rendezvous.h"
 
 #include "base/assert.h"
-/* Bytes that one turn may send to one peer; the others want their turn. */
+/* Bytes that one turn may send to one peer, so that the others get their turn. */
 #define TURN_BYTES_MAX (4u << 20)
 
 static rz_status_t put(struct rz_rdv_peer *peer, enum rz_rdv_kind kind, uint64_t id, uint64_t place,
@@ -49,8 +49,8 @@ rz_status_t rz_rdv_send(struct rz_net *net, rz_peer_t number, const void *data, 
     return RZ_IN_PROGRESS;
 }
 
-/* ---- the parts of pumping: each sends one frame, or says why not; RZ_ERR_INVALID: nothing to send
- * ---- */
+/* ---- the parts of pumping: each sends one frame, or returns why not; RZ_ERR_INVALID: nothing to
+ * send ---- */
 
 static rz_status_t answer(struct rz_rdv_peer *peer)
 {
@@ -131,7 +131,7 @@ bool rz_rdv_pump(struct rz_rdv_peer *peer)
 
 /* ---- answers to our offers ---- */
 
-/* And was withdrawn since. */
+/* Which was withdrawn since. */
 static bool was_offered(const struct rz_rdv_peer *peer, uint64_t id)
 {
     return id > 0 && id <= peer->net->offers;

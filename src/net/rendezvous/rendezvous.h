@@ -1,9 +1,9 @@
 /*
- * The part that the transports between nodes have in common: eager messages, rendezvous for large
- * payloads, queues, tokens, and the ends of all that. A carrier (net/tcp, net/ucx) only moves
- * frames: each is sent at once and whole, or not at all, so that it holds neither operations nor
- * memory of the user, and an end is ours to give. A large payload is offered; the receiver takes or
- * drops it; it comes in pieces, which are written only while the fetch lives.
+ * The common part of the transports between nodes: eager messages, rendezvous for large payloads,
+ * queues, tokens, and their ends. A carrier (net/tcp, net/ucx) only moves frames: each is sent at
+ * once and whole, or not at all, so that it holds neither operations nor memory of the user, and we
+ * can end an operation at any time. A large payload is offered; the receiver takes or drops it; it
+ * comes in pieces, which are written only while the fetch lives.
  */
 #ifndef RZ_NET_RENDEZVOUS_RENDEZVOUS_H
 #define RZ_NET_RENDEZVOUS_RENDEZVOUS_H
@@ -14,7 +14,7 @@
 enum rz_rdv_kind {
     RZ_RDV_SMALL, /* a whole message */
     RZ_RDV_OFFER, /* a large one: id, place = bytes of its payload */
-    RZ_RDV_TAKE,  /* answer to an offer: id, place = bytes wanted */
+    RZ_RDV_TAKE,  /* answer to an offer: id, place = bytes requested */
     RZ_RDV_DROP,  /* answer to an offer: id */
     RZ_RDV_PIECE, /* of what was taken: id, place = offset */
     RZ_RDV_LAST,  /* nothing; accepted only after all before it has left the carrier */
@@ -33,13 +33,13 @@ struct rz_rdv_frame {
 
 struct rz_rdv_peer;
 
-/* What a carrier does. None of these is called from inside `turn`, but for put. */
+/* What a carrier does. None of these is called from inside `turn`, except put. */
 struct rz_carrier_ops {
     uint32_t ep_address_magic;
     size_t eager_max; /* payloads above are offered */
     size_t piece_max; /* no frame has a longer payload */
 
-    /* Writes how this process is reached. RZ_ERR_SYSTEM: it cannot be found out. */
+    /* Writes how this process is reached. RZ_ERR_SYSTEM: this cannot be determined. */
     rz_status_t (*address)(struct rz_net *net, struct rz_wire_writer *writer);
     /* Whether these bytes of an endpoint address are an address. */
     bool (*is_address)(const uint8_t *address, size_t bytes);
@@ -50,7 +50,8 @@ struct rz_carrier_ops {
     rz_status_t (*put)(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame);
     /* Closes all connections with peer. */
     void (*shut)(struct rz_rdv_peer *peer);
-    /* Looks for news: rz_rdv_arrived, rz_rdv_peer_break, rz_rdv_peer_attend. Their number. */
+    /* Makes progress: rz_rdv_arrived, rz_rdv_peer_break, rz_rdv_peer_attend. The number of
+     * events. */
     unsigned (*turn)(struct rz_net *net);
 };
 
@@ -76,8 +77,8 @@ enum rz_rdv_state {
     RZ_RDV_ENDED,   /* disconnected by the user */
 };
 
-/* A process met or made known; kept until the transport is closed, so that late messages and
- * callbacks find it. */
+/* A process that was met or made known; kept until the transport is closed, so that late messages
+ * and callbacks find it. */
 struct rz_rdv_peer {
     struct rz_net *net;
     uint64_t
@@ -87,22 +88,22 @@ struct rz_rdv_peer {
     rz_status_t status; /* how operations with it end when it is not live */
     void *connection;   /* of the carrier; NULL before the first message to it and after the end */
     void *incoming;     /* of the carrier: over which the peer sends to us; NULL: none */
-    uint8_t *address;   /* of its endpoint address; NULL for a stranger and after the end */
+    uint8_t *address;   /* of its endpoint address; NULL for an unknown peer and after the end */
     size_t address_bytes;
-    bool error_seen; /* the connection is broken; not yet dealt with */
+    bool error_seen; /* the connection is broken; not yet handled */
     bool attention;  /* is in net->attention */
-    bool last_sent;  /* closing: RZ_RDV_LAST has gone out */
+    bool last_sent;  /* closing: RZ_RDV_LAST was sent */
     struct rz_rdv_peer *next_attention, *next_in_bucket;
-    struct rz_rdv_queue waiting;   /* sends of which nothing has gone out, in order */
+    struct rz_rdv_queue waiting;   /* sends of which nothing was sent yet, in order */
     struct rz_rdv_queue offered;   /* sends not answered yet */
     struct rz_rdv_queue streaming; /* sends being sent in pieces */
-    struct rz_rdv_queue taking;    /* fetches whose TAKE has not gone out */
-    struct rz_rdv_queue fetching;  /* fetches whose pieces come */
+    struct rz_rdv_queue taking;    /* fetches whose TAKE was not sent yet */
+    struct rz_rdv_queue fetching;  /* fetches whose pieces are arriving */
     struct rz_net_token *tokens;   /* of the user */
-    struct rz_net_token *dropping; /* whose DROP has not gone out */
+    struct rz_net_token *dropping; /* whose DROP was not sent yet */
 };
 
-/* A payload that lies with its sender. */
+/* A payload that is still in its sender's memory. */
 struct rz_net_token {
     struct rz_net_token *next, **back;
     struct rz_rdv_peer *peer;
@@ -117,7 +118,7 @@ struct rz_net {
     struct rz_net_host host;
     uint64_t job, name, offers;
     bool inside; /* the carrier's turn is on the stack: no connection may be made or closed now */
-    bool deaf;   /* closing: nothing arrives any more */
+    bool deaf;   /* closing: nothing is delivered any more */
     bool idle;   /* the last look found nothing */
     struct rz_rdv_peer **numbered, **buckets;
     size_t numbered_protocol, buckets_count, peers_count;
@@ -127,13 +128,13 @@ struct rz_net {
 
 /* rdv_peer.c */
 
-/* A random name, and nothing else yet. RZ_ERR_SYSTEM: no randomness. */
+/* Only a random name. RZ_ERR_SYSTEM: no randomness. */
 rz_status_t rz_rdv_open(struct rz_net *net, const struct rz_carrier_ops *carrier, uint64_t job,
                         const struct rz_net_host *host);
-/* Sends, for a bounded time, what was accepted; then all connections are shut, all operations
+/* Sends, for a bounded time, what was accepted; then all connections are closed, all operations
  * ended. */
 void rz_rdv_close(struct rz_net *net);
-/* Frees the peers, once the carrier will not speak of them any more. */
+/* Frees the peers, once the carrier does not refer to them any more. */
 void rz_rdv_free(struct rz_net *net);
 
 struct rz_rdv_peer *rz_rdv_peer_by_number(const struct rz_net *net, rz_peer_t number);
@@ -142,7 +143,7 @@ struct rz_rdv_peer *rz_rdv_peer_meet(struct rz_net *net, uint64_t name);
 /* begins the connection where that is possible now; whether there is one */
 bool rz_rdv_peer_reach(struct rz_rdv_peer *peer);
 void rz_rdv_peer_attend(struct rz_rdv_peer *peer);
-void rz_rdv_peer_break(struct rz_rdv_peer *peer); /* notes a broken connection */
+void rz_rdv_peer_break(struct rz_rdv_peer *peer); /* records a broken connection */
 void rz_rdv_peer_end(struct rz_rdv_peer *peer, rz_status_t status);
 
 /* Deals with broken connections, ends, room to send, and finished operations. */
@@ -160,7 +161,7 @@ unsigned rz_rdv_progress(struct rz_net *net);
 /* rdv_send.c */
 rz_status_t rz_rdv_send(struct rz_net *net, rz_peer_t number, const void *data, size_t bytes,
                         struct rz_net_op *op);
-/* sends what waits while there is room; whether anything went out */
+/* sends what waits while there is room; whether anything was sent */
 bool rz_rdv_pump(struct rz_rdv_peer *peer);
 bool rz_rdv_send_last(struct rz_rdv_peer *peer); /* whether all sent before has left the carrier */
 void rz_rdv_taken(struct rz_rdv_peer *peer, uint64_t id, uint64_t bytes);
@@ -168,15 +169,15 @@ void rz_rdv_dropped(struct rz_rdv_peer *peer, uint64_t id);
 
 /* rdv_receive.c */
 
-/* A whole frame has come from peer; one that makes no sense breaks the connection. For carriers,
- * from inside turn. */
+/* A whole frame has arrived from peer; a malformed one breaks the connection. For carriers, from
+ * inside turn. */
 void rz_rdv_arrived(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame);
 
 /*
  * For carriers that read pieces straight to their place: where the payload of this piece belongs
- * (its bytes from `place` on), as long as no other function of the transport was called; NULL:
- * nobody wants it (any more). Once all of it is there: rz_rdv_piece_done. The header and data of
- * the frame are not looked at.
+ * (its bytes from `place` on), as long as no other function of the transport was called; NULL: it
+ * is not needed (any more). Once all of it is there: rz_rdv_piece_done. The header and data of the
+ * frame are not looked at.
  */
 void *rz_rdv_piece_place(struct rz_rdv_peer *peer, const struct rz_rdv_frame *piece);
 void rz_rdv_piece_done(struct rz_rdv_peer *peer, const struct rz_rdv_frame *piece);

@@ -1,4 +1,4 @@
-/* Opening and closing, connections, what to look at before sleep. */
+/* Opening and closing, connections, checks before sleep. */
 #include "net/shm/shm_state.h"
 
 #include "base/assert.h"
@@ -105,7 +105,7 @@ static void shm_free(struct shm *shm)
     free(shm);
 }
 
-/* The pages that we write ourselves: backed now, so that a full machine is an error here and no
+/* The pages that we write ourselves: backed now, so that a lack of memory is an error here and no
  * signal later. */
 static rz_status_t shm_map_own(struct shm *shm)
 {
@@ -222,8 +222,8 @@ static rz_status_t shm_connect(struct rz_net *net, rz_peer_t peer, const void *b
     pair->pid = ep_address.pid;
     pair->peer = peer;
     shm->peers[peer].pair = pair;
-    /* What came before we were connected: messages unread, fetches not begun, a sender that waits
-     * for room. */
+    /* What arrived before we were connected: messages unread, fetches not begun, a sender that
+     * waits for room. */
     if (pair->in.page)
         shm_bit_set(shm->again, pair->lane);
     if (pair->wishes.first)
@@ -239,14 +239,14 @@ static void shm_renew(struct rz_net *net, rz_peer_t peer, rz_status_t status)
     struct shm_pair *pair = peer < shm->n_peers ? shm->peers[peer].pair : NULL;
     if (!pair)
         return;
-    pair->connection++; /* tokens of before name payloads that are withdrawn */
+    pair->connection++; /* older tokens name payloads that are withdrawn */
     pair->status = status;
     shm_bit_clear(shm->blocked, pair->lane);
     shm_out_renew(shm, pair, status);
     shm_fetch_close(shm, pair, status);
 }
 
-/* Ends the connection: everything is settled before the first callback, which may connect again. */
+/* Ends the connection: all state is final before the first callback, which may connect again. */
 static void shm_pair_end(struct shm *shm, struct shm_pair *pair, rz_status_t status)
 {
     pair->connection++;
@@ -270,11 +270,11 @@ static void shm_disconnect(struct rz_net *net, rz_peer_t peer, bool drain, rz_st
     if (!pair)
         return;
     uint64_t connection = pair->connection;
-    /* Offers of the failed processes are delivered too, though fetching them fails: else what was
-     * sent after them would overtake. */
+    /* Offers of failed processes are delivered too, though fetching them fails: else later messages
+     * would overtake them. */
     if (drain && shm_in_open(shm, pair) == RZ_OK)
         shm_in_read(shm, pair);
-    if (pair->connection == connection) /* a callback may have been faster */
+    if (pair->connection == connection) /* a callback may have ended it already */
         shm_pair_end(shm, pair, status);
 }
 
@@ -300,7 +300,7 @@ void shm_pair_let_go(struct shm *shm, struct shm_pair *pair)
     free(pair);
 }
 
-/* Tokens may still name the pair: then the next owner of the lane gets a new one beside it. */
+/* Tokens may still name the pair: then the next owner of the lane gets a new pair beside it. */
 static void shm_pair_retire(struct shm *shm, struct shm_pair *pair)
 {
     shm_pair_end(shm, pair, RZ_ERR_PROC_FAILED);

@@ -1,17 +1,17 @@
 /*
  * The transport between processes of one node. Each process has an inbox: a memfd that its daemon
  * made, with one ring for each process that may send to it. A process sends through its lane, a
- * number that the daemon gave to it alone and gives to no other before everybody has closed what
- * the former owner had (rz_shm_lane_over): so a ring has one writer, and what a process leaves
- * behind when it fails lies in pages that nobody else writes or waits for.
+ * number that the daemon gave to it alone and gives to no other before all have closed what the
+ * former owner had (rz_shm_lane_over): so a ring has one writer, and what a failed process leaves
+ * behind is in pages that no other process writes or waits for.
  *
- * Payloads up to eager_max travel through the ring. A longer one stays with its sender; the
+ * Payloads up to eager_max travel through the ring. A longer one stays in its sender's memory; the
  * receiver copies it straight from the sender's memory (process_vm_readv) or, where the system
  * refuses that, asks for it piece by piece through the ring. Statuses with which an operation may
  * end: RZ_OK; RZ_ERR_CANCELLED (fetch: the sender has withdrawn the payload); the status given to
  * disconnect.
  *
- * To sleep: rz_doorbell_prepare, then arm and the looks of other owners, then rz_doorbell_sleep.
+ * To sleep: rz_doorbell_prepare, then arm and the checks of other owners, then rz_doorbell_sleep.
  */
 #ifndef RZ_NET_SHM_SHM_H
 #define RZ_NET_SHM_SHM_H
@@ -19,7 +19,7 @@
 #include "net/net.h"
 #include "port/doorbell.h"
 
-/* How a payload that still lies with its sender is fetched. */
+/* How a payload that is still in its sender's memory is fetched. */
 enum rz_shm_copy {
     RZ_SHM_COPY_ENVIRONMENT, /* as RZ_SHM_CMA says: 0 (ring), 1 (direct) or auto (default) */
     RZ_SHM_COPY_AUTO,        /* directly; through the ring from peers where that was refused once */
@@ -44,14 +44,14 @@ struct rz_shm_config {
     void (*stranger)(void *arg, struct rz_identity who);
 };
 
-/* What connect needs; the fds stay the caller's, who may close them after connect. */
+/* What connect needs; the fds stay the caller's and may be closed after connect. */
 struct rz_shm_ep_address {
     struct rz_identity peer;
     uint32_t pid, lane;
     int inbox_fd, event_fd; /* of the peer */
 };
 
-/* Size of an inbox; whoever makes one (the daemon) gives it so many bytes, all zero. */
+/* Size of an inbox; the daemon makes it with this number of bytes, all zero. */
 size_t rz_shm_inbox_bytes(uint32_t lanes_max);
 
 /* RZ_ERR_NO_MEMORY, RZ_ERR_SYSTEM; RZ_ERR_MALFORMED: the inbox is smaller than
@@ -68,19 +68,19 @@ rz_status_t rz_shm_open(struct rz_net **net, const struct rz_shm_config *config)
 extern const struct rz_net_ops rz_shm_ops;
 
 /*
- * As disconnect, for a process that was never connected: fetches from it end with status, its lane
- * is closed. When nothing was heard of it yet its lane is not known, and what it sent may still
- * arrive: the user's door is for that.
+ * As disconnect, but for a process that was never connected: fetches from it end with status, its
+ * lane is closed. If nothing has arrived from it yet, its lane is not known, and what it sent may
+ * still arrive: the user's epoch check drops it.
  */
 void rz_shm_forget(struct rz_net *net, struct rz_identity who, rz_status_t status);
 
 /*
- * The process who, whose lane it was, is gone, and so is every process that could write there: the
- * ring it had in our inbox is given back to the system, and the next owner of the lane, whoever it
- * is, finds an empty one. Fetches from the former owner end with RZ_ERR_PROC_FAILED, now or when
- * they are asked for; its tokens stay valid to fetch or drop. Not from inside a callback.
- * RZ_ERR_MALFORMED: the lane is our own, or another's; nothing was done. RZ_ERR_SYSTEM: the ring
- * could not be given back; the lane must not be used again.
+ * The process `who`, the owner of the lane, has ended, and so has every process that could write
+ * there: its ring in our inbox is returned to the system, and the next owner of the lane finds an
+ * empty one. Fetches from the former owner end with RZ_ERR_PROC_FAILED, now or when they are
+ * requested; its tokens stay valid to fetch or drop. Not from inside a callback. RZ_ERR_MALFORMED:
+ * the lane is our own, or another's; nothing was done. RZ_ERR_SYSTEM: the ring could not be
+ * returned; the lane must not be used again.
  */
 rz_status_t rz_shm_lane_over(struct rz_net *net, uint32_t lane, struct rz_identity who);
 

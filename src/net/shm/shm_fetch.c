@@ -9,11 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A sender has SHM_SLOTS offers out at a time, and some of former connections may still lie here.
- */
+/* A sender has at most SHM_SLOTS offers out, and some of former connections may still be here. */
 enum { TOKENS_MAX = 16 * SHM_SLOTS };
 
-/* At most so much in one call to the system, which it must not cut short. */
+/* Bound of bytes in one system call, which must not cut them short. */
 #define COPY_CHUNK ((size_t)1 << 30)
 
 rz_status_t shm_fetch_offered(struct shm *shm, struct shm_pair *pair, const struct shm_offer *offer,
@@ -59,8 +58,8 @@ static bool token_offered(const struct rz_net_token *token)
 
 /*
  * Copies from the sender's memory. RZ_ERR_CANCELLED: the payload was withdrawn, before or during
- * the copy. RZ_ERR_UNSUPPORTED: refused, or the process at that pid is not (or no more) the sender;
- * the ring is left to ask.
+ * the copy. RZ_ERR_UNSUPPORTED: refused, or the process at that pid is not (or no longer) the
+ * sender; the ring remains.
  */
 static rz_status_t token_copy(struct shm *shm, struct rz_net_token *token)
 {
@@ -86,13 +85,13 @@ static rz_status_t token_copy(struct shm *shm, struct rz_net_token *token)
         }
         done += bytes;
     }
-    /* The sender withdraws before it uses the memory again: still on offer means that the copy is
+    /* The sender withdraws before it uses the memory again: if it is still offered, the copy is
      * whole. */
     atomic_thread_fence(memory_order_seq_cst);
     return token_offered(token) ? RZ_OK : RZ_ERR_CANCELLED;
 }
 
-/* Tells the sender what token wishes, or leaves it to the next flush. */
+/* Sends the wish of token to the sender, or leaves it to the next flush. */
 static void token_tell(struct shm *shm, struct rz_net_token *token, enum shm_wish wish)
 {
     struct shm_pair *pair = token->pair;
@@ -163,13 +162,13 @@ bool shm_fetch_withdraw(struct shm *shm, struct rz_net_token *token)
 {
     token->op = NULL;
     if (shm_tokens_take(&token->pair->fetching, token))
-        token_free(shm, token); /* pieces that still come are nobody's */
+        token_free(shm, token); /* pieces that still arrive are dropped */
     else
         token->wish = SHM_WISH_DONE;
     return true;
 }
 
-/* Fulfils the first wish; runs callbacks only where a fetch had to wait for the connection. */
+/* Fulfils the first wish; runs callbacks only if a fetch had to wait for the connection. */
 static enum shm_written fetch_wish(struct shm *shm, struct shm_pair *pair)
 {
     struct rz_net_token *token = pair->wishes.first;
@@ -210,7 +209,7 @@ rz_status_t shm_fetch_piece(struct shm *shm, struct shm_pair *pair, const struct
     while (token && token->offer.id != piece->id)
         token = token->next;
     if (!token)
-        return RZ_OK; /* of a former connection, or not wanted any more */
+        return RZ_OK; /* of a former connection, or not needed any more */
     if (piece->offset != token->got || bytes > token->want - token->got)
         return RZ_ERR_MALFORMED;
     memcpy(token->data + token->got, data, bytes);

@@ -1,4 +1,4 @@
-/* The receiving side: which lanes have news, records out of their rings. */
+/* The receiving side: lanes with news, and records from their rings. */
 #include "net/shm/shm_state.h"
 
 #include "base/assert.h"
@@ -6,14 +6,14 @@
 
 #include <string.h>
 
-/* The owner tells a sender of free room at the latest after so many bytes. */
+/* The owner reports free room to a sender at the latest after this number of bytes. */
 enum { IN_PUBLISH = SHM_RING / 4 };
 
-/* So many turns may deal with one lane alone. */
+/* Bound of consecutive turns with only one lane. */
 enum { HOT_STREAK = 16 };
 
-/* Looks who writes to pair's lane. False: it is not the process to which the daemon gave the lane.
- */
+/* Determines which process writes to pair's lane. False: it is not the process to which the daemon
+ * gave the lane. */
 static bool in_identify(struct shm *shm, struct shm_pair *pair, const struct shm_lane_page *page)
 {
     struct shm_identity who = page->identity;
@@ -32,7 +32,7 @@ rz_status_t shm_in_open(struct shm *shm, struct shm_pair *pair)
     int fd = shm->config.inbox_fd;
     size_t offset = shm_lane_offset(pair->lane, shm->config.lanes_max);
     void *at;
-    /* Its writer has backed it with pages; should there be no writer, the first look must be no
+    /* Its writer has backed it with pages; if there is no writer, the first access must not raise a
      * signal. */
     rz_status_t status = rz_memory_reserve(fd, offset, shm_page_bytes());
     if (status == RZ_OK)
@@ -56,8 +56,8 @@ void shm_in_close(struct shm_pair *pair)
     rz_memory_unmap((void *)pair->in.page, shm_page_bytes() + 2 * SHM_RING);
 }
 
-/* Its ring holds what no living writer writes: nothing more is read from it, nobody else is
- * concerned. */
+/* Its ring has content that no correct writer writes: nothing more is read from it; no other lane
+ * is affected. */
 static void in_tear(struct shm *shm, struct shm_pair *pair)
 {
     pair->torn = true;
@@ -65,7 +65,7 @@ static void in_tear(struct shm *shm, struct shm_pair *pair)
         shm->config.host.broken(shm->config.host.arg, pair->peer);
 }
 
-/* Bodies have a known size; a copy, because the sender could change what we have checked. */
+/* Bodies have a known size; a copy, because the sender could change the checked bytes. */
 static bool in_body(const struct shm_record *record, const unsigned char *body, void *copy,
                     size_t bytes)
 {
@@ -135,11 +135,11 @@ static rz_status_t in_record(struct shm *shm, struct shm_pair *pair,
     }
 }
 
-/* Lets the sender use again what was read, and wakes it when it sleeps until then. */
+/* Lets the sender reuse what was read, and wakes it when it sleeps until then. */
 static void in_publish(struct shm *shm, struct shm_pair *pair)
 {
     if (pair->in.depth > 0)
-        return; /* an outer call's user still reads */
+        return; /* the user of an outer call still reads */
     atomic_store_explicit(&shm->heads[pair->lane].read, pair->in.head, memory_order_release);
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&pair->in.page->waiting, memory_order_relaxed) && pair->connected)
@@ -165,7 +165,7 @@ unsigned shm_in_read(struct shm *shm, struct shm_pair *pair)
             status = RZ_ERR_MALFORMED;
             break;
         }
-        /* Moved on before the callback, which may read on itself (disconnect drains). */
+        /* Advanced before the callback, which may read itself (disconnect drains). */
         uint64_t head = pair->in.head;
         pair->in.head += bytes;
         pair->in.depth++;
@@ -191,7 +191,7 @@ unsigned shm_in_read(struct shm *shm, struct shm_pair *pair)
     return records;
 }
 
-/* Looks at a lane with news. */
+/* Reads from a lane with news. */
 static unsigned in_lane(struct shm *shm, uint32_t lane)
 {
     struct shm_pair *pair = shm_pair(shm, lane);
@@ -232,8 +232,8 @@ unsigned shm_progress(struct rz_net *net)
         return 0; /* called from a callback of ours */
     shm->in_progress = true;
     unsigned events = shm->hot ? shm_in_read(shm, shm->hot) : 0;
-    /* The bits are a line that others write: while one lane keeps us busy they are taken now and
-     * then. */
+    /* The bits are in a cache line that others write: while one lane is busy they are taken only
+     * now and then. */
     shm->streak = events > 0 ? shm->streak + 1 : 0;
     if (shm->streak % HOT_STREAK == 0)
         in_take_bits(shm);

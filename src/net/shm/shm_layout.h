@@ -7,7 +7,7 @@
  * lane
  *
  * A ring holds records in whole cache lines. head and tail count bytes and never wrap; everything
- * before tail is complete, for the one release store of tail comes last.
+ * before tail is complete, because the one release store of tail is last.
  */
 #ifndef RZ_NET_SHM_LAYOUT_H
 #define RZ_NET_SHM_LAYOUT_H
@@ -19,7 +19,7 @@
 #include <stdatomic.h>
 
 enum {
-    SHM_RING = 64 * 1024, /* whole pages, also where these are as large as that */
+    SHM_RING = 64 * 1024, /* whole pages, also with the largest page size */
     SHM_LINE = 64,
     SHM_SLOTS = 64, /* payloads that one process can offer to another at a time: bits of a word */
     SHM_EAGER_MAX = 8 * 1024,
@@ -30,8 +30,8 @@ struct shm_head {
     _Alignas(SHM_LINE) _Atomic uint64_t read;
 };
 
-/* What a process proves to be, at a place in its own memory, to one that is about to copy from it.
- */
+/* An identity, at a known place in a process's own memory, for another process that is about to
+ * copy from it. */
 struct shm_identity {
     uint64_t job;
     uint32_t job_token, rank, incarnation, zero;
@@ -39,10 +39,9 @@ struct shm_identity {
 
 struct shm_lane_page {
     _Alignas(SHM_LINE) _Atomic uint64_t tail;
-    _Alignas(SHM_LINE) _Atomic uint32_t waiting; /* the sender sleeps until there is room */
-    _Alignas(
-        SHM_LINE) struct shm_identity identity; /* of the writer; stands once `opened` is set */
-    _Atomic uint64_t identity_at; /* where in its own memory the same identity stands */
+    _Alignas(SHM_LINE) _Atomic uint32_t waiting;     /* the sender sleeps until there is room */
+    _Alignas(SHM_LINE) struct shm_identity identity; /* of the writer; valid once `opened` is set */
+    _Atomic uint64_t identity_at; /* address of the same identity in its own memory */
     _Atomic uint32_t opened;
     _Alignas(SHM_LINE) _Atomic uint64_t
         offered[SHM_SLOTS]; /* the id of the payload on offer; 0: withdrawn */
@@ -50,8 +49,8 @@ struct shm_lane_page {
 
 enum shm_kind {
     SHM_EAGER, /* header, payload */
-    SHM_OFFER, /* header, struct shm_offer: the payload stays with the sender until DONE */
-    SHM_DONE,  /* struct shm_reply: the payload was copied or is not wanted */
+    SHM_OFFER, /* header, struct shm_offer: the payload stays in the sender's memory until DONE */
+    SHM_DONE,  /* struct shm_reply: the payload was copied or is not needed */
     SHM_ASK,   /* struct shm_reply: send the first `bytes` of the payload in pieces; this ends the
                   offer */
     SHM_PIECE, /* struct shm_piece, bytes of the payload, in order */
@@ -90,7 +89,7 @@ static inline size_t shm_record_bytes(uint32_t header_bytes, size_t body_bytes)
     return (shm_body_offset(header_bytes) + body_bytes + SHM_LINE - 1) & ~(size_t)(SHM_LINE - 1);
 }
 
-/* Pages are mapped one by one, so they are those of the machine. */
+/* Pages are mapped one by one, so their size is the machine's. */
 static inline size_t shm_page_bytes(void)
 {
     return rz_memory_page_bytes();

@@ -1,5 +1,5 @@
-/* The sending side: records into our rings in the inboxes of others, queues for what finds no room.
- */
+/* The sending side: records into our rings in the inboxes of others, queues for those that find no
+ * room. */
 #include "net/shm/shm_state.h"
 
 #include "base/assert.h"
@@ -28,7 +28,7 @@ static void out_unmap(struct shm_pair *pair)
     memset(&pair->out, 0, sizeof pair->out);
 }
 
-/* Each part is mapped as we may use it: the owner's pages for reading only. */
+/* Each part is mapped with our access rights: the owner's pages for reading only. */
 static rz_status_t out_map(struct shm *shm, struct shm_pair *pair, int inbox_fd)
 {
     uint32_t lane = shm->config.lane, lanes_max = shm->config.lanes_max;
@@ -56,8 +56,8 @@ static rz_status_t out_map(struct shm *shm, struct shm_pair *pair, int inbox_fd)
     return RZ_OK;
 }
 
-/* How far the owner has read. What no reader writes counts as nothing read: our own lane alone
- * suffers. */
+/* How far the owner has read. An impossible value counts as nothing read: only our own lane is
+ * affected. */
 static void out_look(struct shm_pair *pair)
 {
     uint64_t head = atomic_load_explicit(&pair->out.head->read, memory_order_acquire);
@@ -77,7 +77,7 @@ rz_status_t shm_out_open(struct shm *shm, struct shm_pair *pair,
         out_unmap(pair);
         return status;
     }
-    /* After a roll-back the ring goes on where it was left: tail is our own word. */
+    /* After a roll-back the ring continues where it was left: only we write tail. */
     struct shm_lane_page *page = pair->out.page;
     pair->out.tail = atomic_load_explicit(&page->tail, memory_order_relaxed);
     pair->out.rung = pair->out.tail;
@@ -91,7 +91,7 @@ rz_status_t shm_out_open(struct shm *shm, struct shm_pair *pair,
     return RZ_OK;
 }
 
-/* Takes back all that is on offer or waits to be sent; the caller ends it. */
+/* Withdraws all that is offered or waits to be sent; the caller ends it. */
 static struct shm_ops out_take_back_all(struct shm *shm, struct shm_pair *pair)
 {
     struct shm_ops ended = pair->out.queue;
@@ -131,7 +131,7 @@ void shm_out_renew(struct shm *shm, struct shm_pair *pair, rz_status_t status)
     out_end_all(&ended, status);
 }
 
-/* Whether there is room for bytes; when not, head_seen is the newest head that said so. */
+/* Whether there is room for bytes; if not, head_seen is the newest head seen. */
 static bool out_room(struct shm_pair *pair, size_t bytes)
 {
     if (pair->out.tail - pair->out.head_seen + bytes <= SHM_RING)
@@ -174,7 +174,7 @@ void shm_out_ring(struct shm *shm, struct shm_pair *pair)
     rz_doorbell_ring_lane(pair->out.doorbell, shm->config.lane, pair->out.event_fd);
 }
 
-/* The payload stays where it is; its id goes to a free slot. */
+/* The payload stays where it is; its id is put into a free slot. */
 static enum shm_written out_offer(struct shm *shm, struct shm_pair *pair, struct rz_net_op *op)
 {
     struct shm_op *own = shm_op(op);
@@ -239,7 +239,7 @@ enum shm_written shm_out_reply(struct shm_pair *pair, enum shm_kind kind,
     return SHM_WRITTEN;
 }
 
-/* The operation in reply's slot when it is still the one that is meant. */
+/* The operation in reply's slot if it is still the one that the reply names. */
 static struct rz_net_op *out_offered(struct shm_pair *pair, const struct shm_reply *reply)
 {
     struct rz_net_op *op =
@@ -328,8 +328,8 @@ static enum shm_written out_piece_step(struct shm_pair *pair)
 }
 
 /*
- * Queue and pieces take turns, and one that finds no room keeps its turn: neither small messages
- * nor pieces can take for ever the room that the other waits for.
+ * Queue and pieces alternate, and one that finds no room keeps its turn: neither small messages nor
+ * pieces can permanently take the room that the other waits for.
  */
 static enum shm_written out_step(struct shm *shm, struct shm_pair *pair)
 {

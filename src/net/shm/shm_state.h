@@ -1,5 +1,5 @@
-/* What the files of the shared-memory transport share: the state of a process, which nobody else
- * sees. */
+/* What the files of the shared-memory transport share: the state of a process; no other process
+ * sees it. */
 #ifndef RZ_NET_SHM_STATE_H
 #define RZ_NET_SHM_STATE_H
 
@@ -10,7 +10,7 @@
 struct __attribute__((may_alias)) shm_op {
     struct rz_net_op *next;
     const void *data;
-    size_t bytes; /* to send; after ASK: as many as are wanted */
+    size_t bytes; /* to send; after ASK: the number requested */
     size_t sent;  /* in pieces */
     uint64_t id;  /* of the offer */
     uint32_t slot;
@@ -25,23 +25,23 @@ struct shm_ops { /* a queue through shm_op.next */
     struct rz_net_op *first, *last;
 };
 
-/* What a token waits to tell the sender, or to do. */
+/* What a token waits to send to the sender, or to do. */
 enum shm_wish {
-    SHM_WISH_FETCH, /* begin to fetch: we were not connected when it was asked for */
+    SHM_WISH_FETCH, /* begin to fetch: we were not connected when it was requested */
     SHM_WISH_ASK,
     SHM_WISH_DONE,
 };
 
-/* A payload offered to us. Lives from OFFER until DONE or ASK and all pieces, or until its user has
- * given it up. */
+/* A payload offered to us. Exists from OFFER until DONE or ASK and all pieces, or until its user
+ * has dropped it. */
 struct rz_net_token {
     struct rz_net_token *next;
     struct shm_pair *pair;
-    uint64_t connection; /* the pair's when the offer came; another one now: the payload is out of
-                            reach */
+    uint64_t connection; /* the pair's when the offer arrived; if the pair's differs now, the
+                            payload is out of reach */
     struct shm_offer offer;
     enum shm_wish wish;
-    struct rz_net_op *op; /* of the fetch, when under way */
+    struct rz_net_op *op; /* of the fetch, when in progress */
     unsigned char *data;
     size_t want, got;
 };
@@ -50,27 +50,28 @@ struct shm_tokens {
     struct rz_net_token *first, *last;
 };
 
-/* All between us and one owner of `lane`. */
+/* The state between us and one owner of `lane`. */
 struct shm_pair {
     uint32_t lane;
-    bool over; /* of a former owner of the lane: lives as long as tokens name it */
+    bool over; /* of a former owner of the lane: exists as long as tokens name it */
     struct shm_pair *next_over;
     bool connected;
-    bool closed;         /* for ever: the process has failed */
-    bool torn;           /* its ring holds what no record can be; it is read no more */
-    bool told;           /* the user was told of the stranger */
-    bool copy_refused;   /* the system does not let us copy from its memory */
+    bool closed;         /* permanently: the process has failed */
+    bool torn;           /* its ring has invalid content; it is read no more */
+    bool told;           /* the unknown process was reported to the user */
+    bool copy_refused;   /* the system does not allow copies from its memory */
     uint64_t connection; /* grows at each disconnect */
     rz_status_t status;  /* of the last disconnect */
     rz_peer_t peer;
     struct rz_identity identity;
     uint32_t pid;
 
-    struct { /* its ring in our inbox; mapped when news first came */
+    struct { /* its ring in our inbox; mapped when the first news arrives */
         const struct shm_lane_page *page;
         const unsigned char *ring;
-        uint64_t head;  /* read up to here */
-        unsigned depth; /* of calls that read: what they read must stay until the outermost ends */
+        uint64_t head; /* read up to here */
+        unsigned
+            depth; /* of calls that read: the memory they read must stay until the outermost ends */
     } in;
 
     struct { /* our ring in its inbox; mapped while connected */
@@ -81,15 +82,15 @@ struct shm_pair {
         struct shm_lane_page *page;
         unsigned char *ring;
         uint64_t tail, head_seen;
-        uint64_t rung;                        /* the tail that the owner was told of */
+        uint64_t rung;                        /* the tail that the owner was told */
         struct shm_ops queue;                 /* sends that found no room, in order */
-        struct shm_ops pieces;                /* offers that the receiver wants in pieces */
-        bool pieces_turn;                     /* queue and pieces take turns */
+        struct shm_ops pieces;                /* offers that the receiver requested in pieces */
+        bool pieces_turn;                     /* queue and pieces alternate */
         uint64_t slots_free;                  /* a bit for each */
         struct rz_net_op *offered[SHM_SLOTS]; /* those on offer or being sent in pieces */
     } out;
 
-    struct shm_tokens wishes;   /* tokens that wait to tell the sender something */
+    struct shm_tokens wishes;   /* tokens that wait to send something to the sender */
     struct shm_tokens fetching; /* tokens that wait for pieces */
     uint32_t n_tokens;          /* all of this pair */
 };
@@ -109,8 +110,8 @@ struct shm {
     uint64_t *blocked;       /* lanes with something to write */
     struct shm_pair **pairs; /* [lanes_max], made when first needed, kept until the owner of the
                                 lane is over, or close */
-    struct shm_pair *over;   /* those whose owner is over, but not the tokens of its payloads */
-    struct shm_pair *hot; /* the last one that sent something: looked at first, without its bit */
+    struct shm_pair *over;   /* those whose owner has ended, but not the tokens of its payloads */
+    struct shm_pair *hot;    /* the last one that sent something: checked first, without its bit */
     struct shm_peer *peers;
     uint32_t n_peers;
     uint64_t last_id;
@@ -130,7 +131,7 @@ static inline void shm_bit_clear(uint64_t *words, uint32_t lane)
 
 /* shm.c */
 struct shm_pair *shm_pair(struct shm *shm, uint32_t lane);    /* NULL: no memory */
-void shm_pair_let_go(struct shm *shm, struct shm_pair *pair); /* over, and its last token gone */
+void shm_pair_let_go(struct shm *shm, struct shm_pair *pair); /* ended, and its last token gone */
 void shm_ops_push(struct shm_ops *ops, struct rz_net_op *op);
 struct rz_net_op *shm_ops_pop(struct shm_ops *ops);
 bool shm_ops_take(struct shm_ops *ops, const struct rz_net_op *op); /* false: it is not there */
@@ -151,7 +152,7 @@ void shm_out_renew(struct shm *shm, struct shm_pair *pair, rz_status_t status); 
 bool shm_out_withdraw(struct shm_pair *pair, struct rz_net_op *op);
 enum shm_written shm_out_reply(struct shm_pair *pair, enum shm_kind kind,
                                const struct shm_offer *offer, size_t bytes);
-void shm_out_ring(struct shm *shm, struct shm_pair *pair); /* tells of all that was written */
+void shm_out_ring(struct shm *shm, struct shm_pair *pair); /* announces all that was written */
 void shm_out_flush(struct shm *shm, struct shm_pair *pair);
 bool shm_out_arm(struct shm_pair *pair); /* false: there is room now */
 void shm_out_done(struct shm_pair *pair, const struct shm_reply *reply);
@@ -161,8 +162,8 @@ rz_status_t shm_send(struct rz_net *net, rz_peer_t peer, const void *data, size_
 
 /* shm_in.c */
 rz_status_t shm_in_open(struct shm *shm,
-                        struct shm_pair *pair); /* RZ_ERR_CLOSED: nobody has sent yet */
-unsigned shm_in_read(struct shm *shm, struct shm_pair *pair); /* records dealt with */
+                        struct shm_pair *pair); /* RZ_ERR_CLOSED: nothing was sent yet */
+unsigned shm_in_read(struct shm *shm, struct shm_pair *pair); /* records handled */
 void shm_in_close(struct shm_pair *pair);
 unsigned shm_progress(struct rz_net *net);
 

@@ -1,15 +1,15 @@
 /*
  * The transport between nodes: our own frames over TCP, behind the table of net/net.h. It is a
- * module (it links libsodium), loaded with the first rz_tcp_open; a job on one node never meets it.
+ * module (it links libsodium), loaded with the first rz_tcp_open; a job on one node never loads it.
  *
  * Each process listens on the address of its node and connects to those it sends to: a connection
- * carries frames one way, from the one who opened it. Both ends prove first that they hold the
- * job's key (net/proof), bound to job and to slot, incarnation and name of both; before that
- * nothing is read but a handshake of fixed length into fixed memory, for a bounded time, on a
- * bounded number of connections.
+ * carries frames one way, from its opener. Both ends prove first that they hold the job's key
+ * (net/proof), bound to job and to slot, incarnation and name of both; before that nothing is read
+ * but a handshake of fixed length into fixed memory, for a bounded time, on a bounded number of
+ * connections.
  *
  * Beyond net.h: what net/ucx/ucx.h says of connecting, resting, fetching, disconnecting and closing
- * holds here (both are carriers below net/rendezvous). Frames are neither encrypted nor
+ * is also true here (both are carriers below net/rendezvous). Frames are neither encrypted nor
  * authenticated one by one: the connection is.
  */
 #ifndef RZ_NET_TCP_TCP_H
@@ -20,21 +20,21 @@
 #define RZ_TCP_KEY_BYTES 32u
 
 struct rz_tcp_config {
-    /* Its job stands in the endpoint address; endpoint addresses of other jobs are refused with
+    /* The job is part of the endpoint address; endpoint addresses of other jobs are refused with
      * RZ_ERR_AUTHENTICATION. */
     struct rz_identity self;
     const uint8_t *key;      /* [RZ_TCP_KEY_BYTES], the same for all processes of the job; copied */
     uint32_t ip;             /* of this node, in host byte order: where others reach it */
-    rz_time prove_ns;        /* who connects proves itself within this time; 0: 5 s */
+    rz_time prove_ns;        /* a connector must authenticate within this time; 0: 5 s */
     struct rz_net_host host; /* copied */
-    /* Told why open returned an error (arg: of host); may be NULL. */
+    /* Receives the reason when open returned an error (arg: of host); may be NULL. */
     void (*complain)(void *arg, const char *text);
-    /* Told, once, that a connection was turned away; may be NULL. */
+    /* Called, once, when a connection was refused; may be NULL. */
     void (*warn)(void *arg, const char *text);
 };
 
 /* Loads the module and opens one transport. At most one call at a time. RZ_ERR_UNSUPPORTED: no
- * module or not of this build. RZ_ERR_SYSTEM: no socket on that address. The reason goes to
+ * module or not of this build. RZ_ERR_SYSTEM: no socket on that address. The reason is passed to
  * config->complain. */
 rz_status_t rz_tcp_open(const struct rz_tcp_config *config, struct rz_net **net,
                         const struct rz_net_ops **ops);

@@ -47,7 +47,7 @@ rz_status_t rz_tcp_frame_decode(struct rz_rdv_frame *frame, const uint8_t bytes[
 
 /* ---- the handshake ---- */
 
-/* Job and both ends: a proof for one connection is none for another. */
+/* Job and both ends: a proof for one connection is not valid for another. */
 static void put_party(struct rz_wire_writer *writer, const struct rz_tcp_party *party)
 {
     rz_wire_put_u64(writer, party->name);

@@ -1,5 +1,5 @@
 /*
- * What travels on a connection, as bytes. First the handshake, of fixed lengths:
+ * The byte format of a connection. First the handshake, of fixed lengths:
  *   challenge  acceptor -> connector: magic u32, nonce
  *   hello      connector -> acceptor: job u64, name u64, slot u32, incarnation u32, nonce, proof
  *   welcome    acceptor -> connector: proof
@@ -19,11 +19,11 @@
 
 #define RZ_TCP_FRAME_BYTES 28u
 
-/* Writes what stands before the user's header. */
+/* Writes the part before the user's header. */
 void rz_tcp_frame_encode(const struct rz_rdv_frame *frame, uint8_t bytes[RZ_TCP_FRAME_BYTES]);
 
-/* Reads it; header and data are not set. RZ_ERR_MALFORMED: no frame of ours; the stream has lost
- * its meaning. */
+/* Reads it; header and data are not set. RZ_ERR_MALFORMED: no valid frame; the rest of the stream
+ * cannot be read. */
 rz_status_t rz_tcp_frame_decode(struct rz_rdv_frame *frame,
                                 const uint8_t bytes[RZ_TCP_FRAME_BYTES]);
 
@@ -38,7 +38,7 @@ struct rz_tcp_party {
 #define RZ_TCP_WELCOME_BYTES RZ_PROOF_BYTES
 #define RZ_TCP_SHAKE_MAX RZ_TCP_HELLO_BYTES
 
-/* A handshake under way; who connects and who accepts it is for. */
+/* A handshake in progress, with its connector and its acceptor. */
 struct rz_tcp_shake {
     const uint8_t *key;
     uint64_t job;

@@ -1,5 +1,4 @@
-/* Connections that others open: strangers until they have proved themselves, then frames come in.
- */
+/* Connections that others open: first they authenticate, then frames arrive. */
 #include "net/tcp/tcp_internal.h"
 
 #include "base/assert.h"
@@ -17,17 +16,17 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* So many connections may be unproved at a time; one more, and the oldest of them is closed. One of
- * ours that is met by that tries again. */
+/* Bound of unauthenticated connections; with one more, the oldest of them is closed. One of our own
+ * processes that is closed in this way tries again. */
 #define UNPROVED_MAX 256
 
-/* Accepted in one turn: those who have come must get their turn to prove themselves. */
+/* Bound of accepted connections in one turn: those accepted must get their turn to authenticate. */
 #define ACCEPTS_MAX 16
 
-/* Without a free descriptor nobody is listened to for so long. */
+/* Without a free descriptor the listener pauses for this time. */
 #define DEAF_NS (100 * RZ_MILLISECOND)
 
-/* Bytes that one connection may bring in one turn; the others want their turn. */
+/* Bytes that one connection may deliver in one turn, so that the others get their turn. */
 #define TURN_BYTES_MAX (1u << 20)
 
 /* ---- the lists ---- */
@@ -43,7 +42,7 @@ void rz_tcp_in_close(struct rz_tcp_in *in)
         tcp->hot = NULL;
     close(in->source.fd);
     in->source.fd = -1;
-    rz_list_push(&tcp->closed_in, in); /* epoll may have told of it in this turn */
+    rz_list_push(&tcp->closed_in, in); /* epoll may have reported it in this turn */
 }
 
 void rz_tcp_in_free(struct rz_tcp_net *tcp)
@@ -56,7 +55,7 @@ void rz_tcp_in_free(struct rz_tcp_net *tcp)
     }
 }
 
-/* ---- strangers ---- */
+/* ---- unauthenticated connections ---- */
 
 static void turn_away(struct rz_tcp_in *in, const char *why)
 {
@@ -92,7 +91,7 @@ void rz_tcp_in_tick(struct rz_tcp_net *tcp, rz_time now)
     struct rz_tcp_in *oldest;
     if (tcp->accept_after != 0 && now >= tcp->accept_after)
         listen_to(tcp, true);
-    /* Silence is no offence: whoever opened it may compute, and tries again. */
+    /* Silence is no error: the process that opened it may compute, and tries again. */
     while ((oldest = oldest_unproved(tcp)) != NULL && now >= oldest->prove_by) {
         tcp->refused++;
         rz_tcp_in_close(oldest);
@@ -145,7 +144,7 @@ void rz_tcp_accept(struct rz_tcp_net *tcp)
     }
 }
 
-/* What is read here is answered on another connection, so that an acknowledgement at once, with
+/* What is read here is answered on another connection, so that an immediate acknowledgement, with
  * nothing to carry, only costs: it is delayed, as on a connection of both directions. */
 static void tune(int fd)
 {
@@ -154,7 +153,7 @@ static void tune(int fd)
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
 }
 
-/* The connector has shown that it holds the key. False: there is one by this name already, or no
+/* The connector has proved that it holds the key. False: there is one by this name already, or no
  * memory. */
 static bool admit(struct rz_tcp_in *in)
 {
@@ -201,7 +200,8 @@ static unsigned read_hello(struct rz_tcp_in *in)
 
 /* ---- frames ---- */
 
-/* What has come of a piece goes to its place; the rest of it will be read there at once. */
+/* The received part of a piece is moved to its place; the rest of it will be read there
+ * directly. */
 static void begin_piece(struct rz_tcp_in *in, const struct rz_rdv_frame *frame)
 {
     size_t here = in->end - in->start, n = here < frame->bytes ? here : frame->bytes;
@@ -215,7 +215,7 @@ static void begin_piece(struct rz_tcp_in *in, const struct rz_rdv_frame *frame)
         rz_rdv_piece_done(in->peer, &in->piece);
 }
 
-/* Takes whole frames out of the buffer; how many. */
+/* Takes whole frames out of the buffer; their number. */
 static unsigned parse(struct rz_tcp_in *in)
 {
     unsigned count = 0;
@@ -248,7 +248,7 @@ static unsigned parse(struct rz_tcp_in *in)
     return count;
 }
 
-/* Where the next bytes go. While a piece is under way: to its place, and behind it no more than the
+/* Where the next bytes are read to. During a piece: to its place, and after it no more than the
  * head of the next frame, so that the payload of the next piece can be read to its place, too. */
 static int plan(struct rz_tcp_in *in, struct iovec parts[2])
 {

@@ -6,14 +6,14 @@
 #include "net/tcp/tcp_frame.h"
 #include "port/socket.h"
 
-/* What epoll tells of; the first member of each. */
+/* What epoll reports; the first member of each. */
 enum rz_tcp_what { RZ_TCP_LISTENER, RZ_TCP_IN, RZ_TCP_OUT };
 struct rz_tcp_source {
     enum rz_tcp_what what;
     int fd; /* -1: closed */
 };
 
-/* A connection that somebody opened: we read on it, and send only the handshake. */
+/* A connection that a peer opened: we read from it, and send only the handshake. */
 struct rz_tcp_in {
     struct rz_tcp_source source;
     struct rz_tcp_net *tcp;
@@ -25,7 +25,7 @@ struct rz_tcp_in {
     size_t hello_bytes;
     uint8_t *buffer;           /* [RZ_TCP_BUFFER_BYTES], once it is proved */
     size_t start, end;         /* of what is in it */
-    struct rz_rdv_frame piece; /* under way, if bytes are left */
+    struct rz_rdv_frame piece; /* in progress, if bytes are left */
     size_t piece_left;
     bool ended; /* nothing more can be read */
 };
@@ -34,7 +34,7 @@ struct rz_tcp_in {
  * which no cache holds. */
 #define RZ_TCP_SOCKET_BYTES (256 << 10)
 
-/* Room for any frame but a piece, and for some that follow. */
+/* Size for any frame but a piece, and for some that follow. */
 #define RZ_TCP_BUFFER_BYTES 65536u
 
 enum rz_tcp_out_state {
@@ -55,8 +55,8 @@ struct rz_tcp_out {
     uint8_t read[RZ_TCP_CHALLENGE_BYTES];
     size_t read_bytes;
     bool full;                 /* until epoll says otherwise */
-    uint8_t *rest;             /* of a frame of which a part has gone out; NULL before the first */
-    size_t rest_at, rest_ends; /* what of it is still to go */
+    uint8_t *rest;             /* of a frame that was sent in part; NULL before the first */
+    size_t rest_at, rest_ends; /* the part that is still to be sent */
 };
 
 struct rz_tcp_net {
@@ -67,13 +67,13 @@ struct rz_tcp_net {
     struct rz_identity self;
     uint8_t key[RZ_TCP_KEY_BYTES];
     rz_time prove_ns;
-    rz_time accept_after; /* no descriptor was free: so long nobody is listened to; 0: listening */
+    rz_time accept_after; /* no descriptor was free: the listener pauses until then; 0: listening */
     struct rz_tcp_in *unproved, *proved, *closed_in;
     unsigned n_unproved;
     uint64_t refused;
-    bool told; /* that a connection was turned away */
+    bool told; /* that a connection was refused */
     void (*warn)(void *arg, const char *text);
-    struct rz_tcp_in *hot; /* what came last came over it */
+    struct rz_tcp_in *hot; /* the connection of the last message */
     struct rz_tcp_out *unready;
 };
 
@@ -82,7 +82,7 @@ static inline struct rz_tcp_net *rz_tcp_of(const struct rz_rdv_peer *peer)
     return (struct rz_tcp_net *)peer->net;
 }
 
-/* tcp_out.c: the functions of the carrier, and what epoll tells of connections of ours. */
+/* tcp_out.c: the functions of the carrier, and the events of our own connections. */
 bool rz_tcp_out_is_address(const uint8_t *address, size_t bytes);
 bool rz_tcp_out_connect(struct rz_rdv_peer *peer);
 rz_status_t rz_tcp_out_put(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame);
@@ -92,9 +92,11 @@ void rz_tcp_out_tick(struct rz_tcp_net *tcp, rz_time now); /* tries again, or gi
 
 /* tcp_in.c */
 void rz_tcp_accept(struct rz_tcp_net *tcp);
-unsigned rz_tcp_in_read(struct rz_tcp_in *in); /* how many frames or pieces of them have come */
+unsigned
+rz_tcp_in_read(struct rz_tcp_in *in); /* the number of frames or pieces that have arrived */
 void rz_tcp_in_close(struct rz_tcp_in *in);
-void rz_tcp_in_tick(struct rz_tcp_net *tcp, rz_time now); /* ends the patience with strangers */
-void rz_tcp_in_free(struct rz_tcp_net *tcp);              /* those that are closed */
+void rz_tcp_in_tick(struct rz_tcp_net *tcp,
+                    rz_time now); /* closes unauthenticated connections after their bound */
+void rz_tcp_in_free(struct rz_tcp_net *tcp); /* those that are closed */
 
 #endif

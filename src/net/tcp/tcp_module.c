@@ -11,7 +11,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* Who connects proves itself within this time. */
+/* A connector must authenticate within this time. */
 #define PROVE_NS (10 * RZ_SECOND)
 
 enum { EVENTS_MAX = 64 };
@@ -91,7 +91,7 @@ static const struct rz_carrier_ops carrier = {
 
 /* ---- sleeping ---- */
 
-/* The epoll descriptor is readable as long as something has not been dealt with, but for what waits
+/* The epoll descriptor is readable as long as something has not been handled, except for what waits
  * in here. */
 static bool arm(struct rz_net *net)
 {

@@ -1,4 +1,4 @@
-/* Connections that we open: the connector's part of the handshake, then frames go out. */
+/* Connections that we open: the connector's part of the handshake, then outgoing frames. */
 #include "net/tcp/tcp_internal.h"
 
 #include "port/clock.h"
@@ -14,8 +14,8 @@
 /* An address in an endpoint address: ip, port, slot, incarnation. */
 #define ADDRESS_BYTES 16u
 
-/* One that was closed before it was proved (the other side had too many to know ours among them),
- * or to which no way led, is tried again, for so long. */
+/* A connection that was closed before it was authenticated (the other side had too many to
+ * recognise ours), or had no route, is tried again, for this time. */
 #define AGAIN_NS (20 * RZ_MILLISECOND)
 #define GIVE_UP_NS (30 * RZ_SECOND)
 
@@ -72,14 +72,14 @@ static void hang_up(struct rz_tcp_out *out)
     out->again_at = rz_clock_now() + AGAIN_NS;
 }
 
-/* False: nobody listens there, as its host says: our peer is gone. */
+/* False: the host reports that no process listens there: our peer has ended. */
 static bool begin(struct rz_tcp_out *out)
 {
     struct rz_tcp_net *tcp = rz_tcp_of(out->peer);
     struct rz_address to = read_address(out->peer->address, &out->shake.acceptor);
     rz_status_t status = rz_socket_connect(&to, &out->source.fd);
     if (status == RZ_OK || status == RZ_IN_PROGRESS) {
-        /* Edges: room to send is told when it comes, and not again. */
+        /* Edge-triggered: room to send is reported once, when it appears. */
         struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET,
                                     .data.ptr = &out->source};
         out->state = RZ_TCP_CHALLENGED;
@@ -154,7 +154,7 @@ static void become_ready(struct rz_tcp_out *out)
     rz_rdv_peer_attend(out->peer);
 }
 
-/* One message of the other side is whole. False: it is not our peer. */
+/* One message of the other side is complete. False: it is not our peer. */
 static bool handle(struct rz_tcp_out *out)
 {
     if (out->state == RZ_TCP_CHALLENGED)
@@ -187,7 +187,7 @@ static void shake_hands(struct rz_tcp_out *out)
 
 /* ---- frames ---- */
 
-/* What of a frame has not gone out; the user may have its memory back. False: no memory. */
+/* Keeps the part of a frame that was not sent; the user may reuse its memory. False: no memory. */
 static bool keep_rest(struct rz_tcp_out *out, const struct iovec *parts, unsigned n, size_t sent)
 {
     if (out->rest == NULL && (out->rest = malloc(REST_BYTES)) == NULL)
@@ -258,7 +258,7 @@ rz_status_t rz_tcp_out_put(struct rz_rdv_peer *peer, const struct rz_rdv_frame *
     return put_now(out, frame);
 }
 
-/* After the handshake nothing may come but the end. */
+/* After the handshake nothing may arrive but the end. */
 static void look_for_end(struct rz_tcp_out *out)
 {
     uint8_t byte;

@@ -14,8 +14,8 @@
  * - The payload of a token of a disconnected peer is always gone. Its operations end inside
  * disconnect or, where that is called from a callback, with the progress that runs it.
  * - disconnect does not fence: what the peer sent before, and all that one sends who was declared
- * failed but lives, may still reach host->arrived. Epoch and incarnation in the user's header are
- * what drops it.
+ * failed but lives, may still reach host->arrived. It is dropped by epoch and incarnation in the
+ * user's header.
  * - RZ_OK of a send says that the payload has left the user's memory, not that it was received.
  * - close sends, for a bounded time, what send has accepted; the others should have got it before:
  * fence first. Operations still pending end with RZ_ERR_CANCELLED.
@@ -26,34 +26,34 @@
 #include "net/net.h"
 
 struct rz_ucx_config {
-    /* Stands in the endpoint address; endpoint addresses of other jobs are refused with
+    /* The job is part of the endpoint address; endpoint addresses of other jobs are refused with
      * RZ_ERR_AUTHENTICATION. */
     uint64_t job;
     /* Copied. */
     struct rz_net_host host;
-    /* How many processes live on other nodes; a hint. */
+    /* Number of processes on other nodes; a hint. */
     unsigned peers_estimated;
-    /* Told why open returned an error (arg: of host); may be NULL. */
+    /* Receives the reason when open returned an error (arg: of host); may be NULL. */
     void (*complain)(void *arg, const char *text);
 };
 
 /*
  * Loads the module and opens one transport. At most one call at a time; call it as late as the
  * first need of it. RZ_ERR_UNSUPPORTED: no module or not of this build. RZ_ERR_INVALID: an
- * environment in which a failure would not be survived. RZ_ERR_SYSTEM, RZ_ERR_NO_MEMORY: as UCX
- * says. The reason goes to config->complain.
+ * environment in which a failure of a peer would end this process. RZ_ERR_SYSTEM, RZ_ERR_NO_MEMORY:
+ * as UCX reports. The reason is passed to config->complain.
  */
 rz_status_t rz_ucx_open(const struct rz_ucx_config *config, struct rz_net **net,
                         const struct rz_net_ops **ops);
 
-/* A variable that UCX finds in the environment of a process, from its start on; what the user has
- * set stays. */
+/* A variable that UCX reads from the environment of a process at its start; a value that the user
+ * has set stays. */
 struct rz_ucx_variable {
     const char *name;
     const char *value;
     /* Only where all nodes of the job are on one machine. */
     bool single_host;
-    /* Where no other value will do: the sentence that says so and why; else NULL. */
+    /* If no other value is allowed: the sentence that says so and why; else NULL. */
     const char *problem;
 };
 

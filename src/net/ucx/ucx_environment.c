@@ -1,11 +1,11 @@
-/* What UCX must find in the environment. Nearly each line was found by killing processes without
- * it. */
+/* What UCX must find in the environment. Nearly each line was found by tests that kill processes
+ * without it. */
 #include "net/ucx/ucx.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Where no other value will do. */
+/* If no other value is allowed. */
 #define MUST(name, value, why)                                                                     \
     {                                                                                              \
         name, value, false, name " must be \"" value "\": " why                                    \
@@ -36,7 +36,7 @@ const struct rz_ucx_variable rz_ucx_environment[] = {
      */
     GOOD("UCX_TCP_SNDBUF", "256k"),
     GOOD("UCX_TCP_RCVBUF", "256k"),
-    /* Failures are our news to tell. */
+    /* Failures are reported by us. */
     GOOD("UCX_LOG_LEVEL", "fatal"),
     GOOD("UCX_WARN_UNUSED_ENV_VARS", "n"),
     GOOD("UCX_HANDLE_ERRORS", "none"),
@@ -48,7 +48,7 @@ const struct rz_ucx_variable rz_ucx_environment[] = {
     GOOD("UCX_MODULES", "none"),
     /* Emulated nodes talk over the one device each machine has. */
     {"UCX_NET_DEVICES", "lo", true, NULL},
-    /* With one device none is to be preferred; UCX would read the routes ten times a connection. */
+    /* With one device there is no choice; UCX would read the routes ten times a connection. */
     {"UCX_TCP_PREFER_DEFAULT", "n", true, NULL},
     {NULL, NULL, false, NULL},
 };

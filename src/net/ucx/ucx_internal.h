@@ -3,9 +3,9 @@
  *
  * Of UCX we use the smallest part that is safe when processes fail: short active messages that are
  * sent at once or not at all. UCX then holds neither operations nor memory of ours, no handshake of
- * its own runs between workers, and an end is ours to give. (Its rendezvous and its handshake abort
- * a survivor whose peer fails at the wrong moment: see README.md.) Queues, flow control and
- * rendezvous are those of net/rendezvous.
+ * its own runs between workers, and we can end an operation at any time. (Its rendezvous and its
+ * handshake abort a survivor whose peer fails at the wrong moment: see README.md.) Queues, flow
+ * control and rendezvous are those of net/rendezvous.
  */
 #ifndef RZ_NET_UCX_UCX_INTERNAL_H
 #define RZ_NET_UCX_UCX_INTERNAL_H

@@ -8,8 +8,8 @@
 
 static bool arm(struct rz_net *net)
 {
-    /* UCX may not be armed before it said that it has nothing: it would sleep over the first
-     * message of a connection. */
+    /* UCX may not be armed before it reported that it has nothing: it would miss the first message
+     * of a connection. */
     if (!net->idle || net->finished.first != NULL)
         return false;
     return ucp_worker_arm(((struct rz_ucx_net *)net)->worker) == UCS_OK;
@@ -75,7 +75,8 @@ static rz_status_t open_net(const struct rz_ucx_config *config, struct rz_net **
     if (net == NULL)
         return complain(config, RZ_ERR_NO_MEMORY, "no memory for the transport");
     net->fd = -1;
-    /* UCX starts a thread; it inherits the mask, and the program's signals must not go there. */
+    /* UCX starts a thread; it inherits the mask, and the program's signals must not be delivered
+     * there. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
