@@ -96,8 +96,8 @@ rz_status_t rz_channel_receive(int fd, void *buffer, size_t max, size_t *n, int 
     bool reset = false;
     do {
         got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-        /* Of a peer that closed with messages unread the system tells this first, and once; what
-         * the peer had sent before is still there. */
+        /* If a peer closed with messages unread, the system reports this first, and once; what the
+         * peer had sent before is still there. */
     } while (got < 0 && (errno == EINTR || (errno == ECONNRESET && !reset && (reset = true))));
     if (got < 0)
         return channel_status(errno);

@@ -1,8 +1,8 @@
 /*
  * Message sockets and framed streams.
  *   datagram pair: SOCK_SEQPACKET, one message per datagram, descriptors beside it;
- *   frames: over a stream, length (u32, little-endian), then so many bytes; non-blocking, buffered
- * by the caller's side.
+ *   frames: over a stream, length (u32, little-endian), then that number of bytes; non-blocking,
+ * buffered by the caller's side.
  */
 #ifndef RZ_PORT_CHANNEL_H
 #define RZ_PORT_CHANNEL_H
@@ -18,11 +18,11 @@
 /* A pair of connected SOCK_SEQPACKET sockets, close-on-exec. */
 rz_status_t rz_channel_pair(int fds[2]);
 
-/* The process that made this pair, or that connected to this socket; 0: it cannot be told. */
+/* The process that made this pair, or that connected to this socket; 0: unknown. */
 pid_t rz_channel_peer(int fd);
 
-/* One datagram. RZ_IN_PROGRESS: the socket is full (non-blocking). RZ_ERR_CLOSED: nobody reads any
- * more. No SIGPIPE. */
+/* One datagram. RZ_IN_PROGRESS: the socket is full (non-blocking). RZ_ERR_CLOSED: no process reads
+ * any more. No SIGPIPE. */
 rz_status_t rz_channel_send(int fd, const void *bytes, size_t n, const int *fds, unsigned n_fds);
 
 /* One datagram; RZ_IN_PROGRESS: nothing there (non-blocking); RZ_ERR_CLOSED: end. Received fds are
@@ -33,16 +33,16 @@ rz_status_t rz_channel_receive(int fd, void *buffer, size_t max, size_t *n, int 
 /* A framed stream over a non-blocking socket or pipe. */
 struct rz_frames;
 rz_status_t rz_frames_open(struct rz_frames **frames, int fd,
-                           uint32_t frame_max); /* takes fd over */
+                           uint32_t frame_max); /* takes ownership of fd */
 void rz_frames_close(struct rz_frames *frames);
 
-/* From now on frames may be so long: who has not proved himself yet has a small bound. */
+/* From now on frames may have this length: an unauthenticated peer has a small bound. */
 void rz_frames_limit(struct rz_frames *frames, uint32_t frame_max);
 int rz_frames_fd(const struct rz_frames *frames);
 
-/* Queues one frame and writes what the stream takes. RZ_ERR_CLOSED: the peer is gone, as an end, a
- * reset or a refusal from its side proves. RZ_ERR_TIMEOUT: no way leads to it, which proves
- * nothing. Whichever comes first stays. */
+/* Queues one frame and writes what the stream takes. RZ_ERR_CLOSED: the peer has ended, as an end,
+ * a reset or a refusal from its side proves. RZ_ERR_TIMEOUT: it is not reachable, which proves
+ * nothing. The first of these errors stays. */
 rz_status_t rz_frames_send(struct rz_frames *frames, const void *bytes, size_t n);
 bool rz_frames_want_write(const struct rz_frames *frames);
 size_t

@@ -15,9 +15,9 @@ enum { DOORBELL_FDS_MAX = 31, DELAY_MAX_US = 1000000 };
 
 /*
  * Why no wake-up is lost: the waker publishes, fences, loads mode; the sleeper stores mode, fences,
- * looks for news. In every order one of the two sees the other's store. A waker that sees AWAKE may
- * go on at once: the sleeper's look comes later. A waker that fails before it has woken the sleeper
- * leaves its news to the ring of the daemon, which rings for the failure.
+ * checks for news. In every order one of the two sees the other's store. A waker that sees AWAKE
+ * may continue at once: the sleeper's check follows. If a waker fails before it has woken the
+ * sleeper, the daemon rings because of that failure.
  */
 static void doorbell_wake(struct rz_doorbell *bell, uint32_t mode, int event_fd)
 {
@@ -44,8 +44,8 @@ void rz_doorbell_ring_lane(struct rz_doorbell *bell, uint32_t lane, int event_fd
 {
     _Atomic uint64_t *word = &bell->lanes[lane / 64 % RZ_DOORBELL_WORDS];
     uint64_t bit = UINT64_C(1) << lane % 64;
-    /* A bit not taken yet needs not be set again: its taker exchanges the word, then looks at what
-     * was published. */
+    /* A bit that is still set need not be set again: the sleeper exchanges the word, then reads
+     * what was published. */
     atomic_thread_fence(memory_order_seq_cst);
     if (!(atomic_load_explicit(word, memory_order_relaxed) & bit))
         atomic_fetch_or(word, bit);

@@ -24,7 +24,7 @@ struct rz_frames {
     rz_status_t failed; /* the first error; it stays */
     uint32_t frame_max;
     struct frames_buffer in, out;
-    size_t checked; /* bytes after in.start whose frame headers were found sound */
+    size_t checked; /* bytes after in.start whose frame headers were found valid */
 };
 
 static size_t frames_used(const struct frames_buffer *buffer)
@@ -32,7 +32,7 @@ static size_t frames_used(const struct frames_buffer *buffer)
     return buffer->end - buffer->start;
 }
 
-/* Room for `bytes` more at the end. */
+/* Space for `bytes` more at the end. */
 static rz_status_t frames_make_room(struct frames_buffer *buffer, size_t bytes)
 {
     if (buffer->room - buffer->end >= bytes)
@@ -114,8 +114,8 @@ rz_status_t rz_frames_send(struct rz_frames *frames, const void *bytes, size_t n
     return status == RZ_IN_PROGRESS ? RZ_OK : status;
 }
 
-/* What the system's error says of the stream. Only an end, a reset and a refusal come from the
- * peer's side; all others are told by this side, which cannot know whether the peer lives. */
+/* What the system's error means for the stream. Only an end, a reset and a refusal are sent by the
+ * peer's side; all others come from this side, which cannot know whether the peer lives. */
 static rz_status_t frames_fail(struct rz_frames *frames, int error)
 {
     bool told = error == 0 || error == ECONNRESET || error == ECONNREFUSED || error == EPIPE;
@@ -154,7 +154,7 @@ rz_status_t rz_frames_flush(struct rz_frames *frames)
     return RZ_OK;
 }
 
-/* Looks at the headers that have come since: one that is too long condemns the stream at once. */
+/* Checks the headers that have arrived since: one that is too long ends the stream at once. */
 static rz_status_t frames_check(struct rz_frames *frames)
 {
     while (frames_used(&frames->in) >= frames->checked + FRAMES_HEADER) {
@@ -170,8 +170,8 @@ rz_status_t rz_frames_read(struct rz_frames *frames)
 {
     struct frames_buffer *in = &frames->in;
     size_t read_bytes = 0;
-    /* Bounded, so that one loud peer does not starve the others of the loop, and that one who may
-     * only say little is not given room for much. */
+    /* Bounded, so that one busy peer does not starve the others of the loop, and a peer with a
+     * small bound does not get much memory. */
     size_t most = frames->frame_max < FRAMES_CHUNK ? FRAMES_CHUNK : FRAMES_READ_MAX;
     while (read_bytes < most) {
         rz_status_t status = frames_make_room(in, FRAMES_CHUNK);
@@ -187,8 +187,8 @@ rz_status_t rz_frames_read(struct rz_frames *frames)
             break;
         } else if (read_bytes > 0) {
             if (got < 0)
-                frames_fail(frames, errno); /* the system tells it once */
-            break; /* the end shows again at the next read, after what came before it */
+                frames_fail(frames, errno); /* the system reports it once */
+            break; /* the end shows again at the next read, after the data before it */
         } else {
             return frames_fail(frames, got < 0 ? errno : 0);
         }
@@ -203,7 +203,7 @@ bool rz_frames_next(struct rz_frames *frames, const void **bytes, size_t *n)
         return false;
     uint32_t length = frames_length(in->memory + in->start);
     if (length > frames->frame_max || frames_used(in) - FRAMES_HEADER < length)
-        return false; /* rz_frames_read has told of the one that is too long */
+        return false; /* rz_frames_read has reported the one that is too long */
     *bytes = in->memory + in->start + FRAMES_HEADER;
     *n = length;
     in->start += FRAMES_HEADER + (size_t)length;

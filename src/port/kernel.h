@@ -1,7 +1,7 @@
 /*
- * Calls of the kernel that are younger than the oldest system served (Linux 4.18, as in RHEL 8),
- * with numbers for C libraries and headers that do not know them. Each has a fallback where it is
- * used; a call is tried, and what the answer says is believed, never a version.
+ * System calls that are younger than the oldest supported system (Linux 4.18, as in RHEL 8), with
+ * numbers for C libraries and headers that do not know them. Each has a fallback where it is used;
+ * a call is tried, and its result decides, never a version.
  *
  *   futex_waitv  5.16  port/watch.c    one waiting thread per process instead of one per 127
  *   close_range  5.9   port/process.c  descriptors are closed one by one, as /proc names them
@@ -41,8 +41,8 @@ struct futex_waitv {
 #define FUTEX_32 2
 #endif
 
-/* After a call that failed: whether the kernel lacks it, or a container forbids it (old profiles of
- * seccomp answer so to calls that they do not know). */
+/* After a call that failed: whether the kernel lacks it, or a container forbids it (old seccomp
+ * profiles return this for calls that they do not know). */
 static inline bool rz_kernel_lacks_it(void)
 {
     return errno == ENOSYS || errno == EPERM;

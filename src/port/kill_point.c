@@ -148,7 +148,7 @@ void rz_kill_reached(enum rz_kill_point point)
     }
 }
 
-/* `mark` and a number from `least`, or nothing; moves *text behind it. */
+/* `mark` and a number from `least`, or nothing; moves *text past it. */
 static bool read_number(const char **text, char mark, uint64_t least, uint64_t *number)
 {
     if (**text != mark) {

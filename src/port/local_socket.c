@@ -114,8 +114,8 @@ static int by_job_and_node(const void *a, const void *b)
     return (l->node > r->node) - (l->node < r->node);
 }
 
-/* Lines that end in "@rhizome/UID/JOB/NODE"; of sockets that listen there is one, of accepted
- * connections more, which have the same name. */
+/* Lines that end in "@rhizome/UID/JOB/NODE": one for a listening socket, more for its accepted
+ * connections, which have the same name. */
 static bool name_of_line(const char *line, struct rz_local_name *name)
 {
     const char *at = strstr(line, "@rhizome/");

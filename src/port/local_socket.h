@@ -1,7 +1,7 @@
 /*
- * Where a daemon can be asked on its own machine: a stream socket in the abstract namespace, named
- * after user, job and node. There is no file to leave behind; only the same user (or root) is let
- * in.
+ * Where a daemon accepts requests on its own machine: a stream socket in the abstract namespace,
+ * named after user, job and node. No file can be left behind; only the same user (or root) is
+ * admitted.
  */
 #ifndef RZ_PORT_LOCAL_SOCKET_H
 #define RZ_PORT_LOCAL_SOCKET_H
@@ -16,12 +16,12 @@
 /* A non-blocking listener. RZ_ERR_EXISTS: there is one already; RZ_ERR_SYSTEM. */
 rz_status_t rz_local_listen(uint64_t job, uint32_t node, int *fd);
 
-/* The next connection of a listener, non-blocking, from a peer that may ask; RZ_IN_PROGRESS: none
- * waits (strangers are hung up on). */
+/* The next connection of a listener, non-blocking, from an admitted peer; RZ_IN_PROGRESS: none
+ * waits (others are closed). */
 rz_status_t rz_local_accept(int listener, int *fd);
 
 /* A blocking connection to a daemon of user `uid` whose reads and writes end after timeout_ms.
- * RZ_ERR_CLOSED: nobody listens, or somebody else under that name. */
+ * RZ_ERR_CLOSED: no process listens, or one of another user under that name. */
 rz_status_t rz_local_connect(uid_t uid, uint64_t job, uint32_t node, unsigned timeout_ms, int *fd);
 
 /* What there is, or what the peer takes, without waiting and without SIGPIPE. *n: so many bytes.

@@ -13,7 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* A signal may interrupt an allocation, which then undoes itself: so much is reserved between two
+/* A signal may interrupt an allocation, which then undoes itself: this much is reserved between two
  * ticks of any timer. */
 #define RESERVE_BYTES ((size_t)1 << 20)
 
@@ -42,7 +42,7 @@ size_t rz_memory_page_bytes(void)
 /* Set when memory had to be made without seals. */
 static atomic_bool unsealed;
 
-/* Where memfd_create is forbidden: as good but for the seals. Nothing is left whenever we fail. */
+/* If memfd_create is forbidden: equivalent except for the seals. No file is left when we fail. */
 static int open_nameless(void)
 {
     int memory = open("/dev/shm", O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
@@ -65,7 +65,7 @@ rz_status_t rz_memory_create(const char *name, size_t bytes, int *fd)
         (sealed && fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)) {
         int error = errno;
         close(memory);
-        errno = error; /* callers say it */
+        errno = error; /* the callers report it */
         return memory_status(error);
     }
     *fd = memory;
@@ -92,7 +92,7 @@ rz_status_t rz_memory_punch(int fd, size_t offset, size_t bytes)
     return RZ_OK;
 }
 
-/* Beyond the end of the file a touch is a SIGBUS; sizes come from elsewhere, so that is an
+/* An access beyond the end of the file is a SIGBUS; sizes come from other processes, so this is an
  * operating error. */
 static rz_status_t memory_size(int fd, size_t *bytes)
 {
@@ -103,7 +103,7 @@ static rz_status_t memory_size(int fd, size_t *bytes)
     return RZ_OK;
 }
 
-/* Memory as it is made where there are no seals: its maker is trusted not to make it shorter. */
+/* Memory as it is made without seals: its maker is trusted not to shrink it. */
 static bool is_unsealed(int fd)
 {
     struct statfs system;

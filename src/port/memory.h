@@ -6,22 +6,22 @@
 
 #include <rhizome/types.h>
 
-/* The size of a page: of this machine, or as RZ_TEST_PAGE_BYTES says (a hook for tests: a larger
- * power of two, as on other machines), which is read once. */
+/* The size of a page: of this machine, or from RZ_TEST_PAGE_BYTES (a hook for tests: a larger power
+ * of two, as on other machines), which is read once. */
 size_t rz_memory_page_bytes(void);
 
 /* A memfd of `bytes` (sparse), sealed against shrinking and growing, close-on-exec. name is for
  * /proc only. Where the system forbids memfd_create: a file of /dev/shm without name or seals. */
 rz_status_t rz_memory_create(const char *name, size_t bytes, int *fd);
 
-/* Backs [offset, offset + bytes) with pages now: RZ_ERR_NO_MEMORY here rather than SIGBUS later. */
+/* Backs [offset, offset + bytes) with pages now: RZ_ERR_NO_MEMORY here instead of SIGBUS later. */
 rz_status_t rz_memory_reserve(int fd, size_t offset, size_t bytes);
 
-/* Gives the pages of [offset, offset + bytes) back to the system, in whole pages: what is read
- * there afterwards is zero. RZ_ERR_SYSTEM: it could not. */
+/* Returns the pages of [offset, offset + bytes) to the system, in whole pages: later reads give
+ * zero. RZ_ERR_SYSTEM: this failed. */
 rz_status_t rz_memory_punch(int fd, size_t offset, size_t bytes);
 
-/* Maps the whole or its first bytes; bytes 0: the size of the file, told back in *mapped when not
+/* Maps the whole or its first bytes; bytes 0: the size of the file, returned in *mapped when not
  * NULL. */
 rz_status_t rz_memory_map(int fd, size_t bytes, bool writable, void **at, size_t *mapped);
 
@@ -30,15 +30,15 @@ rz_status_t rz_memory_map(int fd, size_t bytes, bool writable, void **at, size_t
 rz_status_t rz_memory_map_range(int fd, size_t offset, size_t bytes, bool writable, void **at);
 
 /*
- * Maps [offset, offset + front + ring) and then the ring once more behind it, so that whatever
+ * Maps [offset, offset + front + ring) and then the ring once more behind it, so that all that
  * begins in the ring is contiguous. All in whole pages; unmap front + 2 * ring bytes.
  */
 rz_status_t rz_memory_map_ring(int fd, size_t offset, size_t front, size_t ring, bool writable,
                                void **at);
 
-/* Whether fd is a memfd of at least so many bytes that nobody can shrink: who got it from a
- * stranger may read so much of it without SIGBUS, and never waits for it. Where this process could
- * make memory only without seals, it accepts such memory, too. */
+/* Whether fd is a memfd of at least this number of bytes that cannot be shrunk: a process that
+ * received it from a stranger may read that much of it without SIGBUS, and never waits for it.
+ * Where this process could make memory only without seals, it accepts such memory, too. */
 bool rz_memory_holds(int fd, uint64_t bytes);
 
 void rz_memory_unmap(void *at, size_t bytes);

@@ -18,7 +18,7 @@
 
 static const char own_network[] = "/proc/self/ns/net";
 
-/* An error of the system, errno: what, unless it was forbidden. */
+/* An error of the system: "errno: what", unless it was forbidden. */
 static rz_status_t failed(const char *what, const char **why)
 {
     *why = errno == EPERM || errno == EACCES
@@ -91,13 +91,15 @@ static rz_status_t make_switch(int *fd, const char **why)
     return *fd < 0 ? failed("the switch's namespace cannot be opened", why) : RZ_OK;
 }
 
-/* What the child that makes the switch tells; why is good in the parent, too: it is static text. */
+/* The report of the child that makes the switch; its `why` is valid in the parent, too: it is
+ * static text. */
 struct made {
     rz_status_t status;
     const char *why;
 };
 
-/* In a child: who has left a namespace may come back only with rights over that one, too. */
+/* In a child: a process that has left a namespace may return only with rights over that one,
+ * too. */
 rz_status_t rz_netns_switch(int *fd, const char **why)
 {
     int channel[2];
@@ -130,7 +132,7 @@ rz_status_t rz_netns_switch(int *fd, const char **why)
 
 /* ---- a node */
 
-/* A cable from the switch, where sock is, to the namespace of node_fd; its port is up. */
+/* A cable from the switch (where sock is) to the namespace of node_fd; its port is up. */
 static int add_cable(struct nl_sock *sock, const struct rz_netns_node *node, int node_fd)
 {
     struct rtnl_link *port = rtnl_link_veth_alloc();
@@ -198,7 +200,8 @@ static rz_status_t set_devices_up(const struct rz_netns_node *node, const char *
                       : netlink_failed(error, "the node's devices cannot be configured", why);
 }
 
-/* Who looks for network devices in /sys must find the node's own; mounts stay in the node. */
+/* A process that looks for network devices in /sys must find the node's own; mounts stay in the
+ * node. */
 static rz_status_t show_devices(const char **why)
 {
     if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) != 0 ||
@@ -208,9 +211,9 @@ static rz_status_t show_devices(const char **why)
 }
 
 /*
- * Connections that their process has left try to say so, for minutes where nobody answers any more,
- * and hold the namespace. One more try is enough on a cable. Where it cannot be set, the namespace
- * goes later.
+ * Connections that their process has left are retransmitted, for minutes if no peer answers, and
+ * keep the namespace alive. One more try is enough on a cable. Where this cannot be set, the
+ * namespace is removed later.
  */
 static void bound_farewells(void)
 {

@@ -1,10 +1,10 @@
 /*
  * A cluster of nodes on one machine, each with a network and a host name of its own: network
- * namespaces that hang on a bridge in a namespace without processes, the switch.
+ * namespaces attached to a bridge in a namespace without processes, the switch.
  *
- * Nothing here has a name in the file system, and nothing is ever taken down: a node's namespace
- * lives as long as a process in it, the switch as long as its descriptor, and the kernel removes
- * them and their links with the last of these, however it ended.
+ * Nothing here has a name in the file system, and nothing needs clean-up: a node's namespace exists
+ * as long as a process in it, the switch as long as its descriptor, and the kernel removes them and
+ * their links with the last of these, however it ended.
  *
  * Needs CAP_SYS_ADMIN and CAP_NET_ADMIN, as root has them, also the root of a user namespace.
  */
@@ -15,7 +15,7 @@
 
 #include <rhizome/types.h>
 
-/* Ports of a bridge of Linux. */
+/* The bound of ports of a Linux bridge. */
 #define RZ_NETNS_NODES_MAX 1023
 
 /* The only device beside lo that a node has; it leads to the switch. */
@@ -24,7 +24,7 @@
 /* The bridge, in the namespace of the switch. */
 #define RZ_NETNS_BRIDGE "switch"
 
-/* What a node is told of itself. */
+/* The settings of a node. */
 struct rz_netns_node {
     const char *host;    /* its host name, also that of its port on the switch (15 characters) */
     const char *address; /* numeric IPv4 */
@@ -33,14 +33,14 @@ struct rz_netns_node {
 
 /*
  * Makes a switch; *fd is its namespace, close-on-exec. Forks and waits for a moment. After an error
- * *why (static text) says what could not be done and, for want of rights, the remedy.
+ * *why (static text) says what failed and, if rights are missing, the remedy.
  */
 rz_status_t rz_netns_switch(int *fd, const char **why);
 
 /*
  * In a child after fork, before exec: puts it into a new node at the switch, with that host name, a
  * loopback device, RZ_NETNS_DEVICE with the address, and a /sys that shows these devices. *why: as
- * above; then the child is of no use any more.
+ * above; then the child must exit.
  */
 rz_status_t rz_netns_enter(int switch_fd, const struct rz_netns_node *node, const char **why);
 

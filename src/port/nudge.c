@@ -15,10 +15,10 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* Between two signals to a thread that is wanted. */
+/* Between two signals to a requested thread. */
 #define RETRY_NS (long)RZ_MILLISECOND
 
-/* Between two looks whether the helper has gone. */
+/* Between two checks of whether the helper has ended. */
 #define END_LOOK_NS (long)(RZ_MILLISECOND / 10)
 
 enum { STACK_BYTES = 64 * 1024 };
@@ -26,18 +26,18 @@ enum { STACK_BYTES = 64 * 1024 };
 static struct {
     struct rz_nudge_config config;
     pthread_t helper;
-    pid_t thread; /* the wanted one */
+    pid_t thread; /* the requested one */
     sigset_t blocked;
     struct sigaction before;
-    atomic_bool ending; /* the helper shall end */
-    /* Signals of this kind queue up: the next one is sent when the last one was taken. */
+    atomic_bool ending; /* the helper must end */
+    /* Signals of this kind queue up: the next one is sent after the last one was handled. */
     atomic_bool on_its_way;
 } nudge;
 
-/* ---- the wanted thread */
+/* ---- the interrupted thread */
 
 /* Whether a signal is blocked there that was not at the beginning: then most likely a handler of
- * the program's was interrupted, below which anything may be. */
+ * the program was interrupted, which may itself have interrupted any code. */
 static bool more_is_blocked(const sigset_t *there)
 {
     for (int number = 1; number <= SIGRTMAX; number++)
@@ -95,7 +95,7 @@ static void *help(void *arg)
     return NULL;
 }
 
-/* ---- life */
+/* ---- open and close */
 
 rz_status_t rz_nudge_open(const struct rz_nudge_config *config)
 {
@@ -126,7 +126,7 @@ void rz_nudge_close(void)
 {
     struct sigaction ignored = {.sa_handler = SIG_IGN};
     atomic_store(&nudge.ending, true);
-    /* It may be about to wait for a word that does not change: it is woken until it has gone. */
+    /* It may be about to wait for a word that does not change: it is woken until it has ended. */
     while (pthread_tryjoin_np(nudge.helper, NULL) == EBUSY) {
         rz_nudge_wake(nudge.config.word);
         nanosleep(&(struct timespec){.tv_nsec = END_LOOK_NS}, NULL);

@@ -23,7 +23,7 @@
 /* Less than a second. */
 #define CLEAR_LOOK_NS (10 * RZ_MILLISECOND)
 
-/* So many descriptors are tried where nothing tells which are open. */
+/* Bound of descriptors that are tried if there is no list of open ones. */
 #define FILES_MAX (1 << 20)
 
 rz_status_t rz_process_open(pid_t pid, int *pidfd)
@@ -118,7 +118,7 @@ bool rz_process_path(char *path, size_t bytes)
     return fits;
 }
 
-/* What one look at /proc tells of a process. */
+/* What one read of /proc reports of a process. */
 struct process_entry {
     pid_t pid, parent;
     unsigned long long started; /* with the pid, an identity */
@@ -138,7 +138,7 @@ static bool process_read(pid_t pid, struct process_entry *entry)
     if (n <= 0)
         return false;
     text[n] = '\0';
-    /* The command stands in parentheses and may hold anything, further parentheses too. */
+    /* The command is in parentheses and may contain anything, parentheses too. */
     const char *after = strrchr(text, ')');
     char state;
     int parent;
@@ -185,7 +185,7 @@ static struct process_entry *process_list(size_t *n)
     return list;
 }
 
-/* Marks who descends from root: as many passes as the tree is deep. */
+/* Marks the descendants of root: as many passes as the tree is deep. */
 static void process_mark(struct process_entry *list, size_t n, pid_t root)
 {
     for (bool grown = true; grown;) {
@@ -202,8 +202,8 @@ static void process_mark(struct process_entry *list, size_t n, pid_t root)
     }
 }
 
-/* Signals the process of entry, not another one that has come to its pid. Without pidfd the pid
- * would have to come back between the look and the signal. */
+/* Signals the process of entry, not another one that has got its pid. Without pidfd the pid would
+ * have to be reused between the check and the signal. */
 static void process_signal_entry(const struct process_entry *entry, int signal)
 {
     int pidfd = -1;
@@ -241,7 +241,7 @@ unsigned rz_process_signal_descendants(pid_t root, int signal, unsigned looks)
     return alive;
 }
 
-/* Reaps until no child is left, or for so long; whether none is. */
+/* Reaps until no child is left, or for this time; whether none is. */
 static bool reap_all(rz_time within)
 {
     rz_time until = rz_clock_now() + within;
@@ -267,7 +267,7 @@ bool rz_process_clear(rz_time within)
 {
     rz_time until = rz_clock_now() + within;
     bool none = reap_all(0);
-    /* A look reads what there is of the whole machine: between two of them the killed get time. */
+    /* A scan reads /proc of the whole machine: between two scans the killed processes get time. */
     while (!none && rz_clock_now() < until) {
         rz_process_signal_descendants(getpid(), SIGKILL, 1);
         none = reap_all(CLEAR_LOOK_NS);
@@ -277,7 +277,7 @@ bool rz_process_clear(rz_time within)
 
 void rz_process_let_others_read(void)
 {
-    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* EINVAL: no Yama, no leave needed */
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* EINVAL: no Yama, no permission needed */
 }
 
 bool rz_process_copy(pid_t pid, const struct rz_process_vector *vectors, unsigned n)

@@ -1,4 +1,4 @@
-/* Processes: descriptors for them, whose children they are, how a whole tree of them ends. */
+/* Processes: their descriptors, their children, and how to end a whole tree of them. */
 #ifndef RZ_PORT_PROCESS_H
 #define RZ_PORT_PROCESS_H
 
@@ -9,24 +9,24 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* A close-on-exec descriptor of pid, readable once it failed. RZ_ERR_PROC_FAILED: no such process;
- * RZ_ERR_UNSUPPORTED: the kernel (before 5.3) has no such descriptors. */
+/* A close-on-exec descriptor of pid, readable once the process has ended. RZ_ERR_PROC_FAILED: no
+ * such process; RZ_ERR_UNSUPPORTED: the kernel (before 5.3) has no such descriptors. */
 rz_status_t rz_process_open(pid_t pid, int *pidfd);
 
-/* Sends signal to exactly the process of pidfd. RZ_ERR_PROC_FAILED: it is gone. */
+/* Sends signal to exactly the process of pidfd. RZ_ERR_PROC_FAILED: it has ended. */
 rz_status_t rz_process_signal(int pidfd, int signal);
 
 /* From now on orphaned descendants become children of this process. */
 rz_status_t rz_process_adopt_orphans(void);
 
 /*
- * In a child after fork: be sent `signal` when the thread that forked it ends. RZ_ERR_CLOSED:
- * parent is gone already; the caller exits.
+ * In a child after fork: receives `signal` when the thread that forked it ends. RZ_ERR_CLOSED: the
+ * parent has ended already; the caller exits.
  */
 rz_status_t rz_process_fail_with_parent(pid_t parent, int signal);
 
-/* Standard input, output and error become /dev/null: nobody shall wait for the end of a terminal or
- * a pipe because this process holds it. */
+/* Standard input, output and error become /dev/null: so this process does not keep a terminal or a
+ * pipe open on whose end another process waits. */
 void rz_process_leave_terminal(void);
 
 /*
@@ -36,10 +36,10 @@ void rz_process_leave_terminal(void);
  */
 char rz_process_state(pid_t pid);
 
-/* Closes all descriptors from first to last. Async-signal-safe: for a child after fork, too. */
+/* Closes all descriptors from first to last. Async-signal-safe: also for a child after fork. */
 void rz_process_close(int first, int last);
 
-/* The path of the program that runs; false: the system does not tell, or it is too long. To be
+/* The path of the running program; false: the system does not report it, or it is too long. To be
  * called before the working directory changes. */
 bool rz_process_path(char *path, size_t bytes);
 
@@ -47,21 +47,21 @@ bool rz_process_path(char *path, size_t bytes);
 rz_status_t rz_process_keep_on_exec(int fd, bool keep);
 
 /*
- * Sends signal to every living descendant of root, looking again until a look finds none or `looks`
- * is used up (a process may fork while we look). Returns how many were alive at the last look. With
- * root the caller and orphans adopted, nothing can leave the tree. Zombies are the caller's to
- * reap.
+ * Sends signal to every living descendant of root, scanning again until a scan finds none or
+ * `looks` scans were made (a process may fork during a scan). Returns how many were alive at the
+ * last scan. If root is the caller and orphans are adopted, nothing can leave the tree. The caller
+ * reaps zombies.
  */
 unsigned rz_process_signal_descendants(pid_t root, int signal, unsigned looks);
 
 /*
- * Kills and reaps all descendants, those too that come while it is at it; with orphans adopted,
+ * Kills and reaps all descendants, also those that are forked meanwhile; with orphans adopted,
  * nothing is left. At most for `within` nanoseconds (a kill takes effect when the kernel can);
  * whether none is left.
  */
 bool rz_process_clear(rz_time within);
 
-/* One stretch of memory to copy from another process to here. */
+/* One range of memory to copy from another process to here. */
 struct rz_process_vector {
     void *to;
     uint64_t from; /* an address there */
@@ -69,12 +69,11 @@ struct rz_process_vector {
 };
 enum { RZ_PROCESS_VECTORS_MAX = 4 };
 
-/* Lets any process of this user read this one's memory, where the system asks for such leave
+/* Lets any process of this user read this one's memory, if the system requires such permission
  * (Yama). */
 void rz_process_let_others_read(void);
 
-/* Copies all of vectors in one call to the system, or returns false: refused, gone, no such memory.
- */
+/* Copies all of vectors in one system call, or returns false: refused, ended, no such memory. */
 bool rz_process_copy(pid_t pid, const struct rz_process_vector *vectors, unsigned n);
 
 #endif

@@ -10,7 +10,7 @@
 /* Where Linux mounts control groups. */
 #define CGROUPS "/sys/fs/cgroup"
 
-/* Up to two words of a small file; how many there are. */
+/* Up to two tokens of a small file; their number. */
 static int words_of(const char *folder, const char *group, const char *file, char words[2][32])
 {
     char path[PATH_MAX];
@@ -32,7 +32,7 @@ static uint32_t milli(const char *quota, const char *period)
     return quotient < RZ_PROCESSOR_MILLI_MAX ? (uint32_t)quotient : RZ_PROCESSOR_MILLI_MAX;
 }
 
-/* Of this group alone. */
+/* The quota of this group alone. */
 static uint32_t quota_of(const char *folder, const char *group)
 {
     char words[2][32], period[2][32];
@@ -44,7 +44,7 @@ static uint32_t quota_of(const char *folder, const char *group)
     return RZ_PROCESSOR_MILLI_MAX;
 }
 
-/* Of this group and all above it. */
+/* The least quota of this group and all above it. */
 static uint32_t least_quota(const char *folder, char *group)
 {
     uint32_t least = RZ_PROCESSOR_MILLI_MAX;
@@ -58,7 +58,7 @@ static uint32_t least_quota(const char *folder, char *group)
     }
 }
 
-/* Whether a list like "cpu,cpuacct" has the word cpu. */
+/* Whether a list like "cpu,cpuacct" contains cpu. */
 static bool has_cpu(const char *controllers)
 {
     for (const char *at = controllers; *at;) {

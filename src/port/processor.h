@@ -1,5 +1,6 @@
 /*
- * The processors that the calling process may use, and whether others want the one it runs on.
+ * The processors that the calling process may use, and whether other threads need the one it runs
+ * on.
  */
 #ifndef RZ_PORT_PROCESSOR_H
 #define RZ_PORT_PROCESSOR_H
@@ -9,8 +10,8 @@
 /* No quota. */
 #define RZ_PROCESSOR_MILLI_MAX UINT32_MAX
 
-/* How many the calling thread may run on; the quota of its control group rounds down, so it may be
- * 0 (less than one). */
+/* The number of processors that the calling thread may use; the quota of its control group rounds
+ * down, so it may be 0 (less than one). */
 uint32_t rz_processor_count(void);
 
 /* The quota of the calling process's control groups (cgroup version 2, cpu.max; version 1,
@@ -18,11 +19,12 @@ uint32_t rz_processor_count(void);
  * RZ_PROCESSOR_MILLI_MAX: none. */
 uint32_t rz_processor_quota_milli(void);
 
-/* The same from given places: a file like /proc/self/cgroup, and the folder where groups are. For
+/* The same from given paths: a file like /proc/self/cgroup, and the folder of the groups. For
  * tests. */
 uint32_t rz_processor_quota_in(const char *groups_file, const char *folder);
 
-/* Grows each time the calling thread lost its processor to another while it could have run. */
+/* Grows each time the calling thread lost its processor to another one although it could have
+ * run. */
 uint64_t rz_processor_losses(void);
 
 #endif

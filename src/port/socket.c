@@ -45,7 +45,7 @@ rz_status_t rz_address_parse(const char *text, struct rz_address *address)
 {
     unsigned a, b, c, d, port = 0;
     int end = 0;
-    if (text[strspn(text, "0123456789.:")] != '\0') /* sscanf takes blanks and signs, too */
+    if (text[strspn(text, "0123456789.:")] != '\0') /* sscanf accepts blanks and signs, too */
         return RZ_ERR_MALFORMED;
     if (sscanf(text, "%3u.%3u.%3u.%3u%n", &a, &b, &c, &d, &end) != 4 || a > 255 || b > 255 ||
         c > 255 || d > 255)
@@ -69,7 +69,7 @@ const char *rz_address_text(const struct rz_address *address, char text[RZ_ADDRE
     return text;
 }
 
-/* A socket bound to *address, which then tells the port; -1: errno says why. */
+/* A socket bound to *address, which then contains the port; -1: errno says why. */
 static int socket_bound(int type, struct rz_address *address)
 {
     int fd = socket(AF_INET, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

@@ -17,11 +17,12 @@ struct rz_address {
 /* "a.b.c.d:port" (or without port: 0). RZ_ERR_MALFORMED: neither. */
 rz_status_t rz_address_parse(const char *text, struct rz_address *address);
 
-/* Room for any address as text. */
+/* Enough for any address as text. */
 enum { RZ_ADDRESS_TEXT = 24 };
 const char *rz_address_text(const struct rz_address *address, char text[RZ_ADDRESS_TEXT]);
 
-/* Listens on address; port 0: any free one, told back. RZ_ERR_SYSTEM: in use, or not ours. */
+/* Listens on address; port 0: any free one, returned in address. RZ_ERR_SYSTEM: in use, or not
+ * ours. */
 rz_status_t rz_socket_listen(struct rz_address *address, int *fd);
 
 /* The next connection, with TCP_NODELAY. RZ_IN_PROGRESS: none. from may be NULL. */
@@ -29,17 +30,17 @@ rz_status_t rz_socket_accept(int listening, int *fd, struct rz_address *from);
 
 /*
  * Begins to connect, with TCP_NODELAY. RZ_IN_PROGRESS: *fd is valid; once it is writable
- * rz_socket_connected tells. RZ_ERR_CLOSED: refused, which proves that the host lives and nobody
- * listens.
+ * rz_socket_connected returns the result. RZ_ERR_CLOSED: refused, which proves that the host lives
+ * and no process listens.
  */
 rz_status_t rz_socket_connect(const struct rz_address *to, int *fd);
 rz_status_t rz_socket_connected(int fd);
 
-/* A bound UDP socket; port 0: any free one, told back. */
+/* A bound UDP socket; port 0: any free one, returned in address. */
 rz_status_t rz_socket_datagram(struct rz_address *address, int *fd);
 
-/* One datagram. RZ_IN_PROGRESS: no room now (the datagram is dropped). RZ_ERR_CLOSED: an earlier
- * one was refused. */
+/* One datagram. RZ_IN_PROGRESS: the socket is full (the datagram is dropped). RZ_ERR_CLOSED: an
+ * earlier one was refused. */
 rz_status_t rz_socket_send_to(int fd, const void *bytes, size_t n, const struct rz_address *to);
 
 /* One datagram. RZ_IN_PROGRESS: nothing there. RZ_ERR_TRUNCATE: longer than max, dropped.

@@ -7,10 +7,10 @@
 #include <stddef.h>
 
 /*
- * fds[0]: where is read what is written to fds[1], a terminal that changes no byte, echoes nothing
- * and is nobody's controlling terminal. Both close-on-exec. Once all have closed fds[1], and all
- * was read, reading fails with EIO. RZ_ERR_SYSTEM: there are no more (kernel.pty.max), or none at
- * all.
+ * fds[0]: the reading end of what is written to fds[1], a terminal that changes no byte, echoes
+ * nothing and is the controlling terminal of no process. Both close-on-exec. Once all have closed
+ * fds[1], and all was read, reading fails with EIO. RZ_ERR_SYSTEM: there are no more
+ * (kernel.pty.max), or none at all.
  */
 rz_status_t rz_terminal_pair(int fds[2]);
 

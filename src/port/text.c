@@ -13,7 +13,7 @@ static struct {
 } segments[SEGMENTS_MAX];
 static unsigned n_segments;
 
-/* The main program is told first, and we look no further. */
+/* The main program is listed first, and we stop there. */
 static int look_at_program(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size, (void)arg;
@@ -47,8 +47,8 @@ bool rz_text_holds(uintptr_t address)
     return false;
 }
 
-/* A program that takes a library function's address may have a place for it in its own code, which
- * only jumps to it: its symbol table says so. */
+/* A program that takes a library function's address may have an entry for it in its own code that
+ * only jumps to it: its symbol table shows this. */
 bool rz_text_defines(const char *function)
 {
     Dl_info info;

@@ -1,7 +1,7 @@
 /*
- * The program's own code: the executable segments of the main program, as against those of the
- * shared libraries it uses, the C library above all. Who is interrupted there holds no lock of a
- * library and is in the midst of none of their calls but those that call back (a comparison for
+ * The program's own code: the executable segments of the main program, in contrast to those of the
+ * shared libraries it uses, above all the C library. A thread that is interrupted there holds no
+ * lock of a library and is inside none of their calls except those that call back (a comparison for
  * qsort).
  */
 #ifndef RZ_PORT_TEXT_H
@@ -12,17 +12,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Finds it; once, before the others are asked. RZ_ERR_UNSUPPORTED: not on this kind of machine. */
+/* Finds it; once, before the other functions are called. RZ_ERR_UNSUPPORTED: not on this kind of
+ * machine. */
 rz_status_t rz_text_look(void);
 
-/* Whether that address lies in it. Async-signal-safe. */
+/* Whether that address is in it. Async-signal-safe. */
 bool rz_text_holds(uintptr_t address);
 
-/* Whether the program brings its own definition of a function that libraries use (malloc): linked
- * into it, its code cannot be told from the program's. */
+/* Whether the program has its own definition of a function that libraries use (malloc): linked into
+ * it, its code cannot be distinguished from the program's. */
 bool rz_text_defines(const char *function);
 
-/* The instruction that a signal interrupted; context: the third argument of its handler. */
+/* The address of the instruction that a signal interrupted; context: the third argument of its
+ * handler. */
 uintptr_t rz_text_interrupted(const void *context);
 
 #endif

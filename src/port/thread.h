@@ -1,4 +1,4 @@
-/* Threads of ours, most of them inside somebody's program. */
+/* Threads of the library, most of them inside a user's program. */
 #ifndef RZ_PORT_THREAD_H
 #define RZ_PORT_THREAD_H
 

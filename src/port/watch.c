@@ -1,5 +1,5 @@
-/* The daemon's side of the watch: slots, waiter threads, the failures and clean ends they noticed.
- */
+/* The daemon's side of the watch: slots, waiter threads, and the failures and clean ends that they
+ * noticed. */
 #include "port/watch.h"
 
 #include "base/assert.h"
@@ -14,7 +14,7 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
-/* Of a thread that waits for one slot; between two looks whether it has gone. */
+/* Of a thread that waits for one slot; between two checks of whether it has ended. */
 #define SLOT_STACK_BYTES (64 * 1024)
 #define END_LOOK_NS (long)(RZ_MILLISECOND / 10)
 
@@ -25,15 +25,15 @@ enum watch_state {
     WATCH_TAKEN  /* the end was taken; waits for slot_close */
 };
 
-/* What the daemon knows of a slot. Guarded by lock: nothing late can be taken for the next child's
- * end. */
+/* The daemon's state of a slot. Guarded by lock: no late event can be attributed to the next
+ * child. */
 struct watch_entry {
     enum watch_state state;
     enum rz_watch_end end;
     rz_time at;
 };
 
-/* Waits for a group; where the kernel lacks futex_waitv, for one slot as long as that is in use. */
+/* Waits for a group; if the kernel lacks futex_waitv, for one slot as long as it is in use. */
 struct watch_waiter {
     struct rz_watch *watch;
     uint32_t index; /* of the group or the slot */
@@ -63,8 +63,8 @@ static struct rz_watch_slot *watch_slot(struct rz_watch *watch, uint32_t slot)
 }
 
 /*
- * Looks at a slot; true when it is to be waited for, with the value to wait on. The kernel wakes
- * waiters at a failure, and the owner at an unlock, only where FUTEX_WAITERS is set.
+ * Checks a slot; true when it is to be waited for, with the value to wait on. The kernel wakes
+ * waiters at a failure, and the owner at an unlock, only if FUTEX_WAITERS is set.
  */
 static bool watch_look(struct rz_watch *watch, uint32_t index, uint32_t *value)
 {
@@ -103,7 +103,7 @@ static void *watch_wait_ends(void *arg)
     for (;;) {
         struct futex_waitv words[FUTEX_WAITV_MAX];
         unsigned n = 0;
-        /* Loaded before the look, so that a change during the look ends the wait at once. */
+        /* Loaded before the check, so that a change during the check ends the wait at once. */
         words[n++] = (struct futex_waitv){.val = atomic_load(&group->control),
                                           .uaddr = (uintptr_t)&group->control,
                                           .flags = FUTEX_32};
@@ -127,7 +127,7 @@ static void *watch_wait_ends(void *arg)
     }
 }
 
-/* The same for one slot, with the futex that every kernel has: it waits for one word at a time. */
+/* The same for one slot, with the futex that every kernel has: it waits for one word only. */
 static void *watch_wait_end(void *arg)
 {
     const struct watch_waiter *waiter = arg;
@@ -157,8 +157,8 @@ static bool watch_start_waiter(struct rz_watch *watch, uint32_t index)
     return waiter->started;
 }
 
-/* stop, or the state of the slot, says so already. A waiter of a slot may be about to wait for a
- * word that does not change: it is woken until it has gone. */
+/* stop, or the state of the slot, is set already. A waiter of a slot may be about to wait for a
+ * word that does not change: it is woken until it has ended. */
 static void watch_end_waiter(struct rz_watch *watch, struct watch_waiter *waiter)
 {
     if (!waiter->started)
@@ -260,8 +260,8 @@ int rz_watch_event_fd(const struct rz_watch *watch)
     return watch->event_fd;
 }
 
-/* Fresh words: whatever the last child left (a marked word, a half-done lock) is gone. It was
- * reaped, so it writes no more; the lock keeps the waiter out. */
+/* Resets the words: the state of the last child (a marked word, a half-done lock) is removed. That
+ * child was reaped, so it writes no more; the lock excludes the waiter. */
 static void watch_slot_clean(struct rz_watch_slot *slot)
 {
     memset(slot, 0, sizeof *slot);

@@ -1,12 +1,12 @@
 /*
- * The early verdict: a process that fails is noticed within a fraction of a millisecond, however
- * much memory it leaves behind. Each child locks a process-shared robust mutex in a page of its
- * daemon; the kernel marks the word at failure, before it tears the memory down (waitpid, pidfd and
- * socket EOF come only after).
+ * Early detection: a failed process is noticed within a fraction of a millisecond, however much
+ * memory it has. Each child locks a process-shared robust mutex in a page of its daemon; the kernel
+ * marks the word at failure, before it releases the memory (waitpid, pidfd and socket EOF follow
+ * only after that).
  *
- * Child: a helper thread with all signals blocked owns the lock and sleeps for ever. Daemon: one
- * waiter thread per 127 slots in futex_waitv (on kernels that lack it, before 5.16, one per slot in
- * use, in futex), which tells of failures through an eventfd and rz_watch_take.
+ * Child: a helper thread with all signals blocked owns the lock and sleeps until release. Daemon:
+ * one waiter thread per 127 slots in futex_waitv (on kernels that lack it, before 5.16, one per
+ * slot in use, in futex), which reports failures through an eventfd and rz_watch_take.
  */
 #ifndef RZ_PORT_WATCH_H
 #define RZ_PORT_WATCH_H
@@ -29,7 +29,7 @@ bool rz_watch_waits_for_many(void);
 int rz_watch_page_fd(const struct rz_watch *watch);  /* passed to children */
 int rz_watch_event_fd(const struct rz_watch *watch); /* readable when rz_watch_take has something */
 
-/* A free slot made ready for a new child, or RZ_ERR_NO_MEMORY. Give it back once the child was
+/* A free slot prepared for a new child, or RZ_ERR_NO_MEMORY. Close it after the child was
  * reaped. */
 rz_status_t rz_watch_slot_open(struct rz_watch *watch, uint32_t *slot);
 void rz_watch_slot_close(struct rz_watch *watch, uint32_t slot);
@@ -40,8 +40,8 @@ bool rz_watch_take(struct rz_watch *watch, uint32_t *slot, enum rz_watch_end *en
 /* Child: lock slot of the page (after the last exec). Release is the clean end. */
 rz_status_t rz_watch_hold(struct rz_watch_held **held, int page_fd, uint32_t slot);
 
-/* The same; and until the release beat(arg) is called each `every` in the helper thread, which has
- * all signals blocked and a small stack. every 0: never. */
+/* The same; in addition, until the release, beat(arg) is called at each period `every` in the
+ * helper thread, which has all signals blocked and a small stack. every 0: never. */
 rz_status_t rz_watch_hold_beating(struct rz_watch_held **held, int page_fd, uint32_t slot,
                                   rz_time every, void (*beat)(void *arg), void *arg);
 void rz_watch_release(struct rz_watch_held *held);

@@ -1,4 +1,4 @@
-/* The child's side of the watch: a helper thread owns the lock for the life of the process. */
+/* The child's side of the watch: a helper thread owns the lock while the process runs. */
 #include "port/watch.h"
 
 #include "base/assert.h"
@@ -22,7 +22,8 @@ struct rz_watch_held {
     struct rz_watch_slot *slot;
     pthread_t owner;
     sem_t answered;
-    /* The release: a condition, for C libraries before 2.30 have no semaphore with this clock. */
+    /* The release: a condition, because C libraries before 2.30 have no semaphore with this
+     * clock. */
     pthread_mutex_t lock;
     pthread_cond_t released;
     bool is_released;
@@ -68,7 +69,7 @@ static void *watch_own(void *arg)
         rz_watch_kick(held->group);
         rz_watch_wake(&held->slot->held);
     }
-    int error = held->error; /* held may be gone after the answer of an error */
+    int error = held->error; /* held may be invalid after an error was answered */
     sem_post(&held->answered);
     if (error == 0) {
         watch_rest(held);

@@ -1,7 +1,6 @@
 /*
  * The watch page as daemon and children share it. Each slot is a robust mutex, whose lock word the
- * kernel marks at its owner's failure, and a word by which the owner tells that it once held the
- * lock.
+ * kernel marks at its owner's failure, and a word that the owner sets once it holds the lock.
  */
 #ifndef RZ_PORT_WATCH_PAGE_H
 #define RZ_PORT_WATCH_PAGE_H
@@ -21,14 +20,15 @@ enum { RZ_WATCH_GROUP_SLOTS = FUTEX_WAITV_MAX - 1 };
 
 struct rz_watch_slot {
     _Alignas(64) pthread_mutex_t mutex;
-    _Atomic uint32_t held; /* set by the child once it owns the mutex; tells a clean end from a free
-                              slot. A waiter of this slot alone waits on it until then. */
+    _Atomic uint32_t
+        held; /* set by the child once it owns the mutex; distinguishes a clean end from a free
+                 slot. A waiter of this slot alone waits on it until then. */
 };
 
 /* What one waiter thread watches. */
 struct rz_watch_group {
-    _Alignas(
-        64) _Atomic uint32_t control; /* grows at each change the waiter shall see; a futex word */
+    _Alignas(64) _Atomic uint32_t
+        control; /* grows at each change that the waiter must see; a futex word */
     struct rz_watch_slot slot[RZ_WATCH_GROUP_SLOTS];
 };
 static_assert(sizeof(struct rz_watch_group) == 8192, "a group fills whole pages");
@@ -46,7 +46,7 @@ static inline void rz_watch_wake(_Atomic uint32_t *word)
     syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Makes the group's waiter look at all words again. */
+/* Makes the group's waiter check all words again. */
 static inline void rz_watch_kick(struct rz_watch_group *group)
 {
     atomic_fetch_add(&group->control, 1);
