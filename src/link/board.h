@@ -1,10 +1,10 @@
 /*
  * The board: one page set per node, written by the node's daemon alone, read by its processes. What
- * a process must know at once stands here as single atomic words: epoch and phase, the state of
+ * a process must know immediately is here, as single atomic words: epoch and phase, the state of
  * each rank, the lease.
  *
  * Order of writing at an event: rank words, then epoch or phase, then `news`, then the doorbells
- * are rung. A reader loads `news` with acquire; when it has changed, it looks at the rest.
+ * are rung. A reader loads `news` with acquire; when it has changed, it reads the rest.
  */
 #ifndef RZ_LINK_BOARD_H
 #define RZ_LINK_BOARD_H
@@ -53,12 +53,12 @@ static inline enum rz_process_state rz_board_state(uint64_t word)
 #define RZ_BOARD_OWN_NAMES 16u /* each node has a host name of its own, also on one machine */
 
 #define RZ_BOARD_NO_REPAIR 2u /* failures are errors, also inside MPIX_Reinit */
-#define RZ_BOARD_NO_FT 4u     /* the first failure ends the job: nothing needs to outlive one */
+#define RZ_BOARD_NO_FT 4u     /* the first failure ends the job: no state must outlive one */
 #define RZ_BOARD_BOUND 8u     /* processes have cores of their own; `processors` counts */
 
-/* Where the datagrams of a rank's process go, with --detector flat: the end of its incarnation's
- * number (16 bits), port (16), IPv4 address (32); 0: not known yet. */
-#define RZ_BOARD_RING 64u /* behind the words of the slots stand as many of these */
+/* The address for datagrams to a rank's process, with --detector flat: low bits of its
+ * incarnation's number (16 bits), port (16), IPv4 address (32); 0: not known yet. */
+#define RZ_BOARD_RING 64u /* this number of words follow the words of the slots */
 
 static inline uint64_t rz_board_ring_word(uint32_t incarnation, uint32_t ip, uint16_t port)
 {
@@ -73,12 +73,11 @@ static inline uint16_t rz_board_ring_port(uint64_t word)
     return (uint16_t)(word >> 32);
 }
 
-/* lease_ns of a daemon whose silence harms nobody: failures are not survived, or it is the only
- * one.
- */
+/* lease_ns of a daemon whose silence has no consequence: failures are not survived, or it is the
+ * only one. */
 #define RZ_BOARD_LEASE_FOREVER (UINT64_MAX / 4)
 
-/* Words of the log of revocations; tests make do with less. */
+/* Words of the log of revocations; tests use fewer. */
 #define RZ_BOARD_REVOCATIONS_MAX 4096u
 
 struct rz_board {
@@ -95,17 +94,17 @@ struct rz_board {
     _Atomic uint64_t
         lease_renewed_ns; /* CLOCK_MONOTONIC of the last renewal; 0: the daemon has withdrawn it */
     _Atomic uint64_t committed;    /* how many checkpoints of the current epoch are committed */
-    _Atomic uint64_t nodes_failed; /* how many daemons are known failed */
+    _Atomic uint64_t nodes_failed; /* number of daemons known as failed */
     _Atomic uint64_t stop;         /* not 0: the processes of this node must end (rz_status_t) */
-    /* The log of revocations: how many there ever were, and the last ones: the i-th (from 0) stands
-     * in word i % revocations_max. A word is written before it counts. */
+    /* The log of revocations: their total number, and the last ones: the i-th (from 0) is in word i
+     * % revocations_max. A word is written before it is counted. */
     _Atomic uint64_t revocations;
     _Atomic uint64_t rank_news; /* grows after each change of a word of `rank` */
     _Alignas(64) _Atomic uint64_t revocation[RZ_BOARD_REVOCATIONS_MAX];
     _Alignas(64) _Atomic uint64_t rank[]; /* [n_slots] rz_board_rank_word */
 };
 
-/* Whether anything is done about failures but to end the job. */
+/* Whether a failure has any effect other than the end of the job. */
 static inline bool rz_board_fault_tolerant(const struct rz_board *board)
 {
     return !(board->flags & RZ_BOARD_NO_FT);
@@ -116,7 +115,7 @@ static inline size_t rz_board_bytes(uint32_t n_slots)
     return sizeof(struct rz_board) + (size_t)n_slots * sizeof(uint64_t);
 }
 
-/* The same with the words of RZ_BOARD_RING behind. */
+/* The same, followed by the words of RZ_BOARD_RING. */
 static inline size_t rz_board_bytes_ring(uint32_t n_slots)
 {
     return rz_board_bytes(n_slots) + (size_t)n_slots * sizeof(uint64_t);

@@ -1,12 +1,12 @@
 /*
  * What a process has decided with others, cached where its daemon can read it: beside its wait
- * objects (waits.h). A member whose word is awaited may have left its call and compute for long;
- * its daemon says for it what it would say (docs/protocols/agree.md).
+ * objects (waits.h). A member whose message is awaited may have left its call and compute for long;
+ * its daemon answers for it (docs/protocols/agree.md).
  *
- * One cached decision per communicator, its last decision; of more communicators than there are
- * cached decisions the oldest one gives way. Each is guarded by a sequence number of its own (odd
- * while it is being written): a process killed while writing spoils that one alone, and nobody
- * waits for anybody.
+ * One cached decision per communicator, its last decision; if there are more communicators than
+ * places, the oldest one is replaced. Each is guarded by a sequence number of its own (odd while it
+ * is being written): a process killed while writing invalidates that one alone, and no process
+ * waits for another.
  */
 #ifndef RZ_LINK_DECISIONS_H
 #define RZ_LINK_DECISIONS_H
@@ -20,9 +20,9 @@
 
 struct rz_cached_decision {
     _Alignas(64) _Atomic uint32_t sequence;
-    _Atomic uint32_t n_words;      /* 0: not in use */
-    _Atomic uint64_t communicator; /* a number that is its own in the whole job, for ever */
-    _Atomic uint64_t number;       /* of the decision on it, from 1 */
+    _Atomic uint32_t n_words;                      /* 0: not in use */
+    _Atomic uint64_t communicator;                 /* a number that is unique in the whole job */
+    _Atomic uint64_t number;                       /* of the decision on it, from 1 */
     _Atomic uint64_t words[RZ_DECISION_WORDS_MAX]; /* opaque here */
 };
 
@@ -30,7 +30,7 @@ struct rz_decisions {
     struct rz_cached_decision cached[RZ_DECISIONS_MAX];
 };
 
-/* Process: writes into cached decision, whatever it held. One writer. */
+/* Process: writes a cached decision, replacing its content. One writer. */
 static inline void rz_decision_write(struct rz_cached_decision *cached, uint64_t communicator,
                                      uint64_t number, const uint64_t *words, uint32_t n_words)
 {
@@ -47,7 +47,8 @@ static inline void rz_decision_write(struct rz_cached_decision *cached, uint64_t
     atomic_store_explicit(&cached->sequence, sequence + 2, memory_order_release);
 }
 
-/* Daemon: how many words of that decision it has copied; 0: it is not here, or is being written. */
+/* Daemon: the number of words of that decision that it has copied; 0: it is not here, or is being
+ * written. */
 static inline uint32_t rz_decision_read(const struct rz_decisions *decisions, uint64_t communicator,
                                         uint64_t number, uint64_t words[RZ_DECISION_WORDS_MAX])
 {

@@ -5,7 +5,7 @@ rz_time rz_lease_period(const struct rz_board *board)
     return board->lease_ns >= RZ_BOARD_LEASE_FOREVER ? 0 : board->lease_ns / RZ_LEASE_LOOKS;
 }
 
-/* Nobody could go on without this node, so that nothing is gained by its processes' end. */
+/* No process could continue without this node, so that ending its processes gains nothing. */
 static bool is_last_node(const struct rz_board *board)
 {
     uint64_t failed = atomic_load_explicit(&board->nodes_failed, memory_order_acquire);
@@ -25,7 +25,7 @@ enum rz_lease_state rz_lease_look(struct rz_lease *lease, const struct rz_board 
     }
     rz_time since = now > renewed ? now - renewed : 0;
     gap = since < gap ? since : gap;
-    /* A look that comes late counts as one that came in time: we did not run either. */
+    /* A check that is late counts as one in time: we did not run either. */
     lease->silent += gap < period ? gap : period;
     bool over = lease->silent >= board->lease_ns && since >= board->lease_ns;
     return over && !is_last_node(board) ? RZ_LEASE_DOUBTED : RZ_LEASE_HELD;

@@ -33,7 +33,7 @@ void rz_link_close(struct rz_link *link, bool bye)
     rz_assert(!link->dispatching);
     if (bye && !link->info.alone) {
         struct rz_link_message message = {.type = RZ_LINK_BYE};
-        rz_link_send(link, &message, -1); /* a daemon that is gone will not miss it */
+        rz_link_send(link, &message, -1); /* a daemon that has ended will not miss it */
     }
     if (link->held)
         rz_watch_release(link->held);
@@ -85,7 +85,7 @@ rz_status_t rz_link_send(struct rz_link *link, const struct rz_link_message *mes
         status = rz_channel_send(link->info.fd, link->out, n, &fd, fd >= 0 ? 1 : 0);
         if (status != RZ_IN_PROGRESS)
             break;
-        /* The daemon always reads; when it does not, its stop word or the bound ends this. */
+        /* The daemon always reads; if it does not, its stop word or the bound ends this. */
         struct pollfd polled = {.fd = link->info.fd, .events = POLLOUT};
         poll(&polled, 1, 10);
         rz_status_t fenced = link->board ? rz_link_check(link) : RZ_OK;
@@ -154,7 +154,7 @@ _Noreturn static void end_by(const struct rz_link *link, const char *words)
     _exit(EXIT_FAILURE);
 }
 
-/* The daemon's own state is asked before its silence counts: on a loaded machine it may wait long
+/* The daemon's own state is checked before its silence counts: on a loaded machine it may wait long
  * for a processor, as we may. */
 static void doubt(struct rz_link *link)
 {
@@ -169,7 +169,7 @@ static void doubt(struct rz_link *link)
     end_by(link, words);
 }
 
-/* At the end of the job processes have time to end by themselves; the daemon sees to it. */
+/* At the end of the job processes have time to end by themselves; the daemon enforces it. */
 void rz_link_beat(void *arg)
 {
     struct rz_link *link = arg;

@@ -4,7 +4,7 @@
  * engine lock.
  *
  * Without a daemon (no RZ_LINK_FD in the environment) a process is a job of its own: one rank, one
- * node, epoch 1, phase RUN for ever; calls that need a daemon return RZ_ERR_UNSUPPORTED.
+ * node, always epoch 1 and phase RUN; calls that need a daemon return RZ_ERR_UNSUPPORTED.
  */
 #ifndef RZ_LINK_LINK_H
 #define RZ_LINK_LINK_H
@@ -18,28 +18,28 @@
 #define RZ_LINK_RING_KEY_BYTES 32
 #define RZ_LINK_NET_KEY_BYTES 32
 
-/* What COHORT told a spawned process; memory belongs to the link. */
+/* The content of COHORT for a spawned process; the link owns the memory. */
 struct rz_link_cohort_info {
     struct rz_link_process *processes; /* [n], its world in order of rank; NULL: not spawned */
     uint32_t n;
     uint32_t index;   /* its rank there */
     uint32_t command; /* the number of its command */
-    uint8_t *parent;  /* what the parents gave along */
+    uint8_t *parent;  /* the info that the parents passed */
     uint32_t parent_bytes;
 };
 
-/* What the daemon's WELCOME told; fds belong to the link. */
+/* The content of the daemon's WELCOME; the link owns the fds. */
 struct rz_link_info {
     struct rz_identity self;
     uint32_t n_ranks, n_nodes, node, lane, lanes_max;
     uint32_t n_slots;   /* of processes, on the board and in messages; the ranks come first */
     uint32_t job_token; /* in each header of the data plane */
-    uint32_t appnum;    /* which of the command line's programs this is */
+    uint32_t appnum;    /* the index of its program on the command line */
     bool restarted;     /* this incarnation replaces a failed one */
     bool alone;         /* no daemon */
     int inbox_fd, doorbell_fd;
     uint32_t node_ip; /* of this node, in host byte order: where processes of others reach it */
-    uint8_t net_key[RZ_LINK_NET_KEY_BYTES]; /* what they prove themselves with */
+    uint8_t net_key[RZ_LINK_NET_KEY_BYTES]; /* the key for mutual authentication */
     /* With --detector flat; else 0 and -1. */
     rz_time hb_timeout;
     int ring_fd; /* the socket for heartbeats */
@@ -60,13 +60,12 @@ typedef void (*rz_link_handler_t)(void *arg, const struct rz_link_message *messa
 
 /*
  * Joins the job that the environment names: RZ_LINK_FD (a socket inherited over exec, close-on-exec
- * from here on), RZ_JOB_ID, RZ_JOB_KEY (hexadecimal), RZ_RANK, RZ_INCARNATION;
- * RZ_APPNUM may be missing. HELLO and WELCOME,
- * maps board, inbox and watch page, locks the own watch slot (from then on the daemon learns of our
- * failure within a fraction of a millisecond). Call once, in MPI_Init, after the last exec; socket
- * and key are taken out of the environment then, for the program's own children are no members of
- * the job. RZ_ERR_VERSION, RZ_ERR_REFUSED: refused; the reason was printed. RZ_ERR_TIMEOUT:
- * no answer within 30 s, or within 10 min of a daemon that waits for a
+ * from here on), RZ_JOB_ID, RZ_JOB_KEY (hexadecimal), RZ_RANK, RZ_INCARNATION; RZ_APPNUM may be
+ * missing. HELLO and WELCOME, maps board, inbox and watch page, locks the own watch slot (from then
+ * on the daemon detects our failure within a fraction of a millisecond). Call once, in MPI_Init,
+ * after the last exec; it removes socket and key from the environment, because the program's own
+ * children are not members of the job. RZ_ERR_VERSION, RZ_ERR_REFUSED: refused; the reason was
+ * printed. RZ_ERR_TIMEOUT: no answer within 30 s, or within 10 min of a daemon that waits for a
  * processor all the time.
  */
 rz_status_t rz_link_open(struct rz_link **link);
@@ -80,18 +79,18 @@ const struct rz_link_info *rz_link_info(const struct rz_link *link);
 void rz_link_handle(struct rz_link *link, enum rz_link_type type, rz_link_handler_t handler,
                     void *arg);
 
-/* Sends, waiting only while the socket is full (bounded; the daemon always reads). fd: -1 or one
- * passed along (not closed). */
+/* Sends, waiting only while the socket is full (bounded; the daemon always reads). fd: -1 or one to
+ * pass along (not closed). */
 rz_status_t rz_link_send(struct rz_link *link, const struct rz_link_message *message, int fd);
 
-/* Reads and dispatches what has come; RZ_ERR_CLOSED: the daemon is gone (the caller ends the
+/* Reads and dispatches what has arrived; RZ_ERR_CLOSED: the daemon has ended (the caller ends the
  * process). */
 rz_status_t rz_link_progress(struct rz_link *link);
 
 /*
  * RZ_ERR_FENCED when this process must end: the node was declared failed, its side has no quorum,
- * or its daemon has withdrawn the lease. A lease that runs out because the daemon is stopped or
- * gone ends the process from the helper thread, with a line that says so (lease.h).
+ * or its daemon has withdrawn the lease. A lease that expires because the daemon is stopped or has
+ * ended ends the process from the helper thread, with a message (lease.h).
  */
 rz_status_t rz_link_check(struct rz_link *link);
 

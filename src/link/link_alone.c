@@ -1,5 +1,4 @@
-/* Without a daemon the link plays its part: a board on which nothing ever happens, an inbox with
- * one lane. */
+/* Without a daemon the link takes its role: a board that never changes, an inbox with one lane. */
 #include "link/link_state.h"
 
 #include "net/shm/shm.h"

@@ -1,4 +1,4 @@
-/* How a process joins its job: HELLO, WELCOME, the descriptors that come with it. */
+/* How a process joins its job: HELLO, WELCOME, the descriptors passed with it. */
 #include "link/link_state.h"
 
 #include "port/channel.h"
@@ -19,10 +19,10 @@ enum { FD_BOARD, FD_INBOX, FD_DOORBELL, FD_WATCH, FD_WAITS, FD_COUNT, FD_RING = 
 
 enum { KEY_BYTES_MAX = 64 };
 
-/* While it waits for an answer it looks so often whether the daemon can still give one. */
+/* Period, during a wait for an answer, of checks whether the daemon can still give one. */
 #define JOIN_LOOK_MS 1000
 
-/* What the daemon put into the environment. */
+/* What the daemon has set in the environment. */
 struct join_environment {
     struct rz_identity self;
     uint32_t appnum;
@@ -131,7 +131,7 @@ static rz_status_t join_map_board(struct rz_link *link, int fd)
     return RZ_OK;
 }
 
-/* The ring of processes: key, socket and the places of the addresses come together. */
+/* The ring of processes: key, socket and the places of the addresses are passed together. */
 static rz_status_t join_ring(struct rz_link *link, const struct rz_link_welcome *welcome, int *fd)
 {
     struct rz_link_info *info = &link->info;
@@ -149,8 +149,8 @@ static rz_status_t join_ring(struct rz_link *link, const struct rz_link_welcome 
     return RZ_OK;
 }
 
-/* Takes what WELCOME told; board, watch page and waits are closed once mapped, inbox and doorbell
- * belong to the link. */
+/* Takes the content of WELCOME; board, watch page and waits are closed once mapped, inbox and
+ * doorbell belong to the link. */
 static rz_status_t join_welcome(struct rz_link *link, const struct rz_link_welcome *welcome,
                                 int fds[FD_MAX])
 {
@@ -214,7 +214,7 @@ static rz_status_t join_answer(struct rz_link *link)
     return status;
 }
 
-/* What a spawned process is told behind WELCOME. */
+/* What a spawned process receives after WELCOME. */
 static rz_status_t join_cohort(struct rz_link *link, const struct rz_link_cohort *told)
 {
     struct rz_link_cohort_info *cohort = &link->info.cohort;
@@ -237,7 +237,7 @@ static rz_status_t join_cohort(struct rz_link *link, const struct rz_link_cohort
                                                                             : RZ_ERR_MALFORMED;
 }
 
-/* COHORT comes right behind WELCOME. */
+/* COHORT follows directly after WELCOME. */
 static rz_status_t join_receive_cohort(struct rz_link *link)
 {
     size_t n;

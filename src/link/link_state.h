@@ -27,8 +27,8 @@ struct rz_link {
     unsigned char out[RZ_LINK_MESSAGE_MAX];    /* of the message being sent: handlers may send */
 };
 
-/* The daemon must answer within this; where it waits for a processor or a device itself it gets the
- * longer bound. */
+/* The daemon must answer within this; if it waits for a processor or a device itself, the longer
+ * bound applies. */
 #define RZ_LINK_ANSWER_NS (30 * RZ_SECOND)
 #define RZ_LINK_STARVED_NS (600 * RZ_SECOND)
 
@@ -41,7 +41,7 @@ rz_status_t rz_link_join_alone(struct rz_link *link);
 /* HELLO and WELCOME over the inherited socket; then everything in link->info is set. */
 rz_status_t rz_link_join_daemon(struct rz_link *link, const char *fd_text);
 
-/* Looks at stop word and lease and, where one says so, ends the process: in the helper thread. */
+/* Checks stop word and lease and, if one requires it, ends the process: in the helper thread. */
 void rz_link_beat(void *link);
 
 /* Maps the inbox's first page, where the doorbell is. */

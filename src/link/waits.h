@@ -4,7 +4,7 @@
  * ever waits for the other.
  *
  * Each object is guarded by its own sequence number (odd while it is being written), so that a
- * report shows whole objects, and a process killed while writing spoils that one line only.
+ * report shows whole objects, and a process killed while writing invalidates that line only.
  *
  * Beside them a counter of progress, which the daemon's watchdog reads, and the decisions that this
  * process has taken part in.
@@ -32,8 +32,8 @@ struct rz_waits {
     struct rz_decisions decisions;          /* decisions.h */
 };
 
-/* Process: it lives, in whatever it does; for the watchdog of the daemon. Of several threads that
- * say so at once one counts. */
+/* Process: it shows that it runs, whatever it does; for the watchdog of the daemon. Of several
+ * threads that do so at once one counts. */
 static inline void rz_waits_alive(struct rz_waits *waits)
 {
     uint64_t progress = atomic_load_explicit(&waits->progress, memory_order_relaxed);
@@ -46,8 +46,8 @@ static inline uint64_t rz_waits_progress(const struct rz_waits *waits)
     return atomic_load_explicit(&waits->progress, memory_order_relaxed);
 }
 
-/* Process: says in wait what it waits for (text) or, with NULL, that it waits no more. One writer
- * at a time. */
+/* Process: writes into wait what it waits for (text) or, with NULL, that it waits no more. One
+ * writer at a time. */
 static inline void rz_wait_write(struct rz_wait *wait, const struct rz_wait_text *text)
 {
     uint32_t sequence = atomic_load_explicit(&wait->sequence, memory_order_relaxed);
