@@ -1,11 +1,11 @@
 /*
  * The transport between nodes: UCP active messages behind the table of net/net.h. UCX is loaded
  * with the first rz_ucx_open (it costs a helper thread, some file descriptors and about 10 ms), so
- * a job on one node never meets it. A process that has opened it must not fork without exec.
+ * a job on one node never loads it. A process that has opened it must not fork without exec.
  *
  * Beyond net.h:
- * - connect only notes the endpoint address; the first message to a peer makes the endpoint. broken
- * is told of peers we have sent to.
+ * - connect only records the endpoint address; the first message to a peer makes the endpoint.
+ *   broken is called for peers we have sent to.
  * - An endpoint address is connected once. Two processes that part alive (a roll-back) and want to
  * meet again both close, open again and exchange the new endpoint addresses: UCX 1.13 loses
  * messages between workers that have parted before.
@@ -13,9 +13,9 @@
  * for connect or close.
  * - The payload of a token of a disconnected peer is always gone. Its operations end inside
  * disconnect or, where that is called from a callback, with the progress that runs it.
- * - disconnect does not fence: what the peer sent before, and all that one sends who was declared
- * failed but lives, may still reach host->arrived. It is dropped by epoch and incarnation in the
- * user's header.
+ * - disconnect does not fence: what the peer sent before, and what a live process that was declared
+ *   failed sends, may still reach host->arrived. It is dropped by epoch and incarnation in the
+ *   user's header.
  * - RZ_OK of a send says that the payload has left the user's memory, not that it was received.
  * - close sends, for a bounded time, what send has accepted; the others should have got it before:
  * fence first. Operations still pending end with RZ_ERR_CANCELLED.
