@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ISA-L wants ints for lengths. */
+/* ISA-L takes lengths as ints. */
 #define PART_BYTES ((size_t)1 << 30)
 #define TABLE_BYTES 32u /* per factor, as ISA-L has it */
 
@@ -80,7 +80,7 @@ void rz_erasure_encode(uint32_t data, uint32_t parity, const void *const *blocks
     rz_assert(data > 0 && parity > 0 && data + parity <= RZ_ERASURE_BLOCKS_MAX);
     size_t n_factors = (size_t)parity * data;
     uint8_t *factors = malloc(n_factors);
-    unsigned char *tables = malloc(TABLE_BYTES * n_factors); /* too much for a small stack */
+    unsigned char *tables = malloc(TABLE_BYTES * n_factors); /* too large for a small stack */
     rz_assert(factors && tables);
     for (uint32_t q = 0; q < parity; q++)
         generator_row(data, parity, data + q, factors + (size_t)q * data);

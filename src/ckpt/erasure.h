@@ -5,7 +5,7 @@
  *   parity q = sum over c of rz_erasure_factor(data, parity, q, c) * block c     (in GF(2^8))
  *
  * With one parity all factors are 1 (XOR). Everything is a sum of products, so that each block can
- * be folded in as it comes, in any order, a part at a time, each exactly once; missing or shorter
+ * be added when it arrives, in any order, a part at a time, each exactly once; missing or shorter
  * blocks count as zeros. Pure functions on memory of the caller; may be called from any thread.
  */
 #ifndef RZ_CKPT_ERASURE_H
@@ -21,9 +21,9 @@
 uint8_t rz_erasure_factor(uint32_t data, uint32_t parity, uint32_t q, uint32_t column);
 
 /*
- * How to compute the block of column `wanted` from the `data` blocks of the columns in have[]
- * (distinct, `wanted` not among them): wanted = sum of factors[i] * block have[i]. False: these
- * columns cannot (not possible for distinct valid ones).
+ * The factors that compute the block of column `wanted` from the `data` blocks of the columns in
+ * have[] (distinct, `wanted` not among them): wanted = sum of factors[i] * block have[i]. False:
+ * these columns cannot (not possible for distinct valid ones).
  */
 bool rz_erasure_recipe(uint32_t data, uint32_t parity, uint32_t wanted, const uint32_t *have,
                        uint8_t *factors);

@@ -15,10 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Between two looks at whether anybody still wants it. */
+/* Between two checks whether it is still needed. */
 #define CHUNK_BYTES (4u << 20)
 
-/* ---- names and words */
+/* ---- names and messages */
 
 struct rz_ckpt_path rz_ckpt_run_path(const struct rz_ckpt_folder *folder, uint32_t run)
 {
@@ -123,7 +123,7 @@ static bool write_all(int fd, const void *at, size_t bytes)
     return true;
 }
 
-/* RZ_ERR_CANCELLED: nobody wants it any more. */
+/* RZ_ERR_CANCELLED: it is not needed any more. */
 static rz_status_t write_content(int out, const uint8_t *at, size_t bytes, const char *path,
                                  const atomic_bool *stop, struct rz_ckpt_words *words)
 {
@@ -138,7 +138,7 @@ static rz_status_t write_content(int out, const uint8_t *at, size_t bytes, const
     return RZ_OK;
 }
 
-/* Its process may write into the memory again once it need not be kept; then it is too late. */
+/* The process may write into the memory again once it need not be kept; then it is too late. */
 static rz_status_t copy_memory(int out, int fd, const struct rz_ckpt_header *header,
                                const char *path, const atomic_bool *stop,
                                struct rz_ckpt_words *words)
@@ -172,7 +172,7 @@ static rz_status_t fill(int out, const struct rz_ckpt_header *header, int fd, co
     return status;
 }
 
-/* Writes header, and fd's content where there is one, to a file `name` of the generation. */
+/* Writes header, and the content of fd if there is one, to a file `name` of the generation. */
 static rz_status_t write_file(const struct rz_ckpt_folder *folder,
                               const struct rz_ckpt_header *header, const char *name, uint32_t node,
                               int fd, const atomic_bool *stop, struct rz_ckpt_words *words)
@@ -188,7 +188,8 @@ static rz_status_t write_file(const struct rz_ckpt_folder *folder,
         return rz_ckpt_refused(words, "create", from.text);
     rz_kill_here(mark ? RZ_KILL_MARK_OPENED : RZ_KILL_FILE_OPENED);
     rz_status_t status = fill(out, header, fd, from.text, stop, words);
-    if (close(out) != 0 && status == RZ_OK) /* some file systems say only now that they are full */
+    if (close(out) != 0 &&
+        status == RZ_OK) /* some file systems report only here that they are full */
         status = rz_ckpt_refused(words, "write", from.text);
     rz_kill_here(mark ? RZ_KILL_MARK_SYNCED : RZ_KILL_FILE_SYNCED);
     if (status == RZ_OK && rename(from.text, to.text) != 0)
@@ -203,7 +204,7 @@ static rz_status_t write_file(const struct rz_ckpt_folder *folder,
     return status;
 }
 
-/* Whether a file is there that says to be the one. Its content was on the disk when it got its
+/* Whether a file is there that claims to be this one. Its content was on disk when it got its
  * name. */
 static bool there_already(const struct rz_ckpt_folder *folder, const struct rz_ckpt_header *header)
 {
@@ -291,7 +292,7 @@ static rz_status_t read_head(int fd, const char *path, struct rz_ckpt_header *he
     return RZ_OK;
 }
 
-/* A good file, but of something else: copied there, or left by an older run. */
+/* A valid file, but of something else: copied there, or left by an older run. */
 static rz_status_t check_whose(const struct rz_ckpt_folder *folder,
                                const struct rz_ckpt_generation *generation, enum rz_ckpt_kind kind,
                                uint32_t rank, const struct rz_ckpt_header *header, const char *path,

@@ -1,4 +1,5 @@
-/* The folder of a job: which generations lie in it, which may go, what an earlier run left. */
+/* The folder of a job: its generations, which of them may be removed, and the remains of earlier
+ * runs. */
 #include "ckpt/file_private.h"
 #include "port/kill_point.h"
 
@@ -14,7 +15,7 @@
 /* A folder of a generation, whatever is in it. */
 struct entry {
     struct rz_ckpt_generation generation;
-    bool marked; /* a mark is there, be it damaged */
+    bool marked; /* a mark is there, possibly damaged */
 };
 
 struct entries {
@@ -24,7 +25,7 @@ struct entries {
 
 /* ---- names */
 
-/* Digits behind *text, as a number without leading zeros; moves *text behind them. */
+/* Digits at *text, as a number without leading zeros; moves *text past them. */
 static bool take_number(const char **text, uint64_t max, uint64_t *number)
 {
     uint64_t value = 0;
@@ -69,7 +70,7 @@ static bool is_generation(const char *name, struct rz_ckpt_generation *generatio
     return true;
 }
 
-/* A file that a run of ours made in a generation's folder, or was making. */
+/* A file that one of our runs made in a generation's folder, or was making. */
 static bool is_file(const char *name)
 {
     uint64_t number;
@@ -83,10 +84,10 @@ static bool is_file(const char *name)
            strcmp(name, RZ_CKPT_PART_SUFFIX) == 0;
 }
 
-/* ---- looking */
+/* ---- reading directories */
 
-/* Calls each(arg, name) for every name in a directory until one fails; a directory that is not
- * there has none. */
+/* Calls each(arg, name) for every name in a directory until one call fails; a missing directory has
+ * none. */
 static rz_status_t for_names(const char *path, struct rz_ckpt_words *words,
                              rz_status_t (*each)(void *arg, const char *name), void *arg)
 {
@@ -159,7 +160,7 @@ static int newest_first(const void *a, const void *b)
     return -rz_ckpt_generation_compare(&one->generation, &other->generation);
 }
 
-/* All generations; entries->all is to be freed, also after an error. */
+/* All generations; the caller frees entries->all, also after an error. */
 static rz_status_t look_at_all(const struct rz_ckpt_folder *folder, struct entries *entries,
                                struct rz_ckpt_words *words)
 {
@@ -212,7 +213,7 @@ static rz_status_t unlink_file(const char *path, struct rz_ckpt_words *words)
     return unlink(path) == 0 || errno == ENOENT ? RZ_OK : rz_ckpt_refused(words, "remove", path);
 }
 
-/* Other things that lie in it keep a directory. */
+/* Other files in a directory keep it. */
 static rz_status_t remove_directory(const char *path, struct rz_ckpt_words *words)
 {
     return rmdir(path) == 0 || errno == ENOENT || errno == ENOTEMPTY || errno == EEXIST
@@ -239,7 +240,7 @@ rz_status_t rz_ckpt_remove(const struct rz_ckpt_folder *folder,
     rz_kill_here(RZ_KILL_PRUNE);
     rz_status_t status =
         unlink_file(rz_ckpt_file_path(folder, generation, RZ_CKPT_MARK_FILE).text, words);
-    /* The mark is gone for good before the first piece goes. */
+    /* The mark is durably removed before the first piece. */
     if (status == RZ_OK && access(path.text, F_OK) == 0)
         status = rz_ckpt_sync_directory(path.text, words);
     rz_kill_here(RZ_KILL_PRUNE_UNMARKED);
@@ -250,8 +251,8 @@ rz_status_t rz_ckpt_remove(const struct rz_ckpt_folder *folder,
     return status;
 }
 
-/* Removes one more; of several that cannot be removed the first is told, and no other stays for it.
- */
+/* Removes one more; of several that cannot be removed the first is reported, and the others are
+ * removed nevertheless. */
 static void remove_next(const struct rz_ckpt_folder *folder, const struct entry *entry,
                         rz_status_t *status, struct rz_ckpt_words *words)
 {
@@ -261,8 +262,8 @@ static void remove_next(const struct rz_ckpt_folder *folder, const struct entry 
     *status = *status == RZ_OK ? removed : *status;
 }
 
-/* Whether a generation may go when `newest` was committed after `before`; *older counts those on
- * the way there. */
+/* Whether a generation may be removed when `newest` was committed after `before`; *older counts
+ * those on the branch of newest. */
 static bool may_go(const struct entry *entry, const struct rz_ckpt_generation *newest,
                    const struct rz_ckpt_generation *before, uint32_t keep, uint32_t *older)
 {
@@ -298,7 +299,7 @@ static rz_status_t remove_run(void *arg, const char *name)
     return remove_directory(rz_ckpt_run_path(look->folder, run).text, look->words);
 }
 
-/* Removes generations, all or those without a mark, then runs that are empty. */
+/* Removes generations, all or those without a mark, then empty runs. */
 static rz_status_t remove_generations(const struct rz_ckpt_folder *folder, bool marked,
                                       struct rz_ckpt_words *words)
 {

@@ -69,7 +69,7 @@ static bool sensible(const struct rz_ckpt_header *h)
            (!mark || (h->rank == 0 && h->bytes == 0 && h->hash == 0));
 }
 
-/* One head has one form: nothing stands where nothing belongs. */
+/* A head has exactly one form: unused fields are zero. */
 static bool same_again(const struct rz_ckpt_header *header, const void *at)
 {
     uint8_t again[RZ_CKPT_HEADER_BYTES];

@@ -1,5 +1,4 @@
-/* What the two halves of the room's file store share: names of files, words, durable directories.
- */
+/* What the two parts of the file store share: names of files, messages, durable directories. */
 #ifndef RZ_CKPT_FILE_PRIVATE_H
 #define RZ_CKPT_FILE_PRIVATE_H
 
@@ -15,8 +14,8 @@ struct rz_ckpt_path {
     char text[PATH_MAX];
 };
 
-/* The folder of a run, of a generation; a file in it. The path may be cut: it is then one that does
- * not exist, and the system says so. */
+/* The folder of a run, of a generation; a file in it. The path may be truncated: then it does not
+ * exist, and the system reports this. */
 struct rz_ckpt_path rz_ckpt_run_path(const struct rz_ckpt_folder *folder, uint32_t run);
 struct rz_ckpt_path rz_ckpt_generation_path(const struct rz_ckpt_folder *folder,
                                             const struct rz_ckpt_generation *generation);
@@ -24,21 +23,21 @@ struct rz_ckpt_path rz_ckpt_file_path(const struct rz_ckpt_folder *folder,
                                       const struct rz_ckpt_generation *generation,
                                       const char *file);
 
-/* Sets the words; returns status. */
+/* Sets the message; returns status. */
 rz_status_t rz_ckpt_say(struct rz_ckpt_words *words, rz_status_t status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* "cannot WHAT PATH: why the system refused (errno)"; RZ_ERR_SYSTEM. */
 rz_status_t rz_ckpt_refused(struct rz_ckpt_words *words, const char *what, const char *path);
 
-/* What a directory lists is on the disk. */
+/* Makes the entries of a directory durable. */
 rz_status_t rz_ckpt_sync_directory(const char *path, struct rz_ckpt_words *words);
 
-/* Makes a directory, durably; one that is there is as good. */
+/* Makes a directory, durably; an existing one is accepted. */
 rz_status_t rz_ckpt_make_directory(const char *path, const char *parent,
                                    struct rz_ckpt_words *words);
 
-/* Reads and checks the head of a file that shall be of this kind, generation and rank; *fd stays
+/* Reads and checks the head of a file that must be of this kind, generation and rank; *fd stays
  * open at its content. */
 rz_status_t rz_ckpt_open(const struct rz_ckpt_folder *folder,
                          const struct rz_ckpt_generation *generation, enum rz_ckpt_kind kind,

@@ -5,7 +5,8 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Compiled for the least processor, XXH3 takes twice the time: there is a choice at run time. */
+/* Compiled for the oldest processors, XXH3 takes twice the time: the variant is chosen at run
+ * time. */
 #ifdef RZ_XXH_DISPATCH
 #include <xxh_x86dispatch.h>
 #endif
@@ -14,13 +15,13 @@
 #include <immintrin.h>
 #endif
 
-/* Checksums that are put together at a time. */
+/* Checksums that are combined at a time. */
 #define BATCH 64
 
 #ifdef RZ_XXH_DISPATCH
-/* What libxxhash 0.8.1 chooses for AVX leaves the upper halves of registers in use. Whatever is
- * compiled without AVX, most programs, would then run at two thirds of its speed, until somebody
- * empties them. */
+/* The variant that libxxhash 0.8.1 chooses for AVX leaves the upper halves of registers in use.
+ * Code compiled without AVX, i.e. most programs, would then run at two thirds of its speed until
+ * they are cleared. */
 __attribute__((target("avx"))) static void empty_upper_halves(void)
 {
     _mm256_zeroupper();
@@ -56,7 +57,7 @@ uint64_t rz_pages_look(const void *at, size_t bytes, struct rz_page_hash *hashes
     struct rz_page_hash batch[BATCH];
     size_t pages = rz_pages_of(bytes);
     XXH3_state_t state;
-    XXH3_INITSTATE(&state); /* else what lay on the stack may pass for this seed's secret */
+    XXH3_INITSTATE(&state); /* else stack content may be taken for this seed's secret */
     XXH3_64bits_reset_withSeed(&state, bytes);
     for (size_t page = 0; page < pages; page += BATCH) {
         size_t n = pages - page < BATCH ? pages - page : BATCH;
@@ -105,7 +106,8 @@ void rz_pages_copy_past(void *to, const void *from, size_t bytes, size_t ahead)
     out += head, in += head, bytes -= head;
     for (; bytes >= 64; out += 64, in += 64, bytes -= 64) {
         __m128i line[4];
-        _mm_prefetch((const char *)in + ahead, _MM_HINT_T0); /* never faults, wherever that is */
+        _mm_prefetch((const char *)in + ahead,
+                     _MM_HINT_T0); /* never faults, whatever the address */
         for (int i = 0; i < 4; i++)
             line[i] = _mm_loadu_si128((const __m128i *)(const void *)(in + 16 * i));
         for (int i = 0; i < 4; i++)

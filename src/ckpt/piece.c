@@ -1,4 +1,4 @@
-/* Pieces: written page by page, read with suspicion. */
+/* Pieces: written page by page; read with all checks. */
 #include "ckpt/piece.h"
 
 #include "base/assert.h"
@@ -9,11 +9,11 @@
 #define MAGIC UINT32_C(0x325a5243) /* "CRZ2" */
 #define ALIGNMENT 64
 
-/* Pages that are looked at before those of them that changed are written: they are in the nearest
- * cache then, and so is the next batch when they have been. */
+/* Number of pages that are checked before the changed ones among them are written: they are still
+ * in the nearest cache then, and so is the next batch afterwards. */
 #define BATCH 4
 
-/* Larger pieces would only drive everything else out of the caches. */
+/* Larger pieces would evict everything else from the caches. */
 #define PAST_CACHES_BYTES ((size_t)4 << 20)
 
 static size_t aligned(size_t bytes)
@@ -57,7 +57,7 @@ void rz_piece_copy_begin(struct rz_piece_copy *copy)
     memset(copy->changed, 0, rz_pages_bitmap_bytes(copy->pages));
 }
 
-/* The part of [from, from + bytes), which begins at `at` in the piece, that lies in the page at
+/* The part of [from, from + bytes), which begins at `at` in the piece, that is in the page at
  * offset. */
 static void put_part(uint8_t *page, size_t offset, size_t page_bytes, const void *from, size_t at,
                      size_t bytes)
@@ -68,7 +68,7 @@ static void put_part(uint8_t *page, size_t offset, size_t page_bytes, const void
         memcpy(page + (begin - offset), (const uint8_t *)from + (begin - at), end - begin);
 }
 
-/* A page of which several regions, the table or nothing have a part. */
+/* A page that contains parts of several regions, of the table or of none. */
 static void put_together(const struct rz_piece_copy *copy, size_t offset, size_t bytes,
                          uint8_t *page)
 {

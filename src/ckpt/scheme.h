@@ -1,11 +1,10 @@
 /*
- * How the checkpoints of a job are kept, as the user says it (rzrun --checkpoint SCHEME):
+ * How the checkpoints of a job are kept, as the user requests it (rzrun --checkpoint SCHEME):
  *
- *   memory   each piece with the daemon of its rank alone: survives processes, no node
- *   buddy    and a copy with another node
- *   xor:K    groups of K nodes; any one of a group may be lost
- *   rs:K+M   groups of K+M nodes; any M of a group may be lost (Reed-Solomon)
- *   file     in files alone (--checkpoint-dir): survives all nodes
+ *   memory   each piece with the daemon of its rank alone: survives failed processes, no failed
+ * node buddy    and a copy with another node xor:K    groups of K nodes; any one of a group may be
+ * lost rs:K+M   groups of K+M nodes; any M of a group may be lost (Reed-Solomon) file     in files
+ * alone (--checkpoint-dir): survives the failure of all nodes
  *
  * Text and struct; what a scheme means for the pieces: proto/commit. Nothing here knows of jobs.
  */
@@ -25,7 +24,7 @@ enum rz_scheme_kind {
     RZ_SCHEME_COUNT
 };
 
-/* A group has at most so many nodes, data and parity. */
+/* Bound of nodes in a group, data and parity. */
 #define RZ_SCHEME_GROUP_MAX 32u
 
 struct rz_scheme {
@@ -34,17 +33,17 @@ struct rz_scheme {
     uint32_t data, parity;
 };
 
-/* False: *why (static text) says what is wrong and what would be right; *scheme is untouched. */
+/* False: *why (static text) says what is wrong and what is allowed; *scheme is untouched. */
 bool rz_scheme_parse(const char *text, struct rz_scheme *scheme, const char **why);
 
 /* As parse reads it. */
 #define RZ_SCHEME_TEXT_MAX 32
 void rz_scheme_text(const struct rz_scheme *scheme, char text[RZ_SCHEME_TEXT_MAX]);
 
-/* The least number of nodes that the scheme can be had on. */
+/* The least number of nodes that the scheme needs. */
 uint32_t rz_scheme_nodes(const struct rz_scheme *scheme);
 
-/* Whether numbers that came over the wire are a scheme. */
+/* Whether numbers received in a message are a scheme. */
 bool rz_scheme_valid(const struct rz_scheme *scheme);
 
 #endif
