@@ -1,5 +1,4 @@
-/* Bags of tasks (rhizome/tasks.h), by public calls alone: what both ways to follow a group share.
- */
+/* Bags of tasks (rhizome/tasks.h), by public calls alone: the common part of both modes. */
 #include "tasks/tasks_bag.h"
 
 #include <stdlib.h>
@@ -52,7 +51,7 @@ static const char not_its_own[] =
     "a monitor, before any round; number the tasks of all phases in one bag, or start a monitor "
     "for each";
 
-/* An error code with these words; made once. */
+/* An error code with this text; made once. */
 static int refusal(void)
 {
     static int code;
@@ -62,7 +61,7 @@ static int refusal(void)
     return code;
 }
 
-/* A monitor that has moved to another communicator counts from 0 again. */
+/* A monitor that has moved to another communicator counts from 0. */
 static int look_at_round(const struct RZ_Tasks_s *t)
 {
     MPI_Count round;

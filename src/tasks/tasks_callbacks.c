@@ -1,10 +1,11 @@
 /*
- * A bag by callbacks: no rounds but the last. The monitor calls when somebody falls out or comes
- * back, and each process deals itself its tasks again, by what it knows; each result goes to all
- * others as soon as it is there. What two processes know may differ for a while: then a task is
- * done twice, or later.
+ * A bag by callbacks: no rounds but the last. The monitor calls when a process is excluded or comes
+ * back, and each process deals itself its tasks again, by what it knows; each result is sent to all
+ * others as soon as it exists. The knowledge of two processes may differ for a while: then a task
+ * is done twice, or later.
  *
- * A message is a result, and its tag is the task's id; two more tags are words, see enum word.
+ * A message is a result, and its tag is the task's id; two more tags are control messages, see enum
+ * word.
  */
 #include "tasks/tasks_bag.h"
 #include "tasks/tasks_deal.h"
@@ -15,7 +16,7 @@
 enum { PAUSE_US = 500 };
 static const double RECEIVE_SECONDS = 0.0005;
 
-/* Behind the ids of the tasks: what somebody says last. */
+/* Tags above the ids of the tasks: the last messages of a process. */
 enum word { WORD_OVER, WORD_GONE };
 
 struct rz_tasks_peers {
@@ -23,12 +24,12 @@ struct rz_tasks_peers {
     int rank, size;
     bool *is_in;     /* [size]: recommended, as far as is known here */
     bool *is_failed; /* [size] */
-    bool *has_gone;  /* [size]: it has said its last word */
-    bool is_open;    /* the others count on its last word */
+    bool *has_gone;  /* [size]: it has sent its last message */
+    bool is_open;    /* the others wait for its last message */
     bool changed;    /* since tasks were dealt */
-    bool over;       /* somebody says so */
+    bool over;       /* a process has said so */
     double received;
-    char *spare; /* for a result that is here already */
+    char *spare; /* receives a result that is here already */
     MPI_Request *sends;
     int n_sends, n_room;
 };
@@ -82,7 +83,7 @@ int rz_tasks_peers_open(struct RZ_Tasks_s *t, MPI_Comm comm)
 
 /* ---- Messages ---- */
 
-/* A loss is noted, and is no error. */
+/* A loss is recorded, and is no error. */
 static int note_loss(struct rz_tasks_peers *peers, int rank, int error)
 {
     if (error == MPI_SUCCESS || !rz_tasks_is_loss(error))
@@ -93,7 +94,7 @@ static int note_loss(struct rz_tasks_peers *peers, int rank, int error)
     return MPI_SUCCESS;
 }
 
-/* Those that have arrived, or never will, are forgotten. */
+/* Removes sends that have arrived, or never will. */
 static void forget_sent(struct rz_tasks_peers *peers)
 {
     int kept = 0, done;
@@ -150,7 +151,7 @@ static void take_word(struct rz_tasks_peers *peers, int from, int word)
     peers->over |= word == WORD_OVER;
 }
 
-/* A message that has come. */
+/* A received message. */
 static int receive(struct RZ_Tasks_s *t, int from, int tag)
 {
     struct rz_tasks_peers *peers = t->peers;
@@ -177,7 +178,7 @@ static int receive_from(struct RZ_Tasks_s *t, int from)
     return note_loss(peers, from, error);
 }
 
-/* All that has come. Callbacks of the monitor come within. */
+/* All received messages. Callbacks of the monitor run within. */
 static int receive_all(struct RZ_Tasks_s *t)
 {
     struct rz_tasks_peers *peers = t->peers;
@@ -197,7 +198,7 @@ static void wait_a_little(void)
 
 /* ---- Tasks ---- */
 
-/* Where nobody is recommended, a task done twice is better than none. */
+/* If no process is recommended, a task done twice is better than none. */
 static bool is_member(const struct rz_tasks_peers *peers, int rank, bool anybody)
 {
     return anybody ? peers->is_in[rank] : !peers->is_failed[rank];
@@ -221,7 +222,8 @@ static void deal(struct RZ_Tasks_s *t)
         t->n_dealt = rz_tasks_list(t->done, t->n_tasks, place, size, t->dealt);
 }
 
-/* All results are here: the end is a round like others, so that all of its view know of it. */
+/* All results are here: the end is a round like others, so that all members of its view know of
+ * it. */
 static int finish(struct RZ_Tasks_s *t)
 {
     MPI_Comm comm;
@@ -229,7 +231,7 @@ static int finish(struct RZ_Tasks_s *t)
     return error == MPI_SUCCESS ? receive_all(t) : error;
 }
 
-/* The others went on without this one: it sees their last round. */
+/* The others continued without this process: it sees their last round. */
 static int end_late(struct RZ_Tasks_s *t)
 {
     MPI_Comm comm;
@@ -276,7 +278,7 @@ static bool all_have_gone(const struct rz_tasks_peers *peers)
     return k == peers->size && peers->n_sends == 0;
 }
 
-/* The last word is said; what others have sent, and what was sent to them, arrives. */
+/* The last message is sent; what others have sent, and what was sent to them, arrives. */
 static void part(struct RZ_Tasks_s *t)
 {
     int word = rz_tasks_is_over(t) ? WORD_OVER : WORD_GONE;

@@ -1,4 +1,4 @@
-/* A bag by rounds: all results known to anybody are exchanged when a round begins. */
+/* A bag by rounds: all results that any member knows are exchanged when a round begins. */
 #include "tasks/tasks_bag.h"
 #include "tasks/tasks_deal.h"
 
@@ -7,7 +7,7 @@
 
 /* ---- The exchange of results: of the tasks [from, to) ---- */
 
-/* Results on their way: of each member how many, and where they begin. */
+/* Results in transfer: the number of each member, and where they begin. */
 struct send_desc {
     int *counts, *offsets;
     char *sent, *got;
@@ -51,7 +51,8 @@ static int send_desc_make(struct send_desc *send_desc, const struct RZ_Tasks_s *
     return MPI_SUCCESS;
 }
 
-/* Results stand in the send descriptor by their senders, and by their ids; what was here stays. */
+/* Results are ordered in the buffer by their senders, then by their ids; results that were here
+ * stay. */
 static void send_desc_open(const struct send_desc *send_desc, struct RZ_Tasks_s *t, int from,
                            int to)
 {
@@ -85,8 +86,8 @@ static int send_results(struct RZ_Tasks_s *t, int from, int to, int place, int s
     return error;
 }
 
-/* What anybody in the view knows of these tasks becomes known to all. *least: all know the tasks
- * below, as it was before. */
+/* What any member of the view knows of these tasks becomes known to all. *least: all know the tasks
+ * below, as before. */
 static int join(struct RZ_Tasks_s *t, int from, int to, int place, int size, int *least)
 {
     int n = to - from;
@@ -100,8 +101,8 @@ static int join(struct RZ_Tasks_s *t, int from, int to, int place, int size, int
     return send_results(t, from, to, place, size);
 }
 
-/* What nobody has of the first phase in [from, to) that is not done, as the words say, is dealt;
- * false: nothing is left. */
+/* Deals the tasks that no process has of the first unfinished phase in [from, to), from the reduced
+ * values; false: nothing is left. */
 static bool deal_left(struct RZ_Tasks_s *t, int from, int to, int place, int size)
 {
     int left = rz_tasks_first_left(t->words, to - from);
@@ -115,7 +116,7 @@ static bool deal_left(struct RZ_Tasks_s *t, int from, int to, int place, int siz
     return true;
 }
 
-/* A phase of which nobody has said anything: what is done of it already is stepped over. */
+/* A phase without any values: tasks of it that are done already are skipped. */
 static void deal_next(struct RZ_Tasks_s *t, int from, int place, int size)
 {
     int to = from < t->n_tasks - t->phase ? from + t->phase : t->n_tasks;
@@ -125,9 +126,9 @@ static void deal_next(struct RZ_Tasks_s *t, int from, int place, int size)
 }
 
 /*
- * The phase that not all have done is exchanged, and what is left is dealt. Who was out may lack
- * what all had agreed on before: that is exchanged, too, and what those took with them who had it
- * is done again first.
+ * Exchanges the phase that not all have done, and deals what is left. A process that was excluded
+ * may lack results that all had agreed on before: these are exchanged, too, and those that only
+ * failed processes had are computed again first.
  */
 static int exchange(struct RZ_Tasks_s *t)
 {
@@ -154,7 +155,7 @@ static int exchange(struct RZ_Tasks_s *t)
 
 /* ---- Rounds ---- */
 
-/* The next round, with what was dealt in it; nothing where this process is out, or somebody is. */
+/* The next round, with its dealt tasks; none if this process, or any other, is excluded. */
 static int next_round(struct RZ_Tasks_s *t)
 {
     t->n_dealt = t->next = 0;
@@ -166,7 +167,7 @@ static int next_round(struct RZ_Tasks_s *t)
     if (error == MPI_SUCCESS || !rz_tasks_is_loss(error))
         return error;
     t->n_dealt = 0;
-    MPIX_Comm_revoke(t->comm); /* nobody waits for us */
+    MPIX_Comm_revoke(t->comm); /* no process waits for us */
     return MPI_SUCCESS;
 }
 
