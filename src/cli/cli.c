@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OPTIONS_MAX 128 /* of which one unknown may be meant to be one */
+#define OPTIONS_MAX 128 /* one unknown letter of which may be intended as one */
 
 _Noreturn void rz_cli_refuse(const struct rz_cli *cli, const char *format, ...)
 {
@@ -26,14 +26,14 @@ int rz_cli_finish(const char *name, int status)
     errno = 0;
     if (fclose(stdout) == 0 && !lost)
         return status;
-    if (!lost && !pending && errno == EBADF) /* it was closed, and nothing was to be written */
+    if (!lost && !pending && errno == EBADF) /* it was closed, and nothing had to be written */
         return status;
     fprintf(stderr, "%s: standard output cannot be written%s%s\n", name, errno ? ": " : "",
             errno ? strerror(errno) : "");
     return RZ_EXIT_UNWRITTEN;
 }
 
-/* Whether word is `name`, alone or with its value behind it; *value leads to that or is NULL. */
+/* Whether word is `name`, alone or followed by its value; *value points to that or is NULL. */
 static bool is_name(const char *word, const char *name, size_t n, bool counts, const char **value)
 {
     *value = NULL;
@@ -99,7 +99,7 @@ static void common_options(const struct rz_cli *cli, const char *word)
     exit(rz_cli_finish(cli->name, 0));
 }
 
-/* The word behind argv[*i], or the two as one; NULL: there are too few. What is made here lives
+/* The argument after argv[*i], or the next two as one; NULL: there are too few. The result exists
  * until the next call. */
 static const char *words_behind(const struct rz_cli_option *option, int argc, char **argv, int *i)
 {

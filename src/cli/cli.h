@@ -8,26 +8,26 @@
 
 #include <stdio.h>
 
-/* Exit status of every command of ours after a bad command line. */
+/* Exit status of each of our commands after a bad command line. */
 #define RZ_EXIT_USAGE 2
-/* The same where standard output could not be written. */
+/* The same if standard output could not be written. */
 #define RZ_EXIT_UNWRITTEN 9
 
 struct rz_cli_option {
     const char *name;  /* "--hostfile"; NULL: a heading in the help, its text in `help` */
     const char *other; /* other spellings, "-H -host", or NULL */
     /* "FILE", or NULL: takes none. `--name=VALUE` and `--name VALUE` are the same, and `-n4` and
-     * `-n 4`. "NAME VALUE": takes two words, and has them as `NAME=VALUE`, which lives until `take`
-     * returns. */
+     * `-n 4`. "NAME VALUE": takes two arguments, and passes them as `NAME=VALUE`, which exists
+     * until `take` returns. */
     const char *argument;
     const char *help;
-    /* Takes the value (NULL without argument). False: *why holds one clause that says what is
+    /* Takes the value (NULL without argument). False: *why is one clause that says what is
      * wrong. */
     bool (*take)(void *target, const char *value, const char **why);
 };
 
-/* Defines take_NAME for a table; the body follows, or what it does stands in the name: it keeps the
- * value, which lives as long as argv, or notes that the option was there. */
+/* Defines take_NAME for a table; the body follows, or the name says what it does: it stores the
+ * value, which exists as long as argv, or records that the option was given. */
 #define RZ_CLI_TAKE(name) static bool take_##name(void *target, const char *value, const char **why)
 #define RZ_CLI_TAKE_TEXT(name, place)                                                              \
     RZ_CLI_TAKE(name)                                                                              \
@@ -49,24 +49,22 @@ struct rz_cli {
     const char *synopsis; /* "[OPTION]... PROGRAM [ARGUMENT]..." */
     const char *description;
     const struct rz_cli_option *options;   /* ends with an entry whose name and help are NULL */
-    const struct rz_cli_option *more;      /* a second table, behind the first; or NULL */
+    const struct rz_cli_option *more;      /* a second table, after the first; or NULL */
     const char *epilogue;                  /* exit status, examples; or NULL */
-    const struct rz_cli_option *elsewhere; /* options that are not taken here, or NULL; */
-    const char *where;                     /* and what is said of them */
+    const struct rz_cli_option *elsewhere; /* options that are not accepted here, or NULL; */
+    const char *where;                     /* and the text about them */
 };
 
 /*
  * Takes options from argv[1] on, up to the first argument that is none (or past "--"); returns its
- * index. --help,
- * --version and --man are dealt with here (exit 0). A bad option prints one line and exits with
- * RZ_EXIT_USAGE.
+ * index. --help, --version and --man are handled here (exit 0). A bad option prints one line and
+ * exits with RZ_EXIT_USAGE.
  */
 int rz_cli_parse(const struct rz_cli *cli, int argc, char **argv, void *target);
 
 /*
- * The end of a command's main: writes what stands in stdout's buffer. The exit status: `status`,
- * or, where anything that was written to stdout is lost, RZ_EXIT_UNWRITTEN after a line that says
- * why.
+ * The end of a command's main: flushes stdout. The exit status: `status`, or, if any output to
+ * stdout is lost, RZ_EXIT_UNWRITTEN after a message that says why.
  */
 int rz_cli_finish(const char *name, int status);
 
@@ -74,7 +72,7 @@ int rz_cli_finish(const char *name, int status);
 _Noreturn void rz_cli_refuse(const struct rz_cli *cli, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Of the names (up to NULL) the one that word was probably meant to be, or NULL. */
+/* Of the names (up to NULL) the one that was probably intended, or NULL. */
 const char *rz_cli_nearest(const char *word, const char *const *names);
 
 void rz_cli_help(const struct rz_cli *cli, FILE *out);

@@ -10,7 +10,8 @@ static size_t least_of(size_t a, size_t b, size_t c)
     return ab < c ? ab : c;
 }
 
-/* How many letters must be put in, left out or replaced to make b of a (Levenshtein). */
+/* The number of letters that must be inserted, removed or replaced to make b from a
+ * (Levenshtein). */
 static size_t distance(const char *a, const char *b)
 {
     size_t row[NAME_MAX_BYTES + 1], n = strlen(b);
@@ -33,7 +34,7 @@ static size_t distance(const char *a, const char *b)
 const char *rz_cli_nearest(const char *word, const char *const *names)
 {
     const char *nearest = NULL;
-    size_t least = strlen(word) / 4 + 1; /* further away it would be a guess */
+    size_t least = strlen(word) / 4 + 1; /* a larger distance would be a guess */
     for (; *names; names++) {
         size_t away = distance(word, *names);
         if (away < least || (away == least && !nearest)) {

@@ -1,4 +1,4 @@
-/* The two pages that are written from a command's table. */
+/* The help page and the manual page, written from a command's table. */
 #include "cli/cli.h"
 
 #include <ctype.h>
@@ -8,7 +8,7 @@
 #define WIDTH 96
 #define INDENT 30
 
-/* Words of text, wrapped at WIDTH, each new line indented. */
+/* Text, wrapped at WIDTH, each new line indented. */
 static void wrap(FILE *out, const char *text, int column, int indent)
 {
     int blank = 0; /* before the next word, unless it begins a line */
@@ -79,7 +79,7 @@ void rz_cli_help(const struct rz_cli *cli, FILE *out)
         fprintf(out, "\n%s\n", cli->epilogue);
 }
 
-/* Text in which man(7) would see requests or escapes is made harmless. */
+/* Escapes text that man(7) would read as requests or escapes. */
 static void manual_text(FILE *out, const char *text)
 {
     bool start = true;

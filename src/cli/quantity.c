@@ -79,7 +79,7 @@ bool rz_quantity_share(const char *text, double *value)
     return true;
 }
 
-/* One `number unit` at *text, which moves behind it; the unit is smaller than *unit, which becomes
+/* One `number unit` at *text, which is moved past it; the unit is smaller than *unit, which becomes
  * it. */
 static bool duration_part(const char **text, rz_time *unit, double *ns)
 {
@@ -95,7 +95,8 @@ static bool duration_part(const char **text, rz_time *unit, double *ns)
     if (!isdigit((unsigned char)**text))
         return false;
     double number = strtod(*text, &end);
-    if (end != *text + strspn(*text, "0123456789.e+-")) /* strtod reads hexadecimal numbers, too */
+    if (end !=
+        *text + strspn(*text, "0123456789.e+-")) /* strtod accepts hexadecimal numbers, too */
         return false;
     size_t n = strcspn(end, "0123456789");
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)

@@ -1,4 +1,4 @@
-/* Numbers as people write them. */
+/* Numbers as users write them. */
 #ifndef RZ_CLI_QUANTITY_H
 #define RZ_CLI_QUANTITY_H
 
@@ -10,13 +10,13 @@ bool rz_quantity_number(const char *text, uint64_t low, uint64_t high, uint64_t 
 /* The same, where a power may be written as one: 1048576 or 2^20. */
 bool rz_quantity_power(const char *text, uint64_t low, uint64_t high, uint64_t *value);
 
-/* A size: a whole number of bytes, or of KiB, MiB or GiB right behind it. */
+/* A size: a whole number of bytes, or of KiB, MiB or GiB directly after it. */
 bool rz_quantity_bytes(const char *text, uint64_t low, uint64_t high, uint64_t *value);
 
 /* A share from 0 to 1, written as one (0.001) or in percent (0.1%). */
 bool rz_quantity_share(const char *text, double *value);
 
-/* A duration: a number (decimals allowed) and us, ms, s, m or h right behind it; or several of
+/* A duration: a number (decimals allowed) and us, ms, s, m or h directly after it; or several of
  * them, larger units first: 1h30m. False: text is none. */
 bool rz_quantity_duration(const char *text, rz_time *value);
 
