@@ -1,8 +1,8 @@
 /*
- * What a measurement is shown as: tables (text, CSV) and charts (gnuplot writes SVG or PNG). The
- * maker of a table or chart knows its subject, this component does not.
+ * The output of measurements: tables (text, CSV) and charts (gnuplot writes SVG or PNG). The maker
+ * of a table or chart knows its subject, this component does not.
  *
- * Tables and charts own copies of all they are given. Memory: malloc; running out of it ends the
+ * Tables and charts own copies of all their input. Memory: malloc; running out of it ends the
  * program, which is a tool.
  */
 #ifndef RZ_CHART_CHART_H
@@ -19,7 +19,7 @@ struct rz_table;
 struct rz_table *rz_table_create(const char *title);
 void rz_table_destroy(struct rz_table *table);
 
-/* Columns first: name as CSV has it ("detect_ms"), heading for people ("detection"), unit ("ms" or
+/* Columns first: name for CSV ("detect_ms"), heading for readers ("detection"), unit ("ms" or
  * NULL). */
 void rz_table_column(struct rz_table *table, const char *name, const char *heading,
                      const char *unit);
@@ -48,7 +48,7 @@ struct rz_table *rz_table_summary(const struct rz_table *table, const char *titl
 
 void rz_table_print(const struct rz_table *table, FILE *out);    /* aligned text */
 void rz_table_markdown(const struct rz_table *table, FILE *out); /* for docs */
-/* One row as a list: a line for each column, which suits a wide table. */
+/* One row as a list: a line for each column, for wide tables. */
 void rz_table_print_row(const struct rz_table *table, uint32_t row, FILE *out);
 /* NAN is an empty cell; every other number reads back as it was. False: *why. */
 bool rz_table_write_csv(const struct rz_table *table, const char *path, const char **why);
@@ -67,18 +67,18 @@ enum rz_chart_style {
     RZ_CHART_LINES_POINTS,
     RZ_CHART_STEPS,
     RZ_CHART_BARS,
-    RZ_CHART_DASHED, /* a trend or a bound, no measurement */
-    RZ_CHART_STATED  /* a value that the paper states: hollow marks, told apart in the key */
+    RZ_CHART_DASHED, /* a trend or a bound, not a measurement */
+    RZ_CHART_STATED  /* a value that the paper states: hollow marks, distinguished in the key */
 };
 
 struct rz_chart *rz_chart_create(const char *title, const char *x_label, const char *y_label);
 void rz_chart_destroy(struct rz_chart *chart);
-/* Other words for the panel under way; NULL: as it is. */
+/* Other labels for the current panel; NULL: unchanged. */
 void rz_chart_labels(struct rz_chart *chart, const char *title, const char *x_label,
                      const char *y_label);
-/* On a logarithmic axis what is not above 0 is left out. */
+/* On a logarithmic axis values that are not above 0 are left out. */
 void rz_chart_scales(struct rz_chart *chart, enum rz_chart_scale x, enum rz_chart_scale y);
-/* The ends of an axis; NAN: as the data have it. */
+/* The ends of an axis; NAN: from the data. */
 void rz_chart_range_x(struct rz_chart *chart, double low, double high);
 void rz_chart_range_y(struct rz_chart *chart, double low, double high);
 
@@ -88,15 +88,15 @@ void rz_chart_point(struct rz_chart *chart, double x, double y);
 /* A point with its spread, drawn as an error bar. */
 void rz_chart_point_spread(struct rz_chart *chart, double x, double y, double low, double high);
 
-/* Several charts in one file, stacked: begins the next panel, in place of a first one that has no
+/* Several charts in one file, stacked: begins the next panel, replacing a first one that has no
  * curves. A panel without points is drawn as an empty frame. */
 void rz_chart_panel(struct rz_chart *chart, const char *title, const char *x_label,
                     const char *y_label);
 
-/* What a path's ending asks for: "svg", "png" or "pdf"; NULL: nothing that can be drawn. */
+/* The format of a path's ending: "svg", "png" or "pdf"; NULL: none that can be drawn. */
 const char *rz_chart_kind(const char *path);
 
-/* Draws by gnuplot; the ending of path (.svg, .png, .pdf) says what. False: *why says so, until the
+/* Draws by gnuplot in the format of path's ending (.svg, .png, .pdf). False: *why, valid until the
  * next call of this component. */
 bool rz_chart_draw(const struct rz_chart *chart, const char *path, const char **why);
 

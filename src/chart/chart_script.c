@@ -1,4 +1,4 @@
-/* A chart in gnuplot's words. */
+/* A chart as a gnuplot script. */
 #include "chart/chart_state.h"
 
 #include <ctype.h>
@@ -13,8 +13,8 @@ static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7"
                                       "#E69F00", "#56B4E9", "#000000", "#8C564B"};
 #define COLOURS (sizeof colours / sizeof *colours)
 
-/* All but letters, digits and blanks as octal, so that no title becomes a command. A digit after
- * octal, too: gnuplot would take it for a part of the number. */
+/* All but letters, digits and blanks as octal, so that no title becomes a command. A digit after an
+ * octal escape, too: gnuplot would take it for a part of the number. */
 static void quoted(FILE *out, const char *text)
 {
     bool octal = false;
@@ -38,7 +38,7 @@ static void set_text(FILE *out, const char *what, const char *text)
     fputs(" noenhanced\n", out);
 }
 
-/* What cannot stand on a logarithmic axis is left out. */
+/* Values that a logarithmic axis cannot show are left out. */
 static double placed(double value, enum rz_chart_scale scale)
 {
     return scale != RZ_CHART_LINEAR && !(value > 0) ? NAN : value;
@@ -85,7 +85,7 @@ static void axis(FILE *out, char name, enum rz_chart_scale scale, double low, do
     fprintf(out, "set %crange [%s:%s]\n", name, from, to);
 }
 
-/* Whether numbers along an axis are better written as powers. */
+/* Whether numbers along an axis are better shown as powers. */
 static bool is_wide(const struct rz_chart_panel *panel, bool x)
 {
     double least = INFINITY, most = 0;
@@ -101,8 +101,7 @@ static bool is_wide(const struct rz_chart_panel *panel, bool x)
     return most >= 16384 || least < 0.001;
 }
 
-/* How far bars stand apart, and how wide each is, so that bars of several curves stand side by
- * side. */
+/* The distance and the width of bars, so that bars of several curves are side by side. */
 static void bar_layout(const struct rz_chart_panel *panel, double *width, uint32_t *n)
 {
     double apart = INFINITY;
@@ -143,8 +142,8 @@ static void data(FILE *out, const struct rz_chart_panel *panel, uint32_t number)
     fputs("END\n", out);
 }
 
-/* The marks of a curve: each kind of curve counts its colours for itself, so that what is stated
- * looks like what was measured. */
+/* The marks of a curve: each kind of curve counts its colours separately, so that stated values
+ * have the colours of the measured ones. */
 static void style(FILE *out, const struct rz_chart_line *line, uint32_t number)
 {
     static const int filled[] = {7, 5, 9, 11, 13}, hollow[] = {6, 4, 8, 10, 12};
@@ -197,7 +196,7 @@ static void plot(FILE *out, const struct rz_chart_panel *panel)
         if (!any_shown(panel, line, false))
             continue;
         fputs(n++ == 0 ? "plot " : ", \\\n    ", out);
-        if (spread && !bars) { /* behind the marks */
+        if (spread && !bars) { /* drawn below the marks */
             error_bars(out, i, colours[number % COLOURS]);
             fputs(", ", out);
         }

@@ -1,4 +1,4 @@
-/* The inside of tables and charts, for the files of this component. */
+/* The internals of tables and charts, for the files of this component. */
 #ifndef RZ_CHART_CHART_STATE_H
 #define RZ_CHART_CHART_STATE_H
 
@@ -63,7 +63,7 @@ struct rz_chart {
     uint32_t n_panels;
 };
 
-/* Writes what gnuplot reads. What it draws, of kind "svg", "png" or "pdf", goes to its standard
+/* Writes gnuplot's input. Its drawing, of kind "svg", "png" or "pdf", is written to its standard
  * output. */
 void rz_chart_script(const struct rz_chart *chart, const char *kind, FILE *out);
 

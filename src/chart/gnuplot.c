@@ -9,7 +9,7 @@ extern char **environ;
 
 static bool spawned(FILE *script, FILE *drawing, FILE *complaints, pid_t *child, const char **why)
 {
-    static char *const words[] = {"gnuplot", "-d", NULL}; /* -d: nobody's own settings */
+    static char *const words[] = {"gnuplot", "-d", NULL}; /* -d: no settings of the user */
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_adddup2(&files, fileno(script), 0);
@@ -22,7 +22,7 @@ static bool spawned(FILE *script, FILE *drawing, FILE *complaints, pid_t *child,
     return error == 0 || rz_chart_say(why, "gnuplot cannot be started: %s", strerror(error));
 }
 
-/* The last line that says something, and not where. */
+/* The last line with a message, without its position. */
 static void last_complaint(FILE *complaints, char *out, size_t bytes)
 {
     char line[256];

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A device, a pipe or a link must be written into: a rename would put a file in its place. */
+/* A device, a pipe or a link must be written in place: a rename would replace it by a file. */
 static bool must_stay(const char *path)
 {
     struct stat there;
@@ -22,7 +22,7 @@ static bool release(struct rz_outfile *out, bool good)
     return good;
 }
 
-/* A file of this folder without a name; -1 where the file system has none, or nothing (/proc) could
+/* A file of this folder without a name; -1 if the file system has none, or nothing (/proc) could
  * give it one. */
 static int open_nameless(const char *path)
 {

@@ -1,5 +1,5 @@
 /* Files that appear whole or not at all: until the end they have no name, so that nothing is left
- * behind whatever kills the program. Devices, pipes and links are written into. */
+ * if the program is killed. Devices, pipes and links are written in place. */
 #ifndef RZ_CHART_OUTFILE_H
 #define RZ_CHART_OUTFILE_H
 
@@ -9,13 +9,14 @@
 struct rz_outfile {
     FILE *file;      /* to write to; NULL: not open */
     char *path;      /* where it will appear */
-    char *temporary; /* its name for a moment before that; NULL: path is written into */
-    bool nameless;   /* it has no name yet, not even that */
+    char *temporary; /* its temporary name just before that; NULL: path is written in place */
+    bool nameless;   /* it has no name yet, not even the temporary one */
 };
 
 /* False: *why. */
 bool rz_outfile_open(struct rz_outfile *out, const char *path, const char **why);
-/* good: let it appear, if all could be written; else it never was. False: not good, or *why. */
+/* good: makes it appear, if all could be written; else nothing is left. False: not good, or
+ * *why. */
 bool rz_outfile_close(struct rz_outfile *out, bool good, const char **why);
 
 #endif

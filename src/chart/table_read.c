@@ -27,7 +27,7 @@ static void put(struct reader *reader, int c)
     reader->cell[reader->length] = 0;
 }
 
-/* What follows the opening quotation mark; false: the file ends before the closing one. */
+/* The text after the opening quotation mark; false: the file ends before the closing one. */
 static bool read_quoted(struct reader *reader)
 {
     for (int c; (c = fgetc(reader->in)) != EOF;) {
@@ -40,7 +40,7 @@ static bool read_quoted(struct reader *reader)
     return false;
 }
 
-/* Reads a cell, as RFC 4180 has it. False: it is no such file. */
+/* Reads a cell by RFC 4180. False: not such a file. */
 static bool read_cell(struct reader *reader, enum end *end)
 {
     reader->length = 0;
@@ -61,7 +61,7 @@ static bool read_cell(struct reader *reader, enum end *end)
     return true;
 }
 
-/* The heading; false: it is not whole. */
+/* The heading; false: it is incomplete. */
 static bool read_columns(struct reader *reader, struct rz_table *table, uint32_t *n)
 {
     enum end end = END_CELL;

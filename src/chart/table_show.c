@@ -1,4 +1,4 @@
-/* The three faces of a table: aligned text, Markdown, CSV. */
+/* The three formats of a table: aligned text, Markdown, CSV. */
 #include "chart/chart_state.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #define TEXT_MAX 64
 
-/* For people: whole numbers in full, else four digits that mean something. */
+/* For readers: whole numbers in full, else four significant digits. */
 static void number_for_people(double value, char out[TEXT_MAX])
 {
     double size = fabs(value);
@@ -49,7 +49,7 @@ static const char *cell_for_people(const struct rz_table_cell *cell, char number
     return number;
 }
 
-/* Columns on a terminal, for UTF-8: what continues a character takes none. */
+/* Columns on a terminal, for UTF-8: continuation bytes take none. */
 static int width(const char *text)
 {
     int n = 0;
@@ -66,7 +66,7 @@ static void heading(const struct rz_table_column *column, char *out, size_t byte
         snprintf(out, bytes, "%s", column->heading);
 }
 
-/* Text stands at the left, numbers at the right. */
+/* Text is aligned left, numbers right. */
 static bool is_text(const struct rz_table *table, uint32_t column)
 {
     for (uint32_t row = 0; row < table->n_rows; row++)
@@ -166,7 +166,7 @@ void rz_table_markdown(const struct rz_table *table, FILE *out)
     }
 }
 
-/* As RFC 4180 has it. */
+/* By RFC 4180. */
 static void csv_cell(FILE *out, const char *text, bool last)
 {
     bool quoted = text[strcspn(text, ",\"\r\n")] != 0;
