@@ -1,4 +1,4 @@
-/* The entry points of rhizome/checkpoint.h: as those of MPI, so that a roll-back may take place in
+/* The entry points of rhizome/checkpoint.h: like those of MPI, so that a roll-back may happen in
  * them. */
 #include <rhizome/checkpoint.h>
 

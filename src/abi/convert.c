@@ -1,8 +1,8 @@
 /* Handles as integers, for languages that cannot hold a pointer: MPI_X_toint and MPI_X_fromint. */
 #include "abi/entry.h"
 
-/* A predefined handle is its number in the ABI; a user's object is numbered when first asked for.
- */
+/* A predefined handle is its number in the ABI; a user's object is numbered at the first
+ * request. */
 static int handle_to_int(const void *handle, enum rz_object_kind kind, uintptr_t null_handle)
 {
     uintptr_t value = (uintptr_t)handle;

@@ -1,4 +1,4 @@
-/* Entry points that need no chapter: answers that the binding itself knows. */
+/* Entry points that need no chapter: the binding itself has the answer. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -7,7 +7,7 @@
 #include "abi/features.h"
 #include "chapter_weak.h"
 
-/* Results must have a place to go to: `other` too. Raises the error if not, else gives success. */
+/* Results need a place, `other` too. Raises the error if there is none, else returns success. */
 static int pointer_call(const char *call_name, const char *name, const void *pointer,
                         const char *other_name, const void *other)
 {
@@ -18,7 +18,7 @@ static int pointer_call(const char *call_name, const char *name, const void *poi
     return rz_call_end(&call);
 }
 
-/* ---- Life and versions: allowed at any time ---- */
+/* ---- Initialisation and versions: allowed at any time ---- */
 
 RZ_PUBLIC int PMPI_Initialized(int *flag)
 {
@@ -104,7 +104,7 @@ RZ_PUBLIC int PMPI_Get_address(const void *location, MPI_Aint *address)
 }
 RZ_TWIN(MPI_Get_address);
 
-/* Through unsigned arithmetic: addresses of one object may lie on both sides of the sign. */
+/* By unsigned arithmetic: addresses of one object may have different signs. */
 RZ_PUBLIC MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint disp)
 {
     return (MPI_Aint)((uintptr_t)base + (uintptr_t)disp);
@@ -201,7 +201,7 @@ RZ_PUBLIC int PMPI_File_call_errhandler(MPI_File fh, int errorcode)
 }
 RZ_TWIN(MPI_File_call_errhandler);
 
-/* ---- Windows: so far there is none but MPI_WIN_NULL, which has a name ---- */
+/* ---- Windows: only MPI_WIN_NULL exists so far, which has a name ---- */
 
 RZ_PUBLIC int PMPI_Win_get_name(MPI_Win win, char *win_name, int *resultlen)
 {

@@ -1,4 +1,4 @@
-/* The ways with errors out of an entry point's checks, and the checks too long to be inline. */
+/* The error exits of an entry point's checks, and the checks that are too long to be inline. */
 #include "abi/entry.h"
 
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include "abi/reinit.h"
 #include "mpi/ft/restart.h"
 
-/* How each kind of handle is called in messages, and the class of errors about it. */
+/* The name of each kind of handle in messages, and the class of errors about it. */
 static const struct {
     const char *name;
     int error_class;
@@ -54,7 +54,7 @@ bool rz_call_out_of_phase(struct rz_call *call)
     return false;
 }
 
-/* The thread inside MPIX_Reinit goes back itself, where it calls something that communicates. */
+/* The thread inside MPIX_Reinit rolls back itself, when it calls a function that communicates. */
 bool rz_call_left_behind(struct rz_call *call)
 {
     call->error = rz_reinit_is_here() ? MPI_SUCCESS : RZM_ROLLBACK;
@@ -72,7 +72,7 @@ bool rz_call_out_of_world(struct rz_call *call)
     return false;
 }
 
-/* The end of the restart point is agreed on with all others: MPI must be there for it. */
+/* The end of the restart point is agreed on with all others: MPI must still be initialised. */
 bool rz_call_world_may_end(struct rz_call *call)
 {
     return !rz_reinit_is_open() ||
@@ -147,7 +147,7 @@ bool rz_arg_bad_message(struct rz_call *call, const char *buffer_name, const voi
         return rz_arg_refuse(call, MPI_ERR_BUFFER, "%s is a null pointer while %s is %lld",
                              buffer_name, count_name, (long long)count);
     }
-    /* Nothing of that is so: it was only too large to be known at once. */
+    /* All was valid: it was only too large for the fast check. */
     return rz_datatype_fits(datatype, count) ||
            rz_arg_refuse(call, MPI_ERR_COUNT, "%s is %lld: so many of %s are 2^63 bytes or more",
                          count_name, (long long)count, type_name);
@@ -229,7 +229,7 @@ bool rz_arg_counts(struct rz_call *call, const char *name, struct rz_counts coun
     return true;
 }
 
-/* Whether something lies where the buffer begins. */
+/* Whether there is data where the buffer begins. */
 static bool side_has_start(const struct rz_side *side, const struct rz_datatype *datatype)
 {
     if (((const struct rz_object *)datatype)->predefined == 0) {
@@ -254,8 +254,8 @@ bool rz_arg_two_sides(struct rz_call *call, const struct rz_side *sent,
                          received->buffer_name, sent->buffer_name);
 }
 
-/* Displacements from MPI_BOTTOM may be addresses: then the block is there, unless its address is 0.
- */
+/* Displacements from MPI_BOTTOM may be addresses: then the block exists, unless its address is
+ * 0. */
 static const void *side_address(const struct rz_side *side, int i)
 {
     static const char somewhere;

@@ -7,8 +7,8 @@
  *     }
  *     return rz_call_end(&call);
  *
- * The rz_arg_* functions look a handle up or check one argument; when it will not do they note the
- * error with the name of the argument and return false. The way without errors is inline, the rest
+ * The rz_arg_* functions look a handle up or check one argument; if it is invalid they record the
+ * error with the name of the argument and return false. The path without errors is inline, the rest
  * is in entry.c and raise.c.
  */
 #ifndef RZ_ABI_ENTRY_H
@@ -28,21 +28,21 @@
 #define RZ_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 struct rz_call {
-    const char *name; /* as the program wrote it */
+    const char *name; /* as written in the program */
     struct rz_comm
-        *comm; /* whose error handler is concerned; NULL: that of errors without a communicator */
-    struct rz_session *session;    /* of a call on a session: its error handler is concerned */
-    struct rz_errhandler *handler; /* given for the object to be: concerned before all others */
+        *comm; /* its error handler applies; NULL: that of errors without a communicator */
+    struct rz_session *session;    /* of a call on a session: its error handler applies */
+    struct rz_errhandler *handler; /* given for the object to be made: has precedence */
     int error;                     /* MPI_SUCCESS, an error class or RZM_ROLLBACK */
     bool locked;                   /* the engine lock is held */
-    bool lives;                    /* the life lock is held */
+    bool lives;                    /* the initialisation lock is held */
     bool held; /* comm was retained: a completing request might be its last user */
 };
 
-/* Which wildcards and special ranks a parameter takes beside the ranks of the communicator. */
+/* Which wildcards and special ranks a parameter accepts beside the ranks of the communicator. */
 enum rz_rank_use { RZ_RANK_DEST, RZ_RANK_SOURCE };
 
-/* What this process is in a rooted collective. */
+/* The role of this process in a rooted collective. */
 enum rz_role {
     RZ_ROLE_ROOT,     /* holds the root's buffer; of an intra-communicator it contributes, too */
     RZ_ROLE_LEAF,     /* contributes */
@@ -66,7 +66,7 @@ static inline void rz_call_lock(struct rz_call *call)
     }
 }
 
-/* The same at the beginning of a call: false in a thread that has to be told of a roll-back. */
+/* The same at the beginning of a call: false in a thread that must be told of a roll-back. */
 static inline bool rz_call_lock_first(struct rz_call *call)
 {
     rz_call_lock(call);
@@ -81,8 +81,8 @@ static inline bool rz_call_begin(struct rz_call *call)
 }
 
 /*
- * Where models begin and end, one thread after the other: MPI_Session_init may be called by any
- * thread at any time. Taken before the engine lock.
+ * Where models (World, Sessions) begin and end, one thread after the other: MPI_Session_init may be
+ * called by any thread at any time. Taken before the engine lock.
  */
 void rz_init_enter(void);
 void rz_init_leave(void);
@@ -110,8 +110,8 @@ static inline bool rz_call_begin_world(struct rz_call *call)
     return rz_world == RZ_PHASE_RUNNING ? rz_call_world_may_end(call) : rz_call_out_of_world(call);
 }
 
-/* For calls that MPI allows at any time: from any thread, too, before MPI_Init and whatever thread
- * level it was asked for. */
+/* For calls that MPI allows at any time: from any thread, before MPI_Init, and with any thread
+ * level. */
 static inline bool rz_call_begin_anytime(struct rz_call *call)
 {
     rz_engine_enter();
@@ -155,8 +155,8 @@ static inline int rz_call_end(struct rz_call *call)
 int rz_call_unsupported(const char *name, MPI_Comm comm);
 
 /*
- * Run the error handler of comm (NULL: of MPI_COMM_SELF) for an error of the call with that name.
- * The engine lock is not held. Returns error, if at all.
+ * Runs the error handler of comm (NULL: of MPI_COMM_SELF) for an error of the call with that name.
+ * The engine lock is not held. Returns error, if it returns.
  */
 int rz_error_raise(struct rz_comm *comm, int error, const char *name);
 
@@ -170,7 +170,7 @@ int rz_error_raise_file(int error, const char *name);
  */
 int rz_error_string(int errorcode, char *string, int *resultlen);
 
-/* ---- Single arguments. Each returns false after noting the error in call->error. ---- */
+/* ---- Single arguments. Each returns false after recording the error in call->error. ---- */
 
 bool rz_arg_refuse(struct rz_call *call, int error_class, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));
@@ -179,7 +179,7 @@ bool rz_arg_bad_handle(struct rz_call *call, enum rz_object_kind kind, const cha
 bool rz_arg_bad_rank(struct rz_call *call, const char *name, int rank, int peers)
     __attribute__((cold));
 
-/* A living user's object of that kind behind a handle outside the predefined space, or NULL. */
+/* A live user's object of that kind behind a handle outside the predefined range, or NULL. */
 static inline void *rz_arg_user_object(const void *handle, enum rz_object_kind kind)
 {
     bool aligned = ((uintptr_t)handle & (sizeof(void *) - 1)) == 0;
@@ -234,7 +234,7 @@ RZ_ARG_FIND(matched, MPI_Message, rz_matched, RZ_OBJECT_MATCHED)
 RZ_ARG_LOOK_UP(info, MPI_Info, rz_info, RZ_OBJECT_INFO)
 RZ_ARG_LOOK_UP(errhandler, MPI_Errhandler, rz_errhandler, RZ_OBJECT_ERRHANDLER)
 
-/* The first communicator of a call is the one whose error handler is concerned. */
+/* The error handler of a call's first communicator applies. */
 static inline bool rz_arg_comm(struct rz_call *call, const char *name, MPI_Comm handle,
                                struct rz_comm **comm)
 {
@@ -247,8 +247,8 @@ static inline bool rz_arg_comm(struct rz_call *call, const char *name, MPI_Comm 
     return rz_arg_bad_handle(call, RZ_OBJECT_COMM, name, (uintptr_t)handle);
 }
 
-/* Of a spawned process (RZ_Comm_replace), which has no communicator yet but its own MPI_COMM_WORLD.
- */
+/* Of a spawned process (RZ_Comm_replace), which has no communicator yet except its own
+ * MPI_COMM_WORLD. */
 static inline bool rz_arg_comm_or_null(struct rz_call *call, const char *name, MPI_Comm handle,
                                        struct rz_comm **comm)
 {
@@ -271,8 +271,8 @@ static inline bool rz_arg_session(struct rz_call *call, const char *name, MPI_Se
 }
 
 /*
- * Calls that make something without having its like tell their errors to the error handler that
- * they were given for it. of: the kind of object that is made.
+ * Calls that create an object, not from another one of its kind, report errors to the error handler
+ * that they were given for it. of: the kind of object that is made.
  */
 static inline bool rz_call_blame_handler(struct rz_call *call, struct rz_errhandler *handler,
                                          enum rz_object_kind of)
@@ -298,7 +298,7 @@ static inline bool rz_arg_info_or_null(struct rz_call *call, const char *name, M
 }
 
 /* Errors of a request, or of a matched message, belong to its communicator (NULL: none), which must
- * outlive it for that. */
+ * exist as long. */
 static inline void rz_call_blame_comm(struct rz_call *call, struct rz_comm *comm)
 {
     if (call->comm == NULL && (call->comm = comm) != NULL) {
@@ -337,7 +337,7 @@ static inline bool rz_arg_monitor(struct rz_call *call, const char *name, RZ_Gro
     return rz_arg_bad_handle(call, RZ_OBJECT_MONITOR, name, (uintptr_t)handle);
 }
 
-/* Of a monitor that is to be started, or moved. */
+/* For a monitor that is to be started, or moved. */
 static inline bool rz_arg_monitor_or_null(struct rz_call *call, const char *name,
                                           RZ_Group_monitor handle, struct rz_monitor **monitor)
 {
@@ -365,7 +365,7 @@ static inline bool rz_arg_request(struct rz_call *call, const char *name, MPI_Re
             rz_arg_bad_handle(call, RZ_OBJECT_REQUEST, name, (uintptr_t)handle));
 }
 
-/* Where the call writes, or what it reads from: not NULL. */
+/* Memory that the call writes or reads: not NULL. */
 static inline bool rz_arg_pointer(struct rz_call *call, const char *name, const void *pointer)
 {
     return RZ_LIKELY(pointer != NULL) ||
@@ -403,10 +403,10 @@ static inline bool rz_arg_tag(struct rz_call *call, const char *name, int tag, e
            rz_arg_refuse(call, MPI_ERR_TAG, "%s is %d, not in 0..%d", name, tag, RZ_TAG_UB);
 }
 
-/* root, and what this process is with regard to it. */
+/* root, and the role of this process with regard to it. */
 bool rz_arg_root(struct rz_call *call, int root, const struct rz_comm *comm, enum rz_role *role);
 
-/* That comm has a topology, and how many edges of it come in here and go out. */
+/* comm must have a topology; the number of its incoming and outgoing edges here. */
 bool rz_arg_neighbours(struct rz_call *call, const struct rz_comm *comm, int *indegree,
                        int *outdegree);
 
@@ -428,14 +428,14 @@ static inline bool rz_arg_not_predefined(struct rz_call *call, const char *name,
            rz_arg_refuse(call, error_class, "%s is predefined and cannot be freed", name);
 }
 
-/* ---- Messages: buffer, count and datatype together ---- */
+/* ---- Message arguments: buffer, count and datatype together ---- */
 
 bool rz_arg_bad_message(struct rz_call *call, const char *buffer_name, const void *buffer,
                         const char *count_name, int64_t count, const char *type_name,
                         const struct rz_datatype *datatype) __attribute__((cold));
 
-/* A datatype fit for communication, a count, and a buffer that can be: NULL is MPI_BOTTOM, of use
- * to user's datatypes only. */
+/* A committed datatype, a count, and a valid buffer: NULL is MPI_BOTTOM, useful with user's
+ * datatypes only. */
 static inline bool rz_arg_message(struct rz_call *call, const char *buffer_name, const void *buffer,
                                   const char *count_name, int64_t count, const char *type_name,
                                   MPI_Datatype handle, struct rz_datatype **datatype)
@@ -453,12 +453,12 @@ static inline bool rz_arg_message(struct rz_call *call, const char *buffer_name,
            rz_arg_bad_message(call, buffer_name, buffer, count_name, count, type_name, *datatype);
 }
 
-/* Where a buffer must exist but its count and datatype belong to another: the result of a
+/* A buffer that must exist, while its count and datatype belong to another: the result of a
  * reduction. */
 bool rz_arg_result(struct rz_call *call, const char *name, const void *buffer, int64_t count,
                    const struct rz_datatype *datatype);
 
-/* That input and result are not one buffer: MPI_IN_PLACE is the word for that. */
+/* Input and result must not be one buffer: MPI_IN_PLACE is to be used for that. */
 static inline bool rz_arg_two_buffers(struct rz_call *call, const char *name, const void *buffer,
                                       const char *result_name, const void *result, int64_t count)
 {
@@ -467,16 +467,16 @@ static inline bool rz_arg_two_buffers(struct rz_call *call, const char *name, co
                          result_name, name);
 }
 
-/* Room for packed data, of `size` bytes. */
+/* Space for packed data, of `size` bytes. */
 bool rz_arg_packed(struct rz_call *call, const char *name, const void *buffer, int64_t size);
 
-/* The same where a buffer has as many items as all of `length` counts together. */
+/* The same for a buffer that has as many items as all of `length` counts together. */
 bool rz_arg_source(struct rz_call *call, const char *name, const void *buffer,
                    struct rz_counts counts, int length, const struct rz_datatype *datatype);
 
 /*
- * One side of a collective with an array of counts. length: how many counts, displacements and
- * datatypes there are.
+ * One side of a collective with an array of counts. length: the number of counts, displacements and
+ * datatypes.
  */
 struct rz_side {
     const char *buffer_name;
@@ -489,27 +489,27 @@ struct rz_side {
     int length;
 };
 
-/* All of them have one datatype. */
+/* All have one datatype. */
 bool rz_arg_side(struct rz_call *call, const struct rz_side *side, MPI_Datatype handle,
                  struct rz_datatype **datatype);
 
 /*
- * That what is sent and what is received are two buffers, where both begin at one address. They
- * overlap for certain if both have something there: a block at displacement 0, of a predefined
- * datatype (others may begin elsewhere).
+ * What is sent and what is received must be two buffers, if both begin at one address. They overlap
+ * for certain if both have data there: a block at displacement 0, of a predefined datatype (others
+ * may begin elsewhere).
  */
 bool rz_arg_two_sides(struct rz_call *call, const struct rz_side *sent,
                       const struct rz_datatype *sent_type, const struct rz_side *received,
                       const struct rz_datatype *received_type) __attribute__((cold));
 
-/* Each has its own. */
+/* Each has its own datatype. */
 bool rz_arg_side_w(struct rz_call *call, const struct rz_side *side, const MPI_Datatype *handles);
 
-/* An array of counts: there, and not negative. */
+/* An array of counts: present, and not negative. */
 bool rz_arg_counts(struct rz_call *call, const char *name, struct rz_counts counts, int64_t length,
                    int error_class);
 
-/* An array of displacements: there. */
+/* An array of displacements: present. */
 static inline bool rz_arg_displs(struct rz_call *call, const char *name, struct rz_counts displs,
                                  int64_t length)
 {
@@ -517,13 +517,13 @@ static inline bool rz_arg_displs(struct rz_call *call, const char *name, struct 
                         length);
 }
 
-/* Every handle valid, and the first living request's communicator to blame. Null handles are fine.
- */
+/* All handles are valid; the first live request's communicator is used for errors. Null handles are
+ * allowed. */
 bool rz_arg_requests(struct rz_call *call, const char *name, const MPI_Request *requests,
                      int64_t count);
 
-/* What MPI_Comm_spawn_multiple starts: at least one command, each there, with an info object or
- * none, and processes not less than 0. */
+/* The commands of MPI_Comm_spawn_multiple: at least one, each present, with an info object or none,
+ * and processes not less than 0. */
 bool rz_arg_commands(struct rz_call *call, int count, char *const *commands, const int *maxprocs,
                      const MPI_Info *infos);
 
@@ -534,7 +534,7 @@ bool rz_arg_comms(struct rz_call *call, const char *name, const MPI_Comm *comms,
 bool rz_arg_datatypes(struct rz_call *call, const char *name, const MPI_Datatype *datatypes,
                       int64_t count);
 
-/* Whether this process looks at the buffer of what it gives to (or gets from) the root. */
+/* Whether this process accesses the buffer that it sends to (or receives from) the root. */
 static inline bool rz_role_takes_part(enum rz_role role, const struct rz_comm *comm,
                                       const void *buffer)
 {

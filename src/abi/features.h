@@ -9,8 +9,8 @@ typedef void (*rz_code)(void);
 
 struct rz_feature_row {
     const char *name;    /* "MPI_Send" */
-    const char *chapter; /* "Point-to-point communication"; rows of one chapter stand together */
-    rz_code code;        /* what does the work; NULL: not supported by this build */
+    const char *chapter; /* "Point-to-point communication"; rows of one chapter are adjacent */
+    rz_code code;        /* the implementing function; NULL: not supported by this build */
 };
 extern const struct rz_feature_row rz_feature_rows[];
 extern const size_t rz_feature_row_count;
@@ -26,9 +26,9 @@ extern const size_t rz_error_row_count;
 const char *rz_error_name(int error);
 
 /*
- * The i-th function of the library, whether this build supports it, and the chapter it belongs to
- * (functions of one chapter stand together); NULL behind the last. For `rzdoctor features`, which
- * finds it by name in the library.
+ * The i-th function of the library, whether this build supports it, and its chapter (functions of
+ * one chapter are adjacent); NULL after the last. For `rzdoctor features`, which finds it by name
+ * in the library.
  */
 const char *RZ_Feature(size_t i, bool *supported, const char **chapter);
 

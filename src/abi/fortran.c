@@ -1,5 +1,5 @@
 /*
- * What a Fortran binding on top of this library tells it, and asks: MPI 5.0, "Fortran Type
+ * What a Fortran binding on top of this library registers, and queries: MPI 5.0, "Fortran Type
  * Registration". The first successful call of each kind counts, later ones get MPI_ERR_ABI. All may
  * be called at any time.
  */
@@ -12,10 +12,10 @@
 
 enum { VALUE_MAX = 16, LOGICAL_MAX = 16 };
 
-/* As told, until the process ends; under the engine lock. */
+/* As registered, until the process ends; under the engine lock. */
 static struct rz_info *fortran_info;
 static struct {
-    int size; /* 0: not told */
+    int size; /* 0: not registered */
     unsigned char true_[LOGICAL_MAX], false_[LOGICAL_MAX];
 } logical;
 
@@ -28,7 +28,7 @@ static const struct {
              {"mpi_real_size", 4},
              {"mpi_double_precision_size", 8}};
 
-/* Whether the sizes that info has are those of this library. */
+/* Whether the sizes in info are those of this library. */
 static bool sizes_fit(struct rz_call *call, struct rz_info *info)
 {
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {

@@ -20,7 +20,7 @@ const char *rz_error_name(int error)
     return NULL;
 }
 
-/* The sentence of an error: what the chapter or a check noted, else the text of its class. */
+/* The text of an error: what the chapter or a check recorded, else the text of its class. */
 static void error_sentence(int error, char text[MPI_MAX_ERROR_STRING])
 {
     int length = 0;
@@ -64,11 +64,11 @@ static void print_fatal(const char *where, int error, const char *name, const ch
                  class_name != NULL ? class_name : "user's error code", where, handler);
     length = length < (int)sizeof(line) ? length : (int)sizeof(line) - 1;
     if (write(STDERR_FILENO, line, (size_t)length) < 0) {
-        return; /* nobody is left to be told */
+        return; /* no process is left to be told */
     }
 }
 
-/* By the chapter's abort, where there is one: every process of comm ends, of NULL of the job. */
+/* By the chapter's abort, if there is one: every process of comm ends; with NULL, of the job. */
 _Noreturn static void end_program(struct rz_comm *comm, int error)
 {
     if (rz_phase == RZ_PHASE_RUNNING && rzm_abort != NULL) {
@@ -80,7 +80,7 @@ _Noreturn static void end_program(struct rz_comm *comm, int error)
     _exit(1);
 }
 
-/* The handler of the user. object: the communicator or session concerned, NULL: none. */
+/* The user's error handler. object: its communicator or session, NULL: none. */
 static void run(const struct rz_errhandler *handler, struct rz_object *object, int error)
 {
     void *handle = NULL;
@@ -102,9 +102,9 @@ static void run(const struct rz_errhandler *handler, struct rz_object *object, i
 }
 
 /*
- * where: what it belongs to, in words. comm: whose processes MPI_ERRORS_ABORT ends, if any. handler
- * is a copy made under the lock: meanwhile another thread may set another one, which frees the
- * first.
+ * where: the object that it belongs to, as text. comm: MPI_ERRORS_ABORT ends its processes, if it
+ * is not NULL. handler is a copy made under the lock: meanwhile another thread may set another one,
+ * which frees the first.
  */
 static int raise_by(const struct rz_errhandler *handler, struct rz_object *object,
                     struct rz_comm *comm, const char *where, int error, const char *name)
@@ -169,8 +169,8 @@ static void raise_of(const struct rz_call *call, int error)
 }
 
 /*
- * Who cannot be carried back is told: another thread than the one in MPIX_Reinit, and a function of
- * the user below a call that has not ended; that call goes back.
+ * A thread that cannot be rolled back gets an error: another thread than the one in MPIX_Reinit,
+ * and a function of the user below a call that has not ended; that call rolls back.
  */
 static int roll_back(struct rz_call *call)
 {
@@ -196,7 +196,7 @@ static int blame_cause(struct rz_call *call)
     struct rz_comm *comm;
     int error = rzm_error_take_cause(&comm);
     if (error == MPI_SUCCESS) {
-        return call->error; /* a code of the program's own functions, by the same number */
+        return call->error; /* an error code of the program's own functions, with the same number */
     }
     if (call->held) {
         rz_comm_release(call->comm);
@@ -216,7 +216,7 @@ int rz_call_finish_error(struct rz_call *call)
         error = rzm_error(MPI_ERR_OTHER, "this call cannot be made in a clean-up handler of "
                                          "MPIX_Reinit: the job is going back");
     }
-    /* The handler runs unlocked; a communicator held for it is given back afterwards. */
+    /* The handler runs unlocked; a communicator retained for it is released afterwards. */
     int raised = error == MPI_ERR_IN_STATUS ? blame_cause(call) : error;
     bool held = call->held;
     call->held = false;
@@ -251,7 +251,8 @@ int rz_error_string(int errorcode, char *string, int *resultlen)
     if (error != MPI_SUCCESS) {
         return error;
     }
-    bool ours = rz_error_name(errorcode) != NULL; /* codes of the program have its text alone */
+    bool ours =
+        rz_error_name(errorcode) != NULL; /* error codes of the program have only its text */
     const char *call = ours ? rzm_error_call(errorcode) : NULL;
     const char *reason = ours ? rzm_error_reason(errorcode) : NULL;
     length = snprintf(string, MPI_MAX_ERROR_STRING, "%s%s%s%s%s", call != NULL ? call : "",

@@ -73,7 +73,7 @@ static bool cleanups_have_room(void)
     return true;
 }
 
-/* For calls that make sense below the restart point only. */
+/* For calls that are only allowed below the restart point. */
 static bool reinit_is_inside(struct rz_call *call)
 {
     if (rz_phase != RZ_PHASE_RUNNING) {
@@ -94,7 +94,7 @@ RZ_PUBLIC int PMPIX_Reinit_cleanup_push(MPIX_Cleanup_handler handler, void *arg)
     if (reinit_is_inside(&call) &&
         rz_arg_pointer(&call, "handler", (const void *)(uintptr_t)handler)) {
         if (cleanups_have_room()) {
-            /* A roll-back may come in the program's code only: nothing can be between. */
+            /* A roll-back may only happen in the program's code: there is none in between. */
             cleanups.stack[cleanups.n++] = (struct cleanup){handler, arg};
         } else {
             call.error = MPI_ERR_NO_MEM;
@@ -122,12 +122,12 @@ RZ_PUBLIC int PMPIX_Reinit_cleanup_pop(int execute)
 }
 RZ_TWIN(MPIX_Reinit_cleanup_pop);
 
-/* ---- Going back ---- */
+/* ---- Roll-back ---- */
 
 _Noreturn void rz_ft_rollback(void)
 {
     rz_assert(reinit_is_here);
-    rz_reinit_mask(); /* handlers are the program's code, and we are on our way already */
+    rz_reinit_mask(); /* handlers are the program's code, and the roll-back has already begun */
     clean_up();
     longjmp(reinit_round, 1);
 }
@@ -174,12 +174,12 @@ struct restart_point {
     RZ_Restart_point_failed told; /* NULL: plain */
 };
 
-/* Who was started again for this round: what the last restart_point.told was given. */
+/* For a process restarted in this round: the value that the last restart_point.told received. */
 static struct {
     int n, *ranks, *states;
 } failed;
 
-/* Everybody tells everybody how it came. MPI_SUCCESS, an error class or RZM_ROLLBACK. */
+/* All processes tell all others their result. MPI_SUCCESS, an error class or RZM_ROLLBACK. */
 static int ask_who_failed(struct rz_call *call, int state)
 {
     struct rz_comm *world = rz_comm_predefined(0x101);
@@ -218,8 +218,8 @@ static int reinit_step(struct rz_call *call, int (*step)(void))
     return error;
 }
 
-/* What was of the last round ends with it: handlers that ran not, because the restart point has
- * returned, would find its locals gone. */
+/* The state of the last round ends with it: handlers that did not run, because the restart point
+ * has returned, would find its locals gone. */
 static int reinit_wait(struct rz_call *call, int *state)
 {
     cleanups.n = 0;
@@ -232,9 +232,9 @@ static int reinit_wait(struct rz_call *call, int *state)
 }
 
 /*
- * Rounds until one ends in every process. Each local is set again in the round that reads it: what
- * a jump would leave undefined is never looked at. Returns MPI_SUCCESS with what the restart point
- * returned, or an error class.
+ * Rounds until one ends in every process. Each local is set again in the round that reads it:
+ * values that a jump leaves undefined are never read. Returns MPI_SUCCESS with what the restart
+ * point returned, or an error class.
  */
 static int reinit_rounds(struct rz_call *call, int argc, char **argv,
                          const struct restart_point *point, int *returned)
@@ -282,7 +282,7 @@ static int reinit(struct rz_call *call, bool async, int argc, char **argv,
         call->error = reinit_step(call, rz_ft_reinit_enter);
         if (call->error == RZM_ROLLBACK) {
             call->error =
-                MPI_SUCCESS; /* a failure on the threshold: the first round waits for its repair */
+                MPI_SUCCESS; /* a failure at the entry: the first round waits for its repair */
         }
     }
     if (call->error == MPI_SUCCESS) {

@@ -10,7 +10,7 @@ bool rz_reinit_is_here(void);
 /* Whether any thread is. */
 bool rz_reinit_is_open(void);
 
-/* Whether the calling thread runs its clean-up handlers: it is on its way back. */
+/* Whether the calling thread runs its clean-up handlers: its roll-back has begun. */
 bool rz_reinit_cleans_up(void);
 
 #endif
