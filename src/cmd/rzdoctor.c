@@ -1,4 +1,4 @@
-/* rzdoctor: what this build of the library can do, and what on this machine stands in its way. */
+/* rzdoctor: what this build of the library supports, and what is missing on this machine. */
 #include "cmd/rzdoctor.h"
 
 #include "cli/cli.h"
@@ -46,7 +46,7 @@ static void refuse_name(const char *name, const char *nearest)
     rz_cli_refuse(&cli, "there is no function '%s'", name);
 }
 
-/* Options may stand before, between and behind the words; the words are gathered at the front. */
+/* Options may stand before, between and after the words; the words are gathered at the front. */
 static int take_line(int argc, char **argv, struct rz_doctor_wish *wish)
 {
     int words = 1;

@@ -52,7 +52,7 @@ void rz_doctor_check_jobs(struct rz_doctor_report *report);
 
 enum { RZ_DOCTOR_PATH = 4096, RZ_DOCTOR_TEXT = 512 };
 
-/* The folder of this program, without the last slash; false: the system does not tell. */
+/* The folder of this program, without the last slash; false: the system does not report it. */
 bool rz_doctor_bin(char folder[RZ_DOCTOR_PATH]);
 
 /* The folder of the library that belongs to this program; false: there is none. */
@@ -61,15 +61,15 @@ bool rz_doctor_lib(char folder[RZ_DOCTOR_PATH]);
 /* Opens that library; NULL: why (a static text) says what is wrong. */
 void *rz_doctor_open_library(const char **why);
 
-/* What became of rz_doctor_try. */
+/* The result of rz_doctor_try. */
 struct rz_doctor_trial {
     int status; /* as of waitpid; -1: it had to be ended after limit_s, or fork failed */
-    char text[RZ_DOCTOR_TEXT]; /* what it wrote to its standard output and error, the beginning */
+    char text[RZ_DOCTOR_TEXT]; /* the beginning of what it wrote to its standard output and error */
 };
 
 /*
  * Runs body in a process of its own, whose standard output and error go to trial->text, for at most
- * limit_s seconds. Returns whether it ended with 0. All that it started and left is ended.
+ * limit_s seconds. Returns whether it ended with 0. All processes that it left are ended.
  */
 bool rz_doctor_try(int (*body)(void *arg), void *arg, int limit_s, struct rz_doctor_trial *trial);
 

@@ -1,4 +1,4 @@
-/* rzdoctor check: the findings and how they are told; a process of its own for what is tried. */
+/* rzdoctor check: the findings and their output; a separate process for each trial. */
 #include "cmd/rzdoctor.h"
 
 #include "port/clock.h"
@@ -37,7 +37,7 @@ void rz_doctor_say(struct rz_doctor_report *report, enum rz_doctor_verdict verdi
         static const char form[] = "{s:s,s:s,s:s,s:s}";
         json_t *finding = json_pack(form, "section", report->section, "subject", subject, "verdict",
                                     words[verdict], "text", text);
-        if (!finding) /* a path in it that is no UTF-8 */
+        if (!finding) /* a path in it that is not UTF-8 */
             finding = json_pack(form, "section", report->section, "subject", subject, "verdict",
                                 words[verdict], "text", "(not printable)");
         json_object_set_new(finding, "remedy", remedy ? json_string(remedy) : json_null());
@@ -140,7 +140,7 @@ static bool trial_read(int in, rz_time deadline, char text[RZ_DOCTOR_TEXT])
 }
 
 /* Waits for the end of pid without reaping it: its number is still that of the group to be ended.
- * The output was closed before, so this is a matter of microseconds, as a rule. */
+ * The output was closed before, so this usually takes microseconds. */
 static bool trial_await(pid_t pid, rz_time deadline)
 {
     siginfo_t info = {.si_pid = 0};
@@ -173,7 +173,7 @@ bool rz_doctor_try(int (*body)(void *arg), void *arg, int limit_s, struct rz_doc
     rz_time deadline = rz_clock_now() + (rz_time)limit_s * 1000000000;
     bool ended = trial_read(ends[0], deadline, trial->text) && trial_await(pid, deadline);
     int status;
-    kill(-pid, SIGKILL); /* what it left; itself, where it did not end */
+    kill(-pid, SIGKILL); /* the processes it left; itself, if it did not end */
     kill(pid, SIGKILL);
     close(ends[0]);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -204,7 +204,7 @@ static void dump(struct rz_doctor_report *report)
 
 int rz_doctor_check(const struct rz_doctor_wish *wish)
 {
-    /* Causes before what they cause: where no process can be started, nothing can be tried. */
+    /* Causes before their effects: if no process can be started, nothing can be tested. */
     static void (*const parts[])(struct rz_doctor_report * report) = {
         rz_doctor_check_machine, rz_doctor_check_limits,  rz_doctor_check_kernel,
         rz_doctor_check_network, rz_doctor_check_install, rz_doctor_check_variables,

@@ -48,7 +48,7 @@ static bool is_extension(const struct feature *f)
     return strncmp(f->name, "MPIX_", 5) == 0 || strncmp(f->name, "RZ_", 3) == 0;
 }
 
-/* Names are taken as written, or with letters of another case, or without MPI_. */
+/* Names match as written, or with letters of another case, or without MPI_. */
 static bool matches(const struct feature *f, const char *pattern)
 {
     return fnmatch(pattern, f->name, FNM_CASEFOLD) == 0 ||
@@ -88,8 +88,8 @@ static bool shows(const struct feature *f, const struct rz_doctor_wish *wish)
     return f->wanted && !(wish->missing && f->works) && !(wish->working && !f->works);
 }
 
-/* Counts of what is wanted in the chapter that begins at `first`; returns where the next one does.
- */
+/* Counts the requested functions in the chapter that begins at `first`; returns where the next one
+ * begins. */
 static size_t count_chapter(const struct features *features, size_t first, size_t *wanted,
                             size_t *working)
 {

@@ -1,4 +1,4 @@
-/* rzdoctor check: whether what this shell finds is this installation. */
+/* rzdoctor check: whether the commands that this shell finds are those of this installation. */
 #include "cmd/rzdoctor.h"
 
 #include "net/ucx/ucx.h"
@@ -123,7 +123,7 @@ void rz_doctor_check_install(struct rz_doctor_report *report)
 
 /* --- variables --- */
 
-/* Our programs know where the library is, but LD_LIBRARY_PATH stands above it. */
+/* Our programs know where the library is, but LD_LIBRARY_PATH has precedence. */
 static bool check_library_path(struct rz_doctor_report *report)
 {
     char lib[RZ_DOCTOR_PATH], ours[RZ_DOCTOR_PATH + 32], other[RZ_DOCTOR_PATH + 32];
@@ -173,7 +173,7 @@ static bool is_ours_of_ucx(const char *name, size_t length)
     return false;
 }
 
-/* Variables by the beginnings of their names, and what they do. */
+/* Variables by their prefixes, and their effects. */
 static const struct {
     const char *subject, *prefixes[8], *text, *remedy;
 } families[] = {
@@ -211,7 +211,7 @@ static bool belongs(const char *entry, const char *const *prefixes)
     return false;
 }
 
-/* Names of a family that are set, the first few of them; how many there are. */
+/* Names of a family that are set, the first few of them; their number. */
 static unsigned gather(const char *const *prefixes, char *names, size_t bytes)
 {
     unsigned n = 0;

@@ -1,4 +1,4 @@
-/* rzdoctor check: what Rhizome asks of the kernel, each thing done as Rhizome does it. */
+/* rzdoctor check: what Rhizome needs of the kernel, tested as Rhizome uses it. */
 #include "cmd/rzdoctor.h"
 
 #include "port/clock.h"
@@ -41,14 +41,14 @@ static const char *why(struct rz_doctor_trial *trial, char room[RZ_DOCTOR_TEXT])
     return room;
 }
 
-/* In a trial: says why and is its exit status. */
+/* In a trial: reports why and is its exit status. */
 static int refused(const char *what)
 {
     fprintf(stderr, "%s: %s", what, strerror(errno));
     return 1;
 }
 
-/* In a trial of what there is a substitute for: says it and is its exit status. */
+/* In a trial of a feature that has a substitute: reports it and is its exit status. */
 static int does_without(const char *call, const char *since, const char *instead)
 {
     printf("%s is not there (%s has it, if no seccomp profile forbids it): %s instead", call, since,
@@ -246,8 +246,8 @@ static void check_copy(struct rz_doctor_report *report)
 
 /* --- clock and processors --- */
 
-/* The smallest step of the clock, and what reading it costs: the best of some rounds, for others
- * run here, too. */
+/* The smallest step of the clock, and the cost of reading it: the best of some rounds, because
+ * other processes run here, too. */
 static void look_at_clock(rz_time *step, rz_time *cost)
 {
     enum { ROUNDS = 20, LOOKS = 500 };

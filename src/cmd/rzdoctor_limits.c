@@ -58,7 +58,7 @@ static void check_files(struct rz_doctor_report *report)
 
 enum { PROCESSES = 64, PROCESSES_LEAST = 16 };
 
-/* As many children as that at one time. */
+/* The number of children at one time. */
 static int try_processes(void *arg)
 {
     (void)arg;
@@ -101,7 +101,7 @@ static void check_processes(struct rz_doctor_report *report)
 
 /* --- memory --- */
 
-/* The number behind a name at the beginning of a line of the file; false: there is none. */
+/* The number after a name at the beginning of a line of the file; false: there is none. */
 static bool number_of(const char *path, const char *name, unsigned long long *value)
 {
     char line[256];

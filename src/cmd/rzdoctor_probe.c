@@ -1,5 +1,5 @@
-/* rzdoctor check, the end of it: two ranks that send each other messages, on one node and on two.
- */
+/* rzdoctor check, its last part: two ranks that send each other messages, on one node and on
+ * two. */
 #include "cmd/rzdoctor.h"
 
 #include "port/clock.h"
@@ -16,7 +16,8 @@
 
 enum { BYTES = 1 << 20, JOB_S = 30, TRIAL_S = JOB_S + 10 };
 
-/* The library is loaded when it is needed: a machine on which it cannot be is to be told so. */
+/* The library is loaded when it is needed: on a machine where it cannot be loaded this must be
+ * reported. */
 static struct {
     __typeof__(&MPI_Init) init;
     __typeof__(&MPI_Comm_rank) rank;
@@ -41,7 +42,7 @@ static bool find_mpi(void)
     return mpi.init && mpi.rank && mpi.size && mpi.sendrecv && mpi.finalize;
 }
 
-/* A message of so many bytes to the next rank, and one from the one before. */
+/* A message of this size to the next rank, and one from the previous rank. */
 static bool exchange(int rank, int size, int bytes)
 {
     unsigned char *out = malloc(BYTES), *in = calloc(1, BYTES);

@@ -1,4 +1,4 @@
-/* rzps: the jobs on this machine, as their daemons tell (docs/status.md). */
+/* rzps: the jobs on this machine, as their daemons report them (docs/status.md). */
 #include "cli/cli.h"
 #include "port/local_socket.h"
 
@@ -20,7 +20,7 @@ struct options {
 
 /* ---- Asking ---- */
 
-/* All that comes until the daemon hangs up; NULL: nothing of use came in time. */
+/* All input until the daemon closes the connection; NULL: nothing useful arrived in time. */
 static char *read_all(int fd, size_t *n)
 {
     size_t room = 1 << 16;
@@ -44,7 +44,7 @@ static char *read_all(int fd, size_t *n)
     return NULL;
 }
 
-/* The status of one daemon, or NULL: it ended meanwhile, or does not answer. */
+/* The status of one daemon, or NULL: it has ended meanwhile, or does not answer. */
 static json_t *ask(const struct rz_local_name *name)
 {
     int fd;
@@ -58,8 +58,8 @@ static json_t *ask(const struct rz_local_name *name)
     return page;
 }
 
-/* One document per job: of the first daemon that answers, with the processes of all of them; *at
- * goes to the next job. NULL: none answered. */
+/* One document per job: of the first daemon that answers, with the processes of all of them; *at is
+ * moved to the next job. NULL: none answered. */
 static json_t *ask_job(const struct rz_local_name *names, size_t n, size_t *at)
 {
     json_t *job = NULL;

@@ -1,4 +1,4 @@
-/* rzsim: proves (src/sim) and measures (src/study) the shipped protocol objects. */
+/* rzsim: verifies (src/sim) and measures (src/study) the shipped protocol objects. */
 #include "cmd/rzsim.h"
 
 #include "sim/sim.h"
@@ -128,7 +128,7 @@ static struct rz_cli rzsim_cli(void)
         .epilogue = epilogue()};
 }
 
-/* The manual page has the options of all commands, each under its heading. */
+/* The manual page has the options of all commands, each under a heading. */
 static size_t add_options(struct rz_cli_option *all, size_t n, const char *heading,
                           const struct rz_cli_option *options)
 {

@@ -1,4 +1,4 @@
-/* rzsim's commands: each takes its words (argv[0] is the command's name) and returns the exit
+/* rzsim's commands: each takes its arguments (argv[0] is the command's name) and returns the exit
  * status. */
 #ifndef RZ_CMD_RZSIM_H
 #define RZ_CMD_RZSIM_H
@@ -20,8 +20,8 @@ extern const struct rz_cli_option rz_rzsim_replay_options[];
 extern const struct rz_cli_option rz_rzsim_figure_options[];
 extern const struct rz_cli_option rz_rzsim_compare_options[];
 
-/* Takes options before and behind one word, which is not an option; refuses more words. Returns the
- * word; NULL: there is none. */
+/* Takes options before and after one argument that is not an option; refuses more arguments.
+ * Returns it; NULL: there is none. */
 const char *rz_rzsim_word(const struct rz_cli *cli, int argc, char **argv, void *target);
 
 /* One line on standard error; returns RZ_RZSIM_BAD. */

@@ -150,7 +150,7 @@ static void print_figures(const struct request *request, const struct rz_sim_res
         printf(": %s\n", scenario->violation_expected ? "NO VIOLATION FOUND" : "holds");
 }
 
-/* The scenario meant, which can be played with so many members. */
+/* The requested scenario, which must allow this number of members. */
 static void find_scenario(const struct rz_cli *cli, const char *protocol, struct request *request)
 {
     if (!protocol)

@@ -55,7 +55,7 @@ RZ_CLI_TAKE(plot)
 
 RZ_CLI_TAKE_TEXT(report, REQUEST->report)
 
-/* The table in words of Markdown, with the command that makes it again and the drawing. */
+/* The table in Markdown, with the command that makes it again and the drawing. */
 static bool write_report(const struct request *request, const struct rz_table *table, int argc,
                          char **argv)
 {

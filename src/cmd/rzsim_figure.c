@@ -1,4 +1,4 @@
-/* rzsim figure: the figures of the papers, from runs made now. */
+/* rzsim figure: the figures of the papers, from runs made for them. */
 #include "cmd/rzsim.h"
 
 #include "chart/chart.h"
@@ -18,12 +18,12 @@
 
 enum { FIGURES_MAX = 256 };
 
-#define EFFORT_LEAST 0.02 /* with less than that a figure says nothing */
+#define EFFORT_LEAST 0.02 /* with less than that a figure is not meaningful */
 
 struct request {
     struct rz_figure_options options;
     const char *out, *note;
-    uint64_t seeds; /* rows are assessed with so many */
+    uint64_t seeds; /* rows are assessed with this number of seeds */
     rz_time budget; /* 0: none */
     bool all, resume;
     char command[512];
@@ -142,12 +142,12 @@ static size_t find(const char *name, const struct rz_figure **out)
     return n;
 }
 
-/* --- the time they get --- */
+/* --- time budget --- */
 
 struct purse {
     double end;             /* 0: no budget */
-    double planned, spent;  /* of what is done, in the figures' own seconds and in ours */
-    double seconds_to_come; /* of what is not, in the figures' */
+    double planned, spent;  /* of the figures that are done, in their own seconds and in ours */
+    double seconds_to_come; /* of those that are not done, in their own seconds */
 };
 
 static double seconds_of(const struct rz_figure *figure)
@@ -155,7 +155,8 @@ static double seconds_of(const struct rz_figure *figure)
     return figure->seconds > 0.1 ? figure->seconds : 0.1;
 }
 
-/* The effort with which a figure takes its share of what is left, as things went so far. */
+/* The effort with which a figure takes its share of the remaining time, estimated from the progress
+ * so far. */
 static double effort_for(const struct purse *purse, double most)
 {
     if (purse->end == 0)
@@ -193,7 +194,7 @@ static bool make(const struct rz_figure *figure, const struct request *request, 
     return good;
 }
 
-/* Rows of a figure that was made, with one more seed; false: it fails, or no time is left. */
+/* Rows of a figure that was made, with one more seed; false: it failed, or no time is left. */
 static bool assess_again(const struct rz_figure *figure, const struct request *request,
                          uint64_t number, const struct purse *purse,
                          struct rz_figure_report *report)
@@ -212,7 +213,7 @@ static bool assess_again(const struct rz_figure *figure, const struct request *r
     return false;
 }
 
-/* Seeds that a figure is yet to be assessed with. */
+/* Seeds that a figure still needs for its assessment. */
 static uint64_t seeds_to_come(const struct rz_figure *figure, const struct request *request,
                               const struct rz_figure_report *report)
 {
@@ -223,8 +224,8 @@ static uint64_t seeds_to_come(const struct rz_figure *figure, const struct reque
     return n;
 }
 
-/* How many of the figures, the cheap ones first, can be assessed with all seeds in the time left.
- */
+/* The number of figures, the cheap ones first, that can be assessed with all seeds in the remaining
+ * time. */
 static size_t affordable(const struct rz_figure *const *figures, size_t n,
                          const struct request *request, const struct purse *purse,
                          const struct rz_figure_report *report)
@@ -287,7 +288,7 @@ static void write_report(const struct request *request, const struct rz_figure_r
     rz_figure_report_markdown(report, out);
 }
 
-/* After each figure, so that a run that is cut short leaves a report of what it did. */
+/* Written after each figure, so that an interrupted run leaves a report of what it did. */
 static bool write_readme(const struct request *request, struct rz_figure_report *report)
 {
     rz_figure_report_sort(report);
@@ -311,7 +312,7 @@ static bool write_verdicts(const struct request *request, const struct rz_figure
     return rz_figure_report_csv(report, path, why);
 }
 
-/* What an earlier run has assessed; none is no error. */
+/* The assessment of an earlier run; none is no error. */
 static bool take_over(const struct request *request, struct rz_figure_report *report,
                       const char **why)
 {
@@ -325,8 +326,8 @@ static bool take_over(const struct request *request, struct rz_figure_report *re
     return seeds >= 0;
 }
 
-/* Seed by seed, for figures share the runs of a seed. What is assessed is written at once: a run
- * that is cut short can be resumed. */
+/* Seed by seed, because figures share the runs of a seed. Each result is written at once: an
+ * interrupted run can be resumed. */
 static void assess_seeds(const struct request *request, const struct rz_figure **figures, size_t n,
                          const struct purse *purse, struct rz_figure_report *report)
 {
@@ -341,14 +342,14 @@ static void assess_seeds(const struct request *request, const struct rz_figure *
             return;
         const char *why;
         if (request->all)
-            (void)write_verdicts(request, report, &why); /* the last time says what is wrong */
+            (void)write_verdicts(request, report, &why); /* the last time reports what is wrong */
         printf("%zu figures, seed %llu of %llu\n", n, (unsigned long long)number + 1,
                (unsigned long long)request->seeds);
         fflush(stdout);
     }
 }
 
-/* First those that the time suffices for, then the others, with as many seeds as it does. */
+/* First those that the time suffices for, then the others, with the seeds that it suffices for. */
 static void assess_again_all(const struct request *request, const struct rz_figure **figures,
                              size_t n, const struct purse *purse, struct rz_figure_report *report)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a study is called in messages: its cli, made for it. */
+/* The name of a study in messages: its cli, made for it. */
 static const struct rz_cli *study_cli(const struct rz_study *study)
 {
     static char name[64], description[512], most[32];
@@ -32,7 +32,7 @@ static const struct rz_cli *study_cli(const struct rz_study *study)
     return &cli;
 }
 
-/* An option that belongs to another command or study is told where to go. */
+/* An option that belongs to another command or study is refused with its right place. */
 static void refuse_foreign(const struct rz_cli *cli, const struct rz_study *study, const char *word)
 {
     const char *why;
