@@ -1,10 +1,11 @@
 /*
  * How the checkpoints of a job are kept, as the user requests it (rzrun --checkpoint SCHEME):
  *
- *   memory   each piece with the daemon of its rank alone: survives failed processes, no failed
- * node buddy    and a copy with another node xor:K    groups of K nodes; any one of a group may be
- * lost rs:K+M   groups of K+M nodes; any M of a group may be lost (Reed-Solomon) file     in files
- * alone (--checkpoint-dir): survives the failure of all nodes
+ *   memory   each piece with the daemon of its rank alone: survives processes, no node
+ *   buddy    and a copy with another node
+ *   xor:K    groups of K nodes; any one of a group may be lost
+ *   rs:K+M   groups of K+M nodes; any M of a group may be lost (Reed-Solomon)
+ *   file     in files alone (--checkpoint-dir): survives the failure of all nodes
  *
  * Text and struct; what a scheme means for the pieces: proto/commit. Nothing here knows of jobs.
  */
