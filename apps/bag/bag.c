@@ -1,6 +1,6 @@
 /*
- * A bag of tasks of unequal length on a dynamic group of recommended processes: whoever fails,
- * stops or is slow meanwhile, the checksum of all results is that of an undisturbed run.
+ * A bag of tasks of unequal length on a dynamic group of recommended processes: whichever processes
+ * fail, stop or are slow meanwhile, the checksum of all results is that of an undisturbed run.
  *
  *   bag TASKS [--work W] [--failure-seconds S | --callbacks] [--group KEY=VALUE] [--times]
  *       [--fail ...]
@@ -91,7 +91,7 @@ static uint64_t work(int id)
     return word;
 }
 
-/* Until all is done, or this process has left for good: false. */
+/* Until all is done, or this process has left permanently: false. */
 static bool empty(RZ_Tasks tasks)
 {
     int id, flag;

@@ -1,9 +1,9 @@
 /*
- * What a checkpoint costs the process that takes it, beside memcpy of the same bytes in the same
- * run: memcpy, checkpoint, memcpy, checkpoint, ...
+ * The cost of a checkpoint for the process that takes it, compared with memcpy of the same bytes in
+ * the same run: memcpy, checkpoint, memcpy, checkpoint, ...
  *
- *     bench_checkpoint copy  MIB PERCENT REPETITIONS   RZ_Checkpoint itself, nothing to wait for
- *     bench_checkpoint cycle MIB PERCENT REPETITIONS   one after the other: with copies and commit
+ *     bench_checkpoint copy  MIB PERCENT REPETITIONS   RZ_Checkpoint itself, without a wait
+ *     bench_checkpoint cycle MIB PERCENT REPETITIONS   in succession: with copies and commit
  *
  * PERCENT of the pages change before each. Rank 0 prints "sample MEMCPY_S CHECKPOINT_S" for each
  * repetition.
@@ -29,7 +29,7 @@ static void wait_ms(long ms)
     nanosleep(&time, NULL);
 }
 
-/* Every page, or that share of them, the same distance apart, other ones each time. */
+/* Every page, or that share of them, evenly spaced, different ones each time. */
 static void change(void)
 {
     static size_t turn;
@@ -80,7 +80,7 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
         memcpy_s();
     }
     for (int i = 0; i < repetitions; i++) {
-        wait_ms(SETTLE_MS); /* the commit of the one before is not what is measured */
+        wait_ms(SETTLE_MS); /* the commit of the previous one is not measured */
         MPI_Barrier(MPI_COMM_WORLD);
         double plain = memcpy_s(), checkpoint = checkpoints_s();
         if (rank == 0) {

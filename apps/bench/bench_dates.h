@@ -1,5 +1,5 @@
 /*
- * Dates of one job on one machine, where all its processes can write them although some fail: a
+ * Dates of one job on one machine, in memory that all its processes can write although some fail: a
  * mapped file beside the program. CLOCK_MONOTONIC, in nanoseconds; 0: did not happen.
  */
 #ifndef BENCH_DATES_H
@@ -44,7 +44,7 @@ static inline void bench_sleep_ms(int ms)
     }
 }
 
-/* The dates of a program called `argv0`; fresh: a new file, before anybody else opens it. */
+/* The dates of a program called `argv0`; fresh: a new file, before any other process opens it. */
 static struct bench_dates *bench_dates_open(const char *argv0, int fresh)
 {
     char path[4096];
@@ -63,7 +63,7 @@ static struct bench_dates *bench_dates_open(const char *argv0, int fresh)
     return at;
 }
 
-/* Of a whole world: all ranks return with the dates open. */
+/* For a whole world: all ranks return with the dates open. */
 static inline struct bench_dates *bench_dates_of_world(const char *argv0)
 {
     struct bench_dates *dates = NULL;
@@ -80,7 +80,7 @@ static inline struct bench_dates *bench_dates_of_world(const char *argv0)
     return rank == 0 ? dates : bench_dates_open(argv0, 0);
 }
 
-/* When everybody else is asleep in a call: fails, with that many mebibytes resident. */
+/* Fails, with this number of mebibytes resident, when all other processes are asleep in a call. */
 static inline _Noreturn void bench_fail(struct bench_dates *dates, size_t mebibytes)
 {
     char *ballast = malloc((mebibytes << 20) + 1);
@@ -97,7 +97,7 @@ static inline _Noreturn void bench_fail(struct bench_dates *dates, size_t mebiby
         pause();
 }
 
-/* The class of what a call returned. */
+/* The class of a call's return value. */
 static inline int bench_class(int code)
 {
     int error_class = MPI_SUCCESS;
@@ -119,8 +119,8 @@ static inline double bench_median(double *values, int n)
 }
 
 /*
- * Says goodbye. After a failure not every MPI comes through MPI_Finalize (some 20 % of the jobs of
- * Open MPI 5.0.7 hang there), so the others leave without, when the figures have been written.
+ * Ends the program. After a failure not every MPI returns from MPI_Finalize (some 20 % of the jobs
+ * of Open MPI 5.0.7 hang there), so the others end without it, after the figures were written.
  */
 static inline int bench_finish(int after_failure)
 {

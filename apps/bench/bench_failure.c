@@ -1,12 +1,12 @@
 /*
- * What one failure costs the others, for Rhizome:
+ * The time from one failure until the others continue, for Rhizome:
  *
  *   bench_failure receive|barrier|reinit VICTIM MEBIBYTES
  *
- * The victim holds so many mebibytes resident; when all others wait for it (in MPI_Recv, in
+ * The victim holds this number of mebibytes resident; when all others wait for it (in MPI_Recv, in
  * MPI_Barrier, or in MPI_Barrier inside MPIX_Reinit) it marks iteration 1, at which the caller has
- * rzrun kill it. Each survivor prints when its call returned an error (`error RANK AT_NS`) or
- * when it was at the start of its loop again (`back RANK AT_NS`) and past the first barrier there
+ * rzrun kill it. Each survivor prints when its call returned an error (`error RANK AT_NS`) or when
+ * it was at the start of its loop again (`back RANK AT_NS`) and past the first barrier there
  * (`whole RANK AT_NS`); the new process prints `spawned RANK AT_NS`. Times are CLOCK_MONOTONIC.
  */
 #define _GNU_SOURCE
@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Long enough that all others are asleep in their calls when the victim gives the sign. */
+/* Long enough that all others are asleep in their calls when the victim marks the iteration. */
 enum { SETTLE_MS = 150 };
 
 static struct {

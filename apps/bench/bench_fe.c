@@ -1,6 +1,6 @@
 /*
- * A finite-element program in the manner of MiniFE that loses a process and goes on (local failure,
- * local recovery), for any MPI with ULFM:
+ * A finite-element program like MiniFE that loses a process and continues (local failure, local
+ * recovery), for any MPI with ULFM:
  *
  *   bench_fe [ELEMENTS [LAYERS [ITERATIONS]]]
  *
@@ -8,7 +8,7 @@
  * place has LAYERS layers of ELEMENTS x ELEMENTS. All ranks but the last have a place; the last one
  * is a spare. At a third of the iterations the process in the middle fails. The others revoke,
  * shrink, and put the spare in its place by a split; it takes the solution as its neighbour last
- * had it, and all begin again from there. Prints `noticed`, `shrunk`, `repaired` and `resumed RANKS
+ * had it, and all restart from there. Prints `noticed`, `shrunk`, `repaired` and `resumed RANKS
  * MS`: from the kill until the last survivor has its error; from there until the last has the
  * shrunken communicator, and that of all places; from the kill until the last is iterating again;
  * and `error RANKS X`, the distance from the solution.
@@ -35,8 +35,7 @@ static struct {
     struct mesh mesh;
     struct bench_dates *dates;
     MPI_Comm all, work;
-    int me, size, place, places,
-        failed; /* me: rank at the start; failed: the repair is behind us */
+    int me, size, place, places, failed; /* me: rank at the start; failed: the repair is done */
     long long noticed, shrunk, repaired, resumed;
 } job;
 
@@ -112,9 +111,9 @@ static void clear_boundary(struct mesh *mesh, double *v)
                     v[node_of(mesh, x, y, z)] = 0;
 }
 
-/* ---- What needs the others; all return an MPI error code ---- */
+/* ---- Communication; all return an MPI error code ---- */
 
-/* Adds what the places below and above have for the planes that they share with this one. */
+/* Adds the values of the places below and above on the planes shared with this one. */
 static int share_planes(struct mesh *mesh, double *v)
 {
     static double *from;
@@ -189,7 +188,7 @@ static void mesh_make(struct mesh *mesh)
     }
 }
 
-/* The right-hand side that has the wanted solution. */
+/* The right-hand side that has the given solution. */
 static int mesh_load(struct mesh *mesh)
 {
     for (size_t i = 0; i < mesh->n; i++)
@@ -199,7 +198,7 @@ static int mesh_load(struct mesh *mesh)
     return apply(mesh, mesh->exact, mesh->b);
 }
 
-/* From the solution as it is: r = b - A x, p = r. */
+/* From the current solution: r = b - A x, p = r. */
 static int begin(struct mesh *mesh, double *rr)
 {
     int code = apply(mesh, mesh->x, mesh->q);
@@ -251,7 +250,7 @@ static int solve(struct mesh *mesh)
 
 /* ---- Repair ---- */
 
-/* Everybody's place, by rank in `all`, and the one that nobody has. */
+/* The places of all processes, by rank in `all`, and the empty one. */
 static int find_lost(void)
 {
     int size, taken[BENCH_RANKS_MAX] = {0}, places[BENCH_RANKS_MAX];
@@ -298,14 +297,14 @@ static void repair(void)
     job.failed = 1;
 }
 
-/* Interrupted by the revocation, for nobody ever sends. */
+/* Interrupted by the revocation, because no process ever sends. */
 static int wait_as_spare(void)
 {
     int nothing;
     return MPI_Recv(&nothing, 1, MPI_INT, 0, 5, job.all, MPI_STATUS_IGNORE);
 }
 
-/* ---- What it took ---- */
+/* ---- Times ---- */
 
 static double latest_ms(long long mine, long long since)
 {

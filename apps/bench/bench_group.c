@@ -4,7 +4,7 @@
  *   bench_group [--ms MILLISECONDS]
  *
  * prints `barrier RANKS US` and `allreduce RANKS US`: the time of one call in microseconds, that of
- * the slowest rank, the mean over as many calls as fill the time.
+ * the slowest rank, the mean over the calls that fill the time.
  */
 #include <mpi.h>
 

@@ -3,14 +3,15 @@
  *
  *     bench_monitor SECONDS none|INTERVAL [full|cube] [watch]
  *
- * Every rank does about SECONDS of arithmetic where it has a processor of its own. Rank 0 prints
- * "time S", from the first to begin to the last to end, and "messages N INTERVALS": tests and
- * answers that all have sent meanwhile, and how many intervals passed.
+ * Every rank computes for about SECONDS if it has a processor of its own. Rank 0 prints "time S",
+ * from the first to begin to the last to end, and "messages N INTERVALS": tests and answers that
+ * all have sent meanwhile, and how many intervals passed.
  *
  * watch: for SECONDS every second rank computes in bursts, as users of a shared cluster do, while
- * rank 0 looks at the group: "size T N", how many are in after T seconds, 40 times, and at the end
- * "left N" and "back N", how often somebody was put out and came back. Then nobody computes any
- * more: "recovered INTERVALS", after how many all are in at once; 300 are waited for.
+ * rank 0 reads the group: "size T N", the number of recommended processes after T seconds, 40
+ * times, and at the end "left N" and "back N", how often a process was excluded and came back. Then
+ * no process computes any more: "recovered INTERVALS", after how many intervals all are recommended
+ * at once; 300 are waited for.
  */
 #include <mpi.h>
 #include <mpi-ext.h>
@@ -36,7 +37,7 @@ static void compute(uint64_t steps)
     sink = x;
 }
 
-/* What this process sends for the group from now on is counted. */
+/* From now on, counts what this process sends for the group. */
 static MPI_T_pvar_session session;
 static MPI_T_pvar_handle handle;
 
@@ -71,7 +72,7 @@ static double seconds(const char *text)
     return strcmp(unit, "ms") == 0 ? value / 1e3 : value;
 }
 
-/* tight: thresholds follow what is measured, however little the system leaves to chance. */
+/* tight: thresholds follow the measured times, however little margin this leaves for the system. */
 static void start(const char *interval, const char *assignment, bool tight,
                   RZ_Group_monitor *monitor)
 {
@@ -116,7 +117,7 @@ static void burst(uint64_t *random)
     pause_for((double)(*random >> 44) / (double)(1 << 20));
 }
 
-/* The load has gone: nobody has begun a round, and all shall be in. */
+/* The load has ended: no process has begun a round, and all should be recommended. */
 static void await_all_in(RZ_Group_monitor monitor, double interval)
 {
     enum { INTERVALS_MAX = 300 };

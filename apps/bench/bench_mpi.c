@@ -6,14 +6,14 @@
  * prints a line for each measurement, `NAME BYTES VALUE SWITCHES`:
  *
  *   latency    half the mean round trip of two ranks, microseconds
- *   bandwidth  two ranks, 16 messages under way, 10^6 bytes per second
+ *   bandwidth  two ranks, 16 messages in progress, 10^6 bytes per second
  *   barrier, allreduce, alltoall
  *              one call on all ranks, that of the slowest rank, microseconds (bytes: per rank, and
  *              per pair)
  *
- * Latency and bandwidth are measured where there are two ranks. Each is the mean of as many
- * repetitions as fill the time. SWITCHES: voluntary context switches of all ranks per 10,000
- * repetitions, which is how often a rank slept.
+ * Latency and bandwidth are measured with two ranks. Each is the mean of the repetitions that fill
+ * the time. SWITCHES: voluntary context switches of all ranks per 10,000 repetitions, which is how
+ * often a rank slept.
  */
 #define _GNU_SOURCE
 #include "bench_pin.h"

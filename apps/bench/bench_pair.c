@@ -28,7 +28,7 @@ static void trips(int rank, char *buffer, int bytes, int n)
     }
 }
 
-/* Rank 0 says how many round trips come next; 0 ends the size. */
+/* Rank 0 sends the number of round trips that follow; 0 ends the size. */
 static int announced(int rank, int n)
 {
     if (rank == 0)

@@ -3,13 +3,13 @@
  *
  *   bench_recovery reinit|replace|spawn|restart process|node MEBIBYTES
  *
- * All ranks meet in barriers. When all others sleep in one, the victim, which holds so many
+ * All ranks meet in barriers. When all others sleep in one, the victim, which holds this number of
  * mebibytes, kills itself, or (node) the daemon that it is a child of, and with it its node. The
- * job is repaired by MPIX_Reinit; by RZ_Comm_replace; as one does with what ULFM has (revoke,
- * shrink, spawn, merge, everybody back in his place); or by being restarted, by its launcher or
- * whoever started that: what is measured then is the second run. Prints `repaired RANKS MS`: from
- * just before the kill until the last rank has the communicator; `recovered RANKS MS`: until the
- * last is past its first barrier. `absent METHOD`: this MPI has no such thing.
+ * job is repaired by MPIX_Reinit; by RZ_Comm_replace; with the calls of ULFM (revoke, shrink,
+ * spawn, merge, restore all ranks); or by a restart, by its launcher or the launcher's caller: then
+ * the second run is measured. Prints `repaired RANKS MS`: from just before the kill until the last
+ * rank has the communicator; `recovered RANKS MS`: until the last is past its first barrier.
+ * `absent METHOD`: this MPI has no such method.
  */
 #include "bench_dates.h"
 
@@ -54,7 +54,7 @@ static _Noreturn void crash(void)
         pause();
 }
 
-/* Barriers until one of them fails, which is that in which the victim is missing. */
+/* Barriers until one of them fails, because the victim is missing. */
 static int iterate(MPI_Comm comm)
 {
     int code = MPI_SUCCESS;
@@ -66,7 +66,7 @@ static int iterate(MPI_Comm comm)
     return code == MPI_SUCCESS ? MPI_Barrier(comm) : code;
 }
 
-/* ---- Whole again ---- */
+/* ---- Repaired ---- */
 
 static double last_ms(volatile long long *at)
 {
@@ -127,7 +127,7 @@ static int by_reinit(int argc, char **argv)
 }
 #endif
 
-/* ---- With what ULFM has ---- */
+/* ---- With the calls of ULFM ---- */
 
 #if HAS_ULFM
 #ifdef RHIZOME
@@ -136,7 +136,8 @@ static int begun_later(void)
     int revoked = 0;
     MPI_Comm parent;
     MPI_Comm_get_parent(&parent);
-    MPIX_Comm_is_revoked(MPI_COMM_WORLD, &revoked); /* so is that of one that came by replace */
+    MPIX_Comm_is_revoked(MPI_COMM_WORLD,
+                         &revoked); /* so is that of a process that was spawned by replace */
     return revoked || parent != MPI_COMM_NULL;
 }
 
@@ -160,7 +161,7 @@ static int replace(int spawned_process, MPI_Comm *whole)
 }
 #endif
 
-/* The places that are empty, in order; the caller frees them. */
+/* The empty places, in order; the caller frees them. */
 static int *empty_places(MPI_Comm shrunk, int *n)
 {
     MPI_Group world, living, failed;
@@ -176,7 +177,7 @@ static int *empty_places(MPI_Comm shrunk, int *n)
     return places;
 }
 
-/* A spawned process takes the place that its parents tell it. */
+/* A spawned process takes the place that its parents send it. */
 static int join(MPI_Comm *whole)
 {
     MPI_Comm parent, merged;
@@ -233,9 +234,9 @@ static int by_ulfm(void)
 }
 #endif
 
-/* ---- Anew ---- */
+/* ---- Restart ---- */
 
-/* Whether a run before this one has ended by the failure. */
+/* Whether a previous run has ended by the failure. */
 static int second_run(void)
 {
     char path[4096];

@@ -2,13 +2,13 @@
  * Ranks at rest:
  *
  *   bench_rest                  all call MPI_Init and do nothing until they are ended
- *   bench_rest SECONDS [RZPS]   one rank of each node looks at its daemon, the others wait for it
+ *   bench_rest SECONDS [RZPS]   one rank of each node observes its daemon, the others wait for it
  *
  * With SECONDS prints for each node `daemon RANK CPU_PERCENT RESIDENT_KIB SHARE_KIB`: the processor
- * time of the daemon as a share of a core, its resident memory, and what of it is left when shared
- * pages are divided among those that share them. From rank 0 also `network SECONDS DATAGRAMS
- * SEGMENTS OCTETS`: what was sent meanwhile in its network namespace, and with RZPS `formula
- * BYTES`: what the daemons say a second of heartbeats costs each node.
+ * time of the daemon as a share of a core, its resident memory, and its share when shared pages are
+ * divided among the processes that share them. From rank 0 also `network SECONDS DATAGRAMS SEGMENTS
+ * OCTETS`: the traffic sent meanwhile in its network namespace, and with RZPS `formula BYTES`: the
+ * heartbeat bytes per second and node that the daemons report.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -25,7 +25,7 @@ static double seconds_of(clockid_t clock)
     return clock_gettime(clock, &t) == 0 ? (double)t.tv_sec + (double)t.tv_nsec / 1e9 : 0.0;
 }
 
-/* The number behind "Name:" in a file of such lines; 0: not there. */
+/* The number after "Name:" in a file of such lines; 0: not there. */
 static long kib(pid_t pid, const char *file, const char *name)
 {
     char path[64], line[256];
@@ -92,8 +92,8 @@ static void rest(double seconds)
     nanosleep(&t, NULL);
 }
 
-/* Of the network rank 0 sees a little less: what others send when they begin and end is not idle.
- */
+/* Less of the network than rank 0 sees: what others send when they begin and end is not idle
+ * traffic. */
 static void look(int rank, double target_s)
 {
     const double margin_s = 0.25;
@@ -131,7 +131,7 @@ int main(int argc, char **argv)
     if (rank == 0 && argc > 2)
         tell_formula(argv[2]);
     MPI_Barrier(MPI_COMM_WORLD);
-    sleep(1); /* until what the start has stirred up is over */
+    sleep(1); /* until the activity of the start is over */
     if (first == 0)
         look(rank, atof(argv[1]));
     MPI_Barrier(MPI_COMM_WORLD);

@@ -1,8 +1,8 @@
 /*
- * What the calls of ULFM take, for any MPI that has them:
+ * The times of ULFM's calls, for any MPI that has them:
  *
  *   bench_ulfm agree MS           allreduce of one int and agree, in turns for that long
- *   bench_ulfm shrink DEATHS      shrink after so many failures at once, all of them known
+ *   bench_ulfm shrink DEATHS      shrink after this number of failures at once, all of them known
  *   bench_ulfm revoke ROUNDS      revoke, until the last pending receive is interrupted
  *   bench_ulfm floor ROUNDS       the same of processes woken by the kernel alone
  *   bench_ulfm perturb ROUNDS     collectives on a duplicate after a revoke
@@ -167,8 +167,8 @@ static double one_shrink_us(MPI_Comm *shrunk)
     return slowest(MPI_Wtime() - start, *shrunk) * 1e6;
 }
 
-/* The first shrink is the one that removes the failed processes; the world stays as it is, so that
- * further ones do the same again. */
+/* The first shrink excludes the failed processes; the world stays unchanged, so that further ones
+ * do the same again. */
 static void measure_shrink(int failures)
 {
     double again[OPERATIONS], agreements[OPERATIONS];
@@ -222,7 +222,7 @@ static double one_revoke_us(int round)
         ended = bench_now();
         if (bench_class(code) != MPIX_ERR_REVOKED)
             MPI_Abort(MPI_COMM_WORLD, 1);
-        settle(); /* who has been interrupted takes no processor from those who have not */
+        settle(); /* an interrupted process takes no processor time from those that are not */
     }
     double us = (double)(latest(ended) - latest(begun)) / 1e3;
     MPI_Comm_free(&comm);
@@ -237,8 +237,8 @@ static void measure_revoke(int rounds)
     show("revoke", bench_median(us, rounds));
 }
 
-/* The same without any library: everybody else sleeps on one word of shared memory, and one call of
- * the kernel wakes them. No revocation that finds its members asleep can be faster. */
+/* The same without any library: all others sleep on one word of shared memory, and one system call
+ * wakes them. No revocation that finds its members asleep can be faster. */
 static double one_waking_us(int round)
 {
     int initiator = initiator_of(round);
@@ -268,10 +268,10 @@ static void measure_floor(int rounds)
     show("floor", bench_median(us, rounds));
 }
 
-/* ---- What a revoke leaves for others ---- */
+/* ---- The effect of a revoke on later calls ---- */
 
-/* Collectives on comm, one behind the other: of each, from the last that begins it to the last that
- * ends it. */
+/* Collectives on comm, in succession: for each, from the last process that begins it to the last
+ * that ends it. */
 static void operations_us(MPI_Comm comm, double us[OPERATIONS])
 {
     long long begun[OPERATIONS], ended[OPERATIONS];

@@ -1,16 +1,16 @@
 /*
- * What one failure costs the others, for any MPI with ULFM:
+ * The time from one failure until the others continue, for any MPI with ULFM:
  *
  *   bench_ulfm_failure receive|barrier MEBIBYTES   until their pending call returns an error
  *   bench_ulfm_failure replace MEBIBYTES           until the first barrier on the repaired
  * communicator
  *
- * The victim holds so many mebibytes resident, sees that all others wait for it, and kills itself.
- * Prints `first RANKS MS` and `last RANKS MS`: milliseconds from just before the kill until the
- * first and the last survivor has its error; `repaired` and `replaced RANKS MS`: until the last has
- * the communicator, and until it is past its first barrier. Repaired is by RZ_Comm_replace where
- * there is one; else as one does with what ULFM has: revoke, shrink, spawn, merge, and everybody
- * back in his place. Prints `absent replace` where neither can be done.
+ * The victim holds this number of mebibytes resident, checks that all others wait for it, and kills
+ * itself. Prints `first RANKS MS` and `last RANKS MS`: milliseconds from just before the kill until
+ * the first and the last survivor has its error; `repaired` and `replaced RANKS MS`: until the last
+ * has the communicator, and until it is past its first barrier. The repair is RZ_Comm_replace if it
+ * exists; else the calls of ULFM: revoke, shrink, spawn, merge, and restore all ranks. Prints
+ * `absent replace` if neither is possible.
  */
 #include "bench_dates.h"
 
@@ -48,7 +48,7 @@ static int span(volatile long long *at, int except, double *first, double *last)
     return 1;
 }
 
-/* Until the pending call has ended; false: not with the error that it must have. */
+/* Until the pending call has ended; false: not with the expected error. */
 static int lose_one(void)
 {
     int code, nothing = 0;
@@ -76,14 +76,14 @@ static void measure_errors(void)
     int flag = 1;
     if (!lose_one())
         printf("odd %d\n", bench.rank);
-    bench_sleep_ms(BENCH_SETTLE_MS); /* so that nobody takes a processor from those who wait */
+    bench_sleep_ms(BENCH_SETTLE_MS); /* takes no processor time from the processes that wait */
     MPIX_Comm_agree(MPI_COMM_WORLD, &flag); /* all dates are written */
     show_errors();
 }
 
 /* ---- Repair ---- */
 
-/* Past the first barrier of `whole`, which is all of the old world in its old order. */
+/* Past the first barrier of `whole`, which has all ranks of the old world in their order. */
 static void go_on(MPI_Comm whole)
 {
     int rank, size;
@@ -112,7 +112,7 @@ static int begun_later(void)
 {
     int revoked = 0;
     MPIX_Comm_is_revoked(MPI_COMM_WORLD, &revoked);
-    return revoked; /* the world of one that came later has nobody else in it */
+    return revoked; /* the world of a spawned process has no other member */
 }
 
 static int repair(MPI_Comm *whole)
@@ -132,7 +132,7 @@ static int begun_later(void)
     return parent != MPI_COMM_NULL;
 }
 
-/* A spawned process takes the place that its parents tell it. */
+/* A spawned process takes the place that its parents send it. */
 static int join(MPI_Comm *whole)
 {
     MPI_Comm parent, merged;

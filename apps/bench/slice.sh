@@ -1,10 +1,10 @@
 #!/bin/sh
-# Runs a command with a share of a processor, as if the machine had more of them, which are slower:
+# Runs a command with a share of a processor, as if the machine had more and slower ones:
 #
 #   slice.sh FOLDER PERCENT COMMAND [ARGUMENT]...
 #
-# FOLDER is a group of processes (cgroup, version 1 or 2) whose groups have a bound on processor time. The command gets one of its own in there; who
-# made FOLDER removes it. A share is given in turns of 20 ms.
+# FOLDER is a group of processes (cgroup, version 1 or 2) whose groups have a bound on processor time. The command gets a group of its own in it; the creator
+# of FOLDER removes it. A share is given in periods of 20 ms.
 set -eu
 
 [ "$#" -ge 3 ] || {

@@ -1,16 +1,16 @@
 /*
- * Molecular dynamics of copper in the manner of the proxy application CoMD 1.1, written from its
- * published description: atoms of an fcc lattice in a periodic box, link cells, Lennard-Jones (or,
- * with --eam, embedded atoms after Sutton and Chen), velocity Verlet; ranks as a grid, six messages
- * per step for the atoms that leave and the halo, six more for the embedding, sums at each print.
+ * Molecular dynamics of copper, like the proxy application CoMD 1.1, written from its published
+ * description: atoms of an fcc lattice in a periodic box, link cells, Lennard-Jones (or, with
+ * --eam, embedded atoms after Sutton and Chen), velocity Verlet; ranks as a grid, six messages per
+ * step for the atoms that leave and the halo, six more for the embedding, sums at each print.
  *
  *   comd [-x X] [-y Y] [-z Z] [-i PX] [-j PY] [-k PZ] [-N STEPS] [--eam] ... (see usage below)
  *
  * prints per line the energy of an atom in eV (17 digits), and at the end a digest of all bits of
  * all positions and momenta. It checks itself: no atom is lost, the total momentum stays 0, the
- * energy stays within the bound DRIFT_MAX; else it says so and ends with 1. Under Rhizome it
- * survives the loss of processes and nodes, in one of the ways of apps/recovery, with the same bits
- * as if nothing had happened: all sums have an order that depends on the atoms alone. Compiled
+ * energy stays within the bound DRIFT_MAX; else it prints a message and ends with 1. Under Rhizome
+ * it survives the loss of processes and nodes, in one of the ways of apps/recovery, with the same
+ * bits as without a failure: all sums have an order that depends on the atoms alone. Compiled
  * against another MPI it is the plain program.
  */
 #include "comd.h"
@@ -20,9 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How far the total energy may go from its start, as a part of the kinetic energy at the start, for
- * steps of 1 fs: the error of velocity Verlet grows with the square of the step. Seen: 3.3e-4
- * (Lennard-Jones), 2.2e-4 (EAM) in 1 ps at 600 K. However long the step, never more than
+/* Bound of the change of the total energy, as a part of the kinetic energy at the start, for steps
+ * of 1 fs: the error of velocity Verlet grows with the square of the step. Seen: 3.3e-4
+ * (Lennard-Jones), 2.2e-4 (EAM) in 1 ps at 600 K. For any length of the step at most
  * DRIFT_ANYHOW. */
 static const double DRIFT_MAX = 1e-3, DRIFT_ANYHOW = 0.1;
 /* And the part of the energy itself that rounding may take, where nothing moves. */
@@ -41,7 +41,7 @@ struct progress {
 static struct comd_options options = {
     .cells = {20, 20, 20}, .dt = 1.0, .temperature = 600.0, .steps = 100, .print_every = 10};
 
-/* These outlive a return to the begin of the loop. */
+/* These keep their values over a return to the begin of the loop. */
 static struct comd_system system_;
 static struct progress progress;
 static uint64_t state;          /* digest of the last one */
@@ -146,7 +146,7 @@ static double energy_bound(void)
     return part * progress.kinetic_start + ROUNDING_MAX * fabs(progress.energy_start);
 }
 
-/* Whether what must be conserved is; all ranks come to the same answer. */
+/* Whether the conserved quantities are conserved; all ranks get the same answer. */
 static bool conserved(const struct comd_system *s, const struct comd_totals *now)
 {
     double off = fabs(now->potential + now->kinetic - progress.energy_start);
@@ -169,7 +169,7 @@ static bool conserved(const struct comd_system *s, const struct comd_totals *now
     return !what;
 }
 
-/* Prints where we are; false when something is not conserved. */
+/* Prints the state; false when a quantity is not conserved. */
 static bool report(const struct comd_system *s)
 {
     struct comd_totals now = totals(s);
@@ -194,7 +194,7 @@ static void begin(struct comd_system *s)
     comd_lattice_fill(s, &options);
 }
 
-/* A piece has the same size in every generation, so it has room for more atoms than the mean. */
+/* A piece has the same size in every generation, so it has space for more atoms than the mean. */
 static void protect(const struct comd_system *s)
 {
     size_t mean = (size_t)(s->atoms_all / (uint64_t)s->domain.size);

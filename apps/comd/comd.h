@@ -2,7 +2,7 @@
  * comd: what its files share. Units: eV, angstrom, femtosecond, kelvin; mass in eV fs^2 / A^2.
  *
  * Positions are 64-bit fractions of the periodic box: x / 2^64 of the edge. So a step across the
- * boundary wraps by itself, the difference of two positions as a signed number is the nearest
+ * boundary wraps automatically, the difference of two positions as a signed number is the nearest
  * image, all ranks agree to the bit on the cell an atom is in, and the force of i on j is exactly
  * the opposite of that of j on i.
  *
@@ -21,14 +21,14 @@
 
 struct comd_options {
     int cells[3]; /* unit cells of the lattice */
-    int ranks[3]; /* ranks along each axis, 0: chosen by MPI_Dims_create */
+    int ranks[3]; /* ranks along each axis, 0: MPI_Dims_create chooses */
     bool eam;
     double dt, temperature;
     double lattice, cutoff; /* 0: the potential's own */
     uint64_t steps, print_every;
 };
 
-/* An atom as it travels: 56 bytes. */
+/* An atom as it is sent: 56 bytes. */
 struct comd_atom {
     uint64_t x[3];
     double p[3];   /* momentum */
@@ -69,7 +69,7 @@ struct comd_totals {
     uint64_t atoms;
 };
 
-/* Everything of one rank. */
+/* The state of one rank. */
 struct comd_system {
     struct comd_domain domain;
     struct comd_potential potential;
@@ -95,13 +95,13 @@ uint64_t comd_atoms_all(const struct comd_options *options);
 /* Own atoms of the perfect fcc lattice into system->atoms; momenta of temperature, in total 0. */
 void comd_lattice_fill(struct comd_system *system, const struct comd_options *options);
 
-/* comd_domain.c: who owns what, and the exchange. */
+/* comd_domain.c: ownership of atoms, and their exchange. */
 void comd_domain_open(struct comd_system *system, const struct comd_options *options);
 /* The grid coordinate of a position along an axis, in the box. */
 uint32_t comd_domain_coordinate(const struct comd_domain *domain, int axis, uint64_t x);
-/* Makes room for n atoms. */
+/* Makes space for n atoms. */
 void comd_atoms_reserve(struct comd_system *system, size_t n);
-/* From own atoms alone, in any order, moved by less than a cell since they were placed: gives atoms
+/* From own atoms alone, in any order, moved by less than a cell since they were placed: sends atoms
  * that left to their new ranks, fetches the halo, and sorts. Six messages. Collective. */
 void comd_domain_redistribute(struct comd_system *system);
 /* Fetches values of halo atoms from their owners. Six messages. Collective. */

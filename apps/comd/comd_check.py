@@ -6,7 +6,7 @@ decompose   1 rank and 8 ranks over 2 nodes: the same energies, and here (same c
 failure       a rank is killed: the same lines as the undisturbed run
 breach      a step that is far too long is noticed
 
-and more options go to comd (--eam)."""
+and more options are passed to comd (--eam)."""
 import math
 import os
 import re

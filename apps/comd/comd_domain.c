@@ -1,11 +1,11 @@
 /*
- * Who owns what, and the exchange of the boundaries.
+ * Ownership of atoms, and the exchange of the boundaries.
  *
  * The exchange goes along x, then y, then z; along each axis one message to each side. What was
  * received along an axis is passed on along the next, so six messages reach all 26 neighbours. An
  * atom that leaves its rank first stands in a halo cell of the old rank and is sent with the halo;
- * there it stays as a halo atom. This asks for two cells along an axis with more than one rank:
- * with one, the atom would have to go on to the rank behind within the same pass.
+ * there it stays as a halo atom. This needs two cells along an axis with more than one rank: with
+ * one, the atom would have to be passed to the next rank within the same pass.
  */
 #include "comd.h"
 
@@ -14,7 +14,7 @@
 
 enum { TO_LOWER, TO_UPPER, SIDES };
 
-/* A buffer for each side; they keep their size, also over a restart. */
+/* A buffer for each side; they keep their size, also over a roll-back. */
 static struct {
     struct comd_atom *atoms;
     double *values;
@@ -192,7 +192,7 @@ void comd_domain_redistribute(struct comd_system *system)
 }
 
 /* Copies values of a plane of cells across an axis out to list, or from it: halo cells along axes
- * before this one are part of it, as they are known by then. Returns how many. */
+ * before this one are part of it, as they are known by then. Returns their number. */
 static size_t copy_plane(const struct comd_system *system, int axis, int plane, double *values,
                          double *list, bool out)
 {

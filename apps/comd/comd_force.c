@@ -61,7 +61,7 @@ void comd_potential_open(struct comd_potential *potential, const struct comd_opt
     potential->shift = 4.0 * potential->epsilon * s6 * (s6 - 1.0);
 }
 
-/* Room for all atoms of any 27 neighbouring cells. */
+/* Space for all atoms of any 27 neighbouring cells. */
 static void reserve_near(const struct comd_system *system)
 {
     size_t most = 0;

@@ -146,7 +146,7 @@ static MPI_Info make_info(const char *fixed)
     return info;
 }
 
-/* All have the same error: one says so. */
+/* All have the same error: one prints it. */
 static _Noreturn void refuse(MPI_Comm comm, int error)
 {
     int rank;
@@ -156,7 +156,7 @@ static _Noreturn void refuse(MPI_Comm comm, int error)
     group_fail("the group cannot be watched", error);
 }
 
-/* Those of *comm that live. */
+/* The live processes of *comm. */
 static void shrink(MPI_Comm *comm)
 {
     MPI_Comm living;
@@ -252,7 +252,7 @@ int group_close(struct group *group, bool has_result)
 {
     int nobody = !has_result;
     group_stop(group);
-    MPIX_Comm_agree(group->comm, &nobody); /* also where somebody has failed: it is one answer */
+    MPIX_Comm_agree(group->comm, &nobody); /* also if a process has failed: all get one answer */
     if (nobody && is_first_living(group))
         fprintf(stderr, "%s: no result: all that are left have left the group\n", program->name);
     if (group->comm != MPI_COMM_WORLD)

@@ -1,13 +1,13 @@
 /*
  * What programs of the dynamic group have in common: their command line, and a group that begins
- * with those that live.
+ * with the live processes.
  *
  *     group_parse(&program, argc, argv);   the options; ends the process for --help and wrong ones
  *     MPI_Init(&argc, &argv);
- *     group_open(&group, NULL);            whoever fails meanwhile does no harm
+ *     group_open(&group, NULL);            tolerates failures meanwhile
  *     ... RZ_Group_monitor_round(group.monitor, ...)
  *     group_acknowledge(&group);           so that the job ends with status 0
- *     status = group_close(&group, done);  1: nobody has the result
+ *     status = group_close(&group, done);  1: no process has the result
  *
  * Written against C, mpi.h, mpi-ext.h and leave.h: copy it into a program.
  */
@@ -36,20 +36,21 @@ struct group_program {
 };
 
 /* Takes all arguments: the program's, `--group KEY=VALUE` and those of leave.h. Ends the process
- * with 0 for --help, and with 2 and one line on standard error for what cannot be. program is used
- * for as long as the process lives. */
+ * with 0 for --help, and with 2 and one line on standard error for invalid arguments. program is
+ * used until the process ends. */
 void group_parse(const struct group_program *program, int argc, char **argv);
 
-/* Says what cannot be, in one line, and ends the process with 2; before MPI has begun. */
+/* Prints an invalid setting, in one line, and ends the process with 2; before MPI is
+ * initialised. */
 _Noreturn void group_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* For the program's options: value is not what is `wanted`; ends the process with 2. */
+/* For the program's options: value is not of the expected kind; ends the process with 2. */
 _Noreturn void group_wrong(const char *name, const char *value, const char *wanted);
 /* The whole number in text; ends the process where it is none in these bounds. */
 uint64_t group_number(const char *name, const char *text, uint64_t least, uint64_t most);
 
 /* ---- Errors */
 
-/* Says what failed and why, in one line, and ends the job with 1. error: an error of MPI. */
+/* Prints what failed and why, in one line, and ends the job with 1. error: an error of MPI. */
 _Noreturn void group_fail(const char *what, int error);
 /* The same, where there is an error. */
 void group_must(const char *what, int error);
@@ -58,35 +59,35 @@ void group_must(const char *what, int error);
 
 struct group {
     RZ_Group_monitor monitor;
-    MPI_Comm comm;  /* of those who began; its errors return */
+    MPI_Comm comm;  /* of the initial processes; its errors return */
     int rank, size; /* in comm */
     int acknowledged;
 };
 
 /*
- * Starts a monitor, tested by leave_test, on MPI_COMM_WORLD, or on what is left of it where members
- * fail before the group stands: collective over those that live. fixed: "KEY=VALUE", whatever the
- * user's settings say of that key, or NULL. Ends the job where the group cannot be.
+ * Starts a monitor, tested by leave_test, on MPI_COMM_WORLD, or on what is left of it if members
+ * fail before the group exists: collective over the live processes. fixed: "KEY=VALUE", which
+ * overrides the user's setting of that key, or NULL. Ends the job if the group cannot be started.
  */
 void group_open(struct group *group, const char *fixed);
 
-/* The failures known so far are accepted: the program goes on without these processes. */
+/* Acknowledges the failures known so far: the program continues without these processes. */
 void group_acknowledge(struct group *group);
 
 /* Whether this process is the first member of the latest view. */
 bool group_is_first(const struct group *group);
 
-/* leave_open for the group's programs. Where everybody would leave for good it ends the job with 2
- * and one line: called by all, with the same arguments but rank. */
+/* leave_open for the group's programs. If all processes would leave permanently it ends the job
+ * with 2 and one line: called by all, with the same arguments but rank. */
 void group_leaving(int rank, int size, uint64_t moments);
 
-/* Stops the monitor; local. group_close does it, too. */
+/* Stops the monitor; local. group_close does this, too. */
 void group_stop(struct group *group);
 
 /*
- * The end of the group, by an agreement of all of it that live: whether nobody has the result. Then
- * one says so, and all return 1; else 0. What is returned is the program's exit status. Who fails
- * before the agreement is acknowledged.
+ * The end of the group: all live members agree on whether no process has the result. Then one
+ * prints this, and all return 1; else 0. The return value is the program's exit status. A process
+ * that fails before the agreement is acknowledged.
  */
 int group_close(struct group *group, bool has_result);
 

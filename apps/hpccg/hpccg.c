@@ -1,15 +1,15 @@
 /*
- * Conjugate gradient on a 27-point operator, in the manner of the Mantevo mini-application
- * HPCCG 1.0: diagonal 27, off-diagonal -1, exact solution 1, blocks of NX x NY x NZ points stacked
- * in z, one per rank; per iteration one exchange of boundary planes, one product with the operator,
- * two dot products. No preconditioner.
+ * Conjugate gradient on a 27-point operator, like the Mantevo mini-application HPCCG 1.0: diagonal
+ * 27, off-diagonal -1, exact solution 1, blocks of NX x NY x NZ points stacked in z, one per rank;
+ * per iteration one exchange of boundary planes, one product with the operator, two dot products.
+ * No preconditioner.
  *
  *   hpccg NX NY NZ [--iterations N] [--checkpoint-every K] [--method M] ... (see usage below)
  *
  * prints `iterations N` and `residual X` (17 digits). Under Rhizome it survives the loss of
- * processes and nodes, in one of the ways of apps/recovery: it goes on from the last complete
- * checkpoint, with the same bits as if nothing had happened. Compiled against another MPI it is the
- * plain program.
+ * processes and nodes, in one of the ways of apps/recovery: it continues from the last complete
+ * checkpoint, with the same bits as without a failure. Compiled against another MPI it is the plain
+ * program.
  */
 #include "recovery.h"
 
@@ -40,7 +40,7 @@ static struct {
     uint64_t iterations_max;
 } options = {.iterations_max = 150};
 
-static struct solver solver; /* outlives a return to the begin of the loop */
+static struct solver solver; /* keeps its value over a return to the begin of the loop */
 static double seconds;       /* since the last one */
 
 static double *vector(size_t n)

@@ -1,6 +1,6 @@
 /*
- * HyperQuickSort that outlives its processes: sorts COUNT pseudo-random integers on a hypercube of
- * virtual processes, which the living and recommended ones act for. After
+ * HyperQuickSort that survives the loss of processes: sorts COUNT pseudo-random integers on a
+ * hypercube of virtual processes; the live and recommended processes act for these. After
  *
  *   Camargo, Duarte: "Running resilient MPI applications on a dynamic group of recommended
  *   processes", Journal of the Brazilian Computer Society 24:5 (2018),
@@ -176,7 +176,8 @@ static void fit_virtuals(int size)
 static void open_leaving(int rank, int size)
 {
     uint64_t moments = (sort_options.dimensions + 1) * (uint64_t)SORT_PLACES + 1;
-    bool is_ulfm = sort_options.way == &sort_ulfm_way; /* there who does not fail comes back */
+    bool is_ulfm =
+        sort_options.way == &sort_ulfm_way; /* there a process that does not fail comes back */
     if (!is_ulfm && leave_is_by_all(size))
         sort_store_close(true);
     if (is_ulfm)
@@ -200,7 +201,7 @@ static void show_progress(const struct sort_turn *turn)
                 (unsigned long long)turn->round, turn->size);
 }
 
-/* Until all steps are done, or this process leaves for good; true: they are. */
+/* Until all steps are done, or this process leaves permanently; true: they are. */
 static bool run(void)
 {
     static struct sort_turn turn;

@@ -3,9 +3,9 @@
  *
  * P = 2^d virtual processes own a list each. Generation 0 of the lists: generated and sorted, each
  * alone. Step s = 1..d: clusters of 2^(d-s+1) lists choose a pivot each, and the lists v and v xor
- * 2^(d-s) exchange the parts beyond it; that is generation s. Which real process acts for which
- * virtual one is decided from turn to turn; the input of a step is read from a checkpoint where it
- * is not in memory, so that any process may act for any list.
+ * 2^(d-s) exchange the parts beyond it; that is generation s. Each turn decides which real process
+ * acts for which virtual one; the input of a step is read from a checkpoint if it is not in memory,
+ * so that any process may act for any list.
  */
 #ifndef SORT_H
 #define SORT_H
@@ -79,14 +79,14 @@ void sort_list_free(struct sort_list *list);
 uint32_t sort_partner(uint32_t dimensions, uint32_t s, uint32_t v);
 uint32_t sort_cluster(uint32_t dimensions, uint32_t s, uint32_t v, uint32_t *size);
 
-/* Who acts for v among n ranks of which some live: v itself, else the first of its VCube clusters
- * c(v, 1), c(v, 2), ... ; -1: nobody lives. */
+/* The process that acts for v among n ranks of which some live: v itself, else the first of its
+ * VCube clusters c(v, 1), c(v, 2), ... ; -1: none lives. */
 int sort_owner(const bool *lives, int n, uint32_t v);
 
 /* ---- sort_store.c: checkpoints of lists */
 
-/* A list of one generation, made in one round: who was out meanwhile and writes late has another
- * round's name. */
+/* A list of one generation, made in one round: a process that was excluded meanwhile and writes
+ * late uses another round's name. */
 struct sort_name {
     uint32_t v, generation;
     uint64_t round;
@@ -96,41 +96,41 @@ enum sort_read { SORT_READ, SORT_LOST, SORT_DAMAGED };
 
 /* Local. Ends the program where the folder cannot be used. */
 void sort_store_open(void);
-/* Whether all of comm find what its first rank wrote; errors of comm count as yes, they are met
- * again. Collective. */
+/* Whether all of comm find what its first rank wrote; errors of comm count as yes, because they
+ * occur again. Collective. */
 bool sort_store_is_shared(MPI_Comm comm);
-/* False: the folder is gone, as the job has ended without us. Other errors end the program. */
+/* False: the folder is gone, because the job has ended without us. Other errors end the program. */
 bool sort_store_write(const struct sort_name *name, const struct sort_list *list);
-/* Reads and proves; why: what was wrong. */
+/* Reads and checks; why: what was wrong. */
 enum sort_read sort_store_read(const struct sort_name *name, struct sort_list *list, char *why,
                                size_t bytes);
-/* Writes what a node took with it again, where this process has the list. */
+/* Writes the copies that a node's failure removed again, where this process has the list. */
 void sort_store_keep(const struct sort_name *name, const struct sort_list *list);
 /* Removes what is older than a generation, of the lists for which this process acts. */
 void sort_store_forget(uint32_t generation, const bool *mine);
 /* Flips a byte of each newest file: an experiment. */
 void sort_store_damage(void);
-/* all: of all lists, as the job is done. */
+/* all: of all lists, because the job is done. */
 void sort_store_close(bool all);
 
-/* ---- turns: who does what next */
+/* ---- turns: what each process does next */
 
 /* Steps: 0 generates, 1..d exchange, then the check, then the result. */
 struct sort_turn {
-    MPI_Comm comm; /* of those who take part; MPI_COMM_NULL: this process does not */
-    uint32_t step; /* what is to be done now */
+    MPI_Comm comm; /* of those that take part; MPI_COMM_NULL: this process does not */
+    uint32_t step; /* what must be done now */
     uint64_t made; /* the round in which the step before was completed */
     uint64_t round;
     int rank, size;
     int owner[SORT_VIRTUAL_MAX]; /* ranks in comm */
-    bool (*is_over)(void);       /* somebody has fallen out, as far as is known here */
+    bool (*is_over)(void);       /* a process has been excluded, as far as is known here */
 };
 
 struct sort_way {
     const char *name;
-    MPI_Comm (*open)(void);                          /* those who begin; collective */
+    MPI_Comm (*open)(void);                          /* the initial processes; collective */
     void (*next)(struct sort_turn *turn, bool done); /* done: the step of the turn is complete */
-    int (*close)(bool done); /* the exit status; done: the result is there, as far as is known */
+    int (*close)(bool done); /* the exit status; done: the result exists, as far as is known */
 };
 
 uint32_t sort_steps(void); /* the number of the step after the last one */
@@ -142,7 +142,7 @@ extern const struct sort_way sort_group_way, sort_group_leave_way, sort_ulfm_way
 
 /* ---- sort_step.c */
 
-/* Does what the turn says; false: it is to be done again, somebody is out. */
+/* Does the step of the turn; false: it must be repeated, a process is excluded. */
 bool sort_step(const struct sort_turn *turn);
 void sort_step_close(void);
 
@@ -151,7 +151,7 @@ void sort_step_close(void);
 /* The moments of a step. */
 enum sort_place {
     SORT_BEGIN,
-    SORT_READY, /* the input is there, and all know of it */
+    SORT_READY, /* the input is there, and all know this */
     SORT_EXCHANGED,
     SORT_WRITING, /* a checkpoint has its bytes, but not its name */
     SORT_WRITTEN,

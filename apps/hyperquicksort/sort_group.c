@@ -1,7 +1,7 @@
 /*
- * Turns by the dynamic group: a turn is a round of the monitor. What all have agreed on is a word:
- * the step to be done next, and the round that completed the one before, so that a process that
- * comes to the group knows which checkpoints count without having seen earlier rounds.
+ * Turns by the dynamic group: a turn is a round of the monitor. All agree on the next step and the
+ * round that completed the one before, so that a process that joins the group knows which
+ * checkpoints are valid without having seen earlier rounds.
  */
 #include "sort.h"
 
@@ -30,7 +30,7 @@ static MPI_Comm open_returning(void)
     return open_group(NULL);
 }
 
-/* Nobody answers so often in a row. */
+/* Bound of rounds in a row without an answer. */
 static MPI_Comm open_leaving(void)
 {
     return open_group("zeta=1000000");

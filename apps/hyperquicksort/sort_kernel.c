@@ -112,7 +112,7 @@ uint64_t sort_list_split(const struct sort_list *list, uint32_t pivot)
     return low;
 }
 
-/* Which of the two comes next cannot be foretold: arithmetic instead of a branch. */
+/* The order of the two is not predictable: arithmetic instead of a branch. */
 void sort_merge(const uint32_t *a, uint64_t n_a, const uint32_t *b, uint64_t n_b, uint32_t *to)
 {
     uint64_t i = 0, j = 0;

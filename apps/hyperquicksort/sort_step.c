@@ -1,4 +1,4 @@
-/* One step of the sort, by those who take part in a turn: input, exchange, checkpoint. */
+/* One step of the sort, by the processes that take part in a turn: input, exchange, checkpoint. */
 #include "sort.h"
 
 #include <mpi-ext.h>
@@ -17,8 +17,8 @@ static struct {
 } memory;
 
 /*
- * A step under way. What a list becomes follows from the lists before alone, whoever makes it, so
- * that a step done again makes only what nobody has.
+ * A step in progress. A list depends on the previous lists alone, not on its maker, so that a
+ * repeated step makes only the lists that no process has.
  */
 struct work {
     const struct sort_turn *turn;
@@ -27,11 +27,12 @@ struct work {
     struct sort_list received[SORT_VIRTUAL_MAX]; /* the partners' parts */
     uint64_t low[SORT_VIRTUAL_MAX];              /* of each list, where its upper part begins */
     uint64_t n[SORT_VIRTUAL_MAX];
-    uint64_t is_ready[SORT_VIRTUAL_MAX]; /* who acts for it has made it, in an earlier turn */
+    uint64_t is_ready[SORT_VIRTUAL_MAX]; /* the process that acts for it has made it, in an earlier
+                                            turn */
     MPI_Request receive[SORT_VIRTUAL_MAX], send[SORT_VIRTUAL_MAX];
     bool is_mine[SORT_VIRTUAL_MAX];
-    bool is_made[SORT_VIRTUAL_MAX]; /* next has it, at this process */
-    bool is_here[SORT_VIRTUAL_MAX]; /* all that it is made of is */
+    bool is_made[SORT_VIRTUAL_MAX]; /* next contains it, at this process */
+    bool is_here[SORT_VIRTUAL_MAX]; /* all its inputs are there */
 };
 
 static struct work work;
@@ -56,7 +57,7 @@ static bool well(int error)
     return error == MPI_SUCCESS;
 }
 
-/* Every entry is one process's, and 0 at all others. */
+/* Every entry is set by one process, and 0 at all others. */
 static bool join(uint64_t *words, uint32_t n)
 {
     double since = MPI_Wtime();
@@ -83,7 +84,7 @@ static void show_ready(void)
         fprintf(stderr, "step %u: %u of %u lists are made already\n", work.step, ready, lists());
 }
 
-/* From memory, else from the checkpoint; false: it is not to be had, and why. */
+/* From memory, else from the checkpoint; false: it is not available, and why. */
 static bool load_list(uint32_t v, char *why)
 {
     const struct sort_turn *turn = work.turn;
@@ -95,7 +96,7 @@ static bool load_list(uint32_t v, char *why)
         there = sort_store_read(&name, &memory.lists[v], why, WHY_BYTES) == SORT_READ;
     }
     if (there) {
-        why[0] = '\0'; /* another copy served */
+        why[0] = '\0'; /* another copy was used */
         sort_store_keep(&name, &memory.lists[v]);
     }
     memory.has[v] = there;
@@ -114,9 +115,9 @@ static int64_t first_lost(const uint64_t *lost)
 
 /*
  * The input of the step is there, and all know the sizes of all lists (sizes), their middle
- * elements (middles), and which are made already. One that cannot be read ends the job, but not by
- * the word of a process that was out meanwhile: what it looks for the others have removed, and they
- * do not answer it.
+ * elements (middles), and which are made already. One that cannot be read ends the job, but not if
+ * the reader was excluded meanwhile: the others have removed what it looks for, and they do not
+ * answer it.
  */
 static bool load(uint64_t *sizes, uint64_t *middles)
 {
@@ -147,13 +148,13 @@ static bool load(uint64_t *sizes, uint64_t *middles)
     memcpy(middles, words + lists(), lists() * sizeof *middles);
     memcpy(work.is_ready, words + 3 * (size_t)lists(), lists() * sizeof *work.is_ready);
     show_ready();
-    return lost < 0; /* else the job ends, by the word of that list's owner */
+    return lost < 0; /* else the job ends, by the report of that list's owner */
 }
 
 /* ---- Step 0 */
 
-/* One list at least, also where somebody has fallen out: others are in the midst of theirs, and the
- * next turn begins when all are done. What is made then stays. */
+/* At least one list, also if a process was excluded: others are computing theirs, and the next turn
+ * begins when all are done. The lists made here are kept. */
 static void generate(void)
 {
     double since = MPI_Wtime();
@@ -170,7 +171,7 @@ static void generate(void)
 
 /* ---- Steps 1..d */
 
-/* The middle of the first list of the cluster that is not empty; if all are, none is needed. */
+/* The middle of the first non-empty list of the cluster; if all are empty, none is needed. */
 static uint32_t pivot_of(uint32_t v, const uint64_t *middles)
 {
     uint32_t size, first = sort_cluster(sort_options.dimensions, work.turn->step, v, &size);
@@ -180,7 +181,7 @@ static uint32_t pivot_of(uint32_t v, const uint64_t *middles)
     return 0;
 }
 
-/* Where each list is cut: all know it of all, and so how much they get. */
+/* Where each list is cut: all processes know all cuts, and so their sizes. */
 static bool split(const uint64_t *middles)
 {
     memset(work.low, 0, sizeof work.low);
@@ -190,7 +191,7 @@ static bool split(const uint64_t *middles)
     return join(work.low, lists());
 }
 
-/* The part of list v that its owner keeps, or (gives) that goes to its partner. */
+/* The part of list v that its owner keeps, or (gives) that is sent to its partner. */
 static uint64_t part(uint32_t v, bool gives, uint64_t *begin)
 {
     bool lower = v < sort_partner(sort_options.dimensions, work.turn->step, v);
@@ -264,7 +265,7 @@ static void merge(uint32_t v)
     sort_list_free(&work.received[v]);
 }
 
-/* Also in a turn that has failed: the next one finds it made. */
+/* Also in a turn that has failed: the next one finds the list made. */
 static void merge_all(void)
 {
     double since = MPI_Wtime();
@@ -309,7 +310,7 @@ static const char *verdict(const uint64_t *facts, const struct sort_sum *got,
     return got->sum == wanted->sum && got->xor == wanted->xor ? NULL : "elements are not the same";
 }
 
-/* In order inside, and from list to list; as many and the same elements as were generated. */
+/* Sorted inside, and from list to list; the same number and elements as were generated. */
 static bool check(void)
 {
     static uint64_t facts[SORT_VIRTUAL_MAX * FACTS], unused[SORT_VIRTUAL_MAX];
@@ -346,7 +347,7 @@ static bool check(void)
 
 /* ---- The result */
 
-/* The reduction keeps a process away that was out meanwhile: the others do not answer it. */
+/* The reduction excludes a process that was excluded meanwhile: the others do not answer it. */
 static bool show(void)
 {
     sort_times.total = MPI_Wtime() - sort_times.begun;
@@ -367,7 +368,7 @@ static bool show(void)
 
 /* ---- A turn */
 
-/* What was kept as the next step's input was made by a step that is not complete. */
+/* The lists kept as the next step's input were made by a step that is not complete. */
 static void take_back(void)
 {
     for (uint32_t v = 0; v < lists(); v++) {
@@ -382,7 +383,7 @@ static void take_back(void)
     memory.step = work.step;
 }
 
-/* Of this step what this process has made, and still acts for, stays. */
+/* Keeps the lists of this step that this process has made and still acts for. */
 static void begin(const struct sort_turn *turn)
 {
     bool again = work.step == turn->step;
@@ -401,7 +402,7 @@ static void begin(const struct sort_turn *turn)
     }
 }
 
-/* What was made is on record, and in memory for the next step. */
+/* The lists are stored, and in memory for the next step. */
 static bool keep(void)
 {
     const struct sort_turn *turn = work.turn;

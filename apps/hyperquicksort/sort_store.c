@@ -1,7 +1,7 @@
 /*
- * Checkpoints: a file for each list of a generation, with the round in its name. In --dir they lie
- * in a folder of the job. In the machine's memory they lie in the scratch folder of the node
- * (RZ_SCRATCH), which goes with the node, and in that of the next node on this machine.
+ * Checkpoints: a file for each list of a generation, with the round in its name. With --dir they
+ * are in a folder of the job. With memory they are in the scratch folder of the node (RZ_SCRATCH),
+ * which is removed with the node, and in that of the next node on this machine.
  */
 #include "sort.h"
 
@@ -25,7 +25,7 @@ enum {
 
 static const uint64_t MAGIC = 0x31305452534b4852, PRIME = 0x100000001b3;
 
-/* What a file begins with; the elements follow. */
+/* The head of a file; the elements follow. */
 struct header {
     uint64_t magic, v, generation, round, n, hash;
 };
@@ -60,7 +60,7 @@ static uint64_t hash_of(const struct header *header, const uint32_t *at)
 
 /* ---- folders */
 
-/* Anybody may make a folder of such a name, and watch or lead astray what is written there. */
+/* Any user may make a folder of such a name, and read or redirect what is written there. */
 static bool is_own_folder(const char *path)
 {
     struct stat facts;
@@ -135,7 +135,7 @@ static void file_path(struct path *path, const char *folder, const struct sort_n
              (unsigned long long)name->round);
 }
 
-/* ---- what lies in a folder */
+/* ---- the content of a folder */
 
 /* Calls act for each file of a folder with its list and generation. */
 static void each_file(const char *folder,
@@ -163,7 +163,7 @@ static void forget_any(const char *path, const struct sort_name *name, const voi
     unlink(path);
 }
 
-/* False: something is in it that came meanwhile. */
+/* False: a file was added meanwhile. */
 static bool folder_is_removed(void)
 {
     char probe[PATH_MAX];
@@ -173,7 +173,7 @@ static bool folder_is_removed(void)
     return rmdir(store.own) == 0 || errno == ENOENT;
 }
 
-/* Others may write until it is gone, and give a file its name: then they find no folder. */
+/* Others may write until it is removed, and rename a file into it: then they find no folder. */
 static void folder_remove(void)
 {
     for (int i = 0; i < REMOVALS_MAX && !folder_is_removed(); i++)
@@ -197,7 +197,7 @@ static bool write_all(int fd, const void *bytes, size_t n)
     return true;
 }
 
-/* The name comes when all bytes are there. errno: what was wrong. */
+/* The file gets its name when all bytes are written. errno: what was wrong. */
 static bool write_file(const char *folder, const struct sort_name *name,
                        const struct sort_list *list)
 {
@@ -223,7 +223,7 @@ static bool write_file(const char *folder, const struct sort_name *name,
     return well;
 }
 
-/* A folder may go while it is written to: its node has failed, or the job is over. */
+/* A folder may be removed while it is written to: its node has failed, or the job is over. */
 static bool write_or_gone(const char *folder, const struct sort_name *name,
                           const struct sort_list *list)
 {
@@ -360,7 +360,7 @@ bool sort_store_is_shared(MPI_Comm comm)
     return all;
 }
 
-/* ---- what is no longer needed, or on purpose broken */
+/* ---- removal, and damage on purpose */
 
 struct old {
     uint32_t generation;
@@ -375,7 +375,7 @@ static void forget_old(const char *path, const struct sort_name *name, const voi
         unlink(path);
 }
 
-/* Also of other nodes: who wrote there may be gone. */
+/* Also of other nodes: their writers may have failed. */
 static void each_file_of_all(void (*act)(const char *path, const struct sort_name *, const void *),
                              const void *arg)
 {
@@ -412,7 +412,7 @@ void sort_store_damage(void)
     each_file_of_all(damage, NULL);
 }
 
-/* A scratch folder is the node's, which removes it. */
+/* The node removes its scratch folder. */
 void sort_store_close(bool all)
 {
     if (store.files && all && !store.memory)

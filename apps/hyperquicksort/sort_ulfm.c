@@ -1,6 +1,6 @@
 /*
- * Turns by ULFM: an agreement ends each; after a failure the living shrink to a smaller
- * communicator and do the step again. Who is only slow is waited for.
+ * Turns by ULFM: an agreement ends each; after a failure the survivors shrink to a smaller
+ * communicator and repeat the step. A process that is only slow is waited for.
  */
 #include "sort.h"
 
@@ -10,14 +10,15 @@
 
 static struct {
     MPI_Comm comm;
-    MPI_Group all; /* who began: owners are computed by these ranks */
+    MPI_Group all; /* the initial processes: owners are computed by these ranks */
     int size;
     uint64_t round;
     bool *lives;
     int *ranks, *place; /* in comm, of each rank that began; -1: failed */
 } way;
 
-/* Whether an error tells that a process is gone, or that a communicator has ended for that. */
+/* Whether an error means that a process has failed, or that a communicator has ended because of
+ * this. */
 static bool is_loss(int error)
 {
     int class;
@@ -40,7 +41,7 @@ static bool all_agree(MPI_Comm comm, bool yes)
     return MPIX_Comm_agree(comm, &flag) == MPI_SUCCESS && flag;
 }
 
-/* To those of *comm that live, after a no. */
+/* To the survivors of *comm, after a no. */
 static void shrink(MPI_Comm *comm)
 {
     MPI_Comm living;
@@ -81,7 +82,7 @@ static MPI_Comm open_all(void)
 
 static bool is_over(void)
 {
-    return false; /* nobody says so before a call fails */
+    return false; /* no process reports this before a call fails */
 }
 
 static void next(struct sort_turn *turn, bool done)
@@ -107,7 +108,7 @@ static void next(struct sort_turn *turn, bool done)
 
 static int close_all(bool done)
 {
-    (void)done; /* nobody leaves this loop before */
+    (void)done; /* no process leaves this loop before */
     MPI_Group_free(&way.all);
     if (way.comm != MPI_COMM_WORLD)
         MPI_Comm_free(&way.comm);

@@ -18,12 +18,12 @@ static const char *const failures[] = {"kill", "stop", "slow", "starve"};
 
 enum { PRIMES_MAX = 1000, AWAY_MS_MOST = 3600000, TEST_MS = 300, LOOK_MS = 5 };
 
-/* A starving process runs for a tenth of each turn. Short turns leave its answers to tests in time,
- * long ones do not. */
+/* A starving process runs for a tenth of each period. With short periods its answers to tests are
+ * in time, with long ones they are not. */
 enum { TURN_MS_LEAST = 20, TURN_MS_MOST = 400 };
 
 static struct {
-    uint64_t kinds; /* bit k: failure k; none: nobody leaves */
+    uint64_t kinds; /* bit k: failure k; none: no process leaves */
     uint64_t count, seed, away_ms;
     uint32_t return_percent, within_percent;
 } options = {.count = 1, .seed = 1, .away_ms = 1000, .return_percent = 100, .within_percent = 100};
@@ -67,12 +67,14 @@ static void pause_ms(int64_t ms)
     nanosleep(&time, NULL);
 }
 
-/* ---- The helper: a process that stops its parent and lets it go on
+/*
+ * ---- The helper: a process that stops and continues its parent
  *
- * A timer of one's own cannot: a SIGCONT still pending when the SIGSTOP comes is dropped, and the
- * timer with it. */
+ * A timer in the process itself cannot: a SIGCONT still pending when the SIGSTOP arrives is
+ * dropped, and the timer with it.
+ */
 
-/* Stops for so long, then runs for so long, again until then. */
+/* Stops for this time, then runs for that time, repeatedly until the end. */
 struct order {
     int stops_ms, runs_ms;
     int64_t until_ms;
@@ -80,7 +82,7 @@ struct order {
 
 enum { FILES_MAX = 4096 };
 
-/* The parent's end is the helper's. */
+/* The helper ends with its parent. */
 static void rest(int parent, int ms)
 {
     struct pollfd end = {.fd = parent};
@@ -93,7 +95,7 @@ static _Noreturn void help(int parent, pid_t pid)
     struct order order;
     for (int fd = 0; fd < FILES_MAX; fd++)
         if (fd != parent)
-            close(fd); /* nobody shall wait for us to close what was the parent's */
+            close(fd); /* no process must wait for us to close a descriptor of the parent */
     if (recv(parent, &order, sizeof order, 0) != sizeof order)
         _exit(0);
     do {
@@ -106,7 +108,7 @@ static _Noreturn void help(int parent, pid_t pid)
     _exit(0);
 }
 
-/* The socket of a new helper; -1: there is none, and give says so. */
+/* The socket of a new helper; -1: there is none, and give reports it. */
 static int helper_start(void)
 {
     int ends[2];
@@ -197,7 +199,7 @@ enum leave_taken leave_option(const char *program, const char *name, const char 
     return LEAVE_NOT_MINE;
 }
 
-/* ---- Who, when, how long */
+/* ---- Which processes, when, how long */
 
 /* The finaliser of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
  * OOPSLA 2014). */
@@ -291,7 +293,7 @@ static void crash(void)
     raise(SIGKILL);
 }
 
-/* Gives its order; false: nobody is there to take it. */
+/* Sends its order; false: no helper is there to take it. */
 static bool give(const struct order *order)
 {
     if (send(own.helper, order, sizeof *order, MSG_NOSIGNAL) == sizeof *order)
@@ -308,7 +310,7 @@ static void stop(void)
         }
 }
 
-/* The process goes on meanwhile, as far as it gets. */
+/* The process continues meanwhile, as far as it gets. */
 static void starve(void)
 {
     int runs_ms = (int)own.turn_ms / 10;

@@ -1,10 +1,11 @@
 /*
- * Processes that leave on purpose: an experiment of programs that outlive them. Who leaves, at
- * which of the program's moments and for how long is drawn from a seed, the same at all processes.
+ * Processes that leave on purpose: an experiment for programs that survive this. Which processes
+ * leave, at which of the program's moments and for how long is drawn from a seed, the same at all
+ * processes.
  *
  *     leave_open("program", rank, size, moments);        after the options, before the first moment
  *     leave_at(moment);                                  again and again, moments never fall
- *     if (leave_is_for_good()) ...                       it shall go, and take part in nothing more
+ *     if (leave_is_for_good()) ...                       it must end, and take part in nothing more
  *
  * Written against C and POSIX alone: copy it into a program.
  */
@@ -16,32 +17,32 @@
 
 enum leave_taken { LEAVE_NOT_MINE, LEAVE_TAKEN, LEAVE_WRONG };
 
-/* Takes an option and its value, which may be NULL. WRONG: it has said on standard error what is
+/* Takes an option and its value, which may be NULL. WRONG: it has printed on standard error what is
  * wrong, on a line that begins with program. */
 enum leave_taken leave_option(const char *program, const char *name, const char *value);
 
 /* The lines of a usage text for these options, each ended by a newline. */
 extern const char leave_usage[];
 
-/* moments: how many there are, at least 1; who leaves does so at one of them, or at the next one
- * that it reaches. */
+/* moments: their number, at least 1; a process that leaves does so at one of them, or at the next
+ * one that it reaches. */
 void leave_open(const char *program, int rank, int size, uint64_t moments);
 
-/* Whether all leave and nobody of them comes back: then nobody is left to come to the end. */
+/* Whether all processes leave and none comes back: then none is left to reach the end. */
 bool leave_is_by_all(int size);
 
-/* Called before somebody leaves; the program's own experiment. NULL: none. */
+/* Called before a process leaves; the program's own experiment. NULL: none. */
 void leave_before(void (*act)(void));
 
 /* This process reaches a moment: fails, is stopped, does nothing or begins to starve here if it was
- * drawn, and says so on standard error before; returns when it is back, or starves. */
+ * drawn, after a message on standard error; returns when it is back, or starves. */
 void leave_at(uint64_t moment);
 
-/* Whether it has left and shall not come back; one that starves, when its time is over. */
+/* Whether it has left and must not come back; one that starves, when its time is over. */
 bool leave_is_for_good(void);
 
-/* What a process does when it is tested (a function for RZ_Group_monitor_start): the primes up to
- * 1000; while it is slow, long. */
+/* The work of a process for a test (a function for RZ_Group_monitor_start): the primes up to 1000;
+ * much more while it is slow. */
 int leave_test(void *state);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Shock hydrodynamics in the manner of the proxy application LULESH 2.0, written from its published
+ * Shock hydrodynamics like the proxy application LULESH 2.0, written from its published
  * descriptions (LLNL-TR-490254, LLNL-TR-641973): Sedov's blast wave, from the corner of a cube of
  * gas, on a staggered Lagrangian mesh. The ranks are a cube too; per step six messages of forces,
  * six of velocity gradients, and one reduction of 16 bytes for the length of the next step.
@@ -8,9 +8,9 @@
  *
  * prints the energy of the element at the origin (17 digits), how symmetric the result is, the
  * total energy, and a digest of all bits of the state. It checks itself: x and y must be
- * interchangeable, and the total energy stay within the bound DRIFT_MAX; else it says so and ends
- * with 1. Under Rhizome it survives the loss of processes and nodes, in one of the ways of
- * apps/recovery, with the same bits as if nothing had happened, and the bits are those of any other
+ * interchangeable, and the total energy stay within the bound DRIFT_MAX; else it prints a message
+ * and ends with 1. Under Rhizome it survives the loss of processes and nodes, in one of the ways of
+ * apps/recovery, with the same bits as without a failure, and the bits are those of any other
  * number of ranks on the same mesh. Compiled against another MPI it is the plain program.
  */
 #include "lulesh.h"
@@ -24,9 +24,9 @@
 /* The end of the problem, and how the length of a step may change. */
 static const double TIME_END = 1e-2, DT_MAX = 1e-2, GROWTH_LEAST = 1.1, GROWTH_MAX = 1.2;
 
-/* How far the energy, with what was lost, may go from its start, relative: an error of the time
- * steps, in proportion to their length, and nearly all of it from the first ones, which are long
- * for a blast. Seen: 0.056, on any mesh from 2 to 30. */
+/* Bound of the relative change of the energy, including what was lost: an error of the time steps,
+ * in proportion to their length, and nearly all of it from the first ones, which are long for a
+ * blast. Seen: 0.056, on any mesh from 2 to 30. */
 static const double DRIFT_MAX = 0.08;
 /* How far an element may be from its mirror image, relative to its energy. */
 static const double ASYMMETRY_MAX = 1e-6;
@@ -46,7 +46,7 @@ struct result {
     uint64_t steps; /* since then */
 };
 
-/* These outlive a return to the begin of the loop. */
+/* These keep their values over a return to the begin of the loop. */
 static struct lulesh_mesh mesh_;
 static struct lulesh_progress progress;
 static struct result found;
@@ -84,8 +84,8 @@ static double next_dt(double courant, double hydro, double old)
     return fmin(fmin(dt, GROWTH_MAX * old), DT_MAX);
 }
 
-/* The length of the step that comes, and the clock. The limits of all ranks are joined before the
- * rule is applied, so that it gives the same for any number of ranks. */
+/* The length of the next step, and the clock. The limits of all ranks are joined before the rule is
+ * applied, so that it gives the same for any number of ranks. */
 static void advance_clock(const struct lulesh_mesh *mesh)
 {
     double left = TIME_END - progress.time;
@@ -123,7 +123,7 @@ static bool own_node(const struct lulesh_mesh *mesh, size_t node)
     return true;
 }
 
-/* The larger of two errors; what is no number is the largest, and fmax would forget it. */
+/* The larger of two errors; NaN is the largest, and fmax would drop it. */
 static double worse(double old, double now)
 {
     return isnan(now) ? INFINITY : fmax(old, now);
@@ -236,8 +236,8 @@ static void report(const struct lulesh_mesh *mesh)
     fflush(stdout);
 }
 
-/* Prints the result; the program's exit status. Rank 0's word is everybody's: what is looked at is
- * the same on all ranks. */
+/* Prints the result; the program's exit status. Rank 0's result is that of all: the checked values
+ * are the same on all ranks. */
 static int assess(const struct lulesh_mesh *mesh)
 {
     const struct asymmetry *off = &found.off;
@@ -334,7 +334,7 @@ static void usage(FILE *to)
             recovery_usage);
 }
 
-/* Says what is wrong with the command line; false. */
+/* Reports what is wrong with the command line; false. */
 static bool wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 static bool wrong(const char *format, ...)
@@ -350,7 +350,7 @@ static bool wrong(const char *format, ...)
     return false;
 }
 
-/* An option and where its value goes: a whole number, small or large, or a quantity. */
+/* An option and its destination: a whole number, small or large, or a quantity. */
 struct setting {
     const char *name;
     double low, high;

@@ -2,7 +2,7 @@
  * lulesh: what its files share. Units are those of the problem's definition, LLNL-TR-490254.
  *
  * The mesh is a grid of hexahedra. A rank owns edge^3 elements, and holds all nodes around them:
- * those of the boundary between ranks live on each, with the same bits. Elements and nodes of a
+ * those of the boundary between ranks exist on each, with the same bits. Elements and nodes of a
  * rank are numbered with x fastest. Corner c of an element lies beyond it by one node along x where
  * bit 0 of c is set, along y with bit 1, along z with bit 2.
  */
@@ -61,7 +61,7 @@ struct lulesh_place {
     int beside[3][2]; /* axis, then lower and upper */
 };
 
-/* Where the run is; a checkpoint holds it. */
+/* The state of the run; a checkpoint contains it. */
 struct lulesh_progress {
     uint64_t iteration; /* iterations completed */
     double time, dt;
@@ -92,7 +92,7 @@ struct lulesh_mesh {
     double *volume; /* relative to that at the start */
     double *sound;
     double *volume_start; /* which is its mass too: the density at the start is 1 */
-    /* ... and what a step computes on its way */
+    /* ... and temporary values of a step */
     double *volume_new, *volume_change;
     double *stretch; /* relative rate of change of the volume */
     double *length;  /* characteristic */
@@ -185,9 +185,9 @@ double hex_length(const vec_t r[LULESH_CORNERS], double volume);
 
 /* lulesh_node.c */
 
-/* Forces on all nodes, into part[node][0]. Returns the power that this rank's elements lose: the
- * hourglass control's, which nothing gets, and what the nodes do not get because forces go by the
- * areas of faces, and work by the volume. Collective. */
+/* Forces on all nodes, into part[node][0]. Returns the power that this rank's elements lose: that
+ * of the hourglass control, and the difference because forces are computed from the areas of faces,
+ * and work from the volume. Collective. */
 double lulesh_force(struct lulesh_mesh *mesh);
 
 /* Accelerates and moves all nodes by a step; the planes through the origin are mirrors. */

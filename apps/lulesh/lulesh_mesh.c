@@ -1,11 +1,11 @@
 /*
- * Ranks and mesh: who has what, the start, the sums over shared nodes, the gradients beyond faces.
+ * Ranks and mesh: ownership, the start, the sums over shared nodes, the gradients beyond faces.
  *
- * Sums over shared nodes go along x, then y, then z, with one message to each side; what an axis
- * has summed is passed on along the next, so six messages reach all 26 neighbours. The sum of a
- * node's eight corners is bracketed by the mesh alone: pairs along x, these along y, these along z.
- * Hence neither the order of arrival nor the number of ranks changes a bit. The price: a node's
- * four partial sums along x travel, then two, then one, instead of one each time.
+ * Sums over shared nodes go along x, then y, then z, with one message to each side; sums along an
+ * axis are passed on along the next, so six messages reach all 26 neighbours. The sum of a node's
+ * eight corners is bracketed by the mesh alone: pairs along x, these along y, these along z. Hence
+ * neither the order of arrival nor the number of ranks changes a bit. The cost: a node's four
+ * partial sums along x are sent, then two, then one, instead of one each time.
  */
 #include "lulesh.h"
 
@@ -219,8 +219,8 @@ static void swap(const struct lulesh_mesh *mesh, int axis, double *const out[SID
     MPI_Waitall(2 * SIDES, requests, MPI_STATUSES_IGNORE);
 }
 
-/* Partial sums of a plane of nodes into list, or added from it; every step-th row. Returns how
- * many. */
+/* Partial sums of a plane of nodes into list, or added from it; every step-th row. Returns their
+ * number. */
 static size_t copy_plane(struct lulesh_mesh *mesh, int axis, int side, int step, vec_t *list,
                          bool out)
 {

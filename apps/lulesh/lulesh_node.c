@@ -1,10 +1,10 @@
 /*
- * Nodes: the forces of their elements, and their proposal.
+ * Nodes: the forces of their elements, and their motion.
  *
- * An element pushes its corners by its pressure, and resists the four hourglass modes (proposals of
- * the corners that its one quadrature point does not see) by a viscous force: D. Flanagan and
- * T. Belytschko, A uniform strain hexahedron and quadrilateral with orthogonal hourglass control,
- * Int. J. Numer. Methods Eng. 17 (1981) 679.
+ * An element pushes its corners by its pressure, and resists the four hourglass modes (motions of
+ * the corners that its one quadrature point does not see) by a viscous force: D. Flanagan and T.
+ * Belytschko, A uniform strain hexahedron and quadrilateral with orthogonal hourglass control, Int.
+ * J. Numer. Methods Eng. 17 (1981) 679.
  */
 #include "lulesh.h"
 
@@ -24,7 +24,7 @@ static double mode_sign(int mode, size_t corner)
     return lulesh_odd(corner & axes[mode]) ? -1.0 : 1.0;
 }
 
-/* A mode free of any proposal that changes the volume evenly; shape[c] for each corner. */
+/* A mode free of any motion that changes the volume evenly; shape[c] for each corner. */
 static void mode_shape(int mode, const vec_t r[LULESH_CORNERS], const vec_t slopes[LULESH_CORNERS],
                        double volume, double shape[LULESH_CORNERS])
 {
@@ -51,8 +51,8 @@ static void add_hourglass(const struct lulesh_mesh *mesh, size_t e, const vec_t 
     }
 }
 
-/* The forces of an element on its corners. Returns the power that is lost: what its gas gives, less
- * what its nodes get. */
+/* The forces of an element on its corners. Returns the power that is lost: the work of its gas,
+ * less the work on its nodes. */
 static double element_forces(const struct lulesh_mesh *mesh, size_t e, vec_t force[LULESH_CORNERS])
 {
     vec_t r[LULESH_CORNERS], velocity[LULESH_CORNERS], slopes[LULESH_CORNERS];

@@ -1,5 +1,5 @@
 /*
- * Pi by the midpoint rule, again and again, on a dynamic group of recommended processes: a run is a
+ * Pi by the midpoint rule, repeatedly, on a dynamic group of recommended processes: a run is a
  * phase of a bag of tasks, and a task is a slice of its intervals. Shows how much the time of one
  * and the same computation varies, after figure 1 of
  *
@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many slices for each process that began: where some leave, the others share theirs evenly. */
+/* Slices for each initial process: if some leave, the others share theirs evenly. */
 enum { RUNS_MAX = 1000000, SLICES_EACH = 8 };
 
 static const double PI = 3.14159265358979323846;
@@ -91,7 +91,7 @@ static double slice(int nth)
 /* ---- Time: a run lasts until the next one begins */
 
 static struct {
-    int run; /* under way; -1: none that was seen from its begin */
+    int run; /* in progress; -1: none that was seen from its begin */
     int size;
     double begun;
 } now = {.run = -1};
@@ -105,7 +105,7 @@ static void end_run(double time)
         fprintf(stderr, "run %d of %d processes %.6f s\n", now.run, now.size, seconds[now.run]);
 }
 
-/* Who comes back into the middle of a run does not know when it began. */
+/* A process that comes back in the middle of a run does not know when it began. */
 static void begin_run(int run, int before, double time)
 {
     MPI_Count round;
@@ -116,7 +116,7 @@ static void begin_run(int run, int before, double time)
                RZ_Group_monitor_get_round(group.monitor, &round, &now.size, NULL));
 }
 
-/* All runs. False: this process has left for good. */
+/* All runs. False: this process has left permanently. */
 static bool repeat(RZ_Tasks tasks)
 {
     int id, flag, run = -1;
@@ -191,8 +191,8 @@ static bool plot(void)
     return false;
 }
 
-/* Whether all runs came to the same; *pi: of the last one. The error of the midpoint rule falls
- * with the square of the number of intervals. */
+/* Whether all runs gave the same; *pi: of the last one. The error of the midpoint rule falls with
+ * the square of the number of intervals. */
 static bool is_right(const double *parts, double *pi)
 {
     double bound = 1.0 / ((double)options.intervals * (double)options.intervals) + 1e-9;

@@ -1,4 +1,4 @@
-/* Options, the choice between the ways, times, and faults: recovery.h says what for. */
+/* Options, the choice between the ways, times, and faults: see recovery.h. */
 #include "recovery.h"
 
 #include "recovery_buddy.h"
@@ -31,7 +31,7 @@ struct region {
     size_t bytes;
 };
 
-/* A way to survive; those with this MPI stand in a table below. */
+/* A way to survive; those of this MPI are in a table below. */
 struct way {
     const char *name;
     int (*run)(int argc, char **argv); /* the loop, to its end */
@@ -66,7 +66,7 @@ static struct {
     struct fault faults[FAULTS_MAX];
     uint64_t passes; /* of MPIX_Reinit, after the first */
     uint64_t recoveries;
-    double begun, stamp; /* the last time at which all was well */
+    double begun, stamp; /* the last time without an error */
     struct times times, joined;
     double earlier; /* seconds of earlier attempts */
 } run;
@@ -96,7 +96,7 @@ static MPI_Comm world_of_mpi(void)
 
 static void use_nothing(MPI_Comm comm)
 {
-    (void)comm; /* gone with all others when the loop is entered again */
+    (void)comm; /* removed with all others when the loop is entered again */
 }
 
 static uint64_t no_recoveries(void)
@@ -113,7 +113,7 @@ static int run_once(int argc, char **argv)
 #ifdef RECOVERY_SURVIVES
 /* ---- reinit and restart: checkpoints are the library's */
 
-/* What earlier attempts did, as far as it was saved; part of each checkpoint. */
+/* The times of earlier attempts, as far as they were saved; part of each checkpoint. */
 static struct times saved;
 
 static void protect_all(void)
@@ -156,7 +156,7 @@ static uint64_t passes(void)
     return run.passes;
 }
 
-/* A new process each time: what it knows of earlier ones comes with the checkpoint. */
+/* A new process each time: what it knows of earlier ones comes from the checkpoint. */
 static bool restore_attempt(void)
 {
     RZ_Checkpoint_protect(TIMES_REGION, &saved, sizeof saved);
@@ -200,7 +200,7 @@ static size_t regions_bytes(void)
 static void save_copy(uint64_t version)
 {
     unsigned char *at = store()->next(regions_bytes());
-    memcpy(at, run.regions, sizeof run.regions); /* the sizes are looked at when it is restored */
+    memcpy(at, run.regions, sizeof run.regions); /* the sizes are checked when it is restored */
     at += sizeof run.regions;
     for (int id = 0; id < RECOVERY_REGIONS_MAX; id++) {
         if (run.regions[id].bytes > 0)
@@ -273,7 +273,7 @@ static enum recovery_taken wrong(bool loud, const char *name, const char *value,
     return RECOVERY_WRONG;
 }
 
-/* The place of a word in a list that ends with NULL; -1: it is not there. */
+/* The index of a word in a list that ends with NULL; -1: it is not there. */
 static int find(const char *const *words, const char *word)
 {
     for (int i = 0; word && words[i]; i++)
@@ -351,7 +351,7 @@ enum recovery_taken recovery_option(const char *name, const char *value, bool lo
     return RECOVERY_NOT_MINE;
 }
 
-/* ---- What all ways have in common */
+/* ---- Common to all ways */
 
 static const struct way *way(void)
 {
@@ -392,8 +392,8 @@ static int by_iteration(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The same draw for all methods and ranks. Not in the first two iterations, where there are more:
- * a checkpoint after the first one counts when the second one is over. */
+/* The same draw for all methods and ranks. Not in the first two iterations, if there are more: a
+ * checkpoint after the first one is committed when the second one is over. */
 static void draw_faults(void)
 {
     uint64_t first = options.iterations > 2 ? 2 : 0, choices = options.iterations - first;
@@ -405,7 +405,7 @@ static void draw_faults(void)
     qsort(run.faults, options.fail_count, sizeof *run.faults, by_iteration);
 }
 
-/* Each fault strikes once: the first before any recovery, the next after one, and so on. */
+/* Each fault occurs once: the first before any recovery, the next after one, and so on. */
 static void strike(uint64_t iteration)
 {
     if (options.failure == NO_FAILURE || run.recoveries >= options.fail_count)
@@ -416,13 +416,13 @@ static void strike(uint64_t iteration)
     fprintf(stderr, "%s: rank %d ends its %s at iteration %llu\n", options.program, run.rank,
             options.failure == NODE ? "node" : "process", (unsigned long long)iteration);
     if (options.failure == NODE)
-        kill(getppid(), SIGKILL); /* the daemon; what watches over it ends the whole node */
+        kill(getppid(), SIGKILL); /* the daemon; its keeper ends the whole node */
     raise(SIGKILL);
 }
 
 /* ---- Times */
 
-/* The same number at all. It costs a reduction, so only where somebody asks. */
+/* The same number at all. It costs a reduction, so only if it is requested. */
 static void count_recoveries(void)
 {
     uint64_t mine = way()->recoveries();
@@ -544,7 +544,8 @@ _Noreturn void recovery_fail(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "%s: %s\n", options.program, text); /* in one piece: others may say the same */
+    fprintf(stderr, "%s: %s\n", options.program,
+            text); /* in one piece: others may print the same */
     MPI_Comm world = recovery_world();
     MPI_Abort(world == MPI_COMM_NULL ? MPI_COMM_WORLD : world, 1);
     exit(1);

@@ -1,13 +1,15 @@
 /*
- * One loop, three ways to survive the loss of processes and nodes: what a program that iterates
- * needs besides its loop.
+ * One loop, three ways to survive the loss of processes and nodes: what an iterative program needs
+ * besides its loop.
  *
  *   reinit    MPIX_Reinit, checkpoints by RZ_Checkpoint: the runtime replaces the failed processes
- * and takes everybody back to the loop's beginning ulfm      the program itself: an error handler
- * that revokes and jumps, RZ_Comm_replace (or shrink, spawn, merge and a new order), checkpoints in
- * the memory of the processes or, with --checkpoint-files, in files restart   the job ends and is
- * deployed again, checkpoints by RZ_Checkpoint, in files: `rzrun --on-failure restart
- * --checkpoint-dir DIR` plain     none of it; the only one with an MPI that has none of these
+ *             and takes all processes back to the loop's beginning
+ *   ulfm      the program itself: an error handler that revokes and jumps, RZ_Comm_replace (or
+ *             shrink, spawn, merge and a new order), checkpoints in the memory of the processes or,
+ *             with --checkpoint-files, in files
+ *   restart   the job ends and is deployed again, checkpoints by RZ_Checkpoint, in files:
+ *             `rzrun --on-failure restart --checkpoint-dir DIR`
+ *   plain     none of it; the only one with an MPI that has none of these
  *
  *     static int loop(void) {
  *         open(recovery_world());                      all memory stays from one entry to the next
@@ -17,7 +19,7 @@
  *             begin();
  *         while (iteration < last) {
  *             recovery_mark(iteration);
- *             work(recovery_world());                  errors of MPI calls need no look
+ *             work(recovery_world());                  no check of errors of MPI calls
  *             recovery_checkpoint(++iteration);
  *         }
  *         return 0;
@@ -31,9 +33,9 @@
  *     }
  *
  * The loop is entered again after each failure, in all processes, from a call of MPI or of this
- * module that does not return. Then nothing but recovery_world() is valid of what MPI gave: make
- * communicators again, and tell recovery_use of them. Locals are gone; what shall stay is static.
- * Only the thread that runs the loop may call MPI.
+ * module that does not return. Then recovery_world() is the only valid MPI object: make
+ * communicators again, and name them by recovery_use. Locals are lost; variables that must stay are
+ * static. Only the thread that runs the loop may call MPI.
  *
  * Written against mpi.h, mpi-ext.h and rhizome/checkpoint.h alone: copy it into a program.
  */
@@ -48,9 +50,9 @@
 
 enum { RECOVERY_REGIONS_MAX = 60 };
 
-/* What a program says before it reads its options. Both may be changed by them. */
+/* Settings of a program, made before it reads its options, which may change both. */
 struct recovery_defaults {
-    const char *program;       /* stands before every message; the string stays the caller's */
+    const char *program;       /* begins every message; the string stays the caller's */
     uint64_t checkpoint_every; /* iterations between checkpoints without --method; with it 1 */
 };
 
@@ -58,26 +60,26 @@ void recovery_open(const struct recovery_defaults *defaults);
 
 enum recovery_taken { RECOVERY_NOT_MINE, RECOVERY_TAKEN, RECOVERY_WRONG };
 
-/* Takes an option and its value, which may be NULL. WRONG: it has said on standard error, with a
- * line of its own, what is wrong (where `loud`: let one rank be). */
+/* Takes an option and its value, which may be NULL. WRONG: it has printed on standard error, with a
+ * line of its own, what is wrong (if `loud`, which should be set at one rank). */
 enum recovery_taken recovery_option(const char *name, const char *value, bool loud);
 
 /* The lines of a usage text for these options, each ended by a newline. */
 extern const char recovery_usage[];
 
-/* How often --fail strikes is drawn from this many iterations; call it before recovery_run. */
+/* The faults of --fail are drawn from this many iterations; call it before recovery_run. */
 void recovery_iterations(uint64_t iterations);
 
 /* Runs the loop to its end in all processes; returns what it returned. Collective, after MPI_Init,
  * once. argv: the program's own, for the processes that are started in the place of failed ones.
- * With --method rank 0 says at its end on standard error where the time went:
+ * With --method rank 0 prints the times at its end on standard error:
  *     times total T application T checkpoint T restore T recovery T        (seconds)
  * each the largest of all ranks: a process that was started late knows nothing of what was before.
- * application is the rest; recovery counts from the begin of the iteration that was cut off.
- * With restart, what earlier attempts did counts up to the checkpoint that was restored. */
+ * application is the rest; recovery counts from the begin of the iteration that was cut off. With
+ * restart, the times of earlier attempts count up to the checkpoint that was restored. */
 int recovery_run(int argc, char **argv, int (*loop)(void));
 
-/* All processes, in the order and number of the start. Its handle is another one after a repair. */
+/* All processes, in the order and number of the start. Its handle changes after a repair. */
 MPI_Comm recovery_world(void);
 int recovery_rank(void);
 
@@ -93,16 +95,17 @@ void recovery_protect(int id, void *memory, size_t bytes);
  * the program begins at its beginning. */
 bool recovery_restore(void);
 
-/* An iteration begins, its number counted from 0. A fault ordered by --fail strikes here. */
+/* An iteration begins, its number counted from 0. A fault ordered by --fail occurs here. */
 void recovery_mark(uint64_t iteration);
 
-/* So many iterations are complete; writes a checkpoint when it is time for one. Collective. */
+/* This number of iterations is complete; writes a checkpoint when it is time for one.
+ * Collective. */
 void recovery_checkpoint(uint64_t iterations);
 
-/* Whether it would, for programs that gather what to save. */
+/* Whether it would, for programs that prepare the data to save. */
 bool recovery_checkpoint_due(uint64_t iterations);
 
-/* Whether checkpoints are written at all: a program can save memory where they are not. */
+/* Whether checkpoints are written at all: a program can save memory if they are not. */
 bool recovery_checkpoints(void);
 
 /* Ends the program, printed as for printf. */

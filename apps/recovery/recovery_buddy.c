@@ -1,5 +1,5 @@
-/* Copies in the memory of two processes: which there are, which can be made whole, and where they
- * go. recovery_buddy.h says what for. */
+/* Copies in the memory of two processes: which exist, which can be completed, and where they are
+ * stored. See recovery_buddy.h. */
 #include "recovery_buddy.h"
 
 #include "recovery.h"
@@ -12,7 +12,7 @@
 enum { VERSIONS = 2, TAG_BYTES = 8101, TAG_PART };
 enum { PART = 1 << 28 }; /* of a copy, in one message: counts are ints */
 
-/* Whose it is, and of which version; 0: nothing, or not complete. */
+/* The owner and the version; 0: nothing, or not complete. */
 struct copy {
     uint64_t version;
     int owner;
@@ -28,9 +28,9 @@ struct facts {
 
 static struct {
     struct copy own[VERSIONS], held[VERSIONS];
-    int own_now, held_now; /* which of them counts; the next version goes to the other */
-    uint64_t coming;       /* the version that settle makes count */
-    bool drop;             /* and all others are of a past that is over */
+    int own_now, held_now; /* which of them is valid; the next version is stored in the other */
+    uint64_t coming;       /* the version that settle makes valid */
+    bool drop;             /* and all others are obsolete */
     int rank, size, buddy, ward;
 } b;
 
@@ -81,7 +81,7 @@ static int exchange(const struct copy *out, int to, struct copy *in, int from, M
     return error;
 }
 
-/* Mine to my buddy, and that of the process whose buddy I am to me. */
+/* Sends mine to my buddy, and receives that of the process of which I am the buddy. */
 static int protect(uint64_t version, MPI_Comm world)
 {
     struct copy *held = other(b.held, b.held_now);
@@ -96,7 +96,7 @@ static int protect(uint64_t version, MPI_Comm world)
     return error;
 }
 
-/* ---- Who is whose buddy */
+/* ---- Buddies */
 
 /* A number that all processes of a node have in common: their lowest rank. */
 static int node_number(MPI_Comm world, int *node)
@@ -115,8 +115,8 @@ static int node_number(MPI_Comm world, int *node)
     return MPI_Comm_free(&near);
 }
 
-/* Ranks in a circle, node by node; each one's buddy stands as far on as the largest node is long.
- * So it is on another node, unless one node has more than half of all. */
+/* Ranks in a circle, node by node; the buddy of each is as far ahead as the size of the largest
+ * node. So it is on another node, unless one node has more than half of all. */
 static void choose_buddies(const struct facts *facts)
 {
     int place = 0, mine = 0, longest = 0, n = b.size;
@@ -145,7 +145,7 @@ static bool has(const uint64_t versions[VERSIONS], uint64_t version)
     return versions[0] == version || versions[1] == version;
 }
 
-/* The lowest rank that holds a copy of this version for another one; -1: nobody. */
+/* The lowest rank that holds a copy of this version for another one; -1: none. */
 static int holder(const struct facts *facts, int owner, uint64_t version)
 {
     for (int rank = 0; rank < b.size; rank++)
@@ -163,7 +163,7 @@ static bool complete(const struct facts *facts, uint64_t version)
     return true;
 }
 
-/* The newest version below a bound that anybody has; 0: none. */
+/* The newest version below a bound that any process has; 0: none. */
 static uint64_t newest_below(const struct facts *facts, uint64_t bound)
 {
     uint64_t newest = 0;
@@ -188,8 +188,8 @@ static uint64_t newest_complete(const struct facts *facts)
     return version;
 }
 
-/* Processes without their copy get it from those who hold it, one after the other, so that each
- * waits for what is on its way only. */
+/* Processes without their copy get it from those that hold it, one after the other, so that each
+ * waits only for messages that have been sent. */
 static int fetch(const struct facts *facts, uint64_t version, MPI_Comm world)
 {
     int error = MPI_SUCCESS;

@@ -1,7 +1,7 @@
 /*
  * Checkpoints in the memory of the processes, for the ULFM way: each keeps its own and that of a
  * buddy on another node, in two versions, the newest that is complete at all and the next one. In a
- * new world everybody's copy goes to its buddy of now.
+ * new world the copy of each process is sent to its current buddy.
  */
 #ifndef RECOVERY_BUDDY_H
 #define RECOVERY_BUDDY_H

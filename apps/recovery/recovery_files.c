@@ -1,5 +1,5 @@
-/* A process's checkpoints in files: which there are, which all have, and how they are written.
- * recovery_files.h says what for. */
+/* A process's checkpoints in files: which exist, which all have, and how they are written. See
+ * recovery_files.h. */
 #include "recovery_files.h"
 
 #include "recovery.h"
@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Files of a process: two that count, the next one, and leftovers of what a repair has ended. */
+/* Files of a process: two valid ones, the next one, and remains of what a repair has ended. */
 enum { FILES_MAX = 8, COPIES = 2, PATH_BYTES = 4096 };
 enum { REPAIR_BITS = 20 };
 
@@ -40,14 +40,14 @@ static struct {
     uint64_t job;
     int rank, size;
     struct copy copy[COPIES];
-    int now;                  /* which copy counts; the next one goes to the other */
-    uint64_t coming;          /* the key that settle makes count */
+    int now;                  /* which copy is valid; the next one is stored in the other */
+    uint64_t coming;          /* the key that settle makes valid */
     uint64_t keys[FILES_MAX]; /* of the files, in any order; 0: none */
-    bool drop;                /* and files of what is over are looked for */
+    bool drop;                /* and obsolete files are looked for */
 } f;
 
-/* Names a checkpoint: of an iteration after this repair. The same iteration before it is another
- * one, of a past that is over. */
+/* Names a checkpoint: an iteration after this repair. The same iteration before it is another,
+ * obsolete one. */
 static uint64_t key_of(uint64_t version)
 {
     return version << REPAIR_BITS | (recovery_ulfm_repairs() & ((UINT64_C(1) << REPAIR_BITS) - 1));
@@ -96,7 +96,7 @@ static void forget(int i)
     f.keys[i] = 0;
 }
 
-/* What this rank has written, in this life or an earlier one. */
+/* What this rank has written, in this incarnation or an earlier one. */
 static void look(void)
 {
     char mine[32];
@@ -120,7 +120,7 @@ static void look(void)
 
 /* ---- Writing and reading */
 
-/* Each word through a step that can be undone: no single change goes unseen. */
+/* Each word by an invertible step: no single change remains undetected. */
 static uint64_t sum_of(const unsigned char *at, size_t bytes)
 {
     uint64_t sum = bytes, word;
@@ -194,7 +194,7 @@ static void reserve(struct copy *copy, size_t bytes)
     recovery_protocol(&copy->memory, &copy->room, bytes);
 }
 
-/* What is wrong with it, in words; NULL: it is in the copy now. */
+/* What is wrong with it, as text; NULL: it is in the copy now. */
 static const char *read_from(int fd, uint64_t key, struct copy *copy)
 {
     struct header header;
@@ -244,7 +244,7 @@ static bool load(uint64_t key)
 
 /* ---- What can be restored */
 
-/* New processes know nothing of the job's name; where nobody does rank 0 draws it. */
+/* New processes do not know the job's name; if no process does rank 0 draws it. */
 static int agree_on_job(MPI_Comm world)
 {
     uint64_t job = 0;
@@ -274,7 +274,7 @@ static bool all_have(const uint64_t *keys, uint64_t key)
     return true;
 }
 
-/* The newest that all have; 0: none. One that all have rank 0 has. */
+/* The newest that all have; 0: none. One that all have is one that rank 0 has. */
 static uint64_t newest_of_all(const uint64_t *keys)
 {
     uint64_t newest = 0;
@@ -284,7 +284,7 @@ static uint64_t newest_of_all(const uint64_t *keys)
     return newest;
 }
 
-/* One that turns out to be damaged is none: then the one before is looked for. */
+/* A damaged one counts as none: then the previous one is looked for. */
 static int find(MPI_Comm world, uint64_t *keys, uint64_t *found)
 {
     int error, all = 0;
@@ -325,7 +325,7 @@ static int refill(MPI_Comm world)
     return error;
 }
 
-/* Of the files stay the one that counts, and the one before. */
+/* Keeps the valid file, and the previous one. */
 static void prune(void)
 {
     uint64_t before = 0;

@@ -1,4 +1,4 @@
-/* A world that is repaired by its processes: recovery_ulfm.h says by which rule. */
+/* A world that is repaired by its processes: the rule is in recovery_ulfm.h. */
 #include "recovery_ulfm.h"
 
 #include "recovery.h"
@@ -24,7 +24,7 @@ static struct {
     MPI_Errhandler handler;
     enum recovery_repair way;
     const struct recovery_store *store;
-    uint64_t repairs; /* that this process took part in, or was told of */
+    uint64_t repairs; /* that this process took part in, or knows of */
     char **argv;
 } u;
 
@@ -48,7 +48,7 @@ static _Noreturn void give_up(const char *what, int error)
 
 /* ---- Errors */
 
-/* Calls that complete many requests say only that one of them failed. */
+/* Calls that complete many requests report only that one of them failed. */
 static bool has_trouble(MPI_Comm comm)
 {
     int revoked = 0, n_failed = 0;
@@ -82,12 +82,12 @@ static void on_error(MPI_Comm *comm, int *error, ...)
     if (!tells_of_failure(*comm, *error))
         give_up("an MPI call failed", *error);
     if (*comm != MPI_COMM_NULL)
-        MPIX_Comm_revoke(*comm); /* it may be one that recovery_use was never told of */
+        MPIX_Comm_revoke(*comm); /* it may be one that was never passed to recovery_use */
     u.how = BY_CALL;
     longjmp(u.begin, 1);
 }
 
-/* Whether all say yes, nobody failed among them: the same answer everywhere. */
+/* Whether all say yes, and none of them failed: the same answer everywhere. */
 static bool all_agree(MPI_Comm comm, bool yes)
 {
     int flag = yes;
@@ -109,7 +109,7 @@ void recovery_ulfm_use(MPI_Comm comm)
     if (u.n_parts == PARTS_MAX)
         recovery_fail("more than %d communicators", PARTS_MAX);
     u.parts[u.n_parts++] = comm;
-    /* Nobody uses it before everybody would revoke it. */
+    /* No process uses it before all would revoke it. */
     MPI_Barrier(u.world);
 }
 
@@ -131,7 +131,7 @@ static void take(MPI_Comm whole)
     MPI_Comm_set_errhandler(whole, u.handler);
 }
 
-/* The loop was left: nobody waits in it any more, and all stand behind the same agreement. */
+/* The loop was left: no process waits in it any more, and all are after the same agreement. */
 static void leave(void)
 {
     for (int i = 0; i < u.n_parts; i++)
@@ -156,7 +156,7 @@ static void replace(void)
 
 /* ---- The classical way: shrink, spawn, merge, order */
 
-/* The ranks of the world that are not in living, as many as there is room for; all are counted. */
+/* The ranks of the world that are not in living, as many as fit; all are counted. */
 static int ranks_lost(MPI_Comm living, int *lost)
 {
     int n;
@@ -173,13 +173,13 @@ static int ranks_lost(MPI_Comm living, int *lost)
     return n;
 }
 
-/* From the bridge between the living and the new to one communicator in the order of the ranks;
- * MPI_COMM_NULL, at all who live, where that did not succeed at everybody. */
+/* From the intercommunicator between survivors and new processes to one communicator in the order
+ * of the ranks; MPI_COMM_NULL, at all survivors, if that did not succeed at all. */
 static MPI_Comm join(MPI_Comm bridge, bool is_new, int rank)
 {
     MPI_Comm merged = MPI_COMM_NULL, whole = MPI_COMM_NULL;
     bool well = MPI_Intercomm_merge(bridge, is_new, &merged) == MPI_SUCCESS;
-    /* An agreement over two groups answers each with what the other said: twice is for all. */
+    /* An agreement over two groups gives each the answer of the other: two agreements reach all. */
     well = all_agree(bridge, well) && well;
     well = all_agree(bridge, well) && well;
     if (well) {
@@ -211,7 +211,7 @@ static MPI_Comm spawn_into(MPI_Comm living, int n, const int *lost)
     return whole;
 }
 
-/* Whatever does not succeed at everybody is given up, and done again. */
+/* A step that does not succeed at all is abandoned, and repeated. */
 static void spawn(void)
 {
     int size;
@@ -241,8 +241,7 @@ static void spawn(void)
     take(whole);
 }
 
-/* A spawned process's way in; it ends where that does not succeed: the others begin again without
- * it. */
+/* A spawned process joins; it ends if that does not succeed: the others begin again without it. */
 static void join_parents(MPI_Comm bridge)
 {
     int rank = -1;
@@ -259,7 +258,7 @@ static void join_parents(MPI_Comm bridge)
 
 /* ---- The run */
 
-/* True: this process came in the place of a failed one. */
+/* True: this process replaces a failed one. */
 static bool enter(void)
 {
     int incarnation;

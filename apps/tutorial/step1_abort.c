@@ -1,4 +1,4 @@
-/* Step 1: a program as there are many. Rank 2 fails; what becomes of the others? */
+/* Step 1: an ordinary program. Rank 2 fails; what happens to the others? */
 #include "tutorial.h"
 
 int main(int argc, char **argv)

@@ -1,4 +1,4 @@
-/* Step 2: the call that runs into the failure returns an error. */
+/* Step 2: the call that encounters the failure returns an error. */
 #include "tutorial.h"
 
 /* [loop] */

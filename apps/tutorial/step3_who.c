@@ -1,4 +1,4 @@
-/* Step 3: who has failed? */
+/* Step 3: which process has failed? */
 #include "tutorial.h"
 
 #include <mpi-ext.h>
@@ -8,7 +8,7 @@ static void say_who_is_failed(MPI_Comm comm, int rank, int size)
 {
     int n_acked, n_failed;
     MPI_Group all, failed;
-    MPIX_Comm_ack_failed(comm, size, &n_acked); /* "I know of these, and go on" */
+    MPIX_Comm_ack_failed(comm, size, &n_acked); /* acknowledge these failures and continue */
     MPIX_Comm_get_failed(comm, &failed);
     MPI_Comm_group(comm, &all);
     MPI_Group_size(failed, &n_failed);

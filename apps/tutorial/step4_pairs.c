@@ -1,4 +1,4 @@
-/* Step 4: a failure is an error only for those who needed the failed processes. */
+/* Step 4: a failure is an error only for processes that need the failed one. */
 #include "tutorial.h"
 
 #include <mpi-ext.h>

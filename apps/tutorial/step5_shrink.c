@@ -1,4 +1,4 @@
-/* Step 5: the survivors make a communicator of their own, and work together. */
+/* Step 5: the survivors make a communicator of their own, and continue together. */
 #include "tutorial.h"
 
 #include <mpi-ext.h>
@@ -7,8 +7,8 @@
 static void repair(MPI_Comm *comm)
 {
     MPI_Comm living;
-    MPIX_Comm_revoke(*comm);          /* whoever still waits on it is told, too */
-    MPIX_Comm_shrink(*comm, &living); /* the living, in their order */
+    MPIX_Comm_revoke(*comm);          /* processes that still wait on it get an error, too */
+    MPIX_Comm_shrink(*comm, &living); /* the survivors, in their order */
     if (*comm != MPI_COMM_WORLD) {
         MPI_Comm_free(comm);
     }

@@ -1,4 +1,4 @@
-/* Step 6: did everybody get through? All get the same answer to that. */
+/* Step 6: did all processes succeed? All get the same answer. */
 #include "tutorial.h"
 
 #include <mpi-ext.h>
@@ -14,12 +14,12 @@ static void repair(MPI_Comm *comm)
 }
 
 /* [agree] */
-/* Whether the step went well at everybody: yes at all survivors, or no at all survivors. */
+/* Whether the step succeeded at all: yes at all survivors, or no at all survivors. */
 static int all_well(MPI_Comm comm, int error)
 {
     int well = error == MPI_SUCCESS;
     if (!well) {
-        MPIX_Comm_revoke(comm); /* nobody shall wait for me in the middle of the step */
+        MPIX_Comm_revoke(comm); /* no process must wait for me in this step */
     }
     int told = MPIX_Comm_agree(comm, &well);
     return told == MPI_SUCCESS && well;

@@ -1,4 +1,4 @@
-/* Step 7: what the failed knew is known to a neighbour. */
+/* Step 7: a neighbour has a copy of the state of a failed process. */
 #include "tutorial.h"
 
 #include <mpi-ext.h>
@@ -14,7 +14,7 @@ static int all_well(MPI_Comm comm, int error)
 }
 
 /* [save] */
-/* Mine goes to the right neighbour; theirs is what the left one has. */
+/* Mine is sent to the right neighbour; theirs is that of the left one. */
 static int save(double mine, double *theirs, MPI_Comm comm)
 {
     int rank, size;
@@ -41,8 +41,8 @@ static int lives(int rank, MPI_Comm comm, MPI_Comm living)
 /* [end] */
 
 /* [repair] */
-/* The right neighbour takes over what the failed one had. Of two neighbours that fail at once the
- * left one's part is lost: 0, and all begin again. */
+/* The right neighbour takes over the part of the failed process. If two neighbours fail at once,
+ * the left one's part is lost: 0, and all begin again. */
 static int repair(MPI_Comm *comm, double *mine, double *theirs)
 {
     int rank, size;
@@ -59,7 +59,7 @@ static int repair(MPI_Comm *comm, double *mine, double *theirs)
         MPI_Comm_free(comm);
     }
     *comm = living;
-    int error = save(*mine, theirs, living); /* the neighbours are others now */
+    int error = save(*mine, theirs, living); /* the neighbours have changed */
     return all_well(living, lost ? MPI_ERR_OTHER : error);
 }
 /* [end] */

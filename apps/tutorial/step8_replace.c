@@ -1,10 +1,11 @@
-/* Step 8: the failed processes are replaced. Everybody has the rank that it had, and the loop never
- * learns of it. */
+/* Step 8: failed processes are replaced. All processes keep their ranks, and the loop does not
+ * notice it. */
 #include "tutorial.h"
 
 #include <mpi-ext.h>
 
-/* What a process has after so many steps: its own part, and a copy of its left neighbour's. */
+/* The state of a process after this number of steps: its own part, and a copy of its left
+ * neighbour's. */
 struct state {
     int step;
     double mine, theirs;
@@ -27,8 +28,8 @@ static int swap(struct state mine, struct state *theirs, int to, int from, MPI_C
 }
 
 /* [refill] */
-/* A spawned process (its step is -1) gets its part back from its right neighbour, and everybody a
- * copy of the left one's. Where neighbours are new both, a part is lost, and all begin again. */
+/* A spawned process (its step is -1) gets its part back from its right neighbour, and all get a
+ * copy of the left one's. If two neighbours are both new, a part is lost, and all begin again. */
 static int refill(struct state *state, MPI_Comm comm)
 {
     int rank, size, oldest;
@@ -51,7 +52,7 @@ static int refill(struct state *state, MPI_Comm comm)
         error = swap(now, &left, to_right, to_left, comm);
     }
     if (!all_well(comm, error)) {
-        return 0; /* one more has failed: the state stays what it was */
+        return 0; /* one more has failed: the state is unchanged */
     }
     now.theirs = left.mine;
     *state = now;
@@ -74,7 +75,7 @@ static void repair(MPI_Comm *comm, struct state *state)
 /* [end] */
 
 /* [join] */
-/* A spawned process gets by the same call what the survivors get. */
+/* A spawned process gets from the same call what the survivors get. */
 static void join(MPI_Comm *comm, struct state *state)
 {
     state->step = -1;

@@ -1,4 +1,4 @@
-/* Step 9: the same without a line of repair: all go back to the last checkpoint. */
+/* Step 9: the same without repair code: all roll back to the last checkpoint. */
 #include "tutorial.h"
 
 #include <mpi-ext.h>
@@ -6,7 +6,7 @@
 
 /* [point] */
 static struct state {
-    int step; /* so many are done */
+    int step; /* number of steps that are done */
     double mine, pi;
 } my;
 
@@ -23,7 +23,7 @@ static int compute(int argc, char **argv, MPIX_Reinit_state_t how)
         my = (struct state){0, 0, 0};
     }
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size); /* whole, whoever has failed */
+    MPI_Comm_size(MPI_COMM_WORLD, &size); /* whole, whichever rank has failed */
     while (my.step < STEPS) {
         my.mine += share(my.step, rank, size);
         if (rank == 2 && how == MPIX_REINIT_NEW) {

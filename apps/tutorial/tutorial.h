@@ -25,7 +25,7 @@ static inline double share(int step, int rank, int size)
     return sum;
 }
 
-/* A power supply burns out: the process is gone, in the middle of that step. */
+/* A power supply fails: the process ends, in the middle of that step. */
 static inline void burn_out(int step)
 {
     if (step == BURNS_OUT_IN) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/tutorial.md and the programs in this folder: listings are what stands in the files, outputs are what the programs print.
+"""docs/tutorial.md and the programs in this folder: listings are the text of the files, outputs are what the programs print.
 
     tutorial.py check --build BUILD [STEP...]   all listings, and the runs of these steps (all): 1 if anything differs
     tutorial.py write --build BUILD             puts listings and outputs into the document
@@ -48,7 +48,7 @@ def shell(line, build, folder):
 
 
 def run(block, build, folder):
-    """The block with what its commands print now."""
+    """The block with the present output of its commands."""
     text, status = "", 0
     for line in block.splitlines():
         if not line.startswith("$ "):

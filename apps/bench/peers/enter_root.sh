@@ -3,8 +3,8 @@
 #
 #   enter_root.sh ROOT FOLDER COMMAND [ARGUMENT]...
 #
-# FOLDER is /mnt there, and the command's working folder. All mounts belong to a namespace of the command's own (unshare), so that they go
-# with its last process however it ends; /tmp and /dev/shm are its own, too, so that it leaves no files behind. Needs root.
+# FOLDER is /mnt there, and the command's working folder. All mounts belong to a namespace of the command's own (unshare), so that they end
+# with its last process however that ends; /tmp and /dev/shm are its own, too, so that it leaves no files behind. Needs root.
 set -eu
 
 [ "$#" -ge 3 ] || {
