@@ -23,7 +23,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* The call returned this class, and the reason says these words. */
+/* The call returned this class, and the error text contains this. */
 static void assert_told(int result, int error_class, const char *words)
 {
     char text[MPI_MAX_ERROR_STRING];
@@ -37,7 +37,7 @@ static void assert_told(int result, int error_class, const char *words)
     assert_int_equal(fake.lock_depth, 0);
 }
 
-/* And no chapter was asked. */
+/* And no chapter function was called. */
 static void assert_refused(int result, int error_class, const char *words)
 {
     assert_told(result, error_class, words);

@@ -42,12 +42,12 @@ void rig_step(struct rig *rig, rz_id id, const struct rz_event *event);
 void rig_propose_items(struct rig *rig, rz_id id, const uint64_t *items, uint32_t n_items);
 void rig_propose(struct rig *rig, rz_id id); /* one item: 100 * operation + id */
 void rig_tell(struct rig *rig, rz_id id, const rz_id *failed, uint32_t n_failed);
-void rig_deliver(struct rig *rig, uint32_t at); /* the at-th letter of the queue */
+void rig_deliver(struct rig *rig, uint32_t at); /* the at-th message of the queue */
 void rig_deliver_all(struct rig *rig);          /* in order, until nothing is left */
-/* The first letter with this type and destination, or RIG_QUEUE_MAX. */
+/* The first message with this type and destination, or RIG_QUEUE_MAX. */
 uint32_t rig_find(const struct rig *rig, enum rz_agree_message type, rz_id to);
 void rig_drop(struct rig *rig, uint32_t at);
-/* How often member was told `what` of operation seq; *note: the last time. */
+/* How often member was given notice `what` of operation seq; *note: the last time. */
 uint32_t rig_told(const struct rig *rig, rz_id member, uint32_t what, uint64_t seq,
                   const struct rig_note **note);
 

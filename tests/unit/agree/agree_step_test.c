@@ -52,7 +52,7 @@ static void others_wish_is_told_once(void **state)
     rig_deliver_all(rig);
     assert_int_equal(rig_told(rig, 2, RZ_AGREE_WANTED, 1, NULL), 1);
     assert_int_equal(rig_told(rig, 0, RZ_AGREE_WANTED, 1, NULL), 0);
-    /* Whoever hears of the second has a first one to catch up with, too. */
+    /* A member that receives the second has a first one to catch up with, too. */
     rig_propose(rig, 3);
     rig_propose(rig, 3);
     rig_drop(rig, 0);
@@ -267,7 +267,7 @@ static void who_is_declared_failed_stops(void **state)
     rig_destroy(rig);
 }
 
-/* A member that is held for failed and has not contributed hears a decision that names it, and
+/* A member that is declared failed and has not contributed receives a decision that names it, and
  * nothing after it. */
 static void who_is_agreed_failed_is_told(void **state)
 {
@@ -411,7 +411,7 @@ static void a_cached_of_the_new_parent_is_its_answer(void **state)
     assert_null(rz_agree_cached(rig->member[1], 1, &none));
     rig_deliver(rig, rig_find(rig, RZ_AGREE_DOWN, 1));
     assert_int_equal(rz_agree_asked(rig->member[3], 0), 1);
-    assert_false(take_cached(rig, 3, 0)); /* not asked: it knows of no failure */
+    assert_false(take_cached(rig, 3, 0)); /* not asked: it knows no failure */
     rig_tell(rig, 3, &failed, 1);
     assert_int_equal(rz_agree_asked(rig->member[3], 7), 0);
     assert_false(take_cached(rig, 3, 1));

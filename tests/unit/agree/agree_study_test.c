@@ -1,5 +1,5 @@
-/* The studies of agreement: counts that are exact, failures that everybody survives, and costs that
- * do not grow with the ranks. */
+/* The studies of agreement: counts that are exact, failures that all members survive, and costs
+ * that do not grow with the ranks. */
 #include "study/study.h"
 
 #include <math.h>

@@ -172,7 +172,7 @@ static void bin_bin_with_16_per_node_branches_by_2_125(void **state)
     }
 }
 
-/* The first member of a node has all of its node below it in the star, nobody else has any. */
+/* The first member of a node has all of its node below it in the star; no other member has any. */
 static void bin_star_has_a_node_below_its_first(void **state)
 {
     (void)state;

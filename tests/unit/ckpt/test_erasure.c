@@ -142,7 +142,7 @@ static void large_groups_have_recipes(void **state)
 #define STEP ((size_t)2 << 20)
 #define HUGE_BYTES (((size_t)1 << 30) + STEP) /* more than the codes take at a time */
 
-/* So many bytes, for little memory: all but the last step are the same ones. */
+/* This number of bytes, for little memory: all but the last step are the same ones. */
 static uint8_t *huge(void)
 {
     int fd = memfd_create("huge", MFD_CLOEXEC);

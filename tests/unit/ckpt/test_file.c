@@ -1,5 +1,5 @@
-/* Checkpoint files: what was written comes back, every damage is found and said, and what may go
- * goes. */
+/* Checkpoint files: what was written is read back, every damage is found and reported, and obsolete
+ * files are removed. */
 #include "ckpt/file.h"
 #include "ckpt/piece.h"
 #include "port/memory.h"
@@ -177,7 +177,7 @@ static void a_piece_that_is_there_is_left_alone(void **state)
     assert_int_equal(before.st_ino, after.st_ino);
 }
 
-/* Left by one who failed, of the same name: what it says to hold is not what is to be kept. */
+/* Left by a failed writer, with the same name: its content is not what is to be stored. */
 static void a_piece_of_other_content_is_replaced(void **state)
 {
     const struct rz_ckpt_generation g = generation(1, 1, 7);
@@ -203,8 +203,8 @@ static void a_piece_of_other_content_is_replaced(void **state)
     close(other);
 }
 
-/* What the system is asked to put on the disk, and when: a file before it gets its name, its name
- * before anybody is told. */
+/* What the system is requested to write to disk, and when: a file before it gets its name, its name
+ * before any process is told. */
 static struct {
     bool watched;
     unsigned names, too_early; /* files that got their names; of them, not on the disk then */
@@ -496,8 +496,8 @@ static void as_many_generations_stay_as_are_wanted(void **state)
     assert_false(there("run-1/generation-2.1"));
 }
 
-/* The one that the job went back to stays until the next one has its mark, whatever else was
- * committed meanwhile by somebody who has failed. */
+/* The generation that the job rolled back to stays until the next one has its mark, whatever else a
+ * failed process committed meanwhile. */
 static void what_is_on_no_way_of_the_job_goes_first(void **state)
 {
     (void)state;
@@ -614,7 +614,7 @@ static void a_head_has_one_form(void **state)
     assert_int_equal(rz_ckpt_header_decode(&read, bytes, sizeof bytes), RZ_ERR_MALFORMED);
 }
 
-/* Heads that nobody writes, with good checksums. */
+/* Heads that no writer makes, with valid checksums. */
 static void a_head_of_nothing_is_refused(void **state)
 {
     const struct rz_ckpt_header good = {.kind = RZ_CKPT_PIECE,

@@ -128,7 +128,7 @@ static size_t write_over(struct place *place, const struct rz_region *regions, u
         ;
     place->known = copy.pages;
     size_t n_marked = 0;
-    for (size_t p = 0; p < copy.pages; p++) /* who has the bitmap knows what was touched */
+    for (size_t p = 0; p < copy.pages; p++) /* a reader of the bitmap knows what was touched */
         if (place->changed[p / 8] >> p % 8 & 1) {
             n_marked++;
         } else {

@@ -1,4 +1,4 @@
-/* Pieces: what was written comes back, all else is refused. */
+/* Pieces: what was written is read back, all else is refused. */
 #include "piece_made.h"
 
 #include <setjmp.h>

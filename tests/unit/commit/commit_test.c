@@ -1,4 +1,5 @@
-/* Stories of a group of stores, told by hand; and what a new epoch means, as golden cases. */
+/* Sequences of a group of stores, written by hand; and the consequences of a new epoch, as golden
+ * cases. */
 #include "../recover/group_rig.h"
 #include "proto/commit/commit.h"
 #include "proto/commit/stripes.h"
@@ -68,7 +69,8 @@ static void copied(struct rig *rig, rz_id owner, uint32_t epoch, uint64_t genera
     for (rz_id d = 0; d < (rig)->n; d++)                                                           \
         if ((rig)->state[d])
 
-/* placement: a digit per rank; failed: a digit per daemon agreed failed. Every daemon is told. */
+/* placement: a digit per rank; failed: a digit per daemon agreed failed. Every daemon receives
+ * it. */
 static void begin(struct rig *rig, uint32_t epoch, uint64_t generation, const char *placement,
                   const char *failed)
 {
@@ -411,7 +413,7 @@ static void each_scheme_bears_what_it_promises(void **state)
         config = (struct rz_commit_config){
             .n_daemons = 5, .scheme = RZ_COMMIT_GROUPS, .data = 3, .parity = 2};
         assert_int_equal(survives(config, mask), count(mask) <= 2);
-        config.data = 1, config.parity = 4; /* everybody has everything */
+        config.data = 1, config.parity = 4; /* all have everything */
         assert_true(survives(config, mask));
     }
     for (uint32_t mask = 0; mask < 255; mask++) { /* two groups of four: 0 to 3, 4 to 7 */
@@ -464,7 +466,7 @@ static void groups_are_of_equal_size_or_one_more(void **state)
 }
 
 /* Each chunk in a stripe of its own, in the column of its own number; each stripe has all columns;
- * everybody keeps something of everybody. */
+ * each daemon keeps something of each other. */
 static void stripes_are_even(void **state)
 {
     (void)state;
@@ -561,8 +563,8 @@ static void parities_are_made_anew_when_the_layout_changes(void **state)
     rig_close(rig);
 }
 
-/* The newest generation is damaged: the next epoch goes back to the one before, and its number
- * comes again. */
+/* The newest generation is damaged: the next epoch goes back to the previous one, and its number is
+ * used again. */
 static void the_generation_before_takes_the_place_of_a_damaged_one(void **state)
 {
     (void)state;

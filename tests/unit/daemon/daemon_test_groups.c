@@ -158,7 +158,7 @@ static void go(void)
         .group_leave = {.group = group.number, .rank = info()->self.rank}});
 }
 
-/* Something is sent to the address that it was told. */
+/* Sends to the address that it received. */
 static void on_socket(void *arg, const struct rz_link_message *message, const int *fds,
                       unsigned n_fds)
 {

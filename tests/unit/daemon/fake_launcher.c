@@ -195,8 +195,8 @@ static void read_node(struct fake_node *node)
         *node->last = m;
         node->last = &m->next;
     }
-    if (status == RZ_ERR_CLOSED) { /* the daemon is gone; the pipe stays, so that the keeper clears
-                                      up for this reason alone */
+    if (status == RZ_ERR_CLOSED) { /* the daemon has ended; the pipe stays, so that the keeper
+                                      cleans up for this reason alone */
         rz_frames_close(node->frames);
         node->frames = NULL;
     }

@@ -19,11 +19,11 @@ struct fake_message {
 };
 
 struct fake_node {
-    pid_t keeper, daemon; /* daemon: as LISTENING told */
+    pid_t keeper, daemon; /* daemon: from LISTENING */
     int alive_fd;
     struct rz_frames *frames; /* NULL: closed */
     uint32_t tcp_port, udp_port;
-    struct fake_message *first, **last; /* what it has said and nobody has taken yet */
+    struct fake_message *first, **last; /* messages that it sent and that were not taken yet */
 };
 
 struct fake_job {
@@ -49,8 +49,8 @@ void fake_send(struct fake_job *job, uint32_t node, const struct rz_launch_messa
 /* The next message of any type and node. */
 struct fake_message *fake_await_any(struct fake_job *job);
 
-/* The next message of that type of any node, taken out; other messages stay. Asserts that it comes.
- * The caller frees it. */
+/* The next message of that type of any node, taken out; other messages stay. Asserts that it
+ * arrives. The caller frees it. */
 struct fake_message *fake_await(struct fake_job *job, enum rz_launch_type type);
 
 /* The next message for which match returns true; as fake_await. what: for the failure's text. */

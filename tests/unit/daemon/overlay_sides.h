@@ -1,4 +1,4 @@
-/* Two overlays of one job in one event loop, and what each has been told. */
+/* Two overlays of one job in one event loop, and the events that each has reported. */
 #ifndef TEST_OVERLAY_SIDES_H
 #define TEST_OVERLAY_SIDES_H
 
@@ -67,7 +67,7 @@ static void on_writable(void *arg, rz_id peer)
     (void)arg, (void)peer;
 }
 
-/* What side i is started with, unless a test wants something else. */
+/* The configuration of side i, unless a test changes it. */
 static struct rz_overlay_config side_config(unsigned i)
 {
     return (struct rz_overlay_config){.job = JOB,

@@ -15,7 +15,7 @@
 #define LATE_MS 50 /* after the deadline, but no sleep yet */
 #define OVERSLEEPS (100 * RZ_MILLISECOND)
 
-/* A room that only looks at its clock. */
+/* A component that only reads its clock. */
 struct clock_room {
     rz_time deadline, last_now, largest_step;
     unsigned ticks;
@@ -115,7 +115,7 @@ static void sleep_is_left_out(void **state)
     end(&f);
 }
 
-/* Also when something else wakes it first, and was told a later time already than the deadline. */
+/* Also when another event wakes it first, with a time that is already later than the deadline. */
 static void a_message_first(void **state)
 {
     struct fixture f = {0};

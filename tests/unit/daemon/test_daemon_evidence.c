@@ -1,7 +1,7 @@
 /*
- * What the overlay makes of the end of a connection: `broken` is proof that the peer's daemon is
- * gone, `lost` is silence, and where nothing was sent yet there is only another try. The errors of
- * connections over which no way leads any more are played: this read comes before the library's.
+ * How the overlay treats the end of a connection: `broken` is proof that the peer's daemon is gone,
+ * `lost` is silence, and where nothing was sent yet there is only another try. The errors of
+ * unreachable peers are simulated: this read replaces the library's.
  */
 #include "overlay_sides.h"
 
@@ -17,7 +17,7 @@
 enum { OUTGOING = 1, INCOMING = 2 };
 static unsigned failing;
 static int error;
-static bool cut_short; /* our connection ends behind the first thing that comes over it */
+static bool cut_short; /* our connection ends after the first bytes received over it */
 static bool begun;     /* that has come */
 
 static uint16_t port_of(int fd, int (*name_of)(int, struct sockaddr *, socklen_t *))
@@ -42,7 +42,7 @@ ssize_t read(int fd, void *buffer, size_t bytes)
         which = INCOMING;
     if (!which)
         return syscall(SYS_read, fd, buffer, bytes);
-    failing &= ~which; /* the system tells it once */
+    failing &= ~which; /* the system reports it once */
     errno = error;
     return -1;
 }
@@ -88,7 +88,7 @@ static void meet(void)
 
 static void told(unsigned broken, unsigned lost)
 {
-    for (int i = 0; i < 20; i++) /* whatever else would come of it comes now */
+    for (int i = 0; i < 20; i++) /* all further consequences happen now */
         event_base_loop(base, EVLOOP_NONBLOCK);
     assert_int_equal(side[0].broken, broken);
     assert_int_equal(side[0].lost, lost);
@@ -114,8 +114,8 @@ static void a_refusal_is_proof(void **state)
     told(1, 0);
 }
 
-/* The peer has gone as well, but what is said of it here is only that no answer came: of the
- * connection that we have opened, what was sent is lost; of the other one it says nothing. */
+/* The peer has ended as well, but the only evidence here is that no answer arrived: on the
+ * connection that we opened, what was sent is lost; the other connection proves nothing. */
 static void connections_that_stood_and_timed_out_are_silence(void **state)
 {
     static const int errors[] = {ETIMEDOUT, EHOSTUNREACH};

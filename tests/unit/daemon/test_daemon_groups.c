@@ -131,7 +131,8 @@ static void the_failed_are_not_waited_for(void **state)
     fake_end(&job, 0);
 }
 
-/* Node 0 decides, until it fails at that point; the others go on until its ranks are out. */
+/* Node 0 decides, until it fails at that point; the others continue until its ranks are
+ * excluded. */
 static void fail_at(const char *point)
 {
     struct fake_job job;
@@ -278,7 +279,7 @@ static void who_breaks_the_protocol_is_killed(void **state)
         fake_start(&job, 1);
         fake_run(&job, 3, SHELL(words));
         fake_await_exit(&job, 1, SIGKILL, false, true);
-        fake_await_line(&job, 0, "over"); /* nobody waits for it */
+        fake_await_line(&job, 0, "over"); /* no process waits for it */
         fake_await_line(&job, 2, "over");
         fake_end(&job, 0);
     }

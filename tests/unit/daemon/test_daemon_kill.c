@@ -1,9 +1,9 @@
 /*
- * Kill anything at any moment: no process is left behind. Each round starts one node whose ranks
- * have children of their own (some in sessions of their own), waits a random time from JOB to well
- * into the run, and kills one victim.
+ * A kill of any process at any moment leaves no process behind. Each round starts one node whose
+ * ranks have children of their own (some in sessions of their own), waits a random time from JOB to
+ * well into the run, and kills one victim.
  *
- *   RZ_TEST_SEED=N: only the round of that seed.   RZ_TEST_ROUNDS=N: so many rounds (default 60).
+ *   RZ_TEST_SEED=N: only the round of that seed.   RZ_TEST_ROUNDS=N: number of rounds (default 60).
  */
 #include "fake_launcher.h"
 
@@ -26,7 +26,7 @@ enum victim {
     VICTIM_DAEMON,
     VICTIM_LAUNCHER,
     VICTIM_RANK,        /* then the launcher */
-    VICTIM_KEEPER_TERM, /* asked, not killed */
+    VICTIM_KEEPER_TERM, /* requested to end, not killed */
     VICTIM_DAEMON_TERM,
     VICTIM_STOPPED_KEEPER, /* the keeper of a stopped node */
     VICTIM_COUNT

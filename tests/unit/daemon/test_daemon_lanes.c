@@ -73,7 +73,7 @@ static void who_leaves_or_ends_is_not_waited_for(void **state)
     rz_lanes_left(lanes, a);
     assert_int_equal(take(4, 1), c);
     over(a, NULL, 0);
-    assert_int_equal(take(5, 1), a); /* nobody was there to be asked */
+    assert_int_equal(take(5, 1), a); /* there was no process to ask */
 }
 
 static void answers_that_fit_nothing_are_refused(void **state)
@@ -90,7 +90,8 @@ static void answers_that_fit_nothing_are_refused(void **state)
     assert_false(rz_lanes_closed(lanes, b, 1, 1, a)); /* free */
 }
 
-/* A lane whose asked ones include the former owner of a lane that serves another by now. */
+/* A lane with outstanding questions to the former owner of a lane that belongs to another by
+ * now. */
 static void a_later_owner_is_not_taken_for_the_one_that_was_asked(void **state)
 {
     (void)state;

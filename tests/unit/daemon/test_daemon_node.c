@@ -1,4 +1,4 @@
-/* One daemon (or two) under a fake launcher: what a process's life looks like from outside. */
+/* One daemon (or two) under a fake launcher: the states of a process as seen from outside. */
 #include "fake_launcher.h"
 
 #include <setjmp.h>

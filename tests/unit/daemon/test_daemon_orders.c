@@ -293,7 +293,7 @@ static void an_answer_comes_when_the_board_shows_it(void **state)
     done("born1:0 ");
     rz_spawns_look(rig.spawns);
     done("");
-    assert_true(ask_replace(0, 2)); /* who comes late */
+    assert_true(ask_replace(0, 2)); /* a late one */
     done("born1:0 ");
     assert_true(rz_membership_replaces(&rig.own.membership, 0, 2));
 }
@@ -357,7 +357,7 @@ static void every_refusal_is_told(void **state)
     char text[128];
     (void)state;
     assert_false(ask_replace(SLOTS, 2)); /* no such slot: it breaks the protocol */
-    assert_false(ask_replace(0, 1));     /* nobody is the first incarnation's predecessor */
+    assert_false(ask_replace(0, 1));     /* the first incarnation has no predecessor */
     done("");
     assert_true(ask_replace(0, 2));
     rig.spawn = RZ_SPAWN_REFUSED;
@@ -446,7 +446,7 @@ static void the_asker_hears_of_a_cohort_that_has_ended_already(void **state)
     done("spawned1:0+2 ");
 }
 
-/* What the asker wanted lives on without it. */
+/* The process that was requested outlives the process that requested it. */
 static void a_cohort_is_begun_though_its_asker_is_failed(void **state)
 {
     (void)state;

@@ -21,7 +21,7 @@
 enum { NONCE = 32 };
 static const uint8_t other_key[RZ_JOB_KEY_BYTES] = "the key of another job entirely";
 
-/* prove_ns: the patience with those who do not prove themselves; 0: the usual one. */
+/* prove_ns: the bound for peers that do not authenticate; 0: the usual one. */
 static void start_side(unsigned i, const uint8_t *with, rz_time prove_ns)
 {
     struct rz_overlay_config config = side_config(i);
@@ -284,7 +284,7 @@ static void a_frame_that_is_not_the_next_one_ends_the_connection(void **state)
     }
 }
 
-/* Whoever has the port of a daemon that is gone learns nothing. */
+/* A process that has got the port of a failed daemon learns nothing. */
 static void an_impostor_hears_nothing(void **state)
 {
     uint8_t zeros[NONCE] = {0};
@@ -336,7 +336,7 @@ static void a_crowd_of_strangers_keeps_no_friend_out(void **state)
         fd[i] = stranger_to(0);
         run_for(0);
     }
-    RUN_UNTIL(is_closed(fd[0])); /* the oldest make room */
+    RUN_UNTIL(is_closed(fd[0])); /* the oldest are closed */
     start_side(1, key, 0);
     say(1, 1);
     RUN_UNTIL(side[0].messages == 1);
@@ -368,7 +368,7 @@ static void datagrams_count_once(void **state)
     packet[20] ^= 1;
     assert_int_equal(rz_socket_send_to(fd, packet, n, &to), RZ_OK);
     RUN_UNTIL(refused->datagrams == 2);
-    message.from = 0; /* says who it is not */
+    message.from = 0; /* claims another identity */
     assert_int_equal(rz_protocol_message_encode(&message, NULL, bytes, sizeof bytes), sizeof bytes);
     n = rz_datagram_seal(friend, 0, bytes, sizeof bytes, packet);
     assert_int_equal(rz_socket_send_to(fd, packet, n, &to), RZ_OK);
@@ -443,7 +443,7 @@ static void a_delay_is_kept_and_the_order_too(void **state)
     assert_true(side[1].in_order);
 }
 
-/* Who is fenced while it is cut off hears of it afterwards. */
+/* A daemon that is fenced while it is cut off learns of it afterwards. */
 static void a_fenced_peer_is_told_after_the_cut(void **state)
 {
     (void)state;

@@ -164,8 +164,8 @@ static void each_daemon_learns_each_revocation_once(void **state)
     end();
 }
 
-/* The flood is cut off: those who know fail after any number of messages. When all failures are
- * known, all know or nobody does. */
+/* The broadcast is cut off: the daemons that know it fail after any number of messages. When all
+ * failures are known, all know the revocation or none does. */
 static void a_flood_that_was_cut_off_goes_on_when_the_failures_are_known(void **state)
 {
     unsigned everywhere = 0, nowhere = 0, cut = 0;

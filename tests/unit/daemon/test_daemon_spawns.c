@@ -247,10 +247,12 @@ static void a_program_spawns_processes(void **state)
              SHELL(ONLY("1", "spawn:2,1 verdict:2 verdict:3 verdict:4 address:4 serve")
                        OTHERS("address:4 serve")));
     fake_await_line(
-        &job, 0, "endpoint address 4 endpoint address-of-4"); /* asked before it was even wanted */
+        &job, 0,
+        "endpoint address 4 endpoint address-of-4"); /* asked for before it was even requested */
     fake_await_line(&job, 1, "spawned 77 0 2.1 3.1 4.1");
-    fake_await_line(&job, 1, "endpoint address 4 endpoint address-of-4"); /* wherever it is, however
-                                                                             early it was asked */
+    fake_await_line(&job, 1,
+                    "endpoint address 4 endpoint address-of-4"); /* wherever it is, however early
+                                                                    the question was */
     fake_await_line(&job, 2, "cohort 0 of 3 command 0 restarted 0 parents spawned: 2.1 3.1 4.1");
     fake_await_line(&job, 3, "cohort 1 of 3 command 0 restarted 0 parents spawned: 2.1 3.1 4.1");
     fake_await_line(&job, 4, "cohort 2 of 3 command 1 restarted 0 parents spawned: 2.1 3.1 4.1");
@@ -314,7 +316,7 @@ static void a_program_that_cannot_be_spawned_is_a_failure(void **state)
     fake_await_line(&job, 0, "slot 2 incarnation 1 node");
     fake_await_exit(&job, 2, EXIT_STATUS(127), false, false);
     fake_await_exit(&job, 3, EXIT_STATUS(127), false, false);
-    assert_true(nothing_aborted(&job)); /* the job goes on */
+    assert_true(nothing_aborted(&job)); /* the job continues */
     fake_end(&job, 0);
 }
 
@@ -402,8 +404,8 @@ static void one_process_is_ended_and_the_others_go_on(void **state)
 
 /* ---- at any moment */
 
-/* The node whose process spawns and replaces is killed in the midst of it. Whatever of it came
- * about: the others can go on, and nobody waits for ever for a process that never began. */
+/* The node of a process that spawns and replaces is killed during this. Whatever part of it was
+ * done: the others can continue, and no process waits for one that never started. */
 static void the_node_that_asked_fails(void **state)
 {
     (void)state;

@@ -123,7 +123,7 @@ void store_demand(struct rz_store *store, const struct demand *demand)
         refused++;
 }
 
-/* Through the words of the wire, and at once. */
+/* Through messages, and at once. */
 void rz_overlay_send(struct rz_overlay *overlay, rz_id to, const struct rz_overlay_message *message)
 {
     static uint8_t wire[RZ_STORE_CHUNK_BYTES + 512];
@@ -352,7 +352,7 @@ static void no_changes_are_taken_that_nobody_keeps(void **state)
         else if (why == 4)
             base->bytes++; /* of another size */
         else
-            told.bytes = BYTES_MAX + 4096; /* no room for a bitmap behind it */
+            told.bytes = BYTES_MAX + 4096; /* no space for a bitmap after it */
         struct store_changes *changes = store_changes_of(owner, RANK, &told, slots[1]);
         assert_null(changes);
         end();

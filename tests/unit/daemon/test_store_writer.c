@@ -144,7 +144,8 @@ static void what_is_ordered_is_done(void **state)
     assert_string_equal(told.kinds, "WCWCWCRRX");
 }
 
-/* A checkpoint is as safe as before when an older one cannot be removed: it is told apart. */
+/* A checkpoint is as safe as before when an older one cannot be removed: this is reported
+ * separately. */
 static void what_cannot_be_removed_spoils_no_commit(void **state)
 {
     char path[160];

@@ -107,7 +107,7 @@ static inline void crash(struct fixture *f, const rz_id *ids, uint32_t n)
     step(f, &(struct rz_event){.kind = RZ_EVENT_FAILURE, .ids = ids, .n_ids = n});
 }
 
-/* One interval in which all of 1..n-1 answer in good time but `silent` (RZ_ID_NONE: nobody). */
+/* One interval in which all of 1..n-1 answer in time except `silent` (RZ_ID_NONE: none). */
 static inline void interval(struct fixture *f, rz_time *now, rz_id silent)
 {
     tick(f, *now);

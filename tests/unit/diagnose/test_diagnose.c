@@ -37,7 +37,7 @@ static void statistics_are_as_the_formulas_say(void **state)
     assert_true(s.threshold == 20 * MS); /* not 7.5 ms */
 }
 
-/* A group that goes on: 1 has been out before, 2 is new and to be voted in. */
+/* A group that continues: 1 has been excluded before, 2 is new and must be voted in. */
 static void a_group_begins_with_counters(void **state)
 {
     (void)state;
@@ -45,7 +45,7 @@ static void a_group_begins_with_counters(void **state)
     const uint64_t items[] = {RZ_DIAGNOSE_ITEM(1, 4), RZ_DIAGNOSE_ITEM(2, 1)};
     step(f, &(struct rz_event){
                 .kind = RZ_EVENT_CALL, .call = RZ_DIAGNOSE_BEGIN, .items = items, .n_items = 2});
-    assert_int_equal(f->count, 2); /* the host is told of both */
+    assert_int_equal(f->count, 2); /* both are reported to the host */
     assert_int_equal(rz_diagnose_counter(f->diagnose, 1), 4);
     assert_true(rz_diagnose_has(f->diagnose, 1) && !rz_diagnose_has(f->diagnose, 2));
     assert_int_equal(rz_diagnose_group_size(f->diagnose), 2);
@@ -134,11 +134,11 @@ static void only_members_are_believed_and_the_larger_counter_holds(void **state)
     test(f, 4, first, 1); /* two report the same event */
     assert_int_equal(rz_diagnose_counter(f->diagnose, 2), 1);
     assert_int_equal(rz_diagnose_group_size(f->diagnose), 4);
-    test(f, 2, second, 1); /* who is out is not believed, but answered */
+    test(f, 2, second, 1); /* an excluded member is not believed, but answered */
     assert_int_equal(rz_diagnose_counter(f->diagnose, 3), 0);
     assert_non_null(find(f, RZ_ACTION_SEND, RZ_DIAGNOSE_REPLY));
     const uint64_t back[] = {RZ_DIAGNOSE_ITEM(2, 2), RZ_DIAGNOSE_ITEM(4, 1)};
-    test(f, 2, back, 2); /* but who was readmitted meanwhile is */
+    test(f, 2, back, 2); /* but a readmitted one is */
     assert_int_equal(rz_diagnose_counter(f->diagnose, 2), 2);
     assert_int_equal(rz_diagnose_counter(f->diagnose, 4), 1);
     reply(f, 3, 0, 0, 0, 1);
@@ -176,7 +176,7 @@ static void who_is_out_takes_the_word_of_the_group(void **state)
     (void)state;
     struct fixture *f = make(4, 3);
     tick(f, 0);
-    tick(f, 16 * RZ_SECOND); /* a slow tester: nobody answered it in time */
+    tick(f, 16 * RZ_SECOND); /* a slow tester: no member answered it in time */
     assert_int_equal(rz_diagnose_group_size(f->diagnose), 1);
     const uint64_t out[] = {RZ_DIAGNOSE_ITEM(3, 1)};
     test(f, 1, out, 1); /* not a member, as it thinks: not believed */
@@ -185,10 +185,10 @@ static void who_is_out_takes_the_word_of_the_group(void **state)
         readmit(f, k, 1);
     test(f, 1, out, 1);
     assert_false(rz_diagnose_has(f->diagnose, 3));
-    assert_int_equal(rz_diagnose_counter(f->diagnose, 0), 0); /* its own findings are gone */
+    assert_int_equal(rz_diagnose_counter(f->diagnose, 0), 0); /* its own findings are dropped */
     tick(f, 40 * RZ_SECOND);
-    assert_null(find(f, RZ_ACTION_SEND, RZ_DIAGNOSE_TEST)); /* it tests nobody */
-    test(f, 2, NULL, 0);                                    /* one who knows less about it */
+    assert_null(find(f, RZ_ACTION_SEND, RZ_DIAGNOSE_TEST)); /* it tests no member */
+    test(f, 2, NULL, 0);                                    /* a member that knows less about it */
     assert_int_equal(rz_diagnose_counter(f->diagnose, 3), 1);
     assert_int_equal(find(f, RZ_ACTION_SEND, RZ_DIAGNOSE_REPLY)->message.word[1], 1);
     const uint64_t back[] = {RZ_DIAGNOSE_ITEM(0, 1), RZ_DIAGNOSE_ITEM(3, 2)};
@@ -198,7 +198,7 @@ static void who_is_out_takes_the_word_of_the_group(void **state)
     release(f);
 }
 
-/* Rank 1 waits patience * 2 intervals of silence; heard from in between, it waits again. */
+/* Rank 1 waits patience * 2 intervals of silence; after a message in between, it waits again. */
 static void who_is_tested_by_nobody_takes_over(void **state)
 {
     (void)state;
@@ -223,7 +223,7 @@ static void who_is_tested_by_nobody_takes_over(void **state)
     release(f);
 }
 
-/* Put out by somebody whom we do not believe: its own word is enough. */
+/* Excluded by a member that is not believed: its own report is enough. */
 static void who_holds_itself_for_out_is_out(void **state)
 {
     (void)state;
@@ -318,7 +318,7 @@ static void the_failed_are_tested_no_more(void **state)
     for (rz_id k = 0; k < 9; k++)
         failed[k] = k + 2;
     crash(f, failed, 9);
-    assert_int_equal(f->count, 9); /* nine changes told, in two steps */
+    assert_int_equal(f->count, 9); /* nine changes reported, in two steps */
     assert_int_equal(rz_diagnose_group_size(f->diagnose), 3);
     tick(f, 0);
     assert_int_equal(find(f, RZ_ACTION_SEND, RZ_DIAGNOSE_TEST)->n_to, 2);

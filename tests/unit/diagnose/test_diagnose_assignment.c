@@ -1,4 +1,5 @@
-/* Who tests whom in the cube: what an interval costs, and that no member is left alone. */
+/* The assignment of tests in the cube: the cost of an interval, and that no member is left without
+ * a tester. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -90,7 +91,7 @@ static void who_is_out_is_tested_by_every_member(void **state)
         }
 }
 
-/* Whom the members of the view test, by the objects themselves. */
+/* The members that the members of the view test, by the objects themselves. */
 static void tests_of_all(uint32_t n, uint64_t view, uint64_t *tests)
 {
     for (rz_id id = 0; id < n; id++) {
@@ -127,8 +128,9 @@ static void news_reach_all_members_in_every_group(void **state)
         }
 }
 
-/* The threshold of member 0's first test of 3, which begins as `out` are out, behind so many
- * intervals in which those it tested, 1, 2 and 4, have answered by this threshold. */
+/* The threshold of member 0's first test of 3, which begins because `out` are excluded, after this
+ * number of intervals in which the members it tested, 1, 2 and 4, have answered by this
+ * threshold. */
 static rz_time threshold_of_another(uint32_t intervals, const rz_id *out, uint32_t n_out,
                                     rz_time *measured)
 {

@@ -1,4 +1,4 @@
-/* Local health: what a tester makes of an interval in which nobody answers. */
+/* Local health: the reaction of a tester to an interval without answers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static void good(struct fixture *f, rz_time *now, uint32_t count)
         interval(f, now, RZ_ID_NONE);
 }
 
-/* Intervals in which nobody answers; what came of the last one is seen at the end. */
+/* Intervals without answers; the result of the last one is seen at the end. */
 static void deaf(struct fixture *f, rz_time *now, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++, *now += RZ_SECOND)
@@ -146,8 +146,8 @@ static void a_failure_told_is_beyond_doubt(void **state)
 }
 
 /* Two failed among three whose tests take longer than an interval, first by 8 s, then by what the
- * third one takes: those who answer in each interval do not make their tester sure of itself again
- * and again. */
+ * third one takes: members that answer in each interval do not reset the tester's health
+ * repeatedly. */
 static void long_tests_do_not_put_doubts_off_for_ever(void **state)
 {
     (void)state;

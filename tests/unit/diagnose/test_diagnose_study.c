@@ -52,7 +52,7 @@ static void a_quiet_group_costs_two_messages_per_pair_and_interval(void **state)
     rz_dgrp_destroy(run);
 }
 
-/* One host with bursts: it is put out, and each time comes back by a decision of the others, whose
+/* One host with bursts: it is excluded, and each time comes back by a decision of the others, whose
  * two phases cost four messages per further member, and the news one more. */
 static void a_loaded_host_leaves_and_comes_back(void **state)
 {
@@ -97,7 +97,7 @@ static void kill_two(struct rz_dgrp_run *run)
     rz_dgrp_destroy(run);
 }
 
-/* Whoever tests whom. */
+/* For any assignment of tests. */
 static void the_failed_are_out_everywhere(void **state)
 {
     (void)state;
@@ -122,8 +122,9 @@ static void a_quiet_cube_costs_two_messages_per_cluster(void **state)
     rz_dgrp_destroy(run);
 }
 
-/* Nobody who answers most of the members in time for twice zeta intervals is kept out: at zeta the
- * first asks, and where it is refused, for the others have counted less, the next one does. */
+/* A member that answers most members in time for twice zeta intervals is readmitted: at zeta the
+ * first requests it, and if it is refused, because the others have counted less, the next one
+ * does. */
 static void who_answers_in_time_comes_back(void **state)
 {
     (void)state;
@@ -141,8 +142,8 @@ static void who_answers_in_time_comes_back(void **state)
     }
 }
 
-/* A tester of the least rank, whose word comes first, stops while its tests are under way: it finds
- * everybody late. */
+/* A tester of the least rank, whose report has precedence, stops during its tests: it finds all
+ * others late. */
 static uint32_t least_group_with(uint32_t health_max, rz_time pause)
 {
     struct rz_dgrp_host hosts[N];

@@ -43,7 +43,7 @@ static void of_two_that_report_each_other_the_first_stays(void **state)
 {
     (void)state;
     joined_is(2, LISTS(LIST(0, ITEM(1, 1)), LIST(1, ITEM(0, 1))), (const uint32_t[N]){0, 1});
-    /* a loaded tester that comes late takes nobody along; its own list is heard of by nobody */
+    /* a loaded tester that is late excludes no other; no member receives its list */
     joined_is(3,
               LISTS(LIST(0, ITEM(4, 1)), {.from = 2}, LIST(4, ITEM(0, 1), ITEM(2, 1), ITEM(3, 1))),
               (const uint32_t[N]){0, 0, 0, 0, 1});
@@ -93,8 +93,8 @@ static uint32_t listed(const struct rz_diagnose_list *list, rz_id k)
     return 0;
 }
 
-/* Of any lists: some sender is in, and holds itself for in, or nobody does; nothing is made up; the
- * first that holds itself for in is heard. */
+/* Of any lists: a sender is recommended, and considers itself so, or none is; nothing is invented;
+ * the first that considers itself recommended counts. */
 static void somebody_is_in_and_nothing_is_made_up(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /*
- * Who votes on rejoins where nobody begins a round: diagnose, paxos and turn together, as the
+ * Votes on rejoins when no process begins a round: diagnose, paxos and view_change together, as the
  * testing threads and the daemons join them, in virtual time. Processes are stopped, alone or most
- * of them at once, and fail, some with their daemon; tests and votes get lost. Then all is quiet,
- * and all that live must be in again.
+ * of them at once, and fail, some with their daemon; tests and votes get lost. Then there are no
+ * more faults, and all live processes must be recommended again.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +45,7 @@ struct process {
     uint64_t set;
     bool untold, waits; /* waits: at its daemon, in this round */
     uint32_t round;
-    uint32_t mail; /* voters that it was told of and has not looked at; 0: none */
+    uint32_t mail; /* voters that it received and has not used; 0: none */
     uint64_t mail_set;
     uint32_t attempt[N];
     rz_time stopped_to;
@@ -53,7 +53,7 @@ struct process {
 
 struct decision {
     uint32_t number;
-    uint64_t instance, yes; /* yes: a bit set of those who voted so */
+    uint64_t instance, yes; /* yes: a bit set of the members that voted so */
     bool decided;
     uint64_t value;
 };
@@ -65,7 +65,7 @@ struct run {
     uint64_t seed;
     bool loss;
     struct process process[N];
-    uint64_t set[NUMBERS_MAX]; /* of voters, by number; 0: nobody has them yet */
+    uint64_t set[NUMBERS_MAX]; /* of voters, by number; 0: no member has them yet */
     uint32_t granted[N], n_decisions;
     uint64_t failed, still; /* still: stopped for good */
     struct decision decision[DECISIONS_MAX];
@@ -380,7 +380,7 @@ static void start(struct run *run)
         run->process[p].set = run->set[0] = (UINT64_C(1) << N) - 1;
         run->process[p].voters.asked = run->process[p].untold = run->mutation != OWN_VOTERS;
     }
-    for (rz_id daemon = N; daemon < ALL; daemon++) /* of the room turn they are no members */
+    for (rz_id daemon = N; daemon < ALL; daemon++) /* they are no members of view_change */
         rz_timing_tell(run->timing, daemon, TURN, 0, processes, N);
     rz_timing_alarm(run->timing, LOOK, 0);
 }

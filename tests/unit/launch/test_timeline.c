@@ -63,7 +63,7 @@ static void begin(void)
     }
     event(RZ_EVENT_RECORD_RUN, 1, RZ_ID_NONE, 0, 0, 7 * MS);
     for (uint64_t i = 0; i <= 12; i++)
-        for (uint32_t rank = 2; rank-- > 0;) /* who was first is heard last */
+        for (uint32_t rank = 2; rank-- > 0;) /* the first one is received last */
             mark(rank, 1, i, (100 + 10 * i + rank) * MS);
 }
 
@@ -88,7 +88,7 @@ static void test_phases_of_a_global_restart(void **state)
     struct rz_recovery_times times = {0};
     (void)state;
     begin();
-    assert_false(rz_timeline_take(&timeline, &times)); /* nobody has failed */
+    assert_false(rz_timeline_take(&timeline, &times)); /* no process has failed */
     rz_timeline_failure(&timeline, 225 * MS, 0, true);
     rz_timeline_failure(&timeline, 0, 226 * MS, false);
     assert_false(rz_timeline_runs(&timeline));
@@ -113,8 +113,8 @@ static void test_phases_of_a_global_restart(void **state)
     is_ms(ms[RZ_RECOVERY_RESTORE], 4);
     assert_true(isnan(ms[RZ_RECOVERY_STOP]));
     is_ms(times.whole_ms, 12);
-    assert_false(times.lost.known);                    /* nobody has said where it goes on */
-    assert_false(rz_timeline_take(&timeline, &times)); /* it was told */
+    assert_false(times.lost.known);                    /* none has said where it continues */
+    assert_false(rz_timeline_take(&timeline, &times)); /* it was reported */
 }
 
 /* The phases add up to the whole, whichever of those side by side is the last. */
@@ -148,7 +148,7 @@ static void test_lost_work(void **state)
     assert_true(rz_timeline_settled(&timeline) && rz_timeline_take(&timeline, &times));
     assert_true(times.lost.known && times.lost.from == 8 && times.lost.to == 13);
     is_ms(times.lost.seconds * 1000, 225 - 180); /* the first process began it at 180 ms */
-    /* From then on the second life counts. */
+    /* From then on the second incarnation counts. */
     mark(0, 2, 9, 250 * MS);
     rz_timeline_failure(&timeline, 0, 260 * MS, true);
     recover(3, 3, 260 * MS);
@@ -159,7 +159,7 @@ static void test_lost_work(void **state)
     is_ms(times.lost.seconds * 1000, 260 - 243);
 }
 
-/* Said before the roll-back, and heard after the decision: it belongs to the time before. */
+/* Sent before the roll-back, and received after the decision: it belongs to the time before. */
 static void test_a_late_mark(void **state)
 {
     struct rz_recovery_times times = {0};
@@ -178,7 +178,7 @@ static void test_a_late_mark(void **state)
     assert_true(times.lost.from == 10 && times.lost.to == 14);
 }
 
-/* A second failure: what survivors mark before its decision is not where they go on. */
+/* A second failure: marks of survivors before its decision are not where they continue. */
 static void test_marks_between_two_recoveries(void **state)
 {
     struct rz_recovery_times times = {0};
@@ -199,7 +199,7 @@ static void test_marks_between_two_recoveries(void **state)
     assert_true(times.lost.seconds == 0);
 }
 
-/* What each node tells comes in order, but one node's words before another's. */
+/* The events of each node arrive in order, those of different nodes in any order. */
 static void test_the_decision_is_heard_before_the_notice(void **state)
 {
     struct rz_recovery_times times = {0};
@@ -274,7 +274,7 @@ static void test_replacement(void **state)
     rz_timeline_failure(&timeline, 225 * MS, 226 * MS, true);
     event(RZ_EVENT_RECORD_FAILURE_NEWS, 1, 1, 1, 0, 227 * MS);
     event(RZ_EVENT_RECORD_SPAWNED, 1, 1, 2, RZ_START_REPLACES, 229 * MS);
-    event(RZ_EVENT_RECORD_SPAWNED, 1, 1, 2, RZ_START_REPLACES, 230 * MS); /* another node tells */
+    event(RZ_EVENT_RECORD_SPAWNED, 1, 1, 2, RZ_START_REPLACES, 230 * MS); /* another node reports */
     event(RZ_EVENT_RECORD_BEGUN, 1, 1, 2, 0, 231 * MS);
     assert_false(rz_timeline_runs(&timeline));
     event(RZ_EVENT_RECORD_JOINED, 1, 1, 2, 0, 235 * MS);

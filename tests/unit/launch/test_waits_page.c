@@ -1,4 +1,4 @@
-/* The page of who waits for whom: what is taken together, who is missing, and circles. */
+/* The page of waits: which are grouped, which ranks are missing, and circles. */
 #include "launch/waits_page.h"
 
 #include <setjmp.h>
@@ -64,7 +64,7 @@ static void test_collective(void **state)
            "operation 17, for rank 3\n");
 }
 
-/* What stands between them is told apart: another operation, another communicator, another tag. */
+/* Differences are distinguished: another operation, another communicator, another tag. */
 static void test_apart(void **state)
 {
     (void)state;
@@ -108,7 +108,7 @@ static void test_circle(void **state)
            "  ranks 2-3 wait 33 s in MPI_Recv on communicator 80, for rank 1, tag 7\n"
            "  rank 0 waits 30 s in MPI_Recv on communicator 80, for rank 2, tag 7\n"
            "  a circle, which nobody will leave: rank 0 waits for 2 waits for 1 waits for 0\n");
-    told[1].state = RZ_WAITING_COMPUTES; /* who computes may come back */
+    told[1].state = RZ_WAITING_COMPUTES; /* a rank that computes may call MPI again */
     expect_no_circle(told, 4);
     struct rz_launch_waiting threads[] = {in_call(0, "MPI_Recv", "", 0, 1),
                                           in_call(1, "MPI_Recv", "", 0, 0),
@@ -131,7 +131,7 @@ static void add(struct rz_waits_page *page, uint32_t rank, uint32_t peer, rz_tim
     rz_waits_page_add(page, 0, &told);
 }
 
-/* Nodes are asked one after the other: what they tell need not have been at one time. */
+/* Nodes are asked one after the other: their answers need not be of one time. */
 static void test_a_circle_that_both_looks_prove(void **state)
 {
     const rz_time apart = RZ_SECOND;
@@ -142,7 +142,7 @@ static void test_a_circle_that_both_looks_prove(void **state)
         size_t bytes = 0;
         FILE *out = open_memstream(&text, &bytes);
         add(&first, 0, 1, RZ_SECOND);
-        add(&first, 1, kind == 1 ? 2 : 0, RZ_SECOND); /* 1: it waited for somebody else then */
+        add(&first, 1, kind == 1 ? 2 : 0, RZ_SECOND); /* 1: it waited for another rank then */
         add(&second, 0, 1, 2 * RZ_SECOND);
         add(&second, 1, 0, kind == 2 ? apart / 2 : 2 * RZ_SECOND); /* 2: that was another wait */
         bool doubtful = rz_waits_page_print(&second, kind == 3 ? NULL : &first, apart, out);

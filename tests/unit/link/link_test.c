@@ -43,7 +43,7 @@ static struct daemon {
     uint32_t slot;
     struct rz_link_welcome welcome;
     const char *refusal;
-    struct rz_link_message cohort; /* comes behind WELCOME when it is one */
+    struct rz_link_message cohort; /* follows WELCOME if it is one */
 } d;
 
 static int memory(const char *name, size_t bytes, void **at)
@@ -294,7 +294,7 @@ static void a_world_without_us_is_refused(void **state)
     (void)state;
     struct rz_link *link = NULL;
     static const uint32_t wrong[][3] = {{16, 0, INCARNATION}, /* another's rank */
-                                        {16, 2, INCARNATION}, /* nobody's */
+                                        {16, 2, INCARNATION}, /* of no process */
                                         {16, 1, INCARNATION + 1},
                                         {15, 1, INCARNATION},
                                         {0, 0, INCARNATION}};
@@ -318,7 +318,7 @@ static void a_board_with_other_slots_is_refused(void **state)
     assert_null(link);
 }
 
-/* --detector flat: key, socket and a board with room for addresses come together or not at all. */
+/* --detector flat: key, socket and a board with addresses arrive together or not at all. */
 static void a_ring_comes_whole(void **state)
 {
     static const uint8_t key[RZ_LINK_RING_KEY_BYTES] = "ring";
@@ -435,7 +435,7 @@ static void messages_reach_their_handlers(void **state)
                                      .opened = {.rank = 3, .incarnation = 1, .pid = 77}};
     struct rz_link_message unknown = {.type = RZ_LINK_OPEN_NET};
     int fds[] = {d.fds[1], d.fds[2]};
-    daemon_send(&unknown, fds, 1); /* nobody handles it: its descriptor is closed */
+    daemon_send(&unknown, fds, 1); /* there is no handler: its descriptor is closed */
     daemon_send(&opened, fds, 2);
     assert_int_equal(rz_link_progress(link), RZ_OK);
     assert_int_equal(seen.n, 1);

@@ -1,5 +1,5 @@
-/* Agreement contexts of one process, whose other members the test plays: what a decision does to
- * what waits behind it, and who is among the failed after it. */
+/* Agreement contexts of one process; the test plays the other members: the effect of a decision on
+ * waiting proposals, and the set of failed members after it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -96,9 +96,9 @@ static void decide(const struct protocol_message *up, rz_id failed)
 /* ---- Tests ---- */
 
 /*
- * All know that the communicator is revoked and have refused verdicts for good; the decision that
- * says so names a failed one of whom this process had not heard. What was begun here meanwhile
- * waits for nobody: it must not be voted on while that failure is learnt.
+ * All know that the communicator is revoked, and all further uniform results are refused; the
+ * decision that says so names a failed member unknown to this process. A proposal begun here
+ * meanwhile waits for no member: it must not be voted on while that failure is learnt.
  */
 static void a_refusal_withdraws_what_waits_behind_it(void **state)
 {
@@ -136,8 +136,8 @@ static int failed_count(struct rz_comm *comm)
     return size;
 }
 
-/* One that has left in order takes part in nothing: who is told so finds it among the failed, and
- * the loop of acknowledging and agreeing comes to its end. */
+/* A member that has left in order takes part in nothing: a process that is told so finds it among
+ * the failed ones, and the loop of acknowledging and agreeing ends. */
 static void who_left_is_named_once_an_agreement_did_without_it(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /*
  * The engines of agreement, a group of each in one process: protocol messages in any order that
- * keeps that of each pair, members that propose late and fail at any time, what was sent by the
- * failed lost or not. All who live must come to one decision, whatever the engine.
+ * keeps that of each pair, members that propose late and fail at any time, messages of failed
+ * members lost or not. All live members must reach one decision, with any engine.
  */
 #include "mpi/agree/agreement.h"
 
@@ -38,9 +38,9 @@ struct member {
     rz_id id;
     struct rz_agreement *agreement;
     bool failed;
-    bool told[MEMBERS_MAX]; /* of whose failure it knows */
+    bool told[MEMBERS_MAX]; /* the failures that it knows */
     uint64_t n_decided;
-    bool waits; /* it has proposed, and was not told the decision yet */
+    bool waits; /* it has proposed, and has not received the decision yet */
     struct decision decided[PROPOSALS_MAX + 1];
 };
 
@@ -52,7 +52,7 @@ static struct world {
     struct protocol_message *first[MEMBERS_MAX][MEMBERS_MAX], *last[MEMBERS_MAX][MEMBERS_MAX];
     uint32_t n_protocol_messages;
     struct rz_agreement_config config;
-    rz_id fails_in_check; /* fails when it first speaks of the check; RZ_ID_NONE: nobody */
+    rz_id fails_in_check; /* fails at its first message of the check; RZ_ID_NONE: none */
 } world;
 
 static uint32_t chance(uint32_t n)
@@ -139,7 +139,7 @@ static void end(void)
     }
 }
 
-/* What a member proposes: a bit cleared, and a word that nobody else has. */
+/* The proposal of a member: a bit cleared, and a word that no other member has. */
 static uint64_t bits_of(rz_id id)
 {
     return ~(UINT64_C(1) << id);
@@ -172,7 +172,7 @@ static void look(struct member *member)
                               decision.max,    decision.n_failed, {0}};
     memcpy(kept->failed, decision.failed, decision.n_failed * sizeof(rz_id));
     assert_int_equal(decision.number, member->n_decided);
-    /* As the library does: who is agreed failed has failed. */
+    /* As the library does: a process that is agreed failed has failed. */
     for (uint32_t i = 0; i < kept->n_failed; i++) {
         if (!member->told[kept->failed[i]]) {
             member->told[kept->failed[i]] = true;
@@ -183,8 +183,8 @@ static void look(struct member *member)
 
 /* ---- What may happen next ---- */
 
-/* Protocol messages wait for who has not opened its engine yet, as its agreement context keeps
- * them. */
+/* Protocol messages wait for a member that has not opened its engine yet, as its agreement context
+ * keeps them. */
 static bool deliver_one(void)
 {
     uint32_t pairs = world.n * world.n, at = chance(pairs);
@@ -280,7 +280,7 @@ static bool all_done(void)
     return true;
 }
 
-/* One of `failures` fails about every so many steps. */
+/* One of `failures` fails about every this number of steps. */
 static void run(uint32_t failures, uint32_t steps_per_failure)
 {
     for (uint64_t step = 0; !all_done(); step++) {
@@ -322,7 +322,8 @@ static bool is_in(const struct decision *decision, rz_id id)
     return false;
 }
 
-/* All who live decided the same, with everybody's word who is not among the failed processes. */
+/* All live members decided the same, with the word of each member that is not among the failed
+ * ones. */
 static void check_alike(void)
 {
     const struct member *first = NULL;
@@ -392,7 +393,7 @@ static void without_failures_gossip_is_right(void **state)
     }
 }
 
-/* Failures that everybody was told of in time are what gossip returns. */
+/* Gossip returns the failures that all knew in time. */
 static void known_failures_are_found_by_gossip(void **state)
 {
     (void)state;
@@ -431,7 +432,7 @@ static void gossip_that_gives_up_falls_back(void **state)
     }
 }
 
-/* One fails between gossip and the check: it is in nobody's set, and in everybody's decision. */
+/* One fails between gossip and the check: it is in no member's set, and in every decision. */
 static void a_failure_before_the_check_falls_back(void **state)
 {
     (void)state;
@@ -449,7 +450,7 @@ static void a_failure_before_the_check_falls_back(void **state)
     }
 }
 
-/* Who calls late makes nobody's cycles run out. */
+/* A member that calls late does not make others run out of cycles. */
 static void gossip_waits_for_late_callers(void **state)
 {
     (void)state;

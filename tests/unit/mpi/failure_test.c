@@ -99,7 +99,7 @@ static void waits_for_the_failed_end_and_others_go_on(void **state)
     assert_true(flag);
     assert_int_equal(rzm_waitall(6, handles, statuses), MPI_ERR_IN_STATUS);
     assert_int_equal(statuses[1].MPI_ERROR, MPI_ERR_PENDING);
-    assert_int_equal(statuses[2].MPI_ERROR, MPI_SUCCESS); /* it had gone before */
+    assert_int_equal(statuses[2].MPI_ERROR, MPI_SUCCESS); /* it had left before */
     assert_int_equal(statuses[3].MPI_ERROR, MPI_ERR_PROC_FAILED);
     assert_int_equal(statuses[4].MPI_ERROR, MPI_SUCCESS);
     inject(4, RZ_CONTEXT_OFFSET_POINT, 0, false);
@@ -128,7 +128,8 @@ static void sends_that_the_transport_still_holds_end_with_the_failure(void **sta
     }
 }
 
-/* Who is told that it has a synchronous message may fail then: its sender must know before. */
+/* A receiver that is told that it has a synchronous message may fail then: its sender must know
+ * before. */
 static void a_synchronous_receive_ends_when_its_acknowledgement_has_left(void **state)
 {
     (void)state;
@@ -140,7 +141,7 @@ static void a_synchronous_receive_ends_when_its_acknowledgement_has_left(void **
         MPI_Request handle = start_recv(text, (int)from, 0);
         envelope.kind = RZ_ENVELOPE_SYNC;
         envelope.serial = 7;
-        fake.mute_daemon = true; /* nobody can be sent to who was not before */
+        fake.mute_daemon = true; /* no message can be sent to a process unknown before */
         fake_inject(&envelope, "payload", 8, false);
         fake_rounds(3);
         assert_int_equal(rzm_test(&handle, &flag, NULL), MPI_SUCCESS);
@@ -156,7 +157,7 @@ static void a_synchronous_receive_ends_when_its_acknowledgement_has_left(void **
     }
 }
 
-/* Who was to hear from us may be what the other half waits for. */
+/* A message that we owe may be what the other half waits for. */
 static void both_halves_end_where_the_send_finds_its_peer_failed(void **state)
 {
     (void)state;
@@ -171,7 +172,7 @@ static void both_halves_end_where_the_send_finds_its_peer_failed(void **state)
     rz_engine_progress(); /* now they are connected */
     fake_process_state(3, RZ_PROCESS_FAILED);
     assert_int_equal(rzm_test(&one, &flag, NULL), MPI_SUCCESS);
-    assert_false(flag); /* it had gone before */
+    assert_false(flag); /* it had left before */
     inject(2, RZ_CONTEXT_OFFSET_POINT, 0, false);
     assert_int_equal(rzm_wait(&one, &status), MPI_SUCCESS);
     assert_int_equal(rzm_sendrecv("data", 5, fake_bytes(), 3, 0, in, 8, fake_bytes(), 2, 0,
@@ -242,7 +243,7 @@ static void one_that_ended_well_concerns_only_those_who_name_it(void **state)
     assert_false(fake_comm()->collectives_failed);
     inject(1, RZ_CONTEXT_OFFSET_POINT, 0, false);
     assert_int_equal(rzm_wait(&open, NULL), MPI_SUCCESS);
-    /* Nor does who comes later wait for it. */
+    /* Nor does a later process wait for it. */
     MPI_Status status;
     named = start_recv(text[0], 3, 0);
     assert_int_equal(rzm_wait(&named, &status), MPI_ERR_PROC_FAILED);
@@ -312,7 +313,7 @@ static void a_lane_is_given_up_when_the_failure_of_its_owner_was_dealt_with(void
     rz_engine_progress();
     assert_int_equal(fake.lanes_given_back, 2);
     assert_int_equal(n_closed, 2);
-    fake.lane_refusal = RZ_ERR_SYSTEM; /* it must serve nobody again: the daemon is not told */
+    fake.lane_refusal = RZ_ERR_SYSTEM; /* it must not be reused: the daemon is not told */
     fake_process_state(3, RZ_PROCESS_FAILED);
     lane_of_3_is_over(3);
     rz_engine_progress();
@@ -372,7 +373,7 @@ static void failures_are_held_and_the_roll_back_ends_everything(void **state)
     fake.slow_sends = true;
     MPI_Request handles[4] = {start_recv(text[0], 3, 0), start_recv(text[1], MPI_ANY_SOURCE, 5),
                               start_send(3, true), start_send(2, false)};
-    inject(4, RZ_CONTEXT_OFFSET_POINT, 77, true); /* received by nobody */
+    inject(4, RZ_CONTEXT_OFFSET_POINT, 77, true); /* received by no process */
     fake_process_state(3, RZ_PROCESS_FAILED);
     for (int i = 0; i < 10; i++) {
         int flag;
@@ -387,7 +388,7 @@ static void failures_are_held_and_the_roll_back_ends_everything(void **state)
     assert_int_equal(fake.ops_pending, 0);
     assert_int_equal(fake.tokens_out, 0);
     assert_null(rz_engine.active);
-    inject(1, RZ_CONTEXT_OFFSET_POINT, 0, true); /* its sender has not heard of the roll-back yet */
+    inject(1, RZ_CONTEXT_OFFSET_POINT, 0, true); /* its sender does not know of the roll-back yet */
     rz_engine_progress();
     assert_int_equal(fake.tokens_out, 0);
     assert_int_equal(rzm_wait(&handles[1], NULL), RZM_ROLLBACK);
@@ -435,7 +436,8 @@ static rz_peer_t send_to(int rank)
     return fake.sent[fake.n_sent - 1].peer;
 }
 
-/* But who came in the place of the failed one is another, and is asked for before it is needed. */
+/* But the replacement of the failed process is another process, and is asked for before it is
+ * needed. */
 static void the_living_stay_connected_over_a_roll_back(void **state)
 {
     (void)state;
@@ -559,8 +561,8 @@ static void random_traffic(struct rz_random *random, int steps)
     }
 }
 
-/* After any traffic and a failure no request waits for the failed processes, and the communicator's
- * collectives hold nobody. */
+/* After any traffic and a failure no request waits for failed processes, and the communicator's
+ * collectives refer to none. */
 static void check_nobody_waits_for(uint32_t failed)
 {
     for (const struct rz_request *r = rz_engine.active; r != NULL; r = r->next) {

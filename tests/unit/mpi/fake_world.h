@@ -32,7 +32,7 @@ struct fake_world {
     bool slow_fetches;
     bool mute_daemon;         /* introductions are not answered */
     rz_status_t lane_refusal; /* of rz_shm_lane_over */
-    /* The network cannot be opened for this reason, so many times; RZ_OK: there is none. */
+    /* Opening the network fails with this status, this number of times; RZ_OK: never. */
     rz_status_t net_refusal;
     unsigned net_refusals;
     /* What has happened. */
@@ -76,7 +76,7 @@ struct rz_datatype *fake_bytes(void);
 /* A communicator of the same processes, made without the others. */
 struct rz_comm *fake_duplicate(void);
 
-/* So many rounds of progress. */
+/* This number of rounds of progress. */
 void fake_rounds(int rounds);
 
 /* The same as that incarnation; a later one than the first has come in place of a failed one. */
@@ -88,8 +88,8 @@ void fake_say(const struct rz_link_message *message);
 /* The envelope of a message from that rank on a context, of the present epoch and incarnation. */
 struct rz_envelope fake_envelope(uint32_t from, uint64_t context, int tag);
 
-/* A message from elsewhere comes with the next round of progress. by_token: its payload must be
- * fetched. */
+/* A message from another process arrives with the next round of progress. by_token: its payload
+ * must be fetched. */
 void fake_inject(const struct rz_envelope *envelope, const void *data, size_t bytes, bool by_token);
 
 /* The board says something new. */

@@ -1,4 +1,5 @@
-/* What a failure does inside collective operations: who goes on, who fails, who is told. */
+/* The effect of a failure inside collective operations: which processes continue, which get an
+ * error, which are informed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,7 +69,7 @@ static int end_of(struct rz_request *request)
     return error;
 }
 
-/* Of an operation that goes on only what the failed one was to send fails. */
+/* Of a continuing operation only the messages of the failed member fail. */
 static void messages_of_the_living_go_on_inside_collectives(void **state)
 {
     (void)state;
@@ -85,7 +86,7 @@ static void messages_of_the_living_go_on_inside_collectives(void **state)
     assert_false(of_living->complete);
     assert_int_equal(said(RZ_ENVELOPE_INQUIRY, 2, inside(), 1), 1);
     assert_int_equal(said(RZ_ENVELOPE_INQUIRY, 4, inside(), 1), 1);
-    fake_process_state(6, RZ_PROCESS_FAILED); /* nobody is asked twice */
+    fake_process_state(6, RZ_PROCESS_FAILED); /* no member is asked twice */
     inject(2, RZ_CONTEXT_OFFSET_COLLECTIVE, 1, false);
     others_say(RZ_ENVELOPE_ABSENT, 2, inside(), 1); /* after its message it changes nothing */
     others_say(RZ_ENVELOPE_ABSENT, 4, inside(), 1);
@@ -108,7 +109,7 @@ static void one_that_leaves_a_collective_tells_those_who_asked(void **state)
     others_say(RZ_ENVELOPE_INQUIRY, 2, inside(), 1);
     others_say(RZ_ENVELOPE_INQUIRY, 4, inside(), 2);
     inject(2, RZ_CONTEXT_OFFSET_COLLECTIVE, 1,
-           true); /* nobody will receive it: its sender must be let go */
+           true); /* no member will receive it: its sender must be released */
     fake_rounds(3);
     assert_true(fake_comm()->collectives_failed);
     assert_int_equal(said(RZ_ENVELOPE_ABSENT, 2, inside(), 1), 0);
@@ -130,7 +131,7 @@ static void one_that_leaves_a_collective_tells_those_who_asked(void **state)
     assert_int_equal(end_of(receive_inside(text, 5, 3)), MPI_ERR_PROC_FAILED);
 }
 
-/* Who gives up may be outside of MPI when others ask: it has told them before. */
+/* A member that gives up may be outside of MPI when others ask: it has told them before. */
 static void one_that_gives_up_tells_those_it_owes_messages_unasked(void **state)
 {
     (void)state;
@@ -191,7 +192,7 @@ static void collectives_that_begin_after_a_failure_fail_at_once(void **state)
     assert_int_equal(rz_p2p_send("x", 1, fake_bytes(), 1, 1, fake_comm()), MPI_ERR_PROC_FAILED);
     assert_int_equal(rz_p2p_send("x", 1, fake_bytes(), 1, 1, with), MPI_ERR_PROC_FAILED);
     assert_int_equal(rz_p2p_send("x", 1, fake_bytes(), 1, 1, without), MPI_SUCCESS);
-    /* Nobody hears anything of it but that it fails, and that once: who may wait in it. */
+    /* A member sees only that the operation fails, and this once: a member that may wait in it. */
     size_t sent = fake.n_sent;
     assert_int_equal(rzm_barrier(fake_comm()), MPI_ERR_PROC_FAILED);
     assert_true(fake.n_sent > sent);

@@ -1,9 +1,9 @@
 /*
  * The rule of docs/failure-semantics.md in a model: members run collective operations over channels
  * that keep the order of messages, some of them are killed, the news of it reach each member at any
- * time. Under every order of events: nobody waits for ever; who succeeds has all that the operation
- * was to give it; what the members that failed had completed succeeds at all, where all had to
- * enter it first. The table of operations and questions is the one of the library.
+ * time. Under every order of events: each wait ends; a member that succeeds has its whole result;
+ * an operation that a failed member had completed succeeds at all, if all had to enter it first.
+ * The table of operations and questions is the one of the library.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ struct step {
 struct plan {
     struct step steps[STEPS];
     int n;
-    uint32_t due; /* whose contributions a success has */
+    uint32_t due; /* a success has their contributions */
 };
 
 struct message {
@@ -41,7 +41,7 @@ struct message {
     int operation;
     uint32_t mask; /* contributions that it carries */
     bool large;    /* its sender waits until it is taken */
-    int failed;    /* INQUIRY, ABSENT: who */
+    int failed;    /* INQUIRY, ABSENT: the member */
 };
 
 struct channel {
@@ -67,7 +67,7 @@ struct run {
 
 struct member {
     bool alive, stopped, quit;
-    bool knows[MEMBERS]; /* who has failed */
+    bool knows[MEMBERS]; /* failed members */
     int begun;           /* operations */
     enum result result[OPERATIONS];
     struct run run[OPERATIONS];
@@ -159,7 +159,7 @@ static void plan_make(struct plan *plan, int me, int operation)
     }
 }
 
-/* Whether nobody ends it before all have begun it. */
+/* Whether no member ends it before all have begun it. */
 static bool synchronises(int operation)
 {
     return world.pattern[operation] == ALL_REDUCE || world.pattern[operation] == ALL_TO_ALL;
@@ -231,7 +231,8 @@ static void leave(int me, int operation)
     }
 }
 
-/* Those that it owes messages are told unasked; those who asked are told when it leaves. */
+/* Members to which it owes messages are told unasked; members that asked are told when it
+ * leaves. */
 static void tell_absence(int me, int operation)
 {
     const struct member *self = &world.member[me];

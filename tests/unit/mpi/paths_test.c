@@ -41,7 +41,7 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 int usleep(useconds_t us)
 {
     (void)us;
-    abort(); /* nobody waits in a send */
+    abort(); /* no rank waits in a send */
 }
 
 /* ---- each try in a process of its own: what was refused once is not tried again there */
@@ -89,7 +89,7 @@ static void run(struct trial trial)
     int status;
     pid_t child = fork();
     if (child == 0) {
-        close(STDERR_FILENO); /* the refusal is told there */
+        close(STDERR_FILENO); /* the refusal is reported there */
         try_it(&trial);
         _exit(0);
     }

@@ -1,5 +1,5 @@
-/* Processes that are spawned into slots of the job's table: their numbers, what they say before our
- * board knows of them, the list of the failed processes, words outside of communicators. */
+/* Processes that are spawned into slots of the job's table: their numbers, their messages before
+ * our board shows them, the list of failed processes, control messages outside of communicators. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static void replace(uint32_t slot, uint32_t incarnation)
     fake_rounds(2);
 }
 
-/* A communicator of these processes, as those who replace the failed make one. */
+/* A communicator of these processes, as those that replace failed ones make it. */
 static struct rz_comm *comm_of(int n, const uint32_t *process)
 {
     static uint64_t made;
@@ -40,7 +40,7 @@ static struct rz_comm *comm_of(int n, const uint32_t *process)
     return comm;
 }
 
-/* Everybody as the board shows them. */
+/* All processes as the board shows them. */
 static struct rz_comm *comm_of_all(void)
 {
     uint32_t process[8];
@@ -285,7 +285,7 @@ static void what_one_said_whom_the_board_never_knew_is_dropped(void **state)
     fake_rounds(3);
     assert_int_equal(fake.tokens_out, 2);
     assert_int_equal(rz_engine.counters.old_incarnation, 1);
-    /* The fourth's stays until the end; of the third nobody will ever ask. */
+    /* The fourth's stays until the end; the third's is never requested. */
 }
 
 static void messages_that_wait_outside_go_with_the_epoch(void **state)
@@ -300,7 +300,7 @@ static void messages_that_wait_outside_go_with_the_epoch(void **state)
     assert_int_equal(fake.tokens_out, 1);
     fake_reincarnate(3, 2);
     fake_rounds(3);
-    assert_int_equal(fake.tokens_out, 1); /* the roll-back is to come: nobody is adopted here */
+    assert_int_equal(fake.tokens_out, 1); /* the roll-back follows: no process is adopted here */
     fake_epoch(2, RZ_PHASE_ENTER);
     assert_int_equal(rz_engine_begin(), RZM_ROLLBACK);
     assert_int_equal(fake.tokens_out, 0);
@@ -352,7 +352,7 @@ static void the_list_of_the_failed_stays_short(void **state)
         struct rz_comm *next = comm_of_all();
         rz_comm_release(comm);
         comm = next;
-        assert_int_equal(failed_count(comm), 1); /* the fifth, whom nobody replaces */
+        assert_int_equal(failed_count(comm), 1); /* the fifth, which is not replaced */
         assert_int_equal(failed_count(fake_comm()), cycle < 4 ? cycle : 4);
         assert_int_equal(rzm_comm_ack_failed(fake_comm(), 8, &acked), MPI_SUCCESS);
         assert_int_equal(acked, cycle < 4 ? cycle : 4);
@@ -382,13 +382,13 @@ static void a_communicator_made_after_a_failure_knows_of_it(void **state)
     assert_int_equal(rzm_recv(text, 8, fake_bytes(), MPI_ANY_SOURCE, 0, comm, NULL),
                      MPI_ERR_PROC_FAILED);
     rz_comm_release(comm);
-    pair[1] = rz_process(3, 20); /* held by nobody ever */
+    pair[1] = rz_process(3, 20); /* never held by any process */
     comm = comm_of(2, pair);
     assert_int_equal(failed_count(comm), 1);
     rz_comm_release(comm);
 }
 
-/* ---- Words ---- */
+/* ---- Control messages ---- */
 
 static void inject_word(uint32_t from, uint32_t kind, uint64_t about, const void *data,
                         size_t length, bool by_token)
@@ -496,10 +496,10 @@ static void bootstraps_are_taken_once(void **state)
             rz_comm_release(comm);
         }
     }
-    free(rz_setup_message_take(RZ_SETUP_BOOTSTRAP, 0)); /* who is invited must not finalize */
+    free(rz_setup_message_take(RZ_SETUP_BOOTSTRAP, 0)); /* an invited process must not finalize */
 }
 
-/* ---- Who comes in place of a failed one ---- */
+/* ---- Replacement of a failed process ---- */
 
 static unsigned spawns_asked;
 
@@ -533,7 +533,7 @@ static unsigned bootstraps_sent(void)
     return count;
 }
 
-/* Who was invited fails before it answers. */
+/* An invited process fails before it answers. */
 static void fail_when_bootstrapped(void *arg)
 {
     (void)arg;

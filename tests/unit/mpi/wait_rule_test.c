@@ -18,13 +18,13 @@ static struct rz_wait_rule rule_with(rz_time wake_ns)
     return rule;
 }
 
-/* What one wait did before the message came. */
+/* What one wait did before the message arrived. */
 struct wait {
     rz_time offers, spun_ns;
     bool slept;
 };
 
-/* A wait of a rank with a processor of its own, whose message comes after so long. */
+/* A wait of a rank with a processor of its own; its message arrives after this time. */
 static struct wait waits(struct rz_wait_rule *rule, rz_time length)
 {
     struct rz_wait_course course = {0};
@@ -94,8 +94,8 @@ static void a_single_wake_up_does_not_decide(void **state)
 }
 
 /*
- * Two ranks send a message to and fro; whoever sleeps answers a wake-up later. One of them is held
- * up for 10 ms first: then both have to learn what wake-ups take, and to stop sleeping.
+ * Two ranks exchange a message; one that sleeps answers a wake-up later. One of them is delayed by
+ * 10 ms first: then both have to learn the time of wake-ups, and to stop sleeping.
  */
 static unsigned sleeps_of_pair(rz_time wake_ns, unsigned trips)
 {
@@ -121,9 +121,9 @@ static void no_sleep_storm_on_any_machine(void **state)
     }
 }
 
-/* ---- Others who want the processor ---- */
+/* ---- Other processes that need the processor ---- */
 
-/* Waits of 5 us in which the processor was lost, or not; and each yield took so long. */
+/* Waits of 5 us in which the processor was lost, or not; each yield took this time. */
 static void lose(struct rz_wait_rule *rule, unsigned waits, bool displaced, rz_time yield_ns)
 {
     for (unsigned i = 0; i < waits; i++) {

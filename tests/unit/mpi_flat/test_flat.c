@@ -108,7 +108,7 @@ static void begin(uint32_t rank)
     assert_int_equal(rz_flat_entry.open(&member[rank].flat, &member[rank].info), RZ_OK);
 }
 
-/* What the daemon of rank hears next; false: nothing for that long. */
+/* The next message that the daemon of rank receives; false: none for that time. */
 static bool hears(uint32_t rank, struct rz_link_message *message, int wait_ms)
 {
     static uint8_t bytes[RZ_LINK_MESSAGE_MAX];
@@ -173,7 +173,7 @@ static void only_the_silent_are_reported(void **state)
         expect_heard(i, 2, 3);
 }
 
-/* Strangers' datagrams, and those of an older epoch, keep nobody alive. */
+/* Datagrams of strangers, and those of an older epoch, keep no process alive. */
 static void only_the_key_counts(void **state)
 {
     (void)state;
@@ -195,7 +195,7 @@ static void only_the_key_counts(void **state)
         n = rz_datagram_seal(old, 0, payload, n, packet);
         rz_socket_send_to(member[5].info.ring_fd, packet, n, &member[0].address);
         rz_socket_send_to(member[5].info.ring_fd, "garbage", 7, &member[0].address);
-        /* On a loaded machine others may report one another, and 0 hears of that. */
+        /* On a loaded machine others may report one another, and 0 receives this. */
         found =
             hears(0, &message, (int)(PERIOD / RZ_MILLISECOND)) && message.type == RZ_LINK_SILENT;
     }

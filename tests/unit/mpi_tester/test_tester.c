@@ -209,7 +209,7 @@ static void test_the_failed_are_out_by_the_board(void **state)
     leave(2);
     await_standing(2, true);
     nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
-    assert_true(all_hold(2, true)); /* and nobody tests it any more */
+    assert_true(all_hold(2, true)); /* and no process tests it any more */
 }
 
 static int setup_spawned_process(void **state)

@@ -1,4 +1,5 @@
-/* A lane serves one owner after the other: what a failed one left is gone, and so is its memory. */
+/* A lane serves one owner after the other: what a failed one left is removed, and so is its
+ * memory. */
 #include "shm_rig.h"
 
 #include "net/shm/shm_layout.h"
@@ -14,7 +15,7 @@
 
 #include <cmocka.h>
 
-/* Who stays, in lane STAYS; those who come and go do so in lane GUEST. */
+/* The process that stays, in lane STAYS; the temporary ones use lane GUEST. */
 enum { GUEST, STAYS, LANES, LARGE = 100 * 1000, OWNERS = 1000 };
 
 static struct rig rig;
@@ -73,7 +74,7 @@ static void guest_comes(void)
     assert_int_equal(rig_connect(&rig, guest_net, STAYS, 0, (uint32_t)getpid()), RZ_OK);
 }
 
-/* It fails: nobody writes any more. */
+/* It fails: no process writes any more. */
 static void guest_goes(void)
 {
     rz_shm_ops.close(guest_net);
@@ -112,8 +113,8 @@ static blkcnt_t inbox_blocks(void)
     return stat.st_blocks;
 }
 
-/* Each owner fills the whole ring, so that all its pages are backed; every other one is met by the
- * one that stays. */
+/* Each owner fills the whole ring, so that all its pages are backed; every other one is connected
+ * by the process that stays. */
 static void one_owner(unsigned i)
 {
     struct rig_op op, offer, back;
@@ -183,7 +184,7 @@ static void what_lies_unread_is_taken_and_pending_operations_end(void **state)
     teardown();
 }
 
-/* Tokens of several former owners lie with the user, who gives them up in any order, or never. */
+/* The user has tokens of several former owners, and drops them in any order, or never. */
 static void tokens_outlive_the_owners(void **state)
 {
     (void)state;

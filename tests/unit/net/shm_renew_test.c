@@ -21,7 +21,7 @@ enum { EPOCHS = 4, STEPS = 200, BYTES_MAX = 60 * 1000, OPS_MAX = EPOCHS * STEPS,
 /* What stands in memory that its owner uses for something else by now. */
 enum { FOREIGN = 0xEE };
 
-/* One send, or one fetch: the number tells the payload, and in its upper half the epoch. */
+/* One send, or one fetch: the number identifies the payload, and in its upper half the epoch. */
 struct transfer {
     struct rig_op op;
     uint64_t number;
@@ -124,7 +124,7 @@ static void begin_fetch(struct side *side, bool drop)
     }
 }
 
-/* Fetches that have ended well are whole, or the other side has gone back under them. */
+/* Fetches that ended with success are whole, or the other side has rolled back meanwhile. */
 static void look_at_fetches(struct side *side, bool settled)
 {
     for (unsigned i = 0; i < side->n_fetch; i++) {
@@ -240,7 +240,7 @@ static void end_side(struct side *side)
     rz_shm_ops.close(side->net);
 }
 
-/* From an epoch to the next one, in which who has gone back sends nothing before both have. */
+/* From one epoch to the next; a process that has rolled back sends nothing before both have. */
 static void live_through(uint32_t epoch, struct rz_random *random)
 {
     uint64_t first = rz_random_below(random, STEPS);

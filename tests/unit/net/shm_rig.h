@@ -30,7 +30,7 @@ struct rig_user {
 };
 struct rz_net *rig_join(const struct rig *rig, unsigned self, struct rig_user *user);
 
-/* Connects net to process i of rig, whose pid is told, as peer number `peer`. */
+/* Connects net to process i of rig with this pid, as peer number `peer`. */
 rz_status_t rig_connect(const struct rig *rig, struct rz_net *net, unsigned i, rz_peer_t peer,
                         uint32_t pid);
 

@@ -1,4 +1,4 @@
-/* Datagrams between members of a job: each counts once, and only from who holds the key. */
+/* Datagrams between members of a job: each counts once, and only from a member that has the key. */
 #include "net/datagram/datagram.h"
 
 #include <setjmp.h>

@@ -199,8 +199,7 @@ static size_t small_frame(uint8_t *bytes, uint64_t number, size_t payload)
     return RZ_TCP_FRAME_BYTES + 48 + payload;
 }
 
-/* Handshake and frames in slices of every length: whatever comes of a frame is kept for the rest.
- */
+/* Handshake and frames in slices of every length: a part of a frame is kept for the rest. */
 static void slices_of_every_length_are_put_together(void **state)
 {
     enum { FRAMES = 4 };
@@ -269,7 +268,7 @@ static void without_proof_nothing_is_read(void **state)
     TURN_UNTIL(is_closed(other));
     close(other);
     assert_int_equal(arrivals, 0);
-    assert_int_equal(warnings, 1); /* of so many */
+    assert_int_equal(warnings, 1); /* number of bytes */
     say(fd, bytes, n);
     TURN_UNTIL(arrivals == 1);
     close(fd);
@@ -290,7 +289,7 @@ static void silence_is_ended_and_not_told(void **state)
     ops->close(net);
 }
 
-/* More than may be unproved at a time: the oldest go, and one of ours comes in. */
+/* More than may be unauthenticated at a time: the oldest are closed, and one of our own gets in. */
 static void a_crowd_keeps_no_friend_out(void **state)
 {
     enum { CROWD = 400 };
@@ -313,7 +312,7 @@ static void a_crowd_keeps_no_friend_out(void **state)
     ops->close(net);
 }
 
-/* Whoever has the port of a process that is gone learns nothing but a nonce and a proof. */
+/* A process that has got the port of a failed process learns nothing but a nonce and a proof. */
 static void an_impostor_hears_nothing(void **state)
 {
     static void (*const nobody)(struct rz_net_op *, rz_status_t) = NULL;

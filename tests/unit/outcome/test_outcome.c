@@ -41,7 +41,7 @@ static void test_all_return_0(void **state)
     assert_int_equal(status_of(&outcome), 0);
 }
 
-/* Who fails when all have come to MPI_Finalize takes no result along; before, it does. */
+/* A process that fails when all have reached MPI_Finalize loses no result; before, it does. */
 static void test_a_failure_behind_the_end_is_no_reason_to_begin_anew(void **state)
 {
     struct rz_outcome outcome;
@@ -80,8 +80,8 @@ static void test_a_repaired_failure_is_forgotten(void **state)
     assert_int_equal(status_of(&outcome), 0);
 }
 
-/* A rank that was told to a node and never began is neither known to be failed nor acknowledged,
- * though its incarnation is below all that was ever told. */
+/* A rank that a node was told to start and that never started is neither known to be failed nor
+ * acknowledged, though its incarnation is below all that were reported. */
 static void test_a_rank_that_never_began_is_no_success(void **state)
 {
     static const uint32_t placement[2] = {0, 1};
@@ -109,7 +109,7 @@ static void test_a_rank_that_never_began_is_no_success(void **state)
     assert_int_equal(status_of(&outcome), 0);
 }
 
-/* Its daemon kills it, and that is no signal that anybody would look for. */
+/* Its daemon kills it, and this signal is not the cause of the exit status. */
 static void test_a_rank_that_ends_with_its_node(void **state)
 {
     struct rz_outcome outcome;
@@ -123,7 +123,7 @@ static void test_a_rank_that_ends_with_its_node(void **state)
     rz_outcome_clear(&outcome);
 }
 
-/* Nobody that came to an end: then nobody is left who acknowledged anything. */
+/* No process reached its end: then none is left that acknowledged anything. */
 static void test_all_failed_is_no_success(void **state)
 {
     struct rz_outcome outcome;
@@ -268,7 +268,7 @@ static void test_whether_a_failure_ended_it(void **state)
     assert_true(rz_outcome_by_failure(&outcome));
     rz_outcome_clear(&outcome);
     open_four(&outcome);
-    rz_outcome_node_lost(&outcome, 1); /* nobody sees its processes fail */
+    rz_outcome_node_lost(&outcome, 1); /* no daemon sees its processes fail */
     rz_outcome_aborted(&outcome, 0, 3, "it gives up because of them");
     assert_true(rz_outcome_by_failure(&outcome));
     rz_outcome_clear(&outcome);
@@ -278,8 +278,7 @@ static void test_whether_a_failure_ended_it(void **state)
     assert_false(rz_outcome_by_failure(&outcome));
     rz_outcome_clear(&outcome);
     open_four(&outcome);
-    rz_outcome_failure_known(
-        &outcome); /* by the daemon of a survivor, which is the first to tell */
+    rz_outcome_failure_known(&outcome); /* by the daemon of a survivor, which reports first */
     rz_outcome_aborted(&outcome, 0, 3, "it gives up because of that");
     assert_true(rz_outcome_by_failure(&outcome));
     rz_outcome_clear(&outcome);
@@ -320,7 +319,7 @@ static void test_the_agreement_may_overtake_the_exit(void **state)
     for (uint32_t rank = 0; rank < 4; rank++)
         if (rank != 2)
             rz_outcome_exited(&outcome, rank, 1, EXITED(0), true);
-    assert_false(rz_outcome_complete(&outcome)); /* how it ended is still to be told */
+    assert_false(rz_outcome_complete(&outcome)); /* the report of how it ended is still to come */
     rz_outcome_exited(&outcome, 2, 1, SIGNALLED(9), false);
     assert_true(rz_outcome_complete(&outcome));
     assert_int_equal(status_of(&outcome), 128 + 9);

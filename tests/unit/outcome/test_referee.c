@@ -1,4 +1,4 @@
-/* When a job shall end, from what its daemons tell. */
+/* When a job must end, from the reports of its daemons. */
 #include "outcome/exit_codes.h"
 #include "outcome/referee.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#define LATER 77u /* a grace that nobody gives */
+#define LATER 77u /* a grace that no caller gives */
 
 /* Two ranks on two nodes, both started. */
 static void open_two(struct rz_referee *referee, bool no_ft)
@@ -24,7 +24,7 @@ static void open_two(struct rz_referee *referee, bool no_ft)
     }
 }
 
-/* The grace with which the job shall end, or LATER. */
+/* The grace with which the job must end, or LATER. */
 static uint32_t take(struct rz_referee *referee, uint32_t node,
                      const struct rz_launch_message *message)
 {
@@ -133,8 +133,7 @@ static void test_one_that_never_joins(void **state)
     ends_with(&referee, 137, "without MPI_Init");
 }
 
-/* All failed, before anybody came to an end: those who said that the program repairs itself wait.
- */
+/* All failed, before any reached its end: those that said that the program repairs itself wait. */
 static void test_all_start_again(void **state)
 {
     static const uint32_t placement[2] = {0, 1};
@@ -156,8 +155,8 @@ static void test_all_start_again(void **state)
     }
 }
 
-/* The last failure is named: of a process, or of a node, whose end is told before, after, or never.
- */
+/* The last failure is named: of a process, or of a node, whose end is reported before, after, or
+ * never. */
 static void test_too_many_failures(void **state)
 {
     struct rz_referee referee;
@@ -237,7 +236,7 @@ static void test_what_ends_it_at_once(void **state)
     ends_with(&referee, RZ_EXIT_TIMEOUT, "--timeout (2 s)");
 }
 
-/* The daemon of who failed is the last to be heard. */
+/* The report of the failed process's daemon is the last to arrive. */
 static void test_news_of_a_failure_come_before_its_sight(void **state)
 {
     struct rz_referee referee;

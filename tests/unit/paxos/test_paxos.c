@@ -43,7 +43,7 @@ static void release(struct fixture *f)
     free(f);
 }
 
-/* Destinations are only good until the next step: tests of what comes by RZ_MORE look at counts. */
+/* Destinations are only valid until the next step: tests of actions by RZ_MORE check counts. */
 static void step(struct fixture *f, const struct rz_event *first)
 {
     struct rz_event event = *first;
@@ -134,7 +134,7 @@ static void a_promise_binds(void **state)
     assert_true(f->actions[0].message.word[1] == BALLOT(2, 1));
     receive(f, 1, RZ_PAXOS_ACCEPT, BALLOT(2, 1), 7);
     expect_send(f, 0, RZ_PAXOS_ACCEPTED, 1, BALLOT(2, 1));
-    /* The next promise tells what was accepted. */
+    /* The next promise contains what was accepted. */
     receive(f, 2, RZ_PAXOS_PREPARE, BALLOT(3, 2), 9);
     expect_send(f, 0, RZ_PAXOS_PROMISE, 1, BALLOT(3, 2));
     assert_int_equal(f->actions[0].message.n_items, 2);
@@ -171,7 +171,7 @@ static void a_leader_proposes_what_was_accepted_highest(void **state)
     assert_int_equal(f->count, 0);
     receive(f, 2, RZ_PAXOS_ACCEPTED, BALLOT(2, 0), 0);
     assert_true(rz_paxos_decision(f->paxos, INSTANCE, NULL));
-    /* Whoever asks later is told. */
+    /* A member that asks later receives it. */
     receive(f, 4, RZ_PAXOS_REQUEST, 1, 0);
     expect_send(f, 0, RZ_PAXOS_TOLD, 1, 63);
     receive(f, 4, RZ_PAXOS_PREPARE, BALLOT(9, 4), 1);
@@ -192,7 +192,7 @@ static void what_is_not_answered_is_sent_again(void **state)
     expect_send(f, 0, RZ_PAXOS_ACCEPT, 3, BALLOT(1, 0));
     receive(f, 1, RZ_PAXOS_ACCEPTED, BALLOT(1, 0), 0);
     receive(f, 2, RZ_PAXOS_ACCEPTED, BALLOT(1, 0), 0);
-    assert_int_equal(f->count, 2); /* the host is told, then the others */
+    assert_int_equal(f->count, 2); /* the host is notified, then the others */
     tick(f, 5 * RETRY);
     expect_send(f, 0, RZ_PAXOS_TOLD, 1, 50); /* 3 may know of nothing */
     assert_int_equal(f->actions[0].message.flags, RZ_PAXOS_ANSWER);
@@ -254,7 +254,7 @@ static void who_is_told_says_so_where_it_is_asked_to(void **state)
                               .flags = RZ_PAXOS_ANSWER};
     for (uint32_t i = 0; i < 2; i++) {
         step(f, &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .message = &told});
-        assert_int_equal(f->count, 2 - i); /* the host is told once */
+        assert_int_equal(f->count, 2 - i); /* the host is notified once */
         expect_send(f, f->count - 1, RZ_PAXOS_TOLD, 1, 9);
         assert_int_equal(f->actions[f->count - 1].message.flags, 0);
     }

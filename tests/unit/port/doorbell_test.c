@@ -1,4 +1,4 @@
-/* The doorbell: who sleeps is woken, what the wake-up took is measured, and the hook for tests
+/* The doorbell: a sleeper is woken, the time of the wake-up is measured, and the hook for tests
  * delays it. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@ enum { DELAY_US = 3000 };
 static struct rz_doorbell bell;
 static int event_fd;
 
-/* Rings once somebody has announced sleep and had a moment to fall asleep. */
+/* Rings after a process has announced sleep and had a moment to fall asleep. */
 static void *ringer(void *arg)
 {
     (void)arg;
@@ -33,8 +33,8 @@ static void *ringer(void *arg)
     return NULL;
 }
 
-/* What a sleep that is rung for returns; the machine may hold the sleeper up so long that it is
- * rung before it sleeps (0): then again. */
+/* The return value of a sleep that is rung for; the machine may delay the sleeper so long that the
+ * ring precedes its sleep (0): then it is repeated. */
 static uint64_t woken_after(enum rz_doorbell_mode mode)
 {
     uint64_t took = 0;

@@ -27,15 +27,15 @@
 
 enum { FRAME_MAX = 100 };
 
-/* ---- a system that fails when it is told to: this comes before the library's read */
+/* ---- simulated errors of the system: this replaces the library's read */
 
-static int fake_fd = -1, fake_error, fake_after; /* after so many good reads */
+static int fake_fd = -1, fake_error, fake_after; /* after this number of successful reads */
 
 ssize_t read(int fd, void *buffer, size_t bytes)
 {
     if (fd != fake_fd || fake_after-- > 0)
         return syscall(SYS_read, fd, buffer, bytes);
-    fake_fd = -1; /* the system tells it once; then comes the end */
+    fake_fd = -1; /* the system reports it once; then follows the end */
     errno = fake_error;
     return -1;
 }
@@ -71,7 +71,7 @@ static void each_error_proves_what_it_proves(void **state)
         stream_pair(&a, &b);
         fail_read(rz_frames_fd(b), errors[i].error, 0);
         assert_int_equal(rz_frames_read(b), errors[i].means);
-        rz_frames_close(a); /* an end that comes later changes nothing, nor does writing */
+        rz_frames_close(a); /* a later end changes nothing, nor does writing */
         assert_int_equal(rz_frames_read(b), errors[i].means);
         assert_int_equal(rz_frames_send(b, "x", 1), errors[i].means);
         rz_frames_close(b);
@@ -148,7 +148,7 @@ static void an_end_and_a_reset_are_proof(void **state)
     }
 }
 
-/* Bound by nobody for as long as the listener was just closed. */
+/* Bound by no process while the listener was just closed. */
 static void a_refusal_is_proof(void **state)
 {
     struct rz_address at = {.ip = RZ_ADDRESS_LOOPBACK};

@@ -44,7 +44,7 @@ static void plans_are_understood_or_refused(void **state)
     assert_null(rz_kill_plan);
 }
 
-/* How often the child came to the place before it failed; -1: it did not fail of it. */
+/* How often the child reached the place before it failed; -1: it did not fail there. */
 static int times_reached(const char *plan)
 {
     int fds[2], status;

@@ -20,7 +20,7 @@
 #define NUMBER (SIGRTMIN + 11)
 
 static _Atomic uint64_t word;
-static _Atomic uint64_t seen; /* the wanted thread is, where it has not seen the word */
+static _Atomic uint64_t seen; /* the requested thread is, where it has not seen the word */
 static atomic_uint n_taken;
 static jmp_buf back;
 static bool leave;

@@ -97,7 +97,7 @@ static void a_whole_tree_ends_orphans_too(void **state)
     kill(other, SIGKILL);
     close(ready[1]);
     char byte;
-    assert_int_equal(read(ready[0], &byte, 1), 0); /* nobody holds the other end any more */
+    assert_int_equal(read(ready[0], &byte, 1), 0); /* no process holds the other end any more */
     close(ready[0]);
     while (waitpid(-1, NULL, WNOHANG) > 0)
         ;
@@ -107,7 +107,7 @@ static void all_descendants_are_cleared_away(void **state)
 {
     (void)state;
     assert_int_equal(rz_process_adopt_orphans(), RZ_OK);
-    assert_true(rz_process_clear(0)); /* nobody there: no time needed */
+    assert_true(rz_process_clear(0)); /* no child: no time needed */
     assert_int_equal(pipe(ready), 0);
     for (unsigned i = 0; i < 2; i++)
         if (fork() == 0)
@@ -117,7 +117,7 @@ static void all_descendants_are_cleared_away(void **state)
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     close(ready[1]);
     char byte;
-    assert_int_equal(read(ready[0], &byte, 1), 0); /* nobody holds the other end any more */
+    assert_int_equal(read(ready[0], &byte, 1), 0); /* no process holds the other end any more */
     close(ready[0]);
 }
 

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-/* How a child goes on once it holds its slot; then it ends or waits to be killed. */
+/* How a child continues once it holds its slot; then it ends or waits to be killed. */
 typedef void (*conduct_t)(struct rz_watch_held *held);
 
 static void conduct_wait(struct rz_watch_held *held)

@@ -1,5 +1,5 @@
-/* A group of objects of one component, wired by one first-in first-out queue: for tests that tell a
- * story by hand. */
+/* A group of objects of one component, connected by one first-in first-out queue: for hand-written
+ * sequences of events. */
 #ifndef RZ_TEST_GROUP_RIG_H
 #define RZ_TEST_GROUP_RIG_H
 

@@ -9,7 +9,7 @@
 
 #define NONE RZ_ID_NONE
 
-/* One letter per daemon: L live, s silent, . gone. */
+/* One letter per daemon: L live, s silent, . failed. */
 static const struct {
     const char *votes;
     rz_id tie_breaker;
@@ -81,7 +81,7 @@ struct placement_case {
 
 static const struct placement_case placement_cases[] = {
     {"0123", "1111", "----", "0123"},
-    {"0011", "22", "x-", "1111"}, /* nobody has a free slot: crowded */
+    {"0011", "22", "x-", "1111"}, /* no daemon has a free slot: oversubscribed */
     {"0011", "22", "-x", "0000"},
     {"00112233", "2222", "-x--", "00022233"},   /* both crowd: 0 first, then 2 */
     {"00112233", "22222", "x----", "44112233"}, /* the spare has the free slots */
@@ -99,10 +99,10 @@ static const struct placement_case placement_cases[] = {
     {"000111222", "444", "-x-", "000002222"}, /* one each, and the third: all full, equal, lowest */
 };
 
-/* The ranks of each lost daemon stay together where one has room for all of them. */
+/* The ranks of each lost daemon stay together if one has slots for all of them. */
 static const struct placement_case together_cases[] = {
     {"0011", "44", "x-", "1111"},
-    {"00112233", "2222", "-x--", "00022233"},   /* nobody has: one by one */
+    {"00112233", "2222", "-x--", "00022233"},   /* none has: one by one */
     {"00112233", "4444", "-x--", "00002233"},   /* 0, not half of them 2 */
     {"00112233", "22222", "x----", "44112233"}, /* the spare */
     {"000111222", "33333", "x----", "333111222"},

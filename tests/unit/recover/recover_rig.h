@@ -1,4 +1,4 @@
-/* Groups of recover objects, for stories told by hand. */
+/* Groups of recover objects, for hand-written sequences of events. */
 #ifndef RZ_TEST_RECOVER_RIG_H
 #define RZ_TEST_RECOVER_RIG_H
 

@@ -40,7 +40,7 @@ static void look_again(struct rig *rig)
     rig->seen = rig->n_notices;
 }
 
-/* All were told of exactly these spawns and nothing else of spawns since look_again. */
+/* All were notified of exactly these spawns and no other spawns since look_again. */
 static void assert_spawns(struct rig *rig, uint32_t round, rz_status_t status, uint32_t n,
                           const uint64_t *items)
 {
@@ -94,7 +94,7 @@ static void a_spawn_replaces_the_failed_where_it_was(void **state)
         assert_int_equal(rz_recover_spawn(rig->state[d], 3, 2), RZ_SPAWN_SPAWNED);
         assert_true(rz_recover_spawned_of(rig->state[d], 3) == 0);
     }
-    /* Late news say nothing new; the spawned process is replaced as anybody is. */
+    /* Late news add nothing; the spawned process is replaced like any other. */
     look_again(rig);
     all_want(rig, rz_recover_pack_spawn(3, 2));
     ALL(rig, d)
@@ -126,7 +126,7 @@ static void the_failed_of_a_failed_daemon_move(void **state)
 {
     (void)state;
     struct rig *rig = spawns_rig(4);
-    all_hear_of(rig, 7, 1); /* daemon 3 carries one living process, 0 and 2 two */
+    all_hear_of(rig, 7, 1); /* daemon 3 runs one live process, 0 and 2 two */
     look_again(rig);
     rig_kill(rig, 1);
     ALL(rig, d)
@@ -189,7 +189,7 @@ static void a_cohort_gets_the_free_slots_in_order(void **state)
     ASSERT_SPAWNS(rig, 1, RZ_OK, first, rz_recover_pack_spawn(6, 1), rz_recover_pack_spawn(7, 1));
     assert_process(rig, 6, 1, 2);
     assert_process(rig, 7, 1, 0);
-    /* Not enough free slots: none; those that are there go to who wants fewer. */
+    /* Not enough free slots: none; those that exist are given to a request for fewer. */
     look_again(rig);
     ALL(rig, d)
     {
@@ -270,7 +270,7 @@ static void nobody_is_spawned_without_a_slot(void **state)
     look_again(&rig);
     all_want(&rig, rz_recover_pack_cohort(1, 1, 1));
     ASSERT_SPAWNS(&rig, 2, RZ_OK, rz_recover_pack_cohort(1, 1, 1));
-    /* Who fails leaves a place, which another one may take; then its own daemon is full. */
+    /* A failed process frees a slot, which another one may take; then its own daemon is full. */
     all_hear_of(&rig, 0, 1);
     look_again(&rig);
     all_want(&rig, rz_recover_pack_cohort(1, 2, 1));
@@ -303,7 +303,7 @@ static void a_cohort_behind_a_gap_waits(void **state)
     rig_close(rig);
 }
 
-/* Else each cohort of a long job would stay for ever with who hears of it late. */
+/* Else each cohort of a long job would stay at daemons that learn of it late. */
 static void late_news_of_a_decided_cohort_leave_nothing_behind(void **state)
 {
     (void)state;
@@ -321,7 +321,7 @@ static void the_cohorts_of_a_failed_daemon_are_dropped(void **state)
 {
     (void)state;
     struct rig *rig = spawns_rig(3);
-    want(rig, 0, rz_recover_pack_cohort(2, 2, 1)); /* of the first one nobody alive has heard */
+    want(rig, 0, rz_recover_pack_cohort(2, 2, 1)); /* no live daemon knows the first one */
     rig_kill(rig, 2);
     want(rig, 1, rz_recover_pack_cohort(2, 2, 1));
     ALL(rig, d)
@@ -394,7 +394,8 @@ static void whose_slot_was_given_away_is_told_so(void **state)
     look_again(rig);
     ALL(rig, d)
     {
-        want(rig, d, rz_recover_pack_spawn(5, 2)); /* its first process is wanted back, too late */
+        want(rig, d,
+             rz_recover_pack_spawn(5, 2)); /* its first process is requested back, too late */
         want(rig, d, rz_recover_pack_spawn(6, 2));
     }
     rig_run(rig);
@@ -444,7 +445,7 @@ static void outside_of_phase_run_spawns_are_refused(void **state)
             assert_true(rz_recover_process_failed(rig.state[d], 1)); /* all the same */
         }
         look_again(&rig);
-        want(&rig, 0, spawn); /* late news: nobody begins anything */
+        want(&rig, 0, spawn); /* late news: no daemon begins anything */
         rig_run(&rig);
         assert_int_equal(rig_count(&rig, 1, RZ_RECOVER_WANTED), 0);
         rig_close(&rig);
@@ -495,8 +496,9 @@ static void many_cohorts_are_decided_in_order(void **state)
     rig_close(rig);
 }
 
-/* Who bore process 0.2 and saw it fail has failed, and its decision with it. The number of that
- * process is not given again; who wanted 0.2 finds that it has been, who wants 0.3 gets it. */
+/* The daemon that started process 0.2 and saw it fail has failed, and its decision with it. The
+ * number of that process is not given again; a request for 0.2 finds that it has been used, a
+ * request for 0.3 gets it. */
 static void what_a_lost_decision_bore_has_been(void **state)
 {
     (void)state;
@@ -531,13 +533,14 @@ static void what_a_lost_decision_bore_has_been(void **state)
             assert_true(rz_recover_spawned_of(rig->state[d], 7) == cohort);
         }
         look_again(rig);
-        all_reach(rig, 1, RZ_PHASE_RUN); /* nothing more is wanted */
+        all_reach(rig, 1, RZ_PHASE_RUN); /* nothing more is requested */
         assert_all(rig, 1, RZ_PHASE_LEFT);
         rig_close(rig);
     }
 }
 
-/* A wish or a failure far ahead of what there is: no host says so, and nobody spins over it. */
+/* A request or a failure far ahead of the present incarnation: no host makes it, and no daemon
+ * spins over it. */
 static void what_cannot_be_is_bounded(void **state)
 {
     (void)state;

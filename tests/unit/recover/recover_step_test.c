@@ -1,4 +1,4 @@
-/* Stories of a group of daemons, told by hand. */
+/* Hand-written sequences of a group of daemons. */
 #include "base/status.h"
 #include "recover_rig.h"
 
@@ -82,7 +82,7 @@ static void a_failed_daemons_ranks_move(void **state)
     rig_close(rig);
 }
 
-/* One daemon with so many ranks. */
+/* One daemon with this number of ranks. */
 static void open_wide(struct rig *rig, uint32_t n_ranks)
 {
     uint32_t *placement = calloc(n_ranks, sizeof *placement);
@@ -134,7 +134,7 @@ static void a_failure_in_the_barrier_means_another_epoch(void **state)
     rig_call(rig, 0, RZ_RECOVER_REACHED, 2, RZ_PHASE_ENTER, 0);
     rig_call(rig, 1, RZ_RECOVER_REACHED, 2, RZ_PHASE_ENTER, 0);
     rig_run(rig);
-    /* Its next incarnation fails; daemon 2 has not reached, and hears of it first. */
+    /* Its next incarnation fails; daemon 2 has not reached, and learns of it first. */
     rig_call(rig, 2, RZ_RECOVER_FAILED, 0, 2, 0);
     rig_call(rig, 0, RZ_RECOVER_FAILED, 0, 2, 0);
     rig_call(rig, 1, RZ_RECOVER_FAILED, 0, 2, 0);
@@ -474,8 +474,8 @@ static void there_is_no_generation_before_what_was_restored(void **state)
     rig_close(rig);
 }
 
-/* Only one has heard of the damage, whose finder fails: the next epoch will find it again, or not.
- */
+/* Only one knows the damage, and the daemon that found it fails: the next epoch will find it again,
+ * or not. */
 static void what_the_failed_have_found_does_not_count(void **state)
 {
     (void)state;

@@ -115,7 +115,8 @@ static bool told(const struct fixture *f, enum rz_ring_notice what, rz_id about)
     return false;
 }
 
-/* Serve each deadline up to `until`; returns the date at which somebody was suspected, or NEVER. */
+/* Serves each deadline up to `until`; returns the date at which a member was suspected, or
+ * NEVER. */
 static rz_time serve_until(struct fixture *f, rz_time until, rz_id *suspected)
 {
     for (rz_time at; (at = rz_ring_deadline(f->ring)) <= until;) {
@@ -345,7 +346,7 @@ static void one_that_says_it_is_late_gets_twice_that(void **state)
     assert_int_equal(who, SELF - 1);
     assert_int_equal(serve_until(f, RZ_SECOND, &who),
                      PERIOD + TIMEOUT + 2 * LATE + 2 * TIMEOUT + 2 * LATE);
-    assert_int_equal(who, SELF - 2); /* of whom nothing is known: as late as the one before it */
+    assert_int_equal(who, SELF - 2); /* nothing is known of it: as late as the one before it */
 }
 
 static void no_more_is_believed_than_the_bound(void **state)

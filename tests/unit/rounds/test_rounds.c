@@ -99,7 +99,7 @@ static void two_rounds_without_failures(void **state)
             assert_int_equal(decision.members, (UINT32_C(1) << n) - 1);
             assert_true(decision.and == ~(((uint64_t)1 << n) - 1));
         }
-        /* Two estimates and the decision, from everybody to everybody. */
+        /* Two estimates and the decision, from each member to each other. */
         assert_int_equal(group->n_sent, n == 1 ? 0 : 3 * n * (n - 1));
         destroy(group);
     }
@@ -125,7 +125,7 @@ static void nobody_waits_for_the_failed(void **state)
     destroy(group);
 }
 
-/* Who hears of a failure from an estimate need not hear of it from the detector. */
+/* A member that learns of a failure from an estimate need not learn it from the detector. */
 static void failures_travel_with_estimates(void **state)
 {
     (void)state;

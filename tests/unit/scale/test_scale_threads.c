@@ -1,4 +1,4 @@
-/* The number of threads changes nothing; what cannot be done is refused in words. */
+/* The number of threads changes nothing; what cannot be done is refused with a message. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

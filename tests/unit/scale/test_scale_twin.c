@@ -14,11 +14,11 @@
 
 #include <string.h>
 
-/* What a run of objects came to: the part of rz_scale_result that can be compared, and the cycles.
- */
+/* The result of a run of objects: the part of rz_scale_result that can be compared, and the
+ * cycles. */
 struct outcome {
     struct rz_scale_result result;
-    uint64_t in[4];       /* living members by phase, or a later one */
+    uint64_t in[4];       /* live members by phase, or a later one */
     uint64_t differences; /* members that were not equal, over all cycles */
 };
 
@@ -66,7 +66,7 @@ static void reached(uint64_t *first, uint64_t *last, uint64_t count, uint64_t al
         *last = cycle;
 }
 
-/* How many living objects have every failed in this phase or a later one. */
+/* The number of live objects that have every failed member in this phase or a later one. */
 static uint64_t in_phase(const struct rz_scale_config *config, const struct twin *twin,
                          uint32_t phase)
 {
@@ -119,7 +119,7 @@ static uint64_t differences(const struct rz_scale_config *config, enum rz_gossip
     return count;
 }
 
-/* Drives both; `twin_config` differs from `config` where a difference is wanted. */
+/* Drives both; `twin_config` differs from `config` where a difference is needed. */
 static struct outcome run_both(enum rz_gossip_kind kind, const struct rz_scale_config *config,
                                const struct rz_scale_config *twin_config, uint32_t mutations)
 {
@@ -263,7 +263,7 @@ static void a_twin_that_is_not_equal_is_found(void **state)
     assert_int_equal(run_both(RZ_GOSSIP_LIST, &config, &config, 0).differences, 0);
 }
 
-/* So many that the list has cycles in which it carries only what matters. */
+/* A number with which the list has cycles that contain only what matters. */
 static void a_larger_list_equals_the_objects(void **state)
 {
     (void)state;

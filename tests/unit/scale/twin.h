@@ -15,7 +15,7 @@ struct twin *twin_create(enum rz_gossip_kind kind, const struct rz_scale_config 
 void twin_destroy(struct twin *twin);
 /* Carries the running cycle through to its end and begins the next. */
 void twin_cycle(struct twin *twin);
-bool twin_awake(const struct twin *twin); /* somebody will ping */
+bool twin_awake(const struct twin *twin); /* a member will ping */
 /* NULL: failed. */
 const struct rz_gossip *twin_member(const struct twin *twin, rz_id p);
 uint64_t twin_messages(const struct twin *twin); /* of all cycles done */

@@ -59,7 +59,7 @@ static void notify(struct rz_actions *out, uint64_t seq)
     out->v[out->count++] = (struct rz_action){.kind = RZ_ACTION_NOTIFY, .what = 0, .arg = {seq}};
 }
 
-/* One multicast as COPIES sends: what the buffer has no room for comes by RZ_MORE. */
+/* One multicast as COPIES sends: what does not fit into the buffer follows by RZ_MORE. */
 static enum rz_more send_on(struct rz_toy *toy, struct rz_actions *out)
 {
     uint32_t copies = toy->kind == TOY_SOUND ? COPIES : toy->n - 1;
@@ -134,7 +134,7 @@ RZ_PROTOCOL(toy, RZ_PROTOCOL_RING);
 
 /* --- scenarios -------------------------------------------------------------------------------- */
 
-/* Which members' hosts were told something: survives the member. */
+/* Which members' hosts were notified: survives the member. */
 struct record {
     bool got[8];
 };

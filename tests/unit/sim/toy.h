@@ -1,5 +1,5 @@
-/* A protocol made to try the engine: member 0 tells all others one by one; each others' host counts
- * what it gets. */
+/* A protocol made to test the engine: member 0 sends to all others one by one; each other's host
+ * counts its messages. */
 #ifndef RZ_TEST_TOY_H
 #define RZ_TEST_TOY_H
 
@@ -10,8 +10,8 @@ enum toy_kind {
     TOY_GAP, /* a "violation" that only a crash inside a multicast brings, and not a prefix of it */
     TOY_ORDER,          /* a violation when the second message overtakes the first */
     TOY_ORDER_FAILURES, /* a violation when two failures are learnt in different orders */
-    TOY_ASSERT,         /* an assertion in the room at the second message */
-    TOY_ENDLESS,        /* two members send to each other for ever, in ever the same two states */
+    TOY_ASSERT,         /* an assertion in the component at the second message */
+    TOY_ENDLESS,        /* two members send to each other without end, in the same two states */
     TOY_LATE,           /* a violation when a message takes longer than latency_max says */
     TOY_KINDS
 };

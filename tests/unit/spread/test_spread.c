@@ -224,7 +224,7 @@ static void sets_grow_by_need(void **state)
         assert_int_equal(rz_spread_knows_failed(f->spread, id), id != 3);
     const uint64_t last = 1000;
     broadcast(f, &last, 1);
-    assert_int_equal(f->count, 1); /* nobody is left to send to; the host is told */
+    assert_int_equal(f->count, 1); /* there is no receiver left; the host is notified */
     assert_int_equal(f->actions[0].kind, RZ_ACTION_NOTIFY);
 }
 

@@ -45,7 +45,7 @@ static void each_neighbour_is_listed_once(void **state)
             }
 }
 
-/* The children alone reach everybody, and each once. */
+/* The children alone reach all members, each once. */
 static void the_children_make_a_tree(void **state)
 {
     (void)state;
@@ -90,7 +90,7 @@ static void degree_is_as_the_formula_says(void **state)
         assert_int_equal(rz_spread_degree(n), neighbours_by_definition(n, n / 3, adjacent));
 }
 
-/* How many members a walk from the first living one reaches. */
+/* The number of members that a walk from the first live one reaches. */
 static uint32_t reach(uint32_t n, uint32_t failed)
 {
     rz_id first = 0;

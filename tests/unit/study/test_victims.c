@@ -1,4 +1,5 @@
-/* Who fails: as many as are asked for, sorted, each once, of the kind asked for, by the seed. */
+/* The failing members: as many as requested, sorted, each once, of the requested kind, by the
+ * seed. */
 #include "study/study.h"
 
 #include "timing/timing.h"

@@ -31,7 +31,7 @@ void rig_hear(struct rig *rig, rz_id member, rz_id from, uint32_t incarnation,
               enum rz_swim_state state);
 void rig_receive(struct rig *rig, enum rz_swim_message type, rz_id from, uint64_t seq,
                  uint64_t word, const uint64_t *items, uint32_t n_items);
-/* Time goes on to the next deadline, which is served; the actions are those of it. */
+/* Advances the time to the next deadline, which is served; returns its actions. */
 void rig_tick(struct rig *rig);
 /* All deadlines up to a date are served. */
 void rig_pass(struct rig *rig, rz_time until);

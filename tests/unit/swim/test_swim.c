@@ -247,7 +247,8 @@ static void buddy_tells_the_suspect_first(void **state)
     assert_true(carries(ping, ping->to[0], 0, RZ_SWIM_SUSPECT));
 }
 
-/* Nobody answers: neither targets nor helpers. The interval grows to eight times and no further. */
+/* No answers: neither of targets nor of helpers. The interval grows to eight times and no
+ * further. */
 static void bad_health_slows_probing_down(void **state)
 {
     struct rig *rig = *state;
@@ -263,7 +264,7 @@ static void bad_health_slows_probing_down(void **state)
     assert_int_equal(rz_swim_health(rig->swim), 6);
 }
 
-/* Where there is nobody to ask for help, the fault may be one's own. */
+/* If there is no helper, the fault may be one's own. */
 static void without_helpers_silence_is_bad_health(void **state)
 {
     struct rig *rig = *state;
@@ -443,8 +444,8 @@ static void malformed_and_foreign_messages_are_dropped(void **state)
         {(uint64_t)5 << 32 | 5, (uint64_t)RZ_SWIM_SUSPECT << 32},   /* reports itself */
         {(uint64_t)5 << 32 | 6, (uint64_t)RZ_SWIM_ALIVE << 32 | 1}, /* speaks for another */
         {(uint64_t)5 << 32 | 6, (uint64_t)RZ_SWIM_LEFT << 32},      /* the same */
-        {(uint64_t)5 << 32 | N, (uint64_t)RZ_SWIM_FAILED << 32},    /* nobody */
-        {(uint64_t)N << 32 | 5, (uint64_t)RZ_SWIM_FAILED << 32},    /* by nobody */
+        {(uint64_t)5 << 32 | N, (uint64_t)RZ_SWIM_FAILED << 32},    /* no member */
+        {(uint64_t)N << 32 | 5, (uint64_t)RZ_SWIM_FAILED << 32},    /* by no member */
         {(uint64_t)5 << 32 | 6, (uint64_t)4 << 32},                 /* no state */
         {(uint64_t)6 << 32 | 6, UINT32_MAX},                        /* not to be refuted */
     };

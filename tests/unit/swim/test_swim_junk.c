@@ -1,5 +1,5 @@
-/* Room is asked for by what may become a record, not by whatever somebody sends. Junk of every
- * other kind: tests/fuzz. */
+/* Memory is requested for what may become a record, not for any received bytes. Junk of every other
+ * kind: tests/fuzz. */
 #include "proto/swim/swim.h"
 
 #include <setjmp.h>

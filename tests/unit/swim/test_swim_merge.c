@@ -1,4 +1,4 @@
-/* Which evidence wins does not depend on the order in which it comes; the mutants' does. */
+/* Which evidence wins does not depend on its order of arrival; in the mutants it does. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static uint32_t belief_after(const struct rz_swim_config *config, const uint32_t
     return 4 * view.incarnation + view.state;
 }
 
-/* Sets of three kinds (equal ones: pairs) whose six orders do not all lead to the same. */
+/* Sets of three kinds (equal ones: pairs) whose six orders do not all give the same. */
 static uint32_t count_disagreements(bool final, uint32_t mutations)
 {
     static const uint8_t orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
@@ -80,7 +80,7 @@ static uint32_t kind(uint32_t incarnation, enum rz_swim_state state)
     return 4 * incarnation + state;
 }
 
-/* Each line of the override rules: what was believed, what is heard, what is believed then. */
+/* Each line of the override rules: the belief before, the message, the belief after. */
 static void rules_are_those_of_the_papers(void **state)
 {
     (void)state;

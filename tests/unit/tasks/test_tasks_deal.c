@@ -1,5 +1,5 @@
-/* The rules of a bag of tasks, over random views and what their members have: every task that
- * nobody has is dealt to one of them, evenly; every result that one lacks is sent by one that has
+/* The rules of a bag of tasks, over random views and what their members have: every task that no
+ * member has is dealt to one of them, evenly; every result that one lacks is sent by one that has
  * it. */
 #include "base/random.h"
 #include "tasks/tasks_deal.h"

@@ -32,7 +32,7 @@ static void trend_lines_are_least_squares(void **state)
     assert_true(fabs(fit.a - 0.5) < 1e-9 && fabs(fit.b - 1) < 1e-9 && fabs(fit.r2 - 0.25) < 1e-9);
 }
 
-/* Failures that nobody finds must not vanish from "every trial". */
+/* Failures that no member finds must not vanish from "every trial". */
 static void a_trial_without_a_result_is_no_point(void **state)
 {
     (void)state;

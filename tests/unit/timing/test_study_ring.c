@@ -165,7 +165,7 @@ static void a_star_takes_its_time(void **state)
 
 /* --- faults ----------------------------------------------------------------------------------- */
 
-/* A member whose messages come too late is held for failed; it learns so and gives up, and the
+/* A member whose messages are too late is declared failed; it learns so and gives up, and the
  * others agree on it. */
 static void a_member_that_is_too_slow_is_fenced(void **state)
 {
@@ -181,8 +181,8 @@ static void a_member_that_is_too_slow_is_fenced(void **state)
     rz_table_destroy(table);
 }
 
-/* Heartbeats are lost, so that some are held for failed, and end, before their date of failure:
- * others knew it from the start. Where all have ended, nobody knows anything. */
+/* Heartbeats are lost, so that some are declared failed, and end, before their date of failure:
+ * others knew it from the start. If all have ended, none knows anything. */
 static void who_ends_before_its_date_is_known_from_the_start(void **state)
 {
     (void)state;

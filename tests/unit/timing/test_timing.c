@@ -104,8 +104,8 @@ static void a_busy_member_serves_in_order_of_arrival(void **state)
     rz_timing_destroy(timing);
 }
 
-/* What arrives when a service ends, or when the last send is out, comes after what waits already.
- */
+/* Messages that arrive when a service ends, or when the last send has left, follow those that wait
+ * already. */
 static void nobody_jumps_the_queue(void **state)
 {
     (void)state;
@@ -218,7 +218,7 @@ static void tick_to(struct rz_timing *timing, rz_time at, rz_time deadline)
     rz_timing_call(timing, 0, 0, at, TOY_TIMER, (const uint64_t[4]){deadline}, NULL, 0);
 }
 
-/* Put off twice, the tick comes once, at the last date; brought forward, at the earlier one. */
+/* Put off twice, the tick occurs once, at the last date; brought forward, at the earlier one. */
 static void ticks_follow_the_deadline(void **state)
 {
     (void)state;
@@ -283,7 +283,7 @@ static void a_run_ends_at_its_date_and_goes_on(void **state)
 
 /* --- hosts ------------------------------------------------------------------------------------ */
 
-/* As a host joins two protocols: what one says is told to the other at once. */
+/* As a host joins two protocols: the output of one is passed to the other at once. */
 static void host(struct rz_timing *timing, rz_id member, const struct rz_action *notice)
 {
     if (notice->what != TOY_RECEIVED || member != 1)

@@ -23,8 +23,8 @@ static void count_failure(struct rz_timing *timing, rz_id member)
     failures++;
 }
 
-/* What has left goes on; what the sender was still busy with is lost; the one that leaves at the
- * very moment is out. */
+/* Messages that have left are delivered; those that the sender was still sending are lost; one that
+ * leaves at that very moment has left. */
 static void a_failure_cuts_a_multicast(void **state)
 {
     (void)state;
@@ -47,7 +47,7 @@ static void a_failure_cuts_a_multicast(void **state)
     rz_timing_destroy(timing);
 }
 
-/* Neither what waits for the failed nor what comes later is served. */
+/* Neither waiting nor later messages for the failed member are served. */
 static void the_failed_do_nothing(void **state)
 {
     (void)state;

@@ -9,7 +9,7 @@
 
 struct rz_toy {
     rz_id self;
-    uint32_t number; /* of the room */
+    uint32_t number; /* of the component */
     rz_time deadline;
     uint64_t left; /* of TOY_MANY */
     rz_id to[TO_MAX];

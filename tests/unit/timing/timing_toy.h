@@ -1,5 +1,5 @@
-/* A protocol made to try the engine of timing runs: members do what calls tell them, and tell their
- * host all that happens to them. */
+/* A protocol made to test the engine of timing runs: members do what calls request, and notify
+ * their host of all events. */
 #ifndef RZ_TEST_TIMING_TOY_H
 #define RZ_TEST_TIMING_TOY_H
 
@@ -9,7 +9,7 @@ enum toy_call {
     TOY_SEND,  /* one multicast to items; arg: type, seq, items of payload */
     TOY_MANY,  /* arg[0] messages of type TOY_NEWS to member arg[1], one by one, by RZ_MORE */
     TOY_TIMER, /* the deadline is arg[0] from now on */
-    TOY_GROW   /* asks for arg[0] more bytes, then tells TOY_GROWN */
+    TOY_GROW   /* requests arg[0] more bytes, then notifies TOY_GROWN */
 };
 
 enum toy_message {
@@ -20,7 +20,7 @@ enum toy_message {
 enum toy_notice {
     TOY_RECEIVED, /* arg: from, seq, type */
     TOY_TICKED,
-    TOY_FAILURE, /* arg: who, arg[0] of the event */
+    TOY_FAILURE, /* arg: the member, arg[0] of the event */
     TOY_GROWN    /* arg: bytes */
 };
 

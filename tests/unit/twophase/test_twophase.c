@@ -24,7 +24,7 @@ struct group {
     uint32_t n_sent[RZ_TWOPHASE_MESSAGE_COUNT];
     struct rz_twophase *member[MEMBERS_MAX];
     bool failed[MEMBERS_MAX];
-    uint64_t flag[MEMBERS_MAX]; /* of the last decision told */
+    uint64_t flag[MEMBERS_MAX]; /* of the last reported decision */
     uint64_t attempt[MEMBERS_MAX];
     struct letter queue[QUEUE_MAX];
 };
@@ -140,8 +140,8 @@ static void without_failures_an_operation_costs_two_messages_per_edge(void **sta
     }
 }
 
-/* Every set of failed of up to 9 members, agreed or only known: each living member is the child of
- * its parent, and of nobody else. */
+/* Every set of failed of up to 9 members, agreed or only known: each live member is the child of
+ * its parent, and of no other. */
 static void every_tree_is_a_tree(void **state)
 {
     (void)state;
@@ -181,8 +181,8 @@ static void every_tree_is_a_tree(void **state)
             }
 }
 
-/* The root decides, tells one member and fails: the others are uncertain, and get the old decision
- * by the next attempt. */
+/* The root decides, sends it to one member and fails: the others are uncertain, and get the old
+ * decision by the next attempt. */
 static void the_termination_protocol_finds_a_decision(void **state)
 {
     (void)state;
@@ -229,7 +229,7 @@ static void without_a_decision_the_attempt_is_given_up(void **state)
     destroy(group);
 }
 
-/* Who votes in an attempt that has been given up hears of the later one from its parent, before the
+/* A member that votes in an abandoned attempt learns of the later one from its parent, before the
  * news of the root's failure. */
 static void an_old_attempt_is_told_of_the_new_one(void **state)
 {
@@ -248,7 +248,7 @@ static void an_old_attempt_is_told_of_the_new_one(void **state)
     destroy(group);
 }
 
-/* An inner member fails: its child asks the grandparent, which wants its vote. */
+/* An inner member fails: its child asks the grandparent, which needs its vote. */
 static void orphans_vote_again(void **state)
 {
     (void)state;
@@ -278,7 +278,7 @@ static void who_is_held_for_failed_knows(void **state)
     (void)state;
     for (int votes = 0; votes < 2; votes++) {
         struct group *group = create(3);
-        tell(group, 0, 2); /* and nobody else knows anything of it */
+        tell(group, 0, 2); /* and no other member knows anything of it */
         propose(group, 0);
         propose(group, 1);
         if (votes)

@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-/* The last note is that of the message `number`; those before are dropped, as a user's door does.
- */
+/* The last record is that of the message `number`; those before are dropped, as a user's epoch
+ * check does. */
 static bool has_come(struct side *side, uint64_t number)
 {
     unsigned last = side->notes_count - 1;
@@ -93,7 +93,8 @@ static void a_broken_connection_does_not_rest(void **state)
             TURN_UNTIL(&a, &nobody, a.broken_count == 1);
             assert_false(ops->rest(a.net, 0, RZ_ERR_ROLLBACK));
         }
-        /* One that breaks while it rests is told to nobody; who tries to wake it hears of it. */
+        /* A connection that breaks while it rests is not reported; a process that tries to wake it
+         * learns of it. */
         rz_peer_t number = 1;
         TURN_UNTIL(&a, &nobody,
                    ops->connect(a.net, number, ep_address, bytes) != RZ_OK ||

@@ -21,7 +21,7 @@
 struct note {
     uint64_t number; /* of the header */
     size_t bytes;
-    uint64_t sum; /* of the payload, 0 where it came as a token */
+    uint64_t sum; /* of the payload, 0 if it arrived as a token */
     rz_net_token_t token;
 };
 

@@ -105,7 +105,7 @@ static void small_payloads_arrive_whole_and_in_order(void **state)
     close_side(&b);
 }
 
-/* wanted: bytes fetched; at_once: from inside arrived. */
+/* wanted: bytes to fetch; at_once: from inside arrived. */
 static void exchange_large(struct side *a, struct side *b, size_t bytes, size_t wanted,
                            bool at_once)
 {
@@ -242,7 +242,7 @@ static void disconnect_ends_everything_with_its_status(void **state)
     assert_int_equal(ops->fetch(a.net, a.notes[1].token, memory, 1 << 20, fresh_op(&fetching, 1)),
                      RZ_ERR_PROC_FAILED);
     ops->drop(a.net, a.notes[2].token);
-    /* b lives, but nobody promises that it hears of the parting: it needs a verdict of its own. */
+    /* b lives, but it need not notice the disconnect: it needs a failure report of its own. */
     for (unsigned i = 0; i < 1000; i++)
         ops->progress(i % 2 ? a.net : b.net);
     ops->disconnect(b.net, 0, false, RZ_ERR_ROLLBACK);

@@ -21,7 +21,7 @@ struct send_desc {
     rz_id to;
 };
 
-/* What a daemon told its host last, and how often. */
+/* The last notice of a daemon to its host, and how often. */
 struct told {
     uint32_t rounds, refusals;
     uint64_t group, round, progress, view, refused;
@@ -341,7 +341,8 @@ static void who_leaves_is_as_failed(void **state)
     arrive(t, 1, 2, 3, 1, NULL);
     leave(t, 1);
     deliver(t);
-    assert_int_equal(t->sent[RZ_VIEW_CHANGE_ARRIVED] - arrived, 1 + 2); /* all hear who leaves */
+    assert_int_equal(t->sent[RZ_VIEW_CHANGE_ARRIVED] - arrived,
+                     1 + 2); /* all learn which process leaves */
     expect(t, 2, 2, 0, 0x5);
     leave(t, 1); /* again: nothing */
     assert_int_equal(t->head, t->tail);
@@ -384,7 +385,8 @@ static void the_next_daemon_decides_when_the_first_one_is_failed(void **state)
     close_table(t);
 }
 
-/* All have kept it, one may have been told to count it: the next daemon must not decide again. */
+/* All have kept it, one may have been told to count it: the next daemon must not decide
+ * differently. */
 static void what_was_kept_is_told_again(void **state)
 {
     (void)state;
@@ -420,7 +422,7 @@ static void what_the_next_one_has_not_kept_is_decided_anew(void **state)
     close_table(t);
 }
 
-/* 2 has heard the later one first; that 0 has failed it does not know yet. */
+/* 2 has received the later one first; it does not know yet that 0 has failed. */
 static void of_two_decisions_that_of_the_later_daemon_holds(void **state)
 {
     (void)state;

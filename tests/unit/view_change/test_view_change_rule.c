@@ -1,4 +1,4 @@
-/* When a round ends, who is in the next one, how far all have come: cases of the rule alone. */
+/* When a round ends, the members of the next one, the common progress: cases of the rule alone. */
 #include "proto/view_change/view_change_private.h"
 
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 #define N 4
 #define NO 99 /* did not arrive */
 
-/* Of four processes: what each came with, and its counters, a digit for each process. */
+/* Of four processes: the progress of each, and its counters, a digit for each process. */
 struct story {
     const char *what;
     uint32_t round;
@@ -183,7 +183,7 @@ static void the_view_is_never_empty(void **state)
                                                      .n_waiting = n,
                                                      .waiting = waiting};
         if (!rz_view_change_ends(&now, lists, counters, &view, &progress)) {
-            assert_true((old_view & ~who & ~gone) || n == 0); /* somebody is awaited */
+            assert_true((old_view & ~who & ~gone) || n == 0); /* a process is awaited */
             continue;
         }
         ended++;

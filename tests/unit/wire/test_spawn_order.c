@@ -52,7 +52,8 @@ static void every_cut_is_refused(void **state)
     (void)state;
     size_t bytes = rz_spawn_order_write(list, 2, buffer, sizeof buffer);
     for (size_t cut = 0; cut < bytes; cut++) {
-        uint8_t *block = malloc(cut + 1); /* of exactly so many bytes: the sanitizer watches */
+        uint8_t *block =
+            malloc(cut + 1); /* of exactly this number of bytes: checked by the sanitizer */
         assert_non_null(block);
         memcpy(block, buffer, cut);
         assert_int_equal(rz_spawn_order_look(block, cut, &n_commands, &n), RZ_ERR_MALFORMED);

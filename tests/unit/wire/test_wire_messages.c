@@ -1,4 +1,4 @@
-/* Decoders take nothing on trust: what was encoded comes back, what was cut or made up is refused,
+/* Decoders check all input: what was encoded is decoded, truncated or invented input is refused,
  * and nothing is read out of bounds (this test also runs under the address sanitizer, every buffer
  * in a block of its own). */
 #include "base/random.h"
@@ -16,7 +16,7 @@
 
 #define SCHEDULES 20000
 
-/* Every family through one door: decode a block of its own size, encode it again. */
+/* Every family in one form: decode a block of its own size, encode it again. */
 struct family {
     const char *name;
     unsigned types;
@@ -121,7 +121,7 @@ static void test_link_hello(void **state)
     assert_true(out.hello.job == in.hello.job && out.hello.rank == 3 && out.hello.incarnation == 2);
     assert_int_equal(out.hello.key_length, 32);
     assert_memory_equal(out.hello.key, key, sizeof key);
-    assert_int_equal(rz_link_encode(&in, buffer, n - 1), 0); /* no room: nothing, not a part */
+    assert_int_equal(rz_link_encode(&in, buffer, n - 1), 0); /* no space: nothing, not a part */
     assert_int_equal(buffer[4], RZ_LINK_VERSION); /* little-endian, whatever the machine */
     assert_int_equal(buffer[8], 8);
 }
@@ -161,7 +161,7 @@ static void test_protocol_message(void **state)
     assert_memory_equal(&in, &out, sizeof in);
     assert_memory_equal(items, back, sizeof items);
     assert_int_equal(rz_protocol_message_decode(&out, back, 2, buffer, n),
-                     RZ_ERR_MALFORMED); /* no room for three */
+                     RZ_ERR_MALFORMED); /* no space for three */
 }
 
 int main(void)
