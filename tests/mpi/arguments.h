@@ -98,7 +98,7 @@ void row_end(int expected, int handlers, int result);
 #define ROW(error_class, function, argument, ...)                                                  \
     (row_begin(__FILE__, __LINE__, function, argument), row_end(error_class, 1, __VA_ARGS__))
 
-/* For calls that return errors and tell no handler, and whose text is not kept: MPI_T. */
+/* For calls that return errors and call no handler, without an error text: MPI_T. */
 #define ROW_QUIET(error_class, function, ...)                                                      \
     (row_begin(__FILE__, __LINE__, function, NULL), row_end(error_class, 0, __VA_ARGS__))
 

@@ -159,7 +159,7 @@ static void check_restored(const struct world *world)
     end(&again);
 }
 
-/* Everybody goes back to the same step. */
+/* All ranks go back to the same step. */
 static void check_together(uint64_t step)
 {
     uint64_t least;

@@ -1,7 +1,7 @@
 /*
- * Each call of rhizome/checkpoint.h, made wrongly: a class, words that name what was wrong, and
+ * Each call of rhizome/checkpoint.h, made wrongly: a class, a message that names the error, and
  * nothing lost: the right call afterwards does what it should. Runs alone, without fault tolerance,
- * and in jobs; where checkpoints are kept and somebody can fail (second argument "fails"), also
+ * and in jobs; where checkpoints are kept and a process can fail (second argument "fails"), also
  * what a restore refuses.
  */
 #include "check.h"
@@ -78,7 +78,7 @@ static void streams_and_memory(void)
     CHECK(RZ_Checkpoint_protect(RZ_CHECKPOINT_REGIONS_MAX - 1, NULL, 0) == MPI_SUCCESS);
 }
 
-/* Where contents are kept: a stream reads what the last one wrote, whatever comes after. */
+/* Where contents are kept: a stream reads what the last one wrote, whatever follows. */
 static void contents(void)
 {
     char text[16] = "";
@@ -113,7 +113,7 @@ static void fail_at(int step, uint64_t generation)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* What does not fit is told, and can be set right. */
+/* A mismatch is reported, and can be corrected. */
 static void restore_wrongly(void)
 {
     uint64_t generation;
@@ -148,7 +148,7 @@ static void restore_wrongly(void)
     CHECK(fclose(stream) == 0);
 }
 
-/* Whoever goes on without restoring writes over what was there to restore. */
+/* A program that continues without restoring overwrites the checkpoint. */
 static void restore_too_late(void)
 {
     uint64_t generation = 77;
@@ -164,7 +164,7 @@ static void restore_too_late(void)
     CHECK(RZ_Checkpoint_region_bytes(2, &bytes) == MPI_SUCCESS && bytes == sizeof x);
 }
 
-/* Streams that a roll-back met open. */
+/* Streams that were open at a roll-back. */
 static FILE *left_open[2];
 
 static void close_what_was_left_open(void)
@@ -191,7 +191,7 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     if (bytes > 0) {
         int third;
         RZ_Incarnation(&third);
-        MPI_Bcast(&third, 1, MPI_INT, 1, MPI_COMM_WORLD); /* of who fails each time */
+        MPI_Bcast(&third, 1, MPI_INT, 1, MPI_COMM_WORLD); /* of the process that fails each time */
         close_what_was_left_open();
         if (third == 3) {
             restore_too_late();

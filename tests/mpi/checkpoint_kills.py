@@ -27,7 +27,7 @@ TAKING = [(point, nth, {nth - 1} if point != "stored" else {nth - 1, nth})
 SCHEMES = ["", "--checkpoint xor:2", "--checkpoint-dir {}", "--checkpoint rs:1+1", "--checkpoint memory",
            "--checkpoint file --checkpoint-dir {}"]
 GOING_BACK = ["restore", "restored"]
-FIRST_FAILURE = "1@7"  # who fails, and at which step, so that the others go back
+FIRST_FAILURE = "1@7"  # the process that fails, and at which step, so that the others roll back
 
 
 def run(command):

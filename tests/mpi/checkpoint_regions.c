@@ -1,7 +1,7 @@
 /*
- * What is protected after a roll-back: what was when MPIX_Reinit was entered, in processes that
- * live on as in those that are started again; and so it is with streams. Memory that the restart
- * point had protected is gone by then, and neither written nor read.
+ * What is protected after a roll-back: the state of the entry to MPIX_Reinit, in survivors and in
+ * restarted processes; the same for streams. Memory that the restart point had protected is freed
+ * by then, and neither written nor read.
  */
 #include "reinit.h"
 
@@ -23,7 +23,7 @@ static void unmap(MPIX_Reinit_state_t state, void *memory)
     munmap(memory, BYTES);
 }
 
-/* Ends with the round: whoever touches it later fails of it. */
+/* Ends with the round: a later access is a crash. */
 static char *protect_inside(void)
 {
     char *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -45,7 +45,7 @@ static const char *const forms[FORMS] = {
     "blocking",        "non-blocking",        "persistent",
     "blocking, large", "non-blocking, large", "persistent, large"};
 
-/* A communicator of the pool; colour: what tells the parts of a split apart. */
+/* A communicator of the pool; colour: distinguishes the parts of a split. */
 struct place {
     MPI_Comm comm;
     uint64_t colour;

@@ -28,7 +28,7 @@ void chance_shuffle(struct chance *chance, int *list, int n);
 
 /* ---- Layouts: a datatype, and where its data lie ---- */
 
-/* A message is so many blocks; a block holds whole elements of any layout of the signature. */
+/* A message is a number of blocks; a block holds whole elements of any layout of the signature. */
 enum { BLOCK = 6, BASICS_MAX = 4, ITEMS_MAX = BLOCK * BASICS_MAX };
 
 struct signature {
@@ -113,8 +113,8 @@ enum kind {
     KINDS
 };
 
-/* Part i of a buffer: what goes to or comes from `peer`; label tells edges between the same two
- * ranks apart. */
+/* Part i of a buffer: sent to or received from `peer`; label distinguishes edges between the same
+ * two ranks. */
 struct part {
     const struct layout *layout;
     int peer, label, count;

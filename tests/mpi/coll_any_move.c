@@ -1,5 +1,5 @@
-/* Tasks that move data: each part of a buffer holds a message whose bytes follow from who sends it
- * to whom. */
+/* Tasks that move data: each part of a buffer holds a message; its bytes follow from sender and
+ * receiver. */
 #include "coll_any.h"
 
 #include <string.h>

@@ -21,7 +21,7 @@ enum family {
 };
 enum { FIELD = 4 };
 
-/* Bits as an integer; or a floating-point number of so many bytes. */
+/* Bits as an integer; or a floating-point number of this number of bytes. */
 enum format { SIGNED, UNSIGNED, FLOATING, LONG_DOUBLE };
 
 struct number {
@@ -462,8 +462,8 @@ void reduce_end(void)
 
 /* ---- Drawing ---- */
 
-/* A struct of FIELD integers, the same at all ranks, as the standard wants; or a predefined type.
- */
+/* A struct of FIELD integers, the same at all ranks, as the standard requires; or a predefined
+ * type. */
 static void draw_layout(struct task *task, struct chance *chance)
 {
     struct layout *layout = &task->layouts[0];

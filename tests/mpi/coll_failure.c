@@ -1,8 +1,7 @@
 /*
  * A rank is killed between or inside collective operations: every survivor gets MPI_ERR_PROC_FAILED
  * from one of them and from all later ones, from blocking and non-blocking ones alike; messages
- * between the living go on. Run with
- * --on-failure continue.
+ * between survivors are not affected. Run with --on-failure continue.
  *
  * Arguments: [OPERATION [VICTIM]].
  */
@@ -54,7 +53,7 @@ static int one(int kind)
     return class;
 }
 
-/* The victim leaves in the middle: it takes part as far as it comes without waiting. */
+/* The victim leaves in the middle: it takes part as far as it gets without waiting. */
 static void fail_inside(int kind)
 {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -74,7 +73,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < 20; i++) {
         CHECK(one(kind) == MPI_SUCCESS);
     }
-    /* Not before all others are through, for whom its failure would else come too early. */
+    /* Not before all others have completed, because its failure would be too early for them. */
     if (rank == victim) {
         for (int i = 1, other; i < size; i++) {
             MPI_Recv(&other, 1, MPI_INT, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -90,7 +89,7 @@ int main(int argc, char **argv)
     for (int other = 0; other < KINDS; other++) {
         CHECK(one(other) == MPI_ERR_PROC_FAILED);
     }
-    /* Round the living. */
+    /* Around the survivors. */
     int right = (rank + 1) % size, left = (rank + size - 1) % size, got = -1;
     right = right == victim ? (right + 1) % size : right;
     left = left == victim ? (left + size - 1) % size : left;

@@ -34,7 +34,7 @@ static void make_types(void)
     MPI_Type_commit(&types[2]);
 }
 
-/* Elements of a layout in so many units, and the integers they reach over. */
+/* Elements of a layout in a number of units, and the integers they span. */
 static int elements(int layout, int units)
 {
     return units * UNIT / layouts[layout].n;

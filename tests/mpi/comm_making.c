@@ -5,7 +5,7 @@
 
 static int rank, size;
 
-/* A token once around the ring of comm: all members are there, and nobody else. */
+/* A token once around the ring of comm: all members are there, and no other process. */
 static void around(MPI_Comm comm, int members)
 {
     int me, n, token = 0;

@@ -1,4 +1,4 @@
-/* external32: the bytes that the standard prescribes, and what comes back. */
+/* external32: the bytes that the standard prescribes, and what is read back. */
 #include "check.h"
 
 #include <complex.h>

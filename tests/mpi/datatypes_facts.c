@@ -142,7 +142,7 @@ static void contents(void)
     MPI_Type_free(&outer);
 }
 
-/* A type nested deeper than a stack has room for, and a struct of one part many times. */
+/* A type nested deeper than fits on a stack, and a struct of one part many times. */
 static void many_parts(void)
 {
     enum { DEPTH = 200000, PARTS = 20000 };
@@ -250,7 +250,7 @@ static void unnamed_pairs(void)
 
 /* ---- Wrong arguments ---- */
 
-/* That class, and a reason with these words. */
+/* That class, and a text that contains this. */
 static void refused(int error, int error_class, const char *words)
 {
     char text[MPI_MAX_ERROR_STRING];

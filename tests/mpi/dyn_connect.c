@@ -20,7 +20,7 @@ static MPI_Comm half(int *which)
     return part;
 }
 
-/* Rank 0 of a side has the name of a port told to the rank 0 of the other. */
+/* Rank 0 of a side receives the name of a port and sends it to rank 0 of the other. */
 static void meet(MPI_Comm part, int accepts, const char *service, MPI_Comm *inter)
 {
     char port[MPI_MAX_PORT_NAME] = "";
@@ -42,7 +42,7 @@ static void meet(MPI_Comm part, int accepts, const char *service, MPI_Comm *inte
     }
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     while (rank_here == root && MPI_Lookup_name(service, MPI_INFO_NULL, port) != MPI_SUCCESS) {
-        usleep(1000); /* a published name calls nobody */
+        usleep(1000); /* a published name connects to no process */
     }
     CHECK(MPI_Comm_connect(port, MPI_INFO_NULL, root, part, inter) == MPI_SUCCESS);
 }
@@ -55,7 +55,7 @@ static void used(MPI_Comm *inter, int high)
     CHECK(MPI_Comm_disconnect(inter) == MPI_SUCCESS);
 }
 
-/* Nobody comes out of MPI_Comm_disconnect before all have gone in. */
+/* No process returns from MPI_Comm_disconnect before all have entered it. */
 static void together(MPI_Comm *inter, int late)
 {
     double before, after, last;
@@ -146,8 +146,8 @@ static void closed(void)
     CHECK(connect_error(port) != MPI_SUCCESS || rank != 0); /* of oneself */
 }
 
-/* Who waits before a port that nobody accepts at is turned away when it is closed, when its process
- * ends, and after the time it is willing to wait. */
+/* A process that waits at a port without an accept gets an error when it is closed, when its
+ * process ends, and after its timeout. */
 static void waits(void)
 {
     char port[2][MPI_MAX_PORT_NAME] = {"", ""};
@@ -187,7 +187,7 @@ static void waits(void)
     CHECK(connect_error(port[1]) == MPI_ERR_PORT);
 }
 
-/* They wait for ever; rzrun says so, and ends them. */
+/* They wait without end; rzrun reports it, and ends them. */
 static void nobody(void)
 {
     char port[MPI_MAX_PORT_NAME] = "";
@@ -242,7 +242,7 @@ static void ended(void)
     CHECK(connect_error(port) == MPI_ERR_PORT);
     int error;
     while ((error = class_of(MPI_Lookup_name("short-lived", MPI_INFO_NULL, port))) == MPI_SUCCESS) {
-        usleep(1000); /* its end calls nobody */
+        usleep(1000); /* its end connects to no process */
     }
     CHECK(error == MPI_ERR_NAME);
 }

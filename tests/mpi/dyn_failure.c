@@ -1,7 +1,7 @@
 /*
- * Processes that come later, and somebody fails: whoever RZ_KILL_AT says, at the named place inside
- * the library (rzrun -x RZ_KILL_AT=spawned@1), or the victim of the scene. The living repair what
- * they have and try again until it succeeds; nobody waits for ever, and nothing is left over.
+ * Dynamic processes, and a failure: of the process that RZ_KILL_AT names, at the named place inside
+ * the library (rzrun -x RZ_KILL_AT=spawned@1), or the victim of the scene. The survivors repair
+ * what they have and try again until it succeeds; each wait ends, and nothing is left over.
  *
  *   spawn     some spawn children, who come together with their parents
  *   connect   two halves meet at a port
@@ -96,12 +96,12 @@ static int failed_in(MPI_Comm comm)
     return n;
 }
 
-/* A child comes together with its parents, unless they have given it up. */
+/* A child joins its parents, unless they have abandoned it. */
 static void child_tries(MPI_Comm parent)
 {
     be_told(parent);
     be_told(MPI_COMM_WORLD);
-    /* All of its world go on, or nobody. */
+    /* All of its world continue, or none. */
     CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS || failed_in(MPI_COMM_WORLD) > 0);
     int error = MPI_Barrier(parent);
     CHECK(is_allowed(error));
@@ -136,7 +136,7 @@ static void port_of(int accepts, char *port)
     if (accepts) {
         CHECK(MPI_Open_port(MPI_INFO_NULL, port) == MPI_SUCCESS);
         while (MPI_Publish_name("meet", MPI_INFO_NULL, port) != MPI_SUCCESS) {
-            usleep(1000); /* until the name of one who failed is gone */
+            usleep(1000); /* until the name of a failed process is removed */
         }
     }
     while (!accepts && MPI_Lookup_name("meet", MPI_INFO_NULL, port) != MPI_SUCCESS) {
@@ -199,14 +199,14 @@ static void connect_scene(MPI_Comm *comm)
         give_up(&inter);
         shrink(&part);
     }
-    CHECK(is_allowed(MPI_Barrier(inter))); /* somebody may fail only now */
+    CHECK(is_allowed(MPI_Barrier(inter))); /* a process may fail only now */
     CHECK(MPI_Comm_disconnect(&inter) == MPI_SUCCESS);
     MPI_Comm_free(&part);
 }
 
 /* ---- when all is well ---- */
 
-/* Parents and children do the same: somebody goes, the others see it and go on without. */
+/* Parents and children do the same: a process ends, the others see it and continue without it. */
 static void lose_one(MPI_Comm *inter, int is_victim)
 {
     MPI_Comm less;
@@ -294,7 +294,7 @@ static void child(MPI_Comm parent, const char *what)
     }
 }
 
-/* The living come together, whoever failed on the way here. */
+/* The survivors join, whichever processes failed before. */
 static void works_at_last(MPI_Comm *comm)
 {
     int rank, size, sum = 0;
@@ -333,7 +333,7 @@ int main(int argc, char **argv)
     MPI_Comm comm;
     int known = 0;
     MPI_Init(&argc, &argv);
-    alarm(TEST_HANG_S); /* nobody waits for ever */
+    alarm(TEST_HANG_S); /* each wait ends */
     CHECK(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
     if (parents() != MPI_COMM_NULL) {
         child(parents(), argv[1]);

@@ -205,7 +205,8 @@ static void grand(void)
     MPI_Comm_disconnect(&inter);
 }
 
-/* Who has freed it takes part, with the flag 0, in whatever the others still agree on. */
+/* A process that has freed it takes part, with the flag 0, in all that the others still agree
+ * on. */
 static void frees(void)
 {
     MPI_Comm inter = spawn(program, "frees", 2, 0, MPI_COMM_WORLD), merged;
@@ -229,7 +230,7 @@ static void rounds(void)
     }
 }
 
-/* What cannot be: an error everywhere, nobody left behind, and the next spawn succeeds. */
+/* Invalid spawns: an error everywhere, no process left behind, and the next spawn succeeds. */
 static void cannot(const char *command, int n)
 {
     int codes[512];
@@ -246,14 +247,14 @@ static void cannot(const char *command, int n)
     }
 }
 
-/* Nothing is left of those who have ended: neither here nor at the daemon. */
+/* Nothing is left of ended processes: neither here nor at the daemon. */
 static void many(int n)
 {
     struct use mine = {0, 0, 0}, daemons = mine;
     for (int round = 0; round < n; round++) {
         MPI_Comm inter = round % 4 == 3 ? MPI_COMM_NULL
                                         : spawn(program, "many", 2, round % size, MPI_COMM_WORLD);
-        if (inter == MPI_COMM_NULL) { /* nobody ever comes there */
+        if (inter == MPI_COMM_NULL) { /* no process ever connects there */
             cannot("true", 1);
         } else {
             CHECK(MPI_Barrier(inter) == MPI_SUCCESS);
@@ -306,7 +307,7 @@ static void impossible(void)
     with_plain(2, 0, MPI_COMM_WORLD);
 }
 
-/* Where nobody may be started. */
+/* Where no process may be started. */
 static void refused(void)
 {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -321,8 +322,8 @@ static void refused(void)
     CHECK(attribute(MPI_UNIVERSE_SIZE) == size);
 }
 
-/* Who finalizes while it shares a communicator with others waits for them, unless they have freed
- * it. */
+/* A process that finalizes while it shares a communicator with others waits for them, unless they
+ * have freed it. */
 static void held(void)
 {
     static char large[1 << 20];
@@ -331,7 +332,7 @@ static void held(void)
     inter_works(kept);
     if (rank == 0) {
         CHECK(MPI_Recv(&in_finalize, 1, MPI_INT, 1, 3, kept, MPI_STATUS_IGNORE) == MPI_SUCCESS);
-        usleep(50000); /* in which it would be gone */
+        usleep(50000); /* in which it would have ended */
         CHECK(MPI_Send(large, sizeof large, MPI_CHAR, 1, 4, kept) == MPI_SUCCESS);
     }
     MPI_Comm freed = spawn(program, "freed", 1, 0, MPI_COMM_WORLD); /* nothing is agreed on it */

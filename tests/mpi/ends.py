@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs a job of which processes crash, and looks at both: what it says and its exit status, which CTest takes no notice of where
-it looks for words. (The status is 0 where all failures were acknowledged or repaired: docs/exit-status.md.)
+"""Runs a job of which processes crash, and checks both its output and its exit status; CTest ignores the status when it searches
+the output. (The status is 0 where all failures were acknowledged or repaired: docs/exit-status.md.)
 
     ends.py [--says REGEX] STATUS RZRUN ...
 """

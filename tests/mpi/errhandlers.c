@@ -1,4 +1,5 @@
-/* Error handlers on everything that has one: whose runs, who inherits it, how long it lives. */
+/* Error handlers on all kinds of objects: which one runs, which objects inherit it, how long it
+ * exists. */
 #include "check.h"
 
 #include <string.h>

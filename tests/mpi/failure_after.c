@@ -1,11 +1,11 @@
 /*
- * A rank that has completed a collective operation is killed a moment later. All others need it no
- * more, so that the operation succeeds at each of them that had entered it, with the right result;
- * of the operations after it each survivor gets MPI_ERR_PROC_FAILED sooner or later, and nobody
- * waits for ever. Then the survivors shrink and the next one fails, until three are left. Run with
+ * A rank that has completed a collective operation is killed a moment later. The others do not need
+ * it any more, so that the operation succeeds at each of them that had entered it, with the right
+ * result; of the operations after it each survivor gets MPI_ERR_PROC_FAILED eventually, and each
+ * wait ends. Then the survivors shrink and the next one fails, until three are left. Run with
  * --on-failure continue.
  *
- * Arguments: SEED [lossy]. lossy: what the victim had sent may fail with it on its way (a network).
+ * Arguments: SEED [lossy]. lossy: what the victim had sent may be lost with it (a network).
  */
 #include "check.h"
 
@@ -108,7 +108,7 @@ static int run_request(MPI_Request *request)
     return MPI_Wait(request, MPI_STATUS_IGNORE);
 }
 
-/* What all of them enter before anybody leaves it: but for the last two kinds. */
+/* What all of them enter before any leaves it: all except the last two kinds. */
 static int operation(int kind, int root)
 {
     MPI_Request request;
@@ -145,7 +145,7 @@ static void round_of(bool lossy)
     for (int i = 0; i < warm; i++) {
         CHECK(operation(kind, root) == MPI_SUCCESS);
     }
-    /* Nobody knows of a failure when it enters this. */
+    /* No process knows of a failure when it enters this. */
     CHECK(MPI_Barrier(comm) == MPI_SUCCESS);
     int error = class_of(operation(kind, root));
     if (rank == victim) {

@@ -1,6 +1,6 @@
 /*
  * A rank is killed in a job without MPIX_Reinit: every call that needs it returns an error class,
- * calls between the living go on, and MPI_Finalize ends. Run with --on-failure continue.
+ * calls between survivors continue, and MPI_Finalize ends. Run with --on-failure continue.
  */
 #include "check.h"
 
@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
-/* A message round the living: the victim's neighbours talk across it. */
+/* A message around the survivors: the victim's neighbours exchange it across it. */
 static void around_the_living(int rank, int size, int victim)
 {
     int right = (rank + 1) % size == victim ? (rank + 2) % size : (rank + 1) % size;
@@ -32,7 +32,7 @@ static void anybody_is_told_until_acknowledged(int rank, int size, int victim)
                             MPI_STATUS_IGNORE)) == MPI_ERR_PROC_FAILED);
     MPIX_Comm_ack_failed(MPI_COMM_WORLD, size, &acked);
     CHECK(acked == 1);
-    around_the_living(rank, size, victim); /* our neighbours have been told, too, before we send */
+    around_the_living(rank, size, victim); /* our neighbours know it, too, before we send */
     int left = (rank + size - 1) % size, right = (rank + 1) % size;
     left = left == victim ? (rank + size - 2) % size : left;
     right = right == victim ? (rank + 2) % size : right;

@@ -21,7 +21,7 @@ static void announce(void)
     MPI_Request request;
     MPI_Isend(data, LARGE, MPI_CHAR, 0, TAG_LARGE, MPI_COMM_WORLD, &request);
     MPI_Send(&pid, 1, MPI_INT, 0, TAG_SMALL, MPI_COMM_WORLD);
-    MPI_Wait(&request, MPI_STATUS_IGNORE); /* nobody receives it */
+    MPI_Wait(&request, MPI_STATUS_IGNORE); /* no process receives it */
 }
 
 static void await_failure(void)

@@ -1,6 +1,6 @@
 /*
  * What graph topologies answer, and which arguments they refuse: a ring and a star of all ranks as
- * graph, distributed graph by its neighbours, and distributed graph told by rank 0 alone.
+ * graph, distributed graph by its neighbours, and distributed graph given by rank 0 alone.
  */
 #include "check.h"
 
@@ -87,11 +87,11 @@ static void expect_star(MPI_Comm star, int weighted)
     for (int i = 0; i < n_in; i++) {
         CHECK(sources[i] == 0 && (!weighted || in_weights[i] == 10 * rank));
     }
-    /* Only as many as there is room for. */
+    /* Only as many as fit. */
     destinations[1] = -5;
     MPI_Dist_graph_neighbors(star, 0, NULL, NULL, 1, destinations, out_weights);
     CHECK(destinations[1] == -5);
-    /* The root tells each of them something. */
+    /* The root sends a message to each of them. */
     int told[RANKS_MAX], heard = -1;
     for (int i = 0; i < RANKS_MAX; i++) {
         told[i] = 100 + i;
@@ -174,7 +174,7 @@ static void bad_distributed_graphs_are_refused(void)
                    MPI_ERR_ARG, "indegree is -1");
     expect_refusal(MPI_Dist_graph_create(world, 1, &zero, &less, &zero, unweighted, none, 0, &comm),
                    MPI_ERR_ARG, "degrees[0] is -1");
-    /* One rank's mistake is everybody's. */
+    /* An error of one rank is returned at all. */
     int error = MPI_Dist_graph_create(world, 1, &zero, &one, rank == size - 1 ? &far : &zero,
                                       unweighted, none, 0, &comm);
     int error_class = class_of(error);

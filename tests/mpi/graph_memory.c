@@ -1,6 +1,6 @@
 /*
  * MPI_Dist_graph_create where the last rank runs out of memory: for its rows of edges, for those it
- * hears of, for the topology itself. Nobody is left waiting.
+ * receives, for the topology itself. No process is left waiting.
  */
 #include "check.h"
 
@@ -58,7 +58,8 @@ int main(void)
         until_failure = 0;
         CHECK((error == MPI_ERR_NO_MEM) == failed);
         CHECK((error == MPI_SUCCESS) == (comm != MPI_COMM_NULL));
-        /* An error before the graph is known is everybody's; afterwards it is the rank's own. */
+        /* An error before the graph is known is returned at all; afterwards only at the rank
+         * itself. */
         int errors = error != MPI_SUCCESS, all;
         CHECK(MPI_Allreduce(MPI_IN_PLACE, &errors, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD) ==
               MPI_SUCCESS);

@@ -23,11 +23,11 @@
 enum { ROUNDS_MAX = 1 << 20, MEMBERS_MAX = 64 };
 
 struct group_log {
-    _Atomic uint64_t view[ROUNDS_MAX];   /* 0: nobody has seen it yet */
+    _Atomic uint64_t view[ROUNDS_MAX];   /* 0: no process has seen it yet */
     _Atomic uint64_t agreed[ROUNDS_MAX]; /* 1 + what was agreed */
     _Atomic uint32_t slow[MEMBERS_MAX];  /* this member's tests last until it is 0 */
     _Atomic pid_t pid[MEMBERS_MAX];
-    _Atomic long last; /* so many steps are to be done */
+    _Atomic long last; /* number of steps to do */
 };
 
 enum { NEVER = 1 << 30 };
@@ -36,7 +36,7 @@ static struct group_log *group_log;
 static uint64_t group_view;           /* of the present round */
 static MPI_Count group_number;        /* of it */
 static MPI_Count group_agreed = -1;   /* so far */
-static long group_broken, group_done; /* rounds that lost somebody; others that it computed in */
+static long group_broken, group_done; /* rounds that lost a member; others that it computed in */
 
 static inline void group_log_open(const char *name, int makes)
 {
@@ -64,7 +64,8 @@ static inline void group_log_share(MPI_Comm comm, long last)
         group_log_open(name, 0);
     }
     group_log->pid[rank] = getpid();
-    MPI_Barrier(comm); /* who fails behind it has seen all arrive: an error says no more */
+    MPI_Barrier(
+        comm); /* a process that fails after it has seen all arrive: an error means no more */
     if (rank == 0) {
         unlink(name);
     }
@@ -82,7 +83,7 @@ static inline MPI_Info group_info(const char *interval, const char *least)
     return info;
 }
 
-/* An error of this class, with these words. */
+/* An error of this class, with this text. */
 static inline void group_refused(int error, int class, const char *words)
 {
     char text[MPI_MAX_ERROR_STRING];
@@ -146,7 +147,7 @@ static inline MPI_Comm group_round(RZ_Group_monitor monitor, MPI_Comm start, MPI
     return comm;
 }
 
-/* A step: all of the view compute the same, or are told that somebody is missing. */
+/* A step: all of the view compute the same, or get an error that a member is missing. */
 static inline int group_compute(MPI_Comm comm, MPI_Count step)
 {
     int rank, size;

@@ -1,9 +1,9 @@
 /*
  * A group whose program begins no round recovers, too: `group_back LEADER AWAY DEAD [VICTIM]`, sets
  * of ranks as hexadecimal numbers. LEADER kills those in DEAD, and twice stops those in AWAY until
- * they are out, and lets them go on: then all that live are in again, whoever was out meanwhile, as
- * all of them see it, though more than half of those who voted at first may be gone. Nobody but
- * LEADER calls MPI until then. VICTIM fails of RZ_KILL_AT while the others come back.
+ * they are excluded, and continues them: then all live ones are recommended again, as all of them
+ * see it, though more than half of the first voters may have failed. Only LEADER calls MPI until
+ * then. VICTIM fails by RZ_KILL_AT while the others come back.
  */
 #include "group.h"
 
@@ -71,7 +71,7 @@ static void lead(uint64_t away, uint64_t failed, uint64_t victim)
     group_log->last = 0;
 }
 
-/* Nobody stops its monitor, and so is out, before all have seen all in. */
+/* No process stops its monitor, and so is excluded, before all have seen all recommended. */
 static void see_all_in(void)
 {
     await_all_in();

@@ -1,9 +1,9 @@
 /*
- * A program that is told of its group by callbacks, without a round: `group_change SCENE`.
+ * A program that follows its group by callbacks, without a round: `group_change SCENE`.
  *
  *   told   the last member is slow, stopped, and failed, and comes back between; the callback calls
- * MPI stop   the callback stops the monitor that calls it none   the callback removes itself: who
- * fails later it does not hear of
+ * MPI stop   the callback stops the monitor that calls it none   the callback removes itself: later
+ * failures are not reported to it
  */
 #include "group.h"
 
@@ -33,7 +33,7 @@ static void hear(int rank, int why, void *extra)
 static void hear_and_stop(int rank, int why, void *extra)
 {
     hear(rank, why, extra);
-    if (why == RZ_GROUP_FAILED) { /* as nobody else fails */
+    if (why == RZ_GROUP_FAILED) { /* because no other process fails */
         CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
         CHECK(monitor == RZ_GROUP_MONITOR_NULL);
     }
@@ -77,10 +77,10 @@ static void start(RZ_Group_monitor_change_function function)
                                  &monitor) == MPI_SUCCESS);
     CHECK(RZ_Group_monitor_on_change(monitor, function, (void *)&told) == MPI_SUCCESS);
     MPI_Info_free(&info);
-    MPI_Barrier(MPI_COMM_WORLD); /* who fails behind it has seen all arrive */
+    MPI_Barrier(MPI_COMM_WORLD); /* a process that fails after it has seen all arrive */
 }
 
-/* The first one makes it happen, and goes on when it has been told. */
+/* The first one causes the event, and continues when it was called. */
 static void tell(int why)
 {
     pid_t pid = group_log->pid[last];
@@ -145,7 +145,7 @@ static void scene_none(void)
         call();
     }
     while (calls == 0) {
-        call(); /* of that failure, or of somebody who was late before */
+        call(); /* of that failure, or of a process that was late before */
     }
     MPI_Comm living;
     CHECK(MPIX_Comm_shrink(MPI_COMM_WORLD, &living) == MPI_SUCCESS);

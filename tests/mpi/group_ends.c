@@ -16,7 +16,8 @@
 static int me, n;
 static RZ_Group_monitor monitor;
 
-/* Waits until so many threads of monitors are here: one that was joined may still be seen. */
+/* Waits until this number of threads of monitors are here: one that was joined may still be
+ * seen. */
 static void await_testers(int wanted)
 {
     for (int there = -1; there != wanted; group_pause(1000)) {
@@ -100,7 +101,7 @@ static void *one_round(void *arg)
     return NULL;
 }
 
-/* Rank 0 comes to the round when all others have been refused once. */
+/* Rank 0 enters the round when all others have been refused once. */
 static void threads(void)
 {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

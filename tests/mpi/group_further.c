@@ -1,5 +1,5 @@
 /*
- * A monitor moves to another communicator while one member has missed the last rounds: all go on
+ * A monitor moves to another communicator while one member has missed the last rounds: all continue
  * from the same progress, the one that the others had agreed on.
  */
 #include "group.h"

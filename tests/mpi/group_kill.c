@@ -40,7 +40,7 @@ static void arm(unsigned seed, int node)
     CHECK(setitimer(ITIMER_REAL, &timer, NULL) == 0);
 }
 
-/* The first one that is left knows when all victims are gone; then they go on for a while. */
+/* The first remaining member knows when all victims have ended; then they continue for a while. */
 static int watch(RZ_Group_monitor of, MPI_Count step)
 {
     int failed = 0;
@@ -92,7 +92,7 @@ int main(int argc, char **argv)
     }
     if (error == MPI_SUCCESS) {
         see_it_through();
-    } else { /* somebody failed before the group was there: nobody has it */
+    } else { /* a process failed before the group existed: none has it */
         CHECK(class_of(error) == MPI_ERR_PROC_FAILED);
     }
     int acknowledged;

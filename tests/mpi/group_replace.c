@@ -1,6 +1,6 @@
 /*
- * A member of a group fails and is replaced; the group goes on with the new process, which is out
- * until it is voted in: `group_replace VICTIM TIMES`.
+ * A member of a group fails and is replaced; the group continues with the new process, which is
+ * excluded until it is voted in: `group_replace VICTIM TIMES`.
  */
 #include "group.h"
 

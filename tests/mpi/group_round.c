@@ -1,6 +1,6 @@
 /*
- * Rounds of a group in which nobody fails: `group_round STEPS INTERVAL [ASSIGNMENT]`. All see the
- * same views and come to the end together, whoever was out for a while.
+ * Rounds of a group in which no process fails: `group_round STEPS INTERVAL [ASSIGNMENT]`. All see
+ * the same views and reach the end together, whichever members were excluded for a while.
  */
 #include "group.h"
 
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
     group_run(monitor, MPI_COMM_WORLD, 1000, NULL);
     look_at_states(monitor);
     look_at_set(monitor);
-    if (n > 1) { /* also who is out is tested, and answers */
+    if (n > 1) { /* an excluded process is tested, too, and answers */
         await_count("rz_tests_received", 2);
         await_count("rz_tests_sent", 2);
     }

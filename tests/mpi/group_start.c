@@ -1,9 +1,9 @@
 /*
- * RZ_Group_monitor_start has the same outcome at all that live, whoever fails inside it:
+ * RZ_Group_monitor_start has the same outcome at all live processes, whichever fail inside it:
  * `group_start SEED`: in each start one more member fails, at a time of its own, until one is left;
- * with an odd seed the monitor is kept, and moves to those that are left.
- * `group_start point RANK`: RZ_KILL_AT says where RANK fails; behind the start if it has not come
- * there. `group_start revoke`: one revokes the communicator and does not come.
+ * with an odd seed the monitor is kept, and moves to those that are left. `group_start point RANK`:
+ * RZ_KILL_AT says where RANK fails; after the start if it has not reached it. `group_start revoke`:
+ * one revokes the communicator and does not take part.
  */
 #include "group.h"
 
@@ -13,7 +13,7 @@
 static int me, n, attempts, moves;
 static RZ_Group_monitor monitor;
 
-/* A start in which there was nobody to fail takes some of this time. */
+/* A start without failures takes some of this time. */
 enum { FAIL_US_MAX = 6000 };
 
 static void on_alarm(int signal)
@@ -126,7 +126,7 @@ int main(int argc, char **argv)
     } else {
         one_after_the_other((unsigned)atoi(argv[1]));
     }
-    MPI_Comm last = shrunk(MPI_COMM_WORLD); /* whose failures are acknowledged by that */
+    MPI_Comm last = shrunk(MPI_COMM_WORLD); /* their failures are acknowledged by this */
     MPI_Comm_rank(last, &rank);
     if (rank == 0) {
         for (int i = 0; i < attempts; i++) {

@@ -1,8 +1,8 @@
 /*
  * Members of a group do not answer for a while: `group_stop HOW FIRST`: ranks FIRST and up are
- * stopped (HOW is stop, by SIGSTOP) or come to no end of their tests (slow), once the others have
- * done some steps. These go on without them; when all of them are out of the view they are let go
- * on, and are voted back.
+ * stopped (HOW is stop, by SIGSTOP) or do not finish their tests (slow), once the others have done
+ * some steps. These continue without them; when all of them are out of the view they are continued,
+ * and are voted back.
  */
 #include "group.h"
 
@@ -12,7 +12,7 @@ static int me, n, first, stops;
 
 enum { BEFORE, AWAY, RETURNING, AFTER };
 
-/* A test takes as long as somebody wants it to. */
+/* A test takes as long as the scene requires. */
 static int test(void *slow)
 {
     while (*(_Atomic uint32_t *)slow != 0) {

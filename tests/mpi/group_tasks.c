@@ -1,7 +1,7 @@
 /*
  * Bags of tasks: `group_tasks SCENE`.
  *
- *   wrong    a second bag, rounds that are not the bag's, options that cannot be: refused in words
+ *   wrong    a second bag, rounds that are not the bag's, invalid options: refused with a message
  *   phases   no task of a phase is dealt before all of those before are done
  *   lost     the same, and one is stopped while the others do some phases and fail: it does it all
  *   calls    by callbacks, with small results, none, and large ones
@@ -64,7 +64,7 @@ static void wrong(void)
 
 enum { TASKS = 100, PHASE = 7, STOP_AT = 3, FAIL_AT = 8 };
 
-/* The last one is stopped, and goes on when nobody else is left. */
+/* The last one is stopped, and continues when no other is left. */
 static void lose(int phase)
 {
     pid_t last = group_log->pid[n - 1];
@@ -78,7 +78,7 @@ static void lose(int phase)
     }
 }
 
-/* All tasks of earlier phases have been completed by somebody: that stands in the shared log. */
+/* All tasks of earlier phases have been completed by some process, according to the shared log. */
 static void phases(int loses)
 {
     RZ_Group_monitor monitor;
@@ -120,7 +120,7 @@ static void phases(int loses)
     CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
 }
 
-/* Results of so many bytes, all of one value, that of the task. */
+/* Results of this number of bytes, all of one value, that of the task. */
 static void call_with(int n_tasks, int bytes)
 {
     RZ_Group_monitor monitor;

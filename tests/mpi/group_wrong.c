@@ -51,7 +51,7 @@ static void wrong_values(void)
     }
 }
 
-/* One has other terms than the rest, or wrong ones: all are told so, nobody has a monitor. */
+/* One has other settings than the rest, or wrong ones: all get an error, none has a monitor. */
 static void one_differs(const char *value, int class)
 {
     MPI_Info info;
@@ -101,7 +101,7 @@ static void lent(RZ_Group_monitor monitor)
         CHECK(RZ_Group_monitor_get_round(monitor, &round, &size, NULL) == MPI_SUCCESS);
         CHECK(round == i + 1 && size > 0 && size <= n);
         if (comm == MPI_COMM_NULL || size < n) {
-            continue; /* a machine so loaded that somebody is out */
+            continue; /* a machine so loaded that a process is excluded */
         }
         group_refused(MPI_Comm_free(&comm), MPI_ERR_COMM, "monitor");
         group_refused(MPI_Comm_disconnect(&comm), MPI_ERR_COMM, "monitor");
@@ -143,7 +143,7 @@ int main(int argc, char **argv)
     RZ_Group_monitor old = monitor;
     CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
     ended(old);
-    /* One that nobody stops ends with MPI. */
+    /* A monitor that is not stopped ends with MPI. */
     CHECK(RZ_Group_monitor_start(MPI_COMM_WORLD, MPI_INFO_NULL, NULL, NULL, &monitor) ==
           MPI_SUCCESS);
     MPI_Finalize();

@@ -1,5 +1,5 @@
 /*
- * Collective operations between random groups, blocking or not, against what everyone should get.
+ * Collective operations between random groups, blocking or not, compared with the expected results.
  * Prints a sum over all that was received, which is the same with every MPI.
  *
  * Arguments: [SEED [ROUNDS [BLOCKING]]]; replay a failure with the seed it was run with. BLOCKING
@@ -117,7 +117,7 @@ static int root_of(struct root root)
 
 /* ---- Moving data ---- */
 
-/* One of the group that enters last has heard from nobody who left. */
+/* One of the group that enters last has received nothing from a process that left. */
 static void try_barrier(int later)
 {
     struct root last = draw_root();
@@ -345,7 +345,7 @@ static struct map *maps_of_me(int n)
     return maps;
 }
 
-/* Elements [first, first + n) of what the group `of` comes to. */
+/* Elements [first, first + n) of the result of the group `of`. */
 static void expect_value(const struct map *maps, int first, int n, int of)
 {
     for (int k = first; k < first + n; k++) {

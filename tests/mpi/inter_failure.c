@@ -1,8 +1,8 @@
 /*
  * A member of one of two groups is killed between or inside collective operations of their
  * inter-communicator: every survivor in both groups gets MPI_ERR_PROC_FAILED from one of them and
- * from all later ones; the making of communicators ends, too; messages between the living go on,
- * and the living meet again. Run with --on-failure continue.
+ * from all later ones; the making of communicators ends, too; messages between survivors are not
+ * affected, and the survivors synchronise again. Run with --on-failure continue.
  *
  * Arguments: [OPERATION [VICTIM]]. Even ranks of the world are one group, odd ones the other.
  */
@@ -68,8 +68,8 @@ static int one(int kind)
     return class_of(error);
 }
 
-/* The victim leaves in the middle: it takes part as far as it comes without waiting; not before all
- * others are through, for whom its failure would else come too early. */
+/* The victim leaves in the middle: it takes part as far as it gets without waiting; not before all
+ * others have completed, because its failure would be too early for them. */
 static void fail_inside(int kind)
 {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -91,7 +91,7 @@ static int living_peer(void)
 static void messages_go_on(void)
 {
     int got = -1, failed = victim / 2, peer = living_peer();
-    if (rank == (victim == side)) { /* the first living of each group */
+    if (rank == (victim == side)) { /* the first survivor of each group */
         CHECK(MPI_Sendrecv(&world_rank, 1, MPI_INT, peer, 4, &got, 1, MPI_INT, peer, 4, inter,
                            MPI_STATUS_IGNORE) == MPI_SUCCESS);
         CHECK(got == 2 * peer + 1 - side);
@@ -102,8 +102,8 @@ static void messages_go_on(void)
     }
 }
 
-/* With the failed processes in the local group of one side: it ends, and at those who cannot do
- * without it in an error. */
+/* With failed processes in the local group of one side: it ends, with an error at the processes
+ * that need them. */
 static void create_ends(void)
 {
     MPI_Comm second = MPI_COMM_NULL;

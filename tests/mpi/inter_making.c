@@ -1,5 +1,5 @@
 /*
- * Inter-communicators between random groups: made, asked, copied, divided, merged; messages both
+ * Inter-communicators between random groups: made, queried, copied, divided, merged; messages both
  * ways. Prints a sum over what was seen, which is the same with every MPI.
  *
  * Arguments: [SEED [ROUNDS [LESS]]]; replay a failure with the seed it was run with. LESS 1:
@@ -62,7 +62,7 @@ static void is_between(MPI_Comm inter, const int *here, int n_here, const int *t
     is_group(group, there, n_there);
 }
 
-/* A number from each to each, as they come; then one whose place a probe finds. */
+/* A number from each to each, in any order; then one that is found by a probe. */
 static void talk(MPI_Comm inter)
 {
     int me, n, got[WORLD_MAX], out[WORLD_MAX], flag = 0;
@@ -105,7 +105,7 @@ static void talk(MPI_Comm inter)
     MPI_Waitall(n, sends, MPI_STATUSES_IGNORE);
 }
 
-/* Collective operations reach everyone. */
+/* Collective operations reach all members. */
 static void count_all(MPI_Comm inter)
 {
     int n, one = 1, there = 0;
@@ -394,7 +394,7 @@ static void persistent(MPI_Comm inter)
     }
 }
 
-/* What must not be is refused, at all members, and the communicator goes on. */
+/* Invalid uses are refused, at all members, and the communicator stays usable. */
 static void refusals(MPI_Comm inter)
 {
     int one = 1, got = 0, grid = 1, periodic = 0;
@@ -429,7 +429,7 @@ static void refusals_of_world(void)
     CHECK(class_of(MPI_Intercomm_merge(world, 0, &none)) == MPI_ERR_COMM);
     CHECK(class_of(MPI_Comm_remote_size(world, &n)) == MPI_ERR_COMM);
     CHECK(class_of(MPI_Comm_remote_group(world, &group)) == MPI_ERR_COMM);
-    /* A leader who is its own remote leader: the groups have everyone in common. */
+    /* A leader that is its own remote leader: the groups have all members in common. */
     CHECK(class_of(MPI_Intercomm_create(world, 0, world, 0, 0, &none)) == MPI_ERR_GROUP);
     CHECK(class_of(MPI_Intercomm_create(world, 0, world, world_size, 0, &none)) == MPI_ERR_RANK);
     CHECK(none == MPI_COMM_NULL);

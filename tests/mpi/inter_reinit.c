@@ -1,7 +1,6 @@
 /*
- * MPIX_Reinit with inter-communicators: a rank kills itself while collective operations between two
- * groups are going on; everybody goes back, makes the same communicators again by the same names,
- * and they work.
+ * MPIX_Reinit with inter-communicators: a rank kills itself during collective operations between
+ * two groups; all roll back, make the same communicators again by the same names, and these work.
  *
  * Arguments: [VICTIM].
  */

@@ -1,5 +1,5 @@
-"""One job of a kill driver (kill_matrix, dyn_kills, failure_after): run, and assessed by what it printed. Its status tells of the first
-failure, which was on purpose."""
+"""One job of a kill driver (kill_matrix, dyn_kills, failure_after): run, and assessed by what it printed. Its status is that of the first
+failure, which was intended."""
 import re
 import subprocess
 

@@ -1,7 +1,7 @@
 /*
- * In each row of a table somebody fails: before a call, at a random instant, at a named place
- * inside the library, or after the call. The others must come back from the call in time, with an
- * error that the rules allow, and make a working communicator of those who are left by revoking and
+ * In each row of a table a process fails: before a call, at a random instant, at a named place
+ * inside the library, or after the call. The others must return from the call in time, with an
+ * error that the rules allow, and make a working communicator of the survivors by revoking and
  * shrinking; there the next row runs, until two are left. Run with --on-failure replace.
  *
  * In some runs a second thread sleeps in MPI_Recv all the time, in some one fails in MPI_Init, in
@@ -30,7 +30,8 @@ int out[BUFFER_MAX], in[BUFFER_MAX];
 static const struct kill_row *rows[512];
 static int n_rows;
 static uint64_t random_state;
-static const char *place = "the beginning"; /* what runs, for who waits too long */
+static const char *place =
+    "the beginning"; /* the current call, for a process that waits too long */
 
 enum moment { BEFORE, INSTANT, POINT, AFTER, MOMENTS };
 static const char *const moments[MOMENTS] = {"before", "instant", "point", "after"};
@@ -174,7 +175,7 @@ static void fail_as_drawn(const struct failure *failure)
     }
 }
 
-/* Runs the row here, and fails there. What a victim does with the call's result concerns nobody. */
+/* Runs the row here, and fails there. The result of the victim's call does not matter. */
 static int run_row(const struct kill_row *row, const struct failure *failure)
 {
     if (scene.rank == scene.victim) {
@@ -189,7 +190,7 @@ static int run_row(const struct kill_row *row, const struct failure *failure)
     return class_of(error);
 }
 
-/* Those who are left, in their order, without the victim. */
+/* The survivors, in their order, without the victim. */
 static MPI_Comm repair(bool revoke)
 {
     MPI_Comm left;
@@ -231,7 +232,7 @@ static bool is_alike(const struct kill_row *row)
     return row->flags & flags;
 }
 
-/* What the survivors were told, counted; whether they were all told the same. */
+/* The results of the survivors, counted; whether all were the same. */
 static void compare(const struct kill_row *row, int class, MPI_Comm left, int told[3])
 {
     int mine[3] = {class == MPI_SUCCESS, class == MPI_ERR_PROC_FAILED, class == MPI_ERR_REVOKED};
@@ -274,7 +275,7 @@ static void one_kill(const struct kill_row *row)
         row->setup();
     }
     make_uniform(scene.other);
-    /* Nobody fails before all have come here. */
+    /* No process fails before all have arrived here. */
     int class = class_of(MPIX_Comm_agree(scene.comm, &flag));
     CHECK((class == MPI_SUCCESS || class == MPI_ERR_PROC_FAILED) && flag == 1);
     class = run_row(row, &failure);

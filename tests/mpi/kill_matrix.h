@@ -1,4 +1,4 @@
-/* The rows of the kill matrix: a call each, in which somebody fails (kill_matrix.c). */
+/* The rows of the kill matrix: a call each, in which a process fails (kill_matrix.c). */
 #ifndef KILL_MATRIX_H
 #define KILL_MATRIX_H
 
@@ -12,20 +12,20 @@ enum { BUFFER_MAX = 1 << 20 /* ints */, RANKS_MAX = 16 };
 
 /* What all members know of the row that runs; the same at all of them but for rank. */
 struct kill_scene {
-    MPI_Comm comm;  /* of the living, never used before */
+    MPI_Comm comm;  /* of the survivors, never used before */
     MPI_Comm other; /* what the row's setup made of it; or null */
     int rank, size, victim, root;
     int count;    /* ints per member */
-    unsigned how; /* chance: a row that comes in several ways chooses by it */
-    int answer;   /* what all who return must have alike, where the row says UNIFORM */
+    unsigned how; /* chance: chooses among the variants of a row */
+    int answer;   /* what all that return must have alike, if the row says UNIFORM */
 };
 extern struct kill_scene scene;
 extern int out[BUFFER_MAX], in[BUFFER_MAX];
 
-/* Which errors a living member may be told. MPI_SUCCESS and, where `revokes` of others may come in
- * between, MPI_ERR_REVOKED may always be. */
+/* The errors that a survivor may get. MPI_SUCCESS and, where `revokes` of others may come in
+ * between, MPI_ERR_REVOKED are always allowed. */
 enum kill_flags {
-    ROW_FAILS = 1,    /* MPI_ERR_PROC_FAILED, whoever failed */
+    ROW_FAILS = 1,    /* MPI_ERR_PROC_FAILED, whichever process failed */
     ROW_PEER = 2,     /* that only where the failed one is peer() */
     ROW_RING = 4,     /* ... a neighbour in the ring of ranks */
     ROW_TO_0 = 8,     /* ... rank 0, or at rank 0 */
@@ -54,8 +54,7 @@ extern const struct kill_row kill_point_rows[], kill_coll_rows[], kill_comm_rows
 /* What a process does that a row has spawned; its exit status. */
 int kill_matrix_child(const char *what);
 
-/* What a process does that came in place of a failed one, in a row with ROW_REPLACES, until that
- * row is over. */
+/* What a replacement process does, in a row with ROW_REPLACES, until that row is over. */
 void kill_matrix_spawned_process(void);
 
 /* Gives comm the mpi_error_uniform that this run is about. */

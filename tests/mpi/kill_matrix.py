@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs kill_matrix again and again, until every row had its failures or the time is over; counts what the living were told.
+"""Runs kill_matrix repeatedly, until every row had its failures or the time is over; counts the results of the survivors.
 A job that does not end well is shown, with the command that runs it again.
 
     kill_matrix.py RZRUN PROGRAM [--kills 300 | --seconds 60] [--seed 1] [--row NAME] [--table] [--agree ENGINE] [--uniform HOW] [--wait HOW]
@@ -27,7 +27,7 @@ PLACES = {
 ENGINES = ["twophase", "gossip1", "gossip2", "gossip3", "era"]
 # A sanitizer that is killed while it looks for leaks at the end complains of that.
 ENVIRONMENT = dict(os.environ, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
-NEVER_BEGAN = "without MPI_Init, while other ranks wait for it"  # who exits before it joins ends the job, by rule
+NEVER_BEGAN = "without MPI_Init, while other ranks wait for it"  # a process that exits before it joins ends the job, by rule
 BAD = "not so|assert|Sanitizer"
 GOOD = f"two are left|{re.escape(NEVER_BEGAN)}"
 LINE = re.compile(r"^killed (\S+) (\S+): (\d+) (\d+) (\d+)$", re.MULTILINE)

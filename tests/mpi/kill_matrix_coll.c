@@ -109,7 +109,7 @@ static int alltoallw_i(void)
                        &request);
 }
 
-/* A value that came is the right one. */
+/* A received value is the right one. */
 static int bcast_value(void)
 {
     prepare();
@@ -157,7 +157,7 @@ static int many_at_a_time(void)
     return error;
 }
 
-/* ---- Neighbours: a ring, and everybody ---- */
+/* ---- Neighbours: a ring, and all ranks ---- */
 
 static void make_ring(void)
 {
@@ -209,7 +209,7 @@ static int x_agree(void)
     bool second = scene.rank >= scene.size / 2;
     int flag = second ? 12 : 10;
     int error = MPIX_Comm_agree(scene.other, &flag);
-    /* Of the other side, if there is anybody. */
+    /* Of the other side, if it has any members. */
     bool alone = scene.size == 3 && scene.victim == 0;
     CHECK(flag == (second ? 10 : 12) || (second && alone && flag == -1));
     return error;

@@ -251,7 +251,7 @@ static int iagree_freed(void)
     return error;
 }
 
-/* One says so: what the others wait for, a message of somebody alive, ends. */
+/* One reports it: the wait of the others, for a message of a live process, ends. */
 static int revoke(void)
 {
     int error, value;
@@ -262,13 +262,13 @@ static int revoke(void)
     }
     int error_recv = MPI_Recv(&value, 1, MPI_INT, scene.root, 99, scene.comm, MPI_STATUS_IGNORE);
     CHECK(error_recv != MPI_SUCCESS);
-    /* Who waits for the failed processes may not hear of it otherwise. */
+    /* A process that waits for the failed ones may not learn of it otherwise. */
     return class_of(error_recv) == MPI_ERR_PROC_FAILED && scene.root == scene.victim
                ? MPIX_Comm_revoke(scene.comm)
                : error_recv;
 }
 
-/* Until this process knows, in calls that tell nothing but that. */
+/* Until this process knows, in calls that return nothing else. */
 static int is_revoked(void)
 {
     int flag = 0;
@@ -308,7 +308,7 @@ static bool is_well(int k, const MPI_Comm comms[])
     return MPIX_Comm_agree(comms[0], &ok) == MPI_SUCCESS && ok;
 }
 
-/* From the first repair until all are well; whoever fails meanwhile is replaced, too. */
+/* From the first repair until all succeed; processes that fail meanwhile are replaced, too. */
 static int replace_until_well(int k, const MPI_Comm comms[], MPI_Comm made[])
 {
     int error = replace(k, comms, made);
@@ -343,7 +343,7 @@ static int replaced(int k)
     return error;
 }
 
-/* Somebody of each is left. */
+/* A member of each is left. */
 static void make_half_of_two(void)
 {
     int colour = scene.size >= 4 && scene.rank >= scene.size / 2;

@@ -24,7 +24,8 @@ static int is_allowed(int class)
     return class == MPI_SUCCESS || class == MPI_ERR_PROC_FAILED || class == MPI_ERR_REVOKED;
 }
 
-/* An inter-communicator that came of a call is tried and ended; what did not come is no object. */
+/* An inter-communicator that a call returned is tested and ended; if none was returned the handle
+ * is null. */
 static int used(int error, MPI_Comm *inter)
 {
     CHECK((error == MPI_SUCCESS) == (*inter != MPI_COMM_NULL));
@@ -190,7 +191,7 @@ static int spawn_multiple(void)
     return used(error, &inter);
 }
 
-/* The children fail, too, before MPI_Init: it comes to nothing whoever else lives. */
+/* The children fail, too, before MPI_Init: the spawn fails whichever other processes live. */
 static int spawn_in_vain(void)
 {
     MPI_Comm inter;
@@ -252,9 +253,9 @@ static int connects_once(MPI_Comm *inter)
 }
 
 /*
- * Who accepts waits until somebody comes if nobody in its group has failed. So those who are left
- * of the other half try again; then they are accepted, or the port is closed, or its process
- * failed. Closed it may be at once: one of those who accept has failed.
+ * An accept waits for a connection if no member of its group has failed. So the survivors of the
+ * other half try again; then they are accepted, or the port is closed, or its process failed. It
+ * may be closed at once: a member of the accepting group has failed.
  */
 static int connects(MPI_Comm *inter)
 {
@@ -289,7 +290,8 @@ static int halves_meet(void)
     return error;
 }
 
-/* Nobody comes. It ends because somebody failed, or because one revokes it who does not wait. */
+/* No connection arrives. It ends because a process failed, or because one that does not wait
+ * revokes it. */
 static int accept_nobody(void)
 {
     MPI_Comm inter = MPI_COMM_NULL;
@@ -309,7 +311,7 @@ static void make_all_but_0_and_port(void)
                          &scene.other) == MPI_SUCCESS);
 }
 
-/* Nobody accepts; it ends because somebody failed, or the port is closed. */
+/* No accept; it ends because a process failed, or the port is closed. */
 static int connect_to_nobody(void)
 {
     MPI_Comm inter = MPI_COMM_NULL;
@@ -396,7 +398,7 @@ static void publish_victims(void)
     }
 }
 
-/* Its name goes with the victim; those of the living stay until they take them back. */
+/* The victim's name is removed with it; those of the survivors stay until they unpublish them. */
 static int names(void)
 {
     char name[MPI_MAX_PORT_NAME];

@@ -13,7 +13,7 @@ static void fill(void)
     }
 }
 
-/* What came is what that rank has sent. */
+/* The received message is what that rank has sent. */
 static void is_from(int source, const MPI_Status *status)
 {
     int n;
@@ -143,7 +143,7 @@ static int ibsend(void)
     return buffered(false);
 }
 
-/* A request that nobody asks for any more. */
+/* A request that is never completed. */
 static int request_free(void)
 {
     MPI_Request request;
@@ -340,7 +340,7 @@ static int isendrecv_replace(void)
     return error != MPI_SUCCESS ? error : ended(&request, MPI_STATUS_IGNORE);
 }
 
-/* ---- Waiting for many: everybody to everybody ---- */
+/* ---- Waiting for many: all ranks to all ranks ---- */
 
 enum { MANY_MAX = 2 * RANKS_MAX };
 static MPI_Request many[MANY_MAX];
@@ -366,7 +366,7 @@ static int many_begin(void)
     return error;
 }
 
-/* The error of request i, which has ended, concerns whom it was with. */
+/* The error of request i, which has ended, concerns its partner. */
 static void concerns(int i, int error)
 {
     int class = class_of(error);

@@ -23,8 +23,8 @@ enum { BLOCKING, LATER, MODES, PERSISTENT };
 static MPI_Datatype types[2];
 static const int elements[2] = {2, 1}, extent[2] = {1, 4};
 
-/* The edges of this process in one direction. The label tells those between the same two processes
- * apart, alike at both ends. */
+/* The edges of this process in one direction. The label distinguishes those between the same two
+ * processes, alike at both ends. */
 struct edges {
     int n, peer[EDGES_MAX], label[EDGES_MAX];
     int type[EDGES_MAX], count[EDGES_MAX], displ[EDGES_MAX], bytes[EDGES_MAX], reach;
@@ -147,7 +147,7 @@ static void expect_same_set(const int *numbers, const int *expected, int n)
     CHECK(memcmp(a, b, (size_t)n * sizeof(int)) == 0);
 }
 
-/* Of those who make an edge known, some rank at random; each weight says which edge it is of. */
+/* Of the ranks that know an edge, one at random gives it; each weight identifies its edge. */
 static void create_by_anybody(MPI_Comm base, const struct picture *picture, int n, int weighted)
 {
     int sources[2 * EDGES_MAX], degrees[2 * EDGES_MAX], destinations[2 * EDGES_MAX];

@@ -71,7 +71,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < 10; i++) {
         CHECK(one(kind) == MPI_SUCCESS);
     }
-    /* Not before all others are through, for whom its failure would else come too early. */
+    /* Not before all others have completed, because its failure would be too early for them. */
     if (rank == victim) {
         MPI_Request request;
         for (int i = 1, other; i < size; i++) {
@@ -84,7 +84,7 @@ int main(int argc, char **argv)
     }
     MPI_Send(&rank, 1, MPI_INT, victim, 3, MPI_COMM_WORLD);
     do {
-        class = one(kind); /* not everybody is a neighbour, until the news has come */
+        class = one(kind); /* not all are neighbours, until the news has arrived */
     } while (class == MPI_SUCCESS);
     CHECK(class == MPI_ERR_PROC_FAILED);
     for (int other = 0; other < KINDS; other++) {

@@ -1,4 +1,4 @@
-/* Messages of all sizes between all pairs arrive whole, whichever comes first, the message or the
+/* Messages of all sizes between all pairs arrive whole, whichever is first, the message or the
  * receive. */
 #include "check.h"
 

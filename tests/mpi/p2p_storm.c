@@ -1,7 +1,7 @@
 /*
- * Random traffic between everybody. All ranks draw the same plan from the seed, so each knows what
- * it must get: from each source in each tag the messages come in order and whole, however they are
- * received.
+ * Random traffic between all ranks. All ranks draw the same plan from the seed, so each knows what
+ * it must get: from each source in each tag the messages arrive in order and whole, however they
+ * are received.
  */
 #include "check.h"
 

@@ -4,8 +4,8 @@
 
 #include "check.h"
 
-/* How many have failed so far, told once at the begin of each pass, this one being the `passes`th
- * of this process: a spawned process cannot know, the others tell it. */
+/* The number of failures so far, exchanged once at the begin of each pass, this one being pass
+ * number `passes` of this process: a spawned process cannot know it, the others send it. */
 static inline int failures_so_far(int passes)
 {
     static int failures;

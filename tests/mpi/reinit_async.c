@@ -1,9 +1,9 @@
 /*
- * MPIX_Reinit_async: processes that compute and never call MPI go back to their restart point, and
- * come there with everything whole: heap, streams, their own data behind a mask.
+ * MPIX_Reinit_async: processes that compute and never call MPI roll back to their restart point,
+ * with valid data: heap, streams, their own data under a mask.
  *
- * Arguments: WHAT DEATHS, the same in all: what the survivors do for ever until they are brought
- * back. In each round the rank whose turn it is fails; the round after the last failure ends.
+ * Arguments: WHAT DEATHS, the same in all: what the survivors do until they are rolled back. In
+ * each round the next rank fails; the round after the last failure ends.
  *   compute   a loop of the program's own
  *   heap      malloc and free, with contents that are looked at
  *   print     snprintf and fprintf, which lock and allocate

@@ -1,7 +1,7 @@
 /*
  * Clean-up handlers of MPIX_Reinit: they run in reverse order before the restart point is entered
- * again, while its locals stand; popped ones do not; what was pushed is gone afterwards; they may
- * ask but not communicate. And handles of before the roll-back are refused in words.
+ * again, while its locals exist; popped ones do not; no handler is left afterwards; they may query
+ * but not communicate. And handles of before the roll-back are refused with a message.
  *
  * Arguments: [DEATHS].
  */
@@ -83,7 +83,7 @@ static void check_old_handles(int size)
     MPI_Group world;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    /* Others take the room of the old ones, if they can. */
+    /* Others take the memory of the old ones, if they can. */
     MPI_Comm new_comm;
     MPI_Request new_request;
     MPI_Comm_dup(MPI_COMM_SELF, &new_comm); /* a spawned process is not here */

@@ -1,13 +1,13 @@
 /*
- * Failures before every process has reached MPIX_Reinit: who failed is started again, the others
- * are held at the entrance, and those on the way there go on: what they say to each other arrives.
+ * Failures before every process has reached MPIX_Reinit: failed processes are restarted, the others
+ * wait at the entry, and those that have not reached it continue: messages between them arrive.
  *
  * Arguments: WHERE RANK [WHERE RANK ...]: the first process of this rank fails
  *   before   MPI_Init
  *   after    MPI_Init, while the others are on the way or held
  *   late     the same, when all others are held for certain
  *   exit     before MPI_Init, by exit(3), which is no failure: the job ends
- * Ranks 0 and 1 speak before MPIX_Reinit; who is started again must not.
+ * Ranks 0 and 1 communicate before MPIX_Reinit; a restarted process must not.
  */
 #include "check.h"
 
@@ -56,7 +56,7 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     return 0;
 }
 
-/* Long enough that the first is in MPIX_Reinit while the second still wants its message. */
+/* Long enough that the first is in MPIX_Reinit while the second still needs its message. */
 static void speak(int rank)
 {
     enum { WORDS = 200000 };

@@ -1,6 +1,6 @@
 /*
- * A restart point that is told who failed: one rank after the other kills itself, and in the round
- * after that everybody is given its number. OMPI_Reinit takes both forms of a restart point.
+ * A restart point that receives the failed ranks: one rank after the other kills itself, and in the
+ * round after that all receive its number. OMPI_Reinit takes both forms of a restart point.
  */
 #include "check.h"
 

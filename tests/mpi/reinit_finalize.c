@@ -1,7 +1,7 @@
 /*
- * MPI_Finalize inside the restart point of MPIX_Reinit is an error in words, in any thread and in a
- * clean-up handler, and changes nothing: the round goes on, the end of MPIX_Reinit is agreed on,
- * and MPI_Finalize after it does its work.
+ * MPI_Finalize inside the restart point of MPIX_Reinit is an error with a message, in any thread
+ * and in a clean-up handler, and changes nothing: the round continues, the end of MPIX_Reinit is
+ * agreed on, and MPI_Finalize after it does its work.
  *
  * Arguments: [fails | fatal]   rank 1 fails in the first round | errors are fatal, as by default
  */

@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
 from patience import HANG_S  # noqa: E402
 
 RZRUN = ["--oversubscribe", "-n", "6", "--nodes", "3", "--hang-report", "5s"]
-# POINT[:NTH]@RANK. The first of each comes before MPIX_Reinit, the second in the recovery from the failure of rank 1.
+# POINT[:NTH]@RANK. The first of each is before MPIX_Reinit, the second in the recovery from the failure of rank 1.
 PROCESS = ["joined@2", "at-start@0", "start-told@4", "entering@3", "entered@5", "point-over@2",
            "at-start:2@0", "start-told:2@2", "gave-up@3", "went-back@4", "point-over@5"]
 # POINT@NODE; node 0 has lost rank 1.

@@ -1,7 +1,7 @@
 /*
- * MPIX_Reinit: ranks kill themselves in the middle of traffic, at chosen rounds; everybody goes
- * back to the restart point, the states are as specified, no message of an old epoch is received,
- * and in the end all leave together.
+ * MPIX_Reinit: ranks kill themselves in the middle of traffic, at chosen rounds; all roll back to
+ * the restart point, the states are as specified, no message of an old epoch is received, and in
+ * the end all leave together.
  */
 #include "check.h"
 

@@ -1,7 +1,7 @@
 /*
  * MPIX_Reinit in a program with MPI_THREAD_MULTIPLE: threads communicate all the time; when a rank
  * fails, their calls return an error first, whatever they wait for, and only then is the restart
- * point entered again. A thread that was not told yet is told at its next call.
+ * point entered again. A thread that does not know of it yet gets the error at its next call.
  *
  * Arguments: [DEATHS].
  */
@@ -18,7 +18,7 @@ static int failures_wanted, passes;
 
 struct worker {
     pthread_t thread;
-    int number, rank, size, rounds; /* rounds -1: waits for what never comes */
+    int number, rank, size, rounds; /* rounds -1: waits for a message that is never sent */
     MPI_Comm comm;
     int error; /* how it ended */
 };
@@ -48,7 +48,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* Calls once in the first round, and again after the job went back: is told of it. */
+/* Calls once in the first round, and again after the roll-back: gets the error. */
 static void *idle(void *arg)
 {
     struct worker *worker = arg;
@@ -70,7 +70,8 @@ static void join_all(void)
         pthread_join(workers[i].thread, NULL);
         CHECK(workers[i].error == MPI_SUCCESS || class_of(workers[i].error) == MPI_ERR_PROC_FAILED);
     }
-    CHECK(workers[THREADS - 1].error != MPI_SUCCESS); /* it waited for what never comes */
+    CHECK(workers[THREADS - 1].error !=
+          MPI_SUCCESS); /* it waited for a message that is never sent */
     to_join = 0;
 }
 
@@ -121,7 +122,7 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     for (int i = 0; i < THREADS; i++) {
         begin_worker(i, rank, size, comm);
     }
-    while (atomic_load(&n_workers) < THREADS) { /* a thread that never called is told of nothing */
+    while (atomic_load(&n_workers) < THREADS) { /* a thread that never called MPI gets no error */
         sched_yield();
     }
     to_join = 1;

@@ -44,7 +44,7 @@ static void nothing_arrives(int source)
     CHECK(!flag);
 }
 
-/* Nobody receives: a synchronous send can only be cancelled. */
+/* No process receives: a synchronous send can only be cancelled. */
 static void unmatched(int way, int bytes)
 {
     int gone;
@@ -123,8 +123,8 @@ static void persistent(int bytes)
     }
 }
 
-/* The receiver has given the communicator back: what has arrived there meets no receive any more.
- */
+/* The receiver has freed the communicator: messages that have arrived there match no receive any
+ * more. */
 static void after_the_end(int bytes)
 {
     MPI_Comm comm;

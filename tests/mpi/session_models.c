@@ -114,7 +114,7 @@ static void check_errors(MPI_Session session)
     SO(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 2, &length, name) == MPI_ERR_ARG);
     SO(MPI_Session_call_errhandler(session, MPI_ERR_OTHER) == MPI_SUCCESS);
     SO(errors_seen == 3 && last_error == MPI_ERR_OTHER);
-    /* MPI_Session_init tells its own errors to the handler that it was given. */
+    /* MPI_Session_init reports its own errors to the handler that it was given. */
     MPI_Session made = MPI_SESSION_NULL;
     MPI_Info_create(&info);
     MPI_Info_set(info, "thread_level", "MPI_THREAD_SOMETIMES");

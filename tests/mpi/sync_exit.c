@@ -1,8 +1,8 @@
 /*
- * Receivers of synchronous messages are killed as soon as they were told that they have them. The
+ * Receivers of synchronous messages are killed as soon as they have received them. The
  * acknowledgement has left by then, so that each send succeeds. Most receivers have no connection
  * to the sender before, so that theirs is made for the acknowledgement. Run with --on-failure
- * continue; rank 0 says at the end how many were received.
+ * continue; rank 0 prints at the end how many were received.
  */
 #include "check.h"
 
@@ -50,7 +50,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     CHECK(size <= RANKS_MAX);
-    MPI_Barrier(MPI_COMM_WORLD); /* nobody fails in MPI_Init */
+    MPI_Barrier(MPI_COMM_WORLD); /* no process fails in MPI_Init */
     if (rank == 0) {
         send_to_all(size);
     } else {

@@ -1,5 +1,4 @@
-/* MPI_T: all that is listed can be asked for, read and found again; counters count what was done.
- */
+/* MPI_T: all that is listed can be queried, read and found again; counters count what was done. */
 #include "check.h"
 
 #include <stdlib.h>

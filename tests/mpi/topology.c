@@ -38,7 +38,7 @@ static void dimensions_are_balanced(void)
     CHECK(error_class(MPI_Cartdim_get(MPI_COMM_WORLD, dims)) == MPI_ERR_TOPOLOGY);
 }
 
-/* A message to each neighbour and back says who they are. */
+/* A message to each neighbour and back identifies them. */
 static void neighbours_agree(MPI_Comm grid, int ndims, const int *periods)
 {
     int rank, dims[3], wrapped[3], mine[3];
@@ -64,7 +64,7 @@ static void neighbours_agree(MPI_Comm grid, int ndims, const int *periods)
     }
 }
 
-/* Each row holds those whose other coordinates are the same, in order. */
+/* Each row has the ranks with the same other coordinates, in order. */
 static void slices_are_rows(MPI_Comm grid, int ndims)
 {
     int rank, mine[3];
@@ -125,7 +125,7 @@ int main(int argc, char **argv)
         CHECK(status == MPI_CART);
         neighbours_agree(copy, ndims, periods);
         MPI_Comm_free(&copy);
-        /* Who is not in the grid gets no communicator. */
+        /* A process that is not in the grid gets no communicator. */
         memset(dims, 0, sizeof(dims));
         dims[0] = size > 1 ? size - 1 : 1;
         MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, 0, &none);

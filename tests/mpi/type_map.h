@@ -1,7 +1,7 @@
 /*
- * Datatypes after the letter of the standard, for tests: the type map of any datatype, written out
- * in full by recursion over MPI_Type_get_envelope and MPI_Type_get_contents; random datatypes.
- * Everything goes through MPI's own calls, so that other MPI libraries can run the same tests.
+ * Datatypes as the standard defines them, for tests: the type map of any datatype, written out in
+ * full by recursion over MPI_Type_get_envelope and MPI_Type_get_contents; random datatypes. All by
+ * MPI's own calls, so that other MPI libraries can run the same tests.
  */
 #ifndef TYPE_MAP_H
 #define TYPE_MAP_H
@@ -60,7 +60,7 @@ int read_integer(struct reader *reader);
 MPI_Count read_count(struct reader *reader);
 MPI_Count read_address(struct reader *reader);
 
-/* Makes the same type again from what MPI_Type_get_contents tells, parts included. */
+/* Makes the same type again from the result of MPI_Type_get_contents, parts included. */
 MPI_Datatype type_rebuild(MPI_Datatype type);
 
 /* Frees what is not predefined. */

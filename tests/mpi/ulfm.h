@@ -26,7 +26,7 @@ static inline long resident_bytes(void)
     return resident * sysconf(_SC_PAGESIZE);
 }
 
-/* Fails when it comes to that kill point of the library for the nth time; MPI_T is open. */
+/* Fails when it reaches that kill point of the library for the nth time; MPI_T is open. */
 static inline void fail_at_point(const char *point, unsigned nth)
 {
     int index, count;

@@ -1,8 +1,8 @@
 /*
- * Who has decided computes, and others have not heard of the decision yet, for the one that was to
- * tell them failed (RZ_KILL_AT=letter:N@RANK): they return nevertheless, long before the others
- * call MPI again. Arguments: a file, the ranks that wait for the decision of the failed one, all
- * others compute until the file is there; the number of agreements before.
+ * Processes that have decided compute, and others have not received the decision yet, because its
+ * sender failed (RZ_KILL_AT=letter:N@RANK): they return nevertheless, long before the others call
+ * MPI again. Arguments: a file, the ranks that wait for the decision of the failed one, all others
+ * compute until the file is there; the number of agreements before.
  */
 #include "../patience.h"
 #include "check.h"
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
         }
     }
     CHECK(MPIX_Comm_shrink(comm, &live) == MPI_SUCCESS);
-    int least, most; /* flags: who returned early and who waited have the same */
+    int least, most; /* flags: processes that returned early and that waited have the same */
     CHECK(MPI_Allreduce(&flag, &least, 1, MPI_INT, MPI_MIN, live) == MPI_SUCCESS);
     CHECK(MPI_Allreduce(&flag, &most, 1, MPI_INT, MPI_MAX, live) == MPI_SUCCESS);
     CHECK(least == most);
@@ -92,7 +92,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(live, &rank);
     int left;
     MPI_Comm_size(live, &left);
-    CHECK(left == size - 1); /* else nobody was killed, and nothing tried */
+    CHECK(left == size - 1); /* else no process was killed, and nothing was tested */
     if (rank == 0) {
         printf("away: as it should be\n");
     }

@@ -1,5 +1,5 @@
 /*
- * What ends although nobody takes part in it any more, a scene per run.
+ * Operations that end although no process takes part in them any more, a scene per run.
  *   freed      a message for a communicator that its receiver has freed: once revoked, its send
  * ends held       a message that a probe has taken and nobody receives: the same empty      a long
  * message received with no room: its send ends, over the network, too around     a revocation
@@ -37,7 +37,7 @@ static MPI_Comm copy_of_world(void)
     return copy;
 }
 
-/* Between the first rank and the last, who may be of another node. */
+/* Between the first rank and the last, which may be on another node. */
 static void freed(void)
 {
     MPI_Request request;
@@ -143,7 +143,7 @@ static void finalize(void)
     MPI_Comm_free(&copy);
 }
 
-/* Everything that a round left behind is gone in the next one, and everybody reaches everybody. */
+/* Everything that a round left behind is removed in the next one, and all reach all. */
 static int rounds(int argc, char **argv, MPIX_Reinit_state_t state)
 {
     (void)argc, (void)argv;

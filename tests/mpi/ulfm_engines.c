@@ -1,7 +1,7 @@
 /*
- * What communicators agree by: the job's engine (rzrun --agree) and that of one communicator (info
- * key rz_agree), as get_info and the counters of MPI_T tell, and what they come to when somebody
- * fails where it hurts.
+ * The agreement engines of communicators: the job's engine (rzrun --agree) and that of one
+ * communicator (info key rz_agree), as get_info and the counters of MPI_T tell, and their results
+ * when a process fails at a critical point.
  *
  *     ulfm_engines choice NAME     NAME is the engine of the job
  *     ulfm_engines tool NAME       NAME becomes the engine of the job, by its control variable
@@ -35,7 +35,7 @@ static void set_engine(MPI_Comm comm, const char *engine)
     CHECK(try_engine(comm, engine) == MPI_SUCCESS);
 }
 
-/* It is refused, with the words that there are. */
+/* It is refused, with a list of the valid names. */
 static void refuses(MPI_Comm comm, const char *engine)
 {
     char text[MPI_MAX_ERROR_STRING];
@@ -168,7 +168,7 @@ static void tool(const char *engine)
     MPI_Comm_free(&after);
 }
 
-/* ---- Letters ---- */
+/* ---- Control messages ---- */
 
 static void count(void)
 {
@@ -187,7 +187,7 @@ static void count(void)
               MPI_SUCCESS);
         CHECK(all == 2ull * AGREEMENTS * (unsigned)(size - 1));
     }
-    MPI_Comm_free(&comms[0]); /* not before: the end of one costs letters, too */
+    MPI_Comm_free(&comms[0]); /* not before: the end of one costs control messages, too */
     MPI_Comm_free(&comms[1]);
 }
 
@@ -236,7 +236,7 @@ static void fallback(const char *engine)
         MPI_Comm_free(&comm);
         comm = left;
     }
-    /* Seldom the others were gossiping still, and heard of it in time. */
+    /* Rarely the others were still gossiping, and learnt of it in time. */
     CHECK(total > 0);
     MPI_Comm_free(&comm);
 }
@@ -271,7 +271,7 @@ static void failures(uint64_t seed)
         }
         CHECK(MPIX_Comm_agree(left, &flag) == MPI_SUCCESS);
         MPI_Comm_free(&comm);
-        CHECK(MPI_Comm_dup(left, &comm) == MPI_SUCCESS); /* whose engine is open */
+        CHECK(MPI_Comm_dup(left, &comm) == MPI_SUCCESS); /* its engine is open */
         MPI_Comm_free(&left);
         seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     }

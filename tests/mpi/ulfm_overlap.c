@@ -1,15 +1,16 @@
 /*
  * RZ_Comm_repair: communicators that overlap are repaired together, so that they cannot wait for
- * one another. `ulfm_overlap SCENE ...`; RZ_KILL_AT may name one more who is to fail on the way.
+ * one another. `ulfm_overlap SCENE ...`; RZ_KILL_AT may name one more process that fails meanwhile.
  *
  *   two RANK...        six ranks in two communicators: {0, 1, 2, 3} and {2, 3, 4, 5}; these fail
- *   both RANK...       two communicators of all; half of the ranks meet the failure in the first
- * one, the others in the second: who repaired what it met would wait for ever circle HOW eight
- * ranks in `green` {0, 1, 3, 4, 6} and `orange` {1, 2, 3, 5, 7}; 6 and 7 fail; 0, 3 and 4 have met
- * the one failure, 1, 2 and 5 the other, and whoever repairs what it met (`shrink`) waits for ever;
- * `repair` does not chain              {0, 1, 3}, {1, 4} and {3, 4, 5}: only rank 3, which fails,
- * is in the first and the last random SEED N      N times: communicators of random ranks, beside
- * one of all; some fail
+ *   both RANK...       two communicators of all; half of the ranks see the failure in the first
+ *                      one, the others in the second: a repair of only that one would deadlock
+ *   circle HOW         eight ranks in `green` {0, 1, 3, 4, 6} and `orange` {1, 2, 3, 5, 7}; 6 and 7
+ *                      fail; 0, 3 and 4 have seen one failure, 1, 2 and 5 the other; with `shrink`
+ *                      each repairs the one that it saw and they deadlock; with `repair` they do
+ * not chain              {0, 1, 3}, {1, 4} and {3, 4, 5}: only rank 3, which fails, is in the first
+ *                      and the last
+ *   random SEED N      N times: communicators of random ranks, beside one of all; some fail
  */
 #include "ulfm.h"
 

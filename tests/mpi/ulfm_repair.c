@@ -1,7 +1,7 @@
 /*
  * Survivors repair their communicator until one is left: one rank after the other is killed inside
- * a collective, the others are told, revoke, agree, shrink and go on with the same sum. Run with
- * --on-failure continue. The argument is the seed of who fails and how.
+ * a collective, the others get errors, revoke, agree, shrink and continue with the same sum. Run
+ * with --on-failure continue. The argument is the seed of which ranks fail and how.
  */
 #include "ulfm.h"
 
@@ -16,7 +16,7 @@ static bool is_failure(int error)
     return class == MPI_ERR_PROC_FAILED || class == MPI_ERR_REVOKED;
 }
 
-/* The living of world are the members of comm, in their order. */
+/* The survivors of world are the members of comm, in their order. */
 static void is_of_the_living(MPI_Comm comm, int n_failed)
 {
     int size, before;
@@ -70,7 +70,7 @@ static MPI_Comm lose(MPI_Comm comm, int victim, int how)
     MPI_Request request;
     MPI_Comm left;
     MPI_Comm_rank(comm, &rank);
-    /* Whoever comes from here knows that the others have what was done before. */
+    /* A process that continues from here knows that the others have completed the calls before. */
     int error = MPIX_Comm_agree(comm, &value);
     CHECK((error == MPI_SUCCESS || class_of(error) == MPI_ERR_PROC_FAILED) && value == 7);
     if (rank == victim) {

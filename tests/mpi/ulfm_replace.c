@@ -141,7 +141,7 @@ static void crash(int argc, char **argv)
     MPI_Comm_free(&comm);
 }
 
-/* Who fails in a cycle: the same at all ranks; never the last one. */
+/* The processes that fail in a cycle: the same at all ranks; never the last one. */
 static int fails(unsigned seed, int cycle)
 {
     unsigned word = seed * 2654435761u + (unsigned)cycle * 40503u;
@@ -171,10 +171,10 @@ static void cycles(int argc, char **argv)
             break;
         }
         if (grow && now == last / 2) {
-            is_whole(comm); /* everybody is connected, as in the end */
+            is_whole(comm); /* all are connected, as in the end */
             mine = use_of(getpid());
             daemons = use_of(getppid());
-            MPI_Barrier(comm); /* nobody fails before all have looked */
+            MPI_Barrier(comm); /* no process fails before all have looked */
         }
         if (fails((unsigned)atoi(argv[3]), now)) {
             raise(SIGKILL);
@@ -251,15 +251,15 @@ static void parts(void)
         MPI_Comm_free(&part);
     }
     if (pair != MPI_COMM_NULL && me < 2) {
-        works(pair); /* nobody of it failed */
+        works(pair); /* no process of it failed */
     }
     if (pair != MPI_COMM_NULL) {
         MPI_Comm_free(&pair);
     }
 }
 
-/* All who could invite have failed (RZ_KILL_AT), or finalize: of ranks 0 and 1 the second fails,
- * and the first while it replaces it. */
+/* All possible bootstrap peers have failed (RZ_KILL_AT), or finalize: of ranks 0 and 1 the second
+ * fails, and the first while it replaces it. */
 static void orphans(int everybody)
 {
     MPI_Comm pair = MPI_COMM_NULL, next;
@@ -267,7 +267,7 @@ static void orphans(int everybody)
         int known;
         CHECK(class_of(RZ_Comm_replace(MPI_COMM_NULL, &next)) == MPI_ERR_PROC_FAILED);
         MPIX_Comm_ack_failed(MPI_COMM_WORLD, n,
-                             &known); /* rank 0 may be failed, and nobody minds */
+                             &known); /* rank 0 may be failed, which has no effect */
         return;
     }
     CHECK(MPI_Comm_split(MPI_COMM_WORLD, everybody || me < 2, me, &pair) == MPI_SUCCESS);
@@ -297,7 +297,7 @@ static void shrink(MPI_Comm *comm)
     }
 }
 
-/* Whether all know of which step they are; else somebody has failed. */
+/* Whether all know of which step they are; else a process has failed. */
 static int step_of(MPI_Comm comm, int step, int *now)
 {
     int ok = MPI_Allreduce(&step, now, 1, MPI_INT, MPI_MAX, comm) == MPI_SUCCESS;
@@ -482,7 +482,7 @@ static void arguments(void)
         MPI_Comm_free(&inter);
         MPI_Comm_free(&half);
     }
-    CHECK(RZ_Comm_replace(MPI_COMM_WORLD, &comm) == MPI_SUCCESS); /* of nobody */
+    CHECK(RZ_Comm_replace(MPI_COMM_WORLD, &comm) == MPI_SUCCESS); /* of no process */
     is_whole(comm);
     MPI_Comm_free(&comm);
     CHECK(RZ_Comm_replace(MPI_COMM_SELF, &comm) == MPI_SUCCESS);

@@ -1,15 +1,14 @@
 /*
- * A revocation reaches all members of its communicator and nobody else, in both ways (RZ_REVOKE):
- * a scene per run.
+ * A revocation reaches all members of its communicator and no other process, in both ways
+ * (RZ_REVOKE): a scene per run.
  *
- *   all      by any member, one communicator of many: who waits is interrupted, the others go on
- *   selves   communicators that go by the same context id in different processes
- *   lag      more revocations than the board's log holds while one computes (FILE)
- *   large    a payload in a transport's hands, whose receiver, or whose sender, computes (FILE)
- *   told     the last rank fails right after it has told its daemon (RZ_KILL_AT=revoke-told)
- *   untold   the last rank fails before it has told anybody (RZ_KILL_AT=revoked)
- *   node     the last rank kills its daemon SEED microseconds after it has revoked: all that live
- *            know of it, or nobody does
+ *   all      by any member, one communicator of many: waiting members are interrupted, the others
+ * continue selves   communicators that go by the same context id in different processes lag more
+ * revocations than the board's log holds while one computes (FILE) large    a payload in a
+ * transport's hands, whose receiver, or whose sender, computes (FILE) told     the last rank fails
+ * right after it has told its daemon (RZ_KILL_AT=revoke-told) untold   the last rank fails before
+ * it has told another process (RZ_KILL_AT=revoked) node     the last rank kills its daemon SEED
+ * microseconds after it has revoked: all that live know of it, or nobody does
  */
 #include "scenes.h"
 
@@ -35,7 +34,7 @@ static int is_revoked(MPI_Comm comm)
     return flag;
 }
 
-/* Waits on comm, where nobody sends; only a revocation ends it. */
+/* Waits on comm, where no process sends; only a revocation ends it. */
 static void is_interrupted(MPI_Comm comm)
 {
     int value, from = (rank + 1) % victim;
@@ -90,7 +89,7 @@ static void selves(void)
         MPIX_Comm_revoke(half);
         MPIX_Comm_revoke(end);
     }
-    is_interrupted(end); /* whoever knows of this one knows of those before it */
+    is_interrupted(end); /* a process that knows this one knows those before it */
     CHECK(is_revoked(self) == (rank == 0));
     CHECK(is_revoked(MPI_COMM_SELF) == (rank == 0));
     if (rank % 2) {
@@ -132,7 +131,8 @@ static void lag(void)
     for (int i = REVOKED; i < COMMS; i++) {
         works(comm[i]);
     }
-    /* What is made after the log has overflowed is asked for, and is not taken for another. */
+    /* A communicator made after the log has overflowed is queried, and is not confused with
+     * another. */
     MPI_Comm_dup(MPI_COMM_WORLD, &late);
     works(late);
     works(MPI_COMM_WORLD); /* all have left late's barrier */
@@ -182,7 +182,8 @@ static void compute_until_said(int round)
     unlink(path);
 }
 
-/* Whose call shall end, although the other one computes; even rounds: the sender's. */
+/* The process with the call that must end, although the other one computes; even rounds: the
+ * sender. */
 static void waits_for_large(MPI_Comm comm, int *data, int round)
 {
     int error;
@@ -196,11 +197,11 @@ static void waits_for_large(MPI_Comm comm, int *data, int round)
     }
     CHECK(error == MPI_SUCCESS || class_of(error) == MPI_ERR_REVOKED);
     CHECK(is_revoked(comm) || round > 0);
-    memset(data, 0, LARGE); /* nobody reads or writes it any more */
+    memset(data, 0, LARGE); /* no process reads or writes it any more */
     say(round);
 }
 
-/* The other one: has begun with it, where so many looks do that, then computes. */
+/* The other one: has begun with it, after this number of calls, then computes. */
 static void computes_beside_large(MPI_Comm comm, int *data, int round)
 {
     MPI_Request request;
@@ -238,7 +239,7 @@ static void large(void)
             MPIX_Comm_revoke(comm);
         }
         MPI_Comm_free(&comm);
-        /* What was given up stands in nobody's way. */
+        /* Abandoned operations do not block others. */
         filled(data, rank);
         if (rank == 0) {
             CHECK(MPI_Send(data, LARGE / 4, MPI_INT, victim, 3, MPI_COMM_WORLD) == MPI_SUCCESS);
@@ -304,7 +305,7 @@ static void node(void)
     see_the_failure();
     MPIX_Comm_shrink(MPI_COMM_WORLD, &live);
     int some, every, rounds = 0;
-    do { /* who knows has told the others, or those who told it have */
+    do { /* a process that knows has told the others, or the one that told it has */
         some = ~is_revoked(copy);
         every = ~some;
         MPIX_Comm_agree(live, &some);

@@ -72,7 +72,7 @@ static void range(void)
     CHECK(is_revoked(group) && is_revoked(universe));
     CHECK(MPI_Barrier(far_group) == MPI_SUCCESS);
     CHECK(class_of(MPI_Barrier(universe)) == MPI_ERR_REVOKED);
-    /* Who asks for it after the failure gets it at once. */
+    /* A process that asks for it after the failure gets it at once. */
     info_comm = copy_of(far_local, "universe");
     CHECK(is_revoked(info_comm));
 }
@@ -216,7 +216,7 @@ static void early(void)
     }
 }
 
-/* The call succeeds; what comes of it is told at the end of the request. */
+/* The call succeeds; the result is returned at the end of the request. */
 static void ends_with(int error, int made, MPI_Request *request)
 {
     CHECK(made == MPI_SUCCESS);

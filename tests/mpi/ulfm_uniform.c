@@ -1,8 +1,8 @@
 /*
  * mpi_error_uniform: calls that return the same at all members although some of them fail, or
- * revoke the communicator without having begun what the others are in.
+ * revoke the communicator without having begun the operation of the others.
  *
- *     ulfm_uniform key             who has it, who shows it
+ *     ulfm_uniform key             which communicators have it, and how it is shown
  *     ulfm_uniform late            some revoke in place of operations that the others began
  *     ulfm_uniform storm SEED      rounds in which some revoke at any time
  *     ulfm_uniform failures SEED     one fails in each round; until three are left
@@ -162,7 +162,7 @@ static void run_ops(MPI_Comm comm, unsigned how, int end)
     }
 }
 
-/* Of the living who called it. */
+/* Of the survivors that called it. */
 static int n_different(MPI_Comm living)
 {
     int least[OPS], most[OPS], mine[OPS], different = 0;
@@ -184,7 +184,7 @@ static void forget(void)
     }
 }
 
-/* ---- Who revokes ---- */
+/* ---- Revocation ---- */
 
 static void late(MPI_Comm comm)
 {
@@ -238,7 +238,7 @@ static void storm(MPI_Comm comm)
     }
 }
 
-/* ---- Who fails ---- */
+/* ---- Failures ---- */
 
 static int failures(MPI_Comm comm, const char *value)
 {
@@ -249,7 +249,7 @@ static int failures(MPI_Comm comm, const char *value)
         int victim = (int)draw((unsigned)size), at = (int)draw(OPS), flag = 1;
         unsigned how = draw(1u << 30);
         MPI_Comm_rank(comm, &rank);
-        /* Nobody fails before all have come here. */
+        /* No process fails before all have arrived here. */
         CHECK(MPIX_Comm_agree(comm, &flag) == MPI_SUCCESS && flag == 1);
         CHECK(MPI_Comm_dup(comm, &copy) == MPI_SUCCESS);
         set_uniform(copy, value);

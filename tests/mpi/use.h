@@ -48,7 +48,7 @@ static inline struct use use_of(pid_t pid)
     return use;
 }
 
-/* A lane or two in shared memory may still be open to those who have just ended. */
+/* A lane or two in shared memory may still be open to processes that have just ended. */
 static inline bool grown(pid_t pid, struct use before)
 {
     struct use now = use_of(pid);
@@ -56,7 +56,7 @@ static inline bool grown(pid_t pid, struct use before)
            now.shared - before.shared >= 512 << 10;
 }
 
-/* Who has just ended may still be on its way out: growth is what does not go away. */
+/* Processes that have just ended may still be exiting: only permanent growth counts. */
 static inline void settle(pid_t pid, struct use before)
 {
     for (int i = 0, flag; i < 10000 && grown(pid, before); i++) {

@@ -1,11 +1,10 @@
 /*
  * Two ranks with a processor each must not put each other to sleep, although wake-ups are expensive
  * (RZ_TEST_WAKE_DELAY_US): counts voluntary context switches, which is how often they slept, in
- * batches of ping-pongs. What is assessed holds at any load of the machine: only batches count in
+ * batches of ping-pongs. The assessment is valid at any load of the machine: only batches count in
  * which neither rank lost its processor or was found to share it, and of those, most.
  *
- * Ends with 77 where it cannot tell: ranks that share a processor, or that lost theirs all the
- * time.
+ * Ends with 77 if it cannot decide: ranks that share a processor, or that lost theirs all the time.
  */
 #include <mpi.h>
 
@@ -67,7 +66,7 @@ static struct counts batch(int rank)
     return (struct counts){both[0], both[1], both[2]};
 }
 
-/* What came of all batches. */
+/* The results of all batches. */
 struct result {
     int n, assessed, quiet, preempted, shared;
 };
