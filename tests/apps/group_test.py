@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The programs of the dynamic group end with the right result, whoever leaves: group_test.py BUILD CASE, where CASE is
+"""The programs of the dynamic group end with the right result, whichever processes leave: group_test.py BUILD CASE, where CASE is
 
 plain METHOD   the sort undisturbed: sizes, numbers of processes and of lists, distributions, places for checkpoints
 leave METHOD   with processes that crash, are stopped or slow; some come back
@@ -32,7 +32,7 @@ RZRUN = f"{BUILD}/bin/rzrun"
 SORT, BAG, PI = (f"{BUILD}/apps/{name}" for name in ("hyperquicksort", "bag", "pi"))
 # Failures come with proof here; with more patience a loaded machine does not add some that only seem to be.
 LAUNCH = [RZRUN, "--oversubscribe", "--hb-timeout", "5s", "--timeout", HANG]
-# Who is stopped is out soon; who is only late on a loaded machine may be, too: results are the same.
+# A stopped process is excluded soon; one that is only late on a loaded machine may be, too: results are the same.
 GROUP = [word for key in ("interval=50ms", "first_threshold=500ms", "least_threshold=100ms") for word in ("--group", key)]
 PI_LINE = r"pi = 3\.1415926\d*, 20 runs of 100000 intervals"
 WRONG = [
@@ -89,7 +89,7 @@ def job(ranks, *options):
 
 
 def plain(method):
-    """Every size meets every number of processes; the other settings go round. A process is put out here only when the machine is
+    """Every size meets every number of processes; the other settings rotate. A process is excluded here only when the machine is
     very loaded, and then the result is the same."""
     distributions, turn = ("uniform", "few", "sorted", "equal"), 0
     with tempfile.TemporaryDirectory(prefix="group-test-") as folder:
@@ -118,7 +118,7 @@ def leave(method):
 
 
 def again():
-    """A step done again makes only what nobody has made: here one has failed after all were made."""
+    """A repeated step makes only the lists that no process has made: here one has failed after all were made."""
     for seed in 11, 28:
         more = ["--method", "ulfm", "--progress", "--fail", "kill", "--fail-seed", str(seed)]
         said = sorts(20000, more, job(8))
@@ -155,7 +155,7 @@ def damage():
     with tempfile.TemporaryDirectory(prefix="group-test-") as folder:
         for method in "dgrp", "ulfm":
             found = 0
-            for seed in range(1, 5):  # who fails before there is a checkpoint damages none
+            for seed in range(1, 5):  # a process that fails before there is a checkpoint damages none
                 command = [*job(4), SORT, "1000", "--method", method, "--store", "file", "--dir", folder, "--fail", "kill", "--fail-damage",
                            "--fail-seed", str(seed)]
                 done = subprocess.run(command, capture_output=True, text=True, timeout=2 * HANG_S)
@@ -221,7 +221,7 @@ def bag():
 
 
 def callbacks():
-    """With and without who comes back, and over several nodes, one of which fails."""
+    """With and without processes that come back, and over several nodes, one of which fails."""
     bag_by(["--callbacks"], "20", ["0%", "100%"])
     bag_by(["--callbacks"], "100", ["60%"])
     calm, _ = run([*job(4), BAG, "400", "--work", "50"])
@@ -304,7 +304,7 @@ def starts():
             command = [*job(6, *(word for failure in failures for word in ("--inject", failure))), *program, *group]
             done = subprocess.run(command, capture_output=True, text=True, timeout=2 * HANG_S)
             lines = done.stdout.splitlines()
-            # On a very loaded machine a failure may come when the others are done: nobody acknowledges it, or it is of who has printed.
+            # On a very loaded machine a failure may come when the others are done: no process acknowledges it, or it is that of the process that has printed.
             right = lines and all(re.fullmatch(wanted, line) for line in lines) and len(lines) <= 1 + FAILURES
             if not right or done.returncode not in (0, KILLED):
                 sys.exit(f"{shlex.join(command)}\nended with {done.returncode}:\n{done.stdout}{done.stderr}")

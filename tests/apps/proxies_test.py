@@ -29,7 +29,7 @@ from patience import HANG, HANG_S  # noqa: E402
 BUILD = sys.argv[1]
 RZRUN = f"{BUILD}/bin/rzrun"
 MARK = "RZ_TEST_MARK"  # the variable that tells which processes belong to which job
-# Failures come with proof here; with more patience a loaded machine does not add some that only seem to be.
+# Failures are proved here; a longer timeout avoids false ones on a loaded machine.
 # Of the ULFM way; a directory for each run of this test, and empty after each job.
 FILES = scratch.folder("proxies-test-files-")
 tempfile.tempdir = scratch.folder("proxies-test-")  # all else that is made here
@@ -88,8 +88,8 @@ def undisturbed(proxy):
 
 
 def same(calm, lines, said, command, resumed):
-    """Rank 0 prints again what it had printed since the checkpoint: the same lines. The result comes once. A line that its node still
-    held when it failed is gone, as on any machine that loses its power."""
+    """Rank 0 prints again what it had printed since the checkpoint: the same lines. The result is printed once. A line that its node still
+    held when it failed is lost, as on any machine that loses its power."""
     node_failed = "--fail node" in " ".join(command)
     told = set(lines) <= set(calm) if node_failed else set(lines) == set(calm)
     once = [line for line in calm if re.match(r"(residual|state) ", line)] + (["step 0 "] if resumed and calm[0].startswith("step 0 ") else [])
@@ -118,7 +118,7 @@ def survive(proxy, way):
     launch = []
     if way == "restart":
         launch = ["--on-failure", "restart", *(["--checkpoint", "file", "--checkpoint-dir", folder] if has_files() else [])]
-    # A checkpoint is committed before the first failure: nobody needs to begin again at the beginning.
+    # A checkpoint is committed before the first failure: no process needs to begin again at the beginning.
     resumed = way != "restart" or has_files()
     for failure, count, seed in ("process", 1, 3), ("node", 1, 4), ("process", 4, 5):
         command = job(proxy, [*WAYS[way], "--fail", failure, "--fail-count", str(count), "--fail-seed", str(seed)], launch)
@@ -159,7 +159,7 @@ def during(way):
     with tempfile.NamedTemporaryFile(prefix="proxies-test-") as report:
         for step in STEPS[way]:
             step = re.sub(r"\{(\d)\}", lambda found: str(nth[found.group(1)]), step).replace("{other}", str(other))
-            # The variable is all processes'; those who have not this rank pass by.
+            # All processes have the variable; those with another rank ignore it.
             command = job("hpccg", [*WAYS[way], *faults], ["--report", report.name, "-x", f"RZ_KILL_AT={step}"])
             lines, said = run(command)
             same(calm, lines, said, command, False)

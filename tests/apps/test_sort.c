@@ -1,4 +1,4 @@
-/* The parts of the sort that need nobody else: lists, owners, checkpoints. */
+/* The parts of the sort that need no other process: lists, owners, checkpoints. */
 #include "proto/diagnose/diagnose.h"
 #include "sort.h"
 
@@ -91,7 +91,7 @@ static void runs_are_merged(void **state)
     assert_memory_equal(to, all, sizeof all);
 }
 
-/* The sum tells what a sort may do wrong with elements. */
+/* The sum detects what a sort may do wrong with elements. */
 static void sums_differ_where_elements_do(void **state)
 {
     uint32_t at[] = {1, 2, 3, 4}, doubled[] = {1, 2, 2, 4}, shifted[] = {1, 2, 4, 3};
@@ -155,7 +155,7 @@ static void what_was_written_is_read(void **state)
     sort_list_free(&list);
 }
 
-/* One that was out meanwhile writes what it made in a round that nobody counts. */
+/* An excluded process writes its lists in a round that does not count. */
 static void a_stale_writer_harms_nobody(void **state)
 {
     const struct sort_name counts = {1, 1, 9}, stale = {1, 1, 8};

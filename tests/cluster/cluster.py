@@ -7,7 +7,7 @@ other daemon stops and says why; and nothing is left behind, no process, socket,
     cluster.py                                    each scenario once: the sample
     cluster.py --seeds 1..100 [--budget S]        scenario after scenario, with random times and places
     cluster.py --only NAME ...                    scenarios whose names begin so
-    cluster.py --measure silence|calm --budget S  how soon a silent node is noticed; whether living nodes are reported
+    cluster.py --measure silence|calm --budget S  how soon a silent node is noticed; whether live nodes are reported
 
 RZ_TEST_BUILD names the build tree. Skipped (exit status 77) where the system allows no namespaces.
 """
@@ -59,7 +59,7 @@ class Run:
         return [node for node in self.all if node not in nodes]
 
     def noticed_by_silence(self, node, by, cut, timeout_s=TIMEOUT_S):
-        """Each of its own observers has noticed it, not sooner than it should; how much later is reported, and assessed by nobody."""
+        """Each of its own observers has noticed it, not sooner than it should; how much later is reported, and not assessed."""
         seen = self.cluster.await_failure(node, by)
         expect(seen["note"] == "silence", f"the unplugged node {node} was noticed by {seen['note']}")
         latest, earliest = when(seen) - cut[0], when(seen) - cut[1]
@@ -79,7 +79,7 @@ class Run:
             self.cluster.await_true(lambda: rig.known_failed(self.cluster, node) == failed, f"all failures at node {node}")
 
     def stops(self, nodes, words=("no quorum", "declared this node failed", "hears too few others")):
-        """Each of these daemons stops, and says why; its processes are gone."""
+        """Each of these daemons stops, and reports why; its processes have ended."""
         for node in nodes:
             told = self.cluster.await_true(lambda: self.cluster.events("stopping", node=node), f"the stop of node {node}")
             expect(any(word in told[0]["note"] for word in words), f"node {node} stops because: {told[0]['note']}")
@@ -92,7 +92,7 @@ class Run:
         expect(out.startswith("exact after"), f"another result: {out}")
         problem = rig.one_verdict(self.cluster, survivors)
         expect(not problem, problem)
-        for node in self.others(survivors):  # who was declared failed never runs an epoch in which it is
+        for node in self.others(survivors):  # a node that was declared failed never runs an epoch in which it is
             late = [e for e in self.cluster.events("run", by=node) if int(e["epoch"]) > self.epoch_of_failure(node, survivors)]
             expect(not late, f"node {node} ran on after its failure: {late}")
 
@@ -128,7 +128,7 @@ def silent(draw, detections):
 
 
 def partition(of):
-    """The nodes `of` draws are cut off together; the larger part goes on, of equal ones that with the lowest node."""
+    """The nodes `of` draws are cut off together; the larger part continues, of equal ones the one with the lowest node."""
     def scenario(draw, detections):
         run = Run(draw, 16, detections)
         yield run
@@ -149,7 +149,7 @@ def every_other(first, n):
 
 
 def healed(draw, detections):
-    """A partition that is over before anybody is reported harms nobody."""
+    """A partition that is over before a node is reported has no effect."""
     patience_s = 20.0  # on a loaded machine cutting and healing alone take seconds
     run = Run(draw, 16, detections, heartbeats(patience_s))
     yield run
@@ -163,8 +163,8 @@ def healed(draw, detections):
 
 
 def one_way(chain):
-    """A node hears nobody (INPUT), or nobody hears it (OUTPUT): it stops; who is deaf takes one more with it at most, which
-    it has reported and which cannot refute that."""
+    """A node receives nothing (INPUT), or no other receives from it (OUTPUT): it stops; a node that receives nothing takes at most one more with
+    it, which it has reported and which cannot refute that."""
     def scenario(draw, detections):
         run = Run(draw, 8, detections)
         yield run
@@ -183,7 +183,7 @@ def one_way(chain):
 
 
 def loss(draw, detections):
-    """Every tenth packet is lost, everywhere: nobody is reported, and nothing is lost."""
+    """Every tenth packet is lost, everywhere: no node is reported, and nothing is lost."""
     run = Run(draw, 8, detections, heartbeats(1.5))
     yield run
     for node in run.all:
@@ -207,7 +207,7 @@ def neighbours_killed(draw, detections):
 
 
 def half_killed(draw, detections):
-    """Half of the daemons are killed, among them the first: there is proof, and the others go on."""
+    """Half of the daemons are killed, among them the first: there is proof, and the others continue."""
     run = Run(draw, 16, detections)
     yield run
     failed = [0] + draw.sample(range(1, 16), 7)
@@ -302,8 +302,8 @@ SAMPLE = {
     "launcher-killed": launcher_killed,
 }
 
-# The failed stand side by side and are noticed one by one: connections opened meanwhile find no way to the others. The first
-# of this kind is in the sample: that once passed for a proof of their failures, and both sides went on.
+# The failed nodes are neighbours and are noticed one by one: connections opened meanwhile cannot reach the others. The first
+# of this kind is in the sample: this once counted as proof of their failures, and both sides continued.
 LONG = {"partition-9-7-blocks": partition(lambda draw: list(range(7))),
         "partition-any": partition(lambda draw: draw.sample(range(16), draw.randint(1, 15)))}
 
@@ -405,7 +405,7 @@ def measure_silence(budget_s, timeout_s, nodes):
 
 
 def measure_calm(budget_s, timeout_s, nodes, ranks, pause_us):
-    """Nobody fails; who is reported?"""
+    """No node fails; which are reported?"""
     run = Run(random.Random(1), nodes, [], heartbeats(timeout_s), ranks=ranks, pause_us=pause_us)
     try:
         end = time.monotonic() + budget_s

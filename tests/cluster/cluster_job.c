@@ -3,7 +3,7 @@
  *
  * Each rank keeps a number. In each iteration all numbers are summed (MPI_Allreduce), a block goes
  * round the ring of ranks, and each rank computes its next number from its own, the sum and its
- * neighbour's: one lost, doubled or stale message and all later numbers are others. It ends once
+ * neighbour's: one lost, duplicate or stale message changes all later numbers. It ends once
  * FOLDER/stop is there; then each rank computes the whole history alone and compares. Checkpoints
  * every ten iterations; PAUSE_US of rest in each iteration (1000).
  */
@@ -37,7 +37,7 @@ static uint64_t next(uint64_t own, uint64_t sum, uint64_t neighbour)
     return (x ^ x >> 29) + 3 * neighbour;
 }
 
-/* Whether all shall stop after this iteration. */
+/* Whether all must stop after this iteration. */
 static int iterate(void)
 {
     static uint64_t out[WORDS], in[WORDS];

@@ -1,7 +1,7 @@
-"""What the tests of clusters share: a job on nodes with networks of their own, and hands to pull its cables.
+"""What the tests of clusters share: a job on nodes with networks of their own, and functions that cut its links.
 
 The whole test runs in a user namespace of its own. So it needs no root where users may have namespaces, and the kernel
-tells exactly whether a network namespace of a job is left: /proc/sys/user/max_net_namespaces counts those made here.
+counts exactly whether a network namespace of a job is left: /proc/sys/user/max_net_namespaces counts those made here.
 """
 import itertools
 import os
@@ -72,8 +72,8 @@ def namespaces_left():
 
 
 def await_no_namespaces():
-    """Waits until all jobs' networks are gone; the seconds that it took, or None. They stay as long as the kernel tries to
-    say goodbye over connections that their process has left: after a partition about as long as that was."""
+    """Waits until all jobs' networks are removed; the seconds that it took, or None. They stay as long as the kernel tries
+    to close connections that their process has left: after a partition about as long as that was."""
     begin = time.monotonic()
     gone = rig.await_true(lambda: not namespaces_left(), rig.HANG_S)  # asked again, it would see the one that it tried
     return time.monotonic() - begin if gone else None
@@ -95,7 +95,7 @@ def at(network, *words, data=None, harmless=None):
 # ---- a job
 
 class Cluster:
-    """A job of cluster_job: runs until told to stop. Its events, its nodes, and what can be done to them."""
+    """A job of cluster_job: runs until it is stopped. Its events, its nodes, and actions on them."""
 
     def __init__(self, nodes, options=(), ranks=None, pause_us=1000, program=None):
         self.n_nodes, self.n_ranks = nodes, ranks or nodes
@@ -114,7 +114,7 @@ class Cluster:
         self.process = subprocess.Popen(self.command, env=dict(os.environ, RZ_TEST_MARK=self.mark), stdin=subprocess.DEVNULL,
                                         stdout=self.out, stderr=self.err)
 
-    # ---- what it tells
+    # ---- its events
 
     def events(self, kind=None, **fields):
         """All events so far of this kind whose fields have these values."""
@@ -189,11 +189,11 @@ class Cluster:
         return time.monotonic()
 
     def unplug(self, nodes):
-        """Takes the cables out, at the switch: no connection breaks, nothing comes any more."""
+        """Cuts the links, at the switch: no connection breaks, nothing arrives any more."""
         return at(self.switch, "ip", "-batch", "-", data="".join(f"link set dev node{node} down\n" for node in nodes))
 
     def plug_in(self, nodes):
-        """Of a node that has stopped meanwhile the cable may be gone."""
+        """The link of a node that has stopped meanwhile may be removed."""
         return at(self.switch, "ip", "-force", "-batch", "-", harmless=GONE,
                   data="".join(f"link set dev node{node} up\n" for node in nodes))
 
@@ -275,7 +275,7 @@ def when(event):
 
 def one_verdict(cluster, survivors):
     """What is wrong with the epochs, if anything: all survivors went through the same last epoch, with the same generation,
-    and nobody else did; no epoch had two opinions."""
+    and no other did; no epoch had two decisions."""
     epochs = {}
     for event in cluster.events("epoch"):
         epochs.setdefault(int(event["epoch"]), {})[int(event["by"])] = event["value"]

@@ -7,8 +7,8 @@
  *                      one, the others in the second: a repair of only that one would deadlock
  *   circle HOW         eight ranks in `green` {0, 1, 3, 4, 6} and `orange` {1, 2, 3, 5, 7}; 6 and 7
  *                      fail; 0, 3 and 4 have seen one failure, 1, 2 and 5 the other; with `shrink`
- *                      each repairs the one that it saw and they deadlock; with `repair` they do
- * not chain              {0, 1, 3}, {1, 4} and {3, 4, 5}: only rank 3, which fails, is in the first
+ *                      each repairs the one that it saw: a deadlock; with `repair` there is none
+ *   chain              {0, 1, 3}, {1, 4} and {3, 4, 5}: only rank 3, which fails, is in the first
  *                      and the last
  *   random SEED N      N times: communicators of random ranks, beside one of all; some fail
  */
@@ -67,9 +67,9 @@ static void repair(void)
 }
 
 /*
- * The same, until a communicator of all, the first, finds all of them well. Whoever fails while
- * others repair may be replaced in some and be failed in others: who comes for it has not got those
- * yet. So the first is asked before the others are used.
+ * The same, until a communicator of all, the first, finds none failed. A process that fails while
+ * others repair may be replaced in some and be failed in others: its replacement has not got those
+ * yet. So the first is checked before the others are used.
  */
 static void repair_all(void)
 {
@@ -129,10 +129,9 @@ static void fail_if_named(int argc, char **argv)
     }
 }
 
-/* Until all know of them. Who fails while others repair may be replaced in one communicator and be
- * failed in the other; the scenes that call this have none of all ranks in which that could be
- * seen.
- */
+/* Until all know of them. A process that fails while others repair may be replaced in one
+ * communicator and be failed in the other; the scenes that call this have none of all ranks in
+ * which that could be seen. */
 static void await_failures(int count)
 {
     for (int size = 0; incarnation == 1 && size < count;) {
@@ -143,8 +142,8 @@ static void await_failures(int count)
     }
 }
 
-/* Communicators that share no survivor are repaired apart: who is new in both may have got one of
- * them only, and asks again for what it lacks. */
+/* Communicators that share no survivor are repaired apart: a process that is new in both may have
+ * got one of them only, and calls again for the other. */
 static void get_the_rest(void)
 {
     for (int i = 0; i < k && incarnation > 1; i++) {
@@ -234,8 +233,8 @@ static unsigned random_word(unsigned *state)
     return *state >> 12;
 }
 
-/* Everybody draws the same; who is new is told how far the others are. Of each communicator one of
- * the last two ranks is a member, who live: one all of whose members fail at once is lost. */
+/* All draw the same; a new process learns how far the others are. One of the last two ranks, which
+ * do not fail, is a member of each communicator: one that loses all members at once is lost. */
 static void draw_members(unsigned *state)
 {
     k = 2 + (int)(random_word(state) % (K_MAX - 1));

@@ -125,7 +125,8 @@ static void each_mutant_is_caught(void **state)
     }
 }
 
-/* Why a daemon answers for nobody whose failure it has told. Too rare to be seen at random. */
+/* The reason why a daemon does not answer for a process after it has reported its failure. Too rare
+ * to be seen at random. */
 static void cached_of_the_failed_part_the_living(void **state)
 {
     (void)state;

@@ -42,7 +42,7 @@ static void tests_may_be_done_by_hosts(void **state)
     run("hosts", 3, 1, 300);
 }
 
-/* Nobody is out: with 2 members there is nothing to compare a slow tester with. */
+/* No member is excluded: with 2 members there is nothing to compare a slow tester with. */
 static void a_slow_tester_puts_nobody_out(void **state)
 {
     (void)state;

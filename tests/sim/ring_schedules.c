@@ -100,7 +100,7 @@ static void latency_of_one_detection_is_within_its_bound(void **state)
     run("single", 64, 1, 40);
 }
 
-/* Scheduling delays of seconds, told in heartbeats. */
+/* Scheduling delays of seconds, reported in heartbeats. */
 static void who_is_late_and_says_so_is_not_suspected(void **state)
 {
     (void)state;

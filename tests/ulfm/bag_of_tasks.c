@@ -1,6 +1,6 @@
 /*
- * Rank 0 hands out tasks and takes results from anybody; workers fail with a task in hand, and it
- * goes back into the bag. Nobody shrinks anything: failures are acknowledged, and work goes on.
+ * Rank 0 hands out tasks and takes results from any source; workers fail with a task in hand, and
+ * it is returned to the bag. No process shrinks: failures are acknowledged, and the work continues.
  */
 #define SUITE_FUNCTIONS
 #include "suite.h"
@@ -12,7 +12,7 @@ static int size;
 
 struct bag {
     int waiting[TASKS], n_waiting;
-    int task_of[MAX]; /* in whose hands, or END */
+    int task_of[MAX]; /* the worker that has it, or END */
     char is_failed[MAX], is_done[TASKS];
     int n_done;
     long sum;
@@ -104,8 +104,8 @@ static void master(void)
     CHECK(n_failed_workers == (size - 1) / 2);
 }
 
-/* Every second worker fails with its first task in hand, which it does get: nobody is given a
- * second one before the first has come back. */
+/* Every second worker fails with its first task in hand, which it does get: no worker gets a second
+ * one before all first ones were returned. */
 static void worker(int rank)
 {
     for (;;) {

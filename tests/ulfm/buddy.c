@@ -1,7 +1,7 @@
 /*
- * A checkpoint in memory: each rank keeps a copy of its left neighbour's state. When somebody
- * fails, all go back to the last checkpoint that everybody has. Argument: shrink (the neighbour
- * goes on with the failed one's state, too) or spawn (a new process gets it).
+ * A checkpoint in memory: each rank keeps a copy of its left neighbour's state. After a failure all
+ * go back to the last checkpoint that all have. Argument: shrink (the neighbour continues with the
+ * failed one's state, too) or spawn (a new process gets it).
  */
 #include "repair.h"
 
@@ -95,7 +95,7 @@ static int run(MPI_Comm comm, int victim, int failure)
     return error;
 }
 
-/* The newest step of which everybody has a checkpoint: everybody's newest, or the one before. */
+/* The newest step of which all have a checkpoint: the newest of each, or the one before. */
 static int step_to_go_back_to(MPI_Comm comm)
 {
     int newest = kept[0].step > kept[1].step ? kept[0].step : kept[1].step, oldest;
@@ -113,7 +113,7 @@ static const struct part *at(const struct part copies[2], int step)
     return part;
 }
 
-/* The neighbour of the one that is no more goes on for both. */
+/* The neighbour of the failed process continues for both. */
 static void adopt(int step, int left)
 {
     const struct part *part = at(of_buddy, step);

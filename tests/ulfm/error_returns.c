@@ -39,7 +39,7 @@ static void calls_that_need_the_failed(void)
     MPI_Request_free(&request);
 }
 
-/* What the living have among each other. */
+/* Messages among survivors. */
 static void calls_that_do_not(void)
 {
     int to = (rank + 1) % victim, from = (rank + victim - 1) % victim, value = -1;
@@ -60,7 +60,7 @@ static void calls_that_do_not(void)
     CHECK(MPI_Barrier(MPI_COMM_SELF) == MPI_SUCCESS);
 }
 
-/* Several requests at once: each status tells of its own. */
+/* Several requests at once: each status has its own error. */
 static void of_two_requests_one(void)
 {
     int to = (rank + 1) % victim, from = (rank + victim - 1) % victim, value[2], error;
@@ -80,7 +80,8 @@ static void of_two_requests_one(void)
     CHECK(requests[1] == MPI_REQUEST_NULL && value[1] == from);
 }
 
-/* Nobody can have the sum without the failed one's part; a broadcast may have passed it by. */
+/* No process can have the sum without the failed one's part; a broadcast may have passed it
+ * before. */
 static void collectives(void)
 {
     int value = rank, sum, error;

@@ -25,7 +25,7 @@
     !defined(MPIX_ERR_PROC_FAILED_PENDING) || !defined(MPIX_FT) || !defined(MPI_FT)
 #error "an MPIX_ macro"
 #endif
-/* Who asks for these expects the rest of that MPI, too. */
+/* A program that uses these expects the rest of that MPI, too. */
 #if defined(OPEN_MPI) || defined(MPICH) || defined(MPICH_VERSION)
 #error "this is neither"
 #endif

@@ -1,6 +1,6 @@
 /*
- * An error handler of the program lists who has failed: two ranks fail, the others call a barrier
- * until their handler has been told of both.
+ * An error handler of the program lists the failed processes: two ranks fail, the others call a
+ * barrier until their handler has seen both.
  */
 #define SUITE_FUNCTIONS
 #include "suite.h"
@@ -23,7 +23,7 @@ static void on_error(MPI_Comm *comm, int *error, ...)
     calls++;
 }
 
-/* Each is told by all, the other victim included, that the work is done. */
+/* Each victim is told by all, the other victim included, that the work is done. */
 static void lose_both(const int victims[VICTIMS])
 {
     int rank = rank_in(MPI_COMM_WORLD), size = size_of(MPI_COMM_WORLD), other;

@@ -15,7 +15,7 @@ static int step(MPI_Comm comm, int round)
     return error;
 }
 
-/* Each has a partner in the other half who lives. */
+/* Each has a live partner in the other half. */
 static void across(MPI_Comm world, int half)
 {
     int rank = rank_in(world), partner = (rank + half) % (2 * half), value = -1;

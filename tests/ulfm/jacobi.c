@@ -1,13 +1,13 @@
 /*
  * Jacobi's iteration on a square whose rows are spread over the ranks. Rows are kept in memory by
- * their owner and its right neighbour; when ranks fail, the others share the rows again and go on.
- * The answer is that of one process, to the last bit.
+ * their owner and its right neighbour; when ranks fail, the others share the rows again and
+ * continue. The answer is that of one process, to the last bit.
  */
 #define SUITE_FUNCTIONS
 #include "suite.h"
 
 enum { N = 64, ITERATIONS = 300, EVERY = 25, FAILURES = 3 };
-enum { ALL_KNOW = -1 }; /* it did not succeed, and everybody has been told so */
+enum { ALL_KNOW = -1 }; /* it did not succeed, and all know it */
 
 typedef double grid_t[N + 2][N + 2];
 
@@ -55,7 +55,7 @@ static int exchange_halo(MPI_Comm comm)
     return error;
 }
 
-/* Own rows and a copy of the left neighbour's; at everybody or at nobody. */
+/* Own rows and a copy of the left neighbour's; at all or at none. */
 static int save(MPI_Comm comm, int iteration)
 {
     static grid_t coming;
@@ -77,7 +77,8 @@ static int save(MPI_Comm comm, int iteration)
     return MPI_SUCCESS;
 }
 
-/* Every row from whoever has it: the owner, or else the neighbour. Returns where to go on. */
+/* Every row from a process that has it: the owner, or else the neighbour. Returns where to
+ * continue. */
 static int restore(MPI_Comm comm)
 {
     int owners[N + 2] = {0}, lowest[N + 2], rank = rank_in(comm), oldest;

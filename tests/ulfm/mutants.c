@@ -12,7 +12,7 @@ static int class_of(int error)
     return class;
 }
 
-#if MUTANT == 1 /* nobody is told */
+#if MUTANT == 1 /* no process is told */
 static int forgive(int error)
 {
     return class_of(error) == MPI_ERR_PROC_FAILED ? MPI_SUCCESS : error;
@@ -22,7 +22,7 @@ int MPI_Recv(void *buffer, int count, MPI_Datatype type, int source, int tag, MP
 {
     return forgive(PMPI_Recv(buffer, count, type, source, tag, comm, status));
 }
-#elif MUTANT == 2  /* everybody is told, also who does not need the failed processes */
+#elif MUTANT == 2  /* all are told, also processes that do not need the failed ones */
 int MPI_Sendrecv(const void *out, int n_out, MPI_Datatype out_type, int to, int out_tag, void *in,
                  int n_in, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm,
                  MPI_Status *status)
@@ -35,7 +35,7 @@ int MPI_Sendrecv(const void *out, int n_out, MPI_Datatype out_type, int to, int 
     PMPI_Group_free(&failed);
     return error == MPI_SUCCESS && n > 0 ? MPI_ERR_PROC_FAILED : error;
 }
-#elif MUTANT == 3  /* agreement does not tell of a failure */
+#elif MUTANT == 3  /* agreement does not report a failure */
 int MPIX_Comm_agree(MPI_Comm comm, int *flag)
 {
     int error = PMPIX_Comm_agree(comm, flag);
@@ -60,7 +60,7 @@ int MPIX_Comm_revoke(MPI_Comm comm)
     PMPIX_Comm_revoke(MPI_COMM_WORLD);
     return PMPIX_Comm_revoke(comm);
 }
-#elif MUTANT == 7  /* a receive from anybody ends with the first failure */
+#elif MUTANT == 7  /* a receive from any source ends with the first failure */
 int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
     int error = PMPI_Wait(request, status);
@@ -83,7 +83,7 @@ int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *living)
     PMPI_Comm_free(&straight);
     return error;
 }
-#elif MUTANT == 10 /* nobody has failed */
+#elif MUTANT == 10 /* no process has failed */
 int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failed)
 {
     MPI_Group all;
@@ -98,7 +98,7 @@ int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
     (void)handler;
     return PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
 }
-#elif MUTANT == 12 /* one who has failed is seen by nobody in a wildcard */
+#elif MUTANT == 12 /* a failed process is not seen by any wildcard receive */
 int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
     int n, error;

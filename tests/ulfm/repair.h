@@ -1,7 +1,7 @@
 /*
- * Repair as programs for ULFM do it with nothing but spawning: shrink, spawn as many as failed,
- * tell each spawned process the rank that it takes, merge, and split into the old order of ranks.
- * Whatever does not succeed at everybody is given up, and done again.
+ * Repair as programs for ULFM do it with spawning alone: shrink, spawn as many as failed, tell each
+ * spawned process the rank that it takes, merge, and split into the old order of ranks. A step that
+ * does not succeed at all is abandoned, and repeated.
  */
 #ifndef REPAIR_H
 #define REPAIR_H
@@ -19,7 +19,7 @@ static inline void give_up(MPI_Comm *comm)
     }
 }
 
-/* The ranks of whole that are not in living. */
+/* The ranks of whole that are not among the survivors. */
 static inline int ranks_lost(MPI_Comm whole, MPI_Comm living, int *lost)
 {
     int n, from[FAILED_MAX];
@@ -39,13 +39,13 @@ static inline int ranks_lost(MPI_Comm whole, MPI_Comm living, int *lost)
     return n;
 }
 
-/* From the bridge between living and spawned processes to one communicator in the order of `rank`;
- * MPI_COMM_NULL, at all who live, where that did not succeed at everybody. */
+/* From the intercommunicator between survivors and spawned processes to one communicator in the
+ * order of `rank`; MPI_COMM_NULL, at all survivors, if that did not succeed at all. */
 static inline MPI_Comm join(MPI_Comm bridge, int is_new, int rank)
 {
     MPI_Comm merged = MPI_COMM_NULL, whole = MPI_COMM_NULL;
     int well = MPI_Intercomm_merge(bridge, is_new, &merged) == MPI_SUCCESS;
-    /* The answer of an agreement over two groups is the other one's: twice makes it everybody's. */
+    /* An agreement over two groups gives each the answer of the other: two agreements reach all. */
     well = all_agree(bridge, well) && well;
     well = all_agree(bridge, well) && well;
     if (well) {

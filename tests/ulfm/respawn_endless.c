@@ -1,6 +1,6 @@
 /*
- * In each round somebody fails and is replaced: the spawned processes learn from the others which
- * round it is. Arguments: rounds, seed, and how: spawn, or replace (RZ_Comm_replace).
+ * In each round a process fails and is replaced: the spawned processes learn the number of the
+ * round from the others. Arguments: rounds, seed, and how: spawn, or replace (RZ_Comm_replace).
  */
 #include "repair.h"
 
@@ -36,7 +36,7 @@ static MPI_Comm of_a_spawned_process(void)
     return full;
 }
 
-/* The furthest along tell those who are new. */
+/* The most advanced process informs the new ones. */
 static int same_round(MPI_Comm comm, int round)
 {
     int newest;

@@ -1,13 +1,13 @@
 /*
- * A ring in which everybody waits for the left neighbour. One fails; only its neighbours can
- * notice, and revoke, so that the others, who wait for the living, hear of it, too.
+ * A ring in which each rank waits for its left neighbour. One fails; only its neighbours can
+ * notice, and revoke, so that the others, which wait for survivors, learn of it, too.
  */
 #define SUITE_FUNCTIONS
 #include "suite.h"
 
 enum { FAILURE = 50 };
 
-/* Hands a token around until somebody says that it cannot go on. */
+/* Passes a token around until a rank reports that it cannot continue. */
 static int turn(MPI_Comm comm, int victim)
 {
     int rank = rank_in(comm), size = size_of(comm), error = MPI_SUCCESS;

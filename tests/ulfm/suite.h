@@ -113,8 +113,8 @@ static inline void works(MPI_Comm comm)
     CHECK(sum == size * (size - 1) / 2);
 }
 
-/* Whoever gets an error from it may go on as well. Who fails behind it has seen all of comm arrive,
- * so nobody is told of that failure in a call that stands before it. */
+/* A process that gets an error from it may continue as well. A process that fails after it has seen
+ * all of comm arrive, so this failure is not reported in a call before it. */
 static inline void gather(MPI_Comm comm)
 {
     MPI_Barrier(comm);
@@ -178,8 +178,8 @@ static inline int is_revoked(MPI_Comm comm)
     return flag;
 }
 
-/* Whether it went well at everybody; the same answer at all survivors. The failures known here are
- * acknowledged until nobody has to be told of one. */
+/* Whether all succeeded; the same answer at all survivors. The failures known here are acknowledged
+ * until none is left to report. */
 static inline int all_agree(MPI_Comm comm, int well)
 {
     int error, flag;
@@ -201,7 +201,7 @@ static inline MPI_Comm shrunk(MPI_Comm *comm)
     return living;
 }
 
-/* What was done before has ended at all members: a failure after it spoils it for nobody. */
+/* The calls before have ended at all members: a later failure does not affect them. */
 static inline void all_have_it(MPI_Comm comm)
 {
     int flag = 1;

@@ -57,7 +57,7 @@ TABLE = {
     "respawn_endless": cases(6, 0, "12", "1", "spawn"),
     "replace_endless": cases(6, 0, "12", "1", "replace"),
 }
-# Who has to notice which mutant.
+# The program that must notice each mutant.
 MUTANTS = {1: "error_returns", 2: "undisturbed_pairs", 3: "uniform_construction", 4: "uniform_construction", 5: "revoke_on_error",
            6: "revoke_on_error", 7: "wildcard", 8: "wildcard", 9: "revoke_on_error", 10: "handler_lists_the_failed", 11: "transactions",
            12: "wildcard"}
@@ -65,7 +65,7 @@ PROGRAM_OF = {"buddy_spawn": "buddy", "replace_endless": "respawn_endless"}
 
 
 def compile_program(build, name, spelling, folder, mutant=0):
-    """The program's path; None, and the compiler's words are shown, if it does not compile."""
+    """The program's path; None, and the compiler's messages are shown, if it does not compile."""
     source = PROGRAM_OF.get(name, name)
     path = f"{folder}/{source}{''.join(SPELLINGS[spelling])}{mutant or ''}"
     line = [f"{build}/bin/mpicc", "-std=gnu11", *STRICT, *SPELLINGS[spelling], "-o", path, f"{HERE}/{source}.c"]
@@ -121,7 +121,7 @@ def mutants(build, folder):
 
 
 def headers(build):
-    """features.c, in C and in C++; and a program that includes mpi.h alone and is told of the rest on the command line."""
+    """features.c, in C and in C++; and a program that includes mpi.h alone and gets the rest on the command line."""
     good = True
     for words in (["mpicc", "-std=c99"], ["mpicc", "-std=gnu17"], ["mpicxx", "-std=c++11", "-xc++"], ["mpicxx", "-std=c++20", "-xc++"]):
         line = [f"{build}/bin/{words[0]}", *words[1:], "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"{HERE}/features.c"]

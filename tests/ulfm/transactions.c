@@ -1,7 +1,7 @@
 /*
  * Transactions: an error handler revokes the communicator and jumps out of the call to where the
- * transaction began. It is committed if everybody has come through it, else done again by the
- * survivors. The handler is inherited by what shrink makes.
+ * transaction began. It is committed if all have completed it, else repeated by the survivors. The
+ * communicator made by shrink inherits the handler.
  */
 #define SUITE_FUNCTIONS
 #include "suite.h"
@@ -42,7 +42,7 @@ static long work(MPI_Comm comm, int number, int victim)
 
 static int committed(MPI_Comm comm, int well)
 {
-    /* The agreement's own errors shall not jump: they are dealt with here. */
+    /* The agreement's own errors must not jump: they are handled here. */
     MPI_Errhandler handler;
     MPI_Comm_get_errhandler(comm, &handler);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);

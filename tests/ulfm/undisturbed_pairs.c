@@ -1,6 +1,6 @@
 /*
- * Ranks work in pairs on MPI_COMM_WORLD. One fails in the middle of its work: its partner is told,
- * the other pairs hear nothing of it and lose no message.
+ * Ranks work in pairs on MPI_COMM_WORLD. One fails in the middle of its work: its partner gets an
+ * error, the other pairs get none and lose no message.
  */
 #include "suite.h"
 
@@ -41,7 +41,7 @@ int main(int argc, char **argv)
         CHECK(class_of(exchange(rank, partner, ROUNDS)) == ERR_FAILED);
     } else {
         CHECK(error == MPI_SUCCESS && round == ROUNDS);
-        /* Also when it has heard of it for sure, as it asks the failed one itself. */
+        /* Also when it certainly knows of it, because it sends to the failed one itself. */
         CHECK(class_of(MPI_Recv(NULL, 0, MPI_CHAR, victim, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE)) ==
               ERR_FAILED);
         CHECK(exchange(rank, partner, ROUNDS) == MPI_SUCCESS);

@@ -1,6 +1,6 @@
 /*
- * A communicator is made by all or by nobody: whoever has got it asks the others, by agreement, and
- * frees it again where somebody has not. Somebody fails around each construction.
+ * A communicator is made by all or by none: a process that has got it asks the others, by
+ * agreement, and frees it again if one has not. A process fails around each construction.
  */
 #define SUITE_FUNCTIONS
 #include "suite.h"
@@ -38,7 +38,7 @@ static MPI_Comm construct_uniformly(MPI_Comm comm, int kind)
     return made;
 }
 
-/* What agreement promises: the `and` of all flags; and an error at all for a failure that somebody
+/* The guarantee of agreement: the `and` of all flags; and an error at all for a failure that one
  * has not acknowledged, whether the caller has or not. */
 static void agreement(MPI_Comm comm, int has_failed)
 {
@@ -58,7 +58,7 @@ static void agreement(MPI_Comm comm, int has_failed)
 
 static void with_a_failure(MPI_Comm *comm, int kind)
 {
-    /* Collective as they are, not all constructions have to hear from everybody. */
+    /* Although collective, not all constructions need a message from all. */
     int victim = size_of(*comm) - 1, made_it, n_made, before = size_of(*comm);
     works(*comm);
     if (kind != 1) {
@@ -74,7 +74,7 @@ static void with_a_failure(MPI_Comm *comm, int kind)
     CHECK(MPI_Allreduce(&made_it, &n_made, 1, MPI_INT, MPI_SUM, *comm) == MPI_SUCCESS);
     CHECK(size_of(*comm) == before - 1);
     CHECK(n_made == 0 || n_made == size_of(*comm));
-    CHECK(kind != 0 || n_made == 0); /* nobody can split without all colours */
+    CHECK(kind != 0 || n_made == 0); /* no process can split without all colours */
     if (made_it) {
         MPI_Comm_free(&made);
     }

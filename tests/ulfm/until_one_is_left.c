@@ -1,6 +1,6 @@
 /*
- * In each round one of the living fails, whoever it is, rank 0 too, at one of several places; the
- * others shrink and go on. Argument: the seed.
+ * In each round one of the survivors fails, rank 0 included, at one of several places; the others
+ * shrink and continue. Argument: the seed.
  */
 #define SUITE_FUNCTIONS
 #include "suite.h"

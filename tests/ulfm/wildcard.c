@@ -1,6 +1,6 @@
 /*
- * Receives from anybody: a failure leaves them pending until it is acknowledged, then they go on;
- * what has arrived comes first.
+ * Receives from any source: a failure leaves them pending until it is acknowledged, then they
+ * continue; arrived messages are received first.
  */
 #define SUITE_FUNCTIONS
 #include "suite.h"
