@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Jobs on nodes with networks of their own, whose daemons are killed and stopped and whose cables are pulled.
 
-Whatever happens, the side that holds a quorum goes on to the exact result, all its daemons through the same epochs; every
-other daemon stops and says why; and nothing is left behind, no process, socket, shared memory or network namespace.
+In each case the side that has a quorum continues to the exact result, all its daemons through the same epochs; every
+other daemon stops and reports why; and nothing is left behind, no process, socket, shared memory or network namespace.
 
     cluster.py                                    each scenario once: the sample
     cluster.py --seeds 1..100 [--budget S]        scenario after scenario, with random times and places

@@ -1,12 +1,12 @@
 /*
  * Agreement under random kills: agree_kills SEED FILE [ROUNDS]. In each round some of the ranks, or
- * all of a node with their daemon, fail in, before or after what the members of a communicator
- * settle with each other, and the others go on without them, until one is left; or, with ROUNDS,
- * with new processes in their places, so many times.
+ * all of a node with their daemon, fail in, before or after an agreement of the members of a
+ * communicator, and the others continue without them, until one is left; or, with ROUNDS, with new
+ * processes in their places, this number of times.
  *
- * What a process was told it writes into FILE, which all processes of the job map: the comparison
- * (agree_kills.py) leans on no message. The seed says who fails, when, and in what;
- * AGREE_KILLS_KIND=N makes all rounds of one kind.
+ * Each process writes its results into FILE, which all processes of the job map: the comparison
+ * (agree_kills.py) needs no messages. The seed determines which processes fail, when, and in which
+ * call; AGREE_KILLS_KIND=N makes all rounds of one kind.
  */
 #include "../mpi/ulfm.h"
 
@@ -37,7 +37,8 @@ enum what { NOTHING, BEGUN, AGREE, SHRINK, FAILED, UNIFORM, LEFT_OUT };
 struct note {
     _Atomic uint32_t what;      /* written last */
     uint32_t class, flag, kind; /* flag: BEGUN: incarnation */
-    uint64_t seats; /* BEGUN: of the communicator; AGREE: whose flags; else: of what was told */
+    uint64_t seats; /* BEGUN: of the communicator; AGREE: the process with these flags; else: of the
+                       result */
     uint64_t known; /* AGREE: of those that get_failed names then */
 };
 
@@ -45,12 +46,12 @@ static struct note (*page)[SEATS][NOTES_MAX];
 
 static uint64_t job_seed;
 static int n_rounds; /* 0: until one is left */
-static int n_played; /* or until so many: then MPI_Finalize, and nobody waits for anybody */
+static int n_played; /* or up to this number: then MPI_Finalize, and no process waits for another */
 static int number, n_notes;
 static unsigned kind;
-static MPI_Comm comm; /* of those who are left */
+static MPI_Comm comm; /* of the survivors */
 static int rank, size, seat;
-static int seats[SEATS], n_seats; /* by rank in comm; nobody's ever changes */
+static int seats[SEATS], n_seats; /* by rank in comm; none ever changes */
 static int node_of[SEATS];        /* by seat: the first seat of its node */
 
 /* ---- Chance: alike at all members, but for what the seat is mixed into ---- */
@@ -77,7 +78,7 @@ static unsigned draw(struct dice *dice, unsigned below)
     return (unsigned)(mix(dice->seed, ++dice->thrown) % below);
 }
 
-/* ---- What was told ---- */
+/* ---- Results ---- */
 
 static uint64_t bit(int one)
 {
@@ -103,7 +104,7 @@ static uint64_t seats_of(MPI_Group group)
     return set;
 }
 
-/* Of all members, or of those whose flags an agreement combines. */
+/* Of all members, or of those with flags that an agreement combines. */
 static uint64_t members_of(MPI_Comm one, bool whose_flags)
 {
     MPI_Group group;
@@ -251,7 +252,7 @@ static void agrees(MPI_Comm one)
     do_one(AGREE, one);
 }
 
-/* Whoever knows of a failure acknowledges it before; seldom the same ones. */
+/* A process that knows of a failure acknowledges it before; rarely all the same ones. */
 static void acknowledges(MPI_Comm one)
 {
     int acked;
@@ -381,8 +382,8 @@ static int collective(MPI_Comm one, unsigned form)
     return error;
 }
 
-/* Every collective operation tells all members the same, also where one of them revokes the
- * communicator and leaves the rest out. */
+/* Every collective operation returns the same at all members, also if one of them revokes the
+ * communicator and omits the rest. */
 static void uniform(MPI_Comm one)
 {
     struct dice dice = dice_of(5);
@@ -424,7 +425,7 @@ static const struct {
     {uniform, false, true},          {bridge, true, false}};
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
-/* ---- The communicator of a round: made before anybody may fail ---- */
+/* ---- The communicator of a round: made before any process may fail ---- */
 
 static void set_info(MPI_Comm one, const char *key, const char *value)
 {
@@ -473,7 +474,7 @@ static MPI_Comm make(struct dice *dice)
 
 static bool takes_daemon;
 
-/* Whoever takes the daemon along takes all ranks of its node along. */
+/* A process that ends the daemon ends all ranks of its node. */
 static void crash(void)
 {
     if (takes_daemon) {
@@ -576,7 +577,7 @@ static int forget(uint64_t failed)
     return n_seats;
 }
 
-/* The others go on with those who are left, or with others in place of the failed processes. */
+/* The others continue with the survivors, or with new processes in place of the failed ones. */
 static void go_on(uint64_t failed)
 {
     MPI_Comm next;
@@ -620,7 +621,7 @@ static void play(void)
     int flag = 1, killer;
     uint64_t failed = victims_or_node(&dice, &killer);
     bool fails = (failed & bit(rank)) != 0;
-    MPIX_Comm_agree(comm, &flag); /* who returns knows that all have come here */
+    MPIX_Comm_agree(comm, &flag); /* a process that returns knows that all have arrived here */
     takes_daemon = rank == killer;
     if (takes_daemon) {
         fail_at_once_or_in_time();
@@ -634,7 +635,7 @@ static void play(void)
         crash();
     }
     if (fails) {
-        pause(); /* until the daemon is gone */
+        pause(); /* until the daemon has ended */
     }
     MPI_Comm_free(&one);
     if (number + 1 == n_played) {
@@ -644,7 +645,7 @@ static void play(void)
     }
 }
 
-/* Before anybody fails. */
+/* Before any process fails. */
 static void look_at_nodes(void)
 {
     MPI_Comm node;
@@ -656,7 +657,7 @@ static void look_at_nodes(void)
     CHECK(MPI_Allgather(&first, 1, MPI_INT, node_of, 1, MPI_INT, comm) == MPI_SUCCESS);
 }
 
-/* Who comes in place of a failed one is told which round it is. */
+/* A replacement process learns the number of the round. */
 static void agree_on_number(void)
 {
     int mine = number;

@@ -4,9 +4,9 @@
     agree_kills.py --build build [--schedules N | --budget SECONDS] [--seeds FIRST] [--agree ENGINE] [--kind KIND] [--table]
 
 A schedule is a round of a job: one or more processes crash in what the members of a communicator agree on. Each process writes
-what it was told into a file that all of them map; here it is compared: all who lived when the round was over were told the same
-flags, classes and groups, with everybody's part who lived, and nobody's failure who did. A job that is not so, or does not end, is
-shown with the command that repeats it.
+its results into a file that all of them map; here they are compared: all survivors of a round have the same flags,
+classes and groups, with the part of each survivor, and the failure of none. A job that differs, or does not end, is shown
+with the command that repeats it.
 """
 import argparse
 import collections
@@ -35,7 +35,7 @@ Note = collections.namedtuple("Note", "what error flag kind seats known")
 LAST = 99  # kind of the note behind the last round
 KILLED = 128 + 9  # of a job that ends after a round: nobody may have been told of the last failures
 BOUND_S = int(os.environ.get("AGREE_BOUND_S", HANG_S))
-# Failures come with proof here: a loaded machine shall not add nodes that only seem failed.
+# Failures are proved here: a loaded machine must not add false ones.
 PATIENT = ["--oversubscribe", "--hb-timeout", "10s"]
 # ranks, nodes, rounds in which the failed are replaced (0: until one is left)
 PLACES = [(8, 1, 0), (12, 3, 0), (16, 1, 0), (6, 6, 0), (24, 1, 0), (9, 3, 12), (32, 1, 0), (4, 2, 0), (16, 4, 0), (7, 1, 12), (5, 1, 0),
@@ -58,7 +58,7 @@ def notes_of(page, number, seat):
 
 
 def wrong_agreement(told, living):
-    """What is wrong with one agreement, of which each of `living` was told something."""
+    """What is wrong with one agreement, of which each of `living` has a result."""
     if len({note.error for note in told.values()}) > 1:
         return "classes differ"
     by_side = collections.defaultdict(set)

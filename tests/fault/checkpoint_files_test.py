@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checkpoints in files: what is kept, what is removed, who may go on from it, and what damaged files lead to."""
+"""Checkpoints in files: what is kept, what is removed, which job may continue from it, and the effect of damaged files."""
 import os
 import shutil
 import subprocess
@@ -54,8 +54,8 @@ class Life(checkpoint_rig.CheckpointTest):
         newest = max(self.leaves_checkpoints())
         self.solves("--restart", "--keep-checkpoints")
         self.assertEqual(self.restored(), {newest})
-        # Checkpoints are taken at iterations 4, 8, ... 36: the last one is the ninth, however often the job began. Nobody waits
-        # for it.
+        # Checkpoints are taken at iterations 4, 8, ... 36: the last one is the ninth, however often the job began. No process
+        # waits for it.
         self.assertIn(max(self.committed()), (8, 9))
 
     def test_what_a_killed_writer_left_is_cleared_up(self):
@@ -228,10 +228,10 @@ class Damaged(checkpoint_rig.CheckpointTest):
         self.assertEqual(self.committed(), found)
 
     def test_while_the_job_runs(self):
-        """Who takes the place of a failed node finds its file damaged: the job goes back to an older one, by itself."""
+        """The replacement of a failed node finds its file damaged: the job rolls back to an older one, by itself."""
         program, self.job = rig.program("checkpoint_job"), f"{self.directory}/checkpoint_job"
         calm = self.runs(*self.line(), program, "20", "20", "true").out
-        # The newest three are damaged: their piece of the last rank. The mark comes last: nobody writes it anew.
+        # The newest three are damaged: their piece of the last rank. The mark is written last: it is not written again.
         damage = f"cd {self.job}/run-1; n=0; until test -e generation-12.1/committed; do " \
                  "n=$((n + 1)); test $n -lt 3000 || exit 1; sleep 0.01; done; for g in 10 11 12; do " \
                  "printf x | dd of=generation-$g.1/piece-3 bs=1 seek=300 conv=notrunc status=none; done"
@@ -242,7 +242,7 @@ class Damaged(checkpoint_rig.CheckpointTest):
         self.assertEqual(self.restored(), {9})
 
     def test_an_old_generation_that_cannot_be_removed(self):
-        """What is newer is as safe as it was: the job goes on, says so once, and says what is left at the end."""
+        """Newer generations are as safe as before: the job continues, reports it once, and reports what is left at the end."""
         program, self.job = rig.program("checkpoint_job"), f"{self.directory}/checkpoint_job"
         calm = self.runs(*self.line(), program, "20", "20", "true").out
         # A file of ours that is none, in each generation but those that are just removed.
@@ -253,7 +253,7 @@ class Damaged(checkpoint_rig.CheckpointTest):
         self.assertIn("rzrun: not all checkpoint files are removed that should be: cannot remove ", result.err)
 
     def test_a_directory_that_vanishes(self):
-        """With buddies the job goes on, and says so once; with nothing but files it ends."""
+        """With buddies the job continues, and reports it once; with files alone it ends."""
         for scheme, status in (("buddy", 0), ("file", CHECKPOINT)):
             job = self.start(*self.line(scheme=scheme), *self.program(iterations=400))
             self.assertTrue(rig.await_true(self.committed))

@@ -1,6 +1,6 @@
 /*
- * A program inside MPIX_Reinit that takes a checkpoint in each iteration, lets somebody else act in
- * its middle, and then loses a node:
+ * A program inside MPIX_Reinit that takes a checkpoint in each iteration, runs a command in its
+ * middle, and then loses a node:
  *
  *   checkpoint_job ITERATIONS AT COMMAND
  *

@@ -17,7 +17,7 @@ PRUNE = ("prune", "prune-unmarked")
 RESTORE = ("restore-open", "restore-read", "restore-checked")
 
 # Where it fails, and the oldest generation that must be there then. Before the n-th mark there are n - 1; the first removal comes
-# with the third mark. A piece of generation 5 is written when 4 is agreed on, whose mark may be on its way.
+# with the third mark. A piece of generation 5 is written when 4 is agreed on, and its mark may be in progress.
 WRITING = [(f"{point}:9@0", 3) for point in PIECE] + [(f"{point}:4@0", 3) for point in MARK] + \
           [(f"{point}:2@0", 4) for point in PRUNE]
 

@@ -49,7 +49,7 @@ class CheckpointTest(rig.LaunchTest):
         return self.runs(*self.line(*options, scheme=scheme, ranks=ranks), *self.program(), environment=environment, status=status)
 
     def killed(self, point, *options, scheme="file"):
-        """A run that the failure of a daemon ends. Its status is that of the failure, or of a survivor who found out first."""
+        """A run that the failure of a daemon ends. Its status is that of the failure, or of a survivor that found out first."""
         result = self.run_it(*self.line("--on-failure", "abort", *options, scheme=scheme), *self.program(), environment=fails(point))
         self.assertNotIn(result.status, (0, CHECKPOINT, rig.TIMED_OUT), result.err)
         self.assertNotIn("residual", result.out)
@@ -62,7 +62,7 @@ class CheckpointTest(rig.LaunchTest):
         return [dict(word.split("=", 1) for word in words if "=" in word) for words in lines if words[0] == f"event={kind}"]
 
     def restored(self):
-        """The generations that ranks went back to, in the last run, and where they came from."""
+        """The generations that ranks went back to, in the last run, and their sources."""
         return {int(event["value"]) for event in self.events("restored") if event["value"] != "0"}
 
     def from_files(self):

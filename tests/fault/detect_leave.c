@@ -1,6 +1,6 @@
 /*
- * detect_leave SECONDS: after MPIX_Reinit, when MPI_Finalize waits for nobody any more, all odd
- * ranks leave at once and the others stay for so long.
+ * detect_leave SECONDS: after MPIX_Reinit, when MPI_Finalize waits for no process any more, all odd
+ * ranks leave at once and the others stay for this time.
  */
 #include <mpi-ext.h>
 #include <mpi.h>

@@ -1,6 +1,6 @@
-"""What the tests of detection share: a job of four emulated nodes that runs until it is told to stop, its record, its daemons.
+"""What the tests of detection share: a job of four emulated nodes that runs until it is stopped, its record, its daemons.
 
-The program is tests/cluster/cluster_job.c: one lost, doubled or stale message, and its last line is not `exact`.
+The program is tests/cluster/cluster_job.c: one lost, duplicate or stale message, and its last line is not `exact`.
 """
 import concurrent.futures
 import contextlib
@@ -106,8 +106,8 @@ class DetectTest(rig.LaunchTest):
 
     @contextlib.contextmanager
     def starved(self, pid, least_s):
-        """Waits until this process has waited for a processor, which another one with precedence keeps, for so long. Skipped where
-        the system lets nobody have precedence."""
+        """Waits until this process has waited for a processor, which another one with a higher priority uses, for this time. Skipped
+        where the system allows no higher priority."""
         core = min(os.sched_getaffinity(0))
         def waited_s():
             return int(rig.read(pid, "schedstat").split()[1]) / 1e9
@@ -155,7 +155,7 @@ AT_ONCE = 4  # jobs are asleep most of the time: they wait for verdicts
 
 
 def run_alone(name):
-    """One test in a process of its own; its words if it failed."""
+    """One test in a process of its own; its output if it failed."""
     done = subprocess.run([sys.executable, "-B", sys.argv[0], name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return done.stdout.decode(errors="replace") if done.returncode else ""
 

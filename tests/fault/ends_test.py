@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Ends of rzrun, a keeper or a daemon at named points of its life, from the first fork to the last word: each is killed,
-stopped and continued, or stopped for good there, with 1 and 2 nodes, attached, detached and with a spawn. Then the job
-ends with a status that is not 0 and a line, or goes on with the right answer; nothing waits for ever, nothing is left.
+"""Ends of rzrun, a keeper or a daemon at named points of its life, from the first fork to the last message: each is killed,
+stopped and continued, or stopped permanently there, with 1 and 2 nodes, attached, detached and with a spawn. Then the job
+ends with a status that is not 0 and a line, or continues with the right answer; each wait ends, nothing is left.
 
     ends_test.py [--build build] [--sample N | --slice K/N] [--budget S] [--seeds 1] [--only WORD] [--random N]
 
 Without --sample: the whole list, or as much of it as the budget allows, in an order that the seed draws. --slice: the
-K-th of N parts of it. --random: so many kills and stops of a process at a random time in the first 60 ms instead. RZ_KILL_AT=POINT@NODE[+stop] repeats one.
+K-th of N parts of it. --random: N kills and stops of a process at a random time in the first 60 ms instead. RZ_KILL_AT=POINT@NODE[+stop] repeats one.
 """
 import argparse
 import contextlib
@@ -58,7 +58,7 @@ def cases():
                 continue
             for action in ("kill", "pause", "stop"):
                 if action == "stop" and (kind == "rzrun" or "--detach" in words):
-                    continue  # who stops rzrun, or looks at a stopped job, continues it some day
+                    continue  # a user that stops rzrun, or attaches to a stopped job, continues it later
                 for node in range(2 if "--nodes" in words and kind != "rzrun" else 1):
                     yield point, kind, action, mode, node
 
@@ -85,7 +85,7 @@ class Rig(rig.LaunchTest):
         """Continues whatever has stopped, again and again."""
         while not over.wait(0.1):
             stopped = self.stopped()
-            time.sleep(0.2 if stopped else 0)  # for so long nobody hears from it
+            time.sleep(0.2 if stopped else 0)  # it sends nothing for this time
             for process in stopped:
                 try:
                     os.kill(process.pid, signal.SIGCONT)
@@ -170,7 +170,7 @@ def attempt(run):
         try:
             test.tearDown()
         except AssertionError:
-            pass  # told already
+            pass  # reported already
         test.doCleanups()
 
 

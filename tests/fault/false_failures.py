@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Jobs without any fault beside processes that want all processors: none may hold a node or a rank for failed, and each must end with status 0.
+"""Jobs without any fault beside processes that use all processors: none may declare a node or a rank failed, and each must end with status 0.
 
 Each run draws a kind of job and a number of nodes (1, 2, 4, 16); beside them --spinners processes compute, each in a session
-of its own, so that Linux's autogroup shares the processors with each of them as with a whole job. --jobs so many jobs run at once, each in a session of
-its own, too, as if at a terminal each. Behind them, without the spinners and one after the other, come --large jobs of 1,024 ranks on 32 nodes.
+of its own, so that Linux's autogroup shares the processors with each of them as with a whole job. --jobs this number of jobs run at once, each in a session of
+its own, too, as if at a terminal each. After them, without the spinners and one after the other, run --large jobs of 1,024 ranks on 32 nodes.
 Any failure_report (record failure_seen), any node that stops, any status but 0 is a violation: its story and its command are printed.
 
     false_failures.py --build build [--seeds 1..100] [--spinners 60] [--jobs 1] [--large 0] [--nodes 4] [--only comd] [--budget S] [--report FILE]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`--detector flat`: each process watches another. What is stopped is found, what is killed mends the ring, what is only slow or
-has slept with everybody is not reported; each epoch has a ring of its own."""
+"""`--detector flat`: each process watches another. A stopped process is found, a killed one is removed from the ring, one that is only slow
+or has slept with all others is not reported; each epoch has a ring of its own."""
 import signal
 import time
 
@@ -42,12 +42,12 @@ class Flat(rig.DetectTest):
         self.assertEqual(len(job.events("failure_seen")), 1)
 
     def test_killed_process_is_no_news_to_the_ring(self):
-        """The daemon tells its ring faster than silence could."""
+        """The daemon informs its ring faster than a timeout would."""
         job = rig.Job(self, *FLAT)
         self.signal([job.processes(2)[0].pid], signal.SIGKILL)
         job.await_event("run", lambda: len(job.events("run", epoch=2)) == rig.NODES)
         job.await_progress()
-        time.sleep(1.5 * rig.HB_TIMEOUT_S)  # for failure_reports that nobody must make
+        time.sleep(1.5 * rig.HB_TIMEOUT_S)  # for failure reports that must not occur
         self.ends_exact(job, recovered=True)
         self.assertNotIn("silence", [event["note"] for event in job.events("failure_seen")])
         self.assertEqual(len(job.events("failure_seen")), 1)
@@ -79,7 +79,7 @@ class Flat(rig.DetectTest):
         self.stopped_node_is_failed(lambda job: job.everybody(2))
 
     def test_stopped_daemon_is_failed(self):
-        """Its processes are heard until their lease ends; then it does not answer for them."""
+        """Its processes send until their lease ends; then it does not answer for them."""
         self.stopped_node_is_failed(lambda job: [job.daemon(2)])
 
     def test_short_stop_is_forgiven(self):
@@ -106,7 +106,7 @@ class Flat(rig.DetectTest):
         time.sleep(rig.HB_TIMEOUT_S / 2)
         self.wake(sleepers[1:])
         job.await_progress()
-        time.sleep(1.5 * rig.HB_TIMEOUT_S)  # for failure_reports that nobody must make
+        time.sleep(1.5 * rig.HB_TIMEOUT_S)  # for failure reports that must not occur
         self.nobody_reported(job)
         self.ends_exact(job, recovered=False)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The watchdog (rzrun --hang-timeout): who makes no progress is killed and replaced like any failed; who waits, or says that it is
-alive, is not."""
+"""The watchdog (rzrun --hang-timeout): a process without progress is killed and replaced like any failed one; one that waits, or reports that it
+is alive, is not."""
 import detect_rig as rig
 
 
@@ -25,7 +25,7 @@ class Hang(rig.DetectTest):
                        line=[rig.rig.program("detect_compute"), self.folder, *arguments])
 
     def test_unrepaired(self):
-        """Without MPIX_Reinit it ends the job as a kill would, and the reason is told."""
+        """Without MPIX_Reinit it ends the job as a kill would, and the reason is reported."""
         job = self.compute()
         job.await_event("failure_seen", rank=1)
         result = job.stop()

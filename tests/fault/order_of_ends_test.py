@@ -8,7 +8,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../launch")
 import launch_rig as rig  # noqa: E402
 
-NODES = 8  # so many that not all daemons are connected: they are along the binomial graph
+NODES = 8  # enough that not all daemons are connected: they are along the binomial graph
 LATE_S = 3  # longer than a daemon may be silent; nothing happens that could be awaited
 BAD = ("failure_seen", "failure_news", "stopping", "out")
 
@@ -18,7 +18,7 @@ class OrderOfEnds(rig.LaunchTest):
         return [process for process in rig.marked(self.mark) if process.name == name and process.state == "T"]
 
     def ends_in_order(self, *options, told):
-        """rzrun stops when it has told so many daemons that the job is over."""
+        """rzrun stops when it has told this number of daemons that the job is over."""
         report = f"{self.folder}/report"
         run = self.start("--report", report, "-n", str(NODES), "--nodes", str(NODES), "--oversubscribe", *options, f"{rig.BUILD}/apps/ring",
                          environment={"RZ_KILL_AT": f"launch-shutdown:{told}@0+stop"})

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""A network that is cut, slow or lossy between the daemons (rzrun --inject): one side goes on, the other stops itself and says so;
-nobody is reported for being slow; nobody comes back unseen. Needs no namespaces: what travels between the processes is not cut."""
+"""A network that is cut, slow or lossy between the daemons (rzrun --inject): one side continues, the other stops itself and reports
+it; no node is reported for being slow; none comes back unnoticed. Needs no namespaces: messages between the processes are not cut."""
 import detect_rig as rig
 
 
-# Told by the others, or found out alone: which comes first depends on the machine's load.
+# Reported by the others, or found out alone: which is first depends on the machine's load.
 CUT_OFF = "no quorum|declared this node failed|hears too few others"
 
 
 class Partition(rig.DetectTest):
     def cut_in_two(self, *options):
-        """Two against two: the lowest daemon's side goes on."""
+        """Two against two: the lowest daemon's side continues."""
         job = rig.Job(self, *options, "--inject", "cut node 2,3 at 100ms")
         job.await_event("stopping", lambda: len(job.events("stopping")) == 2)
         job.await_progress()
@@ -39,7 +39,7 @@ class Partition(rig.DetectTest):
         self.ends_exact(job, recovered=True)
 
     def test_three_against_one(self):
-        """The majority goes on without the lowest daemon."""
+        """The majority continues without the lowest daemon."""
         job = rig.Job(self, "--inject", "cut node 0 at 100ms")
         job.await_event("epoch", lambda: len(job.events("epoch", epoch=2)) == 3)
         job.await_progress()
@@ -75,7 +75,7 @@ class Partition(rig.DetectTest):
         self.slow("--detector", "swim")
 
     def lossy(self, *options):
-        """Three in ten datagrams of one node are lost, both ways: it goes on, or is cut off for all alike."""
+        """Three in ten datagrams of one node are lost, both ways: it continues, or is cut off for all alike."""
         job = rig.Job(self, *options, "--inject", "lose 30% node 3 at 100ms for 2500ms")
         job.await_event("injected", lambda: len(job.events("injected", node=3)) == 2 or job.events("stopping"))
         result = job.stop()

@@ -1,10 +1,11 @@
 /*
- * Jobs of kinds in which others hang or do not end cleanly: peers MODE SEED. The seed says who
- * fails and when; the failures themselves come from a timer, at any instruction of the library.
+ * Jobs of kinds in which others hang or do not end cleanly: peers MODE SEED. The seed determines
+ * which processes fail and when; the failures themselves come from a timer, at any instruction of
+ * the library.
  *
- * finalize: one fails; whoever notices revokes and goes to MPI_Finalize, and so do the others in
- * the end. With an odd seed whoever knows of the failure acknowledges it, and prints
- * `acknowledged`.
+ * finalize: one fails; a process that notices it revokes and calls MPI_Finalize, and so do the
+ * others in the end. With an odd seed a process that knows of the failure acknowledges it, and
+ * prints `acknowledged`.
  *
  * shrink: one fails, the others shrink; another one fails, they shrink again; a clean exit.
  * replace, spawn: the places of the failed processes are taken, by RZ_Comm_replace or processes of
@@ -46,8 +47,9 @@ static void on_alarm(int number)
     raise(strcmp(mode, "stopped") == 0 ? SIGSTOP : SIGKILL);
 }
 
-/* A victim fails in so many microseconds, wherever it is then. But what all did before this call,
- * all have done; only of the barrier itself one may hear that somebody has failed. */
+/* A victim fails after this number of microseconds, wherever it is then. All have completed the
+ * calls before this one; only in the barrier itself may one get an error that a process has
+ * failed. */
 static void fail_in(MPI_Comm comm, bool is_victim, unsigned us)
 {
     struct itimerval when = {{0, 0}, {us / 1000000, us % 1000000 + 1}};
@@ -63,7 +65,7 @@ static bool is_failure(int error)
     return class == MPI_ERR_PROC_FAILED || class == MPI_ERR_REVOKED;
 }
 
-/* One of the calls that programs make; an error can only be somebody's failure. */
+/* One of the calls that programs make; an error can only be a failure of a process. */
 static int call(MPI_Comm comm, unsigned number)
 {
     static char out[70000], in[70000];
@@ -184,7 +186,7 @@ static MPI_Comm spawned(MPI_Comm old, MPI_Comm living, char **argv)
     return in_order(&bridge, false, rank);
 }
 
-/* A spawned process's communicator; MPI_COMM_NULL for who was there from the start. */
+/* A spawned process's communicator; MPI_COMM_NULL for an original process. */
 static MPI_Comm joined(void)
 {
     int incarnation, rank;
@@ -202,8 +204,8 @@ static MPI_Comm joined(void)
     return full;
 }
 
-/* Calls until somebody has failed, and a repair; twice. Spawned processes are told how many there
- * were. */
+/* Calls until a process has failed, and a repair; twice. Spawned processes receive the number of
+ * repairs. */
 static void repair_twice(MPI_Comm *comm, int repairs, char **argv)
 {
     int rank, all = 0;
@@ -270,7 +272,7 @@ static void refill(MPI_Comm *comm, bool is_new, char **argv)
     works(*comm);
 }
 
-/* All that survivors have been told by agreements and shrinks, as one number: the same at all. */
+/* All results of agreements and shrinks at survivors, as one number: the same at all. */
 static void storm(MPI_Comm *comm)
 {
     int size, before, lowest, highest, told = 0, n_victims = some_fail(*comm);

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Jobs of kinds in which other systems hang or do not end cleanly (docs/reports tells of both), each under many seeds.
+"""Jobs of kinds in which other systems hang or do not end cleanly (docs/reports has both), each under many seeds.
 
     peers_test.py --build build [--only MODE,...] [--count N] [--seeds FIRST] [--sample] [--budget SECONDS] [--report FILE]
 
-Each run must end by itself, with the exit status that is the truth, all survivors content, and nothing left behind. One that
+Each run must end by itself, with the right exit status, the expected output of all survivors, and nothing left behind. One that
 does not is shown with the command that repeats it. Modes and seeds: peers.c.
 """
 import argparse
@@ -20,7 +20,7 @@ import launch_rig as rig  # noqa: E402
 BOUND_S = int(os.environ.get("PEERS_BOUND_S", rig.HANG_S))  # against hangs
 KILLED = 128 + 9
 FOUR_NODES = ["--nodes", "4"]
-PATIENT = ["--hb-timeout", "5s"]  # failures come with proof here: a loaded machine shall not add nodes that only seem failed
+PATIENT = ["--hb-timeout", "5s"]  # failures are proved here: a loaded machine must not add false ones
 
 # ranks; options, one of each list in turn; survivors; how many runs, and how many of them in a sample
 Mode = collections.namedtuple("Mode", "ranks options survivors count sample")
@@ -32,10 +32,10 @@ MODES = {
     "spawn": Mode(8, ONE_OR_FOUR, 8, 200, 12),
     "storm": Mode(32, ONE_OR_FOUR, 24, 500, 10),
     "refill": Mode(16, ONE_OR_FOUR, 16, 200, 10),
-    # What notices a stopped process: the watchdog, or the detector whose members are the processes.
+    # What notices a stopped process: the watchdog, or the detector with the processes as members.
     "stopped": Mode(6, [["--hang-timeout", "1s"], ["--hang-timeout", "1s", "--nodes", "3"],
                         ["--detector", "flat", "--nodes", "3"]], 5, 60, 3),
-    # Nobody is to be reported. `fastest` has the shortest heartbeats that docs/reports allows 64 ranks on an idle machine: for
+    # No process must be reported. `fastest` has the shortest heartbeats that docs/reports allows 64 ranks on an idle machine: for
     # daemons that share it with something else they are too short, whatever the ranks do, so it is no part of a sample.
     "compute": Mode(8, [["--hb-period", "250ms", "--hb-timeout", "1s", "--detector", detector] + FOUR_NODES
                         for detector in ("ring", "swim", "flat")], 8, 40, 3),

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Seeded runs of the three proxies under failures: every one must end with the answer of a run without faults, or say in
-clear words, with a status that is not 0, that more was lost than can be borne; never with another answer.
+"""Seeded runs of the three proxies under failures: every one must end with the answer of a run without faults, or report,
+with a status that is not 0, that more was lost than is tolerated; never with another answer.
 
 Each seed and proxy draws a way to survive (MPIX_Reinit, ULFM by RZ_Comm_replace or by spawning, restart), a place for
 the checkpoints where there is a choice (memory, parities, files), and up to five failures at random times or iterations, ranks and nodes mixed; some
-strike during the recovery from another. A run has a bound; one that exceeds it, ends with another answer or another
+occur during the recovery from another. A run has a bound; one that exceeds it, ends with another answer or another
 status than it should, or leaves anything behind, is a violation: its story and the commands that replay it are printed.
 
     recovery_campaign.py --build build [--seeds 1..500] [--only hpccg] [--method ulfm] [--budget S] [--report FILE]
@@ -28,7 +28,7 @@ HB_TIMEOUT = "3s"
 RANKS, NODES, NODES_FAILED_MAX = 8, 5, 2
 KILLED = 128 + 9
 
-# last: the lines of the result; the others tell the way there, and may come twice.
+# last: the lines of the result; the others show the progress, and may occur twice.
 Proxy = collections.namedtuple("Proxy", "program arguments iterations last")
 COMD = "-x", "8", "-y", "8", "-z", "8", "--temperature", "20000"  # so hot that atoms change ranks all the time
 PROXIES = {
@@ -139,7 +139,7 @@ def calm_run(launcher, proxy):
 # ---- failures
 
 def draw_faults(draw, proxy, calm):
-    """Up to five failures; so many nodes live that their ranks have somewhere to go. Returns rzrun's options."""
+    """Up to five failures; enough nodes survive to run all ranks. Returns rzrun's options."""
     faults, at, nodes = [], draw.uniform(0, 0.9 * calm.loop_ms), draw.sample(range(NODES), NODES_FAILED_MAX)
     for _ in range(draw.randint(1, 5)):
         victim = f"node {nodes.pop()}" if nodes and draw.random() < 0.3 else f"rank {draw.randrange(RANKS)}"
@@ -152,7 +152,7 @@ def draw_faults(draw, proxy, calm):
     return faults
 
 
-Plan = collections.namedtuple("Plan", "name options method bears")  # bears: so many failed nodes
+Plan = collections.namedtuple("Plan", "name options method bears")  # tolerates this number of failed nodes
 
 
 def draw_plan(draw, options, launcher, folder):
@@ -181,7 +181,7 @@ def nodes_killed(faults):
 
 def forgot(events):
     """Whether an epoch began at an older generation than it had to: that of the epoch before, or the last one that was
-    committed there; the one before it where the commit came together with the failure."""
+    committed there; the one before it if the commit coincided with the failure."""
     told = re.findall(r"event=(epoch|committed) epoch=(\d+) \S+ \S+ \S+ value=(\d+) ", events)
     base, newest = {}, collections.Counter()
     for what, epoch, generation in told:
@@ -228,7 +228,7 @@ def assess(done, calm, proxy, plan, faults, left):
         return None, "lost"
     if done.status == 0:
         return (None, "exact") if result_is_there(done, calm, proxy, plan) else ("exit status 0 without the result", "wrong")
-    # A process that fails when the others have agreed that all is done is nobody's to replace; of rank 0 the result fails too.
+    # A process that fails when the others have agreed that all is done is not replaced; if it is rank 0 the result is lost, too.
     zero_failed = re.search(r"event=(failure_seen|injected|failure_news) \S+ (rank=0|rank=-1 node=0) ", done.events)
     if done.status == KILLED and words and (result_is_there(done, calm, proxy, plan) or (struck_after_the_end(done.events) and zero_failed)):
         return None, "late"
@@ -255,7 +255,7 @@ def one(seed, name, options, launcher, calms):
               f"{shlex.join(line)}\nor: {again}", flush=True)
     failures = len(set(re.findall(r"event=failure_news \S+ (\S+ \S+ \S+) ", done.events)))
     zero = plan.method[1] == "ulfm" and "begin again at the beginning" in done.err
-    silent = len(re.findall(r"event=failure_seen .* note=silence", done.events))  # of living nodes, all others break connections
+    silent = len(re.findall(r"event=failure_seen .* note=silence", done.events))  # of live nodes, all others break connections
     zero |= bool(re.search(r"event=epoch epoch=((?!1 )\d+) \S+ \S+ \S+ value=0 ", done.events))
     return (seed, name, plan.name, done.seconds, failures, zero, wrong or ended, "; ".join(faults[1::2]), silent)
 

@@ -4,9 +4,9 @@
  *
  *   schemes_member BYTES [FOLDER]
  *
- * With FOLDER the first passage stops at iteration HELD: when all are there and their checkpoint is
- * committed, rank 0 makes FOLDER/held, all wait for FOLDER/go, and the iteration is told by
- * RZ_Progress_mark; nothing is checkpointed any more until somebody has failed.
+ * With FOLDER the first passage stops at iteration HELD: when all have arrived and their checkpoint
+ * is committed, rank 0 makes FOLDER/held, all wait for FOLDER/go, and the iteration is marked by
+ * RZ_Progress_mark; no checkpoint is taken any more until a process has failed.
  */
 #include <mpi-ext.h>
 #include <mpi.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checkpoint schemes (rzrun --checkpoint): what each bears comes back to the bit, and from where it is said to come; one loss
-more begins at the beginning and says so; damaged copies are found, and others used."""
+"""Checkpoint schemes (rzrun --checkpoint): the losses that each tolerates are restored to the bit, from the reported source; after one more loss
+the job begins at the beginning and reports it; damaged copies are found, and others used."""
 import glob
 import json
 import os
@@ -69,7 +69,7 @@ class Schemes(rig.LaunchTest):
             os.kill(pid, signal.SIGCONT)
 
     def made(self, result):
-        """Ranks whose pieces came from parities, and the nodes that gave the blocks."""
+        """Ranks with pieces rebuilt from parities, and the nodes that sent the blocks."""
         return {int(rank): {int(node) for node in nodes.split(", ")}
                 for rank, nodes in re.findall(r"the piece of rank (\d+), .* blocks of nodes ([\d, ]+)", result.err)}
 
@@ -185,7 +185,7 @@ class Damage(Schemes):
                 memory.write(bytes([byte[0] ^ 1]))
 
     def falls_back(self, scheme, *faults, spoilt="rz-checkpoint", only=None):
-        """The newest checkpoint is damaged; everybody goes back to the one before, and the job ends with the right bits."""
+        """The newest checkpoint is damaged; all roll back to the one before, and the job ends with the right bits."""
         result = self.survives(scheme, *faults, restored=OLDER, held=lambda: self.spoil(self.newest(spoilt)[:only]),
                                options=("--story", "--report", f"{self.folder}/report", "--cases", f"{self.folder}/cases"))
         self.assertNotIn(f"restored iteration {RESTORED}", result.err)
@@ -195,7 +195,7 @@ class Damage(Schemes):
             told = report.read()
         restored = re.findall(r"event=restored epoch=\d+ rank=(\d+) .*value=(\d+)", told)
         self.assertEqual(sorted({(int(rank), int(value)) for rank, value in restored}), [(rank, 5) for rank in range(8)])
-        # Each node that lives tells it once; the recovery says it on the terminal, in the report and in the cases.
+        # Each live node reports it once; the recovery shows it on the terminal, in the report and in the cases.
         lived = 5 - sum(fault.startswith("node") for fault in faults)
         given_up = re.findall(r"event=fell_back epoch=\d+ rank=-1 node=(\d+) .*value=(\d+)", told)
         self.assertEqual((len(given_up), len(set(given_up)), {value for _, value in given_up}), (lived, lived, {"6"}), told)
@@ -217,7 +217,7 @@ class Damage(Schemes):
         self.falls_back("buddy", "node 1", spoilt="rz-piece")
 
     def test_damaged_copy_is_not_used(self):
-        # What the processes wrote stays whole; every copy is damaged. Node 1 is failed: nobody has the pieces of its ranks.
+        # The pieces that the processes wrote are valid; every copy is damaged. Node 1 has failed: no node has the pieces of its ranks.
         result = self.job("buddy", "node 1", held=lambda: self.spoil(self.copies("rz-piece")), status=CHECKPOINT_LOST)
         self.assertIn("is damaged", result.err)
 
@@ -237,7 +237,7 @@ class Damage(Schemes):
         self.assertTrue(self.made(result), result.err)
 
     def test_a_piece_that_is_not_what_its_process_says(self):
-        # The helper's piece has another checksum than it tells, and the program runs: there is nothing to go back to.
+        # The helper's piece does not match its checksum, and the program runs: there is no checkpoint to roll back to.
         result = self.run_it("-n", "2", "--nodes", "2", "--timeout", rig.HANG, rig.program("daemon_test_helper"), "join", "enter",
                              "store:right", "serve")
         self.assertEqual(result.status, CHECKPOINT_LOST, result.err)

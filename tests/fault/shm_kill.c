@@ -1,8 +1,8 @@
 /*
- * The failed spoil only what was theirs. Two bystanders exchange checked messages; victims flood
- * both of them with small and large messages and are SIGKILLed at random instants. After each
- * verdict both bystanders must go on exchanging, no byte that anybody delivers may be wrong, no
- * operation may end twice or never.
+ * A failed process damages only its own data. Two bystanders exchange checked messages; victims
+ * flood both of them with small and large messages and are SIGKILLed at random instants. After each
+ * failure both bystanders must continue to exchange, no delivered byte may be wrong, no operation
+ * may end twice or never.
  *
  *   fault_shm_kill_auto [kills [seed [auto|direct|ring]]]
  */
@@ -129,7 +129,7 @@ static void kill_one(struct kill_page *page, const struct rig *rig, struct rz_ra
         reap(page, lane);
 }
 
-/* New bystanders, who see `kills` victims come and go. */
+/* New bystanders, which see `kills` victims start and fail. */
 static void round_of(struct kill_page *page, struct rz_random *random, unsigned kills)
 {
     struct rig rig;
@@ -146,7 +146,7 @@ static void round_of(struct kill_page *page, struct rz_random *random, unsigned 
     for (unsigned b = 0; b < KILL_BYSTANDERS; b++) {
         int status;
         pid_t ended;
-        /* Rung until it is gone: it looks at the stop word before it prepares its sleep. */
+        /* Rung until it has ended: it checks the stop word before it prepares its sleep. */
         while ((ended = waitpid((pid_t)page->pid[b], &status, WNOHANG)) == 0) {
             rz_doorbell_ring(rig.bell[b], rig.event_fd[b]);
             usleep(1000);

@@ -243,7 +243,7 @@ static void member_bury(struct member *member, unsigned lane)
     rz_doorbell_ring(&member->page->bell, -1);
 }
 
-/* Victims: whom to connect to, send to, bury. */
+/* Victims: to connect to, send to, and disconnect. */
 static void bystander_look_at_victims(struct member *member)
 {
     for (unsigned lane = KILL_BYSTANDERS; lane < KILL_LANES; lane++) {
@@ -252,7 +252,8 @@ static void bystander_look_at_victims(struct member *member)
         if (atomic_load(&member->page->failed[lane]))
             member_bury(member, lane);
         else if (!member->connected[lane] && member->got[lane] > lane % 3)
-            member_connect(member, lane); /* some are heard as strangers for a while */
+            member_connect(member,
+                           lane); /* messages of some arrive as from strangers for a while */
         else if (member->connected[lane])
             member_send(member, lane);
     }
@@ -266,7 +267,8 @@ void kill_bystander_run(struct kill_page *page, const struct rig *rig, unsigned 
         usleep(100);
     member_connect(member, other);
     while (!atomic_load(&page->stop)) {
-        /* Number n goes out when the other's n - 1 is here: both must live for either to go on. */
+        /* Number n is sent when the other's n - 1 has arrived: both must live for either to
+         * continue. */
         if (member->sent[other] <= member->got[other] && member_send(member, other)) {
             atomic_store(&page->exchanged[self], member->got[other]);
             rz_doorbell_ring(&page->bell, -1);

@@ -1,5 +1,4 @@
-/* What the kill campaign's processes share: the page of the one who kills, and the members' parts.
- */
+/* What the kill campaign's processes share: the page of the killer, and the members' parts. */
 #ifndef RZ_TESTS_SHM_KILL_PAGE_H
 #define RZ_TESTS_SHM_KILL_PAGE_H
 
@@ -13,7 +12,7 @@ enum { KILL_BYSTANDERS = 2, KILL_VICTIMS = 25, KILL_LANES = KILL_BYSTANDERS + KI
 #define KILL_HANG (TEST_HANG_S * RZ_SECOND)
 
 struct kill_page {
-    struct rz_doorbell bell; /* of the one who kills */
+    struct rz_doorbell bell; /* of the killer */
     _Atomic uint32_t stop;
     _Atomic uint32_t pid[KILL_LANES];
     bool reaped[KILL_LANES];

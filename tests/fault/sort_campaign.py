@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Seeded runs of the sort on a dynamic group: whoever leaves, by failure, by a stop, by doing nothing or by starving (a tenth of the time, in
+"""Seeded runs of the sort on a dynamic group: whichever processes leave, by failure, by a stop, by doing nothing or by starving (a tenth of the time, in
 turns of 20 to 400 ms), at random places of the sort or at random times, the result is right.
 
 Each seed draws a way (dgrp, no-rejoin, ulfm), a number of processes up to 16, how many of them leave and how, how many come back, nodes,
@@ -31,7 +31,7 @@ MIXED, OUTSIDE = "kill,stop,slow,starve", "outside"
 KINDS = ("kill", "stop", "slow", "starve", MIXED, OUTSIDE)
 MOST, EACH_MOST, EACH_ALL_BUT_ONE = 16, 2, 6
 COUNTS = (0, 1, 7, 1000, 100000, 100000, 1000000, 1000000, 4000000)
-OUTSIDE_US, OUTSIDE_US_EACH = 40000, 0.05  # kills from outside come so soon, and so much later for each element: about what a run takes
+OUTSIDE_US, OUTSIDE_US_EACH = 40000, 0.05  # kills from outside occur after this time, and later by this time for each element: about the time of a run
 GROUP = ("interval=30ms", "first_threshold=400ms", "least_threshold=100ms", "zeta=3")
 
 
@@ -59,7 +59,7 @@ def processes_left(mark):
 
 
 def left_behind(mark, folder):
-    """Processes in the middle of their end get a while. The folder is empty: who is last removes the checkpoints."""
+    """Processes that are ending get some time. The folder is empty: the last process removes the checkpoints."""
     bound = time.monotonic() + HANG_S
     while (left := processes_left(mark)) and time.monotonic() < bound:
         time.sleep(0.02)
@@ -78,7 +78,7 @@ def draw_leaving(draw, seed):
 
 
 def draw_method(draw, seed):
-    """For the sharpest runs in turn, too: each kind meets each way."""
+    """For the hardest runs in turn, too: each kind with each way."""
     drawn = draw.choice(METHODS)
     return METHODS[seed // (EACH_ALL_BUT_ONE * len(KINDS)) % len(METHODS)] if seed % EACH_ALL_BUT_ONE == 0 else drawn
 
@@ -129,11 +129,11 @@ def run(plan, options, mark):
 
 
 def assess(done, plan, left):
-    """What is wrong with a run. The result comes once; again only from another process, when who printed it left in that moment."""
+    """What is wrong with a run. The result is printed once; again only by another process, if the one that printed it left at that moment."""
     told = [line for line in done.out if re.fullmatch(rf"sorted {plan.count} in \d+\.\d+ s", line)]
     if done.status == 124:
         return "it hung"
-    # Of a failure from outside that comes when the others have all done their last round nobody is left to take notice.
+    # If a failure from outside occurs when the others have all done their last round, no process is left to acknowledge it.
     late = done.status == KILLED and "kill rank" in " ".join(plan.launch)
     if done.status != 0 and not late:
         return f"exit status {done.status}"

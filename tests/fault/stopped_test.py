@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Daemons and whole nodes that are stopped (SIGSTOP) and woken: before the verdict nothing happens, after it they are gone at once;
-a machine that slept as a whole wakes up as if nothing had been."""
+"""Daemons and whole nodes that are stopped (SIGSTOP) and woken: before they are declared failed nothing happens, after it they end
+at once; a machine that slept as a whole continues normally."""
 import os
 import time
 
@@ -43,7 +43,7 @@ class Stopped(rig.DetectTest):
         self.woken_after_the_verdict(lambda job: job.everybody(2))
 
     def the_tie_is_kept(self, *options):
-        """Of two the one that breaks the tie goes on, though the other one holds it for failed: that one alone has no quorum."""
+        """Of two the one that breaks the tie continues, though the other one declares it failed: that one alone has no quorum."""
         job = rig.Job(self, *options, nodes=2, ranks=4)
         job.await_progress()
         self.freeze([job.daemon(0)])
@@ -57,7 +57,7 @@ class Stopped(rig.DetectTest):
         self.the_tie_is_kept()
 
     def test_output_of_a_node_that_is_out(self):
-        """It was written in time, but read too late: refused, once the others have agreed to go on without the node."""
+        """It was written in time, but read too late: refused, once the others have agreed to exclude the node."""
         job = rig.Job(self)
         victim = job.daemon(2)
         with open(f"/proc/{job.processes(2)[0].pid}/fd/1", "w") as out:  # as if that process wrote it
@@ -81,7 +81,7 @@ class Stopped(rig.DetectTest):
         time.sleep(sleep_s)  # that is what is tested
         self.wake(sleepers)
         job.await_progress()
-        time.sleep(1.5 * rig.HB_TIMEOUT_S)  # for failure_reports that nobody must make
+        time.sleep(1.5 * rig.HB_TIMEOUT_S)  # for failure reports that must not occur
         self.nobody_reported(job)
         self.ends_exact(job, recovered=False)
 
@@ -106,7 +106,7 @@ class Stopped(rig.DetectTest):
         self.ends_exact(job, recovered=False)
 
     def test_lease_ends_processes_whose_daemon_is_stopped(self):
-        """Nobody tells them, nobody kills them: they end themselves."""
+        """They are neither told nor killed: they end by themselves."""
         job = rig.Job(self)
         victims = [process.pid for process in job.processes(2)]
         self.assertEqual(len(victims), 2)
@@ -119,7 +119,7 @@ class Stopped(rig.DetectTest):
         self.ends_exact(job, recovered=True)
 
     def lease_ends_before_the_verdict(self, *options):
-        """The processes of all nodes end, and nobody reports a node of silence: each is started again once, where it was."""
+        """The processes of all nodes end, and no node is reported as silent: each is restarted once, where it was."""
         job = rig.Job(self, *options)
         job.await_progress()
         processes = [process.pid for node in range(rig.NODES) for process in job.processes(node)]
@@ -144,7 +144,7 @@ class Stopped(rig.DetectTest):
         self.lease_ends_before_the_verdict("--detector", "swim")
 
     def test_lease_ends_a_computing_process(self):
-        """Which calls nothing for hours, so that no call could tell it."""
+        """Which calls nothing for hours, so that no call could report it."""
         job = rig.Job(self, "--hb-timeout", "300ms", nodes=2, ranks=2,
                       line=[rig.rig.program("detect_compute"), self.folder])
         job.await_true(lambda: os.path.exists(f"{self.folder}/computes.1"), "it does not compute")

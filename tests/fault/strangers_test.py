@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Another user of the machine attacks a running job of two nodes: each port that its processes listen on, and the sockets and files
-through which it could be reached otherwise. The job comes to its right end, and each process says at most one line about it.
+through which it could be reached otherwise. The job ends with the right result, and each process prints at most one line about it.
 
-The attacks run as `nobody` (a child that gives up root), so the test needs root; without it they run as the same user, who has no
-key either, and what only another user is refused is skipped in words.
+The attacks run as `nobody` (a child that gives up root), so the test needs root; without it they run as the same user, which has no
+key either, and tests that need another user are skipped with a message.
 
   strangers_test.py [--seconds S] [--connections N] [--seed SEED]
 """
@@ -22,7 +22,7 @@ import warnings
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../launch"))
 import launch_rig as rig
 
-QUIET_S = 1  # so long an answer is listened for that must not come
+QUIET_S = 1  # bound of the wait for an answer that must not arrive
 NOBODY = 65534
 OPTIONS = argparse.Namespace(seconds=6, connections=1500, seed=1)
 
@@ -247,7 +247,7 @@ class Strangers(rig.LaunchTest):
         self.complete(job)
 
     def test_a_folder_that_passes_for_a_nodes_scratch_folder(self):
-        """Another user knows the job's number and makes a folder of that name for a node that is not there: nobody uses it."""
+        """Another user knows the job's number and makes a folder of that name for a node that does not exist: no process uses it."""
         if os.geteuid() != 0:
             self.skipTest("needs root, to be another user")
         sort = f"{rig.BUILD}/apps/hyperquicksort"

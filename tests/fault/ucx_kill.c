@@ -1,9 +1,9 @@
 /*
- * Kills of a process that talks through a transport between nodes, at many points of its life.
- * Three processes over loopback TCP: the victim; the survivor, which must end all it has with the
- * victim soon after the verdict, with no wrong data, no double end, and no byte written into memory
- * whose operation has ended; a bystander, whose exchange with the survivor must go on. The verdict
- * comes before the failure (by another detector) or after it.
+ * Kills of a process that uses a transport between nodes, at many points. Three processes over
+ * loopback TCP: the victim; the survivor, which must end all it has with the victim soon after the
+ * failure report, with no wrong data, no double end, and no byte written into memory whose
+ * operation has ended; a bystander, whose exchange with the survivor must continue. The report
+ * precedes the failure (by another detector) or follows it.
  *
  *   fault_ucx_kill | fault_tcp_kill [runs [seed [case]]]        run i has the seed seed + i, from
  * which everything follows but the case, if given
@@ -76,7 +76,7 @@ static void start(enum kill_role role, void (*body)(struct kill_page *))
     run.pid[role] = pid;
 }
 
-/* A member that ended without having been told to is an error of the run. */
+/* A member that ended without a request is an error of the run. */
 static void look_after(enum kill_role role)
 {
     int status;
@@ -107,7 +107,7 @@ static void await(_Atomic uint32_t *step, const char *what)
     }
 }
 
-/* Any instant of what goes on now; not a wait for something. */
+/* Any instant of the current activity; not a wait for an event. */
 static void let_pass(struct rz_random *random, uint64_t most_us)
 {
     struct timespec instant = {.tv_nsec = (long)rz_random_below(random, most_us * 1000)};

@@ -43,13 +43,13 @@ struct kill_ep_address {
 };
 
 struct kill_page {
-    struct rz_doorbell bell; /* of the one who kills */
+    struct rz_doorbell bell; /* of the killer */
     enum kill_case kind;
     bool drain; /* whether the survivor takes what lies there before the end */
     uint64_t seed;
     struct kill_ep_address ep_addresses[KILL_ROLES];
     /* Steps, each set once. */
-    _Atomic uint32_t victim_ready;   /* the victim has done what comes before its failure */
+    _Atomic uint32_t victim_ready;   /* the victim has done what precedes its failure */
     _Atomic uint32_t victim_stopped; /* by a signal */
     _Atomic uint32_t survivor_ready; /* the victim may fail */
     _Atomic uint32_t failed;         /* reaped */
@@ -89,7 +89,7 @@ struct kill_flight {
 extern struct rz_net *kill_net;
 extern const struct rz_net_ops *kill_ops;
 
-/* Whose messages and news go to `arrived` and `broken`. */
+/* Receives messages and news by `arrived` and `broken`. */
 struct kill_member {
     struct kill_page *page;
     enum kill_role role;
@@ -114,7 +114,7 @@ void kill_fetch(struct kill_flight *flight, rz_net_token_t token, void *data, si
 void kill_fill(void *data, size_t bytes, uint64_t number);
 bool kill_holds(const void *data, size_t bytes, uint64_t number);
 
-/* Sets a step and wakes the one who kills. */
+/* Sets a step and wakes the killer. */
 void kill_step(struct kill_page *page, _Atomic uint32_t *step);
 
 /* Turns until a step is set, the condition holds, or the bound is reached (then complains). */

@@ -104,7 +104,7 @@ void kill_member_open(const struct kill_member *member)
     struct kill_ep_address *ep_address = &self.page->ep_addresses[self.role];
     size_t bytes = sizeof ep_address->ep_address;
     if (atomic_load(&ep_address->ready))
-        return; /* a zombie opens a second one, which nobody shall know */
+        return; /* a process declared failed opens a second one, which no process must know */
     if (kill_ops->ep_address(kill_net, ep_address->ep_address, &bytes) != RZ_OK)
         kill_complain(self.page, "address");
     ep_address->bytes = (uint32_t)bytes;
@@ -260,7 +260,8 @@ static _Noreturn void flood(struct kill_page *page, size_t bytes)
     }
 }
 
-/* Declared failed but alive: goes on over the old connection, then over one that nobody gave it. */
+/* Declared failed but alive: continues over the old connection, then over one that was not given to
+ * it. */
 static _Noreturn void haunt(struct kill_page *page, const void *big)
 {
     static struct kill_flight flights[50];

@@ -1,4 +1,4 @@
-/* The survivor: it must end all that it has with the victim, keep its memory, and go on with the
+/* The survivor: it must end all operations with the victim, keep its memory, and continue with the
  * bystander. */
 #include "ucx_kill.h"
 
@@ -41,7 +41,7 @@ static void fetch_ended(struct kill_flight *flight)
         if (!kill_holds(in, fetching.header.bytes, fetching.header.number))
             kill_complain(page, "a wrong payload, said to be whole");
     } else {
-        /* From now on nobody may write here. */
+        /* From now on no process may write here. */
         memset(in, POISON, KILL_BIG);
         fetching.poisoned = true;
     }
@@ -111,7 +111,7 @@ static void turn(void)
         }                                                                                          \
     } while (0)
 
-/* ---- what comes from the victim ---- */
+/* ---- messages from the victim ---- */
 
 static void victim_message(const struct kill_header *header, rz_net_token_t token)
 {

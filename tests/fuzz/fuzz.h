@@ -1,6 +1,6 @@
 /*
- * What a fuzz target is, and what all of them share. A target is one file that decodes bytes which
- * anybody may have written; README.md says how they are run.
+ * What a fuzz target is, and what all of them share. A target is one file that decodes bytes from
+ * untrusted writers; README.md says how they are run.
  */
 #ifndef RZ_TESTS_FUZZ_H
 #define RZ_TESTS_FUZZ_H
@@ -12,8 +12,8 @@
 struct rz_fuzz_target {
     const char *name; /* of the program */
     size_t input_max; /* bytes of one input */
-    /* What one input may ask of malloc in all: this and so much per byte of it. A decoder that
-     * believes a count which the input cannot hold goes far beyond. */
+    /* Bound of all memory that one input may request from malloc: this, and this much per byte of
+     * it. A decoder that trusts a count that does not fit the input exceeds it by far. */
     size_t memory_fixed, memory_factor;
     /* Valid inputs to begin with: writes number 0, 1, 2, ... to bytes[0..max) and returns its
      * length; 0: there are no more. */
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
     ((condition) ? (void)0 : rz_fuzz_fail(#condition, __FILE__, __LINE__))
 _Noreturn void rz_fuzz_fail(const char *property, const char *file, int line);
 
-/* A copy in a block of exactly so many bytes, of the caller's to free; never NULL. */
+/* A copy in a block of exactly this number of bytes, to be freed by the caller; never NULL. */
 void *rz_fuzz_copy(const void *bytes, size_t n);
 
 /* Choices taken from the front of an input; 0 once it is used up. */

@@ -49,7 +49,7 @@ static void look(const struct rz_rzrun_options *options)
     rz_fuzz_holds(n_ranks == options->n_ranks);
 }
 
-/* The words of the input, each up to a NUL; a block of its own for each. */
+/* The arguments in the input, each up to a NUL; a block of its own for each. */
 static int split(const uint8_t *data, size_t size, char **words)
 {
     int n = 0;
@@ -118,7 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Words with blanks between; a NUL takes the place of each `|`. */
+/* Arguments with blanks between; a NUL replaces each `|`. */
 static const char *const texts[] = {
     "-n|4|./program|argument",
     "-np|4|--nodes|2|--|./program",

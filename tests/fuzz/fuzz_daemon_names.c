@@ -1,8 +1,8 @@
 /*
  * The name service: daemons of one job with their processes. Questions, failures and the order in
- * which messages arrive are chosen by the input. Where all are honest, each question is answered
- * once, to the process that asked, and in the end all living daemons know the same names, none of a
- * failed process. Else the daemons' messages are anything, and nobody may break.
+ * which messages arrive are chosen by the input. If all are correct, each question is answered
+ * once, to the process that asked, and in the end all live daemons know the same names, none of a
+ * failed process. Else the daemons' messages are arbitrary, and no daemon may crash.
  */
 #include "daemon/service/names.h"
 #include "fuzz.h"
@@ -39,11 +39,12 @@ static struct cluster {
     struct question {
         uint32_t rank, incarnation, name, what, port, answers;
         bool void_, too_long;
-        uint32_t had; /* what the name stood for when an end of it was asked for; PORTS: nothing */
+        uint32_t had; /* what the name stood for when its removal was requested; PORTS: nothing */
     } questions[QUESTIONS_MAX];
     uint32_t n_questions;
-    uint32_t holder[NAMES], held[NAMES]; /* whose publication stands, and its port; RANKS: nobody */
-    char found[RZ_NAME_BYTES_MAX + 1];   /* what the last LOOK_UP said; "-": nothing */
+    uint32_t holder[NAMES],
+        held[NAMES]; /* the publisher of the valid entry, and its port; RANKS: none */
+    char found[RZ_NAME_BYTES_MAX + 1]; /* what the last LOOK_UP said; "-": nothing */
 } cluster;
 
 static uint64_t below(uint64_t bound)
@@ -162,7 +163,8 @@ static bool waits_for(uint32_t rank, uint32_t name)
     return false;
 }
 
-/* Who takes a name away while its publisher is about to publish it has no answer that stands. */
+/* A process that unpublishes a name while its publisher is about to publish it has no definite
+ * answer. */
 static bool is_settled(uint32_t name)
 {
     for (uint32_t rank = 0; rank < RANKS; rank++)
@@ -224,7 +226,7 @@ static void hear_of_failures(struct node *node)
     rz_names_look_at_failures(node->names);
 }
 
-/* Once all have heard of its failure; the processes of a node that is gone stay away. */
+/* Once all know of its failure; the processes of a failed node do not return. */
 static void come_again(void)
 {
     uint32_t rank = (uint32_t)below(RANKS);
@@ -333,8 +335,8 @@ static void say_anything(struct node *node)
     deliver(node, from);
 }
 
-/* --- a life -------------------------------------------------------------------------------------
- */
+/* --- one run
+ * ------------------------------------------------------------------------------------- */
 
 static void begin(struct rz_fuzz_input *input)
 {
@@ -382,7 +384,7 @@ static void turn(void)
         say_anything(node);
 }
 
-/* All messages arrive, and everybody hears of all failures. */
+/* All messages arrive, and all learn of all failures. */
 static void settle(void)
 {
     bool more = true;

@@ -134,7 +134,7 @@ static void close_world(void)
 
 static void send_all(int fd, const void *bytes, size_t n)
 {
-    /* What does not fit into the socket, or comes after the end, is not sent. */
+    /* Bytes that do not fit into the socket, or follow the end, are not sent. */
     if (n > 0 && send(fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
         return;
 }
@@ -234,7 +234,7 @@ static void as_acceptor(struct rz_fuzz_input *input)
     }
 }
 
-/* A datagram is heard, once, where its seal is right, and it is a message of who sealed it. */
+/* A datagram is delivered, once, if its seal is right, and it is a message of its sealer. */
 static void as_datagram(struct rz_fuzz_input *input, bool tagged)
 {
     uint8_t packet[2048];

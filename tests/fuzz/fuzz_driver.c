@@ -38,7 +38,7 @@ static struct {
 static struct input seeds[SEEDS_MAX];
 static uint32_t n_seeds;
 
-/* The input being run, for the last words. */
+/* The input being run, for the last message. */
 static struct {
     volatile uint64_t number;
     struct input input;
@@ -53,8 +53,8 @@ static _Noreturn void crash(const char *what, const char *name)
     exit(2);
 }
 
-/* --- last words: no malloc, no stdio, for the heap may be what is broken ------------------------
- */
+/* --- the last message: no malloc, no stdio, because the heap may be damaged
+ * ---------------------- */
 
 static size_t put_text(char *at, const char *text)
 {
@@ -286,7 +286,7 @@ static uint64_t interesting(struct rz_random *random, size_t n)
     return rz_random_below(random, 4) ? value : value - rz_random_below(random, 64);
 }
 
-/* Opens a gap of n bytes at `at`, as far as there is room; the bytes are still to be written. */
+/* Opens a gap of n bytes at `at`, as far as there is space; the bytes are still to be written. */
 static size_t open_gap(struct input *input, size_t at, size_t n)
 {
     size_t room = rz_fuzz_target.input_max - input->n;

@@ -82,7 +82,8 @@
             return 0;                                                                              \
         look(&message, data, data + size);                                                         \
         rz_fuzz_holds(strcmp(rz_##family##_type_name(message.type), "unknown") != 0);              \
-        /* One meaning has one form: it is written as it came, into just so much room. */          \
+        /* One meaning has one form: it is encoded as it was, into a block of exactly that size.   \
+         */                                                                                        \
         uint8_t *again = malloc(size);                                                             \
         rz_fuzz_holds(rz_##family##_encode(&message, again, size) == size);                        \
         rz_fuzz_holds(memcmp(again, data, size) == 0);                                             \

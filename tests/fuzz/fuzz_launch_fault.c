@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* The fault in words again; times are written as microseconds with decimals. */
+/* The fault as text again; times are written as microseconds with decimals. */
 #define WORDS_BYTES 1024
 static void write_fault(const struct rz_fault *fault, char text[WORDS_BYTES])
 {
@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rz_fuzz_holds(fault.n_nodes <= RZ_FAULT_NODES_MAX && (fault.n_nodes > 0) == some);
     rz_fuzz_holds(fault.deed != RZ_FAULT_LOSE || (fault.amount >= 1 && fault.amount <= 1000));
     write_fault(&fault, words);
-    /* A date or a list of so many digits is a word too long. */
+    /* A date or a list of this number of digits is too long for one argument. */
     bool long_word = false;
     for (char *at = words; *at; at += strcspn(at, " "), at += *at == ' ')
         long_word = long_word || strcspn(at, " ") >= 32;

@@ -18,7 +18,7 @@ static void look(const struct rz_launch_layout *layout)
     }
 }
 
-/* Every rank is on a node, and nobody beyond its slots while there are enough. */
+/* Every rank is on a node, and none beyond its node's slots while there are enough. */
 static void place(struct rz_launch_layout *layout, uint32_t n_ranks, enum rz_place_by by)
 {
     uint64_t slots = rz_layout_slots(layout);

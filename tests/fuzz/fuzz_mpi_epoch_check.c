@@ -1,13 +1,13 @@
 /*
- * What arrives from other processes, behind the transports: envelopes of any content and length,
- * payloads inline and still with their sender, words and letters of the library, among receives,
- * probes and sends of ours. Meanwhile processes fail and others are spawned in their slots, of
- * which messages come before the board shows them. The daemon and the transport are those of
- * tests/unit/mpi/fake_world.
+ * Messages from other processes, as the transports deliver them: envelopes of any content and
+ * length, payloads inline and still in their sender's memory, control messages of the library,
+ * among receives, probes and sends of ours. Meanwhile processes fail and others are spawned in
+ * their slots; their messages arrive before the board shows them. The daemon and the transport are
+ * those of tests/unit/mpi/fake_world.
  *
- * The epoch check is written again here: what it must count is reckoned, and which words (of a kind
- * that nobody takes in this job) must lie unread, in which order. Bootstrap messages are read by
- * themselves: one that cannot be read ends a process that has left.
+ * The epoch check is modelled here: its counters are predicted, and which control messages (of a
+ * kind that has no receiver in this job) must remain unread, in which order. Bootstrap messages are
+ * read separately: one that cannot be read ends a process that has left.
  */
 #include "fake_world.h"
 #include "fuzz.h"
@@ -40,9 +40,8 @@ static struct world {
         bool alive;
     } slots[FAKE_SLOTS];
     bool failures;
-    /* What the epoch check must have counted; a word or letter that passed may be none inside, and
-     * a message may be of no member of the communicator it meets: `loose` ones are foreign or not.
-     */
+    /* The expected counters of the epoch check; a control message that passed may be none inside,
+     * and a message may be of no member of its communicator: `loose` ones are foreign or not. */
     uint64_t foreign, old_epoch, future_epoch, old_incarnation, loose;
     /* Of processes that are to be spawned, and those that must be there: in the order of coming. */
     struct told unstarted[TOLD_MAX], unread[TOLD_MAX];
@@ -60,8 +59,8 @@ static struct rz_comm *comm(void)
     return rz_comm_predefined(0x101);
 }
 
-/* --- what comes ---------------------------------------------------------------------------------
- */
+/* --- arrivals
+ * -------------------------------------------------------------------------------------- */
 
 static void note_down(struct told *list, unsigned *n, const struct told *one)
 {
@@ -121,7 +120,7 @@ static void counts_hold(void)
     rz_fuzz_holds(counters->foreign <= world.foreign + world.loose);
 }
 
-/* Nothing that a living process has told is lost, doubled or overtaken. */
+/* No message of a live process is lost, duplicated or overtaken. */
 static void words_hold(void)
 {
     const struct rz_setup_message *word = NULL;
@@ -135,10 +134,11 @@ static void words_hold(void)
     rz_fuzz_holds(rz_setup_message_next(RZ_SETUP_GO, word) == NULL);
 }
 
-/* --- who lives ----------------------------------------------------------------------------------
- */
+/* --- live processes
+ * -------------------------------------------------------------------------------- */
 
-/* What waited for that process is inside, what came of older ones is dropped, the rest waits. */
+/* Messages that waited for that process are delivered, those of older ones are dropped, the rest
+ * waits. */
 static void is_spawned(uint32_t slot, uint32_t incarnation)
 {
     unsigned kept = 0;
@@ -161,8 +161,8 @@ static void fails(uint32_t slot)
     world.failures = true;
 }
 
-/* The board changes: a failure, a spawn (now and then of one whose forerunners were never shown),
- * or both before we look. */
+/* The board changes: a failure, a spawn (now and then of one whose predecessors were never shown),
+ * or both between two checks. */
 static void life_and_failure(void)
 {
     bool awaited = world.n_unstarted > 0 && below(4) > 0;
@@ -193,7 +193,7 @@ static void stranger(void)
 /* --- messages -----------------------------------------------------------------------------------
  */
 
-/* Of somebody who is there, or soon will be. */
+/* Of a process that exists, or will soon. */
 static uint32_t any_incarnation(uint32_t slot)
 {
     uint32_t present = world.slots[slot].incarnation;
@@ -380,7 +380,7 @@ static void send_one(void)
     world.requests[world.n++].bytes = SIZE_MAX; /* a send */
 }
 
-/* Tests one request of ours; one that only tells of a failure (of anybody) goes on. */
+/* Tests one request of ours; one that only reports a failure (of any process) continues. */
 static void test(unsigned i)
 {
     MPI_Status status = {0};

@@ -1,6 +1,6 @@
 /*
  * Handles as integers and info objects, through the library's own entry points in a job of one: a
- * number of any value is a living object of that kind, or none; what is in an info is what a list
+ * number of any value is a live object of that kind, or none; what is in an info is what a list
  * written again says.
  */
 #include "fuzz.h"
@@ -51,7 +51,7 @@ static void check_number(int number)
     NUMBER(MPI_Session, MPI_Session, MPI_SESSION_NULL)
     NUMBER(MPI_Type, MPI_Datatype, MPI_DATATYPE_NULL)
     int value;
-    /* Whatever comes out may be given to any call: it answers, or says what is wrong. */
+    /* Any result may be passed to any call: it succeeds, or reports what is wrong. */
     (void)MPI_Comm_size(MPI_Comm_fromint(number), &value);
     (void)MPI_Group_size(MPI_Group_fromint(number), &value);
     (void)MPI_Type_size(MPI_Type_fromint(number), &value);
@@ -148,7 +148,8 @@ static void get(MPI_Info info, struct rz_fuzz_input *input)
     char *key = any_text(input, MPI_MAX_INFO_KEY);
     int at = find(key), flag = 0, room = (int)rz_fuzz_below(input, 20);
     int length = room;
-    char *value = malloc((size_t)room + 1); /* get_string writes room bytes at most, NUL included */
+    char *value =
+        malloc((size_t)room + 1); /* get_string writes at most `room` bytes, NUL included */
     char *exact = malloc(room > 0 ? (size_t)room : 1);
     int error = MPI_Info_get_string(info, key, &length, exact, &flag);
     size_t key_n = strlen(key);
@@ -196,7 +197,7 @@ static void check_info(struct rz_fuzz_input *input)
     rz_fuzz_holds(MPI_Info_dup(info, &copy) == MPI_SUCCESS);
     MPI_Info_free(&info);
     same(copy);
-    /* Hints nobody knows are no error. */
+    /* Unknown hints are no error. */
     rz_fuzz_holds(MPI_Comm_set_info(MPI_COMM_SELF, copy) == MPI_SUCCESS);
     rz_fuzz_holds(MPI_Comm_get_info(MPI_COMM_SELF, &back) == MPI_SUCCESS);
     MPI_Info_free(&back);

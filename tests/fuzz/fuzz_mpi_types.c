@@ -182,7 +182,7 @@ static void check_contents(MPI_Datatype type)
     if (MPI_Type_get_envelope(type, &ni, &na, &nd, &how) != MPI_SUCCESS)
         return; /* of a large-count constructor */
     rz_fuzz_holds(ni <= CONTENTS_MAX && na <= CONTENTS_MAX && nd <= CONTENTS_MAX);
-    /* Room of just the size; one less is refused. */
+    /* A buffer of exactly the size; one byte less is refused. */
     int *exact = malloc((size_t)ni * sizeof *exact);
     if (ni > 0)
         rz_fuzz_holds(MPI_Type_get_contents(type, ni - 1, na, nd, i, a, d) != MPI_SUCCESS);

@@ -1,6 +1,6 @@
 /*
- * Sealed datagrams: any bytes, and sealed ones that come in any order, changed, again, or from
- * somebody without the key. A window written again says which are new.
+ * Sealed datagrams: any bytes, and sealed ones in any order, changed, repeated, or from a sender
+ * without the key. A model of the window says which are new.
  */
 #include "fuzz.h"
 #include "net/datagram/datagram.h"

@@ -12,7 +12,7 @@ static struct world {
     struct rz_net net;
     rz_peer_t next_peer;
     uint64_t names[PEERS_MAX];
-    unsigned full; /* the next sends find no room */
+    unsigned full; /* the next sends do not fit */
     uint64_t sum;
 } world;
 

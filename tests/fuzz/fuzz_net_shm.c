@@ -50,7 +50,7 @@ static void connect_peer(void)
                                            .event_fd = world.event[THEM]};
     world.peer++;
     rz_status_t status = rz_shm_ops.connect(world.net, world.peer, &ep_address, sizeof ep_address);
-    /* Refused where it has shown itself to be somebody else, or was declared failed. */
+    /* Refused if it has shown another identity, or was declared failed. */
     world.connected = status == RZ_OK;
 }
 

@@ -157,7 +157,8 @@ static void pass_time(struct patient *patient)
     }
 }
 
-/* --- a life ----------------------------------------------------------------------------------- */
+/* --- one run
+ * ------------------------------------------------------------------------------------ */
 
 void patient_live(const struct patient_protocol *protocol, struct rz_fuzz_input *input)
 {

@@ -13,7 +13,7 @@
 struct patient_protocol;
 
 struct patient {
-    const struct patient_protocol *told; /* by whom it is told what to do */
+    const struct patient_protocol *told; /* the sender of its instructions */
     const struct rz_protocol *protocol;
     const void *config;
     uint32_t n, types;
@@ -27,36 +27,36 @@ struct patient {
     rz_time now;
     struct rz_message said; /* the last message it sent: nonsense that refers to it goes deeper */
     uint64_t memory[2 * PATIENT_MEMBERS_MAX]; /* of what it settled */
-    uint32_t notices[8];                      /* told so far, by what */
+    uint32_t notices[8];                      /* number of notices so far, by kind */
     uint64_t sum; /* of all that was read, so that the sanitizers see it read */
 };
 
-/* What a room adds. */
+/* What a component adds. */
 struct patient_protocol {
     const struct rz_protocol *protocol;
-    /* Chooses a configuration (kept in *config, valid during the life) and sets n, types, ... */
+    /* Chooses a configuration (kept in *config, valid during the run) and sets n, types, ... */
     void (*begin)(struct patient *patient);
     /* A call that a host may make now (false: none). items[0..2 * PATIENT_MEMBERS_MAX). */
     bool (*call)(struct patient *patient, struct rz_event *event, uint64_t *items);
     /* What must hold after each step. */
     void (*holds)(struct patient *patient);
-    /* For a model of the room, or NULL: the event that is about to be stepped; what the room does.
-     */
+    /* For a model of the component, or NULL: the event of the next step; the component's
+     * actions. */
     void (*comes)(struct patient *patient, const struct rz_event *event);
     void (*acts)(struct patient *patient, const struct rz_action *action);
 };
 
-/* A room without a model, of the functions begin_NAME, call_NAME and holds_NAME. */
+/* A component without a model, of the functions begin_NAME, call_NAME and holds_NAME. */
 #define PATIENT_PROTOCOL(name)                                                                     \
     {                                                                                              \
         .protocol = &rz_protocol_##name, .begin = begin_##name, .call = call_##name,               \
         .holds = holds_##name                                                                      \
     }
 
-/* One life; the input chooses everything. */
+/* One run; the input chooses everything. */
 void patient_live(const struct patient_protocol *protocol, struct rz_fuzz_input *input);
 
-/* How many members a room may have, up to most. */
+/* The number of members of a component, up to most. */
 uint32_t patient_any_n(struct patient *patient, uint32_t most);
 
 static inline uint64_t patient_below(struct patient *patient, uint64_t bound)

@@ -1,8 +1,8 @@
 /*
  * The protocol components on messages of any content, calls, failures and dates: built once for
  * each component (RZ_FUZZ_PROTOCOL). Members must survive, stay quiet about members that do not
- * exist, come to an end of every step, ask for room only as what they have heard grows, and keep
- * what they once settled.
+ * exist, end every step, request memory only in proportion to received data, and keep their
+ * decisions.
  */
 #include "base/random.h"
 #include "fuzz_patient.h"
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* There is no valid input here: a life is what the bytes choose, and any bytes are one. */
+/* There is no invalid input here: the bytes determine a run, and any bytes do. */
 static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
 {
     struct rz_random random = {number};

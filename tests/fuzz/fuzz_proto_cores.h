@@ -1,4 +1,4 @@
-/* The room that fuzz_proto.c is built for: fuzz_proto_protocols.c has them all. */
+/* The component that fuzz_proto.c is built for: fuzz_proto_protocols.c has them all. */
 #ifndef RZ_TESTS_FUZZ_PROTO_PROTOCOLS_H
 #define RZ_TESTS_FUZZ_PROTO_PROTOCOLS_H
 

@@ -1,6 +1,6 @@
 /*
- * Components whose steps are compared with a model, written again: what a member may do upon an
- * event is reckoned before it is stepped.
+ * Components whose steps are compared with a model: the allowed actions of a member upon an event
+ * are predicted before the step.
  */
 #include "fuzz_proto_cores.h"
 
@@ -31,7 +31,7 @@ static bool foreign(const struct patient *patient, const struct rz_event *event)
 
 /* --- spread ----------------------------------------------------------------------------------- */
 
-/* What is to be sent in a step: what, to whom, from whose broadcast. */
+/* What must be sent in a step: kind, receiver, broadcast. */
 struct model_news {
     bool to[PATIENT_MEMBERS_MAX];
     uint32_t n_to;
@@ -46,7 +46,7 @@ static struct {
     uint32_t n_known, n_fresh, n_late, n_failed;
     bool failed[PATIENT_MEMBERS_MAX], late_to[PATIENT_MEMBERS_MAX];
     rz_time after, due;
-    /* Of the step: what was put off and the rest, in this order, and what the host is told. */
+    /* Of the step: deferred and other messages, in this order, and the notices to the host. */
     struct model_news late_news, news;
     bool delivers;
     rz_id origin;
@@ -118,7 +118,7 @@ static void nothing_late(void)
     spread.due = RZ_TIME_NEVER;
 }
 
-/* Of those who are to hear it, all but the children do later. */
+/* Of the receivers, all except the children receive it later. */
 static void expect_late(const struct patient *patient, rz_id origin)
 {
     bool any = spread.n_late > 0;
@@ -135,7 +135,8 @@ static void expect_late(const struct patient *patient, rz_id origin)
         spread.late[spread.n_late++] = spread.fresh[i];
 }
 
-/* All neighbours that live, and the nearest living ones beside us, but who has told us. */
+/* All live neighbours, and the nearest live ones beside us, except those that have sent it to
+ * us. */
 static void expect_news(const struct patient *patient, rz_id origin, rz_id from, bool urgent)
 {
     struct model_news *news = &spread.news;
@@ -170,7 +171,7 @@ static void expect_items(const struct patient *patient, const struct rz_event *e
         expect_news(patient, origin, from, urgent);
 }
 
-/* What was put off is sent, to those who live and have not shown that they know. */
+/* Deferred messages are sent, to live members that have not shown that they know. */
 static void expect_rest(const struct patient *patient)
 {
     struct model_news *news = &spread.late_news;
@@ -284,7 +285,7 @@ const struct patient_protocol fuzz_protocol_spread = {
 
 /* Sets of daemons are bits. */
 static struct {
-    uint64_t buried, known; /* failed in the list of the epoch; all that it was told of */
+    uint64_t buried, known; /* failed in the list of the epoch; all that it knows */
     uint32_t epoch;
     uint64_t base, newest, proposed;
     uint64_t proof;                                /* what others have said is committed */
@@ -391,7 +392,7 @@ static void lift(uint64_t *most, uint64_t generation)
     *most = *most > generation ? *most : generation;
 }
 
-/* Nobody but the buddy counts. */
+/* Only the buddy counts. */
 static void acknowledged(const struct patient *patient, const struct rz_event *event)
 {
     rz_id buddy = buddy_of(patient, commit.owner[event->arg[2]]);
@@ -466,8 +467,8 @@ static void acts_commit(struct patient *patient, const struct rz_action *action)
     }
 }
 
-/* A contribution says that the generation is safe here, and that nobody has failed in this epoch.
- */
+/* A contribution says that the generation is safe here, and that no member has failed in this
+ * epoch. */
 static void holds_proposed(struct patient *patient)
 {
     uint64_t proposed = rz_agree_proposed(rz_commit_agree(patient->state));

@@ -1,5 +1,5 @@
-/* The user of a transport under test: what it sends and fetches, of which each must end once, and
- * what it is told of payloads that still lie with their senders. */
+/* The user of a transport under test: its sends and fetches, each of which must end once, and the
+ * announcements of payloads that are still in their senders' memory. */
 #ifndef RZ_FUZZ_TRANSPORT_H
 #define RZ_FUZZ_TRANSPORT_H
 
@@ -22,7 +22,7 @@ struct rz_fuzz_user {
     /* Of the transport: from how many bytes on a payload may stay with its sender, and up to how
      * many it may come whole. */
     size_t token_least, whole_max;
-    size_t fetch_max; /* as one who receives into a short buffer */
+    size_t fetch_max; /* like a receiver with a short buffer */
     rz_status_t (*fetch)(struct rz_net *net, rz_net_token_t token, void *data, size_t bytes,
                          struct rz_net_op *op);
     void (*drop)(struct rz_net *net, rz_net_token_t token);
@@ -33,7 +33,7 @@ struct rz_fuzz_user {
     rz_net_token_t tokens[RZ_FUZZ_OPS_MAX];
     size_t token_bytes[RZ_FUZZ_OPS_MAX];
     unsigned n_tokens;
-    uint64_t sum; /* of all bytes that came: they could be read */
+    uint64_t sum; /* of all received bytes: they could be read */
 };
 
 static inline void rz_fuzz_op_end(struct rz_fuzz_op *op)
@@ -50,7 +50,7 @@ static inline void rz_fuzz_op_done(struct rz_net_op *op, rz_status_t status)
     rz_fuzz_op_end(op->user);
 }
 
-/* One more operation with so many bytes; NULL: there were enough. */
+/* One more operation with this number of bytes; NULL: there were enough. */
 static inline struct rz_fuzz_op *rz_fuzz_op_begin(struct rz_fuzz_user *user, size_t bytes)
 {
     if (user->n_ops == RZ_FUZZ_OPS_MAX)

@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         rz_fuzz_holds(memcmp(again, data, size) == 0);
         rz_fuzz_holds(rz_protocol_message_encode(&message, items, again, size - 1) == 0);
         free(again);
-        /* Room for one item less than there are. */
+        /* Space for one item less than there are. */
         uint64_t *fewer = malloc(message.n_items * sizeof *fewer);
         if (message.n_items > 0)
             rz_fuzz_holds(rz_protocol_message_decode(&message, fewer, message.n_items - 1, data,

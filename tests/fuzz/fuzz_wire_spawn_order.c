@@ -1,4 +1,4 @@
-/* What a program wants to have started, as its process, or another daemon, sent it. */
+/* The spawn request of a program, as its process, or another daemon, sent it. */
 #include "wire/spawn_order.h"
 
 #include "fuzz.h"
@@ -17,7 +17,7 @@ static const char **texts_of(const char *texts, uint32_t n)
     return list;
 }
 
-/* Whoever carries it out reads every text of it, and could write the same order again. */
+/* The daemon that carries it out reads every text of it, and could encode the same order again. */
 static void reads_as_written(const uint8_t *bytes, size_t n, uint32_t n_commands, uint32_t count)
 {
     struct rz_spawn_command list[COMMANDS_MAX];

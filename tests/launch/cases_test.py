@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Case files: what is told of each failure."""
+"""Case files: the document of each failure."""
 import glob
 import json
 import os
 
 import launch_rig as rig
 
-HPCCG = [f"{rig.BUILD}/apps/hpccg", "8", "8", "8", "--iterations", "300", "--checkpoint-every", "5"]  # the last kill comes long before the end
+HPCCG = [f"{rig.BUILD}/apps/hpccg", "8", "8", "8", "--iterations", "300", "--checkpoint-every", "5"]  # the last kill is long before the end
 
 
 class Cases(rig.LaunchTest):
@@ -46,7 +46,7 @@ class Cases(rig.LaunchTest):
         self.assertEqual(sorted(t["node"] for t in case["told"]), [0, 1])
 
     def test_a_node_that_is_cut_off(self):
-        """It reports those that it does not hear any more; the others go on without it, and only its own end is a case."""
+        """It reports those that it does not hear any more; the others continue without it, and only its own end is a case."""
         result = self.run_cases("-n", "8", "--nodes", "4", "--story", "--inject", "cut node 2 at iteration 10", HPCCG[0],
                                 "16", "16", "16", *HPCCG[4:])
         self.assertEqual({(case["what"], case["node"]) for case in self.cases() if case["what"] == "node"}, {("node", 2)})
@@ -56,7 +56,7 @@ class Cases(rig.LaunchTest):
         self.assertIn("node 2 failed", result.err)
 
     def test_two_failures_are_two_cases(self):
-        # Far apart, and far from the end: a kill takes its time, in which the program goes on.
+        # Far apart, and far from the end: a kill takes some time, in which the program continues.
         long = [HPCCG[0], "24", "24", "24", *HPCCG[4:]]
         self.run_cases("-n", "6", "--nodes", "3", "--inject", "kill rank 1 at iteration 8",
                        "--inject", "kill rank 1 at iteration 150", *long)

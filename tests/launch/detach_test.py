@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Jobs that go on without rzrun: what is shown of them later, how they end, and that nothing of them stays."""
+"""Jobs that continue without rzrun: what is shown of them later, how they end, and that nothing of them is left."""
 import json
 import os
 import pty
@@ -37,7 +37,7 @@ class Detach(rig.LaunchTest):
         return out.strip()
 
     def script(self, after, before="echo before $RZ_RANK"):
-        """Ranks write, wait until the gate is opened, and go on."""
+        """Ranks write, wait until the gate is opened, and continue."""
         return [SH, "-c", f"{before}; until [ -e {self.gate} ]; do sleep 0.02; done; {after}"]
 
     def daemon_of(self, node):
@@ -55,7 +55,7 @@ class Detach(rig.LaunchTest):
         return result
 
     def read_until(self, process, words):
-        """Output up to these words; the rest stays in the pipe."""
+        """Output up to this text; the rest stays in the pipe."""
         got = b""
         while words not in got:
             byte = os.read(process.stdout.fileno(), 1)
@@ -100,7 +100,7 @@ class Detach(rig.LaunchTest):
         self.assertEqual(self.attached(job).out.strip(), "0")
 
     def test_nobody_waits_for_the_pipe(self):
-        """The daemons let go of rzrun's output: `$(rzrun --detach ...)` comes back while the job runs."""
+        """The daemons close rzrun's output: `$(rzrun --detach ...)` returns while the job runs."""
         out = subprocess.run([SH, "-c", f"echo $({rig.RZRUN} --detach {WAITS} receive)"], capture_output=True, text=True,
                              timeout=rig.HANG_S, env=dict(os.environ, RZ_TEST_MARK=self.mark))
         self.jobs.append(out.stdout.strip())
@@ -270,8 +270,8 @@ class Detach(rig.LaunchTest):
         self.assertIn("too many are attached", self.attached(job, NO_JOB).err)
         viewers[0].kill()
         self.finish(viewers[0])
-        # Its place is free once the daemon has seen that it is gone, and before the end, for a result that was shown
-        # is not kept.
+        # Its place is free once the daemon has seen that it has ended, and before the end, because a result that
+        # was shown is not kept.
         another = rig.await_true(lambda: self.attach_if_there_is_room(job))
         self.assertTrue(another, "no room again")
         self.open_gate()
@@ -315,7 +315,7 @@ class Detach(rig.LaunchTest):
                 self.jobs.append(out.strip())
                 self.runs("--end", self.jobs[-1])
                 continue
-            # A job that goes on is one whose number was written.
+            # A job continues only if its number was written.
             settled = lambda: not self.members()["rzd"] or all(page["detached"] == "running" for page in self.pages())
             self.assertTrue(rig.await_true(settled), "the job hangs between rzrun and nobody")
             for job in self.listening() - set(self.jobs):
@@ -327,7 +327,7 @@ class Detach(rig.LaunchTest):
         return {page["job"] for page in self.pages()}
 
     def pages(self):
-        """What the daemons of this test tell, one for each job."""
+        """The status documents of this test's daemons, one for each job."""
         done = subprocess.run([f"{rig.BUILD}/bin/rzps", "--json"], capture_output=True, text=True, timeout=rig.HANG_S)
         daemons = {p.pid for p in self.members()["rzd"]}
         return [page for page in json.loads(done.stdout) if page["pid"] in daemons]

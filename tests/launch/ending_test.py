@@ -89,7 +89,7 @@ class Ending(rig.LaunchTest):
         self.assertEqual((statuses[:2], statuses[-1]), ([rig.NO_START] * 2, 0), statuses)
 
     def test_a_daemon_without_descriptors(self):
-        """Who is refused hears what is missing, and nothing about proofs."""
+        """A refused user learns what is missing, and nothing about authentication."""
         for limit in (66, 62, 58, 54):
             result = self.run_it("-c", f"ulimit -n {limit}; exec {rig.RZRUN} -n 8 {ENDS} return 0", rzrun=SH)
             self.assertNotRegex(result.err, "no memory|prove")
@@ -103,7 +103,7 @@ class Ending(rig.LaunchTest):
             self.assertRegex(result.err, rf"rank {rank} \(node 0, pid \d+\) has not called MPI_Init")
 
     def timed_out(self, *words):
-        """What is told of a job that waits; with more time, where the processes had not come to their calls."""
+        """The page of a job that waits; with more time if the processes had not reached their calls."""
         for seconds in (2, 10, 60):
             result = self.runs("-n", "2", "--timeout", f"{seconds}s", *words, status=rig.TIMED_OUT)
             if len(re.findall(r"rank \d .*MPI_Recv", result.err)) == (1 if "compute" in words else 2):
@@ -124,7 +124,7 @@ class Ending(rig.LaunchTest):
         self.assertRegex(result.err, r"rank 0 ")
 
     def page_until(self, process, *words):
-        """What the reports say until all the words have been said; whoever has not come to its call yet makes an earlier one."""
+        """The reports until all expected texts have appeared; a process that has not reached its call yet gives an earlier one."""
         page = process.stderr.readline().decode()
         self.assertRegex(page, r"rzrun: nothing has come for .* who waits for whom:")
         while not all(re.search(word, page) for word in words):
@@ -146,7 +146,7 @@ class Ending(rig.LaunchTest):
             self.assertNotIn("who waits", self.finish(process).err)
 
     def test_hang_report_of_agreements_in_a_circle(self):
-        """Two communicators, shrunk in different orders: each waits for who waits in the other one."""
+        """Two communicators, shrunk in different orders: each waits for processes that wait in the other one."""
         for nodes in ("1", "2"):
             process = self.start("-n", "8", "--nodes", nodes, "--hang-report", "1s", OVERLAP, "circle", "shrink")
             page = self.page_until(process, "a circle.*\n")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""rzrun's exit status is the job's, and its words name the first cause."""
+"""rzrun's exit status is the job's, and its message names the first cause."""
 import signal
 
 import launch_rig as rig
@@ -35,7 +35,7 @@ class ExitStatus(rig.LaunchTest):
         self.assertIn("rank 1", result.err)
         self.runs("-n", "2", ENDS, "abort", "0", status=1)
 
-    # ---- of some processes: the others go on
+    # ---- of some processes: the others continue
 
     def of_some(self, *words, ranks=4, others=2, status):
         result = self.runs("-n", str(ranks), "--nodes", "2", "--timeout", rig.HANG, ENDS, *words, status=status)

@@ -24,7 +24,7 @@ def read_all(fd):
 
 class FullStreams(rig.LaunchTest):
     def blocked(self, *arguments, stream="stdout", **options):
-        """A run whose stream is a pipe that nobody reads yet; its reading end."""
+        """A run whose stream is a pipe that is not read yet; its reading end."""
         reader, writer = os.pipe()
         process = self.start(*arguments, **{stream: writer}, **options)
         os.close(writer)
@@ -150,7 +150,7 @@ class FullStreams(rig.LaunchTest):
         self.assertEqual(self.status_of(process), 0)
 
     def test_blocked_output_stops_no_failure_handling(self):
-        """The failure of a rank ends the job; news of it reach rzrun although nobody reads the output."""
+        """The failure of a rank ends the job; the news reaches rzrun although the output is not read."""
         report = f"{self.folder}/report"
         script = f"if [ $RZ_RANK = 1 ]; then sleep 1; kill -9 $$; fi; {FLOOD}; exec sleep 100"
         process, reader = self.blocked("-n", "2", "--nodes", "2", "--on-failure", "abort", "--report", report, SH, "-c", script)
@@ -192,7 +192,7 @@ class FullStreams(rig.LaunchTest):
             self.assertEqual(len(self.runs(SH, "-c", "head -c 1000000", stdin=zero).out), 1000000)
 
     def test_input_that_cannot_be_read(self):
-        """Ranks see its end; the exit status tells that it was none."""
+        """Ranks see its end; the exit status shows that it was an error."""
         folder = os.open(self.folder, os.O_RDONLY)
         self.addCleanup(os.close, folder)
         result = self.runs("/bin/cat", stdin=folder, status=OUTPUT_LOST)

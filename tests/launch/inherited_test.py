@@ -15,7 +15,7 @@ def bit(number):
     return 1 << (number - 1)
 
 
-# Of the C library, below SIGRTMIN: whoever was started by its posix_spawn, as by make, has them ignored.
+# Of the C library, below SIGRTMIN: a program started by its posix_spawn, as by make, has them ignored.
 INTERNAL = bit(32) | bit(33)
 
 

@@ -1,5 +1,5 @@
-/* In the place of rzd: says LISTENING with a version that nobody has, or, with RZ_TEST_NONSENSE in
- * its environment, what is no message. */
+/* In the place of rzd: sends LISTENING with an unknown version, or, with RZ_TEST_NONSENSE in its
+ * environment, an invalid message. */
 #include "port/channel.h"
 #include "wire/launch_messages.h"
 

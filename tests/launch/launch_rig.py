@@ -1,7 +1,7 @@
 """What the tests of rzrun share: a run as a user would start it, and a search for what it left behind.
 
-Every test has a folder and a mark of its own. The mark stands in the environment of all that is started, so that
-/proc/*/environ tells which processes belong to the test; sockets and memfds are known by their inodes.
+Every test has a folder and a mark of its own. The mark is in the environment of all started processes, so that
+/proc/*/environ shows which processes belong to the test; sockets and memfds are known by their inodes.
 """
 import os
 import re
@@ -29,7 +29,7 @@ def program(name):
 
 
 def await_true(condition, bound_s=HANG_S):
-    """Polls for what no event tells; the value that was true, or the last one."""
+    """Polls for a state without an event; the value that was true, or the last one."""
     end = time.monotonic() + bound_s
     while not (value := condition()) and time.monotonic() < end:
         time.sleep(0.01)
@@ -114,7 +114,7 @@ SCRATCH = re.compile(r"/dev/shm/rhizome-(\d+)-\d+")  # the number of a job, in t
 
 
 def jobs_running():
-    """The numbers of all jobs that have a process now, whoever runs them, as far as this user may see."""
+    """The numbers of all jobs that have a process now, of all users, as far as this user may see."""
     found = set()
     for pid in pids():
         try:
@@ -135,8 +135,8 @@ def forgotten(before):
 
 
 def lasting(look, bound_s=HANG_S):
-    """What was there at each look, until that is nothing or the bound has passed. What comes and goes meanwhile is another
-    test's: its job has just ended, and its daemons clear up."""
+    """What was there at each check, until that is nothing or the bound has expired. What appears and disappears meanwhile belongs
+    to another test: its job has just ended, and its daemons clean up."""
     end = time.monotonic() + bound_s
     left = set(look())
     while left and time.monotonic() < end:
@@ -219,7 +219,7 @@ class LaunchTest(unittest.TestCase):
         return kinds
 
     def await_members(self, processes, nodes):
-        """Waits until so many processes and daemons are there."""
+        """Waits until this number of processes and daemons are there."""
         def all_there():
             kinds = self.members()
             return kinds if len(kinds["process"]) >= processes and len(kinds["rzd"]) == nodes else None

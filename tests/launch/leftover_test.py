@@ -34,7 +34,7 @@ class Leftover(rig.LaunchTest):
         except ProcessLookupError:
             pass
         if victim == "process" or victim == "rzd":
-            # Survivors of a program that does not wait for the failed one may go on: end them as a user would.
+            # Survivors of a program that does not wait for the failed one may continue: end them as a user would.
             rig.await_true(lambda: process.poll() is not None, 1)
             process.send_signal(signal.SIGINT)
         self.finish(process)

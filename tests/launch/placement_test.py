@@ -216,7 +216,7 @@ class Placement(rig.LaunchTest):
         self.assertIn("node 1 was lost", result.err)
 
     def test_no_ft_nobody_minds_silence(self):
-        """A daemon is stopped for ten times --hb-timeout, its processes are not: all go on, and when it is back, so does it."""
+        """A daemon is stopped for ten times --hb-timeout, its processes are not: all continue, and when it is continued, so does it."""
         process = self.start("-n", "4", "--nodes", "2", "--no-ft", *FAST, PLACED, "failure")
         daemon = self.await_members(4, 2)["rzd"][1].pid
         os.kill(daemon, signal.SIGSTOP)

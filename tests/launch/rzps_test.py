@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""rzps: what the daemons of running jobs tell, and who may ask them."""
+"""rzps: the reports of the daemons of running jobs, and which users may ask them."""
 import json
 import os
 import signal

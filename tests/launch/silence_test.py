@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Daemons that are stopped: rzrun waits for no daemon for ever, and ends nothing that only pauses."""
+"""Daemons that are stopped: each wait of rzrun for a daemon is bounded, and it ends no job that only pauses."""
 import contextlib
 import os
 import signal
@@ -29,7 +29,7 @@ class Silence(rig.LaunchTest):
         self.signal(daemons, signal.SIGSTOP)
 
     def given_up(self, nodes, which, *arguments):
-        """These daemons are stopped: the job ends with words, and leaves nothing."""
+        """These daemons are stopped: the job ends with a message, and leaves nothing."""
         run = self.start("-n", "4", "--nodes", str(nodes), "--silence-timeout", "2s", *arguments, WAITS, "traffic")
         daemons = sorted(self.await_members(4, nodes)["rzd"], key=node_of)
         self.stop([daemons[node] for node in which])
@@ -45,7 +45,7 @@ class Silence(rig.LaunchTest):
         self.given_up(3, [0, 1, 2])
 
     def test_the_daemon_that_breaks_the_tie(self):
-        """Its fellow stops for want of a quorum, and it does not speak: then nobody is left to wait for."""
+        """The other daemon stops without a quorum, and this one is silent: then no daemon is left to wait for."""
         self.given_up(2, [0])
 
     def test_one_daemon_without_fault_tolerance(self):

@@ -95,7 +95,7 @@ class Spawns(rig.LaunchTest):
             self.assertIn(why, result.err)
 
     def test_spawns_without_a_slot_are_refused(self):
-        """Node 1 is lost with its rank; nobody waits for an answer for ever, and who lives goes on."""
+        """Node 1 is lost with its rank; no process waits for an answer without end, and survivors continue."""
         script = (f"test $RZ_RANK = 1 && exec {HELPER} join enter serve; exec {HELPER} join enter failed:1 replace:1,2 ack:1 "
                   "leave bye")
         hosts = ("-n", "3", "--inject", "kill node 1 at 100ms", "--host")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the standard output of a rank is (--stdout): last words, terminals, bytes."""
+"""What the standard output of a rank is (--stdout): last output, terminals, bytes."""
 import os
 import pty
 import unittest
@@ -45,7 +45,7 @@ class Stdout(rig.LaunchTest):
 
     @unittest.skipUnless(os.geteuid() == 0, "needs a mount namespace")
     def test_no_terminals_left(self):
-        """A pipe takes the place, and the words are heard as well."""
+        """A pipe is used instead, and the output is not lost either."""
         line = f'mount --bind /dev/null /dev/ptmx && exec "{os.path.abspath(rig.RZRUN)}" --stdout pty "$@"'
         for program, status, says in ((ISATTY, 0, "pipe\n"), ([os.path.abspath(WORDS[0]), "words"], KILLED, "last words\n")):
             result = self.finish(self.start("-m", SH, "-c", line, "sh", *program, rzrun="/usr/bin/unshare"))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The timeline of a recovery, on the terminal, in the report and in case files: they tell the same, and it adds up."""
+"""The timeline of a recovery, on the terminal, in the report and in case files: they agree, and the phases add up."""
 import glob
 import json
 import re
@@ -29,7 +29,7 @@ class Timeline(rig.LaunchTest):
         self.assertAlmostEqual(float(told["whole_ms"]), whole, delta=0.02)  # rounded to a microsecond each
 
     def loses(self, told, at):
-        """Killed in iteration `at`: it goes on where a checkpoint was, and says how much is done again."""
+        """Killed in iteration `at`: it continues from a checkpoint, and reports how much is repeated."""
         newest, again = int(told["newest_iteration"]), int(told["again_iteration"])
         self.assertGreaterEqual(newest, at)
         self.assertEqual((again % 5, int(told["lost_iterations"])), (0, newest - again))
@@ -37,7 +37,7 @@ class Timeline(rig.LaunchTest):
         self.assertGreater(float(told["lost_s"]), 0)
 
     def test_a_process_and_a_node(self):
-        long = [HPCCG[0], "24", "24", "24", *HPCCG[4:]]  # a kill takes its time, in which the program goes on
+        long = [HPCCG[0], "24", "24", "24", *HPCCG[4:]]  # a kill takes some time, in which the program continues
         told, said = self.run_told("-n", "6", "--nodes", "3", "--inject", "kill rank 3 at iteration 17",
                                    "--inject", "kill node 2 at iteration 33", *long)
         self.assertEqual([(t["way"], t["epoch"], t["failures"]) for t in told], [("reinit", "2", "1"), ("reinit", "3", "1")])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Parts of different versions, and programs of another MPI, are refused in words."""
+"""Parts of different versions, and programs of another MPI, are refused with a message."""
 import os
 import shutil
 import subprocess

@@ -130,8 +130,7 @@ static void each_mutant_is_caught(void **state)
 static void cached_of_the_failed_part_the_living(void **state)
 {
     (void)state;
-    struct rz_sim_options options =
-        schedules_of("agree", "mutant-failed-cached", 0, UINT32_MAX);
+    struct rz_sim_options options = schedules_of("agree", "mutant-failed-cached", 0, UINT32_MAX);
     schedules_explore(&options);
 }
 
