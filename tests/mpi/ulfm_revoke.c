@@ -2,13 +2,14 @@
  * A revocation reaches all members of its communicator and no other process, in both ways
  * (RZ_REVOKE): a scene per run.
  *
- *   all      by any member, one communicator of many: waiting members are interrupted, the others
- * continue selves   communicators that go by the same context id in different processes lag more
- * revocations than the board's log holds while one computes (FILE) large    a payload in a
- * transport's hands, whose receiver, or whose sender, computes (FILE) told     the last rank fails
- * right after it has told its daemon (RZ_KILL_AT=revoke-told) untold   the last rank fails before
- * it has told another process (RZ_KILL_AT=revoked) node     the last rank kills its daemon SEED
- * microseconds after it has revoked: all that live know of it, or nobody does
+ *   all      by any member, one communicator of many: waiting ones are interrupted, others not
+ *   selves   communicators that go by the same context id in different processes
+ *   lag      more revocations than the board's log holds while one computes (FILE)
+ *   large    a payload in a transport's hands, whose receiver, or whose sender, computes (FILE)
+ *   told     the last rank fails right after it has told its daemon (RZ_KILL_AT=revoke-told)
+ *   untold   the last rank fails before it has told any process (RZ_KILL_AT=revoked)
+ *   node     the last rank kills its daemon SEED microseconds after it has revoked: all that live
+ *            know of it, or none does
  */
 #include "scenes.h"
 
