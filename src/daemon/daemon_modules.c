@@ -52,7 +52,6 @@ static void subscribe(struct rz_daemon *daemon)
         rz_node_failed_fn call;
         void *arg;
     } nodes[] = {
-        {rz_recovery_roll_call_failed, daemon->recovery},
         {fence, daemon},
         {rz_store_node_failed, store},
         {rz_recovery_broadcast_failed, daemon->recovery},

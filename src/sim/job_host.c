@@ -305,6 +305,8 @@ void rz_job_on_recover(struct rz_job_node *node, const struct rz_action *notice)
         break;
     case RZ_RECOVER_FAILURES:
     case RZ_RECOVER_WANTED:
+    case RZ_RECOVER_ASKING: /* its detector is perfect */
+    case RZ_RECOVER_REPORT:
         break;
     case RZ_RECOVER_SPAWNS:
         take_spawns(node, notice);

@@ -15,7 +15,8 @@ RZ_PROTOCOL(recover, RZ_PROTOCOL_RECOVER);
 #define VIEW 9
 
 enum {
-    HEARSAY = 1 /* each member may also hear that it is considered failed itself */
+    HEARSAY = 1, /* each member may hear, too, that it is held for failed itself */
+    ASKS = 2     /* the members ask before they report, and are told what others report */
 };
 #define MUTATIONS(mutations) ((uint64_t)(mutations) << 32)
 
@@ -63,9 +64,15 @@ static void start(struct rz_sim *sim)
     if (record->one_side == (UINT32_C(1) << n) - 1)
         record->one_side = 1;
     for (rz_id a = 0; a < n; a++) {
-        for (rz_id b = 0; b < n; b++)
-            if (!same_side(record, a, b))
+        for (rz_id b = 0; b < n; b++) {
+            const struct rz_sim_call suspect = {.call = RZ_RECOVER_SUSPECT, .arg = {b, true}};
+            if (same_side(record, a, b))
+                continue;
+            if (wants(sim, ASKS))
+                rz_sim_call(sim, a, &suspect);
+            else
                 rz_sim_tell(sim, a, b);
+        }
         if (wants(sim, HEARSAY) && rz_sim_random(sim, 4) > 0)
             rz_sim_tell(sim, a, a);
     }
@@ -81,6 +88,8 @@ static uint64_t failure_arg(struct rz_sim *sim, rz_id observer, rz_id failed)
 static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
 {
     struct record *record = rz_sim_record(sim);
+    for (rz_id other = 0; notice->what == RZ_RECOVER_REPORT && other < rz_sim_members(sim); other++)
+        rz_sim_tell(sim, other, (rz_id)notice->arg[0]);
     if (notice->what != RZ_RECOVER_STOP)
         return;
     record->stopped[member] = 1;
@@ -133,13 +142,19 @@ static bool liveness(struct rz_sim *sim)
 
 static const char *message_name(uint8_t type)
 {
-    static const char *const names[] = {"UP", "DOWN", "REQUEST"};
+    static const char *const names[] = {"UP",
+                                        "DOWN",
+                                        "REQUEST",
+                                        [RZ_RECOVER_DOUBT] = "DOUBT",
+                                        [RZ_RECOVER_ASK] = "ASK",
+                                        [RZ_RECOVER_HERE] = "HERE"};
     return type < sizeof names / sizeof *names ? names[type] : NULL;
 }
 
 static const char *notice_name(uint32_t what)
 {
-    static const char *const names[] = {"EPOCH", "PHASE", "DEATHS", "STOP", "WANTED", "BIRTHS"};
+    static const char *const names[] = {"EPOCH",  "PHASE",  "DEATHS", "STOP",
+                                        "WANTED", "BIRTHS", "ASKING", "REPORT"};
     return what < sizeof names / sizeof *names ? names[what] : NULL;
 }
 
@@ -165,6 +180,11 @@ const struct rz_sim_scenario rz_recover_parted_scenarios[] = {
      .summary = "each of two holds the other for failed, and hears that it is: one goes on",
      .members = 2,
      .parameter = HEARSAY,
+     COMMON},
+    {.name = "parted-asking",
+     .summary = "the members ask each other before they report, across the cut, too",
+     .members = 5,
+     .parameter = ASKS,
      COMMON},
     MUTANT(RZ_RECOVER_OBEY_ANY, "obey-any", 2, HEARSAY),
     MUTANT(RZ_RECOVER_ANY_HALF, "any-half", 4, 0),

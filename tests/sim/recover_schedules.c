@@ -106,6 +106,8 @@ static void of_a_partition_never_do_both_sides_go_on(void **state)
     for (uint32_t members = 2; members <= 8; members++)
         run("parted", members, 0, 1000);
     run("parted", 16, 0, 100);
+    for (uint32_t members = 2; members <= 8; members++)
+        run("parted-asking", members, 0, 300);
 }
 
 static void of_two_that_report_each_other_one_goes_on(void **state)

@@ -32,7 +32,8 @@ static void ring_open(struct rz_core *core, const struct rz_daemon_job *job, uin
                                           .hb_period = slower * job->hb_period_ns,
                                           .hb_timeout = slower * job->hb_timeout_ns,
                                           .start_slack = START_SLACK,
-                                          .lateness_max = RZ_LATENESS_MAX};
+                                          .lateness_max = RZ_LATENESS_MAX,
+                                          .held = true};
     rz_core_open(core, &rz_protocol_ring, &config, job->node, rz_clock_now(), job->id, host,
                  notices, base);
     core->oversleeps = config.hb_timeout; /* what is less counts as lateness */

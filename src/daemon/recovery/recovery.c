@@ -86,15 +86,6 @@ const char *rz_recovery_stop_words(rz_status_t why)
     }
 }
 
-void rz_recovery_roll_call_failed(void *arg, rz_id node, bool proof, bool first)
-{
-    (void)first;
-    if (proof)
-        rz_recovery_gone(arg, node);
-    else
-        rz_recovery_silence_told(arg, node);
-}
-
 void rz_recovery_broadcast_failed(void *arg, rz_id node, bool proof, bool first)
 {
     struct rz_recovery *recovery = arg;
@@ -351,6 +342,12 @@ static void on_recover(struct rz_recovery *recovery, const struct rz_core_notice
         recovery->round = (uint32_t)notice->arg[0];
         recovery->config.hooks.spawns(recovery->config.hooks.arg, (rz_status_t)notice->arg[1],
                                       notice->items, notice->n_items);
+        break;
+    case RZ_RECOVER_ASKING:
+        rz_recovery_asking(recovery);
+        break;
+    case RZ_RECOVER_REPORT:
+        rz_recovery_report(recovery, (rz_id)notice->arg[0]);
         break;
     case RZ_RECOVER_WANTED:
         break;

@@ -63,8 +63,6 @@ struct rz_store *rz_recovery_store(const struct rz_recovery *recovery);
 
 /* ---- subscribers of the membership: daemon.c says in which order */
 
-/* Counts the node's answer to a roll call, or begins one. */
-void rz_recovery_roll_call_failed(void *recovery, rz_id node, bool proof, bool first);
 /* Detector and spread. */
 void rz_recovery_broadcast_failed(void *recovery, rz_id node, bool proof, bool first);
 /* Commit and recover: the next agreement begins. */
@@ -105,7 +103,7 @@ uint64_t rz_recovery_strangers(const struct rz_recovery *recovery);
 void rz_recovery_leave(struct rz_recovery *recovery);
 
 /* The daemon of node is silent, as the detector finds, or the failure arbiter (arbiter.h): it has
- * failed. how: for the record. */
+ * failed if the roll call says so. how: for the record. */
 void rz_recovery_node_silent(struct rz_recovery *recovery, rz_id node, const char *how);
 
 /* The first rank from `from` on that the newest agreed epoch restarted; the number of ranks: none.

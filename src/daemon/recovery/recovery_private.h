@@ -44,13 +44,14 @@ const char *rz_recovery_stop_words(rz_status_t why);
 /* Others hold this node for failed: it stops, where they can go on without it. */
 void rz_recovery_fenced(struct rz_recovery *recovery);
 
-/* A node is said to be silent: by this node's detector, or by news. Begins to ask the others
- * whether they are there, unless that is under way. Nothing while the job ends. */
-void rz_recovery_silence_told(struct rz_recovery *recovery, rz_id reported);
+/* A roll call has begun: waits for the answers. */
+void rz_recovery_asking(struct rz_recovery *recovery);
 
-/* Something has come from that node; it is proved to be failed. */
+/* Something has come from that node. */
 void rz_recovery_heard(void *recovery, rz_id node);
-void rz_recovery_gone(struct rz_recovery *recovery, rz_id node);
+
+/* The roll call says that this silent node is failed: everybody must hear of it. */
+void rz_recovery_report(struct rz_recovery *recovery, rz_id node);
 
 void rz_recovery_roll_call_close(struct rz_recovery *recovery);
 

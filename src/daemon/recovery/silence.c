@@ -9,44 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many are asked at most whether they hear us. */
-#define ASKED_MAX 64
-
 /* They have so many timeouts to say something, and what our own lateness adds. */
 #define ANSWER_TIMEOUTS 3
 
 /*
- * A daemon that hears of a silent node, by its own detector or as news, asks all others whether
- * they are there: where those that answer are too few for a quorum it is this node that is cut off,
- * and stops. Else a side without quorum would have to report the members of the other side one
- * after the other before it knew; and if only the observer asked, the members of that side would
- * stop one after the other, each when it misses the one before it.
+ * Recovery asks all others whether they are there (proto/recover, "roll call"). Where those that
+ * answer are too few for a quorum it is this node that is cut off, and stops.
  */
 struct rz_roll_call {
     struct rz_recovery *recovery;
     struct event *timer;
-    rz_time asked_at, until; /* until 0: none is under way */
-    uint8_t *vote; /* [n_nodes] enum rz_recover_vote: SILENT: asked, or reported; GONE: not asked */
-    struct rz_run_look run[]; /* [n_nodes] of the daemons of this machine, when they were asked */
+    rz_time asked_at, until;
+    struct {
+        struct rz_run_look run; /* where it is of this machine: when it was asked */
+        const char *how;        /* it was last found silent */
+    } node[];                   /* [n_nodes] */
 };
-
-static uint32_t ask_others(struct rz_recovery *recovery, struct rz_roll_call *call)
-{
-    const struct rz_daemon_job *job = &recovery->own->job;
-    uint8_t *vote = call->vote;
-    const struct rz_overlay_message ping = {.type = RZ_OVERLAY_PING};
-    uint32_t asked = 0;
-    for (rz_id node = 0; node < job->n_nodes; node += 1 + job->n_nodes / ASKED_MAX) {
-        if (node == job->node || rz_membership_node_has_failed(&recovery->own->membership, node) ||
-            vote[node] != RZ_VOTE_GONE)
-            continue;
-        rz_overlay_send(recovery->config.overlay, node, &ping);
-        vote[node] = RZ_VOTE_SILENT;
-        call->run[node] = rz_run_delay_look(job->peers[node].pid);
-        asked++;
-    }
-    return asked;
-}
 
 static void arm(struct rz_roll_call *call)
 {
@@ -61,88 +39,77 @@ static void arm(struct rz_roll_call *call)
  * they were asked cannot have heard it. Not for ever. */
 static bool may_still_answer(const struct rz_roll_call *call)
 {
-    const struct rz_daemon_job *job = &call->recovery->own->job;
+    const struct rz_recovery *recovery = call->recovery;
+    const struct rz_daemon_job *job = &recovery->own->job;
     uint8_t *vote = malloc(job->n_nodes);
     if (!vote || rz_clock_now() - call->asked_at > RZ_LATENESS_MAX) {
         free(vote);
         return false;
     }
+    memcpy(vote, rz_recover_answers(recovery->recover.embedded.state), job->n_nodes);
     for (rz_id node = 0; node < job->n_nodes; node++) {
         struct rz_run_look now = {0};
-        if (call->vote[node] == RZ_VOTE_SILENT)
+        if (vote[node] == RZ_VOTE_SILENT)
             now = rz_run_delay_look(job->peers[node].pid);
-        bool starved = rz_run_delay_lasts(&call->run[node], &now);
-        vote[node] = starved ? (uint8_t)RZ_VOTE_LIVE : call->vote[node];
+        if (rz_run_delay_lasts(&call->node[node].run, &now))
+            vote[node] = RZ_VOTE_LIVE;
     }
     bool may = rz_recover_has_quorum(vote, job->n_nodes, RZ_ID_NONE);
     free(vote);
     return may;
 }
 
-static void count(evutil_socket_t fd, short what, void *arg)
+static void look(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_roll_call *call = arg;
     struct rz_recovery *recovery = call->recovery;
-    const struct rz_daemon_job *job = &recovery->own->job;
+    const struct rz_recover *state = recovery->recover.embedded.state;
     (void)fd, (void)what;
-    if (rz_clock_now() > call->until + job->hb_timeout_ns) {
-        arm(call); /* we slept, and could not hear */
-        return;
-    }
-    bool quorum = rz_recover_has_quorum(call->vote, job->n_nodes, RZ_ID_NONE);
-    if (!quorum && may_still_answer(call)) {
-        arm(call);
-        return;
-    }
     event_del(call->timer);
-    call->until = 0;
-    if (!recovery->own->membership.ending && !quorum)
+    if (recovery->own->membership.ending || !rz_recover_asking(state))
+        return;
+    bool slept = rz_clock_now() > call->until + recovery->own->job.hb_timeout_ns;
+    if (slept || may_still_answer(call)) /* having slept we could not hear */
+        arm(call);
+    else
         recovery->config.hooks.stop(recovery->config.hooks.arg, RZ_ERR_NO_QUORUM,
                                     "this node hears too few others for a quorum");
 }
 
-void rz_recovery_silence_told(struct rz_recovery *recovery, rz_id reported)
+static struct rz_roll_call *roll_call(struct rz_recovery *recovery)
+{
+    struct rz_roll_call *call = recovery->roll_call;
+    if (call)
+        return call;
+    uint32_t n_nodes = recovery->own->job.n_nodes;
+    call = recovery->roll_call = calloc(1, sizeof *call + n_nodes * sizeof *call->node);
+    rz_assert(call != NULL);
+    call->recovery = recovery;
+    if (rz_loop_timer(recovery->own->base, &call->timer, look, call) != RZ_OK)
+        rz_assert(!"memory for a timer");
+    return call;
+}
+
+void rz_recovery_asking(struct rz_recovery *recovery)
 {
     const struct rz_daemon_job *job = &recovery->own->job;
-    struct rz_roll_call *call = recovery->roll_call;
-    if (recovery->own->membership.ending)
-        return;
-    if (!call) {
-        call = recovery->roll_call =
-            calloc(1, sizeof *call + job->n_nodes * (sizeof *call->run + sizeof *call->vote));
-        rz_assert(call != NULL);
-        call->vote = (uint8_t *)(call->run + job->n_nodes);
-        call->recovery = recovery;
-        if (rz_loop_timer(recovery->own->base, &call->timer, count, call) != RZ_OK)
-            rz_assert(!"memory for a timer");
-    }
-    if (call->until != 0)
-        return; /* the reported is silent in that one, too */
-    memset(call->vote, RZ_VOTE_GONE, job->n_nodes);
-    call->vote[job->node] = RZ_VOTE_LIVE;
-    call->vote[reported] = RZ_VOTE_SILENT;
-    memset(call->run, 0, job->n_nodes * sizeof *call->run);
-    call->run[reported] = rz_run_delay_look(job->peers[reported].pid);
+    struct rz_roll_call *call = roll_call(recovery);
+    if (!rz_recover_asking(recovery->recover.embedded.state))
+        return; /* enough have answered since */
+    const uint8_t *vote = rz_recover_answers(recovery->recover.embedded.state);
+    for (rz_id node = 0; node < job->n_nodes; node++)
+        call->node[node].run = vote[node] == RZ_VOTE_SILENT
+                                   ? rz_run_delay_look(job->peers[node].pid)
+                                   : (struct rz_run_look){0};
     call->asked_at = rz_clock_now();
-    if (ask_others(recovery, call) > 0) /* of two that are left each may be right */
-        arm(call);
+    arm(call);
 }
 
-static void answer(struct rz_recovery *recovery, rz_id node, enum rz_recover_vote vote)
+void rz_recovery_heard(void *arg, rz_id node)
 {
-    struct rz_roll_call *call = recovery->roll_call;
-    if (call && call->until != 0 && call->vote[node] == RZ_VOTE_SILENT)
-        call->vote[node] = (uint8_t)vote;
-}
-
-void rz_recovery_heard(void *recovery, rz_id node)
-{
-    answer(recovery, node, RZ_VOTE_LIVE);
-}
-
-void rz_recovery_gone(struct rz_recovery *recovery, rz_id node)
-{
-    answer(recovery, node, RZ_VOTE_GONE);
+    struct rz_recovery *recovery = arg;
+    if (rz_recover_asking(recovery->recover.embedded.state))
+        rz_core_call(&recovery->recover, RZ_RECOVER_HEARD, node, 0, 0, NULL, 0);
 }
 
 void rz_recovery_roll_call_close(struct rz_recovery *recovery)
@@ -155,12 +122,27 @@ void rz_recovery_roll_call_close(struct rz_recovery *recovery)
 
 void rz_recovery_node_silent(struct rz_recovery *recovery, rz_id node, const char *how)
 {
+    if (recovery->own->membership.ending)
+        return;
+    /* SWIM has let it refute, and holds whom it has found failed for failed for good. */
+    bool for_good = recovery->detector.embedded.protocol->number == RZ_PROTOCOL_SWIM;
+    roll_call(recovery)->node[node].how = how;
+    rz_core_call(&recovery->recover, RZ_RECOVER_SUSPECT, node, for_good, 0, NULL, 0);
+}
+
+static void report(struct rz_recovery *recovery, rz_id node, const char *how)
+{
     if (recovery->own->membership.ending ||
         rz_membership_node_has_failed(&recovery->own->membership, node))
         return; /* another has seen it first, and the news were faster */
     rz_recovery_record(recovery, RZ_EVENT_RECORD_FAILURE_SEEN, recovery->epoch, RZ_ID_NONE, node, 0,
                        0, how);
     rz_recovery_observe(recovery, rz_recover_pack_daemon(node, false));
+}
+
+void rz_recovery_report(struct rz_recovery *recovery, rz_id node)
+{
+    report(recovery, node, roll_call(recovery)->node[node].how);
 }
 
 /* Where it does not bind us one other node is left at most: it will not hear us any more, and
@@ -175,5 +157,5 @@ void rz_recovery_fenced(struct rz_recovery *recovery)
     }
     for (rz_id node = 0; node < job->n_nodes; node++)
         if (node != job->node)
-            rz_recovery_node_silent(recovery, node, "it holds this node for failed");
+            report(recovery, node, "it holds this node for failed");
 }

@@ -68,6 +68,8 @@ static size_t lay_out(struct rz_recover *r, const struct rz_recover_config *conf
     r->load_at = place_array(&end, n_daemons, sizeof(uint32_t));
     r->daemon_at = place_array(&end, n_daemons, sizeof(uint8_t));
     r->scratch_at = place_array(&end, n_daemons, sizeof(uint8_t));
+    r->call_at = place_array(&end, n_daemons, sizeof(uint8_t));
+    r->asked_ids_at = place_array(&end, RZ_RECOVER_ASKED_MAX + 1, sizeof(rz_id));
     r->restless_at = place_array(&end, rz_recover_words((uint32_t)n_slots), sizeof(uint64_t));
     r->troubled_at = place_array(&end, rz_recover_words((uint32_t)n_daemons), sizeof(uint64_t));
     r->begun_at = place_array(&end, rz_recover_words(config->n_ranks), sizeof(uint64_t));
@@ -97,6 +99,8 @@ void rz_recover_init(struct rz_recover *r, const struct rz_recover_config *confi
     r->n_slots = slots_of(config);
     r->self = self;
     r->tie_breaker = config->tie_breaker;
+    r->view = config->view;
+    r->report_at = RZ_TIME_NEVER;
     r->restarts_max = config->restarts_max;
     r->mutations = config->mutations;
     r->slots_limit = config->slots_limit;
@@ -119,7 +123,7 @@ void rz_recover_init(struct rz_recover *r, const struct rz_recover_config *confi
 
 /* ---- knowledge */
 
-static void know_daemon_failed(struct rz_recover *r, rz_id daemon, bool proof)
+static void know_daemon_failed(struct rz_recover *r, rz_id daemon, bool proof, rz_time now)
 {
     rz_assert(daemon < r->n_daemons);
     uint8_t *known = &rz_recover_daemons(r)[daemon];
@@ -127,6 +131,7 @@ static void know_daemon_failed(struct rz_recover *r, rz_id daemon, bool proof)
         r->fresh++;
     *known |= DAEMON_KNOWN | (proof ? DAEMON_PROOF : 0);
     rz_recover_bit_set(rz_recover_troubled(r), daemon);
+    rz_recover_suspect_failed(r, daemon, now);
 }
 
 static void know_process_failed(struct rz_recover *r, uint32_t slot, uint32_t incarnation)
@@ -179,6 +184,9 @@ static void take_call(struct rz_recover *r, const struct rz_event *event)
         break;
     case RZ_RECOVER_DAMAGED:
         know_damage(r, event->items, event->n_items);
+        break;
+    case RZ_RECOVER_HEARD:
+        rz_recover_hear(r, (rz_id)event->arg[0], event->now);
         break;
     default:
         rz_assert(!"a call of this component");
@@ -239,7 +247,8 @@ static uint32_t collect_fresh(const struct rz_recover *r)
 
 static bool work_left(const struct rz_recover *r)
 {
-    return r->agree_more || r->notice != NOTICE_NONE || r->spawns_notice || wants_to_contribute(r);
+    return r->agree_more || r->n_reports > 0 || r->notice != NOTICE_NONE || r->spawns_notice ||
+           wants_to_contribute(r);
 }
 
 /* Makes agree's actions those of this object: messages are sent with the component id of recover,
@@ -324,6 +333,10 @@ static enum rz_more go_on(struct rz_recover *r, const struct rz_event *event,
         struct rz_event more = {.kind = RZ_EVENT_CONTINUE, .now = event->now};
         return step_agree(r, &more, out);
     }
+    if (r->n_reports > 0) {
+        rz_recover_give_report(r, out);
+        return work_left(r) ? RZ_MORE : RZ_DONE;
+    }
     if (r->notice != NOTICE_NONE)
         return give_notice(r, out);
     if (r->spawns_notice)
@@ -339,6 +352,10 @@ enum rz_more rz_recover_step(struct rz_recover *r, const struct rz_event *event,
     rz_assert(out->max >= RZ_ACTIONS_MIN && out->count == 0);
     switch (event->kind) {
     case RZ_EVENT_RECEIVE: {
+        if (event->message->type >= RZ_RECOVER_DOUBT) {
+            rz_recover_roll_call_message(r, event->message, event->now, out);
+            return work_left(r) ? RZ_MORE : RZ_DONE;
+        }
         struct rz_message message = *event->message;
         struct rz_event inner = *event;
         message.protocol = RZ_PROTOCOL_AGREE;
@@ -351,7 +368,7 @@ enum rz_more rz_recover_step(struct rz_recover *r, const struct rz_event *event,
             return work_left(r) ? RZ_MORE : RZ_DONE;
         }
         for (uint32_t i = 0; i < event->n_ids; i++)
-            know_daemon_failed(r, event->ids[i], event->arg[0]);
+            know_daemon_failed(r, event->ids[i], event->arg[0], event->now);
         return step_agree(r, event, out);
     case RZ_EVENT_CALL:
         if (event->call == RZ_RECOVER_WANT &&
@@ -360,13 +377,18 @@ enum rz_more rz_recover_step(struct rz_recover *r, const struct rz_event *event,
                         (r->cohorts_needed - r->cohorts_max) * sizeof(uint64_t);
             return RZ_NEED;
         }
+        if (event->call == RZ_RECOVER_SUSPECT) {
+            rz_recover_suspect(r, (rz_id)event->arg[0], event->arg[1], event->now, out);
+            return work_left(r) ? RZ_MORE : RZ_DONE;
+        }
         if (!r->stopped)
             take_call(r, event);
         return go_on(r, event, out);
     case RZ_EVENT_CONTINUE:
         return go_on(r, event, out);
     case RZ_EVENT_TICK:
-        return RZ_DONE;
+        rz_recover_count_answers(r, event->now);
+        return work_left(r) ? RZ_MORE : RZ_DONE;
     }
     rz_assert(!"an event of the step interface");
     return RZ_DONE;
@@ -374,7 +396,8 @@ enum rz_more rz_recover_step(struct rz_recover *r, const struct rz_event *event,
 
 rz_time rz_recover_deadline(const struct rz_recover *r)
 {
-    return rz_agree_deadline(rz_recover_agree(r));
+    rz_time agree = rz_agree_deadline(rz_recover_agree(r)), report = rz_recover_report_at(r);
+    return agree < report ? agree : report;
 }
 
 void rz_recover_grow(struct rz_recover *r, size_t bytes)
@@ -433,7 +456,7 @@ uint64_t rz_recover_hash(const struct rz_recover *r)
         h = rz_mix(h, rz_recover_cohorts(r)[i]);
     h = rz_mix(h, (uint64_t)r->spawns_notice << 32 | r->spawns_status);
     h = rz_mix(h, (uint64_t)r->spawns_named << 32 | r->round);
-    return rz_mix(h, rz_agree_hash(rz_recover_agree(r)));
+    return rz_recover_hash_call(r, rz_mix(h, rz_agree_hash(rz_recover_agree(r))));
 }
 
 /* ---- accessors */

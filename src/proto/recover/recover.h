@@ -68,7 +68,8 @@ enum rz_recover_mutation {
     RZ_RECOVER_ANY_DAMAGE = 16384,   /* damage found in an earlier epoch counts, too */
     RZ_RECOVER_OBEY_ANY = 32768, /* stop when members without a quorum consider this one failed */
     RZ_RECOVER_ANY_HALF = 65536, /* half of the electorate is a quorum, in any case */
-    RZ_RECOVER_NO_ELECTORATE = 131072 /* silent daemons are removed from the electorate */
+    RZ_RECOVER_NO_ELECTORATE = 131072, /* silent daemons are removed from the electorate */
+    RZ_RECOVER_HASTY = 262144          /* report a silent daemon at once, without a roll call */
 };
 
 /*
@@ -138,7 +139,30 @@ enum rz_recover_call {
      * of phase ENTER in that epoch, and does not call it any more. Each finding must eventually be
      * reported to each living daemon, unless its finder fails. Findings of other epochs are
      * ignored, or kept until their epoch begins here. */
-    RZ_RECOVER_DAMAGED
+    RZ_RECOVER_DAMAGED,
+    /* Daemon arg[0] is silent, as the detector here finds. A roll call begins (below), which may
+     * end with RZ_RECOVER_REPORT; until then the detector goes on watching it, and this may be said
+     * again. arg[1] = 1: for good, so that nothing that comes from it changes the finding. */
+    RZ_RECOVER_SUSPECT,
+
+    /* Something has come from daemon arg[0]. Needs to be said only while rz_recover_asking. */
+    RZ_RECOVER_HEARD
+};
+
+/*
+ * The roll call. Whoever misses a daemon asks all (of many a sample) whether they are there; who is
+ * asked so asks them, too, so that all on one side of a partition find out together which side it
+ * is. A daemon is reported only where those that have answered since are a quorum without it, and
+ * where it is still silent after as long again as they took: a side without quorum reports nobody,
+ * and where a cut heals whoever is found by then is found on both sides.
+ *
+ * Where no quorum answers that is for the host to see, and to end: it knows how long to wait.
+ */
+enum rz_recover_message {                        /* those of agree come before */
+                          RZ_RECOVER_DOUBT = 16, /* the sender misses somebody. Are you there? Ask
+                                                    the others, too */
+                          RZ_RECOVER_ASK,        /* are you there? */
+                          RZ_RECOVER_HERE
 };
 
 /*
@@ -178,7 +202,14 @@ enum rz_recover_notice {
      * is listed as rz_recover_pack_refused. The daemons and incarnations of the slots are new. A
      * requested spawn that was settled in another way (rz_recover_spawn) has no item.
      */
-    RZ_RECOVER_SPAWNS
+    RZ_RECOVER_SPAWNS,
+
+    /* A roll call has begun. */
+    RZ_RECOVER_ASKING,
+
+    /* Daemon arg[0] was suspected here, and is held for failed now, without proof: the host tells
+     * all, itself too, by RZ_EVENT_FAILURE. */
+    RZ_RECOVER_REPORT
 };
 
 /*
@@ -240,6 +271,11 @@ enum rz_recover_phase rz_recover_phase(const struct rz_recover *recover);
 rz_id rz_recover_daemon_of(const struct rz_recover *recover, uint32_t slot);
 uint32_t rz_recover_incarnation_of(const struct rz_recover *recover, uint32_t slot);
 bool rz_recover_daemon_failed(const struct rz_recover *recover, rz_id daemon); /* agreed or known */
+
+/* Whether a roll call is under way; and who has answered: enum rz_recover_vote [n_daemons], GONE
+ * where not asked or failed for certain; valid until the next step. */
+bool rz_recover_asking(const struct rz_recover *recover);
+const uint8_t *rz_recover_answers(const struct rz_recover *recover);
 
 /*
  * Whether the others can continue without this daemon. If so, and they consider it failed, it must

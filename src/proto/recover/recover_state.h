@@ -30,12 +30,15 @@ enum { NOTICE_NONE = UINT32_MAX };
  * the notice. */
 enum { COHORTS_SETTLED_MAX = 64 };
 
-/* One flat block: this, the arrays at the offsets, last the two parts that may grow: the requested
- * cohorts, and the agree object. */
+/* A roll call asks so many at most, and the suspect. */
+enum { RZ_RECOVER_ASKED_MAX = 64 };
+
+/* One flat block: this, the arrays at the offsets, last the two parts that may grow: the cohorts
+ * wanted, and the agree object. */
 struct rz_recover {
     uint32_t n_daemons, n_ranks, n_slots;
     rz_id self, tie_breaker;
-    uint32_t restarts_max, mutations;
+    uint32_t view, restarts_max, mutations;
     bool slots_limit, lost_together;
 
     /* The same at all members that saw the same decisions. */
@@ -61,7 +64,14 @@ struct rz_recover {
     uint32_t n_cohorts, cohorts_max; /* requested and not decided */
     uint32_t cohorts_needed;         /* > cohorts_max: grow must provide for this many */
 
-    /* Work for CONTINUE: first the rest of agree's actions, then the notice, then the next
+    /* The roll call under way. */
+    bool asking;
+    uint32_t n_suspects, n_reports; /* to be reported if it ends so; that the host is to be told */
+    rz_time call_began;
+    rz_time report_at; /* RZ_TIME_NEVER: those that have answered are no quorum */
+    rz_id asker;       /* a destination lives here until the next step */
+
+    /* Work for CONTINUE: first what agree still has to do, then the notice, then the next
      * contribution. */
     bool agree_more;
     uint32_t notice; /* enum rz_recover_notice or NOTICE_NONE */
@@ -87,7 +97,9 @@ struct rz_recover {
     size_t slots_at;       /* uint32_t [n_daemons] */
     size_t load_at;        /* uint32_t [n_daemons]: scratch */
     size_t daemon_at;      /* uint8_t [n_daemons]: DAEMON_* */
-    size_t restless_at;    /* bit set of slots: at least those with open work */
+    size_t call_at;        /* uint8_t [n_daemons]: what the roll call knows of it */
+    size_t asked_ids_at;   /* rz_id [RZ_RECOVER_ASKED_MAX + 1]: destinations, until the next step */
+    size_t restless_at;    /* bit set of slots: those of which something is open, at least */
     size_t troubled_at;    /* bit set of daemons: likewise */
     size_t begun_at;       /* bit set of ranks: restarted by the newest epoch */
     size_t scratch_at;     /* uint8_t or bool [n_daemons] */
@@ -158,6 +170,11 @@ static inline uint64_t *rz_recover_cohorts(const struct rz_recover *r)
 static inline uint8_t *rz_recover_daemons(const struct rz_recover *r)
 {
     return rz_recover_at(r, r->daemon_at);
+}
+
+static inline uint8_t *rz_recover_call(const struct rz_recover *r)
+{
+    return rz_recover_at(r, r->call_at);
 }
 
 /*
@@ -322,7 +339,30 @@ bool rz_recover_awaits_news(const struct rz_recover *r);
 void rz_recover_look_at_self(struct rz_recover *r);
 void rz_recover_be_fenced(struct rz_recover *r);
 
-/* Processes a decision: agree's RZ_AGREE_DECIDED. Leaves one notice at most. */
+/* ---- the roll call, recover_roll_call.c */
+
+/* The calls SUSPECT and HEARD, and the messages of the roll call. */
+void rz_recover_suspect(struct rz_recover *r, rz_id daemon, bool for_good, rz_time now,
+                        struct rz_actions *out);
+void rz_recover_hear(struct rz_recover *r, rz_id daemon, rz_time now);
+void rz_recover_roll_call_message(struct rz_recover *r, const struct rz_message *message,
+                                  rz_time now, struct rz_actions *out);
+
+/* A daemon is known failed: nobody needs to suspect it any more, and it is no voter. */
+void rz_recover_suspect_failed(struct rz_recover *r, rz_id daemon, rz_time now);
+
+/* Ends the roll call where all that it is to find is found. */
+void rz_recover_count_answers(struct rz_recover *r, rz_time now);
+
+/* When the suspects are held for failed, unless they are heard; RZ_TIME_NEVER: not yet known. */
+rz_time rz_recover_report_at(const struct rz_recover *r);
+
+/* Tells the host of one of r->n_reports. */
+void rz_recover_give_report(struct rz_recover *r, struct rz_actions *out);
+
+uint64_t rz_recover_hash_call(const struct rz_recover *r, uint64_t h);
+
+/* Works a decision in: agree's RZ_AGREE_DECIDED. Leaves a notice at most. */
 void rz_recover_decide(struct rz_recover *r, const struct rz_action *decided);
 
 #endif

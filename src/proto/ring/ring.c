@@ -254,11 +254,14 @@ static enum rz_more on_tick(struct rz_ring *ring, rz_time now, struct rz_actions
     bool late = by >= ring->config.hb_period && ring->config.lateness_max == 0;
     on_lateness(ring, now, by);
     bool suspect = now >= ring->suspect_at && !late;
-    if (suspect && !has_room(ring, 1, out))
+    if (suspect && !ring->config.held && !has_room(ring, 1, out))
         return RZ_NEED;
     if (now >= ring->emit_at)
         send_heartbeat(ring, now, out);
-    if (suspect) {
+    if (suspect && ring->config.held) {
+        notify(out, RZ_RING_SUSPECT, ring->observing);
+        be_patient(ring, now, ring->config.hb_timeout);
+    } else if (suspect) {
         put_out(ring, ring->observing);
         notify(out, RZ_RING_SUSPECT, ring->observing);
         mend(ring, now, out);

@@ -44,9 +44,10 @@ struct rz_ring_config {
     uint32_t n_members;   /* >= 1 */
     uint32_t view;        /* written into every message; others are dropped */
     rz_time hb_period;    /* between two heartbeats, > 0 */
-    rz_time hb_timeout;   /* silence until suspicion, > hb_period */
-    rz_time start_slack;  /* added to the first timeout: processes take time to start */
-    rz_time lateness_max; /* upper bound of reported lateness; 0: lateness is ignored */
+    rz_time hb_timeout;   /* of silence until suspicion, > hb_period */
+    rz_time start_slack;  /* more patience with the first one: processes take time to start */
+    rz_time lateness_max; /* no more of it is believed; 0: lateness counts for nothing */
+    bool held;            /* who is silent is watched on until the host says that it is out */
     uint32_t mutations;   /* enum rz_ring_mutation, or 0 */
 };
 
@@ -64,8 +65,9 @@ enum rz_ring_call { RZ_RING_LEAVE, RZ_RING_LATENESS };
 /*
  * RZ_ACTION_NOTIFY, what =
  *
- * RZ_RING_SUSPECT: member arg[0] is suspected because of its silence (no proof). Reported once; not
- * for failures reported by events.
+ * RZ_RING_SUSPECT: arg[0] = member held for failed for its silence (no proof). Told once; not for
+ * failures told by events. Where `held`: only silent, for the host to look into; told again after
+ * each further timeout of silence, until RZ_EVENT_FAILURE.
  *
  * RZ_RING_LEFT: member arg[0] left in order; the host reports it to the others by RZ_EVENT_FAILURE,
  * as a failure. Also reported to the host of the leaving member, when it is done.

@@ -54,6 +54,16 @@ static int set_up_large(void **state)
     return set_up_group(state, 64, 0);
 }
 
+static int set_up_held(void **state)
+{
+    const struct rz_ring_config config = {
+        .n_members = N, .view = VIEW, .hb_period = PERIOD, .hb_timeout = TIMEOUT, .held = true};
+    set_up(state);
+    struct fixture *f = *state;
+    rz_ring_init(f->ring, &config, SELF, 0, 1);
+    return 0;
+}
+
 static int tear_down(void **state)
 {
     struct fixture *f = *state;
@@ -403,6 +413,24 @@ static void a_new_observed_is_heard_however_few_it_has_sent(void **state)
     assert_int_equal(serve_until(f, 100 * PERIOD, &who), 3 * PERIOD + TIMEOUT);
 }
 
+/* Until the host says that it is out; each further timeout is told. */
+static void who_is_silent_is_watched_on_where_the_host_decides(void **state)
+{
+    struct fixture *f = *state;
+    rz_id who, silent = SELF - 1;
+    assert_int_equal(serve_until(f, 100 * PERIOD, &who), TIMEOUT);
+    assert_int_equal(who, silent);
+    assert_null(sent(f, RZ_RING_REQUEST, SELF - 2));
+    assert_int_equal(serve_until(f, 100 * PERIOD, &who), 2 * TIMEOUT);
+    assert_int_equal(who, silent);
+    receive(f, 2 * TIMEOUT + PERIOD, silent, RZ_RING_HEARTBEAT);
+    assert_int_equal(serve_until(f, 100 * PERIOD, &who), 3 * TIMEOUT + PERIOD);
+    tell_failed(f, 4 * TIMEOUT, &silent, 1);
+    assert_non_null(sent(f, RZ_RING_REQUEST, SELF - 2));
+    assert_int_equal(serve_until(f, 100 * PERIOD, &who), 6 * TIMEOUT);
+    assert_int_equal(who, SELF - 2);
+}
+
 #define TEST_LATE(test) cmocka_unit_test_setup_teardown(test, set_up_late, tear_down)
 
 int main(void)
@@ -426,6 +454,8 @@ int main(void)
         TEST_LATE(own_lateness_counts_for_the_silence_under_way),
         TEST_LATE(lateness_is_told_and_fades),
         TEST_LATE(a_late_tick_is_lateness),
+        cmocka_unit_test_setup_teardown(who_is_silent_is_watched_on_where_the_host_decides,
+                                        set_up_held, tear_down),
         cmocka_unit_test_setup_teardown(alone_there_is_nothing_to_do, set_up_alone, tear_down),
         cmocka_unit_test_setup_teardown(last_survivor_has_found_all_others, set_up_large,
                                         tear_down),
