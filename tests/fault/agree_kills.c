@@ -536,8 +536,9 @@ static void fail_at_once_or_in_time(void)
 
 static void prepare_to_fail(void)
 {
-    static const char *const points[] = {"letter", "letter",  "read",   "step",
-                                         "step",   "decided", "gossip", "ring-write"};
+    static const char *const points[] = {
+        "protocol-message", "protocol-message", "read",      "step", "step",
+        "decided",          "gossip",           "ring-write"};
     struct dice dice = dice_of(300 + (uint64_t)seat);
     unsigned how = draw(&dice, 10);
     if (how < 6) {

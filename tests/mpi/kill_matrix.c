@@ -35,9 +35,9 @@ static const char *place =
 
 enum moment { BEFORE, INSTANT, POINT, AFTER, MOMENTS };
 static const char *const moments[MOMENTS] = {"before", "instant", "point", "after"};
-static const char *const points[] = {"send",      "sent",    "arrived", "letter", "read",
-                                     "step",      "decided", "revoked", "comm",   "ring-write",
-                                     "ring-told", "fetch",   "fetched", "gossip"};
+static const char *const points[] = {
+    "send",    "sent", "arrived",    "protocol-message", "read",  "step",    "decided",
+    "revoked", "comm", "ring-write", "ring-told",        "fetch", "fetched", "gossip"};
 enum { N_POINTS = sizeof(points) / sizeof(points[0]) };
 
 static unsigned draw(unsigned bound)
@@ -112,11 +112,12 @@ static void choose_point(unsigned flags, struct failure *failure)
     static const struct {
         unsigned flag, n;
         const char *point[5];
-    } own[] = {
-        {ROW_SPAWNS, 5, {"spawn", "spawned", "go", "comm", "decided"}},
-        {ROW_MEETS, 4, {"connect", "accept", "last-word", "comm"}},
-        {ROW_JOINS, 2, {"join", "comm"}},
-        {ROW_REPLACES, 4, {"replace-agreed", "replace-asked", "replace-invited", "replace-last"}}};
+    } own[] = {{ROW_SPAWNS, 5, {"spawn", "spawned", "go", "comm", "decided"}},
+               {ROW_MEETS, 4, {"connect", "accept", "last-word", "comm"}},
+               {ROW_JOINS, 2, {"join", "comm"}},
+               {ROW_REPLACES,
+                4,
+                {"replace-agreed", "replace-asked", "replace-bootstrapped", "replace-last"}}};
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
         if (flags & own[i].flag && scene.how >> 24 & 1) {
             failure->point = own[i].point[(scene.how >> 25) % own[i].n];

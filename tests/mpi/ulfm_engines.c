@@ -245,7 +245,7 @@ static void failures(uint64_t seed)
 {
     MPI_Comm comm, left;
     int rank, size;
-    static const char *const points[] = {"letter", "read", "step", "decided", "gossip"};
+    static const char *const points[] = {"protocol-message", "read", "step", "decided", "gossip"};
     CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &comm) == MPI_SUCCESS);
     for (MPI_Comm_size(comm, &size); size > 2; MPI_Comm_size(comm, &size)) {
         char point[32];
