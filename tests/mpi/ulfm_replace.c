@@ -493,7 +493,7 @@ static void arguments(void)
 static void play(int argc, char **argv)
 {
     const char *scene = argc > 1 ? argv[1] : "";
-    if (strcmp(scene, "fail") == 0) {
+    if (strcmp(scene, "crash") == 0) {
         crash(argc, argv);
     } else if (strcmp(scene, "cycles") == 0 && argc > 3) {
         cycles(argc, argv);
