@@ -1,8 +1,8 @@
 /*
  * Processes that have decided compute, and others have not received the decision yet, because its
- * sender failed (RZ_KILL_AT=protocol-message:N@RANK): they return nevertheless, long before the others call
- * MPI again. Arguments: a file, the ranks that wait for the decision of the failed one, all others
- * compute until the file is there; the number of agreements before.
+ * sender failed (RZ_KILL_AT=protocol-message:N@RANK): they return nevertheless, long before the
+ * others call MPI again. Arguments: a file, the ranks that wait for the decision of the failed one,
+ * all others compute until the file is there; the number of agreements before.
  */
 #include "../patience.h"
 #include "check.h"
