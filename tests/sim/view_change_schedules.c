@@ -5,7 +5,7 @@
 
 static void explore(const char *name, uint32_t members, uint32_t crashes)
 {
-    struct rz_sim_options options = schedules_of("turn", name, members, crashes);
+    struct rz_sim_options options = schedules_of("view_change", name, members, crashes);
     schedules_explore(&options);
 }
 
@@ -24,16 +24,16 @@ static void rounds_go_on_among_those_that_live(void **state)
 {
     (void)state;
     for (uint32_t members = 2; members <= 8; members++)
-        schedules_run("turn", "rounds", members, members - 1, 300);
-    schedules_run("turn", "many", 8, 6, 300);
-    schedules_run("turn", "steady", 4, 3, 500);
-    schedules_run("turn", "rounds", 1, 0, 100);
+        schedules_run("view_change", "rounds", members, members - 1, 300);
+    schedules_run("view_change", "many", 8, 6, 300);
+    schedules_run("view_change", "steady", 4, 3, 500);
+    schedules_run("view_change", "rounds", 1, 0, 100);
 }
 
 static void messages_may_come_late_and_twice(void **state)
 {
     (void)state;
-    struct rz_sim_result result = schedules_run("turn", "rough", 5, 3, 500);
+    struct rz_sim_result result = schedules_run("view_change", "rough", 5, 3, 500);
     assert_true(result.doubled > 0 && result.waited > 0);
 }
 
@@ -41,8 +41,8 @@ static void bugs_are_caught(void **state)
 {
     (void)state;
     explore("mutant-later", 3, 1);
-    schedules_run("turn", "mutant-early", 4, 3, 1000);
-    schedules_run("turn", "mutant-absent", 4, 3, 1000);
+    schedules_run("view_change", "mutant-early", 4, 3, 1000);
+    schedules_run("view_change", "mutant-absent", 4, 3, 1000);
 }
 
 int main(void)
