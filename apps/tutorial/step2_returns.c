@@ -30,7 +30,7 @@ int main(int argc, char **argv)
     int error = compute(rank, size);
     MPI_Error_class(error, &class);
     if (class == MPI_ERR_PROC_FAILED) {
-        printf("rank %d: somebody has failed\n", rank);
+        printf("rank %d: a process has failed\n", rank);
     }
     /* [end] */
     MPI_Finalize();

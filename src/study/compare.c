@@ -45,7 +45,8 @@ static const struct ordeal {
 const char rz_compare_legend[] =
     "All have the same period: a heartbeat, a probe, a cycle of gossip. The ring's patience is "
     "three of them; SWIM has memberlist's parameters in proportion.\n\n"
-    "* **one failure**: a member fails at a random point of a period. Periods until somebody has "
+    "* **one failure**: a member fails at a random point of a period. Periods until some member "
+    "has "
     "found it (SWIM: suspects it), until all hold it for failed, until all have agreed on it "
     "(gossip); medians. Gossip is a call, begun after the failure; the others watch for ever.\n"
     "* **quiet**: nobody fails in ten periods: what watching costs.\n"
@@ -53,9 +54,9 @@ const char rz_compare_legend[] =
     "one). "
     "Slow: what one member in sixteen sends arrives two periods and a half late.\n"
     "* **false failure reports**: living members declared failed, per thousand members and period. "
-    "Whom "
-    "the ring reports has to stop; whom SWIM reports comes back; whom gossip reports is not "
-    "pinged any more.\n\n"
+    "A member "
+    "that the ring reports has to stop; one that SWIM reports comes back; one that gossip reports "
+    "is not pinged any more.\n\n"
     "Messages and bytes are those sent, 48 bytes and 8 for each item; memory is all that a run "
     "needs, the largest groups tell best what a member needs.";
 
@@ -284,7 +285,7 @@ static double bytes(const struct result *failure, const struct result *calm)
 
 static void draw(struct rz_chart *chart, const struct comparison *comparison)
 {
-    rz_chart_labels(chart, "One member fails: found by somebody", "members", "periods");
+    rz_chart_labels(chart, "One member fails: found by a member", "members", "periods");
     draw_over_size(chart, comparison, RZ_CHART_LINEAR, found);
     rz_chart_panel(chart, "One member fails: known to all", "members", "periods");
     draw_over_size(chart, comparison, RZ_CHART_LINEAR, known);
