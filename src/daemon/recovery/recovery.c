@@ -432,14 +432,6 @@ static void core_message(void *arg, const struct rz_message *message, const uint
                  &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .message = message, .items = items});
 }
 
-static void on_ping(void *arg, rz_id from, const struct rz_overlay_message *message)
-{
-    struct rz_recovery *recovery = arg;
-    (void)message;
-    rz_overlay_send(recovery->config.overlay, from,
-                    &(struct rz_overlay_message){.type = RZ_OVERLAY_PONG});
-}
-
 static void on_fenced(void *arg, rz_id from, const struct rz_overlay_message *message)
 {
     (void)from, (void)message;
@@ -479,7 +471,6 @@ static void handle(struct rz_recovery *recovery)
     struct rz_core *const cores[] = {&recovery->detector, &recovery->spread, &recovery->recover,
                                      &recovery->commit};
     rz_overlay_router_heard(router, rz_recovery_heard, recovery);
-    rz_overlay_router_handle(router, RZ_OVERLAY_PING, on_ping, recovery);
     rz_overlay_router_handle(router, RZ_OVERLAY_FENCED, on_fenced, recovery);
     rz_overlay_router_datagrams(router, heartbeat, recovery);
     for (size_t i = 0; i < sizeof cores / sizeof *cores; i++)

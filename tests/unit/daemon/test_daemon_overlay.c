@@ -254,7 +254,7 @@ static void send_sealed(int fd, struct rz_seal *seal, const struct rz_overlay_me
 static void a_frame_that_is_not_the_next_one_ends_the_connection(void **state)
 {
     enum { CHANGED, REPEATED, LEFT_OUT, PLAIN, WAYS };
-    const struct rz_overlay_message ping = {.type = RZ_OVERLAY_PING};
+    const struct rz_overlay_message pong = {.type = RZ_OVERLAY_PONG};
     uint8_t proof[RZ_PROOF_BYTES], nonce[NONCE] = "of the test";
     (void)state;
     start_side(0, key, 0);
@@ -268,16 +268,16 @@ static void a_frame_that_is_not_the_next_one_ends_the_connection(void **state)
         receive_frame(fd, &message);
         make_terms(key, last_challenge, nonce, &terms);
         rz_seal_begin(&seal, &terms);
-        send_sealed(fd, &seal, &ping, UINT32_MAX);
+        send_sealed(fd, &seal, &pong, UINT32_MAX);
         RUN_UNTIL(side[0].messages == before + 1);
         if (way == REPEATED)
             seal.frames--;
         if (way == LEFT_OUT)
             seal.frames++;
         if (way == PLAIN)
-            send_frame(fd, &ping);
+            send_frame(fd, &pong);
         else
-            send_sealed(fd, &seal, &ping, way == CHANGED ? 2 : UINT32_MAX);
+            send_sealed(fd, &seal, &pong, way == CHANGED ? 2 : UINT32_MAX);
         RUN_UNTIL(is_closed(fd));
         close(fd);
         assert_int_equal(side[0].messages, before + 1);
