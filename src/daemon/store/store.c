@@ -329,8 +329,7 @@ static void on_gone(struct rz_store *store, rz_id from, const struct rz_overlay_
     }
 }
 
-/* A failure is known that is not agreed on yet. */
-static bool another_epoch_comes(const struct rz_store *store)
+bool store_another_epoch_comes(const struct rz_store *store)
 {
     const struct rz_recover *recover = store_recover(store);
     for (rz_id node = 0; node < store->own->job.n_nodes; node++)
@@ -356,7 +355,7 @@ void store_get(struct rz_store *store, uint32_t rank)
         store_rebuild(store, rank);
     else if (store->files)
         rz_store_files_fetch(store->files, rank, store->restoring);
-    else if (!another_epoch_comes(store))
+    else if (!store_another_epoch_comes(store))
         store_lost(store, rank, store->restoring, "is damaged, and there is no other copy");
 }
 

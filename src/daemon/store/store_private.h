@@ -179,6 +179,9 @@ void store_tell_commit(struct rz_store *store, enum rz_commit_call call, uint64_
  * has it; from another one than last time, if this is not the first. */
 void store_get(struct rz_store *store, uint32_t rank);
 
+/* Whether a failure is known that is not agreed on yet: what is lost now is found again then. */
+bool store_another_epoch_comes(const struct rz_store *store);
+
 /* Nobody has it: the job cannot go on, and says so. */
 void store_lost(struct rz_store *store, uint32_t rank, uint64_t generation, const char *what);
 

@@ -156,17 +156,6 @@ static void ask(struct rz_store *store, const struct rebuild *rebuild)
     }
 }
 
-/* A failure is known that is not agreed on yet: another epoch will come. */
-static bool epoch_is_over(const struct rz_store *store)
-{
-    const struct rz_recover *recover = store_recover(store);
-    for (rz_id node = 0; node < store->own->job.n_nodes; node++)
-        if (rz_recover_daemon_failed(recover, node) &&
-            !rz_recover_daemon_agreed_failed(recover, node))
-            return true;
-    return false;
-}
-
 /* Begins an attempt without the member left out, or without the next one where that cannot be. */
 static void try_on(struct rz_store *store, struct rebuild *rebuild)
 {
@@ -180,7 +169,7 @@ static void try_on(struct rz_store *store, struct rebuild *rebuild)
         }
     }
     end(store, rebuild);
-    if (!epoch_is_over(store))
+    if (!store_another_epoch_comes(store))
         store_lost(store, rank, store->restoring,
                    "is damaged, or lost with more nodes than its group can do without");
 }
