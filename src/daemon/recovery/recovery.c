@@ -79,8 +79,7 @@ const char *rz_recovery_stop_words(rz_status_t why)
         return "the other daemons have declared this node failed";
     case RZ_ERR_CHECKPOINT_LOST:
         return "a piece of the checkpoint to go back to is damaged, and the checkpoint before it "
-               "is "
-               "not whole in memory either";
+               "is not whole in memory either";
     default:
         return "too many restarts without a newly committed checkpoint (see --max-restarts)";
     }
@@ -133,20 +132,33 @@ static void learn(struct rz_recovery *recovery, uint64_t item)
     }
 }
 
-void rz_recovery_observe(struct rz_recovery *recovery, uint64_t item)
+void rz_recovery_want(struct rz_recovery *recovery, const uint64_t *items, uint32_t n_items)
 {
     if (!recovery->own->membership.ending)
-        rz_core_call(&recovery->spread, RZ_SPREAD_BROADCAST, 0, 0, 0, &item, 1);
+        rz_core_call(&recovery->spread, RZ_SPREAD_BROADCAST, 0, 0, 0, items, n_items);
+}
+
+/* An own observation (rz_recover_pack_*): all daemons are told. */
+static void observe(struct rz_recovery *recovery, uint64_t item)
+{
+    rz_recovery_want(recovery, &item, 1);
+}
+
+void rz_recovery_found_failed(struct rz_recovery *recovery, rz_id node, bool proof, const char *how)
+{
+    rz_recovery_record(recovery, RZ_EVENT_RECORD_FAILURE_SEEN, recovery->epoch, RZ_ID_NONE, node, 0,
+                       0, how);
+    observe(recovery, rz_recover_pack_daemon(node, proof));
 }
 
 static void report_node(void *arg, rz_id node, bool proof)
 {
-    rz_recovery_observe(arg, rz_recover_pack_daemon(node, proof));
+    observe(arg, rz_recover_pack_daemon(node, proof));
 }
 
 static void report_process(void *arg, uint32_t slot, uint32_t incarnation, enum rz_end end)
 {
-    rz_recovery_observe(arg, rz_recover_pack_process(slot, incarnation) | end_flags[end]);
+    observe(arg, rz_recover_pack_process(slot, incarnation) | end_flags[end]);
 }
 
 static bool damaged(void *arg)
@@ -155,14 +167,8 @@ static bool damaged(void *arg)
     /* Before REACHED, which needs all pieces. */
     if (recovery->restored_epoch == recovery->epoch)
         return false;
-    rz_recovery_observe(recovery, rz_recover_pack_damage(recovery->own->job.node, recovery->epoch));
+    observe(recovery, rz_recover_pack_damage(recovery->own->job.node, recovery->epoch));
     return true;
-}
-
-void rz_recovery_want(struct rz_recovery *recovery, const uint64_t *items, uint32_t n_items)
-{
-    if (!recovery->own->membership.ending)
-        rz_core_call(&recovery->spread, RZ_SPREAD_BROADCAST, 0, 0, 0, items, n_items);
 }
 
 static void connection_broken(void *arg, rz_id peer)
@@ -172,9 +178,7 @@ static void connection_broken(void *arg, rz_id peer)
         recovery->config.hooks.unwatched(recovery->config.hooks.arg, peer);
     if (recovery->own->membership.ending || recovery->own->job.flags & RZ_JOB_NO_FT)
         return;
-    rz_recovery_record(recovery, RZ_EVENT_RECORD_FAILURE_SEEN, recovery->epoch, RZ_ID_NONE, peer, 0,
-                       0, "broken connection");
-    rz_recovery_observe(recovery, rz_recover_pack_daemon(peer, true));
+    rz_recovery_found_failed(recovery, peer, true, "broken connection");
 }
 
 static void connection_lost(void *arg, rz_id peer)
@@ -182,9 +186,7 @@ static void connection_lost(void *arg, rz_id peer)
     struct rz_recovery *recovery = arg;
     if (recovery->own->membership.ending || recovery->own->job.flags & RZ_JOB_NO_FT)
         return;
-    rz_recovery_record(recovery, RZ_EVENT_RECORD_FAILURE_SEEN, recovery->epoch, RZ_ID_NONE, peer, 0,
-                       0, "lost connection");
-    rz_recovery_observe(recovery, rz_recover_pack_daemon(peer, false));
+    rz_recovery_found_failed(recovery, peer, false, "lost connection");
 }
 
 static void on_detector(struct rz_recovery *recovery, const struct rz_core_notice *notice)

@@ -25,7 +25,7 @@ struct rz_recovery {
     uint32_t round;                 /* of spawns, the newest that was told to hooks.spawns */
     uint32_t entered_epoch;         /* whose ENTER our processes have reached */
     uint64_t posted_committed;      /* generation last given to hooks.committed in this epoch */
-    struct rz_roll_call *roll_call; /* silence.c; NULL: nobody was silent yet */
+    struct rz_roll_call *roll_call; /* silence.c; NULL: no node was silent yet */
 };
 
 /* One line of the job's story (rz_launch_event). */
@@ -33,8 +33,9 @@ void rz_recovery_record(struct rz_recovery *recovery, enum rz_event_record kind,
                         uint32_t rank, rz_id node, uint32_t incarnation, uint64_t value,
                         const char *note);
 
-/* An own observation (rz_recover_pack_*): everybody must hear of it. */
-void rz_recovery_observe(struct rz_recovery *recovery, uint64_t item);
+/* This daemon has found that node failed: it is recorded, and all daemons are told. */
+void rz_recovery_found_failed(struct rz_recovery *recovery, rz_id node, bool proof,
+                              const char *how);
 
 /* Why this node stops, for the user. */
 const char *rz_recovery_stop_words(rz_status_t why);
@@ -50,7 +51,7 @@ void rz_recovery_asking(struct rz_recovery *recovery);
 /* Something has come from that node. */
 void rz_recovery_heard(void *recovery, rz_id node);
 
-/* The roll call says that this silent node is failed: everybody must hear of it. */
+/* The roll call says that this silent node has failed: all daemons are told. */
 void rz_recovery_report(struct rz_recovery *recovery, rz_id node);
 
 void rz_recovery_roll_call_close(struct rz_recovery *recovery);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* They have so many timeouts to say something, and what our own lateness adds. */
+/* How many timeouts the others have to answer, besides what the own lateness adds. */
 #define ANSWER_TIMEOUTS 3
 
 /*
@@ -124,7 +124,7 @@ void rz_recovery_node_silent(struct rz_recovery *recovery, rz_id node, const cha
 {
     if (recovery->own->membership.ending)
         return;
-    /* SWIM has let it refute, and holds whom it has found failed for failed for good. */
+    /* SWIM has let it refute, and its findings are final. */
     bool for_good = recovery->detector.embedded.protocol->number == RZ_PROTOCOL_SWIM;
     roll_call(recovery)->node[node].how = how;
     rz_core_call(&recovery->recover, RZ_RECOVER_SUSPECT, node, for_good, 0, NULL, 0);
@@ -135,9 +135,7 @@ static void report(struct rz_recovery *recovery, rz_id node, const char *how)
     if (recovery->own->membership.ending ||
         rz_membership_node_has_failed(&recovery->own->membership, node))
         return; /* another has seen it first, and the news were faster */
-    rz_recovery_record(recovery, RZ_EVENT_RECORD_FAILURE_SEEN, recovery->epoch, RZ_ID_NONE, node, 0,
-                       0, how);
-    rz_recovery_observe(recovery, rz_recover_pack_daemon(node, false));
+    rz_recovery_found_failed(recovery, node, false, how);
 }
 
 void rz_recovery_report(struct rz_recovery *recovery, rz_id node)

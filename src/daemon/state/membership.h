@@ -6,11 +6,11 @@
  * A failure goes one way:
  *
  *   an observer here (watch, exit, detector, connection, arbiter)
- *     -> rz_membership_observe_*   to the reporter (recovery), which tells all daemons, this one
- * too
+ *     -> rz_membership_observe_*   to the reporter (recovery), which tells all daemons,
+ *                                  this one too
  *     -> rz_membership_*_failed    once per incarnation and once per node and kind of evidence,
  *                                  when the report comes back or comes from another daemon
- *     -> the subscribers, in the order of subscription (daemon.c states it and says why)
+ *     -> the subscribers, in the order of subscription (daemon_modules.c)
  *
  * The protocol cores keep what they were told themselves: they are pure, and are told from here.
  * What processes see is the board, whose writer is a subscriber.
@@ -63,7 +63,7 @@ struct rz_membership_reporter {
     void (*process)(void *arg, uint32_t slot, uint32_t incarnation, enum rz_end end);
 };
 
-/* To be read by anyone, written by the functions below alone. */
+/* All modules read it; the functions below alone write it. */
 struct rz_membership {
     uint32_t n_nodes, n_slots;
     uint32_t epoch;              /* whose processes run here; 0 before the first */
