@@ -29,9 +29,9 @@ enum rz_process_state {
 /* One word per slot: incarnation (32 bits), node (24), verdict (8). Slots 0..n_ranks-1 are the
  * ranks; a slot behind them that never had a process has the word 0. */
 static inline uint64_t rz_board_rank_word(uint32_t incarnation, uint32_t node,
-                                          enum rz_process_state cause)
+                                          enum rz_process_state state)
 {
-    return (uint64_t)incarnation << 32 | (uint64_t)(node & 0xFFFFFF) << 8 | (uint64_t)cause;
+    return (uint64_t)incarnation << 32 | (uint64_t)(node & 0xFFFFFF) << 8 | (uint64_t)state;
 }
 static inline uint32_t rz_board_incarnation(uint64_t word)
 {

@@ -67,7 +67,7 @@ static json_t *nodes(const struct rz_status_page *looked)
     return list;
 }
 
-static const char *cause(const struct rz_status_page *looked, uint32_t rank)
+static const char *state_of(const struct rz_status_page *looked, uint32_t rank)
 {
     const struct rz_membership_slot *place = &looked->own->membership.slots[rank];
     const struct rz_child *p = rz_child_of(looked->children, rank);
@@ -90,7 +90,7 @@ static json_t *ranks(const struct rz_status_page *looked)
         set(one, "spawned", json_boolean(rank >= looked->own->job.n_ranks));
         set(one, "node", json_integer(looked->own->membership.slots[rank].node));
         set(one, "incarnation", json_integer(looked->own->membership.slots[rank].incarnation));
-        set(one, "verdict", json_string(cause(looked, rank)));
+        set(one, "verdict", json_string(state_of(looked, rank)));
         json_array_append_new(list, one);
     }
     return list;

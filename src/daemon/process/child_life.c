@@ -32,7 +32,7 @@ struct rz_child_life {
     struct rz_child_life_config config;
     uint32_t *started; /* [n_slots]: newest incarnation forked here, 0: none */
     struct rz_watch *watch;
-    struct event *causes, *exits;
+    struct event *failures, *exits;
     struct rz_lanes *lanes; /* NULL: all is being freed */
 };
 
@@ -499,7 +499,7 @@ rz_status_t rz_child_life_open(struct rz_child_life **result,
     if (status == RZ_OK)
         status = rz_watch_open(&life->watch, n < WATCH_SLOTS_MAX ? n : WATCH_SLOTS_MAX);
     if (status == RZ_OK)
-        status = rz_loop_watch(own->base, &life->causes, rz_watch_event_fd(life->watch),
+        status = rz_loop_watch(own->base, &life->failures, rz_watch_event_fd(life->watch),
                                EV_READ | EV_PERSIST, take_causes, life);
     if (status == RZ_OK)
         status =
@@ -508,7 +508,7 @@ rz_status_t rz_child_life_open(struct rz_child_life **result,
         rz_child_life_close(life);
         return status;
     }
-    event_priority_set(life->causes, RZ_LOOP_PRIORITY_FAILURE);
+    event_priority_set(life->failures, RZ_LOOP_PRIORITY_FAILURE);
     *result = life;
     return RZ_OK;
 }
@@ -521,7 +521,7 @@ void rz_child_life_close(struct rz_child_life *life)
     life->lanes = NULL;
     while (life->config.children->first)
         process_free(life->config.children->first);
-    rz_loop_free(life->causes);
+    rz_loop_free(life->failures);
     rz_loop_free(life->exits);
     if (life->watch)
         rz_watch_close(life->watch);

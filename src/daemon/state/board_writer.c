@@ -131,14 +131,14 @@ int rz_board_writer_fd(const struct rz_board_writer *writer)
 }
 
 void rz_board_writer_rank(struct rz_board_writer *writer, uint32_t rank, uint32_t incarnation,
-                          uint32_t node, enum rz_process_state cause)
+                          uint32_t node, enum rz_process_state state)
 {
     rz_assert(rank < writer->board->n_slots);
     uint64_t before = atomic_load_explicit(&writer->board->rank[rank], memory_order_relaxed);
     rz_assert(rz_board_incarnation(before) <= incarnation);
     if (rz_board_incarnation(before) == incarnation && rz_board_state(before) != RZ_PROCESS_ALIVE)
         return;
-    atomic_store_explicit(&writer->board->rank[rank], rz_board_rank_word(incarnation, node, cause),
+    atomic_store_explicit(&writer->board->rank[rank], rz_board_rank_word(incarnation, node, state),
                           memory_order_release);
     atomic_fetch_add_explicit(&writer->board->rank_news, 1, memory_order_release);
 }

@@ -28,7 +28,7 @@ int rz_board_writer_fd(const struct rz_board_writer *writer);
 
 /* The place and verdict of a rank; the verdict of an incarnation never goes back to ALIVE. */
 void rz_board_writer_rank(struct rz_board_writer *writer, uint32_t rank, uint32_t incarnation,
-                          uint32_t node, enum rz_process_state cause);
+                          uint32_t node, enum rz_process_state state);
 enum rz_process_state rz_board_writer_state(const struct rz_board_writer *writer, uint32_t rank);
 void rz_board_writer_phase(struct rz_board_writer *writer, uint32_t epoch,
                            enum rz_recover_phase phase);

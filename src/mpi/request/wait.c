@@ -189,7 +189,7 @@ struct many {
     uint64_t looked_at; /* completions at the last look, plus one */
     bool all;           /* every one is wanted; an error of one is news, too */
     int found;          /* any: the first with news, MPI_UNDEFINED: none */
-    bool cause;
+    bool have_news;     /* at the last look */
 };
 
 /* Looked at again only when something has completed since. */
@@ -197,13 +197,13 @@ static bool many_have_news(void *arg)
 {
     struct many *many = arg;
     if (many->looked_at == rz_engine.completions + 1) {
-        return many->cause;
+        return many->have_news;
     }
     many->looked_at = rz_engine.completions + 1;
     bool complete = true;
     many->found = MPI_UNDEFINED;
-    many->cause = false;
-    for (int i = 0; i < many->n && !many->cause; i++) {
+    many->have_news = false;
+    for (int i = 0; i < many->n && !many->have_news; i++) {
         struct rz_request *request = rz_request_of(many->handles[i]);
         if (request == NULL || is_inactive(request)) {
             continue;
@@ -212,11 +212,11 @@ static bool many_have_news(void *arg)
         complete = complete && news;
         if (news && (!many->all || !request->complete || request->error != MPI_SUCCESS)) {
             many->found = i;
-            many->cause = true;
+            many->have_news = true;
         }
     }
-    many->cause = many->cause || (many->all && complete);
-    return many->cause;
+    many->have_news = many->have_news || (many->all && complete);
+    return many->have_news;
 }
 
 /* Whether there is anything to wait for. */

@@ -560,11 +560,20 @@ void fake_inject(const struct rz_envelope *envelope, const void *data, size_t by
     net.last = &a->next;
 }
 
-void fake_process_state(uint32_t rank, enum rz_process_state cause)
+int fake_failed_count(struct rz_comm *comm)
+{
+    struct rz_group *group;
+    assert_int_equal(rzm_comm_get_failed(comm, &group), MPI_SUCCESS);
+    int size = group->size;
+    rz_group_release(group);
+    return size;
+}
+
+void fake_process_state(uint32_t rank, enum rz_process_state state)
 {
     uint64_t word = fake.board->rank[rank];
     fake.board->rank[rank] =
-        rz_board_rank_word(rz_board_incarnation(word), rz_board_node(word), cause);
+        rz_board_rank_word(rz_board_incarnation(word), rz_board_node(word), state);
     rank_news();
 }
 

@@ -92,8 +92,11 @@ struct rz_envelope fake_envelope(uint32_t from, uint64_t context, int tag);
  * must be fetched. */
 void fake_inject(const struct rz_envelope *envelope, const void *data, size_t bytes, bool by_token);
 
+/* How many failed members MPIX_Comm_get_failed names. */
+int fake_failed_count(struct rz_comm *comm);
+
 /* The board says something new. */
-void fake_process_state(uint32_t rank, enum rz_process_state cause);
+void fake_process_state(uint32_t rank, enum rz_process_state state);
 void fake_epoch(uint32_t epoch, uint32_t phase);
 void fake_reincarnate(uint32_t rank, uint32_t incarnation);
 

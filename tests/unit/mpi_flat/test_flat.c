@@ -32,9 +32,9 @@ static struct member {
     struct rz_flat *flat;
 } member[N];
 
-static void write_board(struct rz_board *board, uint32_t rank, enum rz_process_state cause)
+static void write_board(struct rz_board *board, uint32_t rank, enum rz_process_state state)
 {
-    atomic_store(&board->rank[rank], rz_board_rank_word(1, 0, cause));
+    atomic_store(&board->rank[rank], rz_board_rank_word(1, 0, state));
     atomic_fetch_add(&board->news, 1);
 }
 
