@@ -1,5 +1,5 @@
 /*
- * Rules of ULFM, a scene per run; the last rank is killed in all but one (--on-failure continue).
+ * Rules of ULFM, a scene per run; the last rank is killed in all but two (--on-failure continue).
  *
  *   range        mpi_error_range: whom a failure concerns
  *   agree        what it says of failures acknowledged by all, by some, by nobody
@@ -8,6 +8,7 @@
  *   early        a revocation that arrives before the communicator does
  *   completion   requests are made, and fail when they are waited for, of a failure or a revocation
  *   part         what makes communicators of groups tells of a known failure among them
+ *   refused      ... and of a revocation by a member that does not enter; nobody is killed
  *   plain        with --no-ft, and nobody is killed: agreement is an allreduce
  */
 #include "scenes.h"
@@ -301,6 +302,35 @@ static void part(void)
     MPI_Group_free(&all);
 }
 
+/* Rank 1 revokes instead of entering: no other may wait for it on what would have been made. */
+static void refused(void)
+{
+    MPI_Comm copy, half, made;
+    MPI_Group all;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    for (int i = 0; i < 20; i++) {
+        CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &copy) == MPI_SUCCESS);
+        if (rank == 1) {
+            CHECK(MPIX_Comm_revoke(copy) == MPI_SUCCESS);
+        } else {
+            int error = MPI_Comm_create_group(copy, all, 5, &made);
+            CHECK(class_of(error) == MPI_ERR_REVOKED);
+        }
+        CHECK(MPI_Comm_free(&copy) == MPI_SUCCESS);
+
+        CHECK(MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half) == MPI_SUCCESS);
+        if (rank == 1) {
+            CHECK(MPIX_Comm_revoke(half) == MPI_SUCCESS);
+        }
+        /* The leader meets that of the other side although nothing comes of it. */
+        int error = MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, rank % 2 ? 0 : 1, 5, &made);
+        CHECK(class_of(error) == MPI_ERR_REVOKED);
+        CHECK(MPI_Comm_free(&half) == MPI_SUCCESS);
+        CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
+    }
+    MPI_Group_free(&all);
+}
+
 static void plain(void)
 {
     int flag = ~(1 << rank), *fault_tolerant, there;
@@ -318,7 +348,8 @@ int main(int argc, char **argv)
 {
     static const struct scene scenes[] = {
         {"range", range}, {"agree", agree}, {"insulation", insulation}, {"derive", derive},
-        {"plain", plain}, {"early", early}, {"completion", completion}, {"part", part}};
+        {"plain", plain}, {"early", early}, {"completion", completion}, {"part", part},
+        {"refused", refused}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -111,18 +111,6 @@ void rz_comm_create_end(struct rz_comm *comm)
     rz_operation_end(comm, &comm->making);
 }
 
-int rz_comm_settle(struct rz_comm *made, const char *call)
-{
-    uint64_t operation;
-    int error = rz_comm_create_begin(made, call, &operation);
-    error = error != MPI_SUCCESS ? error : rz_comm_synchronise(made, operation);
-    rz_comm_create_end(made);
-    if (error != MPI_SUCCESS) {
-        rz_comm_release(made);
-    }
-    return error;
-}
-
 /* ---- Calls that make communicators ---- */
 
 int rz_uniform_made_by(struct rz_comm *comm, struct rz_group *part, int tag, int error,

@@ -31,10 +31,6 @@ void rz_comm_create_end(struct rz_comm *comm);
  */
 int rz_comm_synchronise(struct rz_comm *comm, uint64_t operation);
 
-/* The last thing of a call that made a communicator without its members having met: nobody leaves
- * before all have entered, so that a failed member is told of. Releases it at an error. */
-int rz_comm_settle(struct rz_comm *made, const char *call);
-
 /*
  * A call by which `part` of comm's members (NULL: all) made a communicator has ended here with
  * `error`; *made is given back, and NULL then, where the members agree on an error

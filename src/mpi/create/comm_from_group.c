@@ -123,6 +123,20 @@ static int check(const char *name, const struct rz_group *group,
     return error;
 }
 
+/* The barrier after which all members have entered, so that a failed one is told of. Each of them
+ * has made `made` by itself before, so each takes part. Releases it at an error. */
+static int settle(struct rz_comm *made, const char *call)
+{
+    uint64_t operation;
+    int error = rz_comm_create_begin(made, call, &operation);
+    error = error != MPI_SUCCESS ? error : rz_comm_synchronise(made, operation);
+    rz_comm_create_end(made);
+    if (error != MPI_SUCCESS) {
+        rz_comm_release(made);
+    }
+    return error;
+}
+
 int rzm_comm_create_from_group(struct rz_group *group, const char *stringtag, struct rz_info *info,
                                struct rz_errhandler *errhandler, struct rz_comm **newcomm)
 {
@@ -138,7 +152,7 @@ int rzm_comm_create_from_group(struct rz_group *group, const char *stringtag, st
     if (error != MPI_SUCCESS) {
         return error;
     }
-    error = rz_comm_settle(made_here, "MPI_Comm_create_from_group");
+    error = settle(made_here, "MPI_Comm_create_from_group");
     if (error != MPI_SUCCESS) {
         return error;
     }

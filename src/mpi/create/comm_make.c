@@ -200,29 +200,34 @@ int rzm_comm_create(struct rz_comm *comm, struct rz_group *group, struct rz_comm
 
 /*
  * Those outside the group do not call, so operations are not numbered alike in it: the first
- * member, who needs nothing from anybody, invents the id and tells it to each of the others.
+ * member, the leader, invents the context id. It hears each other member first and answers all of
+ * them then, so that nobody leaves before all have entered. All of it are messages in comm: a
+ * member waits for the leader only, and the leader for members, and a revocation of comm ends it.
+ * A message is one word: the context id from the leader, 1 from a member; 0: the sender knows of a
+ * failed member.
  */
-static int tell_group(struct rz_comm *comm, const struct rz_group *group, int tag,
-                      uint64_t *context)
+static int group_isend(struct rz_comm *comm, const struct rz_group *group, int member, int tag,
+                       uint64_t *word, struct rz_request **request)
 {
-    int result = MPI_SUCCESS;
-    for (int i = 1; i < group->size && result != RZM_ROLLBACK; i++) {
-        struct rz_request *request;
-        int rank = rz_group_find(comm->group, group->process[i]);
-        int error = rz_p2p_isend_at(context, sizeof(*context), bytes_type(), rank, tag, comm,
-                                    RZ_CONTEXT_OFFSET_CREATE, &request);
-        error = error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
-        result = result != MPI_SUCCESS ? result : error;
-    }
-    return result;
+    int rank = rz_group_find(comm->group, group->process[member]);
+    return rz_p2p_isend_at(word, sizeof(*word), bytes_type(), rank, tag, comm,
+                           RZ_CONTEXT_OFFSET_CREATE, request);
 }
 
-static int hear_from_leader(struct rz_comm *comm, const struct rz_group *group, int tag,
-                            uint64_t *context)
+static int group_send(struct rz_comm *comm, const struct rz_group *group, int member, int tag,
+                      uint64_t *word)
 {
     struct rz_request *request;
-    int leader = rz_group_find(comm->group, group->process[0]);
-    int error = rz_p2p_irecv_at(context, sizeof(*context), bytes_type(), leader, tag, comm,
+    int error = group_isend(comm, group, member, tag, word, &request);
+    return error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
+}
+
+static int group_recv(struct rz_comm *comm, const struct rz_group *group, int member, int tag,
+                      uint64_t *word)
+{
+    struct rz_request *request;
+    int rank = rz_group_find(comm->group, group->process[member]);
+    int error = rz_p2p_irecv_at(word, sizeof(*word), bytes_type(), rank, tag, comm,
                                 RZ_CONTEXT_OFFSET_CREATE, &request);
     return error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
 }
@@ -237,41 +242,71 @@ static bool has_failed(const struct rz_group *group)
     return false;
 }
 
-/* Who knows of a failed member hears the leader all the same: its message must not wait for the
- * next call. The id 0 says that the leader knows of one. */
+/* At the leader. The members that have not failed are heard whatever happened to the others: what
+ * they send must not wait for the next call. */
+static int group_gather(struct rz_comm *comm, const struct rz_group *group, int tag)
+{
+    int result = MPI_SUCCESS;
+    for (int i = 1; i < group->size && result != RZM_ROLLBACK; i++) {
+        uint64_t word = 0;
+        int error = group_recv(comm, group, i, tag, &word);
+        if (error == MPI_SUCCESS && word == 0) {
+            error = MPI_ERR_PROC_FAILED;
+        }
+        result = result == MPI_SUCCESS || error == RZM_ROLLBACK ? error : result;
+    }
+    return result == MPI_SUCCESS && has_failed(group) ? MPI_ERR_PROC_FAILED : result;
+}
+
+/* At the leader. */
+static int group_tell(struct rz_comm *comm, const struct rz_group *group, int tag,
+                      uint64_t *context)
+{
+    int result = MPI_SUCCESS;
+    for (int i = 1; i < group->size && result != RZM_ROLLBACK; i++) {
+        int error = group_send(comm, group, i, tag, context);
+        result = result == MPI_SUCCESS || error == RZM_ROLLBACK ? error : result;
+    }
+    return result;
+}
+
+static int make_as_leader(struct rz_comm *comm, struct rz_group *group, int tag,
+                          struct rz_comm **newcomm)
+{
+    uint64_t context = 0;
+    struct rz_comm *made = NULL;
+    int error = group_gather(comm, group, tag);
+    if (error == RZM_ROLLBACK) {
+        return error;
+    }
+    error = error != MPI_SUCCESS ? error : rz_comm_derive_alone(comm, group, &context, &made);
+    int told = group_tell(comm, group, tag, &context);
+    error = error != MPI_SUCCESS && told != RZM_ROLLBACK ? error : told;
+    if (error != MPI_SUCCESS && made != NULL) {
+        rz_comm_release(made);
+        made = NULL;
+    }
+    *newcomm = made;
+    return error;
+}
+
+static int make_as_member(struct rz_comm *comm, struct rz_group *group, int tag,
+                          struct rz_comm **newcomm)
+{
+    uint64_t here = has_failed(group) ? 0 : 1, context = 0;
+    int error = group_send(comm, group, 0, tag, &here);
+    error = error != MPI_SUCCESS ? error : group_recv(comm, group, 0, tag, &context);
+    if (error == MPI_SUCCESS && context == 0) {
+        error = MPI_ERR_PROC_FAILED;
+    }
+    return error != MPI_SUCCESS ? error : rz_comm_derive_alone(comm, group, &context, newcomm);
+}
+
 static int make_of_group(struct rz_comm *comm, struct rz_group *group, int tag,
                          struct rz_comm **newcomm)
 {
-    struct rz_comm *made;
-    uint64_t context = 0;
-    int error;
     comm->call = "MPI_Comm_create_group";
-    if (group->rank != 0) {
-        error = hear_from_leader(comm, group, tag, &context);
-        if (error == MPI_SUCCESS && (context == 0 || has_failed(group))) {
-            error = MPI_ERR_PROC_FAILED;
-        }
-        error = error != MPI_SUCCESS ? error : rz_comm_derive_alone(comm, group, &context, &made);
-        error = error != MPI_SUCCESS ? error : rz_comm_settle(made, comm->call);
-        *newcomm = error == MPI_SUCCESS ? made : NULL;
-        return error;
-    }
-    if (has_failed(group)) {
-        error = tell_group(comm, group, tag, &context);
-        return error != MPI_SUCCESS ? error : MPI_ERR_PROC_FAILED;
-    }
-    error = rz_comm_derive_alone(comm, group, &context, &made);
-    if (error != MPI_SUCCESS) {
-        return error;
-    }
-    error = tell_group(comm, group, tag, &context);
-    if (error != MPI_SUCCESS) {
-        rz_comm_release(made);
-        return error;
-    }
-    error = rz_comm_settle(made, comm->call);
-    *newcomm = error == MPI_SUCCESS ? made : NULL;
-    return error;
+    return (group->rank == 0 ? make_as_leader : make_as_member)(comm, group, tag, newcomm);
 }
 
 int rzm_comm_create_group(struct rz_comm *comm, struct rz_group *group, int tag,

@@ -61,6 +61,11 @@ int rzm_intercomm_create(struct rz_comm *local_comm, int local_leader, struct rz
     if (error == RZM_ROLLBACK) {
         return error;
     }
+    /* The leaders meet when all of both groups have entered, so nobody leaves before that. */
+    error = error != MPI_SUCCESS ? error : rz_comm_synchronise(local_comm, operation);
+    if (error == RZM_ROLLBACK) {
+        return error;
+    }
     uint64_t seed = rz_mix(local_comm->context, operation);
     struct rz_news theirs = {0};
     if (rz_comm_rank(local_comm) == local_leader) {
@@ -71,9 +76,6 @@ int rzm_intercomm_create(struct rz_comm *local_comm, int local_leader, struct rz
     if (error == MPI_SUCCESS) {
         error = make(local_comm, seed, &theirs, newintercomm);
     }
-    rz_comm_create_end(local_comm);
-    error = error != MPI_SUCCESS ? error : rz_comm_settle(*newintercomm, "MPI_Intercomm_create");
-    *newintercomm = error == MPI_SUCCESS ? *newintercomm : NULL;
     free(theirs.data);
     return error;
 }
