@@ -209,8 +209,10 @@ static bool run(void)
     for (;;) {
         sort_options.way->next(&turn, done);
         done = false;
-        if (turn.step >= sort_steps())
+        if (turn.step >= sort_steps()) {
+            sort_step_show(&turn);
             return true;
+        }
         if (turn.comm == MPI_COMM_NULL)
             continue;
         show_progress(&turn);

@@ -144,6 +144,10 @@ extern const struct sort_way sort_group_way, sort_group_leave_way, sort_ulfm_way
 
 /* Does the step of the turn; false: it must be repeated, a process is excluded. */
 bool sort_step(const struct sort_turn *turn);
+
+/* After the last step: the result is printed once, by the first process of the round that completed
+ * it. A round that was repeated has none to show: not all agreed that it completed the step. */
+void sort_step_show(const struct sort_turn *turn);
 void sort_step_close(void);
 
 /* ---- where processes leave on purpose (leave.h) */

@@ -347,8 +347,15 @@ static bool check(void)
 
 /* ---- The result */
 
+/* Of the last round that measured: the times of the slowest process in each part. */
+static struct {
+    double total, sort, exchange, store, turn;
+    uint64_t round;
+    bool is_first; /* this process shows them, if that round completed the step */
+} measured;
+
 /* The reduction excludes a process that was excluded meanwhile: the others do not answer it. */
-static bool show(void)
+static bool measure(void)
 {
     sort_times.total = MPI_Wtime() - sort_times.begun;
     double mine[] = {sort_times.total, sort_times.sort, sort_times.exchange, sort_times.store,
@@ -356,14 +363,25 @@ static bool show(void)
     double most[5];
     if (!well(MPI_Allreduce(mine, most, 5, MPI_DOUBLE, MPI_MAX, work.turn->comm)))
         return false;
-    if (work.turn->rank != 0)
-        return true;
-    if (sort_options.times)
-        fprintf(stderr, "times total %.6f sort %.6f exchange %.6f store %.6f round %.6f\n", most[0],
-                most[1], most[2], most[3], most[4]);
-    printf("sorted %llu in %.3f s\n", (unsigned long long)sort_options.count, most[0]);
-    fflush(stdout);
+    measured.total = most[0];
+    measured.sort = most[1];
+    measured.exchange = most[2];
+    measured.store = most[3];
+    measured.turn = most[4];
+    measured.round = work.turn->round;
+    measured.is_first = work.turn->rank == 0;
     return true;
+}
+
+void sort_step_show(const struct sort_turn *turn)
+{
+    if (!measured.is_first || measured.round != turn->made)
+        return;
+    if (sort_options.times)
+        fprintf(stderr, "times total %.6f sort %.6f exchange %.6f store %.6f round %.6f\n",
+                measured.total, measured.sort, measured.exchange, measured.store, measured.turn);
+    printf("sorted %llu in %.3f s\n", (unsigned long long)sort_options.count, measured.total);
+    fflush(stdout);
 }
 
 /* ---- A turn */
@@ -431,7 +449,7 @@ bool sort_step(const struct sort_turn *turn)
     begin(turn);
     sort_leave_at(turn->step, SORT_BEGIN);
     if (turn->step > sort_options.dimensions)
-        return turn->step == sort_options.dimensions + 1 ? check() : show();
+        return turn->step == sort_options.dimensions + 1 ? check() : measure();
     if (turn->step == 0)
         generate();
     done = turn->step == 0 || sort_once();
