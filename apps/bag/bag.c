@@ -33,14 +33,15 @@ static const char usage[] =
     "  --callbacks           without a round for each exchange: the group calls when it changes\n"
     "  --times               rounds and time, on standard error\n";
 
-/* ---- Options */
+/* ---- Options ---- */
 
 static double seconds(const char *name, const char *text)
 {
     char *end = NULL;
     double value = text && *text ? strtod(text, &end) : -1;
-    if (!end || *end || !(value >= 0 && value <= 1e9))
+    if (!end || *end || !(value >= 0 && value <= 1e9)) {
         group_wrong(name, text, "a time in seconds, from 0 to 1e9");
+    }
     return value;
 }
 
@@ -54,12 +55,13 @@ static bool take_flag(const char *name)
 
 static bool take_option(const char *name, const char *value)
 {
-    if (strcmp(name, "--work") == 0)
+    if (strcmp(name, "--work") == 0) {
         options.work = group_number(name, value, 0, 1000000000);
-    else if (strcmp(name, "--failure-seconds") == 0)
+    } else if (strcmp(name, "--failure-seconds") == 0) {
         options.failure_seconds = seconds(name, value);
-    else
+    } else {
         return false;
+    }
     return true;
 }
 
@@ -71,7 +73,7 @@ static const struct group_program program = {.name = "bag",
                                              .flag = take_flag,
                                              .option = take_option};
 
-/* ---- Work */
+/* ---- Work ---- */
 
 /* The finaliser of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
  * OOPSLA 2014). */
@@ -86,8 +88,9 @@ static uint64_t mix(uint64_t word)
 static uint64_t work(int id)
 {
     uint64_t word = mix((uint64_t)id), steps = (1 + word % LENGTHS) * options.work * STEPS;
-    for (uint64_t i = 0; i < steps; i++)
+    for (uint64_t i = 0; i < steps; i++) {
         word = mix(word);
+    }
     return word;
 }
 
@@ -97,28 +100,32 @@ static bool empty(RZ_Tasks tasks)
     int id, flag;
     for (uint64_t done = 0;; done++) {
         group_must("no task is to be had", RZ_Tasks_claim(tasks, &id, &flag));
-        if (!flag)
+        if (!flag) {
             return true;
+        }
         leave_at(done);
-        if (leave_is_for_good())
+        if (leave_is_for_good()) {
             return false;
+        }
         uint64_t result = work(id);
         group_must("a task cannot be completed", RZ_Tasks_complete(tasks, id, &result));
     }
 }
 
-/* ---- The end */
+/* ---- The end ---- */
 
 static void show(RZ_Tasks tasks, const void *results, double begun)
 {
     uint64_t checksum = 0;
     int rounds, completed;
-    for (uint64_t id = 0; id < options.tasks; id++)
+    for (uint64_t id = 0; id < options.tasks; id++) {
         checksum = mix(checksum ^ ((const uint64_t *)results)[id]);
+    }
     group_must("no count", RZ_Tasks_count(tasks, &rounds, &completed));
-    if (options.times)
+    if (options.times) {
         fprintf(stderr, "times total %.6f rounds %d own-tasks %d\n", MPI_Wtime() - begun, rounds,
                 completed);
+    }
     printf("bag of %llu: %016llx\n", (unsigned long long)options.tasks,
            (unsigned long long)checksum);
     fflush(stdout);
@@ -130,8 +137,9 @@ int main(int argc, char **argv)
     RZ_Tasks tasks;
     const void *results;
     group_parse(&program, argc, argv);
-    if (options.callbacks && options.failure_seconds > 0)
+    if (options.callbacks && options.failure_seconds > 0) {
         group_refuse("--failure-seconds is for rounds, --callbacks has none");
+    }
     MPI_Init(&argc, &argv);
     double begun = MPI_Wtime();
     group_open(&group, NULL);
@@ -142,8 +150,9 @@ int main(int argc, char **argv)
                RZ_Tasks_open(group.monitor, (int)options.tasks, sizeof(uint64_t), &more, &tasks));
     bool done = empty(tasks) && RZ_Tasks_results(tasks, &results) == MPI_SUCCESS;
     group_acknowledge(&group);
-    if (done && group_is_first(&group))
+    if (done && group_is_first(&group)) {
         show(tasks, results, begun);
+    }
     group_stop(&group);
     RZ_Tasks_close(&tasks);
     int status = group_close(&group, done);

@@ -48,13 +48,15 @@ static inline void bench_sleep_ms(int ms)
 static struct bench_dates *bench_dates_open(const char *argv0, int fresh)
 {
     char path[4096];
-    snprintf(path, sizeof path, "%s.dates", argv0);
-    if (fresh)
+    snprintf(path, sizeof(path), "%s.dates", argv0);
+    if (fresh) {
         unlink(path);
+    }
     int fd = open(path, fresh ? O_RDWR | O_CREAT | O_EXCL : O_RDWR, 0600);
     void *at = MAP_FAILED;
-    if (fd >= 0 && (!fresh || ftruncate(fd, (off_t)sizeof(struct bench_dates)) == 0))
+    if (fd >= 0 && (!fresh || ftruncate(fd, (off_t)sizeof(struct bench_dates)) == 0)) {
         at = mmap(NULL, sizeof(struct bench_dates), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    }
     if (at == MAP_FAILED) {
         perror(path);
         exit(1);
@@ -74,8 +76,9 @@ static inline struct bench_dates *bench_dates_of_world(const char *argv0)
         fprintf(stderr, "%s: at most %d ranks\n", argv0, BENCH_RANKS_MAX);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    if (rank == 0)
+    if (rank == 0) {
         dates = bench_dates_open(argv0, 1);
+    }
     MPI_Barrier(MPI_COMM_WORLD);
     return rank == 0 ? dates : bench_dates_open(argv0, 0);
 }
@@ -93,16 +96,18 @@ static inline _Noreturn void bench_fail(struct bench_dates *dates, size_t mebiby
     dates->killed = 0; /* the page is there: no fault between the clock and the kill */
     dates->killed = bench_now();
     kill(getpid(), SIGKILL);
-    for (;;)
+    for (;;) {
         pause();
+    }
 }
 
 /* The class of a call's return value. */
 static inline int bench_class(int code)
 {
     int error_class = MPI_SUCCESS;
-    if (code != MPI_SUCCESS)
+    if (code != MPI_SUCCESS) {
         MPI_Error_class(code, &error_class);
+    }
     return error_class;
 }
 
@@ -114,7 +119,7 @@ static inline int bench_by_value(const void *a, const void *b)
 
 static inline double bench_median(double *values, int n)
 {
-    qsort(values, (size_t)n, sizeof *values, bench_by_value);
+    qsort(values, (size_t)n, sizeof(*values), bench_by_value);
     return n > 0 ? (values[(n - 1) / 2] + values[n / 2]) / 2 : 0;
 }
 

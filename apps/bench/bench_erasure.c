@@ -57,16 +57,19 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < BLOCKS; i++) {
         blocks[i] = memory + i * BLOCK_BYTES;
-        for (size_t k = 0; k < BLOCK_BYTES; k++)
+        for (size_t k = 0; k < BLOCK_BYTES; k++) {
             blocks[i][k] = (unsigned char)(k * 2654435761u >> (i + 5));
+        }
     }
-    for (unsigned long r = 0; r < repetitions + 1; r++)
-        for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+    for (unsigned long r = 0; r < repetitions + 1; r++) {
+        for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
             double ours = by_us(blocks, codes[i].data, codes[i].parity);
             double theirs = by_isal(blocks, codes[i].data, codes[i].parity);
-            if (r > 0) /* in the first round pages are met for the first time */
+            if (r > 0) { /* in the first round pages are met for the first time */
                 printf("erasure %u+%u %.9g %.9g\n", codes[i].data, codes[i].parity, ours, theirs);
+            }
         }
+    }
     free(memory);
     return 0;
 }

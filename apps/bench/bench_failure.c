@@ -43,17 +43,20 @@ static void wait_to_be_killed(void)
     struct timespec settle = {.tv_nsec = SETTLE_MS * 1000000L};
     nanosleep(&settle, NULL);
     RZ_Progress_mark(1);
-    for (;;)
+    for (;;) {
         pause();
+    }
 }
 
 static void hold_memory(void)
 {
-    if (bench.rank != bench.victim)
+    if (bench.rank != bench.victim) {
         return;
+    }
     bench.ballast = malloc(bench.bytes);
-    if (!bench.ballast)
+    if (!bench.ballast) {
         MPI_Abort(MPI_COMM_WORLD, 1);
+    }
     memset(bench.ballast, 1, bench.bytes);
 }
 
@@ -63,12 +66,14 @@ static void lose_one(void)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     hold_memory();
     MPI_Barrier(MPI_COMM_WORLD);
-    if (bench.rank == bench.victim)
+    if (bench.rank == bench.victim) {
         wait_to_be_killed();
-    if (strcmp(bench.what, "receive") == 0)
+    }
+    if (strcmp(bench.what, "receive") == 0) {
         code = MPI_Recv(&nothing, 1, MPI_INT, bench.victim, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    else
+    } else {
         code = MPI_Barrier(MPI_COMM_WORLD);
+    }
     long long at = now_ns();
     int error_class;
     MPI_Error_class(code, &error_class);
@@ -83,8 +88,9 @@ static int loop(int argc, char **argv, MPIX_Reinit_state_t state)
     if (state == MPIX_REINIT_NEW) {
         hold_memory();
         MPI_Barrier(MPI_COMM_WORLD);
-        if (bench.rank == bench.victim)
+        if (bench.rank == bench.victim) {
             wait_to_be_killed();
+        }
     }
     MPI_Barrier(MPI_COMM_WORLD);
     if (state == MPIX_REINIT_NEW) {
@@ -109,10 +115,11 @@ int main(int argc, char **argv)
     bench.bytes = (size_t)atoi(argv[3]) << 20;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank);
-    if (strcmp(bench.what, "reinit") == 0)
+    if (strcmp(bench.what, "reinit") == 0) {
         MPIX_Reinit(argc, argv, loop);
-    else
+    } else {
         lose_one();
+    }
     MPI_Finalize();
     return 0;
 }

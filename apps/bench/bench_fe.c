@@ -65,15 +65,19 @@ static void gradient(int node, const double at[3], double out[3])
 static void make_stiffness(struct mesh *mesh)
 {
     const double points[2] = {0.5 - 0.5 / sqrt(3), 0.5 + 0.5 / sqrt(3)};
-    memset(mesh->stiffness, 0, sizeof mesh->stiffness);
+    memset(mesh->stiffness, 0, sizeof(mesh->stiffness));
     for (int g = 0; g < 8; g++) {
         double at[3] = {points[g & 1], points[g >> 1 & 1], points[g >> 2 & 1]}, of[8][3];
-        for (int i = 0; i < 8; i++)
+        for (int i = 0; i < 8; i++) {
             gradient(i, at, of[i]);
-        for (int i = 0; i < 8; i++)
-            for (int j = 0; j < 8; j++)
-                for (int d = 0; d < 3; d++)
+        }
+        for (int i = 0; i < 8; i++) {
+            for (int j = 0; j < 8; j++) {
+                for (int d = 0; d < 3; d++) {
                     mesh->stiffness[i][j] += of[i][d] * of[j][d] / 8;
+                }
+            }
+        }
     }
 }
 
@@ -85,12 +89,14 @@ static size_t node_of(const struct mesh *mesh, int x, int y, int z)
 static void add_element(struct mesh *mesh, int x, int y, int z, const double *in, double *out)
 {
     size_t node[8];
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++) {
         node[i] = node_of(mesh, x + (i & 1), y + (i >> 1 & 1), z + (i >> 2 & 1));
+    }
     for (int i = 0; i < 8; i++) {
         double sum = 0;
-        for (int j = 0; j < 8; j++)
+        for (int j = 0; j < 8; j++) {
             sum += mesh->stiffness[i][j] * in[node[j]];
+        }
         out[node[i]] += sum;
     }
 }
@@ -104,11 +110,15 @@ static int on_boundary(const struct mesh *mesh, int x, int y, int z)
 
 static void clear_boundary(struct mesh *mesh, double *v)
 {
-    for (int z = 0; z <= options.layers; z++)
-        for (int y = 0; y < mesh->nx; y++)
-            for (int x = 0; x < mesh->nx; x++)
-                if (on_boundary(mesh, x, y, z))
+    for (int z = 0; z <= options.layers; z++) {
+        for (int y = 0; y < mesh->nx; y++) {
+            for (int x = 0; x < mesh->nx; x++) {
+                if (on_boundary(mesh, x, y, z)) {
                     v[node_of(mesh, x, y, z)] = 0;
+                }
+            }
+        }
+    }
 }
 
 /* ---- Communication; all return an MPI error code ---- */
@@ -118,16 +128,17 @@ static int share_planes(struct mesh *mesh, double *v)
 {
     static double *from;
     int n = (int)mesh->plane, code = MPI_SUCCESS;
-    from = from ? from : malloc(2 * mesh->plane * sizeof *from);
+    from = from ? from : malloc(2 * mesh->plane * sizeof(*from));
     double *low = v, *high = v + (size_t)options.layers * mesh->plane;
     int below = job.place > 0 ? job.place - 1 : MPI_PROC_NULL;
     int above = job.place < job.places - 1 ? job.place + 1 : MPI_PROC_NULL;
-    memset(from, 0, 2 * mesh->plane * sizeof *from);
+    memset(from, 0, 2 * mesh->plane * sizeof(*from));
     code = MPI_Sendrecv(high, n, MPI_DOUBLE, above, 1, from, n, MPI_DOUBLE, below, 1, job.work,
                         MPI_STATUS_IGNORE);
-    if (code == MPI_SUCCESS)
+    if (code == MPI_SUCCESS) {
         code = MPI_Sendrecv(low, n, MPI_DOUBLE, below, 2, from + n, n, MPI_DOUBLE, above, 2,
                             job.work, MPI_STATUS_IGNORE);
+    }
     for (int i = 0; i < n; i++) {
         low[i] += from[i];
         high[i] += from[n + i];
@@ -137,11 +148,14 @@ static int share_planes(struct mesh *mesh, double *v)
 
 static int apply(struct mesh *mesh, const double *in, double *out)
 {
-    memset(out, 0, mesh->n * sizeof *out);
-    for (int z = 0; z < options.layers; z++)
-        for (int y = 0; y < options.elements; y++)
-            for (int x = 0; x < options.elements; x++)
+    memset(out, 0, mesh->n * sizeof(*out));
+    for (int z = 0; z < options.layers; z++) {
+        for (int y = 0; y < options.elements; y++) {
+            for (int x = 0; x < options.elements; x++) {
                 add_element(mesh, x, y, z, in, out);
+            }
+        }
+    }
     int code = share_planes(mesh, out);
     clear_boundary(mesh, out);
     return code;
@@ -151,8 +165,9 @@ static int apply(struct mesh *mesh, const double *in, double *out)
 static int dot(const struct mesh *mesh, const double *a, const double *b, double *all)
 {
     double mine = 0;
-    for (size_t i = 0; i < mesh->n - mesh->plane; i++)
+    for (size_t i = 0; i < mesh->n - mesh->plane; i++) {
         mine += a[i] * b[i];
+    }
     return MPI_Allreduce(&mine, all, 1, MPI_DOUBLE, MPI_SUM, job.work);
 }
 
@@ -168,9 +183,10 @@ static int keep_copies(struct mesh *mesh)
 
 static double *vector(size_t n)
 {
-    double *v = calloc(n, sizeof *v);
-    if (!v)
+    double *v = calloc(n, sizeof(*v));
+    if (!v) {
         MPI_Abort(MPI_COMM_WORLD, 1);
+    }
     return v;
 }
 
@@ -182,8 +198,9 @@ static void mesh_make(struct mesh *mesh)
         mesh->n = mesh->plane * (size_t)(options.layers + 1);
         double **vectors[] = {&mesh->x, &mesh->r,     &mesh->p,   &mesh->q,
                               &mesh->b, &mesh->exact, &mesh->copy};
-        for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        for (size_t i = 0; i < sizeof(vectors) / sizeof(*vectors); i++) {
             *vectors[i] = vector(mesh->n);
+        }
         make_stiffness(mesh);
     }
 }
@@ -191,9 +208,10 @@ static void mesh_make(struct mesh *mesh)
 /* The right-hand side that has the given solution. */
 static int mesh_load(struct mesh *mesh)
 {
-    for (size_t i = 0; i < mesh->n; i++)
+    for (size_t i = 0; i < mesh->n; i++) {
         mesh->exact[i] =
             1 + 0.5 * sin((double)(i + (size_t)job.place * options.layers * mesh->plane));
+    }
     clear_boundary(mesh, mesh->exact);
     return apply(mesh, mesh->exact, mesh->b);
 }
@@ -202,8 +220,9 @@ static int mesh_load(struct mesh *mesh)
 static int begin(struct mesh *mesh, double *rr)
 {
     int code = apply(mesh, mesh->x, mesh->q);
-    for (size_t i = 0; i < mesh->n; i++)
+    for (size_t i = 0; i < mesh->n; i++) {
         mesh->p[i] = mesh->r[i] = mesh->b[i] - mesh->q[i];
+    }
     return code != MPI_SUCCESS ? code : dot(mesh, mesh->r, mesh->r, rr);
 }
 
@@ -211,19 +230,22 @@ static int iterate(struct mesh *mesh, double *rr)
 {
     double pq, next;
     int code = apply(mesh, mesh->p, mesh->q);
-    if (code != MPI_SUCCESS || (code = dot(mesh, mesh->p, mesh->q, &pq)) != MPI_SUCCESS)
+    if (code != MPI_SUCCESS || (code = dot(mesh, mesh->p, mesh->q, &pq)) != MPI_SUCCESS) {
         return code;
+    }
     double alpha = pq > 0 ? *rr / pq : 0;
     for (size_t i = 0; i < mesh->n; i++) {
         mesh->x[i] += alpha * mesh->p[i];
         mesh->r[i] -= alpha * mesh->q[i];
     }
     code = dot(mesh, mesh->r, mesh->r, &next);
-    if (code != MPI_SUCCESS)
+    if (code != MPI_SUCCESS) {
         return code;
+    }
     double beta = *rr > 0 ? next / *rr : 0;
-    for (size_t i = 0; i < mesh->n; i++)
+    for (size_t i = 0; i < mesh->n; i++) {
         mesh->p[i] = mesh->r[i] + beta * mesh->p[i];
+    }
     *rr = next;
     return MPI_SUCCESS;
 }
@@ -234,16 +256,18 @@ static int solve(struct mesh *mesh)
     mesh_make(mesh);
     int code = mesh_load(mesh), victim = !job.failed && job.place == job.places / 2;
     code = code != MPI_SUCCESS ? code : begin(mesh, &rr);
-    if (job.failed && code == MPI_SUCCESS)
+    if (job.failed && code == MPI_SUCCESS) {
         job.resumed = bench_now();
+    }
     for (int i = 0; code == MPI_SUCCESS && i < options.iterations; i++) {
         if (victim && i == options.iterations / 3) {
             job.dates->killed = bench_now();
             kill(getpid(), SIGKILL);
         }
         code = iterate(mesh, &rr);
-        if (code == MPI_SUCCESS && i % COPY_EVERY == 0)
+        if (code == MPI_SUCCESS && i % COPY_EVERY == 0) {
             code = keep_copies(mesh);
+        }
     }
     return code;
 }
@@ -256,24 +280,31 @@ static int find_lost(void)
     int size, taken[BENCH_RANKS_MAX] = {0}, places[BENCH_RANKS_MAX];
     MPI_Comm_size(job.all, &size);
     int code = MPI_Allgather(&job.place, 1, MPI_INT, places, 1, MPI_INT, job.all);
-    if (code != MPI_SUCCESS)
+    if (code != MPI_SUCCESS) {
         give_up("MPI_Allgather", code);
-    for (int i = 0; i < size; i++)
-        if (places[i] != SPARE)
+    }
+    for (int i = 0; i < size; i++) {
+        if (places[i] != SPARE) {
             taken[places[i]] = 1;
-    for (int i = 0; i < job.places; i++)
-        if (!taken[i])
+        }
+    }
+    for (int i = 0; i < job.places; i++) {
+        if (!taken[i]) {
             return i;
+        }
+    }
     return SPARE;
 }
 
 static void give_copy(struct mesh *mesh, int lost)
 {
     int keeper = (lost + 1) % job.places;
-    if (job.place == keeper)
+    if (job.place == keeper) {
         MPI_Send(mesh->copy, (int)mesh->n, MPI_DOUBLE, lost, 4, job.work);
-    if (job.place == lost)
+    }
+    if (job.place == lost) {
         MPI_Recv(mesh->x, (int)mesh->n, MPI_DOUBLE, keeper, 4, job.work, MPI_STATUS_IGNORE);
+    }
 }
 
 static void repair(void)
@@ -281,18 +312,21 @@ static void repair(void)
     MPI_Comm whole;
     job.noticed = bench_now();
     MPIX_Comm_revoke(job.all);
-    if (job.work != MPI_COMM_NULL)
+    if (job.work != MPI_COMM_NULL) {
         MPIX_Comm_revoke(job.work);
+    }
     int code = MPIX_Comm_shrink(job.all, &whole);
-    if (code != MPI_SUCCESS)
+    if (code != MPI_SUCCESS) {
         give_up("MPIX_Comm_shrink", code);
+    }
     job.shrunk = bench_now();
     job.all = whole;
     int lost = find_lost();
     job.place = job.place == SPARE ? lost : job.place;
     code = MPI_Comm_split(whole, job.place == SPARE ? MPI_UNDEFINED : 0, job.place, &job.work);
-    if (code != MPI_SUCCESS)
+    if (code != MPI_SUCCESS) {
         give_up("MPI_Comm_split", code);
+    }
     job.repaired = bench_now();
     job.failed = 1;
 }
@@ -317,16 +351,18 @@ static void show(const struct mesh *mesh)
 {
     double worst = 0, all = 0;
     long long killed = job.dates->killed;
-    for (size_t i = 0; i < mesh->n; i++)
+    for (size_t i = 0; i < mesh->n; i++) {
         worst = fmax(worst, fabs(mesh->x[i] - mesh->exact[i]));
+    }
     MPI_Allreduce(&worst, &all, 1, MPI_DOUBLE, MPI_MAX, job.work);
     double noticed = latest_ms(job.noticed, killed), shrunk = latest_ms(job.shrunk, killed);
     double repaired = latest_ms(job.repaired, killed), resumed = latest_ms(job.resumed, killed);
-    if (job.place == 0)
+    if (job.place == 0) {
         printf("noticed %d %.4f\nshrunk %d %.4f\nrepaired %d %.4f\nresumed %d %.4f\n"
                "error %d %.3g\n",
                job.size, noticed, job.size, shrunk - noticed, job.size, repaired - noticed,
                job.size, resumed, job.size, all);
+    }
     fflush(stdout);
     MPI_Barrier(job.work);
 }
@@ -334,11 +370,12 @@ static void show(const struct mesh *mesh)
 int main(int argc, char **argv)
 {
     int *const numbers[] = {&options.elements, &options.layers, &options.iterations};
-    for (int i = 1; i < argc; i++)
+    for (int i = 1; i < argc; i++) {
         if (i > 3 || (*numbers[i - 1] = atoi(argv[i])) < 1 || *numbers[i - 1] > 10000) {
             fprintf(stderr, "usage: bench_fe [ELEMENTS [LAYERS [ITERATIONS]]]\n");
             return 2;
         }
+    }
     MPI_Init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &job.me);
@@ -353,14 +390,16 @@ int main(int argc, char **argv)
     MPI_Comm_dup(MPI_COMM_WORLD, &job.all);
     MPI_Comm_split(job.all, job.place == SPARE ? MPI_UNDEFINED : 0, job.place, &job.work);
     int lost = job.places / 2, code = job.place == SPARE ? wait_as_spare() : solve(&job.mesh);
-    if (code == MPI_SUCCESS)
+    if (code == MPI_SUCCESS) {
         give_up("the solver before the failure", code);
+    }
     repair();
     mesh_make(&job.mesh);
     give_copy(&job.mesh, lost);
     code = solve(&job.mesh);
-    if (code != MPI_SUCCESS)
+    if (code != MPI_SUCCESS) {
         give_up("the solver after the repair", code);
+    }
     show(&job.mesh);
     return bench_finish(1);
 }

@@ -32,12 +32,14 @@ static double mean_us(void (*call)(void), double target_s)
         double spent, slowest;
         MPI_Barrier(MPI_COMM_WORLD);
         double start = MPI_Wtime();
-        for (int i = 0; i < n; i++)
+        for (int i = 0; i < n; i++) {
             call();
+        }
         spent = MPI_Wtime() - start;
         MPI_Allreduce(&spent, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-        if (slowest >= target_s / 2 || n >= CALLS_MAX)
+        if (slowest >= target_s / 2 || n >= CALLS_MAX) {
             return slowest / n * 1e6;
+        }
     }
 }
 
@@ -49,8 +51,9 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     double barrier_us = mean_us(barrier, target_s), allreduce_us = mean_us(allreduce, target_s);
-    if (rank == 0)
+    if (rank == 0) {
         printf("barrier %d %.3f\nallreduce %d %.3f\n", size, barrier_us, size, allreduce_us);
+    }
     MPI_Finalize();
     return 0;
 }

@@ -20,21 +20,24 @@ static void trips(int rank, char *buffer, int bytes, int n)
 {
     int peer = 1 - rank;
     for (int i = 0; i < n; i++) {
-        if (rank == 0)
+        if (rank == 0) {
             MPI_Send(buffer, bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD);
+        }
         MPI_Recv(buffer, bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        if (rank == 1)
+        if (rank == 1) {
             MPI_Send(buffer, bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD);
+        }
     }
 }
 
 /* Rank 0 sends the number of round trips that follow; 0 ends the size. */
 static int announced(int rank, int n)
 {
-    if (rank == 0)
+    if (rank == 0) {
         MPI_Send(&n, 1, MPI_INT, 1, 2, MPI_COMM_WORLD);
-    else
+    } else {
         MPI_Recv(&n, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
     return n;
 }
 
@@ -58,10 +61,11 @@ int main(int argc, char **argv)
     double target_s = 0.1;
     const char *cpus = NULL;
     for (; first + 1 < argc && argv[first][0] == '-'; first += 2) {
-        if (strcmp(argv[first], "--pin") == 0)
+        if (strcmp(argv[first], "--pin") == 0) {
             cpus = argv[first + 1];
-        else if (strcmp(argv[first], "--ms") == 0)
+        } else if (strcmp(argv[first], "--ms") == 0) {
             target_s = atof(argv[first + 1]) / 1e3;
+        }
     }
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -75,8 +79,9 @@ int main(int argc, char **argv)
         char *buffer = malloc(bytes > 0 ? (size_t)bytes : 1);
         memset(buffer, rank, bytes > 0 ? (size_t)bytes : 1);
         double us = half_trip_us(rank, buffer, bytes, target_s);
-        if (rank == 0)
+        if (rank == 0) {
             printf("pair %d %.4f\n", bytes, us);
+        }
         fflush(stdout);
         free(buffer);
     }

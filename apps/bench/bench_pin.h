@@ -14,13 +14,14 @@ static int bench_pin(const char *cpus, int n)
     cpu_set_t set;
     for (; n > 0; n--) {
         const char *comma = strchr(cpus, ',');
-        if (!comma)
+        if (!comma) {
             return 0;
+        }
         cpus = comma + 1;
     }
     CPU_ZERO(&set);
     CPU_SET((size_t)atoi(cpus), &set);
-    return sched_setaffinity(0, sizeof set, &set) == 0;
+    return sched_setaffinity(0, sizeof(set), &set) == 0;
 }
 
 #endif

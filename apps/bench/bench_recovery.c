@@ -36,22 +36,25 @@ static int is(const char *method)
 
 static void absent(void)
 {
-    if (bench.rank == 0)
+    if (bench.rank == 0) {
         printf("absent %s\n", bench.method);
+    }
 }
 
 /* ---- Failure ---- */
 
 static _Noreturn void crash(void)
 {
-    if (!bench.node_fails)
+    if (!bench.node_fails) {
         bench_fail(bench.dates, bench.mebibytes);
+    }
     bench_sleep_ms(BENCH_SETTLE_MS);
     bench.dates->killed = 0; /* the page is there: no fault between the clock and the kill */
     bench.dates->killed = bench_now();
     kill(getppid(), SIGKILL);
-    for (;;)
+    for (;;) {
         pause();
+    }
 }
 
 /* Barriers until one of them fails, because the victim is missing. */
@@ -59,10 +62,12 @@ static int iterate(MPI_Comm comm)
 {
     int code = MPI_SUCCESS;
     bench.dates->at[bench.rank] = bench.dates->more[bench.rank] = 0; /* no page fault later */
-    for (int i = 0; i < BARRIERS && code == MPI_SUCCESS; i++)
+    for (int i = 0; i < BARRIERS && code == MPI_SUCCESS; i++) {
         code = MPI_Barrier(comm);
-    if (code == MPI_SUCCESS && bench.rank == bench.size / 2 + 1)
+    }
+    if (code == MPI_SUCCESS && bench.rank == bench.size / 2 + 1) {
         crash();
+    }
     return code == MPI_SUCCESS ? MPI_Barrier(comm) : code;
 }
 
@@ -73,8 +78,9 @@ static double last_ms(volatile long long *at)
     double last = 0;
     for (int i = 0; i < bench.size; i++) {
         double ms = (double)(at[i] - bench.dates->killed) / 1e6;
-        if (at[i] < bench.dates->killed)
+        if (at[i] < bench.dates->killed) {
             return -1;
+        }
         last = ms > last ? ms : last;
     }
     return last;
@@ -85,16 +91,19 @@ static void go_on(MPI_Comm whole)
     MPI_Comm_rank(whole, &bench.rank);
     MPI_Comm_size(whole, &bench.size);
     bench.dates->more[bench.rank] = bench_now();
-    if (MPI_Barrier(whole) != MPI_SUCCESS)
+    if (MPI_Barrier(whole) != MPI_SUCCESS) {
         return;
+    }
     bench.dates->at[bench.rank] = bench_now();
     MPI_Barrier(whole);
-    if (bench.rank != 0 || bench.dates->killed == 0)
+    if (bench.rank != 0 || bench.dates->killed == 0) {
         return;
+    }
     double repaired = last_ms(bench.dates->more), recovered = last_ms(bench.dates->at);
-    if (repaired >= 0 && recovered >= 0)
+    if (repaired >= 0 && recovered >= 0) {
         printf("repaired %d %.4f\nrecovered %d %.4f\n", bench.size, repaired, bench.size,
                recovered);
+    }
 }
 
 /* ---- By MPIX_Reinit ---- */
@@ -169,9 +178,10 @@ static int *empty_places(MPI_Comm shrunk, int *n)
     MPI_Comm_group(shrunk, &living);
     MPI_Group_difference(world, living, &failed);
     MPI_Group_size(failed, n);
-    int *places = calloc((size_t)*n + 1, 2 * sizeof *places), *all = places + *n;
-    for (int i = 0; i < *n; i++)
+    int *places = calloc((size_t)*n + 1, 2 * sizeof(*places)), *all = places + *n;
+    for (int i = 0; i < *n; i++) {
         all[i] = i;
+    }
     MPI_Group_translate_ranks(failed, *n, all, world, places);
     MPI_Group_free(&world), MPI_Group_free(&living), MPI_Group_free(&failed);
     return places;
@@ -192,8 +202,9 @@ static int spawn(int spawned_process, MPI_Comm *whole)
 {
     MPI_Comm shrunk, between, merged;
     int self, n;
-    if (spawned_process)
+    if (spawned_process) {
         return join(whole);
+    }
     MPIX_Comm_shrink(MPI_COMM_WORLD, &shrunk);
     int *places = empty_places(shrunk, &n);
     int code = MPI_Comm_spawn(bench.argv[0], bench.argv + 1, n, MPI_INFO_NULL, 0, shrunk, &between,
@@ -201,8 +212,9 @@ static int spawn(int spawned_process, MPI_Comm *whole)
     if (code == MPI_SUCCESS) {
         MPI_Intercomm_merge(between, 0, &merged);
         MPI_Comm_rank(merged, &self);
-        for (int i = 0; self == 0 && i < n; i++)
+        for (int i = 0; self == 0 && i < n; i++) {
             MPI_Send(&places[i], 1, MPI_INT, bench.size - n + i, 1, merged);
+        }
         code = MPI_Comm_split(merged, 0, bench.rank, whole);
     }
     free(places);
@@ -220,10 +232,11 @@ static int by_ulfm(void)
         iterate(MPI_COMM_WORLD);
         MPIX_Comm_revoke(MPI_COMM_WORLD);
     }
-    if ((is("replace") ? replace : spawn)(spawned_process, &whole) == MPI_SUCCESS)
+    if ((is("replace") ? replace : spawn)(spawned_process, &whole) == MPI_SUCCESS) {
         go_on(whole);
-    else
+    } else {
         printf("odd %d\n", bench.rank);
+    }
     return 1;
 }
 #else
@@ -241,9 +254,10 @@ static int second_run(void)
 {
     char path[4096];
     int second = 0;
-    snprintf(path, sizeof path, "%s.dates", bench.argv[0]);
-    if (bench.rank == 0 && access(path, R_OK) == 0)
+    snprintf(path, sizeof(path), "%s.dates", bench.argv[0]);
+    if (bench.rank == 0 && access(path, R_OK) == 0) {
         second = bench_dates_open(bench.argv[0], 0)->killed != 0;
+    }
     MPI_Bcast(&second, 1, MPI_INT, 0, MPI_COMM_WORLD);
     return second;
 }

@@ -30,13 +30,16 @@ static long kib(pid_t pid, const char *file, const char *name)
 {
     char path[64], line[256];
     long value = 0;
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
     FILE *f = fopen(path, "r");
-    while (f && value == 0 && fgets(line, sizeof line, f))
-        if (strncmp(line, name, strlen(name)) == 0)
+    while (f && value == 0 && fgets(line, sizeof(line), f)) {
+        if (strncmp(line, name, strlen(name)) == 0) {
             value = atol(line + strlen(name));
-    if (f)
+        }
+    }
+    if (f) {
         fclose(f);
+    }
     return value;
 }
 
@@ -46,16 +49,20 @@ static double counted(const char *file, const char *protocol, const char *name)
     char names[4096], values[4096];
     double value = 0.0;
     FILE *f = fopen(file, "r");
-    while (f && fgets(names, sizeof names, f) && fgets(values, sizeof values, f)) {
+    while (f && fgets(names, sizeof(names), f) && fgets(values, sizeof(values), f)) {
         char *next_name = names, *next_value = values, *n, *v;
-        if (strncmp(names, protocol, strlen(protocol)) != 0)
+        if (strncmp(names, protocol, strlen(protocol)) != 0) {
             continue;
-        while ((n = strsep(&next_name, " \n")) && (v = strsep(&next_value, " \n")))
-            if (strcmp(n, name) == 0)
+        }
+        while ((n = strsep(&next_name, " \n")) && (v = strsep(&next_value, " \n"))) {
+            if (strcmp(n, name) == 0) {
                 value = atof(v);
+            }
+        }
     }
-    if (f)
+    if (f) {
         fclose(f);
+    }
     return value;
 }
 
@@ -74,15 +81,17 @@ static void tell_formula(const char *rzps)
 {
     static const char name[] = "\"heartbeat_bytes_per_second\"";
     char command[4200], page[65536];
-    snprintf(command, sizeof command, "'%s' --json", rzps);
+    snprintf(command, sizeof(command), "'%s' --json", rzps);
     FILE *f = popen(command, "r");
-    size_t n = f ? fread(page, 1, sizeof page - 1, f) : 0;
+    size_t n = f ? fread(page, 1, sizeof(page) - 1, f) : 0;
     page[n] = 0;
     const char *at = strstr(page, name), *colon = at ? strchr(at, ':') : NULL;
-    if (colon)
+    if (colon) {
         printf("formula %.3f\n", strtod(colon + 1, NULL));
-    if (f)
+    }
+    if (f) {
         pclose(f);
+    }
 }
 
 static void rest(double seconds)
@@ -99,8 +108,9 @@ static void look(int rank, double target_s)
     const double margin_s = 0.25;
     pid_t daemon = getppid();
     clockid_t clock;
-    if (clock_getcpuclockid(daemon, &clock) != 0)
+    if (clock_getcpuclockid(daemon, &clock) != 0) {
         return;
+    }
     double start = seconds_of(CLOCK_MONOTONIC), used = seconds_of(clock);
     rest(margin_s);
     struct network before = network_now();
@@ -113,9 +123,10 @@ static void look(int rank, double target_s)
     double spent = seconds_of(CLOCK_MONOTONIC) - start;
     printf("daemon %d %.5f %ld %ld\n", rank, 100 * used / spent, kib(daemon, "status", "VmRSS:"),
            kib(daemon, "smaps_rollup", "Pss:"));
-    if (rank == 0)
+    if (rank == 0) {
         printf("network %.6f %.0f %.0f %.0f\n", listened, after.datagrams - before.datagrams,
                after.segments - before.segments, after.octets - before.octets);
+    }
 }
 
 int main(int argc, char **argv)
@@ -123,17 +134,20 @@ int main(int argc, char **argv)
     int rank, first;
     MPI_Comm node;
     MPI_Init(&argc, &argv);
-    while (argc < 2)
+    while (argc < 2) {
         pause();
+    }
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
     MPI_Comm_rank(node, &first);
-    if (rank == 0 && argc > 2)
+    if (rank == 0 && argc > 2) {
         tell_formula(argv[2]);
+    }
     MPI_Barrier(MPI_COMM_WORLD);
     sleep(1); /* until the activity of the start is over */
-    if (first == 0)
+    if (first == 0) {
         look(rank, atof(argv[1]));
+    }
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Comm_free(&node);
     MPI_Finalize();

@@ -25,8 +25,9 @@ static struct {
 
 static void show(const char *what, double us)
 {
-    if (bench.rank == 0)
+    if (bench.rank == 0) {
         printf("%s %d %.3f\n", what, bench.size, us);
+    }
 }
 
 static double slowest(double mine, MPI_Comm comm)
@@ -61,8 +62,9 @@ static double batch_us(void (*call)(void), int n)
 {
     MPI_Barrier(MPI_COMM_WORLD);
     double start = MPI_Wtime();
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         call();
+    }
     return slowest(MPI_Wtime() - start, MPI_COMM_WORLD) / n * 1e6;
 }
 
@@ -70,8 +72,9 @@ static double batch_us(void (*call)(void), int n)
 static int calls_in(void (*call)(void), double us)
 {
     int n = 1;
-    while (n < CALLS_MAX && batch_us(call, n) * n < us / 2)
+    while (n < CALLS_MAX && batch_us(call, n) * n < us / 2) {
         n *= 2;
+    }
     return n;
 }
 
@@ -94,20 +97,23 @@ static double letters_now(void)
                     : -1;
     }
     unsigned long long value = 0;
-    if (state < 0 || MPI_T_pvar_read(session, handle, &value) != MPI_SUCCESS)
+    if (state < 0 || MPI_T_pvar_read(session, handle, &value) != MPI_SUCCESS) {
         return -1;
+    }
     return (double)value;
 }
 
 static void count_messages(void)
 {
     double before = letters_now(), all;
-    for (int i = 0; i < OPERATIONS; i++)
+    for (int i = 0; i < OPERATIONS; i++) {
         agree();
+    }
     double mine = (letters_now() - before) / OPERATIONS;
     MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    if (before >= 0)
+    if (before >= 0) {
         show("messages", all);
+    }
 }
 #else
 static void count_messages(void)
@@ -132,9 +138,11 @@ static void measure_agree(int ms)
 
 static int is_victim(int rank, int failures)
 {
-    for (int i = 0; i < failures; i++)
-        if (rank == 1 + i * (bench.size - 1) / failures)
+    for (int i = 0; i < failures; i++) {
+        if (rank == 1 + i * (bench.size - 1) / failures) {
             return 1;
+        }
+    }
     return 0;
 }
 
@@ -143,11 +151,14 @@ static void lose(int failures)
 {
     int nothing;
     MPI_Barrier(MPI_COMM_WORLD);
-    if (is_victim(bench.rank, failures))
+    if (is_victim(bench.rank, failures)) {
         bench_fail(bench.dates, 0);
-    for (int i = 0; i < bench.size; i++)
-        if (is_victim(i, failures))
+    }
+    for (int i = 0; i < bench.size; i++) {
+        if (is_victim(i, failures)) {
             MPI_Recv(&nothing, 1, MPI_INT, i, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+    }
 }
 
 static double one_agree_us(MPI_Comm whole)
@@ -162,8 +173,9 @@ static double one_agree_us(MPI_Comm whole)
 static double one_shrink_us(MPI_Comm *shrunk)
 {
     double start = MPI_Wtime();
-    if (MPIX_Comm_shrink(MPI_COMM_WORLD, shrunk) != MPI_SUCCESS)
+    if (MPIX_Comm_shrink(MPI_COMM_WORLD, shrunk) != MPI_SUCCESS) {
         MPI_Abort(MPI_COMM_WORLD, 1);
+    }
     return slowest(MPI_Wtime() - start, *shrunk) * 1e6;
 }
 
@@ -186,11 +198,13 @@ static void measure_shrink(int failures)
     int left, lowest;
     MPI_Comm_size(shrunk, &left);
     MPI_Comm_rank(shrunk, &lowest);
-    if (left != bench.size - failures)
+    if (left != bench.size - failures) {
         MPI_Abort(MPI_COMM_WORLD, 1);
-    if (lowest == 0)
+    }
+    if (lowest == 0) {
         printf("first %d %.3f\nshrink %d %.3f\nagree %d %.3f\n", bench.size, first, bench.size,
                bench_median(again, OPERATIONS), bench.size, bench_median(agreements, OPERATIONS));
+    }
     MPI_Comm_free(&shrunk);
 }
 
@@ -220,8 +234,9 @@ static double one_revoke_us(int round)
     } else {
         code = MPI_Recv(&nothing, 1, MPI_INT, initiator, 1, comm, MPI_STATUS_IGNORE);
         ended = bench_now();
-        if (bench_class(code) != MPIX_ERR_REVOKED)
+        if (bench_class(code) != MPIX_ERR_REVOKED) {
             MPI_Abort(MPI_COMM_WORLD, 1);
+        }
         settle(); /* an interrupted process takes no processor time from those that are not */
     }
     double us = (double)(latest(ended) - latest(begun)) / 1e3;
@@ -232,8 +247,9 @@ static double one_revoke_us(int round)
 static void measure_revoke(int rounds)
 {
     double us[ROUNDS_MAX];
-    for (int i = 0; i < rounds; i++)
+    for (int i = 0; i < rounds; i++) {
         us[i] = one_revoke_us(i);
+    }
     show("revoke", bench_median(us, rounds));
 }
 
@@ -252,8 +268,9 @@ static double one_waking_us(int round)
         *(volatile uint32_t *)word = before + 1;
         syscall(SYS_futex, word, FUTEX_WAKE, BENCH_RANKS_MAX, NULL, NULL, 0);
     } else {
-        while (*(volatile uint32_t *)word == before)
+        while (*(volatile uint32_t *)word == before) {
             syscall(SYS_futex, word, FUTEX_WAIT, before, NULL, NULL, 0);
+        }
         ended = bench_now();
         settle();
     }
@@ -263,8 +280,9 @@ static double one_waking_us(int round)
 static void measure_floor(int rounds)
 {
     double us[ROUNDS_MAX];
-    for (int i = 0; i < rounds; i++)
+    for (int i = 0; i < rounds; i++) {
         us[i] = one_waking_us(i);
+    }
     show("floor", bench_median(us, rounds));
 }
 
@@ -281,8 +299,9 @@ static void operations_us(MPI_Comm comm, double us[OPERATIONS])
         MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_BAND, comm);
         ended[i] = bench_now();
     }
-    for (int i = 0; i < OPERATIONS; i++)
+    for (int i = 0; i < OPERATIONS; i++) {
         us[i] = (double)(latest(ended[i]) - latest(begun[i])) / 1e3;
+    }
 }
 
 /* Plan A ends with a revoke; its dates stay here until plan B is over. */
@@ -290,16 +309,18 @@ static void plan_a(MPI_Comm comm, int round)
 {
     int mine = 1, all, code = MPI_SUCCESS;
     long long begun = 0, ended = 0;
-    for (int i = 0; i < OPERATIONS; i++)
+    for (int i = 0; i < OPERATIONS; i++) {
         MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_BAND, comm);
+    }
     if (bench.rank == initiator_of(round)) {
         begun = bench_now();
         MPIX_Comm_revoke(comm);
     } else {
         code = MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_BAND, comm);
         ended = bench_now();
-        if (bench_class(code) != MPIX_ERR_REVOKED)
+        if (bench_class(code) != MPIX_ERR_REVOKED) {
             MPI_Abort(MPI_COMM_WORLD, 1);
+        }
     }
     bench.dates->at[bench.rank] = begun;
     bench.dates->more[bench.rank] = ended;
@@ -324,20 +345,23 @@ static void measure_perturbation(int rounds)
         MPI_Comm_dup(MPI_COMM_WORLD, &comm_b);
         MPI_Barrier(MPI_COMM_WORLD);
         operations_us(comm_b, us);
-        for (int k = 1; k < OPERATIONS; k++)
+        for (int k = 1; k < OPERATIONS; k++) {
             quiet[n_quiet++] = us[k];
+        }
         plan_a(comm_a, i);
         operations_us(comm_b, us);
         a[i] = plan_a_took_us();
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < 3; k++) {
             b[k][i] = us[k];
+        }
         MPI_Comm_free(&comm_a);
         MPI_Comm_free(&comm_b);
     }
     show("quiet", bench_median(quiet, n_quiet));
     show("revoked", bench_median(a, rounds));
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < 3; k++) {
         show(names[k], bench_median(b[k], rounds));
+    }
 }
 
 int main(int argc, char **argv)
@@ -353,15 +377,16 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     bench.dates = bench_dates_of_world(argv[0]);
     number = number > ROUNDS_MAX && strcmp(argv[1], "agree") != 0 ? ROUNDS_MAX : number;
-    if (strcmp(argv[1], "agree") == 0)
+    if (strcmp(argv[1], "agree") == 0) {
         measure_agree(number);
-    else if (strcmp(argv[1], "shrink") == 0)
+    } else if (strcmp(argv[1], "shrink") == 0) {
         measure_shrink(number);
-    else if (strcmp(argv[1], "revoke") == 0)
+    } else if (strcmp(argv[1], "revoke") == 0) {
         measure_revoke(number);
-    else if (strcmp(argv[1], "floor") == 0)
+    } else if (strcmp(argv[1], "floor") == 0) {
         measure_floor(number);
-    else
+    } else {
         measure_perturbation(number);
+    }
     return bench_finish(strcmp(argv[1], "shrink") == 0 && number > 0);
 }

@@ -36,10 +36,12 @@ static int span(volatile long long *at, int except, double *first, double *last)
 {
     *first = *last = 0;
     for (int i = 0, n = 0; i < bench.size; i++) {
-        if (i == except)
+        if (i == except) {
             continue;
-        if (at[i] < bench.dates->killed || bench.dates->killed == 0)
+        }
+        if (at[i] < bench.dates->killed || bench.dates->killed == 0) {
             return 0;
+        }
         double ms = ms_since_kill(at[i]);
         *first = n == 0 || ms < *first ? ms : *first;
         *last = ms > *last ? ms : *last;
@@ -54,12 +56,14 @@ static int lose_one(void)
     int code, nothing = 0;
     bench.dates->at[bench.rank] = bench.dates->more[bench.rank] = 0; /* no page fault later */
     MPI_Barrier(MPI_COMM_WORLD);
-    if (bench.rank == bench.victim)
+    if (bench.rank == bench.victim) {
         bench_fail(bench.dates, bench.mebibytes);
-    if (strcmp(bench.what, "receive") == 0)
+    }
+    if (strcmp(bench.what, "receive") == 0) {
         code = MPI_Recv(&nothing, 1, MPI_INT, bench.victim, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    else
+    } else {
         code = MPI_Barrier(MPI_COMM_WORLD);
+    }
     bench.dates->at[bench.rank] = bench_now();
     return bench_class(code) == MPIX_ERR_PROC_FAILED;
 }
@@ -67,15 +71,17 @@ static int lose_one(void)
 static void show_errors(void)
 {
     double first, last;
-    if (bench.rank == 0 && span(bench.dates->at, bench.victim, &first, &last))
+    if (bench.rank == 0 && span(bench.dates->at, bench.victim, &first, &last)) {
         printf("first %d %.4f\nlast %d %.4f\n", bench.size, first, bench.size, last);
+    }
 }
 
 static void measure_errors(void)
 {
     int flag = 1;
-    if (!lose_one())
+    if (!lose_one()) {
         printf("odd %d\n", bench.rank);
+    }
     bench_sleep_ms(BENCH_SETTLE_MS); /* takes no processor time from the processes that wait */
     MPIX_Comm_agree(MPI_COMM_WORLD, &flag); /* all dates are written */
     show_errors();
@@ -92,14 +98,17 @@ static void go_on(MPI_Comm whole)
     MPI_Comm_size(whole, &size);
     bench.size = size;
     bench.dates->more[rank] = bench_now();
-    if (MPI_Barrier(whole) != MPI_SUCCESS)
+    if (MPI_Barrier(whole) != MPI_SUCCESS) {
         return;
+    }
     bench.dates->at[rank] = bench_now();
     MPI_Barrier(whole);
-    if (rank == 0 && span(bench.dates->more, -1, &first, &last))
+    if (rank == 0 && span(bench.dates->more, -1, &first, &last)) {
         printf("repaired %d %.4f\n", size, last);
-    if (rank == 0 && span(bench.dates->at, -1, &first, &last))
+    }
+    if (rank == 0 && span(bench.dates->at, -1, &first, &last)) {
         printf("replaced %d %.4f\n", size, last);
+    }
 }
 
 #ifdef RHIZOME
@@ -148,19 +157,22 @@ static int repair(MPI_Comm *whole)
     MPI_Comm shrunk, between, merged;
     int lowest, size;
     char number[32], *arguments[] = {(char *)bench.what, number, NULL};
-    if (bench.spawned_process)
+    if (bench.spawned_process) {
         return join(whole);
-    snprintf(number, sizeof number, "%zu", bench.mebibytes);
+    }
+    snprintf(number, sizeof(number), "%zu", bench.mebibytes);
     MPIX_Comm_shrink(MPI_COMM_WORLD, &shrunk);
     int code = MPI_Comm_spawn(bench.program, arguments, 1, MPI_INFO_NULL, 0, shrunk, &between,
                               MPI_ERRCODES_IGNORE);
-    if (code != MPI_SUCCESS)
+    if (code != MPI_SUCCESS) {
         return code;
+    }
     MPI_Intercomm_merge(between, 0, &merged);
     MPI_Comm_rank(shrunk, &lowest);
     MPI_Comm_size(merged, &size);
-    if (lowest == 0)
+    if (lowest == 0) {
         MPI_Send(&bench.victim, 1, MPI_INT, size - 1, 1, merged);
+    }
     return MPI_Comm_split(merged, 0, bench.rank, whole);
 }
 #endif
@@ -172,10 +184,11 @@ static void measure_replace(void)
         lose_one();
         MPIX_Comm_revoke(MPI_COMM_WORLD);
     }
-    if (repair(&whole) == MPI_SUCCESS)
+    if (repair(&whole) == MPI_SUCCESS) {
         go_on(whole);
-    else
+    } else {
         printf("odd %d\n", bench.rank);
+    }
 }
 
 int main(int argc, char **argv)
@@ -194,17 +207,19 @@ int main(int argc, char **argv)
     bench.victim = bench.size / 2 + 1;
     bench.spawned_process = begun_later();
     if (replace && !can_replace()) {
-        if (bench.rank == 0)
+        if (bench.rank == 0) {
             printf("absent replace\n");
+        }
     } else if (replace && bench.spawned_process) {
         bench.dates = bench_dates_open(argv[0], 0);
         measure_replace();
     } else {
         bench.dates = bench_dates_of_world(argv[0]);
-        if (replace)
+        if (replace) {
             measure_replace();
-        else
+        } else {
             measure_errors();
+        }
     }
     return bench_finish(1);
 }

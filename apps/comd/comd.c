@@ -52,8 +52,9 @@ static size_t saved_max;
 void *comd_memory(void *old, size_t n, size_t size)
 {
     void *memory = n <= SIZE_MAX / size ? realloc(old, n * size) : NULL;
-    if (!memory)
+    if (!memory) {
         recovery_fail("no memory for %zu times %zu bytes; choose a smaller lattice", n, size);
+    }
     return memory;
 }
 
@@ -73,9 +74,10 @@ static void kick_and_drift(struct comd_system *s)
         for (int axis = 0; axis < 3; axis++) {
             atom.p[axis] += 0.5 * options.dt * s->force[i][axis];
             double move = atom.p[axis] * units[axis];
-            if (!(fabs(move) < cell[axis]))
+            if (!(fabs(move) < cell[axis])) {
                 recovery_fail("step %llu: atom %u moved further than a cell; take a shorter --dt",
                               (unsigned long long)progress.step, (unsigned)atom.id);
+            }
             atom.x[axis] += (uint64_t)llrint(move);
         }
         s->atoms[count++] = atom;
@@ -86,9 +88,11 @@ static void kick_and_drift(struct comd_system *s)
 static void kick(struct comd_system *s)
 {
     COMD_FOR_OWN_CELLS(&s->domain, c)
-    for (size_t i = s->start[c]; i < s->start[c + 1]; i++)
-        for (int axis = 0; axis < 3; axis++)
+    for (size_t i = s->start[c]; i < s->start[c + 1]; i++) {
+        for (int axis = 0; axis < 3; axis++) {
             s->atoms[i].p[axis] += 0.5 * options.dt * s->force[i][axis];
+        }
+    }
 }
 
 static void step(struct comd_system *s)
@@ -107,14 +111,16 @@ static struct comd_totals totals(const struct comd_system *s)
     COMD_FOR_OWN_CELLS(&s->domain, c)
     {
         double sums[4] = {0}; /* by cell first: long sums of small numbers lose digits */
-        for (size_t i = s->start[c]; i < s->start[c + 1]; i++, atoms++)
+        for (size_t i = s->start[c]; i < s->start[c + 1]; i++, atoms++) {
             for (int axis = 0; axis < 3; axis++) {
                 double p = s->atoms[i].p[axis];
                 sums[0] += 0.5 * p * p / s->potential.mass;
                 sums[1 + axis] += p;
             }
-        for (int k = 0; k < 4; k++)
+        }
+        for (int k = 0; k < 4; k++) {
             mine[1 + k] += sums[k];
+        }
     }
     MPI_Allreduce(mine, all, 5, MPI_DOUBLE, MPI_SUM, s->domain.comm);
     MPI_Allreduce(&atoms, &atoms_all, 1, MPI_UINT64_T, MPI_SUM, s->domain.comm);
@@ -129,7 +135,7 @@ static uint64_t digest(const struct comd_system *s)
     for (size_t i = s->start[c]; i < s->start[c + 1]; i++) {
         uint64_t hash = comd_mix(s->atoms[i].id), bits;
         for (int axis = 0; axis < 3; axis++) {
-            memcpy(&bits, &s->atoms[i].p[axis], sizeof bits);
+            memcpy(&bits, &s->atoms[i].p[axis], sizeof(bits));
             hash = comd_mix(comd_mix(hash ^ s->atoms[i].x[axis]) ^ bits);
         }
         mine += hash;
@@ -156,16 +162,18 @@ static bool conserved(const struct comd_system *s, const struct comd_totals *now
                       ((double)s->atoms_all * sqrt(s->potential.mass));
     const char *what = NULL;
     progress.drift = drift > progress.drift ? drift : progress.drift;
-    if (now->atoms != s->atoms_all)
+    if (now->atoms != s->atoms_all) {
         what = "atoms were lost or doubled";
-    else if (!(momentum <= MOMENTUM_MAX))
+    } else if (!(momentum <= MOMENTUM_MAX)) {
         what = "momentum is not conserved";
-    else if (!(off <= energy_bound()))
+    } else if (!(off <= energy_bound())) {
         what = "energy is not conserved";
-    if (what && s->domain.rank == 0)
+    }
+    if (what && s->domain.rank == 0) {
         fprintf(stderr, "comd: step %llu: %s: %llu atoms of %llu, momentum %g, drift %g\n",
                 (unsigned long long)progress.step, what, (unsigned long long)now->atoms,
                 (unsigned long long)s->atoms_all, momentum, drift);
+    }
     return !what;
 }
 
@@ -200,36 +208,39 @@ static void protect(const struct comd_system *s)
     size_t mean = (size_t)(s->atoms_all / (uint64_t)s->domain.size);
     saved_max = mean + mean / 4 + 512;
     if (!saved) {
-        saved = comd_memory(NULL, saved_max, sizeof *saved);
-        memset(saved, 0, saved_max * sizeof *saved);
+        saved = comd_memory(NULL, saved_max, sizeof(*saved));
+        memset(saved, 0, saved_max * sizeof(*saved));
     }
-    recovery_protect(0, &progress, sizeof progress);
-    recovery_protect(1, saved, saved_max * sizeof *saved);
+    recovery_protect(0, &progress, sizeof(progress));
+    recovery_protect(1, saved, saved_max * sizeof(*saved));
 }
 
 static void resume_or_begin(struct comd_system *s)
 {
-    if (recovery_checkpoints())
+    if (recovery_checkpoints()) {
         protect(s);
+    }
     if (!recovery_restore()) {
         begin(s);
         return;
     }
     s->atoms_count = (size_t)progress.atoms;
     comd_atoms_reserve(s, s->atoms_count);
-    memcpy(s->atoms, saved, s->atoms_count * sizeof *saved);
+    memcpy(s->atoms, saved, s->atoms_count * sizeof(*saved));
 }
 
 static void checkpoint(const struct comd_system *s)
 {
-    if (!recovery_checkpoint_due(progress.step) || progress.step >= options.steps)
+    if (!recovery_checkpoint_due(progress.step) || progress.step >= options.steps) {
         return;
+    }
     progress.atoms = 0;
     COMD_FOR_OWN_CELLS(&s->domain, c)
     for (size_t i = s->start[c]; i < s->start[c + 1]; i++) {
-        if (progress.atoms == saved_max)
+        if (progress.atoms == saved_max) {
             recovery_fail("more than %zu atoms came to one rank: no room in the checkpoint",
                           saved_max);
+        }
         saved[progress.atoms++] = s->atoms[i];
     }
     recovery_checkpoint(progress.step);
@@ -245,14 +256,16 @@ static int simulate(void)
     resume_or_begin(s);
     comd_domain_redistribute(s);
     comd_force(s);
-    if (progress.step == 0 && !report(s))
+    if (progress.step == 0 && !report(s)) {
         return 1;
+    }
     while (progress.step < options.steps) {
         recovery_mark(progress.step);
         step(s);
         bool print = progress.step % options.print_every == 0 || progress.step == options.steps;
-        if (print && !report(s))
+        if (print && !report(s)) {
             return 1;
+        }
         checkpoint(s);
     }
     state = digest(s);
@@ -262,8 +275,9 @@ static int simulate(void)
 
 static void print_result(const struct comd_system *s)
 {
-    if (recovery_rank() != 0)
+    if (recovery_rank() != 0) {
         return;
+    }
     printf("atoms %llu\ndrift %.3g\nstate %016llx\n", (unsigned long long)s->atoms_all,
            progress.drift, (unsigned long long)state);
     fprintf(stderr, "comd: %d x %d x %d ranks, %.3f s since the last start\n", s->domain.ranks[0],
@@ -318,24 +332,25 @@ static bool take(const char *name, const char *value)
 {
     static const char axes[] = "xyz", grid[] = "ijk";
     const char *found = NULL;
-    if (strcmp(name, "-N") == 0 || strcmp(name, "--iterations") == 0)
+    if (strcmp(name, "-N") == 0 || strcmp(name, "--iterations") == 0) {
         options.steps = number(value, 0, 1000000000);
-    else if (name[0] == '-' && name[1] && !name[2] && (found = strchr(axes, name[1])))
+    } else if (name[0] == '-' && name[1] && !name[2] && (found = strchr(axes, name[1]))) {
         options.cells[found - axes] = (int)number(value, 1, 100000);
-    else if (name[0] == '-' && name[1] && !name[2] && (found = strchr(grid, name[1])))
+    } else if (name[0] == '-' && name[1] && !name[2] && (found = strchr(grid, name[1]))) {
         options.ranks[found - grid] = (int)number(value, 1, 1000000);
-    else if (strcmp(name, "--dt") == 0)
+    } else if (strcmp(name, "--dt") == 0) {
         options.dt = quantity(value, 1e-6, 1000.0);
-    else if (strcmp(name, "--temperature") == 0)
+    } else if (strcmp(name, "--temperature") == 0) {
         options.temperature = quantity(value, 0.0, 1e6);
-    else if (strcmp(name, "--lattice") == 0)
+    } else if (strcmp(name, "--lattice") == 0) {
         options.lattice = quantity(value, 0.1, 100.0);
-    else if (strcmp(name, "--cutoff") == 0)
+    } else if (strcmp(name, "--cutoff") == 0) {
         options.cutoff = quantity(value, 0.1, 1000.0);
-    else if (strcmp(name, "--print-every") == 0)
+    } else if (strcmp(name, "--print-every") == 0) {
         options.print_every = number(value, 1, 1000000000);
-    else
+    } else {
         return false;
+    }
     return true;
 }
 
@@ -344,14 +359,16 @@ static void parse(int argc, char **argv)
     recovery_open(&(struct recovery_defaults){.program = "comd", .checkpoint_every = 10});
     for (int i = 1; i < argc; i++) {
         enum recovery_taken taken = recovery_option(argv[i], argv[i + 1], true);
-        if (taken == RECOVERY_WRONG)
+        if (taken == RECOVERY_WRONG) {
             exit(2);
+        }
         if (strcmp(argv[i], "--eam") == 0) {
             options.eam = true;
             continue;
         }
-        if (taken == RECOVERY_NOT_MINE && (i + 1 == argc || !take(argv[i], argv[i + 1])))
+        if (taken == RECOVERY_NOT_MINE && (i + 1 == argc || !take(argv[i], argv[i + 1]))) {
             usage();
+        }
         i++;
     }
     if (comd_atoms_all(&options) > UINT32_MAX) {
@@ -366,8 +383,9 @@ int main(int argc, char **argv)
     parse(argc, argv);
     MPI_Init(&argc, &argv);
     int result = recovery_run(argc, argv, simulate);
-    if (result == 0)
+    if (result == 0) {
         print_result(&system_);
+    }
     MPI_Finalize();
     return result;
 }

@@ -29,21 +29,24 @@ static size_t sorted_max;
 static void place_rank(struct comd_domain *domain, const struct comd_options *options)
 {
     int periodic[3] = {1, 1, 1};
-    memcpy(domain->ranks, options->ranks, sizeof domain->ranks);
+    memcpy(domain->ranks, options->ranks, sizeof(domain->ranks));
     MPI_Comm_size(recovery_world(), &domain->size);
     int64_t product = 1;
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         product *= options->ranks[axis] > 0 ? options->ranks[axis] : 1;
+    }
     bool all_given = options->ranks[0] && options->ranks[1] && options->ranks[2];
-    if (domain->size % product != 0 || (all_given && product != domain->size))
+    if (domain->size % product != 0 || (all_given && product != domain->size)) {
         recovery_fail("-i -j -k: %lld ranks asked for, %d there", (long long)product, domain->size);
+    }
     MPI_Dims_create(domain->size, 3, domain->ranks);
     MPI_Cart_create(recovery_world(), 3, domain->ranks, periodic, 0, &domain->comm);
     recovery_use(domain->comm);
     MPI_Comm_rank(domain->comm, &domain->rank);
     MPI_Cart_coords(domain->comm, domain->rank, 3, domain->at);
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         MPI_Cart_shift(domain->comm, axis, 1, &domain->lower[axis], &domain->upper[axis]);
+    }
 }
 
 void comd_domain_open(struct comd_system *system, const struct comd_options *options)
@@ -56,17 +59,18 @@ void comd_domain_open(struct comd_system *system, const struct comd_options *opt
         domain->edge[axis] = options->cells[axis] * system->potential.lattice;
         domain->scale[axis] = domain->edge[axis] / 18446744073709551616.0;
         domain->n[axis] = (int)(domain->edge[axis] / (ranks * system->potential.cutoff));
-        if (domain->n[axis] < least)
+        if (domain->n[axis] < least) {
             recovery_fail(
                 "axis %c: %d unit cells over %d ranks are too few; a rank's part must be at "
                 "least %d times the cut-off of %g A",
                 "xyz"[axis], options -> cells[axis], ranks, least, system -> potential.cutoff);
+        }
         domain->total[axis] = (uint32_t)(ranks * domain->n[axis]);
         domain->stride[axis] = domain->cells_halo;
         domain->cells_halo *= (uint32_t)domain->n[axis] + 2;
     }
     system->start =
-        comd_memory(system->start, (size_t)domain->cells_halo + 1, sizeof *system->start);
+        comd_memory(system->start, (size_t)domain->cells_halo + 1, sizeof(*system->start));
 }
 
 uint32_t comd_domain_coordinate(const struct comd_domain *domain, int axis, uint64_t x)
@@ -76,12 +80,13 @@ uint32_t comd_domain_coordinate(const struct comd_domain *domain, int axis, uint
 
 void comd_atoms_reserve(struct comd_system *system, size_t n)
 {
-    if (n <= system->atoms_max)
+    if (n <= system->atoms_max) {
         return;
+    }
     n += n / 4 + 64;
-    system->atoms = comd_memory(system->atoms, n, sizeof *system->atoms);
-    system->force = comd_memory(system->force, n, sizeof *system->force);
-    system->derivative = comd_memory(system->derivative, n, sizeof *system->derivative);
+    system->atoms = comd_memory(system->atoms, n, sizeof(*system->atoms));
+    system->force = comd_memory(system->force, n, sizeof(*system->force));
+    system->derivative = comd_memory(system->derivative, n, sizeof(*system->derivative));
     system->atoms_max = n;
 }
 
@@ -95,9 +100,10 @@ static uint32_t cell_after_move(const struct comd_domain *domain, const struct c
         uint32_t beyond =
             (comd_domain_coordinate(domain, axis, atom->x[axis]) + total - first) % total;
         uint32_t coordinate = beyond < n ? beyond + 1 : beyond == n ? n + 1 : 0;
-        if (beyond > n && beyond != total - 1)
+        if (beyond > n && beyond != total - 1) {
             recovery_fail("atom %u moved further than a cell in one step; take a shorter --dt",
                           (unsigned)atom->id);
+        }
         cell += coordinate * domain->stride[axis];
     }
     return cell;
@@ -108,7 +114,7 @@ static void send_later(int side, const struct comd_atom *atom, uint32_t cell)
     if (outgoing[side].count == outgoing[side].atoms_max) {
         outgoing[side].atoms_max += outgoing[side].atoms_max / 2 + 64;
         outgoing[side].atoms = comd_memory(outgoing[side].atoms, outgoing[side].atoms_max,
-                                           sizeof *outgoing[side].atoms);
+                                           sizeof(*outgoing[side].atoms));
     }
     outgoing[side].atoms[outgoing[side].count] = *atom;
     outgoing[side].atoms[outgoing[side].count++].cell = cell;
@@ -121,7 +127,7 @@ static void receive_atoms(struct comd_system *system, int from, int tag)
     int bytes;
     MPI_Probe(from, tag, system->domain.comm, &status);
     MPI_Get_count(&status, MPI_BYTE, &bytes);
-    size_t count = (size_t)bytes / sizeof *system->atoms;
+    size_t count = (size_t)bytes / sizeof(*system->atoms);
     comd_atoms_reserve(system, system->atoms_count + count);
     MPI_Recv(system->atoms + system->atoms_count, bytes, MPI_BYTE, from, tag, system->domain.comm,
              MPI_STATUS_IGNORE);
@@ -140,14 +146,17 @@ static void swap_faces(struct comd_system *system, int axis)
     for (size_t i = 0; i < system->atoms_count; i++) {
         const struct comd_atom *atom = &system->atoms[i];
         int coordinate = comd_cell_coordinate(domain, axis, atom->cell);
-        if (coordinate <= 1)
+        if (coordinate <= 1) {
             send_later(TO_LOWER, atom, atom->cell + across);
-        if (coordinate >= n)
+        }
+        if (coordinate >= n) {
             send_later(TO_UPPER, atom, atom->cell - across);
+        }
     }
-    for (int side = 0; side < SIDES; side++)
-        MPI_Isend(outgoing[side].atoms, (int)(outgoing[side].count * sizeof *outgoing[side].atoms),
+    for (int side = 0; side < SIDES; side++) {
+        MPI_Isend(outgoing[side].atoms, (int)(outgoing[side].count * sizeof(*outgoing[side].atoms)),
                   MPI_BYTE, sides[side], 2 * axis + side, domain->comm, &requests[side]);
+    }
     receive_atoms(system, domain->upper[axis], 2 * axis + TO_LOWER);
     receive_atoms(system, domain->lower[axis], 2 * axis + TO_UPPER);
     MPI_Waitall(SIDES, requests, MPI_STATUSES_IGNORE);
@@ -164,30 +173,35 @@ static void sort_atoms(struct comd_system *system)
 {
     uint32_t *start = system->start, cells = system->domain.cells_halo;
     if (sorted_max < system->atoms_max) {
-        sorted = comd_memory(sorted, system->atoms_max, sizeof *sorted);
+        sorted = comd_memory(sorted, system->atoms_max, sizeof(*sorted));
         sorted_max = system->atoms_max;
     }
-    memset(start, 0, ((size_t)cells + 1) * sizeof *start);
-    for (size_t i = 0; i < system->atoms_count; i++)
+    memset(start, 0, ((size_t)cells + 1) * sizeof(*start));
+    for (size_t i = 0; i < system->atoms_count; i++) {
         start[system->atoms[i].cell]++;
+    }
     uint32_t sum = 0;
     for (uint32_t c = 0; c <= cells; c++) { /* the end of each cell ... */
         sum += start[c];
         start[c] = sum;
     }
-    for (size_t i = system->atoms_count; i-- > 0;) /* ... goes down to its start */
+    for (size_t i = system->atoms_count; i-- > 0;) { /* ... goes down to its start */
         sorted[--start[system->atoms[i].cell]] = system->atoms[i];
-    memcpy(system->atoms, sorted, system->atoms_count * sizeof *sorted);
-    for (uint32_t c = 0; c < cells; c++)
-        qsort(system->atoms + start[c], start[c + 1] - start[c], sizeof *system->atoms, by_id);
+    }
+    memcpy(system->atoms, sorted, system->atoms_count * sizeof(*sorted));
+    for (uint32_t c = 0; c < cells; c++) {
+        qsort(system->atoms + start[c], start[c + 1] - start[c], sizeof(*system->atoms), by_id);
+    }
 }
 
 void comd_domain_redistribute(struct comd_system *system)
 {
-    for (size_t i = 0; i < system->atoms_count; i++)
+    for (size_t i = 0; i < system->atoms_count; i++) {
         system->atoms[i].cell = cell_after_move(&system->domain, &system->atoms[i]);
-    for (int axis = 0; axis < 3; axis++)
+    }
+    for (int axis = 0; axis < 3; axis++) {
         swap_faces(system, axis);
+    }
     sort_atoms(system);
 }
 
@@ -203,16 +217,18 @@ static size_t copy_plane(const struct comd_system *system, int axis, int plane, 
         low[other] = other == axis ? plane : other < axis ? 0 : 1;
         high[other] = other == axis ? plane : domain->n[other] + (other < axis);
     }
-    for (int z = low[2]; z <= high[2]; z++)
+    for (int z = low[2]; z <= high[2]; z++) {
         for (int y = low[1]; y <= high[1]; y++) {
             uint32_t row = comd_row(domain, y, z);
             size_t first = system->start[row + (uint32_t)low[0]];
             size_t n = system->start[row + (uint32_t)high[0] + 1] - first;
-            if (list)
+            if (list) {
                 memcpy(out ? list + count : values + first, out ? values + first : list + count,
-                       n * sizeof *values);
+                       n * sizeof(*values));
+            }
             count += n;
         }
+    }
     return count;
 }
 
@@ -220,7 +236,7 @@ static double *grow(double *list, size_t *max, size_t n)
 {
     if (n > *max || !list) {
         *max = n + n / 4 + 64;
-        list = comd_memory(list, *max, sizeof *list);
+        list = comd_memory(list, *max, sizeof(*list));
     }
     return list;
 }
@@ -250,6 +266,7 @@ static void swap_values(struct comd_system *system, int axis, double *values)
 
 void comd_domain_exchange(struct comd_system *system, double *values)
 {
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         swap_values(system, axis, values);
+    }
 }

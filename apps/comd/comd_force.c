@@ -32,8 +32,9 @@ enum { PAIR = 9, DENSITY = 6 };
 static struct comd_power power(double a, double r, int n)
 {
     double u = a / r, value = n & 1 ? u : 1.0, u2 = u * u;
-    for (int i = n / 2; i > 0; i--)
+    for (int i = n / 2; i > 0; i--) {
         value *= u2;
+    }
     return (struct comd_power){value, -n * value / r};
 }
 
@@ -51,10 +52,12 @@ void comd_potential_open(struct comd_potential *potential, const struct comd_opt
         potential->cutoff = 2.5 * potential->length;
         potential->epsilon = 0.167;
     }
-    if (options->lattice > 0)
+    if (options->lattice > 0) {
         potential->lattice = options->lattice;
-    if (options->cutoff > 0)
+    }
+    if (options->cutoff > 0) {
         potential->cutoff = options->cutoff;
+    }
     double s6 = pow(potential->length / potential->cutoff, 6);
     potential->pair_cut = power(potential->length, potential->cutoff, PAIR);
     potential->density_cut = power(potential->length, potential->cutoff, DENSITY);
@@ -71,7 +74,7 @@ static void reserve_near(const struct comd_system *system)
     }
     if (27 * most > near_max) {
         near_max = 2 * 27 * most;
-        near_list = comd_memory(near_list, near_max, sizeof *near_list);
+        near_list = comd_memory(near_list, near_max, sizeof(*near_list));
     }
 }
 
@@ -104,8 +107,9 @@ static size_t find_near(const struct comd_system *system, uint32_t cell, size_t 
 /* Pulls atom i towards the neighbour: slope is the derivative of the energy by r, divided by r. */
 static void pull(double force[3], const struct near *near, double slope)
 {
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         force[axis] += slope * near->d[axis];
+    }
 }
 
 /* Force on atom i; returns its energy. */

@@ -30,8 +30,9 @@ static int64_t draw(uint32_t id, int axis)
     int64_t sum = -12 * 2048 + 6;
     for (uint64_t word = 0; word < 3; word++) {
         uint64_t bits = comd_mix((((uint64_t)id * 3 + (uint64_t)axis) << 2) + word);
-        for (int i = 0; i < 4; i++, bits >>= 12)
+        for (int i = 0; i < 4; i++, bits >>= 12) {
             sum += (int64_t)(bits & 4095);
+        }
     }
     return sum;
 }
@@ -41,21 +42,25 @@ static void set_momenta(struct comd_system *system, double temperature)
 {
     int64_t mine[4] = {0}, all[4];
     double n = (double)system->atoms_all, squares = 0.0;
-    for (size_t i = 0; i < system->atoms_count; i++)
+    for (size_t i = 0; i < system->atoms_count; i++) {
         for (int axis = 0; axis < 3; axis++) {
             int64_t value = draw(system->atoms[i].id, axis);
             mine[axis] += value;
             mine[3] += value * value;
         }
+    }
     MPI_Allreduce(mine, all, 4, MPI_INT64_T, MPI_SUM, system->domain.comm);
     squares = (double)all[3];
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         squares -= (double)all[axis] * ((double)all[axis] / n);
+    }
     double factor = sqrt(3.0 * n * BOLTZMANN * temperature * system->potential.mass / squares);
-    for (size_t i = 0; i < system->atoms_count; i++)
-        for (int axis = 0; axis < 3; axis++)
+    for (size_t i = 0; i < system->atoms_count; i++) {
+        for (int axis = 0; axis < 3; axis++) {
             system->atoms[i].p[axis] =
                 factor * ((double)draw(system->atoms[i].id, axis) - (double)all[axis] / n);
+        }
+    }
 }
 
 /* Adds the atom when it lies in this rank's cells. */
@@ -69,8 +74,9 @@ static void add_if_own(struct comd_system *system, const struct comd_options *op
         atom.x[axis] = quarters * (UINT64_MAX / (4 * (uint64_t)options->cells[axis]));
         int coordinate = (int)comd_domain_coordinate(domain, axis, atom.x[axis]) -
                          domain->at[axis] * domain->n[axis];
-        if (coordinate < 0 || coordinate >= domain->n[axis])
+        if (coordinate < 0 || coordinate >= domain->n[axis]) {
             return;
+        }
         atom.cell += (uint32_t)(coordinate + 1) * domain->stride[axis];
     }
     atom.id = (uint32_t)unit[0] * (uint32_t)options->cells[1] + (uint32_t)unit[1];
@@ -91,10 +97,14 @@ void comd_lattice_fill(struct comd_system *system, const struct comd_options *op
         last[axis] = last[axis] > (int)cells ? (int)cells : last[axis];
     }
     system->atoms_count = 0;
-    for (unit[0] = first[0]; unit[0] < last[0]; unit[0]++)
-        for (unit[1] = first[1]; unit[1] < last[1]; unit[1]++)
-            for (unit[2] = first[2]; unit[2] < last[2]; unit[2]++)
-                for (uint32_t basis = 0; basis < 4; basis++)
+    for (unit[0] = first[0]; unit[0] < last[0]; unit[0]++) {
+        for (unit[1] = first[1]; unit[1] < last[1]; unit[1]++) {
+            for (unit[2] = first[2]; unit[2] < last[2]; unit[2]++) {
+                for (uint32_t basis = 0; basis < 4; basis++) {
                     add_if_own(system, options, unit, basis);
+                }
+            }
+        }
+    }
     set_momenta(system, options->temperature);
 }

@@ -19,7 +19,7 @@ static const char *const keys[] = {
 static const char usage[] =
     "  --group KEY=VALUE     a setting of the group, as `interval=100ms`; may be repeated\n";
 
-/* ---- The command line */
+/* ---- The command line ---- */
 
 _Noreturn void group_refuse(const char *format, ...)
 {
@@ -40,46 +40,53 @@ _Noreturn void group_wrong(const char *name, const char *value, const char *want
 uint64_t group_number(const char *name, const char *text, uint64_t least, uint64_t most)
 {
     char wanted[80], *end = NULL;
-    snprintf(wanted, sizeof wanted, "a whole number from %llu to %llu", (unsigned long long)least,
+    snprintf(wanted, sizeof(wanted), "a whole number from %llu to %llu", (unsigned long long)least,
              (unsigned long long)most);
     errno = 0;
     uint64_t value = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
-    if (!end || *end || errno != 0 || value < least || value > most)
+    if (!end || *end || errno != 0 || value < least || value > most) {
         group_wrong(name, text, wanted);
+    }
     return value;
 }
 
 static bool is_key(const char *text, size_t n)
 {
     int i = 0;
-    while (keys[i] && !(strlen(keys[i]) == n && strncmp(keys[i], text, n) == 0))
+    while (keys[i] && !(strlen(keys[i]) == n && strncmp(keys[i], text, n) == 0)) {
         i++;
+    }
     return keys[i] != NULL;
 }
 
 static void take_setting(const char *text)
 {
     size_t n = text ? strcspn(text, "=") : 0, value = n > 0 && text[n] ? strlen(text + n + 1) : 0;
-    if (value == 0 || value >= MPI_MAX_INFO_VAL || n_settings == GROUP_SETTINGS_MAX)
+    if (value == 0 || value >= MPI_MAX_INFO_VAL || n_settings == GROUP_SETTINGS_MAX) {
         group_wrong("--group", text, "one of at most 16 settings KEY=VALUE");
-    if (!is_key(text, n))
+    }
+    if (!is_key(text, n)) {
         group_wrong("--group", text,
                     "interval=, zeta=, threshold=, factor=, first_threshold=, least_threshold=, "
                     "assignment=, local_health= or name= something");
+    }
     settings[n_settings++] = text;
 }
 
 static void take_option(const char *name, const char *value)
 {
     enum leave_taken taken = leave_option(program->name, name, value);
-    if (taken == LEAVE_WRONG)
+    if (taken == LEAVE_WRONG) {
         exit(2);
-    if (taken == LEAVE_TAKEN)
+    }
+    if (taken == LEAVE_TAKEN) {
         return;
-    if (strcmp(name, "--group") == 0)
+    }
+    if (strcmp(name, "--group") == 0) {
         take_setting(value);
-    else if (!program->option(name, value))
+    } else if (!program->option(name, value)) {
         group_wrong("the argument", name, "an option");
+    }
 }
 
 void group_parse(const struct group_program *of, int argc, char **argv)
@@ -91,8 +98,9 @@ void group_parse(const struct group_program *of, int argc, char **argv)
             printf("%s%s%s  --help\n", program->usage, usage, leave_usage);
             exit(0);
         }
-        if (program->flag(argv[i]))
+        if (program->flag(argv[i])) {
             continue;
+        }
         if (argv[i][0] != '-' && !counted) {
             *program->value =
                 group_number(program->operand, argv[i], program->least, program->most);
@@ -102,11 +110,12 @@ void group_parse(const struct group_program *of, int argc, char **argv)
             i++;
         }
     }
-    if (!counted)
+    if (!counted) {
         group_wrong(program->operand, NULL, "there");
+    }
 }
 
-/* ---- Errors */
+/* ---- Errors ---- */
 
 _Noreturn void group_fail(const char *what, int error)
 {
@@ -121,17 +130,18 @@ _Noreturn void group_fail(const char *what, int error)
 
 void group_must(const char *what, int error)
 {
-    if (error != MPI_SUCCESS)
+    if (error != MPI_SUCCESS) {
         group_fail(what, error);
+    }
 }
 
-/* ---- The group */
+/* ---- The group ---- */
 
 static void set(MPI_Info info, const char *setting)
 {
     char key[MPI_MAX_INFO_KEY];
     size_t n = strcspn(setting, "=");
-    snprintf(key, sizeof key, "%.*s", (int)n, setting);
+    snprintf(key, sizeof(key), "%.*s", (int)n, setting);
     MPI_Info_set(info, key, setting + n + 1);
 }
 
@@ -139,10 +149,12 @@ static MPI_Info make_info(const char *fixed)
 {
     MPI_Info info;
     MPI_Info_create(&info);
-    for (int i = 0; i < n_settings; i++)
+    for (int i = 0; i < n_settings; i++) {
         set(info, settings[i]);
-    if (fixed)
+    }
+    if (fixed) {
         set(info, fixed);
+    }
     return info;
 }
 
@@ -151,8 +163,9 @@ static _Noreturn void refuse(MPI_Comm comm, int error)
 {
     int rank;
     MPI_Comm_rank(comm, &rank);
-    if (rank != 0)
+    if (rank != 0) {
         MPI_Barrier(comm); /* that ends with the job */
+    }
     group_fail("the group cannot be watched", error);
 }
 
@@ -161,8 +174,9 @@ static void shrink(MPI_Comm *comm)
 {
     MPI_Comm living;
     group_must("the processes left are no group", MPIX_Comm_shrink(*comm, &living));
-    if (*comm != MPI_COMM_WORLD)
+    if (*comm != MPI_COMM_WORLD) {
         MPI_Comm_free(comm);
+    }
     *comm = living;
 }
 
@@ -174,11 +188,13 @@ void group_open(struct group *group, const char *fixed)
     for (;;) {
         int class, error;
         error = RZ_Group_monitor_start(group->comm, info, leave_test, NULL, &group->monitor);
-        if (error == MPI_SUCCESS)
+        if (error == MPI_SUCCESS) {
             break;
+        }
         MPI_Error_class(error, &class);
-        if (class != MPIX_ERR_PROC_FAILED)
+        if (class != MPIX_ERR_PROC_FAILED) {
             refuse(group->comm, error);
+        }
         shrink(&group->comm);
     }
     MPI_Info_free(&info);
@@ -190,18 +206,20 @@ void group_acknowledge(struct group *group)
 {
     int n_failed;
     MPI_Group failed;
-    if (MPIX_Comm_get_failed(group->comm, &failed) != MPI_SUCCESS)
+    if (MPIX_Comm_get_failed(group->comm, &failed) != MPI_SUCCESS) {
         return;
+    }
     MPI_Group_size(failed, &n_failed);
     MPI_Group_free(&failed);
-    if (n_failed > group->acknowledged)
+    if (n_failed > group->acknowledged) {
         MPIX_Comm_ack_failed(group->comm, n_failed, &group->acknowledged);
+    }
 }
 
 bool group_is_first(const struct group *group)
 {
     MPI_Count round;
-    int n, *members = malloc((size_t)group->size * sizeof *members);
+    int n, *members = malloc((size_t)group->size * sizeof(*members));
     group_must("no memory", members ? MPI_SUCCESS : MPI_ERR_NO_MEM);
     group_must("there was no round",
                RZ_Group_monitor_get_round(group->monitor, &round, &n, members));
@@ -216,11 +234,12 @@ void group_leaving(int rank, int size, uint64_t moments)
         leave_open(program->name, rank, size, moments);
         return;
     }
-    if (rank == 0)
+    if (rank == 0) {
         fprintf(stderr,
                 "%s: all %d processes would leave, and none come back: nobody would have a result; "
                 "take a smaller --fail-count, or a larger --return\n",
                 program->name, size);
+    }
     MPI_Finalize();
     exit(2);
 }
@@ -230,13 +249,16 @@ static bool is_first_living(const struct group *group)
 {
     MPI_Group failed, all;
     int there = MPI_UNDEFINED, rank = 0;
-    if (MPIX_Comm_get_failed(group->comm, &failed) != MPI_SUCCESS)
+    if (MPIX_Comm_get_failed(group->comm, &failed) != MPI_SUCCESS) {
         return true;
+    }
     MPI_Comm_group(group->comm, &all);
-    for (; rank < group->rank; rank++)
+    for (; rank < group->rank; rank++) {
         if (MPI_Group_translate_ranks(all, 1, &rank, failed, &there) != MPI_SUCCESS ||
-            there == MPI_UNDEFINED)
+            there == MPI_UNDEFINED) {
             break;
+        }
+    }
     MPI_Group_free(&failed);
     MPI_Group_free(&all);
     return rank == group->rank;
@@ -244,8 +266,9 @@ static bool is_first_living(const struct group *group)
 
 void group_stop(struct group *group)
 {
-    if (group->monitor != RZ_GROUP_MONITOR_NULL)
+    if (group->monitor != RZ_GROUP_MONITOR_NULL) {
         RZ_Group_monitor_stop(&group->monitor);
+    }
 }
 
 int group_close(struct group *group, bool has_result)
@@ -253,9 +276,11 @@ int group_close(struct group *group, bool has_result)
     int nobody = !has_result;
     group_stop(group);
     MPIX_Comm_agree(group->comm, &nobody); /* also if a process has failed: all get one answer */
-    if (nobody && is_first_living(group))
+    if (nobody && is_first_living(group)) {
         fprintf(stderr, "%s: no result: all that are left have left the group\n", program->name);
-    if (group->comm != MPI_COMM_WORLD)
+    }
+    if (group->comm != MPI_COMM_WORLD) {
         MPI_Comm_free(&group->comm);
+    }
     return nobody;
 }

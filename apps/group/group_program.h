@@ -22,7 +22,7 @@
 
 enum { GROUP_SETTINGS_MAX = 16 };
 
-/* ---- The command line */
+/* ---- The command line ---- */
 
 /* PROGRAM OPERAND [options]: an operand, which must be there, is a whole number. */
 struct group_program {
@@ -48,14 +48,14 @@ _Noreturn void group_wrong(const char *name, const char *value, const char *want
 /* The whole number in text; ends the process where it is none in these bounds. */
 uint64_t group_number(const char *name, const char *text, uint64_t least, uint64_t most);
 
-/* ---- Errors */
+/* ---- Errors ---- */
 
 /* Prints what failed and why, in one line, and ends the job with 1. error: an error of MPI. */
 _Noreturn void group_fail(const char *what, int error);
 /* The same, where there is an error. */
 void group_must(const char *what, int error);
 
-/* ---- The group */
+/* ---- The group ---- */
 
 struct group {
     RZ_Group_monitor monitor;

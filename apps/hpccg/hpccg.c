@@ -45,9 +45,10 @@ static double seconds;       /* since the last one */
 
 static double *vector(size_t n)
 {
-    double *v = calloc(n, sizeof *v);
-    if (!v)
+    double *v = calloc(n, sizeof(*v));
+    if (!v) {
         recovery_fail("no memory for %zu numbers; choose a smaller block", n);
+    }
     return v;
 }
 
@@ -75,11 +76,14 @@ static void solver_open(struct solver *s)
         s->q = vector(s->points);
         s->p = vector(s->points + 2 * s->plane);
     }
-    for (int k = 0; k < s->nz; k++)
-        for (int j = 0; j < s->ny; j++)
-            for (int i = 0; i < s->nx; i++)
+    for (int k = 0; k < s->nz; k++) {
+        for (int j = 0; j < s->ny; j++) {
+            for (int i = 0; i < s->nx; i++) {
                 s->b[(size_t)k * s->plane + (size_t)j * (size_t)s->nx + (size_t)i] =
                     27.0 - neighbours(s, i, j, (int64_t)s->rank * s->nz + k);
+            }
+        }
+    }
 }
 
 /* Boundary planes of p to and from the blocks below and above; beyond the ends of the stack the
@@ -103,35 +107,41 @@ static void exchange_planes(struct solver *s)
 static double cube_sum(const struct solver *s, const double *centre, int i, int j)
 {
     double sum = 0.0;
-    for (int dk = -1; dk <= 1; dk++)
+    for (int dk = -1; dk <= 1; dk++) {
         for (int dj = j > 0 ? -1 : 0; dj <= (j < s->ny - 1 ? 1 : 0); dj++) {
             const double *row = centre + dk * (ptrdiff_t)s->plane + dj * (ptrdiff_t)s->nx;
-            if (i > 0)
+            if (i > 0) {
                 sum += row[-1];
+            }
             sum += row[0];
-            if (i < s->nx - 1)
+            if (i < s->nx - 1) {
                 sum += row[1];
+            }
         }
+    }
     return sum;
 }
 
 /* q = A p: 27 on the diagonal, -1 beside it, so A p = 28 p - (sum of the cube). */
 static void apply_operator(struct solver *s)
 {
-    for (int k = 0; k < s->nz; k++)
-        for (int j = 0; j < s->ny; j++)
+    for (int k = 0; k < s->nz; k++) {
+        for (int j = 0; j < s->ny; j++) {
             for (int i = 0; i < s->nx; i++) {
                 size_t at = (size_t)k * s->plane + (size_t)j * (size_t)s->nx + (size_t)i;
                 const double *centre = s->p + s->plane + at;
                 s->q[at] = 28.0 * *centre - cube_sum(s, centre, i, j);
             }
+        }
+    }
 }
 
 static double dot(const double *a, const double *b, size_t n)
 {
     double mine = 0.0, all;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         mine += a[i] * b[i];
+    }
     MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, recovery_world());
     return all;
 }
@@ -139,10 +149,10 @@ static double dot(const double *a, const double *b, size_t n)
 /* x = 0, r = b, p = r. */
 static void begin(struct solver *s)
 {
-    memset(s->x, 0, s->points * sizeof *s->x);
-    memcpy(s->r, s->b, s->points * sizeof *s->r);
-    memset(s->p, 0, (s->points + 2 * s->plane) * sizeof *s->p);
-    memcpy(s->p + s->plane, s->r, s->points * sizeof *s->r);
+    memset(s->x, 0, s->points * sizeof(*s->x));
+    memcpy(s->r, s->b, s->points * sizeof(*s->r));
+    memset(s->p, 0, (s->points + 2 * s->plane) * sizeof(*s->p));
+    memcpy(s->p + s->plane, s->r, s->points * sizeof(*s->r));
     s->progress = (struct progress){.rtrans = dot(s->r, s->r, s->points)};
 }
 
@@ -157,21 +167,23 @@ static void iterate(struct solver *s)
         s->r[i] -= alpha * s->q[i];
     }
     double rtrans = dot(s->r, s->r, s->points), beta = rtrans / s->progress.rtrans;
-    for (size_t i = 0; i < s->points; i++)
+    for (size_t i = 0; i < s->points; i++) {
         p[i] = s->r[i] + beta * p[i];
+    }
     s->progress.rtrans = rtrans;
     s->progress.iteration++;
 }
 
 static void resume_or_begin(struct solver *s)
 {
-    recovery_protect(0, &s->progress, sizeof s->progress);
-    recovery_protect(1, s->x, s->points * sizeof *s->x);
-    recovery_protect(2, s->r, s->points * sizeof *s->r);
-    recovery_protect(3, s->p + s->plane, s->points * sizeof *s->p);
-    memset(s->p, 0, (s->points + 2 * s->plane) * sizeof *s->p); /* the halo beyond the ends is 0 */
-    if (!recovery_restore())
+    recovery_protect(0, &s->progress, sizeof(s->progress));
+    recovery_protect(1, s->x, s->points * sizeof(*s->x));
+    recovery_protect(2, s->r, s->points * sizeof(*s->r));
+    recovery_protect(3, s->p + s->plane, s->points * sizeof(*s->p));
+    memset(s->p, 0, (s->points + 2 * s->plane) * sizeof(*s->p)); /* the halo beyond the ends is 0 */
+    if (!recovery_restore()) {
         begin(s);
+    }
 }
 
 static bool at_end(const struct solver *s)
@@ -188,8 +200,9 @@ static int solve(void)
     while (!at_end(s)) {
         recovery_mark(s->progress.iteration);
         iterate(s);
-        if (!at_end(s))
+        if (!at_end(s)) {
             recovery_checkpoint(s->progress.iteration);
+        }
     }
     seconds = MPI_Wtime() - start;
     return 0;
@@ -197,8 +210,9 @@ static int solve(void)
 
 static void print_result(const struct solver *s)
 {
-    if (recovery_rank() != 0)
+    if (recovery_rank() != 0) {
         return;
+    }
     printf("iterations %llu\nresidual %.17g\n", (unsigned long long)s->progress.iteration,
            sqrt(s->progress.rtrans));
     fprintf(stderr, "hpccg: %.3f s since the last start\n", seconds);
@@ -235,19 +249,22 @@ static void parse(int argc, char **argv)
     recovery_open(&(struct recovery_defaults){.program = "hpccg", .checkpoint_every = 10});
     for (int i = 1; i < argc; i++) {
         enum recovery_taken taken = recovery_option(argv[i], argv[i + 1], true);
-        if (taken == RECOVERY_WRONG)
+        if (taken == RECOVERY_WRONG) {
             exit(2);
-        if (taken == RECOVERY_TAKEN)
+        }
+        if (taken == RECOVERY_TAKEN) {
             i++;
-        else if (strcmp(argv[i], "--iterations") == 0 && i + 1 < argc)
+        } else if (strcmp(argv[i], "--iterations") == 0 && i + 1 < argc) {
             options.iterations_max = number(argv[++i], 1, 1000000000);
-        else if (argv[i][0] != '-' && given < 3)
+        } else if (argv[i][0] != '-' && given < 3) {
             *dimensions[given++] = (int)number(argv[i], 1, 4096);
-        else
+        } else {
             usage();
+        }
     }
-    if (given != 3)
+    if (given != 3) {
         usage();
+    }
     recovery_iterations(options.iterations_max);
 }
 

@@ -52,22 +52,24 @@ _Noreturn void sort_fatal(const char *format, ...)
     int runs = 0;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
+    vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
     fprintf(stderr, "hyperquicksort: %s\n", line);
     fflush(stderr);
     MPI_Initialized(&runs);
-    if (runs)
+    if (runs) {
         MPI_Abort(MPI_COMM_WORLD, 1);
+    }
     exit(1);
 }
 
 void *sort_memory(void *old, uint64_t n, size_t size)
 {
     void *memory = n <= SIZE_MAX / size ? realloc(old, n > 0 ? n * size : 1) : NULL;
-    if (!memory)
+    if (!memory) {
         sort_fatal("no memory for %llu times %zu bytes; take fewer elements, or more processes",
                    (unsigned long long)n, size);
+    }
     return memory;
 }
 
@@ -76,23 +78,26 @@ uint32_t sort_steps(void)
     return sort_options.dimensions + 3; /* generation 0, the check, the result */
 }
 
-/* ---- Options */
+/* ---- Options ---- */
 
 static int word(const char *name, const char *text, const char *const *words, const char *wanted)
 {
-    for (int i = 0; text && words[i]; i++)
-        if (*text && strcmp(words[i], text) == 0)
+    for (int i = 0; text && words[i]; i++) {
+        if (*text && strcmp(words[i], text) == 0) {
             return i;
+        }
+    }
     group_wrong(name, text, wanted);
 }
 
 static void take_way(const char *text)
 {
-    for (size_t i = 0; text && i < sizeof ways / sizeof *ways; i++)
+    for (size_t i = 0; text && i < sizeof(ways) / sizeof(*ways); i++) {
         if (strcmp(ways[i]->name, text) == 0) {
             sort_options.way = ways[i];
             return;
         }
+    }
     group_wrong("--method", text, "dgrp, no-rejoin or ulfm");
 }
 
@@ -103,16 +108,18 @@ static bool take_flag(const char *name)
                  : strcmp(name, "--progress") == 0    ? &o->progress
                  : strcmp(name, "--fail-damage") == 0 ? &o->fail_damage
                                                       : NULL;
-    if (flag)
+    if (flag) {
         *flag = true;
+    }
     return flag != NULL;
 }
 
 static void take_virtuals(const char *value)
 {
     uint64_t n = group_number("--virtual", value, 1, SORT_VIRTUAL_MAX);
-    if (n & (n - 1))
+    if (n & (n - 1)) {
         group_wrong("--virtual", value, "a power of two");
+    }
     sort_options.virtuals = (uint32_t)n;
 }
 
@@ -120,21 +127,22 @@ static bool take_option(const char *name, const char *value)
 {
     static const char *const stores[] = {"memory", "file", NULL};
     struct sort_options *o = &sort_options;
-    if (strcmp(name, "--virtual") == 0)
+    if (strcmp(name, "--virtual") == 0) {
         take_virtuals(value);
-    else if (strcmp(name, "--method") == 0)
+    } else if (strcmp(name, "--method") == 0) {
         take_way(value);
-    else if (strcmp(name, "--distribution") == 0)
+    } else if (strcmp(name, "--distribution") == 0) {
         o->distribution = (enum sort_distribution)word(name, value, distributions,
                                                        "uniform, few, sorted or equal");
-    else if (strcmp(name, "--seed") == 0)
+    } else if (strcmp(name, "--seed") == 0) {
         o->seed = group_number(name, value, 0, UINT64_MAX);
-    else if (strcmp(name, "--store") == 0)
+    } else if (strcmp(name, "--store") == 0) {
         store = word(name, value, stores, "memory or file");
-    else if (strcmp(name, "--dir") == 0)
+    } else if (strcmp(name, "--dir") == 0) {
         o->folder = value ? value : "";
-    else
+    } else {
         return false;
+    }
     return true;
 }
 
@@ -149,27 +157,32 @@ static const struct group_program program = {.name = "hyperquicksort",
 static void parse(int argc, char **argv)
 {
     group_parse(&program, argc, argv);
-    if (store == 1 && !sort_options.folder)
+    if (store == 1 && !sort_options.folder) {
         group_refuse("--store file needs --dir D, a folder that all nodes see");
-    if (store != 1 && sort_options.folder)
+    }
+    if (store != 1 && sort_options.folder) {
         group_refuse("--dir '%s' goes with --store file, which is not there", sort_options.folder);
-    if (store == 1 && !sort_options.folder[0])
+    }
+    if (store == 1 && !sort_options.folder[0]) {
         group_wrong("--dir", "", "a folder");
+    }
 }
 
-/* ---- The run */
+/* ---- The run ---- */
 
 static void fit_virtuals(int size)
 {
     struct sort_options *o = &sort_options;
     while (o->virtuals == 0 || (UINT32_C(1) << o->dimensions) < o->virtuals) {
-        if (o->virtuals == 0 && UINT32_C(1) << o->dimensions >= (uint32_t)size)
+        if (o->virtuals == 0 && UINT32_C(1) << o->dimensions >= (uint32_t)size) {
             o->virtuals = UINT32_C(1) << o->dimensions;
-        else
+        } else {
             o->dimensions++;
+        }
     }
-    if (o->virtuals > SORT_VIRTUAL_MAX)
+    if (o->virtuals > SORT_VIRTUAL_MAX) {
         sort_fatal("more than %d processes; take --virtual %d", SORT_VIRTUAL_MAX, SORT_VIRTUAL_MAX);
+    }
 }
 
 /* At all places of all steps with lists, and at the begin of the check. */
@@ -178,14 +191,17 @@ static void open_leaving(int rank, int size)
     uint64_t moments = (sort_options.dimensions + 1) * (uint64_t)SORT_PLACES + 1;
     bool is_ulfm =
         sort_options.way == &sort_ulfm_way; /* there a process that does not fail comes back */
-    if (!is_ulfm && leave_is_by_all(size))
+    if (!is_ulfm && leave_is_by_all(size)) {
         sort_store_close(true);
-    if (is_ulfm)
+    }
+    if (is_ulfm) {
         leave_open("hyperquicksort", rank, size, moments);
-    else
+    } else {
         group_leaving(rank, size, moments);
-    if (sort_options.fail_damage)
+    }
+    if (sort_options.fail_damage) {
         leave_before(sort_store_damage);
+    }
 }
 
 void sort_leave_at(uint32_t step, enum sort_place place)
@@ -196,9 +212,10 @@ void sort_leave_at(uint32_t step, enum sort_place place)
 static void show_progress(const struct sort_turn *turn)
 {
     RZ_Progress_mark(turn->step);
-    if (sort_options.progress && turn->rank == 0)
+    if (sort_options.progress && turn->rank == 0) {
         fprintf(stderr, "step %u of %u: round %llu, %d processes\n", turn->step, sort_steps() - 1,
                 (unsigned long long)turn->round, turn->size);
+    }
 }
 
 /* Until all steps are done, or this process leaves permanently; true: they are. */
@@ -213,12 +230,14 @@ static bool run(void)
             sort_step_show(&turn);
             return true;
         }
-        if (turn.comm == MPI_COMM_NULL)
+        if (turn.comm == MPI_COMM_NULL) {
             continue;
+        }
         show_progress(&turn);
         done = sort_step(&turn);
-        if (leaves && leave_is_for_good())
+        if (leaves && leave_is_for_good()) {
             return false;
+        }
     }
 }
 
@@ -233,9 +252,10 @@ int main(int argc, char **argv)
     MPI_Comm_rank(all, &rank);
     MPI_Comm_size(all, &size);
     if (!sort_store_is_shared(all)) {
-        if (rank == 0)
+        if (rank == 0) {
             sort_fatal("not all processes see the same checkpoints; take --store file with a "
                        "folder that all nodes see");
+        }
         MPI_Barrier(all); /* that ends with the job */
     }
     fit_virtuals(size);

@@ -45,7 +45,7 @@ struct sort_times {
 };
 extern struct sort_times sort_times;
 
-/* ---- sort_kernel.c: lists, no communication */
+/* ---- sort_kernel.c: lists, no communication ---- */
 
 struct sort_list {
     uint32_t *at;
@@ -83,7 +83,7 @@ uint32_t sort_cluster(uint32_t dimensions, uint32_t s, uint32_t v, uint32_t *siz
  * VCube clusters c(v, 1), c(v, 2), ... ; -1: none lives. */
 int sort_owner(const bool *lives, int n, uint32_t v);
 
-/* ---- sort_store.c: checkpoints of lists */
+/* ---- sort_store.c: checkpoints of lists ---- */
 
 /* A list of one generation, made in one round: a process that was excluded meanwhile and writes
  * late uses another round's name. */
@@ -113,7 +113,7 @@ void sort_store_damage(void);
 /* all: of all lists, because the job is done. */
 void sort_store_close(bool all);
 
-/* ---- turns: what each process does next */
+/* ---- turns: what each process does next ---- */
 
 /* Steps: 0 generates, 1..d exchange, then the check, then the result. */
 struct sort_turn {
@@ -140,7 +140,7 @@ void sort_broken(MPI_Comm comm, int error);
 
 extern const struct sort_way sort_group_way, sort_group_leave_way, sort_ulfm_way;
 
-/* ---- sort_step.c */
+/* ---- sort_step.c ---- */
 
 /* Does the step of the turn; false: it must be repeated, a process is excluded. */
 bool sort_step(const struct sort_turn *turn);
@@ -150,7 +150,7 @@ bool sort_step(const struct sort_turn *turn);
 void sort_step_show(const struct sort_turn *turn);
 void sort_step_close(void);
 
-/* ---- where processes leave on purpose (leave.h) */
+/* ---- where processes leave on purpose (leave.h) ---- */
 
 /* The moments of a step. */
 enum sort_place {

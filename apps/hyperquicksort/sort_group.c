@@ -20,8 +20,8 @@ static struct {
 static MPI_Comm open_group(const char *fixed)
 {
     group_open(&way.all, fixed);
-    way.members = sort_memory(NULL, (uint64_t)way.all.size, sizeof *way.members);
-    way.place = sort_memory(NULL, (uint64_t)way.all.size, sizeof *way.place);
+    way.members = sort_memory(NULL, (uint64_t)way.all.size, sizeof(*way.members));
+    way.place = sort_memory(NULL, (uint64_t)way.all.size, sizeof(*way.place));
     return way.all.comm;
 }
 
@@ -45,10 +45,12 @@ static bool is_over(void)
 
 static void see_owners(struct sort_turn *turn)
 {
-    for (int i = 0; i < way.all.size; i++)
+    for (int i = 0; i < way.all.size; i++) {
         way.place[i] = -1;
-    for (int i = 0; i < turn->size; i++)
+    }
+    for (int i = 0; i < turn->size; i++) {
         way.place[way.members[i]] = i;
+    }
     for (uint32_t v = 0; v < sort_options.virtuals; v++) {
         int rank = -1;
         group_must("a list has no owner", RZ_Group_monitor_owner(way.all.monitor, (int)v, &rank));
@@ -60,8 +62,9 @@ static void next(struct sort_turn *turn, bool done)
 {
     MPI_Count progress = way.agreed, round;
     double since = MPI_Wtime();
-    if (done)
+    if (done) {
         progress = (MPI_Count)(turn->step + 1) << ROUND_BITS | (MPI_Count)turn->round;
+    }
     group_must("the group has no further round",
                RZ_Group_monitor_round(way.all.monitor, progress, &way.agreed, &turn->comm));
     RZ_Group_monitor_get_round(way.all.monitor, &round, &turn->size, way.members);

@@ -42,9 +42,10 @@ void sort_generate(uint32_t v, struct sort_list *list)
 {
     uint64_t first = first_of(v);
     list->n = first_of(v + 1) - first;
-    list->at = sort_memory(NULL, list->n, sizeof *list->at);
-    for (uint64_t i = 0; i < list->n; i++)
+    list->at = sort_memory(NULL, list->n, sizeof(*list->at));
+    for (uint64_t i = 0; i < list->n; i++) {
         list->at[i] = element(first + i);
+    }
 }
 
 static void sum_add(struct sort_sum *sum, uint32_t value)
@@ -57,31 +58,36 @@ static void sum_add(struct sort_sum *sum, uint32_t value)
 
 void sort_generate_sum(uint32_t v, struct sort_sum *sum)
 {
-    for (uint64_t i = first_of(v), end = first_of(v + 1); i < end; i++)
+    for (uint64_t i = first_of(v), end = first_of(v + 1); i < end; i++) {
         sum_add(sum, element(i));
+    }
 }
 
 void sort_list_sum(const struct sort_list *list, struct sort_sum *sum)
 {
-    for (uint64_t i = 0; i < list->n; i++)
+    for (uint64_t i = 0; i < list->n; i++) {
         sum_add(sum, list->at[i]);
+    }
 }
 
 /* By one digit, stable. */
 static void sort_digit(const uint32_t *from, uint64_t n, uint32_t *to, int shift)
 {
     uint64_t place[VALUES + 1] = {0};
-    for (uint64_t i = 0; i < n; i++)
+    for (uint64_t i = 0; i < n; i++) {
         place[(from[i] >> shift & (VALUES - 1)) + 1]++;
-    for (int value = 0; value < VALUES; value++)
+    }
+    for (int value = 0; value < VALUES; value++) {
         place[value + 1] += place[value];
-    for (uint64_t i = 0; i < n; i++)
+    }
+    for (uint64_t i = 0; i < n; i++) {
         to[place[from[i] >> shift & (VALUES - 1)]++] = from[i];
+    }
 }
 
 void sort_list_sort(struct sort_list *list)
 {
-    uint32_t *other = sort_memory(NULL, list->n, sizeof *other);
+    uint32_t *other = sort_memory(NULL, list->n, sizeof(*other));
     for (int digit = 0; digit < DIGITS; digit++) {
         sort_digit(list->at, list->n, other, digit * DIGIT_BITS);
         uint32_t *sorted = other;
@@ -93,9 +99,11 @@ void sort_list_sort(struct sort_list *list)
 
 bool sort_list_is_sorted(const struct sort_list *list)
 {
-    for (uint64_t i = 1; i < list->n; i++)
-        if (list->at[i - 1] > list->at[i])
+    for (uint64_t i = 1; i < list->n; i++) {
+        if (list->at[i - 1] > list->at[i]) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -104,10 +112,11 @@ uint64_t sort_list_split(const struct sort_list *list, uint32_t pivot)
     uint64_t low = 0, high = list->n;
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
-        if (list->at[middle] <= pivot)
+        if (list->at[middle] <= pivot) {
             low = middle + 1;
-        else
+        } else {
             high = middle;
+        }
     }
     return low;
 }
@@ -123,10 +132,12 @@ void sort_merge(const uint32_t *a, uint64_t n_a, const uint32_t *b, uint64_t n_b
         i += is_a;
         j += !is_a;
     }
-    if (i < n_a)
-        memcpy(to, a + i, (n_a - i) * sizeof *to);
-    if (j < n_b)
-        memcpy(to, b + j, (n_b - j) * sizeof *to);
+    if (i < n_a) {
+        memcpy(to, a + i, (n_a - i) * sizeof(*to));
+    }
+    if (j < n_b) {
+        memcpy(to, b + j, (n_b - j) * sizeof(*to));
+    }
 }
 
 void sort_list_free(struct sort_list *list)
@@ -151,11 +162,14 @@ uint32_t sort_cluster(uint32_t dimensions, uint32_t s, uint32_t v, uint32_t *siz
 int sort_owner(const bool *lives, int n, uint32_t v)
 {
     uint32_t all = 1;
-    while (all < (uint32_t)n)
+    while (all < (uint32_t)n) {
         all *= 2;
+    }
     v %= all;
-    for (uint32_t k = 0; k < all; k++)
-        if ((v ^ k) < (uint32_t)n && lives[v ^ k])
+    for (uint32_t k = 0; k < all; k++) {
+        if ((v ^ k) < (uint32_t)n && lives[v ^ k]) {
             return (int)(v ^ k);
+        }
+    }
     return -1;
 }

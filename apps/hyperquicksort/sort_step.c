@@ -52,8 +52,9 @@ static void count_time(double *sum, double *since)
 
 static bool well(int error)
 {
-    if (error != MPI_SUCCESS)
+    if (error != MPI_SUCCESS) {
         sort_broken(work.turn->comm, error);
+    }
     return error == MPI_SUCCESS;
 }
 
@@ -67,21 +68,24 @@ static bool join(uint64_t *words, uint32_t n)
     return good;
 }
 
-/* ---- Input */
+/* ---- Input ---- */
 
 static void forget_lists(struct sort_list *all)
 {
-    for (uint32_t v = 0; v < lists(); v++)
+    for (uint32_t v = 0; v < lists(); v++) {
         sort_list_free(&all[v]);
+    }
 }
 
 static void show_ready(void)
 {
     uint32_t ready = 0;
-    for (uint32_t v = 0; v < lists(); v++)
+    for (uint32_t v = 0; v < lists(); v++) {
         ready += work.is_ready[v] != 0;
-    if (sort_options.progress && work.turn->rank == 0 && ready > 0)
+    }
+    if (sort_options.progress && work.turn->rank == 0 && ready > 0) {
         fprintf(stderr, "step %u: %u of %u lists are made already\n", work.step, ready, lists());
+    }
 }
 
 /* From memory, else from the checkpoint; false: it is not available, and why. */
@@ -107,9 +111,11 @@ static bool load_list(uint32_t v, char *why)
 /* The least list that is lost; -1: none. */
 static int64_t first_lost(const uint64_t *lost)
 {
-    for (uint32_t v = 0; v < lists(); v++)
-        if (lost[v])
+    for (uint32_t v = 0; v < lists(); v++) {
+        if (lost[v]) {
             return v;
+        }
+    }
     return -1;
 }
 
@@ -124,34 +130,38 @@ static bool load(uint64_t *sizes, uint64_t *middles)
     static char why[WHY_BYTES];
     static uint64_t words[4 * SORT_VIRTUAL_MAX];
     const struct sort_turn *turn = work.turn;
-    if (memory.step != turn->step || memory.made != turn->made)
-        memset(memory.has, 0, sizeof memory.has);
+    if (memory.step != turn->step || memory.made != turn->made) {
+        memset(memory.has, 0, sizeof(memory.has));
+    }
     memory.step = turn->step;
     memory.made = turn->made;
-    memset(words, 0, sizeof words);
+    memset(words, 0, sizeof(words));
     why[0] = '\0';
     for (uint32_t v = 0; v < lists(); v++) {
-        if (!work.is_mine[v])
+        if (!work.is_mine[v]) {
             continue;
+        }
         const struct sort_list *list = &memory.lists[v];
         words[2 * lists() + v] = !why[0] && !load_list(v, why);
         words[3 * lists() + v] = work.is_made[v];
         words[v] = list->n;
         words[lists() + v] = list->n > 0 ? list->at[(list->n - 1) / 2] : 0;
     }
-    if (!join(words, 4 * lists()))
+    if (!join(words, 4 * lists())) {
         return false;
+    }
     int64_t lost = first_lost(words + 2 * (size_t)lists());
-    if (lost >= 0 && work.is_mine[lost])
+    if (lost >= 0 && work.is_mine[lost]) {
         sort_fatal("%s", why);
-    memcpy(sizes, words, lists() * sizeof *sizes);
-    memcpy(middles, words + lists(), lists() * sizeof *middles);
-    memcpy(work.is_ready, words + 3 * (size_t)lists(), lists() * sizeof *work.is_ready);
+    }
+    memcpy(sizes, words, lists() * sizeof(*sizes));
+    memcpy(middles, words + lists(), lists() * sizeof(*middles));
+    memcpy(work.is_ready, words + 3 * (size_t)lists(), lists() * sizeof(*work.is_ready));
     show_ready();
     return lost < 0; /* else the job ends, by the report of that list's owner */
 }
 
-/* ---- Step 0 */
+/* ---- Step 0 ---- */
 
 /* At least one list, also if a process was excluded: others are computing theirs, and the next turn
  * begins when all are done. The lists made here are kept. */
@@ -159,35 +169,40 @@ static void generate(void)
 {
     double since = MPI_Wtime();
     bool over = false;
-    for (uint32_t v = 0; v < lists() && !over; v++)
+    for (uint32_t v = 0; v < lists() && !over; v++) {
         if (work.is_mine[v] && !work.is_made[v]) {
             sort_generate(v, &work.next[v]);
             sort_list_sort(&work.next[v]);
             work.is_made[v] = true;
             over = work.turn->is_over();
         }
+    }
     count_time(&sort_times.sort, &since);
 }
 
-/* ---- Steps 1..d */
+/* ---- Steps 1..d ---- */
 
 /* The middle of the first non-empty list of the cluster; if all are empty, none is needed. */
 static uint32_t pivot_of(uint32_t v, const uint64_t *middles)
 {
     uint32_t size, first = sort_cluster(sort_options.dimensions, work.turn->step, v, &size);
-    for (uint32_t i = first; i < first + size; i++)
-        if (work.n[i] > 0)
+    for (uint32_t i = first; i < first + size; i++) {
+        if (work.n[i] > 0) {
             return (uint32_t)middles[i];
+        }
+    }
     return 0;
 }
 
 /* Where each list is cut: all processes know all cuts, and so their sizes. */
 static bool split(const uint64_t *middles)
 {
-    memset(work.low, 0, sizeof work.low);
-    for (uint32_t v = 0; v < lists(); v++)
-        if (work.is_mine[v])
+    memset(work.low, 0, sizeof(work.low));
+    for (uint32_t v = 0; v < lists(); v++) {
+        if (work.is_mine[v]) {
             work.low[v] = sort_list_split(&memory.lists[v], pivot_of(v, middles));
+        }
+    }
     return join(work.low, lists());
 }
 
@@ -205,8 +220,9 @@ static int post_receive(uint32_t v, int peer, uint32_t partner)
     uint64_t begin, n = part(partner, true, &begin);
     work.received[v].n = n;
     work.received[v].at = sort_memory(NULL, n, sizeof(uint32_t));
-    if (n == 0)
+    if (n == 0) {
         return MPI_SUCCESS;
+    }
     return MPI_Irecv_c(work.received[v].at, (MPI_Count)n, MPI_UINT32_T, peer, (int)v,
                        work.turn->comm, &work.receive[v]);
 }
@@ -214,8 +230,9 @@ static int post_receive(uint32_t v, int peer, uint32_t partner)
 static int post_send(uint32_t v, int peer, uint32_t partner)
 {
     uint64_t begin, n = part(v, true, &begin);
-    if (n == 0)
+    if (n == 0) {
         return MPI_SUCCESS;
+    }
     return MPI_Isend_c(memory.lists[v].at + begin, (MPI_Count)n, MPI_UINT32_T, peer, (int)partner,
                        work.turn->comm, &work.send[v]);
 }
@@ -225,11 +242,13 @@ static int post(uint32_t v)
     const struct sort_turn *turn = work.turn;
     uint32_t partner = sort_partner(sort_options.dimensions, turn->step, v);
     int peer = turn->owner[partner], error = MPI_SUCCESS;
-    if (peer != turn->rank && !work.is_ready[v])
+    if (peer != turn->rank && !work.is_ready[v]) {
         error = post_receive(v, peer, partner);
+    }
     work.is_here[v] = error == MPI_SUCCESS;
-    if (peer != turn->rank && !work.is_ready[partner] && error == MPI_SUCCESS)
+    if (peer != turn->rank && !work.is_ready[partner] && error == MPI_SUCCESS) {
         error = post_send(v, peer, partner);
+    }
     return error;
 }
 
@@ -238,9 +257,11 @@ static bool exchange(void)
 {
     bool good = true;
     double since = MPI_Wtime();
-    for (uint32_t v = 0; v < lists() && good; v++)
-        if (work.is_mine[v])
+    for (uint32_t v = 0; v < lists() && good; v++) {
+        if (work.is_mine[v]) {
             good = well(post(v));
+        }
+    }
     for (uint32_t v = 0; v < lists(); v++) {
         work.is_here[v] &= well(MPI_Wait(&work.receive[v], MPI_STATUS_IGNORE));
         good &= well(MPI_Wait(&work.send[v], MPI_STATUS_IGNORE));
@@ -256,8 +277,9 @@ static void merge(uint32_t v)
     uint32_t partner = sort_partner(sort_options.dimensions, work.turn->step, v);
     const uint32_t *from = work.received[v].at;
     n = part(partner, true, &begin);
-    if (work.is_mine[partner])
+    if (work.is_mine[partner]) {
         from = memory.lists[partner].at + begin;
+    }
     work.next[v].n = kept + n;
     work.next[v].at = sort_memory(NULL, kept + n, sizeof(uint32_t));
     sort_merge(memory.lists[v].at + kept_begin, kept, from, n, work.next[v].at);
@@ -269,26 +291,30 @@ static void merge(uint32_t v)
 static void merge_all(void)
 {
     double since = MPI_Wtime();
-    for (uint32_t v = 0; v < lists(); v++)
-        if (work.is_mine[v] && work.is_here[v] && !work.is_made[v])
+    for (uint32_t v = 0; v < lists(); v++) {
+        if (work.is_mine[v] && work.is_here[v] && !work.is_made[v]) {
             merge(v);
+        }
+    }
     count_time(&sort_times.sort, &since);
 }
 
 static bool sort_once(void)
 {
     static uint64_t middles[SORT_VIRTUAL_MAX];
-    if (!load(work.n, middles) || !split(middles))
+    if (!load(work.n, middles) || !split(middles)) {
         return false;
+    }
     sort_leave_at(work.turn->step, SORT_READY);
     bool done = exchange();
-    if (done)
+    if (done) {
         sort_leave_at(work.turn->step, SORT_EXCHANGED);
+    }
     merge_all();
     return done;
 }
 
-/* ---- The check */
+/* ---- The check ---- */
 
 enum { N, FIRST, LAST, WRONG, FACTS };
 
@@ -299,14 +325,17 @@ static const char *verdict(const uint64_t *facts, const struct sort_sum *got,
     uint64_t last = 0;
     for (uint32_t v = 0; v < lists(); v++) {
         const uint64_t *list = facts + (size_t)v * FACTS;
-        if (list[WRONG])
+        if (list[WRONG]) {
             return "a list is not in order";
-        if (list[N] > 0 && list[FIRST] < last)
+        }
+        if (list[N] > 0 && list[FIRST] < last) {
             return "two lists are not in order";
+        }
         last = list[N] > 0 ? list[LAST] : last;
     }
-    if (got->n != wanted->n || got->n != sort_options.count)
+    if (got->n != wanted->n || got->n != sort_options.count) {
         return "elements were lost or doubled";
+    }
     return got->sum == wanted->sum && got->xor == wanted->xor ? NULL : "elements are not the same";
 }
 
@@ -315,14 +344,16 @@ static bool check(void)
 {
     static uint64_t facts[SORT_VIRTUAL_MAX * FACTS], unused[SORT_VIRTUAL_MAX];
     struct sort_sum sums[2] = {{0}, {0}}, all[2];
-    if (!load(work.n, unused))
+    if (!load(work.n, unused)) {
         return false;
-    memset(facts, 0, sizeof facts);
+    }
+    memset(facts, 0, sizeof(facts));
     for (uint32_t v = 0; v < lists(); v++) {
         const struct sort_list *list = &memory.lists[v];
         uint64_t *mine = facts + (size_t)v * FACTS;
-        if (!work.is_mine[v])
+        if (!work.is_mine[v]) {
             continue;
+        }
         sort_list_sum(list, &sums[0]);
         sort_generate_sum(v, &sums[1]);
         mine[N] = list->n;
@@ -330,22 +361,26 @@ static bool check(void)
         mine[LAST] = list->n > 0 ? list->at[list->n - 1] : 0;
         mine[WRONG] = !sort_list_is_sorted(list);
     }
-    if (!join(facts, lists() * FACTS))
+    if (!join(facts, lists() * FACTS)) {
         return false;
+    }
     uint64_t adds[] = {sums[0].n, sums[0].sum, sums[1].n, sums[1].sum};
     uint64_t xors[] = {sums[0].xor, sums[1].xor };
     if (!join(adds, 4) ||
-        !well(MPI_Allreduce(MPI_IN_PLACE, xors, 2, MPI_UINT64_T, MPI_BXOR, work.turn->comm)))
+        !well(MPI_Allreduce(MPI_IN_PLACE, xors, 2, MPI_UINT64_T, MPI_BXOR, work.turn->comm))) {
         return false;
-    for (int i = 0; i < 2; i++)
+    }
+    for (int i = 0; i < 2; i++) {
         all[i] = (struct sort_sum){adds[2 * i], adds[2 * i + 1], xors[i]};
+    }
     const char *wrong = verdict(facts, &all[0], &all[1]);
-    if (wrong && work.turn->rank == 0)
+    if (wrong && work.turn->rank == 0) {
         sort_fatal("%s: the result is wrong", wrong);
+    }
     return !wrong;
 }
 
-/* ---- The result */
+/* ---- The result ---- */
 
 /* Of the last round that measured: the times of the slowest process in each part. */
 static struct {
@@ -361,8 +396,9 @@ static bool measure(void)
     double mine[] = {sort_times.total, sort_times.sort, sort_times.exchange, sort_times.store,
                      sort_times.turn};
     double most[5];
-    if (!well(MPI_Allreduce(mine, most, 5, MPI_DOUBLE, MPI_MAX, work.turn->comm)))
+    if (!well(MPI_Allreduce(mine, most, 5, MPI_DOUBLE, MPI_MAX, work.turn->comm))) {
         return false;
+    }
     measured.total = most[0];
     measured.sort = most[1];
     measured.exchange = most[2];
@@ -375,29 +411,32 @@ static bool measure(void)
 
 void sort_step_show(const struct sort_turn *turn)
 {
-    if (!measured.is_first || measured.round != turn->made)
+    if (!measured.is_first || measured.round != turn->made) {
         return;
-    if (sort_options.times)
+    }
+    if (sort_options.times) {
         fprintf(stderr, "times total %.6f sort %.6f exchange %.6f store %.6f round %.6f\n",
                 measured.total, measured.sort, measured.exchange, measured.store, measured.turn);
+    }
     printf("sorted %llu in %.3f s\n", (unsigned long long)sort_options.count, measured.total);
     fflush(stdout);
 }
 
-/* ---- A turn */
+/* ---- A turn ---- */
 
 /* The lists kept as the next step's input were made by a step that is not complete. */
 static void take_back(void)
 {
     for (uint32_t v = 0; v < lists(); v++) {
         work.is_made[v] = memory.has[v];
-        if (!memory.has[v])
+        if (!memory.has[v]) {
             continue;
+        }
         sort_list_free(&work.next[v]);
         work.next[v] = memory.lists[v];
         memory.lists[v] = (struct sort_list){0};
     }
-    memset(memory.has, 0, sizeof memory.has);
+    memset(memory.has, 0, sizeof(memory.has));
     memory.step = work.step;
 }
 
@@ -407,16 +446,18 @@ static void begin(const struct sort_turn *turn)
     bool again = work.step == turn->step;
     work.turn = turn;
     work.step = turn->step;
-    if (again && memory.step == turn->step + 1)
+    if (again && memory.step == turn->step + 1) {
         take_back();
+    }
     forget_lists(work.received);
     for (uint32_t v = 0; v < lists(); v++) {
         work.is_mine[v] = turn->owner[v] == turn->rank;
         work.is_made[v] = again && work.is_made[v] && work.is_mine[v];
         work.is_here[v] = false;
         work.receive[v] = work.send[v] = MPI_REQUEST_NULL;
-        if (!work.is_made[v])
+        if (!work.is_made[v]) {
             sort_list_free(&work.next[v]);
+        }
     }
 }
 
@@ -427,16 +468,18 @@ static bool keep(void)
     double since = MPI_Wtime();
     for (uint32_t v = 0; v < lists(); v++) {
         const struct sort_name name = {v, turn->step, turn->round};
-        if (work.is_mine[v] && !sort_store_write(&name, &work.next[v]))
+        if (work.is_mine[v] && !sort_store_write(&name, &work.next[v])) {
             return false;
+        }
     }
-    if (turn->step > 0)
+    if (turn->step > 0) {
         sort_store_forget(turn->step - 1, work.is_mine);
+    }
     forget_lists(memory.lists);
-    memcpy(memory.lists, work.next, lists() * sizeof *memory.lists);
-    memcpy(memory.has, work.is_mine, sizeof memory.has);
-    memset(work.next, 0, sizeof work.next);
-    memset(work.is_made, 0, sizeof work.is_made);
+    memcpy(memory.lists, work.next, lists() * sizeof(*memory.lists));
+    memcpy(memory.has, work.is_mine, sizeof(memory.has));
+    memset(work.next, 0, sizeof(work.next));
+    memset(work.is_made, 0, sizeof(work.is_made));
     memory.step = turn->step + 1;
     memory.made = turn->round;
     count_time(&sort_times.store, &since);
@@ -448,13 +491,16 @@ bool sort_step(const struct sort_turn *turn)
     bool done;
     begin(turn);
     sort_leave_at(turn->step, SORT_BEGIN);
-    if (turn->step > sort_options.dimensions)
+    if (turn->step > sort_options.dimensions) {
         return turn->step == sort_options.dimensions + 1 ? check() : measure();
-    if (turn->step == 0)
+    }
+    if (turn->step == 0) {
         generate();
+    }
     done = turn->step == 0 || sort_once();
-    if (!done || turn->is_over() || !keep())
+    if (!done || turn->is_over() || !keep()) {
         return false;
+    }
     sort_leave_at(turn->step, SORT_WRITTEN);
     return true;
 }

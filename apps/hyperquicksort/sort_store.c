@@ -51,14 +51,16 @@ static struct {
 static uint64_t hash_of(const struct header *header, const uint32_t *at)
 {
     uint64_t lane[LANES] = {header->v, header->generation, header->round, header->n}, hash = 0;
-    for (uint64_t i = 0; i < header->n; i++)
+    for (uint64_t i = 0; i < header->n; i++) {
         lane[i % LANES] = (lane[i % LANES] ^ at[i]) * PRIME;
-    for (int i = 0; i < LANES; i++)
+    }
+    for (int i = 0; i < LANES; i++) {
         hash = sort_mix(hash ^ lane[i]);
+    }
     return hash;
 }
 
-/* ---- folders */
+/* ---- folders ---- */
 
 /* Any user may make a folder of such a name, and read or redirect what is written there. */
 static bool is_own_folder(const char *path)
@@ -69,10 +71,12 @@ static bool is_own_folder(const char *path)
 
 static void folder_make(const char *path)
 {
-    if (mkdir(path, 0700) != 0 && errno != EEXIST)
+    if (mkdir(path, 0700) != 0 && errno != EEXIST) {
         sort_fatal("the folder %s for checkpoints cannot be made: %s", path, strerror(errno));
-    if (!is_own_folder(path))
+    }
+    if (!is_own_folder(path)) {
         sort_fatal("%s for checkpoints is no folder of this user", path);
+    }
 }
 
 void sort_store_open(void)
@@ -80,16 +84,18 @@ void sort_store_open(void)
     const char *job = getenv("RZ_JOB_ID"), *scratch = getenv("RZ_SCRATCH");
     store.memory = !sort_options.folder;
     store.files = !store.memory || scratch;
-    if (!store.files)
+    if (!store.files) {
         return;
+    }
     if (store.memory) {
-        snprintf(store.own, sizeof store.own, "%s", scratch);
-        snprintf(store.prefix, sizeof store.prefix, "%s", scratch);
+        snprintf(store.own, sizeof(store.own), "%s", scratch);
+        snprintf(store.prefix, sizeof(store.prefix), "%s", scratch);
         char *number = strrchr(store.prefix, '-');
-        if (number)
+        if (number) {
             number[1] = '\0';
+        }
     } else {
-        snprintf(store.own, sizeof store.own, "%s/hyperquicksort-%s", sort_options.folder,
+        snprintf(store.own, sizeof(store.own), "%s/hyperquicksort-%s", sort_options.folder,
                  job ? job : "alone");
     }
     folder_make(store.own);
@@ -99,8 +105,9 @@ void sort_store_open(void)
 static void insert_folder(int n, unsigned long node)
 {
     unsigned long own = strtoul(store.own + strlen(store.prefix), NULL, 10);
-    for (; n > 0 && store.beside[n - 1].node - own > node - own; n--)
+    for (; n > 0 && store.beside[n - 1].node - own > node - own; n--) {
         store.beside[n] = store.beside[n - 1];
+    }
     store.beside[n].node = node;
     snprintf(store.beside[n].path, FOLDER_BYTES, "%.*s%lu", FOLDER_BYTES - 24, store.prefix, node);
 }
@@ -109,33 +116,36 @@ static void insert_folder(int n, unsigned long node)
 static int look_beside(void)
 {
     char parent[FOLDER_BYTES];
-    snprintf(parent, sizeof parent, "%s", store.prefix);
+    snprintf(parent, sizeof(parent), "%s", store.prefix);
     char *slash = strrchr(parent, '/');
-    if (!store.memory || !slash)
+    if (!store.memory || !slash) {
         return 0;
+    }
     const char *name = store.prefix + (slash - parent) + 1;
     slash[slash == parent] = '\0';
     int n = 0;
     DIR *folder = opendir(parent);
     for (struct dirent *entry; folder && n < FOLDERS_MAX && (entry = readdir(folder));) {
-        char path[FOLDER_BYTES + sizeof entry->d_name];
-        snprintf(path, sizeof path, "%s/%s", parent, entry->d_name);
+        char path[FOLDER_BYTES + sizeof(entry->d_name)];
+        snprintf(path, sizeof(path), "%s/%s", parent, entry->d_name);
         if (strncmp(entry->d_name, name, strlen(name)) == 0 && strcmp(path, store.own) != 0 &&
-            is_own_folder(path))
+            is_own_folder(path)) {
             insert_folder(n++, strtoul(entry->d_name + strlen(name), NULL, 10));
+        }
     }
-    if (folder)
+    if (folder) {
         closedir(folder);
+    }
     return n;
 }
 
 static void file_path(struct path *path, const char *folder, const struct sort_name *name)
 {
-    snprintf(path->text, sizeof path->text, "%s/%u.%u.%llu", folder, name->v, name->generation,
+    snprintf(path->text, sizeof(path->text), "%s/%u.%u.%llu", folder, name->v, name->generation,
              (unsigned long long)name->round);
 }
 
-/* ---- the content of a folder */
+/* ---- the content of a folder ---- */
 
 /* Calls act for each file of a folder with its list and generation. */
 static void each_file(const char *folder,
@@ -147,14 +157,16 @@ static void each_file(const char *folder,
         struct sort_name name;
         struct path path;
         unsigned long long round;
-        if (sscanf(entry->d_name, "%u.%u.%llu", &name.v, &name.generation, &round) != 3)
+        if (sscanf(entry->d_name, "%u.%u.%llu", &name.v, &name.generation, &round) != 3) {
             continue;
+        }
         name.round = round;
-        snprintf(path.text, sizeof path.text, "%s/%s", folder, entry->d_name);
+        snprintf(path.text, sizeof(path.text), "%s/%s", folder, entry->d_name);
         act(path.text, &name, arg);
     }
-    if (open)
+    if (open) {
         closedir(open);
+    }
 }
 
 static void forget_any(const char *path, const struct sort_name *name, const void *arg)
@@ -168,7 +180,7 @@ static bool folder_is_removed(void)
 {
     char probe[PATH_MAX];
     each_file(store.own, forget_any, NULL);
-    snprintf(probe, sizeof probe, "%s/probe", store.own);
+    snprintf(probe, sizeof(probe), "%s/probe", store.own);
     unlink(probe);
     return rmdir(store.own) == 0 || errno == ENOENT;
 }
@@ -176,21 +188,24 @@ static bool folder_is_removed(void)
 /* Others may write until it is removed, and rename a file into it: then they find no folder. */
 static void folder_remove(void)
 {
-    for (int i = 0; i < REMOVALS_MAX && !folder_is_removed(); i++)
+    for (int i = 0; i < REMOVALS_MAX && !folder_is_removed(); i++) {
         ;
+    }
 }
 
-/* ---- writing */
+/* ---- writing ---- */
 
 static bool write_all(int fd, const void *bytes, size_t n)
 {
     const char *at = bytes;
     while (n > 0) {
         ssize_t wrote = write(fd, at, n < SSIZE_MAX ? n : SSIZE_MAX);
-        if (wrote < 0 && errno == EINTR)
+        if (wrote < 0 && errno == EINTR) {
             continue;
-        if (wrote < 0)
+        }
+        if (wrote < 0) {
             return false;
+        }
         at += wrote;
         n -= (size_t)wrote;
     }
@@ -205,20 +220,22 @@ static bool write_file(const char *folder, const struct sort_name *name,
     struct path path, early;
     header.hash = hash_of(&header, list->at);
     file_path(&path, folder, name);
-    snprintf(early.text, sizeof early.text, "%.*s.tmp", PATH_MAX - 5, path.text);
+    snprintf(early.text, sizeof(early.text), "%.*s.tmp", PATH_MAX - 5, path.text);
     int fd = open(early.text, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
-    if (fd < 0)
+    if (fd < 0) {
         return false;
-    bool well = write_all(fd, &header, sizeof header) &&
-                write_all(fd, list->at, list->n * sizeof *list->at) && fsync(fd) == 0;
+    }
+    bool well = write_all(fd, &header, sizeof(header)) &&
+                write_all(fd, list->at, list->n * sizeof(*list->at)) && fsync(fd) == 0;
     sort_leave_at(name->generation, SORT_WRITING);
     int error = errno;
     close(fd);
     errno = error;
     well = well && rename(early.text, path.text) == 0;
     error = errno;
-    if (!well)
+    if (!well) {
         unlink(early.text);
+    }
     errno = error;
     return well;
 }
@@ -227,40 +244,49 @@ static bool write_file(const char *folder, const struct sort_name *name,
 static bool write_or_gone(const char *folder, const struct sort_name *name,
                           const struct sort_list *list)
 {
-    if (write_file(folder, name, list))
+    if (write_file(folder, name, list)) {
         return true;
-    if (errno == ENOENT || errno == ESTALE)
+    }
+    if (errno == ENOENT || errno == ESTALE) {
         return false;
+    }
     const char *why = strerror(errno);
-    if (!store.memory)
+    if (!store.memory) {
         folder_remove();
+    }
     sort_fatal("no checkpoint can be written to %s: %s", folder, why);
 }
 
 bool sort_store_write(const struct sort_name *name, const struct sort_list *list)
 {
-    if (!store.files)
+    if (!store.files) {
         return true;
-    if (!write_or_gone(store.own, name, list))
+    }
+    if (!write_or_gone(store.own, name, list)) {
         return false;
+    }
     int n = look_beside();
-    for (int i = 0; i < n; i++)
-        if (write_or_gone(store.beside[i].path, name, list))
+    for (int i = 0; i < n; i++) {
+        if (write_or_gone(store.beside[i].path, name, list)) {
             break;
+        }
+    }
     return true;
 }
 
-/* ---- reading */
+/* ---- reading ---- */
 
 static bool read_all(int fd, void *bytes, size_t n)
 {
     char *at = bytes;
     while (n > 0) {
         ssize_t got = read(fd, at, n < SSIZE_MAX ? n : SSIZE_MAX);
-        if (got < 0 && errno == EINTR)
+        if (got < 0 && errno == EINTR) {
             continue;
-        if (got <= 0)
+        }
+        if (got <= 0) {
             return false;
+        }
         at += got;
         n -= (size_t)got;
     }
@@ -272,7 +298,7 @@ static bool header_is(const struct header *header, const struct sort_name *name,
     return header->magic == MAGIC && header->v == name->v &&
            header->generation == name->generation && header->round == name->round &&
            header->n <= sort_options.count &&
-           bytes == sizeof *header + header->n * sizeof(uint32_t);
+           bytes == sizeof(*header) + header->n * sizeof(uint32_t);
 }
 
 static enum sort_read read_file(const char *folder, const struct sort_name *name,
@@ -287,17 +313,18 @@ static enum sort_read read_file(const char *folder, const struct sort_name *name
         snprintf(why, bytes, "the checkpoint %s is lost: %s", path.text, strerror(errno));
         return SORT_LOST;
     }
-    bool well = fstat(fd, &facts) == 0 && read_all(fd, &header, sizeof header) &&
+    bool well = fstat(fd, &facts) == 0 && read_all(fd, &header, sizeof(header)) &&
                 header_is(&header, name, (uint64_t)facts.st_size);
     if (well) {
         list->n = header.n;
-        list->at = sort_memory(NULL, header.n, sizeof *list->at);
-        well = read_all(fd, list->at, header.n * sizeof *list->at) &&
+        list->at = sort_memory(NULL, header.n, sizeof(*list->at));
+        well = read_all(fd, list->at, header.n * sizeof(*list->at)) &&
                hash_of(&header, list->at) == header.hash;
     }
     close(fd);
-    if (well)
+    if (well) {
         return SORT_READ;
+    }
     sort_list_free(list);
     snprintf(why, bytes, "the checkpoint %s is damaged: its checksum says so", path.text);
     return SORT_DAMAGED;
@@ -315,9 +342,10 @@ enum sort_read sort_store_read(const struct sort_name *name, struct sort_list *l
     enum sort_read got = read_file(store.own, name, list, why, bytes);
     int n = look_beside();
     for (int i = 0; i < n && got != SORT_READ; i++) {
-        enum sort_read found = read_file(store.beside[i].path, name, list, other, sizeof other);
-        if (found == SORT_DAMAGED)
+        enum sort_read found = read_file(store.beside[i].path, name, list, other, sizeof(other));
+        if (found == SORT_DAMAGED) {
             snprintf(why, bytes, "%s", other);
+        }
         got = found == SORT_LOST ? got : found;
     }
     return got;
@@ -332,35 +360,41 @@ static bool is_there(const char *folder, const struct sort_name *name)
 
 void sort_store_keep(const struct sort_name *name, const struct sort_list *list)
 {
-    if (!store.files || !store.memory)
+    if (!store.files || !store.memory) {
         return;
+    }
     int n = look_beside(), copies = is_there(store.own, name);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         copies += is_there(store.beside[i].path, name);
-    if (copies < 2 && copies <= n)
+    }
+    if (copies < 2 && copies <= n) {
         sort_store_write(name, list);
+    }
 }
 
 bool sort_store_is_shared(MPI_Comm comm)
 {
     struct path probe = {""};
     int rank, sees, all = 1;
-    if (!store.files)
+    if (!store.files) {
         return true;
+    }
     MPI_Comm_rank(comm, &rank);
     if (rank == 0) {
-        snprintf(probe.text, sizeof probe.text, "%s/probe", store.own);
+        snprintf(probe.text, sizeof(probe.text), "%s/probe", store.own);
         close(open(probe.text, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
     }
-    if (MPI_Bcast(probe.text, sizeof probe.text, MPI_CHAR, 0, comm) != MPI_SUCCESS)
+    if (MPI_Bcast(probe.text, sizeof(probe.text), MPI_CHAR, 0, comm) != MPI_SUCCESS) {
         return true;
+    }
     sees = access(probe.text, F_OK) == 0;
-    if (MPI_Allreduce(&sees, &all, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS)
+    if (MPI_Allreduce(&sees, &all, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS) {
         return true;
+    }
     return all;
 }
 
-/* ---- removal, and damage on purpose */
+/* ---- removal, and damage on purpose ---- */
 
 struct old {
     uint32_t generation;
@@ -371,20 +405,23 @@ static void forget_old(const char *path, const struct sort_name *name, const voi
 {
     const struct old *old = arg;
     if (name->v < sort_options.virtuals && old->mine[name->v] &&
-        name->generation + GENERATIONS_KEPT <= old->generation)
+        name->generation + GENERATIONS_KEPT <= old->generation) {
         unlink(path);
+    }
 }
 
 /* Also of other nodes: their writers may have failed. */
 static void each_file_of_all(void (*act)(const char *path, const struct sort_name *, const void *),
                              const void *arg)
 {
-    if (!store.files)
+    if (!store.files) {
         return;
+    }
     each_file(store.own, act, arg);
     int n = look_beside();
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         each_file(store.beside[i].path, act, arg);
+    }
 }
 
 void sort_store_forget(uint32_t generation, const bool *mine)
@@ -397,12 +434,14 @@ static void damage(const char *path, const struct sort_name *name, const void *a
     struct header header;
     (void)name, (void)arg;
     int fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd < 0)
+    if (fd < 0) {
         return;
-    if (pread(fd, &header, sizeof header, 0) == sizeof header) {
+    }
+    if (pread(fd, &header, sizeof(header), 0) == sizeof(header)) {
         header.hash ^= 1;
-        if (pwrite(fd, &header, sizeof header, 0) != sizeof header)
+        if (pwrite(fd, &header, sizeof(header), 0) != sizeof(header)) {
             sort_fatal("%s cannot be damaged: %s", path, strerror(errno));
+        }
     }
     close(fd);
 }
@@ -415,6 +454,7 @@ void sort_store_damage(void)
 /* The node removes its scratch folder. */
 void sort_store_close(bool all)
 {
-    if (store.files && all && !store.memory)
+    if (store.files && all && !store.memory) {
         folder_remove();
+    }
 }

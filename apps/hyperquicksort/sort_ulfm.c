@@ -29,8 +29,9 @@ static bool is_loss(int error)
 
 void sort_broken(MPI_Comm comm, int error)
 {
-    if (!is_loss(error))
+    if (!is_loss(error)) {
         group_fail("an MPI call failed", error);
+    }
     MPIX_Comm_revoke(comm);
 }
 
@@ -47,10 +48,12 @@ static void shrink(MPI_Comm *comm)
     MPI_Comm living;
     MPIX_Comm_revoke(*comm);
     int error = MPIX_Comm_shrink(*comm, &living);
-    if (error != MPI_SUCCESS)
+    if (error != MPI_SUCCESS) {
         sort_broken(*comm, error);
-    if (*comm != MPI_COMM_WORLD)
+    }
+    if (*comm != MPI_COMM_WORLD) {
         MPI_Comm_free(comm);
+    }
     *comm = living;
 }
 
@@ -59,23 +62,26 @@ static void see_living(void)
     MPI_Group living;
     MPI_Comm_group(way.comm, &living);
     MPI_Group_translate_ranks(way.all, way.size, way.ranks, living, way.place);
-    for (int i = 0; i < way.size; i++)
+    for (int i = 0; i < way.size; i++) {
         way.lives[i] = way.place[i] != MPI_UNDEFINED;
+    }
     MPI_Group_free(&living);
 }
 
 static MPI_Comm open_all(void)
 {
     way.comm = MPI_COMM_WORLD;
-    while (!all_agree(way.comm, true))
+    while (!all_agree(way.comm, true)) {
         shrink(&way.comm);
+    }
     MPI_Comm_size(way.comm, &way.size);
     MPI_Comm_group(way.comm, &way.all);
-    way.lives = sort_memory(NULL, (uint64_t)way.size, sizeof *way.lives);
-    way.ranks = sort_memory(NULL, (uint64_t)way.size, sizeof *way.ranks);
-    way.place = sort_memory(NULL, (uint64_t)way.size, sizeof *way.place);
-    for (int i = 0; i < way.size; i++)
+    way.lives = sort_memory(NULL, (uint64_t)way.size, sizeof(*way.lives));
+    way.ranks = sort_memory(NULL, (uint64_t)way.size, sizeof(*way.ranks));
+    way.place = sort_memory(NULL, (uint64_t)way.size, sizeof(*way.place));
+    for (int i = 0; i < way.size; i++) {
         way.ranks[i] = i;
+    }
     see_living();
     return way.comm;
 }
@@ -101,8 +107,9 @@ static void next(struct sort_turn *turn, bool done)
     turn->comm = way.comm;
     MPI_Comm_rank(way.comm, &turn->rank);
     MPI_Comm_size(way.comm, &turn->size);
-    for (uint32_t v = 0; v < sort_options.virtuals; v++)
+    for (uint32_t v = 0; v < sort_options.virtuals; v++) {
         turn->owner[v] = way.place[sort_owner(way.lives, way.size, v)];
+    }
     sort_times.turn += MPI_Wtime() - since;
 }
 
@@ -110,8 +117,9 @@ static int close_all(bool done)
 {
     (void)done; /* no process leaves this loop before */
     MPI_Group_free(&way.all);
-    if (way.comm != MPI_COMM_WORLD)
+    if (way.comm != MPI_COMM_WORLD) {
         MPI_Comm_free(&way.comm);
+    }
     free(way.lives);
     free(way.ranks);
     free(way.place);

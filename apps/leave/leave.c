@@ -52,7 +52,7 @@ const char leave_usage[] =
     "  --return P%           so many of those that did not fail come back, the others end then\n"
     "                        (100%)\n";
 
-/* ---- Time */
+/* ---- Time ---- */
 
 static int64_t now_ms(void)
 {
@@ -86,18 +86,22 @@ enum { FILES_MAX = 4096 };
 static void rest(int parent, int ms)
 {
     struct pollfd end = {.fd = parent};
-    if (poll(&end, 1, ms) > 0)
+    if (poll(&end, 1, ms) > 0) {
         _exit(0);
+    }
 }
 
 static _Noreturn void help(int parent, pid_t pid)
 {
     struct order order;
-    for (int fd = 0; fd < FILES_MAX; fd++)
-        if (fd != parent)
+    for (int fd = 0; fd < FILES_MAX; fd++) {
+        if (fd != parent) {
             close(fd); /* no process must wait for us to close a descriptor of the parent */
-    if (recv(parent, &order, sizeof order, 0) != sizeof order)
+        }
+    }
+    if (recv(parent, &order, sizeof(order), 0) != sizeof(order)) {
         _exit(0);
+    }
     do {
         kill(pid, SIGSTOP);
         rest(parent, order.stops_ms);
@@ -113,17 +117,19 @@ static int helper_start(void)
 {
     int ends[2];
     pid_t pid = getpid();
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) {
         return -1;
+    }
     fcntl(ends[0], F_SETFD, FD_CLOEXEC);
     pid_t helper = fork();
-    if (helper == 0)
+    if (helper == 0) {
         help(ends[1], pid);
+    }
     close(ends[1]);
     return ends[0];
 }
 
-/* ---- Options */
+/* ---- Options ---- */
 
 static enum leave_taken wrong(const char *program, const char *name, const char *value,
                               const char *wanted)
@@ -137,8 +143,9 @@ static enum leave_taken wrong(const char *program, const char *name, const char 
 static bool number(const char *text, const char *end, uint64_t most, uint64_t *value)
 {
     size_t n = text ? strspn(text, "0123456789") : 0;
-    if (n == 0 || n > 18 || (text[n] && text + n != end))
+    if (n == 0 || n > 18 || (text[n] && text + n != end)) {
         return false;
+    }
     *value = strtoull(text, NULL, 10);
     return *value <= most;
 }
@@ -147,8 +154,9 @@ static bool number(const char *text, const char *end, uint64_t most, uint64_t *v
 static int failure_named(const char *name, size_t n)
 {
     int i = 0;
-    while (i < N_FAILURES && (strlen(failures[i]) != n || strncmp(failures[i], name, n) != 0))
+    while (i < N_FAILURES && (strlen(failures[i]) != n || strncmp(failures[i], name, n) != 0)) {
         i++;
+    }
     return i;
 }
 
@@ -158,8 +166,9 @@ static enum leave_taken take_kinds(const char *program, const char *value)
     options.kinds = 0;
     for (const char *at = value; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
         int failure = failure_named(at, strcspn(at, ","));
-        if (failure == N_FAILURES)
+        if (failure == N_FAILURES) {
             return wrong(program, "--fail", value, wanted);
+        }
         options.kinds |= UINT64_C(1) << failure;
     }
     return options.kinds ? LEAVE_TAKEN : wrong(program, "--fail", value, wanted);
@@ -170,36 +179,43 @@ static enum leave_taken take_percent(const char *program, const char *name, cons
 {
     uint64_t part;
     const char *sign = value && *value ? value + strlen(value) - 1 : NULL;
-    if (!number(value, sign && *sign == '%' ? sign : NULL, 100, &part))
+    if (!number(value, sign && *sign == '%' ? sign : NULL, 100, &part)) {
         return wrong(program, name, value, "a part in percent, from 0% to 100%");
+    }
     *percent = (uint32_t)part;
     return LEAVE_TAKEN;
 }
 
 enum leave_taken leave_option(const char *program, const char *name, const char *value)
 {
-    if (strcmp(name, "--fail") == 0)
+    if (strcmp(name, "--fail") == 0) {
         return take_kinds(program, value);
-    if (strcmp(name, "--fail-count") == 0)
+    }
+    if (strcmp(name, "--fail-count") == 0) {
         return number(value, NULL, UINT32_MAX, &options.count)
                    ? LEAVE_TAKEN
                    : wrong(program, name, value, "a number of processes");
-    if (strcmp(name, "--fail-seed") == 0)
+    }
+    if (strcmp(name, "--fail-seed") == 0) {
         return number(value, NULL, UINT64_MAX, &options.seed)
                    ? LEAVE_TAKEN
                    : wrong(program, name, value, "a whole number of at most 18 digits");
-    if (strcmp(name, "--fail-time") == 0)
+    }
+    if (strcmp(name, "--fail-time") == 0) {
         return number(value, NULL, AWAY_MS_MOST, &options.away_ms) && options.away_ms > 0
                    ? LEAVE_TAKEN
                    : wrong(program, name, value, "a number of milliseconds, from 1 to an hour's");
-    if (strcmp(name, "--fail-within") == 0)
+    }
+    if (strcmp(name, "--fail-within") == 0) {
         return take_percent(program, name, value, &options.within_percent);
-    if (strcmp(name, "--return") == 0)
+    }
+    if (strcmp(name, "--return") == 0) {
         return take_percent(program, name, value, &options.return_percent);
+    }
     return LEAVE_NOT_MINE;
 }
 
-/* ---- Which processes, when, how long */
+/* ---- Which processes, when, how long ---- */
 
 /* The finaliser of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
  * OOPSLA 2014). */
@@ -232,11 +248,14 @@ static enum failure failure_drawn(uint64_t random)
 {
     uint64_t kinds = options.kinds;
     int n = 0, i = 0;
-    for (int k = 0; k < N_FAILURES; k++)
+    for (int k = 0; k < N_FAILURES; k++) {
         n += kinds >> k & 1;
-    for (int skip = n > 0 ? (int)(random % (uint64_t)n) : 0; i < N_FAILURES; i++)
-        if (kinds >> i & 1 && skip-- == 0)
+    }
+    for (int skip = n > 0 ? (int)(random % (uint64_t)n) : 0; i < N_FAILURES; i++) {
+        if (kinds >> i & 1 && skip-- == 0) {
             break;
+        }
+    }
     return (enum failure)i;
 }
 
@@ -253,8 +272,9 @@ static bool comes_back(int rank)
 bool leave_is_by_all(int size)
 {
     int rank = 0;
-    while (rank < size && options.kinds && is_drawn(rank, size) && !comes_back(rank))
+    while (rank < size && options.kinds && is_drawn(rank, size) && !comes_back(rank)) {
         rank++;
+    }
     return rank == size;
 }
 
@@ -272,8 +292,9 @@ void leave_open(const char *program, int rank, int size, uint64_t moments)
     own.away_ms = least + mix(random) % (options.away_ms - least + 1);
     own.returns = comes_back(rank);
     own.helper = -1;
-    if (own.is_due && (own.failure == STOP || own.failure == STARVE))
+    if (own.is_due && (own.failure == STOP || own.failure == STARVE)) {
         own.helper = helper_start();
+    }
 }
 
 void leave_before(void (*act)(void))
@@ -286,7 +307,7 @@ bool leave_is_for_good(void)
     return own.has_left && now_ms() >= own.starves_until_ms;
 }
 
-/* ---- Leaving */
+/* ---- Leaving ---- */
 
 static void crash(void)
 {
@@ -296,8 +317,9 @@ static void crash(void)
 /* Sends its order; false: no helper is there to take it. */
 static bool give(const struct order *order)
 {
-    if (send(own.helper, order, sizeof *order, MSG_NOSIGNAL) == sizeof *order)
+    if (send(own.helper, order, sizeof(*order), MSG_NOSIGNAL) == sizeof(*order)) {
         return true;
+    }
     fprintf(stderr, "%s: no stop, for nobody would end it: %s\n", own.program, strerror(errno));
     return false;
 }
@@ -305,9 +327,10 @@ static bool give(const struct order *order)
 static void stop(void)
 {
     char done;
-    if (give(&(struct order){.stops_ms = (int)own.away_ms}))
+    if (give(&(struct order){.stops_ms = (int)own.away_ms})) {
         while (recv(own.helper, &done, 1, 0) < 0 && errno == EINTR) {
         }
+    }
 }
 
 /* The process continues meanwhile, as far as it gets. */
@@ -324,19 +347,22 @@ static void be_slow(void)
 {
     int64_t until = now_ms() + (int64_t)own.away_ms;
     atomic_store(&own.slow_until_ms, until);
-    while (now_ms() < until)
+    while (now_ms() < until) {
         pause_ms(LOOK_MS);
+    }
 }
 
 void leave_at(uint64_t moment)
 {
-    if (!own.is_due || moment < own.moment)
+    if (!own.is_due || moment < own.moment) {
         return;
+    }
     own.is_due = false;
     fprintf(stderr, "%s: rank %d leaves at moment %llu: %s\n", own.program, own.rank,
             (unsigned long long)moment, failures[own.failure]);
-    if (own.before)
+    if (own.before) {
         own.before();
+    }
     static void (*const ways[])(void) = {crash, stop, be_slow, starve};
     ways[own.failure]();
     own.has_left = !own.returns;
@@ -348,13 +374,15 @@ int leave_test(void *state)
     (void)state;
     for (int n = 2; n <= PRIMES_MAX; n++) {
         int divisor = 2;
-        while (divisor * divisor <= n && n % divisor != 0)
+        while (divisor * divisor <= n && n % divisor != 0) {
             divisor++;
+        }
         primes += divisor * divisor > n;
     }
     (void)primes;
     int64_t left = atomic_load(&own.slow_until_ms) - now_ms();
-    if (left > 0)
+    if (left > 0) {
         pause_ms(left < TEST_MS ? left : TEST_MS);
+    }
     return 0;
 }

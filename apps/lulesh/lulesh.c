@@ -58,7 +58,7 @@ _Noreturn void lulesh_fail(const char *format, ...)
     char text[256];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     recovery_fail("iteration %llu: %s", (unsigned long long)progress.iteration, text);
 }
@@ -66,8 +66,9 @@ _Noreturn void lulesh_fail(const char *format, ...)
 void *lulesh_memory(size_t n, size_t size)
 {
     void *memory = calloc(n, size);
-    if (!memory)
+    if (!memory) {
         lulesh_fail("no memory for %zu times %zu bytes; choose a smaller -s", n, size);
+    }
     return memory;
 }
 
@@ -75,12 +76,15 @@ void *lulesh_memory(size_t n, size_t size)
 static double next_dt(double courant, double hydro, double old)
 {
     double dt = 1e20;
-    if (courant < dt)
+    if (courant < dt) {
         dt = courant / 2.0;
-    if (hydro < dt)
+    }
+    if (hydro < dt) {
         dt = hydro * 2.0 / 3.0;
-    if (dt >= old && dt < GROWTH_LEAST * old)
+    }
+    if (dt >= old && dt < GROWTH_LEAST * old) {
         dt = old;
+    }
     return fmin(fmin(dt, GROWTH_MAX * old), DT_MAX);
 }
 
@@ -96,8 +100,9 @@ static void advance_clock(const struct lulesh_mesh *mesh)
         MPI_Allreduce(mine, all, 2, MPI_DOUBLE, MPI_MIN, mesh->place.comm);
         progress.dt = next_dt(all[0], all[1], progress.dt);
     }
-    if (left > progress.dt && left < 4.0 * progress.dt / 3.0) /* or the last step is tiny */
+    if (left > progress.dt && left < 4.0 * progress.dt / 3.0) { /* or the last step is tiny */
         left = 2.0 * progress.dt / 3.0;
+    }
     progress.dt = fmin(progress.dt, left);
     progress.time += progress.dt;
 }
@@ -117,9 +122,11 @@ static bool own_node(const struct lulesh_mesh *mesh, size_t node)
 {
     const struct lulesh_place *place = &mesh->place;
     size_t m = (size_t)mesh->edge + 1, at[3] = {node % m, node / m % m, node / m / m};
-    for (int axis = 0; axis < 3; axis++)
-        if (at[axis] == m - 1 && place->at[axis] < place->ranks - 1)
+    for (int axis = 0; axis < 3; axis++) {
+        if (at[axis] == m - 1 && place->at[axis] < place->ranks - 1) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -136,12 +143,15 @@ struct energies {
 static struct energies energies(const struct lulesh_mesh *mesh)
 {
     struct energies mine = {.lost = progress.lost}, all;
-    for (size_t e = 0; e < mesh->elements; e++)
+    for (size_t e = 0; e < mesh->elements; e++) {
         mine.internal += mesh->energy[e] * mesh->volume_start[e];
-    for (size_t node = 0; node < mesh->nodes; node++)
-        if (own_node(mesh, node))
+    }
+    for (size_t node = 0; node < mesh->nodes; node++) {
+        if (own_node(mesh, node)) {
             mine.kinetic +=
                 0.5 * mesh->mass[node] * vec_dot(mesh->velocity[node], mesh->velocity[node]);
+        }
+    }
     MPI_Allreduce(&mine, &all, 3, MPI_DOUBLE, MPI_SUM, mesh->place.comm);
     return all;
 }
@@ -150,7 +160,7 @@ static uint64_t mix_in(uint64_t hash, const double *values, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t bits;
-        memcpy(&bits, &values[i], sizeof bits);
+        memcpy(&bits, &values[i], sizeof(bits));
         hash = lulesh_mix(hash ^ bits);
     }
     return hash;
@@ -165,11 +175,12 @@ static uint64_t digest(const struct lulesh_mesh *mesh)
         double values[] = {mesh->energy[e], mesh->pressure[e], mesh->q[e], mesh->volume[e],
                            mesh->sound[e]};
         uint64_t id = lulesh_global(mesh, e, mesh->edge, mesh->edge_all);
-        mine += mix_in(lulesh_mix(2 * id), values, sizeof values / sizeof *values);
+        mine += mix_in(lulesh_mix(2 * id), values, sizeof(values) / sizeof(*values));
     }
     for (size_t node = 0; node < mesh->nodes; node++) {
-        if (!own_node(mesh, node))
+        if (!own_node(mesh, node)) {
             continue;
+        }
         uint64_t id = lulesh_global(mesh, node, mesh->edge + 1, mesh->edge_all + 1);
         uint64_t hash = mix_in(lulesh_mix(2 * id + 1), &mesh->position[node].x, 3);
         mine += mix_in(hash, &mesh->velocity[node].x, 3);
@@ -185,18 +196,21 @@ static struct asymmetry compare(const struct lulesh_mesh *mesh, const double *mi
     const struct lulesh_place *place = &mesh->place;
     struct asymmetry found = {0};
     size_t n = (size_t)mesh->edge;
-    for (size_t y = 0; y < n; y++)
+    for (size_t y = 0; y < n; y++) {
         for (size_t x = 0; x < n; x++) {
             double here = mesh->energy[y * n + x], there = mirrored[x * n + y];
             double difference = fabs(here - there);
-            if (place->at[0] < place->at[1] || (place->at[0] == place->at[1] && x <= y))
+            if (place->at[0] < place->at[1] || (place->at[0] == place->at[1] && x <= y)) {
                 continue;
+            }
             found.total += difference;
             found.largest = worse(found.largest, difference);
-            if (difference != 0.0)
+            if (difference != 0.0) {
                 found.largest_relative =
                     worse(found.largest_relative, difference / fmax(fabs(here), fabs(there)));
+            }
         }
+    }
     return found;
 }
 
@@ -204,7 +218,7 @@ static struct asymmetry asymmetry(const struct lulesh_mesh *mesh)
 {
     const struct lulesh_place *place = &mesh->place;
     size_t n = (size_t)mesh->edge;
-    double *mirrored = lulesh_memory(n * n, sizeof *mirrored);
+    double *mirrored = lulesh_memory(n * n, sizeof(*mirrored));
     struct asymmetry mine = {0}, all;
     int mirror, at[3] = {place->at[1], place->at[0], place->at[2]};
     MPI_Cart_rank(place->comm, at, &mirror);
@@ -228,8 +242,9 @@ static void report(const struct lulesh_mesh *mesh)
     struct energies now = energies(mesh);
     double total = now.internal + now.kinetic + now.lost;
     progress.drift = worse(progress.drift, fabs(total / lulesh_energy_start() - 1.0));
-    if (mesh->place.rank != 0)
+    if (mesh->place.rank != 0) {
         return;
+    }
     printf("step %llu time %.6e dt %.6e origin %.6e internal %.9e kinetic %.9e lost %.9e\n",
            (unsigned long long)progress.iteration, progress.time, progress.dt, mesh->energy[0],
            now.internal, now.kinetic, now.lost);
@@ -251,12 +266,14 @@ static int assess(const struct lulesh_mesh *mesh)
                off->largest_relative);
         printf("drift %.3e\nstate %016llx\n", progress.drift, (unsigned long long)found.state);
         fflush(stdout);
-        if (!conserved)
+        if (!conserved) {
             fprintf(stderr, "lulesh: energy is not conserved: off by %g, more than %g\n",
                     progress.drift, DRIFT_MAX);
-        if (!symmetric)
+        }
+        if (!symmetric) {
             fprintf(stderr, "lulesh: x and y differ by %g, more than %g\n", off->largest_relative,
                     ASYMMETRY_MAX);
+        }
         fprintf(stderr, "lulesh: %d ranks, %.3f s since the last start, %.4g elements/us\n",
                 mesh->place.size, found.seconds,
                 (double)found.steps * (double)mesh->elements * mesh->place.size /
@@ -276,11 +293,12 @@ static void protect(struct lulesh_mesh *mesh)
 {
     double *lists[] = {mesh->energy, mesh->pressure, mesh->q, mesh->volume, mesh->sound};
     int id = 0;
-    recovery_protect(id++, &progress, sizeof progress);
-    recovery_protect(id++, mesh->position, mesh->nodes * sizeof *mesh->position);
-    recovery_protect(id++, mesh->velocity, mesh->nodes * sizeof *mesh->velocity);
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        recovery_protect(id++, lists[i], mesh->elements * sizeof *lists[i]);
+    recovery_protect(id++, &progress, sizeof(progress));
+    recovery_protect(id++, mesh->position, mesh->nodes * sizeof(*mesh->position));
+    recovery_protect(id++, mesh->velocity, mesh->nodes * sizeof(*mesh->velocity));
+    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+        recovery_protect(id++, lists[i], mesh->elements * sizeof(*lists[i]));
+    }
 }
 
 static bool at_end(void)
@@ -294,22 +312,26 @@ static int simulate(void)
 {
     struct lulesh_mesh *mesh = &mesh_;
     double start = MPI_Wtime();
-    if (!is_cube())
+    if (!is_cube()) {
         return 2;
+    }
     lulesh_mesh_open(mesh, &options);
     begin(mesh);
     protect(mesh);
     recovery_restore();
     uint64_t first = progress.iteration;
-    if (first == 0)
+    if (first == 0) {
         report(mesh);
+    }
     while (!at_end()) {
         recovery_mark(progress.iteration);
         step(mesh);
-        if (progress.iteration % options.print_every == 0 || at_end())
+        if (progress.iteration % options.print_every == 0 || at_end()) {
             report(mesh);
-        if (!at_end())
+        }
+        if (!at_end()) {
             recovery_checkpoint(progress.iteration);
+        }
     }
     found = (struct result){asymmetry(mesh), digest(mesh), MPI_Wtime() - start,
                             progress.iteration - first};
@@ -318,7 +340,7 @@ static int simulate(void)
 
 static void usage(FILE *to)
 {
-    if (rank_world == 0)
+    if (rank_world == 0) {
         fprintf(
             to,
             "usage: lulesh [options], on 1, 8, 27, 64 ... ranks\n"
@@ -332,6 +354,7 @@ static void usage(FILE *to)
             "  --help                this text\n"
             "Without --method there is a checkpoint every 50 steps.\n",
             recovery_usage);
+    }
 }
 
 /* Reports what is wrong with the command line; false. */
@@ -339,8 +362,9 @@ static bool wrong(const char *format, ...) __attribute__((format(printf, 1, 2)))
 
 static bool wrong(const char *format, ...)
 {
-    if (rank_world != 0)
+    if (rank_world != 0) {
         return false;
+    }
     va_list arguments;
     va_start(arguments, format);
     fputs("lulesh: ", stderr);
@@ -371,9 +395,11 @@ static const struct setting settings[] = {
 
 static const struct setting *find_setting(const char *name)
 {
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        if (strcmp(name, settings[i].name) == 0)
+    for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
+        if (strcmp(name, settings[i].name) == 0) {
             return &settings[i];
+        }
+    }
     return NULL;
 }
 
@@ -383,15 +409,17 @@ static bool set(const struct setting *setting, const char *text)
     double value = strtod(text, &end);
     bool whole = text[strspn(text, "0123456789")] == '\0';
     if (!*text || *end || !(value >= setting->low && value <= setting->high) ||
-        (!whole && !setting->quantity))
+        (!whole && !setting->quantity)) {
         return wrong("%s '%s' is not a %s from %g to %g", setting->name, text,
                      setting->quantity ? "number" : "whole number", setting->low, setting->high);
-    if (setting->small)
+    }
+    if (setting->small) {
         *setting->small = (int)value;
-    else if (setting->large)
+    } else if (setting->large) {
         *setting->large = (uint64_t)value;
-    else
+    } else {
         *setting->quantity = value;
+    }
     return true;
 }
 
@@ -401,16 +429,21 @@ static bool parse(int argc, char **argv)
     for (int i = 1; i < argc; i += 2) {
         enum recovery_taken taken = recovery_option(argv[i], argv[i + 1], rank_world == 0);
         const struct setting *setting = find_setting(argv[i]);
-        if (taken == RECOVERY_WRONG)
+        if (taken == RECOVERY_WRONG) {
             return false;
-        if (taken == RECOVERY_TAKEN)
+        }
+        if (taken == RECOVERY_TAKEN) {
             continue;
-        if (!setting)
+        }
+        if (!setting) {
             return wrong("unknown option '%s'", argv[i]);
-        if (i + 1 == argc)
+        }
+        if (i + 1 == argc) {
             return wrong("%s wants a value", argv[i]);
-        if (!set(setting, argv[i + 1]))
+        }
+        if (!set(setting, argv[i + 1])) {
             return false;
+        }
     }
     recovery_iterations(options.iterations);
     return true;
@@ -426,9 +459,11 @@ static bool is_cube(void)
 
 static bool asks_for_help(int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -439,8 +474,9 @@ static int run(int argc, char **argv)
         usage(stdout);
         return 0;
     }
-    if (!parse(argc, argv))
+    if (!parse(argc, argv)) {
         return 2;
+    }
     int result = recovery_run(argc, argv, simulate);
     return result == 0 ? assess(&mesh_) : result;
 }

@@ -31,18 +31,21 @@ static void kinematics(struct lulesh_mesh *mesh, size_t e, double dt)
     lulesh_gather(mesh, e, mesh->velocity, velocity);
     double volume = hex_volume(r);
     mesh->volume_new[e] = volume / mesh->volume_start[e];
-    if (!(mesh->volume_new[e] > 0.0))
+    if (!(mesh->volume_new[e] > 0.0)) {
         lulesh_fail("element %llu has no volume left: the step of %g is too long",
                     (unsigned long long)lulesh_global(mesh, e, mesh->edge, mesh->edge_all), dt);
+    }
     mesh->volume_change[e] = mesh->volume_new[e] - mesh->volume[e];
     mesh->length[e] = hex_length(r, volume);
-    for (int c = 0; c < LULESH_CORNERS; c++)
+    for (int c = 0; c < LULESH_CORNERS; c++) {
         r[c] = vec_sub(r[c], vec_scale(0.5 * dt, velocity[c]));
+    }
     hex_spans(r, span);
     hex_spans(velocity, rate);
     double box = vec_dot(span[0], vec_cross(span[1], span[2])), sum = 0.0;
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         sum += vec_dot(rate[axis], vec_cross(span[(axis + 1) % 3], span[(axis + 2) % 3]));
+    }
     mesh->stretch[e] = sum / box;
 }
 
@@ -81,8 +84,9 @@ static void viscosity(struct lulesh_mesh *mesh, size_t e)
 {
     double linear = 0.0, quadratic = 0.0, density = 1.0 / mesh->volume_new[e];
     mesh->q_linear[e] = mesh->q_quadratic[e] = 0.0;
-    if (mesh->stretch[e] > 0.0)
+    if (mesh->stretch[e] > 0.0) {
         return;
+    }
     for (int axis = 0; axis < 3; axis++) {
         double jump = fmin(mesh->gradient[axis][e] * mesh->extent[axis][e], 0.0);
         double smooth = smoothness(mesh, e, axis);
@@ -135,10 +139,12 @@ static struct matter advance(struct matter old)
 {
     struct matter m = old;
     double half = 1.0 / (m.volume - 0.5 * m.change) - 1.0, end = 1.0 / m.volume - 1.0;
-    if (m.volume <= VOLUME_MIN)
+    if (m.volume <= VOLUME_MIN) {
         half = end;
-    if (m.volume >= VOLUME_MAX)
+    }
+    if (m.volume >= VOLUME_MAX) {
         old.pressure = half = end = 0.0;
+    }
     double before = old.pressure + old.q, volume_half = 1.0 / (1.0 + half);
     m.energy = fmax(old.energy - 0.5 * m.change * before, ENERGY_MIN);
     double pressure_half = gas_pressure(m.energy, half, m.volume);
@@ -176,10 +182,12 @@ static struct matter matter_of(const struct lulesh_mesh *mesh, size_t e)
  * often. */
 static int repetitions(const struct lulesh_options *options, int region)
 {
-    if (region < options->regions / 2)
+    if (region < options->regions / 2) {
         return 1;
-    if (region < options->regions - (options->regions + 15) / 20)
+    }
+    if (region < options->regions - (options->regions + 15) / 20) {
         return 1 + options->cost;
+    }
     return 10 * (1 + options->cost);
 }
 
@@ -201,8 +209,9 @@ static void evaluate_materials(struct lulesh_mesh *mesh, const struct lulesh_opt
 {
     for (int r = 0; r < options->regions; r++) {
         int times = repetitions(options, r);
-        for (size_t i = mesh->region_start[r]; i < mesh->region_start[r + 1]; i++)
+        for (size_t i = mesh->region_start[r]; i < mesh->region_start[r + 1]; i++) {
             evaluate_element(mesh, mesh->region[i], times);
+        }
     }
 }
 
@@ -213,15 +222,17 @@ void lulesh_elements(struct lulesh_mesh *mesh, const struct lulesh_options *opti
         velocity_gradient(mesh, e);
     }
     lulesh_mesh_swap_gradients(mesh);
-    for (size_t e = 0; e < mesh->elements; e++)
+    for (size_t e = 0; e < mesh->elements; e++) {
         viscosity(mesh, e);
+    }
     evaluate_materials(mesh, options);
     for (size_t e = 0; e < mesh->elements; e++) {
         double volume = mesh->volume_new[e];
-        if (!(mesh->q[e] <= Q_STOP))
+        if (!(mesh->q[e] <= Q_STOP)) {
             lulesh_fail("element %llu: artificial viscosity of %g, more than %g",
                         (unsigned long long)lulesh_global(mesh, e, mesh->edge, mesh->edge_all),
                         mesh->q[e], Q_STOP);
+        }
         mesh->volume[e] = fabs(volume - 1.0) < VOLUME_CUT ? 1.0 : volume;
     }
 }
@@ -232,10 +243,12 @@ void lulesh_constraints(const struct lulesh_mesh *mesh, double *courant, double 
     for (size_t e = 0; e < mesh->elements; e++) {
         double stretch = mesh->stretch[e], length = mesh->length[e];
         double square = mesh->sound[e] * mesh->sound[e];
-        if (stretch == 0.0)
+        if (stretch == 0.0) {
             continue;
-        if (stretch < 0.0)
+        }
+        if (stretch < 0.0) {
             square += 64.0 * Q_COURANT * Q_COURANT * length * length * stretch * stretch;
+        }
         least_courant = fmin(least_courant, length / sqrt(square));
         least_hydro = fmin(least_hydro, VOLUME_CHANGE_MAX / (fabs(stretch) + 1e-20));
     }

@@ -62,18 +62,20 @@ void hex_corner_areas(const vec_t r[LULESH_CORNERS], vec_t areas[LULESH_CORNERS]
         face[axis][0] = vec_scale(-0.25, face_area(r, axis, 0));
         face[axis][1] = vec_scale(0.25, face_area(r, axis, 1));
     }
-    for (size_t c = 0; c < LULESH_CORNERS; c++)
+    for (size_t c = 0; c < LULESH_CORNERS; c++) {
         areas[c] = vec_add(vec_add(face[0][lulesh_axis_bit(c, 0)], face[1][lulesh_axis_bit(c, 1)]),
                            face[2][lulesh_axis_bit(c, 2)]);
+    }
 }
 
 double hex_length(const vec_t r[LULESH_CORNERS], double volume)
 {
     double largest = 0.0;
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         for (int side = 0; side < 2; side++) {
             vec_t area = face_area(r, axis, side);
             largest = fmax(largest, vec_dot(area, area));
         }
+    }
     return volume / sqrt(largest);
 }

@@ -29,10 +29,12 @@ static void mode_shape(int mode, const vec_t r[LULESH_CORNERS], const vec_t slop
                        double volume, double shape[LULESH_CORNERS])
 {
     vec_t sum = {0};
-    for (size_t c = 0; c < LULESH_CORNERS; c++)
+    for (size_t c = 0; c < LULESH_CORNERS; c++) {
         sum = vec_add(sum, vec_scale(mode_sign(mode, c), r[c]));
-    for (size_t c = 0; c < LULESH_CORNERS; c++)
+    }
+    for (size_t c = 0; c < LULESH_CORNERS; c++) {
         shape[c] = mode_sign(mode, c) - vec_dot(slopes[c], sum) / volume;
+    }
 }
 
 static void add_hourglass(const struct lulesh_mesh *mesh, size_t e, const vec_t r[LULESH_CORNERS],
@@ -44,10 +46,12 @@ static void add_hourglass(const struct lulesh_mesh *mesh, size_t e, const vec_t 
     for (int mode = 0; mode < MODES; mode++) {
         vec_t rate = {0};
         mode_shape(mode, r, slopes, volume, shape);
-        for (int c = 0; c < LULESH_CORNERS; c++)
+        for (int c = 0; c < LULESH_CORNERS; c++) {
             rate = vec_add(rate, vec_scale(shape[c], velocity[c]));
-        for (int c = 0; c < LULESH_CORNERS; c++)
+        }
+        for (int c = 0; c < LULESH_CORNERS; c++) {
             force[c] = vec_add(force[c], vec_scale(factor * shape[c], rate));
+        }
     }
 }
 
@@ -61,18 +65,20 @@ static double element_forces(const struct lulesh_mesh *mesh, size_t e, vec_t for
     lulesh_gather(mesh, e, mesh->velocity, velocity);
     hex_volume_slopes(r, slopes);
     hex_corner_areas(r, force);
-    for (int c = 0; c < LULESH_CORNERS; c++)
+    for (int c = 0; c < LULESH_CORNERS; c++) {
         force[c] = vec_scale(pressure, force[c]);
+    }
     add_hourglass(mesh, e, r, slopes, velocity, force);
-    for (int c = 0; c < LULESH_CORNERS; c++)
+    for (int c = 0; c < LULESH_CORNERS; c++) {
         lost += vec_dot(vec_sub(vec_scale(pressure, slopes[c]), force[c]), velocity[c]);
+    }
     return lost;
 }
 
 double lulesh_force(struct lulesh_mesh *mesh)
 {
     double lost = 0.0;
-    memset(mesh->part, 0, mesh->nodes * sizeof *mesh->part);
+    memset(mesh->part, 0, mesh->nodes * sizeof(*mesh->part));
     for (size_t e = 0; e < mesh->elements; e++) {
         vec_t force[LULESH_CORNERS];
         lost += element_forces(mesh, e, force);
@@ -98,12 +104,15 @@ void lulesh_move(struct lulesh_mesh *mesh, double dt)
     for (size_t node = 0; node < mesh->nodes; node++) {
         vec_t push = vec_scale(1.0 / mesh->mass[node], mesh->part[node][0]);
         vec_t *velocity = &mesh->velocity[node];
-        if (at[0] == 0 && node % m == 0)
+        if (at[0] == 0 && node % m == 0) {
             push.x = 0.0;
-        if (at[1] == 0 && node / m % m == 0)
+        }
+        if (at[1] == 0 && node / m % m == 0) {
             push.y = 0.0;
-        if (at[2] == 0 && node / m / m == 0)
+        }
+        if (at[2] == 0 && node / m / m == 0) {
             push.z = 0.0;
+        }
         *velocity = vec_add(*velocity, vec_scale(dt, push));
         velocity->x = faster_than_cut(velocity->x);
         velocity->y = faster_than_cut(velocity->y);

@@ -43,7 +43,7 @@ static const char usage[] =
     "  --csv FILE            these times as run,seconds\n"
     "  --plot FILE           a curve of these times, an svg drawn by gnuplot\n";
 
-/* ---- Options */
+/* ---- Options ---- */
 
 static bool take_flag(const char *name)
 {
@@ -54,16 +54,17 @@ static bool take_flag(const char *name)
 
 static bool take_option(const char *name, const char *value)
 {
-    if (strcmp(name, "--runs") == 0)
+    if (strcmp(name, "--runs") == 0) {
         options.runs = group_number(name, value, 1, RUNS_MAX);
-    else if (strcmp(name, "--csv") == 0 && value && *value)
+    } else if (strcmp(name, "--csv") == 0 && value && *value) {
         options.csv = value;
-    else if (strcmp(name, "--plot") == 0 && value && *value && !strchr(value, '\''))
+    } else if (strcmp(name, "--plot") == 0 && value && *value && !strchr(value, '\'')) {
         options.plot = value;
-    else if (strcmp(name, "--csv") == 0 || strcmp(name, "--plot") == 0)
+    } else if (strcmp(name, "--csv") == 0 || strcmp(name, "--plot") == 0) {
         group_wrong(name, value, "a file");
-    else
+    } else {
         return false;
+    }
     return true;
 }
 
@@ -76,7 +77,7 @@ static const struct group_program program = {.name = "pi",
                                              .flag = take_flag,
                                              .option = take_option};
 
-/* ---- Work */
+/* ---- Work ---- */
 
 static double slice(int nth)
 {
@@ -88,7 +89,7 @@ static double slice(int nth)
     return sum * width;
 }
 
-/* ---- Time: a run lasts until the next one begins */
+/* ---- Time: a run lasts until the next one begins ---- */
 
 static struct {
     int run; /* in progress; -1: none that was seen from its begin */
@@ -98,11 +99,13 @@ static struct {
 
 static void end_run(double time)
 {
-    if (now.run < 0)
+    if (now.run < 0) {
         return;
+    }
     seconds[now.run] = time - now.begun;
-    if (options.times && group_is_first(&group))
+    if (options.times && group_is_first(&group)) {
         fprintf(stderr, "run %d of %d processes %.6f s\n", now.run, now.size, seconds[now.run]);
+    }
 }
 
 /* A process that comes back in the middle of a run does not know when it began. */
@@ -122,26 +125,30 @@ static bool repeat(RZ_Tasks tasks)
     int id, flag, run = -1;
     for (;;) {
         group_must("no slice is to be had", RZ_Tasks_claim(tasks, &id, &flag));
-        if (!flag || id / slices != run)
+        if (!flag || id / slices != run) {
             begin_run(flag ? id / slices : -1, run, MPI_Wtime());
-        if (!flag)
+        }
+        if (!flag) {
             return true;
+        }
         run = id / slices;
         leave_at((uint64_t)run);
-        if (leave_is_for_good())
+        if (leave_is_for_good()) {
             return false;
+        }
         double part = slice(id % slices);
         group_must("a slice cannot be completed", RZ_Tasks_complete(tasks, id, &part));
     }
 }
 
-/* ---- The end */
+/* ---- The end ---- */
 
 static bool can_write(const char *path)
 {
     FILE *file = fopen(path, "a");
-    if (file && fclose(file) == 0)
+    if (file && fclose(file) == 0) {
         return true;
+    }
     fprintf(stderr, "pi: %s cannot be written: %s\n", path, strerror(errno));
     return false;
 }
@@ -150,8 +157,9 @@ static bool can_write(const char *path)
 static void look_at_files(void)
 {
     if (group.rank == 0 &&
-        ((options.csv && !can_write(options.csv)) || (options.plot && !can_write(options.plot))))
+        ((options.csv && !can_write(options.csv)) || (options.plot && !can_write(options.plot)))) {
         MPI_Abort(MPI_COMM_WORLD, 1);
+    }
 }
 
 static bool write_csv(void)
@@ -159,12 +167,15 @@ static bool write_csv(void)
     FILE *out = fopen(options.csv, "w");
     if (out) {
         fprintf(out, "run,seconds\n");
-        for (uint64_t i = 0; i < options.runs; i++)
-            if (!isnan(seconds[i]))
+        for (uint64_t i = 0; i < options.runs; i++) {
+            if (!isnan(seconds[i])) {
                 fprintf(out, "%llu,%.9f\n", (unsigned long long)i, seconds[i]);
+            }
+        }
         bool good = !ferror(out);
-        if (fclose(out) == 0 && good)
+        if (fclose(out) == 0 && good) {
             return true;
+        }
     }
     fprintf(stderr, "pi: %s cannot be written: %s\n", options.csv, strerror(errno));
     return false;
@@ -173,20 +184,24 @@ static bool write_csv(void)
 static bool plot(void)
 {
     FILE *gnuplot = can_write(options.plot) ? popen("gnuplot >/dev/null", "w") : NULL;
-    if (!gnuplot)
+    if (!gnuplot) {
         return false;
+    }
     fprintf(gnuplot,
             "set terminal svg size 800,400\nset output '%s'\n"
             "set title 'The same computation %llu times (Camargo, Duarte 2018, figure 1)'\n"
             "set xlabel 'run'\nset ylabel 'seconds'\nset yrange [0:*]\n"
             "plot '-' using 1:2 with linespoints title 'pi, %llu intervals'\n",
             options.plot, (unsigned long long)options.runs, (unsigned long long)options.intervals);
-    for (uint64_t i = 0; i < options.runs; i++)
-        if (!isnan(seconds[i]))
+    for (uint64_t i = 0; i < options.runs; i++) {
+        if (!isnan(seconds[i])) {
             fprintf(gnuplot, "%llu %.9f\n", (unsigned long long)i, seconds[i]);
+        }
+    }
     fprintf(gnuplot, "e\n");
-    if (pclose(gnuplot) == 0)
+    if (pclose(gnuplot) == 0) {
         return true;
+    }
     fprintf(stderr, "pi: gnuplot could not draw %s\n", options.plot);
     return false;
 }
@@ -198,10 +213,12 @@ static bool is_right(const double *parts, double *pi)
     double bound = 1.0 / ((double)options.intervals * (double)options.intervals) + 1e-9;
     for (uint64_t run = 0; run < options.runs; run++) {
         *pi = 0;
-        for (int i = 0; i < slices; i++)
+        for (int i = 0; i < slices; i++) {
             *pi += parts[run * (uint64_t)slices + (uint64_t)i];
-        if (!(fabs(*pi - PI) <= bound))
+        }
+        if (!(fabs(*pi - PI) <= bound)) {
             return false;
+        }
     }
     return true;
 }
@@ -228,10 +245,11 @@ static void open_bag(RZ_Tasks *tasks)
     RZ_Tasks_options more = {.phase_tasks = slices};
     group_must("no bag", RZ_Tasks_open(group.monitor, slices * (int)options.runs, sizeof(double),
                                        &more, tasks));
-    seconds = malloc(options.runs * sizeof *seconds);
+    seconds = malloc(options.runs * sizeof(*seconds));
     group_must("no memory", seconds ? MPI_SUCCESS : MPI_ERR_NO_MEM);
-    for (uint64_t i = 0; i < options.runs; i++)
+    for (uint64_t i = 0; i < options.runs; i++) {
         seconds[i] = NAN;
+    }
 }
 
 int main(int argc, char **argv)
@@ -247,8 +265,9 @@ int main(int argc, char **argv)
     open_bag(&tasks);
     bool done = repeat(tasks) && RZ_Tasks_results(tasks, &parts) == MPI_SUCCESS;
     group_acknowledge(&group);
-    if (done && group_is_first(&group))
+    if (done && group_is_first(&group)) {
         status = show(parts);
+    }
     RZ_Tasks_close(&tasks);
     status |= group_close(&group, done);
     free(seconds);

@@ -87,7 +87,7 @@ const char recovery_usage[] =
 
 static int enter_loop(bool again);
 
-/* ---- plain */
+/* ---- plain ---- */
 
 static MPI_Comm world_of_mpi(void)
 {
@@ -111,33 +111,38 @@ static int run_once(int argc, char **argv)
 }
 
 #ifdef RECOVERY_SURVIVES
-/* ---- reinit and restart: checkpoints are the library's */
+/* ---- reinit and restart: checkpoints are the library's ---- */
 
 /* The times of earlier attempts, as far as they were saved; part of each checkpoint. */
 static struct times saved;
 
 static void protect_all(void)
 {
-    for (int id = 0; id < RECOVERY_REGIONS_MAX; id++)
+    for (int id = 0; id < RECOVERY_REGIONS_MAX; id++) {
         if (run.regions[id].bytes > 0 &&
-            RZ_Checkpoint_protect(id, run.regions[id].memory, run.regions[id].bytes) != MPI_SUCCESS)
+            RZ_Checkpoint_protect(id, run.regions[id].memory, run.regions[id].bytes) !=
+                MPI_SUCCESS) {
             recovery_fail("region %d cannot be protected", id);
+        }
+    }
 }
 
 static bool restore_generation(void)
 {
     uint64_t generation = 0;
     protect_all();
-    if (RZ_Restore(&generation) != MPI_SUCCESS)
+    if (RZ_Restore(&generation) != MPI_SUCCESS) {
         recovery_fail("the checkpoint cannot be restored");
+    }
     return generation > 0;
 }
 
 static void save_generation(uint64_t version)
 {
     (void)version;
-    if (RZ_Checkpoint(NULL) != MPI_SUCCESS)
+    if (RZ_Checkpoint(NULL) != MPI_SUCCESS) {
         recovery_fail("no checkpoint can be written");
+    }
 }
 
 static int point(int argc, char **argv, MPIX_Reinit_state_t state)
@@ -159,9 +164,10 @@ static uint64_t passes(void)
 /* A new process each time: what it knows of earlier ones comes from the checkpoint. */
 static bool restore_attempt(void)
 {
-    RZ_Checkpoint_protect(TIMES_REGION, &saved, sizeof saved);
-    if (!restore_generation())
+    RZ_Checkpoint_protect(TIMES_REGION, &saved, sizeof(saved));
+    if (!restore_generation()) {
         return false;
+    }
     run.times.checkpoint += saved.checkpoint;
     run.times.restore += saved.restore;
     run.earlier = saved.total;
@@ -182,7 +188,7 @@ static uint64_t earlier_attempts(void)
     return value > 0 ? value - 1 : 0;
 }
 
-/* ---- ulfm: checkpoints are copies, in the memory of processes or in files */
+/* ---- ulfm: checkpoints are copies, in the memory of processes or in files ---- */
 
 static const struct recovery_store *store(void)
 {
@@ -191,20 +197,22 @@ static const struct recovery_store *store(void)
 
 static size_t regions_bytes(void)
 {
-    size_t sum = sizeof run.regions;
-    for (int id = 0; id < RECOVERY_REGIONS_MAX; id++)
+    size_t sum = sizeof(run.regions);
+    for (int id = 0; id < RECOVERY_REGIONS_MAX; id++) {
         sum += run.regions[id].bytes;
+    }
     return sum;
 }
 
 static void save_copy(uint64_t version)
 {
     unsigned char *at = store()->next(regions_bytes());
-    memcpy(at, run.regions, sizeof run.regions); /* the sizes are checked when it is restored */
-    at += sizeof run.regions;
+    memcpy(at, run.regions, sizeof(run.regions)); /* the sizes are checked when it is restored */
+    at += sizeof(run.regions);
     for (int id = 0; id < RECOVERY_REGIONS_MAX; id++) {
-        if (run.regions[id].bytes > 0)
+        if (run.regions[id].bytes > 0) {
             memcpy(at, run.regions[id].memory, run.regions[id].bytes);
+        }
         at += run.regions[id].bytes;
     }
     store()->save(recovery_world(), version); /* an error jumps */
@@ -217,16 +225,19 @@ static bool restore_copy(void)
     size_t bytes;
     struct region regions[RECOVERY_REGIONS_MAX];
     const unsigned char *at = store()->own(&bytes);
-    if (!at)
+    if (!at) {
         return false;
-    memcpy(regions, at, sizeof regions);
-    at += sizeof regions;
+    }
+    memcpy(regions, at, sizeof(regions));
+    at += sizeof(regions);
     for (int id = 0; id < RECOVERY_REGIONS_MAX; id++) {
-        if (regions[id].bytes != run.regions[id].bytes)
+        if (regions[id].bytes != run.regions[id].bytes) {
             recovery_fail("region %d has %zu bytes, and %zu in the checkpoint", id,
                           run.regions[id].bytes, regions[id].bytes);
-        if (regions[id].bytes > 0)
+        }
+        if (regions[id].bytes > 0) {
             memcpy(run.regions[id].memory, at, regions[id].bytes);
+        }
         at += regions[id].bytes;
     }
     return true;
@@ -235,8 +246,9 @@ static bool restore_copy(void)
 static int run_ulfm(int argc, char **argv)
 {
     (void)argc;
-    if (options.files)
+    if (options.files) {
         recovery_files_open(options.files);
+    }
     return recovery_ulfm_run(argv, options.repair, store(), enter_loop);
 }
 #endif
@@ -252,7 +264,7 @@ static const struct way ways[] = {
     {"plain", run_once, world_of_mpi, use_nothing, NULL, NULL, no_recoveries},
     {NULL, NULL, NULL, NULL, NULL, NULL, NULL}};
 
-/* ---- Options */
+/* ---- Options ---- */
 
 void recovery_open(const struct recovery_defaults *defaults)
 {
@@ -267,38 +279,43 @@ void recovery_iterations(uint64_t iterations)
 
 static enum recovery_taken wrong(bool loud, const char *name, const char *value, const char *wanted)
 {
-    if (loud)
+    if (loud) {
         fprintf(stderr, "%s: %s '%s' is not %s; see --help\n", options.program, name,
                 value ? value : "", wanted);
+    }
     return RECOVERY_WRONG;
 }
 
 /* The index of a word in a list that ends with NULL; -1: it is not there. */
 static int find(const char *const *words, const char *word)
 {
-    for (int i = 0; word && words[i]; i++)
-        if (strcmp(words[i], word) == 0)
+    for (int i = 0; word && words[i]; i++) {
+        if (strcmp(words[i], word) == 0) {
             return i;
+        }
+    }
     return -1;
 }
 
 static bool number(const char *text, uint64_t low, uint64_t high, uint64_t *value)
 {
     char *end;
-    if (!text || !*text || text[strspn(text, "0123456789")] || strlen(text) > 18)
+    if (!text || !*text || text[strspn(text, "0123456789")] || strlen(text) > 18) {
         return false;
+    }
     *value = strtoull(text, &end, 10);
     return *value >= low && *value <= high;
 }
 
 static enum recovery_taken take_method(const char *value, bool loud)
 {
-    for (const struct way *way = ways; value && way->name; way++)
+    for (const struct way *way = ways; value && way->name; way++) {
         if (strcmp(way->name, value) == 0) {
             options.way = way;
             options.every = options.every_given ? options.every : 1;
             return RECOVERY_TAKEN;
         }
+    }
     return wrong(loud, "--method", value, "a way to survive with this MPI");
 }
 
@@ -306,8 +323,9 @@ static enum recovery_taken take_repair(const char *value, bool loud)
 {
     static const char *const repairs[] = {"replace", "spawn", NULL};
     int found = find(repairs, value);
-    if (found < 0)
+    if (found < 0) {
         return wrong(loud, "--repair", value, "replace or spawn");
+    }
     options.repair = (enum recovery_repair)found;
     return RECOVERY_TAKEN;
 }
@@ -316,42 +334,48 @@ static enum recovery_taken take_failure(const char *value, bool loud)
 {
     static const char *const failures[] = {"process", "node", NULL};
     int found = find(failures, value);
-    if (found < 0)
+    if (found < 0) {
         return wrong(loud, "--fail", value, "process or node");
+    }
     options.failure = found == 0 ? PROCESS : NODE;
     return RECOVERY_TAKEN;
 }
 
 enum recovery_taken recovery_option(const char *name, const char *value, bool loud)
 {
-    if (strcmp(name, "--method") == 0)
+    if (strcmp(name, "--method") == 0) {
         return take_method(value, loud);
-    if (strcmp(name, "--repair") == 0)
+    }
+    if (strcmp(name, "--repair") == 0) {
         return take_repair(value, loud);
+    }
     if (strcmp(name, "--checkpoint-files") == 0) {
         options.files = value;
         return value && *value ? RECOVERY_TAKEN : wrong(loud, name, value, "a directory");
     }
-    if (strcmp(name, "--fail") == 0)
+    if (strcmp(name, "--fail") == 0) {
         return take_failure(value, loud);
+    }
     if (strcmp(name, "--checkpoint-every") == 0) {
         options.every_given = true;
         return number(value, 0, 1000000000, &options.every)
                    ? RECOVERY_TAKEN
                    : wrong(loud, name, value, "a whole number from 0 to 1000000000");
     }
-    if (strcmp(name, "--fail-seed") == 0)
+    if (strcmp(name, "--fail-seed") == 0) {
         return number(value, 0, UINT64_MAX, &options.fail_seed)
                    ? RECOVERY_TAKEN
                    : wrong(loud, name, value, "a whole number of at most 18 digits");
-    if (strcmp(name, "--fail-count") == 0)
+    }
+    if (strcmp(name, "--fail-count") == 0) {
         return number(value, 0, FAULTS_MAX, &options.fail_count)
                    ? RECOVERY_TAKEN
                    : wrong(loud, name, value, "a whole number from 0 to 64");
+    }
     return RECOVERY_NOT_MINE;
 }
 
-/* ---- Common to all ways */
+/* ---- Common to all ways ---- */
 
 static const struct way *way(void)
 {
@@ -373,7 +397,7 @@ void recovery_use(MPI_Comm comm)
     way()->use(comm);
 }
 
-/* ---- Faults */
+/* ---- Faults ---- */
 
 /* The finaliser of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
  * OOPSLA 2014). */
@@ -402,32 +426,36 @@ static void draw_faults(void)
         run.faults[i].iteration = choices > 0 ? first + when % choices : 0;
         run.faults[i].rank = (int)(who % (uint64_t)run.size);
     }
-    qsort(run.faults, options.fail_count, sizeof *run.faults, by_iteration);
+    qsort(run.faults, options.fail_count, sizeof(*run.faults), by_iteration);
 }
 
 /* Each fault occurs once: the first before any recovery, the next after one, and so on. */
 static void strike(uint64_t iteration)
 {
-    if (options.failure == NO_FAILURE || run.recoveries >= options.fail_count)
+    if (options.failure == NO_FAILURE || run.recoveries >= options.fail_count) {
         return;
+    }
     const struct fault *fault = &run.faults[run.recoveries];
-    if (fault->iteration != iteration || fault->rank != run.rank)
+    if (fault->iteration != iteration || fault->rank != run.rank) {
         return;
+    }
     fprintf(stderr, "%s: rank %d ends its %s at iteration %llu\n", options.program, run.rank,
             options.failure == NODE ? "node" : "process", (unsigned long long)iteration);
-    if (options.failure == NODE)
+    if (options.failure == NODE) {
         kill(getppid(), SIGKILL); /* the daemon; its keeper ends the whole node */
+    }
     raise(SIGKILL);
 }
 
-/* ---- Times */
+/* ---- Times ---- */
 
 /* The same number at all. It costs a reduction, so only if it is requested. */
 static void count_recoveries(void)
 {
     uint64_t mine = way()->recoveries();
-    if (options.failure == NO_FAILURE)
+    if (options.failure == NO_FAILURE) {
         return;
+    }
     MPI_Allreduce(&mine, &run.recoveries, 1, MPI_UINT64_T, MPI_MAX, recovery_world());
     run.passes = run.recoveries;
 }
@@ -436,8 +464,9 @@ static void count_recoveries(void)
 static void entered(bool again)
 {
     double now = MPI_Wtime();
-    if (again)
+    if (again) {
         run.times.recovery += now - run.stamp;
+    }
     run.stamp = now;
     run.passes += again;
     MPI_Comm_rank(recovery_world(), &run.rank);
@@ -451,7 +480,7 @@ static void join_times(void)
 {
     struct times mine = run.times;
     mine.total = run.earlier + MPI_Wtime() - run.begun;
-    MPI_Allreduce(&mine, &run.joined, sizeof mine / sizeof(double), MPI_DOUBLE, MPI_MAX,
+    MPI_Allreduce(&mine, &run.joined, sizeof(mine) / sizeof(double), MPI_DOUBLE, MPI_MAX,
                   recovery_world());
 }
 
@@ -459,10 +488,11 @@ static void print_times(void)
 {
     const struct times *t = &run.joined;
     double rest = t->total - t->checkpoint - t->restore - t->recovery;
-    if (run.rank == 0)
+    if (run.rank == 0) {
         fprintf(stderr,
                 "times total %.6f application %.6f checkpoint %.6f restore %.6f recovery %.6f\n",
                 t->total, rest > 0 ? rest : 0.0, t->checkpoint, t->restore, t->recovery);
+    }
 }
 
 static int enter_loop(bool again)
@@ -478,29 +508,33 @@ int recovery_run(int argc, char **argv, int (*loop)(void))
     run.loop = loop;
     run.begun = run.stamp = MPI_Wtime();
     MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
-    if (options.files && strcmp(way()->name, "ulfm") != 0 && run.rank == 0)
+    if (options.files && strcmp(way()->name, "ulfm") != 0 && run.rank == 0) {
         recovery_fail("--checkpoint-files is for --method ulfm; the files of others are rzrun's "
                       "(--checkpoint-dir)");
+    }
     int result = way()->run(argc, argv);
-    if (result == 0 && options.way)
+    if (result == 0 && options.way) {
         print_times();
-    if (run.recoveries < options.fail_count && options.failure != NO_FAILURE && run.rank == 0)
+    }
+    if (run.recoveries < options.fail_count && options.failure != NO_FAILURE && run.rank == 0) {
         fprintf(stderr, "%s: of %llu failures ordered by --fail %llu came\n", options.program,
                 (unsigned long long)options.fail_count, (unsigned long long)run.recoveries);
+    }
     return result;
 }
 
-/* ---- The loop's calls */
+/* ---- The loop's calls ---- */
 
 bool recovery_checkpoints(void)
 {
-    return options.every > 0 && way()->save != NULL;
+    return options.every > 0 && way()->save;
 }
 
 void recovery_protect(int id, void *memory, size_t bytes)
 {
-    if (id < 0 || id >= RECOVERY_REGIONS_MAX || (!memory && bytes > 0))
+    if (id < 0 || id >= RECOVERY_REGIONS_MAX || (!memory && bytes > 0)) {
         recovery_fail("region %d of %zu bytes cannot be protected", id, bytes);
+    }
     run.regions[id] = (struct region){memory, bytes};
 }
 
@@ -529,8 +563,9 @@ bool recovery_checkpoint_due(uint64_t iterations)
 
 void recovery_checkpoint(uint64_t iterations)
 {
-    if (!recovery_checkpoint_due(iterations))
+    if (!recovery_checkpoint_due(iterations)) {
         return;
+    }
     double begun = MPI_Wtime();
     way()->save(iterations);
     run.stamp = MPI_Wtime();
@@ -542,7 +577,7 @@ _Noreturn void recovery_fail(const char *format, ...)
     char text[512];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     fprintf(stderr, "%s: %s\n", options.program,
             text); /* in one piece: others may print the same */

@@ -48,13 +48,15 @@ static struct copy *other(struct copy copies[VERSIONS], int now)
 
 static struct copy *own_of(uint64_t version)
 {
-    for (int i = 0; i < VERSIONS; i++)
-        if (version > 0 && b.own[i].version == version)
+    for (int i = 0; i < VERSIONS; i++) {
+        if (version > 0 && b.own[i].version == version) {
             return &b.own[i];
+        }
+    }
     return NULL;
 }
 
-/* ---- Messages */
+/* ---- Messages ---- */
 
 static size_t part_of(size_t bytes, size_t at)
 {
@@ -68,8 +70,9 @@ static int exchange(const struct copy *out, int to, struct copy *in, int from, M
     uint64_t mine = to == MPI_PROC_NULL ? 0 : out->bytes, theirs = 0;
     int error = MPI_Sendrecv(&mine, 1, MPI_UINT64_T, to, TAG_BYTES, &theirs, 1, MPI_UINT64_T, from,
                              TAG_BYTES, world, MPI_STATUS_IGNORE);
-    if (error == MPI_SUCCESS && from != MPI_PROC_NULL)
+    if (error == MPI_SUCCESS && from != MPI_PROC_NULL) {
         reserve(in, (size_t)theirs);
+    }
     size_t most = mine > theirs ? mine : theirs;
     for (size_t at = 0; error == MPI_SUCCESS && at < most; at += PART) {
         size_t n = part_of(mine, at), m = part_of(theirs, at);
@@ -85,8 +88,9 @@ static int exchange(const struct copy *out, int to, struct copy *in, int from, M
 static int protect(uint64_t version, MPI_Comm world)
 {
     struct copy *held = other(b.held, b.held_now);
-    if (b.size == 1)
+    if (b.size == 1) {
         return MPI_SUCCESS;
+    }
     held->version = 0;
     int error = exchange(own_of(version), b.buddy, held, b.ward, world);
     if (error == MPI_SUCCESS) {
@@ -96,7 +100,7 @@ static int protect(uint64_t version, MPI_Comm world)
     return error;
 }
 
-/* ---- Buddies */
+/* ---- Buddies ---- */
 
 /* A number that all processes of a node have in common: their lowest rank. */
 static int node_number(MPI_Comm world, int *node)
@@ -105,8 +109,9 @@ static int node_number(MPI_Comm world, int *node)
     MPI_Group all, here;
     int first = 0;
     int error = MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, b.rank, MPI_INFO_NULL, &near);
-    if (error != MPI_SUCCESS)
+    if (error != MPI_SUCCESS) {
         return error;
+    }
     MPI_Comm_group(world, &all);
     MPI_Comm_group(near, &here);
     MPI_Group_translate_ranks(here, 1, &first, all, node);
@@ -120,16 +125,18 @@ static int node_number(MPI_Comm world, int *node)
 static void choose_buddies(const struct facts *facts)
 {
     int place = 0, mine = 0, longest = 0, n = b.size;
-    int *circle = n > 0 ? calloc((size_t)n, sizeof *circle) : NULL;
-    if (!circle)
+    int *circle = n > 0 ? calloc((size_t)n, sizeof(*circle)) : NULL;
+    if (!circle) {
         recovery_fail("no memory for the order of %d ranks", n);
+    }
     for (int node = 0; node < n; node++) {
         int begin = place;
-        for (int rank = node; rank < n; rank++) /* a node's number is its lowest rank */
+        for (int rank = node; rank < n; rank++) { /* a node's number is its lowest rank */
             if (facts[rank].node == node) {
                 mine = rank == b.rank ? place : mine;
                 circle[place++] = rank;
             }
+        }
         longest = place - begin > longest ? place - begin : longest;
     }
     int step = longest < n ? longest : 1;
@@ -138,7 +145,7 @@ static void choose_buddies(const struct facts *facts)
     free(circle);
 }
 
-/* ---- What can be restored */
+/* ---- What can be restored ---- */
 
 static bool has(const uint64_t versions[VERSIONS], uint64_t version)
 {
@@ -148,18 +155,23 @@ static bool has(const uint64_t versions[VERSIONS], uint64_t version)
 /* The lowest rank that holds a copy of this version for another one; -1: none. */
 static int holder(const struct facts *facts, int owner, uint64_t version)
 {
-    for (int rank = 0; rank < b.size; rank++)
-        for (int i = 0; i < VERSIONS; i++)
-            if (facts[rank].held[i] == version && facts[rank].owner[i] == owner)
+    for (int rank = 0; rank < b.size; rank++) {
+        for (int i = 0; i < VERSIONS; i++) {
+            if (facts[rank].held[i] == version && facts[rank].owner[i] == owner) {
                 return rank;
+            }
+        }
+    }
     return -1;
 }
 
 static bool complete(const struct facts *facts, uint64_t version)
 {
-    for (int rank = 0; rank < b.size; rank++)
-        if (!has(facts[rank].own, version) && holder(facts, rank, version) < 0)
+    for (int rank = 0; rank < b.size; rank++) {
+        if (!has(facts[rank].own, version) && holder(facts, rank, version) < 0) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -167,12 +179,13 @@ static bool complete(const struct facts *facts, uint64_t version)
 static uint64_t newest_below(const struct facts *facts, uint64_t bound)
 {
     uint64_t newest = 0;
-    for (int rank = 0; rank < b.size; rank++)
+    for (int rank = 0; rank < b.size; rank++) {
         for (int i = 0; i < VERSIONS; i++) {
             uint64_t own = facts[rank].own[i], held = facts[rank].held[i];
             newest = own < bound && own > newest ? own : newest;
             newest = held < bound && held > newest ? held : newest;
         }
+    }
     return newest;
 }
 
@@ -180,11 +193,13 @@ static uint64_t newest_complete(const struct facts *facts)
 {
     uint64_t version = newest_below(facts, UINT64_MAX);
     bool any = version > 0;
-    while (version > 0 && !complete(facts, version))
+    while (version > 0 && !complete(facts, version)) {
         version = newest_below(facts, version);
-    if (any && version == 0 && b.rank == 0)
+    }
+    if (any && version == 0 && b.rank == 0) {
         fprintf(stderr, "recovery: with the failed both copies of a process's checkpoint are lost; "
                         "all begin again at the beginning\n");
+    }
     return version;
 }
 
@@ -194,19 +209,21 @@ static int fetch(const struct facts *facts, uint64_t version, MPI_Comm world)
 {
     int error = MPI_SUCCESS;
     for (int rank = 0; rank < b.size && error == MPI_SUCCESS; rank++) {
-        if (has(facts[rank].own, version))
+        if (has(facts[rank].own, version)) {
             continue;
+        }
         int from = holder(facts, rank, version);
         if (rank == b.rank) {
             struct copy *own = other(b.own, b.own_now);
             error = exchange(NULL, MPI_PROC_NULL, own, from, world);
             own->version = error == MPI_SUCCESS ? version : 0;
         } else if (from == b.rank) {
-            for (int i = 0; i < VERSIONS; i++)
+            for (int i = 0; i < VERSIONS; i++) {
                 if (b.held[i].version == version && b.held[i].owner == rank) {
                     error = exchange(&b.held[i], rank, NULL, MPI_PROC_NULL, world);
                     break;
                 }
+            }
         }
     }
     return error;
@@ -221,8 +238,9 @@ static int collect(MPI_Comm world, struct facts *all)
         mine.owner[i] = b.held[i].owner;
     }
     int error = node_number(world, &mine.node);
-    if (error == MPI_SUCCESS)
-        error = MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, world);
+    if (error == MPI_SUCCESS) {
+        error = MPI_Allgather(&mine, sizeof(mine), MPI_BYTE, all, sizeof(mine), MPI_BYTE, world);
+    }
     return error;
 }
 
@@ -230,18 +248,21 @@ static int refill(MPI_Comm world)
 {
     MPI_Comm_rank(world, &b.rank);
     MPI_Comm_size(world, &b.size);
-    struct facts *facts = calloc((size_t)b.size, sizeof *facts);
-    if (!facts)
+    struct facts *facts = calloc((size_t)b.size, sizeof(*facts));
+    if (!facts) {
         recovery_fail("no memory for the facts of %d ranks", b.size);
+    }
     int error = collect(world, facts);
     if (error == MPI_SUCCESS) {
         choose_buddies(facts);
         b.coming = newest_complete(facts);
         b.drop = true;
-        if (b.coming > 0)
+        if (b.coming > 0) {
             error = fetch(facts, b.coming, world);
-        if (b.coming > 0 && error == MPI_SUCCESS)
+        }
+        if (b.coming > 0 && error == MPI_SUCCESS) {
             error = protect(b.coming, world);
+        }
     }
     free(facts);
     return error;
@@ -255,15 +276,17 @@ static void settle(void)
         b.held_now = 1 - b.held_now;
     }
     for (int i = 0; b.drop && i < VERSIONS; i++) {
-        if (!own || i != b.own_now)
+        if (!own || i != b.own_now) {
             b.own[i].version = 0;
-        if (!own || i != b.held_now)
+        }
+        if (!own || i != b.held_now) {
             b.held[i].version = 0;
+        }
     }
     b.drop = false;
 }
 
-/* ---- Checkpoints */
+/* ---- Checkpoints ---- */
 
 static const void *own_copy(size_t *bytes)
 {

@@ -23,7 +23,7 @@ enum { REPAIR_BITS = 20 };
 static const char magic[8] = "RZULFM1";
 
 struct header {
-    char magic[sizeof magic];
+    char magic[sizeof(magic)];
     uint64_t job, rank, key, bytes, sum;
 };
 
@@ -53,7 +53,7 @@ static uint64_t key_of(uint64_t version)
     return version << REPAIR_BITS | (recovery_ulfm_repairs() & ((UINT64_C(1) << REPAIR_BITS) - 1));
 }
 
-/* ---- Names */
+/* ---- Names ---- */
 
 struct path {
     char text[PATH_BYTES + 64];
@@ -62,7 +62,7 @@ struct path {
 static struct path path_of(uint64_t key, const char *ending)
 {
     struct path path;
-    snprintf(path.text, sizeof path.text, "%s/rank-%d.%" PRIu64 "%s", f.folder, f.rank, key,
+    snprintf(path.text, sizeof(path.text), "%s/rank-%d.%" PRIu64 "%s", f.folder, f.rank, key,
              ending);
     return path;
 }
@@ -74,20 +74,23 @@ static _Noreturn void refuse(const char *what, const char *path)
 
 static void make_folder(void)
 {
-    snprintf(f.folder, sizeof f.folder, "%s/job-%016" PRIx64, f.directory, f.job);
-    if (mkdir(f.directory, 0777) != 0 && errno != EEXIST)
+    snprintf(f.folder, sizeof(f.folder), "%s/job-%016" PRIx64, f.directory, f.job);
+    if (mkdir(f.directory, 0777) != 0 && errno != EEXIST) {
         refuse("make the directory", f.directory);
-    if (mkdir(f.folder, 0777) != 0 && errno != EEXIST)
+    }
+    if (mkdir(f.folder, 0777) != 0 && errno != EEXIST) {
         refuse("make the directory", f.folder);
+    }
 }
 
 static void note_key(uint64_t key)
 {
-    for (int i = 0; i < FILES_MAX; i++)
+    for (int i = 0; i < FILES_MAX; i++) {
         if (f.keys[i] == 0 || f.keys[i] == key) {
             f.keys[i] = key;
             return;
         }
+    }
 }
 
 static void forget(int i)
@@ -100,32 +103,35 @@ static void forget(int i)
 static void look(void)
 {
     char mine[32];
-    int n = snprintf(mine, sizeof mine, "rank-%d.", f.rank);
+    int n = snprintf(mine, sizeof(mine), "rank-%d.", f.rank);
     DIR *folder = opendir(f.folder);
-    if (!folder)
+    if (!folder) {
         refuse("look into", f.folder);
-    memset(f.keys, 0, sizeof f.keys);
+    }
+    memset(f.keys, 0, sizeof(f.keys));
     for (const struct dirent *entry; (entry = readdir(folder));) {
         char *end;
-        if (strncmp(entry->d_name, mine, (size_t)n) != 0)
+        if (strncmp(entry->d_name, mine, (size_t)n) != 0) {
             continue;
+        }
         uint64_t key = strtoull(entry->d_name + n, &end, 10);
-        if (*end)
+        if (*end) {
             unlinkat(dirfd(folder), entry->d_name, 0); /* of a writer that failed */
-        else
+        } else {
             note_key(key);
+        }
     }
     closedir(folder);
 }
 
-/* ---- Writing and reading */
+/* ---- Writing and reading ---- */
 
 /* Each word by an invertible step: no single change remains undetected. */
 static uint64_t sum_of(const unsigned char *at, size_t bytes)
 {
     uint64_t sum = bytes, word;
-    for (size_t done = 0; done < bytes; done += sizeof word) {
-        size_t n = bytes - done < sizeof word ? bytes - done : sizeof word;
+    for (size_t done = 0; done < bytes; done += sizeof(word)) {
+        size_t n = bytes - done < sizeof(word) ? bytes - done : sizeof(word);
         word = 0;
         memcpy(&word, at + done, n);
         sum = (sum ^ word) * UINT64_C(0x9e3779b97f4a7c15);
@@ -138,8 +144,9 @@ static bool write_all(int fd, const void *from, size_t bytes)
 {
     for (const char *at = from; bytes > 0;) {
         ssize_t n = write(fd, at, bytes);
-        if (n < 0 && errno != EINTR)
+        if (n < 0 && errno != EINTR) {
             return false;
+        }
         at += n > 0 ? n : 0;
         bytes -= n > 0 ? (size_t)n : 0;
     }
@@ -150,8 +157,9 @@ static bool read_all(int fd, void *to, size_t bytes)
 {
     for (char *at = to; bytes > 0;) {
         ssize_t n = read(fd, at, bytes);
-        if (n == 0 || (n < 0 && errno != EINTR))
+        if (n == 0 || (n < 0 && errno != EINTR)) {
             return false;
+        }
         at += n > 0 ? n : 0;
         bytes -= n > 0 ? (size_t)n : 0;
     }
@@ -161,8 +169,9 @@ static bool read_all(int fd, void *to, size_t bytes)
 static void sync_folder(void)
 {
     int fd = open(f.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || fsync(fd) != 0)
+    if (fd < 0 || fsync(fd) != 0) {
         refuse("write the directory", f.folder);
+    }
     close(fd);
 }
 
@@ -174,16 +183,19 @@ static void write_file(const struct copy *copy)
                             .bytes = copy->bytes,
                             .sum = sum_of(copy->memory, copy->bytes)};
     struct path part = path_of(copy->key, ".part"), name = path_of(copy->key, "");
-    memcpy(header.magic, magic, sizeof magic);
+    memcpy(header.magic, magic, sizeof(magic));
     int fd = open(part.text, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
+    if (fd < 0) {
         refuse("create", part.text);
-    bool good = write_all(fd, &header, sizeof header) && write_all(fd, copy->memory, copy->bytes) &&
-                fsync(fd) == 0;
-    if (close(fd) != 0 || !good)
+    }
+    bool good = write_all(fd, &header, sizeof(header)) &&
+                write_all(fd, copy->memory, copy->bytes) && fsync(fd) == 0;
+    if (close(fd) != 0 || !good) {
         refuse("write", part.text);
-    if (rename(part.text, name.text) != 0)
+    }
+    if (rename(part.text, name.text) != 0) {
         refuse("name", name.text);
+    }
     sync_folder();
 }
 
@@ -199,28 +211,36 @@ static const char *read_from(int fd, uint64_t key, struct copy *copy)
 {
     struct header header;
     struct stat info;
-    if (!read_all(fd, &header, sizeof header) || fstat(fd, &info) != 0)
+    if (!read_all(fd, &header, sizeof(header)) || fstat(fd, &info) != 0) {
         return "is cut";
-    if (memcmp(header.magic, magic, sizeof magic) != 0)
+    }
+    if (memcmp(header.magic, magic, sizeof(magic)) != 0) {
         return "is damaged: its head does not hold";
-    if (header.job != f.job || header.rank != (uint64_t)f.rank || header.key != key)
+    }
+    if (header.job != f.job || header.rank != (uint64_t)f.rank || header.key != key) {
         return "is not what its name says";
-    if ((uint64_t)info.st_size != sizeof header + header.bytes)
+    }
+    if ((uint64_t)info.st_size != sizeof(header) + header.bytes) {
         return "has another length than its head says";
+    }
     reserve(copy, (size_t)header.bytes);
-    if (!read_all(fd, copy->memory, copy->bytes))
+    if (!read_all(fd, copy->memory, copy->bytes)) {
         return "is cut";
-    if (sum_of(copy->memory, copy->bytes) != header.sum)
+    }
+    if (sum_of(copy->memory, copy->bytes) != header.sum) {
         return "is damaged: its content does not fit its checksum";
+    }
     copy->key = key;
     return NULL;
 }
 
 static struct copy *copy_of(uint64_t key)
 {
-    for (int i = 0; i < COPIES; i++)
-        if (key > 0 && f.copy[i].key == key)
+    for (int i = 0; i < COPIES; i++) {
+        if (key > 0 && f.copy[i].key == key) {
             return &f.copy[i];
+        }
+    }
     return NULL;
 }
 
@@ -228,21 +248,26 @@ static struct copy *copy_of(uint64_t key)
 static bool load(uint64_t key)
 {
     struct path path = path_of(key, "");
-    if (copy_of(key))
+    if (copy_of(key)) {
         return true;
+    }
     int fd = open(path.text, O_RDONLY | O_CLOEXEC);
     const char *wrong = fd < 0 ? strerror(errno) : read_from(fd, key, &f.copy[1 - f.now]);
-    if (fd >= 0)
+    if (fd >= 0) {
         close(fd);
-    if (wrong)
+    }
+    if (wrong) {
         fprintf(stderr, "recovery: the checkpoint %s %s\n", path.text, wrong);
-    for (int i = 0; wrong && i < FILES_MAX; i++)
-        if (f.keys[i] == key)
+    }
+    for (int i = 0; wrong && i < FILES_MAX; i++) {
+        if (f.keys[i] == key) {
             forget(i);
+        }
+    }
     return !wrong;
 }
 
-/* ---- What can be restored */
+/* ---- What can be restored ---- */
 
 /* New processes do not know the job's name; if no process does rank 0 draws it. */
 static int agree_on_job(MPI_Comm world)
@@ -266,10 +291,12 @@ static bool all_have(const uint64_t *keys, uint64_t key)
 {
     for (int rank = 0; rank < f.size; rank++) {
         bool has = false;
-        for (int i = 0; i < FILES_MAX; i++)
+        for (int i = 0; i < FILES_MAX; i++) {
             has |= keys[rank * FILES_MAX + i] == key;
-        if (!has)
+        }
+        if (!has) {
             return false;
+        }
     }
     return true;
 }
@@ -278,9 +305,11 @@ static bool all_have(const uint64_t *keys, uint64_t key)
 static uint64_t newest_of_all(const uint64_t *keys)
 {
     uint64_t newest = 0;
-    for (int i = 0; i < FILES_MAX; i++)
-        if (keys[i] > newest && all_have(keys, keys[i]))
+    for (int i = 0; i < FILES_MAX; i++) {
+        if (keys[i] > newest && all_have(keys, keys[i])) {
             newest = keys[i];
+        }
+    }
     return newest;
 }
 
@@ -292,19 +321,22 @@ static int find(MPI_Comm world, uint64_t *keys, uint64_t *found)
     do {
         error =
             MPI_Allgather(f.keys, FILES_MAX, MPI_UINT64_T, keys, FILES_MAX, MPI_UINT64_T, world);
-        if (error != MPI_SUCCESS)
+        if (error != MPI_SUCCESS) {
             return error;
+        }
         *found = newest_of_all(keys);
-        for (int i = 0; i < f.size * FILES_MAX; i++)
+        for (int i = 0; i < f.size * FILES_MAX; i++) {
             any |= keys[i] > 0;
+        }
         int good = *found == 0 || load(*found);
         error = MPI_Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, world);
     } while (error == MPI_SUCCESS && !all);
-    if (error == MPI_SUCCESS && any && *found == 0 && f.rank == 0)
+    if (error == MPI_SUCCESS && any && *found == 0 && f.rank == 0) {
         fprintf(stderr,
                 "recovery: no checkpoint in %s is whole at all processes; all begin again "
                 "at the beginning\n",
                 f.folder);
+    }
     return error;
 }
 
@@ -313,11 +345,13 @@ static int refill(MPI_Comm world)
     MPI_Comm_rank(world, &f.rank);
     MPI_Comm_size(world, &f.size);
     int error = agree_on_job(world);
-    if (error != MPI_SUCCESS)
+    if (error != MPI_SUCCESS) {
         return error;
-    uint64_t *keys = calloc((size_t)f.size * FILES_MAX, sizeof *keys);
-    if (!keys)
+    }
+    uint64_t *keys = calloc((size_t)f.size * FILES_MAX, sizeof(*keys));
+    if (!keys) {
         recovery_fail("no memory for the files of %d ranks", f.size);
+    }
     look();
     f.drop = true;
     error = find(world, keys, &f.coming);
@@ -329,27 +363,34 @@ static int refill(MPI_Comm world)
 static void prune(void)
 {
     uint64_t before = 0;
-    for (int i = 0; i < FILES_MAX; i++)
-        if (f.keys[i] < f.coming && f.keys[i] > before)
+    for (int i = 0; i < FILES_MAX; i++) {
+        if (f.keys[i] < f.coming && f.keys[i] > before) {
             before = f.keys[i];
-    for (int i = 0; i < FILES_MAX; i++)
-        if (f.keys[i] > 0 && f.keys[i] != f.coming && f.keys[i] != before)
+        }
+    }
+    for (int i = 0; i < FILES_MAX; i++) {
+        if (f.keys[i] > 0 && f.keys[i] != f.coming && f.keys[i] != before) {
             forget(i);
+        }
+    }
 }
 
 static void settle(void)
 {
     struct copy *copy = copy_of(f.coming);
-    if (copy)
+    if (copy) {
         f.now = (int)(copy - f.copy);
-    for (int i = 0; f.drop && i < COPIES; i++)
-        if (&f.copy[i] != copy)
+    }
+    for (int i = 0; f.drop && i < COPIES; i++) {
+        if (&f.copy[i] != copy) {
             f.copy[i].key = 0;
+        }
+    }
     f.drop = false;
     prune();
 }
 
-/* ---- Checkpoints */
+/* ---- Checkpoints ---- */
 
 static const void *own(size_t *bytes)
 {
@@ -375,19 +416,23 @@ static int save(MPI_Comm world, uint64_t version)
 
 static void finish(void)
 {
-    for (int i = 0; i < FILES_MAX; i++)
-        if (f.keys[i] > 0)
+    for (int i = 0; i < FILES_MAX; i++) {
+        if (f.keys[i] > 0) {
             forget(i);
+        }
+    }
     rmdir(f.folder); /* the last one succeeds */
-    for (int i = 0; i < COPIES; i++)
+    for (int i = 0; i < COPIES; i++) {
         free(f.copy[i].memory);
+    }
 }
 
 void recovery_files_open(const char *directory)
 {
     f.directory = directory;
-    if (strlen(directory) > PATH_BYTES - 64)
+    if (strlen(directory) > PATH_BYTES - 64) {
         recovery_fail("--checkpoint-files: the path is too long");
+    }
 }
 
 const struct recovery_store recovery_files = {refill, settle, own, next, save, finish};

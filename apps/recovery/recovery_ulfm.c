@@ -46,15 +46,16 @@ static _Noreturn void give_up(const char *what, int error)
     recovery_fail("%s: %s", what, text);
 }
 
-/* ---- Errors */
+/* ---- Errors ---- */
 
 /* Calls that complete many requests report only that one of them failed. */
 static bool has_trouble(MPI_Comm comm)
 {
     int revoked = 0, n_failed = 0;
     MPI_Group failed;
-    if (comm == MPI_COMM_NULL)
+    if (comm == MPI_COMM_NULL) {
         return false;
+    }
     MPIX_Comm_is_revoked(comm, &revoked);
     if (MPIX_Comm_get_failed(comm, &failed) == MPI_SUCCESS) {
         MPI_Group_size(failed, &n_failed);
@@ -68,21 +69,25 @@ static bool tells_of_failure(MPI_Comm comm, int error)
     int class;
     MPI_Error_class(error, &class);
     if (class == MPIX_ERR_PROC_FAILED || class == MPIX_ERR_PROC_FAILED_PENDING ||
-        class == MPIX_ERR_REVOKED)
+        class == MPIX_ERR_REVOKED) {
         return true;
+    }
     return (class == MPI_ERR_IN_STATUS || class == MPI_ERR_PENDING) &&
            (has_trouble(comm) || has_trouble(u.world));
 }
 
 static void on_error(MPI_Comm *comm, int *error, ...)
 {
-    if (!u.jumps)
+    if (!u.jumps) {
         return;
+    }
     u.jumps = false;
-    if (!tells_of_failure(*comm, *error))
+    if (!tells_of_failure(*comm, *error)) {
         give_up("an MPI call failed", *error);
-    if (*comm != MPI_COMM_NULL)
+    }
+    if (*comm != MPI_COMM_NULL) {
         MPIX_Comm_revoke(*comm); /* it may be one that was never passed to recovery_use */
+    }
     u.how = BY_CALL;
     longjmp(u.begin, 1);
 }
@@ -106,27 +111,30 @@ void recovery_ulfm_commit(void)
 
 void recovery_ulfm_use(MPI_Comm comm)
 {
-    if (u.n_parts == PARTS_MAX)
+    if (u.n_parts == PARTS_MAX) {
         recovery_fail("more than %d communicators", PARTS_MAX);
+    }
     u.parts[u.n_parts++] = comm;
     /* No process uses it before all would revoke it. */
     MPI_Barrier(u.world);
 }
 
-/* ---- From world to world */
+/* ---- From world to world ---- */
 
 static void drop(MPI_Comm *comm)
 {
-    if (*comm == MPI_COMM_NULL || *comm == MPI_COMM_WORLD)
+    if (*comm == MPI_COMM_NULL || *comm == MPI_COMM_WORLD) {
         return;
+    }
     MPIX_Comm_revoke(*comm);
     MPI_Comm_free(comm);
 }
 
 static void take(MPI_Comm whole)
 {
-    if (u.world != MPI_COMM_WORLD)
+    if (u.world != MPI_COMM_WORLD) {
         drop(&u.world);
+    }
     u.world = whole;
     MPI_Comm_set_errhandler(whole, u.handler);
 }
@@ -134,13 +142,16 @@ static void take(MPI_Comm whole)
 /* The loop was left: no process waits in it any more, and all are after the same agreement. */
 static void leave(void)
 {
-    for (int i = 0; i < u.n_parts; i++)
+    for (int i = 0; i < u.n_parts; i++) {
         MPIX_Comm_revoke(u.parts[i]);
+    }
     MPIX_Comm_revoke(u.world);
-    if (u.how == BY_CALL)
+    if (u.how == BY_CALL) {
         all_agree(u.world, false);
-    for (int i = 0; i < u.n_parts; i++)
+    }
+    for (int i = 0; i < u.n_parts; i++) {
         drop(&u.parts[i]);
+    }
     u.n_parts = 0;
     u.repairs++;
 }
@@ -149,12 +160,13 @@ static void replace(void)
 {
     MPI_Comm whole;
     int error = RZ_Comm_replace(u.world, &whole);
-    if (error != MPI_SUCCESS)
+    if (error != MPI_SUCCESS) {
         give_up("the failed cannot be replaced", error);
+    }
     take(whole);
 }
 
-/* ---- The classical way: shrink, spawn, merge, order */
+/* ---- The classical way: shrink, spawn, merge, order ---- */
 
 /* The ranks of the world that are not in living, as many as fit; all are counted. */
 static int ranks_lost(MPI_Comm living, int *lost)
@@ -165,8 +177,9 @@ static int ranks_lost(MPI_Comm living, int *lost)
     MPI_Comm_group(living, &after);
     MPI_Group_difference(before, after, &n_failed);
     MPI_Group_size(n_failed, &n);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         MPI_Group_translate_ranks(n_failed, 1, &i, before, &lost[i]);
+    }
     MPI_Group_free(&before);
     MPI_Group_free(&after);
     MPI_Group_free(&n_failed);
@@ -185,8 +198,9 @@ static MPI_Comm join(MPI_Comm bridge, bool is_new, int rank)
     if (well) {
         MPI_Comm_set_errhandler(merged, u.handler);
         well = MPI_Comm_split(merged, 0, rank, &whole) == MPI_SUCCESS;
-        if (!all_agree(merged, well))
+        if (!all_agree(merged, well)) {
             drop(&whole);
+        }
     }
     drop(&merged);
     return whole;
@@ -200,11 +214,13 @@ static MPI_Comm spawn_into(MPI_Comm living, int n, const int *lost)
     MPI_Comm_rank(living, &first);
     bool well = MPI_Comm_spawn(u.argv[0], u.argv + 1, n, MPI_INFO_NULL, 0, living, &bridge,
                                MPI_ERRCODES_IGNORE) == MPI_SUCCESS;
-    if (well)
+    if (well) {
         MPI_Comm_set_errhandler(bridge, u.handler);
+    }
     if (all_agree(living, well)) {
-        for (int i = 0; first == 0 && i < n; i++)
+        for (int i = 0; first == 0 && i < n; i++) {
             MPI_Send(&lost[i], 1, MPI_INT, i, TAG_RANK, bridge);
+        }
         whole = join(bridge, false, rank);
     }
     drop(&bridge);
@@ -216,24 +232,27 @@ static void spawn(void)
 {
     int size;
     MPI_Comm_size(u.world, &size);
-    int *lost = malloc((size_t)size * sizeof *lost);
+    int *lost = malloc((size_t)size * sizeof(*lost));
     MPI_Comm whole = MPI_COMM_NULL;
-    if (!lost)
+    if (!lost) {
         recovery_fail("no memory for a list of %d ranks", size);
+    }
     for (int tries = 0; whole == MPI_COMM_NULL; tries++) {
         MPI_Comm living;
         int error = MPIX_Comm_shrink(u.world, &living);
-        if (error != MPI_SUCCESS)
+        if (error != MPI_SUCCESS) {
             give_up("the world cannot be shrunk", error);
+        }
         int n = ranks_lost(living, lost);
         if (n == 0) {
             whole = living;
             break;
         }
-        if (tries == TRIES_MAX)
+        if (tries == TRIES_MAX) {
             recovery_fail("%d processes could not be spawned in %d tries; is there room for them, "
                           "and has the job not forbidden it (--on-failure)?",
                           n, tries);
+        }
         whole = spawn_into(living, n, lost);
         drop(&living);
     }
@@ -256,7 +275,7 @@ static void join_parents(MPI_Comm bridge)
     take(whole);
 }
 
-/* ---- The run */
+/* ---- The run ---- */
 
 /* True: this process replaces a failed one. */
 static bool enter(void)
@@ -267,12 +286,13 @@ static bool enter(void)
     u.world = MPI_COMM_NULL;
     RZ_Incarnation(&incarnation);
     MPI_Comm_get_parent(&parent);
-    if (parent != MPI_COMM_NULL)
+    if (parent != MPI_COMM_NULL) {
         join_parents(parent);
-    else if (incarnation > 1)
+    } else if (incarnation > 1) {
         replace();
-    else
+    } else {
         take(MPI_COMM_WORLD);
+    }
     return parent != MPI_COMM_NULL || incarnation > 1;
 }
 
@@ -282,32 +302,38 @@ static bool settle(void)
     uint64_t repairs = 0;
     bool well =
         MPI_Allreduce(&u.repairs, &repairs, 1, MPI_UINT64_T, MPI_MAX, u.world) == MPI_SUCCESS;
-    if (well)
+    if (well) {
         u.repairs = repairs;
+    }
     well = well && u.store->refill(u.world) == MPI_SUCCESS;
-    if (!well)
+    if (!well) {
         MPIX_Comm_revoke(u.world);
+    }
     well = all_agree(u.world, well);
-    if (well)
+    if (well) {
         u.store->settle();
+    }
     return well;
 }
 
 static void repair(void)
 {
     for (int tries = 0; !settle(); tries++) {
-        if (tries == TRIES_MAX)
+        if (tries == TRIES_MAX) {
             recovery_fail("the world broke %d times in a row while it was repaired", tries);
+        }
         u.way == RECOVERY_REPLACE ? replace() : spawn();
     }
 }
 
 static void finish(void)
 {
-    for (int i = 0; i < u.n_parts; i++)
+    for (int i = 0; i < u.n_parts; i++) {
         MPI_Comm_free(&u.parts[i]);
-    if (u.world != MPI_COMM_WORLD)
+    }
+    if (u.world != MPI_COMM_WORLD) {
         MPI_Comm_free(&u.world);
+    }
     MPI_Errhandler_free(&u.handler);
     u.store->close();
 }
@@ -333,17 +359,19 @@ int recovery_ulfm_run(char **argv, enum recovery_repair way, const struct recove
     return result;
 }
 
-/* ---- For stores */
+/* ---- For stores ---- */
 
 void recovery_protocol(unsigned char **memory, size_t *room, size_t bytes)
 {
-    if (bytes <= *room && *memory)
+    if (bytes <= *room && *memory) {
         return;
+    }
     free(*memory);
     *memory = malloc(bytes + 1);
     *room = bytes;
-    if (!*memory)
+    if (!*memory) {
         recovery_fail("no memory for a checkpoint's copy of %zu bytes", bytes);
+    }
 }
 #else
 typedef int recovery_ulfm_is_not_there; /* a file must not be empty */

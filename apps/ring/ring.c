@@ -14,16 +14,19 @@ int main(int argc, char **argv)
     int next = (rank + 1) % size, previous = (rank + size - 1) % size;
     double start = MPI_Wtime();
     for (int round = 0; round < rounds; round++) {
-        if (rank > 0)
+        if (rank > 0) {
             MPI_Recv(&token, 1, MPI_INT, previous, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
         token++;
         MPI_Send(&token, 1, MPI_INT, next, 0, MPI_COMM_WORLD);
-        if (rank == 0)
+        if (rank == 0) {
             MPI_Recv(&token, 1, MPI_INT, previous, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
     }
-    if (rank == 0)
+    if (rank == 0) {
         printf("ring of %d: token %d after %d rounds, %.2f us per hop\n", size, token, rounds,
                (MPI_Wtime() - start) * 1e6 / rounds / size);
+    }
     MPI_Finalize();
     return rank == 0 && token != rounds * size;
 }

@@ -23,8 +23,8 @@ static int all_well(MPI_Comm comm, int error)
 
 static int swap(struct state mine, struct state *theirs, int to, int from, MPI_Comm comm)
 {
-    return MPI_Sendrecv(&mine, sizeof mine, MPI_BYTE, to, 0, theirs, sizeof *theirs, MPI_BYTE, from,
-                        0, comm, MPI_STATUS_IGNORE);
+    return MPI_Sendrecv(&mine, sizeof(mine), MPI_BYTE, to, 0, theirs, sizeof(*theirs), MPI_BYTE,
+                        from, 0, comm, MPI_STATUS_IGNORE);
 }
 
 /* [refill] */

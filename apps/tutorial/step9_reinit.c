@@ -17,7 +17,7 @@ static int compute(int argc, char **argv, MPIX_Reinit_state_t how)
     uint64_t generation;
     (void)argc;
     (void)argv;
-    RZ_Checkpoint_protect(0, &my, sizeof my);
+    RZ_Checkpoint_protect(0, &my, sizeof(my));
     RZ_Restore(&generation);
     if (generation == 0) { /* there is no checkpoint yet: all begin at the beginning */
         my = (struct state){0, 0, 0};

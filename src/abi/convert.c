@@ -10,7 +10,7 @@ static int handle_to_int(const void *handle, enum rz_object_kind kind, uintptr_t
         return (int)value;
     }
     struct rz_object *object = rz_arg_user_object(handle, kind);
-    if (object == NULL) {
+    if (!object) {
         return (int)null_handle;
     }
     struct rz_call call = {0};

@@ -168,12 +168,11 @@ bool rz_arg_result(struct rz_call *call, const char *name, const void *buffer, i
 
 bool rz_arg_packed(struct rz_call *call, const char *name, const void *buffer, int64_t size)
 {
-    if (buffer != NULL && buffer != MPI_IN_PLACE) {
+    if (buffer && buffer != MPI_IN_PLACE) {
         return true;
     }
-    return buffer == NULL
-               ? size <= 0 || rz_arg_refuse(call, MPI_ERR_BUFFER, "%s is a null pointer", name)
-               : rz_arg_refuse(call, MPI_ERR_BUFFER, "%s may not be MPI_IN_PLACE here", name);
+    return !buffer ? size <= 0 || rz_arg_refuse(call, MPI_ERR_BUFFER, "%s is a null pointer", name)
+                   : rz_arg_refuse(call, MPI_ERR_BUFFER, "%s may not be MPI_IN_PLACE here", name);
 }
 
 bool rz_arg_source(struct rz_call *call, const char *name, const void *buffer,
@@ -236,7 +235,7 @@ static bool side_has_start(const struct rz_side *side, const struct rz_datatype 
         return false;
     }
     for (int i = 0; i < side->length; i++) {
-        bool at_start = side->displs_name == NULL || rz_counts_at(side->displs, i) == 0;
+        bool at_start = !side->displs_name || rz_counts_at(side->displs, i) == 0;
         if (at_start && rz_counts_at(side->counts, i) > 0) {
             return true;
         }
@@ -259,8 +258,8 @@ bool rz_arg_two_sides(struct rz_call *call, const struct rz_side *sent,
 static const void *side_address(const struct rz_side *side, int i)
 {
     static const char somewhere;
-    bool absolute = side->buffer == MPI_BOTTOM && side->displs_name != NULL &&
-                    rz_counts_at(side->displs, i) != 0;
+    bool absolute =
+        side->buffer == MPI_BOTTOM && side->displs_name && rz_counts_at(side->displs, i) != 0;
     return absolute ? &somewhere : side->buffer;
 }
 
@@ -268,7 +267,7 @@ bool rz_arg_side(struct rz_call *call, const struct rz_side *side, MPI_Datatype 
                  struct rz_datatype **datatype)
 {
     if (!rz_arg_counts(call, side->counts_name, side->counts, side->length, MPI_ERR_COUNT) ||
-        (side->displs_name != NULL &&
+        (side->displs_name &&
          !rz_arg_displs(call, side->displs_name, side->displs, side->length))) {
         return false;
     }
@@ -318,7 +317,7 @@ bool rz_arg_requests(struct rz_call *call, const char *name, const MPI_Request *
             continue;
         }
         struct rz_request *request = rz_arg_find_request(requests[i]);
-        if (request == NULL) {
+        if (!request) {
             char item[ITEM_NAME_SIZE];
             return rz_arg_bad_handle(call, RZ_OBJECT_REQUEST, item_name(item, name, i),
                                      (uintptr_t)requests[i]);
@@ -351,7 +350,7 @@ bool rz_arg_datatypes(struct rz_call *call, const char *name, const MPI_Datatype
         return false;
     }
     for (int64_t i = 0; i < count; i++) {
-        if (rz_arg_find_datatype(datatypes[i]) == NULL) {
+        if (!rz_arg_find_datatype(datatypes[i])) {
             char item[ITEM_NAME_SIZE];
             return rz_arg_bad_handle(call, RZ_OBJECT_DATATYPE, item_name(item, name, i),
                                      (uintptr_t)datatypes[i]);

@@ -239,9 +239,9 @@ static inline bool rz_arg_comm(struct rz_call *call, const char *name, MPI_Comm 
                                struct rz_comm **comm)
 {
     *comm = rz_arg_find_comm(handle);
-    if (RZ_LIKELY(*comm != NULL &&
+    if (RZ_LIKELY(*comm &&
                   (((struct rz_object *)*comm)->predefined == 0 || rz_world == RZ_PHASE_RUNNING))) {
-        call->comm = call->comm != NULL ? call->comm : *comm;
+        call->comm = call->comm ? call->comm : *comm;
         return true;
     }
     return rz_arg_bad_handle(call, RZ_OBJECT_COMM, name, (uintptr_t)handle);
@@ -256,7 +256,7 @@ static inline bool rz_arg_comm_or_null(struct rz_call *call, const char *name, M
     if (handle != MPI_COMM_NULL) {
         return rz_arg_comm(call, name, handle, comm);
     }
-    if (call->comm == NULL && rz_world == RZ_PHASE_RUNNING) {
+    if (!call->comm && rz_world == RZ_PHASE_RUNNING) {
         call->comm = rz_comm_predefined(0x101);
     }
     return true;
@@ -301,7 +301,7 @@ static inline bool rz_arg_info_or_null(struct rz_call *call, const char *name, M
  * exist as long. */
 static inline void rz_call_blame_comm(struct rz_call *call, struct rz_comm *comm)
 {
-    if (call->comm == NULL && (call->comm = comm) != NULL) {
+    if (!call->comm && (call->comm = comm) != NULL) {
         rz_object_retain((struct rz_object *)comm);
         call->held = true;
     }
@@ -361,8 +361,7 @@ static inline bool rz_arg_request(struct rz_call *call, const char *name, MPI_Re
                                   struct rz_request **request)
 {
     return rz_arg_request_or_null(call, name, handle, request) &&
-           (*request != NULL ||
-            rz_arg_bad_handle(call, RZ_OBJECT_REQUEST, name, (uintptr_t)handle));
+           (*request || rz_arg_bad_handle(call, RZ_OBJECT_REQUEST, name, (uintptr_t)handle));
 }
 
 /* Memory that the call writes or reads: not NULL. */
@@ -376,7 +375,7 @@ static inline bool rz_arg_pointer(struct rz_call *call, const char *name, const 
 static inline bool rz_arg_array(struct rz_call *call, const char *name, const void *array,
                                 int64_t length)
 {
-    return RZ_LIKELY(array != NULL || length <= 0) ||
+    return RZ_LIKELY(array || length <= 0) ||
            rz_arg_refuse(call, MPI_ERR_ARG, "%s is a null pointer", name);
 }
 
@@ -513,7 +512,7 @@ bool rz_arg_counts(struct rz_call *call, const char *name, struct rz_counts coun
 static inline bool rz_arg_displs(struct rz_call *call, const char *name, struct rz_counts displs,
                                  int64_t length)
 {
-    return rz_arg_array(call, name, displs.wide != NULL ? (const void *)displs.wide : displs.narrow,
+    return rz_arg_array(call, name, displs.wide ? (const void *)displs.wide : displs.narrow,
                         length);
 }
 

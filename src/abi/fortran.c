@@ -51,7 +51,7 @@ RZ_PUBLIC int PMPI_Abi_set_fortran_info(MPI_Info info)
     struct rz_call call = {.name = "MPI_Abi_set_fortran_info"};
     struct rz_info *info_;
     if (rz_call_begin_anytime(&call) && rz_arg_info(&call, "info", info, &info_)) {
-        if (fortran_info != NULL) {
+        if (fortran_info) {
             rz_arg_refuse(&call, MPI_ERR_ABI, "Fortran's types were told before");
         } else if (sizes_fit(&call, info_)) {
             call.error = rzm_info_dup(info_, &fortran_info);
@@ -66,7 +66,7 @@ RZ_PUBLIC int PMPI_Abi_get_fortran_info(MPI_Info *info)
     struct rz_call call = {.name = "MPI_Abi_get_fortran_info"};
     struct rz_info *copy = NULL;
     if (rz_call_begin_anytime(&call) && rz_arg_pointer(&call, "info", info)) {
-        if (fortran_info != NULL) {
+        if (fortran_info) {
             call.error = rzm_info_dup(fortran_info, &copy);
         }
         if (call.error == MPI_SUCCESS) {

@@ -25,26 +25,25 @@ static void error_sentence(int error, char text[MPI_MAX_ERROR_STRING])
 {
     int length = 0;
     const char *reason = rzm_error_reason(error);
-    if (reason != NULL) {
+    if (reason) {
         snprintf(text, MPI_MAX_ERROR_STRING, "%s", reason);
-    } else if (rzm_error_string == NULL || rzm_error_string(error, text, &length) != MPI_SUCCESS) {
+    } else if (!rzm_error_string || rzm_error_string(error, text, &length) != MPI_SUCCESS) {
         snprintf(text, MPI_MAX_ERROR_STRING, "returned error %d", error);
     }
 }
 
 static const char *comm_text(const struct rz_comm *comm)
 {
-    if (rz_world != RZ_PHASE_RUNNING && comm != NULL &&
-        ((const struct rz_object *)comm)->predefined != 0) {
+    if (rz_world != RZ_PHASE_RUNNING && comm && ((const struct rz_object *)comm)->predefined != 0) {
         return "no communicator";
     }
-    switch (comm != NULL ? ((const struct rz_object *)comm)->predefined : 0) {
+    switch (comm ? ((const struct rz_object *)comm)->predefined : 0) {
     case 0x101:
         return "MPI_COMM_WORLD";
     case 0x102:
         return "MPI_COMM_SELF";
     default:
-        return comm != NULL ? "a communicator of the program" : "no communicator";
+        return comm ? "a communicator of the program" : "no communicator";
     }
 }
 
@@ -59,9 +58,8 @@ static void print_fatal(const char *where, int error, const char *name, const ch
         snprintf(rank, sizeof(rank), " at rank %d", rz_comm_rank(rz_comm_predefined(0x101)));
     }
     const char *class_name = rz_error_name(error);
-    int length =
-        snprintf(line, sizeof(line), "rhizome: %s%s: %s (%s on %s; %s)\n", name, rank, sentence,
-                 class_name != NULL ? class_name : "user's error code", where, handler);
+    int length = snprintf(line, sizeof(line), "rhizome: %s%s: %s (%s on %s; %s)\n", name, rank,
+                          sentence, class_name ? class_name : "user's error code", where, handler);
     length = length < (int)sizeof(line) ? length : (int)sizeof(line) - 1;
     if (write(STDERR_FILENO, line, (size_t)length) < 0) {
         return; /* no process is left to be told */
@@ -71,7 +69,7 @@ static void print_fatal(const char *where, int error, const char *name, const ch
 /* By the chapter's abort, if there is one: every process of comm ends; with NULL, of the job. */
 _Noreturn static void end_program(struct rz_comm *comm, int error)
 {
-    if (rz_phase == RZ_PHASE_RUNNING && rzm_abort != NULL) {
+    if (rz_phase == RZ_PHASE_RUNNING && rzm_abort) {
         if (rz_engine_shared) {
             rz_engine_enter();
         }
@@ -128,13 +126,12 @@ static int raise_by(const struct rz_errhandler *handler, struct rz_object *objec
 
 int rz_error_raise(struct rz_comm *comm, int error, const char *name)
 {
-    if (comm == NULL && rz_world == RZ_PHASE_RUNNING) {
+    if (!comm && rz_world == RZ_PHASE_RUNNING) {
         comm = rz_comm_predefined(0x102); /* errors without an object are MPI_COMM_SELF's */
     }
     struct rz_call lock = {0};
     rz_call_lock(&lock);
-    struct rz_errhandler handler =
-        *(comm != NULL ? rz_comm_errhandler(comm) : rz_errhandler_initial());
+    struct rz_errhandler handler = *(comm ? rz_comm_errhandler(comm) : rz_errhandler_initial());
     rz_call_unlock(&lock);
     return raise_by(&handler, (struct rz_object *)comm, comm, comm_text(comm), error, name);
 }
@@ -159,9 +156,9 @@ int rz_error_raise_file(int error, const char *name)
 
 static void raise_of(const struct rz_call *call, int error)
 {
-    if (call->handler != NULL) {
+    if (call->handler) {
         raise_by(call->handler, NULL, NULL, "what was to be made", error, call->name);
-    } else if (call->session != NULL) {
+    } else if (call->session) {
         rz_error_raise_session(call->session, error, call->name);
     } else {
         rz_error_raise(call->comm, error, call->name);
@@ -255,9 +252,8 @@ int rz_error_string(int errorcode, char *string, int *resultlen)
         rz_error_name(errorcode) != NULL; /* error codes of the program have only its text */
     const char *call = ours ? rzm_error_call(errorcode) : NULL;
     const char *reason = ours ? rzm_error_reason(errorcode) : NULL;
-    length = snprintf(string, MPI_MAX_ERROR_STRING, "%s%s%s%s%s", call != NULL ? call : "",
-                      call != NULL ? ": " : "", text, reason != NULL ? ": " : "",
-                      reason != NULL ? reason : "");
+    length = snprintf(string, MPI_MAX_ERROR_STRING, "%s%s%s%s%s", call ? call : "",
+                      call ? ": " : "", text, reason ? ": " : "", reason ? reason : "");
     *resultlen = length < MPI_MAX_ERROR_STRING ? length : MPI_MAX_ERROR_STRING - 1;
     return MPI_SUCCESS;
 }

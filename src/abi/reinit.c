@@ -64,7 +64,7 @@ static bool cleanups_have_room(void)
     if (cleanups.n == cleanups.max) {
         size_t more = cleanups.max == 0 ? 16 : cleanups.max * 2;
         struct cleanup *bigger = realloc(cleanups.stack, more * sizeof(*bigger));
-        if (bigger == NULL) {
+        if (!bigger) {
             return false;
         }
         cleanups.stack = bigger;
@@ -185,7 +185,7 @@ static int ask_who_failed(struct rz_call *call, int state)
     struct rz_comm *world = rz_comm_predefined(0x101);
     struct rz_datatype *datatype = rz_datatype_predefined((unsigned)(uintptr_t)MPI_INT);
     int size = rz_comm_size(world);
-    if (failed.states == NULL &&
+    if (!failed.states &&
         (failed.states = malloc(2 * (size_t)size * sizeof(failed.states[0]))) == NULL) {
         return MPI_ERR_NO_MEM;
     }
@@ -205,8 +205,8 @@ static int ask_who_failed(struct rz_call *call, int state)
 static int enter_point(const struct restart_point *point, int argc, char **argv, int state)
 {
     MPIX_Reinit_state_t how = (MPIX_Reinit_state_t)state;
-    return point->told != NULL ? point->told(argc, argv, how, failed.n, failed.ranks)
-                               : point->plain(argc, argv, how);
+    return point->told ? point->told(argc, argv, how, failed.n, failed.ranks)
+                       : point->plain(argc, argv, how);
 }
 
 /* One step of the chapter under the engine lock. */
@@ -243,7 +243,7 @@ static int reinit_rounds(struct rz_call *call, int argc, char **argv,
     for (;;) {
         int state;
         int error = reinit_wait(call, &state);
-        if (error == MPI_SUCCESS && point->told != NULL) {
+        if (error == MPI_SUCCESS && point->told) {
             error = ask_who_failed(call, state);
         }
         if (error == MPI_SUCCESS) {
@@ -273,7 +273,7 @@ static int reinit(struct rz_call *call, bool async, int argc, char **argv,
     int returned = 0;
     if (rz_phase != RZ_PHASE_RUNNING) {
         rz_call_out_of_phase(call);
-    } else if (point->told != NULL ||
+    } else if (point->told ||
                rz_arg_pointer(call, "point", (const void *)(uintptr_t)point->plain)) {
         call->error = async ? reinit_step(call, reinit_async_begin) : MPI_SUCCESS;
     }

@@ -7,9 +7,10 @@ rz_assert_hook_t rz_assert_hook;
 
 _Noreturn void rz_assert_fail(const char *expression, const char *file, int line)
 {
-    if (rz_assert_hook)
+    if (rz_assert_hook) {
         rz_assert_hook(expression, file, line);
-    else
+    } else {
         fprintf(stderr, "rhizome: %s:%d: assertion failed: %s\n", file, line, expression);
+    }
     abort();
 }

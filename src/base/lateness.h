@@ -22,8 +22,9 @@ struct rz_lateness {
 static inline rz_time rz_lateness_at(const struct rz_lateness *lateness, rz_time now)
 {
     rz_time elapsed = now - lateness->measured_at, halvings = elapsed / RZ_LATENESS_HALVES;
-    if (halvings >= 63)
+    if (halvings >= 63) {
         return 0;
+    }
     rz_time left = lateness->value >> halvings, rest = elapsed % RZ_LATENESS_HALVES;
     return left - left / 2 * (rest / RZ_MILLISECOND) / (RZ_LATENESS_HALVES / RZ_MILLISECOND);
 }
@@ -31,8 +32,9 @@ static inline rz_time rz_lateness_at(const struct rz_lateness *lateness, rz_time
 /* Whether this measurement exceeds the remainder of earlier ones; then it replaces it. */
 static inline bool rz_lateness_raise(struct rz_lateness *lateness, rz_time now, rz_time late)
 {
-    if (late <= rz_lateness_at(lateness, now))
+    if (late <= rz_lateness_at(lateness, now)) {
         return false;
+    }
     *lateness = (struct rz_lateness){.value = late, .measured_at = now};
     return true;
 }

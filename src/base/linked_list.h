@@ -9,10 +9,12 @@
 #define rz_list_unlink(first, item)                                                                \
     do {                                                                                           \
         __typeof__(*(first)) *rz_list_at = (first);                                                \
-        while (*rz_list_at != NULL && *rz_list_at != (item))                                       \
+        while (*rz_list_at && *rz_list_at != (item)) {                                             \
             rz_list_at = &(*rz_list_at)->next;                                                     \
-        if (*rz_list_at != NULL)                                                                   \
+        }                                                                                          \
+        if (*rz_list_at) {                                                                         \
             *rz_list_at = (*rz_list_at)->next;                                                     \
+        }                                                                                          \
     } while (0)
 
 /* Lists whose items also have a field `back`, which points to the pointer to them: an item is
@@ -22,8 +24,9 @@
     do {                                                                                           \
         (item)->next = *(first);                                                                   \
         (item)->back = (first);                                                                    \
-        if ((item)->next != NULL)                                                                  \
+        if ((item)->next) {                                                                        \
             (item)->next->back = &(item)->next;                                                    \
+        }                                                                                          \
         *(first) = (item);                                                                         \
     } while (0)
 
@@ -31,8 +34,9 @@
 #define rz_list_remove(item)                                                                       \
     do {                                                                                           \
         *(item)->back = (item)->next;                                                              \
-        if ((item)->next != NULL)                                                                  \
+        if ((item)->next) {                                                                        \
             (item)->next->back = (item)->back;                                                     \
+        }                                                                                          \
     } while (0)
 
 #endif

@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-/* --- tables ----------------------------------------------------------------------------------- */
+/* ---- tables ---- */
 
 struct rz_table;
 
@@ -56,7 +56,7 @@ bool rz_table_write_csv(const struct rz_table *table, const char *path, const ch
  * The caller destroys the table. NULL: *why, which is strerror's text or constant. */
 struct rz_table *rz_table_read_csv(const char *path, const char **why);
 
-/* --- charts ----------------------------------------------------------------------------------- */
+/* ---- charts ---- */
 
 struct rz_chart;
 

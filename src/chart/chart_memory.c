@@ -25,7 +25,7 @@ bool rz_chart_say(const char **why, const char *format, ...)
     static _Thread_local char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     *why = text;
     return false;

@@ -11,7 +11,7 @@
 /* Colours that the colour-blind tell apart too (Okabe and Ito 2008). */
 static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                       "#E69F00", "#56B4E9", "#000000", "#8C564B"};
-#define COLOURS (sizeof colours / sizeof *colours)
+#define COLOURS (sizeof(colours) / sizeof(*colours))
 
 /* All but letters, digits and blanks as octal, so that no title becomes a command. A digit after an
  * octal escape, too: gnuplot would take it for a part of the number. */
@@ -22,10 +22,11 @@ static void quoted(FILE *out, const char *text)
     for (; *text; text++) {
         unsigned char byte = (unsigned char)*text;
         bool plain = isalpha(byte) || byte <= ' ' || byte >= 0x80 || (isdigit(byte) && !octal);
-        if (plain)
+        if (plain) {
             fputc(byte < ' ' ? ' ' : byte, out);
-        else
+        } else {
             fprintf(out, "\\%03o", byte);
+        }
         octal = !plain;
     }
     fputc('"', out);
@@ -46,10 +47,11 @@ static double placed(double value, enum rz_chart_scale scale)
 
 static void write_number(FILE *out, double value, char end)
 {
-    if (isfinite(value))
+    if (isfinite(value)) {
         fprintf(out, "%.12g%c", value, end);
-    else
+    } else {
         fprintf(out, "NaN%c", end);
+    }
 }
 
 static bool shown(const struct rz_chart_panel *panel, const struct rz_chart_dot *dot)
@@ -61,9 +63,11 @@ static bool shown(const struct rz_chart_panel *panel, const struct rz_chart_dot 
 static bool any_shown(const struct rz_chart_panel *panel, const struct rz_chart_line *line,
                       bool spread)
 {
-    for (uint32_t i = 0; i < line->n_dots; i++)
-        if (shown(panel, &line->dots[i]) && (!spread || isfinite(line->dots[i].low)))
+    for (uint32_t i = 0; i < line->n_dots; i++) {
+        if (shown(panel, &line->dots[i]) && (!spread || isfinite(line->dots[i].low))) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -75,13 +79,16 @@ static void axis(FILE *out, char name, enum rz_chart_scale scale, double low, do
     int base = scale == RZ_CHART_LOG2 ? 2 : 10;
     if (scale != RZ_CHART_LINEAR) {
         fprintf(out, "set logscale %c %d\n", name, base);
-        if (wide)
+        if (wide) {
             fprintf(out, "set format %c '%d^{%%L}'\n", name, base);
+        }
     }
-    if (isfinite(low))
-        snprintf(from, sizeof from, "%.12g", low);
-    if (isfinite(high))
-        snprintf(to, sizeof to, "%.12g", high);
+    if (isfinite(low)) {
+        snprintf(from, sizeof(from), "%.12g", low);
+    }
+    if (isfinite(high)) {
+        snprintf(to, sizeof(to), "%.12g", high);
+    }
     fprintf(out, "set %crange [%s:%s]\n", name, from, to);
 }
 
@@ -89,15 +96,17 @@ static void axis(FILE *out, char name, enum rz_chart_scale scale, double low, do
 static bool is_wide(const struct rz_chart_panel *panel, bool x)
 {
     double least = INFINITY, most = 0;
-    for (uint32_t i = 0; i < panel->n_lines; i++)
+    for (uint32_t i = 0; i < panel->n_lines; i++) {
         for (uint32_t dot = 0; dot < panel->lines[i].n_dots; dot++) {
             const struct rz_chart_dot *at = &panel->lines[i].dots[dot];
             double value = x ? at->x : at->y;
-            if (!shown(panel, at) || !(value > 0))
+            if (!shown(panel, at) || !(value > 0)) {
                 continue;
+            }
             least = fmin(least, value);
             most = fmax(most, value);
         }
+    }
     return most >= 16384 || least < 0.001;
 }
 
@@ -108,8 +117,9 @@ static void bar_layout(const struct rz_chart_panel *panel, double *width, uint32
     *n = 0;
     for (uint32_t i = 0; i < panel->n_lines; i++) {
         const struct rz_chart_line *line = &panel->lines[i];
-        if (line->style != RZ_CHART_BARS)
+        if (line->style != RZ_CHART_BARS) {
             continue;
+        }
         ++*n;
         for (uint32_t dot = 1; dot < line->n_dots; dot++) {
             double step = fabs(line->dots[dot].x - line->dots[dot - 1].x);
@@ -125,10 +135,12 @@ static void data(FILE *out, const struct rz_chart_panel *panel, uint32_t number)
     double width, shift = 0;
     uint32_t bars, before = 0;
     bar_layout(panel, &width, &bars);
-    for (uint32_t i = 0; i < number; i++)
+    for (uint32_t i = 0; i < number; i++) {
         before += panel->lines[i].style == RZ_CHART_BARS;
-    if (line->style == RZ_CHART_BARS && panel->x_scale == RZ_CHART_LINEAR)
+    }
+    if (line->style == RZ_CHART_BARS && panel->x_scale == RZ_CHART_LINEAR) {
         shift = (before - (bars - 1) / 2.0) * width;
+    }
     fprintf(out, "$line%u << END\n", number);
     for (uint32_t i = 0; i < line->n_dots; i++) {
         const struct rz_chart_dot *dot = &line->dots[i];
@@ -193,8 +205,9 @@ static void plot(FILE *out, const struct rz_chart_panel *panel)
         const struct rz_chart_line *line = &panel->lines[i];
         uint32_t number = count[kind(line)]++;
         bool bars = line->style == RZ_CHART_BARS, spread = any_shown(panel, line, true);
-        if (!any_shown(panel, line, false))
+        if (!any_shown(panel, line, false)) {
             continue;
+        }
         fputs(n++ == 0 ? "plot " : ", \\\n    ", out);
         if (spread && !bars) { /* drawn below the marks */
             error_bars(out, i, colours[number % COLOURS]);
@@ -203,8 +216,9 @@ static void plot(FILE *out, const struct rz_chart_panel *panel)
         fprintf(out, "$line%u using 1:2%s ", i, bars ? ":5" : "");
         style(out, line, number);
         fputs(line->label[0] ? " title " : " notitle", out);
-        if (line->label[0])
+        if (line->label[0]) {
             quoted(out, line->label);
+        }
         if (spread && bars) {
             fputs(", ", out);
             error_bars(out, i, "#333333");
@@ -215,9 +229,11 @@ static void plot(FILE *out, const struct rz_chart_panel *panel)
 
 static bool is_empty(const struct rz_chart_panel *panel)
 {
-    for (uint32_t i = 0; i < panel->n_lines; i++)
-        if (any_shown(panel, &panel->lines[i], false))
+    for (uint32_t i = 0; i < panel->n_lines; i++) {
+        if (any_shown(panel, &panel->lines[i], false)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -238,19 +254,21 @@ static void write_panel(FILE *out, const struct rz_chart_panel *panel)
     }
     axis(out, 'x', panel->x_scale, panel->x_low, panel->x_high, is_wide(panel, true));
     axis(out, 'y', panel->y_scale, panel->y_low, panel->y_high, is_wide(panel, false));
-    for (uint32_t i = 0; i < panel->n_lines; i++)
+    for (uint32_t i = 0; i < panel->n_lines; i++) {
         data(out, panel, i);
+    }
     plot(out, panel);
 }
 
 static void set_terminal(FILE *out, const char *kind, unsigned height)
 {
-    if (strcmp(kind, "pdf") == 0)
+    if (strcmp(kind, "pdf") == 0) {
         fprintf(out, "set terminal pdfcairo size %gcm,%gcm font 'sans,10'\n", PANEL_WIDTH / 45.0,
                 height / 45.0);
-    else
+    } else {
         fprintf(out, "set terminal %s size %u,%u background rgb 'white' font 'sans,12'\n",
                 strcmp(kind, "png") == 0 ? "pngcairo" : "svg", PANEL_WIDTH, height);
+    }
 }
 
 void rz_chart_script(const struct rz_chart *chart, const char *kind, FILE *out)
@@ -258,10 +276,13 @@ void rz_chart_script(const struct rz_chart *chart, const char *kind, FILE *out)
     uint32_t n = chart->n_panels;
     fputs("set encoding utf8\n", out);
     set_terminal(out, kind, PANEL_HEIGHT * n);
-    if (n > 1)
+    if (n > 1) {
         fprintf(out, "set multiplot layout %u,1\n", n);
-    for (uint32_t i = 0; i < n; i++)
+    }
+    for (uint32_t i = 0; i < n; i++) {
         write_panel(out, &chart->panels[i]);
-    if (n > 1)
+    }
+    if (n > 1) {
         fputs("unset multiplot\n", out);
+    }
 }

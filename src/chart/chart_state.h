@@ -5,7 +5,7 @@
 #include "chart/chart.h"
 #include "chart/outfile.h"
 
-/* --- memory (chart_memory.c): running out of it ends the program --- */
+/* ---- memory (chart_memory.c): running out of it ends the program ---- */
 
 /* realloc of n things. */
 void *rz_chart_memory(void *old, size_t n, size_t bytes);
@@ -15,7 +15,7 @@ char *rz_chart_copy(const char *text);
 /* Sets *why to a text that lives until the next one of this thread. Returns false. */
 __attribute__((format(printf, 2, 3))) bool rz_chart_say(const char **why, const char *format, ...);
 
-/* --- tables --- */
+/* ---- tables ---- */
 
 struct rz_table_cell {
     double number;
@@ -37,7 +37,7 @@ struct rz_table {
 const struct rz_table_cell *rz_table_cell(const struct rz_table *table, uint32_t row,
                                           uint32_t column);
 
-/* --- charts --- */
+/* ---- charts ---- */
 
 struct rz_chart_dot {
     double x, y, low, high; /* low is NAN: no spread */

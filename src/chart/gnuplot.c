@@ -17,8 +17,9 @@ static bool spawned(FILE *script, FILE *drawing, FILE *complaints, pid_t *child,
     posix_spawn_file_actions_adddup2(&files, fileno(complaints), 2);
     int error = posix_spawnp(child, words[0], &files, NULL, words, environ);
     posix_spawn_file_actions_destroy(&files);
-    if (error == ENOENT)
+    if (error == ENOENT) {
         return rz_chart_say(why, "gnuplot is not installed");
+    }
     return error == 0 || rz_chart_say(why, "gnuplot cannot be started: %s", strerror(error));
 }
 
@@ -28,10 +29,11 @@ static void last_complaint(FILE *complaints, char *out, size_t bytes)
     char line[256];
     snprintf(out, bytes, "it says nothing");
     rewind(complaints);
-    while (fgets(line, sizeof line, complaints)) {
+    while (fgets(line, sizeof(line), complaints)) {
         line[strcspn(line, "\n")] = 0;
-        if (line[strspn(line, " ^")])
+        if (line[strspn(line, " ^")]) {
             snprintf(out, bytes, "%s", line + strspn(line, " "));
+        }
     }
 }
 
@@ -41,13 +43,15 @@ bool rz_gnuplot(FILE *script, FILE *drawing, const char **why)
     char complaint[256];
     pid_t child;
     int status = 0;
-    if (!complaints)
+    if (!complaints) {
         return rz_chart_say(why, "no temporary file for what gnuplot says");
+    }
     bool good = spawned(script, drawing, complaints, &child, why);
     if (good) {
-        while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
             ;
-        last_complaint(complaints, complaint, sizeof complaint);
+        }
+        last_complaint(complaints, complaint, sizeof(complaint));
         good = (WIFEXITED(status) && WEXITSTATUS(status) == 0) ||
                rz_chart_say(why, "gnuplot: %s", complaint);
     }

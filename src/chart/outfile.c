@@ -26,12 +26,14 @@ static bool release(struct rz_outfile *out, bool good)
  * give it one. */
 static int open_nameless(const char *path)
 {
-    if (access("/proc/self/fd", X_OK) != 0)
+    if (access("/proc/self/fd", X_OK) != 0) {
         return -1;
+    }
     char *folder = rz_chart_copy(path);
     char *slash = strrchr(folder, '/');
-    if (slash)
+    if (slash) {
         slash[slash == folder] = 0;
+    }
     int fd = open(slash ? folder : ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
     free(folder);
     return fd;
@@ -48,23 +50,27 @@ bool rz_outfile_open(struct rz_outfile *out, const char *path, const char **why)
         fd = open_nameless(path);
         out->nameless = fd >= 0;
     }
-    if (fd < 0)
+    if (fd < 0) {
         fd = open(out->temporary ? out->temporary : path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
                   0666);
-    if (fd >= 0 && (out->file = fdopen(fd, "w")))
+    }
+    if (fd >= 0 && (out->file = fdopen(fd, "w"))) {
         return true;
+    }
     rz_chart_say(why, "cannot write '%s': %s", path, strerror(errno));
-    if (fd >= 0)
+    if (fd >= 0) {
         close(fd);
+    }
     return release(out, false);
 }
 
 static bool appear(struct rz_outfile *out)
 {
     char self[64];
-    snprintf(self, sizeof self, "/proc/self/fd/%d", fileno(out->file));
-    if (out->nameless && linkat(AT_FDCWD, self, AT_FDCWD, out->temporary, AT_SYMLINK_FOLLOW) != 0)
+    snprintf(self, sizeof(self), "/proc/self/fd/%d", fileno(out->file));
+    if (out->nameless && linkat(AT_FDCWD, self, AT_FDCWD, out->temporary, AT_SYMLINK_FOLLOW) != 0) {
         return false;
+    }
     out->nameless = false;
     return rename(out->temporary, out->path) == 0;
 }
@@ -72,16 +78,19 @@ static bool appear(struct rz_outfile *out)
 bool rz_outfile_close(struct rz_outfile *out, bool good, const char **why)
 {
     bool written = fflush(out->file) == 0 && !ferror(out->file);
-    if (written && good && out->temporary)
+    if (written && good && out->temporary) {
         written = appear(out);
+    }
     int reason = errno;
     if (fclose(out->file) != 0 && written) {
         reason = errno;
         written = false;
     }
-    if (good && !written)
+    if (good && !written) {
         good = rz_chart_say(why, "cannot write '%s': %s", out->path, strerror(reason));
-    if (!good && out->temporary && !out->nameless)
+    }
+    if (!good && out->temporary && !out->nameless) {
         unlink(out->temporary);
+    }
     return release(out, good);
 }

@@ -9,17 +9,19 @@
 
 struct rz_table *rz_table_create(const char *title)
 {
-    struct rz_table *table = rz_chart_memory(NULL, 1, sizeof *table);
+    struct rz_table *table = rz_chart_memory(NULL, 1, sizeof(*table));
     *table = (struct rz_table){.title = rz_chart_copy(title)};
     return table;
 }
 
 void rz_table_destroy(struct rz_table *table)
 {
-    if (!table)
+    if (!table) {
         return;
-    for (size_t i = 0; i < (size_t)table->n_rows * table->n_columns; i++)
+    }
+    for (size_t i = 0; i < (size_t)table->n_rows * table->n_columns; i++) {
         free(table->cells[i].text);
+    }
     for (uint32_t i = 0; i < table->n_columns; i++) {
         free(table->columns[i].name);
         free(table->columns[i].heading);
@@ -35,7 +37,7 @@ void rz_table_column(struct rz_table *table, const char *name, const char *headi
                      const char *unit)
 {
     rz_assert(table->n_rows == 0);
-    table->columns = rz_chart_memory(table->columns, table->n_columns + 1, sizeof *table->columns);
+    table->columns = rz_chart_memory(table->columns, table->n_columns + 1, sizeof(*table->columns));
     table->columns[table->n_columns++] =
         (struct rz_table_column){.name = rz_chart_copy(name),
                                  .heading = rz_chart_copy(heading ? heading : name),
@@ -46,9 +48,10 @@ void rz_table_row(struct rz_table *table)
 {
     rz_assert(table->n_columns > 0);
     size_t before = (size_t)table->n_rows * table->n_columns, after = before + table->n_columns;
-    table->cells = rz_chart_memory(table->cells, after, sizeof *table->cells);
-    for (size_t i = before; i < after; i++)
+    table->cells = rz_chart_memory(table->cells, after, sizeof(*table->cells));
+    for (size_t i = before; i < after; i++) {
         table->cells[i] = (struct rz_table_cell){.number = NAN};
+    }
     table->n_rows++;
     table->filled = 0;
 }
@@ -92,9 +95,11 @@ const struct rz_table_cell *rz_table_cell(const struct rz_table *table, uint32_t
 static const struct rz_table_cell *cell_named(const struct rz_table *table, uint32_t row,
                                               const char *column)
 {
-    for (uint32_t i = 0; i < table->n_columns && row < table->n_rows; i++)
-        if (strcmp(table->columns[i].name, column) == 0)
+    for (uint32_t i = 0; i < table->n_columns && row < table->n_rows; i++) {
+        if (strcmp(table->columns[i].name, column) == 0) {
             return rz_table_cell(table, row, i);
+        }
+    }
     return NULL;
 }
 
@@ -119,15 +124,17 @@ static int by_value(const void *a, const void *b)
 struct rz_table_spread rz_table_spread(const struct rz_table *table, const char *column)
 {
     struct rz_table_spread spread = {0, NAN, NAN, NAN, NAN};
-    double *values = rz_chart_memory(NULL, table->n_rows, sizeof *values), sum = 0;
+    double *values = rz_chart_memory(NULL, table->n_rows, sizeof(*values)), sum = 0;
     for (uint32_t row = 0; row < table->n_rows; row++) {
         double value = rz_table_at(table, row, column);
-        if (!isnan(value))
+        if (!isnan(value)) {
             values[spread.n++] = value;
+        }
     }
-    qsort(values, spread.n, sizeof *values, by_value);
-    for (uint32_t i = 0; i < spread.n; i++)
+    qsort(values, spread.n, sizeof(*values), by_value);
+    for (uint32_t i = 0; i < spread.n; i++) {
         sum += values[i];
+    }
     if (spread.n > 0) {
         double low = values[(spread.n - 1) / 2], high = values[spread.n / 2];
         spread.median = low == high ? low : low + (high - low) / 2;
@@ -150,8 +157,9 @@ struct rz_table *rz_table_summary(const struct rz_table *table, const char *titl
     rz_table_column(summary, "most", "most", NULL);
     for (uint32_t i = 0; i < table->n_columns; i++) {
         struct rz_table_spread spread = rz_table_spread(table, table->columns[i].name);
-        if (spread.n == 0 || strcmp(table->columns[i].name, but) == 0)
+        if (spread.n == 0 || strcmp(table->columns[i].name, but) == 0) {
             continue;
+        }
         rz_table_row(summary);
         rz_table_text(summary, "%s", table->columns[i].heading);
         rz_table_text(summary, "%s", table->columns[i].unit);

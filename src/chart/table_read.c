@@ -18,8 +18,9 @@ static void put(struct reader *reader, int c)
     if (reader->length + 1 >= reader->room) {
         size_t room = reader->room > 0 ? 2 * reader->room : 256;
         char *grown = realloc(reader->cell, room);
-        if (!grown)
+        if (!grown) {
             abort();
+        }
         reader->cell = grown;
         reader->room = room;
     }
@@ -44,19 +45,23 @@ static bool read_quoted(struct reader *reader)
 static bool read_cell(struct reader *reader, enum end *end)
 {
     reader->length = 0;
-    if (reader->cell)
+    if (reader->cell) {
         reader->cell[0] = 0;
+    }
     int c = fgetc(reader->in);
     if (c == '"') {
-        if (!read_quoted(reader))
+        if (!read_quoted(reader)) {
             return false;
+        }
         c = fgetc(reader->in);
     }
-    for (; c != ',' && c != '\n' && c != EOF; c = fgetc(reader->in))
-        if (c == 0)
+    for (; c != ',' && c != '\n' && c != EOF; c = fgetc(reader->in)) {
+        if (c == 0) {
             return false;
-        else if (c != '\r')
+        } else if (c != '\r') {
             put(reader, c);
+        }
+    }
     *end = c == ',' ? END_CELL : c == '\n' ? END_ROW : END_FILE;
     return true;
 }
@@ -66,8 +71,9 @@ static bool read_columns(struct reader *reader, struct rz_table *table, uint32_t
 {
     enum end end = END_CELL;
     for (*n = 0; end == END_CELL; ++*n) {
-        if (!read_cell(reader, &end) || reader->length == 0)
+        if (!read_cell(reader, &end) || reader->length == 0) {
             return false;
+        }
         rz_table_column(table, reader->cell, reader->cell, NULL);
     }
     return end == END_ROW;
@@ -78,13 +84,15 @@ static bool read_rows(struct reader *reader, struct rz_table *table, uint32_t n)
     enum end end = END_ROW;
     for (;;) {
         int c = fgetc(reader->in);
-        if (c == EOF)
+        if (c == EOF) {
             return end == END_ROW;
+        }
         ungetc(c, reader->in);
         rz_table_row(table);
         for (uint32_t i = 0; i < n; i++) {
-            if (!read_cell(reader, &end) || (end == END_CELL) != (i + 1 < n))
+            if (!read_cell(reader, &end) || (end == END_CELL) != (i + 1 < n)) {
                 return false;
+            }
             rz_table_text(table, "%s", reader->length > 0 ? reader->cell : "");
         }
     }

@@ -11,15 +11,15 @@
 static void number_for_people(double value, char out[TEXT_MAX])
 {
     double size = fabs(value);
-    if (isnan(value))
+    if (isnan(value)) {
         snprintf(out, TEXT_MAX, "-");
-    else if (isinf(value))
+    } else if (isinf(value)) {
         snprintf(out, TEXT_MAX, "%sinfinite", value < 0 ? "-" : "");
-    else if (value == floor(value) && size < 1e15)
+    } else if (value == floor(value) && size < 1e15) {
         snprintf(out, TEXT_MAX, "%.0f", value);
-    else if (size >= 1e15 || size < 1e-3)
+    } else if (size >= 1e15 || size < 1e-3) {
         snprintf(out, TEXT_MAX, "%.3e", value);
-    else
+    } else {
         snprintf(out, TEXT_MAX, "%.*f",
                  size < 0.1    ? 5
                  : size < 1    ? 4
@@ -28,6 +28,7 @@ static void number_for_people(double value, char out[TEXT_MAX])
                  : size < 1000 ? 1
                                : 0,
                  value);
+    }
 }
 
 /* The shortest text that reads back as the same number. */
@@ -36,15 +37,17 @@ static void number_in_full(double value, char out[TEXT_MAX])
     out[0] = 0;
     for (int digits = 15; digits <= 17 && !isnan(value); digits++) {
         snprintf(out, TEXT_MAX, "%.*g", digits, value);
-        if (strtod(out, NULL) == value)
+        if (strtod(out, NULL) == value) {
             return;
+        }
     }
 }
 
 static const char *cell_for_people(const struct rz_table_cell *cell, char number[TEXT_MAX])
 {
-    if (cell->text)
+    if (cell->text) {
         return cell->text;
+    }
     number_for_people(cell->number, number);
     return number;
 }
@@ -53,32 +56,36 @@ static const char *cell_for_people(const struct rz_table_cell *cell, char number
 static int width(const char *text)
 {
     int n = 0;
-    for (; *text; text++)
+    for (; *text; text++) {
         n += ((unsigned char)*text & 0xc0) != 0x80;
+    }
     return n;
 }
 
 static void heading(const struct rz_table_column *column, char *out, size_t bytes)
 {
-    if (column->unit[0])
+    if (column->unit[0]) {
         snprintf(out, bytes, "%s (%s)", column->heading, column->unit);
-    else
+    } else {
         snprintf(out, bytes, "%s", column->heading);
+    }
 }
 
 /* Text is aligned left, numbers right. */
 static bool is_text(const struct rz_table *table, uint32_t column)
 {
-    for (uint32_t row = 0; row < table->n_rows; row++)
-        if (rz_table_cell(table, row, column)->text)
+    for (uint32_t row = 0; row < table->n_rows; row++) {
+        if (rz_table_cell(table, row, column)->text) {
             return true;
+        }
+    }
     return false;
 }
 
 static int column_width(const struct rz_table *table, uint32_t column)
 {
     char text[256], number[TEXT_MAX];
-    heading(&table->columns[column], text, sizeof text);
+    heading(&table->columns[column], text, sizeof(text));
     int most = width(text);
     for (uint32_t row = 0; row < table->n_rows; row++) {
         int n = width(cell_for_people(rz_table_cell(table, row, column), number));
@@ -90,29 +97,34 @@ static int column_width(const struct rz_table *table, uint32_t column)
 static void pad(FILE *out, const char *text, int columns, bool left, bool last)
 {
     int blanks = columns - width(text);
-    if (left)
+    if (left) {
         fprintf(out, "%s%*s", text, last ? 0 : blanks, "");
-    else
+    } else {
         fprintf(out, "%*s%s", blanks, "", text);
+    }
     fputs(last ? "\n" : "  ", out);
 }
 
 void rz_table_print(const struct rz_table *table, FILE *out)
 {
     char text[256], number[TEXT_MAX];
-    if (table->title[0])
+    if (table->title[0]) {
         fprintf(out, "%s\n\n", table->title);
-    int *widths = rz_chart_memory(NULL, table->n_columns, sizeof *widths);
-    for (uint32_t i = 0; i < table->n_columns; i++)
-        widths[i] = column_width(table, i);
+    }
+    int *widths = rz_chart_memory(NULL, table->n_columns, sizeof(*widths));
     for (uint32_t i = 0; i < table->n_columns; i++) {
-        heading(&table->columns[i], text, sizeof text);
+        widths[i] = column_width(table, i);
+    }
+    for (uint32_t i = 0; i < table->n_columns; i++) {
+        heading(&table->columns[i], text, sizeof(text));
         pad(out, text, widths[i], is_text(table, i), i + 1 == table->n_columns);
     }
-    for (uint32_t row = 0; row < table->n_rows; row++)
-        for (uint32_t i = 0; i < table->n_columns; i++)
+    for (uint32_t row = 0; row < table->n_rows; row++) {
+        for (uint32_t i = 0; i < table->n_columns; i++) {
             pad(out, cell_for_people(rz_table_cell(table, row, i), number), widths[i],
                 is_text(table, i), i + 1 == table->n_columns);
+        }
+    }
     free(widths);
 }
 
@@ -120,11 +132,13 @@ void rz_table_print_row(const struct rz_table *table, uint32_t row, FILE *out)
 {
     char number[TEXT_MAX];
     int widest = 0;
-    if (table->title[0])
+    if (table->title[0]) {
         fprintf(out, "%s\n\n", table->title);
-    for (uint32_t i = 0; i < table->n_columns; i++)
+    }
+    for (uint32_t i = 0; i < table->n_columns; i++) {
         widest =
             width(table->columns[i].heading) > widest ? width(table->columns[i].heading) : widest;
+    }
     for (uint32_t i = 0; i < table->n_columns; i++) {
         pad(out, table->columns[i].heading, widest, true, false);
         fprintf(out, "%s%s%s\n", cell_for_people(rz_table_cell(table, row, i), number),
@@ -137,8 +151,9 @@ static void markdown_cell(FILE *out, const char *text)
 {
     fputc(' ', out);
     for (; *text; text++) {
-        if (*text == '|')
+        if (*text == '|') {
             fputc('\\', out);
+        }
         fputc(*text == '\n' ? ' ' : *text, out);
     }
     fputs(" |", out);
@@ -147,21 +162,24 @@ static void markdown_cell(FILE *out, const char *text)
 void rz_table_markdown(const struct rz_table *table, FILE *out)
 {
     char text[256], number[TEXT_MAX];
-    if (table->title[0])
+    if (table->title[0]) {
         fprintf(out, "### %s\n\n", table->title);
+    }
     fputc('|', out);
     for (uint32_t i = 0; i < table->n_columns; i++) {
-        heading(&table->columns[i], text, sizeof text);
+        heading(&table->columns[i], text, sizeof(text));
         markdown_cell(out, text);
     }
     fputs("\n|", out);
-    for (uint32_t i = 0; i < table->n_columns; i++)
+    for (uint32_t i = 0; i < table->n_columns; i++) {
         fputs(is_text(table, i) ? "---|" : "---:|", out);
+    }
     fputc('\n', out);
     for (uint32_t row = 0; row < table->n_rows; row++) {
         fputc('|', out);
-        for (uint32_t i = 0; i < table->n_columns; i++)
+        for (uint32_t i = 0; i < table->n_columns; i++) {
             markdown_cell(out, cell_for_people(rz_table_cell(table, row, i), number));
+        }
         fputc('\n', out);
     }
 }
@@ -170,11 +188,13 @@ void rz_table_markdown(const struct rz_table *table, FILE *out)
 static void csv_cell(FILE *out, const char *text, bool last)
 {
     bool quoted = text[strcspn(text, ",\"\r\n")] != 0;
-    if (quoted)
+    if (quoted) {
         fputc('"', out);
+    }
     for (; *text; text++) {
-        if (*text == '"')
+        if (*text == '"') {
             fputc('"', out);
+        }
         fputc(*text, out);
     }
     fputs(quoted ? (last ? "\"\n" : "\",") : (last ? "\n" : ","), out);
@@ -184,15 +204,18 @@ bool rz_table_write_csv(const struct rz_table *table, const char *path, const ch
 {
     struct rz_outfile out;
     char number[TEXT_MAX];
-    if (!rz_outfile_open(&out, path, why))
+    if (!rz_outfile_open(&out, path, why)) {
         return false;
-    for (uint32_t i = 0; i < table->n_columns; i++)
+    }
+    for (uint32_t i = 0; i < table->n_columns; i++) {
         csv_cell(out.file, table->columns[i].name, i + 1 == table->n_columns);
-    for (uint32_t row = 0; row < table->n_rows; row++)
+    }
+    for (uint32_t row = 0; row < table->n_rows; row++) {
         for (uint32_t i = 0; i < table->n_columns; i++) {
             const struct rz_table_cell *cell = rz_table_cell(table, row, i);
             number_in_full(cell->number, number);
             csv_cell(out.file, cell->text ? cell->text : number, i + 1 == table->n_columns);
         }
+    }
     return rz_outfile_close(&out, true, why);
 }

@@ -21,9 +21,10 @@ uint8_t rz_erasure_factor(uint32_t data, uint32_t parity, uint32_t q, uint32_t c
 /* The row of a column in the generator matrix [data + parity][data]. */
 static void generator_row(uint32_t data, uint32_t parity, uint32_t column, uint8_t *row)
 {
-    for (uint32_t c = 0; c < data; c++)
+    for (uint32_t c = 0; c < data; c++) {
         row[c] = column >= data ? rz_erasure_factor(data, parity, column - data, c)
                                 : (uint8_t)(c == column);
+    }
 }
 
 bool rz_erasure_recipe(uint32_t data, uint32_t parity, uint32_t wanted, const uint32_t *have,
@@ -41,8 +42,9 @@ bool rz_erasure_recipe(uint32_t data, uint32_t parity, uint32_t wanted, const ui
     generator_row(data, parity, wanted, row);
     for (uint32_t i = 0; found && i < data; i++) {
         factors[i] = 0;
-        for (uint32_t c = 0; c < data; c++)
+        for (uint32_t c = 0; c < data; c++) {
             factors[i] ^= gf_mul(row[c], inverse[(size_t)c * data + i]);
+        }
     }
     free(left);
     return found;
@@ -58,19 +60,22 @@ static void fold_part(uint8_t factor, uint8_t *to, const uint8_t *from, size_t n
 
 void rz_erasure_fold(uint8_t factor, void *to, const void *from, size_t n)
 {
-    for (size_t at = 0; at < n && factor != 0; at += PART_BYTES)
+    for (size_t at = 0; at < n && factor != 0; at += PART_BYTES) {
         fold_part(factor, (uint8_t *)to + at, (const uint8_t *)from + at,
                   n - at < PART_BYTES ? n - at : PART_BYTES);
+    }
 }
 
 static void encode_part(uint32_t data, uint32_t parity, unsigned char *tables,
                         const void *const *blocks, void *const *parities, size_t at, size_t n)
 {
     unsigned char *from[RZ_ERASURE_BLOCKS_MAX], *to[RZ_ERASURE_BLOCKS_MAX];
-    for (uint32_t c = 0; c < data; c++)
+    for (uint32_t c = 0; c < data; c++) {
         from[c] = (unsigned char *)(uintptr_t)blocks[c] + at;
-    for (uint32_t q = 0; q < parity; q++)
+    }
+    for (uint32_t q = 0; q < parity; q++) {
         to[q] = (unsigned char *)parities[q] + at;
+    }
     ec_encode_data((int)n, (int)data, (int)parity, tables, from, to);
 }
 
@@ -82,12 +87,14 @@ void rz_erasure_encode(uint32_t data, uint32_t parity, const void *const *blocks
     uint8_t *factors = malloc(n_factors);
     unsigned char *tables = malloc(TABLE_BYTES * n_factors); /* too large for a small stack */
     rz_assert(factors && tables);
-    for (uint32_t q = 0; q < parity; q++)
+    for (uint32_t q = 0; q < parity; q++) {
         generator_row(data, parity, data + q, factors + (size_t)q * data);
+    }
     ec_init_tables((int)data, (int)parity, factors, tables);
-    for (size_t at = 0; at < n; at += PART_BYTES)
+    for (size_t at = 0; at < n; at += PART_BYTES) {
         encode_part(data, parity, tables, blocks, parities, at,
                     n - at < PART_BYTES ? n - at : PART_BYTES);
+    }
     free(tables);
     free(factors);
 }

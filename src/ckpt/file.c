@@ -18,12 +18,12 @@
 /* Between two checks whether it is still needed. */
 #define CHUNK_BYTES (4u << 20)
 
-/* ---- names and messages */
+/* ---- names and messages ---- */
 
 struct rz_ckpt_path rz_ckpt_run_path(const struct rz_ckpt_folder *folder, uint32_t run)
 {
     struct rz_ckpt_path path;
-    snprintf(path.text, sizeof path.text, "%s/run-%" PRIu32, folder->path, run);
+    snprintf(path.text, sizeof(path.text), "%s/run-%" PRIu32, folder->path, run);
     return path;
 }
 
@@ -31,7 +31,7 @@ struct rz_ckpt_path rz_ckpt_generation_path(const struct rz_ckpt_folder *folder,
                                             const struct rz_ckpt_generation *generation)
 {
     struct rz_ckpt_path path;
-    snprintf(path.text, sizeof path.text, "%s/run-%" PRIu32 "/generation-%" PRIu64 ".%" PRIu32,
+    snprintf(path.text, sizeof(path.text), "%s/run-%" PRIu32 "/generation-%" PRIu64 ".%" PRIu32,
              folder->path, generation->run, generation->number, generation->epoch);
     return path;
 }
@@ -41,7 +41,7 @@ struct rz_ckpt_path rz_ckpt_file_path(const struct rz_ckpt_folder *folder,
 {
     struct rz_ckpt_path path = rz_ckpt_generation_path(folder, generation);
     size_t n = strlen(path.text);
-    snprintf(path.text + n, sizeof path.text - n, "/%s", file);
+    snprintf(path.text + n, sizeof(path.text) - n, "/%s", file);
     return path;
 }
 
@@ -49,7 +49,7 @@ static struct rz_ckpt_path piece_path(const struct rz_ckpt_folder *folder,
                                       const struct rz_ckpt_generation *generation, uint32_t rank)
 {
     char name[32];
-    snprintf(name, sizeof name, "piece-%" PRIu32, rank);
+    snprintf(name, sizeof(name), "piece-%" PRIu32, rank);
     return rz_ckpt_file_path(folder, generation, name);
 }
 
@@ -57,7 +57,7 @@ rz_status_t rz_ckpt_say(struct rz_ckpt_words *words, rz_status_t status, const c
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(words->text, sizeof words->text, format, arguments);
+    vsnprintf(words->text, sizeof(words->text), format, arguments);
     va_end(arguments);
     return status;
 }
@@ -67,13 +67,14 @@ rz_status_t rz_ckpt_refused(struct rz_ckpt_words *words, const char *what, const
     return rz_ckpt_say(words, RZ_ERR_SYSTEM, "cannot %s %.380s: %s", what, path, strerror(errno));
 }
 
-/* ---- directories */
+/* ---- directories ---- */
 
 rz_status_t rz_ckpt_sync_directory(const char *path, struct rz_ckpt_words *words)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
+    if (fd < 0) {
         return rz_ckpt_refused(words, "open", path);
+    }
     rz_status_t status =
         fsync(fd) == 0 ? RZ_OK : rz_ckpt_refused(words, "write the directory", path);
     close(fd);
@@ -83,8 +84,9 @@ rz_status_t rz_ckpt_sync_directory(const char *path, struct rz_ckpt_words *words
 rz_status_t rz_ckpt_make_directory(const char *path, const char *parent,
                                    struct rz_ckpt_words *words)
 {
-    if (mkdir(path, 0777) == 0)
+    if (mkdir(path, 0777) == 0) {
         return rz_ckpt_sync_directory(parent, words);
+    }
     return errno == EEXIST ? RZ_OK : rz_ckpt_refused(words, "make the directory", path);
 }
 
@@ -97,7 +99,7 @@ static rz_status_t make_generation(const struct rz_ckpt_folder *folder,
     return rz_ckpt_make_directory(path.text, run.text, words);
 }
 
-/* ---- writing */
+/* ---- writing ---- */
 
 static struct rz_ckpt_header head_of(const struct rz_ckpt_folder *folder,
                                      const struct rz_ckpt_generation *generation,
@@ -105,7 +107,7 @@ static struct rz_ckpt_header head_of(const struct rz_ckpt_folder *folder,
 {
     struct rz_ckpt_header header = {
         .kind = kind, .n_ranks = folder->n_ranks, .rank = rank, .generation = *generation};
-    memcpy(header.name, folder->name, sizeof header.name);
+    memcpy(header.name, folder->name, sizeof(header.name));
     return header;
 }
 
@@ -113,10 +115,12 @@ static bool write_all(int fd, const void *at, size_t bytes)
 {
     for (const char *rest = at; bytes > 0;) {
         ssize_t n = write(fd, rest, bytes);
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && errno == EINTR) {
             continue;
-        if (n <= 0)
+        }
+        if (n <= 0) {
             return false;
+        }
         rest += n;
         bytes -= (size_t)n;
     }
@@ -129,10 +133,12 @@ static rz_status_t write_content(int out, const uint8_t *at, size_t bytes, const
 {
     for (size_t done = 0; done < bytes;) {
         size_t n = bytes - done < CHUNK_BYTES ? bytes - done : CHUNK_BYTES;
-        if (atomic_load(stop))
+        if (atomic_load(stop)) {
             return RZ_ERR_CANCELLED;
-        if (!write_all(out, at + done, n))
+        }
+        if (!write_all(out, at + done, n)) {
             return rz_ckpt_refused(words, "write", path);
+        }
         done += n;
     }
     return RZ_OK;
@@ -145,14 +151,17 @@ static rz_status_t copy_memory(int out, int fd, const struct rz_ckpt_header *hea
 {
     void *at;
     size_t bytes = (size_t)header->bytes;
-    if (bytes == 0)
+    if (bytes == 0) {
         return RZ_OK;
-    if (rz_memory_map(fd, bytes, false, &at, NULL) != RZ_OK)
+    }
+    if (rz_memory_map(fd, bytes, false, &at, NULL) != RZ_OK) {
         return rz_ckpt_say(words, RZ_ERR_NO_MEMORY, "cannot map %zu bytes to write them to %.380s",
                            bytes, path);
+    }
     rz_status_t status = write_content(out, at, bytes, path, stop, words);
-    if (status == RZ_OK && rz_piece_hash(at, bytes) != header->hash)
+    if (status == RZ_OK && rz_piece_hash(at, bytes) != header->hash) {
         status = RZ_ERR_CANCELLED;
+    }
     rz_memory_unmap(at, bytes);
     return status;
 }
@@ -163,12 +172,14 @@ static rz_status_t fill(int out, const struct rz_ckpt_header *header, int fd, co
     uint8_t head[RZ_CKPT_HEADER_BYTES];
     bool mark = header->kind == RZ_CKPT_MARK;
     rz_ckpt_header_encode(header, head);
-    if (!write_all(out, head, sizeof head))
+    if (!write_all(out, head, sizeof(head))) {
         return rz_ckpt_refused(words, "write", path);
+    }
     rz_status_t status = mark ? RZ_OK : copy_memory(out, fd, header, path, stop, words);
     rz_kill_here(mark ? RZ_KILL_MARK_WRITTEN : RZ_KILL_FILE_WRITTEN);
-    if (status == RZ_OK && fsync(out) != 0)
+    if (status == RZ_OK && fsync(out) != 0) {
         status = rz_ckpt_refused(words, "write", path);
+    }
     return status;
 }
 
@@ -179,21 +190,24 @@ static rz_status_t write_file(const struct rz_ckpt_folder *folder,
 {
     char part[64];
     bool mark = header->kind == RZ_CKPT_MARK;
-    snprintf(part, sizeof part, "%s.%" PRIu32 RZ_CKPT_PART_SUFFIX, name, node);
+    snprintf(part, sizeof(part), "%s.%" PRIu32 RZ_CKPT_PART_SUFFIX, name, node);
     struct rz_ckpt_path from = rz_ckpt_file_path(folder, &header->generation, part);
     struct rz_ckpt_path to = rz_ckpt_file_path(folder, &header->generation, name);
     struct rz_ckpt_path directory = rz_ckpt_generation_path(folder, &header->generation);
     int out = open(from.text, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (out < 0)
+    if (out < 0) {
         return rz_ckpt_refused(words, "create", from.text);
+    }
     rz_kill_here(mark ? RZ_KILL_MARK_OPENED : RZ_KILL_FILE_OPENED);
     rz_status_t status = fill(out, header, fd, from.text, stop, words);
     if (close(out) != 0 &&
-        status == RZ_OK) /* some file systems report only here that they are full */
+        status == RZ_OK) { /* some file systems report only here that they are full */
         status = rz_ckpt_refused(words, "write", from.text);
+    }
     rz_kill_here(mark ? RZ_KILL_MARK_SYNCED : RZ_KILL_FILE_SYNCED);
-    if (status == RZ_OK && rename(from.text, to.text) != 0)
+    if (status == RZ_OK && rename(from.text, to.text) != 0) {
         status = rz_ckpt_refused(words, "name", to.text);
+    }
     if (status != RZ_OK) {
         unlink(from.text);
         return status;
@@ -212,8 +226,9 @@ static bool there_already(const struct rz_ckpt_folder *folder, const struct rz_c
     struct rz_ckpt_words words;
     int fd;
     if (rz_ckpt_open(folder, &header->generation, header->kind, header->rank, &found, &fd,
-                     &words) != RZ_OK)
+                     &words) != RZ_OK) {
         return false;
+    }
     close(fd);
     return found.bytes == header->bytes && found.hash == header->hash;
 }
@@ -227,13 +242,15 @@ rz_status_t rz_ckpt_write(const struct rz_ckpt_folder *folder,
     struct rz_ckpt_header header = head_of(folder, generation, RZ_CKPT_PIECE, rank);
     header.bytes = bytes;
     header.hash = hash;
-    snprintf(name, sizeof name, "piece-%" PRIu32, rank);
+    snprintf(name, sizeof(name), "piece-%" PRIu32, rank);
     rz_kill_here(RZ_KILL_FILE_BEGIN);
     rz_status_t status = make_generation(folder, generation, words);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
-    if (there_already(folder, &header))
+    }
+    if (there_already(folder, &header)) {
         return rz_ckpt_sync_directory(rz_ckpt_generation_path(folder, generation).text, words);
+    }
     return write_file(folder, &header, name, node, fd, stop, words);
 }
 
@@ -247,16 +264,18 @@ rz_status_t rz_ckpt_commit(const struct rz_ckpt_folder *folder,
     return write_file(folder, &header, RZ_CKPT_MARK_FILE, node, -1, &never_stopped, words);
 }
 
-/* ---- reading */
+/* ---- reading ---- */
 
 static bool read_all(int fd, void *at, size_t bytes)
 {
     for (char *rest = at; bytes > 0;) {
         ssize_t n = read(fd, rest, bytes);
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && errno == EINTR) {
             continue;
-        if (n <= 0)
+        }
+        if (n <= 0) {
             return false;
+        }
         rest += n;
         bytes -= (size_t)n;
     }
@@ -268,27 +287,35 @@ static rz_status_t read_head(int fd, const char *path, struct rz_ckpt_header *he
 {
     uint8_t head[RZ_CKPT_HEADER_BYTES];
     struct stat info;
-    if (fstat(fd, &info) != 0)
+    if (fstat(fd, &info) != 0) {
         return rz_ckpt_refused(words, "look at", path);
-    if (!S_ISREG(info.st_mode))
+    }
+    if (!S_ISREG(info.st_mode)) {
         return rz_ckpt_say(words, RZ_ERR_MALFORMED, "%.400s is no file", path);
-    if (info.st_size < (off_t)sizeof head)
+    }
+    if (info.st_size < (off_t)sizeof(head)) {
         return rz_ckpt_say(words, RZ_ERR_TRUNCATE, "%.400s is cut: it has %lld bytes", path,
                            (long long)info.st_size);
+    }
     errno = EIO;
-    if (!read_all(fd, head, sizeof head))
+    if (!read_all(fd, head, sizeof(head))) {
         return rz_ckpt_refused(words, "read", path);
-    rz_status_t status = rz_ckpt_header_decode(header, head, sizeof head);
-    if (status == RZ_ERR_VERSION)
+    }
+    rz_status_t status = rz_ckpt_header_decode(header, head, sizeof(head));
+    if (status == RZ_ERR_VERSION) {
         return rz_ckpt_say(words, status, "%.400s was written by another version of Rhizome", path);
-    if (status != RZ_OK)
+    }
+    if (status != RZ_OK) {
         return rz_ckpt_say(words, status, "%.400s is damaged: its head does not hold", path);
-    if ((uint64_t)info.st_size < header->bytes + RZ_CKPT_HEADER_BYTES)
+    }
+    if ((uint64_t)info.st_size < header->bytes + RZ_CKPT_HEADER_BYTES) {
         return rz_ckpt_say(words, RZ_ERR_TRUNCATE,
                            "%.380s is cut: of %" PRIu64 " bytes it has %lld", path,
                            header->bytes + RZ_CKPT_HEADER_BYTES, (long long)info.st_size);
-    if ((uint64_t)info.st_size > header->bytes + RZ_CKPT_HEADER_BYTES)
+    }
+    if ((uint64_t)info.st_size > header->bytes + RZ_CKPT_HEADER_BYTES) {
         return rz_ckpt_say(words, RZ_ERR_MALFORMED, "%.400s is longer than its head says", path);
+    }
     return RZ_OK;
 }
 
@@ -299,22 +326,26 @@ static rz_status_t check_whose(const struct rz_ckpt_folder *folder,
                                struct rz_ckpt_words *words)
 {
     const struct rz_ckpt_generation *of = &header->generation;
-    if (strcmp(header->name, folder->name) != 0)
+    if (strcmp(header->name, folder->name) != 0) {
         return rz_ckpt_say(words, RZ_ERR_INVALID, "%.320s is of another job, `%s`", path,
                            header->name);
-    if (header->n_ranks != folder->n_ranks)
+    }
+    if (header->n_ranks != folder->n_ranks) {
         return rz_ckpt_say(words, RZ_ERR_INVALID,
                            "%.320s is of a job of %" PRIu32 " ranks, this one has %" PRIu32, path,
                            header->n_ranks, folder->n_ranks);
-    if (header->kind != kind || header->rank != rank)
+    }
+    if (header->kind != kind || header->rank != rank) {
         return rz_ckpt_say(words, RZ_ERR_INVALID,
                            "%.320s is not what its name says, but a %s, rank %" PRIu32, path,
                            header->kind == RZ_CKPT_MARK ? "commit mark" : "piece", header->rank);
-    if (rz_ckpt_generation_compare(of, generation) != 0)
+    }
+    if (rz_ckpt_generation_compare(of, generation) != 0) {
         return rz_ckpt_say(words, RZ_ERR_INVALID,
                            "%.300s is of generation %" PRIu64 ", run %" PRIu32 ", epoch %" PRIu32
                            ", and does not belong here",
                            path, of->number, of->run, of->epoch);
+    }
     return RZ_OK;
 }
 
@@ -327,15 +358,19 @@ rz_status_t rz_ckpt_open(const struct rz_ckpt_folder *folder,
                                    ? rz_ckpt_file_path(folder, generation, RZ_CKPT_MARK_FILE)
                                    : piece_path(folder, generation, rank);
     *fd = open(path.text, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* never wait for a pipe's writer */
-    if (*fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+    if (*fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
         return rz_ckpt_say(words, RZ_ERR_NOT_FOUND, "%.400s is missing", path.text);
-    if (*fd < 0)
+    }
+    if (*fd < 0) {
         return rz_ckpt_refused(words, "open", path.text);
+    }
     rz_status_t status = read_head(*fd, path.text, header, words);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = check_whose(folder, generation, kind, rank, header, path.text, words);
-    if (status != RZ_OK)
+    }
+    if (status != RZ_OK) {
         close(*fd);
+    }
     return status;
 }
 
@@ -345,18 +380,22 @@ static rz_status_t read_content(int fd, const char *path, struct rz_ckpt_content
     void *at;
     size_t bytes = (size_t)content->bytes;
     rz_status_t status = RZ_OK;
-    if (bytes > 0 && rz_memory_map(content->fd, bytes, true, &at, NULL) != RZ_OK)
+    if (bytes > 0 && rz_memory_map(content->fd, bytes, true, &at, NULL) != RZ_OK) {
         return rz_ckpt_say(words, RZ_ERR_NO_MEMORY, "cannot map %zu bytes to read %.380s into them",
                            bytes, path);
+    }
     errno = EIO;
-    if (bytes > 0 && !read_all(fd, at, bytes))
+    if (bytes > 0 && !read_all(fd, at, bytes)) {
         status = rz_ckpt_refused(words, "read", path);
+    }
     rz_kill_here(RZ_KILL_RESTORE_READ);
-    if (status == RZ_OK && bytes > 0 && rz_piece_hash(at, bytes) != content->hash)
+    if (status == RZ_OK && bytes > 0 && rz_piece_hash(at, bytes) != content->hash) {
         status = rz_ckpt_say(words, RZ_ERR_MALFORMED,
                              "%.400s is damaged: its content does not fit its checksum", path);
-    if (bytes > 0)
+    }
+    if (bytes > 0) {
         rz_memory_unmap(at, bytes);
+    }
     return status;
 }
 
@@ -369,21 +408,25 @@ rz_status_t rz_ckpt_read(const struct rz_ckpt_folder *folder,
     int fd;
     rz_kill_here(RZ_KILL_RESTORE_OPEN);
     rz_status_t status = rz_ckpt_open(folder, generation, RZ_CKPT_PIECE, rank, &header, &fd, words);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     struct rz_ckpt_content read = {.fd = -1, .bytes = header.bytes, .hash = header.hash};
     size_t room = header.bytes ? (size_t)header.bytes : 1;
     if (rz_memory_create("rz-piece", room, &read.fd) != RZ_OK ||
-        rz_memory_reserve(read.fd, 0, room) != RZ_OK)
+        rz_memory_reserve(read.fd, 0, room) != RZ_OK) {
         status = rz_ckpt_say(words, RZ_ERR_NO_MEMORY,
                              "no memory for %zu bytes to read %.380s into them", room, path.text);
-    else
+    } else {
         status = read_content(fd, path.text, &read, words);
+    }
     close(fd);
-    if (read.fd >= 0 && (status != RZ_OK || !content))
+    if (read.fd >= 0 && (status != RZ_OK || !content)) {
         close(read.fd);
-    if (status == RZ_OK && content)
+    }
+    if (status == RZ_OK && content) {
         *content = read;
+    }
     rz_kill_here(RZ_KILL_RESTORE_CHECKED);
     return status;
 }

@@ -23,18 +23,20 @@ struct entries {
     uint32_t n, room;
 };
 
-/* ---- names */
+/* ---- names ---- */
 
 /* Digits at *text, as a number without leading zeros; moves *text past them. */
 static bool take_number(const char **text, uint64_t max, uint64_t *number)
 {
     uint64_t value = 0;
-    if (**text < '1' || **text > '9')
+    if (**text < '1' || **text > '9') {
         return false;
+    }
     for (; **text >= '0' && **text <= '9'; (*text)++) {
         uint64_t digit = (uint64_t)(**text - '0');
-        if (value > (max - digit) / 10)
+        if (value > (max - digit) / 10) {
             return false;
+        }
         value = value * 10 + digit;
     }
     *number = value;
@@ -44,8 +46,9 @@ static bool take_number(const char **text, uint64_t max, uint64_t *number)
 static bool take_word(const char **text, const char *word)
 {
     size_t n = strlen(word);
-    if (strncmp(*text, word, n) != 0)
+    if (strncmp(*text, word, n) != 0) {
         return false;
+    }
     *text += n;
     return true;
 }
@@ -53,8 +56,9 @@ static bool take_word(const char **text, const char *word)
 static bool is_run(const char *name, uint32_t *run)
 {
     uint64_t number;
-    if (!take_word(&name, "run-") || !take_number(&name, UINT32_MAX, &number) || *name)
+    if (!take_word(&name, "run-") || !take_number(&name, UINT32_MAX, &number) || *name) {
         return false;
+    }
     *run = (uint32_t)number;
     return true;
 }
@@ -63,8 +67,9 @@ static bool is_generation(const char *name, struct rz_ckpt_generation *generatio
 {
     uint64_t number, epoch;
     if (!take_word(&name, "generation-") || !take_number(&name, UINT64_MAX, &number) ||
-        !take_word(&name, ".") || !take_number(&name, UINT32_MAX, &epoch) || *name)
+        !take_word(&name, ".") || !take_number(&name, UINT32_MAX, &epoch) || *name) {
         return false;
+    }
     generation->number = number;
     generation->epoch = (uint32_t)epoch;
     return true;
@@ -77,14 +82,15 @@ static bool is_file(const char *name)
     bool known = take_word(&name, "piece-")
                      ? take_word(&name, "0") || take_number(&name, UINT32_MAX, &number)
                      : take_word(&name, RZ_CKPT_MARK_FILE);
-    if (!known || !*name)
+    if (!known || !*name) {
         return known;
+    }
     return take_word(&name, ".") &&
            (take_word(&name, "0") || take_number(&name, UINT32_MAX, &number)) &&
            strcmp(name, RZ_CKPT_PART_SUFFIX) == 0;
 }
 
-/* ---- reading directories */
+/* ---- reading directories ---- */
 
 /* Calls each(arg, name) for every name in a directory until one call fails; a missing directory has
  * none. */
@@ -92,14 +98,17 @@ static rz_status_t for_names(const char *path, struct rz_ckpt_words *words,
                              rz_status_t (*each)(void *arg, const char *name), void *arg)
 {
     DIR *directory = opendir(path);
-    if (!directory)
+    if (!directory) {
         return errno == ENOENT ? RZ_OK : rz_ckpt_refused(words, "look into", path);
+    }
     rz_status_t status = RZ_OK;
     for (const struct dirent *entry;
-         status == RZ_OK && (errno = 0, entry = readdir(directory)) != NULL;)
+         status == RZ_OK && (errno = 0, entry = readdir(directory)) != NULL;) {
         status = each(arg, entry->d_name);
-    if (status == RZ_OK && errno != 0)
+    }
+    if (status == RZ_OK && errno != 0) {
         status = rz_ckpt_refused(words, "look into", path);
+    }
     closedir(directory);
     return status;
 }
@@ -117,8 +126,9 @@ static rz_status_t look_for_mark(const struct look *look, struct entry *entry)
     int fd;
     rz_status_t status =
         rz_ckpt_open(look->folder, &entry->generation, RZ_CKPT_MARK, 0, &header, &fd, look->words);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         close(fd);
+    }
     entry->marked = status != RZ_ERR_NOT_FOUND;
     return status == RZ_ERR_INVALID || status == RZ_ERR_SYSTEM ? status : RZ_OK;
 }
@@ -128,16 +138,19 @@ static rz_status_t look_at_generation(void *arg, const char *name)
     struct look *look = arg;
     struct entries *entries = look->entries;
     struct entry entry = {.generation = {.run = look->run}};
-    if (!is_generation(name, &entry.generation))
+    if (!is_generation(name, &entry.generation)) {
         return RZ_OK;
+    }
     rz_status_t status = look_for_mark(look, &entry);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     if (entries->n == entries->room) {
         uint32_t room = entries->room ? 2 * entries->room : 16;
-        struct entry *more = realloc(entries->all, room * sizeof *more);
-        if (!more)
+        struct entry *more = realloc(entries->all, room * sizeof(*more));
+        if (!more) {
             return rz_ckpt_say(look->words, RZ_ERR_NO_MEMORY, "out of memory");
+        }
         entries->all = more;
         entries->room = room;
     }
@@ -148,8 +161,9 @@ static rz_status_t look_at_generation(void *arg, const char *name)
 static rz_status_t look_at_run(void *arg, const char *name)
 {
     struct look *look = arg;
-    if (!is_run(name, &look->run))
+    if (!is_run(name, &look->run)) {
         return RZ_OK;
+    }
     return for_names(rz_ckpt_run_path(look->folder, look->run).text, look->words,
                      look_at_generation, look);
 }
@@ -167,8 +181,9 @@ static rz_status_t look_at_all(const struct rz_ckpt_folder *folder, struct entri
     struct look look = {.folder = folder, .words = words, .entries = entries};
     *entries = (struct entries){0};
     rz_status_t status = for_names(folder->path, words, look_at_run, &look);
-    if (entries->n > 0)
-        qsort(entries->all, entries->n, sizeof *entries->all, newest_first);
+    if (entries->n > 0) {
+        qsort(entries->all, entries->n, sizeof(*entries->all), newest_first);
+    }
     return status;
 }
 
@@ -178,11 +193,13 @@ rz_status_t rz_ckpt_list(const struct rz_ckpt_folder *folder,
 {
     struct entries entries;
     rz_status_t status = look_at_all(folder, &entries, words);
-    struct rz_ckpt_generation *marked = calloc(entries.n + 1, sizeof *marked);
+    struct rz_ckpt_generation *marked = calloc(entries.n + 1, sizeof(*marked));
     uint32_t n_marked = 0;
-    for (uint32_t i = 0; marked && i < entries.n; i++)
-        if (entries.all[i].marked)
+    for (uint32_t i = 0; marked && i < entries.n; i++) {
+        if (entries.all[i].marked) {
             marked[n_marked++] = entries.all[i].generation;
+        }
+    }
     free(entries.all);
     if (status != RZ_OK || !marked) {
         free(marked);
@@ -199,14 +216,16 @@ rz_status_t rz_ckpt_verify(const struct rz_ckpt_folder *folder,
     struct rz_ckpt_header header;
     int fd;
     rz_status_t status = rz_ckpt_open(folder, generation, RZ_CKPT_MARK, 0, &header, &fd, words);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         close(fd);
-    for (uint32_t rank = 0; status == RZ_OK && rank < folder->n_ranks; rank++)
+    }
+    for (uint32_t rank = 0; status == RZ_OK && rank < folder->n_ranks; rank++) {
         status = rz_ckpt_read(folder, generation, rank, NULL, words);
+    }
     return status;
 }
 
-/* ---- removing */
+/* ---- removing ---- */
 
 static rz_status_t unlink_file(const char *path, struct rz_ckpt_words *words)
 {
@@ -224,8 +243,9 @@ static rz_status_t remove_directory(const char *path, struct rz_ckpt_words *word
 static rz_status_t remove_file(void *arg, const char *name)
 {
     const struct look *look = arg;
-    if (!is_file(name))
+    if (!is_file(name)) {
         return RZ_OK;
+    }
     return unlink_file(
         rz_ckpt_file_path(look->folder, &look->entries->all[0].generation, name).text, look->words);
 }
@@ -241,13 +261,16 @@ rz_status_t rz_ckpt_remove(const struct rz_ckpt_folder *folder,
     rz_status_t status =
         unlink_file(rz_ckpt_file_path(folder, generation, RZ_CKPT_MARK_FILE).text, words);
     /* The mark is durably removed before the first piece. */
-    if (status == RZ_OK && access(path.text, F_OK) == 0)
+    if (status == RZ_OK && access(path.text, F_OK) == 0) {
         status = rz_ckpt_sync_directory(path.text, words);
+    }
     rz_kill_here(RZ_KILL_PRUNE_UNMARKED);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = for_names(path.text, words, remove_file, &look);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = remove_directory(path.text, words);
+    }
     return status;
 }
 
@@ -267,10 +290,12 @@ static void remove_next(const struct rz_ckpt_folder *folder, const struct entry 
 static bool may_go(const struct entry *entry, const struct rz_ckpt_generation *newest,
                    const struct rz_ckpt_generation *before, uint32_t keep, uint32_t *older)
 {
-    if (rz_ckpt_generation_compare(&entry->generation, newest) >= 0)
+    if (rz_ckpt_generation_compare(&entry->generation, newest) >= 0) {
         return false;
-    if (!entry->marked)
+    }
+    if (!entry->marked) {
         return true;
+    }
     return rz_ckpt_generation_compare(&entry->generation, before) > 0 || ++*older >= keep;
 }
 
@@ -283,9 +308,11 @@ rz_status_t rz_ckpt_prune(const struct rz_ckpt_folder *folder,
     uint32_t older = 0;
     rz_status_t status = look_at_all(folder, &entries, words);
     uint32_t n = status == RZ_OK ? entries.n : 0;
-    for (uint32_t i = 0; i < n; i++)
-        if (may_go(&entries.all[i], newest, before, keep, &older))
+    for (uint32_t i = 0; i < n; i++) {
+        if (may_go(&entries.all[i], newest, before, keep, &older)) {
             remove_next(folder, &entries.all[i], &status, words);
+        }
+    }
     free(entries.all);
     return status;
 }
@@ -294,8 +321,9 @@ static rz_status_t remove_run(void *arg, const char *name)
 {
     const struct look *look = arg;
     uint32_t run;
-    if (!is_run(name, &run))
+    if (!is_run(name, &run)) {
         return RZ_OK;
+    }
     return remove_directory(rz_ckpt_run_path(look->folder, run).text, look->words);
 }
 
@@ -307,9 +335,11 @@ static rz_status_t remove_generations(const struct rz_ckpt_folder *folder, bool 
     struct look look = {.folder = folder, .words = words};
     rz_status_t status = look_at_all(folder, &entries, words);
     uint32_t n = status == RZ_OK ? entries.n : 0;
-    for (uint32_t i = 0; i < n; i++)
-        if (marked || !entries.all[i].marked)
+    for (uint32_t i = 0; i < n; i++) {
+        if (marked || !entries.all[i].marked) {
             remove_next(folder, &entries.all[i], &status, words);
+        }
+    }
     free(entries.all);
     return status == RZ_OK ? for_names(folder->path, words, remove_run, &look) : status;
 }
@@ -322,21 +352,23 @@ rz_status_t rz_ckpt_tidy(const struct rz_ckpt_folder *folder, struct rz_ckpt_wor
 rz_status_t rz_ckpt_remove_all(const struct rz_ckpt_folder *folder, struct rz_ckpt_words *words)
 {
     struct rz_ckpt_path lock;
-    snprintf(lock.text, sizeof lock.text, "%s/" RZ_CKPT_LOCK_FILE, folder->path);
+    snprintf(lock.text, sizeof(lock.text), "%s/" RZ_CKPT_LOCK_FILE, folder->path);
     rz_status_t status = remove_generations(folder, true, words);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = unlink_file(lock.text, words);
+    }
     return status == RZ_OK ? remove_directory(folder->path, words) : status;
 }
 
-/* ---- a new run */
+/* ---- a new run ---- */
 
 static rz_status_t lift_run(void *arg, const char *name)
 {
     struct look *look = arg;
     uint32_t run;
-    if (is_run(name, &run) && run > look->run)
+    if (is_run(name, &run) && run > look->run) {
         look->run = run;
+    }
     return RZ_OK;
 }
 
@@ -345,13 +377,16 @@ rz_status_t rz_ckpt_begin_run(const struct rz_ckpt_folder *folder, uint32_t *run
 {
     struct look look = {.folder = folder, .words = words};
     rz_status_t status = for_names(folder->path, words, lift_run, &look);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
-    if (look.run == UINT32_MAX)
+    }
+    if (look.run == UINT32_MAX) {
         return rz_ckpt_say(words, RZ_ERR_INVALID, "%.400s has seen too many runs", folder->path);
+    }
     struct rz_ckpt_path path = rz_ckpt_run_path(folder, look.run + 1);
-    if (mkdir(path.text, 0777) != 0)
+    if (mkdir(path.text, 0777) != 0) {
         return rz_ckpt_refused(words, "make the directory", path.text);
+    }
     *run = look.run + 1;
     return rz_ckpt_sync_directory(folder->path, words);
 }

@@ -19,8 +19,9 @@ int rz_ckpt_generation_compare(const struct rz_ckpt_generation *a,
                                const struct rz_ckpt_generation *b)
 {
     int order = compare(a->run, b->run);
-    if (order == 0)
+    if (order == 0) {
         order = compare(a->epoch, b->epoch);
+    }
     return order ? order : compare(a->number, b->number);
 }
 
@@ -74,21 +75,25 @@ static bool same_again(const struct rz_ckpt_header *header, const void *at)
 {
     uint8_t again[RZ_CKPT_HEADER_BYTES];
     rz_ckpt_header_encode(header, again);
-    return memcmp(again, at, sizeof again) == 0;
+    return memcmp(again, at, sizeof(again)) == 0;
 }
 
 rz_status_t rz_ckpt_header_decode(struct rz_ckpt_header *header, const void *at, size_t bytes)
 {
     struct rz_wire_reader r;
-    if (bytes < RZ_CKPT_HEADER_BYTES)
+    if (bytes < RZ_CKPT_HEADER_BYTES) {
         return RZ_ERR_TRUNCATE;
+    }
     rz_wire_reader_init(&r, at, RZ_CKPT_HEADER_BYTES - HASH_BYTES);
-    if (rz_wire_get_u64(&r) != MAGIC)
+    if (rz_wire_get_u64(&r) != MAGIC) {
         return RZ_ERR_MALFORMED;
-    if (rz_wire_get_u32(&r) != RZ_CKPT_FILE_VERSION)
+    }
+    if (rz_wire_get_u32(&r) != RZ_CKPT_FILE_VERSION) {
         return RZ_ERR_VERSION;
-    if (!head_intact(at))
+    }
+    if (!head_intact(at)) {
         return RZ_ERR_MALFORMED;
+    }
     struct rz_ckpt_header read = {.kind = (enum rz_ckpt_kind)rz_wire_get_u32(&r)};
     read.n_ranks = rz_wire_get_u32(&r);
     read.rank = rz_wire_get_u32(&r);
@@ -98,11 +103,13 @@ rz_status_t rz_ckpt_header_decode(struct rz_ckpt_header *header, const void *at,
     read.bytes = rz_wire_get_u64(&r);
     read.hash = rz_wire_get_u64(&r);
     const char *name = rz_wire_get_text(&r);
-    if (r.malformed || strlen(name) >= sizeof read.name)
+    if (r.malformed || strlen(name) >= sizeof(read.name)) {
         return RZ_ERR_MALFORMED;
+    }
     memcpy(read.name, name, strlen(name) + 1);
-    if (!sensible(&read) || !same_again(&read, at))
+    if (!sensible(&read) || !same_again(&read, at)) {
         return RZ_ERR_MALFORMED;
+    }
     *header = read;
     return RZ_OK;
 }

@@ -29,8 +29,9 @@ __attribute__((target("avx"))) static void empty_upper_halves(void)
 
 static void xxh_called(void)
 {
-    if (__builtin_cpu_supports("avx"))
+    if (__builtin_cpu_supports("avx")) {
         empty_upper_halves();
+    }
 }
 #else
 static void xxh_called(void)
@@ -47,7 +48,7 @@ struct rz_page_hash rz_page_hash(const void *at, size_t bytes)
 
 uint64_t rz_pages_hash(const struct rz_page_hash *hashes, size_t bytes)
 {
-    uint64_t hash = XXH3_64bits_withSeed(hashes, rz_pages_of(bytes) * sizeof *hashes, bytes);
+    uint64_t hash = XXH3_64bits_withSeed(hashes, rz_pages_of(bytes) * sizeof(*hashes), bytes);
     xxh_called();
     return hash;
 }
@@ -66,9 +67,10 @@ uint64_t rz_pages_look(const void *at, size_t bytes, struct rz_page_hash *hashes
             batch[i] = rz_page_hash((const uint8_t *)at + offset,
                                     rest < RZ_PAGE_BYTES ? rest : RZ_PAGE_BYTES);
         }
-        XXH3_64bits_update(&state, batch, n * sizeof *batch);
-        if (hashes)
-            memcpy(hashes + page, batch, n * sizeof *batch);
+        XXH3_64bits_update(&state, batch, n * sizeof(*batch));
+        if (hashes) {
+            memcpy(hashes + page, batch, n * sizeof(*batch));
+        }
     }
     uint64_t hash = XXH3_64bits_digest(&state);
     xxh_called();
@@ -83,13 +85,16 @@ static bool in_bitmap(const uint8_t *bitmap, size_t page)
 bool rz_pages_next_run(const uint8_t *bitmap, size_t pages, size_t *page, size_t *n)
 {
     size_t first = *page;
-    while (first < pages && !in_bitmap(bitmap, first))
+    while (first < pages && !in_bitmap(bitmap, first)) {
         first += first % 8 == 0 && bitmap[first / 8] == 0 ? 8 : 1;
-    if (first >= pages)
+    }
+    if (first >= pages) {
         return false;
+    }
     size_t end = first + 1;
-    while (end < pages && in_bitmap(bitmap, end))
+    while (end < pages && in_bitmap(bitmap, end)) {
         end++;
+    }
     *page = first;
     *n = end - first;
     return true;
@@ -108,10 +113,12 @@ void rz_pages_copy_past(void *to, const void *from, size_t bytes, size_t ahead)
         __m128i line[4];
         _mm_prefetch((const char *)in + ahead,
                      _MM_HINT_T0); /* never faults, whatever the address */
-        for (int i = 0; i < 4; i++)
+        for (int i = 0; i < 4; i++) {
             line[i] = _mm_loadu_si128((const __m128i *)(const void *)(in + 16 * i));
-        for (int i = 0; i < 4; i++)
+        }
+        for (int i = 0; i < 4; i++) {
             _mm_stream_si128((__m128i *)(void *)(out + 16 * i), line[i]);
+        }
     }
     memcpy(out, in, bytes);
 }

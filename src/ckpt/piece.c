@@ -24,18 +24,19 @@ static size_t aligned(size_t bytes)
 size_t rz_piece_bytes(const struct rz_region *regions, uint32_t n)
 {
     size_t bytes = RZ_PIECE_TABLE_BYTES(n);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         bytes += aligned(regions[i].bytes);
+    }
     return bytes;
 }
 
-/* ---- writing */
+/* ---- writing ---- */
 
 static void write_table(struct rz_piece_copy *copy)
 {
     struct rz_wire_writer w;
-    memset(copy->table, 0, sizeof copy->table);
-    rz_wire_writer_init(&w, copy->table, sizeof copy->table);
+    memset(copy->table, 0, sizeof(copy->table));
+    rz_wire_writer_init(&w, copy->table, sizeof(copy->table));
     rz_wire_put_u32(&w, MAGIC);
     rz_wire_put_u32(&w, copy->n);
     for (uint32_t i = 0; i < copy->n; i++) {
@@ -64,8 +65,9 @@ static void put_part(uint8_t *page, size_t offset, size_t page_bytes, const void
 {
     size_t begin = at > offset ? at : offset;
     size_t end = at + bytes < offset + page_bytes ? at + bytes : offset + page_bytes;
-    if (begin < end)
+    if (begin < end) {
         memcpy(page + (begin - offset), (const uint8_t *)from + (begin - at), end - begin);
+    }
 }
 
 /* A page that contains parts of several regions, of the table or of none. */
@@ -92,8 +94,9 @@ static const uint8_t *next_page(struct rz_piece_copy *copy, size_t offset, size_
         region++;
     }
     if (copy->region < copy->n && copy->region_at <= offset &&
-        copy->region_at + region->bytes >= offset + bytes)
+        copy->region_at + region->bytes >= offset + bytes) {
         return (const uint8_t *)region->memory + (offset - copy->region_at);
+    }
     put_together(copy, offset, bytes, scratch);
     return scratch;
 }
@@ -125,39 +128,44 @@ static void copy_batch(struct rz_piece_copy *copy)
     }
     for (size_t i = 0; i < n; i++) {
         uint8_t *to = (uint8_t *)copy->to + (copy->page - n + i) * RZ_PAGE_BYTES;
-        if (from[i] && copy->bytes >= PAST_CACHES_BYTES)
+        if (from[i] && copy->bytes >= PAST_CACHES_BYTES) {
             rz_pages_copy_past(to, from[i], bytes[i], BATCH * RZ_PAGE_BYTES);
-        else if (from[i])
+        } else if (from[i]) {
             memcpy(to, from[i], bytes[i]);
+        }
     }
 }
 
 bool rz_piece_copy_some(struct rz_piece_copy *copy, size_t pages)
 {
     size_t end = copy->pages - copy->page > pages ? copy->page + pages : copy->pages;
-    while (copy->page < end)
+    while (copy->page < end) {
         copy_batch(copy);
+    }
     rz_pages_settle();
     return copy->page < copy->pages;
 }
 
-/* ---- reading */
+/* ---- reading ---- */
 
 rz_status_t rz_piece_open(const void *at, size_t bytes, struct rz_piece_table *table)
 {
     struct rz_wire_reader r;
     rz_wire_reader_init(&r, at, bytes);
-    if (rz_wire_get_u32(&r) != MAGIC)
+    if (rz_wire_get_u32(&r) != MAGIC) {
         return RZ_ERR_MALFORMED;
+    }
     table->n = rz_wire_get_u32(&r);
-    if (r.malformed || table->n > RZ_PIECE_REGIONS_MAX || bytes < RZ_PIECE_TABLE_BYTES(table->n))
+    if (r.malformed || table->n > RZ_PIECE_REGIONS_MAX || bytes < RZ_PIECE_TABLE_BYTES(table->n)) {
         return RZ_ERR_MALFORMED;
+    }
     size_t offset = RZ_PIECE_TABLE_BYTES(table->n);
     for (uint32_t i = 0; i < table->n; i++) {
         uint32_t kind = rz_wire_get_u32(&r);
         uint64_t size = rz_wire_get_u64(&r);
-        if (kind >= RZ_REGION_KINDS || size > bytes - offset || aligned(size) > bytes - offset)
+        if (kind >= RZ_REGION_KINDS || size > bytes - offset || aligned(size) > bytes - offset) {
             return RZ_ERR_MALFORMED;
+        }
         table->entry[i] =
             (struct rz_piece_entry){.kind = (enum rz_region_kind)kind, .at = offset, .bytes = size};
         offset += aligned(size);
@@ -176,18 +184,22 @@ static bool fits(const struct rz_region *region, const struct rz_piece_entry *en
 rz_status_t rz_piece_fits(const struct rz_piece_table *table, const struct rz_region *regions,
                           uint32_t n, uint32_t *id)
 {
-    for (*id = 0; *id < n || *id < table->n; (*id)++)
-        if (!fits(*id < n ? &regions[*id] : NULL, *id < table->n ? &table->entry[*id] : NULL))
+    for (*id = 0; *id < n || *id < table->n; (*id)++) {
+        if (!fits(*id < n ? &regions[*id] : NULL, *id < table->n ? &table->entry[*id] : NULL)) {
             return RZ_ERR_INVALID;
+        }
+    }
     return RZ_OK;
 }
 
 void rz_piece_take(const void *at, const struct rz_piece_table *table,
                    const struct rz_region *regions, uint32_t n)
 {
-    for (uint32_t i = 0; i < n && i < table->n; i++)
-        if (regions[i].kind == RZ_REGION_MEMORY && regions[i].bytes > 0)
+    for (uint32_t i = 0; i < n && i < table->n; i++) {
+        if (regions[i].kind == RZ_REGION_MEMORY && regions[i].bytes > 0) {
             memcpy(regions[i].memory, (const uint8_t *)at + table->entry[i].at, regions[i].bytes);
+        }
+    }
 }
 
 uint64_t rz_piece_hash(const void *at, size_t bytes)

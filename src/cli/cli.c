@@ -24,10 +24,12 @@ int rz_cli_finish(const char *name, int status)
 {
     bool lost = ferror(stdout), pending = __fpending(stdout) > 0;
     errno = 0;
-    if (fclose(stdout) == 0 && !lost)
+    if (fclose(stdout) == 0 && !lost) {
         return status;
-    if (!lost && !pending && errno == EBADF) /* it was closed, and nothing had to be written */
+    }
+    if (!lost && !pending && errno == EBADF) { /* it was closed, and nothing had to be written */
         return status;
+    }
     fprintf(stderr, "%s: standard output cannot be written%s%s\n", name, errno ? ": " : "",
             errno ? strerror(errno) : "");
     return RZ_EXIT_UNWRITTEN;
@@ -37,26 +39,31 @@ int rz_cli_finish(const char *name, int status)
 static bool is_name(const char *word, const char *name, size_t n, bool counts, const char **value)
 {
     *value = NULL;
-    if (strncmp(word, name, n) != 0)
+    if (strncmp(word, name, n) != 0) {
         return false;
-    if (word[n] == '=')
+    }
+    if (word[n] == '=') {
         *value = word + n + 1;
-    else if (n == 2 && counts && isdigit((unsigned char)word[n]))
+    } else if (n == 2 && counts && isdigit((unsigned char)word[n])) {
         *value = word + n;
+    }
     return *value || !word[n];
 }
 
 static bool matches(const struct rz_cli_option *option, const char *word, const char **value)
 {
     bool counts = option->argument && strcmp(option->argument, "N") == 0;
-    if (!option->name)
+    if (!option->name) {
         return false;
-    if (is_name(word, option->name, strlen(option->name), counts, value))
+    }
+    if (is_name(word, option->name, strlen(option->name), counts, value)) {
         return true;
+    }
     for (const char *other = option->other; other && *other;) {
         size_t n = strcspn(other, " ");
-        if (is_name(word, other, n, counts, value))
+        if (is_name(word, other, n, counts, value)) {
             return true;
+        }
         other += n + (other[n] == ' ');
     }
     return false;
@@ -65,9 +72,11 @@ static bool matches(const struct rz_cli_option *option, const char *word, const 
 static const struct rz_cli_option *find(const struct rz_cli_option *options, const char *word,
                                         const char **value)
 {
-    for (; options->name || options->help; options++)
-        if (matches(options, word, value))
+    for (; options->name || options->help; options++) {
+        if (matches(options, word, value)) {
             return options;
+        }
+    }
     return NULL;
 }
 
@@ -75,27 +84,33 @@ static _Noreturn void refuse_unknown(const struct rz_cli *cli, const char *word)
 {
     const char *names[OPTIONS_MAX + 1] = {NULL}, *nearest;
     size_t n = 0;
-    if (cli->elsewhere && find(cli->elsewhere, word, &nearest))
+    if (cli->elsewhere && find(cli->elsewhere, word, &nearest)) {
         rz_cli_refuse(cli, "option '%s' %s", word, cli->where);
-    for (const struct rz_cli_option *o = cli->options; (o->name || o->help) && n < OPTIONS_MAX; o++)
-        if (o->name)
+    }
+    for (const struct rz_cli_option *o = cli->options; (o->name || o->help) && n < OPTIONS_MAX;
+         o++) {
+        if (o->name) {
             names[n++] = o->name;
+        }
+    }
     nearest = strlen(word) > 3 ? rz_cli_nearest(word, names) : NULL;
-    if (nearest)
+    if (nearest) {
         rz_cli_refuse(cli, "unknown option '%s'; did you mean '%s'?", word, nearest);
+    }
     rz_cli_refuse(cli, "unknown option '%s'", word);
 }
 
 static void common_options(const struct rz_cli *cli, const char *word)
 {
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
         rz_cli_help(cli, stdout);
-    else if (strcmp(word, "--man") == 0)
+    } else if (strcmp(word, "--man") == 0) {
         rz_cli_manual(cli, stdout);
-    else if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+    } else if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
         printf("%s (Rhizome) %s\n", cli->name, RZ_VERSION);
-    else
+    } else {
         refuse_unknown(cli, word);
+    }
     exit(rz_cli_finish(cli->name, 0));
 }
 
@@ -104,18 +119,21 @@ static void common_options(const struct rz_cli *cli, const char *word)
 static const char *words_behind(const struct rz_cli_option *option, int argc, char **argv, int *i)
 {
     bool two = strchr(option->argument, ' ') != NULL;
-    if (argc - *i <= 1 + two)
+    if (argc - *i <= 1 + two) {
         return NULL;
+    }
     const char *first = argv[++*i];
-    if (!two)
+    if (!two) {
         return first;
+    }
     const char *second = argv[++*i];
     static char *both;
     size_t bytes = strlen(first) + strlen(second) + 2;
     free(both);
     both = malloc(bytes);
-    if (both)
+    if (both) {
         snprintf(both, bytes, "%s=%s", first, second);
+    }
     return both;
 }
 
@@ -124,24 +142,28 @@ int rz_cli_parse(const struct rz_cli *cli, int argc, char **argv, void *target)
     int i = 1;
     for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
         const char *value = NULL, *why = "it has a bad value";
-        if (strcmp(argv[i], "--") == 0)
+        if (strcmp(argv[i], "--") == 0) {
             return i + 1;
+        }
         const struct rz_cli_option *option = find(cli->options, argv[i], &value);
-        if (!option && cli->more)
+        if (!option && cli->more) {
             option = find(cli->more, argv[i], &value);
+        }
         if (!option) {
             common_options(cli, argv[i]);
             continue;
         }
         const char *word = option->name;
         if (option->argument && !value) {
-            if (!(value = words_behind(option, argc, argv, &i)))
+            if (!(value = words_behind(option, argc, argv, &i))) {
                 rz_cli_refuse(cli, "option '%s' wants %s behind it", word, option->argument);
+            }
         } else if (!option->argument && value) {
             rz_cli_refuse(cli, "option '%s' takes no value", word);
         }
-        if (!option->take(target, value, &why))
+        if (!option->take(target, value, &why)) {
             rz_cli_refuse(cli, "%s '%s': %s", word, value ? value : "", why);
+        }
     }
     return i;
 }

@@ -15,10 +15,12 @@ static size_t least_of(size_t a, size_t b, size_t c)
 static size_t distance(const char *a, const char *b)
 {
     size_t row[NAME_MAX_BYTES + 1], n = strlen(b);
-    if (n > NAME_MAX_BYTES)
+    if (n > NAME_MAX_BYTES) {
         return SIZE_MAX;
-    for (size_t j = 0; j <= n; j++)
+    }
+    for (size_t j = 0; j <= n; j++) {
         row[j] = j;
+    }
     for (size_t i = 1; *a; i++, a++) {
         size_t corner = row[0];
         row[0] = i;

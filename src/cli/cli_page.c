@@ -32,8 +32,9 @@ static void wrap(FILE *out, const char *text, int column, int indent)
 static int names(FILE *out, const struct rz_cli_option *option)
 {
     int written = 0;
-    for (const char *other = option->other; other && *other; other++)
+    for (const char *other = option->other; other && *other; other++) {
         written += *other == ' ' ? fprintf(out, ", ") : fprintf(out, "%c", *other);
+    }
     return written + fprintf(out, "%s%s%s%s", option->other ? ", " : "", option->name,
                              option->argument ? " " : "", option->argument ? option->argument : "");
 }
@@ -52,10 +53,11 @@ static void help_option(FILE *out, const struct rz_cli_option *option)
 static void help_options(FILE *out, const struct rz_cli_option *options)
 {
     for (; options->name || options->help; options++) {
-        if (options->name)
+        if (options->name) {
             help_option(out, options);
-        else
+        } else {
             fprintf(out, "\n%s\n", options->help);
+        }
     }
 }
 
@@ -70,13 +72,16 @@ void rz_cli_help(const struct rz_cli *cli, FILE *out)
     fprintf(out, "%s: %s\n\nusage: %s %s\n\n", cli->name, cli->summary, cli->name, cli->synopsis);
     wrap(out, cli->description, 0, 0);
     help_options(out, cli->options);
-    if (cli->more)
+    if (cli->more) {
         help_options(out, cli->more);
+    }
     fprintf(out, "\nOther\n");
-    for (size_t i = 0; i < sizeof common / sizeof *common; i++)
+    for (size_t i = 0; i < sizeof(common) / sizeof(*common); i++) {
         help_option(out, &common[i]);
-    if (cli->epilogue)
+    }
+    if (cli->epilogue) {
         fprintf(out, "\n%s\n", cli->epilogue);
+    }
 }
 
 /* Escapes text that man(7) would read as requests or escapes. */
@@ -84,14 +89,16 @@ static void manual_text(FILE *out, const char *text)
 {
     bool start = true;
     for (; *text; text++) {
-        if (start && (*text == '.' || *text == '\''))
+        if (start && (*text == '.' || *text == '\'')) {
             fputs("\\&", out);
-        if (*text == '\\')
+        }
+        if (*text == '\\') {
             fputs("\\e", out);
-        else if (*text == '-')
+        } else if (*text == '-') {
             fputs("\\-", out);
-        else
+        } else {
             fputc(*text, out);
+        }
         start = *text == '\n';
     }
     fputc('\n', out);
@@ -127,8 +134,9 @@ static void manual_options(FILE *out, const struct rz_cli_option *options)
 void rz_cli_manual(const struct rz_cli *cli, FILE *out)
 {
     fputs(".TH ", out);
-    for (const char *c = cli->name; *c; c++)
+    for (const char *c = cli->name; *c; c++) {
         fputc(toupper((unsigned char)*c), out);
+    }
     fprintf(out, " 1 \"\" \"Rhizome %s\"\n.SH NAME\n%s \\- ", RZ_VERSION, cli->name);
     manual_text(out, cli->summary);
     fprintf(out, ".SH SYNOPSIS\n.B %s\n", cli->name);
@@ -137,11 +145,13 @@ void rz_cli_manual(const struct rz_cli *cli, FILE *out)
     manual_text(out, cli->description);
     fputs(".SH OPTIONS\n", out);
     manual_options(out, cli->options);
-    if (cli->more)
+    if (cli->more) {
         manual_options(out, cli->more);
+    }
     fputs(".SS Other\n", out);
-    for (size_t i = 0; i < sizeof common / sizeof *common; i++)
+    for (size_t i = 0; i < sizeof(common) / sizeof(*common); i++) {
         manual_option(out, &common[i]);
+    }
     if (cli->epilogue) {
         fputs(".SH NOTES\n.nf\n", out);
         manual_text(out, cli->epilogue);

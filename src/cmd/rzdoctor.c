@@ -41,8 +41,9 @@ static const struct rz_cli cli = {
 
 static void refuse_name(const char *name, const char *nearest)
 {
-    if (nearest)
+    if (nearest) {
         rz_cli_refuse(&cli, "there is no function '%s'; did you mean %s?", name, nearest);
+    }
     rz_cli_refuse(&cli, "there is no function '%s'", name);
 }
 
@@ -50,8 +51,9 @@ static void refuse_name(const char *name, const char *nearest)
 static int take_line(int argc, char **argv, struct rz_doctor_wish *wish)
 {
     int words = 1;
-    for (int at = 0; (at += rz_cli_parse(&cli, argc - at, argv + at, wish)) < argc;)
+    for (int at = 0; (at += rz_cli_parse(&cli, argc - at, argv + at, wish)) < argc;) {
         argv[words++] = argv[at];
+    }
     return words;
 }
 
@@ -63,18 +65,23 @@ int main(int argc, char **argv)
     wish.names = argv + 2;
     wish.names_n = words > 2 ? words - 2 : 0;
     if (strcmp(command, "features") == 0) {
-        if (wish.missing && wish.working)
+        if (wish.missing && wish.working) {
             rz_cli_refuse(&cli, "--missing and --working exclude each other");
+        }
         return rz_cli_finish(cli.name, rz_doctor_features(&wish, refuse_name));
     }
-    if (strcmp(command, "check") != 0 && strcmp(command, "probe") != 0)
+    if (strcmp(command, "check") != 0 && strcmp(command, "probe") != 0) {
         rz_cli_refuse(&cli, "there are check and features, but no '%s'", command);
-    if (wish.missing || wish.working)
+    }
+    if (wish.missing || wish.working) {
         rz_cli_refuse(&cli, "%s belongs to rzdoctor features",
                       wish.missing ? "--missing" : "--working");
-    if (wish.names_n > 0)
+    }
+    if (wish.names_n > 0) {
         rz_cli_refuse(&cli, "'%s' is one word too many", wish.names[0]);
-    if (strcmp(command, "probe") == 0)
+    }
+    if (strcmp(command, "probe") == 0) {
         return rz_doctor_probe();
+    }
     return rz_cli_finish(cli.name, rz_doctor_check(&wish));
 }

@@ -21,7 +21,7 @@ int rz_doctor_features(const struct rz_doctor_wish *wish,
 int rz_doctor_check(const struct rz_doctor_wish *wish);
 int rz_doctor_probe(void);
 
-/* --- findings --- */
+/* ---- findings ---- */
 
 enum rz_doctor_verdict { RZ_DOCTOR_OK, RZ_DOCTOR_WARNING, RZ_DOCTOR_FAULT, RZ_DOCTOR_VERDICTS };
 
@@ -48,7 +48,7 @@ void rz_doctor_check_install(struct rz_doctor_report *report);
 void rz_doctor_check_variables(struct rz_doctor_report *report);
 void rz_doctor_check_jobs(struct rz_doctor_report *report);
 
-/* --- what the checks share --- */
+/* ---- what the checks share ---- */
 
 enum { RZ_DOCTOR_PATH = 4096, RZ_DOCTOR_TEXT = 512 };
 

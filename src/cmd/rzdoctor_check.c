@@ -20,8 +20,9 @@ static const char *const words[RZ_DOCTOR_VERDICTS] = {"ok", "warning", "fault"};
 void rz_doctor_section(struct rz_doctor_report *report, const char *title)
 {
     report->section = title;
-    if (!report->json)
+    if (!report->json) {
         printf("%s\n", title);
+    }
 }
 
 void rz_doctor_say(struct rz_doctor_report *report, enum rz_doctor_verdict verdict,
@@ -30,35 +31,39 @@ void rz_doctor_say(struct rz_doctor_report *report, enum rz_doctor_verdict verdi
     char text[2 * RZ_DOCTOR_TEXT];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     report->counts[verdict]++;
     if (report->json) {
         static const char form[] = "{s:s,s:s,s:s,s:s}";
         json_t *finding = json_pack(form, "section", report->section, "subject", subject, "verdict",
                                     words[verdict], "text", text);
-        if (!finding) /* a path in it that is not UTF-8 */
+        if (!finding) { /* a path in it that is not UTF-8 */
             finding = json_pack(form, "section", report->section, "subject", subject, "verdict",
                                 words[verdict], "text", "(not printable)");
+        }
         json_object_set_new(finding, "remedy", remedy ? json_string(remedy) : json_null());
         json_array_append_new(report->findings, finding);
         return;
     }
     printf("  %-8s %-18s %s\n", words[verdict], subject, text);
-    if (remedy)
+    if (remedy) {
         printf("  %-8s %-18s -> %s\n", "", "", remedy);
+    }
     fflush(stdout);
 }
 
-/* --- where things are --- */
+/* ---- where things are ---- */
 
 bool rz_doctor_bin(char folder[RZ_DOCTOR_PATH])
 {
-    if (!rz_process_path(folder, RZ_DOCTOR_PATH))
+    if (!rz_process_path(folder, RZ_DOCTOR_PATH)) {
         return false;
+    }
     char *slash = strrchr(folder, '/');
-    if (!slash)
+    if (!slash) {
         return false;
+    }
     *slash = '\0';
     return true;
 }
@@ -68,9 +73,9 @@ bool rz_doctor_lib(char folder[RZ_DOCTOR_PATH])
     /* The build tree has lib; an installation what it was configured with. */
     static const char *const places[] = {"../lib", RZ_LIB_FROM_BIN};
     char bin[RZ_DOCTOR_PATH], library[RZ_DOCTOR_PATH + 64];
-    for (size_t i = 0; rz_doctor_bin(bin) && i < sizeof places / sizeof *places; i++) {
+    for (size_t i = 0; rz_doctor_bin(bin) && i < sizeof(places) / sizeof(*places); i++) {
         bool whole = places[i][0] == '/';
-        snprintf(library, sizeof library, "%s%s%s/libmpi_abi.so.1", whole ? "" : bin,
+        snprintf(library, sizeof(library), "%s%s%s/libmpi_abi.so.1", whole ? "" : bin,
                  whole ? "" : "/", places[i]);
         char *real = realpath(library, NULL), *slash = real ? strrchr(real, '/') : NULL;
         bool found = slash && slash - real < RZ_DOCTOR_PATH;
@@ -79,8 +84,9 @@ bool rz_doctor_lib(char folder[RZ_DOCTOR_PATH])
             memcpy(folder, real, strlen(real) + 1);
         }
         free(real);
-        if (found)
+        if (found) {
             return true;
+        }
     }
     return false;
 }
@@ -90,24 +96,26 @@ void *rz_doctor_open_library(const char **why)
     static char text[2 * RZ_DOCTOR_TEXT];
     char folder[RZ_DOCTOR_PATH], path[RZ_DOCTOR_PATH + 64];
     *why = "there is no libmpi_abi.so.1 in the lib folder beside this command";
-    if (!rz_doctor_lib(folder))
+    if (!rz_doctor_lib(folder)) {
         return NULL;
-    snprintf(path, sizeof path, "%s/libmpi_abi.so.1", folder);
+    }
+    snprintf(path, sizeof(path), "%s/libmpi_abi.so.1", folder);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
-        snprintf(text, sizeof text, "%s", dlerror());
+        snprintf(text, sizeof(text), "%s", dlerror());
         *why = text;
     }
     return library;
 }
 
-/* --- trying --- */
+/* ---- trying ---- */
 
 _Noreturn static void trial_run(int (*body)(void *arg), void *arg, int out, pid_t parent)
 {
     setpgid(0, 0);
-    if (rz_process_fail_with_parent(parent, SIGKILL) != RZ_OK)
+    if (rz_process_fail_with_parent(parent, SIGKILL) != RZ_OK) {
         _exit(1);
+    }
     dup2(out, STDOUT_FILENO);
     dup2(out, STDERR_FILENO);
     close(out);
@@ -126,14 +134,18 @@ static bool trial_read(int in, rz_time deadline, char text[RZ_DOCTOR_TEXT])
         int left_ms = now < deadline ? (int)((deadline - now) / 1000000 + 1) : 0;
         char rest[256];
         int polled = poll(&ready, 1, left_ms);
-        if (polled < 0 && errno == EINTR)
+        if (polled < 0 && errno == EINTR) {
             continue;
-        if (polled <= 0)
+        }
+        if (polled <= 0) {
             return false;
+        }
         bool room = n < RZ_DOCTOR_TEXT - 1;
-        ssize_t got = read(in, room ? text + n : rest, room ? RZ_DOCTOR_TEXT - 1 - n : sizeof rest);
-        if (got <= 0)
+        ssize_t got =
+            read(in, room ? text + n : rest, room ? RZ_DOCTOR_TEXT - 1 - n : sizeof(rest));
+        if (got <= 0) {
             return true;
+        }
         n += room ? (size_t)got : 0;
         text[n] = '\0';
     }
@@ -145,8 +157,9 @@ static bool trial_await(pid_t pid, rz_time deadline)
 {
     siginfo_t info = {.si_pid = 0};
     while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0 &&
-           rz_clock_now() < deadline)
+           rz_clock_now() < deadline) {
         poll(NULL, 0, 1);
+    }
     return info.si_pid == pid;
 }
 
@@ -155,7 +168,7 @@ bool rz_doctor_try(int (*body)(void *arg), void *arg, int limit_s, struct rz_doc
     int ends[2];
     *trial = (struct rz_doctor_trial){.status = -1};
     if (pipe(ends) != 0) {
-        snprintf(trial->text, sizeof trial->text, "pipe: %s", strerror(errno));
+        snprintf(trial->text, sizeof(trial->text), "pipe: %s", strerror(errno));
         return false;
     }
     fflush(NULL);
@@ -166,7 +179,7 @@ bool rz_doctor_try(int (*body)(void *arg), void *arg, int limit_s, struct rz_doc
     }
     close(ends[1]);
     if (pid < 0) {
-        snprintf(trial->text, sizeof trial->text, "fork: %s", strerror(errno));
+        snprintf(trial->text, sizeof(trial->text), "fork: %s", strerror(errno));
         close(ends[0]);
         return false;
     }
@@ -176,13 +189,14 @@ bool rz_doctor_try(int (*body)(void *arg), void *arg, int limit_s, struct rz_doc
     kill(-pid, SIGKILL); /* the processes it left; itself, if it did not end */
     kill(pid, SIGKILL);
     close(ends[0]);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
         ;
+    }
     trial->status = ended ? status : -1;
     return ended && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* --- the whole --- */
+/* ---- the whole ---- */
 
 static void print_end(const struct rz_doctor_report *report)
 {
@@ -211,12 +225,14 @@ int rz_doctor_check(const struct rz_doctor_wish *wish)
         rz_doctor_check_jobs};
     struct rz_doctor_report report = {.json = wish->json,
                                       .findings = wish->json ? json_array() : NULL};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
         parts[i](&report);
-    if (wish->json)
+    }
+    if (wish->json) {
         dump(&report);
-    else
+    } else {
         print_end(&report);
+    }
     bool written = fflush(stdout) == 0 && !ferror(stdout);
     return written && report.counts[RZ_DOCTOR_FAULT] == 0 ? RZ_DOCTOR_GOOD : RZ_DOCTOR_BAD;
 }

@@ -27,18 +27,21 @@ struct features {
 static bool load(struct features *features, const char **why)
 {
     void *library = rz_doctor_open_library(why);
-    if (!library)
+    if (!library) {
         return false;
+    }
     const char *(*feature)(size_t, bool *, const char **) = NULL;
     *(void **)&feature = dlsym(library, "RZ_Feature");
     *why = "it does not say what it supports; it is of another version";
-    if (!feature)
+    if (!feature) {
         return false;
+    }
     for (; features->n < FUNCTIONS_MAX; features->n++) {
         struct feature *f = &features->all[features->n];
         f->name = feature(features->n, &f->works, &f->chapter);
-        if (!f->name)
+        if (!f->name) {
             break;
+        }
     }
     return features->n > 0;
 }
@@ -59,8 +62,9 @@ static void refuse_unknown(const struct features *features, const char *name,
                            void (*unknown)(const char *name, const char *nearest))
 {
     static const char *names[FUNCTIONS_MAX + 1];
-    for (size_t i = 0; i < features->n; i++)
+    for (size_t i = 0; i < features->n; i++) {
         names[i] = features->all[i].name;
+    }
     unknown(name, strlen(name) > 3 ? rz_cli_nearest(name, names) : NULL);
 }
 
@@ -69,11 +73,14 @@ static void choose(struct features *features, const struct rz_doctor_wish *wish,
 {
     for (int i = 0; i < wish->names_n; i++) {
         bool known = false;
-        for (size_t j = 0; j < features->n; j++)
-            if (matches(&features->all[j], wish->names[i]))
+        for (size_t j = 0; j < features->n; j++) {
+            if (matches(&features->all[j], wish->names[i])) {
                 known = features->all[j].wanted = true;
-        if (!known)
+            }
+        }
+        if (!known) {
             refuse_unknown(features, wish->names[i], unknown);
+        }
     }
     for (size_t j = 0; j < features->n; j++) {
         struct feature *f = &features->all[j];
@@ -110,13 +117,14 @@ static void print_summary(const struct features *features, const struct rz_docto
         counts[0]++;
         counts[1] += features->all[i].works;
     }
-    if (wish->names_n > 0)
+    if (wish->names_n > 0) {
         printf("%zu of %zu functions that were named work\n", features->wanted_working,
                features->wanted);
-    else
+    } else {
         printf("%zu functions of the MPI 5.0 ABI: %zu work, %zu return "
                "MPI_ERR_UNSUPPORTED_OPERATION; %zu of %zu extensions work\n",
                standard[0], standard[1], standard[0] - standard[1], ours[1], ours[0]);
+    }
 }
 
 static void print_text(const struct features *features, const struct rz_doctor_wish *wish)
@@ -124,13 +132,16 @@ static void print_text(const struct features *features, const struct rz_doctor_w
     size_t wanted, working;
     for (size_t i = 0, next; i < features->n; i = next) {
         next = count_chapter(features, i, &wanted, &working);
-        if (wanted == 0)
+        if (wanted == 0) {
             continue;
+        }
         printf("%s: %zu of %zu work\n", features->all[i].chapter, working, wanted);
-        for (size_t j = i; j < next; j++)
-            if (shows(&features->all[j], wish))
+        for (size_t j = i; j < next; j++) {
+            if (shows(&features->all[j], wish)) {
                 printf("  %-36s %s\n", features->all[j].name,
                        features->all[j].works ? "works" : "unsupported");
+            }
+        }
     }
     print_summary(features, wish);
 }
@@ -141,18 +152,21 @@ static bool print_json(const struct features *features, const struct rz_doctor_w
     size_t wanted, working;
     for (size_t i = 0, next; i < features->n; i = next) {
         next = count_chapter(features, i, &wanted, &working);
-        if (wanted > 0)
+        if (wanted > 0) {
             json_array_append_new(chapters,
                                   json_pack("{s:s,s:I,s:I}", "chapter", features->all[i].chapter,
                                             "functions", (json_int_t)wanted, "working",
                                             (json_int_t)working));
+        }
     }
-    for (size_t i = 0; i < features->n; i++)
-        if (shows(&features->all[i], wish))
+    for (size_t i = 0; i < features->n; i++) {
+        if (shows(&features->all[i], wish)) {
             json_array_append_new(functions,
                                   json_pack("{s:s,s:s,s:b}", "name", features->all[i].name,
                                             "chapter", features->all[i].chapter, "works",
                                             (int)features->all[i].works));
+        }
+    }
     json_t *all = json_pack("{s:s,s:I,s:I,s:o,s:o}", "version", RZ_VERSION, "functions_total",
                             (json_int_t)features->wanted, "functions_working",
                             (json_int_t)features->wanted_working, "chapters", chapters, "functions",
@@ -173,10 +187,11 @@ int rz_doctor_features(const struct rz_doctor_wish *wish,
     }
     choose(&features, wish, unknown);
     bool good = true;
-    if (wish->json)
+    if (wish->json) {
         good = print_json(&features, wish);
-    else
+    } else {
         print_text(&features, wish);
+    }
     bool all_work = wish->names_n == 0 || features.wanted_working == features.wanted;
     return good && fflush(stdout) == 0 && all_work ? RZ_DOCTOR_GOOD : RZ_DOCTOR_BAD;
 }

@@ -28,7 +28,7 @@ static bool same_file(const char *a, const char *b)
            one.st_dev == other.st_dev;
 }
 
-/* --- the parts --- */
+/* ---- the parts ---- */
 
 static void check_library(struct rz_doctor_report *report)
 {
@@ -37,34 +37,39 @@ static void check_library(struct rz_doctor_report *report)
     int length = 0;
     void *library = rz_doctor_open_library(&why);
     int (*ask)(char *, int *) = NULL;
-    if (library)
+    if (library) {
         *(void **)&ask = dlsym(library, "MPI_Get_library_version");
-    if (ask)
+    }
+    if (ask) {
         ask(version, &length);
-    if (!ask)
+    }
+    if (!ask) {
         rz_doctor_say(report, RZ_DOCTOR_FAULT, "library", "install Rhizome again", "%s", why);
-    else if (strncmp(version, ours, strlen(ours)) != 0)
+    } else if (strncmp(version, ours, strlen(ours)) != 0) {
         rz_doctor_say(report, RZ_DOCTOR_FAULT, "library", "install one version of all parts",
                       "it is \"%s\", this command is of %s", version, RZ_VERSION);
-    else
+    } else {
         rz_doctor_say(report, RZ_DOCTOR_OK, "library", NULL, "%s", version);
+    }
 }
 
 static void check_commands(struct rz_doctor_report *report, const char *bin)
 {
     static const char *const names[] = {"rzrun", "rzd", "mpicc", "mpicxx", "mpiexec"};
     char missing[RZ_DOCTOR_TEXT] = "";
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         char path[RZ_DOCTOR_PATH + 32];
-        snprintf(path, sizeof path, "%s/%s", bin, names[i]);
-        if (!is_program(path))
-            snprintf(missing + strlen(missing), sizeof missing - strlen(missing), " %s", names[i]);
+        snprintf(path, sizeof(path), "%s/%s", bin, names[i]);
+        if (!is_program(path)) {
+            snprintf(missing + strlen(missing), sizeof(missing) - strlen(missing), " %s", names[i]);
+        }
     }
-    if (missing[0])
+    if (missing[0]) {
         rz_doctor_say(report, RZ_DOCTOR_FAULT, "commands", "install Rhizome again",
                       "missing in %s:%s", bin, missing);
-    else
+    } else {
         rz_doctor_say(report, RZ_DOCTOR_OK, "commands", NULL, "complete in %s", bin);
+    }
 }
 
 /* The first program of that name in PATH. */
@@ -75,8 +80,9 @@ static bool first_in_path(const char *name, char path[RZ_DOCTOR_PATH])
         size_t n = strcspn(at, ":");
         if (n > 0 && n < RZ_DOCTOR_PATH - 64) {
             snprintf(path, RZ_DOCTOR_PATH, "%.*s/%s", (int)n, at, name);
-            if (is_program(path))
+            if (is_program(path)) {
                 return true;
+            }
         }
         at += n + (at[n] == ':');
     }
@@ -87,10 +93,10 @@ static void check_path(struct rz_doctor_report *report, const char *bin)
 {
     static const char *const names[] = {"mpicc", "mpicxx", "mpiexec", "mpirun", "rzrun"};
     char remedy[RZ_DOCTOR_PATH + 64];
-    snprintf(remedy, sizeof remedy, "export PATH=%s:$PATH", bin);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    snprintf(remedy, sizeof(remedy), "export PATH=%s:$PATH", bin);
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         char found[RZ_DOCTOR_PATH], ours[RZ_DOCTOR_PATH + 32];
-        snprintf(ours, sizeof ours, "%s/%s", bin, names[i]);
+        snprintf(ours, sizeof(ours), "%s/%s", bin, names[i]);
         if (!first_in_path(names[i], found)) {
             rz_doctor_say(report, RZ_DOCTOR_WARNING, names[i], remedy, "it is not in PATH");
         } else if (same_file(found, ours)) {
@@ -121,22 +127,24 @@ void rz_doctor_check_install(struct rz_doctor_report *report)
     check_path(report, bin);
 }
 
-/* --- variables --- */
+/* ---- variables ---- */
 
 /* Our programs know where the library is, but LD_LIBRARY_PATH has precedence. */
 static bool check_library_path(struct rz_doctor_report *report)
 {
     char lib[RZ_DOCTOR_PATH], ours[RZ_DOCTOR_PATH + 32], other[RZ_DOCTOR_PATH + 32];
     const char *list = getenv("LD_LIBRARY_PATH");
-    if (!rz_doctor_lib(lib))
+    if (!rz_doctor_lib(lib)) {
         return false;
-    snprintf(ours, sizeof ours, "%s/libmpi_abi.so.1", lib);
+    }
+    snprintf(ours, sizeof(ours), "%s/libmpi_abi.so.1", lib);
     for (const char *at = list ? list : ""; *at;) {
         size_t n = strcspn(at, ":");
-        snprintf(other, sizeof other, "%.*s/libmpi_abi.so.1", (int)(n < PATH_MAX ? n : 0), at);
+        snprintf(other, sizeof(other), "%.*s/libmpi_abi.so.1", (int)(n < PATH_MAX ? n : 0), at);
         if (n > 0 && access(other, R_OK) == 0) {
-            if (same_file(ours, other))
+            if (same_file(ours, other)) {
                 return false;
+            }
             rz_doctor_say(report, RZ_DOCTOR_FAULT, "LD_LIBRARY_PATH",
                           "take this folder out, or put Rhizome's before it",
                           "programs would run with another MPI: %s", other);
@@ -153,10 +161,11 @@ static unsigned check_ucx_variables(struct rz_doctor_report *report)
     unsigned n = 0;
     for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name; v++) {
         const char *value = getenv(v->name);
-        if (!value || strcmp(value, v->value) == 0)
+        if (!value || strcmp(value, v->value) == 0) {
             continue;
+        }
         char remedy[64];
-        snprintf(remedy, sizeof remedy, "unset %s", v->name);
+        snprintf(remedy, sizeof(remedy), "unset %s", v->name);
         n++;
         rz_doctor_say(report, RZ_DOCTOR_WARNING, v->name, remedy,
                       "is \"%s\"; with --net ucx rzrun %s \"%s\"", value,
@@ -167,9 +176,11 @@ static unsigned check_ucx_variables(struct rz_doctor_report *report)
 
 static bool is_ours_of_ucx(const char *name, size_t length)
 {
-    for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name; v++)
-        if (strlen(v->name) == length && strncmp(v->name, name, length) == 0)
+    for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name; v++) {
+        if (strlen(v->name) == length && strncmp(v->name, name, length) == 0) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -205,9 +216,11 @@ static const struct {
 
 static bool belongs(const char *entry, const char *const *prefixes)
 {
-    for (; *prefixes; prefixes++)
-        if (strncmp(entry, *prefixes, strlen(*prefixes)) == 0)
+    for (; *prefixes; prefixes++) {
+        if (strncmp(entry, *prefixes, strlen(*prefixes)) == 0) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -219,14 +232,17 @@ static unsigned gather(const char *const *prefixes, char *names, size_t bytes)
     names[0] = '\0';
     for (char **entry = environ; *entry; entry++) {
         size_t length = strcspn(*entry, "=");
-        if (!belongs(*entry, prefixes) || is_ours_of_ucx(*entry, length))
+        if (!belongs(*entry, prefixes) || is_ours_of_ucx(*entry, length)) {
             continue;
-        if (n++ < SHOWN_MAX && used < bytes)
+        }
+        if (n++ < SHOWN_MAX && used < bytes) {
             used += (size_t)snprintf(names + used, bytes - used, "%s%.*s", n > 1 ? ", " : "",
                                      (int)(length < 64 ? length : 64), *entry);
+        }
     }
-    if (n > SHOWN_MAX && used < bytes)
+    if (n > SHOWN_MAX && used < bytes) {
         snprintf(names + used, bytes - used, " and %u more", n - SHOWN_MAX);
+    }
     return n;
 }
 
@@ -234,14 +250,15 @@ void rz_doctor_check_variables(struct rz_doctor_report *report)
 {
     rz_doctor_section(report, "Environment of this shell");
     unsigned found = check_library_path(report) + check_ucx_variables(report);
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+    for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++) {
         char names[RZ_DOCTOR_TEXT];
-        if (gather(families[i].prefixes, names, sizeof names) > 0) {
+        if (gather(families[i].prefixes, names, sizeof(names)) > 0) {
             found++;
             rz_doctor_say(report, RZ_DOCTOR_WARNING, families[i].subject, families[i].remedy,
                           "%s: %s", names, families[i].text);
         }
     }
-    if (found == 0)
+    if (found == 0) {
         rz_doctor_say(report, RZ_DOCTOR_OK, "variables", NULL, "none that gets in the way");
+    }
 }

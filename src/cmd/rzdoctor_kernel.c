@@ -30,14 +30,15 @@ enum { LIMIT_S = 10, LIMIT_MS = 1000 * LIMIT_S, MEMORY_BYTES = 64 << 20 };
 /* The one line of a trial's text, for the middle of a sentence. */
 static const char *why(struct rz_doctor_trial *trial, char room[RZ_DOCTOR_TEXT])
 {
-    if (WIFSIGNALED(trial->status) && trial->status != -1)
+    if (WIFSIGNALED(trial->status) && trial->status != -1) {
         snprintf(room, RZ_DOCTOR_TEXT, "killed by signal %d (%s)", WTERMSIG(trial->status),
                  strsignal(WTERMSIG(trial->status)));
-    else if (trial->text[0])
+    } else if (trial->text[0]) {
         snprintf(room, RZ_DOCTOR_TEXT, "%.*s", (int)strcspn(trial->text, "\n"), trial->text);
-    else
+    } else {
         snprintf(room, RZ_DOCTOR_TEXT, "%s",
                  trial->status == -1 ? "no end within 10 s" : "it was refused");
+    }
     return room;
 }
 
@@ -59,22 +60,25 @@ static int does_without(const char *call, const char *since, const char *instead
 /* In a child of a trial; it ends with the trial, too. */
 _Noreturn static void wait_to_be_killed(pid_t parent)
 {
-    while (rz_process_fail_with_parent(parent, SIGKILL) == RZ_OK)
+    while (rz_process_fail_with_parent(parent, SIGKILL) == RZ_OK) {
         pause();
+    }
     _exit(1);
 }
 
-/* --- processes --- */
+/* ---- processes ---- */
 
 static int try_pidfd(void *arg)
 {
     (void)arg;
     int fd;
     pid_t self = getpid(), child = fork();
-    if (child == 0)
+    if (child == 0) {
         wait_to_be_killed(self);
-    if (child < 0)
+    }
+    if (child < 0) {
         return refused("fork");
+    }
     rz_status_t status = rz_process_open(child, &fd);
     if (status == RZ_ERR_UNSUPPORTED) {
         kill(child, SIGKILL);
@@ -95,13 +99,16 @@ static int try_descendants(void *arg)
 {
     (void)arg;
     int status;
-    if (rz_process_adopt_orphans() != RZ_OK)
+    if (rz_process_adopt_orphans() != RZ_OK) {
         return refused("PR_SET_CHILD_SUBREAPER");
+    }
     pid_t middle = fork();
-    if (middle == 0)
+    if (middle == 0) {
         _exit(fork() < 0);
-    if (middle < 0 || waitpid(middle, &status, 0) != middle)
+    }
+    if (middle < 0 || waitpid(middle, &status, 0) != middle) {
         return refused("fork");
+    }
     return wait(&status) > 0 ? 0 : refused("waiting for an orphan");
 }
 
@@ -110,8 +117,9 @@ static int try_close_range(void *arg)
     (void)arg;
     int fd = dup(STDERR_FILENO);
     rz_process_close(fd, INT_MAX);
-    if (fcntl(fd, F_GETFD) != -1)
+    if (fcntl(fd, F_GETFD) != -1) {
         return refused("closing descriptors");
+    }
     return syscall(SYS_close_range, fd, INT_MAX, 0) == 0
                ? 0
                : does_without("close_range", "Linux 5.9", "descriptors are closed one by one");
@@ -129,52 +137,61 @@ static int try_watch(void *arg)
     int ends[2];
     char byte;
     rz_status_t status = rz_watch_open(&watch, 1);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return refused("a page of memory");
-    if (rz_watch_slot_open(watch, &slot) != RZ_OK || pipe(ends) != 0)
+    }
+    if (rz_watch_slot_open(watch, &slot) != RZ_OK || pipe(ends) != 0) {
         return refused("memory");
+    }
     pid_t self = getpid(), child = fork();
     if (child == 0) {
         if (rz_watch_hold(&held, rz_watch_page_fd(watch), slot) == RZ_OK &&
-            write(ends[1], "", 1) == 1)
+            write(ends[1], "", 1) == 1) {
             wait_to_be_killed(self);
+        }
         _exit(1);
     }
     close(ends[1]);
-    if (child < 0 || read(ends[0], &byte, 1) != 1)
+    if (child < 0 || read(ends[0], &byte, 1) != 1) {
         return refused("robust mutex");
+    }
     rz_time killed = rz_clock_now();
     kill(child, SIGKILL);
     struct pollfd ready = {.fd = rz_watch_event_fd(watch), .events = POLLIN};
     if (poll(&ready, 1, LIMIT_MS) != 1 || !rz_watch_take(watch, &slot, &end, &at) ||
-        end != RZ_WATCH_FAILED)
+        end != RZ_WATCH_FAILED) {
         return refused("the kernel does not mark the robust mutex of a failed process");
+    }
     printf("a killed process was noticed after %.2f ms", (double)(at - killed) / 1e6);
-    if (rz_watch_waits_for_many())
+    if (rz_watch_waits_for_many()) {
         return 0;
+    }
     printf("; ");
     return does_without("futex_waitv", "Linux 5.16", "a thread waits for each process");
 }
 
-/* --- memory --- */
+/* ---- memory ---- */
 
 static int try_memory(void *arg)
 {
     (void)arg;
     int fd;
     void *at;
-    if (rz_memory_create("rzdoctor", MEMORY_BYTES, &fd) != RZ_OK)
+    if (rz_memory_create("rzdoctor", MEMORY_BYTES, &fd) != RZ_OK) {
         return refused("memfd_create, with seals");
+    }
     if (fcntl(fd, F_GET_SEALS) == F_SEAL_SEAL) {
         does_without("memfd_create", "Linux 3.17", "files of /dev/shm without a name or seals");
     } else if (ftruncate(fd, 4096) == 0) {
         fprintf(stderr, "a sealed memfd can be made shorter");
         return 1;
     }
-    if (rz_memory_map(fd, 0, true, &at, NULL) != RZ_OK)
+    if (rz_memory_map(fd, 0, true, &at, NULL) != RZ_OK) {
         return refused("mmap of a memfd");
-    if (rz_memory_reserve(fd, 0, 1 << 20) != RZ_OK)
+    }
+    if (rz_memory_reserve(fd, 0, 1 << 20) != RZ_OK) {
         return refused("fallocate of a memfd");
+    }
     memset(at, 1, 1 << 20);
     return 0;
 }
@@ -183,36 +200,42 @@ static int try_memory(void *arg)
 static int try_copy(void *arg)
 {
     (void)arg;
-    static char mine[4096], theirs[sizeof mine];
+    static char mine[4096], theirs[sizeof(mine)];
     int ends[2];
     char byte;
-    if (pipe(ends) != 0)
+    if (pipe(ends) != 0) {
         return refused("pipe");
+    }
     pid_t self = getpid(), owner = fork();
     if (owner == 0) {
-        memset(mine, 'x', sizeof mine);
+        memset(mine, 'x', sizeof(mine));
         rz_process_let_others_read();
-        if (write(ends[1], "", 1) == 1)
+        if (write(ends[1], "", 1) == 1) {
             wait_to_be_killed(self);
+        }
         _exit(1);
     }
-    if (owner < 0 || read(ends[0], &byte, 1) != 1)
+    if (owner < 0 || read(ends[0], &byte, 1) != 1) {
         return refused("fork");
+    }
     pid_t reader = fork();
     if (reader == 0) {
-        if (rz_process_fail_with_parent(self, SIGKILL) != RZ_OK)
+        if (rz_process_fail_with_parent(self, SIGKILL) != RZ_OK) {
             _exit(1);
-        struct rz_process_vector part = {theirs, (uint64_t)(uintptr_t)mine, sizeof mine};
+        }
+        struct rz_process_vector part = {theirs, (uint64_t)(uintptr_t)mine, sizeof(mine)};
         errno = 0;
-        if (!rz_process_copy(owner, &part, 1))
+        if (!rz_process_copy(owner, &part, 1)) {
             _exit(refused("process_vm_readv"));
-        _exit(theirs[sizeof theirs - 1] != 'x');
+        }
+        _exit(theirs[sizeof(theirs) - 1] != 'x');
     }
     int status;
     bool read_it = reader > 0 && waitpid(reader, &status, 0) == reader;
     kill(owner, SIGKILL);
-    if (!read_it)
+    if (!read_it) {
         return refused("fork");
+    }
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
@@ -221,8 +244,9 @@ static int yama_scope(void)
     int scope = -1;
     FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "r");
     if (file) {
-        if (fscanf(file, "%d", &scope) != 1)
+        if (fscanf(file, "%d", &scope) != 1) {
             scope = -1;
+        }
         fclose(file);
     }
     return scope;
@@ -233,18 +257,19 @@ static void check_copy(struct rz_doctor_report *report)
     struct rz_doctor_trial trial;
     char room[RZ_DOCTOR_TEXT];
     int scope = yama_scope();
-    if (rz_doctor_try(try_copy, NULL, LIMIT_S, &trial))
+    if (rz_doctor_try(try_copy, NULL, LIMIT_S, &trial)) {
         rz_doctor_say(report, RZ_DOCTOR_OK, "process_vm_readv", NULL,
                       "large messages within a node are copied once");
-    else
+    } else {
         rz_doctor_say(report, RZ_DOCTOR_WARNING, "process_vm_readv",
                       scope >= 2 ? "as root: sysctl kernel.yama.ptrace_scope=1"
                                  : "in a container, a seccomp profile that allows process_vm_readv",
                       "%s%s: large messages within a node are copied twice", why(&trial, room),
                       scope >= 2 ? " (kernel.yama.ptrace_scope is 2 or 3)" : "");
+    }
 }
 
-/* --- clock and processors --- */
+/* ---- clock and processors ---- */
 
 /* The smallest step of the clock, and the cost of reading it: the best of some rounds, because
  * other processes run here, too. */
@@ -256,12 +281,14 @@ static void look_at_clock(rz_time *step, rz_time *cost)
         rz_time first = rz_clock_now(), last = first;
         for (int i = 0; i < LOOKS; i++) {
             rz_time now = rz_clock_now();
-            if (now > last && now - last < *step)
+            if (now > last && now - last < *step) {
                 *step = now - last;
+            }
             last = now;
         }
-        if ((last - first) / LOOKS < *cost)
+        if ((last - first) / LOOKS < *cost) {
             *cost = (last - first) / LOOKS;
+        }
     }
 }
 
@@ -286,10 +313,12 @@ static double quota(void)
 {
     double most = 0, period = 0;
     FILE *file = fopen("/sys/fs/cgroup/cpu.max", "r");
-    if (file && fscanf(file, "%lf %lf", &most, &period) != 2)
+    if (file && fscanf(file, "%lf %lf", &most, &period) != 2) {
         most = 0;
-    if (file)
+    }
+    if (file) {
         fclose(file);
+    }
     return period > 0 ? most / period : 0;
 }
 
@@ -301,14 +330,15 @@ static void check_processors(struct rz_doctor_report *report)
     int ours = set && sched_getaffinity(0, bytes, set) == 0 ? CPU_COUNT_S(bytes, set) : (int)online;
     double share = quota();
     CPU_FREE(set);
-    if (share > 0 && share < ours)
+    if (share > 0 && share < ours) {
         rz_doctor_say(report, RZ_DOCTOR_WARNING, "processors",
                       "give the container more, or start no more ranks than that",
                       "%d of %ld, but the control group allows the time of %.1f", ours, online,
                       share);
-    else
+    } else {
         rz_doctor_say(report, RZ_DOCTOR_OK, "processors", NULL, "%d of %ld may be used", ours,
                       online);
+    }
 }
 
 static const struct {
@@ -343,18 +373,21 @@ void rz_doctor_check_kernel(struct rz_doctor_report *report)
     struct rz_doctor_trial trial;
     char room[RZ_DOCTOR_TEXT];
     rz_doctor_section(report, "Kernel");
-    for (size_t i = 0; i < sizeof trials / sizeof *trials; i++)
-        if (rz_doctor_try(trials[i].body, NULL, LIMIT_S, &trial))
+    for (size_t i = 0; i < sizeof(trials) / sizeof(*trials); i++) {
+        if (rz_doctor_try(trials[i].body, NULL, LIMIT_S, &trial)) {
             rz_doctor_say(report, RZ_DOCTOR_OK, trials[i].subject, NULL, "%s",
                           trial.text[0] ? trial.text : trials[i].good);
-        else
+        } else {
             rz_doctor_say(report, RZ_DOCTOR_FAULT, trials[i].subject, trials[i].remedy, "%s",
                           why(&trial, room));
-    if (rz_doctor_try(try_watch, NULL, LIMIT_S, &trial))
+        }
+    }
+    if (rz_doctor_try(try_watch, NULL, LIMIT_S, &trial)) {
         rz_doctor_say(report, RZ_DOCTOR_OK, "robust futexes", NULL, "%s", trial.text);
-    else
+    } else {
         rz_doctor_say(report, RZ_DOCTOR_FAULT, "robust futexes",
                       "a kernel with robust futexes; failures are noticed later without", "%s",
                       why(&trial, room));
+    }
     check_copy(report);
 }

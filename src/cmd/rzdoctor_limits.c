@@ -18,7 +18,7 @@
 
 enum { LIMIT_S = 10, LIMIT_MS = 1000 * LIMIT_S };
 
-/* --- descriptors --- */
+/* ---- descriptors ---- */
 
 /* A daemon raises its limit to the hard one and holds about ten for each process
  * (daemon/daemon.c). */
@@ -28,13 +28,15 @@ static int try_files(void *arg)
 {
     (void)arg;
     struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0) {
         return 1;
+    }
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
     int n = 0;
-    while (n < FILES_MAX && dup(STDOUT_FILENO) >= 0)
+    while (n < FILES_MAX && dup(STDOUT_FILENO) >= 0) {
         n++;
+    }
     printf("%d", n);
     return 0;
 }
@@ -45,16 +47,17 @@ static void check_files(struct rz_doctor_report *report)
     bool tried = rz_doctor_try(try_files, NULL, LIMIT_S, &trial);
     int n = tried ? atoi(trial.text) : 0;
     int ranks = n > FILES_OF_DAEMON ? (n - FILES_OF_DAEMON) / FILES_OF_RANK : 0;
-    if (n >= FILES_MAX)
+    if (n >= FILES_MAX) {
         rz_doctor_say(report, RZ_DOCTOR_OK, "open files", NULL,
                       "%d descriptors in one process: enough for %d ranks on a node", n, ranks);
-    else
+    } else {
         rz_doctor_say(report, ranks >= 2 ? RZ_DOCTOR_WARNING : RZ_DOCTOR_FAULT, "open files",
                       "raise the hard limit (ulimit -Hn; nofile in /etc/security/limits.conf)",
                       "%d descriptors in one process: enough for %d ranks on a node", n, ranks);
+    }
 }
 
-/* --- processes --- */
+/* ---- processes ---- */
 
 enum { PROCESSES = 64, PROCESSES_LEAST = 16 };
 
@@ -64,8 +67,9 @@ static int try_processes(void *arg)
     (void)arg;
     int ends[2], n = 0, error = 0;
     char byte;
-    if (pipe(ends) != 0)
+    if (pipe(ends) != 0) {
         return 1;
+    }
     for (pid_t child = 1; n < PROCESSES && child > 0;) {
         child = fork();
         if (child == 0) {
@@ -76,8 +80,9 @@ static int try_processes(void *arg)
         error = child < 0 ? errno : 0;
     }
     close(ends[1]);
-    while (wait(NULL) > 0)
+    while (wait(NULL) > 0) {
         ;
+    }
     printf("%d %s", n, error ? strerror(error) : "");
     return 0;
 }
@@ -88,18 +93,19 @@ static void check_processes(struct rz_doctor_report *report)
     bool tried = rz_doctor_try(try_processes, NULL, LIMIT_S, &trial);
     int n = tried ? atoi(trial.text) : 0;
     const char *reason = strchr(trial.text, ' ');
-    if (n >= PROCESSES)
+    if (n >= PROCESSES) {
         rz_doctor_say(report, RZ_DOCTOR_OK, "processes", NULL, "%d more could be started at once",
                       n);
-    else
+    } else {
         rz_doctor_say(
             report, n >= PROCESSES_LEAST ? RZ_DOCTOR_WARNING : RZ_DOCTOR_FAULT, "processes",
             "raise the limit: ulimit -u for the user, pids.max for the control group",
             "only %d more could be started at once (%s); each rank needs one, and threads", n,
             reason ? reason + 1 : "?");
+    }
 }
 
-/* --- memory --- */
+/* ---- memory ---- */
 
 /* The number after a name at the beginning of a line of the file; false: there is none. */
 static bool number_of(const char *path, const char *name, unsigned long long *value)
@@ -107,11 +113,13 @@ static bool number_of(const char *path, const char *name, unsigned long long *va
     char line[256];
     bool found = false;
     FILE *file = fopen(path, "r");
-    while (file && !found && fgets(line, sizeof line, file))
+    while (file && !found && fgets(line, sizeof(line), file)) {
         found = strncmp(line, name, strlen(name)) == 0 &&
                 sscanf(line + strlen(name), "%llu", value) == 1;
-    if (file)
+    }
+    if (file) {
         fclose(file);
+    }
     return found;
 }
 
@@ -119,15 +127,17 @@ static void check_memory(struct rz_doctor_report *report)
 {
     enum { LEAST_MIB = 256 };
     unsigned long long free_kib = 0, most, used;
-    if (!number_of("/proc/meminfo", "MemAvailable:", &free_kib))
+    if (!number_of("/proc/meminfo", "MemAvailable:", &free_kib)) {
         return;
+    }
     unsigned long long mib = free_kib >> 10;
     bool bound = number_of("/sys/fs/cgroup/memory.max", "", &most) &&
                  number_of("/sys/fs/cgroup/memory.current", "", &used);
-    if (bound && (most > used ? (most - used) >> 20 : 0) < mib)
+    if (bound && (most > used ? (most - used) >> 20 : 0) < mib) {
         mib = most > used ? (most - used) >> 20 : 0;
-    else
+    } else {
         bound = false;
+    }
     rz_doctor_say(report, mib >= LEAST_MIB ? RZ_DOCTOR_OK : RZ_DOCTOR_WARNING, "memory",
                   mib >= LEAST_MIB ? NULL
                                    : "end what is not needed: checkpoints stand in memory, twice",
@@ -142,7 +152,7 @@ void rz_doctor_check_limits(struct rz_doctor_report *report)
     check_memory(report);
 }
 
-/* --- network --- */
+/* ---- network ---- */
 
 static int complain_of(const char *what)
 {
@@ -161,17 +171,21 @@ static int try_stream(uint32_t ip)
     struct rz_address address = {.ip = ip};
     int listening, ours, theirs;
     char byte = 0;
-    if (rz_socket_listen(&address, &listening) != RZ_OK)
+    if (rz_socket_listen(&address, &listening) != RZ_OK) {
         return complain_of("listening");
+    }
     rz_status_t status = rz_socket_connect(&address, &ours);
-    if (status != RZ_OK && status != RZ_IN_PROGRESS)
+    if (status != RZ_OK && status != RZ_IN_PROGRESS) {
         return complain_of("connecting");
+    }
     if (!await(listening, POLLIN) || rz_socket_accept(listening, &theirs, NULL) != RZ_OK ||
-        !await(ours, POLLOUT) || rz_socket_connected(ours) != RZ_OK)
+        !await(ours, POLLOUT) || rz_socket_connected(ours) != RZ_OK) {
         return complain_of("a connection");
+    }
     if (write(ours, "x", 1) != 1 || !await(theirs, POLLIN) || read(theirs, &byte, 1) != 1 ||
-        byte != 'x')
+        byte != 'x') {
         return complain_of("a byte by TCP");
+    }
     return 0;
 }
 
@@ -181,11 +195,13 @@ static int try_datagram(uint32_t ip)
     int fd;
     size_t n = 0;
     char byte = 0;
-    if (rz_socket_datagram(&address, &fd) != RZ_OK)
+    if (rz_socket_datagram(&address, &fd) != RZ_OK) {
         return complain_of("a UDP socket");
+    }
     if (rz_socket_send_to(fd, "x", 1, &address) != RZ_OK || !await(fd, POLLIN) ||
-        rz_socket_receive_from(fd, &byte, 1, &n, &from) != RZ_OK || n != 1 || byte != 'x')
+        rz_socket_receive_from(fd, &byte, 1, &n, &from) != RZ_OK || n != 1 || byte != 'x') {
         return complain_of("a datagram");
+    }
     return 0;
 }
 
@@ -207,13 +223,14 @@ static void check_loopback(struct rz_doctor_report *report)
         char text[RZ_ADDRESS_TEXT];
         rz_address_text(&address, text);
         text[strcspn(text, ":")] = '\0';
-        if (rz_doctor_try(try_loopback, &ip, LIMIT_S, &trial))
+        if (rz_doctor_try(try_loopback, &ip, LIMIT_S, &trial)) {
             rz_doctor_say(report, RZ_DOCTOR_OK, text, NULL, "TCP and UDP work%s",
                           i ? "; emulated nodes have such addresses" : "");
-        else
+        } else {
             rz_doctor_say(report, RZ_DOCTOR_FAULT, text,
                           "as root: ip link set lo up; look for firewall rules on lo", "%s",
                           trial.text);
+        }
     }
 }
 
@@ -221,7 +238,7 @@ static void name_module(const char *file, const char *variable)
 {
     char lib[RZ_DOCTOR_PATH], module[RZ_DOCTOR_PATH + 64];
     if (rz_doctor_lib(lib)) {
-        snprintf(module, sizeof module, "%s/rhizome/%s", lib, file);
+        snprintf(module, sizeof(module), "%s/rhizome/%s", lib, file);
         setenv(variable, module, 0);
     }
 }
@@ -229,8 +246,9 @@ static void name_module(const char *file, const char *variable)
 /* As the daemon does it for rzrun --net ucx. */
 static void set_ucx_environment(void)
 {
-    for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name; v++)
+    for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name; v++) {
         setenv(v->name, v->value, v->problem != NULL);
+    }
     name_module("rhizome-ucx.so", "RZ_UCX_MODULE");
 }
 
@@ -261,12 +279,14 @@ static int try_ucx(void *arg)
     const struct rz_net_ops *ops;
     set_ucx_environment();
     rz_status_t status = rz_ucx_open(&config, &net, &ops);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return 1;
+    }
     void *library = dlopen("libucp.so.0", RTLD_NOW | RTLD_NOLOAD);
     const char *(*version)(void) = NULL;
-    if (library)
+    if (library) {
         *(void **)&version = dlsym(library, "ucp_get_version_string");
+    }
     printf("%s", version ? version() : "(unknown version)");
     return 0;
 }
@@ -304,13 +324,14 @@ static void check_tcp(struct rz_doctor_report *report)
     struct rz_doctor_trial trial;
     bool good = rz_doctor_try(try_tcp, NULL, LIMIT_S, &trial);
     trial.text[strcspn(trial.text, "\n")] = '\0';
-    if (good)
+    if (good) {
         rz_doctor_say(report, RZ_DOCTOR_OK, "TCP", NULL, "messages between nodes travel over it");
-    else
+    } else {
         rz_doctor_say(report, RZ_DOCTOR_FAULT, "TCP",
                       "install Rhizome again; install libsodium (Debian: libsodium23)",
                       "cannot carry messages between nodes (a job on one node needs none): %s",
                       trial.text[0] ? trial.text : "it does not come up");
+    }
 }
 
 void rz_doctor_check_network(struct rz_doctor_report *report)

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* --- the program --- */
+/* ---- the program ---- */
 
 enum { BYTES = 1 << 20, JOB_S = 30, TRIAL_S = JOB_S + 10 };
 
@@ -62,26 +62,29 @@ static bool exchange(int rank, int size, int bytes)
 int rz_doctor_probe(void)
 {
     int rank, size;
-    if (!find_mpi() || mpi.init(NULL, NULL) != MPI_SUCCESS)
+    if (!find_mpi() || mpi.init(NULL, NULL) != MPI_SUCCESS) {
         return RZ_DOCTOR_BAD;
+    }
     mpi.rank(MPI_COMM_WORLD, &rank);
     mpi.size(MPI_COMM_WORLD, &size);
     bool good = exchange(rank, size, 8) && exchange(rank, size, BYTES);
-    if (!good)
+    if (!good) {
         fprintf(stderr, "rank %d received something else than was sent\n", rank);
+    }
     return mpi.finalize() == MPI_SUCCESS && good ? RZ_DOCTOR_GOOD : RZ_DOCTOR_BAD;
 }
 
-/* --- and its jobs --- */
+/* ---- and its jobs ---- */
 
 static int run_job(void *arg)
 {
     char bin[RZ_DOCTOR_PATH], rzrun[RZ_DOCTOR_PATH + 16], self[RZ_DOCTOR_PATH + 16], limit[16];
-    if (!rz_doctor_bin(bin))
+    if (!rz_doctor_bin(bin)) {
         return RZ_DOCTOR_BAD;
-    snprintf(rzrun, sizeof rzrun, "%s/rzrun", bin);
-    snprintf(self, sizeof self, "%s/rzdoctor", bin);
-    snprintf(limit, sizeof limit, "%ds", JOB_S);
+    }
+    snprintf(rzrun, sizeof(rzrun), "%s/rzrun", bin);
+    snprintf(self, sizeof(self), "%s/rzdoctor", bin);
+    snprintf(limit, sizeof(limit), "%ds", JOB_S);
     execl(rzrun, rzrun, "--timeout", limit, "-n", "2", "--oversubscribe", "--nodes", (char *)arg,
           self, "probe", (char *)NULL);
     perror(rzrun);
@@ -96,19 +99,20 @@ void rz_doctor_check_jobs(struct rz_doctor_report *report)
     } jobs[] = {{"one node", "2 ranks exchanged messages through shared memory", "1"},
                 {"two nodes", "2 ranks on emulated nodes exchanged messages over TCP", "2"}};
     rz_doctor_section(report, "Jobs");
-    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+    for (size_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++) {
         struct rz_doctor_trial trial;
         rz_time start = rz_clock_now();
         bool good = rz_doctor_try(run_job, jobs[i].nodes, TRIAL_S, &trial);
         double ms = (double)(rz_clock_now() - start) / 1e6;
         trial.text[strcspn(trial.text, "\n")] = '\0';
-        if (good)
+        if (good) {
             rz_doctor_say(report, RZ_DOCTOR_OK, jobs[i].subject, NULL, "%s, in %.0f ms",
                           jobs[i].text, ms);
-        else
+        } else {
             rz_doctor_say(report, RZ_DOCTOR_FAULT, jobs[i].subject,
                           "the faults above say why; if there is none: rzrun -vv",
                           "a small job did not end well: %s",
                           trial.text[0] ? trial.text : "no end within its time");
+        }
     }
 }

@@ -28,15 +28,18 @@ static char *read_all(int fd, size_t *n)
     *n = 0;
     while (text) {
         ssize_t got = recv(fd, text + *n, room - *n, 0);
-        if (got == 0)
+        if (got == 0) {
             return text;
-        if (got < 0 || room > ANSWER_MAX)
+        }
+        if (got < 0 || room > ANSWER_MAX) {
             break;
+        }
         *n += (size_t)got;
         if (*n == room) {
             char *bigger = realloc(text, room *= 2);
-            if (!bigger)
+            if (!bigger) {
                 break;
+            }
             text = bigger;
         }
     }
@@ -49,8 +52,9 @@ static json_t *ask(const struct rz_local_name *name)
 {
     int fd;
     size_t n;
-    if (rz_local_connect(name->uid, name->job, name->node, TIMEOUT_MS, &fd) != RZ_OK)
+    if (rz_local_connect(name->uid, name->job, name->node, TIMEOUT_MS, &fd) != RZ_OK) {
         return NULL;
+    }
     char *text = send(fd, "status\n", 7, MSG_NOSIGNAL) == 7 ? read_all(fd, &n) : NULL;
     json_t *page = text ? json_loadb(text, n, 0, NULL) : NULL;
     free(text);
@@ -67,15 +71,17 @@ static json_t *ask_job(const struct rz_local_name *names, size_t n, size_t *at)
     for (; *at < n && names[*at].job == id; ++*at) {
         json_t *page = ask(&names[*at]), *process;
         size_t i;
-        if (!page)
+        if (!page) {
             continue;
+        }
         json_t *processes = json_object_get(page, "processes");
         json_array_foreach(processes, i, process)
             json_object_set(process, "node", json_object_get(page, "node"));
-        if (job)
+        if (job) {
             json_array_extend(json_object_get(job, "processes"), processes);
-        else
+        } else {
             job = json_incref(page);
+        }
         json_decref(page);
     }
     return job;
@@ -105,10 +111,11 @@ static size_t count_with(const json_t *list, const char *key, const char *value)
 static void age_of(double seconds, char *text, size_t bytes)
 {
     unsigned long s = (unsigned long)seconds;
-    if (s < 60)
+    if (s < 60) {
         snprintf(text, bytes, "%.1f s", seconds);
-    else
+    } else {
         snprintf(text, bytes, "%lu:%02lu:%02lu", s / 3600, s / 60 % 60, s % 60);
+    }
 }
 
 static void show_jobs(const json_t *jobs)
@@ -122,8 +129,8 @@ static void show_jobs(const json_t *jobs)
         const json_t *nodes = json_object_get(job, "nodes"), *ranks = json_object_get(job, "ranks");
         const char *program = text_of(job, "program"), *slash = strrchr(program, '/');
         char age[32], alive[32];
-        age_of(json_real_value(json_object_get(job, "seconds")), age, sizeof age);
-        snprintf(alive, sizeof alive, "%zu", json_array_size(nodes));
+        age_of(json_real_value(json_object_get(job, "seconds")), age, sizeof(age));
+        snprintf(alive, sizeof(alive), "%zu", json_array_size(nodes));
         printf("%-16s  %-20.20s  %5s  %6zu  %5zu  %6" JSON_INTEGER_FORMAT "  %-6s  %9s\n",
                text_of(job, "job"), slash ? slash + 1 : program, alive, json_array_size(ranks),
                count_with(nodes, "state", "failed") + count_with(ranks, "verdict", "failed"),
@@ -143,13 +150,16 @@ static void show_nodes(const json_t *job)
                text_of(node, "state"), text_of(node, "address"));
         json_array_foreach(ranks, j, rank)
         {
-            if (number_of(rank, "node") != number_of(node, "node"))
+            if (number_of(rank, "node") != number_of(node, "node")) {
                 continue;
+            }
             printf(" %" JSON_INTEGER_FORMAT, number_of(rank, "rank"));
-            if (number_of(rank, "incarnation") > 1)
+            if (number_of(rank, "incarnation") > 1) {
                 printf(".%" JSON_INTEGER_FORMAT, number_of(rank, "incarnation"));
-            if (strcmp(text_of(rank, "verdict"), "alive") != 0)
+            }
+            if (strcmp(text_of(rank, "verdict"), "alive") != 0) {
                 printf("(%s)", text_of(rank, "verdict"));
+            }
         }
         putchar('\n');
     }
@@ -170,8 +180,9 @@ static void show_waits(const json_t *job)
             const json_t *peer = json_object_get(wait, "peer");
             printf("%s%s for %.1f s", j ? ", " : "  ", text_of(wait, "call"),
                    json_real_value(json_object_get(wait, "seconds")));
-            if (json_is_integer(peer))
+            if (json_is_integer(peer)) {
                 printf(" (rank %" JSON_INTEGER_FORMAT ")", json_integer_value(peer));
+            }
         }
         putchar('\n');
     }
@@ -185,8 +196,9 @@ static void show_job(const json_t *job)
            text_of(detection, "detector"),
            1e3 * json_real_value(json_object_get(detection, "hb_period_seconds")),
            1e3 * json_real_value(json_object_get(detection, "hb_timeout_seconds")));
-    if (bytes)
+    if (bytes) {
         printf("; %.0f bytes per second and node", json_real_value(bytes));
+    }
     putchar('\n');
     show_nodes(job);
 }
@@ -226,12 +238,14 @@ static json_t *collect(const struct options *options, const char *prefix)
     struct rz_local_name *names = NULL;
     size_t n = 0, at = 0;
     json_t *jobs = json_array();
-    if (rz_local_list(geteuid(), options->all, &names, &n) != RZ_OK)
+    if (rz_local_list(geteuid(), options->all, &names, &n) != RZ_OK) {
         rz_cli_refuse(&cli, "the sockets of this machine cannot be listed: is /proc mounted?");
+    }
     while (at < n) {
         json_t *job = ask_job(names, n, &at);
-        if (job && job_is_meant(job, prefix))
+        if (job && job_is_meant(job, prefix)) {
             json_array_append(jobs, job);
+        }
         json_decref(job);
     }
     free(names);
@@ -243,8 +257,9 @@ int main(int argc, char **argv)
     struct options options = {0};
     int at = rz_cli_parse(&cli, argc, argv, &options);
     const char *prefix = at < argc ? argv[at] : NULL;
-    if (argc - at > 1)
+    if (argc - at > 1) {
         rz_cli_refuse(&cli, "one JOB can be shown, not '%s' too", argv[at + 1]);
+    }
     json_t *jobs = collect(&options, prefix), *job;
     size_t i, n = json_array_size(jobs);
     if (options.json) {
@@ -259,8 +274,9 @@ int main(int argc, char **argv)
     {
         if (!options.json && prefix) {
             show_job(job);
-            if (options.waits)
+            if (options.waits) {
                 show_waits(job);
+            }
         }
     }
     json_decref(jobs);

@@ -10,15 +10,16 @@
 
 enum { NAMES_MAX = 128, PAGE_MAX = 16384, OPTIONS_MAX = 160 };
 
-/* --- what there is --- */
+/* ---- what there is ---- */
 
 static void list_scenarios(const char *indent)
 {
     const struct rz_sim_scenario *scenario;
-    for (size_t i = 0; (scenario = rz_sim_scenario_at(i)); i++)
+    for (size_t i = 0; (scenario = rz_sim_scenario_at(i)); i++) {
         printf("%s%-8s %-22s %3u members, %u crashes: %s%s\n", indent, scenario->protocol->name,
                scenario->name, scenario->members, scenario->crashes, scenario->summary,
                scenario->violation_expected ? " (mutant: a violation is expected)" : "");
+    }
 }
 
 static void list_studies(const char *indent)
@@ -28,7 +29,7 @@ static void list_studies(const char *indent)
     for (size_t i = 0; (study = rz_study_at(i)); i++) {
         uint64_t model = study->members_max_model;
         rz_study_show_count(model > study->members_max ? model : study->members_max, most,
-                            sizeof most);
+                            sizeof(most));
         printf("%s%-16s %s, up to %s %s\n", indent, study->name, study->summary, most,
                study->members_are);
     }
@@ -37,9 +38,10 @@ static void list_studies(const char *indent)
 static void list_figures(const char *indent)
 {
     const struct rz_figure *figure;
-    for (size_t i = 0; (figure = rz_figure_at(i)); i++)
+    for (size_t i = 0; (figure = rz_figure_at(i)); i++) {
         printf("%s%-20s %s: %s (%.0f s)\n", indent, figure->name, figure->source, figure->title,
                figure->seconds);
+    }
 }
 
 static const struct rz_cli_option no_options[] = {{NULL, NULL, NULL, NULL, NULL}};
@@ -62,7 +64,7 @@ static int list(int argc, char **argv)
                  {"figures", "Figures, for rzsim figure NAME", list_figures}};
     const char *word = rz_rzsim_word(&list_cli, argc, argv, NULL);
     bool found = false;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
         if (!word) {
             printf("%s%s\n\n", i > 0 ? "\n" : "", parts[i].heading);
             parts[i].print("  ");
@@ -70,12 +72,14 @@ static int list(int argc, char **argv)
             parts[i].print("");
             found = true;
         }
-    if (word && !found)
+    }
+    if (word && !found) {
         rz_cli_refuse(&list_cli, "there are scenarios, studies and figures, but no '%s'", word);
+    }
     return RZ_RZSIM_GOOD;
 }
 
-/* --- the page of rzsim itself --- */
+/* ---- the page of rzsim itself ---- */
 
 static const struct {
     const char *name, *summary;
@@ -86,23 +90,25 @@ static const struct {
     {"replay", "ROOM: one schedule again, with its trace", rz_rzsim_replay},
     {"figure", "NAME|all: the figures of the papers from runs made now", rz_rzsim_figure},
     {"compare", "the failure detectors side by side", rz_rzsim_compare}};
-enum { COMMANDS = sizeof commands / sizeof *commands };
+enum { COMMANDS = sizeof(commands) / sizeof(*commands) };
 
 static const char *epilogue(void)
 {
     static char text[PAGE_MAX];
     const struct rz_study *study;
-    size_t used = (size_t)snprintf(text, sizeof text, "Commands\n");
-    for (size_t i = 0; i < COMMANDS; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "  %-16s %s\n", commands[i].name,
+    size_t used = (size_t)snprintf(text, sizeof(text), "Commands\n");
+    for (size_t i = 0; i < COMMANDS; i++) {
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "  %-16s %s\n", commands[i].name,
                                  commands[i].summary);
-    used += (size_t)snprintf(text + used, sizeof text - used, "\nStudies\n");
-    for (size_t i = 0; (study = rz_study_at(i)) && used < sizeof text; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "  %-16s %s\n", study->name,
+    }
+    used += (size_t)snprintf(text + used, sizeof(text) - used, "\nStudies\n");
+    for (size_t i = 0; (study = rz_study_at(i)) && used < sizeof(text); i++) {
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "  %-16s %s\n", study->name,
                                  study->summary);
-    if (used < sizeof text)
+    }
+    if (used < sizeof(text)) {
         snprintf(
-            text + used, sizeof text - used,
+            text + used, sizeof(text) - used,
             "\nEach has its own --help.\n\n"
             "Exit status: 0; 1 a property does not hold, or a file or figure could not be "
             "written;\n2 the command line is wrong; 9 standard output could not be written.\n\n"
@@ -110,6 +116,7 @@ static const char *epilogue(void)
             "  rzsim check agree --seeds 1..10000\n"
             "  rzsim ring --nodes 4096 --kill 3 --hb-period 100ms --hb-timeout 300ms\n"
             "  rzsim figure all --out figures --budget 10m");
+    }
     return text;
 }
 
@@ -133,9 +140,11 @@ static size_t add_options(struct rz_cli_option *all, size_t n, const char *headi
                           const struct rz_cli_option *options)
 {
     all[n++] = (struct rz_cli_option){.help = heading};
-    for (; (options->name || options->help) && n + 2 < OPTIONS_MAX; options++)
-        if (options->name)
+    for (; (options->name || options->help) && n + 2 < OPTIONS_MAX; options++) {
+        if (options->name) {
             all[n++] = *options;
+        }
+    }
     all[n] = (struct rz_cli_option){0};
     return n;
 }
@@ -152,17 +161,19 @@ static const struct rz_cli_option *all_options(void)
     return all;
 }
 
-/* --- which command --- */
+/* ---- which command ---- */
 
 const char *rz_rzsim_word(const struct rz_cli *cli, int argc, char **argv, void *target)
 {
     int at = rz_cli_parse(cli, argc, argv, target);
-    if (at >= argc)
+    if (at >= argc) {
         return NULL;
+    }
     const char *word = argv[at];
     at += rz_cli_parse(cli, argc - at, argv + at, target);
-    if (at < argc)
+    if (at < argc) {
         rz_cli_refuse(cli, "'%s' is one word too many", argv[at]);
+    }
     return word;
 }
 
@@ -177,31 +188,40 @@ static _Noreturn void refuse_command(const struct rz_cli *cli, const char *word)
     const char *names[NAMES_MAX + 1] = {NULL};
     const struct rz_study *study;
     size_t n = 0;
-    for (size_t i = 0; i < COMMANDS; i++)
+    for (size_t i = 0; i < COMMANDS; i++) {
         names[n++] = commands[i].name;
-    for (size_t i = 0; n < NAMES_MAX && (study = rz_study_at(i)); i++)
+    }
+    for (size_t i = 0; n < NAMES_MAX && (study = rz_study_at(i)); i++) {
         names[n++] = study->name;
-    if (rz_sim_find(word, NULL))
+    }
+    if (rz_sim_find(word, NULL)) {
         rz_cli_refuse(cli, "%s is no study; rzsim check %s puts it to the proof", word, word);
+    }
     const char *nearest = rz_cli_nearest(word, names);
-    if (nearest)
+    if (nearest) {
         rz_cli_refuse(cli, "there is no command or study '%s'; did you mean %s?", word, nearest);
+    }
     rz_cli_refuse(cli, "there is no command or study '%s'", word);
 }
 
 int main(int argc, char **argv)
 {
     struct rz_cli cli = rzsim_cli();
-    if (argc > 1 && strcmp(argv[1], "--man") == 0)
+    if (argc > 1 && strcmp(argv[1], "--man") == 0) {
         cli.options = all_options();
+    }
     int at = rz_cli_parse(&cli, argc, argv, NULL);
-    if (at >= argc)
+    if (at >= argc) {
         rz_cli_refuse(&cli, "say what to do: a command, or a study");
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (strcmp(argv[at], commands[i].name) == 0)
+    }
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(argv[at], commands[i].name) == 0) {
             return rz_cli_finish(cli.name, commands[i].run(argc - at, argv + at));
+        }
+    }
     const struct rz_study *study = rz_study_find(argv[at]);
-    if (study)
+    if (study) {
         return rz_cli_finish(cli.name, rz_rzsim_study(study, argc - at, argv + at));
+    }
     refuse_command(&cli, argv[at]);
 }

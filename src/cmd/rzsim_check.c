@@ -21,8 +21,9 @@ static bool small(const char *value, uint64_t low, uint32_t *out, const char **w
 {
     uint64_t wide;
     *why = "it wants a whole number up to 16777216";
-    if (!rz_quantity_power(value, low, 1u << 24, &wide))
+    if (!rz_quantity_power(value, low, 1u << 24, &wide)) {
         return false;
+    }
     *out = (uint32_t)wide;
     return true;
 }
@@ -42,8 +43,9 @@ RZ_CLI_TAKE(seeds)
     unsigned long long first, last;
     int used = 0;
     *why = "it wants two numbers, A..B";
-    if (sscanf(value, "%llu..%llu%n", &first, &last, &used) != 2 || value[used] || last < first)
+    if (sscanf(value, "%llu..%llu%n", &first, &last, &used) != 2 || value[used] || last < first) {
         return false;
+    }
     REQUEST->options.seed_first = first;
     REQUEST->options.seed_last = last;
     return true;
@@ -133,41 +135,48 @@ static void print_figures(const struct request *request, const struct rz_sim_res
 {
     const struct rz_sim_scenario *scenario = request->options.scenario;
     printf("%s/%s: ", scenario->protocol->name, scenario->name);
-    if (request->exhaustive)
+    if (request->exhaustive) {
         printf("%llu states, %llu transitions, %llu quiescent, depth %u, %llu cycles",
                (unsigned long long)result->states, (unsigned long long)result->transitions,
                (unsigned long long)result->quiescent, result->depth_max,
                (unsigned long long)result->cycles);
-    else
+    } else {
         printf("%llu runs, %llu steps, %llu messages, %llu crashes",
                (unsigned long long)result->runs, (unsigned long long)result->steps,
                (unsigned long long)result->messages, (unsigned long long)result->crashes);
-    if (result->over_budget)
+    }
+    if (result->over_budget) {
         printf(": OVER BUDGET, nothing is proven\n");
-    else if (result->violated)
+    } else if (result->violated) {
         printf(": %s\n", scenario->violation_expected ? "violated, as expected" : "VIOLATED");
-    else
+    } else {
         printf(": %s\n", scenario->violation_expected ? "NO VIOLATION FOUND" : "holds");
+    }
 }
 
 /* The requested scenario, which must allow this number of members. */
 static void find_scenario(const struct rz_cli *cli, const char *protocol, struct request *request)
 {
-    if (!protocol)
+    if (!protocol) {
         rz_cli_refuse(cli, "name a room of protocol; rzsim list has them");
+    }
     struct rz_sim_options *options = &request->options;
     options->scenario = rz_sim_find(protocol, request->scenario);
-    if (!options->scenario && rz_sim_find(protocol, NULL))
+    if (!options->scenario && rz_sim_find(protocol, NULL)) {
         rz_cli_refuse(cli, "%s has no scenario '%s'; rzsim list has them", protocol,
                       request->scenario);
-    if (!options->scenario)
+    }
+    if (!options->scenario) {
         rz_cli_refuse(cli, "there is no room '%s'; rzsim list has them", protocol);
+    }
     uint32_t most = options->scenario->members_max;
-    if (request->exhaustive && (most == 0 || most > 32))
+    if (request->exhaustive && (most == 0 || most > 32)) {
         most = 32;
-    if (most > 0 && options->members > most)
+    }
+    if (most > 0 && options->members > most) {
         rz_cli_refuse(cli, "%s/%s takes at most %u members", protocol, options->scenario->name,
                       most);
+    }
 }
 
 static struct request no_request(void)
@@ -181,10 +190,11 @@ int rz_rzsim_check(int argc, char **argv)
     struct request request = no_request();
     const char *protocol = rz_rzsim_word(&check_cli, argc, argv, &request);
     find_scenario(&check_cli, protocol, &request);
-    if (request.exhaustive)
+    if (request.exhaustive) {
         rz_sim_explore(&request.options, &result);
-    else
+    } else {
         rz_sim_run(&request.options, &result);
+    }
     print_figures(&request, &result);
     return rz_sim_passed(request.options.scenario, &result) ? RZ_RZSIM_GOOD : RZ_RZSIM_BAD;
 }
@@ -195,8 +205,9 @@ int rz_rzsim_replay(int argc, char **argv)
     struct request request = no_request();
     const char *protocol = rz_rzsim_word(&replay_cli, argc, argv, &request);
     find_scenario(&replay_cli, protocol, &request);
-    if (!request.options.path && !request.seed_given)
+    if (!request.options.path && !request.seed_given) {
         rz_cli_refuse(&replay_cli, "it needs --seed or --path");
+    }
     rz_sim_replay(&request.options, &result);
     return result.violated ? RZ_RZSIM_BAD : RZ_RZSIM_GOOD;
 }

@@ -25,8 +25,9 @@ RZ_CLI_TAKE(trials)
 {
     uint64_t trials;
     *why = "it wants a whole number from 1 to 10000";
-    if (!rz_quantity_number(value, 1, 10000, &trials))
+    if (!rz_quantity_number(value, 1, 10000, &trials)) {
         return false;
+    }
     REQUEST->options.trials = (uint32_t)trials;
     return true;
 }
@@ -60,15 +61,18 @@ static bool write_report(const struct request *request, const struct rz_table *t
                          char **argv)
 {
     FILE *out = fopen(request->report, "w");
-    if (!out)
+    if (!out) {
         return false;
+    }
     const char *name = request->plot ? strrchr(request->plot, '/') : NULL;
     fprintf(out, "# The failure detectors side by side\n\n`rzsim");
-    for (int i = 0; i < argc; i++)
+    for (int i = 0; i < argc; i++) {
         fprintf(out, " %s", argv[i]);
+    }
     fprintf(out, "`\n\n%s\n\n", rz_compare_legend);
-    if (request->plot)
+    if (request->plot) {
         fprintf(out, "![Failure detectors](%s)\n\n", name ? name + 1 : request->plot);
+    }
     rz_table_markdown(table, out);
     bool written = !ferror(out);
     return fclose(out) == 0 && written;
@@ -107,21 +111,26 @@ int rz_rzsim_compare(int argc, char **argv)
     rz_study_defaults(&request.options);
     request.options.trials = 0;
     int at = rz_cli_parse(&cli, argc, argv, &request);
-    if (at < argc)
+    if (at < argc) {
         rz_cli_refuse(&cli, "'%s' is one word too many", argv[at]);
+    }
     request.options.progress = true;
     struct rz_table *table = rz_table_create("Failure detectors");
     struct rz_chart *chart = rz_chart_create("Failure detectors", "members", "");
-    if (!rz_compare(&request.options, request.members_max, table, chart, &why))
+    if (!rz_compare(&request.options, request.members_max, table, chart, &why)) {
         rz_cli_refuse(&cli, "%s", why);
+    }
     int status = RZ_RZSIM_GOOD;
     rz_table_print(table, stdout);
-    if (request.csv && !rz_table_write_csv(table, request.csv, &why))
+    if (request.csv && !rz_table_write_csv(table, request.csv, &why)) {
         status = rz_rzsim_fail("no CSV", why);
-    if (request.plot && !rz_chart_draw(chart, request.plot, &why))
+    }
+    if (request.plot && !rz_chart_draw(chart, request.plot, &why)) {
         status = rz_rzsim_fail("no plot", why);
-    if (request.report && !write_report(&request, table, argc, argv))
+    }
+    if (request.report && !write_report(&request, table, argc, argv)) {
         status = rz_rzsim_fail("no report", request.report);
+    }
     rz_table_destroy(table);
     rz_chart_destroy(chart);
     return status;

@@ -35,8 +35,9 @@ RZ_CLI_TAKE(trials)
 {
     uint64_t trials;
     *why = "it wants a whole number from 1 to 10000";
-    if (!rz_quantity_number(value, 1, 10000, &trials))
+    if (!rz_quantity_number(value, 1, 10000, &trials)) {
         return false;
+    }
     REQUEST->options.trials = (uint32_t)trials;
     return true;
 }
@@ -112,7 +113,7 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* --- which figures --- */
+/* ---- which figures ---- */
 
 static int by_seconds(const void *a, const void *b)
 {
@@ -126,23 +127,27 @@ static size_t find(const char *name, const struct rz_figure **out)
     const char *names[FIGURES_MAX + 1] = {NULL};
     const struct rz_figure *figure;
     size_t n = 0, all = 0;
-    if (!name)
+    if (!name) {
         rz_cli_refuse(&cli, "name a figure, or all; rzsim list figures has them");
+    }
     for (; all < FIGURES_MAX && (figure = rz_figure_at(all)); all++) {
         names[all] = figure->name;
-        if (strcmp(name, "all") == 0 || strcmp(name, figure->name) == 0)
+        if (strcmp(name, "all") == 0 || strcmp(name, figure->name) == 0) {
             out[n++] = figure;
+        }
     }
     const char *nearest = rz_cli_nearest(name, names);
-    if (n == 0 && nearest)
+    if (n == 0 && nearest) {
         rz_cli_refuse(&cli, "there is no figure '%s'; did you mean %s?", name, nearest);
-    if (n == 0)
+    }
+    if (n == 0) {
         rz_cli_refuse(&cli, "there is no figure '%s'; rzsim list figures has them", name);
-    qsort(out, n, sizeof *out, by_seconds); /* the cheap ones first */
+    }
+    qsort(out, n, sizeof(*out), by_seconds); /* the cheap ones first */
     return n;
 }
 
-/* --- time budget --- */
+/* ---- time budget ---- */
 
 struct purse {
     double end;             /* 0: no budget */
@@ -159,8 +164,9 @@ static double seconds_of(const struct rz_figure *figure)
  * so far. */
 static double effort_for(const struct purse *purse, double most)
 {
-    if (purse->end == 0)
+    if (purse->end == 0) {
         return most;
+    }
     double pace =
         purse->planned > 0.5 && purse->spent > purse->planned ? purse->spent / purse->planned : 1;
     double share = (purse->end - now()) / purse->seconds_to_come; /* for each of its seconds */
@@ -186,10 +192,11 @@ static bool make(const struct rz_figure *figure, const struct request *request, 
     double took = rz_figure_report_seconds(report);
     purse->planned += seconds * options.effort;
     purse->spent += took;
-    if (good)
+    if (good) {
         printf("%-20s %7.1f s, effort %.2f\n", figure->name, took, options.effort);
-    else
+    } else {
         fprintf(stderr, "rzsim: figure %s: %s\n", figure->name, why);
+    }
     fflush(stdout);
     return good;
 }
@@ -202,12 +209,15 @@ static bool assess_again(const struct rz_figure *figure, const struct request *r
     struct rz_figure_options options = request->options;
     const char *why = "it does not say why";
     options.seed += number * RZ_FIGURE_SEED_STEP;
-    if (rz_figure_report_has(report, figure, options.seed))
+    if (rz_figure_report_has(report, figure, options.seed)) {
         return true;
-    if (purse->end > 0 && purse->end < now())
+    }
+    if (purse->end > 0 && purse->end < now()) {
         return false;
-    if (rz_figure_assess_again(figure, &options, report, &why))
+    }
+    if (rz_figure_assess_again(figure, &options, report, &why)) {
         return true;
+    }
     fprintf(stderr, "rzsim: figure %s, seed %llu: %s\n", figure->name,
             (unsigned long long)options.seed, why);
     return false;
@@ -218,9 +228,10 @@ static uint64_t seeds_to_come(const struct rz_figure *figure, const struct reque
                               const struct rz_figure_report *report)
 {
     uint64_t n = 0;
-    for (uint64_t number = 1; number < request->seeds; number++)
+    for (uint64_t number = 1; number < request->seeds; number++) {
         n += !rz_figure_report_has(report, figure,
                                    request->options.seed + number * RZ_FIGURE_SEED_STEP);
+    }
     return n;
 }
 
@@ -237,25 +248,29 @@ static size_t affordable(const struct rz_figure *const *figures, size_t n,
     for (; fit < n && purse->end > 0; fit++) {
         left -=
             seconds_of(figures[fit]) * pace * (double)seeds_to_come(figures[fit], request, report);
-        if (left < 0)
+        if (left < 0) {
             break;
+        }
     }
     return purse->end > 0 ? fit : n;
 }
 
-/* --- the report --- */
+/* ---- the report ---- */
 
 static void machine(FILE *out)
 {
     char line[256], model[128] = "";
     struct utsname system;
     FILE *cpu = fopen("/proc/cpuinfo", "r");
-    while (cpu && !model[0] && fgets(line, sizeof line, cpu))
-        if (strncmp(line, "model name", 10) == 0 && strchr(line, ':'))
-            snprintf(model, sizeof model, "%.*s", (int)strcspn(strchr(line, ':') + 2, "\n"),
+    while (cpu && !model[0] && fgets(line, sizeof(line), cpu)) {
+        if (strncmp(line, "model name", 10) == 0 && strchr(line, ':')) {
+            snprintf(model, sizeof(model), "%.*s", (int)strcspn(strchr(line, ':') + 2, "\n"),
                      strchr(line, ':') + 2);
-    if (cpu)
+        }
+    }
+    if (cpu) {
         fclose(cpu);
+    }
     uname(&system);
     fprintf(out, "* Machine: %ld processors (%s), %s %s\n", sysconf(_SC_NPROCESSORS_ONLN),
             model[0] ? model : system.machine, system.sysname, system.release);
@@ -266,14 +281,15 @@ static void write_report(const struct request *request, const struct rz_figure_r
 {
     char date[64];
     time_t seconds = time(NULL);
-    strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", gmtime(&seconds));
+    strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", gmtime(&seconds));
     fprintf(out,
             "# The papers' figures, measured here\n\n"
             "Written by `%s` (Rhizome %s) on %s.\n\n",
             request->command, RZ_VERSION, date);
     machine(out);
-    if (request->note)
+    if (request->note) {
         fprintf(out, "* %s\n", request->note);
+    }
     fputs("* Hollow marks, where a picture has them, are values that its key names; all else was "
           "measured in these runs, in virtual time unless a row says otherwise.\n",
           out);
@@ -293,11 +309,12 @@ static bool write_readme(const struct request *request, struct rz_figure_report 
 {
     rz_figure_report_sort(report);
     char path[PATH_MAX], temporary[PATH_MAX + 8];
-    snprintf(path, sizeof path, "%s/README.md", request->out);
-    snprintf(temporary, sizeof temporary, "%s.part", path);
+    snprintf(path, sizeof(path), "%s/README.md", request->out);
+    snprintf(temporary, sizeof(temporary), "%s.part", path);
     FILE *out = fopen(temporary, "w");
-    if (!out)
+    if (!out) {
         return false;
+    }
     write_report(request, report, out);
     bool good = !ferror(out);
     good = fclose(out) == 0 && good;
@@ -308,7 +325,7 @@ static bool write_verdicts(const struct request *request, const struct rz_figure
                            const char **why)
 {
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/verdicts.csv", request->out);
+    snprintf(path, sizeof(path), "%s/verdicts.csv", request->out);
     return rz_figure_report_csv(report, path, why);
 }
 
@@ -317,12 +334,14 @@ static bool take_over(const struct request *request, struct rz_figure_report *re
                       const char **why)
 {
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/verdicts.csv", request->out);
-    if (!request->resume || access(path, F_OK) != 0)
+    snprintf(path, sizeof(path), "%s/verdicts.csv", request->out);
+    if (!request->resume || access(path, F_OK) != 0) {
         return true;
+    }
     long seeds = rz_figure_report_resume(report, path, why);
-    if (seeds >= 0)
+    if (seeds >= 0) {
         printf("%s: %ld seeds of figures were assessed before\n", path, seeds);
+    }
     return seeds >= 0;
 }
 
@@ -334,15 +353,18 @@ static void assess_seeds(const struct request *request, const struct rz_figure *
     for (uint64_t number = 1; number < request->seeds; number++) {
         bool any = false;
         for (size_t i = 0; i < n; i++) {
-            if (figures[i] && !assess_again(figures[i], request, number, purse, report))
+            if (figures[i] && !assess_again(figures[i], request, number, purse, report)) {
                 figures[i] = NULL;
+            }
             any = any || figures[i];
         }
-        if (!any)
+        if (!any) {
             return;
+        }
         const char *why;
-        if (request->all)
+        if (request->all) {
             (void)write_verdicts(request, report, &why); /* the last time reports what is wrong */
+        }
         printf("%zu figures, seed %llu of %llu\n", n, (unsigned long long)number + 1,
                (unsigned long long)request->seeds);
         fflush(stdout);
@@ -379,13 +401,14 @@ static int finish(const struct request *request, struct rz_figure_report *report
 /* The note is there already. */
 static void spell_command(struct request *request, int argc, char **argv)
 {
-    size_t used = (size_t)snprintf(request->command, sizeof request->command, "rzsim");
-    for (int i = 0; i < argc && used < sizeof request->command; i++) {
-        if (i > 0 && (strcmp(argv[i], "--note") == 0 || strcmp(argv[i - 1], "--note") == 0))
+    size_t used = (size_t)snprintf(request->command, sizeof(request->command), "rzsim");
+    for (int i = 0; i < argc && used < sizeof(request->command); i++) {
+        if (i > 0 && (strcmp(argv[i], "--note") == 0 || strcmp(argv[i - 1], "--note") == 0)) {
             continue;
+        }
         const char *quote = argv[i][strcspn(argv[i], " `'\"")] ? "'" : "";
-        used += (size_t)snprintf(request->command + used, sizeof request->command - used, " %s%s%s",
-                                 quote, argv[i], quote);
+        used += (size_t)snprintf(request->command + used, sizeof(request->command) - used,
+                                 " %s%s%s", quote, argv[i], quote);
     }
 }
 
@@ -398,20 +421,25 @@ int rz_rzsim_figure(int argc, char **argv)
     const char *name = rz_rzsim_word(&cli, argc, argv, &request);
     size_t n = find(name, figures);
     request.all = strcmp(name, "all") == 0;
-    if (request.resume && !request.all)
+    if (request.resume && !request.all) {
         rz_cli_refuse(&cli, "--resume goes with all alone: verdicts.csv has what all assesses");
-    if (mkdir(request.out, 0777) != 0 && errno != EEXIST)
+    }
+    if (mkdir(request.out, 0777) != 0 && errno != EEXIST) {
         return rz_rzsim_fail(request.out, strerror(errno));
+    }
     struct rz_figure_report *report = rz_figure_report_create();
     struct purse purse = {.end = request.budget ? now() + (double)request.budget * 1e-9 : 0};
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         purse.seconds_to_come += seconds_of(figures[i]);
+    }
     size_t made = 0;
     for (size_t i = 0; i < n; i++) {
-        if (make(figures[i], &request, &purse, report))
+        if (make(figures[i], &request, &purse, report)) {
             figures[made++] = figures[i];
-        if (request.all)
+        }
+        if (request.all) {
             write_readme(&request, report);
+        }
     }
     const char *why;
     int status;

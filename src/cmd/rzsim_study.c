@@ -13,10 +13,10 @@ static const struct rz_cli *study_cli(const struct rz_study *study)
 {
     static char name[64], description[512], most[32];
     static struct rz_cli cli;
-    snprintf(name, sizeof name, "rzsim %s", study->name);
-    rz_study_show_count(study->members_max, most, sizeof most);
+    snprintf(name, sizeof(name), "rzsim %s", study->name);
+    rz_study_show_count(study->members_max, most, sizeof(most));
     snprintf(
-        description, sizeof description,
+        description, sizeof(description),
         "Runs the shipped objects of up to %s %s on a network in virtual time, and tells when "
         "what happened and what it cost: a row for each trial. The same command gives the same "
         "table, but for the seconds it took.",
@@ -36,25 +36,32 @@ static const struct rz_cli *study_cli(const struct rz_study *study)
 static void refuse_foreign(const struct rz_cli *cli, const struct rz_study *study, const char *word)
 {
     const char *why;
-    if (rz_study_option_is_foreign(study, word, &why))
+    if (rz_study_option_is_foreign(study, word, &why)) {
         rz_cli_refuse(cli, "%s", why);
-    for (const struct rz_cli_option *o = rz_rzsim_check_options; o->name || o->help; o++)
+    }
+    for (const struct rz_cli_option *o = rz_rzsim_check_options; o->name || o->help; o++) {
         if (o->name && strcmp(o->name, word) == 0 && strcmp(word, "--members") != 0 &&
-            rz_sim_find(study->name, NULL))
+            rz_sim_find(study->name, NULL)) {
             rz_cli_refuse(cli, "%s belongs to rzsim check %s", word, study->name);
+        }
+    }
 }
 
 static void parse(const struct rz_cli *cli, struct rz_study_request *request, int argc, char **argv)
 {
     const char *why;
-    for (int i = 1; i < argc; i++)
-        if (strncmp(argv[i], "--", 2) == 0)
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], "--", 2) == 0) {
             refuse_foreign(cli, request->study, argv[i]);
+        }
+    }
     int at = rz_cli_parse(cli, argc, argv, request);
-    if (at < argc)
+    if (at < argc) {
         rz_cli_refuse(cli, "'%s' is one word too many", argv[at]);
-    if (!rz_study_request_check(request, &why))
+    }
+    if (!rz_study_request_check(request, &why)) {
         rz_cli_refuse(cli, "%s", why);
+    }
     request->options.progress = true;
 }
 
@@ -62,8 +69,9 @@ static void title(const struct rz_study_request *request, char *out, size_t byte
 {
     const struct rz_study *study = request->study;
     char failures[32] = "";
-    if (study->takes & RZ_STUDY_KILL)
-        snprintf(failures, sizeof failures, ", %u fail", request->options.kill);
+    if (study->takes & RZ_STUDY_KILL) {
+        snprintf(failures, sizeof(failures), ", %u fail", request->options.kill);
+    }
     snprintf(out, bytes, "%s: %llu %s%s, seed %llu", study->name,
              (unsigned long long)request->options.members, study->members_are, failures,
              (unsigned long long)request->options.seed);
@@ -78,15 +86,17 @@ static int show(const struct rz_study_request *request, const struct rz_table *t
         rz_table_print_row(table, 0, stdout);
     } else {
         rz_table_print(table, stdout);
-        snprintf(text, sizeof text, "\nOver %u trials", rz_table_rows(table));
+        snprintf(text, sizeof(text), "\nOver %u trials", rz_table_rows(table));
         struct rz_table *summary = rz_table_summary(table, text, "trial");
         rz_table_print(summary, stdout);
         rz_table_destroy(summary);
     }
-    if (request->csv && !rz_table_write_csv(table, request->csv, &why))
+    if (request->csv && !rz_table_write_csv(table, request->csv, &why)) {
         return rz_rzsim_fail("no CSV", why);
-    if (request->plot && !rz_chart_draw(chart, request->plot, &why))
+    }
+    if (request->plot && !rz_chart_draw(chart, request->plot, &why)) {
         return rz_rzsim_fail("no plot", why);
+    }
     return fflush(stdout) == 0 ? RZ_RZSIM_GOOD : RZ_RZSIM_BAD;
 }
 
@@ -98,11 +108,12 @@ int rz_rzsim_study(const struct rz_study *study, int argc, char **argv)
     char text[256];
     rz_study_request_begin(&request, study);
     parse(cli, &request, argc, argv);
-    title(&request, text, sizeof text);
+    title(&request, text, sizeof(text));
     struct rz_table *table = rz_table_create(text);
     struct rz_chart *chart = rz_chart_create(text, "virtual time (ms)", "");
-    if (!study->run(&request.options, table, chart, &why))
+    if (!study->run(&request.options, table, chart, &why)) {
         rz_cli_refuse(cli, "%s", why);
+    }
     int status = show(&request, table, chart);
     rz_table_destroy(table);
     rz_chart_destroy(chart);

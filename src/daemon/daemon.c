@@ -25,12 +25,13 @@ struct loop_events {
     struct event *lifeline, *terminated, *interrupted;
 };
 
-/* ---- the end */
+/* ---- the end ---- */
 
 static void dismiss(struct rz_daemon *daemon)
 {
-    if (daemon->detached)
+    if (daemon->detached) {
         rz_detached_dismiss(daemon->detached);
+    }
 }
 
 static void told_to_end(evutil_socket_t signal_or_fd, short what, void *arg)
@@ -48,7 +49,7 @@ static void lifeline_readable(evutil_socket_t fd, short what, void *arg)
     told_to_end(fd, what, arg);
 }
 
-/* ---- the stream to rzrun */
+/* ---- the stream to rzrun ---- */
 
 static bool deaf(void *arg)
 {
@@ -59,8 +60,9 @@ static bool deaf(void *arg)
 static void backed_up(void *arg, bool hold)
 {
     const struct rz_daemon *daemon = arg;
-    if (daemon->outputs)
+    if (daemon->outputs) {
         rz_outputs_hold(daemon->outputs, hold);
+    }
 }
 
 /* The daemon ends, unless rzrun went as it had said. */
@@ -68,8 +70,9 @@ static void lost(void *arg)
 {
     struct rz_daemon *daemon = arg;
     rz_ending_release(daemon->end);
-    if (daemon->detached && rz_detached_may_lose_rzrun(daemon->detached))
+    if (daemon->detached && rz_detached_may_lose_rzrun(daemon->detached)) {
         return;
+    }
     rz_ending_begin(daemon->end, EXIT_FAILURE, RZ_ERR_JOB_ENDED, END_GRACE_MS);
 }
 
@@ -84,8 +87,9 @@ static const char *on_job(void *arg, const struct rz_launch_message *message)
 {
     struct rz_daemon *daemon = arg;
     const char *why = "JOB came twice";
-    if (daemon->has_job || rz_daemon_begin_job(daemon, &message->job, &why) != RZ_OK)
+    if (daemon->has_job || rz_daemon_begin_job(daemon, &message->job, &why) != RZ_OK) {
         return why;
+    }
     return NULL;
 }
 
@@ -115,8 +119,9 @@ static rz_status_t open_launcher(struct rz_daemon *daemon, int fd)
                                               .lost = lost,
                                               .refused = refused};
     rz_status_t status = rz_launcher_open(&daemon->launcher, &config);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     rz_launcher_handle(daemon->launcher, RZ_LAUNCH_JOB, RZ_LAUNCHER_BEFORE_END, on_job, daemon);
     rz_launcher_handle(daemon->launcher, RZ_LAUNCH_SHUTDOWN, RZ_LAUNCHER_ALWAYS, on_shutdown,
                        daemon);
@@ -124,7 +129,7 @@ static rz_status_t open_launcher(struct rz_daemon *daemon, int fd)
     return RZ_OK;
 }
 
-/* ---- life */
+/* ---- life ---- */
 
 static rz_status_t open_loop(struct rz_daemon *daemon, struct loop_events *events)
 {
@@ -134,23 +139,29 @@ static rz_status_t open_loop(struct rz_daemon *daemon, struct loop_events *event
     /* The usual clock of libevent goes in steps of some milliseconds: it wakes up too early,
      * several times, and then too late. */
     if (config && event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER) == 0 &&
-        event_config_set_max_dispatch_interval(config, &turn, -1, 1) == 0)
+        event_config_set_max_dispatch_interval(config, &turn, -1, 1) == 0) {
         daemon->own.base = event_base_new_with_config(config);
-    if (config)
+    }
+    if (config) {
         event_config_free(config);
+    }
     struct event_base *base = daemon->own.base;
-    if (!base || event_base_priority_init(base, RZ_LOOP_PRIORITIES) != 0)
+    if (!base || event_base_priority_init(base, RZ_LOOP_PRIORITIES) != 0) {
         return RZ_ERR_SYSTEM;
+    }
     rz_status_t status = rz_ending_open(&daemon->end, &daemon->own);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_loop_watch(base, &events->terminated, SIGTERM, EV_SIGNAL | EV_PERSIST,
                                told_to_end, daemon);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = rz_loop_watch(base, &events->interrupted, SIGINT, EV_SIGNAL | EV_PERSIST,
                                told_to_end, daemon);
-    if (status == RZ_OK && daemon->lifeline_fd >= 0)
+    }
+    if (status == RZ_OK && daemon->lifeline_fd >= 0) {
         status = rz_loop_watch(base, &events->lifeline, daemon->lifeline_fd, EV_READ,
                                lifeline_readable, daemon);
+    }
     return status;
 }
 
@@ -159,20 +170,23 @@ static void close_loop(struct rz_daemon *daemon, struct loop_events *events)
     rz_loop_free(events->lifeline);
     rz_loop_free(events->terminated);
     rz_loop_free(events->interrupted);
-    if (daemon->own.base)
+    if (daemon->own.base) {
         event_base_free(daemon->own.base);
+    }
 }
 
 static rz_status_t begin(struct rz_daemon *daemon, const struct rz_daemon_options *options)
 {
     uint16_t tcp_port, udp_port;
     rz_status_t status = open_launcher(daemon, options->launcher_fd);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     rz_kill_here(RZ_KILL_DAEMON_STREAM);
     status = rz_overlay_open(&daemon->overlay, daemon->own.base, options->address);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     rz_overlay_ports(daemon->overlay, &tcp_port, &udp_port);
     rz_launcher_say_listening(daemon->launcher, options->node, options->address, tcp_port,
                               udp_port);
@@ -184,8 +198,9 @@ static void remove_scratch(const struct rz_daemon *daemon)
 {
     char path[RZ_SCRATCH_PATH_MAX];
     rz_scratch_path(path, daemon->own.job.id, daemon->own.job.node);
-    if (daemon->has_job)
+    if (daemon->has_job) {
         rz_scratch_remove(path);
+    }
 }
 
 int rz_daemon_run(const struct rz_daemon_options *options)
@@ -201,10 +216,12 @@ int rz_daemon_run(const struct rz_daemon_options *options)
     rz_inherited_raise(&daemon.inherited, NICENESS);
     daemon.own.job.node = daemon.own.report.node = options->node; /* until JOB says the same */
     rz_status_t status = rz_process_adopt_orphans();
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = open_loop(&daemon, &events);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = begin(&daemon, options);
+    }
     if (status == RZ_OK) {
         event_base_dispatch(daemon.own.base);
         exit_status = rz_ending_status(daemon.end);

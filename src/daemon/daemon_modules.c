@@ -14,7 +14,7 @@
 /* A node that must stop gives its processes no time to do anything that others could still see. */
 #define STOP_GRACE_MS 0
 
-/* ---- the order of effects */
+/* ---- the order of effects ---- */
 
 static void fence(void *arg, rz_id node, bool proof, bool first)
 {
@@ -32,8 +32,9 @@ static void revocations_node_failed(void *revocations, rz_id node, bool proof, b
 static void recount(void *children, uint32_t slot, uint32_t incarnation, enum rz_end end)
 {
     (void)slot, (void)incarnation;
-    if (end != RZ_END_ORDER)
+    if (end != RZ_END_ORDER) {
         rz_children_recount(children);
+    }
 }
 
 /*
@@ -77,14 +78,17 @@ static void subscribe(struct rz_daemon *daemon)
         {recount, daemon->children},
         {rz_recovery_process_failed, daemon->recovery},
     };
-    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
-        if (nodes[i].call)
+    for (size_t i = 0; i < sizeof(nodes) / sizeof(*nodes); i++) {
+        if (nodes[i].call) {
             rz_membership_on_node(membership, nodes[i].call, nodes[i].arg);
-    for (size_t i = 0; i < sizeof processes / sizeof *processes; i++)
+        }
+    }
+    for (size_t i = 0; i < sizeof(processes) / sizeof(*processes); i++) {
         rz_membership_on_process(membership, processes[i].call, processes[i].arg);
+    }
 }
 
-/* ---- detached */
+/* ---- detached ---- */
 
 static void detached_end(void *arg, uint32_t grace_ms)
 {
@@ -95,8 +99,9 @@ static void detached_end(void *arg, uint32_t grace_ms)
 static void detached_over(void *arg)
 {
     const struct rz_daemon *daemon = arg;
-    if (daemon->recovery)
+    if (daemon->recovery) {
         rz_recovery_leave(daemon->recovery);
+    }
 }
 
 static void detached_dump_waiting(void *arg)
@@ -125,7 +130,7 @@ static rz_status_t open_detached(struct rz_daemon *daemon)
     return status;
 }
 
-/* ---- processes */
+/* ---- processes ---- */
 
 static void ring_board(void *children)
 {
@@ -147,17 +152,20 @@ static bool speaks(void *arg, uint32_t slot, uint32_t incarnation)
 static void executed(void *arg)
 {
     const struct rz_daemon *daemon = arg;
-    if (daemon->detached)
+    if (daemon->detached) {
         rz_detached_executed(daemon->detached);
+    }
 }
 
 static void gone(void *arg, uint32_t slot, uint32_t incarnation)
 {
     const struct rz_daemon *daemon = arg;
-    if (daemon->endpoints)
+    if (daemon->endpoints) {
         rz_endpoints_forget(daemon->endpoints, slot, incarnation);
-    if (daemon->spawns)
+    }
+    if (daemon->spawns) {
         rz_spawns_forget(daemon->spawns, slot, incarnation);
+    }
 }
 
 static void ended(void *arg, struct rz_child *process)
@@ -187,14 +195,18 @@ static rz_status_t open_board(struct rz_daemon *daemon)
 static rz_status_t open_processes(struct rz_daemon *daemon)
 {
     rz_status_t status = rz_input_open(&daemon->input, &daemon->own);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_outputs_open(&daemon->outputs, &daemon->own);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = rz_link_router_open(&daemon->router, daemon->children);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = rz_binding_open(&daemon->binding, &daemon->own.job);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = open_board(daemon);
+    }
     const struct rz_child_life_config life = {.own = &daemon->own,
                                               .children = daemon->children,
                                               .router = daemon->router,
@@ -210,22 +222,26 @@ static rz_status_t open_processes(struct rz_daemon *daemon)
                                               .gone = gone,
                                               .ended = ended,
                                               .reaped = reaped};
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_child_life_open(&daemon->life, &life);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = rz_watchdog_open(&daemon->watchdog, daemon->children);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = rz_stall_open(&daemon->stall, daemon->children);
+    }
     return status;
 }
 
-/* ---- recovery */
+/* ---- recovery ---- */
 
 static void on_unwatched(void *arg, rz_id node)
 {
     const struct rz_daemon *daemon = arg;
-    if (daemon->detached)
+    if (daemon->detached) {
         rz_detached_unwatched(daemon->detached, node);
+    }
 }
 
 static void on_epoch(void *arg, uint32_t epoch, uint64_t generation)
@@ -244,8 +260,9 @@ static void on_phase(void *arg, uint32_t epoch, enum rz_recover_phase phase)
 static void on_failures_noted(void *arg)
 {
     const struct rz_daemon *daemon = arg;
-    if (!daemon->own.membership.ending)
+    if (!daemon->own.membership.ending) {
         rz_children_recount(daemon->children);
+    }
 }
 
 static void on_spawns(void *arg, rz_status_t refused, const uint64_t *items, uint32_t n_items)
@@ -269,8 +286,9 @@ static void on_committed(void *arg, uint32_t epoch, uint64_t number)
 static void on_stop(void *arg, rz_status_t why, const char *words)
 {
     const struct rz_daemon *daemon = arg;
-    if (daemon->own.membership.ending)
+    if (daemon->own.membership.ending) {
         return;
+    }
     /* Over by an agreement, others may not have heard of it yet. */
     bool over = rz_news_stop(&daemon->news, why, words);
     rz_ending_begin(daemon->end, over ? EXIT_SUCCESS : EXIT_FAILURE, over ? RZ_ERR_JOB_ENDED : why,
@@ -308,8 +326,9 @@ static void send_revocations(void *arg, rz_id to, const struct rz_message *messa
 static void write_revocations(void *arg, const uint64_t *revocations, uint32_t n)
 {
     const struct rz_daemon *daemon = arg;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         rz_board_writer_revoked(daemon->board, revocations[i]);
+    }
     rz_board_writer_publish(daemon->board);
 }
 
@@ -328,13 +347,14 @@ static rz_status_t open_revocations(struct rz_daemon *daemon)
                                                  .send = send_revocations,
                                                  .learnt = write_revocations};
     rz_status_t status = rz_revocations_open(&daemon->revocations, &config);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         rz_overlay_router_protocol(daemon->overlay_router, RZ_PROTOCOL_SPREAD, RZ_REVOCATIONS_VIEW,
                                    revocations_message, daemon->revocations);
+    }
     return status;
 }
 
-/* ---- what processes ask for */
+/* ---- what processes ask for ---- */
 
 static rz_status_t open_groups_and_names(struct rz_daemon *daemon)
 {
@@ -423,7 +443,7 @@ static rz_status_t open_link_service_and_barrier(struct rz_daemon *daemon)
     return status == RZ_OK ? rz_barrier_open(&daemon->barrier, &barrier) : status;
 }
 
-/* ---- what rzrun and other commands ask for */
+/* ---- what rzrun and other commands ask for ---- */
 
 static const char *on_stdin(void *arg, const struct rz_launch_message *message)
 {
@@ -468,11 +488,12 @@ static void open_control(struct rz_daemon *daemon)
                                            .groups = daemon->groups,
                                            .detached = daemon->detached,
                                            .begun = rz_clock_now()};
-    if (rz_control_open(&daemon->control, &config) != RZ_OK)
+    if (rz_control_open(&daemon->control, &config) != RZ_OK) {
         rz_report_log(&daemon->own.report, 1, "has no control socket: rzps will not see it");
+    }
 }
 
-/* ---- all of it */
+/* ---- all of it ---- */
 
 static rz_status_t open_modules(struct rz_daemon *daemon)
 {
@@ -487,17 +508,22 @@ static rz_status_t open_modules(struct rz_daemon *daemon)
                                                                       open_orders};
     const struct rz_daemon_job *job = &daemon->own.job;
     rz_status_t status = rz_membership_open(&daemon->own.membership, job->n_nodes, job->n_slots);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_children_open(&daemon->children, &daemon->own);
+    }
     rz_ending_parts(daemon->end)->children = daemon->children;
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_overlay_router_open(&daemon->overlay_router);
-    if (status == RZ_OK && job->flags & RZ_JOB_DETACHED)
+    }
+    if (status == RZ_OK && job->flags & RZ_JOB_DETACHED) {
         status = open_detached(daemon);
-    for (size_t i = 0; status == RZ_OK && i < sizeof steps / sizeof *steps; i++)
+    }
+    for (size_t i = 0; status == RZ_OK && i < sizeof(steps) / sizeof(*steps); i++) {
         status = steps[i](daemon);
-    if (status != RZ_OK)
+    }
+    if (status != RZ_OK) {
         return status;
+    }
     daemon->news = (struct rz_daemon_news){.own = &daemon->own,
                                            .children = daemon->children,
                                            .life = daemon->life,
@@ -514,8 +540,9 @@ static void name_scratch(const struct rz_daemon *daemon)
 {
     char path[RZ_SCRATCH_PATH_MAX];
     rz_scratch_path(path, daemon->own.job.id, daemon->own.job.node);
-    if (daemon->lifeline_fd >= 0)
+    if (daemon->lifeline_fd >= 0) {
         rz_keeper_scratch(daemon->lifeline_fd, path);
+    }
 }
 
 rz_status_t rz_daemon_begin_job(struct rz_daemon *daemon, const struct rz_launch_job *message,
@@ -523,21 +550,25 @@ rz_status_t rz_daemon_begin_job(struct rz_daemon *daemon, const struct rz_launch
 {
     rz_kill_here(RZ_KILL_DAEMON_JOB);
     rz_status_t status = rz_job_read(&daemon->own.job, message, why);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     daemon->has_job = true;
     daemon->own.report.node = daemon->own.job.node;
     daemon->own.report.verbosity = daemon->own.job.verbosity;
     rz_launcher_in_job(daemon->launcher);
     name_scratch(daemon);
-    if (getenv(RZ_KILL_AT) && !rz_kill_plan) /* of this node's number in the place of a rank's */
+    if (getenv(RZ_KILL_AT) && !rz_kill_plan) { /* of this node's number in the place of a rank's */
         rz_kill_arm(getenv(RZ_KILL_AT), daemon->own.job.node);
+    }
     status = open_modules(daemon);
     *why = rz_status_text(status);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         open_control(daemon);
-    if (status == RZ_OK && daemon->own.job.node == 0) /* the others have the same */
+    }
+    if (status == RZ_OK && daemon->own.job.node == 0) { /* the others have the same */
         rz_environment_tell_overruled(&daemon->own);
+    }
     rz_kill_here(RZ_KILL_DAEMON_OPEN);
     return status;
 }
@@ -573,8 +604,9 @@ void rz_daemon_end_job(struct rz_daemon *daemon)
     daemon->outputs = NULL;
     rz_detached_close(daemon->detached);
     daemon->detached = NULL;
-    if (daemon->overlay)
+    if (daemon->overlay) {
         rz_overlay_close(daemon->overlay);
+    }
     rz_overlay_router_close(daemon->overlay_router);
     rz_children_close(daemon->children);
     rz_membership_close(&daemon->own.membership);

@@ -36,10 +36,12 @@ static struct rz_child *first_child(const struct rz_ending *ending)
 static void say_done(struct rz_ending *ending)
 {
     struct rz_launch_message done = {.type = RZ_LAUNCH_DONE};
-    if (ending->done)
+    if (ending->done) {
         return;
-    if (ending->parts.recovery)
+    }
+    if (ending->parts.recovery) {
         done.done.strangers = rz_recovery_strangers(ending->parts.recovery);
+    }
     ending->done = true;
     rz_report_send(&ending->own->report, &done);
     rz_kill_here(RZ_KILL_DAEMON_DONE);
@@ -48,26 +50,30 @@ static void say_done(struct rz_ending *ending)
 static void leave(struct rz_ending *ending)
 {
     event_del(ending->timer);
-    if (ending->parts.stays && ending->parts.stays(ending->parts.arg))
+    if (ending->parts.stays && ending->parts.stays(ending->parts.arg)) {
         return;
-    if (ending->in_order && !ending->released)
+    }
+    if (ending->in_order && !ending->released) {
         say_done(ending);
-    else
+    } else {
         event_base_loopbreak(ending->own->base);
+    }
 }
 
 void rz_ending_release(struct rz_ending *ending)
 {
     ending->released = true;
-    if (ending->done)
+    if (ending->done) {
         event_base_loopbreak(ending->own->base);
+    }
 }
 
 static void kill_all(struct rz_ending *ending)
 {
     ending->killed = true;
-    for (struct rz_child *p = first_child(ending); p; p = p->next)
+    for (struct rz_child *p = first_child(ending); p; p = p->next) {
         rz_child_order_end(p);
+    }
     ending->leave_at = rz_clock_now() + REAP_NS;
 }
 
@@ -92,20 +98,24 @@ static void time_is_over(evutil_socket_t fd, short what, void *arg)
 void rz_ending_begin(struct rz_ending *ending, int exit_status, rz_status_t why, uint32_t grace_ms)
 {
     rz_time kill_at = rz_clock_now() + grace_ms * RZ_MILLISECOND;
-    if (ending->own->membership.ending && exit_status != EXIT_SUCCESS) /* told to end alone */
+    if (ending->own->membership.ending && exit_status != EXIT_SUCCESS) { /* told to end alone */
         rz_ending_release(ending);
+    }
     if (!ending->own->membership.ending) {
         rz_kill_here(RZ_KILL_DAEMON_ENDING);
         rz_membership_end(&ending->own->membership);
         ending->status = exit_status;
         ending->in_order = exit_status == EXIT_SUCCESS;
         ending->kill_at = kill_at;
-        if (ending->parts.recovery)
+        if (ending->parts.recovery) {
             rz_recovery_ending(ending->parts.recovery);
-        if (ending->parts.board)
+        }
+        if (ending->parts.board) {
             rz_board_writer_stop(ending->parts.board, why);
-        if (grace_ms > 0 && ending->parts.children)
+        }
+        if (grace_ms > 0 && ending->parts.children) {
             rz_children_signal(ending->parts.children, SIGTERM);
+        }
     } else if (ending->killed || kill_at >= ending->kill_at) {
         return;
     }
@@ -116,8 +126,9 @@ void rz_ending_begin(struct rz_ending *ending, int exit_status, rz_status_t why,
 
 void rz_ending_look(struct rz_ending *ending)
 {
-    if (ending->own->membership.ending && !first_child(ending))
+    if (ending->own->membership.ending && !first_child(ending)) {
         leave(ending);
+    }
 }
 
 int rz_ending_status(const struct rz_ending *ending)
@@ -132,9 +143,10 @@ struct rz_ending_parts *rz_ending_parts(struct rz_ending *ending)
 
 rz_status_t rz_ending_open(struct rz_ending **result, struct rz_own_node *own)
 {
-    struct rz_ending *ending = calloc(1, sizeof *ending);
-    if (!ending)
+    struct rz_ending *ending = calloc(1, sizeof(*ending));
+    if (!ending) {
         return RZ_ERR_NO_MEMORY;
+    }
     ending->own = own;
     rz_status_t status = rz_loop_timer(own->base, &ending->timer, time_is_over, ending);
     if (status != RZ_OK) {
@@ -147,8 +159,9 @@ rz_status_t rz_ending_open(struct rz_ending **result, struct rz_own_node *own)
 
 void rz_ending_close(struct rz_ending *ending)
 {
-    if (!ending)
+    if (!ending) {
         return;
+    }
     rz_loop_free(ending->timer);
     free(ending);
 }

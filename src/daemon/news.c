@@ -2,7 +2,7 @@
 
 #include "port/kill_point.h"
 
-/* ---- failures */
+/* ---- failures ---- */
 
 static void record(const struct rz_own_node *own, uint32_t rank, rz_id node, uint32_t incarnation,
                    const char *note)
@@ -19,19 +19,21 @@ static void record(const struct rz_own_node *own, uint32_t rank, rz_id node, uin
 void rz_news_node_failed(void *arg, rz_id node, bool proof, bool first)
 {
     const struct rz_daemon_news *news = arg;
-    if (first && !news->own->membership.ending)
+    if (first && !news->own->membership.ending) {
         record(news->own, RZ_ID_NONE, node, 0, proof ? "proof" : "silence");
+    }
 }
 
 void rz_news_process_failed(void *arg, uint32_t slot, uint32_t incarnation, enum rz_end end)
 {
     const struct rz_daemon_news *news = arg;
-    if (end != RZ_END_ORDER)
+    if (end != RZ_END_ORDER) {
         record(news->own, slot, news->own->membership.slots[slot].node, incarnation,
                end == RZ_END_HUNG ? "hung" : "");
+    }
 }
 
-/* ---- epochs */
+/* ---- epochs ---- */
 
 /* The next rank that begins in this epoch. In the first one, and after one of which this daemon did
  * not hear in time, it looks at all. */
@@ -45,25 +47,32 @@ void rz_news_epoch(const struct rz_daemon_news *news, uint32_t epoch)
     struct rz_membership *membership = &news->own->membership;
     const struct rz_daemon_job *job = &news->own->job;
     uint32_t n_ranks = job->n_ranks;
-    if (membership->ending || epoch <= membership->epoch)
+    if (membership->ending || epoch <= membership->epoch) {
         return;
-    if (epoch > 1)
+    }
+    if (epoch > 1) {
         rz_kill_here(RZ_KILL_EPOCH);
+    }
     bool all = membership->epoch == 0 || epoch != membership->epoch + 1;
     rz_membership_enter(membership, epoch);
     for (uint32_t rank = next_begun(news, all, 0); rank < n_ranks;
-         rank = next_begun(news, all, rank + 1))
+         rank = next_begun(news, all, rank + 1)) {
         rz_placement_take(news->placement, rank);
-    for (uint32_t slot = n_ranks; all && slot < job->n_slots; slot++)
+    }
+    for (uint32_t slot = n_ranks; all && slot < job->n_slots; slot++) {
         rz_placement_take(news->placement, slot);
+    }
     rz_children_end_stale(news->children);
     rz_groups_epoch(news->groups);
     for (uint32_t rank = next_begun(news, all, 0); rank < n_ranks && !membership->ending;
-         rank = next_begun(news, all, rank + 1))
-        if (membership->slots[rank].node == job->node)
+         rank = next_begun(news, all, rank + 1)) {
+        if (membership->slots[rank].node == job->node) {
             rz_child_start(news->life, rank, membership->slots[rank].incarnation);
-    if (epoch > 1)
+        }
+    }
+    if (epoch > 1) {
         rz_kill_here(RZ_KILL_EPOCH_BEGUN);
+    }
     rz_board_writer_committed(news->board, 0);
     rz_board_writer_phase(news->board, epoch, RZ_PHASE_ENTER);
     rz_board_writer_publish(news->board);
@@ -73,10 +82,12 @@ void rz_news_epoch(const struct rz_daemon_news *news, uint32_t epoch)
 void rz_news_phase(const struct rz_daemon_news *news, uint32_t epoch, enum rz_recover_phase phase)
 {
     struct rz_membership *membership = &news->own->membership;
-    if (membership->ending || epoch != membership->epoch)
+    if (membership->ending || epoch != membership->epoch) {
         return;
-    if (epoch > 1 && phase == RZ_PHASE_RUN)
+    }
+    if (epoch > 1 && phase == RZ_PHASE_RUN) {
         rz_kill_here(RZ_KILL_RUN);
+    }
     rz_membership_phase(membership, phase);
     rz_board_writer_phase(news->board, epoch, phase);
     rz_board_writer_publish(news->board);
@@ -86,13 +97,14 @@ void rz_news_phase(const struct rz_daemon_news *news, uint32_t epoch, enum rz_re
 void rz_news_committed(const struct rz_daemon_news *news, uint32_t epoch, uint64_t generation)
 {
     const struct rz_membership *membership = &news->own->membership;
-    if (membership->ending || epoch != membership->epoch)
+    if (membership->ending || epoch != membership->epoch) {
         return;
+    }
     rz_board_writer_committed(news->board, generation);
     rz_board_writer_publish(news->board);
 }
 
-/* ---- the end */
+/* ---- the end ---- */
 
 /* Whether it is not this node that is cut off, but the job that cannot go on. */
 static bool ends_the_job(rz_status_t why)
@@ -109,9 +121,10 @@ bool rz_news_stop(const struct rz_daemon_news *news, rz_status_t why, const char
     rz_report_send(&own->report, &message);
     for (uint32_t slot = 0; !ends_the_job(why) && slot < own->job.n_slots; slot++) {
         const struct rz_membership_slot *member = &own->membership.slots[slot];
-        if (member->node == own->job.node && member->incarnation > 0)
+        if (member->node == own->job.node && member->incarnation > 0) {
             rz_board_writer_rank(news->board, slot, member->incarnation, own->job.node,
                                  RZ_PROCESS_DISCONNECTED);
+        }
     }
     return ends_the_job(why);
 }

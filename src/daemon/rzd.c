@@ -35,8 +35,9 @@ static bool number(const char *text, uint32_t *value)
 {
     char *end;
     unsigned long read = strtoul(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end != '\0' || read > INT32_MAX)
+    if (*text < '0' || *text > '9' || *end != '\0' || read > INT32_MAX) {
         return false;
+    }
     *value = (uint32_t)read;
     return true;
 }
@@ -44,8 +45,9 @@ static bool number(const char *text, uint32_t *value)
 static bool descriptor(const char *text, int *fd)
 {
     uint32_t value;
-    if (!number(text, &value))
+    if (!number(text, &value)) {
         return false;
+    }
     *fd = (int)value;
     return true;
 }
@@ -60,18 +62,19 @@ static bool read_arguments(int argc, char **argv, struct arguments *a)
         .daemon = {.launcher_fd = -1, .lifeline_fd = -1, .address = "127.0.0.1"}, .alive_fd = -1};
     bool good = true;
     for (int option; good && (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        if (option == 'k')
+        if (option == 'k') {
             a->keeper = true;
-        else if (option == 'l')
+        } else if (option == 'l') {
             good = descriptor(optarg, &a->daemon.launcher_fd);
-        else if (option == 'a')
+        } else if (option == 'a') {
             good = descriptor(optarg, &a->alive_fd);
-        else if (option == 'n')
+        } else if (option == 'n') {
             good = number(optarg, &a->daemon.node);
-        else if (option == 'i')
+        } else if (option == 'i') {
             a->daemon.address = optarg;
-        else
+        } else {
             good = false;
+        }
     }
     return good && optind == argc && a->daemon.launcher_fd > 2 && (!a->keeper || a->alive_fd >= 0);
 }
@@ -80,8 +83,9 @@ static bool read_arguments(int argc, char **argv, struct arguments *a)
 static void close_others(const struct arguments *a)
 {
     int first = a->daemon.launcher_fd, second = a->alive_fd;
-    if (second < 3 || second == first)
+    if (second < 3 || second == first) {
         second = first;
+    }
     int low = first < second ? first : second, high = first < second ? second : first;
     rz_process_close(3, low - 1);
     rz_process_close(low + 1, high - 1);
@@ -98,11 +102,14 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     close_others(&a);
-    if (getenv(RZ_KILL_AT))
+    if (getenv(RZ_KILL_AT)) {
         rz_kill_arm(getenv(RZ_KILL_AT), a.daemon.node);
-    if (a.keeper)
+    }
+    if (a.keeper) {
         a.daemon.lifeline_fd = rz_keeper_start(a.alive_fd, a.daemon.launcher_fd);
-    if (a.keeper && a.daemon.lifeline_fd < 0)
+    }
+    if (a.keeper && a.daemon.lifeline_fd < 0) {
         return EXIT_FAILURE;
+    }
     return rz_daemon_run(&a.daemon);
 }

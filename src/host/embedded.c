@@ -12,8 +12,9 @@ bool rz_embedded_open(struct rz_embedded *embedded, const struct rz_protocol *pr
 {
     size_t bytes = protocol->size(config);
     void *state = calloc(1, bytes);
-    if (!state)
+    if (!state) {
         return false;
+    }
     protocol->init(state, config, self, now, seed);
     *embedded = (struct rz_embedded){.protocol = protocol, .state = state, .bytes = bytes};
     return true;
@@ -29,8 +30,9 @@ static bool enlarge(struct rz_embedded *embedded, size_t bytes)
 {
     rz_assert(bytes > embedded->bytes);
     void *state = realloc(embedded->state, bytes);
-    if (!state)
+    if (!state) {
         return false;
+    }
     memset((char *)state + embedded->bytes, 0, bytes - embedded->bytes);
     embedded->state = state;
     embedded->bytes = bytes;
@@ -48,11 +50,13 @@ bool rz_embedded_step(struct rz_embedded *embedded, const struct rz_event *event
         out.count = 0;
         enum rz_more more = embedded->protocol->step(embedded->state, &next, &out);
         carry_out(arg, &out);
-        if (more == RZ_DONE)
+        if (more == RZ_DONE) {
             return true;
-        if (more == RZ_MORE)
+        }
+        if (more == RZ_MORE) {
             next = (struct rz_event){.kind = RZ_EVENT_CONTINUE, .now = event->now};
-        else if (!enlarge(embedded, out.need))
+        } else if (!enlarge(embedded, out.need)) {
             return false;
+        }
     }
 }

@@ -66,7 +66,7 @@ static void on_signal(int number)
     _exit(128 + number);
 }
 
-/* ---- which job */
+/* ---- which job ---- */
 
 static void number_of(uint64_t job, char number[17])
 {
@@ -91,8 +91,9 @@ static size_t choose(const struct rz_local_name *names, size_t n, const char *pr
     size_t jobs = 0, foreign = n, of_job = 0;
     char number[17];
     for (size_t i = 0; i < n; i++) {
-        if (!begins(&names[i], prefix))
+        if (!begins(&names[i], prefix)) {
             continue;
+        }
         if (!may_reach(&names[i])) {
             foreign = i;
             continue;
@@ -103,8 +104,9 @@ static size_t choose(const struct rz_local_name *names, size_t n, const char *pr
         }
         of_job += names[i].job == names[*first].job;
     }
-    if (jobs == 1)
+    if (jobs == 1) {
         return of_job;
+    }
     if (jobs > 1) {
         fprintf(stderr, "rzrun: %zu jobs begin with '%s'; give more digits (rzps shows them)\n",
                 jobs, prefix);
@@ -126,9 +128,10 @@ static bool connect_part(struct part *part, const struct rz_local_name *name)
     static const char question[] = "attach\n";
     int fd;
     *part = (struct part){.node = name->node};
-    if (rz_local_connect(name->uid, name->job, name->node, CONNECT_MS, &fd) != RZ_OK)
+    if (rz_local_connect(name->uid, name->job, name->node, CONNECT_MS, &fd) != RZ_OK) {
         return false;
-    if (write(fd, question, sizeof question - 1) != (ssize_t)sizeof question - 1 ||
+    }
+    if (write(fd, question, sizeof(question) - 1) != (ssize_t)sizeof(question) - 1 ||
         fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) != 0 ||
         rz_frames_open(&part->frames, fd, RZ_LAUNCH_FRAME_MAX) != RZ_OK) {
         close(fd);
@@ -147,21 +150,25 @@ static bool connect_job(struct attach *attach, const char *prefix)
         return false;
     }
     size_t nodes = choose(names, n, prefix, &first);
-    attach->parts = calloc(nodes + 1, sizeof *attach->parts);
+    attach->parts = calloc(nodes + 1, sizeof(*attach->parts));
     rz_assert(attach->parts != NULL);
-    for (size_t i = first; nodes > 0 && i < first + nodes; i++)
-        if (connect_part(&attach->parts[attach->n_parts], &names[i]))
+    for (size_t i = first; nodes > 0 && i < first + nodes; i++) {
+        if (connect_part(&attach->parts[attach->n_parts], &names[i])) {
             attach->n_parts++;
-    if (nodes > 0)
+        }
+    }
+    if (nodes > 0) {
         number_of(names[first].job, attach->number);
+    }
     free(names);
-    if (nodes > 0 && attach->n_parts == 0)
+    if (nodes > 0 && attach->n_parts == 0) {
         fprintf(stderr, "rzrun: job %s does not answer; it may have ended just now\n",
                 attach->number);
+    }
     return attach->n_parts > 0;
 }
 
-/* ---- messages of the daemons */
+/* ---- messages of the daemons ---- */
 
 static void let_go(struct part *part)
 {
@@ -172,7 +179,7 @@ static void let_go(struct part *part)
 static void send_to(struct part *part, const struct rz_launch_message *message)
 {
     uint8_t frame[512];
-    size_t n = rz_launch_encode(message, frame, sizeof frame);
+    size_t n = rz_launch_encode(message, frame, sizeof(frame));
     rz_assert(n > 0);
     rz_frames_send(part->frames, frame, n); /* an end shows in reading */
 }
@@ -201,17 +208,19 @@ static void on_result(struct part *part, const struct rz_launch_result *result)
     part->code = result->code;
     part->cut_off = result->cut_off;
     part->n_nodes = result->n_nodes;
-    snprintf(part->cause, sizeof part->cause, "%s", result->cause);
+    snprintf(part->cause, sizeof(part->cause), "%s", result->cause);
 }
 
 static void show(struct attach *attach, struct part *part, const struct rz_launch_message *message)
 {
-    if (attach->options->finish)
+    if (attach->options->finish) {
         return;
+    }
     if (message->type == RZ_LAUNCH_OUTPUT) {
         rz_show_output(&attach->show, &message->output);
-        if (rz_show_output_queued(&attach->show) > QUEUE_MAX)
+        if (rz_show_output_queued(&attach->show) > QUEUE_MAX) {
             rz_show_output_wait(&attach->show, QUEUE_MAX / 2);
+        }
     } else if (message->type == RZ_LAUNCH_MISSED) {
         fprintf(stderr,
                 "rzrun: node %u: %" PRIu64 " bytes of older output are not kept any more "
@@ -249,25 +258,30 @@ static void read_part(struct attach *attach, struct part *part)
     attach->heard = rz_clock_now();
     while (!attach->refused && rz_frames_next(part->frames, &bytes, &n)) {
         struct rz_launch_message message;
-        if (rz_launch_decode(&message, bytes, n) == RZ_OK)
+        if (rz_launch_decode(&message, bytes, n) == RZ_OK) {
             on_message(attach, part, &message);
-        else
+        } else {
             status = RZ_ERR_MALFORMED;
+        }
     }
-    if (status == RZ_ERR_MALFORMED)
+    if (status == RZ_ERR_MALFORMED) {
         fprintf(stderr, "rzrun: node %u sent a malformed message; is its rzd of another version?\n",
                 part->node);
-    if (status != RZ_OK)
+    }
+    if (status != RZ_OK) {
         let_go(part);
+    }
 }
 
-/* ---- the end */
+/* ---- the end ---- */
 
 static bool all_told(const struct attach *attach)
 {
-    for (size_t i = 0; i < attach->n_parts; i++)
-        if (attach->parts[i].frames && !attach->parts[i].result)
+    for (size_t i = 0; i < attach->n_parts; i++) {
+        if (attach->parts[i].frames && !attach->parts[i].result) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -277,8 +291,9 @@ static const struct part *best_result(const struct attach *attach)
     const struct part *best = NULL;
     for (size_t i = 0; i < attach->n_parts; i++) {
         const struct part *part = &attach->parts[i];
-        if (part->result && (!best || (best->cut_off && !part->cut_off)))
+        if (part->result && (!best || (best->cut_off && !part->cut_off))) {
             best = part;
+        }
     }
     return best;
 }
@@ -287,9 +302,11 @@ static const struct part *best_result(const struct attach *attach)
 static void collect(struct attach *attach)
 {
     const struct rz_launch_message shutdown = {.type = RZ_LAUNCH_SHUTDOWN};
-    for (size_t i = 0; i < attach->n_parts; i++)
-        if (attach->parts[i].frames && attach->parts[i].result)
+    for (size_t i = 0; i < attach->n_parts; i++) {
+        if (attach->parts[i].frames && attach->parts[i].result) {
             send_to(&attach->parts[i], &shutdown);
+        }
+    }
 }
 
 /* The job continues without us, and keeps its output. */
@@ -308,59 +325,68 @@ static int leave_unread(const struct attach *attach)
 static void tell_missing(const struct attach *attach, uint32_t n_nodes)
 {
     uint32_t there = 0;
-    for (size_t i = 0; i < attach->n_parts; i++)
+    for (size_t i = 0; i < attach->n_parts; i++) {
         there += attach->parts[i].result;
-    if (there < n_nodes)
+    }
+    if (there < n_nodes) {
         fprintf(stderr, "rzrun: %u of %u nodes are gone; what they wrote last may be missing\n",
                 n_nodes - there, n_nodes);
+    }
 }
 
 static int conclude(struct attach *attach)
 {
-    if (attach->unread)
+    if (attach->unread) {
         return leave_unread(attach);
+    }
     if (attach->waits.n > 0) {
         fprintf(stderr, "rzrun: who waited for whom:\n");
         rz_waits_page_print(&attach->waits, NULL, 0, stderr);
     }
     const struct part *best = best_result(attach);
-    if (attach->refused)
+    if (attach->refused) {
         return attach->refused;
+    }
     if (!best) {
         fprintf(stderr, "rzrun: no node of the job is left that knows how it ended\n");
         return RZ_EXIT_LOST;
     }
     collect(attach);
-    if (attach->options->finish)
+    if (attach->options->finish) {
         return 0;
+    }
     tell_missing(attach, best->n_nodes);
-    if (*best->cause)
+    if (*best->cause) {
         fprintf(stderr, "rzrun: %s\n", best->cause);
+    }
     return (int)best->code;
 }
 
-/* ---- the loop */
+/* ---- the loop ---- */
 
 static void wait_for_news(struct attach *attach, rz_time until)
 {
     size_t n_polled = attach->n_parts + RZ_SHOW_STREAMS;
-    struct pollfd *polled = calloc(n_polled, sizeof *polled);
+    struct pollfd *polled = calloc(n_polled, sizeof(*polled));
     rz_assert(polled != NULL);
     for (size_t i = 0; i < attach->n_parts; i++) {
         const struct part *part = &attach->parts[i];
         polled[i].fd = part->frames && !part->result ? rz_frames_fd(part->frames) : -1;
         polled[i].events = POLLIN;
     }
-    for (int i = 0; i < RZ_SHOW_STREAMS; i++)
+    for (int i = 0; i < RZ_SHOW_STREAMS; i++) {
         polled[attach->n_parts + (size_t)i] = (struct pollfd){
             .fd = rz_stream_writer_event_fd(attach->show.streams[i].writer), .events = POLLIN};
+    }
     rz_time late = rz_show_output_due(&attach->show);
     until = late < until ? late : until;
     rz_time now = rz_clock_now(), left = until > now ? until - now : 0;
     int n = poll(polled, n_polled, until == RZ_TIME_NEVER ? -1 : (int)(left / RZ_MILLISECOND) + 1);
-    for (size_t i = 0; n > 0 && i < attach->n_parts; i++)
-        if (polled[i].revents)
+    for (size_t i = 0; n > 0 && i < attach->n_parts; i++) {
+        if (polled[i].revents) {
             read_part(attach, &attach->parts[i]);
+        }
+    }
     rz_show_output_late(&attach->show, rz_clock_now());
     attach->unread = rz_show_output_error(&attach->show);
     free(polled);
@@ -371,8 +397,9 @@ static void give_silent_ones_up(struct attach *attach)
 {
     for (size_t i = 0; i < attach->n_parts; i++) {
         struct part *part = &attach->parts[i];
-        if (!part->frames || part->result)
+        if (!part->frames || part->result) {
             continue;
+        }
         fprintf(stderr, "rzrun: node %u says nothing any more; what it wrote may be missing\n",
                 part->node);
         let_go(part);
@@ -393,15 +420,18 @@ static void give_mute_ones_up(struct attach *attach)
         }
         any |= part->greeted;
     }
-    if (!any && !attach->refused)
+    if (!any && !attach->refused) {
         attach->refused = RZ_EXIT_NO_JOB;
+    }
 }
 
 static bool any_mute(const struct attach *attach)
 {
-    for (size_t i = 0; i < attach->n_parts; i++)
-        if (attach->parts[i].frames && !attach->parts[i].greeted)
+    for (size_t i = 0; i < attach->n_parts; i++) {
+        if (attach->parts[i].frames && !attach->parts[i].greeted) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -412,12 +442,13 @@ static int follow(struct attach *attach)
     while (!attach->refused && !attach->unread && !all_told(attach)) {
         rz_time silent = best_result(attach) ? attach->heard + SILENCE_NS : RZ_TIME_NEVER;
         rz_time until = silent < end ? silent : end, greeting = any_mute(attach) ? mute : until;
-        if (rz_clock_now() >= until)
+        if (rz_clock_now() >= until) {
             give_silent_ones_up(attach);
-        else if (rz_clock_now() >= greeting)
+        } else if (rz_clock_now() >= greeting) {
             give_mute_ones_up(attach);
-        else
+        } else {
             wait_for_news(attach, until < greeting ? until : greeting);
+        }
     }
     rz_show_output_late(&attach->show, RZ_TIME_NEVER);
     rz_show_output_wait(&attach->show, 0);
@@ -432,18 +463,21 @@ int rz_attach_run(const struct rz_rzrun_options *options)
     struct attach attach = {.options = options};
     rz_status_t shows = rz_show_output_open(&attach.show, options->label);
     rz_assert(shows == RZ_OK);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
         sigaction(numbers[i], &action, NULL);
+    }
     int status = RZ_EXIT_NO_JOB;
     if (connect_job(&attach, options->attach ? options->attach : options->finish)) {
-        snprintf(farewell, sizeof farewell,
+        snprintf(farewell, sizeof(farewell),
                  "rzrun: job %s goes on; rzrun --attach shows it again, rzrun --end ends it\n",
                  attach.number);
         status = follow(&attach);
     }
-    for (size_t i = 0; i < attach.n_parts; i++)
-        if (attach.parts[i].frames)
+    for (size_t i = 0; i < attach.n_parts; i++) {
+        if (attach.parts[i].frames) {
             let_go(&attach.parts[i]);
+        }
+    }
     rz_show_output_close(&attach.show);
     rz_waits_page_clear(&attach.waits);
     free(attach.parts);

@@ -14,18 +14,20 @@ static int run_all(struct rz_attempts *attempts, const struct rz_rzrun_options *
 {
     for (;; attempts->n++) {
         attempts->again = false;
-        if (!rz_checkpoints_attempt(&attempts->checkpoints, options, attempts->n == 0))
+        if (!rz_checkpoints_attempt(&attempts->checkpoints, options, attempts->n == 0)) {
             return RZ_EXIT_CHECKPOINT;
+        }
         int status = rz_session_run(options, attempts, daemon);
-        if (!attempts->again)
+        if (!attempts->again) {
             return status;
+        }
         unsetenv(RZ_KILL_AT); /* a daemon that was to fail for a test has failed */
     }
 }
 
 int rz_attempts_run(const struct rz_rzrun_options *options, const char *daemon)
 {
-    struct rz_attempts *attempts = calloc(1, sizeof *attempts); /* large for a small stack */
+    struct rz_attempts *attempts = calloc(1, sizeof(*attempts)); /* large for a small stack */
     int status = RZ_EXIT_CHECKPOINT;
     rz_assert(attempts != NULL);
     attempts->begun = rz_clock_now();

@@ -9,12 +9,14 @@
 
 void rz_bytes_append(struct rz_bytes *bytes, const void *more, size_t n)
 {
-    if (n == 0)
+    if (n == 0) {
         return;
+    }
     if (bytes->room - bytes->n < n) {
         size_t room = bytes->room ? bytes->room : PROTOCOL_FIRST;
-        while (room - bytes->n < n)
+        while (room - bytes->n < n) {
             room *= 2;
+        }
         bytes->at = realloc(bytes->at, room);
         rz_assert(bytes->at != NULL);
         bytes->room = room;

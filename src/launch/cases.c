@@ -51,16 +51,17 @@ static json_t *moment(const struct failure *failure, uint32_t node, rz_time at)
     const json_t *first = json_object_get(failure->document, "seen_at_ns");
     set(one, "node", json_integer(node));
     set(one, "at_ns", json_integer((json_int_t)at));
-    if (first)
+    if (first) {
         set(one, "after_seconds",
             json_real(((double)at - (double)json_integer_value(first)) / 1e9));
+    }
     return one;
 }
 
 static struct failure *failure_new(struct rz_cases *cases, uint32_t rank, uint32_t node,
                                    uint32_t incarnation)
 {
-    struct failure *failure = calloc(1, sizeof *failure);
+    struct failure *failure = calloc(1, sizeof(*failure));
     char job[24];
     rz_assert(failure != NULL);
     *failure = (struct failure){.next = cases->failures,
@@ -73,7 +74,7 @@ static struct failure *failure_new(struct rz_cases *cases, uint32_t rank, uint32
                                 .told = json_array(),
                                 .agreed = json_array()};
     cases->failures = failure;
-    snprintf(job, sizeof job, "%016" PRIx64, cases->job);
+    snprintf(job, sizeof(job), "%016" PRIx64, cases->job);
     set(failure->document, "schema", json_string("rhizome.case.1"));
     set(failure->document, "job", json_string(job));
     set(failure->document, "case", json_integer(failure->number));
@@ -96,7 +97,7 @@ static void write_case(struct rz_cases *cases, const struct failure *failure)
     struct rz_outfile out;
     const char *why = NULL;
     char path[4096];
-    snprintf(path, sizeof path, "%s/case-%04u.json", cases->folder, failure->number);
+    snprintf(path, sizeof(path), "%s/case-%04u.json", cases->folder, failure->number);
     bool good = rz_outfile_open(&out, path, &why);
     if (good) {
         good =
@@ -104,8 +105,9 @@ static void write_case(struct rz_cases *cases, const struct failure *failure)
         fputc('\n', out.file);
         good = rz_outfile_close(&out, good, &why);
     }
-    if (!good && !cases->write_error)
+    if (!good && !cases->write_error) {
         cases->write_error = why ? why : "a case file could not be written";
+    }
 }
 
 /* ---- Events ---- */
@@ -116,10 +118,12 @@ static struct failure *failure_find(const struct rz_cases *cases, uint32_t rank,
                                     uint32_t incarnation)
 {
     struct failure *failure = cases->failures;
-    for (; failure; failure = failure->next)
+    for (; failure; failure = failure->next) {
         if (rank != RZ_ID_NONE ? failure->rank == rank && failure->incarnation == incarnation
-                               : failure->rank == RZ_ID_NONE && failure->node == node)
+                               : failure->rank == RZ_ID_NONE && failure->node == node) {
             break;
+        }
+    }
     return failure;
 }
 
@@ -131,22 +135,25 @@ static struct failure *failure_of(struct rz_cases *cases, const struct rz_launch
 
 static void on_injected(struct rz_cases *cases, const struct rz_launch_event *event)
 {
-    if (strncmp(event->note, "kill", 4) == 0)
+    if (strncmp(event->note, "kill", 4) == 0) {
         set(failure_of(cases, event)->document, "injected_at_ns",
             json_integer((json_int_t)event->at_ns));
+    }
 }
 
 static void on_seen(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
 {
     struct failure *failure = failure_of(cases, event);
     const json_t *first = json_object_get(failure->document, "seen_at_ns");
-    if (!first || json_integer_value(first) > (json_int_t)event->at_ns)
+    if (!first || json_integer_value(first) > (json_int_t)event->at_ns) {
         set(failure->document, "seen_at_ns", json_integer((json_int_t)event->at_ns));
+    }
     json_t *observer = moment(failure, by, event->at_ns);
     set(observer, "evidence", json_string(event->note));
     append(failure->observers, observer);
-    if (event->rank != RZ_ID_NONE && event->value == RZ_FAILURE_HUNG)
+    if (event->rank != RZ_ID_NONE && event->value == RZ_FAILURE_HUNG) {
         set(failure->document, "verdict", json_string("hung"));
+    }
     write_case(cases, failure);
 }
 
@@ -159,8 +166,9 @@ static void on_news(struct rz_cases *cases, uint32_t by, const struct rz_launch_
 /* A new epoch repairs all failures that were open. */
 static void on_epoch(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
 {
-    if (event->epoch <= 1)
+    if (event->epoch <= 1) {
         return;
+    }
     for (struct failure *failure = cases->failures; failure; failure = failure->next) {
         json_t *epoch = json_object_get(failure->document, "epoch");
         if (!epoch && !failure->done) {
@@ -168,8 +176,9 @@ static void on_epoch(struct rz_cases *cases, uint32_t by, const struct rz_launch
             set(failure->document, "generation", json_integer((json_int_t)event->value));
             epoch = json_object_get(failure->document, "epoch");
         }
-        if (epoch && json_integer_value(epoch) == (json_int_t)event->epoch)
+        if (epoch && json_integer_value(epoch) == (json_int_t)event->epoch) {
             append(failure->agreed, moment(failure, by, event->at_ns));
+        }
     }
     if (event->epoch > cases->epoch) {
         cases->epoch = event->epoch;
@@ -183,8 +192,9 @@ static void on_run(struct rz_cases *cases, uint32_t by, const struct rz_launch_e
 {
     for (struct failure *failure = cases->failures; failure; failure = failure->next) {
         const json_t *epoch = json_object_get(failure->document, "epoch");
-        if (failure->done || !epoch || json_integer_value(epoch) > (json_int_t)event->epoch)
+        if (failure->done || !epoch || json_integer_value(epoch) > (json_int_t)event->epoch) {
             continue;
+        }
         failure->done = true;
         if (event->epoch == cases->epoch) {
             set(failure->document, "epoch", json_integer(event->epoch));
@@ -199,8 +209,9 @@ static void on_run(struct rz_cases *cases, uint32_t by, const struct rz_launch_e
 static void on_noted(struct rz_cases *cases, const struct rz_launch_event *event)
 {
     struct failure *failure = failure_find(cases, event->rank, event->node, event->incarnation);
-    if (!failure || failure->done)
+    if (!failure || failure->done) {
         return;
+    }
     failure->done = true;
     set(failure->document, "done", json_string("noted; the program goes on without it"));
     write_case(cases, failure);
@@ -210,8 +221,9 @@ static void on_noted(struct rz_cases *cases, const struct rz_launch_event *event
 static void on_spawned(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
 {
     struct failure *failure = failure_find(cases, event->rank, event->node, event->incarnation - 1);
-    if (event->value != RZ_START_REPLACES || !failure)
+    if (event->value != RZ_START_REPLACES || !failure) {
         return;
+    }
     failure->done = true;
     set(failure->document, "done", json_string("replaced"));
     append(failure->agreed, moment(failure, by, event->at_ns));
@@ -221,8 +233,9 @@ static void on_spawned(struct rz_cases *cases, uint32_t by, const struct rz_laun
 static void on_acknowledged(struct rz_cases *cases, const struct rz_launch_event *event)
 {
     struct failure *failure = failure_find(cases, event->rank, event->node, event->incarnation);
-    if (!failure || json_object_get(failure->document, "acknowledged"))
+    if (!failure || json_object_get(failure->document, "acknowledged")) {
         return;
+    }
     set(failure->document, "acknowledged", json_true());
     write_case(cases, failure);
 }
@@ -271,8 +284,9 @@ void rz_cases_event(struct rz_cases *cases, uint32_t by, const struct rz_launch_
 void rz_cases_started(struct rz_cases *cases, const struct rz_launch_started *started)
 {
     for (struct failure *failure = cases->failures; failure; failure = failure->next) {
-        if (failure->rank != started->rank || failure->incarnation + 1 != started->incarnation)
+        if (failure->rank != started->rank || failure->incarnation + 1 != started->incarnation) {
             continue;
+        }
         json_t *again = json_object();
         set(again, "incarnation", json_integer(started->incarnation));
         set(again, "node", json_integer(started->node));
@@ -286,20 +300,25 @@ static json_t *timeline_of(const struct rz_recovery_times *times)
     set(timeline, "way", json_string(rz_recovery_way_names[times->way]));
     set(timeline, "failures", json_integer(times->failures));
     set(timeline, "rounds", json_integer(times->rounds));
-    if (times->damaged)
+    if (times->damaged) {
         set(timeline, "damaged_generation", json_integer((json_int_t)times->damaged));
-    for (int i = 0; i < RZ_RECOVERY_PHASE_COUNT; i++)
-        if (!isnan(times->phase_ms[i]))
+    }
+    for (int i = 0; i < RZ_RECOVERY_PHASE_COUNT; i++) {
+        if (!isnan(times->phase_ms[i])) {
             set(phases, rz_recovery_phase_names[i], json_real(times->phase_ms[i] / 1e3));
+        }
+    }
     set(timeline, "phases_seconds", phases);
-    if (!isnan(times->whole_ms))
+    if (!isnan(times->whole_ms)) {
         set(timeline, "whole_seconds", json_real(times->whole_ms / 1e3));
+    }
     if (times->lost.known) {
         set(lost, "newest_iteration", json_integer((json_int_t)times->lost.to));
         set(lost, "again_iteration", json_integer((json_int_t)times->lost.from));
         set(lost, "iterations", json_integer((json_int_t)(times->lost.to - times->lost.from)));
-        if (!isnan(times->lost.seconds))
+        if (!isnan(times->lost.seconds)) {
             set(lost, "seconds", json_real(times->lost.seconds));
+        }
         set(timeline, "lost", lost);
     } else {
         json_decref(lost);
@@ -317,8 +336,9 @@ void rz_cases_recovered(struct rz_cases *cases, const struct rz_recovery_times *
         bool replaced = times->way == RZ_RECOVERY_REPLACE && strcmp(done, "replaced") == 0;
         bool settled = times->way == RZ_RECOVERY_REINIT && failure->done && epoch &&
                        json_integer_value(epoch) <= (json_int_t)times->epoch;
-        if ((!replaced && !settled) || json_object_get(failure->document, "timeline"))
+        if ((!replaced && !settled) || json_object_get(failure->document, "timeline")) {
             continue;
+        }
         set(failure->document, "timeline", timeline_of(times));
         write_case(cases, failure);
     }
@@ -327,8 +347,9 @@ void rz_cases_recovered(struct rz_cases *cases, const struct rz_recovery_times *
 void rz_cases_stopping(struct rz_cases *cases, uint32_t node, const char *reason)
 {
     struct failure *failure = failure_find(cases, RZ_ID_NONE, node, 0);
-    if (!failure)
+    if (!failure) {
         failure = failure_new(cases, RZ_ID_NONE, node, 0);
+    }
     set(failure->document, "verdict", json_string("cut off"));
     set(failure->document, "its_own_words", json_string(reason));
     write_case(cases, failure);
@@ -352,7 +373,7 @@ struct rz_cases *rz_cases_open(const char *folder, uint64_t job, uint32_t before
         *why = "it is no folder";
         return NULL;
     }
-    struct rz_cases *cases = calloc(1, sizeof *cases);
+    struct rz_cases *cases = calloc(1, sizeof(*cases));
     rz_assert(cases != NULL);
     cases->folder = strdup(folder);
     cases->job = job;
@@ -366,8 +387,9 @@ bool rz_cases_close(struct rz_cases *cases, int status, const char **why)
     while (cases->failures) {
         struct failure *failure = cases->failures;
         cases->failures = failure->next;
-        if (!failure->done)
+        if (!failure->done) {
             set(failure->document, "done", json_string("nothing: the job ended"));
+        }
         set(failure->document, "job_status", json_integer(status));
         write_case(cases, failure);
         json_decref(failure->document);

@@ -25,16 +25,18 @@ __attribute__((format(printf, 1, 2))) static bool refuse(const char *format, ...
     return false;
 }
 
-/* ---- exclusive use of the folder */
+/* ---- exclusive use of the folder ---- */
 
 /* Makes a directory, but no parents: a mistyped path must not create one. */
 static bool make(const char *path)
 {
     struct stat info;
-    if (mkdir(path, 0777) == 0)
+    if (mkdir(path, 0777) == 0) {
         return true;
-    if (errno == EEXIST && stat(path, &info) == 0 && !S_ISDIR(info.st_mode))
+    }
+    if (errno == EEXIST && stat(path, &info) == 0 && !S_ISDIR(info.st_mode)) {
         errno = ENOTDIR;
+    }
     return errno == EEXIST ? true
                            : refuse("--checkpoint-dir: cannot make the directory %s: %s", path,
                                     strerror(errno));
@@ -50,27 +52,32 @@ static bool is_file_of(int fd, const char *path)
 
 static bool take_lock(struct rz_checkpoints *checkpoints)
 {
-    char path[sizeof checkpoints->path + sizeof LOCK_FILE];
-    snprintf(path, sizeof path, "%s/" LOCK_FILE, checkpoints->path);
+    char path[sizeof(checkpoints->path) + sizeof(LOCK_FILE)];
+    snprintf(path, sizeof(path), "%s/" LOCK_FILE, checkpoints->path);
     for (;;) {
-        if (!make(checkpoints->path))
+        if (!make(checkpoints->path)) {
             return false;
+        }
         checkpoints->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-        if (checkpoints->lock_fd < 0 && errno == ENOENT)
+        if (checkpoints->lock_fd < 0 && errno == ENOENT) {
             continue; /* the folder was removed between the two */
-        if (checkpoints->lock_fd < 0)
+        }
+        if (checkpoints->lock_fd < 0) {
             return refuse("--checkpoint-dir: cannot create %s: %s", path, strerror(errno));
+        }
         if (flock(checkpoints->lock_fd, LOCK_EX | LOCK_NB) != 0) {
             int error = errno;
             close(checkpoints->lock_fd);
-            if (error == EWOULDBLOCK)
+            if (error == EWOULDBLOCK) {
                 return refuse("another rzrun keeps its checkpoints in %s; give this job another "
                               "name (--checkpoint-name) or another directory (--checkpoint-dir)",
                               checkpoints->path);
+            }
             return refuse("--checkpoint-dir: cannot lock %s: %s", path, strerror(error));
         }
-        if (is_file_of(checkpoints->lock_fd, path))
+        if (is_file_of(checkpoints->lock_fd, path)) {
             return true;
+        }
         close(checkpoints->lock_fd);
     }
 }
@@ -78,16 +85,18 @@ static bool take_lock(struct rz_checkpoints *checkpoints)
 /* The path as all nodes see it, whatever their working directory. */
 static bool settle_path(struct rz_checkpoints *checkpoints, const char *directory)
 {
-    if (!make(directory))
+    if (!make(directory)) {
         return false;
+    }
     char *whole = realpath(directory, NULL);
-    if (!whole)
+    if (!whole) {
         return refuse("--checkpoint-dir: cannot find %s: %s", directory, strerror(errno));
-    size_t n = (size_t)snprintf(checkpoints->path, sizeof checkpoints->path, "%s/%s", whole,
+    }
+    size_t n = (size_t)snprintf(checkpoints->path, sizeof(checkpoints->path), "%s/%s", whole,
                                 checkpoints->folder.name);
     free(whole);
     /* File names are appended to it. */
-    return n < sizeof checkpoints->path - 128 || refuse("--checkpoint-dir: the path is too long");
+    return n < sizeof(checkpoints->path) - 128 || refuse("--checkpoint-dir: the path is too long");
 }
 
 /* Checkpoints of an earlier job are neither used nor removed without a request. */
@@ -97,38 +106,43 @@ static bool check_earlier(const struct rz_checkpoints *checkpoints,
     struct rz_ckpt_generation *found = NULL;
     struct rz_ckpt_words words;
     uint32_t n = 0;
-    if (rz_ckpt_list(&checkpoints->folder, &found, &n, &words) != RZ_OK)
+    if (rz_ckpt_list(&checkpoints->folder, &found, &n, &words) != RZ_OK) {
         return refuse("%s; give this job another name (--checkpoint-name) or another directory",
                       words.text);
+    }
     uint64_t newest = n > 0 ? found[0].number : 0;
     free(found);
-    if (n > 0 && !options->restart)
+    if (n > 0 && !options->restart) {
         return refuse("%s holds checkpoints of an earlier job, up to generation %" PRIu64
                       ": say --restart to go on from there, or remove it to restart",
                       checkpoints->path, newest);
+    }
     return true;
 }
 
 bool rz_checkpoints_open(struct rz_checkpoints *checkpoints, const struct rz_rzrun_options *options)
 {
     *checkpoints = (struct rz_checkpoints){.lock_fd = -1};
-    if (!options->checkpoint_dir)
+    if (!options->checkpoint_dir) {
         return true;
+    }
     checkpoints->folder.n_ranks = options->n_ranks;
-    snprintf(checkpoints->folder.name, sizeof checkpoints->folder.name, "%s",
+    snprintf(checkpoints->folder.name, sizeof(checkpoints->folder.name), "%s",
              options->checkpoint_name);
     checkpoints->folder.path = checkpoints->path;
-    if (!settle_path(checkpoints, options->checkpoint_dir) || !take_lock(checkpoints))
+    if (!settle_path(checkpoints, options->checkpoint_dir) || !take_lock(checkpoints)) {
         return false;
+    }
     checkpoints->used = true;
-    if (check_earlier(checkpoints, options))
+    if (check_earlier(checkpoints, options)) {
         return true;
+    }
     close(checkpoints->lock_fd);
     checkpoints->used = false;
     return false;
 }
 
-/* ---- where to begin */
+/* ---- where to begin ---- */
 
 /* The newest complete generation; *n: number of generations. */
 static bool find_whole(struct rz_checkpoints *checkpoints, uint32_t *n)
@@ -136,14 +150,16 @@ static bool find_whole(struct rz_checkpoints *checkpoints, uint32_t *n)
     struct rz_ckpt_generation *found = NULL;
     struct rz_ckpt_words words;
     checkpoints->restored = (struct rz_ckpt_generation){0};
-    if (rz_ckpt_list(&checkpoints->folder, &found, n, &words) != RZ_OK)
+    if (rz_ckpt_list(&checkpoints->folder, &found, n, &words) != RZ_OK) {
         return refuse("%s", words.text);
+    }
     for (uint32_t i = 0; i < *n && checkpoints->restored.number == 0; i++) {
-        if (rz_ckpt_verify(&checkpoints->folder, &found[i], &words) == RZ_OK)
+        if (rz_ckpt_verify(&checkpoints->folder, &found[i], &words) == RZ_OK) {
             checkpoints->restored = found[i];
-        else
+        } else {
             refuse("generation %" PRIu64 " cannot be used: %s%s", found[i].number, words.text,
                    i + 1 < *n ? "; trying an older one" : "");
+        }
     }
     free(found);
     return true;
@@ -154,27 +170,32 @@ bool rz_checkpoints_attempt(struct rz_checkpoints *checkpoints,
 {
     struct rz_ckpt_words words;
     uint32_t n = 0;
-    if (!checkpoints->used)
+    if (!checkpoints->used) {
         return true;
+    }
     if (rz_ckpt_tidy(&checkpoints->folder, &words) != RZ_OK ||
-        rz_ckpt_begin_run(&checkpoints->folder, &checkpoints->run, &words) != RZ_OK)
+        rz_ckpt_begin_run(&checkpoints->folder, &checkpoints->run, &words) != RZ_OK) {
         return refuse("--checkpoint-dir: %s", words.text);
-    if (!find_whole(checkpoints, &n))
+    }
+    if (!find_whole(checkpoints, &n)) {
         return false;
+    }
     bool nothing = checkpoints->restored.number == 0;
     checkpoints->none_whole = nothing && n > 0;
-    if (checkpoints->none_whole && first)
+    if (checkpoints->none_whole && first) {
         return refuse("--restart: no generation in %s is whole; remove it to restart",
                       checkpoints->path);
-    if (checkpoints->none_whole)
+    }
+    if (checkpoints->none_whole) {
         refuse("no generation in %s is whole: the job begins at its beginning", checkpoints->path);
-    else if (nothing && (!first || options->restart))
+    } else if (nothing && (!first || options->restart)) {
         refuse("%s holds no checkpoint to go on from: the job begins at its beginning",
                checkpoints->path);
+    }
     return true;
 }
 
-/* ---- the end */
+/* ---- the end ---- */
 
 /* Generations with a mark; *whole: some of them may be complete, as far as was checked. */
 static bool any_exist(const struct rz_checkpoints *checkpoints, bool *whole)
@@ -183,10 +204,12 @@ static bool any_exist(const struct rz_checkpoints *checkpoints, bool *whole)
     struct rz_ckpt_words words;
     uint32_t n = 0;
     *whole = false;
-    if (rz_ckpt_list(&checkpoints->folder, &found, &n, &words) != RZ_OK)
+    if (rz_ckpt_list(&checkpoints->folder, &found, &n, &words) != RZ_OK) {
         return false;
-    for (uint32_t i = 0; i < n; i++)
+    }
+    for (uint32_t i = 0; i < n; i++) {
         *whole |= !checkpoints->none_whole || found[i].run == checkpoints->run;
+    }
     free(found);
     return n > 0;
 }
@@ -195,15 +218,18 @@ void rz_checkpoints_close(struct rz_checkpoints *checkpoints,
                           const struct rz_rzrun_options *options, int status)
 {
     struct rz_ckpt_words words;
-    if (!checkpoints->used)
+    if (!checkpoints->used) {
         return;
+    }
     bool whole, stay = any_exist(checkpoints, &whole) && (status != 0 || options->keep_checkpoints);
     rz_status_t tidied = stay ? rz_ckpt_tidy(&checkpoints->folder, &words)
                               : rz_ckpt_remove_all(&checkpoints->folder, &words);
-    if (tidied != RZ_OK)
+    if (tidied != RZ_OK) {
         refuse("not all checkpoint files are removed that should be: %s", words.text);
-    if (stay && status != 0 && whole) /* else it was already said that none is */
+    }
+    if (stay && status != 0 && whole) { /* else it was already said that none is */
         refuse("checkpoints are in %s: --restart goes on from them", checkpoints->path);
+    }
     close(checkpoints->lock_fd);
     checkpoints->used = false;
 }

@@ -18,8 +18,9 @@ static bool split(const char *text, struct words *words)
     *words = (struct words){0};
     for (text += strspn(text, " \t"); *text; text += strspn(text, " \t")) {
         size_t n = strcspn(text, " \t");
-        if (words->n == WORDS_MAX || n >= WORD_BYTES)
+        if (words->n == WORDS_MAX || n >= WORD_BYTES) {
             return false;
+        }
         memcpy(words->word[words->n++], text, n);
         text += n;
     }
@@ -29,8 +30,9 @@ static bool split(const char *text, struct words *words)
 /* If this is the next token, consumes it. */
 static bool take(struct words *words, const char *word)
 {
-    if (words->at >= words->n || strcmp(words->word[words->at], word) != 0)
+    if (words->at >= words->n || strcmp(words->word[words->at], word) != 0) {
         return false;
+    }
     words->at++;
     return true;
 }
@@ -45,11 +47,13 @@ static bool parse_victim(struct words *words, struct rz_fault *fault, const char
     uint64_t number;
     fault->node = take(words, "node");
     *why = "behind kill or stop stands `rank R` or `node N`";
-    if (!fault->node && !take(words, "rank"))
+    if (!fault->node && !take(words, "rank")) {
         return false;
+    }
     *why = "a rank or a node is a whole number";
-    if (!rz_quantity_number(next(words), 0, UINT32_MAX - 1, &number))
+    if (!rz_quantity_number(next(words), 0, UINT32_MAX - 1, &number)) {
         return false;
+    }
     fault->target = (uint32_t)number;
     return true;
 }
@@ -57,8 +61,9 @@ static bool parse_victim(struct words *words, struct rz_fault *fault, const char
 static bool parse_when(struct words *words, struct rz_fault *fault, const char **why)
 {
     *why = "then stands `at` and a time like 900ms, or `at iteration K`";
-    if (!take(words, "at"))
+    if (!take(words, "at")) {
         return false;
+    }
     if (take(words, "iteration")) {
         fault->when = RZ_FAULT_AT_ITERATION;
         *why = "an iteration is a whole number";
@@ -72,8 +77,9 @@ static bool parse_every(struct words *words, struct rz_fault *fault, const char 
 {
     *why = "behind every stands a time like 2s, then `kill random rank` or `kill random node`";
     if (!rz_quantity_duration(next(words), &fault->at) || fault->at == 0 || !take(words, "kill") ||
-        !take(words, "random"))
+        !take(words, "random")) {
         return false;
+    }
     fault->when = RZ_FAULT_EVERY;
     fault->random = true;
     fault->node = take(words, "node");
@@ -84,15 +90,17 @@ static bool parse_every(struct words *words, struct rz_fault *fault, const char 
 static bool parse_nodes(struct words *words, struct rz_fault *fault, const char **why)
 {
     *why = "a network fault names nodes: `node 2` or `node 2,3`";
-    if (!take(words, "node"))
+    if (!take(words, "node")) {
         return false;
+    }
     char list[WORD_BYTES], *rest = list;
-    snprintf(list, sizeof list, "%s", next(words));
+    snprintf(list, sizeof(list), "%s", next(words));
     for (const char *word; (word = strsep(&rest, ","));) {
         uint64_t number;
         if (fault->n_nodes == RZ_FAULT_NODES_MAX ||
-            !rz_quantity_number(word, 0, UINT32_MAX - 1, &number))
+            !rz_quantity_number(word, 0, UINT32_MAX - 1, &number)) {
             return false;
+        }
         fault->nodes[fault->n_nodes++] = (uint32_t)number;
     }
     return true;
@@ -102,8 +110,9 @@ static bool parse_share(struct words *words, struct rz_fault *fault, const char 
 {
     double share;
     *why = "behind lose stands a share like 30%";
-    if (!rz_quantity_share(next(words), &share))
+    if (!rz_quantity_share(next(words), &share)) {
         return false;
+    }
     fault->amount = (uint64_t)(share * 1000 + 0.5);
     return fault->amount > 0;
 }
@@ -113,16 +122,20 @@ static bool parse_network(struct words *words, struct rz_fault *fault, const cha
 {
     fault->node = true;
     fault->amount = 1;
-    if (fault->deed == RZ_FAULT_LOSE && !parse_share(words, fault, why))
+    if (fault->deed == RZ_FAULT_LOSE && !parse_share(words, fault, why)) {
         return false;
-    if (fault->deed != RZ_FAULT_HEAL && !parse_nodes(words, fault, why))
+    }
+    if (fault->deed != RZ_FAULT_HEAL && !parse_nodes(words, fault, why)) {
         return false;
+    }
     *why = "behind delay and its nodes stands a duration like 30ms";
     if (fault->deed == RZ_FAULT_DELAY &&
-        (!rz_quantity_duration(next(words), &fault->amount) || fault->amount == 0))
+        (!rz_quantity_duration(next(words), &fault->amount) || fault->amount == 0)) {
         return false;
-    if (!parse_when(words, fault, why))
+    }
+    if (!parse_when(words, fault, why)) {
         return false;
+    }
     *why = "behind for stands a duration like 2s";
     return fault->deed == RZ_FAULT_HEAL || !take(words, "for") ||
            (rz_quantity_duration(next(words), &fault->duration) && fault->duration > 0);
@@ -137,11 +150,12 @@ static bool take_network(struct words *words, struct rz_fault *fault)
                  {"delay", RZ_FAULT_DELAY},
                  {"lose", RZ_FAULT_LOSE},
                  {"heal", RZ_FAULT_HEAL}};
-    for (size_t i = 0; i < sizeof deeds / sizeof *deeds; i++)
+    for (size_t i = 0; i < sizeof(deeds) / sizeof(*deeds); i++) {
         if (take(words, deeds[i].word)) {
             fault->deed = deeds[i].deed;
             return true;
         }
+    }
     return false;
 }
 
@@ -150,26 +164,32 @@ bool rz_fault_parse(const char *text, struct rz_fault *fault, const char **why)
     struct words words;
     *fault = (struct rz_fault){.deed = RZ_FAULT_KILL};
     *why = "it has too many or too long words";
-    if (!split(text, &words))
+    if (!split(text, &words)) {
         return false;
+    }
     if (take(&words, "every")) {
-        if (!parse_every(&words, fault, why))
+        if (!parse_every(&words, fault, why)) {
             return false;
+        }
     } else if (take_network(&words, fault)) {
-        if (!parse_network(&words, fault, why))
+        if (!parse_network(&words, fault, why)) {
             return false;
+        }
     } else {
         *why = "it begins with kill, stop, every, cut, delay, lose or heal";
-        if (take(&words, "stop"))
+        if (take(&words, "stop")) {
             fault->deed = RZ_FAULT_STOP;
-        else if (!take(&words, "kill"))
+        } else if (!take(&words, "kill")) {
             return false;
-        if (!parse_victim(&words, fault, why) || !parse_when(&words, fault, why))
+        }
+        if (!parse_victim(&words, fault, why) || !parse_when(&words, fault, why)) {
             return false;
+        }
         *why = "a stop ends with `for` and a duration like 2s";
         if (fault->deed == RZ_FAULT_STOP &&
-            (!take(&words, "for") || !rz_quantity_duration(next(&words), &fault->duration)))
+            (!take(&words, "for") || !rz_quantity_duration(next(&words), &fault->duration))) {
             return false;
+        }
     }
     *why = "there is more behind it than belongs there";
     return words.at == words.n;

@@ -13,9 +13,10 @@ static bool this_machine(const char *host)
 {
     char own[256] = "";
     struct rz_address address;
-    gethostname(own, sizeof own - 1);
-    if (strncmp(host, "127.", 4) == 0)
+    gethostname(own, sizeof(own) - 1);
+    if (strncmp(host, "127.", 4) == 0) {
         return !strchr(host, ':') && rz_address_parse(host, &address) == RZ_OK;
+    }
     return strcmp(host, "localhost") == 0 || strcmp(host, own) == 0;
 }
 
@@ -23,16 +24,19 @@ static bool add(struct rz_launch_layout *layout, const struct rz_layout_node *no
                 const char **why)
 {
     *why = "a host name has 1 to 63 characters";
-    if (!*node->host)
+    if (!*node->host) {
         return false;
+    }
     *why = "only names of this machine can be used so far (localhost, its own name, 127.x.y.z); "
            "--nodes N emulates nodes";
-    if (!this_machine(node->host))
+    if (!this_machine(node->host)) {
         return false;
+    }
     *why = "there are too many nodes";
-    if (layout->n_nodes == RZ_NODES_MAX)
+    if (layout->n_nodes == RZ_NODES_MAX) {
         return false;
-    layout->nodes = realloc(layout->nodes, (layout->n_nodes + 1) * sizeof *layout->nodes);
+    }
+    layout->nodes = realloc(layout->nodes, (layout->n_nodes + 1) * sizeof(*layout->nodes));
     rz_assert(layout->nodes != NULL);
     layout->nodes[layout->n_nodes++] = *node;
     return true;
@@ -41,16 +45,18 @@ static bool add(struct rz_launch_layout *layout, const struct rz_layout_node *no
 /* A name that is too long is left empty; `add` refuses it. */
 static void name_host(struct rz_layout_node *node, const char *host)
 {
-    if (strlen(host) < sizeof node->host)
-        snprintf(node->host, sizeof node->host, "%s", host);
+    if (strlen(host) < sizeof(node->host)) {
+        snprintf(node->host, sizeof(node->host), "%s", host);
+    }
 }
 
 static bool read_slots(const char *text, struct rz_layout_node *node, const char **why)
 {
     uint64_t number;
     *why = "slots are a whole number from 1 on";
-    if (!rz_quantity_number(text, 1, RZ_RANKS_MAX, &number))
+    if (!rz_quantity_number(text, 1, RZ_RANKS_MAX, &number)) {
         return false;
+    }
     node->place.slots = (uint32_t)number;
     return true;
 }
@@ -58,8 +64,8 @@ static bool read_slots(const char *text, struct rz_layout_node *node, const char
 static bool read_rack(const char *text, struct rz_layout_node *node, const char **why)
 {
     *why = "a rack's name has 1 to 31 characters";
-    snprintf(node->rack, sizeof node->rack, "%s", text);
-    return *text && strlen(text) < sizeof node->rack;
+    snprintf(node->rack, sizeof(node->rack), "%s", text);
+    return *text && strlen(text) < sizeof(node->rack);
 }
 
 /* The first n bytes of a list. */
@@ -69,15 +75,17 @@ static bool add_host(struct rz_launch_layout *layout, const char *list, size_t n
     struct rz_layout_node node = {.place.slots =
                                       1}; /* mpiexec counts a host without a number as one slot */
     *why = "a host name has 1 to 63 characters";
-    if (n >= sizeof word)
+    if (n >= sizeof(word)) {
         return false;
+    }
     memcpy(word, list, n);
     word[n] = 0;
     char *colon = strchr(word, ':');
     if (colon) {
         *colon = 0;
-        if (!read_slots(colon + 1, &node, why))
+        if (!read_slots(colon + 1, &node, why)) {
             return false;
+        }
     }
     name_host(&node, word);
     return add(layout, &node, why);
@@ -89,23 +97,26 @@ bool rz_layout_add_hosts(struct rz_launch_layout *layout, const char *list, cons
     for (unsigned number = 1;; number++) {
         size_t n = strcspn(list, ",");
         if (!add_host(layout, list, n, why)) {
-            snprintf(text, sizeof text, "host %u of the list: %s", number, *why);
+            snprintf(text, sizeof(text), "host %u of the list: %s", number, *why);
             *why = text;
             return false;
         }
         list += n;
-        if (!*list++)
+        if (!*list++) {
             return true;
+        }
     }
 }
 
 /* What follows a host. */
 static bool read_word(const char *word, struct rz_layout_node *node, const char **why)
 {
-    if (strncmp(word, "slots=", 6) == 0)
+    if (strncmp(word, "slots=", 6) == 0) {
         return read_slots(word + 6, node, why);
-    if (strncmp(word, "rack=", 5) == 0)
+    }
+    if (strncmp(word, "rack=", 5) == 0) {
         return read_rack(word + 5, node, why);
+    }
     *why = "behind a host stand slots=N and rack=NAME, or nothing";
     return false;
 }
@@ -117,8 +128,9 @@ bool rz_layout_add_hostfile(struct rz_launch_layout *layout, const char *file, c
     FILE *in = fopen(file, "r");
     uint32_t before = layout->n_nodes;
     *why = "the file cannot be read";
-    if (!in)
+    if (!in) {
         return false;
+    }
     bool good = true;
     uint32_t number = 0;
     for (ssize_t n; good && (n = getline(&line, &room, in)) >= 0;) {
@@ -132,16 +144,18 @@ bool rz_layout_add_hostfile(struct rz_launch_layout *layout, const char *file, c
         }
         line[strcspn(line, "#\n")] = 0;
         char *host = strtok_r(line, " \t\r", &save);
-        if (!host)
+        if (!host) {
             continue;
+        }
         name_host(&node, host);
-        while (good && (word = strtok_r(NULL, " \t\r", &save)))
+        while (good && (word = strtok_r(NULL, " \t\r", &save))) {
             good = read_word(word, &node, why);
+        }
         good = good && add(layout, &node, why);
     }
     if (!good) {
         static char text[256];
-        snprintf(text, sizeof text, "line %u: %s", number, *why);
+        snprintf(text, sizeof(text), "line %u: %s", number, *why);
         *why = text;
     }
     if (good && ferror(in)) {
@@ -158,41 +172,47 @@ bool rz_layout_add_hostfile(struct rz_launch_layout *layout, const char *file, c
 
 bool rz_layout_emulate(struct rz_launch_layout *layout, uint32_t n, const char **why)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if (!add(layout, &(struct rz_layout_node){.host = "localhost"}, why))
+    for (uint32_t i = 0; i < n; i++) {
+        if (!add(layout, &(struct rz_layout_node){.host = "localhost"}, why)) {
             return false;
+        }
+    }
     return true;
 }
 
 void rz_layout_per_node(struct rz_launch_layout *layout, uint32_t n)
 {
-    for (uint32_t i = 0; i < layout->n_nodes; i++)
+    for (uint32_t i = 0; i < layout->n_nodes; i++) {
         layout->nodes[i].place.slots = n;
+    }
 }
 
 void rz_layout_spare(struct rz_launch_layout *layout, uint32_t n)
 {
     rz_assert(n < layout->n_nodes);
-    for (uint32_t i = layout->n_nodes - n; i < layout->n_nodes; i++)
+    for (uint32_t i = layout->n_nodes - n; i < layout->n_nodes; i++) {
         layout->nodes[i].place.spare = true;
+    }
 }
 
 void rz_layout_divide_cores(struct rz_launch_layout *layout, uint32_t n_cores)
 {
     uint32_t first;
-    for (uint32_t i = 0; i < layout->n_nodes; i++)
+    for (uint32_t i = 0; i < layout->n_nodes; i++) {
         rz_place_share(n_cores, layout->n_nodes, i, &first, &layout->nodes[i].place.cores);
+    }
 }
 
-/* ---- placing */
+/* ---- placing ---- */
 
 /* The rules see only the relevant properties of nodes. */
 static struct rz_place_node *plain_nodes(const struct rz_launch_layout *layout)
 {
-    struct rz_place_node *nodes = calloc(layout->n_nodes, sizeof *nodes);
+    struct rz_place_node *nodes = calloc(layout->n_nodes, sizeof(*nodes));
     rz_assert(nodes != NULL);
-    for (uint32_t i = 0; i < layout->n_nodes; i++)
+    for (uint32_t i = 0; i < layout->n_nodes; i++) {
         nodes[i] = layout->nodes[i].place;
+    }
     return nodes;
 }
 
@@ -209,9 +229,11 @@ static void number_racks(const struct rz_launch_layout *layout, uint32_t *rack)
 {
     for (uint32_t i = 0; i < layout->n_nodes; i++) {
         rack[i] = i;
-        for (uint32_t j = 0; j < i && rack[i] == i && *layout->nodes[i].rack; j++)
-            if (strcmp(layout->nodes[j].rack, layout->nodes[i].rack) == 0)
+        for (uint32_t j = 0; j < i && rack[i] == i && *layout->nodes[i].rack; j++) {
+            if (strcmp(layout->nodes[j].rack, layout->nodes[i].rack) == 0) {
                 rack[i] = j;
+            }
+        }
     }
 }
 
@@ -219,9 +241,9 @@ static void number_racks(const struct rz_launch_layout *layout, uint32_t *rack)
 static void number_along_ring(struct rz_launch_layout *layout)
 {
     uint32_t n = layout->n_nodes;
-    uint32_t *rack = calloc(n, sizeof *rack), *order = calloc(n, sizeof *order);
-    uint32_t *number = calloc(n, sizeof *number);
-    struct rz_layout_node *nodes = calloc(n, sizeof *nodes);
+    uint32_t *rack = calloc(n, sizeof(*rack)), *order = calloc(n, sizeof(*order));
+    uint32_t *number = calloc(n, sizeof(*number));
+    struct rz_layout_node *nodes = calloc(n, sizeof(*nodes));
     rz_assert(rack && order && number && nodes);
     number_racks(layout, rack);
     rz_place_ring(rack, n, order);
@@ -229,8 +251,9 @@ static void number_along_ring(struct rz_launch_layout *layout)
         number[order[i]] = i;
         nodes[i] = layout->nodes[order[i]];
     }
-    for (uint32_t rank = 0; rank < layout->n_ranks; rank++)
+    for (uint32_t rank = 0; rank < layout->n_ranks; rank++) {
         layout->placement[rank] = number[layout->placement[rank]];
+    }
     free(layout->nodes);
     layout->nodes = nodes;
     free(rack);
@@ -242,13 +265,14 @@ void rz_layout_place(struct rz_launch_layout *layout, uint32_t n_ranks, enum rz_
 {
     rz_assert(layout->n_nodes > 0);
     layout->n_ranks = n_ranks;
-    layout->placement = calloc(n_ranks, sizeof *layout->placement);
-    layout->slots = calloc(layout->n_nodes, sizeof *layout->slots);
+    layout->placement = calloc(n_ranks, sizeof(*layout->placement));
+    layout->slots = calloc(layout->n_nodes, sizeof(*layout->slots));
     rz_assert(layout->placement && layout->slots);
     struct rz_place_node *nodes = plain_nodes(layout);
     rz_place_ranks(by, nodes, layout->n_nodes, n_ranks, layout->placement);
-    for (uint32_t i = 0; i < layout->n_nodes; i++)
+    for (uint32_t i = 0; i < layout->n_nodes; i++) {
         layout->nodes[i].share = i; /* all nodes are on this machine */
+    }
     free(nodes);
     number_along_ring(layout);
     nodes = plain_nodes(layout);
@@ -260,10 +284,12 @@ uint32_t rz_layout_crowded_node(const struct rz_launch_layout *layout, uint32_t 
 {
     for (uint32_t i = 0; i < layout->n_nodes; i++) {
         *n_ranks = 0;
-        for (uint32_t rank = 0; rank < layout->n_ranks; rank++)
+        for (uint32_t rank = 0; rank < layout->n_ranks; rank++) {
             *n_ranks += layout->placement[rank] == i;
-        if (*n_ranks > layout->nodes[i].place.cores)
+        }
+        if (*n_ranks > layout->nodes[i].place.cores) {
             return i;
+        }
     }
     return RZ_ID_NONE;
 }

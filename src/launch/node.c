@@ -36,15 +36,17 @@ static void channel_read(evutil_socket_t fd, short what, void *arg)
     size_t n;
     while (rz_frames_next(node->channel, &bytes, &n)) {
         struct rz_launch_message message;
-        if (rz_launch_decode(&message, bytes, n) == RZ_OK)
+        if (rz_launch_decode(&message, bytes, n) == RZ_OK) {
             node->message(node->arg, node, &message);
-        else
+        } else {
             fprintf(stderr,
                     "rzrun: node %u sent a malformed message; is its rzd of another version?\n",
                     node->index);
+        }
     }
-    if (status == RZ_ERR_CLOSED || status == RZ_ERR_MALFORMED)
+    if (status == RZ_ERR_CLOSED || status == RZ_ERR_MALFORMED) {
         channel_ended(node);
+    }
 }
 
 static void channel_write(evutil_socket_t fd, short what, void *arg)
@@ -52,15 +54,16 @@ static void channel_write(evutil_socket_t fd, short what, void *arg)
     struct rz_node *node = arg;
     (void)fd, (void)what;
     rz_frames_flush(node->channel); /* an end shows in reading */
-    if (rz_frames_want_write(node->channel))
+    if (rz_frames_want_write(node->channel)) {
         event_add(node->writable, NULL);
+    }
 }
 
 /* Addresses of emulated nodes: of the loopback 127.0.1.1, 127.0.1.2, ..., on a switch 10.77.1.1,
  * 10.77.1.2, ... */
 static void choose_address(struct rz_node *node, bool at_switch)
 {
-    snprintf(node->address, sizeof node->address, "%s.%u.%u", at_switch ? "10.77" : "127.0",
+    snprintf(node->address, sizeof(node->address), "%s.%u.%u", at_switch ? "10.77" : "127.0",
              1 + node->index / 250, 1 + node->index % 250);
 }
 
@@ -70,7 +73,7 @@ static void plug_in(const struct rz_node *node, int switch_fd)
 {
     char host[16];
     const char *why;
-    snprintf(host, sizeof host, "node%u", node->index);
+    snprintf(host, sizeof(host), "node%u", node->index);
     const struct rz_netns_node place = {.host = host, .address = node->address, .prefix = 16};
     if (rz_netns_enter(switch_fd, &place, &why) != RZ_OK) {
         fprintf(stderr, "rzrun: node %u: %s\n", node->index, why);
@@ -83,15 +86,16 @@ static _Noreturn void become_keeper(const struct rz_node *node, int switch_fd, c
                                     int channel_fd, int alive_fd)
 {
     char channel[16], alive[16], number[16];
-    snprintf(number, sizeof number, "%u", node->index);
-    snprintf(channel, sizeof channel, "%d", channel_fd);
-    snprintf(alive, sizeof alive, "%d", alive_fd);
+    snprintf(number, sizeof(number), "%u", node->index);
+    snprintf(channel, sizeof(channel), "%d", channel_fd);
+    snprintf(alive, sizeof(alive), "%d", alive_fd);
     setpgid(0, 0); /* rzrun handles a Ctrl-C at the terminal */
     fcntl(channel_fd, F_SETFD, 0);
     fcntl(alive_fd, F_SETFD, 0);
     rz_surroundings_restore();
-    if (switch_fd >= 0)
+    if (switch_fd >= 0) {
         plug_in(node, switch_fd);
+    }
     execl(daemon, daemon, "--keeper", "--launcher-fd", channel, "--alive-fd", alive, "--node",
           number, "--address", node->address, (char *)NULL);
     fprintf(stderr, "rzrun: cannot start %s: %s\n", daemon, strerror(errno));
@@ -107,8 +111,9 @@ rz_status_t rz_node_start(struct rz_node *node, uint32_t index, int switch_fd, c
     node->alive_fd = node->status = -1;
     choose_address(node, switch_fd >= 0);
     *why = strerror(EMFILE);
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) != 0)
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) != 0) {
         return RZ_ERR_SYSTEM;
+    }
     if (pipe2(alive, O_CLOEXEC) != 0) {
         close(channel[0]);
         close(channel[1]);
@@ -117,10 +122,12 @@ rz_status_t rz_node_start(struct rz_node *node, uint32_t index, int switch_fd, c
     fcntl(channel[0], F_SETFL, O_NONBLOCK);
     pid_t rzrun = getpid(), pid = fork();
     /* Not killed with rzrun, but continued if it was stopped: it must see the end of its pipe. */
-    if (pid == 0 && rz_process_fail_with_parent(rzrun, SIGCONT) != RZ_OK)
+    if (pid == 0 && rz_process_fail_with_parent(rzrun, SIGCONT) != RZ_OK) {
         _exit(127);
-    if (pid == 0)
+    }
+    if (pid == 0) {
         become_keeper(node, switch_fd, daemon, channel[1], alive[0]);
+    }
     *why = strerror(errno);
     close(channel[1]);
     close(alive[0]);
@@ -141,8 +148,9 @@ rz_status_t rz_node_start(struct rz_node *node, uint32_t index, int switch_fd, c
 
 void rz_node_send(struct rz_node *node, const struct rz_launch_message *message)
 {
-    if (node->gone || !node->channel)
+    if (node->gone || !node->channel) {
         return;
+    }
     size_t room = message->type == RZ_LAUNCH_JOB ? RZ_LAUNCH_JOB_MAX : RZ_LAUNCH_FRAME_MAX;
     uint8_t *frame = malloc(room);
     rz_assert(frame != NULL);
@@ -150,20 +158,25 @@ void rz_node_send(struct rz_node *node, const struct rz_launch_message *message)
     rz_assert(n > 0);
     rz_frames_send(node->channel, frame, n); /* an end shows in reading */
     free(frame);
-    if (rz_frames_want_write(node->channel))
+    if (rz_frames_want_write(node->channel)) {
         event_add(node->writable, NULL);
+    }
 }
 
 void rz_node_release(struct rz_node *node)
 {
-    if (node->readable)
+    if (node->readable) {
         event_free(node->readable);
-    if (node->writable)
+    }
+    if (node->writable) {
         event_free(node->writable);
-    if (node->channel)
+    }
+    if (node->channel) {
         rz_frames_close(node->channel);
-    if (node->alive_fd >= 0)
+    }
+    if (node->alive_fd >= 0) {
         close(node->alive_fd);
+    }
     node->readable = node->writable = NULL;
     node->channel = NULL;
     node->alive_fd = -1;
@@ -173,17 +186,21 @@ void rz_node_release(struct rz_node *node)
 void rz_nodes_end(struct rz_node *nodes, uint32_t n, unsigned bound_ms)
 {
     rz_time bound = rz_clock_now() + bound_ms * RZ_MILLISECOND;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         rz_node_release(&nodes[i]);
+    }
     rz_kill_here(RZ_KILL_LAUNCH_RELEASED);
-    for (uint32_t i = 0; i < n; i++)
-        if (nodes[i].keeper > 0)
+    for (uint32_t i = 0; i < n; i++) {
+        if (nodes[i].keeper > 0) {
             kill(nodes[i].keeper, SIGCONT); /* a stopped one could not clean up */
+        }
+    }
     for (uint32_t i = 0; i < n; i++) {
         struct rz_node *node = &nodes[i];
         while (node->keeper > 0 && waitpid(node->keeper, &node->status, WNOHANG) == 0) {
-            if (rz_clock_now() > bound)
+            if (rz_clock_now() > bound) {
                 kill(node->keeper, SIGKILL);
+            }
             usleep(1000);
         }
     }
@@ -196,21 +213,23 @@ static void tell_end(const struct rz_node *node, const char *why)
                                  : 0; /* the daemon ended by a signal: 128 + its number */
     int number = WIFSIGNALED(status) ? WTERMSIG(status) : code > 128 ? code - 128 : 0;
     const char *who = WIFSIGNALED(status) ? "keeper" : "daemon";
-    if (number)
+    if (number) {
         fprintf(stderr, "rzrun: the %s of node %u was killed by signal %d (%s)\n", who, node->index,
                 number, strsignal(number));
-    else if (why)
+    } else if (why) {
         fprintf(stderr, "rzrun: node %u was cut off: %s\n", node->index, why);
-    else
+    } else {
         fprintf(stderr, "rzrun: the daemon of node %u ended with status %d\n", node->index, code);
+    }
 }
 
 void rz_nodes_tell_ends(const struct rz_node *nodes, uint32_t n, char *const *why)
 {
     uint32_t told = 0;
     for (uint32_t i = 0; i < n && told < TOLD_MAX; i++) {
-        if (!nodes[i].early || nodes[i].status == -1 || nodes[i].status == 0)
+        if (!nodes[i].early || nodes[i].status == -1 || nodes[i].status == 0) {
             continue;
+        }
         tell_end(&nodes[i], why[i]);
         told++;
     }
@@ -220,17 +239,21 @@ void rz_nodes_tell_strangers(const struct rz_node *nodes, uint32_t n)
 {
     uint64_t sum = 0;
     uint32_t told = 0;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         sum += nodes[i].strangers;
-    if (sum == 0)
+    }
+    if (sum == 0) {
         return;
+    }
     fprintf(stderr,
             "rzrun: %llu connections to daemons were turned away: they did not prove that they "
             "belong to the job (",
             (unsigned long long)sum);
-    for (uint32_t i = 0; i < n; i++)
-        if (nodes[i].strangers > 0 && told++ < TOLD_MAX)
+    for (uint32_t i = 0; i < n; i++) {
+        if (nodes[i].strangers > 0 && told++ < TOLD_MAX) {
             fprintf(stderr, "%snode %u, %s port %u: %llu", told > 1 ? "; " : "", i,
                     nodes[i].address, nodes[i].tcp_port, (unsigned long long)nodes[i].strangers);
+        }
+    }
     fprintf(stderr, "%s)\n", told > TOLD_MAX ? "; others" : "");
 }

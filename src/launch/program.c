@@ -34,8 +34,8 @@ static int assess(const char *path, const char **why)
 static int find_here(const char *name, char *path, size_t path_max, const char **why)
 {
     char here[4096] = "";
-    bool relative =
-        name[0] != '/' && getcwd(here, sizeof here - 1); /* processes may start on other machines */
+    bool relative = name[0] != '/' &&
+                    getcwd(here, sizeof(here) - 1); /* processes may start on other machines */
     snprintf(path, path_max, "%s%s%s", here, relative ? "/" : "", name);
     return assess(path, why);
 }
@@ -46,8 +46,9 @@ static bool find_in(const char *list, const char *name, char *path, size_t path_
     for (const char *at = list; *at;) {
         size_t n = strcspn(at, ":");
         snprintf(path, path_max, "%.*s/%s", (int)n, at, name);
-        if (n > 0 && assess(path, &ignored) == 0)
+        if (n > 0 && assess(path, &ignored) == 0) {
             return true;
+        }
         at += n + (at[n] == ':');
     }
     return false;
@@ -57,12 +58,14 @@ int rz_program_find(const char *name, const char *first, char *path, size_t path
                     const char **why)
 {
     const char *list = getenv("PATH"), *ignored;
-    if (strchr(name, '/'))
+    if (strchr(name, '/')) {
         return find_here(name, path, path_max, why);
+    }
     if (*name && ((first && find_in(first, name, path, path_max)) ||
                   find_in(list ? list : "/usr/bin:/bin", name, path, path_max) ||
-                  find_here(name, path, path_max, &ignored) == 0))
+                  find_here(name, path, path_max, &ignored) == 0)) {
         return 0;
+    }
     *why = "it is in no directory of PATH, nor in this one";
     return RZ_EXIT_NOT_FOUND;
 }
@@ -84,12 +87,13 @@ static const void *within(const struct image *image, uint64_t offset, uint64_t b
 /* The file offset of a virtual address, by the loadable segments. */
 static bool file_offset(const Elf64_Phdr *segments, unsigned n, uint64_t address, uint64_t *offset)
 {
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
         if (segments[i].p_type == PT_LOAD && address >= segments[i].p_vaddr &&
             address - segments[i].p_vaddr < segments[i].p_filesz) {
             *offset = segments[i].p_offset + (address - segments[i].p_vaddr);
             return true;
         }
+    }
     return false;
 }
 
@@ -97,9 +101,11 @@ static bool foreign_name(const char *name)
 {
     static const char *const foreign[] = {"libmpi.so", "libmpich.so", "libmpi_mpich", "libopen-rte",
                                           "libmpi_cxx"};
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        if (strncmp(name, foreign[i], strlen(foreign[i])) == 0)
+    for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++) {
+        if (strncmp(name, foreign[i], strlen(foreign[i])) == 0) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -120,39 +126,47 @@ static void take_entry(const struct image *image, const Elf64_Dyn *entry, uint64
                        struct wishes *wishes)
 {
     const char *text = text_at(image, strings + entry->d_un.d_val);
-    if (!text)
+    if (!text) {
         return;
-    if (entry->d_tag == DT_RPATH || entry->d_tag == DT_RUNPATH)
+    }
+    if (entry->d_tag == DT_RPATH || entry->d_tag == DT_RUNPATH) {
         wishes->path = text;
-    if (entry->d_tag == DT_NEEDED && !wishes->foreign && foreign_name(text))
+    }
+    if (entry->d_tag == DT_NEEDED && !wishes->foreign && foreign_name(text)) {
         wishes->foreign = text;
+    }
     wishes->abi |= entry->d_tag == DT_NEEDED && strcmp(text, RZ_PROGRAM_LIBRARY) == 0;
 }
 
 static bool look_through(const struct image *image, struct wishes *wishes)
 {
-    const Elf64_Ehdr *header = within(image, 0, sizeof *header);
+    const Elf64_Ehdr *header = within(image, 0, sizeof(*header));
     if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
-        header->e_ident[EI_CLASS] != ELFCLASS64)
+        header->e_ident[EI_CLASS] != ELFCLASS64) {
         return false;
+    }
     const Elf64_Phdr *segments =
-        within(image, header->e_phoff, (uint64_t)header->e_phnum * sizeof *segments);
+        within(image, header->e_phoff, (uint64_t)header->e_phnum * sizeof(*segments));
     const Elf64_Dyn *dynamic = NULL;
     size_t n_dynamic = 0;
-    for (unsigned i = 0; segments && i < header->e_phnum; i++)
+    for (unsigned i = 0; segments && i < header->e_phnum; i++) {
         if (segments[i].p_type == PT_DYNAMIC) {
             dynamic = within(image, segments[i].p_offset, segments[i].p_filesz);
-            n_dynamic = segments[i].p_filesz / sizeof *dynamic;
+            n_dynamic = segments[i].p_filesz / sizeof(*dynamic);
         } else if (segments[i].p_type == PT_INTERP) {
             wishes->interpreter = text_at(image, segments[i].p_offset);
         }
+    }
     uint64_t strings = 0;
-    for (size_t i = 0; dynamic && i < n_dynamic; i++)
+    for (size_t i = 0; dynamic && i < n_dynamic; i++) {
         if (dynamic[i].d_tag == DT_STRTAB &&
-            !file_offset(segments, header->e_phnum, dynamic[i].d_un.d_ptr, &strings))
+            !file_offset(segments, header->e_phnum, dynamic[i].d_un.d_ptr, &strings)) {
             return false;
-    for (size_t i = 0; dynamic && strings && i < n_dynamic; i++)
+        }
+    }
+    for (size_t i = 0; dynamic && strings && i < n_dynamic; i++) {
         take_entry(image, &dynamic[i], strings, wishes);
+    }
     return true;
 }
 
@@ -162,12 +176,14 @@ static struct image image_open(const char *path)
     struct stat info;
     struct image image = {.bytes = 0};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    if (fd < 0) {
         return image;
+    }
     if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
         void *at = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (at != MAP_FAILED)
+        if (at != MAP_FAILED) {
             image = (struct image){.at = at, .bytes = (size_t)info.st_size};
+        }
     }
     close(fd);
     return image;
@@ -175,8 +191,9 @@ static struct image image_open(const char *path)
 
 static void image_close(struct image *image)
 {
-    if (image->bytes > 0)
+    if (image->bytes > 0) {
         munmap((void *)image->at, image->bytes);
+    }
 }
 
 bool rz_program_of_another_mpi(const char *path, char *library, size_t library_max)
@@ -184,8 +201,9 @@ bool rz_program_of_another_mpi(const char *path, char *library, size_t library_m
     struct image image = image_open(path);
     struct wishes wishes = {0};
     bool foreign = look_through(&image, &wishes) && wishes.foreign;
-    if (foreign)
+    if (foreign) {
         snprintf(library, library_max, "%s", wishes.foreign);
+    }
     image_close(&image);
     return foreign;
 }
@@ -197,9 +215,10 @@ static bool lies_in(const char *path)
     char file[4096];
     while (path && *path) {
         size_t n = strcspn(path, ":");
-        snprintf(file, sizeof file, "%.*s/%s", (int)n, path, RZ_PROGRAM_LIBRARY);
-        if (n > 0 && access(file, R_OK) == 0)
+        snprintf(file, sizeof(file), "%.*s/%s", (int)n, path, RZ_PROGRAM_LIBRARY);
+        if (n > 0 && access(file, R_OK) == 0) {
             return true;
+        }
         path += n + (path[n] == ':');
     }
     return false;
@@ -211,28 +230,32 @@ static bool loader_misses(const char *interpreter, const char *path, const char 
     static char listed[16384]; /* stacks may be small */
     size_t n = 0;
     int out[2], status = 0;
-    if (pipe2(out, O_CLOEXEC) != 0)
+    if (pipe2(out, O_CLOEXEC) != 0) {
         return false;
+    }
     pid_t pid = fork();
     if (pid == 0) {
         dup2(out[1], STDOUT_FILENO);
         dup2(out[1], STDERR_FILENO);
-        if (library_path)
+        if (library_path) {
             setenv("LD_LIBRARY_PATH", library_path, 1);
+        }
         alarm(LOADER_BOUND_S);
         execl(interpreter, interpreter, "--list", path, (char *)NULL);
         _exit(127);
     }
     close(out[1]);
     for (ssize_t got;
-         n < sizeof listed - 1 && ((got = read(out[0], listed + n, sizeof listed - 1 - n)) > 0 ||
-                                   (got < 0 && errno == EINTR));)
+         n < sizeof(listed) - 1 && ((got = read(out[0], listed + n, sizeof(listed) - 1 - n)) > 0 ||
+                                    (got < 0 && errno == EINTR));) {
         n += got > 0 ? (size_t)got : 0;
+    }
     listed[n] = 0;
     close(out[0]);
-    if (pid > 0)
+    if (pid > 0) {
         waitpid(pid, &status, 0);
-    return status != 0 && strstr(listed, RZ_PROGRAM_LIBRARY) != NULL;
+    }
+    return status != 0 && strstr(listed, RZ_PROGRAM_LIBRARY);
 }
 
 bool rz_program_lacks_library(const char *path, const char *library_path)

@@ -17,8 +17,9 @@
  * that. */
 static void find_beside(const char *name, char *path, size_t path_max)
 {
-    if (!rz_process_path(path, path_max - strlen(name) - 1))
+    if (!rz_process_path(path, path_max - strlen(name) - 1)) {
         path[0] = 0;
+    }
     char *slash = strrchr(path, '/');
     strcpy(slash ? slash + 1 : path, name);
 }
@@ -28,12 +29,13 @@ static bool find_libraries(char *path, size_t path_max)
 {
     static const char *const places[] = {"../lib/" RZ_PROGRAM_LIBRARY,
                                          "../" RZ_LIBRARIES "/" RZ_PROGRAM_LIBRARY};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
         char file[PATH_MAX];
-        find_beside(places[i], file, sizeof file);
+        find_beside(places[i], file, sizeof(file));
         char *real = realpath(file, NULL);
-        if (!real)
+        if (!real) {
             continue;
+        }
         *strrchr(real, '/') = 0;
         snprintf(path, path_max, "%s", real);
         free(real);
@@ -46,9 +48,11 @@ static const char *library_path_of(const struct rz_context *part)
 {
     static const char name[] = "LD_LIBRARY_PATH=";
     const char *own = getenv("LD_LIBRARY_PATH");
-    for (uint32_t i = 0; i < part->environment.n; i++)
-        if (strncmp(part->environment.texts[i], name, sizeof name - 1) == 0)
-            own = part->environment.texts[i] + sizeof name - 1;
+    for (uint32_t i = 0; i < part->environment.n; i++) {
+        if (strncmp(part->environment.texts[i], name, sizeof(name) - 1) == 0) {
+            own = part->environment.texts[i] + sizeof(name) - 1;
+        }
+    }
     return own;
 }
 
@@ -58,16 +62,17 @@ static void give_library(struct rz_context *part)
 {
     static char folder[PATH_MAX], text[2 * PATH_MAX]; /* stacks may be small */
     const char *own = library_path_of(part);
-    if (!rz_program_lacks_library(part->program[0], own))
+    if (!rz_program_lacks_library(part->program[0], own)) {
         return;
-    if (!find_libraries(folder, sizeof folder)) {
+    }
+    if (!find_libraries(folder, sizeof(folder))) {
         fprintf(stderr,
                 "rzrun: %s wants " RZ_PROGRAM_LIBRARY ", which the loader does not find, and there "
                 "is none beside rzrun; set LD_LIBRARY_PATH to its directory\n",
                 part->program[0]);
         return;
     }
-    snprintf(text, sizeof text, "LD_LIBRARY_PATH=%s%s%s", own ? own : "", own && *own ? ":" : "",
+    snprintf(text, sizeof(text), "LD_LIBRARY_PATH=%s%s%s", own ? own : "", own && *own ? ":" : "",
              folder);
     rz_texts_add(&part->environment, text);
 }
@@ -77,31 +82,35 @@ static int find_program(struct rz_context *part)
 {
     char path[PATH_MAX];
     const char *why;
-    int error = rz_program_find(part->program[0], part->path, path, sizeof path, &why);
-    if (error)
+    int error = rz_program_find(part->program[0], part->path, path, sizeof(path), &why);
+    if (error) {
         fprintf(stderr, "rzrun: cannot run '%s': %s\n", part->program[0], why);
-    else if (!(part->program[0] = strdup(path)))
+    } else if (!(part->program[0] = strdup(path))) {
         error = RZ_EXIT_START;
-    else
+    } else {
         give_library(part);
+    }
     return error;
 }
 
 /* --verbose: how the command line was understood. */
 static void tell(const struct rz_rzrun_options *options)
 {
-    for (uint32_t i = 0; i < options->n_contexts; i++)
+    for (uint32_t i = 0; i < options->n_contexts; i++) {
         fprintf(stderr, "rzrun: %u ranks of %s\n", options->contexts[i].n_ranks,
                 options->contexts[i].program[0]);
+    }
     for (uint32_t i = 0; i < options->layout.n_nodes; i++) {
         uint32_t n_ranks = 0;
-        for (uint32_t rank = 0; rank < options->n_ranks; rank++)
+        for (uint32_t rank = 0; rank < options->n_ranks; rank++) {
             n_ranks += options->layout.placement[rank] == i;
+        }
         fprintf(stderr, "rzrun: node %u (%s): %u ranks\n", i, options->layout.nodes[i].host,
                 n_ranks);
     }
-    for (uint32_t i = 0; i < options->without_effect.n; i++)
+    for (uint32_t i = 0; i < options->without_effect.n; i++) {
         fprintf(stderr, "rzrun: without effect: %s\n", options->without_effect.texts[i]);
+    }
 }
 
 /* Code that rzrun shares with daemons (checkpoint files) passes their kill points; these must not
@@ -109,8 +118,9 @@ static void tell(const struct rz_rzrun_options *options)
 static void arm_kill_point(const char *plan)
 {
     static const char own[] = "launch-";
-    if (plan && strncmp(plan, own, strlen(own)) == 0)
+    if (plan && strncmp(plan, own, strlen(own)) == 0) {
         rz_kill_arm(plan, 0);
+    }
 }
 
 /* libevent has reported why. */
@@ -129,19 +139,23 @@ int main(int argc, char **argv)
     arm_kill_point(getenv(RZ_KILL_AT));
     event_set_fatal_callback(no_events);
     rz_rzrun_options_read(&options, argc, argv);
-    if (options.attach || options.finish)
+    if (options.attach || options.finish) {
         return rz_surroundings_exit(rz_attach_run(&options));
+    }
     for (uint32_t i = 0; i < options.n_contexts; i++) {
         int error = find_program(&options.contexts[i]);
-        if (error)
+        if (error) {
             return error;
+        }
     }
-    if (options.verbosity > 0)
+    if (options.verbosity > 0) {
         tell(&options);
-    find_beside("rzd", daemon, sizeof daemon);
+    }
+    find_beside("rzd", daemon, sizeof(daemon));
     int status = rz_attempts_run(&options, daemon);
-    for (uint32_t i = 0; i < options.n_contexts; i++)
+    for (uint32_t i = 0; i < options.n_contexts; i++) {
         free(options.contexts[i].program[0]);
+    }
     rz_rzrun_options_clear(&options);
     return rz_surroundings_exit(status);
 }

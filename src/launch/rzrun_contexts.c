@@ -9,7 +9,7 @@
 
 void rz_texts_add(struct rz_texts *list, const char *text)
 {
-    list->texts = realloc(list->texts, (list->n + 2) * sizeof *list->texts);
+    list->texts = realloc(list->texts, (list->n + 2) * sizeof(*list->texts));
     rz_assert(list->texts != NULL);
     list->texts[list->n] = strdup(text);
     rz_assert(list->texts[list->n] != NULL);
@@ -18,17 +18,20 @@ void rz_texts_add(struct rz_texts *list, const char *text)
 
 void rz_texts_clear(struct rz_texts *list)
 {
-    for (uint32_t i = 0; i < list->n; i++)
+    for (uint32_t i = 0; i < list->n; i++) {
         free(list->texts[i]);
+    }
     free(list->texts);
     *list = (struct rz_texts){0};
 }
 
 int rz_context_words(char *const *words, int n)
 {
-    for (int i = 0; i < n; i++)
-        if (strcmp(words[i], ":") == 0)
+    for (int i = 0; i < n; i++) {
+        if (strcmp(words[i], ":") == 0) {
             return i;
+        }
+    }
     return n;
 }
 
@@ -37,13 +40,16 @@ int rz_context_words(char *const *words, int n)
 static char *next_word(char **at, bool *open)
 {
     char *in = *at + strspn(*at, " \t\r\n"), *word = in, *out = in, quote = 0;
-    if (!*in || *in == '#')
+    if (!*in || *in == '#') {
         return NULL;
-    for (; *in && (quote || !strchr(" \t\r\n", *in)); in++)
-        if (quote ? *in == quote : *in == '\'' || *in == '"')
+    }
+    for (; *in && (quote || !strchr(" \t\r\n", *in)); in++) {
+        if (quote ? *in == quote : *in == '\'' || *in == '"') {
             quote = quote ? 0 : *in;
-        else
+        } else {
             *out++ = *in;
+        }
+    }
     *open = quote != 0;
     *at = *in ? in + 1 : in;
     *out = 0;
@@ -55,8 +61,9 @@ static bool read_line(struct rz_texts *words, char *line)
     bool open = false, first = true;
     char *word;
     while ((word = next_word(&line, &open))) {
-        if (first && words->n > 0)
+        if (first && words->n > 0) {
             rz_texts_add(words, ":");
+        }
         first = false;
         rz_texts_add(words, word);
     }
@@ -73,25 +80,28 @@ char **rz_context_file(const char *file, int *n_words, const char **why)
     bool good = true;
     FILE *in = fopen(file, "r");
     *why = text;
-    snprintf(text, sizeof text, "it cannot be read: %s", strerror(errno));
-    if (!in)
+    snprintf(text, sizeof(text), "it cannot be read: %s", strerror(errno));
+    if (!in) {
         return NULL;
+    }
     while (good && getline(&line, &room, in) >= 0) {
         number++;
         good = read_line(&words, line);
     }
-    if (!good)
-        snprintf(text, sizeof text, "line %u: a quote does not end", number);
-    else if (ferror(in))
-        snprintf(text, sizeof text, "it cannot be read; is it a directory?");
-    else if (words.n == 0)
-        snprintf(text, sizeof text, "it names no program; a line is [-n N] PROGRAM [ARGUMENT]...");
+    if (!good) {
+        snprintf(text, sizeof(text), "line %u: a quote does not end", number);
+    } else if (ferror(in)) {
+        snprintf(text, sizeof(text), "it cannot be read; is it a directory?");
+    } else if (words.n == 0) {
+        snprintf(text, sizeof(text), "it names no program; a line is [-n N] PROGRAM [ARGUMENT]...");
+    }
     good = good && !ferror(in) && words.n > 0;
     free(line);
     fclose(in);
     *n_words = (int)words.n;
-    if (good)
+    if (good) {
         return words.texts;
+    }
     rz_texts_clear(&words);
     return NULL;
 }

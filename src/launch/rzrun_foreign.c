@@ -22,9 +22,11 @@ static bool without_effect(struct rz_rzrun_options *options, const char *what)
 
 static bool named(const char *value, const char *const *names)
 {
-    for (; *names; names++)
-        if (strcmp(value, *names) == 0)
+    for (; *names; names++) {
+        if (strcmp(value, *names) == 0) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -67,8 +69,9 @@ RZ_CLI_TAKE(one_per_node)
 RZ_CLI_TAKE(output)
 {
     (void)why;
-    if (strcmp(value, "tag") == 0)
+    if (strcmp(value, "tag") == 0) {
         return OPTIONS->label = true;
+    }
     return without_effect(OPTIONS, "--output");
 }
 
@@ -92,8 +95,9 @@ RZ_CLI_TAKE(per_node)
     char *end;
     unsigned long n = strtoul(value, &end, 10);
     *why = "it wants a whole number from 1 on";
-    if (*value < '1' || *value > '9' || *end || n > RZ_RANKS_MAX)
+    if (*value < '1' || *value > '9' || *end || n > RZ_RANKS_MAX) {
         return false;
+    }
     OPTIONS->per_node = (uint32_t)n;
     return true;
 }
@@ -136,9 +140,11 @@ static bool is_of_its_parts(const char *name)
                                              "errmgr",
                                              "event",
                                              NULL};
-    for (const char *const *beginning = beginnings; *beginning; beginning++)
-        if (strncmp(name, *beginning, strlen(*beginning)) == 0)
+    for (const char *const *beginning = beginnings; *beginning; beginning++) {
+        if (strncmp(name, *beginning, strlen(*beginning)) == 0) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -151,8 +157,9 @@ RZ_CLI_TAKE(parameter)
         return true;
     }
     if (strcmp(value, "rmaps_base_oversubscribe=1") == 0 ||
-        strcmp(value, "rmaps_default_mapping_policy=:oversubscribe") == 0)
+        strcmp(value, "rmaps_default_mapping_policy=:oversubscribe") == 0) {
         return OPTIONS->oversubscribe = true;
+    }
     if (!is_of_its_parts(value) && !OPTIONS->warned) {
         fprintf(stderr,
                 "rzrun: the parameter %.*s of another MPI is not known here and has no effect; "
@@ -160,7 +167,7 @@ RZ_CLI_TAKE(parameter)
                 (int)strcspn(value, "="), value);
         OPTIONS->warned = true;
     }
-    snprintf(text, sizeof text, "--mca %.*s", (int)strcspn(value, "="), value);
+    snprintf(text, sizeof(text), "--mca %.*s", (int)strcspn(value, "="), value);
     return without_effect(OPTIONS, text);
 }
 

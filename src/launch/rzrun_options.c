@@ -18,11 +18,12 @@ static bool whole(const char *value, uint64_t low, uint64_t high, uint32_t *numb
 {
     static char text[96];
     uint64_t read;
-    snprintf(text, sizeof text, "it wants a whole number from %llu to %llu",
+    snprintf(text, sizeof(text), "it wants a whole number from %llu to %llu",
              (unsigned long long)low, (unsigned long long)high);
     *why = text;
-    if (!rz_quantity_number(value, low, high, &read))
+    if (!rz_quantity_number(value, low, high, &read)) {
         return false;
+    }
     *number = (uint32_t)read;
     return true;
 }
@@ -67,9 +68,11 @@ static bool is_other_part(const char *value, size_t n)
 {
     static const char *const parts[] = {"socket",  "package", "numa",     "board",   "l1cache",
                                         "l2cache", "l3cache", "hwthread", "machine", "pu"};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strlen(parts[i]) == n && strncmp(value, parts[i], n) == 0)
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+        if (strlen(parts[i]) == n && strncmp(value, parts[i], n) == 0) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -81,20 +84,23 @@ RZ_CLI_TAKE(map_by)
     size_t n = strcspn(value, ":");
     char what[16];
     *why = "it is `slot`, `node`, `core` or `ppr:N:node`";
-    if (sscanf(value, "ppr:%5u:%15[a-z]", &OPTIONS->per_node, what) == 2 && OPTIONS->per_node > 0)
+    if (sscanf(value, "ppr:%5u:%15[a-z]", &OPTIONS->per_node, what) == 2 && OPTIONS->per_node > 0) {
         return strcmp(what, "node") == 0;
+    }
     OPTIONS->oversubscribe |= strcasestr(value + n, ":oversubscribe") != NULL;
-    if (n == 0) /* modifiers alone */
+    if (n == 0) { /* modifiers alone */
         return *value == ':';
+    }
     if (is_other_part(value, n)) {
         rz_texts_add(&OPTIONS->without_effect, "--map-by what is no slot, node or core");
         return true;
     }
-    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+    for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++) {
         if (strlen(words[i]) == n && strncmp(value, words[i], n) == 0) {
             OPTIONS->map_by = (enum rz_place_by)i;
             return true;
         }
+    }
     return false;
 }
 
@@ -126,8 +132,9 @@ RZ_CLI_TAKE(export)
 {
     const char *equals = strchr(value, '='), *own = equals ? NULL : getenv(value);
     *why = "rzrun's environment has no such variable; write NAME=VALUE to give it one";
-    if (equals == value || (!equals && !own))
+    if (equals == value || (!equals && !own)) {
         return false;
+    }
     size_t bytes = strlen(value) + 2 + (own ? strlen(own) : 0);
     char *text = malloc(bytes);
     rz_assert(text != NULL);
@@ -141,7 +148,7 @@ RZ_CLI_TAKE(export)
 static bool for_all(struct rz_rzrun_options *options, const char *name, const char *value)
 {
     char text[96];
-    snprintf(text, sizeof text, "%s=%s", name, value);
+    snprintf(text, sizeof(text), "%s=%s", name, value);
     rz_texts_add(&options->environment, text);
     return true;
 }
@@ -152,8 +159,9 @@ RZ_CLI_TAKE(initial_errhandler)
                                         "mpi_errors_return"};
     *why = "it is mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return";
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strcmp(value, names[i]) == 0)
+        if (strcmp(value, names[i]) == 0) {
             return for_all(OPTIONS, "RZ_INITIAL_ERRHANDLER", value);
+        }
     }
     return false;
 }
@@ -167,9 +175,10 @@ RZ_CLI_TAKE(agree)
     static const char *const names[] = {"era"};
     *why = "it is `era`: this build of Rhizome has no other engine (cmake -DRZ_ENGINES=ON)";
 #endif
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(value, names[i]) == 0)
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        if (strcmp(value, names[i]) == 0) {
             return for_all(OPTIONS, "RZ_AGREE", value);
+        }
     }
     return false;
 }
@@ -200,11 +209,12 @@ RZ_CLI_TAKE(stdout)
                                         [RZ_STDOUT_LINE] = "line",
                                         [RZ_STDOUT_FULL] = "full"};
     *why = "it is `auto`, `pty`, `line` or `full`";
-    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+    for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++) {
         if (strcmp(value, words[i]) == 0) {
             OPTIONS->rank_stdout = (enum rz_stdout)i;
             return true;
         }
+    }
     return false;
 }
 
@@ -241,11 +251,12 @@ RZ_CLI_TAKE(detector)
     static const char *const names[RZ_DETECTOR_COUNT] = {
         [RZ_DETECTOR_RING] = "ring", [RZ_DETECTOR_SWIM] = "swim", [RZ_DETECTOR_FLAT] = "flat"};
     *why = "it is `ring`, `swim` or `flat`";
-    for (unsigned i = 0; i < RZ_DETECTOR_COUNT; i++)
+    for (unsigned i = 0; i < RZ_DETECTOR_COUNT; i++) {
         if (strcmp(value, names[i]) == 0) {
             OPTIONS->detector = (enum rz_detector)i;
             return true;
         }
+    }
     return false;
 }
 
@@ -318,11 +329,12 @@ RZ_CLI_TAKE(on_failure)
                  {"restart", RZ_ON_FAILURE_RESTART},   {"abort", RZ_ON_FAILURE_ABORT}};
     *why = "it is `auto`, `repair`, `continue`, `replace`, `restart` or `abort`";
     OPTIONS->on_failure_given = true;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
         if (strcmp(value, words[i].word) == 0) {
             OPTIONS->on_failure = words[i].what;
             return true;
         }
+    }
     return false;
 }
 
@@ -607,15 +619,17 @@ const struct rz_cli rz_rzrun_cli = {
 
 static void check_attach(const struct rz_rzrun_options *options, int n_arguments)
 {
-    if (n_arguments > 0 || options->detach)
+    if (n_arguments > 0 || options->detach) {
         rz_cli_refuse(&rz_rzrun_cli,
                       "%s is for a job that runs already: there is no program to start",
                       options->attach ? "--attach" : "--end");
-    if (options->attach && options->finish)
+    }
+    if (options->attach && options->finish) {
         rz_cli_refuse(&rz_rzrun_cli, "give --attach or --end, not both");
+    }
 }
 
-/* ---- the parts of the command line */
+/* ---- the parts of the command line ---- */
 
 /* The parts after the first `:`; options that concern the whole job stand before the first
  * program. */
@@ -642,14 +656,14 @@ static void read_part(struct rz_rzrun_options *options, char **words, int n)
 {
     bool global = options->n_contexts == 0;
     options->contexts =
-        realloc(options->contexts, (options->n_contexts + 1) * sizeof *options->contexts);
+        realloc(options->contexts, (options->n_contexts + 1) * sizeof(*options->contexts));
     rz_assert(options->contexts != NULL);
     struct rz_context *part = &options->contexts[options->n_contexts++];
     *part = (struct rz_context){.directory = ""};
     int first = rz_cli_parse(global ? &rz_rzrun_cli : &part_cli, n, words, options);
-    part->program = calloc((size_t)(n - first) + 1, sizeof *part->program);
+    part->program = calloc((size_t)(n - first) + 1, sizeof(*part->program));
     rz_assert(part->program != NULL);
-    memcpy(part->program, words + first, (size_t)(n - first) * sizeof *part->program);
+    memcpy(part->program, words + first, (size_t)(n - first) * sizeof(*part->program));
 }
 
 static void read_list(struct rz_rzrun_options *options, char **words, int n)
@@ -667,15 +681,17 @@ static void read_app(struct rz_rzrun_options *options)
     const char *why;
     int n;
     char **words = rz_context_file(options->app_file, &n, &why);
-    if (!words)
+    if (!words) {
         rz_cli_refuse(&rz_rzrun_cli, "--app '%s': %s", options->app_file, why);
-    char **list = calloc((size_t)n + 2, sizeof *list);
+    }
+    char **list = calloc((size_t)n + 2, sizeof(*list));
     rz_assert(list != NULL);
     list[0] = (char *)":";
-    memcpy(list + 1, words, (size_t)n * sizeof *list);
+    memcpy(list + 1, words, (size_t)n * sizeof(*list));
     struct rz_context *own = &options->contexts[0];
-    for (uint32_t i = 0; i < own->environment.n; i++)
+    for (uint32_t i = 0; i < own->environment.n; i++) {
         rz_texts_add(&options->environment, own->environment.texts[i]);
+    }
     const char *directory = own->directory;
     rz_texts_clear(&own->environment);
     free(own->program);
@@ -684,7 +700,7 @@ static void read_app(struct rz_rzrun_options *options)
     options->n_contexts = 1; /* accept only options of a part */
     read_list(options, list, n + 1);
     memmove(options->contexts, options->contexts + 1,
-            --options->n_contexts * sizeof *options->contexts);
+            --options->n_contexts * sizeof(*options->contexts));
     for (uint32_t i = 0; i < options->n_contexts; i++) {
         struct rz_context *part = &options->contexts[i];
         part->n_ranks = part->n_ranks ? part->n_ranks : of_line;
@@ -698,22 +714,27 @@ static bool read_parts(struct rz_rzrun_options *options, int argc, char **argv)
 {
     read_list(options, argv, argc);
     uint32_t n_words = 0;
-    for (char **word = options->contexts[0].program; *word; word++)
+    for (char **word = options->contexts[0].program; *word; word++) {
         n_words++;
+    }
     if (options->attach || options->finish) {
         check_attach(options, (int)n_words);
         return false;
     }
-    if (options->app_file && n_words > 0)
+    if (options->app_file && n_words > 0) {
         rz_cli_refuse(&rz_rzrun_cli, "--app names the programs: there is '%s', too",
                       options->contexts[0].program[0]);
-    if (options->app_file)
+    }
+    if (options->app_file) {
         read_app(options);
-    for (uint32_t i = 0; i < options->n_contexts; i++)
-        if (!options->contexts[i].program[0] && options->n_contexts == 1)
+    }
+    for (uint32_t i = 0; i < options->n_contexts; i++) {
+        if (!options->contexts[i].program[0] && options->n_contexts == 1) {
             rz_cli_refuse(&rz_rzrun_cli, "there is no program to run");
-        else if (!options->contexts[i].program[0])
+        } else if (!options->contexts[i].program[0]) {
             rz_cli_refuse(&rz_rzrun_cli, "part %u of the command line has no program", i + 1);
+        }
+    }
     return true;
 }
 
@@ -726,8 +747,9 @@ void rz_rzrun_options_read(struct rz_rzrun_options *options, int argc, char **ar
                                          .linger = 600 * RZ_SECOND,
                                          .scheme = {.kind = RZ_SCHEME_BUDDY},
                                          .restarts_max = 10};
-    if (!read_parts(options, argc, argv))
+    if (!read_parts(options, argc, argv)) {
         return;
+    }
     rz_rzrun_settle(options);
 }
 

@@ -15,17 +15,22 @@ static void settle_ranks(struct rz_rzrun_options *options)
 {
     uint64_t slots = rz_layout_slots(&options->layout);
     uint32_t *first = &options->contexts[0].n_ranks;
-    for (uint32_t i = 0; options->n_contexts > 1 && i < options->n_contexts; i++)
-        if (!options->contexts[i].n_ranks)
+    for (uint32_t i = 0; options->n_contexts > 1 && i < options->n_contexts; i++) {
+        if (!options->contexts[i].n_ranks) {
             options->contexts[i].n_ranks = 1;
-    if (!*first)
+        }
+    }
+    if (!*first) {
         *first = slots ? (uint32_t)(slots < RZ_RANKS_MAX ? slots : RZ_RANKS_MAX)
                        : options->layout.n_nodes - options->n_spares;
+    }
     uint64_t n = 0;
-    for (uint32_t i = 0; i < options->n_contexts; i++)
+    for (uint32_t i = 0; i < options->n_contexts; i++) {
         n += options->contexts[i].n_ranks;
-    if (n > RZ_RANKS_MAX)
+    }
+    if (n > RZ_RANKS_MAX) {
         rz_cli_refuse(&rz_rzrun_cli, "all programs together have more than %d ranks", RZ_RANKS_MAX);
+    }
     options->n_ranks = (uint32_t)n;
     options->slots_limit = slots && !options->oversubscribe;
     if (options->slots_limit && options->n_ranks > slots) {
@@ -48,13 +53,16 @@ static void settle_tree(struct rz_rzrun_options *options)
     uint64_t places = rz_layout_slots(&options->layout);
     const char *chosen = getenv("RZ_AGREE_TREE");
     char text[64];
-    if (!options->named)
+    if (!options->named) {
         places = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
-    if (!chosen && places && options->n_ranks > places)
+    }
+    if (!chosen && places && options->n_ranks > places) {
         chosen = "star";
-    if (!chosen)
+    }
+    if (!chosen) {
         return;
-    snprintf(text, sizeof text, "RZ_AGREE_TREE=%s", chosen); /* lower precedence than -x */
+    }
+    snprintf(text, sizeof(text), "RZ_AGREE_TREE=%s", chosen); /* lower precedence than -x */
     rz_texts_add(&options->environment, text);
 }
 
@@ -62,8 +70,9 @@ static void settle_tree(struct rz_rzrun_options *options)
 static uint32_t cores_of_machine(const struct rz_rzrun_options *options)
 {
     struct rz_machine machine;
-    if (!options->bind_to_core && options->map_by != RZ_PLACE_BY_CORE)
+    if (!options->bind_to_core && options->map_by != RZ_PLACE_BY_CORE) {
         return 0;
+    }
     if (rz_machine_look(&machine) != RZ_OK) {
         fprintf(stderr, "rzrun: hwloc does not know the cores of this machine; --map-by slot and "
                         "--bind-to none do without\n");
@@ -77,11 +86,13 @@ static uint32_t cores_of_machine(const struct rz_rzrun_options *options)
 static void check_binding(const struct rz_rzrun_options *options)
 {
     uint32_t n_ranks, node;
-    if (!options->bind_to_core || options->oversubscribe)
+    if (!options->bind_to_core || options->oversubscribe) {
         return;
+    }
     node = rz_layout_crowded_node(&options->layout, &n_ranks);
-    if (node == RZ_ID_NONE)
+    if (node == RZ_ID_NONE) {
         return;
+    }
     fprintf(stderr,
             "rzrun: --bind-to core: node %u has %u ranks and, of this machine's cores, %u; start "
             "fewer ranks, leave them unbound (--bind-to none), or say --oversubscribe to bind only "
@@ -93,25 +104,30 @@ static void check_binding(const struct rz_rzrun_options *options)
 static void settle_layout(struct rz_rzrun_options *options)
 {
     const char *why;
-    if (options->emulated_nodes && options->layout.n_nodes)
+    if (options->emulated_nodes && options->layout.n_nodes) {
         rz_cli_refuse(
             &rz_rzrun_cli,
             "--nodes emulates nodes, --host and --hostfile name them: give one or the other");
-    if (options->adapter == RZ_ADAPTER_NETNS && options->layout.n_nodes)
+    }
+    if (options->adapter == RZ_ADAPTER_NETNS && options->layout.n_nodes) {
         rz_cli_refuse(&rz_rzrun_cli, "--adapter netns is for emulated nodes: give --nodes");
-    if (options->adapter == RZ_ADAPTER_NETNS && options->emulated_nodes > RZ_NETNS_NODES_MAX)
+    }
+    if (options->adapter == RZ_ADAPTER_NETNS && options->emulated_nodes > RZ_NETNS_NODES_MAX) {
         rz_cli_refuse(&rz_rzrun_cli, "--adapter netns can have %d nodes, as many as a switch ports",
                       RZ_NETNS_NODES_MAX);
+    }
     options->named = options->layout.n_nodes > 0;
     if (!options->named &&
         !rz_layout_emulate(&options->layout, options->emulated_nodes ? options->emulated_nodes : 1,
-                           &why))
+                           &why)) {
         rz_cli_refuse(&rz_rzrun_cli, "--nodes: %s", why);
-    if (options->n_spares >= options->layout.n_nodes)
+    }
+    if (options->n_spares >= options->layout.n_nodes) {
         rz_cli_refuse(&rz_rzrun_cli,
                       "--spares %u leaves no node to start on: there are %u; add nodes (--nodes, "
                       "--host), or keep fewer free",
                       options->n_spares, options->layout.n_nodes);
+    }
     if (options->per_node > 0) {
         rz_layout_per_node(&options->layout, options->per_node);
         options->oversubscribe = true; /* it says where they start, not how many may be spawned */
@@ -131,11 +147,12 @@ static void check_scheme(const struct rz_rzrun_options *options)
     char text[RZ_SCHEME_TEXT_MAX];
     uint32_t n = rz_scheme_nodes(&options->scheme);
     rz_scheme_text(&options->scheme, text);
-    if (options->layout.n_nodes < n)
+    if (options->layout.n_nodes < n) {
         rz_cli_refuse(&rz_rzrun_cli,
                       "--checkpoint %s wants groups of %u nodes, and there are %u: add nodes "
                       "(--nodes, --host), or take smaller groups",
                       text, n, options->layout.n_nodes);
+    }
 }
 
 /* The last component of the program's name, with a `-` for characters that a name cannot
@@ -144,11 +161,12 @@ static void settle_checkpoint_name(struct rz_rzrun_options *options)
 {
     static char name[RZ_CKPT_NAME_MAX];
     const char *slash = strrchr(options->contexts[0].program[0], '/');
-    snprintf(name, sizeof name, "%.60s", slash ? slash + 1 : options->contexts[0].program[0]);
+    snprintf(name, sizeof(name), "%.60s", slash ? slash + 1 : options->contexts[0].program[0]);
     for (char *at = name; *at; at++) {
         const char one[2] = {*at, 0};
-        if (!rz_ckpt_name_valid(one) && (at == name || *at != '.'))
+        if (!rz_ckpt_name_valid(one) && (at == name || *at != '.')) {
             *at = '-';
+        }
     }
     options->checkpoint_name = *name ? name : "job";
 }
@@ -161,35 +179,44 @@ static void settle_checkpoints(struct rz_rzrun_options *options)
                        : options->checkpoint_name             ? "--checkpoint-name"
                        : options->checkpoint_keep             ? "--checkpoint-keep"
                                                               : NULL;
-    if (!options->checkpoint_dir && what)
+    if (!options->checkpoint_dir && what) {
         rz_cli_refuse(&rz_rzrun_cli, "%s needs a directory for the files: --checkpoint-dir DIR",
                       what);
-    if (!options->checkpoint_dir)
+    }
+    if (!options->checkpoint_dir) {
         return;
-    if (options->no_ft)
+    }
+    if (options->no_ft) {
         rz_cli_refuse(&rz_rzrun_cli, "with --no-ft checkpoints are not kept: leave out "
                                      "--checkpoint-dir");
-    if (options->detach)
+    }
+    if (options->detach) {
         rz_cli_refuse(&rz_rzrun_cli, "--checkpoint-dir needs an rzrun that stays, to see to the "
                                      "files; --detach is to go: leave one");
-    if (!options->checkpoint_keep)
+    }
+    if (!options->checkpoint_keep) {
         options->checkpoint_keep = 2;
-    if (!options->checkpoint_name)
+    }
+    if (!options->checkpoint_name) {
         settle_checkpoint_name(options);
+    }
 }
 
 static void check_faults(const struct rz_rzrun_options *options)
 {
     for (uint32_t i = 0; i < options->n_faults; i++) {
         const struct rz_fault *fault = &options->faults[i];
-        for (uint32_t n = 0; n < fault->n_nodes; n++)
-            if (fault->nodes[n] >= options->layout.n_nodes)
+        for (uint32_t n = 0; n < fault->n_nodes; n++) {
+            if (fault->nodes[n] >= options->layout.n_nodes) {
                 rz_cli_refuse(&rz_rzrun_cli, "--inject: there is no node %u, they are 0 to %u",
                               fault->nodes[n], options->layout.n_nodes - 1);
+            }
+        }
         uint32_t bound = fault->node ? options->layout.n_nodes : options->n_ranks;
-        if (!fault->random && fault->target >= bound)
+        if (!fault->random && fault->target >= bound) {
             rz_cli_refuse(&rz_rzrun_cli, "--inject: there is no %s %u, they are 0 to %u",
                           fault->node ? "node" : "rank", fault->target, bound - 1);
+        }
     }
 }
 
@@ -202,47 +229,57 @@ static void check_detach(const struct rz_rzrun_options *options)
                        : options->story    ? "--story"
                        : options->progress ? "--progress"
                                            : NULL;
-    if (!options->detach)
+    if (!options->detach) {
         return;
-    if (what)
+    }
+    if (what) {
         rz_cli_refuse(&rz_rzrun_cli, "%s needs an rzrun that stays, --detach is to go: leave one",
                       what);
-    if (options->on_failure == RZ_ON_FAILURE_RESTART)
+    }
+    if (options->on_failure == RZ_ON_FAILURE_RESTART) {
         rz_cli_refuse(&rz_rzrun_cli, "--on-failure restart needs an rzrun that stays, to begin the "
                                      "job again; --detach is to go: leave one");
-    if (options->adapter == RZ_ADAPTER_NETNS)
+    }
+    if (options->adapter == RZ_ADAPTER_NETNS) {
         rz_cli_refuse(
             &rz_rzrun_cli,
             "--adapter netns and --detach do not go together: from outside their networks "
             "nobody could attach to the nodes");
+    }
 }
 
 static void settle_stdout(struct rz_rzrun_options *options)
 {
-    if (options->rank_stdout == RZ_STDOUT_AUTO)
+    if (options->rank_stdout == RZ_STDOUT_AUTO) {
         options->rank_stdout =
             isatty(STDOUT_FILENO) && !options->detach ? RZ_STDOUT_PTY : RZ_STDOUT_LINE;
-    if (options->rank_stdout != RZ_STDOUT_FULL) /* also where there are no terminals left */
+    }
+    if (options->rank_stdout != RZ_STDOUT_FULL) { /* also where there are no terminals left */
         rz_texts_add(&options->environment, "RZ_STDOUT=line");
+    }
 }
 
 void rz_rzrun_settle(struct rz_rzrun_options *options)
 {
-    if (!options->hb_timeout)
+    if (!options->hb_timeout) {
         options->hb_timeout = options->emulated_nodes > 1 ? RZ_SECOND : 300 * RZ_MILLISECOND;
-    if (options->hb_timeout <= options->hb_period)
+    }
+    if (options->hb_timeout <= options->hb_period) {
         rz_cli_refuse(&rz_rzrun_cli,
                       "--hb-timeout must be longer than --hb-period, best three times as long");
-    if (options->no_ft && (options->on_failure_given || options->n_spares))
+    }
+    if (options->no_ft && (options->on_failure_given || options->n_spares)) {
         rz_cli_refuse(&rz_rzrun_cli,
                       "with --no-ft the first failure ends the job: %s has no meaning",
                       options->on_failure_given ? "--on-failure" : "--spares");
+    }
     check_detach(options);
     settle_stdout(options);
     settle_layout(options);
-    if (!options->silence_timeout)
+    if (!options->silence_timeout) {
         options->silence_timeout =
             options->layout.n_nodes > 1 ? RZ_SILENT_NODES : RZ_SILENT_ONE_NODE;
+    }
     check_scheme(options);
     settle_checkpoints(options);
     check_faults(options);

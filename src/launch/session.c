@@ -20,19 +20,22 @@
 #define END_BOUND_S 10 /* for all nodes to end in order */
 #define LOST_BOUND_S 2 /* the same for excluded nodes */
 
-/* ---- the end */
+/* ---- the end ---- */
 
 void rz_session_send_all(struct rz_launch_session *session, const struct rz_launch_message *message)
 {
-    for (uint32_t i = 0; i < session->options->layout.n_nodes; i++)
+    for (uint32_t i = 0; i < session->options->layout.n_nodes; i++) {
         rz_node_send(&session->nodes[i], message);
+    }
 }
 
 static bool all_gone(const struct rz_launch_session *session)
 {
-    for (uint32_t i = 0; i < session->options->layout.n_nodes; i++)
-        if (!session->nodes[i].gone)
+    for (uint32_t i = 0; i < session->options->layout.n_nodes; i++) {
+        if (!session->nodes[i].gone) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -52,12 +55,14 @@ static bool is_lost(const struct rz_launch_session *session, const struct rz_nod
 static void let_all_leave(struct rz_launch_session *session)
 {
     const struct rz_launch_message message = {.type = RZ_LAUNCH_LEAVE};
-    if (!session->ending || session->leaving)
+    if (!session->ending || session->leaving) {
         return;
+    }
     for (uint32_t i = 0; i < session->options->layout.n_nodes; i++) {
         const struct rz_node *node = &session->nodes[i];
-        if (!node->done && !node->gone && !is_lost(session, node))
+        if (!node->done && !node->gone && !is_lost(session, node)) {
             return;
+        }
     }
     session->leaving = true;
     rz_session_send_all(session, &message);
@@ -66,20 +71,24 @@ static void let_all_leave(struct rz_launch_session *session)
 
 void rz_session_leave_loop(struct rz_launch_session *session)
 {
-    if (!session->flushing)
+    if (!session->flushing) {
         event_base_loopbreak(session->base);
+    }
 }
 
 static void release_lost(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_launch_session *session = arg;
     (void)fd, (void)what;
-    for (uint32_t i = 0; i < session->options->layout.n_nodes; i++)
-        if (is_lost(session, &session->nodes[i]))
+    for (uint32_t i = 0; i < session->options->layout.n_nodes; i++) {
+        if (is_lost(session, &session->nodes[i])) {
             rz_node_release(&session->nodes[i]);
+        }
+    }
     let_all_leave(session);
-    if (all_gone(session))
+    if (all_gone(session)) {
         rz_session_leave_loop(session);
+    }
 }
 
 /* Tells all nodes to end; when the last one has, the loop is left. */
@@ -92,15 +101,17 @@ void rz_launch_session_end(struct rz_launch_session *session, uint32_t grace_ms)
         rz_kill_here(RZ_KILL_LAUNCH_SHUTDOWN);
     }
     rz_kill_here(RZ_KILL_LAUNCH_ENDING);
-    if (session->ending)
+    if (session->ending) {
         return;
+    }
     session->ending = session->referee.over = true;
     set_bound(session, END_BOUND_S);
     event_base_once(session->base, -1, EV_TIMEOUT, release_lost, session,
                     &(struct timeval){.tv_sec = LOST_BOUND_S});
     let_all_leave(session);
-    if (all_gone(session))
+    if (all_gone(session)) {
         event_base_loopbreak(session->base);
+    }
 }
 
 static void last_word(evutil_socket_t fd, short what, void *arg)
@@ -110,18 +121,20 @@ static void last_word(evutil_socket_t fd, short what, void *arg)
     event_base_loopbreak(session->base);
 }
 
-/* ---- the start */
+/* ---- the start ---- */
 
 static void put_list(struct rz_wire_writer *w, char *const *texts)
 {
-    for (; texts && *texts; texts++)
+    for (; texts && *texts; texts++) {
         rz_wire_put_text(w, *texts);
+    }
 }
 
 static void put_numbers(struct rz_wire_writer *w, const uint32_t *numbers, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         rz_wire_put_u32(w, numbers[i]);
+    }
 }
 
 static uint32_t job_flags(const struct rz_launch_session *session)
@@ -147,9 +160,10 @@ static uint32_t job_flags(const struct rz_launch_session *session)
 static void put_attempt(struct rz_wire_writer *w, const struct rz_launch_session *session)
 {
     char text[32];
-    snprintf(text, sizeof text, "RZ_ATTEMPT=%u", session->attempts->n + 1);
-    if (session->options->on_failure == RZ_ON_FAILURE_RESTART)
+    snprintf(text, sizeof(text), "RZ_ATTEMPT=%u", session->attempts->n + 1);
+    if (session->options->on_failure == RZ_ON_FAILURE_RESTART) {
         rz_wire_put_text(w, text);
+    }
 }
 
 static void put_checkpoints(struct rz_launch_job *job, const struct rz_launch_session *session)
@@ -173,8 +187,9 @@ static void put_contexts(struct rz_wire_writer *w, const struct rz_rzrun_options
     for (uint32_t i = 0; i < options->n_contexts; i++) {
         const struct rz_context *context = &options->contexts[i];
         uint32_t n_words = 0;
-        while (context->program[n_words])
+        while (context->program[n_words]) {
             n_words++;
+        }
         rz_wire_put_u32(w, context->n_ranks);
         rz_wire_put_text(w, context->directory);
         rz_wire_put_u32(w, n_words);
@@ -192,10 +207,11 @@ static void put_programs(struct rz_wire_writer w[3], const struct rz_launch_sess
     put_list(&w[0], options->contexts[0].program);
     put_list(&w[1], options->environment.texts);
     put_attempt(&w[1], session);
-    if (options->n_contexts == 1)
+    if (options->n_contexts == 1) {
         put_list(&w[1], options->contexts[0].environment.texts);
-    else
+    } else {
         put_contexts(&w[2], options);
+    }
 }
 
 static void send_job(struct rz_launch_session *session)
@@ -206,8 +222,9 @@ static void send_job(struct rz_launch_session *session)
     uint8_t *parts = malloc(6 * part);
     rz_assert(parts != NULL);
     struct rz_wire_writer w[6];
-    for (unsigned i = 0; i < 6; i++)
+    for (unsigned i = 0; i < 6; i++) {
         rz_wire_writer_init(&w[i], parts + i * part, part);
+    }
     put_numbers(&w[0], layout->placement, layout->n_ranks);
     put_numbers(&w[1], layout->slots, layout->n_nodes);
     for (uint32_t i = 0; i < layout->n_nodes; i++) {
@@ -218,13 +235,14 @@ static void send_job(struct rz_launch_session *session)
     }
     put_programs(&w[3], session);
     bool overflow = false;
-    for (unsigned i = 0; i < 6; i++)
+    for (unsigned i = 0; i < 6; i++) {
         overflow |= w[i].overflow;
+    }
     struct rz_launch_message message = {
         .type = RZ_LAUNCH_JOB,
         .job = {.job = session->job,
                 .key = session->key,
-                .key_length = sizeof session->key,
+                .key_length = sizeof(session->key),
                 .n_nodes = layout->n_nodes,
                 .n_ranks = layout->n_ranks,
                 .hb_period_ns = options->hb_period,
@@ -271,8 +289,9 @@ static void send_job(struct rz_launch_session *session)
 static void on_listening(struct rz_launch_session *session, struct rz_node *node,
                          const struct rz_launch_listening *told)
 {
-    if (node->listening || session->ending)
+    if (node->listening || session->ending) {
         return;
+    }
     if (told->version != RZ_LAUNCH_VERSION) {
         rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
                           "node %u runs rzd of protocol version %u, this rzrun speaks %d; install "
@@ -283,31 +302,34 @@ static void on_listening(struct rz_launch_session *session, struct rz_node *node
     }
     node->listening = true;
     rz_kill_here(RZ_KILL_LAUNCH_LISTENING);
-    snprintf(node->address, sizeof node->address, "%s", told->address);
+    snprintf(node->address, sizeof(node->address), "%s", told->address);
     node->daemon_pid = told->pid;
     rz_story_node(&session->story, node->index, node->address, (uint32_t)node->keeper,
                   node->daemon_pid);
     node->tcp_port = told->tcp_port;
     node->udp_port = told->udp_port;
-    if (++session->n_listening == session->options->layout.n_nodes)
+    if (++session->n_listening == session->options->layout.n_nodes) {
         send_job(session);
+    }
 }
 
-/* ---- messages of the nodes */
+/* ---- messages of the nodes ---- */
 
 static void on_recovered(void *arg, const struct rz_recovery_times *times)
 {
     struct rz_launch_session *session = arg;
-    if (session->cases)
+    if (session->cases) {
         rz_cases_recovered(session->cases, times);
+    }
 }
 
 static void on_settled(void *arg, uint32_t by, const struct rz_launch_event *event)
 {
     struct rz_launch_session *session = arg;
     rz_story_event(&session->story, by, event);
-    if (session->cases)
+    if (session->cases) {
         rz_cases_event(session->cases, by, event);
+    }
 }
 
 static void on_event(struct rz_launch_session *session, struct rz_node *node,
@@ -319,14 +341,17 @@ static void on_event(struct rz_launch_session *session, struct rz_node *node,
         node->epoch = event->epoch;
         session->epoch = event->epoch > session->epoch ? event->epoch : session->epoch;
     }
-    if (event->kind == RZ_EVENT_RECORD_RUN)
+    if (event->kind == RZ_EVENT_RECORD_RUN) {
         rz_session_arm_faults(session);
-    if (event->kind == RZ_EVENT_RECORD_OUT && event->node < session->options->layout.n_nodes)
+    }
+    if (event->kind == RZ_EVENT_RECORD_OUT && event->node < session->options->layout.n_nodes) {
         session->nodes[event->node].input_credit =
             0; /* rank 0 will read on another node, sooner or later */
+    }
     if (event->kind == RZ_EVENT_RECORD_NOTED && event->rank == RZ_ID_NONE &&
-        event->node < session->options->layout.n_nodes)
+        event->node < session->options->layout.n_nodes) {
         session->nodes[event->node].lost = true;
+    }
 }
 
 static void on_stopping(struct rz_launch_session *session, struct rz_node *node,
@@ -337,23 +362,27 @@ static void on_stopping(struct rz_launch_session *session, struct rz_node *node,
     bool ends = lost || told->status == RZ_ERR_JOB_ENDED || told->status == RZ_ERR_NO_SLOTS ||
                 told->status == RZ_ERR_CHECKPOINT_UNKEPT;
     session->checkpoint_lost |= lost;
-    if (session->options->story || session->options->verbosity)
+    if (session->options->story || session->options->verbosity) {
         fprintf(stderr, "rzrun: node %u %s: %s\n", node->index, ends ? "ends" : "is cut off",
                 told->reason);
-    if (!ends)
+    }
+    if (!ends) {
         rz_settled_cut_off(&session->settled, node->index);
-    if (!ends && session->cases)
+    }
+    if (!ends && session->cases) {
         rz_cases_stopping(session->cases, node->index, told->reason);
+    }
 }
 
 static void report_binding(const struct rz_launch_session *session, const struct rz_node *node,
                            const struct rz_launch_started *told)
 {
     const struct rz_layout_node *place = &session->options->layout.nodes[node->index];
-    char name[sizeof place->host + sizeof place->rack + 16] = "";
-    if (session->options->named)
-        snprintf(name, sizeof name, " (%s%s%s)", place->host, *place->rack ? ", rack " : "",
+    char name[sizeof(place->host) + sizeof(place->rack) + 16] = "";
+    if (session->options->named) {
+        snprintf(name, sizeof(name), " (%s%s%s)", place->host, *place->rack ? ", rack " : "",
                  place->rack);
+    }
     fprintf(stderr, "rzrun: rank %u, incarnation %u, node %u%s: %s\n", told->rank,
             told->incarnation, node->index, name, told->binding);
 }
@@ -368,10 +397,12 @@ static void on_done(struct rz_launch_session *session, struct rz_node *node,
 
 static void reach_kill_points(const struct rz_launch_message *message)
 {
-    if (message->type == RZ_LAUNCH_STARTED)
+    if (message->type == RZ_LAUNCH_STARTED) {
         rz_kill_here(RZ_KILL_LAUNCH_STARTED);
-    if (message->type == RZ_LAUNCH_EXITED)
+    }
+    if (message->type == RZ_LAUNCH_EXITED) {
         rz_kill_here(RZ_KILL_LAUNCH_EXITED);
+    }
 }
 
 static void on_message(void *arg, struct rz_node *node, const struct rz_launch_message *message)
@@ -380,8 +411,9 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
     uint32_t grace_ms;
     rz_session_heard(session, node, message);
     reach_kill_points(message);
-    if (rz_referee_refuses(&session->referee, node->index, message))
+    if (rz_referee_refuses(&session->referee, node->index, message)) {
         return;
+    }
     bool over = rz_referee_take(&session->referee, node->index, message, &grace_ms);
     switch (message->type) {
     case RZ_LAUNCH_LISTENING:
@@ -393,10 +425,12 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
         rz_launch_session_end(session, 0);
         break;
     case RZ_LAUNCH_STARTED:
-        if (session->options->report_bindings)
+        if (session->options->report_bindings) {
             report_binding(session, node, &message->started);
-        if (session->cases)
+        }
+        if (session->cases) {
             rz_cases_started(session->cases, &message->started);
+        }
         rz_session_input_look(session); /* rank 0 may now read on another node */
         rz_session_detach_if_all_run(session);
         break;
@@ -442,10 +476,11 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
     /* The daemons of a job to be detached handle its end themselves, however early it is; but one
      * that could not even start is an error here. */
     bool started = session->referee.joined || message->type != RZ_LAUNCH_ABORTED;
-    if (over && session->options->detach && started)
+    if (over && session->options->detach && started) {
         rz_session_detach(session);
-    else if (over)
+    } else if (over) {
         rz_launch_session_end(session, grace_ms);
+    }
 }
 
 static void on_ended(void *arg, struct rz_node *node)
@@ -463,34 +498,39 @@ static void on_ended(void *arg, struct rz_node *node)
         rz_settled_gone(&session->settled, node->index);
     }
     if (rz_referee_node_lost(&session->referee, node->index, &grace_ms) &&
-        !session->options->detach)
+        !session->options->detach) {
         rz_launch_session_end(session, grace_ms);
+    }
     let_all_leave(session);
     rz_session_detach_if_all_run(session);
     rz_session_look_at_detached(session);
-    if (!all_gone(session))
+    if (!all_gone(session)) {
         return;
-    if (!session->ending && !session->detached)
+    }
+    if (!session->ending && !session->detached) {
         rz_referee_all_lost(&session->referee, node->index);
+    }
     rz_session_leave_loop(session);
 }
 
-/* ---- bounds */
+/* ---- bounds ---- */
 
 static void out_of_time(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_launch_session *session = arg;
     (void)fd, (void)what;
     session->out_of_time = true;
-    if (session->flushing)
+    if (session->flushing) {
         event_base_loopbreak(session->base);
-    if (session->ending)
+    }
+    if (session->ending) {
         return;
+    }
     rz_referee_timed_out(&session->referee, session->options->timeout);
     rz_session_waits_at_timeout(session);
 }
 
-/* ---- start and end of a session */
+/* ---- start and end of a session ---- */
 
 static void open_events(struct rz_launch_session *session)
 {
@@ -500,12 +540,14 @@ static void open_events(struct rz_launch_session *session)
     session->bound = evtimer_new(session->base, out_of_time, session);
     rz_time timeout = session->options->detach ? 0 : session->options->timeout;
     rz_time used = rz_clock_now() - session->attempts->begun; /* by earlier attempts */
-    if (timeout && session->attempts->n > 0)
+    if (timeout && session->attempts->n > 0) {
         timeout = timeout > used + RZ_MILLISECOND ? timeout - used : RZ_MILLISECOND;
-    if (timeout)
+    }
+    if (timeout) {
         event_add(session->bound, &(struct timeval){.tv_sec = (time_t)(timeout / RZ_SECOND),
                                                     .tv_usec = (suseconds_t)(timeout % RZ_SECOND /
                                                                              RZ_MICROSECOND)});
+    }
     rz_session_silence_open(session);
 }
 
@@ -514,8 +556,9 @@ static bool make_switch(struct rz_launch_session *session)
 {
     const char *why;
     session->switch_fd = -1;
-    if (session->options->adapter != RZ_ADAPTER_NETNS)
+    if (session->options->adapter != RZ_ADAPTER_NETNS) {
         return true;
+    }
     if (rz_netns_switch(&session->switch_fd, &why) != RZ_OK) {
         rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START, "--adapter netns: %s", why);
         return false;
@@ -532,8 +575,9 @@ static void start_nodes(struct rz_launch_session *session, const char *daemon)
         node->arg = session;
         node->message = on_message;
         node->ended = on_ended;
-        if (rz_node_start(node, i, session->switch_fd, daemon, session->base, &why) == RZ_OK)
+        if (rz_node_start(node, i, session->switch_fd, daemon, session->base, &why) == RZ_OK) {
             continue;
+        }
         node->gone = true;
         rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START, "node %u cannot be started: %s",
                           i, why);
@@ -545,20 +589,24 @@ static void start_nodes(struct rz_launch_session *session, const char *daemon)
 static void end_nodes(struct rz_launch_session *session)
 {
     uint32_t n = session->options->layout.n_nodes;
-    for (uint32_t i = 0; session->detached && i < n; i++)
+    for (uint32_t i = 0; session->detached && i < n; i++) {
         rz_node_release(&session->nodes[i]);
-    if (!session->detached)
+    }
+    if (!session->detached) {
         rz_nodes_end(session->nodes, n, END_BOUND_S * 1000);
+    }
 }
 
 static void close_events(struct rz_launch_session *session)
 {
     rz_session_signals_close(session);
     for (uint32_t i = 0; i < session->options->n_faults; i++) {
-        if (session->faults[i].timer)
+        if (session->faults[i].timer) {
             event_free(session->faults[i].timer);
-        if (session->faults[i].over)
+        }
+        if (session->faults[i].over) {
             event_free(session->faults[i].over);
+        }
     }
     rz_session_input_close(session);
     event_free(session->last_word);
@@ -570,13 +618,15 @@ static void close_events(struct rz_launch_session *session)
 static void close_report(struct rz_launch_session *session)
 {
     FILE *report = session->story.report;
-    if (!report)
+    if (!report) {
         return;
+    }
     bool lost = ferror(report);
     errno = ENOSPC; /* of the lines lost before it, the last one is the likely cause */
-    if (fclose(report) != 0 || lost)
+    if (fclose(report) != 0 || lost) {
         fprintf(stderr, "rzrun: --report %s: not all of it could be written: %s\n",
                 session->options->report, strerror(errno));
+    }
 }
 
 /* Whether a failure, or a lost checkpoint, ended this attempt and another one follows; else the
@@ -587,8 +637,9 @@ static int look_for_restart(struct rz_launch_session *session, int status)
     bool failure = options->on_failure == RZ_ON_FAILURE_RESTART &&
                    rz_outcome_by_failure(&session->referee.outcome);
     bool lost = session->checkpoint_lost && session->attempts->checkpoints.used;
-    if (!failure && !lost)
+    if (!failure && !lost) {
         return status;
+    }
     if (options->restarts_max == 0 || session->attempts->n < options->restarts_max) {
         session->attempts->again = true;
         return status;
@@ -603,11 +654,12 @@ static void say_another_mpi(const struct rz_rzrun_options *options)
     char library[64];
     for (uint32_t i = 0; i < options->n_contexts; i++) {
         const char *program = options->contexts[i].program[0];
-        if (rz_program_of_another_mpi(program, library, sizeof library))
+        if (rz_program_of_another_mpi(program, library, sizeof(library))) {
             fprintf(stderr,
                     "rzrun: %s is linked to %s, the library of another MPI: each of its processes "
                     "was alone. Compile it with Rhizome's mpicc.\n",
                     program, library);
+        }
     }
 }
 
@@ -615,46 +667,52 @@ static void say_another_mpi(const struct rz_rzrun_options *options)
 static int conclude(struct rz_launch_session *session)
 {
     const char *cause, *why;
-    if (session->detached)
+    if (session->detached) {
         return 0;
+    }
     int status = rz_outcome_status(&session->referee.outcome, &cause);
     status = look_for_restart(session, status);
     rz_story_refused(&session->story, session->referee.outcome.refused,
                      session->options->layout.n_nodes);
     rz_story_end(&session->story, status, session->attempts->again, &session->attempts->failed);
-    if (session->cases)
+    if (session->cases) {
         session->attempts->n_cases = rz_cases_count(session->cases);
-    if (session->cases && !rz_cases_close(session->cases, status, &why))
+    }
+    if (session->cases && !rz_cases_close(session->cases, status, &why)) {
         fprintf(stderr, "rzrun: --cases %s: %s\n", session->options->cases, why);
-    if (session->attempts->again)
+    }
+    if (session->attempts->again) {
         fprintf(stderr, "rzrun: %s; the job restarts (%u)\n", cause ? cause : "a failure",
                 session->attempts->n + 1);
-    else if (cause && *cause)
+    } else if (cause && *cause) {
         fprintf(stderr, "rzrun: %s\n", cause);
+    }
     if (status == RZ_EXIT_LOST || status == RZ_EXIT_START ||
-        (status != 0 && rz_outcome_by_failure(&session->referee.outcome)))
+        (status != 0 && rz_outcome_by_failure(&session->referee.outcome))) {
         rz_nodes_tell_ends(session->nodes, session->options->layout.n_nodes,
                            session->referee.outcome.cut_off);
+    }
     rz_nodes_tell_strangers(session->nodes, session->options->layout.n_nodes);
-    if (session->referee.stranger != RZ_ID_NONE && session->referee.outcome.n_ranks > 1)
+    if (session->referee.stranger != RZ_ID_NONE && session->referee.outcome.n_ranks > 1) {
         say_another_mpi(session->options);
+    }
     return status;
 }
 
 int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *attempts,
                    const char *daemon)
 {
-    struct rz_launch_session *session = calloc(1, sizeof *session);
+    struct rz_launch_session *session = calloc(1, sizeof(*session));
     const char *why;
     rz_assert(session && sodium_init() >= 0);
     session->options = options;
     session->attempts = attempts;
     session->random.state = options->seed;
     session->base = event_base_new();
-    session->nodes = calloc(options->layout.n_nodes, sizeof *session->nodes);
+    session->nodes = calloc(options->layout.n_nodes, sizeof(*session->nodes));
     rz_assert(session->base && session->nodes);
-    randombytes_buf(session->key, sizeof session->key);
-    randombytes_buf(&session->job, sizeof session->job);
+    randombytes_buf(session->key, sizeof(session->key));
+    randombytes_buf(&session->job, sizeof(session->job));
     rz_referee_open(&session->referee, options->n_ranks, options->layout.placement,
                     options->layout.n_nodes, job_flags(session));
     session->story = (struct rz_story){.progress = options->progress,
@@ -666,12 +724,14 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
     rz_timeline_open(&session->story.timeline, options->n_ranks, &attempts->work,
                      attempts->failed.failures > 0 ? &attempts->failed : NULL);
     if (options->report &&
-        !(session->story.report = fopen(options->report, attempts->n > 0 ? "a" : "w")))
+        !(session->story.report = fopen(options->report, attempts->n > 0 ? "a" : "w"))) {
         rz_cli_refuse(&rz_rzrun_cli, "--report: %s cannot be written: %s", options->report,
                       strerror(errno));
+    }
     if (options->cases &&
-        !(session->cases = rz_cases_open(options->cases, session->job, attempts->n_cases, &why)))
+        !(session->cases = rz_cases_open(options->cases, session->job, attempts->n_cases, &why))) {
         rz_cli_refuse(&rz_rzrun_cli, "--cases: %s cannot be used: %s", options->cases, why);
+    }
     open_events(session);
     if (rz_session_output_open(session) != RZ_OK) {
         fprintf(stderr, "rzrun: cannot start: %s\n", strerror(errno));
@@ -681,15 +741,17 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
     if (make_switch(session)) {
         start_nodes(session, daemon);
         rz_kill_here(RZ_KILL_LAUNCH_NODES);
-        if (!all_gone(session))
+        if (!all_gone(session)) {
             event_base_dispatch(session->base);
+        }
         end_nodes(session);
         rz_kill_here(RZ_KILL_LAUNCH_OVER);
     }
     int status = rz_session_output_close(session, conclude(session));
     close_events(session);
-    if (session->switch_fd >= 0)
+    if (session->switch_fd >= 0) {
         close(session->switch_fd);
+    }
     close_report(session);
     rz_referee_clear(&session->referee);
     rz_settled_close(&session->settled);

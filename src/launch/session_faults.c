@@ -16,14 +16,18 @@ static void order(struct rz_launch_session *session, uint32_t node, enum rz_inje
 static uint32_t draw_rank(struct rz_launch_session *session)
 {
     uint32_t running = 0, n = session->referee.outcome.n_ranks;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         running += session->referee.outcome.ranks[i].state == RZ_RANK_RUNNING;
-    if (running == 0)
+    }
+    if (running == 0) {
         return RZ_ID_NONE;
+    }
     uint64_t skip = rz_random_below(&session->random, running);
-    for (uint32_t i = 0; i < n; i++)
-        if (session->referee.outcome.ranks[i].state == RZ_RANK_RUNNING && skip-- == 0)
+    for (uint32_t i = 0; i < n; i++) {
+        if (session->referee.outcome.ranks[i].state == RZ_RANK_RUNNING && skip-- == 0) {
             return i;
+        }
+    }
     return RZ_ID_NONE;
 }
 
@@ -31,14 +35,18 @@ static uint32_t draw_rank(struct rz_launch_session *session)
 static uint32_t draw_node(struct rz_launch_session *session)
 {
     uint32_t live = 0, n = session->options->layout.n_nodes;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         live += !session->nodes[i].gone;
-    if (live < 2)
+    }
+    if (live < 2) {
         return RZ_ID_NONE;
+    }
     uint64_t skip = rz_random_below(&session->random, live);
-    for (uint32_t i = 0; i < n; i++)
-        if (!session->nodes[i].gone && skip-- == 0)
+    for (uint32_t i = 0; i < n; i++) {
+        if (!session->nodes[i].gone && skip-- == 0) {
             return i;
+        }
+    }
     return RZ_ID_NONE;
 }
 
@@ -50,11 +58,12 @@ static void order_network(struct rz_launch_session *session, const struct rz_fau
                                           [RZ_FAULT_DELAY] = RZ_INJECT_DELAY,
                                           [RZ_FAULT_LOSE] = RZ_INJECT_LOSE,
                                           [RZ_FAULT_HEAL] = RZ_INJECT_HEAL};
-    uint8_t nodes[sizeof fault->nodes];
+    uint8_t nodes[sizeof(fault->nodes)];
     struct rz_wire_writer w;
-    rz_wire_writer_init(&w, nodes, sizeof nodes);
-    for (uint32_t i = 0; i < fault->n_nodes; i++)
+    rz_wire_writer_init(&w, nodes, sizeof(nodes));
+    for (uint32_t i = 0; i < fault->n_nodes; i++) {
         rz_wire_put_u32(&w, fault->nodes[i]);
+    }
     struct rz_launch_message message = {.type = RZ_LAUNCH_INJECT,
                                         .inject = {.what = what[fault->deed],
                                                    .rank = RZ_ID_NONE,
@@ -62,25 +71,29 @@ static void order_network(struct rz_launch_session *session, const struct rz_fau
                                                    .nodes = nodes,
                                                    .nodes_length = (uint32_t)(w.at - w.start),
                                                    .amount = begin ? fault->amount : 0}};
-    for (uint32_t i = 0; i < session->options->layout.n_nodes; i++)
-        if (!session->nodes[i].gone)
+    for (uint32_t i = 0; i < session->options->layout.n_nodes; i++) {
+        if (!session->nodes[i].gone) {
             rz_node_send(&session->nodes[i], &message);
+        }
+    }
 }
 
 static void network_fault_is_over(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_session_fault *timed = arg;
     (void)fd, (void)what;
-    if (!timed->session->ending)
+    if (!timed->session->ending) {
         order_network(timed->session, timed->fault, false);
+    }
 }
 
 static void begin_network_fault(struct rz_launch_session *session, struct rz_session_fault *timed)
 {
     const struct rz_fault *fault = timed->fault;
     order_network(session, fault, true);
-    if (fault->duration == 0)
+    if (fault->duration == 0) {
         return;
+    }
     struct timeval after = {.tv_sec = (time_t)(fault->duration / RZ_SECOND),
                             .tv_usec = (suseconds_t)(fault->duration % RZ_SECOND / RZ_MICROSECOND)};
     timed->over = event_new(session->base, -1, 0, network_fault_is_over, timed);
@@ -94,22 +107,26 @@ static void carry_out(struct rz_launch_session *session, struct rz_session_fault
     uint32_t victim = fault->target;
     session->attempts->faults_done[timed - session->faults] = fault->when != RZ_FAULT_EVERY;
     if (fault->deed >= RZ_FAULT_CUT) {
-        if (!session->ending)
+        if (!session->ending) {
             begin_network_fault(session, timed);
+        }
         return;
     }
-    if (fault->random)
+    if (fault->random) {
         victim = fault->node ? draw_node(session) : draw_rank(session);
-    if (victim == RZ_ID_NONE || session->ending)
+    }
+    if (victim == RZ_ID_NONE || session->ending) {
         return;
-    if (fault->node)
+    }
+    if (fault->node) {
         order(session, victim,
               fault->deed == RZ_FAULT_KILL ? RZ_INJECT_KILL_NODE : RZ_INJECT_STOP_NODE, RZ_ID_NONE,
               fault->duration);
-    else if (session->referee.outcome.ranks[victim].state == RZ_RANK_RUNNING)
+    } else if (session->referee.outcome.ranks[victim].state == RZ_RANK_RUNNING) {
         order(session, session->referee.outcome.ranks[victim].node,
               fault->deed == RZ_FAULT_KILL ? RZ_INJECT_KILL_RANK : RZ_INJECT_STOP_RANK, victim,
               fault->duration);
+    }
 }
 
 static void time_has_come(evutil_socket_t fd, short what, void *arg)
@@ -121,13 +138,15 @@ static void time_has_come(evutil_socket_t fd, short what, void *arg)
 
 void rz_session_arm_faults(struct rz_launch_session *session)
 {
-    if (session->faults_armed)
+    if (session->faults_armed) {
         return;
+    }
     session->faults_armed = true;
     for (uint32_t i = 0; i < session->options->n_faults; i++) {
         const struct rz_fault *fault = &session->options->faults[i];
-        if (fault->when == RZ_FAULT_AT_ITERATION || session->attempts->faults_done[i])
+        if (fault->when == RZ_FAULT_AT_ITERATION || session->attempts->faults_done[i]) {
             continue;
+        }
         short persist = fault->when == RZ_FAULT_EVERY ? EV_PERSIST : 0;
         struct timeval after = {.tv_sec = (time_t)(fault->at / RZ_SECOND),
                                 .tv_usec = (suseconds_t)(fault->at % RZ_SECOND / RZ_MICROSECOND)};
@@ -144,8 +163,9 @@ void rz_session_faults_at_iteration(struct rz_launch_session *session, uint64_t 
     for (uint32_t i = 0; i < session->options->n_faults; i++) {
         const struct rz_fault *fault = &session->options->faults[i];
         if (fault->when != RZ_FAULT_AT_ITERATION || fault->iteration > iteration ||
-            session->faults[i].fired || session->attempts->faults_done[i])
+            session->faults[i].fired || session->attempts->faults_done[i]) {
             continue;
+        }
         session->faults[i].fired = true;
         session->faults[i].session = session;
         session->faults[i].fault = fault;

@@ -25,12 +25,14 @@ static bool in_background(const struct rz_launch_session *session)
 void rz_session_input_look(struct rz_launch_session *session)
 {
     const struct timeval later = {.tv_usec = BACKGROUND_LOOK_MS * 1000};
-    if (session->stdin_ended || reader(session)->input_credit == 0 || session->ending)
+    if (session->stdin_ended || reader(session)->input_credit == 0 || session->ending) {
         return;
-    if (in_background(session))
+    }
+    if (in_background(session)) {
         event_add(session->stdin_later, &later);
-    else if (session->stdin_always_ready || event_add(session->stdin_readable, NULL) != 0)
+    } else if (session->stdin_always_ready || event_add(session->stdin_readable, NULL) != 0) {
         event_active(session->stdin_readable, EV_READ, 0);
+    }
 }
 
 /* No bytes: the input has ended. */
@@ -47,8 +49,9 @@ static void send_input(struct rz_node *node, const uint8_t *data, uint32_t n)
 static void input_failed(struct rz_launch_session *session, int error)
 {
     struct stat info;
-    if (error == EBADF || (fstat(STDIN_FILENO, &info) == 0 && S_ISCHR(info.st_mode)))
+    if (error == EBADF || (fstat(STDIN_FILENO, &info) == 0 && S_ISCHR(info.st_mode))) {
         return;
+    }
     session->input_lost = true;
     fprintf(stderr, "rzrun: standard input cannot be read: %s\n", strerror(error));
 }
@@ -59,19 +62,22 @@ static void on_input(evutil_socket_t fd, short what, void *arg)
     struct rz_node *node = reader(session);
     static uint8_t data[16384]; /* stacks may be small */
     (void)what;
-    if (node->input_credit == 0 || session->stdin_ended)
+    if (node->input_credit == 0 || session->stdin_ended) {
         return;
+    }
     if (in_background(session)) {
         rz_session_input_look(session);
         return;
     }
-    ssize_t n = read(fd, data, node->input_credit < sizeof data ? node->input_credit : sizeof data);
+    ssize_t n =
+        read(fd, data, node->input_credit < sizeof(data) ? node->input_credit : sizeof(data));
     if (n < 0 && (errno == EINTR || errno == EAGAIN || in_background(session))) {
         rz_session_input_look(session);
         return;
     }
-    if (n < 0)
+    if (n < 0) {
         input_failed(session, errno);
+    }
     send_input(node, data, n > 0 ? (uint32_t)n : 0);
     session->stdin_ended = n <= 0;
     node->input_credit -= n > 0 ? (uint32_t)n : 0;

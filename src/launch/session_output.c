@@ -26,8 +26,9 @@ static void hold(struct rz_launch_session *session, bool held)
 {
     struct rz_launch_message message = {.type = RZ_LAUNCH_HOLD_OUTPUT,
                                         .hold_output = {.hold = held}};
-    if (held == session->output_held)
+    if (held == session->output_held) {
         return;
+    }
     session->output_held = held;
     rz_session_send_all(session, &message);
 }
@@ -41,8 +42,9 @@ static void look_at_queue(struct rz_launch_session *session)
 static void look_at_tails(struct rz_launch_session *session)
 {
     rz_time due = rz_show_output_due(&session->show), now = rz_clock_now();
-    if (due == RZ_TIME_NEVER || evtimer_pending(session->output_late, NULL))
+    if (due == RZ_TIME_NEVER || evtimer_pending(session->output_late, NULL)) {
         return;
+    }
     rz_time left = due > now ? due - now : 0;
     event_add(session->output_late,
               &(struct timeval){.tv_usec = (suseconds_t)(left / RZ_MICROSECOND)});
@@ -59,8 +61,9 @@ static void late(evutil_socket_t fd, short what, void *arg)
 void rz_session_output(struct rz_launch_session *session, const struct rz_launch_output *output)
 {
     rz_show_output(&session->show, output);
-    if (!evtimer_pending(session->output_late, NULL))
+    if (!evtimer_pending(session->output_late, NULL)) {
         look_at_tails(session);
+    }
     look_at_queue(session);
 }
 
@@ -87,8 +90,9 @@ static bool look_at_errors(struct rz_launch_session *session)
     bool any = false;
     for (int i = 0; i < RZ_SHOW_STREAMS; i++) {
         int error = rz_stream_writer_error(session->show.streams[i].writer);
-        if (error == 0 || session->output_error[i] != 0)
+        if (error == 0 || session->output_error[i] != 0) {
             continue;
+        }
         on_error(session, i, error);
         any = true;
     }
@@ -99,12 +103,13 @@ static void on_written(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_launch_session *session = arg;
     uint64_t count;
-    ssize_t ignored = read(fd, &count, sizeof count);
+    ssize_t ignored = read(fd, &count, sizeof(count));
     (void)ignored, (void)what;
     look_at_errors(session);
     look_at_queue(session);
-    if (session->flushing && rz_show_output_queued(&session->show) == 0)
+    if (session->flushing && rz_show_output_queued(&session->show) == 0) {
         event_base_loopbreak(session->base);
+    }
 }
 
 /* The message of an assertion must be written before the abort, which does not stop for the
@@ -117,8 +122,9 @@ static void assertion_failed(const char *expression, const char *file, int line)
 rz_status_t rz_session_output_open(struct rz_launch_session *session)
 {
     rz_status_t status = rz_show_output_open(&session->show, session->options->label);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     session->output_late = evtimer_new(session->base, late, session);
     rz_assert(session->output_late != NULL);
     for (int i = 0; i < RZ_SHOW_STREAMS; i++) {
@@ -142,11 +148,13 @@ static void flush(struct rz_launch_session *session)
     session->flushing = session->ending = true;
     event_del(session->last_word);
     rz_show_output_late(&session->show, RZ_TIME_NEVER);
-    if (session->interrupted || session->out_of_time)
+    if (session->interrupted || session->out_of_time) {
         event_base_loopexit(session->base, &(struct timeval){.tv_sec = LAST_READ_S});
+    }
     do {
-        if (rz_show_output_queued(&session->show) > 0)
+        if (rz_show_output_queued(&session->show) > 0) {
             event_base_dispatch(session->base);
+        }
     } while (look_at_errors(session));
 }
 
@@ -163,12 +171,14 @@ int rz_session_output_close(struct rz_launch_session *session, int status)
         piped |= session->output_error[i] == EPIPE;
         event_free(session->written[i]);
     }
-    if (unread > 0 && rz_stream_writer_queued(session->show.streams[1].writer) == 0)
+    if (unread > 0 && rz_stream_writer_queued(session->show.streams[1].writer) == 0) {
         fprintf(stderr, "rzrun: nobody has read the last %zu bytes of output, which are lost\n",
                 unread);
+    }
     event_free(session->output_late);
     rz_show_output_close(&session->show);
-    if (status == 0 && piped)
+    if (status == 0 && piped) {
         return 128 + SIGPIPE;
+    }
     return status == 0 && lost ? RZ_EXIT_OUTPUT : status;
 }

@@ -17,8 +17,9 @@ static void on_signal(evutil_socket_t number, short what, void *arg)
     rz_outcome_decide(&session->referee.outcome, 128 + (int)number, "%s", "");
     session->interrupted = true;
     rz_surroundings_signalled((int)number);
-    if (session->ending)
+    if (session->ending) {
         event_base_loopbreak(session->base); /* a second Ctrl-C does not wait */
+    }
     rz_launch_session_end(session, RZ_END_GRACE_MS);
 }
 
@@ -34,8 +35,9 @@ void rz_session_signals_open(struct rz_launch_session *session)
 {
     static const int numbers[RZ_SESSION_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
     for (unsigned i = 0; i < RZ_SESSION_SIGNALS; i++) {
-        if (is_ignored(numbers[i]))
+        if (is_ignored(numbers[i])) {
             continue;
+        }
         session->signals[i] = evsignal_new(session->base, numbers[i], on_signal, session);
         event_add(session->signals[i], NULL);
     }
@@ -43,7 +45,9 @@ void rz_session_signals_open(struct rz_launch_session *session)
 
 void rz_session_signals_close(struct rz_launch_session *session)
 {
-    for (unsigned i = 0; i < RZ_SESSION_SIGNALS; i++)
-        if (session->signals[i])
+    for (unsigned i = 0; i < RZ_SESSION_SIGNALS; i++) {
+        if (session->signals[i]) {
             event_free(session->signals[i]);
+        }
+    }
 }

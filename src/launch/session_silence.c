@@ -39,8 +39,9 @@ static bool is_watched(const struct rz_launch_session *session, const struct rz_
 static void ask(struct rz_node *node)
 {
     const struct rz_launch_message message = {.type = RZ_LAUNCH_ALIVE};
-    if (node->asked)
+    if (node->asked) {
         return;
+    }
     node->asked = true;
     rz_node_send(node, &message);
 }
@@ -53,17 +54,20 @@ static struct rz_node *most_silent(struct rz_launch_session *session, rz_time pa
     struct rz_node *found = NULL, *lost = NULL;
     for (uint32_t i = 0; i < options->layout.n_nodes; i++) {
         struct rz_node *node = &session->nodes[i];
-        if (node->gone)
+        if (node->gone) {
             continue;
+        }
         char state = node->daemon_pid ? rz_process_state((pid_t)node->daemon_pid) : 0;
         rz_time silent = rz_silent_look(&node->silence, passed, state);
-        if (silent > 0)
+        if (silent > 0) {
             ask(node);
-        if (!is_watched(session, node)) /* counts if there is no other */
+        }
+        if (!is_watched(session, node)) { /* counts if there is no other */
             lost = !lost || silent < lost->silence.lasted ? node : lost;
-        else if (!found ||
-                 (options->no_ft ? silent > found->silence.lasted : silent < found->silence.lasted))
+        } else if (!found || (options->no_ft ? silent > found->silence.lasted
+                                             : silent < found->silence.lasted)) {
             found = node;
+        }
     }
     return found ? found : lost;
 }
@@ -84,8 +88,9 @@ static void look_at_silence(struct rz_launch_session *session, rz_time passed)
 {
     const struct rz_rzrun_options *options = session->options;
     const struct rz_node *node = most_silent(session, passed);
-    if (!node)
+    if (!node) {
         return;
+    }
     rz_time silent = node->silence.lasted, bound = options->silence_timeout;
     if (silent >= bound) {
         give_up(session, node);
@@ -105,15 +110,17 @@ static void look_at_start(struct rz_launch_session *session, rz_time passed)
 {
     const unsigned bound_s = START_BOUND_NS / RZ_SECOND;
     uint32_t n = session->options->layout.n_nodes;
-    if (rz_silent_look(&session->start, passed, 0) < START_BOUND_NS)
+    if (rz_silent_look(&session->start, passed, 0) < START_BOUND_NS) {
         return;
-    if (session->started)
+    }
+    if (session->started) {
         rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
                           "not all processes have started, and none did within %u s", bound_s);
-    else
+    } else {
         rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
                           "%u of %u daemons have not reported, and none did within %u s",
                           n - session->n_listening, n, bound_s);
+    }
     rz_session_leave_loop(session);
 }
 
@@ -123,12 +130,15 @@ static void look(evutil_socket_t fd, short what, void *arg)
     rz_time now = rz_clock_now(), passed = now - session->looked;
     (void)fd, (void)what;
     session->looked = now;
-    if (session->ending)
+    if (session->ending) {
         return; /* the end has its own bound */
-    if (!session->started || session->options->detach)
+    }
+    if (!session->started || session->options->detach) {
         look_at_start(session, passed);
-    if (session->started)
+    }
+    if (session->started) {
         look_at_silence(session, passed);
+    }
 }
 
 void rz_session_silence_open(struct rz_launch_session *session)
@@ -144,9 +154,10 @@ void rz_session_heard(struct rz_launch_session *session, struct rz_node *node,
                       const struct rz_launch_message *message)
 {
     node->silence.heard = true;
-    if (message->type == RZ_LAUNCH_ALIVE)
+    if (message->type == RZ_LAUNCH_ALIVE) {
         node->asked = false;
-    else if (message->type == RZ_LAUNCH_LISTENING || message->type == RZ_LAUNCH_STARTED ||
-             message->type == RZ_LAUNCH_CAN_DETACH || message->type == RZ_LAUNCH_DETACHED)
+    } else if (message->type == RZ_LAUNCH_LISTENING || message->type == RZ_LAUNCH_STARTED ||
+               message->type == RZ_LAUNCH_CAN_DETACH || message->type == RZ_LAUNCH_DETACHED) {
         session->start.heard = true;
+    }
 }

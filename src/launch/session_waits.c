@@ -25,9 +25,10 @@ static void arm(struct event *timer, rz_time after)
 static bool tells_something(const struct rz_session_waits *waits, rz_time bound)
 {
     bool anybody = false;
-    for (size_t i = 0; i < waits->page.n; i++)
+    for (size_t i = 0; i < waits->page.n; i++) {
         anybody |= waits->page.entries[i].state == RZ_WAITING_IN_CALL &&
                    waits->page.entries[i].for_ns >= bound;
+    }
     return anybody &&
            !rz_waits_page_same(&waits->page, &waits->shown, rz_clock_now() - waits->shown_at);
 }
@@ -53,17 +54,19 @@ static void show(struct rz_launch_session *session)
     }
     rz_waits_page_clear(&waits->page);
     rz_waits_page_clear(&waits->first);
-    if (waits->ends)
+    if (waits->ends) {
         rz_launch_session_end(session, RZ_END_GRACE_MS);
-    else if (doubtful)
+    } else if (doubtful) {
         begin(session, session->options->hang_report);
+    }
 }
 
 static void finish(struct rz_launch_session *session)
 {
     struct rz_session_waits *waits = &session->waits;
-    if (!waits->asked)
+    if (!waits->asked) {
         return;
+    }
     waits->asked = false;
     evtimer_del(waits->bound);
     if (waits->looks == 1) {
@@ -91,8 +94,9 @@ static void ask(struct rz_launch_session *session)
     waits->looks++;
     waits->awaited = 0;
     waits->asked_at = rz_clock_now();
-    for (uint32_t i = 0; i < session->options->layout.n_nodes; i++)
+    for (uint32_t i = 0; i < session->options->layout.n_nodes; i++) {
         waits->awaited += !session->nodes[i].gone;
+    }
     rz_session_send_all(session, &message);
     arm(waits->bound, ANSWER_BOUND_S * RZ_SECOND);
 }
@@ -101,8 +105,9 @@ static void look_again(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_launch_session *session = arg;
     (void)fd, (void)what;
-    if (!session->ending)
+    if (!session->ending) {
         ask(session);
+    }
 }
 
 /* Takes a first sample, unless one is being taken; not before the time `after`. */
@@ -114,8 +119,9 @@ static void begin(struct rz_launch_session *session, rz_time after)
         waits->again = evtimer_new(session->base, look_again, session);
         rz_assert(waits->bound && waits->again);
     }
-    if (waits->looks > 0)
+    if (waits->looks > 0) {
         return; /* what is reported now is on its page */
+    }
     if (after > 0) {
         arm(waits->again, after);
     } else {
@@ -127,7 +133,7 @@ static void begin(struct rz_launch_session *session, rz_time after)
 void rz_session_waits_at_timeout(struct rz_launch_session *session)
 {
     struct rz_session_waits *waits = &session->waits;
-    snprintf(waits->why, sizeof waits->why, "%.3g s are over",
+    snprintf(waits->why, sizeof(waits->why), "%.3g s are over",
              (double)session->options->timeout / 1e9);
     waits->ends = true;
     begin(session, 0);
@@ -139,9 +145,10 @@ void rz_session_waits_stalled(struct rz_launch_session *session, rz_time for_ns)
 {
     struct rz_session_waits *waits = &session->waits;
     rz_time now = rz_clock_now(), next = waits->shown_at + session->options->hang_report;
-    if (waits->ends || session->ending)
+    if (waits->ends || session->ending) {
         return;
-    snprintf(waits->why, sizeof waits->why, "nothing has come for %.3g s to a rank that waits",
+    }
+    snprintf(waits->why, sizeof(waits->why), "nothing has come for %.3g s to a rank that waits",
              (double)for_ns / 1e9);
     begin(session, waits->shown_at && next > now ? next - now : 0);
 }
@@ -149,14 +156,16 @@ void rz_session_waits_stalled(struct rz_launch_session *session, rz_time for_ns)
 void rz_session_waits_told(struct rz_launch_session *session, uint32_t node,
                            const struct rz_launch_waiting *told)
 {
-    if (session->waits.asked)
+    if (session->waits.asked) {
         rz_waits_page_add(&session->waits.page, node, told);
+    }
 }
 
 void rz_session_waits_end(struct rz_launch_session *session)
 {
-    if (session->waits.asked && --session->waits.awaited == 0)
+    if (session->waits.asked && --session->waits.awaited == 0) {
         finish(session);
+    }
 }
 
 void rz_session_waits_close(struct rz_launch_session *session)
@@ -165,8 +174,10 @@ void rz_session_waits_close(struct rz_launch_session *session)
     rz_waits_page_clear(&waits->page);
     rz_waits_page_clear(&waits->first);
     rz_waits_page_clear(&waits->shown);
-    if (waits->bound)
+    if (waits->bound) {
         event_free(waits->bound);
-    if (waits->again)
+    }
+    if (waits->again) {
         event_free(waits->again);
+    }
 }

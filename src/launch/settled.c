@@ -17,7 +17,7 @@ void rz_settled_open(struct rz_settled *settled, uint32_t n_nodes,
                      void *arg)
 {
     *settled = (struct rz_settled){.n_nodes = n_nodes, .deliver = deliver, .arg = arg};
-    settled->nodes = calloc(n_nodes, sizeof *settled->nodes);
+    settled->nodes = calloc(n_nodes, sizeof(*settled->nodes));
     rz_assert(settled->nodes != NULL);
     settled->end = &settled->held;
 }
@@ -41,7 +41,7 @@ static bool is_node(const struct rz_settled *settled, uint32_t node)
 static void hold(struct rz_settled *settled, uint32_t by, const struct rz_launch_event *event)
 {
     size_t bytes = strlen(event->note) + 1;
-    struct rz_settled_held *held = malloc(sizeof *held + bytes);
+    struct rz_settled_held *held = malloc(sizeof(*held) + bytes);
     rz_assert(held != NULL);
     *held = (struct rz_settled_held){.by = by, .event = *event};
     memcpy(held->note, event->note, bytes);
@@ -61,8 +61,9 @@ static void look(struct rz_settled *settled)
             at = &held->next;
             continue;
         }
-        if (!dropped)
+        if (!dropped) {
             settled->deliver(settled->arg, held->by, &held->event);
+        }
         *at = held->next;
         free(held);
     }
@@ -83,8 +84,9 @@ void rz_settled_gone(struct rz_settled *settled, uint32_t node)
 
 static bool settles(const struct rz_settled *settled, const struct rz_launch_event *event)
 {
-    if (event->rank != RZ_ID_NONE || !is_node(settled, event->node))
+    if (event->rank != RZ_ID_NONE || !is_node(settled, event->node)) {
         return false;
+    }
     return event->kind == RZ_EVENT_RECORD_OUT ||
            (event->kind == RZ_EVENT_RECORD_NOTED && !settled->left);
 }
@@ -98,15 +100,17 @@ static bool reports(const struct rz_settled *settled, const struct rz_launch_eve
 
 void rz_settled_event(struct rz_settled *settled, uint32_t by, const struct rz_launch_event *event)
 {
-    if (!is_node(settled, by) || settled->nodes[by].barred)
+    if (!is_node(settled, by) || settled->nodes[by].barred) {
         return;
+    }
     settled->left |= event->kind == RZ_EVENT_RECORD_LEFT;
     if (settles(settled, event)) {
         settled->nodes[event->node] = (struct rz_settled_node){.failed = true, .barred = true};
         look(settled);
     }
-    if (reports(settled, event) && !settled->nodes[event->node].failed)
+    if (reports(settled, event) && !settled->nodes[event->node].failed) {
         hold(settled, by, event);
-    else
+    } else {
         settled->deliver(settled->arg, by, event);
+    }
 }

@@ -24,7 +24,7 @@ static void show_plain(struct rz_show_stream *stream, size_t who, const uint8_t 
 static void show_labelled(struct rz_show_stream *stream, size_t who, const uint8_t *data, size_t n)
 {
     char label[16];
-    int length = snprintf(label, sizeof label, "[%zu] ", who - 1);
+    int length = snprintf(label, sizeof(label), "[%zu] ", who - 1);
     if (stream->open != NOBODY && stream->open != who) {
         put(stream, "\n", 1); /* of another writer, which did not end it in time */
         stream->open = NOBODY;
@@ -32,8 +32,9 @@ static void show_labelled(struct rz_show_stream *stream, size_t who, const uint8
     while (n > 0) {
         const uint8_t *newline = memchr(data, '\n', n);
         size_t line = newline ? (size_t)(newline - data) + 1 : n;
-        if (stream->open != who)
+        if (stream->open != who) {
             put(stream, label, (size_t)length);
+        }
         put(stream, data, line);
         stream->open = newline ? NOBODY : who;
         data += line;
@@ -44,12 +45,14 @@ static void show_labelled(struct rz_show_stream *stream, size_t who, const uint8
 static void show(const struct rz_show_output *output, struct rz_show_stream *stream, size_t who,
                  const uint8_t *data, size_t n)
 {
-    if (n == 0)
+    if (n == 0) {
         return;
-    if (output->label && who > 0)
+    }
+    if (output->label && who > 0) {
         show_labelled(stream, who, data, n);
-    else
+    } else {
         show_plain(stream, who, data, n);
+    }
 }
 
 static void show_tail(struct rz_show_output *output, struct rz_show_stream *stream, size_t who)
@@ -65,9 +68,9 @@ static struct rz_show_tail *tail_of(struct rz_show_stream *stream, size_t who)
 {
     if (who >= stream->n_tails) {
         size_t n = who + 64;
-        stream->tails = realloc(stream->tails, n * sizeof *stream->tails);
+        stream->tails = realloc(stream->tails, n * sizeof(*stream->tails));
         rz_assert(stream->tails != NULL);
-        memset(stream->tails + stream->n_tails, 0, (n - stream->n_tails) * sizeof *stream->tails);
+        memset(stream->tails + stream->n_tails, 0, (n - stream->n_tails) * sizeof(*stream->tails));
         stream->n_tails = n;
     }
     return &stream->tails[who];
@@ -76,8 +79,9 @@ static struct rz_show_tail *tail_of(struct rz_show_stream *stream, size_t who)
 static void keep(struct rz_show_output *output, struct rz_show_tail *tail, const uint8_t *data,
                  size_t n)
 {
-    if (tail->bytes.n == 0)
+    if (tail->bytes.n == 0) {
         tail->since = rz_clock_now();
+    }
     rz_bytes_append(&tail->bytes, data, n);
     output->waiting += n;
 }
@@ -109,32 +113,38 @@ void rz_show_output(struct rz_show_output *output, const struct rz_launch_output
         show_tail(output, stream, who);
         show(output, stream, who, message->data, whole);
     }
-    if (n > whole)
+    if (n > whole) {
         keep(output, tail, message->data + whole, n - whole);
-    if (tail->bytes.n >= RZ_SHOW_LINE_MAX || output->waiting > RZ_SHOW_TAILS_MAX)
+    }
+    if (tail->bytes.n >= RZ_SHOW_LINE_MAX || output->waiting > RZ_SHOW_TAILS_MAX) {
         show_tail(output, stream, who);
+    }
 }
 
 rz_time rz_show_output_due(const struct rz_show_output *output)
 {
     rz_time due = RZ_TIME_NEVER;
-    for (int i = 0; output->waiting > 0 && i < RZ_SHOW_STREAMS; i++)
+    for (int i = 0; output->waiting > 0 && i < RZ_SHOW_STREAMS; i++) {
         for (size_t who = 0; who < output->streams[i].n_tails; who++) {
             const struct rz_show_tail *tail = &output->streams[i].tails[who];
-            if (tail->bytes.n > 0 && tail->since + output->patience < due)
+            if (tail->bytes.n > 0 && tail->since + output->patience < due) {
                 due = tail->since + output->patience;
+            }
         }
+    }
     return due;
 }
 
 void rz_show_output_late(struct rz_show_output *output, rz_time now)
 {
-    for (int i = 0; output->waiting > 0 && i < RZ_SHOW_STREAMS; i++)
+    for (int i = 0; output->waiting > 0 && i < RZ_SHOW_STREAMS; i++) {
         for (size_t who = 0; who < output->streams[i].n_tails; who++) {
             const struct rz_show_tail *tail = &output->streams[i].tails[who];
-            if (tail->bytes.n > 0 && now >= tail->since + output->patience)
+            if (tail->bytes.n > 0 && now >= tail->since + output->patience) {
                 show_tail(output, &output->streams[i], who);
+            }
         }
+    }
 }
 
 size_t rz_show_output_queued(struct rz_show_output *output)
@@ -146,8 +156,9 @@ size_t rz_show_output_queued(struct rz_show_output *output)
 
 void rz_show_output_wait(struct rz_show_output *output, size_t most)
 {
-    for (int i = 0; i < RZ_SHOW_STREAMS; i++)
+    for (int i = 0; i < RZ_SHOW_STREAMS; i++) {
         rz_stream_writer_wait(output->streams[i].writer, most);
+    }
 }
 
 int rz_show_output_error(struct rz_show_output *output)
@@ -156,7 +167,7 @@ int rz_show_output_error(struct rz_show_output *output)
     for (int i = 0; i < RZ_SHOW_STREAMS; i++) {
         struct rz_stream_writer *writer = output->streams[i].writer;
         uint64_t count;
-        ssize_t ignored = read(rz_stream_writer_event_fd(writer), &count, sizeof count);
+        ssize_t ignored = read(rz_stream_writer_event_fd(writer), &count, sizeof(count));
         (void)ignored;
         error = error ? error : rz_stream_writer_error(writer);
     }
@@ -167,10 +178,12 @@ int rz_show_output_error(struct rz_show_output *output)
 static ssize_t write_words(void *cookie, const char *text, size_t n)
 {
     struct rz_show_output *output = cookie;
-    if (getpid() != output->owner)
+    if (getpid() != output->owner) {
         return write(STDERR_FILENO, text, n);
-    if (n > 0)
+    }
+    if (n > 0) {
         show_plain(&output->streams[1], 0, (const uint8_t *)text, n);
+    }
     return (ssize_t)n;
 }
 
@@ -178,8 +191,9 @@ FILE *rz_show_output_words(struct rz_show_output *output)
 {
     const cookie_io_functions_t functions = {.write = write_words};
     FILE *words = fopencookie(output, "w", functions);
-    if (words)
+    if (words) {
         setvbuf(words, NULL, _IONBF, 0);
+    }
     return words;
 }
 
@@ -187,8 +201,9 @@ void rz_show_output_close(struct rz_show_output *output)
 {
     for (int i = 0; i < RZ_SHOW_STREAMS; i++) {
         struct rz_show_stream *stream = &output->streams[i];
-        for (size_t who = 0; who < stream->n_tails; who++)
+        for (size_t who = 0; who < stream->n_tails; who++) {
             free(stream->tails[who].bytes.at);
+        }
         free(stream->tails);
         rz_stream_writer_close(stream->writer);
         *stream = (struct rz_show_stream){0};

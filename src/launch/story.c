@@ -29,8 +29,9 @@ static const char *const record_names[RZ_EVENT_RECORD_COUNT] = {
 
 void rz_story_record(struct rz_story *story, uint32_t by, const struct rz_launch_event *event)
 {
-    if (!story->report || event->kind >= RZ_EVENT_RECORD_COUNT)
+    if (!story->report || event->kind >= RZ_EVENT_RECORD_COUNT) {
         return;
+    }
     fprintf(
         story->report,
         "event=%s epoch=%u rank=%d node=%d incarnation=%u value=%llu by=%u at_ns=%llu note=%s\n",
@@ -43,8 +44,9 @@ void rz_story_record(struct rz_story *story, uint32_t by, const struct rz_launch
 void rz_story_node(struct rz_story *story, uint32_t node, const char *address, uint32_t keeper_pid,
                    uint32_t daemon_pid)
 {
-    if (!story->report)
+    if (!story->report) {
         return;
+    }
     fprintf(story->report,
             "event=node node=%u address=%s keeper=%u daemon=%u network=/proc/%u/ns/net\n", node,
             address, keeper_pid, daemon_pid, keeper_pid);
@@ -53,14 +55,16 @@ void rz_story_node(struct rz_story *story, uint32_t node, const char *address, u
 
 void rz_story_lost(struct rz_story *story)
 {
-    if (!story->lost)
+    if (!story->lost) {
         story->lost = rz_clock_now();
+    }
 }
 
 void rz_story_switch(struct rz_story *story, int switch_fd)
 {
-    if (!story->report)
+    if (!story->report) {
         return;
+    }
     fprintf(story->report, "event=switch network=/proc/%d/fd/%d\n", (int)getpid(), switch_fd);
     fflush(story->report);
 }
@@ -68,8 +72,9 @@ void rz_story_switch(struct rz_story *story, int switch_fd)
 static void clear_progress(const struct rz_story *story)
 {
     if (story->progress && story->progress_shown &&
-        isatty(fileno(story->terminal ? story->terminal : stderr)))
+        isatty(fileno(story->terminal ? story->terminal : stderr))) {
         fprintf(stderr, "\r\033[K");
+    }
 }
 
 static double ms(rz_time from, rz_time to)
@@ -83,8 +88,9 @@ static struct rz_story_failure *find(struct rz_story *story, uint32_t rank, uint
     for (uint32_t i = 0; i < story->n_failures; i++) {
         struct rz_story_failure *d = &story->failures[i];
         if (rank != RZ_ID_NONE ? d->rank == rank && d->incarnation == incarnation
-                               : d->rank == RZ_ID_NONE && d->node == node)
+                               : d->rank == RZ_ID_NONE && d->node == node) {
             return d;
+        }
     }
     return NULL;
 }
@@ -107,15 +113,20 @@ static void tell(struct rz_story *story);
 static struct rz_story_failure *failure(struct rz_story *story, const struct rz_launch_event *event)
 {
     struct rz_story_failure *d = known(story, event);
-    if (d)
+    if (d) {
         return d;
-    if (event->epoch >= story->timeline.epoch)
+    }
+    if (event->epoch >= story->timeline.epoch) {
         tell(story);
-    for (uint32_t i = story->n_failures; story->n_failures == RZ_STORY_FAILURES_MAX && i-- > 0;)
-        if (story->failures[i].told)
+    }
+    for (uint32_t i = story->n_failures; story->n_failures == RZ_STORY_FAILURES_MAX && i-- > 0;) {
+        if (story->failures[i].told) {
             forget(story, &story->failures[i]);
-    if (story->n_failures == RZ_STORY_FAILURES_MAX)
+        }
+    }
+    if (story->n_failures == RZ_STORY_FAILURES_MAX) {
         return NULL;
+    }
     d = &story->failures[story->n_failures++];
     *d = (struct rz_story_failure){
         .rank = event->rank, .node = event->node, .incarnation = event->incarnation};
@@ -124,8 +135,9 @@ static struct rz_story_failure *failure(struct rz_story *story, const struct rz_
 
 void rz_story_stopping(struct rz_story *story, uint32_t node, const char *reason)
 {
-    if (!story->report)
+    if (!story->report) {
         return;
+    }
     fprintf(story->report, "event=stopping node=%u at_ns=%llu note=%s\n", node,
             (unsigned long long)rz_clock_now(), reason);
     fflush(story->report);
@@ -133,45 +145,51 @@ void rz_story_stopping(struct rz_story *story, uint32_t node, const char *reason
 
 static void tell_failure(const struct rz_story *story, const struct rz_story_failure *d)
 {
-    if (d->rank != RZ_ID_NONE)
+    if (d->rank != RZ_ID_NONE) {
         fprintf(story->terminal, "%s %u on node %u %s",
                 d->rank < story->n_ranks ? "rank" : "spawned process", d->rank, d->node,
                 d->hung ? "hung and was killed" : "failed");
-    else
+    } else {
         fprintf(story->terminal, "node %u failed", d->node);
-    if (d->seen)
+    }
+    if (d->seen) {
         fprintf(story->terminal, "; noticed by %s", d->how);
-    if (d->seen && d->injected)
+    }
+    if (d->seen && d->injected) {
         fprintf(story->terminal, " %.2f ms after the kill", ms(d->injected, d->seen));
+    }
     fputc('\n', story->terminal);
 }
 
 static void tell_failures(const struct rz_story *story, rz_time first)
 {
     clear_progress(story);
-    for (uint32_t i = 0; i < story->n_failures; i++)
+    for (uint32_t i = 0; i < story->n_failures; i++) {
         if (!story->failures[i].told) {
             fprintf(story->terminal, i == 0 ? "%8.3f s  " : "            ",
                     ms(story->start, first) / 1e3);
             tell_failure(story, &story->failures[i]);
         }
+    }
 }
 
 /* The time from the first notice until the job was whole again and continued. */
 static void tell_times(const struct rz_story *story, const struct rz_recovery_times *times)
 {
     const struct rz_timeline *timeline = &story->timeline;
-    if (times->way == RZ_RECOVERY_RESTART)
+    if (times->way == RZ_RECOVERY_RESTART) {
         fprintf(story->terminal, "            restarted after %.1f ms",
                 ms(times->seen, times->run));
-    else
+    } else {
         fprintf(story->terminal, "            agreed after %.2f ms, repaired after %.1f ms",
                 ms(times->seen, timeline->agreed), ms(times->seen, times->run));
-    if (times->generation && times->restored)
+    }
+    if (times->generation && times->restored) {
         fprintf(story->terminal, ", checkpoint %llu restored after %.1f ms",
                 (unsigned long long)times->generation, ms(times->seen, times->restored));
-    else if (!times->generation && times->way == RZ_RECOVERY_REINIT)
+    } else if (!times->generation && times->way == RZ_RECOVERY_REINIT) {
         fprintf(story->terminal, "; no checkpoint: begins again at the start");
+    }
     fprintf(story->terminal, "  (epoch %u)\n", times->epoch);
 }
 
@@ -180,23 +198,30 @@ static void tell_times(const struct rz_story *story, const struct rz_recovery_ti
 static void tell(struct rz_story *story)
 {
     struct rz_recovery_times times;
-    if (!rz_timeline_take(&story->timeline, &times))
+    if (!rz_timeline_take(&story->timeline, &times)) {
         return;
+    }
     story->recoveries += times.way != RZ_RECOVERY_REPLACE;
     story->told_epoch = times.epoch;
-    if (story->terminal && times.way == RZ_RECOVERY_REINIT)
+    if (story->terminal && times.way == RZ_RECOVERY_REINIT) {
         tell_failures(story, times.seen);
+    }
     clear_progress(story);
-    if (story->terminal && times.way != RZ_RECOVERY_REPLACE)
+    if (story->terminal && times.way != RZ_RECOVERY_REPLACE) {
         tell_times(story, &times);
-    if (story->terminal)
+    }
+    if (story->terminal) {
         rz_recovery_tell(&times, story->terminal);
-    if (story->report)
+    }
+    if (story->report) {
         rz_recovery_times_record(&times, story->report);
-    if (story->recovered)
+    }
+    if (story->recovered) {
         story->recovered(story->arg, &times);
-    if (times.way == RZ_RECOVERY_REINIT)
+    }
+    if (times.way == RZ_RECOVERY_REINIT) {
         story->n_failures = 0;
+    }
 }
 
 /* A failure without a recovery. */
@@ -217,11 +242,12 @@ static void on_spawned(struct rz_story *story, uint32_t by, const struct rz_laun
 {
     struct rz_story_failure *d = find(story, event->rank, event->node, event->incarnation - 1);
     char after[32] = "";
-    if (event->value != RZ_START_REPLACES || by != event->node)
+    if (event->value != RZ_START_REPLACES || by != event->node) {
         return;
+    }
     if (d) {
         tell_alone(story, d);
-        snprintf(after, sizeof after, " after %.2f ms", ms(d->seen, event->at_ns));
+        snprintf(after, sizeof(after), " after %.2f ms", ms(d->seen, event->at_ns));
         forget(story, d);
     }
     if (story->terminal) {
@@ -237,8 +263,9 @@ static void on_injected(struct rz_story *story, const struct rz_launch_event *ev
     bool kill = strncmp(event->note, "kill", 4) == 0;
     bool another = kill && !known(story, event);
     struct rz_story_failure *d = kill ? failure(story, event) : NULL;
-    if (!d || d->injected)
+    if (!d || d->injected) {
         return;
+    }
     d->injected = event->at_ns;
     rz_timeline_failure(&story->timeline, d->injected, 0, another);
 }
@@ -246,14 +273,16 @@ static void on_injected(struct rz_story *story, const struct rz_launch_event *ev
 static void on_seen(struct rz_story *story, const struct rz_launch_event *event)
 {
     bool another = !known(story, event);
-    if (another && event->epoch < story->told_epoch)
+    if (another && event->epoch < story->told_epoch) {
         return; /* one more observer of a failure that has since been repaired */
+    }
     struct rz_story_failure *d = failure(story, event);
-    if (!d || (d->seen && event->at_ns >= d->seen))
+    if (!d || (d->seen && event->at_ns >= d->seen)) {
         return;
+    }
     d->seen = event->at_ns;
     d->hung = event->value == RZ_FAILURE_HUNG;
-    snprintf(d->how, sizeof d->how, "%s", event->note);
+    snprintf(d->how, sizeof(d->how), "%s", event->note);
     rz_timeline_failure(&story->timeline, 0, d->seen, another);
 }
 
@@ -272,26 +301,30 @@ void rz_story_event(struct rz_story *story, uint32_t by, const struct rz_launch_
         break;
     case RZ_EVENT_RECORD_NOTED:
         d = known(story, event);
-        if (d)
+        if (d) {
             tell_alone(story, d);
+        }
         break;
     case RZ_EVENT_RECORD_RUN:
-        if (!story->start)
+        if (!story->start) {
             story->start = event->at_ns;
+        }
         break;
     default:
         break;
     }
     rz_timeline_event(&story->timeline, event);
-    if (rz_timeline_settled(&story->timeline))
+    if (rz_timeline_settled(&story->timeline)) {
         tell(story);
+    }
 }
 
 static void show_progress(struct rz_story *story, const struct rz_launch_mark *mark)
 {
     bool tty = isatty(STDERR_FILENO);
-    if (mark->at_ns < story->progress_shown + (tty ? RZ_SECOND / 10 : 2 * RZ_SECOND))
+    if (mark->at_ns < story->progress_shown + (tty ? RZ_SECOND / 10 : 2 * RZ_SECOND)) {
         return;
+    }
     story->progress_shown = mark->at_ns;
     fprintf(stderr, "%s%8.3f s  iteration %llu%s", tty ? "\r\033[K" : "",
             (double)(mark->at_ns - story->start) / 1e9, (unsigned long long)mark->iteration,
@@ -301,18 +334,22 @@ static void show_progress(struct rz_story *story, const struct rz_launch_mark *m
 void rz_story_mark(struct rz_story *story, const struct rz_launch_mark *mark)
 {
     rz_timeline_mark(&story->timeline, mark);
-    if (rz_timeline_settled(&story->timeline))
+    if (rz_timeline_settled(&story->timeline)) {
         tell(story);
-    if (story->progress && mark->epoch >= story->timeline.epoch)
+    }
+    if (story->progress && mark->epoch >= story->timeline.epoch) {
         show_progress(story, mark);
+    }
 }
 
 void rz_story_refused(struct rz_story *story, const uint64_t *messages, uint32_t n_nodes)
 {
-    for (uint32_t node = 0; story->report && node < n_nodes; node++)
-        if (messages[node] > 0)
+    for (uint32_t node = 0; story->report && node < n_nodes; node++) {
+        if (messages[node] > 0) {
             fprintf(story->report, "event=refused node=%u messages=%llu\n", node,
                     (unsigned long long)messages[node]);
+        }
+    }
 }
 
 void rz_story_end(struct rz_story *story, int status, bool again, struct rz_recovery_times *before)
@@ -321,14 +358,17 @@ void rz_story_end(struct rz_story *story, int status, bool again, struct rz_reco
     clear_progress(story);
     *before = (struct rz_recovery_times){.failures = 0};
     if (again && !story->timeline.open &&
-        story->lost) /* it ended the job before others reported it */
+        story->lost) { /* it ended the job before others reported it */
         rz_timeline_failure(&story->timeline, 0, story->lost, true);
-    if (again && rz_timeline_again(&story->timeline, rz_clock_now(), before) && story->terminal)
+    }
+    if (again && rz_timeline_again(&story->timeline, rz_clock_now(), before) && story->terminal) {
         tell_failures(story, before->seen);
-    if (story->report)
+    }
+    if (story->report) {
         fprintf(story->report,
                 again ? "event=again status=%d recoveries=%u\n"
                       : "event=exit status=%d recoveries=%u\n",
                 status, story->recoveries);
+    }
     rz_timeline_close(&story->timeline);
 }

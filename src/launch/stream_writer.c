@@ -30,12 +30,13 @@ static int write_all(int fd, const uint8_t *bytes, size_t n)
 {
     for (size_t at = 0; at < n;) {
         ssize_t written = write(fd, bytes + at, n - at);
-        if (written >= 0)
+        if (written >= 0) {
             at += (size_t)written;
-        else if (errno == EAGAIN)
+        } else if (errno == EAGAIN) {
             poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
-        else if (errno != EINTR)
+        } else if (errno != EINTR) {
             return errno;
+        }
     }
     return 0;
 }
@@ -43,7 +44,7 @@ static int write_all(int fd, const uint8_t *bytes, size_t n)
 static void tell(const struct rz_stream_writer *writer)
 {
     uint64_t one = 1;
-    ssize_t told = write(writer->event_fd, &one, sizeof one);
+    ssize_t told = write(writer->event_fd, &one, sizeof(one));
     (void)told; /* the counter is full: then it is readable */
 }
 
@@ -79,9 +80,10 @@ static void *run(void *arg)
 
 rz_status_t rz_stream_writer_open(struct rz_stream_writer **result, int fd)
 {
-    struct rz_stream_writer *writer = calloc(1, sizeof *writer);
-    if (!writer)
+    struct rz_stream_writer *writer = calloc(1, sizeof(*writer));
+    if (!writer) {
         return RZ_ERR_NO_MEMORY;
+    }
     writer->fd = fd;
     writer->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (writer->event_fd < 0) {
@@ -136,25 +138,29 @@ int rz_stream_writer_event_fd(const struct rz_stream_writer *writer)
 void rz_stream_writer_wait(struct rz_stream_writer *writer, size_t most)
 {
     pthread_mutex_lock(&writer->lock);
-    while (writer->next.n + writer->writing > most)
+    while (writer->next.n + writer->writing > most) {
         pthread_cond_wait(&writer->changed, &writer->lock);
+    }
     pthread_mutex_unlock(&writer->lock);
 }
 
 void rz_stream_writer_close(struct rz_stream_writer *writer)
 {
-    if (!writer)
+    if (!writer) {
         return;
+    }
     pthread_mutex_lock(&writer->lock);
     bool busy = writer->next.n + writer->writing > 0;
     writer->closed = true;
     writer->next.n = 0;
     pthread_cond_broadcast(&writer->changed);
     pthread_mutex_unlock(&writer->lock);
-    if (busy)
+    if (busy) {
         return;
-    if (writer->started)
+    }
+    if (writer->started) {
         pthread_join(writer->thread, NULL);
+    }
     close(writer->event_fd);
     pthread_mutex_destroy(&writer->lock);
     pthread_cond_destroy(&writer->changed);

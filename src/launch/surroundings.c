@@ -11,11 +11,12 @@ static int ended_by;
 void rz_surroundings_settle(void)
 {
     static const struct sigaction ignore = {.sa_handler = SIG_IGN};
-    for (int fd = 0; fd < 3; fd++)
+    for (int fd = 0; fd < 3; fd++) {
         if (fcntl(fd, F_GETFD) < 0) {
             int opened = open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
             (void)opened; /* fd is the lowest free number */
         }
+    }
     sigaction(SIGPIPE, &ignore, &pipe_before);
     sigaction(SIGTTIN, &ignore, &terminal_before);
 }
@@ -36,8 +37,9 @@ int rz_surroundings_exit(int status)
     const struct sigaction *before = ended_by == SIGPIPE ? &pipe_before : NULL;
     sigset_t only;
     if ((ended_by != SIGPIPE && ended_by != SIGINT) || status != 128 + ended_by ||
-        (before && before->sa_handler == SIG_IGN))
+        (before && before->sa_handler == SIG_IGN)) {
         return status;
+    }
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     signal(ended_by, SIG_DFL);
     sigemptyset(&only);

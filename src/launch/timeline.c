@@ -21,14 +21,16 @@ const char *const rz_recovery_phase_names[RZ_RECOVERY_PHASE_COUNT] = {
 
 static void later(rz_time *time, rz_time at)
 {
-    if (at > *time)
+    if (at > *time) {
         *time = at;
+    }
 }
 
 static void earlier(rz_time *time, rz_time at)
 {
-    if (at && (!*time || at < *time))
+    if (at && (!*time || at < *time)) {
         *time = at;
+    }
 }
 
 /* ---- Init and finalize ---- */
@@ -37,10 +39,11 @@ void rz_timeline_open(struct rz_timeline *timeline, uint32_t n_ranks, struct rz_
                       const struct rz_recovery_times *before)
 {
     *timeline = (struct rz_timeline){
-        .n_ranks = n_ranks, .work = work, .ranks = calloc(n_ranks, sizeof *timeline->ranks)};
+        .n_ranks = n_ranks, .work = work, .ranks = calloc(n_ranks, sizeof(*timeline->ranks))};
     rz_assert(timeline->ranks != NULL);
-    if (!before)
+    if (!before) {
         return;
+    }
     timeline->way = RZ_RECOVERY_RESTART;
     timeline->open = true;
     timeline->failures = before->failures;
@@ -82,8 +85,9 @@ static void begin(struct rz_timeline *timeline)
 
 void rz_timeline_failure(struct rz_timeline *timeline, rz_time killed, rz_time seen, bool another)
 {
-    if (!timeline->open)
+    if (!timeline->open) {
         begin(timeline);
+    }
     timeline->failures += another;
     earlier(&timeline->killed, killed);
     earlier(&timeline->seen, seen);
@@ -92,12 +96,15 @@ void rz_timeline_failure(struct rz_timeline *timeline, rz_time killed, rz_time s
 
 static void on_epoch(struct rz_timeline *timeline, const struct rz_launch_event *event)
 {
-    if (event->epoch < timeline->epoch)
+    if (event->epoch < timeline->epoch) {
         return;
-    if (event->epoch > 1 && event->epoch > timeline->epoch && !timeline->open)
+    }
+    if (event->epoch > 1 && event->epoch > timeline->epoch && !timeline->open) {
         begin(timeline); /* the notice of the failure is on its way, from another node */
-    if (event->epoch > timeline->epoch)
+    }
+    if (event->epoch > timeline->epoch) {
         begin_round(timeline, event->epoch, event->value);
+    }
     later(&timeline->agreed, event->at_ns);
 }
 
@@ -110,13 +117,15 @@ static struct rz_timeline_rank *rank_of(struct rz_timeline *timeline,
 static void on_spawned(struct rz_timeline *timeline, const struct rz_launch_event *event)
 {
     struct rz_timeline_rank *rank = rank_of(timeline, event);
-    if (event->value != RZ_START_REPLACES || !rank || event->incarnation < rank->incarnation)
+    if (event->value != RZ_START_REPLACES || !rank || event->incarnation < rank->incarnation) {
         return;
+    }
     timeline->way = RZ_RECOVERY_REPLACE;
     timeline->replaced = true;
     later(&timeline->agreed, event->at_ns);
-    if (event->incarnation == rank->incarnation)
+    if (event->incarnation == rank->incarnation) {
         return; /* other nodes report the same spawn */
+    }
     timeline->n_awaited += !rank->awaited;
     *rank = (struct rz_timeline_rank){.incarnation = event->incarnation, .awaited = true};
 }
@@ -124,21 +133,24 @@ static void on_spawned(struct rz_timeline *timeline, const struct rz_launch_even
 static void on_joined(struct rz_timeline *timeline, const struct rz_launch_event *event)
 {
     struct rz_timeline_rank *rank = rank_of(timeline, event);
-    if (!rank || event->incarnation < rank->incarnation)
+    if (!rank || event->incarnation < rank->incarnation) {
         return;
+    }
     timeline->n_awaited -= rank->awaited;
     rank->awaited = false;
     rank->incarnation = event->incarnation;
     rank->joined = event->epoch;
-    if (timeline->way == RZ_RECOVERY_REPLACE)
+    if (timeline->way == RZ_RECOVERY_REPLACE) {
         later(&timeline->started, event->at_ns);
+    }
 }
 
 static void on_at_start(struct rz_timeline *timeline, const struct rz_launch_event *event)
 {
     struct rz_timeline_rank *rank = rank_of(timeline, event);
-    if (!rank || event->epoch != timeline->epoch || event->incarnation < rank->incarnation)
+    if (!rank || event->epoch != timeline->epoch || event->incarnation < rank->incarnation) {
         return;
+    }
     bool spawned_process = rank->joined == event->epoch;
     rank->at_start = event->epoch;
     later(spawned_process ? &timeline->started : &timeline->back, event->at_ns);
@@ -154,10 +166,12 @@ static void on_restored(struct rz_timeline *timeline, const struct rz_launch_eve
 {
     struct rz_timeline_rank *rank = rank_of(timeline, event);
     later(&timeline->restored, event->at_ns);
-    if (timeline->way == RZ_RECOVERY_RESTART)
+    if (timeline->way == RZ_RECOVERY_RESTART) {
         timeline->generation = event->value;
-    if (rank)
+    }
+    if (rank) {
         goes_on(timeline, rank);
+    }
 }
 
 void rz_timeline_event(struct rz_timeline *timeline, const struct rz_launch_event *event)
@@ -174,8 +188,9 @@ void rz_timeline_event(struct rz_timeline *timeline, const struct rz_launch_even
         on_spawned(timeline, event);
         break;
     case RZ_EVENT_RECORD_BEGUN:
-        if (now)
+        if (now) {
             later(&timeline->begun, event->at_ns);
+        }
         break;
     case RZ_EVENT_RECORD_JOINED:
         on_joined(timeline, event);
@@ -184,20 +199,24 @@ void rz_timeline_event(struct rz_timeline *timeline, const struct rz_launch_even
         on_at_start(timeline, event);
         break;
     case RZ_EVENT_RECORD_PROTECTED:
-        if (now)
+        if (now) {
             later(&timeline->protected, event->at_ns);
+        }
         break;
     case RZ_EVENT_RECORD_RUN:
-        if (now)
+        if (now) {
             later(&timeline->run, event->at_ns);
+        }
         break;
     case RZ_EVENT_RECORD_RESTORED:
-        if (now)
+        if (now) {
             on_restored(timeline, event);
+        }
         break;
     case RZ_EVENT_RECORD_FELL_BACK: /* stays so if there is another round */
-        if (now)
+        if (now) {
             timeline->damaged = event->value;
+        }
         break;
     default:
         break;
@@ -225,8 +244,9 @@ static bool is_after(const struct rz_timeline *timeline, const struct rz_timelin
 
 void rz_timeline_mark(struct rz_timeline *timeline, const struct rz_launch_mark *mark)
 {
-    if (mark->rank >= timeline->n_ranks)
+    if (mark->rank >= timeline->n_ranks) {
         return; /* of a spawned process: it counts its own iterations */
+    }
     struct rz_timeline_rank *rank = &timeline->ranks[mark->rank];
     if (!timeline->open || !is_after(timeline, rank, mark)) {
         rz_work_mark(timeline->work, mark->iteration, mark->at_ns);
@@ -234,25 +254,29 @@ void rz_timeline_mark(struct rz_timeline *timeline, const struct rz_launch_mark 
     }
     rz_work_resume(timeline->work, mark->iteration, mark->at_ns);
     goes_on(timeline, rank);
-    if (timeline->run && mark->at_ns > timeline->run + GOES_ON_AFTER)
+    if (timeline->run && mark->at_ns > timeline->run + GOES_ON_AFTER) {
         timeline->n_going_on = timeline->n_ranks;
+    }
 }
 
 /* ---- Results ---- */
 
 bool rz_timeline_runs(const struct rz_timeline *timeline)
 {
-    if (!timeline->open)
+    if (!timeline->open) {
         return false;
-    if (timeline->way == RZ_RECOVERY_REPLACE)
+    }
+    if (timeline->way == RZ_RECOVERY_REPLACE) {
         return timeline->replaced && timeline->n_awaited == 0 && timeline->started > 0;
+    }
     return timeline->rounds > 0 && timeline->run > 0;
 }
 
 bool rz_timeline_settled(const struct rz_timeline *timeline)
 {
-    if (!rz_timeline_runs(timeline))
+    if (!rz_timeline_runs(timeline)) {
         return false;
+    }
     return timeline->way == RZ_RECOVERY_REPLACE ? timeline->work->resumed
                                                 : timeline->n_going_on >= timeline->n_ranks;
 }
@@ -262,8 +286,9 @@ bool rz_timeline_settled(const struct rz_timeline *timeline)
 static double phase(rz_time *end, rz_time to)
 {
     rz_time from = *end;
-    if (!to)
+    if (!to) {
         return NAN;
+    }
     later(end, to);
     return from ? (double)(*end - from) / 1e6 : NAN;
 }
@@ -296,8 +321,9 @@ static void measure(const struct rz_timeline *timeline, struct rz_recovery_times
 
 bool rz_timeline_take(struct rz_timeline *timeline, struct rz_recovery_times *times)
 {
-    if (!rz_timeline_runs(timeline))
+    if (!rz_timeline_runs(timeline)) {
         return false;
+    }
     *times = (struct rz_recovery_times){.way = timeline->way,
                                         .epoch = timeline->epoch,
                                         .failures = timeline->failures,
@@ -319,8 +345,9 @@ bool rz_timeline_take(struct rz_timeline *timeline, struct rz_recovery_times *ti
 bool rz_timeline_again(struct rz_timeline *timeline, rz_time stopped,
                        struct rz_recovery_times *times)
 {
-    if (!timeline->open)
+    if (!timeline->open) {
         return false;
+    }
     *times = (struct rz_recovery_times){.failures = timeline->failures,
                                         .killed = timeline->killed,
                                         .seen = timeline->seen,
@@ -335,19 +362,25 @@ void rz_recovery_times_record(const struct rz_recovery_times *times, FILE *repor
     fprintf(report, "event=recovery way=%s epoch=%u failures=%u rounds=%u generation=%llu",
             rz_recovery_way_names[times->way], times->epoch, times->failures, times->rounds,
             (unsigned long long)times->generation);
-    if (times->damaged)
+    if (times->damaged) {
         fprintf(report, " damaged_generation=%llu", (unsigned long long)times->damaged);
-    for (int i = 0; i < RZ_RECOVERY_PHASE_COUNT; i++)
-        if (!isnan(times->phase_ms[i]))
+    }
+    for (int i = 0; i < RZ_RECOVERY_PHASE_COUNT; i++) {
+        if (!isnan(times->phase_ms[i])) {
             fprintf(report, " %s_ms=%.3f", rz_recovery_phase_names[i], times->phase_ms[i]);
-    if (!isnan(times->whole_ms))
+        }
+    }
+    if (!isnan(times->whole_ms)) {
         fprintf(report, " whole_ms=%.3f", times->whole_ms);
-    if (times->lost.known)
+    }
+    if (times->lost.known) {
         fprintf(report, " newest_iteration=%llu again_iteration=%llu lost_iterations=%llu",
                 (unsigned long long)times->lost.to, (unsigned long long)times->lost.from,
                 (unsigned long long)(times->lost.to - times->lost.from));
-    if (!isnan(times->lost.seconds))
+    }
+    if (!isnan(times->lost.seconds)) {
         fprintf(report, " lost_s=%.6f", times->lost.seconds);
+    }
     fputc('\n', report);
     fflush(report);
 }
@@ -355,23 +388,27 @@ void rz_recovery_times_record(const struct rz_recovery_times *times, FILE *repor
 void rz_recovery_tell(const struct rz_recovery_times *times, FILE *terminal)
 {
     const char *comma = "            ";
-    for (int i = 0; i < RZ_RECOVERY_PHASE_COUNT; i++)
+    for (int i = 0; i < RZ_RECOVERY_PHASE_COUNT; i++) {
         if (!isnan(times->phase_ms[i])) {
             const char *name =
                 i == RZ_RECOVERY_ROLL_BACK ? "roll back" : rz_recovery_phase_names[i];
             fprintf(terminal, "%s%s %.2f", comma, name, times->phase_ms[i]);
             comma = ", ";
         }
+    }
     fprintf(terminal, " ms\n");
-    if (times->damaged)
+    if (times->damaged) {
         fprintf(terminal, "            checkpoint %llu was damaged: back to the one before\n",
                 (unsigned long long)times->damaged);
-    if (!times->lost.known)
+    }
+    if (!times->lost.known) {
         return;
+    }
     fprintf(terminal, "            goes on with iteration %llu of %llu: %llu lost",
             (unsigned long long)times->lost.from, (unsigned long long)times->lost.to,
             (unsigned long long)(times->lost.to - times->lost.from));
-    if (!isnan(times->lost.seconds))
+    if (!isnan(times->lost.seconds)) {
         fprintf(terminal, ", %.3f s of work", times->lost.seconds);
+    }
     fputc('\n', terminal);
 }

@@ -10,11 +10,12 @@
 void rz_waits_page_add(struct rz_waits_page *page, uint32_t node,
                        const struct rz_launch_waiting *told)
 {
-    if (told->state >= RZ_WAITING_STATE_COUNT)
+    if (told->state >= RZ_WAITING_STATE_COUNT) {
         return;
+    }
     if (page->n == page->max) {
         page->max = page->max ? 2 * page->max : 64;
-        page->entries = realloc(page->entries, page->max * sizeof *page->entries);
+        page->entries = realloc(page->entries, page->max * sizeof(*page->entries));
         rz_assert(page->entries != NULL);
     }
     struct rz_waits_entry *entry = &page->entries[page->n++];
@@ -28,8 +29,8 @@ void rz_waits_page_add(struct rz_waits_page *page, uint32_t node,
                                               .peer = told->peer,
                                               .tag = told->tag},
                                      .for_ns = told->for_ns};
-    snprintf(entry->text.call, sizeof entry->text.call, "%s", told->call);
-    snprintf(entry->text.name, sizeof entry->text.name, "%s", told->communicator);
+    snprintf(entry->text.call, sizeof(entry->text.call), "%s", told->call);
+    snprintf(entry->text.name, sizeof(entry->text.name), "%s", told->communicator);
 }
 
 void rz_waits_page_clear(struct rz_waits_page *page)
@@ -38,7 +39,7 @@ void rz_waits_page_clear(struct rz_waits_page *page)
     *page = (struct rz_waits_page){0};
 }
 
-/* ---- order and groups */
+/* ---- order and groups ---- */
 
 static int three_way(uint64_t a, uint64_t b)
 {
@@ -69,26 +70,30 @@ static int by_operation_and_rank(const void *left, const void *right)
     return order ? order : three_way(a->rank, b->rank);
 }
 
-/* ---- printing */
+/* ---- printing ---- */
 
 /* "rank 3", or "ranks 0-2,5". */
 static void put_ranks(const struct rz_waits_entry *entries, size_t n, FILE *out)
 {
     fputs(n == 1 ? "rank " : "ranks ", out);
     for (size_t i = 0, first; i < n; i++) {
-        for (first = i; i + 1 < n && entries[i + 1].rank <= entries[i].rank + 1; i++)
+        for (first = i; i + 1 < n && entries[i + 1].rank <= entries[i].rank + 1; i++) {
             ;
+        }
         fprintf(out, "%s%u", first > 0 ? "," : "", entries[first].rank);
-        if (entries[i].rank > entries[first].rank)
+        if (entries[i].rank > entries[first].rank) {
             fprintf(out, "-%u", entries[i].rank);
+        }
     }
 }
 
 static bool has_rank(const struct rz_waits_entry *entries, size_t n, uint32_t rank)
 {
-    for (size_t i = 0; i < n; i++)
-        if (entries[i].rank == rank)
+    for (size_t i = 0; i < n; i++) {
+        if (entries[i].rank == rank) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -99,10 +104,12 @@ static void put_awaited(const struct rz_waits_entry *entries, size_t n, FILE *ou
     for (size_t i = 0; i < n; i++) {
         uint32_t peer = entries[i].text.peer;
         bool again = false;
-        for (size_t k = 0; k < i; k++)
+        for (size_t k = 0; k < i; k++) {
             again |= entries[k].text.peer == peer;
-        if (peer == RZ_WAIT_ANY || again || (n > 1 && has_rank(entries, n, peer)))
+        }
+        if (peer == RZ_WAIT_ANY || again || (n > 1 && has_rank(entries, n, peer))) {
             continue;
+        }
         fprintf(out, "%s%u", before, peer);
         before = ",";
     }
@@ -112,21 +119,26 @@ static void put_waiters(const struct rz_waits_entry *entries, size_t n, FILE *ou
 {
     const struct rz_wait_text *text = &entries[0].text;
     rz_time longest = 0;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         longest = entries[i].for_ns > longest ? entries[i].for_ns : longest;
+    }
     put_ranks(entries, n, out);
     fprintf(out, " %s %.3g s in %s", n == 1 ? "waits" : "wait", (double)longest / 1e9, text->call);
-    if (text->name[0])
+    if (text->name[0]) {
         fprintf(out, " on %s", text->name);
-    else if (text->context)
+    } else if (text->context) {
         fprintf(out, " on communicator %llx", (unsigned long long)text->context);
-    if (text->operation && text->members)
+    }
+    if (text->operation && text->members) {
         fprintf(out, " (%zu of %u are there)", n, text->members);
-    if (text->operation)
+    }
+    if (text->operation) {
         fprintf(out, ", operation %llu", (unsigned long long)text->operation);
+    }
     put_awaited(entries, n, out);
-    if (text->tag != RZ_WAIT_ANY)
+    if (text->tag != RZ_WAIT_ANY) {
         fprintf(out, ", tag %u", text->tag);
+    }
 }
 
 static void put_idle(const struct rz_waits_entry *entries, size_t n, FILE *out)
@@ -140,23 +152,26 @@ static void put_idle(const struct rz_waits_entry *entries, size_t n, FILE *out)
                                        [RZ_WAITING_LEFT] = "have left MPI",
                                        [RZ_WAITING_FAILED] = "have failed"};
     put_ranks(entries, n, out);
-    if (n == 1)
+    if (n == 1) {
         fprintf(out, " (node %u, pid %u)", entries[0].node, entries[0].pid);
+    }
     fprintf(out, " %s", (n == 1 ? one : many)[entries[0].state]);
 }
 
-/* ---- circles */
+/* ---- circles ---- */
 
 /* The wait of a rank, if it waits in one call only: of two threads one may free the other. */
 static const struct rz_waits_entry *waiter(const struct rz_waits_page *page, uint32_t rank)
 {
     const struct rz_waits_entry *found = NULL;
-    for (size_t i = 0; i < page->n; i++)
+    for (size_t i = 0; i < page->n; i++) {
         if (page->entries[i].rank == rank && page->entries[i].state == RZ_WAITING_IN_CALL) {
-            if (found)
+            if (found) {
                 return NULL;
+            }
             found = &page->entries[i];
         }
+    }
     return found;
 }
 
@@ -164,8 +179,9 @@ static const struct rz_waits_entry *waiter(const struct rz_waits_page *page, uin
 static bool begins_circle(const struct rz_waits_page *page, const struct rz_waits_entry *first)
 {
     const struct rz_waits_entry *at = waiter(page, first->text.peer);
-    for (size_t steps = 0; at && at->rank != first->rank && steps < page->n; steps++)
+    for (size_t steps = 0; at && at->rank != first->rank && steps < page->n; steps++) {
         at = at->rank > first->rank ? waiter(page, at->text.peer) : NULL;
+    }
     return at && at->rank == first->rank;
 }
 
@@ -174,15 +190,17 @@ static bool lasts(const struct rz_waits_entry *entry, const struct rz_waits_page
                   rz_time apart)
 {
     const struct rz_wait_text *text = &entry->text;
-    if (entry->state == RZ_WAITING_IN_CALL && entry->for_ns < apart)
+    if (entry->state == RZ_WAITING_IN_CALL && entry->for_ns < apart) {
         return false;
+    }
     for (size_t i = 0; i < earlier->n; i++) {
         const struct rz_waits_entry *was = &earlier->entries[i];
         if (was->rank == entry->rank && was->pid == entry->pid && was->state == entry->state &&
             was->text.context == text->context && was->text.operation == text->operation &&
             was->text.peer == text->peer && was->text.tag == text->tag &&
-            strcmp(was->text.call, text->call) == 0)
+            strcmp(was->text.call, text->call) == 0) {
             return true;
+        }
     }
     return false;
 }
@@ -190,9 +208,11 @@ static bool lasts(const struct rz_waits_entry *entry, const struct rz_waits_page
 bool rz_waits_page_same(const struct rz_waits_page *page, const struct rz_waits_page *earlier,
                         rz_time apart)
 {
-    for (size_t i = 0; i < page->n; i++)
-        if (!lasts(&page->entries[i], earlier, apart))
+    for (size_t i = 0; i < page->n; i++) {
+        if (!lasts(&page->entries[i], earlier, apart)) {
             return false;
+        }
+    }
     return page->n == earlier->n;
 }
 
@@ -206,8 +226,9 @@ static bool put_circle(const struct rz_waits_page *page, const struct rz_waits_e
         stays &= earlier && lasts(at, earlier, apart);
         at = waiter(page, at->text.peer);
     } while (at != first);
-    if (earlier && !stays)
+    if (earlier && !stays) {
         return false;
+    }
     fputs(stays ? "  a circle, which nobody will leave: rank "
                 : "  a circle, at the moment of this look: rank ",
           out);
@@ -227,8 +248,9 @@ static bool put_circles(const struct rz_waits_page *page, const struct rz_waits_
     for (size_t i = 0; i < page->n; i++) {
         const struct rz_waits_entry *first = &page->entries[i];
         if (first->state == RZ_WAITING_IN_CALL && waiter(page, first->rank) == first &&
-            begins_circle(page, first))
+            begins_circle(page, first)) {
             doubtful |= !put_circle(page, first, earlier, apart, out);
+        }
     }
     return doubtful;
 }
@@ -243,12 +265,14 @@ static bool told_apart(const struct rz_waits_entry *entries, size_t n)
 bool rz_waits_page_print(struct rz_waits_page *page, const struct rz_waits_page *earlier,
                          rz_time apart, FILE *out)
 {
-    if (page->n > 0)
-        qsort(page->entries, page->n, sizeof *page->entries, by_operation_and_rank);
+    if (page->n > 0) {
+        qsort(page->entries, page->n, sizeof(*page->entries), by_operation_and_rank);
+    }
     for (size_t i = 0, n; i < page->n; i += n) {
         const struct rz_waits_entry *entries = &page->entries[i];
-        for (n = 1; i + n < page->n && by_operation(entries, entries + n) == 0; n++)
+        for (n = 1; i + n < page->n && by_operation(entries, entries + n) == 0; n++) {
             ;
+        }
         n = told_apart(entries, n) ? 1 : n;
         fputs("  ", out);
         (entries->state == RZ_WAITING_IN_CALL ? put_waiters : put_idle)(entries, n, out);

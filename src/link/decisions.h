@@ -37,13 +37,15 @@ static inline void rz_decision_write(struct rz_cached_decision *cached, uint64_t
     uint32_t sequence = atomic_load_explicit(&cached->sequence, memory_order_relaxed);
     atomic_store_explicit(&cached->sequence, sequence + 1, memory_order_relaxed);
     atomic_thread_fence(memory_order_release);
-    if (n_words > RZ_DECISION_WORDS_MAX)
+    if (n_words > RZ_DECISION_WORDS_MAX) {
         n_words = 0;
+    }
     atomic_store_explicit(&cached->n_words, n_words, memory_order_relaxed);
     atomic_store_explicit(&cached->communicator, communicator, memory_order_relaxed);
     atomic_store_explicit(&cached->number, number, memory_order_relaxed);
-    for (uint32_t i = 0; i < n_words; i++)
+    for (uint32_t i = 0; i < n_words; i++) {
         atomic_store_explicit(&cached->words[i], words[i], memory_order_relaxed);
+    }
     atomic_store_explicit(&cached->sequence, sequence + 2, memory_order_release);
 }
 
@@ -58,13 +60,16 @@ static inline uint32_t rz_decision_read(const struct rz_decisions *decisions, ui
         uint32_t n = atomic_load_explicit(&cached->n_words, memory_order_relaxed);
         if (n > RZ_DECISION_WORDS_MAX || before % 2 != 0 ||
             atomic_load_explicit(&cached->communicator, memory_order_relaxed) != communicator ||
-            atomic_load_explicit(&cached->number, memory_order_relaxed) != number)
+            atomic_load_explicit(&cached->number, memory_order_relaxed) != number) {
             continue;
-        for (uint32_t k = 0; k < n; k++)
+        }
+        for (uint32_t k = 0; k < n; k++) {
             words[k] = atomic_load_explicit(&cached->words[k], memory_order_relaxed);
+        }
         atomic_thread_fence(memory_order_acquire);
-        if (before == atomic_load_explicit(&cached->sequence, memory_order_relaxed))
+        if (before == atomic_load_explicit(&cached->sequence, memory_order_relaxed)) {
             return n;
+        }
     }
     return 0;
 }

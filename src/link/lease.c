@@ -17,8 +17,9 @@ enum rz_lease_state rz_lease_look(struct rz_lease *lease, const struct rz_board 
     uint64_t renewed = atomic_load_explicit(&board->lease_renewed_ns, memory_order_acquire);
     rz_time period = rz_lease_period(board), gap = now - lease->looked_at;
     lease->looked_at = now;
-    if (renewed == 0)
+    if (renewed == 0) {
         return RZ_LEASE_WITHDRAWN;
+    }
     if (renewed != lease->renewed) {
         lease->renewed = renewed;
         lease->silent = 0;

@@ -14,9 +14,10 @@
 
 rz_status_t rz_link_open(struct rz_link **out)
 {
-    struct rz_link *link = calloc(1, sizeof *link);
-    if (!link)
+    struct rz_link *link = calloc(1, sizeof(*link));
+    if (!link) {
         return RZ_ERR_NO_MEMORY;
+    }
     link->info.fd = link->info.inbox_fd = link->info.doorbell_fd = link->info.ring_fd = -1;
     const char *fd = getenv("RZ_LINK_FD");
     rz_status_t status = fd ? rz_link_join_daemon(link, fd) : rz_link_join_alone(link);
@@ -35,20 +36,25 @@ void rz_link_close(struct rz_link *link, bool bye)
         struct rz_link_message message = {.type = RZ_LINK_BYE};
         rz_link_send(link, &message, -1); /* a daemon that has ended will not miss it */
     }
-    if (link->held)
+    if (link->held) {
         rz_watch_release(link->held);
+    }
     rz_memory_unmap((void *)link->board, link->board_bytes);
-    rz_memory_unmap(link->info.doorbell, sizeof *link->info.doorbell);
-    rz_memory_unmap(link->info.waits, sizeof *link->info.waits);
-    if (link->info.inbox_fd >= 0)
+    rz_memory_unmap(link->info.doorbell, sizeof(*link->info.doorbell));
+    rz_memory_unmap(link->info.waits, sizeof(*link->info.waits));
+    if (link->info.inbox_fd >= 0) {
         close(link->info.inbox_fd);
-    if (link->info.doorbell_fd >= 0)
+    }
+    if (link->info.doorbell_fd >= 0) {
         close(link->info.doorbell_fd);
-    if (link->info.ring_fd >= 0)
+    }
+    if (link->info.ring_fd >= 0) {
         close(link->info.ring_fd);
-    if (link->info.fd >= 0)
+    }
+    if (link->info.fd >= 0) {
         close(link->info.fd);
-    explicit_bzero(link->info.ring_key, sizeof link->info.ring_key);
+    }
+    explicit_bzero(link->info.ring_key, sizeof(link->info.ring_key));
     free(link->info.cohort.processes);
     free(link->info.cohort.parent);
     free(link);
@@ -76,23 +82,26 @@ bool rz_link_overdue(const struct rz_link *link, rz_time begun)
 
 rz_status_t rz_link_send(struct rz_link *link, const struct rz_link_message *message, int fd)
 {
-    if (link->info.alone)
+    if (link->info.alone) {
         return RZ_ERR_UNSUPPORTED;
-    size_t n = rz_link_encode(message, link->out, sizeof link->out);
+    }
+    size_t n = rz_link_encode(message, link->out, sizeof(link->out));
     rz_status_t status = n > 0 ? RZ_IN_PROGRESS : RZ_ERR_INVALID;
     rz_time begun = rz_clock_now();
     while (status == RZ_IN_PROGRESS) {
         status = rz_channel_send(link->info.fd, link->out, n, &fd, fd >= 0 ? 1 : 0);
-        if (status != RZ_IN_PROGRESS)
+        if (status != RZ_IN_PROGRESS) {
             break;
+        }
         /* The daemon always reads; if it does not, its stop word or the bound ends this. */
         struct pollfd polled = {.fd = link->info.fd, .events = POLLOUT};
         poll(&polled, 1, 10);
         rz_status_t fenced = link->board ? rz_link_check(link) : RZ_OK;
-        if (fenced != RZ_OK)
+        if (fenced != RZ_OK) {
             status = fenced;
-        else if (rz_link_overdue(link, begun))
+        } else if (rz_link_overdue(link, begun)) {
             status = RZ_ERR_TIMEOUT;
+        }
     }
     return status;
 }
@@ -106,31 +115,36 @@ static void link_dispatch(struct rz_link *link, const struct rz_link_message *me
         call(link->handler[message->type].arg, message, fds, n_fds);
         link->dispatching = false;
     } else {
-        while (n_fds > 0)
+        while (n_fds > 0) {
             close(fds[--n_fds]);
+        }
     }
 }
 
 rz_status_t rz_link_progress(struct rz_link *link)
 {
     rz_assert(!link->dispatching); /* handlers read from the buffer of the message being read */
-    if (link->info.alone)
+    if (link->info.alone) {
         return RZ_OK;
+    }
     for (;;) {
         size_t n;
         int fds[RZ_CHANNEL_FDS_MAX];
         unsigned n_fds = 0;
         struct rz_link_message message;
         rz_status_t status =
-            rz_channel_receive(link->info.fd, link->buffer, sizeof link->buffer, &n, fds, &n_fds);
-        if (status == RZ_IN_PROGRESS)
+            rz_channel_receive(link->info.fd, link->buffer, sizeof(link->buffer), &n, fds, &n_fds);
+        if (status == RZ_IN_PROGRESS) {
             return RZ_OK;
-        if (status != RZ_OK)
+        }
+        if (status != RZ_OK) {
             return status;
+        }
         status = rz_link_decode(&message, link->buffer, n);
         if (status != RZ_OK) {
-            while (n_fds > 0)
+            while (n_fds > 0) {
                 close(fds[--n_fds]);
+            }
             return status;
         }
         link_dispatch(link, &message, fds, n_fds);
@@ -139,10 +153,12 @@ rz_status_t rz_link_progress(struct rz_link *link)
 
 rz_status_t rz_link_check(struct rz_link *link)
 {
-    if (link->info.alone)
+    if (link->info.alone) {
         return RZ_OK;
-    if (atomic_load_explicit(&link->board->stop, memory_order_acquire) != 0)
+    }
+    if (atomic_load_explicit(&link->board->stop, memory_order_acquire) != 0) {
         return RZ_ERR_FENCED;
+    }
     return atomic_load_explicit(&link->board->lease_renewed_ns, memory_order_acquire) != 0
                ? RZ_OK
                : RZ_ERR_FENCED;
@@ -161,9 +177,10 @@ static void doubt(struct rz_link *link)
     char state = rz_process_state(link->daemon), words[160];
     if (rz_lease_can_wait(state) ||
         atomic_load_explicit(&link->board->lease_renewed_ns, memory_order_acquire) !=
-            link->lease.renewed)
+            link->lease.renewed) {
         return;
-    snprintf(words, sizeof words,
+    }
+    snprintf(words, sizeof(words),
              "its lease has run out: the daemon of its node %s (silent for %.1f s)",
              rz_lease_words(state), (double)link->lease.silent / RZ_SECOND);
     end_by(link, words);
@@ -174,10 +191,12 @@ void rz_link_beat(void *arg)
 {
     struct rz_link *link = arg;
     uint64_t stop = atomic_load_explicit(&link->board->stop, memory_order_acquire);
-    if (stop == RZ_ERR_JOB_ENDED)
+    if (stop == RZ_ERR_JOB_ENDED) {
         return;
-    if (stop != 0)
+    }
+    if (stop != 0) {
         end_by(link, rz_status_text((rz_status_t)stop));
+    }
     switch (rz_lease_look(&link->lease, link->board, rz_clock_now())) {
     case RZ_LEASE_HELD:
         break;

@@ -14,12 +14,14 @@ static rz_status_t alone_board(struct rz_link *link)
     int fd;
     void *at;
     rz_status_t status = rz_memory_create("rhizome-board", rz_board_bytes(1), &fd);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     status = rz_memory_map(fd, 0, true, &at, &link->board_bytes);
     close(fd);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     struct rz_board *board = at;
     board->magic = RZ_BOARD_MAGIC;
     board->layout = RZ_BOARD_LAYOUT;
@@ -47,13 +49,16 @@ rz_status_t rz_link_join_alone(struct rz_link *link)
     info->job_token = (uint32_t)getpid();
     info->alone = true;
     rz_status_t status = alone_board(link);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     status = rz_memory_create("rhizome-inbox", rz_shm_inbox_bytes(1), &info->inbox_fd);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     info->doorbell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (info->doorbell_fd < 0)
+    if (info->doorbell_fd < 0) {
         return RZ_ERR_SYSTEM;
+    }
     return rz_link_map_doorbell(link);
 }

@@ -32,13 +32,15 @@ struct join_environment {
 
 static bool join_number(const char *text, uint64_t max, uint64_t *value)
 {
-    if (!text || *text == '\0' || *text == '-')
+    if (!text || *text == '\0' || *text == '-') {
         return false;
+    }
     char *end;
     errno = 0;
     unsigned long long number = strtoull(text, &end, 0);
-    if (errno != 0 || *end != '\0' || number > max)
+    if (errno != 0 || *end != '\0' || number > max) {
         return false;
+    }
     *value = number;
     return true;
 }
@@ -46,14 +48,16 @@ static bool join_number(const char *text, uint64_t max, uint64_t *value)
 static bool join_key(const char *hex, struct join_environment *environment)
 {
     size_t digits = hex ? strlen(hex) : 0;
-    if (digits == 0 || digits % 2 != 0 || digits / 2 > KEY_BYTES_MAX)
+    if (digits == 0 || digits % 2 != 0 || digits / 2 > KEY_BYTES_MAX) {
         return false;
+    }
     for (size_t i = 0; i < digits / 2; i++) {
         char pair[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
         char *end;
         environment->key[i] = (uint8_t)strtoul(pair, &end, 16);
-        if (*end != '\0')
+        if (*end != '\0') {
             return false;
+        }
     }
     environment->key_bytes = (uint32_t)(digits / 2);
     return true;
@@ -72,8 +76,9 @@ static rz_status_t join_environment(struct join_environment *environment)
     }
     environment->self = (struct rz_identity){
         .job = job, .rank = (uint32_t)rank, .incarnation = (uint32_t)incarnation};
-    if (!join_number(getenv("RZ_APPNUM"), INT32_MAX, &appnum))
+    if (!join_number(getenv("RZ_APPNUM"), INT32_MAX, &appnum)) {
         appnum = 0;
+    }
     environment->appnum = (uint32_t)appnum;
     return RZ_OK;
 }
@@ -84,11 +89,13 @@ static rz_status_t join_receive(struct rz_link *link, size_t *n, int *fds, unsig
     rz_time begun = rz_clock_now();
     for (;;) {
         rz_status_t status =
-            rz_channel_receive(link->info.fd, link->buffer, sizeof link->buffer, n, fds, n_fds);
-        if (status != RZ_IN_PROGRESS)
+            rz_channel_receive(link->info.fd, link->buffer, sizeof(link->buffer), n, fds, n_fds);
+        if (status != RZ_IN_PROGRESS) {
             return status;
-        if (rz_link_overdue(link, begun))
+        }
+        if (rz_link_overdue(link, begun)) {
             return RZ_ERR_TIMEOUT;
+        }
         struct pollfd polled = {.fd = link->info.fd, .events = POLLIN};
         poll(&polled, 1, JOIN_LOOK_MS);
     }
@@ -98,11 +105,13 @@ rz_status_t rz_link_map_doorbell(struct rz_link *link)
 {
     void *at;
     rz_status_t status = rz_memory_reserve(link->info.inbox_fd, 0, sizeof(struct rz_doorbell));
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     status = rz_memory_map(link->info.inbox_fd, sizeof(struct rz_doorbell), true, &at, NULL);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         link->info.doorbell = at;
+    }
     return status;
 }
 
@@ -110,8 +119,9 @@ static rz_status_t join_map_waits(struct rz_link *link, int fd)
 {
     void *at;
     rz_status_t status = rz_memory_map(fd, sizeof(struct rz_waits), true, &at, NULL);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         link->info.waits = at;
+    }
     return status;
 }
 
@@ -119,15 +129,17 @@ static rz_status_t join_map_board(struct rz_link *link, int fd)
 {
     void *at;
     rz_status_t status = rz_memory_map(fd, 0, false, &at, &link->board_bytes);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     link->board = at;
     link->info.board = at;
-    if (link->board_bytes < sizeof *link->board || link->board->magic != RZ_BOARD_MAGIC ||
+    if (link->board_bytes < sizeof(*link->board) || link->board->magic != RZ_BOARD_MAGIC ||
         link->board->layout != RZ_BOARD_LAYOUT || link->board->n_ranks != link->info.n_ranks ||
         link->board->n_slots != link->info.n_slots || link->info.n_slots < link->info.n_ranks ||
-        link->board_bytes < rz_board_bytes(link->info.n_slots))
+        link->board_bytes < rz_board_bytes(link->info.n_slots)) {
         return RZ_ERR_VERSION;
+    }
     return RZ_OK;
 }
 
@@ -135,14 +147,16 @@ static rz_status_t join_map_board(struct rz_link *link, int fd)
 static rz_status_t join_ring(struct rz_link *link, const struct rz_link_welcome *welcome, int *fd)
 {
     struct rz_link_info *info = &link->info;
-    if (welcome->ring_key_length == 0)
+    if (welcome->ring_key_length == 0) {
         return RZ_OK;
+    }
     if (!(link->board->flags & RZ_BOARD_RING) ||
         link->board_bytes < rz_board_bytes_ring(info->n_slots) ||
-        welcome->ring_key_length != sizeof info->ring_key ||
-        welcome->hb_timeout_ns <= link->board->hb_period_ns)
+        welcome->ring_key_length != sizeof(info->ring_key) ||
+        welcome->hb_timeout_ns <= link->board->hb_period_ns) {
         return RZ_ERR_MALFORMED;
-    memcpy(info->ring_key, welcome->ring_key, sizeof info->ring_key);
+    }
+    memcpy(info->ring_key, welcome->ring_key, sizeof(info->ring_key));
     info->hb_timeout = welcome->hb_timeout_ns;
     info->ring_fd = *fd;
     *fd = -1;
@@ -166,25 +180,32 @@ static rz_status_t join_welcome(struct rz_link *link, const struct rz_link_welco
     info->lanes_max = welcome->lanes_max;
     info->job_token = welcome->job_token;
     info->restarted = welcome->restarted != 0;
-    if (welcome->version != RZ_LINK_VERSION || welcome->job != info->self.job)
+    if (welcome->version != RZ_LINK_VERSION || welcome->job != info->self.job) {
         return RZ_ERR_VERSION;
+    }
     if (info->self.rank >= info->n_slots || info->lane >= info->lanes_max ||
-        welcome->net_key_length != sizeof info->net_key)
+        welcome->net_key_length != sizeof(info->net_key)) {
         return RZ_ERR_MALFORMED;
+    }
     info->node_ip = welcome->node_ip;
-    memcpy(info->net_key, welcome->net_key, sizeof info->net_key);
+    memcpy(info->net_key, welcome->net_key, sizeof(info->net_key));
     rz_status_t status = join_map_board(link, fds[FD_BOARD]);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = join_ring(link, welcome, &fds[FD_RING]);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = rz_link_map_doorbell(link);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = join_map_waits(link, fds[FD_WAITS]);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         link->lease.looked_at = rz_clock_now();
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = rz_watch_hold_beating(&link->held, fds[FD_WATCH], welcome->watch_slot,
                                        rz_lease_period(link->board), rz_link_beat, link);
+    }
     return status;
 }
 
@@ -194,8 +215,9 @@ static rz_status_t join_answer(struct rz_link *link)
     int fds[RZ_CHANNEL_FDS_MAX];
     unsigned n_fds = 0;
     rz_status_t status = join_receive(link, &n, fds, &n_fds);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     struct rz_link_message message;
     status = rz_link_decode(&message, link->buffer, n);
     if (status == RZ_OK && message.type == RZ_LINK_REFUSED) {
@@ -208,9 +230,11 @@ static rz_status_t join_answer(struct rz_link *link)
     } else if (status == RZ_OK) {
         status = join_welcome(link, &message.welcome, fds);
     }
-    for (unsigned i = 0; i < n_fds; i++)
-        if (fds[i] >= 0)
+    for (unsigned i = 0; i < n_fds; i++) {
+        if (fds[i] >= 0) {
             close(fds[i]);
+        }
+    }
     return status;
 }
 
@@ -219,12 +243,14 @@ static rz_status_t join_cohort(struct rz_link *link, const struct rz_link_cohort
 {
     struct rz_link_cohort_info *cohort = &link->info.cohort;
     uint32_t n = told->processes_length / RZ_LINK_PAIR_BYTES;
-    if (told->processes_length % RZ_LINK_PAIR_BYTES != 0 || told->index >= n)
+    if (told->processes_length % RZ_LINK_PAIR_BYTES != 0 || told->index >= n) {
         return RZ_ERR_MALFORMED;
-    cohort->processes = calloc(n, sizeof *cohort->processes);
+    }
+    cohort->processes = calloc(n, sizeof(*cohort->processes));
     cohort->parent = malloc(told->parent_length + 1);
-    if (!cohort->processes || !cohort->parent)
+    if (!cohort->processes || !cohort->parent) {
         return RZ_ERR_NO_MEMORY;
+    }
     cohort->n = n;
     cohort->index = told->index;
     cohort->command = told->command;
@@ -245,12 +271,15 @@ static rz_status_t join_receive_cohort(struct rz_link *link)
     unsigned n_fds = 0;
     struct rz_link_message message;
     rz_status_t status = join_receive(link, &n, fds, &n_fds);
-    while (n_fds > 0)
+    while (n_fds > 0) {
         close(fds[--n_fds]);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = rz_link_decode(&message, link->buffer, n);
-    if (status == RZ_OK && message.type != RZ_LINK_COHORT)
+    }
+    if (status == RZ_OK && message.type != RZ_LINK_COHORT) {
         status = RZ_ERR_MALFORMED;
+    }
     return status == RZ_OK ? join_cohort(link, &message.cohort) : status;
 }
 
@@ -265,8 +294,9 @@ rz_status_t rz_link_join_daemon(struct rz_link *link, const char *fd_text)
     uint64_t fd;
     struct join_environment environment;
     rz_status_t status = join_environment(&environment);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     if (!join_number(fd_text, INT32_MAX, &fd) || fcntl((int)fd, F_GETFD) < 0) {
         fprintf(stderr, "rhizome: RZ_LINK_FD=%s is not an open descriptor\n", fd_text);
         return RZ_ERR_INVALID;
@@ -287,14 +317,17 @@ rz_status_t rz_link_join_daemon(struct rz_link *link, const char *fd_text)
                                               .key = environment.key,
                                               .key_length = environment.key_bytes}};
     status = rz_link_send(link, &hello, -1);
-    explicit_bzero(&environment, sizeof environment);
-    if (status == RZ_OK)
+    explicit_bzero(&environment, sizeof(environment));
+    if (status == RZ_OK) {
         status = join_answer(link);
-    if (status == RZ_OK && link->info.self.rank >= link->info.n_ranks)
+    }
+    if (status == RZ_OK && link->info.self.rank >= link->info.n_ranks) {
         status = join_receive_cohort(link);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         join_hide();
-    else
+    } else {
         fprintf(stderr, "rhizome: cannot join the job: %s\n", rz_status_text(status));
+    }
     return status;
 }

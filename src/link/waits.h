@@ -54,10 +54,11 @@ static inline void rz_wait_write(struct rz_wait *wait, const struct rz_wait_text
     atomic_store_explicit(&wait->sequence, sequence + 1, memory_order_relaxed);
     atomic_thread_fence(memory_order_release);
     if (text) {
-        uint64_t words[sizeof wait->words / sizeof wait->words[0]] = {0};
-        memcpy(words, text, sizeof *text);
-        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        uint64_t words[sizeof(wait->words) / sizeof(wait->words[0])] = {0};
+        memcpy(words, text, sizeof(*text));
+        for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
             atomic_store_explicit(&wait->words[i], words[i], memory_order_relaxed);
+        }
     }
     atomic_store_explicit(&wait->in_use, text != NULL, memory_order_relaxed);
     atomic_store_explicit(&wait->sequence, sequence + 2, memory_order_release);
@@ -66,16 +67,18 @@ static inline void rz_wait_write(struct rz_wait *wait, const struct rz_wait_text
 /* Daemon: true when wait is in use and *text is whole. */
 static inline bool rz_wait_read(struct rz_wait *wait, struct rz_wait_text *text)
 {
-    uint64_t words[sizeof wait->words / sizeof wait->words[0]];
+    uint64_t words[sizeof(wait->words) / sizeof(wait->words[0])];
     uint32_t before = atomic_load_explicit(&wait->sequence, memory_order_acquire);
     uint32_t in_use = atomic_load_explicit(&wait->in_use, memory_order_relaxed);
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         words[i] = atomic_load_explicit(&wait->words[i], memory_order_relaxed);
+    }
     atomic_thread_fence(memory_order_acquire);
     if (!in_use || (before & 1) ||
-        before != atomic_load_explicit(&wait->sequence, memory_order_relaxed))
+        before != atomic_load_explicit(&wait->sequence, memory_order_relaxed)) {
         return false;
-    memcpy(text, words, sizeof *text);
+    }
+    memcpy(text, words, sizeof(*text));
     text->call[RZ_WAIT_CALL_BYTES - 1] = '\0'; /* whatever the process wrote */
     text->name[RZ_WAIT_NAME_BYTES - 1] = '\0';
     return true;

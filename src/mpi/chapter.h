@@ -73,7 +73,7 @@ struct rz_counts {
 
 static inline int64_t rz_counts_at(struct rz_counts counts, MPI_Count i)
 {
-    return counts.wide != NULL ? counts.wide[i] : counts.narrow[i];
+    return counts.wide ? counts.wide[i] : counts.narrow[i];
 }
 
 _Static_assert(sizeof(MPI_Aint) == sizeof(int64_t) && sizeof(MPI_Count) == sizeof(int64_t),
@@ -212,8 +212,7 @@ extern _Atomic bool rz_monitors_untold;
 void rz_monitors_tell(void);
 #endif
 
-/* ---- Handles inside arrays (MPI_Waitall, MPI_Type_create_struct): NULL for the null handle; else
- * valid, for the entry looked ---- */
+/* ---- Handles inside arrays: NULL for the null handle; else valid, for the entry looked ---- */
 
 static inline struct rz_request *rz_request_of(MPI_Request handle)
 {

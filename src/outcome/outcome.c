@@ -18,18 +18,20 @@ void rz_outcome_open(struct rz_outcome *outcome, uint32_t n_ranks, const uint32_
                      uint32_t n_nodes)
 {
     *outcome = (struct rz_outcome){.n_ranks = n_ranks, .n_slots = rz_slots_of(n_ranks)};
-    outcome->ranks = calloc(outcome->n_slots, sizeof *outcome->ranks);
-    outcome->nodes_noted = calloc(n_nodes, sizeof *outcome->nodes_noted);
-    outcome->cut_off = calloc(n_nodes, sizeof *outcome->cut_off);
-    outcome->out = calloc(n_nodes, sizeof *outcome->out);
-    outcome->refused = calloc(n_nodes, sizeof *outcome->refused);
+    outcome->ranks = calloc(outcome->n_slots, sizeof(*outcome->ranks));
+    outcome->nodes_noted = calloc(n_nodes, sizeof(*outcome->nodes_noted));
+    outcome->cut_off = calloc(n_nodes, sizeof(*outcome->cut_off));
+    outcome->out = calloc(n_nodes, sizeof(*outcome->out));
+    outcome->refused = calloc(n_nodes, sizeof(*outcome->refused));
     rz_assert(outcome->ranks && outcome->nodes_noted && outcome->cut_off && outcome->out &&
               outcome->refused);
     outcome->n_nodes = n_nodes;
-    for (uint32_t i = 0; i < n_ranks; i++)
+    for (uint32_t i = 0; i < n_ranks; i++) {
         outcome->ranks[i].node = placement[i];
-    for (uint32_t i = n_ranks; i < outcome->n_slots; i++)
+    }
+    for (uint32_t i = n_ranks; i < outcome->n_slots; i++) {
         outcome->ranks[i].state = RZ_RANK_EMPTY;
+    }
 }
 
 void rz_outcome_clear(struct rz_outcome *outcome)
@@ -37,8 +39,9 @@ void rz_outcome_clear(struct rz_outcome *outcome)
     free(outcome->ranks);
     free(outcome->past);
     free(outcome->nodes_noted);
-    for (uint32_t i = 0; i < outcome->n_nodes; i++)
+    for (uint32_t i = 0; i < outcome->n_nodes; i++) {
         free(outcome->cut_off[i]);
+    }
     free(outcome->cut_off);
     free(outcome->out);
     free(outcome->refused);
@@ -69,7 +72,7 @@ static bool spoils(const struct rz_rank *r)
 /* The end of the slot's previous process must not be forgotten. */
 static void keep_past(struct rz_outcome *outcome, const struct rz_rank *r)
 {
-    outcome->past = realloc(outcome->past, (outcome->n_past + 1) * sizeof *outcome->past);
+    outcome->past = realloc(outcome->past, (outcome->n_past + 1) * sizeof(*outcome->past));
     rz_assert(outcome->past != NULL);
     outcome->past[outcome->n_past++] = *r;
 }
@@ -77,8 +80,9 @@ static void keep_past(struct rz_outcome *outcome, const struct rz_rank *r)
 static void begin(struct rz_outcome *outcome, struct rz_rank *r, enum rz_rank_state state,
                   uint32_t incarnation, uint32_t node)
 {
-    if (r->state == RZ_RANK_FAILED && r->order > outcome->replaced.order)
+    if (r->state == RZ_RANK_FAILED && r->order > outcome->replaced.order) {
         outcome->replaced = *r;
+    }
     *r = (struct rz_rank){.state = state,
                           .incarnation = incarnation,
                           .node = node,
@@ -91,28 +95,33 @@ void rz_outcome_started(struct rz_outcome *outcome, uint32_t rank, uint32_t inca
 {
     struct rz_rank *r = &outcome->ranks[rank];
     bool awaited = incarnation == r->incarnation && r->state == RZ_RANK_WAITED_FOR;
-    if (incarnation > r->incarnation && r->state == RZ_RANK_ENDED && spoils(r))
+    if (incarnation > r->incarnation && r->state == RZ_RANK_ENDED && spoils(r)) {
         keep_past(outcome, r);
-    if (incarnation > r->incarnation || awaited)
+    }
+    if (incarnation > r->incarnation || awaited) {
         begin(outcome, r, RZ_RANK_RUNNING, incarnation, node);
+    }
 }
 
 void rz_outcome_spawned(struct rz_outcome *outcome, uint32_t slot, uint32_t incarnation,
                         uint32_t node, bool spawned)
 {
     struct rz_rank *r = &outcome->ranks[slot];
-    if (incarnation <= r->incarnation)
+    if (incarnation <= r->incarnation) {
         return;
-    if (spawned && spoils(r))
+    }
+    if (spawned && spoils(r)) {
         keep_past(outcome, r);
+    }
     begin(outcome, r, RZ_RANK_WAITED_FOR, incarnation, node);
 }
 
 void rz_outcome_acknowledged(struct rz_outcome *outcome, uint32_t slot, uint32_t incarnation)
 {
     struct rz_rank *r = &outcome->ranks[slot];
-    if (incarnation > r->acknowledged)
+    if (incarnation > r->acknowledged) {
         r->acknowledged = incarnation;
+    }
 }
 
 void rz_outcome_ended_by(struct rz_outcome *outcome, uint32_t slot, uint32_t incarnation,
@@ -121,11 +130,12 @@ void rz_outcome_ended_by(struct rz_outcome *outcome, uint32_t slot, uint32_t inc
     char name[NAME_BYTES];
     struct rz_rank *r = &outcome->ranks[slot];
     bool lives = r->state == RZ_RANK_RUNNING || r->state == RZ_RANK_WAITED_FOR;
-    if (incarnation != r->incarnation || !lives || r->abort_code || code == 0)
+    if (incarnation != r->incarnation || !lives || r->abort_code || code == 0) {
         return;
+    }
     r->abort_code = code & 0xFF ? (int)(code & 0xFF) : 1;
-    snprintf(r->cause, sizeof r->cause, "%s was ended by MPI_Abort: %s",
-             rz_outcome_name(outcome, slot, name, sizeof name), by);
+    snprintf(r->cause, sizeof(r->cause), "%s was ended by MPI_Abort: %s",
+             rz_outcome_name(outcome, slot, name, sizeof(name)), by);
 }
 
 /* The last failure that was not caused by the end of the job; NULL: none was reported yet. */
@@ -135,8 +145,9 @@ static const struct rz_rank *last_failure(const struct rz_outcome *outcome)
     for (uint32_t i = 0; i < outcome->n_slots; i++) {
         const struct rz_rank *r = &outcome->ranks[i];
         bool is_failure = r->state == RZ_RANK_FAILED && (r->failing || r->seen);
-        if (is_failure && (!last || r->order > last->order))
+        if (is_failure && (!last || r->order > last->order)) {
             last = r;
+        }
     }
     return last;
 }
@@ -145,12 +156,15 @@ static void name_last_failure(struct rz_outcome *outcome)
 {
     const struct rz_rank *last = outcome->worn_out ? last_failure(outcome) : NULL;
     char *behind = strstr(outcome->cause, LAST_FAILURE), node[32] = "";
-    if (!last)
+    if (!last) {
         return;
+    }
     size_t n = behind ? (size_t)(behind - outcome->cause) : strlen(outcome->cause);
-    if (!last->with_node)
-        snprintf(node, sizeof node, " on node %u", last->node);
-    snprintf(outcome->cause + n, sizeof outcome->cause - n, LAST_FAILURE "%s%s", last->cause, node);
+    if (!last->with_node) {
+        snprintf(node, sizeof(node), " on node %u", last->node);
+    }
+    snprintf(outcome->cause + n, sizeof(outcome->cause) - n, LAST_FAILURE "%s%s", last->cause,
+             node);
 }
 
 void rz_outcome_exited(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation,
@@ -159,33 +173,36 @@ void rz_outcome_exited(struct rz_outcome *outcome, uint32_t rank, uint32_t incar
     struct rz_rank *r = &outcome->ranks[rank];
     bool awaited = r->state == RZ_RANK_WAITED_FOR && r->incarnation > 0; /* it never ran */
     char name[NAME_BYTES];
-    if (incarnation != r->incarnation || (r->state != RZ_RANK_RUNNING && !awaited))
+    if (incarnation != r->incarnation || (r->state != RZ_RANK_RUNNING && !awaited)) {
         return;
-    if (!r->seen)
+    }
+    if (!r->seen) {
         r->order = ++outcome->ends;
-    rz_outcome_name(outcome, rank, name, sizeof name);
+    }
+    rz_outcome_name(outcome, rank, name, sizeof(name));
     if (r->abort_code) {
         r->code = r->abort_code;
     } else if (r->hung) {
         r->code = 128 + SIGKILL;
-        snprintf(r->cause, sizeof r->cause,
+        snprintf(r->cause, sizeof(r->cause),
                  "%s made no progress for longer than --hang-timeout, and was killed", name);
     } else if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL &&
                outcome->cut_off[r->node]) { /* its own daemon caused it, while it ended */
         r->code = 128 + SIGKILL;
         r->with_node = true;
-        snprintf(r->cause, sizeof r->cause, "%s was ended with node %u, which was cut off: %s",
+        snprintf(r->cause, sizeof(r->cause), "%s was ended with node %u, which was cut off: %s",
                  name, r->node, outcome->cut_off[r->node]);
     } else if (WIFSIGNALED(wait_status)) {
         r->code = 128 + WTERMSIG(wait_status);
-        snprintf(r->cause, sizeof r->cause, "%s was killed by signal %d (%s)", name,
+        snprintf(r->cause, sizeof(r->cause), "%s was killed by signal %d (%s)", name,
                  WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
     } else {
         r->code = WEXITSTATUS(wait_status);
-        snprintf(r->cause, sizeof r->cause, "%s exited with status %d%s", name, r->code,
+        snprintf(r->cause, sizeof(r->cause), "%s exited with status %d%s", name, r->code,
                  clean ? "" : " before MPI_Finalize");
-        if (!clean && r->code == 0)
+        if (!clean && r->code == 0) {
             r->code = 1; /* an end before MPI_Finalize is a failure whatever the status is */
+        }
     }
     r->state = clean ? RZ_RANK_ENDED : RZ_RANK_FAILED;
     r->failing |= !clean && !outcome->decided;
@@ -195,8 +212,9 @@ void rz_outcome_exited(struct rz_outcome *outcome, uint32_t rank, uint32_t incar
 void rz_outcome_failing(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation)
 {
     struct rz_rank *r = &outcome->ranks[rank];
-    if (incarnation != r->incarnation || r->seen)
+    if (incarnation != r->incarnation || r->seen) {
         return;
+    }
     r->failing |= !outcome->decided;
     r->seen = true;
     r->order = ++outcome->ends; /* exits are reported later, in any order */
@@ -225,26 +243,29 @@ void rz_outcome_node_lost(struct rz_outcome *outcome, uint32_t node)
     for (uint32_t i = 0; i < outcome->n_slots; i++) {
         struct rz_rank *r = &outcome->ranks[i];
         char name[NAME_BYTES];
-        if (r->node != node || (r->state != RZ_RANK_WAITED_FOR && r->state != RZ_RANK_RUNNING))
+        if (r->node != node || (r->state != RZ_RANK_WAITED_FOR && r->state != RZ_RANK_RUNNING)) {
             continue;
+        }
         r->state = RZ_RANK_FAILED;
         r->failing |= !outcome->decided;
         r->order = ++outcome->ends;
         r->with_node = true;
         r->code = r->abort_code ? r->abort_code : 128 + 9;
         const char *why = outcome->cut_off[node];
-        if (!r->abort_code)
-            snprintf(r->cause, sizeof r->cause, "%s was lost with node %u%s%s",
-                     rz_outcome_name(outcome, i, name, sizeof name), node,
+        if (!r->abort_code) {
+            snprintf(r->cause, sizeof(r->cause), "%s was lost with node %u%s%s",
+                     rz_outcome_name(outcome, i, name, sizeof(name)), node,
                      why ? ", which was cut off: " : "", why ? why : "");
+        }
     }
 }
 
 void rz_outcome_noted(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation)
 {
     struct rz_rank *r = &outcome->ranks[rank];
-    if (incarnation > r->noted)
+    if (incarnation > r->noted) {
         r->noted = incarnation;
+    }
 }
 
 void rz_outcome_node_noted(struct rz_outcome *outcome, uint32_t node)
@@ -254,13 +275,14 @@ void rz_outcome_node_noted(struct rz_outcome *outcome, uint32_t node)
 
 void rz_outcome_decide(struct rz_outcome *outcome, int code, const char *format, ...)
 {
-    if (outcome->decided)
+    if (outcome->decided) {
         return;
+    }
     outcome->decided = true;
     outcome->code = code;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(outcome->cause, sizeof outcome->cause, format, arguments);
+    vsnprintf(outcome->cause, sizeof(outcome->cause), format, arguments);
     va_end(arguments);
 }
 
@@ -277,7 +299,7 @@ void rz_outcome_aborted(struct rz_outcome *outcome, uint32_t rank, uint32_t code
     char name[NAME_BYTES];
     outcome->aborted |= !outcome->decided;
     rz_outcome_decide(outcome, (int)(code & 0xFF ? code & 0xFF : 1), "%s ended the job: %s",
-                      rz_outcome_name(outcome, rank, name, sizeof name), reason);
+                      rz_outcome_name(outcome, rank, name, sizeof(name)), reason);
 }
 
 bool rz_outcome_complete(const struct rz_outcome *outcome)
@@ -286,8 +308,9 @@ bool rz_outcome_complete(const struct rz_outcome *outcome)
         const struct rz_rank *r = &outcome->ranks[i];
         bool stays_failed =
             r->state == RZ_RANK_FAILED && (covers(r->noted, r) || outcome->nodes_noted[r->node]);
-        if (r->state != RZ_RANK_ENDED && r->state != RZ_RANK_EMPTY && !stays_failed)
+        if (r->state != RZ_RANK_ENDED && r->state != RZ_RANK_EMPTY && !stays_failed) {
             return false;
+        }
     }
     return true;
 }
@@ -299,17 +322,20 @@ static const struct rz_rank *first_end(const struct rz_outcome *outcome, bool fa
     for (uint32_t i = 0; i < outcome->n_slots + outcome->n_past; i++) {
         const struct rz_rank *r =
             i < outcome->n_slots ? &outcome->ranks[i] : &outcome->past[i - outcome->n_slots];
-        if (spoils(r) && (r->failing || !failing) && (!first || r->order < first->order))
+        if (spoils(r) && (r->failing || !failing) && (!first || r->order < first->order)) {
             first = r;
+        }
     }
     return first;
 }
 
 bool rz_outcome_all_failed(const struct rz_outcome *outcome)
 {
-    for (uint32_t rank = 0; rank < outcome->n_ranks; rank++)
-        if (outcome->ranks[rank].state != RZ_RANK_FAILED)
+    for (uint32_t rank = 0; rank < outcome->n_ranks; rank++) {
+        if (outcome->ranks[rank].state != RZ_RANK_FAILED) {
             return false;
+        }
+    }
     return !outcome->any_left;
 }
 
@@ -322,23 +348,30 @@ void rz_outcome_left(struct rz_outcome *outcome)
             i < outcome->n_ranks && (covers(r->noted, r) || outcome->nodes_noted[r->node]);
         bool spawned = i >= outcome->n_ranks &&
                        (r->state == RZ_RANK_WAITED_FOR || r->state == RZ_RANK_RUNNING);
-        if (failed || spawned)
+        if (failed || spawned) {
             return;
+        }
     }
     outcome->all_left = true;
 }
 
 bool rz_outcome_by_failure(const struct rz_outcome *outcome)
 {
-    if (outcome->all_left)
+    if (outcome->all_left) {
         return false;
-    if (outcome->decided && !outcome->aborted)
+    }
+    if (outcome->decided && !outcome->aborted) {
         return outcome->by_failure;
-    if (outcome->aborted && outcome->failure_known)
+    }
+    if (outcome->aborted && outcome->failure_known) {
         return true; /* why the surviving process gave up */
-    for (uint32_t i = 0; outcome->aborted && i < outcome->n_slots; i++)
-        if ((outcome->ranks[i].seen || outcome->ranks[i].failing) && !outcome->ranks[i].abort_code)
+    }
+    for (uint32_t i = 0; outcome->aborted && i < outcome->n_slots; i++) {
+        if ((outcome->ranks[i].seen || outcome->ranks[i].failing) &&
+            !outcome->ranks[i].abort_code) {
             return true; /* likewise; the processes of a failed node are not observed */
+        }
+    }
     const struct rz_rank *first = outcome->aborted ? NULL : first_end(outcome, false);
     return first && first->state == RZ_RANK_FAILED && !first->abort_code;
 }
@@ -350,8 +383,9 @@ static bool has_succeeded(const struct rz_outcome *outcome)
     bool any_ended = outcome->n_slots == 0;
     for (uint32_t i = 0; i < outcome->n_slots; i++) {
         enum rz_rank_state state = outcome->ranks[i].state;
-        if (state == RZ_RANK_WAITED_FOR || state == RZ_RANK_RUNNING)
+        if (state == RZ_RANK_WAITED_FOR || state == RZ_RANK_RUNNING) {
             return false;
+        }
         any_ended |= state == RZ_RANK_ENDED;
     }
     return any_ended;
@@ -362,8 +396,9 @@ int rz_outcome_status(const struct rz_outcome *outcome, const char **cause)
     /* A surviving process that gives up because a rank has failed is not the cause of the job's
      * end. */
     const struct rz_rank *first = NULL;
-    if (!outcome->decided || outcome->aborted)
+    if (!outcome->decided || outcome->aborted) {
         first = first_end(outcome, outcome->aborted);
+    }
     if (first) {
         *cause = first->cause;
         return first->code;

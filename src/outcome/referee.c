@@ -26,10 +26,12 @@ void rz_referee_clear(struct rz_referee *referee)
 
 static bool is_complete(const struct rz_referee *referee, uint32_t *grace_ms)
 {
-    if (referee->over || !rz_outcome_complete(&referee->outcome))
+    if (referee->over || !rz_outcome_complete(&referee->outcome)) {
         return false;
-    if (referee->repairs && rz_outcome_all_failed(&referee->outcome))
+    }
+    if (referee->repairs && rz_outcome_all_failed(&referee->outcome)) {
         return false; /* the daemons restart them, or report why they do not */
+    }
     *grace_ms = 0;
     return true;
 }
@@ -38,8 +40,9 @@ static bool is_complete(const struct rz_referee *referee, uint32_t *grace_ms)
  * enter it. */
 static bool half_joined(struct rz_referee *referee, uint32_t *grace_ms)
 {
-    if (!referee->joined || referee->stranger == RZ_ID_NONE || referee->over)
+    if (!referee->joined || referee->stranger == RZ_ID_NONE || referee->over) {
         return false;
+    }
     rz_outcome_decide(&referee->outcome, referee->stranger_code ? referee->stranger_code : 1,
                       "rank %u ended (status %d) without MPI_Init, while other ranks wait for it",
                       referee->stranger, referee->stranger_code);
@@ -50,8 +53,9 @@ static bool half_joined(struct rz_referee *referee, uint32_t *grace_ms)
 /* The standard's default error handling, chosen for the whole job. */
 static bool end_at_failure(struct rz_referee *referee, const struct rz_rank *r, uint32_t *grace_ms)
 {
-    if (!referee->abort || referee->over || r->state != RZ_RANK_FAILED)
+    if (!referee->abort || referee->over || r->state != RZ_RANK_FAILED) {
         return false;
+    }
     referee->outcome.by_failure |= !referee->outcome.decided && !r->abort_code;
     rz_outcome_decide(&referee->outcome, r->code, "%s%s", r->cause, FIRST_FAILURE);
     *grace_ms = RZ_END_GRACE_MS;
@@ -63,8 +67,9 @@ static bool on_exited(struct rz_referee *referee, const struct rz_launch_exited 
 {
     int status = (int)told->status;
     bool end = false;
-    if (told->rank >= referee->outcome.n_slots)
+    if (told->rank >= referee->outcome.n_slots) {
         return false;
+    }
     bool spawned = told->rank >= referee->outcome.n_ranks;
     /* A later one is repaired, and a killed one is a failure like any other. */
     bool plain = !spawned && !told->hello &&
@@ -80,8 +85,9 @@ static bool on_exited(struct rz_referee *referee, const struct rz_launch_exited 
         *grace_ms = RZ_END_GRACE_MS;
         end = true;
     }
-    if (end_at_failure(referee, &referee->outcome.ranks[told->rank], grace_ms))
+    if (end_at_failure(referee, &referee->outcome.ranks[told->rank], grace_ms)) {
         end = true;
+    }
     return end || is_complete(referee, grace_ms);
 }
 
@@ -92,8 +98,9 @@ static bool on_noted(struct rz_referee *referee, const struct rz_launch_event *e
         rz_outcome_noted(&referee->outcome, event->rank, event->incarnation);
     } else if (event->node < referee->outcome.n_nodes) {
         rz_outcome_node_noted(&referee->outcome, event->node);
-        if (!referee->over)
+        if (!referee->over) {
             rz_outcome_node_lost(&referee->outcome, event->node);
+        }
     }
     return is_complete(referee, grace_ms);
 }
@@ -102,35 +109,45 @@ static bool on_event(struct rz_referee *referee, const struct rz_launch_event *e
                      uint32_t *grace_ms)
 {
     bool process = event->rank < referee->outcome.n_slots;
-    if (event->kind == RZ_EVENT_RECORD_SPAWNED && process && event->node < referee->outcome.n_nodes)
+    if (event->kind == RZ_EVENT_RECORD_SPAWNED && process &&
+        event->node < referee->outcome.n_nodes) {
         rz_outcome_spawned(&referee->outcome, event->rank, event->incarnation, event->node,
                            event->value == RZ_START_SPAWNED);
-    if (event->kind == RZ_EVENT_RECORD_ACKNOWLEDGED && process)
+    }
+    if (event->kind == RZ_EVENT_RECORD_ACKNOWLEDGED && process) {
         rz_outcome_acknowledged(&referee->outcome, event->rank, event->incarnation);
-    if (event->kind == RZ_EVENT_RECORD_ENDED_BY && process)
+    }
+    if (event->kind == RZ_EVENT_RECORD_ENDED_BY && process) {
         rz_outcome_ended_by(&referee->outcome, event->rank, event->incarnation,
                             (uint32_t)event->value, event->note);
+    }
     if (event->kind == RZ_EVENT_RECORD_FAILURE_SEEN && process) {
-        if (event->value == RZ_FAILURE_HUNG)
+        if (event->value == RZ_FAILURE_HUNG) {
             rz_outcome_hung(&referee->outcome, event->rank, event->incarnation);
-        else
+        } else {
             rz_outcome_failing(&referee->outcome, event->rank, event->incarnation);
+        }
     }
     if (event->kind == RZ_EVENT_RECORD_FAILURE_NEWS) {
         rz_outcome_failure_known(&referee->outcome);
         /* The daemon of a surviving process may report it before the daemon of the failed one does,
          * and report an abort next. */
-        if (process)
+        if (process) {
             rz_outcome_failing(&referee->outcome, event->rank, event->incarnation);
+        }
     }
-    if (event->kind == RZ_EVENT_RECORD_LEFT)
+    if (event->kind == RZ_EVENT_RECORD_LEFT) {
         rz_outcome_left(&referee->outcome);
-    if (event->kind == RZ_EVENT_RECORD_OUT && event->node < referee->outcome.n_nodes)
+    }
+    if (event->kind == RZ_EVENT_RECORD_OUT && event->node < referee->outcome.n_nodes) {
         referee->outcome.out[event->node] = true;
-    if (event->kind == RZ_EVENT_RECORD_NOTED)
+    }
+    if (event->kind == RZ_EVENT_RECORD_NOTED) {
         return on_noted(referee, event, grace_ms);
-    if (event->kind != RZ_EVENT_RECORD_JOINED || event->rank >= referee->outcome.n_ranks)
+    }
+    if (event->kind != RZ_EVENT_RECORD_JOINED || event->rank >= referee->outcome.n_ranks) {
         return false;
+    }
     referee->joined = true;
     return half_joined(referee, grace_ms);
 }
@@ -156,14 +173,16 @@ static bool on_stopping(struct rz_referee *referee, uint32_t node,
 {
     int code = code_of_stop(told->status);
     if (code == 0) {
-        if (node < referee->outcome.n_nodes)
+        if (node < referee->outcome.n_nodes) {
             rz_outcome_cut_off(&referee->outcome, node, told->reason);
+        }
         return false;
     }
-    if (code == RZ_EXIT_RESTARTS)
+    if (code == RZ_EXIT_RESTARTS) {
         rz_outcome_worn_out(&referee->outcome, code, told->reason);
-    else
+    } else {
         rz_outcome_decide(&referee->outcome, code, "%s", told->reason);
+    }
     *grace_ms = RZ_END_GRACE_MS;
     return true;
 }
@@ -171,8 +190,9 @@ static bool on_stopping(struct rz_referee *referee, uint32_t node,
 bool rz_referee_refuses(struct rz_referee *referee, uint32_t node,
                         const struct rz_launch_message *message)
 {
-    if (node >= referee->outcome.n_nodes || !referee->outcome.out[node])
+    if (node >= referee->outcome.n_nodes || !referee->outcome.out[node]) {
         return false;
+    }
     switch (message->type) {
     case RZ_LAUNCH_STARTED:
     case RZ_LAUNCH_OUTPUT:
@@ -192,9 +212,10 @@ bool rz_referee_take(struct rz_referee *referee, uint32_t node,
 {
     switch (message->type) {
     case RZ_LAUNCH_STARTED:
-        if (message->started.rank < referee->outcome.n_slots)
+        if (message->started.rank < referee->outcome.n_slots) {
             rz_outcome_started(&referee->outcome, message->started.rank,
                                message->started.incarnation, node);
+        }
         return false;
     case RZ_LAUNCH_EXITED:
         return on_exited(referee, &message->exited, grace_ms);
@@ -219,11 +240,13 @@ bool rz_referee_take(struct rz_referee *referee, uint32_t node,
 
 bool rz_referee_node_lost(struct rz_referee *referee, uint32_t node, uint32_t *grace_ms)
 {
-    if (referee->over)
+    if (referee->over) {
         return false;
+    }
     rz_outcome_node_lost(&referee->outcome, node);
-    if (!referee->no_ft && !referee->abort)
+    if (!referee->no_ft && !referee->abort) {
         return is_complete(referee, grace_ms);
+    }
     referee->outcome.by_failure |= !referee->outcome.decided;
     rz_outcome_decide(&referee->outcome, 128 + SIGKILL, "node %u was lost%s", node,
                       referee->no_ft ? ", which ends a job without fault tolerance"
@@ -236,12 +259,13 @@ void rz_referee_all_lost(struct rz_referee *referee, uint32_t node)
 {
     const char *why = referee->outcome.cut_off[node];
     referee->outcome.by_failure |= !referee->outcome.decided;
-    if (why)
+    if (why) {
         rz_outcome_decide(&referee->outcome, RZ_EXIT_LOST,
                           "all nodes of the job are lost; the last one, node %u, was cut off: %s",
                           node, why);
-    else
+    } else {
         rz_outcome_decide(&referee->outcome, RZ_EXIT_LOST, "all nodes of the job are lost");
+    }
 }
 
 void rz_referee_timed_out(struct rz_referee *referee, rz_time timeout)

@@ -27,8 +27,9 @@ static void add_core(struct rz_machine *machine, hwloc_topology_t topology, hwlo
     int processor;
     hwloc_bitmap_foreach_begin(processor, object->cpuset)
     {
-        if (hwloc_bitmap_isset(ours, (unsigned)processor))
+        if (hwloc_bitmap_isset(ours, (unsigned)processor)) {
             machine->processors[machine->n_processors++] = (uint32_t)processor;
+        }
     }
     hwloc_bitmap_foreach_end();
     core->count = machine->n_processors - core->first;
@@ -43,15 +44,18 @@ static rz_status_t read_cores(struct rz_machine *machine, hwloc_topology_t topol
     hwloc_obj_type_t kind = n > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
     int n_processors = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
     n = hwloc_get_nbobjs_by_type(topology, kind);
-    if (n <= 0 || n_processors <= 0)
+    if (n <= 0 || n_processors <= 0) {
         return RZ_ERR_SYSTEM;
-    machine->cores = calloc((size_t)n, sizeof *machine->cores);
-    machine->processors = calloc((size_t)n_processors, sizeof *machine->processors);
-    if (!machine->cores || !machine->processors)
+    }
+    machine->cores = calloc((size_t)n, sizeof(*machine->cores));
+    machine->processors = calloc((size_t)n_processors, sizeof(*machine->processors));
+    if (!machine->cores || !machine->processors) {
         return RZ_ERR_NO_MEMORY;
+    }
     for (hwloc_obj_t object = NULL;
-         (object = hwloc_get_next_obj_by_type(topology, kind, object)) != NULL;)
+         (object = hwloc_get_next_obj_by_type(topology, kind, object)) != NULL;) {
         add_core(machine, topology, object, ours);
+    }
     return machine->n_cores > 0 ? RZ_OK : RZ_ERR_SYSTEM;
 }
 
@@ -60,19 +64,22 @@ rz_status_t rz_machine_look(struct rz_machine *machine)
     hwloc_topology_t topology;
     *machine = (struct rz_machine){0};
     hwloc_bitmap_t ours = hwloc_bitmap_alloc();
-    if (!ours)
+    if (!ours) {
         return RZ_ERR_NO_MEMORY;
+    }
     rz_status_t status = RZ_ERR_SYSTEM;
     if (hwloc_topology_init(&topology) == 0) {
         if (hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE) == 0 &&
             hwloc_topology_load(topology) == 0 &&
-            hwloc_get_cpubind(topology, ours, HWLOC_CPUBIND_THREAD) == 0)
+            hwloc_get_cpubind(topology, ours, HWLOC_CPUBIND_THREAD) == 0) {
             status = read_cores(machine, topology, ours);
+        }
         hwloc_topology_destroy(topology);
     }
     hwloc_bitmap_free(ours);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         rz_machine_clear(machine);
+    }
     return status;
 }
 

@@ -39,7 +39,7 @@ rz_status_t rz_channel_pair(int fds[2])
 pid_t rz_channel_peer(int fd)
 {
     struct ucred peer;
-    socklen_t bytes = sizeof peer;
+    socklen_t bytes = sizeof(peer);
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 ? peer.pid : 0;
 }
 
@@ -51,7 +51,7 @@ rz_status_t rz_channel_send(int fd, const void *bytes, size_t n, const int *fds,
     struct iovec vector = {.iov_base = (void *)bytes, .iov_len = n};
     struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
     if (n_fds > 0) {
-        memset(&control, 0, sizeof control);
+        memset(&control, 0, sizeof(control));
         message.msg_control = &control;
         message.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
         struct cmsghdr *header = CMSG_FIRSTHDR(&message);
@@ -61,9 +61,9 @@ rz_status_t rz_channel_send(int fd, const void *bytes, size_t n, const int *fds,
         memcpy(CMSG_DATA(header), fds, n_fds * sizeof(int));
     }
     ssize_t sent;
-    do
+    do {
         sent = sendmsg(fd, &message, MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
+    } while (sent < 0 && errno == EINTR);
     return sent < 0 ? channel_status(errno) : RZ_OK;
 }
 
@@ -73,8 +73,9 @@ static unsigned channel_take_fds(struct msghdr *message, int fds[RZ_CHANNEL_FDS_
     unsigned n = 0;
     for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header;
          header = CMSG_NXTHDR(message, header)) {
-        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) {
             continue;
+        }
         unsigned here = (unsigned)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
         rz_assert(n + here <= RZ_CHANNEL_FDS_MAX); /* the control buffer holds no more */
         memcpy(fds + n, CMSG_DATA(header), here * sizeof(int));
@@ -91,7 +92,7 @@ rz_status_t rz_channel_receive(int fd, void *buffer, size_t max, size_t *n, int 
     struct msghdr message = {.msg_iov = &vector,
                              .msg_iovlen = 1,
                              .msg_control = &control,
-                             .msg_controllen = sizeof control};
+                             .msg_controllen = sizeof(control)};
     ssize_t got;
     bool reset = false;
     do {
@@ -99,24 +100,31 @@ rz_status_t rz_channel_receive(int fd, void *buffer, size_t max, size_t *n, int 
         /* If a peer closed with messages unread, the system reports this first, and once; what the
          * peer had sent before is still there. */
     } while (got < 0 && (errno == EINTR || (errno == ECONNRESET && !reset && (reset = true))));
-    if (got < 0)
+    if (got < 0) {
         return channel_status(errno);
+    }
     int taken[RZ_CHANNEL_FDS_MAX];
     unsigned n_taken = channel_take_fds(&message, taken);
     rz_status_t status = RZ_OK;
-    if (got == 0)
+    if (got == 0) {
         status = RZ_ERR_CLOSED;
-    else if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+    } else if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
         status = RZ_ERR_MALFORMED;
-    if (status != RZ_OK || !fds)
-        while (n_taken > 0)
+    }
+    if (status != RZ_OK || !fds) {
+        while (n_taken > 0) {
             close(taken[--n_taken]);
-    if (status != RZ_OK)
+        }
+    }
+    if (status != RZ_OK) {
         return status;
-    if (fds)
+    }
+    if (fds) {
         memcpy(fds, taken, n_taken * sizeof(int));
-    if (n_fds)
+    }
+    if (n_fds) {
         *n_fds = n_taken;
+    }
     *n = (size_t)got;
     return RZ_OK;
 }

@@ -19,8 +19,9 @@ pid_t rz_child_process_fork(void)
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
     pid_t pid = fork();
-    if (pid != 0)
+    if (pid != 0) {
         sigprocmask(SIG_SETMASK, &before, NULL);
+    }
     return pid;
 }
 
@@ -35,12 +36,16 @@ bool rz_child_process_place_descriptors(const int *source, unsigned n)
 {
     int moved[PLACED_MAX];
     rz_assert(n <= PLACED_MAX);
-    for (unsigned i = 0; i < n; i++)
-        if ((moved[i] = fcntl(source[i], F_DUPFD, (int)n)) < 0)
+    for (unsigned i = 0; i < n; i++) {
+        if ((moved[i] = fcntl(source[i], F_DUPFD, (int)n)) < 0) {
             return false;
-    for (unsigned i = 0; i < n; i++)
-        if (dup2(moved[i], (int)i) < 0)
+        }
+    }
+    for (unsigned i = 0; i < n; i++) {
+        if (dup2(moved[i], (int)i) < 0) {
             return false;
+        }
+    }
     rz_process_close((int)n, INT_MAX);
     return true;
 }
@@ -88,8 +93,9 @@ int rz_child_process_status_of(int exit)
 bool rz_child_process_next_end(pid_t *pid, int *status)
 {
     siginfo_t info = {0};
-    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0)
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) {
         return false;
+    }
     *pid = info.si_pid;
     *status = info.si_code == CLD_EXITED
                   ? (info.si_status & 0xFF) << 8

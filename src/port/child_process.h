@@ -35,7 +35,7 @@ bool rz_child_process_exists(pid_t pid);
 /* A number that signals have. */
 bool rz_child_process_is_signal(unsigned number);
 
-/* ---- ends */
+/* ---- ends ---- */
 
 /* A status as waitpid gives it. */
 bool rz_child_process_exited(int status); /* by itself, not by a signal */

@@ -31,8 +31,9 @@ rz_status_t rz_descriptor_no_wait(int fd)
 
 rz_status_t rz_descriptor_pipe(int ends[2])
 {
-    if (pipe2(ends, O_CLOEXEC) == 0)
+    if (pipe2(ends, O_CLOEXEC) == 0) {
         return RZ_OK;
+    }
     ends[0] = ends[1] = -1;
     return RZ_ERR_SYSTEM;
 }
@@ -45,10 +46,11 @@ rz_status_t rz_descriptor_nothing(int *fd)
 rz_status_t rz_descriptor_read_only(int fd, int *read_only)
 {
     char path[64];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     int opened = open(path, O_RDONLY | O_CLOEXEC);
-    if (opened < 0 && errno == ENOENT)
+    if (opened < 0 && errno == ENOENT) {
         return rz_descriptor_copy(fd, read_only);
+    }
     return given(opened, read_only);
 }
 
@@ -63,13 +65,17 @@ unsigned rz_descriptor_await(const int *fds, unsigned n, int within_ms)
     struct pollfd polled[AWAITED_MAX];
     unsigned ready = 0;
     rz_assert(n <= AWAITED_MAX);
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
         polled[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
-    if (poll(polled, n, within_ms) <= 0)
+    }
+    if (poll(polled, n, within_ms) <= 0) {
         return 0;
-    for (unsigned i = 0; i < n; i++)
-        if (polled[i].revents)
+    }
+    for (unsigned i = 0; i < n; i++) {
+        if (polled[i].revents) {
             ready |= 1u << i;
+        }
+    }
     return ready;
 }
 
@@ -82,11 +88,11 @@ void rz_event_fd_ring(int fd)
 {
     const uint64_t one = 1;
     /* Full only after 2^64 - 1 rings that nobody has cleared. */
-    (void)!write(fd, &one, sizeof one);
+    (void)!write(fd, &one, sizeof(one));
 }
 
 bool rz_event_fd_clear(int fd)
 {
     uint64_t rings;
-    return read(fd, &rings, sizeof rings) == (ssize_t)sizeof rings;
+    return read(fd, &rings, sizeof(rings)) == (ssize_t)sizeof(rings);
 }

@@ -27,7 +27,7 @@ static void doorbell_wake(struct rz_doorbell *bell, uint32_t mode, int event_fd)
         syscall(SYS_futex, &bell->bell, FUTEX_WAKE, 1, NULL, NULL, 0);
     } else {
         uint64_t one = 1;
-        ssize_t written = write(event_fd, &one, sizeof one);
+        ssize_t written = write(event_fd, &one, sizeof(one));
         (void)written; /* EAGAIN: the counter is full, so the fd is readable anyway */
     }
 }
@@ -36,8 +36,9 @@ void rz_doorbell_ring(struct rz_doorbell *bell, int event_fd)
 {
     atomic_thread_fence(memory_order_seq_cst);
     uint32_t mode = atomic_load(&bell->mode);
-    if (mode != RZ_DOORBELL_AWAKE)
+    if (mode != RZ_DOORBELL_AWAKE) {
         doorbell_wake(bell, mode, event_fd);
+    }
 }
 
 void rz_doorbell_ring_lane(struct rz_doorbell *bell, uint32_t lane, int event_fd)
@@ -47,11 +48,13 @@ void rz_doorbell_ring_lane(struct rz_doorbell *bell, uint32_t lane, int event_fd
     /* A bit that is still set need not be set again: the sleeper exchanges the word, then reads
      * what was published. */
     atomic_thread_fence(memory_order_seq_cst);
-    if (!(atomic_load_explicit(word, memory_order_relaxed) & bit))
+    if (!(atomic_load_explicit(word, memory_order_relaxed) & bit)) {
         atomic_fetch_or(word, bit);
+    }
     uint32_t mode = atomic_load(&bell->mode);
-    if (mode != RZ_DOORBELL_AWAKE)
+    if (mode != RZ_DOORBELL_AWAKE) {
         doorbell_wake(bell, mode, event_fd);
+    }
 }
 
 uint32_t rz_doorbell_prepare(struct rz_doorbell *bell, enum rz_doorbell_mode mode)
@@ -75,15 +78,16 @@ static bool doorbell_poll(struct rz_doorbell *bell, uint32_t value, int event_fd
     rz_assert(n_fds <= DOORBELL_FDS_MAX);
     struct pollfd polled[DOORBELL_FDS_MAX + 1];
     polled[0] = (struct pollfd){.fd = event_fd, .events = POLLIN};
-    for (unsigned i = 0; i < n_fds; i++)
+    for (unsigned i = 0; i < n_fds; i++) {
         polled[i + 1] = (struct pollfd){.fd = fds[i], .events = POLLIN};
+    }
     bool woken = false;
     if (atomic_load(&bell->bell) == value) {
         struct timespec timeout = doorbell_timespec(timeout_ns);
         woken = ppoll(polled, n_fds + 1, timeout_ns == RZ_TIME_NEVER ? NULL : &timeout, NULL) > 0;
     }
     uint64_t rings;
-    ssize_t got = read(event_fd, &rings, sizeof rings);
+    ssize_t got = read(event_fd, &rings, sizeof(rings));
     (void)got; /* EAGAIN: not rung */
     return woken;
 }
@@ -112,9 +116,11 @@ static uint64_t test_delay_ns(void)
 static void test_delay(void)
 {
     uint64_t delay = test_delay_ns();
-    for (rz_time until = delay > 0 ? rz_clock_now() + delay : 0; delay > 0;)
-        if (rz_clock_now() >= until)
+    for (rz_time until = delay > 0 ? rz_clock_now() + delay : 0; delay > 0;) {
+        if (rz_clock_now() >= until) {
             return;
+        }
+    }
 }
 
 uint64_t rz_doorbell_sleep(struct rz_doorbell *bell, uint32_t value, int event_fd, const int *fds,
@@ -124,8 +130,9 @@ uint64_t rz_doorbell_sleep(struct rz_doorbell *bell, uint32_t value, int event_f
     bool woken = atomic_load_explicit(&bell->mode, memory_order_relaxed) == RZ_DOORBELL_POLL
                      ? doorbell_poll(bell, value, event_fd, fds, n_fds, timeout_ns)
                      : doorbell_futex(bell, value, timeout_ns);
-    if (woken)
+    if (woken) {
         test_delay();
+    }
     rz_doorbell_awake(bell);
     rz_time rung = atomic_load_explicit(&bell->rung_ns, memory_order_relaxed);
     rz_time now = rz_clock_now();

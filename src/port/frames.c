@@ -35,8 +35,9 @@ static size_t frames_used(const struct frames_buffer *buffer)
 /* Space for `bytes` more at the end. */
 static rz_status_t frames_make_room(struct frames_buffer *buffer, size_t bytes)
 {
-    if (buffer->room - buffer->end >= bytes)
+    if (buffer->room - buffer->end >= bytes) {
         return RZ_OK;
+    }
     size_t used = frames_used(buffer);
     /* Move only where at least as much room is gained as bytes are moved: the cost per byte stays
      * constant. */
@@ -44,13 +45,16 @@ static rz_status_t frames_make_room(struct frames_buffer *buffer, size_t bytes)
         memmove(buffer->memory, buffer->memory + buffer->start, used);
     } else {
         size_t room = buffer->room > FRAMES_CHUNK ? buffer->room : FRAMES_CHUNK;
-        while (room - used < bytes)
+        while (room - used < bytes) {
             room *= 2;
+        }
         unsigned char *memory = malloc(room);
-        if (!memory)
+        if (!memory) {
             return RZ_ERR_NO_MEMORY;
-        if (used > 0)
+        }
+        if (used > 0) {
             memcpy(memory, buffer->memory + buffer->start, used);
+        }
         free(buffer->memory);
         buffer->memory = memory;
         buffer->room = room;
@@ -68,11 +72,13 @@ static uint32_t frames_length(const unsigned char *at)
 rz_status_t rz_frames_open(struct rz_frames **out, int fd, uint32_t frame_max)
 {
     struct stat stat;
-    if (fstat(fd, &stat) != 0)
+    if (fstat(fd, &stat) != 0) {
         return RZ_ERR_SYSTEM;
-    struct rz_frames *frames = calloc(1, sizeof *frames);
-    if (!frames)
+    }
+    struct rz_frames *frames = calloc(1, sizeof(*frames));
+    if (!frames) {
         return RZ_ERR_NO_MEMORY;
+    }
     frames->fd = fd;
     frames->socket = S_ISSOCK(stat.st_mode);
     frames->frame_max = frame_max;
@@ -102,13 +108,16 @@ rz_status_t rz_frames_send(struct rz_frames *frames, const void *bytes, size_t n
 {
     rz_assert(n <= frames->frame_max);
     rz_status_t status = frames_make_room(&frames->out, FRAMES_HEADER + n);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     unsigned char *at = frames->out.memory + frames->out.end;
-    for (unsigned i = 0; i < FRAMES_HEADER; i++)
+    for (unsigned i = 0; i < FRAMES_HEADER; i++) {
         at[i] = (unsigned char)(n >> 8 * i);
-    if (n > 0)
+    }
+    if (n > 0) {
         memcpy(at + FRAMES_HEADER, bytes, n);
+    }
     frames->out.end += FRAMES_HEADER + n;
     status = rz_frames_flush(frames);
     return status == RZ_IN_PROGRESS ? RZ_OK : status;
@@ -119,8 +128,9 @@ rz_status_t rz_frames_send(struct rz_frames *frames, const void *bytes, size_t n
 static rz_status_t frames_fail(struct rz_frames *frames, int error)
 {
     bool told = error == 0 || error == ECONNRESET || error == ECONNREFUSED || error == EPIPE;
-    if (frames->failed == RZ_OK)
+    if (frames->failed == RZ_OK) {
         frames->failed = told || !frames->socket ? RZ_ERR_CLOSED : RZ_ERR_TIMEOUT;
+    }
     return frames->failed;
 }
 
@@ -138,17 +148,19 @@ rz_status_t rz_frames_flush(struct rz_frames *frames)
 {
     struct frames_buffer *out = &frames->out;
     while (frames_used(out) > 0) {
-        if (frames->failed != RZ_OK)
+        if (frames->failed != RZ_OK) {
             return frames->failed;
+        }
         const void *at = out->memory + out->start;
         ssize_t written = frames->socket ? send(frames->fd, at, frames_used(out), MSG_NOSIGNAL)
                                          : write(frames->fd, at, frames_used(out));
-        if (written >= 0)
+        if (written >= 0) {
             out->start += (size_t)written;
-        else if (errno == EAGAIN)
+        } else if (errno == EAGAIN) {
             return RZ_IN_PROGRESS;
-        else if (errno != EINTR)
+        } else if (errno != EINTR) {
             return frames_fail(frames, errno);
+        }
     }
     out->start = out->end = 0;
     return RZ_OK;
@@ -159,8 +171,9 @@ static rz_status_t frames_check(struct rz_frames *frames)
 {
     while (frames_used(&frames->in) >= frames->checked + FRAMES_HEADER) {
         uint32_t n = frames_length(frames->in.memory + frames->in.start + frames->checked);
-        if (n > frames->frame_max)
+        if (n > frames->frame_max) {
             return RZ_ERR_MALFORMED;
+        }
         frames->checked += FRAMES_HEADER + (size_t)n;
     }
     return RZ_OK;
@@ -175,8 +188,9 @@ rz_status_t rz_frames_read(struct rz_frames *frames)
     size_t most = frames->frame_max < FRAMES_CHUNK ? FRAMES_CHUNK : FRAMES_READ_MAX;
     while (read_bytes < most) {
         rz_status_t status = frames_make_room(in, FRAMES_CHUNK);
-        if (status != RZ_OK)
+        if (status != RZ_OK) {
             return status;
+        }
         ssize_t got = read(frames->fd, in->memory + in->end, in->room - in->end);
         if (got > 0) {
             in->end += (size_t)got;
@@ -186,8 +200,9 @@ rz_status_t rz_frames_read(struct rz_frames *frames)
         } else if (got < 0 && errno == EAGAIN) {
             break;
         } else if (read_bytes > 0) {
-            if (got < 0)
+            if (got < 0) {
                 frames_fail(frames, errno); /* the system reports it once */
+            }
             break; /* the end shows again at the next read, after the data before it */
         } else {
             return frames_fail(frames, got < 0 ? errno : 0);
@@ -199,11 +214,13 @@ rz_status_t rz_frames_read(struct rz_frames *frames)
 bool rz_frames_next(struct rz_frames *frames, const void **bytes, size_t *n)
 {
     struct frames_buffer *in = &frames->in;
-    if (frames_used(in) < FRAMES_HEADER)
+    if (frames_used(in) < FRAMES_HEADER) {
         return false;
+    }
     uint32_t length = frames_length(in->memory + in->start);
-    if (length > frames->frame_max || frames_used(in) - FRAMES_HEADER < length)
+    if (length > frames->frame_max || frames_used(in) - FRAMES_HEADER < length) {
         return false; /* rz_frames_read has reported the one that is too long */
+    }
     *bytes = in->memory + in->start + FRAMES_HEADER;
     *n = length;
     in->start += FRAMES_HEADER + (size_t)length;

@@ -9,9 +9,11 @@ void rz_inherited_take(struct rz_inherited *inherited)
     struct sigaction action;
     sigset_t none;
     *inherited = (struct rz_inherited){.files = {RLIM_INFINITY, RLIM_INFINITY}};
-    for (int number = 1; number < NSIG; number++)
-        if (sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
+    for (int number = 1; number < NSIG; number++) {
+        if (sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN) {
             inherited->ignored |= BIT(number);
+        }
+    }
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, &inherited->blocked);
     inherited->niceness = getpriority(PRIO_PROCESS, 0);

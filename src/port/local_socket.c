@@ -16,9 +16,9 @@
 /* The abstract address; its length. The first byte of the path is 0. */
 static socklen_t address_of(struct sockaddr_un *address, uid_t uid, uint64_t job, uint32_t node)
 {
-    memset(address, 0, sizeof *address);
+    memset(address, 0, sizeof(*address));
     address->sun_family = AF_UNIX;
-    int n = snprintf(address->sun_path + 1, sizeof address->sun_path - 1,
+    int n = snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1,
                      "rhizome/%u/%016" PRIx64 "/%u", (unsigned)uid, job, node);
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
@@ -28,8 +28,9 @@ rz_status_t rz_local_listen(uint64_t job, uint32_t node, int *fd)
     struct sockaddr_un address;
     socklen_t length = address_of(&address, geteuid(), job, node);
     int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (made < 0)
+    if (made < 0) {
         return RZ_ERR_SYSTEM;
+    }
     if (bind(made, (struct sockaddr *)&address, length) != 0 || listen(made, BACKLOG) != 0) {
         rz_status_t status = errno == EADDRINUSE ? RZ_ERR_EXISTS : RZ_ERR_SYSTEM;
         close(made);
@@ -43,7 +44,7 @@ rz_status_t rz_local_listen(uint64_t job, uint32_t node, int *fd)
 static bool is_of(int fd, uid_t uid)
 {
     struct ucred peer;
-    socklen_t length = sizeof peer;
+    socklen_t length = sizeof(peer);
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == uid;
 }
 
@@ -56,10 +57,12 @@ rz_status_t rz_local_accept(int listener, int *fd)
 {
     for (;;) {
         int made = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (made < 0 && (errno == EINTR || errno == ECONNABORTED))
+        if (made < 0 && (errno == EINTR || errno == ECONNABORTED)) {
             continue;
-        if (made < 0)
+        }
+        if (made < 0) {
             return RZ_IN_PROGRESS;
+        }
         if (may_ask(made)) {
             *fd = made;
             return RZ_OK;
@@ -75,10 +78,11 @@ rz_status_t rz_local_connect(uid_t uid, uint64_t job, uint32_t node, unsigned ti
     struct timeval bound = {.tv_sec = timeout_ms / 1000,
                             .tv_usec = (suseconds_t)(timeout_ms % 1000) * 1000};
     int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (made < 0)
+    if (made < 0) {
         return RZ_ERR_SYSTEM;
-    setsockopt(made, SOL_SOCKET, SO_RCVTIMEO, &bound, sizeof bound);
-    setsockopt(made, SOL_SOCKET, SO_SNDTIMEO, &bound, sizeof bound);
+    }
+    setsockopt(made, SOL_SOCKET, SO_RCVTIMEO, &bound, sizeof(bound));
+    setsockopt(made, SOL_SOCKET, SO_SNDTIMEO, &bound, sizeof(bound));
     if (connect(made, (struct sockaddr *)&address, length) != 0 || !is_of(made, uid)) {
         close(made);
         return RZ_ERR_CLOSED;
@@ -109,8 +113,9 @@ rz_status_t rz_local_write(int fd, const void *bytes, size_t max, size_t *n)
 static int by_job_and_node(const void *a, const void *b)
 {
     const struct rz_local_name *l = a, *r = b;
-    if (l->job != r->job)
+    if (l->job != r->job) {
         return l->job < r->job ? -1 : 1;
+    }
     return (l->node > r->node) - (l->node < r->node);
 }
 
@@ -130,9 +135,11 @@ static bool name_of_line(const char *line, struct rz_local_name *name)
 static size_t without_repetitions(struct rz_local_name *names, size_t n)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < n; i++)
-        if (kept == 0 || by_job_and_node(&names[i], &names[kept - 1]) != 0)
+    for (size_t i = 0; i < n; i++) {
+        if (kept == 0 || by_job_and_node(&names[i], &names[kept - 1]) != 0) {
             names[kept++] = names[i];
+        }
+    }
     return kept;
 }
 
@@ -142,14 +149,16 @@ rz_status_t rz_local_list(uid_t uid, bool all, struct rz_local_name **names, siz
     struct rz_local_name *list = NULL, name;
     size_t count = 0, room = 0;
     char line[512];
-    if (!file)
+    if (!file) {
         return RZ_ERR_SYSTEM;
-    while (fgets(line, sizeof line, file)) {
-        if (!name_of_line(line, &name) || (!all && name.uid != uid))
+    }
+    while (fgets(line, sizeof(line), file)) {
+        if (!name_of_line(line, &name) || (!all && name.uid != uid)) {
             continue;
+        }
         if (count == room) {
             room = room ? 2 * room : 64;
-            struct rz_local_name *bigger = realloc(list, room * sizeof *list);
+            struct rz_local_name *bigger = realloc(list, room * sizeof(*list));
             if (!bigger) {
                 free(list);
                 fclose(file);
@@ -160,8 +169,9 @@ rz_status_t rz_local_list(uid_t uid, bool all, struct rz_local_name **names, siz
         list[count++] = name;
     }
     fclose(file);
-    if (count > 0)
-        qsort(list, count, sizeof *list, by_job_and_node);
+    if (count > 0) {
+        qsort(list, count, sizeof(*list), by_job_and_node);
+    }
     *n = without_repetitions(list, count);
     *names = list;
     return RZ_OK;

@@ -32,8 +32,9 @@ size_t rz_memory_page_bytes(void)
         const char *text = getenv("RZ_TEST_PAGE_BYTES");
         size_t larger = text ? strtoul(text, NULL, 10) : 0;
         page = (size_t)sysconf(_SC_PAGESIZE);
-        if (larger > page && larger <= PAGE_BYTES_MAX && (larger & (larger - 1)) == 0)
+        if (larger > page && larger <= PAGE_BYTES_MAX && (larger & (larger - 1)) == 0) {
             page = larger;
+        }
         atomic_store_explicit(&known, page, memory_order_relaxed);
     }
     return page;
@@ -46,8 +47,9 @@ static atomic_bool unsealed;
 static int open_nameless(void)
 {
     int memory = open("/dev/shm", O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
-    if (memory >= 0)
+    if (memory >= 0) {
         atomic_store(&unsealed, true);
+    }
     return memory;
 }
 
@@ -59,8 +61,9 @@ rz_status_t rz_memory_create(const char *name, size_t bytes, int *fd)
         sealed = false;
         memory = open_nameless();
     }
-    if (memory < 0)
+    if (memory < 0) {
         return memory_status(errno);
+    }
     if (ftruncate(memory, (off_t)bytes) != 0 ||
         (sealed && fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)) {
         int error = errno;
@@ -76,9 +79,11 @@ rz_status_t rz_memory_reserve(int fd, size_t offset, size_t bytes)
 {
     for (size_t done = 0, n = 0; done < bytes; done += n) {
         n = bytes - done < RESERVE_BYTES ? bytes - done : RESERVE_BYTES;
-        while (fallocate(fd, 0, (off_t)(offset + done), (off_t)n) != 0)
-            if (errno != EINTR)
+        while (fallocate(fd, 0, (off_t)(offset + done), (off_t)n) != 0) {
+            if (errno != EINTR) {
                 return memory_status(errno);
+            }
+        }
     }
     return RZ_OK;
 }
@@ -86,9 +91,11 @@ rz_status_t rz_memory_reserve(int fd, size_t offset, size_t bytes)
 rz_status_t rz_memory_punch(int fd, size_t offset, size_t bytes)
 {
     while (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes) !=
-           0)
-        if (errno != EINTR)
+           0) {
+        if (errno != EINTR) {
             return RZ_ERR_SYSTEM;
+        }
+    }
     return RZ_OK;
 }
 
@@ -97,8 +104,9 @@ rz_status_t rz_memory_punch(int fd, size_t offset, size_t bytes)
 static rz_status_t memory_size(int fd, size_t *bytes)
 {
     struct stat stat;
-    if (fstat(fd, &stat) != 0)
+    if (fstat(fd, &stat) != 0) {
         return RZ_ERR_SYSTEM;
+    }
     *bytes = (size_t)stat.st_size;
     return RZ_OK;
 }
@@ -129,13 +137,16 @@ rz_status_t rz_memory_map(int fd, size_t bytes, bool writable, void **at, size_t
 {
     size_t all;
     rz_status_t status = memory_size(fd, &all);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
-    if (bytes == 0)
+    }
+    if (bytes == 0) {
         bytes = all;
+    }
     status = rz_memory_map_range(fd, 0, bytes, writable, at);
-    if (status == RZ_OK && mapped)
+    if (status == RZ_OK && mapped) {
         *mapped = bytes;
+    }
     return status;
 }
 
@@ -144,13 +155,16 @@ rz_status_t rz_memory_map_range(int fd, size_t offset, size_t bytes, bool writab
     size_t all;
     rz_assert(offset % rz_memory_page_bytes() == 0);
     rz_status_t status = memory_size(fd, &all);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
-    if (bytes == 0 || offset > all || bytes > all - offset)
+    }
+    if (bytes == 0 || offset > all || bytes > all - offset) {
         return RZ_ERR_MALFORMED;
+    }
     void *memory = mmap(NULL, bytes, memory_protection(writable), MAP_SHARED, fd, (off_t)offset);
-    if (memory == MAP_FAILED)
+    if (memory == MAP_FAILED) {
         return memory_status(errno);
+    }
     *at = memory;
     return RZ_OK;
 }
@@ -161,15 +175,18 @@ rz_status_t rz_memory_map_ring(int fd, size_t offset, size_t front, size_t ring,
     size_t all;
     rz_assert((offset | front | ring) % rz_memory_page_bytes() == 0);
     rz_status_t status = memory_size(fd, &all);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
-    if (offset > all || front + ring > all - offset)
+    }
+    if (offset > all || front + ring > all - offset) {
         return RZ_ERR_MALFORMED;
+    }
     size_t bytes = front + 2 * ring;
     int protection = memory_protection(writable);
     unsigned char *memory = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
+    if (memory == MAP_FAILED) {
         return memory_status(errno);
+    }
     if (mmap(memory, front + ring, protection, MAP_SHARED | MAP_FIXED, fd, (off_t)offset) ==
             MAP_FAILED ||
         mmap(memory + front + ring, ring, protection, MAP_SHARED | MAP_FIXED, fd,
@@ -184,6 +201,7 @@ rz_status_t rz_memory_map_ring(int fd, size_t offset, size_t front, size_t ring,
 
 void rz_memory_unmap(void *at, size_t bytes)
 {
-    if (at)
+    if (at) {
         munmap(at, bytes);
+    }
 }

@@ -11,19 +11,22 @@ static void *load_beside(const char *name)
 {
     static const char *const places[] = {"rhizome", "../lib/rhizome"};
     Dl_info info;
-    if (dladdr((const void *)rz_module_entry, &info) == 0 || info.dli_fname == NULL)
+    if (dladdr((const void *)rz_module_entry, &info) == 0 || !info.dli_fname) {
         return NULL;
+    }
     const char *slash = strrchr(info.dli_fname, '/');
-    int length = slash == NULL ? 1 : (int)(slash - info.dli_fname);
-    const char *folder = slash == NULL ? "." : info.dli_fname;
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+    int length = !slash ? 1 : (int)(slash - info.dli_fname);
+    const char *folder = !slash ? "." : info.dli_fname;
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         char path[PATH_MAX_BYTES];
-        int written = snprintf(path, sizeof path, "%.*s/%s/%s", length, folder, places[i], name);
-        if (written < 0 || (size_t)written >= sizeof path)
+        int written = snprintf(path, sizeof(path), "%.*s/%s/%s", length, folder, places[i], name);
+        if (written < 0 || (size_t)written >= sizeof(path)) {
             continue;
+        }
         void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        if (module != NULL)
+        if (module) {
             return module;
+        }
     }
     return NULL;
 }
@@ -33,17 +36,18 @@ const void *rz_module_entry(const char *name, const char *variable, const char *
 {
     static char text[256];
     const char *named = getenv(variable);
-    void *module = named != NULL ? dlopen(named, RTLD_NOW | RTLD_LOCAL) : load_beside(name);
-    if (module == NULL) {
+    void *module = named ? dlopen(named, RTLD_NOW | RTLD_LOCAL) : load_beside(name);
+    if (!module) {
         const char *reason = dlerror();
-        snprintf(text, sizeof text, "%s was not found", name);
-        *why = reason != NULL ? reason : text;
+        snprintf(text, sizeof(text), "%s was not found", name);
+        *why = reason ? reason : text;
         return NULL;
     }
     const uint32_t *entry = dlsym(module, symbol);
-    if (entry != NULL && *entry == version)
+    if (entry && *entry == version) {
         return entry;
-    snprintf(text, sizeof text, "%s is of another build", name);
+    }
+    snprintf(text, sizeof(text), "%s is of another build", name);
     *why = text;
     return NULL;
 }

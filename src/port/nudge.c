@@ -34,15 +34,17 @@ static struct {
     atomic_bool on_its_way;
 } nudge;
 
-/* ---- the interrupted thread */
+/* ---- the interrupted thread ---- */
 
 /* Whether a signal is blocked there that was not at the beginning: then most likely a handler of
  * the program was interrupted, which may itself have interrupted any code. */
 static bool more_is_blocked(const sigset_t *there)
 {
-    for (int number = 1; number <= SIGRTMAX; number++)
-        if (sigismember(there, number) == 1 && sigismember(&nudge.blocked, number) != 1)
+    for (int number = 1; number <= SIGRTMAX; number++) {
+        if (sigismember(there, number) == 1 && sigismember(&nudge.blocked, number) != 1) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -60,7 +62,7 @@ static void arrived(int number, siginfo_t *info, void *context)
     errno = saved;
 }
 
-/* ---- the helper */
+/* ---- the helper ---- */
 
 static const uint32_t *low_half(const _Atomic uint64_t *word)
 {
@@ -88,36 +90,42 @@ static void *help(void *arg)
             continue;
         }
         if (!atomic_exchange(&nudge.on_its_way, true) &&
-            syscall(SYS_tgkill, getpid(), nudge.thread, nudge.config.signal) != 0)
+            syscall(SYS_tgkill, getpid(), nudge.thread, nudge.config.signal) != 0) {
             atomic_store(&nudge.on_its_way, false); /* too many are queued for this user: later */
+        }
         nanosleep(&(struct timespec){.tv_nsec = RETRY_NS}, NULL);
     }
     return NULL;
 }
 
-/* ---- open and close */
+/* ---- open and close ---- */
 
 rz_status_t rz_nudge_open(const struct rz_nudge_config *config)
 {
     struct sigaction action = {.sa_sigaction = arrived, .sa_flags = SA_SIGINFO | SA_RESTART};
     rz_status_t status = rz_text_look();
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
-    if (sigaction(config->signal, NULL, &nudge.before) != 0)
+    }
+    if (sigaction(config->signal, NULL, &nudge.before) != 0) {
         return RZ_ERR_INVALID;
+    }
     if ((nudge.before.sa_flags & SA_SIGINFO) ||
-        (nudge.before.sa_handler != SIG_DFL && nudge.before.sa_handler != SIG_IGN))
+        (nudge.before.sa_handler != SIG_DFL && nudge.before.sa_handler != SIG_IGN)) {
         return RZ_ERR_EXISTS;
+    }
     nudge.config = *config;
     nudge.thread = (pid_t)syscall(SYS_gettid);
     atomic_store(&nudge.ending, false);
     atomic_store(&nudge.on_its_way, false);
     pthread_sigmask(SIG_SETMASK, NULL, &nudge.blocked);
     sigemptyset(&action.sa_mask);
-    if (sigaction(config->signal, &action, NULL) != 0)
+    if (sigaction(config->signal, &action, NULL) != 0) {
         return RZ_ERR_INVALID;
-    if (rz_thread_start(&nudge.helper, "rz-nudge", STACK_BYTES, help, NULL) == 0)
+    }
+    if (rz_thread_start(&nudge.helper, "rz-nudge", STACK_BYTES, help, NULL) == 0) {
         return RZ_OK;
+    }
     sigaction(config->signal, &nudge.before, NULL);
     return RZ_ERR_SYSTEM;
 }

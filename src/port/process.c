@@ -29,20 +29,22 @@
 rz_status_t rz_process_open(pid_t pid, int *pidfd)
 {
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-    if (fd < 0)
+    if (fd < 0) {
         return errno == ESRCH         ? RZ_ERR_PROC_FAILED
                : rz_kernel_lacks_it() ? RZ_ERR_UNSUPPORTED
                                       : RZ_ERR_SYSTEM;
+    }
     *pidfd = fd;
     return RZ_OK;
 }
 
 rz_status_t rz_process_signal(int pidfd, int signal)
 {
-    if (syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) != 0)
+    if (syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) != 0) {
         return errno == ESRCH    ? RZ_ERR_PROC_FAILED
                : errno == ENOSYS ? RZ_ERR_UNSUPPORTED
                                  : RZ_ERR_SYSTEM;
+    }
     return RZ_OK;
 }
 
@@ -53,8 +55,9 @@ rz_status_t rz_process_adopt_orphans(void)
 
 rz_status_t rz_process_fail_with_parent(pid_t parent, int signal)
 {
-    if (prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0) != 0)
+    if (prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0) != 0) {
         return RZ_ERR_SYSTEM;
+    }
     /* A parent that failed before the call sends nothing any more. */
     return getppid() == parent ? RZ_OK : RZ_ERR_CLOSED;
 }
@@ -76,30 +79,37 @@ static bool close_named(int first, int last)
     _Alignas(uint64_t) char names[2048];
     int folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     long n = -1;
-    while (folder >= 0 && (n = syscall(SYS_getdents64, folder, names, sizeof names)) > 0)
+    while (folder >= 0 && (n = syscall(SYS_getdents64, folder, names, sizeof(names))) > 0) {
         for (long at = 0; at < n;) {
             const struct entry *entry = (const void *)(names + at);
             int fd = 0;
-            for (const char *digit = entry->name; *digit >= '0' && *digit <= '9'; digit++)
+            for (const char *digit = entry->name; *digit >= '0' && *digit <= '9'; digit++) {
                 fd = 10 * fd + (*digit - '0');
-            if (entry->name[0] != '.' && fd >= first && fd <= last && fd != folder)
+            }
+            if (entry->name[0] != '.' && fd >= first && fd <= last && fd != folder) {
                 close(fd);
+            }
             at += entry->length;
         }
-    if (folder >= 0)
+    }
+    if (folder >= 0) {
         close(folder);
+    }
     return n == 0;
 }
 
 void rz_process_close(int first, int last)
 {
     struct rlimit files;
-    if (first > last || syscall(SYS_close_range, first, last, 0) == 0 || close_named(first, last))
+    if (first > last || syscall(SYS_close_range, first, last, 0) == 0 || close_named(first, last)) {
         return;
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur > FILES_MAX)
+    }
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur > FILES_MAX) {
         files.rlim_cur = FILES_MAX;
-    for (int fd = first; fd <= last && fd < (int)files.rlim_cur; fd++)
+    }
+    for (int fd = first; fd <= last && fd < (int)files.rlim_cur; fd++) {
         close(fd);
+    }
 }
 
 bool rz_process_path(char *path, size_t bytes)
@@ -112,8 +122,9 @@ bool rz_process_path(char *path, size_t bytes)
     const char *started_as = (const char *)getauxval(AT_EXECFN); /* 0: unknown */
     char *whole = started_as ? realpath(started_as, NULL) : NULL;
     bool fits = whole && strlen(whole) < bytes;
-    if (fits)
+    if (fits) {
         memcpy(path, whole, strlen(whole) + 1);
+    }
     free(whole);
     return fits;
 }
@@ -129,14 +140,16 @@ struct process_entry {
 static bool process_read(pid_t pid, struct process_entry *entry)
 {
     char path[32], text[1024];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    if (fd < 0) {
         return false;
-    ssize_t n = read(fd, text, sizeof text - 1);
+    }
+    ssize_t n = read(fd, text, sizeof(text) - 1);
     close(fd);
-    if (n <= 0)
+    if (n <= 0) {
         return false;
+    }
     text[n] = '\0';
     /* The command is in parentheses and may contain anything, parentheses too. */
     const char *after = strrchr(text, ')');
@@ -146,8 +159,9 @@ static bool process_read(pid_t pid, struct process_entry *entry)
     if (!after ||
         sscanf(after + 1,
                " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-               &state, &parent, &started) != 3)
+               &state, &parent, &started) != 3) {
         return false;
+    }
     *entry = (struct process_entry){.pid = pid,
                                     .parent = parent,
                                     .started = started,
@@ -166,18 +180,21 @@ char rz_process_state(pid_t pid)
 static struct process_entry *process_list(size_t *n)
 {
     DIR *proc = opendir("/proc");
-    if (!proc)
+    if (!proc) {
         return NULL;
+    }
     size_t room = 256;
-    struct process_entry *list = malloc(room * sizeof *list);
+    struct process_entry *list = malloc(room * sizeof(*list));
     *n = 0;
     for (struct dirent *name; list && (name = readdir(proc));) {
         pid_t pid = (pid_t)strtol(name->d_name, NULL, 10);
-        if (pid <= 0 || !process_read(pid, &list[*n]) || ++*n < room)
+        if (pid <= 0 || !process_read(pid, &list[*n]) || ++*n < room) {
             continue;
-        struct process_entry *more = realloc(list, 2 * room * sizeof *list);
-        if (!more)
+        }
+        struct process_entry *more = realloc(list, 2 * room * sizeof(*list));
+        if (!more) {
             free(list);
+        }
         list = more;
         room *= 2;
     }
@@ -191,11 +208,13 @@ static void process_mark(struct process_entry *list, size_t n, pid_t root)
     for (bool grown = true; grown;) {
         grown = false;
         for (size_t i = 0; i < n; i++) {
-            if (list[i].descendant)
+            if (list[i].descendant) {
                 continue;
+            }
             bool child = list[i].parent == root;
-            for (size_t j = 0; j < n && !child; j++)
+            for (size_t j = 0; j < n && !child; j++) {
                 child = list[j].descendant && list[j].pid == list[i].parent;
+            }
             list[i].descendant = child;
             grown = grown || child;
         }
@@ -209,13 +228,16 @@ static void process_signal_entry(const struct process_entry *entry, int signal)
     int pidfd = -1;
     struct process_entry now;
     rz_status_t status = rz_process_open(entry->pid, &pidfd);
-    if (status != RZ_OK && status != RZ_ERR_UNSUPPORTED)
+    if (status != RZ_OK && status != RZ_ERR_UNSUPPORTED) {
         return;
+    }
     if (process_read(entry->pid, &now) && now.started == entry->started &&
-        (status != RZ_OK || rz_process_signal(pidfd, signal) == RZ_ERR_UNSUPPORTED))
+        (status != RZ_OK || rz_process_signal(pidfd, signal) == RZ_ERR_UNSUPPORTED)) {
         kill(entry->pid, signal);
-    if (pidfd >= 0)
+    }
+    if (pidfd >= 0) {
         close(pidfd);
+    }
 }
 
 unsigned rz_process_signal_descendants(pid_t root, int signal, unsigned looks)
@@ -224,19 +246,22 @@ unsigned rz_process_signal_descendants(pid_t root, int signal, unsigned looks)
     for (unsigned look = 0; look < looks; look++) {
         size_t n;
         struct process_entry *list = process_list(&n);
-        if (!list)
+        if (!list) {
             return alive;
+        }
         process_mark(list, n, root);
         alive = 0;
         for (size_t i = 0; i < n; i++) {
-            if (!list[i].descendant || !list[i].alive)
+            if (!list[i].descendant || !list[i].alive) {
                 continue;
+            }
             alive++;
             process_signal_entry(&list[i], signal);
         }
         free(list);
-        if (alive == 0)
+        if (alive == 0) {
             break;
+        }
     }
     return alive;
 }
@@ -251,11 +276,13 @@ static bool reap_all(rz_time within)
     sigaddset(&child_ended, SIGCHLD);
     pthread_sigmask(SIG_BLOCK, &child_ended, &before);
     for (;;) {
-        while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+        while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
             ;
+        }
         rz_time now = rz_clock_now();
-        if (pid < 0 || now >= until)
+        if (pid < 0 || now >= until) {
             break;
+        }
         struct timespec left = {.tv_nsec = (long)(until - now)};
         sigtimedwait(&child_ended, NULL, &left);
     }
@@ -298,8 +325,10 @@ bool rz_process_copy(pid_t pid, const struct rz_process_vector *vectors, unsigne
 void rz_process_leave_terminal(void)
 {
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int fd = 0; nothing >= 0 && fd < 3; fd++)
+    for (int fd = 0; nothing >= 0 && fd < 3; fd++) {
         dup2(nothing, fd);
-    if (nothing > 2)
+    }
+    if (nothing > 2) {
         close(nothing);
+    }
 }

@@ -11,9 +11,10 @@ struct rz_processor_set {
 struct rz_processor_set *rz_processor_set_make(uint32_t highest)
 {
     size_t bytes = CPU_ALLOC_SIZE(highest + 1);
-    struct rz_processor_set *set = calloc(1, sizeof *set + bytes);
-    if (set)
+    struct rz_processor_set *set = calloc(1, sizeof(*set) + bytes);
+    if (set) {
         set->bytes = bytes;
+    }
     return set;
 }
 

@@ -37,5 +37,5 @@ rz_status_t rz_signals_open(const struct rz_signals_taken *taken, int *fd)
 int rz_signals_next(int fd)
 {
     struct signalfd_siginfo info;
-    return read(fd, &info, sizeof info) == (ssize_t)sizeof info ? (int)info.ssi_signo : 0;
+    return read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info) ? (int)info.ssi_signo : 0;
 }

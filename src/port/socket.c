@@ -45,19 +45,23 @@ rz_status_t rz_address_parse(const char *text, struct rz_address *address)
 {
     unsigned a, b, c, d, port = 0;
     int end = 0;
-    if (text[strspn(text, "0123456789.:")] != '\0') /* sscanf accepts blanks and signs, too */
+    if (text[strspn(text, "0123456789.:")] != '\0') { /* sscanf accepts blanks and signs, too */
         return RZ_ERR_MALFORMED;
+    }
     if (sscanf(text, "%3u.%3u.%3u.%3u%n", &a, &b, &c, &d, &end) != 4 || a > 255 || b > 255 ||
-        c > 255 || d > 255)
+        c > 255 || d > 255) {
         return RZ_ERR_MALFORMED;
+    }
     text += end;
     if (*text == ':') {
-        if (sscanf(text, ":%5u%n", &port, &end) != 1 || port > 65535)
+        if (sscanf(text, ":%5u%n", &port, &end) != 1 || port > 65535) {
             return RZ_ERR_MALFORMED;
+        }
         text += end;
     }
-    if (*text != '\0')
+    if (*text != '\0') {
         return RZ_ERR_MALFORMED;
+    }
     *address = (struct rz_address){.ip = a << 24 | b << 16 | c << 8 | d, .port = (uint16_t)port};
     return RZ_OK;
 }
@@ -73,12 +77,13 @@ const char *rz_address_text(const struct rz_address *address, char text[RZ_ADDRE
 static int socket_bound(int type, struct rz_address *address)
 {
     int fd = socket(AF_INET, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0)
+    if (fd < 0) {
         return -1;
+    }
     int on = 1;
     struct sockaddr_in name = socket_name(address);
-    socklen_t bytes = sizeof name;
-    if ((type == SOCK_STREAM && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0) ||
+    socklen_t bytes = sizeof(name);
+    if ((type == SOCK_STREAM && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0) ||
         bind(fd, (struct sockaddr *)&name, bytes) != 0 ||
         getsockname(fd, (struct sockaddr *)&name, &bytes) != 0) {
         int error = errno;
@@ -94,8 +99,9 @@ rz_status_t rz_socket_listen(struct rz_address *address, int *fd)
 {
     struct rz_address at = *address;
     int listening = socket_bound(SOCK_STREAM, &at);
-    if (listening < 0)
+    if (listening < 0) {
         return RZ_ERR_SYSTEM;
+    }
     if (listen(listening, SOMAXCONN) != 0) {
         close(listening);
         return RZ_ERR_SYSTEM;
@@ -108,23 +114,25 @@ rz_status_t rz_socket_listen(struct rz_address *address, int *fd)
 static void socket_no_delay(int fd)
 {
     int on = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
 rz_status_t rz_socket_accept(int listening, int *fd, struct rz_address *from)
 {
     struct sockaddr_in name;
-    socklen_t bytes = sizeof name;
+    socklen_t bytes = sizeof(name);
     int accepted;
-    do
+    do {
         accepted =
             accept4(listening, (struct sockaddr *)&name, &bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    while (accepted < 0 && (errno == EINTR || errno == ECONNABORTED));
-    if (accepted < 0)
+    } while (accepted < 0 && (errno == EINTR || errno == ECONNABORTED));
+    if (accepted < 0) {
         return socket_status(errno);
+    }
     socket_no_delay(accepted);
-    if (from)
+    if (from) {
         *from = socket_address(&name);
+    }
     *fd = accepted;
     return RZ_OK;
 }
@@ -132,13 +140,15 @@ rz_status_t rz_socket_accept(int listening, int *fd, struct rz_address *from)
 rz_status_t rz_socket_connect(const struct rz_address *to, int *fd)
 {
     int connecting = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (connecting < 0)
+    if (connecting < 0) {
         return RZ_ERR_SYSTEM;
+    }
     socket_no_delay(connecting);
     struct sockaddr_in name = socket_name(to);
     rz_status_t status = RZ_OK;
-    if (connect(connecting, (struct sockaddr *)&name, sizeof name) != 0)
+    if (connect(connecting, (struct sockaddr *)&name, sizeof(name)) != 0) {
         status = errno == EINTR ? RZ_IN_PROGRESS : socket_status(errno);
+    }
     if (status != RZ_OK && status != RZ_IN_PROGRESS) {
         close(connecting);
         return status;
@@ -150,9 +160,10 @@ rz_status_t rz_socket_connect(const struct rz_address *to, int *fd)
 rz_status_t rz_socket_connected(int fd)
 {
     int error = 0;
-    socklen_t bytes = sizeof error;
-    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0)
+    socklen_t bytes = sizeof(error);
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0) {
         return RZ_ERR_SYSTEM;
+    }
     return socket_status(error);
 }
 
@@ -160,8 +171,9 @@ rz_status_t rz_socket_datagram(struct rz_address *address, int *fd)
 {
     struct rz_address at = *address;
     int bound = socket_bound(SOCK_DGRAM, &at);
-    if (bound < 0)
+    if (bound < 0) {
         return RZ_ERR_SYSTEM;
+    }
     *address = at;
     *fd = bound;
     return RZ_OK;
@@ -171,9 +183,9 @@ rz_status_t rz_socket_send_to(int fd, const void *bytes, size_t n, const struct 
 {
     struct sockaddr_in name = socket_name(to);
     ssize_t sent;
-    do
-        sent = sendto(fd, bytes, n, MSG_NOSIGNAL, (struct sockaddr *)&name, sizeof name);
-    while (sent < 0 && errno == EINTR);
+    do {
+        sent = sendto(fd, bytes, n, MSG_NOSIGNAL, (struct sockaddr *)&name, sizeof(name));
+    } while (sent < 0 && errno == EINTR);
     return sent < 0 ? socket_status(errno) : RZ_OK;
 }
 
@@ -181,17 +193,20 @@ rz_status_t rz_socket_receive_from(int fd, void *buffer, size_t max, size_t *n,
                                    struct rz_address *from)
 {
     struct sockaddr_in name;
-    socklen_t bytes = sizeof name;
+    socklen_t bytes = sizeof(name);
     ssize_t got;
-    do
+    do {
         got = recvfrom(fd, buffer, max, MSG_TRUNC, (struct sockaddr *)&name, &bytes);
-    while (got < 0 && errno == EINTR);
-    if (got < 0)
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) {
         return socket_status(errno);
-    if ((size_t)got > max)
+    }
+    if ((size_t)got > max) {
         return RZ_ERR_TRUNCATE;
+    }
     *n = (size_t)got;
-    if (from)
+    if (from) {
         *from = socket_address(&name);
+    }
     return RZ_OK;
 }

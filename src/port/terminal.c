@@ -14,16 +14,19 @@ rz_status_t rz_terminal_pair(int fds[2])
     fds[0] = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     fds[1] = -1;
     if (fds[0] >= 0 && grantpt(fds[0]) == 0 && unlockpt(fds[0]) == 0 &&
-        ptsname_r(fds[0], name, sizeof name) == 0)
+        ptsname_r(fds[0], name, sizeof(name)) == 0) {
         fds[1] = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    }
     if (fds[1] >= 0 && tcgetattr(fds[1], &settings) == 0) {
         cfmakeraw(&settings);
-        if (tcsetattr(fds[1], TCSANOW, &settings) == 0)
+        if (tcsetattr(fds[1], TCSANOW, &settings) == 0) {
             return RZ_OK;
+        }
     }
     for (int i = 0; i < 2; i++) {
-        if (fds[i] >= 0)
+        if (fds[i] >= 0) {
             close(fds[i]);
+        }
         fds[i] = -1;
     }
     return RZ_ERR_SYSTEM;

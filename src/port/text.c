@@ -19,8 +19,9 @@ static int look_at_program(struct dl_phdr_info *info, size_t size, void *arg)
     (void)size, (void)arg;
     for (unsigned i = 0; i < info->dlpi_phnum && n_segments < SEGMENTS_MAX; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        if (header->p_type != PT_LOAD || !(header->p_flags & PF_X))
+        if (header->p_type != PT_LOAD || !(header->p_flags & PF_X)) {
             continue;
+        }
         segments[n_segments].first = (uintptr_t)(info->dlpi_addr + header->p_vaddr);
         segments[n_segments].end = segments[n_segments].first + header->p_memsz;
         n_segments++;
@@ -31,8 +32,9 @@ static int look_at_program(struct dl_phdr_info *info, size_t size, void *arg)
 rz_status_t rz_text_look(void)
 {
 #if defined(__x86_64__) || defined(__aarch64__)
-    if (n_segments == 0)
+    if (n_segments == 0) {
         dl_iterate_phdr(look_at_program, NULL);
+    }
     return n_segments > 0 ? RZ_OK : RZ_ERR_UNSUPPORTED;
 #else
     return RZ_ERR_UNSUPPORTED;
@@ -41,9 +43,11 @@ rz_status_t rz_text_look(void)
 
 bool rz_text_holds(uintptr_t address)
 {
-    for (unsigned i = 0; i < n_segments; i++)
-        if (address >= segments[i].first && address < segments[i].end)
+    for (unsigned i = 0; i < n_segments; i++) {
+        if (address >= segments[i].first && address < segments[i].end) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -54,9 +58,10 @@ bool rz_text_defines(const char *function)
     Dl_info info;
     const ElfW(Sym) *symbol = NULL;
     void *at = dlsym(RTLD_DEFAULT, function);
-    if (!at || !rz_text_holds((uintptr_t)at))
+    if (!at || !rz_text_holds((uintptr_t)at)) {
         return false;
-    bool found = dladdr1(at, &info, (void **)&symbol, RTLD_DL_SYMENT) != 0 && symbol != NULL;
+    }
+    bool found = dladdr1(at, &info, (void **)&symbol, RTLD_DL_SYMENT) != 0 && symbol;
     return !found || symbol->st_shndx != SHN_UNDEF;
 }
 

@@ -10,17 +10,20 @@ int rz_thread_start(pthread_t *thread, const char *name, size_t stack, void *(*r
     pthread_attr_t attributes;
     sigset_t all, before;
     pthread_attr_init(&attributes);
-    if (stack > 0)
+    if (stack > 0) {
         pthread_attr_setstacksize(&attributes, stack);
+    }
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int error = pthread_create(thread, &attributes, run, arg);
-    if (error == EINVAL) /* the program's thread-local data does not fit into a small stack */
+    if (error == EINVAL) { /* the program's thread-local data does not fit into a small stack */
         error = pthread_create(thread, NULL, run, arg);
+    }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
-    if (error == 0)
+    if (error == 0) {
         pthread_setname_np(*thread, name);
+    }
     return error;
 }
 

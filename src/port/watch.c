@@ -69,26 +69,29 @@ static struct rz_watch_slot *watch_slot(struct rz_watch *watch, uint32_t slot)
 static bool watch_look(struct rz_watch *watch, uint32_t index, uint32_t *value)
 {
     struct watch_entry *entry = &watch->entries[index];
-    if (entry->state != WATCH_OPEN)
+    if (entry->state != WATCH_OPEN) {
         return false;
+    }
     struct rz_watch_slot *slot = watch_slot(watch, index);
     bool held = atomic_load(&slot->held) != 0;
     uint32_t word = atomic_load(rz_watch_word(slot));
     while (word != 0 && !(word & FUTEX_OWNER_DIED)) {
         if (!(word & FUTEX_WAITERS) &&
-            !atomic_compare_exchange_weak(rz_watch_word(slot), &word, word | FUTEX_WAITERS))
+            !atomic_compare_exchange_weak(rz_watch_word(slot), &word, word | FUTEX_WAITERS)) {
             continue;
+        }
         *value = word | FUTEX_WAITERS;
         return true;
     }
-    if (word == 0 && !held)
+    if (word == 0 && !held) {
         return false; /* not locked yet; the child kicks when it has */
+    }
     *entry = (struct watch_entry){.state = WATCH_ENDED,
                                   .end = word == 0 ? RZ_WATCH_CLEAN : RZ_WATCH_FAILED,
                                   .at = rz_clock_now()};
     uint64_t one = 1;
-    ssize_t written = write(watch->event_fd, &one, sizeof one);
-    rz_assert(written == sizeof one);
+    ssize_t written = write(watch->event_fd, &one, sizeof(one));
+    rz_assert(written == sizeof(one));
     return false;
 }
 
@@ -111,19 +114,22 @@ static void *watch_wait_ends(void *arg)
         bool stop = watch->stop;
         for (uint32_t i = first; i < end; i++) {
             uint32_t value;
-            if (watch_look(watch, i, &value))
+            if (watch_look(watch, i, &value)) {
                 words[n++] =
                     (struct futex_waitv){.val = value,
                                          .uaddr = (uintptr_t)rz_watch_word(watch_slot(watch, i)),
                                          .flags = FUTEX_32};
+            }
         }
         pthread_mutex_unlock(&watch->lock);
-        if (stop)
+        if (stop) {
             return NULL;
+        }
         long woken = syscall(SYS_futex_waitv, words, n, 0, NULL, 0);
         rz_assert(woken >= 0 || errno == EAGAIN || errno == EINTR || errno == ENOMEM);
-        if (woken < 0 && errno == ENOMEM)
+        if (woken < 0 && errno == ENOMEM) {
             nanosleep(&(struct timespec){.tv_nsec = (long)RZ_MILLISECOND}, NULL);
+        }
     }
 }
 
@@ -139,8 +145,9 @@ static void *watch_wait_end(void *arg)
         bool locked = watch_look(watch, waiter->index, &value);
         bool over = watch->stop || watch->entries[waiter->index].state != WATCH_OPEN;
         pthread_mutex_unlock(&watch->lock);
-        if (over)
+        if (over) {
             return NULL;
+        }
         _Atomic uint32_t *word = locked ? rz_watch_word(slot) : &slot->held; /* that is 0 then */
         long woken = syscall(SYS_futex, word, FUTEX_WAIT, value, NULL, NULL, 0);
         rz_assert(woken == 0 || errno == EAGAIN || errno == EINTR);
@@ -161,8 +168,9 @@ static bool watch_start_waiter(struct rz_watch *watch, uint32_t index)
  * word that does not change: it is woken until it has ended. */
 static void watch_end_waiter(struct rz_watch *watch, struct watch_waiter *waiter)
 {
-    if (!waiter->started)
+    if (!waiter->started) {
         return;
+    }
     waiter->started = false;
     if (!watch->per_slot) {
         rz_watch_kick(&watch->groups[waiter->index]);
@@ -179,9 +187,11 @@ static void watch_end_waiter(struct rz_watch *watch, struct watch_waiter *waiter
 
 static rz_status_t watch_start_waiters(struct rz_watch *watch)
 {
-    for (uint32_t g = 0; g < watch->n_groups && !watch->per_slot; g++)
-        if (!watch_start_waiter(watch, g))
+    for (uint32_t g = 0; g < watch->n_groups && !watch->per_slot; g++) {
+        if (!watch_start_waiter(watch, g)) {
             return RZ_ERR_SYSTEM;
+        }
+    }
     return RZ_OK;
 }
 
@@ -193,36 +203,42 @@ bool rz_watch_waits_for_many(void)
 rz_status_t rz_watch_open(struct rz_watch **out, uint32_t slots)
 {
     rz_assert(slots > 0);
-    struct rz_watch *watch = calloc(1, sizeof *watch);
-    if (!watch)
+    struct rz_watch *watch = calloc(1, sizeof(*watch));
+    if (!watch) {
         return RZ_ERR_NO_MEMORY;
+    }
     watch->slots = slots;
     watch->n_groups = (slots + RZ_WATCH_GROUP_SLOTS - 1) / RZ_WATCH_GROUP_SLOTS;
     watch->per_slot = !rz_watch_waits_for_many();
     watch->page_fd = -1;
     watch->event_fd = -1;
     pthread_mutex_init(&watch->lock, NULL);
-    size_t bytes = watch->n_groups * sizeof *watch->groups;
+    size_t bytes = watch->n_groups * sizeof(*watch->groups);
     rz_status_t status = RZ_ERR_NO_MEMORY;
-    watch->entries = calloc(slots, sizeof *watch->entries);
-    watch->waiters = calloc(watch->per_slot ? slots : watch->n_groups, sizeof *watch->waiters);
-    if (!watch->entries || !watch->waiters)
+    watch->entries = calloc(slots, sizeof(*watch->entries));
+    watch->waiters = calloc(watch->per_slot ? slots : watch->n_groups, sizeof(*watch->waiters));
+    if (!watch->entries || !watch->waiters) {
         goto err_close;
+    }
     status = rz_memory_create("rhizome-watch", bytes, &watch->page_fd);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         goto err_close;
+    }
     status = rz_memory_reserve(watch->page_fd, 0, bytes);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         goto err_close;
+    }
     void *page = NULL;
     status = rz_memory_map(watch->page_fd, bytes, true, &page, NULL);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         goto err_close;
+    }
     watch->groups = page;
     watch->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     status = watch->event_fd >= 0 ? watch_start_waiters(watch) : RZ_ERR_SYSTEM;
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         goto err_close;
+    }
     *out = watch;
     return RZ_OK;
 
@@ -237,13 +253,16 @@ void rz_watch_close(struct rz_watch *watch)
     watch->stop = true;
     pthread_mutex_unlock(&watch->lock);
     for (uint32_t i = 0; watch->waiters && i < (watch->per_slot ? watch->slots : watch->n_groups);
-         i++)
+         i++) {
         watch_end_waiter(watch, &watch->waiters[i]);
-    rz_memory_unmap(watch->groups, watch->n_groups * sizeof *watch->groups);
-    if (watch->page_fd >= 0)
+    }
+    rz_memory_unmap(watch->groups, watch->n_groups * sizeof(*watch->groups));
+    if (watch->page_fd >= 0) {
         close(watch->page_fd);
-    if (watch->event_fd >= 0)
+    }
+    if (watch->event_fd >= 0) {
         close(watch->event_fd);
+    }
     pthread_mutex_destroy(&watch->lock);
     free(watch->entries);
     free(watch->waiters);
@@ -264,7 +283,7 @@ int rz_watch_event_fd(const struct rz_watch *watch)
  * child was reaped, so it writes no more; the lock excludes the waiter. */
 static void watch_slot_clean(struct rz_watch_slot *slot)
 {
-    memset(slot, 0, sizeof *slot);
+    memset(slot, 0, sizeof(*slot));
     pthread_mutexattr_t attributes;
     pthread_mutexattr_init(&attributes);
     pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
@@ -280,8 +299,9 @@ rz_status_t rz_watch_slot_open(struct rz_watch *watch, uint32_t *slot)
     uint32_t found = 0;
     pthread_mutex_lock(&watch->lock);
     for (uint32_t i = 0; i < watch->slots && status != RZ_OK; i++) {
-        if (watch->entries[i].state != WATCH_FREE)
+        if (watch->entries[i].state != WATCH_FREE) {
             continue;
+        }
         watch_slot_clean(watch_slot(watch, i));
         watch->entries[i].state = WATCH_OPEN;
         found = i;
@@ -292,8 +312,9 @@ rz_status_t rz_watch_slot_open(struct rz_watch *watch, uint32_t *slot)
         rz_watch_slot_close(watch, found);
         status = RZ_ERR_NO_MEMORY;
     }
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         *slot = found;
+    }
     return status;
 }
 
@@ -304,8 +325,9 @@ void rz_watch_slot_close(struct rz_watch *watch, uint32_t slot)
     rz_assert(watch->entries[slot].state != WATCH_FREE);
     watch->entries[slot].state = WATCH_FREE; /* an end not yet taken is dropped with it */
     pthread_mutex_unlock(&watch->lock);
-    if (watch->per_slot)
+    if (watch->per_slot) {
         watch_end_waiter(watch, &watch->waiters[slot]);
+    }
 }
 
 bool rz_watch_take(struct rz_watch *watch, uint32_t *slot, enum rz_watch_end *end, rz_time *at)
@@ -314,8 +336,9 @@ bool rz_watch_take(struct rz_watch *watch, uint32_t *slot, enum rz_watch_end *en
     struct watch_entry *oldest = NULL;
     for (uint32_t i = 0; i < watch->slots; i++) {
         struct watch_entry *entry = &watch->entries[i];
-        if (entry->state == WATCH_ENDED && (!oldest || entry->at < oldest->at))
+        if (entry->state == WATCH_ENDED && (!oldest || entry->at < oldest->at)) {
             oldest = entry;
+        }
     }
     if (oldest) {
         oldest->state = WATCH_TAKEN;
@@ -325,7 +348,7 @@ bool rz_watch_take(struct rz_watch *watch, uint32_t *slot, enum rz_watch_end *en
     } else {
         /* Under the lock: an end noticed from now on makes the fd readable again. */
         uint64_t ends;
-        ssize_t got = read(watch->event_fd, &ends, sizeof ends);
+        ssize_t got = read(watch->event_fd, &ends, sizeof(ends));
         (void)got;
     }
     pthread_mutex_unlock(&watch->lock);

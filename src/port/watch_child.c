@@ -35,8 +35,9 @@ struct rz_watch_held {
 
 static void watch_wait(sem_t *semaphore)
 {
-    while (sem_wait(semaphore) != 0)
+    while (sem_wait(semaphore) != 0) {
         rz_assert(errno == EINTR);
+    }
 }
 
 /* Until the release, with a beat at each turn. */
@@ -95,9 +96,10 @@ rz_status_t rz_watch_hold(struct rz_watch_held **held, int page_fd, uint32_t slo
 rz_status_t rz_watch_hold_beating(struct rz_watch_held **out, int page_fd, uint32_t slot,
                                   rz_time every, void (*beat)(void *arg), void *arg)
 {
-    struct rz_watch_held *held = calloc(1, sizeof *held);
-    if (!held)
+    struct rz_watch_held *held = calloc(1, sizeof(*held));
+    if (!held) {
         return RZ_ERR_NO_MEMORY;
+    }
     held->every = every;
     held->beat = beat;
     held->beat_arg = arg;
@@ -110,19 +112,22 @@ rz_status_t rz_watch_hold_beating(struct rz_watch_held **out, int page_fd, uint3
     sem_init(&held->answered, 0, 0);
     void *page = NULL;
     rz_status_t status = rz_memory_map(page_fd, 0, true, &page, &held->bytes);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         goto err_free;
+    }
     held->groups = page;
     status = RZ_ERR_INVALID;
-    if (slot / RZ_WATCH_GROUP_SLOTS >= held->bytes / sizeof *held->groups)
+    if (slot / RZ_WATCH_GROUP_SLOTS >= held->bytes / sizeof(*held->groups)) {
         goto err_free;
+    }
     held->group = &held->groups[slot / RZ_WATCH_GROUP_SLOTS];
     held->slot = &held->group->slot[slot % RZ_WATCH_GROUP_SLOTS];
     /* A forked child must not be able to touch the lock of its parent. */
     madvise(page, held->bytes, MADV_DONTFORK);
     status = RZ_ERR_SYSTEM;
-    if (rz_thread_start(&held->owner, "rz-watch", STACK_BYTES, watch_own, held) != 0)
+    if (rz_thread_start(&held->owner, "rz-watch", STACK_BYTES, watch_own, held) != 0) {
         goto err_free;
+    }
     watch_wait(&held->answered);
     if (held->error != 0) {
         pthread_join(held->owner, NULL);

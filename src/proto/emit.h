@@ -13,7 +13,7 @@ static inline struct rz_action *rz_emit(struct rz_actions *out, enum rz_action_k
 {
     rz_assert(out->count < out->max);
     struct rz_action *action = &out->v[out->count++];
-    memset(action, 0, sizeof *action);
+    memset(action, 0, sizeof(*action));
     action->kind = kind;
     return action;
 }

@@ -29,13 +29,15 @@ static void *seat_work(void *at)
     struct seat *seat = at;
     struct rz_scale_crew *crew = seat->crew;
     pthread_mutex_lock(&crew->mutex);
-    while (!crew->started)
+    while (!crew->started) {
         pthread_cond_wait(&crew->turned, &crew->mutex);
+    }
     pthread_mutex_unlock(&crew->mutex);
     for (;;) {
         rz_scale_crew_meet(crew);
-        if (crew->over)
+        if (crew->over) {
             return NULL;
+        }
         crew->task(crew->user, seat->self);
         rz_scale_crew_meet(crew);
     }
@@ -49,8 +51,9 @@ struct rz_scale_crew *rz_scale_crew_create(uint32_t threads)
     }
     threads = threads < RZ_SCALE_CREW_MAX ? threads : RZ_SCALE_CREW_MAX;
     struct rz_scale_crew *crew = calloc(1, sizeof(*crew));
-    if (!crew)
+    if (!crew) {
         return NULL;
+    }
     pthread_mutex_init(&crew->mutex, NULL);
     pthread_cond_init(&crew->turned, NULL);
     uint32_t size = 1;
@@ -58,8 +61,9 @@ struct rz_scale_crew *rz_scale_crew_create(uint32_t threads)
         struct seat *seat = &crew->seats[size];
         seat->crew = crew;
         seat->self = size;
-        if (pthread_create(&seat->thread, NULL, seat_work, seat) != 0)
+        if (pthread_create(&seat->thread, NULL, seat_work, seat) != 0) {
             break;
+        }
     }
     pthread_mutex_lock(&crew->mutex);
     crew->size = size;
@@ -73,8 +77,9 @@ void rz_scale_crew_destroy(struct rz_scale_crew *crew)
 {
     crew->over = true;
     rz_scale_crew_meet(crew);
-    for (uint32_t i = 1; i < crew->size; i++)
+    for (uint32_t i = 1; i < crew->size; i++) {
         pthread_join(crew->seats[i].thread, NULL);
+    }
     pthread_cond_destroy(&crew->turned);
     pthread_mutex_destroy(&crew->mutex);
     free(crew);
@@ -103,8 +108,9 @@ void rz_scale_crew_meet(struct rz_scale_crew *crew)
         pthread_cond_broadcast(&crew->turned);
     } else {
         uint64_t turn = crew->turn;
-        while (crew->turn == turn)
+        while (crew->turn == turn) {
             pthread_cond_wait(&crew->turned, &crew->mutex);
+        }
     }
     pthread_mutex_unlock(&crew->mutex);
 }
@@ -125,17 +131,20 @@ void *rz_scale_table_create(uint64_t bytes)
     /* The system overcommits memory; without this check it would kill this process in the middle of
      * a run. */
     uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES), page = (uint64_t)sysconf(_SC_PAGESIZE);
-    if (bytes / page >= pages)
+    if (bytes / page >= pages) {
         return NULL;
+    }
     void *table = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (table == MAP_FAILED)
+    if (table == MAP_FAILED) {
         return NULL;
+    }
     madvise(table, bytes, MADV_HUGEPAGE); /* optional: otherwise slower */
     return table;
 }
 
 void rz_scale_table_destroy(void *table, uint64_t bytes)
 {
-    if (table)
+    if (table) {
         munmap(table, bytes);
+    }
 }

@@ -7,18 +7,20 @@
 
 #include <stdlib.h>
 
-/* --- the part of a thread in a cycle ---------------------------------------------------------- */
+/* ---- the part of a thread in a cycle ---- */
 
 /* The cases that are rare in the initial phase: failed, asleep, a target that has failed. */
 static rz_id draw_carefully(struct rz_scale_list *list, rz_id p, rz_id q,
                             struct rz_scale_tally *tally)
 {
     const struct rz_scale_rules *rules = &list->rules;
-    if (rz_scale_failed_at(rules, p) < rules->n_failed || !rz_scale_list_awake(list, p))
+    if (rz_scale_failed_at(rules, p) < rules->n_failed || !rz_scale_list_awake(list, p)) {
         return RZ_ID_NONE;
+    }
     q = rz_scale_list_target(list, p, q);
-    if (q == RZ_ID_NONE)
+    if (q == RZ_ID_NONE) {
         return RZ_ID_NONE;
+    }
     tally->pings++;
     uint32_t at = rz_scale_failed_at(rules, q);
     if (at < rules->n_failed) {
@@ -35,8 +37,9 @@ static void draw(void *user, uint32_t self, rz_id first, rz_id end, rz_id *to)
     uint64_t stem = list->rules.stem, filter = list->rules.failed_filter, cycle = list->cycle;
     uint32_t n = list->rules.n_members, usual = 0;
     bool care = list->counting || list->rules.n_living < 2, sparse = list->sparse;
-    for (rz_id p = first; p < end; p++)
+    for (rz_id p = first; p < end; p++) {
         to[p - first] = rz_gossip_target(rz_mix(stem, p), n, p, cycle, 0);
+    }
     struct rz_scale_tally *tally = &list->tally[self];
     for (rz_id p = first; p < end; p++) {
         rz_id q = to[p - first];
@@ -45,8 +48,9 @@ static void draw(void *user, uint32_t self, rz_id first, rz_id end, rz_id *to)
             continue;
         }
         usual++;
-        if (sparse && !rz_scale_list_matters(list, q))
+        if (sparse && !rz_scale_list_matters(list, q)) {
             to[p - first] = RZ_ID_NONE;
+        }
     }
     tally->pings += usual;
     tally->replies += usual;
@@ -69,8 +73,9 @@ static void collect(void *user, const struct rz_scale_message *send_descs, uint3
 {
     const struct rz_scale_list *list = user;
     struct rz_scale_plane gained = list->gained;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         rz_scale_plane_add(gained, send_descs[i].from, send_descs[i].to);
+    }
 }
 
 static const struct rz_scale_route route = {draw, deliver, collect};
@@ -115,7 +120,7 @@ static void cycle_part(void *user, uint32_t self)
     list->tally[self] = tally;
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static void list_destroy(void *model)
 {
@@ -125,16 +130,18 @@ static void list_destroy(void *model)
     rz_scale_plane_destroy(&list->gained);
     rz_scale_list_busy_destroy(list);
     rz_scale_list_count_destroy(list);
-    if (list->post)
+    if (list->post) {
         rz_scale_post_destroy(list->post);
+    }
     free(list);
 }
 
 static void *list_create(const struct rz_scale_rules *rules, struct rz_scale_crew *crew)
 {
     struct rz_scale_list *list = calloc(1, sizeof(*list));
-    if (!list)
+    if (!list) {
         return NULL;
+    }
     uint32_t n = rules->n_members;
     uint32_t log_bits = rules->n_failed == 1 ? 0 : rules->n_failed == 2 ? 1 : 2;
     list->rules = *rules;
@@ -169,8 +176,9 @@ static bool list_cycle(void *model, struct rz_scale_tally *tally)
     bool late = list->cycle >= list->rules.initial;
     bool told = list->complete && list->rules.n_living > 1 &&
                 (!late || (!list->counting && list->rules.window == 1));
-    if (late && !told && !list->counting && !rz_scale_list_count_begin(list))
+    if (late && !told && !list->counting && !rz_scale_list_count_begin(list)) {
         return false;
+    }
     *tally = (struct rz_scale_tally){0};
     list->cycle++;
     if (told) {
@@ -201,11 +209,13 @@ struct rz_scale_list_member rz_scale_list_member(const struct rz_scale_list *lis
                                           .settled = list->told ? list->all : 0,
                                           .returned =
                                               list->told || list->cycle >= list->rules.cycles_max};
-    if (!list->counting)
+    if (!list->counting) {
         return member;
+    }
     member.settled = rz_scale_plane_get(list->settled, p);
     member.returned |= rz_scale_plane_get(list->returned, p);
-    for (uint32_t i = 0; i < list->rules.n_failed; i++)
+    for (uint32_t i = 0; i < list->rules.n_failed; i++) {
         member.count[i] = rz_scale_list_counts(list, p)[i];
+    }
     return member;
 }

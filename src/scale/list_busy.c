@@ -41,13 +41,15 @@ static void mark(struct rz_scale_list *list, rz_id p)
 static void mark_both(struct rz_scale_list *list, rz_id p)
 {
     const struct rz_scale_rules *rules = &list->rules;
-    if (p >= rules->n_members || rz_scale_failed_at(rules, p) < rules->n_failed)
+    if (p >= rules->n_members || rz_scale_failed_at(rules, p) < rules->n_failed) {
         return;
+    }
     rz_id q = rz_gossip_target(rz_mix(rules->stem, p), rules->n_members, p, list->cycle, 0);
     q = rz_scale_list_target(list, p, q);
     mark(list, p);
-    if (q != RZ_ID_NONE)
+    if (q != RZ_ID_NONE) {
         mark(list, q);
+    }
 }
 
 void rz_scale_list_busy_mark(struct rz_scale_list *list, struct rz_scale_part part)
@@ -55,10 +57,11 @@ void rz_scale_list_busy_mark(struct rz_scale_list *list, struct rz_scale_part pa
     uint32_t log_bits = list->known.log_bits;
     uint64_t usual = rz_scale_plane_lowest(log_bits) * list->usual;
     struct rz_scale_part words = rz_scale_plane_words(list->known, part);
-    for (uint64_t w = words.first; w < words.end; w++)
+    for (uint64_t w = words.first; w < words.end; w++) {
         for (uint64_t odd = list->known.words[w] ^ usual; odd != 0;) {
             uint32_t at = (uint32_t)__builtin_ctzll(odd) >> log_bits;
             mark_both(list, (rz_id)(w << (6 - log_bits)) + at);
             odd &= ~(((UINT64_C(2) << ((1U << log_bits) - 1)) - 1) << (at << log_bits));
         }
+    }
 }

@@ -12,8 +12,9 @@ bool rz_scale_list_count_begin(struct rz_scale_list *list)
     if (!rz_scale_plane_create(&list->settled, n, log_bits) ||
         !rz_scale_plane_create(&list->answered, n, 0) ||
         !rz_scale_plane_create(&list->returned, n, 0) ||
-        !rz_scale_plane_create(&list->counts, n, log_bits + 3))
+        !rz_scale_plane_create(&list->counts, n, log_bits + 3)) {
         return false;
+    }
     list->bytes +=
         list->settled.bytes + list->answered.bytes + list->returned.bytes + list->counts.bytes;
     list->counting = true;
@@ -44,9 +45,11 @@ static void count_message(const struct rz_scale_list *list, rz_id p, uint32_t kn
 {
     uint8_t *counts = rz_scale_list_counts(list, p);
     uint32_t open = known & ~rz_scale_plane_get(list->settled, p);
-    for (uint32_t i = 0; open >> i; i++)
-        if (open >> i & 1)
+    for (uint32_t i = 0; open >> i; i++) {
+        if (open >> i & 1) {
             counts[i] = said >> i & 1 ? counts[i] + (counts[i] < COUNT_MAX) : 0;
+        }
+    }
 }
 
 static void deliver(void *user, struct rz_scale_message *send_descs, uint32_t count)
@@ -79,19 +82,23 @@ static void turn(struct rz_scale_list *list, rz_id p, struct rz_scale_tally *tal
 {
     uint32_t known = rz_scale_plane_get(list->heard, p),
              gained = rz_scale_plane_get(list->gained, p);
-    if (rz_scale_plane_get(list->answered, p))
+    if (rz_scale_plane_get(list->answered, p)) {
         count_message(list, p, known, gained);
+    }
     rz_scale_plane_add(list->heard, p, gained);
     rz_scale_plane_add(list->known, p, known | gained);
     known |= gained;
     uint32_t settled = rz_scale_plane_get(list->settled, p), open = known & ~settled;
     uint8_t *counts = rz_scale_list_counts(list, p);
-    for (uint32_t i = 0; open >> i; i++)
-        if (open >> i & 1 && counts[i] >= list->rules.window)
+    for (uint32_t i = 0; open >> i; i++) {
+        if (open >> i & 1 && counts[i] >= list->rules.window) {
             settled |= 1U << i;
+        }
+    }
     rz_scale_plane_add(list->settled, p, settled);
-    if (settled == known)
+    if (settled == known) {
         rz_scale_plane_add(list->returned, p, 1);
+    }
     tally->detected += known == list->all;
     tally->consensus += settled == list->all;
     tally->awake += settled != known;
@@ -105,9 +112,11 @@ void rz_scale_list_count_part(struct rz_scale_list *list, uint32_t self,
     rz_scale_post_carry(list->post, self, &route, list);
     rz_scale_crew_meet(list->crew);
     struct rz_scale_part part = rz_scale_crew_part(list->crew, self, list->rules.n_members);
-    for (uint64_t p = part.first; p < part.end; p++)
-        if (rz_scale_failed_at(&list->rules, (rz_id)p) == list->rules.n_failed)
+    for (uint64_t p = part.first; p < part.end; p++) {
+        if (rz_scale_failed_at(&list->rules, (rz_id)p) == list->rules.n_failed) {
             turn(list, (rz_id)p, &list->tally[self]);
+        }
+    }
     struct rz_scale_part gained = rz_scale_plane_words(list->gained, part);
     struct rz_scale_part answered = rz_scale_plane_words(list->answered, part);
     memset(list->gained.words + gained.first, 0, (gained.end - gained.first) * sizeof(uint64_t));

@@ -49,15 +49,17 @@ static inline rz_id rz_scale_list_target(const struct rz_scale_list *list, rz_id
 {
     const struct rz_scale_rules *rules = &list->rules;
     uint32_t known = rz_scale_plane_get(list->known, p), at;
-    if ((uint32_t)__builtin_popcount(known) + 1 >= rules->n_members)
+    if ((uint32_t)__builtin_popcount(known) + 1 >= rules->n_members) {
         return RZ_ID_NONE;
+    }
     for (uint32_t attempt = 1;
-         (at = rz_scale_failed_at(rules, q)) < rules->n_failed && known >> at & 1; attempt++)
+         (at = rz_scale_failed_at(rules, q)) < rules->n_failed && known >> at & 1; attempt++) {
         q = rz_gossip_target(rz_mix(rules->stem, p), rules->n_members, p, list->cycle, attempt);
+    }
     return q;
 }
 
-/* --- list_busy.c --- */
+/* ---- list_busy.c ---- */
 
 #define RZ_SCALE_LIST_GROUP 512
 
@@ -75,7 +77,7 @@ static inline bool rz_scale_list_matters(const struct rz_scale_list *list, rz_id
     return atomic_load_explicit(&list->busy[group / 64], memory_order_relaxed) >> (group & 63) & 1;
 }
 
-/* --- list_count.c --- */
+/* ---- list_count.c ---- */
 
 /* False: no memory. */
 bool rz_scale_list_count_begin(struct rz_scale_list *list);

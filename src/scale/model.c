@@ -18,23 +18,30 @@ static uint32_t otherwise(uint32_t value, uint32_t by_default)
 
 static const char *wrong(const struct rz_scale_config *config, uint32_t failed_max)
 {
-    if (config->n_members < 2 || config->n_members > MEMBERS_MAX)
+    if (config->n_members < 2 || config->n_members > MEMBERS_MAX) {
         return "a scale model has 2 to 2^30 members";
+    }
     if (config->n_failed == 0 || config->n_failed > failed_max ||
-        config->n_failed >= config->n_members)
+        config->n_failed >= config->n_members) {
         return failed_max == 1 ? "the model of push-sum has one failed member"
                                : "the model of the list has 1 to 4 failed members and a living one";
-    for (uint32_t i = 0; i < config->n_failed; i++) {
-        if (config->failed[i] >= config->n_members)
-            return "a failed member is none of the members";
-        for (uint32_t j = 0; j < i; j++)
-            if (config->failed[j] == config->failed[i])
-                return "a failed member is listed twice";
     }
-    if (config->window > WINDOW_MAX)
+    for (uint32_t i = 0; i < config->n_failed; i++) {
+        if (config->failed[i] >= config->n_members) {
+            return "a failed member is none of the members";
+        }
+        for (uint32_t j = 0; j < i; j++) {
+            if (config->failed[j] == config->failed[i]) {
+                return "a failed member is listed twice";
+            }
+        }
+    }
+    if (config->window > WINDOW_MAX) {
         return "a scale model has a window of at most 255";
-    if (config->cycles_max > CYCLES_MAX)
+    }
+    if (config->cycles_max > CYCLES_MAX) {
         return "a scale model has at most 65535 cycles";
+    }
     return NULL;
 }
 

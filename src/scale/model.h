@@ -25,8 +25,9 @@ bool rz_scale_rules_make(const struct rz_scale_config *config, bool list,
 static inline uint32_t rz_scale_failed_at(const struct rz_scale_rules *rules, rz_id p)
 {
     uint32_t i = rules->failed_filter >> (p & 63) & 1 ? 0 : rules->n_failed;
-    while (i < rules->n_failed && rules->failed[i] != p)
+    while (i < rules->n_failed && rules->failed[i] != p) {
         i++;
+    }
     return i;
 }
 

@@ -24,8 +24,9 @@ struct rz_scale_post {
 struct rz_scale_post *rz_scale_post_create(struct rz_scale_crew *crew, uint32_t n_members)
 {
     struct rz_scale_post *post = calloc(1, sizeof(*post));
-    if (!post)
+    if (!post) {
         return NULL;
+    }
     uint32_t size = rz_scale_crew_size(crew), words = (n_members + 63) / 64;
     uint32_t chunk = (words + size - 1) / size * 64;
     post->crew = crew;
@@ -72,9 +73,11 @@ static void sort(const struct rz_scale_post *post, struct tray *tray, rz_id firs
                  const rz_id *to)
 {
     uint32_t next[RZ_SCALE_CREW_MAX] = {0};
-    for (uint32_t i = 0; i < count; i++)
-        if (to[i] != RZ_ID_NONE)
+    for (uint32_t i = 0; i < count; i++) {
+        if (to[i] != RZ_ID_NONE) {
             next[range_of(post, to[i])]++;
+        }
+    }
     uint32_t all = 0;
     for (uint32_t r = 0; r < post->size; r++) {
         tray->at[r] = all;
@@ -82,10 +85,12 @@ static void sort(const struct rz_scale_post *post, struct tray *tray, rz_id firs
         next[r] = tray->at[r];
     }
     tray->at[post->size] = all;
-    for (uint32_t i = 0; i < count; i++)
-        if (to[i] != RZ_ID_NONE)
+    for (uint32_t i = 0; i < count; i++) {
+        if (to[i] != RZ_ID_NONE) {
             tray->send_descs[next[range_of(post, to[i])]++] =
                 (struct rz_scale_message){first + i, to[i]};
+        }
+    }
 }
 
 static void fill(struct rz_scale_post *post, uint32_t self, uint64_t block, struct tray *tray,
@@ -101,8 +106,9 @@ static void fill(struct rz_scale_post *post, uint32_t self, uint64_t block, stru
 static void collect(const struct rz_scale_post *post, const struct tray *tray,
                     const struct rz_scale_route *route, void *user)
 {
-    if (route->collect)
+    if (route->collect) {
         route->collect(user, tray->send_descs, tray->at[post->size]);
+    }
 }
 
 void rz_scale_post_carry(struct rz_scale_post *post, uint32_t self,
@@ -115,8 +121,9 @@ void rz_scale_post_carry(struct rz_scale_post *post, uint32_t self,
         fill(post, self, block, &post->trays[self][b], route, user);
         /* All of this block is sorted, and all of the block before is delivered. */
         rz_scale_crew_meet(post->crew);
-        if (block > 0)
+        if (block > 0) {
             collect(post, &post->trays[self][!b], route, user);
+        }
         for (uint32_t i = 0; i < post->size; i++) {
             const struct tray *tray = &post->trays[i][b];
             route->deliver(user, tray->send_descs + tray->at[self],

@@ -8,10 +8,12 @@
 
 static void reached(uint64_t *first, uint64_t *last, uint64_t count, uint64_t all, uint64_t cycle)
 {
-    if (count > 0 && *first == 0)
+    if (count > 0 && *first == 0) {
         *first = cycle;
-    if (count == all && *last == 0)
+    }
+    if (count == all && *last == 0) {
         *last = cycle;
+    }
 }
 
 static void note(struct rz_scale_result *result, const struct rz_scale_tally *tally,
@@ -22,10 +24,12 @@ static void note(struct rz_scale_result *result, const struct rz_scale_tally *ta
     reached(&result->known_first, &result->known_last, tally->detected, living, cycle);
     reached(&result->consensus_first, &result->consensus_last, tally->consensus, living, cycle);
     reached(&result->commit_first, &result->commit_last, tally->committed, living, cycle);
-    if (tally->detected < living)
+    if (tally->detected < living) {
         result->false_consensus += tally->new_consensus;
-    if (tally->consensus < living)
+    }
+    if (tally->consensus < living) {
         result->early_commits += tally->new_committed;
+    }
 }
 
 static bool tell(rz_scale_progress *progress, void *user, const struct rz_scale_tally *tally,
@@ -54,14 +58,16 @@ static bool run(const struct rz_scale_model *model, const struct rz_scale_rules 
                 struct rz_scale_result *result)
 {
     void *state = model->create(rules, crew);
-    if (!state)
+    if (!state) {
         return false;
+    }
     struct rz_scale_tally tally;
     bool done;
     do {
         done = model->cycle(state, &tally);
-        if (done)
+        if (done) {
             note(result, &tally, rules->n_living);
+        }
     } while (done && tell(progress, user, &tally, result->cycles) && tally.awake > 0 &&
              result->cycles < rules->cycles_max);
     result->bytes_member = (double)model->bytes(state) / rules->n_members;
@@ -77,13 +83,15 @@ static bool scale(const struct rz_scale_model *model, const struct rz_scale_rule
     struct rz_scale_result found = {0};
     struct rz_scale_crew *crew = rz_scale_crew_create(threads);
     bool done = crew && run(model, rules, crew, progress, user, &found);
-    if (crew)
+    if (crew) {
         rz_scale_crew_destroy(crew);
+    }
     found.seconds = now_seconds() - began;
-    if (done)
+    if (done) {
         *result = found;
-    else
+    } else {
         *why = "there is not enough memory for a scale model of so many members";
+    }
     return done;
 }
 

@@ -34,7 +34,7 @@ struct rz_scale_sum {
     struct rz_scale_tally tally[RZ_SCALE_CREW_MAX];
 };
 
-/* --- one member ------------------------------------------------------------------------------- */
+/* ---- one member ---- */
 
 /* Takes the smaller half out. */
 static inline uint64_t halve(uint64_t *value)
@@ -79,10 +79,12 @@ static void assess(const struct rz_scale_sum *sum, struct rz_scale_sum_member *m
     uint64_t mass = member->phase == 1 ? member->detected : member->consensus;
     member->count = within_tolerance(rules, mass, member->weight) ? member->count + 1 : 0;
     if (member->count < rules->window ||
-        (member->phase == 1 && sum->cycle - member->since < rules->least))
+        (member->phase == 1 && sum->cycle - member->since < rules->least)) {
         return;
-    if (member->phase == 1)
+    }
+    if (member->phase == 1) {
         member->consensus += RZ_GOSSIP_ONE;
+    }
     tally->new_consensus += member->phase == 1;
     tally->new_committed += member->phase == 2;
     member->phase++;
@@ -99,29 +101,34 @@ static void settle(const struct rz_scale_sum *sum, rz_id p)
 {
     struct rz_scale_sum_member *member = &sum->members[p];
     const struct halves *halves = &sum->halves[p];
-    if (halves->weight == NONE)
+    if (halves->weight == NONE) {
         return;
-    if (member->phase == 0 && halves->weight & (KNOWS | NO_ANSWER))
+    }
+    if (member->phase == 0 && halves->weight & (KNOWS | NO_ANSWER)) {
         learn(sum, member);
+    }
     absorb(member, halves);
 }
 
 static void end_cycle(const struct rz_scale_sum *sum, struct rz_scale_sum_member *member,
                       struct rz_scale_tally *tally)
 {
-    if (!awake(member))
+    if (!awake(member)) {
         return;
-    if (member->phase > 0 && member->phase < 3)
+    }
+    if (member->phase > 0 && member->phase < 3) {
         assess(sum, member, tally);
+    }
     bool unsettled = member->phase > 0 && member->phase < 3;
-    if (!unsettled && sum->cycle >= sum->rules.initial)
+    if (!unsettled && sum->cycle >= sum->rules.initial) {
         member->returned = true;
-    if (sum->cycle >= sum->rules.cycles_max)
+    }
+    if (sum->cycle >= sum->rules.cycles_max) {
         member->returned = true;
+    }
 }
 
-/* --- the part of a thread in a cycle -----------------------------------------------------------
- */
+/* ---- the part of a thread in a cycle ---- */
 
 /* The message of p in the next cycle. */
 static void begin_cycle(const struct rz_scale_sum *sum, rz_id p, struct rz_scale_tally *tally)
@@ -141,8 +148,9 @@ static rz_id draw_again(const struct rz_scale_sum *sum, rz_id p, rz_id q)
         sum->halves[p].weight |= NO_ANSWER;
         return RZ_ID_NONE;
     }
-    for (uint32_t attempt = 1; q == rules->failed[0]; attempt++)
+    for (uint32_t attempt = 1; q == rules->failed[0]; attempt++) {
         q = rz_gossip_target(rz_mix(rules->stem, p), rules->n_members, p, sum->cycle, attempt);
+    }
     return q;
 }
 
@@ -152,15 +160,17 @@ static void draw(void *user, uint32_t self, rz_id first, rz_id end, rz_id *to)
     uint64_t stem = sum->rules.stem, cycle = sum->cycle, pings = 0, replies = 0;
     uint32_t n = sum->rules.n_members;
     rz_id failed = sum->rules.failed[0];
-    for (rz_id p = first; p < end; p++)
+    for (rz_id p = first; p < end; p++) {
         to[p - first] = rz_gossip_target(rz_mix(stem, p), n, p, cycle, 0);
+    }
     for (rz_id p = first; p < end; p++) {
         if (sum->halves[p].weight == NONE) {
             to[p - first] = RZ_ID_NONE;
             continue;
         }
-        if (to[p - first] == failed)
+        if (to[p - first] == failed) {
             to[p - first] = draw_again(sum, p, failed);
+        }
         pings++;
         replies += to[p - first] != RZ_ID_NONE;
     }
@@ -174,12 +184,14 @@ static void deliver(void *user, struct rz_scale_message *send_descs, uint32_t co
     struct rz_scale_sum *sum = user;
     struct rz_scale_sum_member *members = sum->members;
     for (uint32_t i = 0; i < count; i++) {
-        if (i + AHEAD < count)
+        if (i + AHEAD < count) {
             __builtin_prefetch(&members[send_descs[i + AHEAD].to], 1);
+        }
         struct rz_scale_sum_member *member = &members[send_descs[i].to];
         struct halves *halves = &sum->halves[send_descs[i].from], ping = *halves;
-        if (ping.weight & KNOWS && member->phase == 0)
+        if (ping.weight & KNOWS && member->phase == 0) {
             learn(sum, member);
+        }
         *halves = halve_all(member);
         absorb(member, &ping);
     }
@@ -190,8 +202,9 @@ static const struct rz_scale_route route = {draw, deliver, NULL};
 static double estimate(const struct rz_scale_sum *sum, const struct rz_scale_sum_member *member,
                        uint64_t mass)
 {
-    if (member->phase == 0 || member->weight == 0)
+    if (member->phase == 0 || member->weight == 0) {
         return 0;
+    }
     return (double)mass / (double)member->weight * sum->rules.n_living;
 }
 
@@ -232,7 +245,7 @@ static void cycle_part(void *user, uint32_t self)
     turn_part(sum, self);
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static uint64_t members_bytes(const struct rz_scale_sum *sum)
 {
@@ -249,8 +262,9 @@ static void sum_destroy(void *model)
     struct rz_scale_sum *sum = model;
     rz_scale_table_destroy(sum->members, members_bytes(sum));
     rz_scale_table_destroy(sum->halves, halves_bytes(sum));
-    if (sum->post)
+    if (sum->post) {
         rz_scale_post_destroy(sum->post);
+    }
     free(sum);
 }
 
@@ -266,8 +280,9 @@ static void sum_up(struct rz_scale_sum *sum, struct rz_scale_tally *tally)
 static void *sum_create(const struct rz_scale_rules *rules, struct rz_scale_crew *crew)
 {
     struct rz_scale_sum *sum = calloc(1, sizeof(*sum));
-    if (!sum)
+    if (!sum) {
         return NULL;
+    }
     sum->rules = *rules;
     sum->crew = crew;
     sum->observer = rules->failed[0] == 0;

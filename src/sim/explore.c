@@ -23,13 +23,13 @@ struct search {
     size_t path_count, path_max;
 };
 
-/* --- the search ------------------------------------------------------------------------------- */
+/* ---- the search ---- */
 
 static void path_push(struct search *search, uint64_t identity)
 {
     if (search->path_count == search->path_max) {
         search->path_max = search->path_max > 0 ? 2 * search->path_max : 256;
-        search->path = rz_sim_memory(search->path, search->path_max * sizeof *search->path);
+        search->path = rz_sim_memory(search->path, search->path_max * sizeof(*search->path));
     }
     search->path[search->path_count++] = identity;
 }
@@ -41,21 +41,24 @@ static bool visit_children(struct search *search)
     struct rz_explorer *x = &search->x;
     size_t first = x->n_choices;
     uint32_t active, n = rz_explorer_choices(x, &active);
-    if (!rz_reduce_check_news(x))
+    if (!rz_reduce_check_news(x)) {
         return false;
+    }
     if (active == 0) {
         search->result->quiescent++;
         search->result->finals += rz_view_change_final(x);
-        if (!rz_world_check_liveness(x->sim))
+        if (!rz_world_check_liveness(x->sim)) {
             return false;
+        }
     }
     for (uint32_t i = 0; i < n; i++) {
         struct rz_choice choice = x->choices[first + i];
         rz_explorer_save(x, &choice);
         path_push(search, choice.identity);
         search->result->transitions++;
-        if (!rz_explorer_apply(x, &choice) || !visit(search))
+        if (!rz_explorer_apply(x, &choice) || !visit(search)) {
             return false;
+        }
         search->path_count--;
         rz_explorer_undo(x, &choice);
     }
@@ -76,15 +79,17 @@ static bool visit(struct search *search)
         search->result->over_budget = true;
         return false;
     }
-    if (search->path_count > search->result->depth_max)
+    if (search->path_count > search->result->depth_max) {
         search->result->depth_max = (uint32_t)search->path_count;
-    if (!visit_children(search))
+    }
+    if (!visit_children(search)) {
         return false;
+    }
     rz_visited_leave(&search->visited, hash);
     return true;
 }
 
-/* --- following a path ------------------------------------------------------------------------- */
+/* ---- following a path ---- */
 
 #define DIGITS "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -92,10 +97,11 @@ static bool visit(struct search *search)
 static void path_text_put(char *text, size_t bytes, uint32_t index)
 {
     size_t used = strlen(text);
-    if (index < 62)
+    if (index < 62) {
         snprintf(text + used, bytes - used, "%c", DIGITS[index]);
-    else
+    } else {
         snprintf(text + used, bytes - used, "_%u_", index);
+    }
 }
 
 static uint32_t path_text_get(const char **text)
@@ -107,8 +113,9 @@ static uint32_t path_text_get(const char **text)
     }
     unsigned index = 0;
     int used = 0;
-    if (sscanf(*text, "_%u_%n", &index, &used) != 1 || used == 0)
+    if (sscanf(*text, "_%u_%n", &index, &used) != 1 || used == 0) {
         used = (int)strlen(*text);
+    }
     *text += used;
     return index;
 }
@@ -126,12 +133,15 @@ static uint32_t guide_next(struct guide *guide, const struct rz_choice *choices,
 {
     while (guide->at < guide->n) {
         uint64_t wanted = guide->identities[guide->at++];
-        for (uint32_t i = 0; i < n; i++)
-            if (choices[i].identity == wanted)
+        for (uint32_t i = 0; i < n; i++) {
+            if (choices[i].identity == wanted) {
                 return i;
+            }
+        }
     }
-    if (!guide->text || !*guide->text)
+    if (!guide->text || !*guide->text) {
         return RZ_ID_NONE;
+    }
     uint32_t index = path_text_get(&guide->text);
     return index < n ? index : RZ_ID_NONE;
 }
@@ -140,23 +150,28 @@ static uint32_t guide_next(struct guide *guide, const struct rz_choice *choices,
  * there is no end. */
 static bool follow_to_end(struct rz_explorer *x, struct guide *guide, char *text, size_t text_bytes)
 {
-    if (!rz_explorer_start(x))
+    if (!rz_explorer_start(x)) {
         return false;
+    }
     for (uint32_t steps = 0; steps < PATH_STEPS_MAX; steps++) {
         x->n_choices = 0;
         uint32_t active, n = rz_explorer_choices(x, &active);
-        if (!rz_reduce_check_news(x))
+        if (!rz_reduce_check_news(x)) {
             return false;
+        }
         uint32_t index = guide_next(guide, x->choices, n);
-        if (index != RZ_ID_NONE)
+        if (index != RZ_ID_NONE) {
             path_text_put(text, text_bytes, index);
-        else if (active == 0)
+        } else if (active == 0) {
             return rz_world_check_liveness(x->sim);
-        if (n == 0)
+        }
+        if (n == 0) {
             return true; /* there is no such run */
+        }
         struct rz_choice choice = x->choices[index != RZ_ID_NONE ? index : 0];
-        if (!rz_explorer_apply(x, &choice))
+        if (!rz_explorer_apply(x, &choice)) {
             return false;
+        }
     }
     return rz_sim_say(x->sim, "no end after %d steps", PATH_STEPS_MAX);
 }
@@ -170,8 +185,9 @@ static bool follow(const struct rz_sim_options *options, struct guide guide, cha
     x.sim->trace = trace;
     text[0] = 0;
     bool violated = !follow_to_end(&x, &guide, text, text_bytes);
-    if (violated)
+    if (violated) {
         rz_world_reason(x.sim, result);
+    }
     result->steps += x.sim->steps;
     rz_explorer_close(&x);
     return violated;
@@ -181,21 +197,21 @@ static bool follow(const struct rz_sim_options *options, struct guide guide, cha
 static void shorten(struct search *search)
 {
     struct rz_sim_result ignored;
-    char text[sizeof ignored.replay];
-    uint64_t *shorter = rz_sim_memory(NULL, search->path_count * sizeof *shorter);
+    char text[sizeof(ignored.replay)];
+    uint64_t *shorter = rz_sim_memory(NULL, search->path_count * sizeof(*shorter));
     for (size_t length = search->path_count; length > 0; length /= 2) {
         for (size_t at = 0; at < search->path_count;) {
             size_t n = at + length < search->path_count ? length : search->path_count - at;
-            memcpy(shorter, search->path, at * sizeof *shorter);
+            memcpy(shorter, search->path, at * sizeof(*shorter));
             memcpy(shorter + at, search->path + at + n,
-                   (search->path_count - at - n) * sizeof *shorter);
+                   (search->path_count - at - n) * sizeof(*shorter));
             struct guide guide = {.identities = shorter, .n = search->path_count - n};
-            if (!follow(search->options, guide, text, sizeof text, NULL, &ignored)) {
+            if (!follow(search->options, guide, text, sizeof(text), NULL, &ignored)) {
                 at += n;
                 continue;
             }
             search->path_count -= n;
-            memcpy(search->path, shorter, search->path_count * sizeof *shorter);
+            memcpy(search->path, shorter, search->path_count * sizeof(*shorter));
         }
     }
     free(shorter);
@@ -206,14 +222,14 @@ static void report(struct search *search)
     const struct rz_sim_options *options = search->options;
     struct rz_sim_result *result = search->result, again = {0};
     FILE *out = options->out ? options->out : stderr;
-    char text[sizeof result->replay - 512];
+    char text[sizeof(result->replay) - 512];
     struct rz_sim_trace *trace = rz_trace_create(NULL);
     struct guide guide = {.identities = search->path, .n = search->path_count};
-    bool violated = follow(options, guide, text, sizeof text, trace, &again);
+    bool violated = follow(options, guide, text, sizeof(text), trace, &again);
     rz_assert(violated);
     const struct rz_sim *sim = search->x.sim;
-    snprintf(result->reason, sizeof result->reason, "%s", again.reason);
-    snprintf(result->replay, sizeof result->replay,
+    snprintf(result->reason, sizeof(result->reason), "%s", again.reason);
+    snprintf(result->replay, sizeof(result->replay),
              "rzsim replay %s --scenario %s --members %u --crashes %u --path %s%s",
              options->scenario->protocol->name, options->scenario->name, sim->n, sim->crashes_max,
              text[0] ? text : "-", options->whole ? " --whole" : "");
@@ -224,11 +240,11 @@ static void report(struct search *search)
     rz_trace_destroy(trace);
 }
 
-/* --- entry points ----------------------------------------------------------------------------- */
+/* ---- entry points ---- */
 
 void rz_sim_explore(const struct rz_sim_options *options, struct rz_sim_result *result)
 {
-    memset(result, 0, sizeof *result);
+    memset(result, 0, sizeof(*result));
     struct search search = {.options = options, .result = result};
     search.states_max = options->states_max > 0 ? options->states_max : STATES_MAX_DEFAULT;
     rz_explorer_open(&search.x, options);
@@ -251,11 +267,12 @@ void rz_sim_explore(const struct rz_sim_options *options, struct rz_sim_result *
 void rz_explore_replay(const struct rz_sim_options *options, struct rz_sim_result *result)
 {
     FILE *out = options->out ? options->out : stdout;
-    char text[sizeof result->replay];
+    char text[sizeof(result->replay)];
     struct rz_sim_trace *trace = rz_trace_create(options->quiet ? NULL : out);
     struct guide guide = {.text = strcmp(options->path, "-") != 0 ? options->path : NULL};
-    result->violated = follow(options, guide, text, sizeof text, trace, result);
-    if (!options->quiet)
+    result->violated = follow(options, guide, text, sizeof(text), trace, result);
+    if (!options->quiet) {
         fprintf(out, "%s%s\n", result->violated ? "violation: " : "no violation", result->reason);
+    }
     rz_trace_destroy(trace);
 }

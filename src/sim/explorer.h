@@ -72,7 +72,7 @@ uint64_t rz_explorer_hash(const struct rz_explorer *x);
 /* Removes a flight. */
 void rz_explorer_forget(struct rz_explorer *x, uint32_t i);
 
-/* --- choices.c: possible next events ---------------------------------------------------------- */
+/* ---- choices.c: possible next events ---- */
 
 /* Pushes the choices of the present state; returns their number. *active: how many of them, the
  * first ones, are more than faults: without any, the run is at its end. */
@@ -102,8 +102,7 @@ bool rz_flight_fails_with(const struct rz_explorer *x, const struct rz_flight *f
 /* The sum of the hashes of all flights that a crash of this member may lose. */
 uint64_t rz_explorer_sent_by(const struct rz_explorer *x, rz_id member);
 
-/* --- view_changes.c: members act one after the other in each tick
- * ------------------------------------ */
+/* ---- view_changes.c: members act one after the other in each tick ---- */
 
 /* Whether this world is one of turns. */
 bool rz_view_change_taken(const struct rz_explorer *x);
@@ -117,7 +116,7 @@ uint64_t rz_view_change_final(const struct rz_explorer *x);
 /* Sets the member whose turn follows a choice. */
 void rz_view_change_apply(struct rz_explorer *x, const struct rz_choice *choice);
 
-/* --- reduce.c: the scenario's claims ---------------------------------------------------------- */
+/* ---- reduce.c: the scenario's claims ---- */
 
 /* The packet to be sent instead; takes over and returns one reference. */
 struct rz_sim_packet *rz_reduce_packet(const struct rz_explorer *x, struct rz_sim_packet *packet);

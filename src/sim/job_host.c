@@ -18,7 +18,7 @@ static void want_step(struct rz_job_node *node, uint32_t slot)
                  process->epoch);
 }
 
-/* ---- processes */
+/* ---- processes ---- */
 
 /* Starts the processes of the epoch, or rolls them back. */
 static void start_processes(struct rz_job_node *node)
@@ -29,8 +29,9 @@ static void start_processes(struct rz_job_node *node)
         struct rz_job_process *process = &node->process[rank];
         uint32_t incarnation = rz_recover_incarnation_of(recover, rank);
         bool survivor = process->incarnation == incarnation;
-        if (survivor && process->state == RZ_JOB_KILLED)
+        if (survivor && process->state == RZ_JOB_KILLED) {
             continue; /* its failure is known here and not agreed yet */
+        }
         /* S7-3: a living process is not replaced. */
         rz_assert(survivor || process->state == RZ_JOB_KILLED || process->state == RZ_JOB_ABSENT);
         *process = (struct rz_job_process){.state = RZ_JOB_STARTING,
@@ -59,11 +60,13 @@ static void kill_process(struct rz_job_node *node, uint32_t slot, bool ended)
 {
     struct rz_job_process *process = &node->process[slot];
     if (rz_recover_daemon_of(rz_job_recover(node), slot) != node->self ||
-        process->state == RZ_JOB_KILLED || process->state == RZ_JOB_ABSENT)
+        process->state == RZ_JOB_KILLED || process->state == RZ_JOB_ABSENT) {
         return;
+    }
     process->state = RZ_JOB_KILLED;
-    if (ended)
+    if (ended) {
         node->ended[slot] = process->incarnation;
+    }
     rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_FAILED, slot, process->incarnation, 0);
     rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_NEWS, slot, process->incarnation, ended);
 }
@@ -84,8 +87,9 @@ static void step_process(struct rz_job_node *node, uint32_t slot)
     } else if (process->state == RZ_JOB_STARTING) {
         reach(process, RZ_PHASE_ENTER);
     } else if (process->state == RZ_JOB_RUNNING && slot >= node->n_ranks) {
-        if (!stays(slot, process->incarnation))
+        if (!stays(slot, process->incarnation)) {
             kill_process(node, slot, true);
+        }
     } else if (process->state == RZ_JOB_RUNNING) {
         if (node->repairing && !process->reinit) {
             process->reinit = true;
@@ -106,8 +110,9 @@ static void open_run(struct rz_job_node *node)
     FOR_OWN_RANKS(rank)
     {
         struct rz_job_process *process = &node->process[rank];
-        if (process->state != RZ_JOB_AT_ENTER)
+        if (process->state != RZ_JOB_AT_ENTER) {
             continue;
+        }
         const struct rz_job_piece *piece =
             rz_job_piece_find(node, rank, rz_commit_written_in(commit), next - 1);
         process->state = RZ_JOB_RUNNING;
@@ -121,11 +126,12 @@ static void open_run(struct rz_job_node *node)
 static void leave(struct rz_job_node *node)
 {
     FOR_OWN_RANKS(rank)
-    if (node->process[rank].state == RZ_JOB_LEAVING)
+    if (node->process[rank].state == RZ_JOB_LEAVING) {
         node->process[rank].state = RZ_JOB_HAS_LEFT;
+    }
 }
 
-/* ---- spawns */
+/* ---- spawns ---- */
 
 /* A spawn or a cohort is requested here: all daemons must get the request. */
 static void want(struct rz_job_node *node, uint64_t item)
@@ -137,8 +143,9 @@ static void want(struct rz_job_node *node, uint64_t item)
 static void ask(struct rz_job_node *node, uint32_t slot, uint32_t incarnation)
 {
     const struct rz_recover *recover = rz_job_recover(node);
-    if (rz_recover_incarnation_of(recover, slot) + 1 != incarnation)
+    if (rz_recover_incarnation_of(recover, slot) + 1 != incarnation) {
         return; /* spawned in the meantime */
+    }
     node->asked[slot] = incarnation;
     want(node, rz_recover_pack_spawn(slot, incarnation));
 }
@@ -159,10 +166,12 @@ static void spawn(struct rz_job_node *node, const uint64_t *arg)
 /* Continues what was held in phase ENTER. */
 static void review_held(struct rz_job_node *node)
 {
-    if (rz_recover_phase(rz_job_recover(node)) == RZ_PHASE_ENTER)
+    if (rz_recover_phase(rz_job_recover(node)) == RZ_PHASE_ENTER) {
         return;
-    for (uint32_t i = 0; i < node->n_held; i++)
+    }
+    for (uint32_t i = 0; i < node->n_held; i++) {
         rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_SPAWN, node->held[i], 0, 1);
+    }
     node->n_held = 0;
 }
 
@@ -170,8 +179,9 @@ static void start_newborn(struct rz_job_node *node, uint64_t item)
 {
     uint32_t slot, incarnation;
     if (!rz_recover_unpack_spawn(item, &slot, &incarnation) ||
-        rz_recover_daemon_of(rz_job_recover(node), slot) != node->self)
+        rz_recover_daemon_of(rz_job_recover(node), slot) != node->self) {
         return;
+    }
     struct rz_job_process *process = &node->process[slot];
     /* A living process is not replaced. */
     rz_assert(process->state == RZ_JOB_KILLED || process->state == RZ_JOB_ABSENT);
@@ -186,8 +196,9 @@ static void start_newborn(struct rz_job_node *node, uint64_t item)
 static void look_at_cohort(const uint64_t *items, uint32_t n_items, uint32_t count)
 {
     uint32_t n = 0, slot, incarnation;
-    while (n < n_items && rz_recover_unpack_spawn(items[n], &slot, &incarnation))
+    while (n < n_items && rz_recover_unpack_spawn(items[n], &slot, &incarnation)) {
         n++;
+    }
     rz_assert(n == 0 || n == count);
 }
 
@@ -197,59 +208,67 @@ static void take_spawns(struct rz_job_node *node, const struct rz_action *notice
     uint32_t serial, count;
     node->round = (uint32_t)notice->arg[0];
     for (uint32_t i = 0; i < notice->n_items; i++) {
-        if (!rz_recover_unpack_cohort(notice->items[i], &asker, &serial, &count))
+        if (!rz_recover_unpack_cohort(notice->items[i], &asker, &serial, &count)) {
             continue;
+        }
         look_at_cohort(notice->items + i + 1, notice->n_items - i - 1, count);
         if (asker == node->self) {
             rz_assert(serial == node->answered + 1); /* one after the other, each once */
             node->answered = serial;
         }
     }
-    for (uint32_t i = 0; i < notice->n_items && notice->arg[1] == RZ_OK; i++)
+    for (uint32_t i = 0; i < notice->n_items && notice->arg[1] == RZ_OK; i++) {
         start_newborn(node, notice->items[i]);
+    }
 }
 
 /* A local process will request replacements of the failed processes, once for each. */
 static void review_asks(struct rz_job_node *node)
 {
     const struct rz_recover *recover = rz_job_recover(node);
-    if (node->self >= node->askers || rz_recover_phase(recover) == RZ_PHASE_ENTER)
+    if (node->self >= node->askers || rz_recover_phase(recover) == RZ_PHASE_ENTER) {
         return;
+    }
     for (uint32_t slot = 0; slot < node->n_slots; slot++) {
         uint32_t incarnation = rz_recover_incarnation_of(recover, slot);
         if (incarnation == 0 || node->asking[slot] > incarnation ||
-            node->ended[slot] == incarnation || !rz_recover_process_failed(recover, slot))
+            node->ended[slot] == incarnation || !rz_recover_process_failed(recover, slot)) {
             continue;
+        }
         node->asking[slot] = incarnation + 1;
         rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_ASK, slot, incarnation + 1, 0);
     }
 }
 
-/* ---- events and notices */
+/* ---- events and notices ---- */
 
 void rz_job_on_call(struct rz_job_node *node, const struct rz_event *event)
 {
     uint32_t rank = (uint32_t)event->arg[0];
-    if (node->stopped)
+    if (node->stopped) {
         return;
+    }
     switch ((enum rz_job_call)event->call) {
     case RZ_JOB_BEGIN:
         rz_job_start(node);
         break;
     case RZ_JOB_STEP:
         if (node->process[rank].incarnation == event->arg[1] &&
-            node->process[rank].epoch == event->arg[2])
+            node->process[rank].epoch == event->arg[2]) {
             step_process(node, rank);
+        }
         break;
     case RZ_JOB_KILL:
-        if (event->arg[1] > 0)
+        if (event->arg[1] > 0) {
             rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_KILL, rank, event->arg[1] - 1, 0);
-        else
+        } else {
             kill_process(node, rank, false);
+        }
         break;
     case RZ_JOB_HEARD:
-        if (event->arg[2] && node->ended[rank] < event->arg[1])
+        if (event->arg[2] && node->ended[rank] < event->arg[1]) {
             node->ended[rank] = (uint32_t)event->arg[1];
+        }
         rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_FAILED, rank, event->arg[1], 0);
         break;
     case RZ_JOB_REACHED:
@@ -270,10 +289,11 @@ void rz_job_on_call(struct rz_job_node *node, const struct rz_event *event)
         rz_job_on_file(node, (enum rz_job_call)event->call, event->arg);
         break;
     case RZ_JOB_SPOIL:
-        if (event->arg[0] > 0)
+        if (event->arg[0] > 0) {
             rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_SPOIL, event->arg[0] - 1, 0, 0);
-        else
+        } else {
             rz_job_spoil(node);
+        }
         break;
     case RZ_JOB_DAMAGED:
         rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_DAMAGED, event->arg[0], 0, 0);
@@ -340,8 +360,9 @@ static bool all_reached(const struct rz_job_node *node, enum rz_recover_phase ph
     FOR_OWN_RANKS(rank)
     {
         const struct rz_job_process *process = &node->process[rank];
-        if (process->state == RZ_JOB_KILLED ? repairing : process->reached != wanted)
+        if (process->state == RZ_JOB_KILLED ? repairing : process->reached != wanted) {
             return false;
+        }
     }
     return true;
 }
@@ -354,10 +375,12 @@ static void review_barrier(struct rz_job_node *node)
     uint32_t saying = 2 * epoch + (phase == RZ_PHASE_ENTER ? 1 : 2);
     bool safe = node->protected_epoch == epoch || (node->mutations & RZ_JOB_NO_PROTECT);
     bool said = node->said_reached == saying && node->said_round == node->round;
-    if (phase == RZ_PHASE_ENTER && node->damaged_epoch == epoch)
+    if (phase == RZ_PHASE_ENTER && node->damaged_epoch == epoch) {
         return;
-    if (phase == RZ_PHASE_LEFT || !safe || said || !all_reached(node, phase))
+    }
+    if (phase == RZ_PHASE_LEFT || !safe || said || !all_reached(node, phase)) {
         return;
+    }
     node->said_reached = saying;
     node->said_round = node->round;
     rz_job_queue(node, RZ_JOB_NOTIFY, RZ_JOB_WANTS_REACHED, epoch, phase, node->round);
@@ -372,23 +395,27 @@ static void review_entered(struct rz_job_node *node)
     {
         const struct rz_job_process *process = &node->process[rank];
         bool waits = process->state < RZ_JOB_LEAVING && !process->reinit;
-        if (waits && process->state != RZ_JOB_ABSENT && !(node->mutations & RZ_JOB_ONE_ENTERED))
+        if (waits && process->state != RZ_JOB_ABSENT && !(node->mutations & RZ_JOB_ONE_ENTERED)) {
             return;
+        }
         entered |= process->state != RZ_JOB_KILLED && process->reinit;
     }
-    if (!entered || node->said_repairing)
+    if (!entered || node->said_repairing) {
         return;
+    }
     node->said_repairing = true;
     rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_REPAIRING, 0, 0, 0);
 }
 
 void rz_job_review(struct rz_job_node *node)
 {
-    if (node->stopped || rz_commit_epoch(rz_job_commit(node)) == 0)
+    if (node->stopped || rz_commit_epoch(rz_job_commit(node)) == 0) {
         return;
+    }
     for (uint32_t rank = 0; rank < node->n_ranks; rank++) {
-        if (node->process[rank].state == RZ_JOB_STORING)
+        if (node->process[rank].state == RZ_JOB_STORING) {
             rz_job_try_store(node, rank);
+        }
         rz_job_try_parked(node, rank);
     }
     review_entered(node);

@@ -41,7 +41,7 @@ size_t rz_job_size(const struct rz_job_config *config)
 void rz_job_init(struct rz_job_node *node, const struct rz_job_config *config, rz_id self,
                  rz_time now, uint64_t seed)
 {
-    memset(node, 0, sizeof *node);
+    memset(node, 0, sizeof(*node));
     node->n_daemons = config->recover.n_daemons;
     node->n_ranks = config->recover.n_ranks;
     rz_assert(node->n_daemons <= RZ_JOB_DAEMONS_MAX && node->n_ranks <= RZ_JOB_RANKS_MAX);
@@ -54,7 +54,7 @@ void rz_job_init(struct rz_job_node *node, const struct rz_job_config *config, r
     node->scheme = config->commit.scheme;
     node->view = config->recover.view;
     node->self = self;
-    node->recover_at = align8(sizeof *node);
+    node->recover_at = align8(sizeof(*node));
     node->recover_bytes = align8(rz_recover_size(&config->recover));
     node->commit_at = node->recover_at + node->recover_bytes;
     node->commit_bytes = align8(rz_commit_size(&config->commit));
@@ -62,13 +62,13 @@ void rz_job_init(struct rz_job_node *node, const struct rz_job_config *config, r
     rz_commit_init(commit_of(node), &config->commit, self, now, rz_mix(seed, 2));
 }
 
-/* ---- the queue of work */
+/* ---- the queue of work ---- */
 
 static struct rz_job_work *queue_end(struct rz_job_node *node)
 {
     rz_assert(node->queue_count < RZ_JOB_QUEUE_MAX);
     uint32_t at = (node->queue_first + node->queue_count++) % RZ_JOB_QUEUE_MAX;
-    memset(&node->queue[at], 0, sizeof node->queue[at]);
+    memset(&node->queue[at], 0, sizeof(node->queue[at]));
     return &node->queue[at];
 }
 
@@ -101,7 +101,7 @@ static void queue_pop(struct rz_job_node *node)
     node->queue_count--;
 }
 
-/* ---- steps of the objects */
+/* ---- steps of the objects ---- */
 
 /* Passes the notices to the host, and outputs them as notices of the node, for traces. */
 static void take_actions(struct rz_job_node *node, uint32_t which, struct rz_actions *out)
@@ -116,10 +116,11 @@ static void take_actions(struct rz_job_node *node, uint32_t which, struct rz_act
             action->message.flags = (uint16_t)which;
             continue;
         }
-        if (which == RZ_JOB_RECOVER)
+        if (which == RZ_JOB_RECOVER) {
             rz_job_on_recover(node, action);
-        else
+        } else {
             rz_job_on_commit(node, action);
+        }
         action->what += which;
     }
 }
@@ -136,10 +137,11 @@ static enum rz_more step_object(struct rz_job_node *node, uint32_t which,
                         : node->commit_at + align8(out->need);
         return RZ_NEED;
     }
-    if (which == RZ_JOB_RECOVER)
+    if (which == RZ_JOB_RECOVER) {
         node->recover_more = more == RZ_MORE;
-    else
+    } else {
         node->commit_more = more == RZ_MORE;
+    }
     take_actions(node, which, out);
     return RZ_MORE;
 }
@@ -164,11 +166,14 @@ static enum rz_more call_epoch(struct rz_job_node *node, const struct rz_event *
 {
     uint64_t items[RZ_JOB_RANKS_MAX + RZ_JOB_DAEMONS_MAX];
     struct rz_event event = *call;
-    for (uint32_t rank = 0; rank < node->n_ranks; rank++)
+    for (uint32_t rank = 0; rank < node->n_ranks; rank++) {
         items[event.n_items++] = rz_recover_daemon_of(recover_of(node), rank);
-    for (rz_id d = 0; d < node->n_daemons; d++)
-        if (rz_recover_daemon_agreed_failed(recover_of(node), d))
+    }
+    for (rz_id d = 0; d < node->n_daemons; d++) {
+        if (rz_recover_daemon_agreed_failed(recover_of(node), d)) {
             items[event.n_items++] = d;
+        }
+    }
     event.items = items;
     return step_object(node, RZ_JOB_COMMIT, &event, out);
 }
@@ -178,7 +183,7 @@ static enum rz_more work(struct rz_job_node *node, rz_time now, struct rz_action
 {
     struct rz_job_work next = node->queue[node->queue_first];
     struct rz_event event = {.kind = RZ_EVENT_CALL, .now = now, .call = next.what};
-    memcpy(event.arg, next.arg, sizeof event.arg);
+    memcpy(event.arg, next.arg, sizeof(event.arg));
     enum rz_more more = RZ_MORE;
     rz_id failed = (rz_id)next.arg[0];
     switch ((enum rz_job_work_kind)next.kind) {
@@ -188,9 +193,10 @@ static enum rz_more work(struct rz_job_node *node, rz_time now, struct rz_action
         more = step_object(node, RZ_JOB_RECOVER, &event, out);
         break;
     case RZ_JOB_CALL_COMMIT:
-        if (next.what == RZ_JOB_FAILURE)
+        if (next.what == RZ_JOB_FAILURE) {
             event =
                 (struct rz_event){.kind = RZ_EVENT_FAILURE, .now = now, .ids = &failed, .n_ids = 1};
+        }
         more = event.kind == RZ_EVENT_CALL && next.what == RZ_COMMIT_EPOCH
                    ? call_epoch(node, &event, out)
                    : step_object(node, RZ_JOB_COMMIT, &event, out);
@@ -215,8 +221,9 @@ static enum rz_more work(struct rz_job_node *node, rz_time now, struct rz_action
                                                               .word = {next.arg[2], next.arg[3]}}};
         break;
     }
-    if (more != RZ_NEED)
+    if (more != RZ_NEED) {
         queue_pop(node);
+    }
     return more;
 }
 
@@ -231,14 +238,17 @@ static enum rz_more go_on(struct rz_job_node *node, uint32_t which, rz_time now,
  * has no more work. */
 static enum rz_more carry_on(struct rz_job_node *node, rz_time now, struct rz_actions *out)
 {
-    if (node->commit_more)
+    if (node->commit_more) {
         return go_on(node, RZ_JOB_COMMIT, now, out);
+    }
     bool call_recover =
         node->queue_count > 0 && node->queue[node->queue_first].kind == RZ_JOB_CALL_RECOVER;
-    if (node->recover_more && (node->queue_count == 0 || call_recover))
+    if (node->recover_more && (node->queue_count == 0 || call_recover)) {
         return go_on(node, RZ_JOB_RECOVER, now, out);
-    if (node->queue_count > 0)
+    }
+    if (node->queue_count > 0) {
         return work(node, now, out);
+    }
     rz_job_review(node);
     return node->queue_count > 0 ? RZ_MORE : RZ_DONE;
 }
@@ -250,8 +260,9 @@ static enum rz_more receive(struct rz_job_node *node, const struct rz_event *eve
     struct rz_event inner = *event;
     inner.message = &message;
     /* The host records the failed processes, too: their messages are not admitted any more. */
-    if (rz_recover_daemon_failed(recover_of(node), message.from))
+    if (rz_recover_daemon_failed(recover_of(node), message.from)) {
         return RZ_DONE;
+    }
     message.flags = 0;
     if (event->message->flags == RZ_JOB_HOST) {
         rz_job_on_message(node, &message);
@@ -265,12 +276,14 @@ static enum rz_more receive(struct rz_job_node *node, const struct rz_event *eve
 enum rz_more rz_job_step(struct rz_job_node *node, const struct rz_event *event,
                          struct rz_actions *out)
 {
-    if (event->kind == RZ_EVENT_RECEIVE)
+    if (event->kind == RZ_EVENT_RECEIVE) {
         return receive(node, event, out);
+    }
     if (event->kind == RZ_EVENT_FAILURE) {
         enum rz_more more = step_object(node, RZ_JOB_RECOVER, event, out);
-        for (uint32_t i = 0; i < event->n_ids && more != RZ_NEED; i++)
+        for (uint32_t i = 0; i < event->n_ids && more != RZ_NEED; i++) {
             rz_job_queue(node, RZ_JOB_CALL_COMMIT, RZ_JOB_FAILURE, event->ids[i], 0, 0);
+        }
         return more;
     }
     if (event->kind == RZ_EVENT_CALL) {
@@ -295,13 +308,16 @@ static uint64_t hash_pieces(uint64_t h, const struct rz_job_node *node, uint32_t
 {
     const struct rz_job_parked *parked = &node->parked[rank];
     h = rz_mix(h, node->tried[rank]);
-    for (uint32_t i = 0; i < RZ_JOB_PLACES; i++)
+    for (uint32_t i = 0; i < RZ_JOB_PLACES; i++) {
         h = hash_piece(h, &node->place[rank][i]);
+    }
     h = hash_piece(rz_mix(h, (uint64_t)parked->epoch << 32 | parked->from), &parked->piece);
-    if (node->scheme != RZ_COMMIT_GROUPS)
+    if (node->scheme != RZ_COMMIT_GROUPS) {
         return h;
-    for (uint32_t i = 0; i < RZ_JOB_PLACES; i++)
+    }
+    for (uint32_t i = 0; i < RZ_JOB_PLACES; i++) {
         h = hash_piece(rz_mix(h, node->share[rank][i].layout), &node->share[rank][i].piece);
+    }
     const struct rz_job_rebuild *rebuild = &node->rebuild[rank];
     h = rz_mix(rz_mix(h, rebuild->answered), (uint64_t)rebuild->asked_epoch << 32 | rebuild->asker);
     return hash_piece(h, &rebuild->asked);
@@ -314,8 +330,9 @@ uint64_t rz_job_hash(const struct rz_job_node *node)
     h = rz_mix(h, (uint64_t)node->damaged_epoch << 32 | node->spoilt << 1 | node->said_repairing);
     h = rz_mix(rz_mix(h, (uint64_t)node->round << 32 | node->said_round),
                (uint64_t)node->answered << 32 | node->serial);
-    for (uint32_t i = 0; i < node->n_held; i++)
+    for (uint32_t i = 0; i < node->n_held; i++) {
         h = rz_mix(h, node->held[i]);
+    }
     for (uint32_t slot = 0; slot < node->n_slots; slot++) {
         const struct rz_job_process *p = &node->process[slot];
         h = rz_mix(h, (uint64_t)p->state << 48 | (uint64_t)p->reinit << 32 | p->incarnation);
@@ -325,7 +342,8 @@ uint64_t rz_job_hash(const struct rz_job_node *node)
         h = rz_mix(h, (uint64_t)node->asking[slot] << 32 | node->asked[slot]);
         h = rz_mix(h, node->ended[slot]);
     }
-    for (uint32_t rank = 0; rank < node->n_ranks; rank++)
+    for (uint32_t rank = 0; rank < node->n_ranks; rank++) {
         h = hash_pieces(h, node, rank);
+    }
     return rz_mix(rz_mix(h, rz_recover_hash(recover_of(node))), rz_commit_hash(commit_of(node)));
 }

@@ -189,7 +189,7 @@ const struct rz_job_piece *rz_job_piece_find(const struct rz_job_node *node, uin
 bool rz_job_has_share(const struct rz_job_node *node, uint32_t rank, uint32_t layout,
                       uint32_t written, uint64_t generation);
 
-/* ---- between job_node.c (events, objects) and job_host.c (processes, pieces) */
+/* ---- between job_node.c (events, objects) and job_host.c (processes, pieces) ---- */
 
 enum rz_job_message {
     RZ_JOB_FETCH,
@@ -217,7 +217,7 @@ void rz_job_on_recover(struct rz_job_node *node, const struct rz_action *notice)
 void rz_job_on_commit(struct rz_job_node *node, const struct rz_action *notice);
 void rz_job_start(struct rz_job_node *node);
 
-/* ---- job_pieces.c: the store */
+/* ---- job_pieces.c: the store ---- */
 
 /* Restores what commit requests. */
 void rz_job_restore(struct rz_job_node *node, uint64_t generation);

@@ -7,13 +7,14 @@
 
 #include <string.h>
 
-/* --- messages --------------------------------------------------------------------------------- */
+/* ---- messages ---- */
 
 struct rz_sim_packet *rz_reduce_packet(const struct rz_explorer *x, struct rz_sim_packet *packet)
 {
     const struct rz_sim_claims *claims = &x->sim->scenario->claims;
-    if (x->whole || !claims->simplify)
+    if (x->whole || !claims->simplify) {
         return packet;
+    }
     struct rz_message message = packet->message;
     claims->simplify(&message);
     struct rz_sim_packet *simple = rz_sim_packet_of_message(&message, packet->items);
@@ -23,13 +24,15 @@ struct rz_sim_packet *rz_reduce_packet(const struct rz_explorer *x, struct rz_si
 
 bool rz_reduce_copy(const struct rz_explorer *x, const struct rz_flight *flight)
 {
-    if (x->whole || !x->sim->scenario->claims.copies_void || flight->packet->is_call)
+    if (x->whole || !x->sim->scenario->claims.copies_void || flight->packet->is_call) {
         return false;
+    }
     for (uint32_t i = 0; i < x->n_flights; i++) {
         const struct rz_flight *other = &x->flights[i];
         if (other->packet == flight->packet && other->to == flight->to &&
-            other->earliest == flight->earliest && other->latest == flight->latest)
+            other->earliest == flight->earliest && other->latest == flight->latest) {
             return true;
+        }
     }
     return false;
 }
@@ -39,8 +42,9 @@ bool rz_reduce_check_copy(const struct rz_explorer *x, rz_id member,
 {
     struct rz_sim *sim = x->sim;
     if (x->whole || !sim->scenario->claims.copies_void || packet->is_call || !sim->alive[member] ||
-        rz_world_check_void(sim, member, packet))
+        rz_world_check_void(sim, member, packet)) {
         return true;
+    }
     return rz_sim_say(sim, "claimed to be void, but is not: a second copy from %u to %u",
                       packet->message.from, member);
 }
@@ -53,27 +57,31 @@ bool rz_reduce_flights(struct rz_explorer *x)
         const struct rz_flight *flight = &x->flights[i];
         const struct rz_sim_packet *packet = flight->packet;
         if (packet->is_call ||
-            !claims->message_void(sim, flight->to, &packet->message, packet->items))
+            !claims->message_void(sim, flight->to, &packet->message, packet->items)) {
             continue;
-        if (!rz_world_check_void(sim, flight->to, packet))
+        }
+        if (!rz_world_check_void(sim, flight->to, packet)) {
             return rz_sim_say(sim, "claimed to be void, but is not: a message from %u to %u",
                               packet->message.from, flight->to);
+        }
         rz_explorer_forget(x, i);
     }
     return true;
 }
 
-/* --- news of failures ---------------------------------------------------------------------------
- */
+/* ---- news of failures ---- */
 
 bool rz_reduce_to_news(const struct rz_explorer *x)
 {
     const struct rz_sim *sim = x->sim;
-    if (x->whole || !sim->scenario->claims.news_first)
+    if (x->whole || !sim->scenario->claims.news_first) {
         return false;
-    for (rz_id id = 0; id < sim->n; id++)
-        if (sim->pending[(size_t)id * sim->row_words])
+    }
+    for (rz_id id = 0; id < sim->n; id++) {
+        if (sim->pending[(size_t)id * sim->row_words]) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -87,8 +95,9 @@ static bool apply_identity(struct rz_explorer *x, uint64_t identity)
     for (uint32_t i = 0; i < n && !found; i++) {
         struct rz_choice choice = x->choices[first + i];
         found = choice.identity == identity;
-        if (found)
+        if (found) {
             safe = rz_explorer_apply(x, &choice);
+        }
     }
     x->n_choices = first;
     return safe;
@@ -102,8 +111,9 @@ static bool state_after(struct rz_explorer *x, const struct rz_choice *first,
     uint64_t sent = rz_explorer_sent_by(x, second.member);
     rz_explorer_save(x, first);
     bool safe = rz_explorer_apply(x, first);
-    if (second.kind == RZ_CHOOSE_CRASH && second.member == first->member)
+    if (second.kind == RZ_CHOOSE_CRASH && second.member == first->member) {
         second.what += rz_explorer_sent_by(x, second.member) - sent;
+    }
     rz_explorer_save(x, &second);
     safe = safe && apply_identity(x, rz_choice_identity(&second));
     *hash = rz_explorer_hash(x);
@@ -118,10 +128,12 @@ static bool commute(struct rz_explorer *x, const struct rz_choice *news, struct 
 {
     uint64_t one, two;
     struct rz_choice rest = other;
-    if (other.kind == RZ_CHOOSE_TELL && other.member == news->member)
+    if (other.kind == RZ_CHOOSE_TELL && other.member == news->member) {
         rest.bits &= ~news->bits;
-    if (!state_after(x, news, rest, &one) || !state_after(x, &other, *news, &two))
+    }
+    if (!state_after(x, news, rest, &one) || !state_after(x, &other, *news, &two)) {
         return false;
+    }
     return one == two || rz_sim_say(x->sim,
                                     "claimed to commute, but do not: news of a failure to %u, and "
                                     "something that happens to %u",
@@ -137,13 +149,15 @@ static bool commute_with_all(struct rz_explorer *x, const struct rz_choice *news
     bool holds = true;
     for (uint32_t i = 0; i < n && holds; i++) {
         struct rz_choice other = x->choices[top + i];
-        if (other.identity == news->identity)
+        if (other.identity == news->identity) {
             continue;
+        }
         holds = commute(x, news, other);
         bool brings =
             other.kind == RZ_CHOOSE_CRASH ? other.bits == 0 : other.kind == RZ_CHOOSE_TELL;
-        if (!holds || !further || !brings || other.member == news->member)
+        if (!holds || !further || !brings || other.member == news->member) {
             continue;
+        }
         rz_explorer_save(x, &other);
         holds = rz_explorer_apply(x, &other) && commute_with_all(x, news, false);
         rz_explorer_undo(x, &other);
@@ -154,8 +168,9 @@ static bool commute_with_all(struct rz_explorer *x, const struct rz_choice *news
 
 bool rz_reduce_check_news(struct rz_explorer *x)
 {
-    if (!rz_reduce_to_news(x))
+    if (!rz_reduce_to_news(x)) {
         return true;
+    }
     struct rz_choice news = x->choices[x->n_choices - 1];
     x->trying = true;
     bool holds = commute_with_all(x, &news, true);

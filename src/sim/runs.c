@@ -37,7 +37,7 @@ struct run {
     struct rz_sim_plan plan;
 };
 
-/* --- the heap --------------------------------------------------------------------------------- */
+/* ---- the heap ---- */
 
 static bool due_before(const struct due *a, const struct due *b)
 {
@@ -48,7 +48,7 @@ static void due_push(struct run *run, struct due due)
 {
     if (run->count == run->capacity) {
         run->capacity = run->capacity > 0 ? 2 * run->capacity : 256;
-        run->heap = rz_sim_memory(run->heap, run->capacity * sizeof *run->heap);
+        run->heap = rz_sim_memory(run->heap, run->capacity * sizeof(*run->heap));
     }
     size_t i = run->count++;
     while (i > 0 && due_before(&due, &run->heap[(i - 1) / 2])) {
@@ -65,21 +65,25 @@ static struct due due_pop(struct run *run)
     size_t i = 0;
     for (;;) {
         size_t child = 2 * i + 1;
-        if (child >= run->count)
+        if (child >= run->count) {
             break;
-        if (child + 1 < run->count && due_before(&run->heap[child + 1], &run->heap[child]))
+        }
+        if (child + 1 < run->count && due_before(&run->heap[child + 1], &run->heap[child])) {
             child++;
-        if (!due_before(&run->heap[child], &last))
+        }
+        if (!due_before(&run->heap[child], &last)) {
             break;
+        }
         run->heap[i] = run->heap[child];
         i = child;
     }
-    if (run->count > 0)
+    if (run->count > 0) {
         run->heap[i] = last;
+    }
     return top;
 }
 
-/* --- delays ----------------------------------------------------------------------------------- */
+/* ---- delays ---- */
 
 /* Delays and lags have streams of their own: a shortened plan of crashes does not change them. */
 static rz_time draw_delay(struct rz_sim *sim, struct rz_random *random, rz_id from, rz_id to)
@@ -88,14 +92,17 @@ static rz_time draw_delay(struct rz_sim *sim, struct rz_random *random, rz_id fr
     const struct rz_sim_scenario *scenario = sim->scenario;
     rz_time spread = scenario->latency_max - scenario->latency_min;
     if (scenario->latency_max > 0) {
-        if (run->plain || spread == 0)
+        if (run->plain || spread == 0) {
             return scenario->latency_min;
-        if (run->style == DELAY_WILD)
+        }
+        if (run->style == DELAY_WILD) {
             return rz_random_below(random, 2) ? scenario->latency_min : scenario->latency_max;
+        }
         return scenario->latency_min + rz_random_below(random, spread + 1);
     }
-    if (run->plain)
+    if (run->plain) {
         return 10;
+    }
     switch (run->style) {
     case DELAY_WILD:
         return 1 + rz_random_below(random, UINT64_C(1) << rz_random_below(random, 13));
@@ -146,8 +153,9 @@ static void on_send(struct rz_sim *sim, struct rz_sim_packet *packet, rz_id from
         rz_protocol_message_release(packet);
         return;
     }
-    if (fate.doubled)
+    if (fate.doubled) {
         push_copy(sim, packet, from, to, fate.later);
+    }
     push(sim, DUE_PACKET, at, to, 0, packet);
 }
 
@@ -156,8 +164,9 @@ static void on_call(struct rz_sim *sim, struct rz_sim_packet *packet, rz_id to)
     struct run *run = sim->driver_data;
     rz_time at = sim->common->now + draw_delay(sim, &sim->network, to, to);
     if (!packet->unordered) {
-        if (at <= run->call_at[to])
+        if (at <= run->call_at[to]) {
             at = run->call_at[to] + 1;
+        }
         run->call_at[to] = at;
     }
     push(sim, DUE_PACKET, at, to, 0, packet);
@@ -167,15 +176,16 @@ static void on_tell(struct rz_sim *sim, rz_id member, rz_id failed)
 {
     const struct run *run = sim->driver_data;
     uint32_t shift = run->tell_shift;
-    if (run->lag_differs)
+    if (run->lag_differs) {
         shift = (uint32_t)(rz_mix(rz_mix(sim->seed, 7), member) % (shift + 1));
+    }
     rz_time delay = draw_delay(sim, &sim->network, failed, member) << shift;
     push(sim, DUE_TELL, sim->common->now + delay, member, failed, NULL);
 }
 
 static const struct rz_sim_driver random_driver = {on_send, on_call, on_tell};
 
-/* --- crashes ---------------------------------------------------------------------------------- */
+/* ---- crashes ---- */
 
 /* The cut that applies to the member's next step, or NULL. */
 static const struct rz_sim_cut *cut_of(const struct rz_sim *sim, rz_id member)
@@ -184,22 +194,25 @@ static const struct rz_sim_cut *cut_of(const struct rz_sim *sim, rz_id member)
     for (uint32_t i = 0; i < run->plan.n; i++) {
         const struct rz_sim_crash *crash = &run->plan.v[i];
         if (crash->victim == member &&
-            (run->armed[i] || (!crash->dated && sim->members[member].steps >= crash->at)))
+            (run->armed[i] || (!crash->dated && sim->members[member].steps >= crash->at))) {
             return &crash->cut;
+        }
     }
     return NULL;
 }
 
-/* --- the run ---------------------------------------------------------------------------------- */
+/* ---- the run ---- */
 
 static void tick_schedule(struct rz_sim *sim, rz_id member)
 {
     struct run *run = sim->driver_data;
-    if (!sim->alive[member])
+    if (!sim->alive[member]) {
         return;
+    }
     rz_time deadline = sim->scenario->protocol->deadline(sim->members[member].state);
-    if (deadline >= run->tick_at[member])
+    if (deadline >= run->tick_at[member]) {
         return;
+    }
     run->tick_at[member] = deadline;
     rz_time late = sim->scenario->timer_slack > 0 && !run->plain
                        ? rz_random_below(&sim->network, sim->scenario->timer_slack + 1)
@@ -213,22 +226,27 @@ static bool serve_tick(struct rz_sim *sim, rz_id member)
     struct run *run = sim->driver_data;
     run->tick_at[member] = RZ_TIME_NEVER;
     bool safe = true;
-    if (sim->scenario->protocol->deadline(sim->members[member].state) <= sim->common->now)
+    if (sim->scenario->protocol->deadline(sim->members[member].state) <= sim->common->now) {
         safe = rz_world_tick(sim, member, cut_of(sim, member));
+    }
     return safe;
 }
 
 static bool serve_tell(struct rz_sim *sim, const struct due *due)
 {
     uint64_t *row = sim->pending + (size_t)due->to * sim->row_words;
-    if (!rz_bit_get(row, due->about))
+    if (!rz_bit_get(row, due->about)) {
         return true; /* it was delivered together with another one */
+    }
     rz_id failed[RZ_SIM_PLAN_MAX] = {due->about};
     uint32_t n = 1;
-    if (!sim->scenario->failure_arg && rz_random_below(&sim->lag, 2))
-        for (rz_id id = 0; id < sim->n && n < RZ_SIM_PLAN_MAX; id++)
-            if (id != due->about && rz_bit_get(row, id))
+    if (!sim->scenario->failure_arg && rz_random_below(&sim->lag, 2)) {
+        for (rz_id id = 0; id < sim->n && n < RZ_SIM_PLAN_MAX; id++) {
+            if (id != due->about && rz_bit_get(row, id)) {
                 failed[n++] = id;
+            }
+        }
+    }
     return rz_world_tell(sim, due->to, failed, n, cut_of(sim, due->to));
 }
 
@@ -238,14 +256,17 @@ static bool wait_for_pause(struct rz_sim *sim, const struct due *due)
 {
     struct run *run = sim->driver_data;
     rz_time until = rz_plan_paused_until(sim, &run->plan, due->to);
-    if (until == 0)
+    if (until == 0) {
         return false;
+    }
     struct due later = *due;
     later.at = until;
-    if (due->kind == DUE_TICK)
+    if (due->kind == DUE_TICK) {
         later.tie = UINT64_MAX;
-    else if (due->packet && due->packet->is_call && !due->packet->unordered && due->tie > due->at)
+    } else if (due->packet && due->packet->is_call && !due->packet->unordered &&
+               due->tie > due->at) {
         later.tie = due->at; /* the calls of a host keep their order */
+    }
     run->waited++;
     due_push(run, later);
     return true;
@@ -260,18 +281,21 @@ static bool serve(struct rz_sim *sim, const struct due *due)
     }
     bool safe = true;
     if (sim->alive[due->to]) {
-        if (wait_for_pause(sim, due))
+        if (wait_for_pause(sim, due)) {
             return true;
-        if (due->kind == DUE_PACKET)
+        }
+        if (due->kind == DUE_PACKET) {
             safe = rz_world_deliver(sim, due->to, due->packet, cut_of(sim, due->to));
-        else if (due->kind == DUE_TELL)
+        } else if (due->kind == DUE_TELL) {
             safe = serve_tell(sim, due);
-        else
+        } else {
             safe = serve_tick(sim, due->to);
+        }
         tick_schedule(sim, due->to);
     }
-    if (due->packet)
+    if (due->packet) {
         rz_protocol_message_release(due->packet);
+    }
     return safe;
 }
 
@@ -281,8 +305,9 @@ static bool crash_leftover(struct rz_sim *sim, bool *safe)
 {
     struct run *run = sim->driver_data;
     for (uint32_t i = 0; i < run->plan.n; i++) {
-        if (!sim->alive[run->plan.v[i].victim])
+        if (!sim->alive[run->plan.v[i].victim]) {
             continue;
+        }
         *safe = rz_world_crash(sim, run->plan.v[i].victim);
         return true;
     }
@@ -296,19 +321,23 @@ static bool run_to_end(struct rz_sim *sim)
     for (;;) {
         bool safe = true;
         if (run->count == 0 || run->heap[0].at > horizon) {
-            if (!rz_world_check_liveness(sim))
+            if (!rz_world_check_liveness(sim)) {
                 return false;
-            if (horizon != RZ_TIME_NEVER || !crash_leftover(sim, &safe))
+            }
+            if (horizon != RZ_TIME_NEVER || !crash_leftover(sim, &safe)) {
                 return true;
+            }
         } else {
             struct due due = due_pop(run);
             sim->common->now = due.at;
             safe = serve(sim, &due);
         }
-        if (!safe)
+        if (!safe) {
             return false;
-        if (sim->steps > STEPS_MAX)
+        }
+        if (sim->steps > STEPS_MAX) {
             return rz_sim_say(sim, "no end after %llu steps", (unsigned long long)STEPS_MAX);
+        }
     }
 }
 
@@ -320,30 +349,35 @@ static void run_init(struct rz_sim *sim, struct run *run, const struct rz_sim_op
     run->tell_shift = sim->scenario->latency_max > 0 ? (uint32_t)rz_random_below(&sim->network, 3)
                                                      : (uint32_t)rz_random_below(&sim->network, 7);
     run->lag_differs = rz_random_below(&sim->lag, 2);
-    if (plan)
+    if (plan) {
         run->plan = *plan;
-    else
+    } else {
         rz_plan_draw(sim, &run->plan);
+    }
     rz_plan_trace(sim, &run->plan);
-    run->tick_at = rz_sim_memory(NULL, sim->n * sizeof *run->tick_at);
-    run->call_at = rz_sim_memory(NULL, sim->n * sizeof *run->call_at);
-    run->armed = rz_sim_memory(NULL, (run->plan.n + 1) * sizeof *run->armed);
-    memset(run->armed, 0, (run->plan.n + 1) * sizeof *run->armed);
+    run->tick_at = rz_sim_memory(NULL, sim->n * sizeof(*run->tick_at));
+    run->call_at = rz_sim_memory(NULL, sim->n * sizeof(*run->call_at));
+    run->armed = rz_sim_memory(NULL, (run->plan.n + 1) * sizeof(*run->armed));
+    memset(run->armed, 0, (run->plan.n + 1) * sizeof(*run->armed));
     for (rz_id id = 0; id < sim->n; id++) {
         run->tick_at[id] = RZ_TIME_NEVER;
         run->call_at[id] = 0;
         tick_schedule(sim, id);
     }
-    for (uint32_t i = 0; i < run->plan.n; i++)
-        if (run->plan.v[i].dated)
+    for (uint32_t i = 0; i < run->plan.n; i++) {
+        if (run->plan.v[i].dated) {
             push(sim, DUE_CRASH, run->plan.v[i].at, run->plan.v[i].victim, i, NULL);
+        }
+    }
 }
 
 static void run_free(struct run *run)
 {
-    for (size_t i = 0; i < run->count; i++)
-        if (run->heap[i].packet)
+    for (size_t i = 0; i < run->count; i++) {
+        if (run->heap[i].packet) {
             rz_protocol_message_release(run->heap[i].packet);
+        }
+    }
     free(run->heap);
     free(run->tick_at);
     free(run->call_at);
@@ -359,10 +393,12 @@ bool rz_run_once(const struct rz_sim_options *options, uint64_t seed,
     sim->trace = trace;
     run_init(sim, &run, options, plan);
     bool violated = !(rz_world_start(sim) && run_to_end(sim));
-    if (violated)
+    if (violated) {
         rz_world_reason(sim, result);
-    if (drawn)
+    }
+    if (drawn) {
         *drawn = run.plan;
+    }
     result->runs++;
     result->steps += sim->steps;
     result->messages += sim->messages;

@@ -54,8 +54,9 @@ static struct rz_agree_proposal proposal_of(rz_id member, uint64_t seq)
 static void propose_next(struct rz_sim *sim, rz_id member)
 {
     struct record *record = rz_sim_record(sim);
-    if (record->queued[member] == operations_of(sim))
+    if (record->queued[member] == operations_of(sim)) {
         return;
+    }
     struct rz_agree_proposal proposal = proposal_of(member, ++record->queued[member]);
     struct rz_sim_call call = {.call = RZ_AGREE_PROPOSE,
                                .arg = {proposal.and, proposal.min, proposal.max},
@@ -68,15 +69,18 @@ static void propose_next(struct rz_sim *sim, rz_id member)
 static void start(struct rz_sim *sim)
 {
     const struct rz_agree_config *config = config_of(sim, 0);
-    for (rz_id member = 0; member < rz_sim_members(sim); member++)
-        for (uint32_t i = 0; i < config->in_flight_max; i++)
+    for (rz_id member = 0; member < rz_sim_members(sim); member++) {
+        for (uint32_t i = 0; i < config->in_flight_max; i++) {
             propose_next(sim, member);
+        }
+    }
 }
 
 static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
 {
-    if (notice->what == RZ_AGREE_DECIDED)
+    if (notice->what == RZ_AGREE_DECIDED) {
         propose_next(sim, member);
+    }
 }
 
 /* A decision of a member is available to the hosts of all others as a cached decision, to each at
@@ -94,8 +98,9 @@ static void notified_and_cached(struct rz_sim *sim, rz_id member, const struct r
                                        .items = items,
                                        .n_items = message.n_items,
                                        .unordered = true};
-            if (other != member)
+            if (other != member) {
                 rz_sim_call(sim, other, &call);
+            }
         }
     }
     notified(sim, member, notice);
@@ -106,17 +111,20 @@ static void notified_and_cached(struct rz_sim *sim, rz_id member, const struct r
 static void notified_of_news(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
 {
     const struct record *record = rz_sim_record(sim);
-    if (notice->what == RZ_AGREE_WANTED && record->queued[member] < notice->arg[0])
+    if (notice->what == RZ_AGREE_WANTED && record->queued[member] < notice->arg[0]) {
         propose_next(sim, member);
+    }
 }
 
 static void failed(struct rz_sim *sim, rz_id failed)
 {
     const struct record *record = rz_sim_record(sim);
     (void)failed;
-    for (rz_id member = 0; member < rz_sim_members(sim); member++)
-        if (rz_sim_alive(sim, member) && record->queued[member] == 0)
+    for (rz_id member = 0; member < rz_sim_members(sim); member++) {
+        if (rz_sim_alive(sim, member) && record->queued[member] == 0) {
             propose_next(sim, member);
+        }
+    }
 }
 
 static bool safety(struct rz_sim *sim)
@@ -138,11 +146,13 @@ static bool all_done(struct rz_sim *sim)
 {
     for (rz_id member = 0; member < rz_sim_members(sim); member++) {
         const struct rz_agree *agree = rz_sim_state(sim, member);
-        if (agree && !liveness(sim))
+        if (agree && !liveness(sim)) {
             return false;
-        if (agree && rz_agree_decided(agree) != operations_of(sim))
+        }
+        if (agree && rz_agree_decided(agree) != operations_of(sim)) {
             return rz_sim_say(sim, "L3-1: %u has decided %llu operations", member,
                               (unsigned long long)rz_agree_decided(agree));
+        }
     }
     return true;
 }
@@ -150,7 +160,7 @@ static bool all_done(struct rz_sim *sim)
 static const char *message_name(uint8_t type)
 {
     static const char *const names[] = {"UP", "DOWN", "REQUEST"};
-    return type < sizeof names / sizeof *names ? names[type] : "?";
+    return type < sizeof(names) / sizeof(*names) ? names[type] : "?";
 }
 
 static const char *call_name(uint32_t call)
@@ -264,4 +274,4 @@ const struct rz_sim_scenario rz_agree_scenarios[] = {
      .liveness = all_done,
      .violation_expected = true},
 };
-const size_t rz_agree_scenarios_count = sizeof rz_agree_scenarios / sizeof *rz_agree_scenarios;
+const size_t rz_agree_scenarios_count = sizeof(rz_agree_scenarios) / sizeof(*rz_agree_scenarios);

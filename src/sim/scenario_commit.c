@@ -170,4 +170,4 @@ const struct rz_sim_scenario rz_commit_scenarios[] = {
                   RZ_JOB_POSITIONS(3) | RZ_JOB_KILLS(1) | RZ_JOB_AT_ONCE,
      RZ_JOB_SCENARIO(commit)},
 };
-const size_t rz_commit_scenarios_count = sizeof rz_commit_scenarios / sizeof *rz_commit_scenarios;
+const size_t rz_commit_scenarios_count = sizeof(rz_commit_scenarios) / sizeof(*rz_commit_scenarios);

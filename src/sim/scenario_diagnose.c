@@ -69,8 +69,9 @@ static const void *config_of(struct rz_sim *sim, rz_id member)
         config.threshold_first = config.threshold_max = 2;
         config.zeta = ZETA; /* the hosts of two members share no decisions */
     }
-    if (parameter_of(sim) & DEAF)
+    if (parameter_of(sim) & DEAF) {
         config.threshold_max = config.interval;
+    }
     return &config;
 }
 
@@ -89,14 +90,17 @@ static void join(struct rz_sim *sim, rz_id member, uint32_t *joined)
     uint32_t n = rz_sim_members(sim), n_lists = 0;
     for (rz_id id = 0; id < n; id++) {
         const struct rz_diagnose *state = rz_sim_state(sim, id);
-        if (!state || !rz_diagnose_has(rz_sim_state(sim, member), id))
+        if (!state || !rz_diagnose_has(rz_sim_state(sim, member), id)) {
             continue;
+        }
         struct rz_diagnose_list *list = &lists[n_lists];
         *list = (struct rz_diagnose_list){.from = id, .items = items[n_lists]};
-        for (rz_id k = 0; k < n; k++)
-            if (rz_diagnose_counter(state, k) > 0)
+        for (rz_id k = 0; k < n; k++) {
+            if (rz_diagnose_counter(state, k) > 0) {
                 items[n_lists][list->n_items++] =
                     RZ_DIAGNOSE_ITEM(k, rz_diagnose_counter(state, k));
+            }
+        }
         n_lists++;
     }
     rz_diagnose_join(n, n_lists, lists, joined);
@@ -104,8 +108,9 @@ static void join(struct rz_sim *sim, rz_id member, uint32_t *joined)
      * agreement. */
     rz_id first = lists[0].from;
     if (joined[first] == rz_diagnose_counter(rz_sim_state(sim, first), first) + 1 &&
-        joined[first] % 2 == 0)
+        joined[first] % 2 == 0) {
         record->seen.readmitted[first] |= UINT64_C(1) << joined[first] / 2 % 64;
+    }
 }
 
 static void agree_on_view(struct rz_sim *sim, rz_id member)
@@ -113,13 +118,15 @@ static void agree_on_view(struct rz_sim *sim, rz_id member)
     struct record *record = rz_sim_record(sim);
     uint32_t n = rz_sim_members(sim), n_items = 0, joined[MEMBERS_MAX];
     uint64_t items[MEMBERS_MAX], in = 0;
-    if (record->round + 1 >= RZ_DIAGNOSE_CHECK_ROUNDS)
+    if (record->round + 1 >= RZ_DIAGNOSE_CHECK_ROUNDS) {
         return;
+    }
     join(sim, member, joined);
     for (rz_id k = 0; k < n; k++) {
         in |= (uint64_t)(joined[k] % 2 == 0) << k;
-        if (joined[k] > 0)
+        if (joined[k] > 0) {
             items[n_items++] = RZ_DIAGNOSE_ITEM(k, joined[k]);
+        }
     }
     struct rz_sim_call call = {.call = RZ_DIAGNOSE_VIEW,
                                .arg = {++record->round},
@@ -127,8 +134,9 @@ static void agree_on_view(struct rz_sim *sim, rz_id member)
                                .n_items = n_items,
                                .unordered = true};
     record->seen.view[record->round] = in; /* S6-2: an even counter */
-    for (rz_id id = 0; id < n; id++)
+    for (rz_id id = 0; id < n; id++) {
         rz_sim_call(sim, id, &call);
+    }
 }
 
 /* The votes of the group as known to `member`. */
@@ -139,16 +147,20 @@ static void decide_on_rejoin(struct rz_sim *sim, rz_id member, rz_id k, uint32_t
     uint32_t yes = 0;
     for (rz_id id = 0; id < rz_sim_members(sim); id++) {
         const struct rz_diagnose *state = rz_sim_state(sim, id);
-        if (state && rz_diagnose_has(asker, id))
+        if (state && rz_diagnose_has(asker, id)) {
             yes += rz_diagnose_would_readmit(state, k, counter);
+        }
     }
-    if (2 * yes <= rz_diagnose_group_size(asker))
+    if (2 * yes <= rz_diagnose_group_size(asker)) {
         return;
+    }
     record->seen.readmitted[k] |= UINT64_C(1) << (counter + 1) / 2 % 64;
     struct rz_sim_call call = {.call = RZ_DIAGNOSE_READMIT, .arg = {k, counter}, .unordered = true};
-    for (rz_id id = 0; id < rz_sim_members(sim); id++)
-        if (rz_diagnose_has(asker, id))
+    for (rz_id id = 0; id < rz_sim_members(sim); id++) {
+        if (rz_diagnose_has(asker, id)) {
             rz_sim_call(sim, id, &call);
+        }
+    }
     agree_on_view(sim, member);
 }
 
@@ -163,8 +175,9 @@ static void answer(struct rz_sim *sim, rz_id member, const uint64_t task[4])
 {
     struct rz_sim_call call = {
         .call = RZ_DIAGNOSE_ANSWER, .arg = {task[0], task[1], task[2]}, .unordered = true};
-    if (!is_too_late(sim, (rz_id)task[0], task[1]))
+    if (!is_too_late(sim, (rz_id)task[0], task[1])) {
         rz_sim_call(sim, member, &call);
+    }
 }
 
 static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
@@ -190,11 +203,14 @@ static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *n
 /* If one tester alone is slow, all members stay recommended. */
 static bool nobody_is_out(struct rz_sim *sim)
 {
-    for (rz_id id = 0; id < rz_sim_members(sim); id++)
-        for (rz_id k = 0; k < rz_sim_members(sim) && rz_sim_alive(sim, id); k++)
-            if (rz_diagnose_counter(rz_sim_state(sim, id), k) > 0)
+    for (rz_id id = 0; id < rz_sim_members(sim); id++) {
+        for (rz_id k = 0; k < rz_sim_members(sim) && rz_sim_alive(sim, id); k++) {
+            if (rz_diagnose_counter(rz_sim_state(sim, id), k) > 0) {
                 return rz_sim_say(sim, "S6-7: by the word of %u, %u is out: 0 alone is slow", id,
                                   k);
+            }
+        }
+    }
     return true;
 }
 
@@ -214,20 +230,20 @@ static bool liveness(struct rz_sim *sim)
 static const char *message_name(uint8_t type)
 {
     static const char *const names[] = {"TEST", "REPLY", "EVENTS"};
-    return type < sizeof names / sizeof *names ? names[type] : NULL;
+    return type < sizeof(names) / sizeof(*names) ? names[type] : NULL;
 }
 
 static const char *call_name(uint32_t call)
 {
     static const char *const names[] = {"READMIT", "ANSWER", "VIEW"};
-    return call < sizeof names / sizeof *names ? names[call] : NULL;
+    return call < sizeof(names) / sizeof(*names) ? names[call] : NULL;
 }
 
 static const char *notice_name(uint32_t what)
 {
     static const char *const names[] = {"WANT_REJOIN", "CHANGED", "ALONE",
                                         "TASK",        "TESTED",  "DOUBT"};
-    return what < sizeof names / sizeof *names ? names[what] : NULL;
+    return what < sizeof(names) / sizeof(*names) ? names[what] : NULL;
 }
 
 #define COMMON                                                                                     \
@@ -347,4 +363,4 @@ const struct rz_sim_scenario rz_diagnose_scenarios[] = {
      TIMED},
 };
 const size_t rz_diagnose_scenarios_count =
-    sizeof rz_diagnose_scenarios / sizeof *rz_diagnose_scenarios;
+    sizeof(rz_diagnose_scenarios) / sizeof(*rz_diagnose_scenarios);

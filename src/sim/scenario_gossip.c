@@ -76,20 +76,24 @@ static const void *config(struct rz_sim *sim, rz_id member)
 static void start(struct rz_sim *sim)
 {
     struct rz_sim_call call = {.call = RZ_GOSSIP_BEGIN};
-    for (rz_id id = 0; id < rz_sim_members(sim); id++)
-        if (wants(sim, TINY))
+    for (rz_id id = 0; id < rz_sim_members(sim); id++) {
+        if (wants(sim, TINY)) {
             rz_sim_call_now(sim, id, &call);
-        else
+        } else {
             rz_sim_call(sim, id, &call);
+        }
+    }
 }
 
 static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
 {
     struct record *record = rz_sim_record(sim);
-    if (notice->what != RZ_GOSSIP_RETURNED)
+    if (notice->what != RZ_GOSSIP_RETURNED) {
         return;
-    for (uint32_t i = 0; i < notice->n_items; i++)
+    }
+    for (uint32_t i = 0; i < notice->n_items; i++) {
         record->agreed[member] |= UINT64_C(1) << notice->items[i];
+    }
     record->succeeded |= notice->arg[0] << member;
 }
 
@@ -97,12 +101,16 @@ static bool safety(struct rz_sim *sim)
 {
     const struct rz_check_group *group = rz_sim_group(sim);
     struct record *record = rz_sim_record(sim);
-    if (!rz_gossip_check_accurate(group) || !rz_gossip_check_monotone(group, record->watched))
+    if (!rz_gossip_check_accurate(group) || !rz_gossip_check_monotone(group, record->watched)) {
         return false;
-    if (kind_of(sim) == RZ_GOSSIP_MATRIX)
+    }
+    if (kind_of(sim) == RZ_GOSSIP_MATRIX) {
         return rz_gossip_check_consensus(group);
-    if (kind_of(sim) == RZ_GOSSIP_SUM && !wants(sim, LOSSY) && !rz_gossip_check_mass_bounded(group))
+    }
+    if (kind_of(sim) == RZ_GOSSIP_SUM && !wants(sim, LOSSY) &&
+        !rz_gossip_check_mass_bounded(group)) {
         return false;
+    }
     return kind_of(sim) == RZ_GOSSIP_LIST || wants(sim, UNSURE) ||
            (rz_gossip_check_consensus(group) && rz_gossip_check_commits(group));
 }
@@ -112,38 +120,48 @@ static bool check_returned(struct rz_sim *sim)
 {
     const struct record *record = rz_sim_record(sim);
     uint64_t crashed = 0;
-    for (rz_id id = 0; id < rz_sim_members(sim); id++)
-        crashed |= (uint64_t)!rz_sim_alive(sim, id) << id;
     for (rz_id id = 0; id < rz_sim_members(sim); id++) {
-        if (!rz_sim_alive(sim, id))
+        crashed |= (uint64_t)!rz_sim_alive(sim, id) << id;
+    }
+    for (rz_id id = 0; id < rz_sim_members(sim); id++) {
+        if (!rz_sim_alive(sim, id)) {
             continue;
-        if (!(record->succeeded >> id & 1))
+        }
+        if (!(record->succeeded >> id & 1)) {
             return rz_sim_say(sim, "the call of %u did not return with success", id);
-        if (record->agreed[id] != crashed)
+        }
+        if (record->agreed[id] != crashed) {
             return rz_sim_say(sim, "S4-6: %u returned set %llx, crashed have %llx", id,
                               (unsigned long long)record->agreed[id], (unsigned long long)crashed);
+        }
     }
     return true;
 }
 
 static bool check_mass(struct rz_sim *sim)
 {
-    for (rz_id id = 0; id < rz_sim_members(sim); id++)
-        if (rz_sim_alive(sim, id))
+    for (rz_id id = 0; id < rz_sim_members(sim); id++) {
+        if (rz_sim_alive(sim, id)) {
             return rz_gossip_check_mass_whole(rz_sim_group(sim), id);
+        }
+    }
     return true;
 }
 
 static bool liveness(struct rz_sim *sim)
 {
-    if (kind_of(sim) == RZ_GOSSIP_SUM && !wants(sim, LOSSY) && !check_mass(sim))
+    if (kind_of(sim) == RZ_GOSSIP_SUM && !wants(sim, LOSSY) && !check_mass(sim)) {
         return false;
-    if (kind_of(sim) == RZ_GOSSIP_MATRIX && !rz_gossip_check_rows(rz_sim_group(sim)))
+    }
+    if (kind_of(sim) == RZ_GOSSIP_MATRIX && !rz_gossip_check_rows(rz_sim_group(sim))) {
         return false;
-    if (wants(sim, DEAF | TINY))
+    }
+    if (wants(sim, DEAF | TINY)) {
         return true;
-    if (wants(sim, LOSSY))
+    }
+    if (wants(sim, LOSSY)) {
         return rz_gossip_check_agreed(rz_sim_group(sim), 1);
+    }
     return check_returned(sim) &&
            rz_gossip_check_agreed(rz_sim_group(sim), kind_of(sim) == RZ_GOSSIP_SUM ? 3 : 2);
 }
@@ -348,4 +366,4 @@ const struct rz_sim_scenario rz_gossip_scenarios[] = {
      REAL_TIME,
      .crash_until = 1400 * RZ_MILLISECOND},
 };
-const size_t rz_gossip_scenarios_count = sizeof rz_gossip_scenarios / sizeof *rz_gossip_scenarios;
+const size_t rz_gossip_scenarios_count = sizeof(rz_gossip_scenarios) / sizeof(*rz_gossip_scenarios);

@@ -91,22 +91,26 @@ static void start(struct rz_sim *sim)
     for (uint64_t i = 0; i < INSTANCES; i++) {
         record->seen[i].number = record->later[i].number = INSTANCE_FIRST + i;
         uint64_t odds = rz_sim_random(sim, 5);
-        for (rz_id id = 0; id < n; id++)
+        for (rz_id id = 0; id < n; id++) {
             record->would[i] |= (uint64_t)(rz_sim_random(sim, 4) < odds) << id;
+        }
     }
     if (parameter_of(sim) & TINY) {
         start_tiny(sim);
         return;
     }
     for (rz_id id = 0; id < n; id++) {
-        if (id == 0 || !(parameter_of(sim) & ONE))
+        if (id == 0 || !(parameter_of(sim) & ONE)) {
             propose(sim, id);
+        }
         uint64_t most = parameter_of(sim) & HASTY ? DOUBTS_MANY : DOUBTS_MAX;
         uint64_t doubts = rz_sim_random(sim, most + 1);
-        for (uint64_t k = 0; k < doubts; k++)
+        for (uint64_t k = 0; k < doubts; k++) {
             doubt(sim, id, rz_sim_random(sim, UINT64_C(1) << (n < 4 ? n : 4)));
-        if (parameter_of(sim) & VIEWS)
+        }
+        if (parameter_of(sim) & VIEWS) {
             change_view(sim, id);
+        }
         doubt(sim, id, 0);
     }
 }
@@ -135,14 +139,17 @@ static bool safety(struct rz_sim *sim)
     uint32_t n = rz_sim_members(sim);
     for (uint64_t i = 0; i < instances_of(sim); i++) {
         struct rz_paxos_seen *seen = &record->seen[i];
-        if (!rz_paxos_check_one_value(group, seen) || !rz_paxos_check_acceptors(group, seen))
+        if (!rz_paxos_check_one_value(group, seen) || !rz_paxos_check_acceptors(group, seen)) {
             return false;
-        if (parameter_of(sim) & VOTES && !rz_paxos_check_majority(group, seen, n))
+        }
+        if (parameter_of(sim) & VOTES && !rz_paxos_check_majority(group, seen, n)) {
             return false;
+        }
         bool proposed = parameter_of(sim) & VOTES ? seen->value <= 1
                                                   : seen->value >= 100 && seen->value < 100 + n;
-        if (seen->decided && !proposed)
+        if (seen->decided && !proposed) {
             return rz_sim_say(sim, "a value that nobody proposed was decided");
+        }
     }
     return true;
 }
@@ -152,14 +159,18 @@ static bool liveness(struct rz_sim *sim)
 {
     const struct rz_check_group *group = rz_sim_group(sim);
     uint32_t n = rz_sim_members(sim), living = 0;
-    for (rz_id id = 0; id < n; id++)
+    for (rz_id id = 0; id < n; id++) {
         living += rz_sim_alive(sim, id);
+    }
     for (uint64_t i = 0; i < INSTANCES && living > n / 2; i++) {
-        if (!rz_paxos_check_known(group, INSTANCE_FIRST + i))
+        if (!rz_paxos_check_known(group, INSTANCE_FIRST + i)) {
             return false;
-        for (rz_id id = 0; id < n && !(parameter_of(sim) & ONE); id++)
-            if (rz_sim_alive(sim, id) && !rz_paxos_knows(group->state[id], INSTANCE_FIRST + i))
+        }
+        for (rz_id id = 0; id < n && !(parameter_of(sim) & ONE); id++) {
+            if (rz_sim_alive(sim, id) && !rz_paxos_knows(group->state[id], INSTANCE_FIRST + i)) {
                 return rz_sim_say(sim, "%u never heard of what it proposed", id);
+            }
+        }
     }
     return true;
 }
@@ -168,22 +179,28 @@ static bool liveness(struct rz_sim *sim)
 static bool safety_of_views(struct rz_sim *sim)
 {
     struct record *record = rz_sim_record(sim);
-    for (uint64_t i = 0; i < INSTANCES; i++)
-        if (record->later[i].decided && record->later[i].value == 100)
+    for (uint64_t i = 0; i < INSTANCES; i++) {
+        if (record->later[i].decided && record->later[i].value == 100) {
             return rz_sim_say(sim, "0 is not in the second view, but its value was decided there");
+        }
+    }
     return true;
 }
 
 static bool liveness_of_views(struct rz_sim *sim)
 {
     uint32_t n = rz_sim_members(sim), living = 0;
-    for (rz_id id = 1; id < n; id++)
+    for (rz_id id = 1; id < n; id++) {
         living += rz_sim_alive(sim, id);
-    for (rz_id id = 1; id < n && living > (n - 1) / 2; id++)
-        for (uint64_t i = 0; i < INSTANCES; i++)
+    }
+    for (rz_id id = 1; id < n && living > (n - 1) / 2; id++) {
+        for (uint64_t i = 0; i < INSTANCES; i++) {
             if (rz_sim_alive(sim, id) &&
-                !rz_paxos_decision(rz_sim_state(sim, id), INSTANCE_FIRST + i, NULL))
+                !rz_paxos_decision(rz_sim_state(sim, id), INSTANCE_FIRST + i, NULL)) {
                 return rz_sim_say(sim, "%u has decided nothing in the second view", id);
+            }
+        }
+    }
     return true;
 }
 
@@ -191,19 +208,19 @@ static const char *message_name(uint8_t type)
 {
     static const char *const names[] = {"REQUEST",  "PREPARE", "PROMISE", "ACCEPT",
                                         "ACCEPTED", "REFUSED", "TOLD"};
-    return type < sizeof names / sizeof *names ? names[type] : NULL;
+    return type < sizeof(names) / sizeof(*names) ? names[type] : NULL;
 }
 
 static const char *call_name(uint32_t call)
 {
     static const char *const names[] = {"PROPOSE", "VOTE", "DOUBT", "VIEW"};
-    return call < sizeof names / sizeof *names ? names[call] : NULL;
+    return call < sizeof(names) / sizeof(*names) ? names[call] : NULL;
 }
 
 static const char *notice_name(uint32_t what)
 {
     static const char *const names[] = {"DECIDED", "ASKED"};
-    return what < sizeof names / sizeof *names ? names[what] : NULL;
+    return what < sizeof(names) / sizeof(*names) ? names[what] : NULL;
 }
 
 #define COMMON COMMON_OF(safety)
@@ -314,4 +331,4 @@ const struct rz_sim_scenario rz_paxos_scenarios[] = {
     TINY_MUTANT(RZ_PAXOS_IGNORE_ACCEPTED, "accepted", "accepted values are ignored"),
     TINY_MUTANT(RZ_PAXOS_SELF_TWICE, "tiny-quorum", "the leader counts itself twice"),
 };
-const size_t rz_paxos_scenarios_count = sizeof rz_paxos_scenarios / sizeof *rz_paxos_scenarios;
+const size_t rz_paxos_scenarios_count = sizeof(rz_paxos_scenarios) / sizeof(*rz_paxos_scenarios);

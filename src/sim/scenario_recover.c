@@ -158,4 +158,4 @@ const struct rz_sim_scenario rz_recover_scenarios[] = {
            SPAWNS | RZ_JOB_TIGHT),
 };
 const size_t rz_recover_scenarios_count =
-    sizeof rz_recover_scenarios / sizeof *rz_recover_scenarios;
+    sizeof(rz_recover_scenarios) / sizeof(*rz_recover_scenarios);

@@ -36,8 +36,9 @@ static const void *config(struct rz_sim *sim, rz_id member)
     static const uint32_t placement[1] = {0};
     static uint32_t slots[MEMBERS_MAX];
     (void)member;
-    for (rz_id d = 0; d < MEMBERS_MAX; d++)
+    for (rz_id d = 0; d < MEMBERS_MAX; d++) {
         slots[d] = 1;
+    }
     made = (struct rz_recover_config){
         .n_daemons = rz_sim_members(sim),
         .n_ranks = 1,
@@ -61,20 +62,24 @@ static void start(struct rz_sim *sim)
     struct record *record = rz_sim_record(sim);
     uint32_t n = rz_sim_members(sim);
     record->one_side = 1 | (uint32_t)rz_sim_random(sim, UINT64_C(1) << (n - 1)) << 1;
-    if (record->one_side == (UINT32_C(1) << n) - 1)
+    if (record->one_side == (UINT32_C(1) << n) - 1) {
         record->one_side = 1;
+    }
     for (rz_id a = 0; a < n; a++) {
         for (rz_id b = 0; b < n; b++) {
             const struct rz_sim_call suspect = {.call = RZ_RECOVER_SUSPECT, .arg = {b, true}};
-            if (same_side(record, a, b))
+            if (same_side(record, a, b)) {
                 continue;
-            if (wants(sim, ASKS))
+            }
+            if (wants(sim, ASKS)) {
                 rz_sim_call(sim, a, &suspect);
-            else
+            } else {
                 rz_sim_tell(sim, a, b);
+            }
         }
-        if (wants(sim, HEARSAY) && rz_sim_random(sim, 4) > 0)
+        if (wants(sim, HEARSAY) && rz_sim_random(sim, 4) > 0) {
             rz_sim_tell(sim, a, a);
+        }
     }
 }
 
@@ -88,14 +93,19 @@ static uint64_t failure_arg(struct rz_sim *sim, rz_id observer, rz_id failed)
 static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
 {
     struct record *record = rz_sim_record(sim);
-    for (rz_id other = 0; notice->what == RZ_RECOVER_REPORT && other < rz_sim_members(sim); other++)
+    for (rz_id other = 0; notice->what == RZ_RECOVER_REPORT && other < rz_sim_members(sim);
+         other++) {
         rz_sim_tell(sim, other, (rz_id)notice->arg[0]);
-    if (notice->what != RZ_RECOVER_STOP)
+    }
+    if (notice->what != RZ_RECOVER_STOP) {
         return;
+    }
     record->stopped[member] = 1;
-    for (rz_id other = 0; other < rz_sim_members(sim); other++)
-        if (other != member && same_side(record, other, member))
+    for (rz_id other = 0; other < rz_sim_members(sim); other++) {
+        if (other != member && same_side(record, other, member)) {
             rz_sim_tell(sim, other, member);
+        }
+    }
     rz_sim_halt(sim, member);
 }
 
@@ -119,10 +129,13 @@ static bool goes_on_without(struct rz_sim *sim, rz_id a, rz_id b)
  */
 static bool one_side_at_most(struct rz_sim *sim)
 {
-    for (rz_id a = 0; a < rz_sim_members(sim); a++)
-        for (rz_id b = 0; b < a; b++)
-            if (goes_on_without(sim, a, b) && goes_on_without(sim, b, a))
+    for (rz_id a = 0; a < rz_sim_members(sim); a++) {
+        for (rz_id b = 0; b < a; b++) {
+            if (goes_on_without(sim, a, b) && goes_on_without(sim, b, a)) {
                 return rz_sim_say(sim, "%u and %u go on, each without the other", b, a);
+            }
+        }
+    }
     return true;
 }
 
@@ -132,11 +145,13 @@ static bool one_side_at_most(struct rz_sim *sim)
 static bool liveness(struct rz_sim *sim)
 {
     const struct record *record = rz_sim_record(sim);
-    for (rz_id member = 0; member < 2 && rz_sim_members(sim) == 2; member++)
-        if (record->stopped[member] == is_winner(sim, member))
+    for (rz_id member = 0; member < 2 && rz_sim_members(sim) == 2; member++) {
+        if (record->stopped[member] == is_winner(sim, member)) {
             return rz_sim_say(sim, "%u %s", member,
                               record->stopped[member] ? "stops, though its side has the quorum"
                                                       : "goes on, though its side has no quorum");
+        }
+    }
     return one_side_at_most(sim);
 }
 
@@ -148,14 +163,14 @@ static const char *message_name(uint8_t type)
                                         [RZ_RECOVER_DOUBT] = "DOUBT",
                                         [RZ_RECOVER_ASK] = "ASK",
                                         [RZ_RECOVER_HERE] = "HERE"};
-    return type < sizeof names / sizeof *names ? names[type] : NULL;
+    return type < sizeof(names) / sizeof(*names) ? names[type] : NULL;
 }
 
 static const char *notice_name(uint32_t what)
 {
     static const char *const names[] = {"EPOCH",  "PHASE",  "DEATHS", "STOP",
                                         "WANTED", "BIRTHS", "ASKING", "REPORT"};
-    return what < sizeof names / sizeof *names ? names[what] : NULL;
+    return what < sizeof(names) / sizeof(*names) ? names[what] : NULL;
 }
 
 #define COMMON                                                                                     \
@@ -191,4 +206,4 @@ const struct rz_sim_scenario rz_recover_parted_scenarios[] = {
     MUTANT(RZ_RECOVER_NO_ELECTORATE, "no-electorate", 5, 0),
 };
 const size_t rz_recover_parted_scenarios_count =
-    sizeof rz_recover_parted_scenarios / sizeof *rz_recover_parted_scenarios;
+    sizeof(rz_recover_parted_scenarios) / sizeof(*rz_recover_parted_scenarios);

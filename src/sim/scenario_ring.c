@@ -54,10 +54,12 @@ static const void *config(struct rz_sim *sim, rz_id member)
                                    .hb_timeout = 300 * RZ_MILLISECOND,
                                    .start_slack = 100 * RZ_MILLISECOND,
                                    .mutations = (uint32_t)(rz_sim_scenario(sim)->parameter >> 32)};
-    if (wants(sim, LATE))
+    if (wants(sim, LATE)) {
         made.lateness_max = 10 * RZ_SECOND;
-    if (wants(sim, UNEVEN) && member % 2 == 1)
+    }
+    if (wants(sim, UNEVEN) && member % 2 == 1) {
         made.hb_period /= 3;
+    }
     if (wants(sim, SMALL)) {
         made.hb_period = 2;
         made.hb_timeout = wants(sim, IMPATIENT) ? 3 : 4;
@@ -74,23 +76,27 @@ static const void *config(struct rz_sim *sim, rz_id member)
 static void start(struct rz_sim *sim)
 {
     struct rz_sim_call call = {.call = RZ_RING_LEAVE};
-    for (rz_id id = 0; id < rz_sim_members(sim) && wants(sim, LEAVES); id += 3)
+    for (rz_id id = 0; id < rz_sim_members(sim) && wants(sim, LEAVES); id += 3) {
         rz_sim_call(sim, id, &call);
+    }
     const struct rz_sim_call late = {.call = RZ_RING_LATENESS, .arg = {LATE_MAX}};
-    for (rz_id id = 0; id < rz_sim_members(sim) && wants(sim, LATE); id++)
+    for (rz_id id = 0; id < rz_sim_members(sim) && wants(sim, LATE); id++) {
         rz_sim_call_now(sim, id, &late);
+    }
 }
 
 static void tell_all(struct rz_sim *sim, rz_id failed)
 {
-    for (rz_id id = 0; id < rz_sim_members(sim) && wants(sim, NEWS); id++)
+    for (rz_id id = 0; id < rz_sim_members(sim) && wants(sim, NEWS); id++) {
         rz_sim_tell(sim, id, failed);
+    }
 }
 
 static void failed(struct rz_sim *sim, rz_id member)
 {
-    if (wants(sim, SMALL))
+    if (wants(sim, SMALL)) {
         return;
+    }
     struct record *record = rz_sim_record(sim);
     record->failed_at[member] = rz_sim_now(sim);
 }
@@ -108,8 +114,9 @@ static void check_latency(struct rz_sim *sim, rz_id failed)
     rz_assert(took + scenario->latency_max >= ring->hb_timeout - ring->hb_period);
     rz_time timeout = ring->hb_timeout + (wants(sim, LATE) ? 2 * LATE_MAX : 0);
     rz_assert(took <= f * (f + 1) * timeout + f * slack + ring->start_slack);
-    if (f == 1)
+    if (f == 1) {
         rz_assert(took <= timeout + ring->start_slack + slack);
+    }
 }
 
 static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
@@ -118,15 +125,17 @@ static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *n
     switch (notice->what) {
     case RZ_RING_SUSPECT:
         rz_assert(!wants(sim, CALM));
-        if (wants(sim, BOUNDED))
+        if (wants(sim, BOUNDED)) {
             check_latency(sim, about);
+        }
         tell_all(sim, about);
         break;
     case RZ_RING_LEFT:
-        if (about == member)
+        if (about == member) {
             rz_sim_halt(sim, member);
-        else
+        } else {
             tell_all(sim, about);
+        }
         break;
     default:
         rz_assert(wants(sim, ERRORS));
@@ -398,4 +407,4 @@ const struct rz_sim_scenario rz_ring_scenarios[] = {
      .violation_expected = true,
      REAL_TIME},
 };
-const size_t rz_ring_scenarios_count = sizeof rz_ring_scenarios / sizeof *rz_ring_scenarios;
+const size_t rz_ring_scenarios_count = sizeof(rz_ring_scenarios) / sizeof(*rz_ring_scenarios);

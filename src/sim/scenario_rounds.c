@@ -84,4 +84,4 @@ const struct rz_sim_scenario rz_rounds_scenarios[] = {
     MUTANT(RZ_ROUNDS_NO_TELLING, "no-telling", 3, 1),
     MUTANT(RZ_ROUNDS_OWN_EYES, "own-eyes", 5, 4),
 };
-const size_t rz_rounds_scenarios_count = sizeof rz_rounds_scenarios / sizeof *rz_rounds_scenarios;
+const size_t rz_rounds_scenarios_count = sizeof(rz_rounds_scenarios) / sizeof(*rz_rounds_scenarios);

@@ -57,8 +57,9 @@ static void start(struct rz_sim *sim)
 {
     static const uint64_t first[] = {100}, second[] = {102, 101}, again[] = {100, 103};
     broadcast(sim, 0, first, 1);
-    if (!wants(sim, MANY))
+    if (!wants(sim, MANY)) {
         return;
+    }
     broadcast(sim, 5, second, 2);
     broadcast(sim, 9, again, 2);
 }
@@ -72,8 +73,9 @@ static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *n
 {
     struct record *record = rz_sim_record(sim);
     rz_assert(notice->what == RZ_SPREAD_DELIVER && notice->n_items > 0);
-    for (uint32_t i = 0; i < notice->n_items; i++)
+    for (uint32_t i = 0; i < notice->n_items; i++) {
         rz_assert(broadcast_item(notice->items[i]));
+    }
     record->delivered[member] = (uint8_t)(record->delivered[member] + notice->n_items);
 }
 
@@ -111,9 +113,11 @@ static bool message_void(struct rz_sim *sim, rz_id member, const struct rz_messa
                          const uint64_t *items)
 {
     const void *state = rz_sim_state(sim, member);
-    for (uint32_t i = 0; i < message->n_items; i++)
-        if (!rz_spread_knows(state, items[i]))
+    for (uint32_t i = 0; i < message->n_items; i++) {
+        if (!rz_spread_knows(state, items[i])) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -259,4 +263,4 @@ const struct rz_sim_scenario rz_spread_scenarios[] = {
      .violation_expected = true,
      LATER},
 };
-const size_t rz_spread_scenarios_count = sizeof rz_spread_scenarios / sizeof *rz_spread_scenarios;
+const size_t rz_spread_scenarios_count = sizeof(rz_spread_scenarios) / sizeof(*rz_spread_scenarios);

@@ -63,18 +63,21 @@ static const void *config(struct rz_sim *sim, rz_id member)
         made.suspicion_mult = 1;
         made.updates_max = 2;
     }
-    if (wants(sim, PLAIN))
+    if (wants(sim, PLAIN)) {
         made.lifeguard = 0;
-    if (wants(sim, SMALL))
+    }
+    if (wants(sim, SMALL)) {
         in_ticks(&made);
+    }
     return &made;
 }
 
 static void start(struct rz_sim *sim)
 {
     struct rz_sim_call call = {.call = RZ_SWIM_LEAVE};
-    for (rz_id id = 0; id < rz_sim_members(sim) && wants(sim, LEAVES); id += 3)
+    for (rz_id id = 0; id < rz_sim_members(sim) && wants(sim, LEAVES); id += 3) {
         rz_sim_call(sim, id, &call);
+    }
 }
 
 static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
@@ -98,8 +101,9 @@ static bool safety(struct rz_sim *sim)
 static bool liveness(struct rz_sim *sim)
 {
     const struct rz_check_group *group = rz_sim_group(sim);
-    if (wants(sim, UNENDING))
+    if (wants(sim, UNENDING)) {
         return true;
+    }
     return rz_swim_check_complete(group) && (!wants(sim, FINAL) || rz_swim_check_parted(group)) &&
            (!wants(sim, CLEARED | ACCURATE) ||
             (rz_swim_check_cleared(group) && rz_swim_check_agreed(group)));
@@ -294,4 +298,4 @@ const struct rz_sim_scenario rz_swim_scenarios[] = {
      .violation_expected = true,
      MUTANT(NO_TIMER, 0)},
 };
-const size_t rz_swim_scenarios_count = sizeof rz_swim_scenarios / sizeof *rz_swim_scenarios;
+const size_t rz_swim_scenarios_count = sizeof(rz_swim_scenarios) / sizeof(*rz_swim_scenarios);

@@ -40,8 +40,9 @@ static uint64_t proposal_of(rz_id member, uint64_t seq)
 static void propose_next(struct rz_sim *sim, rz_id member)
 {
     struct record *record = rz_sim_record(sim);
-    if (record->queued[member] == operations_of(sim))
+    if (record->queued[member] == operations_of(sim)) {
         return;
+    }
     uint64_t vote = proposal_of(member, ++record->queued[member]);
     struct rz_sim_call call = {.call = RZ_TWOPHASE_PROPOSE, .arg = {vote, vote, vote}};
     rz_sim_call(sim, member, &call);
@@ -49,14 +50,16 @@ static void propose_next(struct rz_sim *sim, rz_id member)
 
 static void start(struct rz_sim *sim)
 {
-    for (rz_id member = 0; member < rz_sim_members(sim); member++)
+    for (rz_id member = 0; member < rz_sim_members(sim); member++) {
         propose_next(sim, member);
+    }
 }
 
 static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
 {
-    if (notice->what == RZ_TWOPHASE_DECIDED)
+    if (notice->what == RZ_TWOPHASE_DECIDED) {
         propose_next(sim, member);
+    }
 }
 
 static bool safety(struct rz_sim *sim)
@@ -66,13 +69,15 @@ static bool safety(struct rz_sim *sim)
 
 static bool liveness(struct rz_sim *sim)
 {
-    if (!rz_twophase_check_liveness(rz_sim_group(sim)))
+    if (!rz_twophase_check_liveness(rz_sim_group(sim))) {
         return false;
+    }
     for (rz_id member = 0; member < rz_sim_members(sim); member++) {
         const struct rz_twophase *twophase = rz_sim_state(sim, member);
-        if (twophase && rz_twophase_decided(twophase) != operations_of(sim))
+        if (twophase && rz_twophase_decided(twophase) != operations_of(sim)) {
             return rz_sim_say(sim, "T-5: %u has decided %llu operations", member,
                               (unsigned long long)rz_twophase_decided(twophase));
+        }
     }
     return true;
 }
@@ -80,7 +85,7 @@ static bool liveness(struct rz_sim *sim)
 static const char *message_name(uint8_t type)
 {
     static const char *const names[] = {"VOTE", "DECISION", "QUERY", "GATHER", "ABORT", "ASK"};
-    return type < sizeof names / sizeof *names ? names[type] : "?";
+    return type < sizeof(names) / sizeof(*names) ? names[type] : "?";
 }
 
 static const char *call_name(uint32_t call)
@@ -138,4 +143,4 @@ const struct rz_sim_scenario rz_twophase_scenarios[] = {
     MUTANT(RZ_TWOPHASE_NO_SERVE_VOTERS, "not-serving-voters", 4, 2),
 };
 const size_t rz_twophase_scenarios_count =
-    sizeof rz_twophase_scenarios / sizeof *rz_twophase_scenarios;
+    sizeof(rz_twophase_scenarios) / sizeof(*rz_twophase_scenarios);

@@ -70,7 +70,7 @@ static const void *config_of(struct rz_sim *sim, rz_id member)
     return &config;
 }
 
-/* --- actions of processes --------------------------------------------------------------------- */
+/* ---- actions of processes ---- */
 
 static void arrive(struct rz_sim *sim, uint32_t g, uint32_t rank)
 {
@@ -78,11 +78,14 @@ static void arrive(struct rz_sim *sim, uint32_t g, uint32_t rank)
     const struct process *p = &record->processes[g][rank];
     uint64_t items[2 * PROCESSES_MAX];
     uint32_t n = processes_of(sim), n_items = n;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         items[i] = RZ_VIEW_CHANGE_PROCESS(i, 1);
-    for (uint32_t i = 0; i < n; i++)
-        if (p->counters[i] > 0)
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (p->counters[i] > 0) {
             items[n_items++] = RZ_DIAGNOSE_ITEM(i, p->counters[i]);
+        }
+    }
     struct rz_sim_call call = {
         .call = RZ_VIEW_CHANGE_ARRIVE,
         .arg = {GROUP_FIRST + g, p->told, (uint64_t)rank << 32 | n, p->progress},
@@ -102,8 +105,9 @@ static void arrive_often(struct rz_sim *sim, uint32_t g, uint32_t rank)
 {
     uint64_t changes = 0;
     if (!is_tiny(sim) && !(parameter_of(sim) & STEADY)) {
-        if (rz_sim_random(sim, DOUBTS) == 0)
+        if (rz_sim_random(sim, DOUBTS) == 0) {
             change_mind(sim, g, rank);
+        }
         changes = rz_sim_random(sim, CHANGES + 1);
     }
     arrive(sim, g, rank);
@@ -119,12 +123,15 @@ static void process_fails(struct rz_sim *sim, uint32_t rank)
     const uint64_t process = RZ_VIEW_CHANGE_PROCESS(rank, 1);
     struct rz_sim_call call = {
         .call = RZ_VIEW_CHANGE_PROCESS_FAILED, .items = &process, .n_items = 1, .unordered = true};
-    if (record->processes[0][rank].doomed)
+    if (record->processes[0][rank].doomed) {
         return;
-    for (uint32_t g = 0; g < GROUPS_MAX; g++)
+    }
+    for (uint32_t g = 0; g < GROUPS_MAX; g++) {
         record->processes[g][rank].doomed = true;
-    for (rz_id id = 0; id < rz_sim_members(sim); id++)
+    }
+    for (rz_id id = 0; id < rz_sim_members(sim); id++) {
         rz_sim_call(sim, id, &call);
+    }
 }
 
 static void start(struct rz_sim *sim)
@@ -141,24 +148,27 @@ static void start(struct rz_sim *sim)
         }
     }
     uint64_t failures = is_tiny(sim) ? 0 : rz_sim_random(sim, n);
-    for (uint64_t i = 0; i < failures / 2; i++)
+    for (uint64_t i = 0; i < failures / 2; i++) {
         process_fails(sim, (uint32_t)rz_sim_random(sim, n));
+    }
 }
 
 static void failed(struct rz_sim *sim, rz_id member)
 {
-    for (uint32_t rank = member; rank < processes_of(sim); rank += rz_sim_members(sim))
+    for (uint32_t rank = member; rank < processes_of(sim); rank += rz_sim_members(sim)) {
         process_fails(sim, rank);
+    }
 }
 
-/* --- reports to processes --------------------------------------------------------------------- */
+/* ---- reports to processes ---- */
 
 static void tell(struct rz_sim *sim, uint32_t g, uint32_t rank, const struct rz_action *notice)
 {
     struct record *record = rz_sim_record(sim);
     struct process *p = &record->processes[g][rank];
-    if (p->left || p->told >= notice->arg[1])
+    if (p->left || p->told >= notice->arg[1]) {
         return;
+    }
     bool in = notice->items[notice->arg[3]] >> rank & 1;
     p->told = (uint8_t)notice->arg[1];
     p->progress = notice->arg[2] + in;
@@ -183,20 +193,23 @@ static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *n
     rz_assert(rz_view_change_check_told(rz_sim_group(sim), &record->seen[g], notice,
                                         record->told[g][member]));
     record->told[g][member] = (uint8_t)notice->arg[1];
-    for (uint32_t rank = member; rank < processes_of(sim); rank += rz_sim_members(sim))
+    for (uint32_t rank = member; rank < processes_of(sim); rank += rz_sim_members(sim)) {
         tell(sim, g, rank, notice);
+    }
 }
 
-/* --- properties ------------------------------------------------------------------------------- */
+/* ---- properties ---- */
 
 static bool safety(struct rz_sim *sim)
 {
     struct record *record = rz_sim_record(sim);
     const struct rz_check_group *group = rz_sim_group(sim);
-    for (uint32_t g = 0; g < groups_of(sim); g++)
+    for (uint32_t g = 0; g < groups_of(sim); g++) {
         if (!rz_view_change_check_decided(group, &record->seen[g]) ||
-            !rz_view_change_check_kept(group, &record->seen[g]))
+            !rz_view_change_check_kept(group, &record->seen[g])) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -205,35 +218,39 @@ static bool liveness(struct rz_sim *sim)
 {
     const struct record *record = rz_sim_record(sim);
     struct rz_view_change_look look;
-    for (uint32_t g = 0; g < groups_of(sim); g++)
+    for (uint32_t g = 0; g < groups_of(sim); g++) {
         for (uint32_t rank = 0; rank < processes_of(sim); rank++) {
             const struct process *p = &record->processes[g][rank];
-            if (!p->doomed && !p->left)
+            if (!p->doomed && !p->left) {
                 return rz_sim_say(sim, "process %u of group %u waits for ever in round %u", rank,
                                   GROUP_FIRST + g, p->told);
+            }
         }
-    for (rz_id id = 0; id < rz_sim_members(sim); id++)
-        if (rz_sim_alive(sim, id) && rz_view_change_look_at(rz_sim_state(sim, id), 0, &look))
+    }
+    for (rz_id id = 0; id < rz_sim_members(sim); id++) {
+        if (rz_sim_alive(sim, id) && rz_view_change_look_at(rz_sim_state(sim, id), 0, &look)) {
             return rz_sim_say(sim, "%u keeps a group of nobody", id);
+        }
+    }
     return true;
 }
 
 static const char *message_name(uint8_t type)
 {
     static const char *const names[] = {"ARRIVED", "DECIDED", "KEPT", "SETTLED"};
-    return type < sizeof names / sizeof *names ? names[type] : NULL;
+    return type < sizeof(names) / sizeof(*names) ? names[type] : NULL;
 }
 
 static const char *call_name(uint32_t call)
 {
     static const char *const names[] = {"ARRIVE", "LEAVE", "PROCESS_FAILED"};
-    return call < sizeof names / sizeof *names ? names[call] : NULL;
+    return call < sizeof(names) / sizeof(*names) ? names[call] : NULL;
 }
 
 static const char *notice_name(uint32_t what)
 {
     static const char *const names[] = {"ROUND", "REFUSED"};
-    return what < sizeof names / sizeof *names ? names[what] : NULL;
+    return what < sizeof(names) / sizeof(*names) ? names[what] : NULL;
 }
 
 #define COMMON                                                                                     \
@@ -302,4 +319,4 @@ const struct rz_sim_scenario rz_view_change_scenarios[] = {
     MUTANT(RZ_VIEW_CHANGE_COUNT_ABSENT, "absent", "who did not arrive has done its part"),
 };
 const size_t rz_view_change_scenarios_count =
-    sizeof rz_view_change_scenarios / sizeof *rz_view_change_scenarios;
+    sizeof(rz_view_change_scenarios) / sizeof(*rz_view_change_scenarios);

@@ -23,8 +23,9 @@ static const struct protocol_scenarios protocols[] = {RZ_SIM_PROTOCOLS(LIST){NUL
 const struct rz_sim_scenario *rz_sim_scenario_at(size_t i)
 {
     for (size_t protocol = 0; protocols[protocol].v; protocol++) {
-        if (i < *protocols[protocol].count)
+        if (i < *protocols[protocol].count) {
             return &protocols[protocol].v[i];
+        }
         i -= *protocols[protocol].count;
     }
     return NULL;
@@ -33,9 +34,11 @@ const struct rz_sim_scenario *rz_sim_scenario_at(size_t i)
 const struct rz_sim_scenario *rz_sim_find(const char *protocol, const char *name)
 {
     const struct rz_sim_scenario *scenario;
-    for (size_t i = 0; (scenario = rz_sim_scenario_at(i)); i++)
+    for (size_t i = 0; (scenario = rz_sim_scenario_at(i)); i++) {
         if (strcmp(scenario->protocol->name, protocol) == 0 &&
-            (!name || strcmp(scenario->name, name) == 0))
+            (!name || strcmp(scenario->name, name) == 0)) {
             return scenario;
+        }
+    }
     return NULL;
 }

@@ -148,7 +148,7 @@ struct rz_sim_scenario {
     const char *(*notice_name)(uint32_t what);
 };
 
-/* --- for the callbacks of a scenario ---------------------------------------------------------- */
+/* ---- for the callbacks of a scenario ---- */
 
 uint32_t rz_sim_members(const struct rz_sim *sim);
 const struct rz_sim_scenario *rz_sim_scenario(const struct rz_sim *sim);
@@ -184,7 +184,7 @@ void rz_sim_halt(struct rz_sim *sim, rz_id member);
 /* Random numbers for the scenario, of a stream of their own; in exhaustive mode only in start. */
 uint64_t rz_sim_random(struct rz_sim *sim, uint64_t bound);
 
-/* --- running ---------------------------------------------------------------------------------- */
+/* ---- running ---- */
 
 struct rz_sim_options {
     const struct rz_sim_scenario *scenario;
@@ -230,7 +230,7 @@ bool rz_sim_plan_valid(const char *text);
  * expected violation. */
 bool rz_sim_passed(const struct rz_sim_scenario *scenario, const struct rz_sim_result *result);
 
-/* --- the table of scenarios (scenarios.c) ----------------------------------------------------- */
+/* ---- the table of scenarios (scenarios.c) ---- */
 
 /* The scenario with this name in a component; name NULL: the first one. NULL: there is none. */
 const struct rz_sim_scenario *rz_sim_find(const char *protocol, const char *name);

@@ -15,19 +15,23 @@ bool rz_view_change_taken(const struct rz_explorer *x)
     return !x->whole && x->sim->scenario->claims.turns;
 }
 
-/* --- whose turn it is ------------------------------------------------------------------------- */
+/* ---- whose turn it is ---- */
 
 static bool turn_is_idle(const struct rz_explorer *x, rz_id member)
 {
     const struct rz_sim *sim = x->sim;
-    if (!sim->alive[member])
+    if (!sim->alive[member]) {
         return true;
+    }
     if (rz_choices_may_fail(x, member) || sim->pending[(size_t)member * sim->row_words] ||
-        rz_choices_overdue(x, member))
+        rz_choices_overdue(x, member)) {
         return false;
-    for (uint32_t i = 0; i < x->n_flights; i++)
-        if (x->flights[i].to == member && x->flights[i].earliest <= sim->common->now)
+    }
+    for (uint32_t i = 0; i < x->n_flights; i++) {
+        if (x->flights[i].to == member && x->flights[i].earliest <= sim->common->now) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -37,10 +41,12 @@ static void turn_settle(struct rz_explorer *x)
     struct rz_sim *sim = x->sim;
     struct rz_sim_common *common = sim->common;
     while (common->fate < sim->n &&
-           (!rz_choices_may_fail(x, common->fate) || rz_explorer_sent_by(x, common->fate) == 0))
+           (!rz_choices_may_fail(x, common->fate) || rz_explorer_sent_by(x, common->fate) == 0)) {
         common->fate++;
-    while (common->fate == sim->n && common->turn < sim->n && turn_is_idle(x, common->turn))
+    }
+    while (common->fate == sim->n && common->turn < sim->n && turn_is_idle(x, common->turn)) {
         common->turn++;
+    }
 }
 
 static void tick_begin(struct rz_explorer *x)
@@ -51,15 +57,17 @@ static void tick_begin(struct rz_explorer *x)
 
 void rz_view_change_start(struct rz_explorer *x)
 {
-    if (rz_view_change_taken(x))
+    if (rz_view_change_taken(x)) {
         tick_begin(x);
+    }
 }
 
 void rz_view_change_apply(struct rz_explorer *x, const struct rz_choice *choice)
 {
     struct rz_sim_common *common = x->sim->common;
-    if (!rz_view_change_taken(x))
+    if (!rz_view_change_taken(x)) {
         return;
+    }
     uint64_t bit = UINT64_C(1) << choice->member;
     switch (choice->kind) {
     case RZ_CHOOSE_TIME:
@@ -70,10 +78,11 @@ void rz_view_change_apply(struct rz_explorer *x, const struct rz_choice *choice)
         common->fate = choice->member + 1;
         break;
     case RZ_CHOOSE_VIEW_CHANGE:
-        if (common->fate < x->sim->n)
+        if (common->fate < x->sim->n) {
             common->fate = x->sim->n;
-        else
+        } else {
             common->turn++;
+        }
         break;
     case RZ_CHOOSE_CRASH:
         common->condemned &= ~bit;
@@ -93,7 +102,7 @@ uint64_t rz_view_change_final(const struct rz_explorer *x)
     return hash;
 }
 
-/* --- choices ---------------------------------------------------------------------------------- */
+/* ---- choices ---- */
 
 static uint32_t fate_choices(struct rz_explorer *x, uint32_t *active)
 {
@@ -101,18 +110,22 @@ static uint32_t fate_choices(struct rz_explorer *x, uint32_t *active)
     rz_choice_push(
         x, (struct rz_choice){.kind = RZ_CHOOSE_VIEW_CHANGE, .member = x->sim->common->fate});
     *active = 1;
-    for (rz_id id = x->sim->common->fate; id < x->sim->n; id++)
-        if (rz_choices_may_fail(x, id))
+    for (rz_id id = x->sim->common->fate; id < x->sim->n; id++) {
+        if (rz_choices_may_fail(x, id)) {
             rz_choices_failure(x, RZ_CHOOSE_CONDEMN, id);
+        }
+    }
     return (uint32_t)(x->n_choices - first);
 }
 
 /* A member that was to fail has left: the choice of faults was wrong, and there is no such run. */
 static bool left_condemned(const struct rz_explorer *x)
 {
-    for (rz_id id = 0; id < x->sim->n; id++)
-        if ((x->sim->common->condemned >> id & 1) && !x->sim->alive[id])
+    for (rz_id id = 0; id < x->sim->n; id++) {
+        if ((x->sim->common->condemned >> id & 1) && !x->sim->alive[id]) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -125,8 +138,9 @@ uint32_t rz_view_change_choices(struct rz_explorer *x, uint32_t *active)
         *active = 1;
         return 0;
     }
-    if (common->fate < x->sim->n)
+    if (common->fate < x->sim->n) {
         return fate_choices(x, active);
+    }
     if (member == x->sim->n) {
         rz_choices_time(x);
         return *active = (uint32_t)(x->n_choices - first);
@@ -136,14 +150,17 @@ uint32_t rz_view_change_choices(struct rz_explorer *x, uint32_t *active)
     rz_choices_news(x, member);
     rz_choices_tick(x, member);
     bool last = common->now >= x->sim->scenario->horizon; /* there is no later */
-    if (!condemned && !rz_choices_overdue(x, member) && !(last && x->n_choices > first))
+    if (!condemned && !rz_choices_overdue(x, member) && !(last && x->n_choices > first)) {
         rz_choice_push(x, (struct rz_choice){.kind = RZ_CHOOSE_VIEW_CHANGE, .member = member});
+    }
     *active = (uint32_t)(x->n_choices - first);
-    if (rz_choices_may_fail(x, member))
+    if (rz_choices_may_fail(x, member)) {
         rz_choices_failure(x, RZ_CHOOSE_CRASH, member);
+    }
     uint32_t n = (uint32_t)(x->n_choices - first);
-    if (condemned)
+    if (condemned) {
         *active = n;
+    }
     rz_assert(*active > 0);
     return n;
 }

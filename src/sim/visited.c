@@ -18,14 +18,15 @@ static uint64_t key_of(uint64_t hash)
 static uint64_t *slot_of(const struct rz_visited *visited, uint64_t key)
 {
     size_t i = (size_t)(key >> 1) & visited->mask;
-    while (visited->slot[i] && (visited->slot[i] & ~ON_PATH) != key)
+    while (visited->slot[i] && (visited->slot[i] & ~ON_PATH) != key) {
         i = (i + 1) & visited->mask;
+    }
     return &visited->slot[i];
 }
 
 static void allocate(struct rz_visited *visited, size_t slots)
 {
-    visited->slot = calloc(slots, sizeof *visited->slot);
+    visited->slot = calloc(slots, sizeof(*visited->slot));
     if (!visited->slot) {
         fprintf(stderr, "rzsim: out of memory for %zu states\n", slots / 2);
         exit(2);
@@ -49,9 +50,11 @@ static void enlarge(struct rz_visited *visited)
     uint64_t *old = visited->slot;
     size_t slots = visited->mask + 1;
     allocate(visited, 2 * slots);
-    for (size_t i = 0; i < slots; i++)
-        if (old[i])
+    for (size_t i = 0; i < slots; i++) {
+        if (old[i]) {
             *slot_of(visited, old[i] & ~ON_PATH) = old[i];
+        }
+    }
     free(old);
 }
 
@@ -59,12 +62,14 @@ enum rz_visit rz_visited_enter(struct rz_visited *visited, uint64_t hash)
 {
     uint64_t key = key_of(hash);
     uint64_t *slot = slot_of(visited, key);
-    if (*slot)
+    if (*slot) {
         return *slot & ON_PATH ? RZ_VISIT_ON_PATH : RZ_VISIT_SEEN;
+    }
     *slot = key | ON_PATH;
     visited->count++;
-    if (visited->count * 10 > (visited->mask + 1) * 6)
+    if (visited->count * 10 > (visited->mask + 1) * 6) {
         enlarge(visited);
+    }
     return RZ_VISIT_NEW;
 }
 

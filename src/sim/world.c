@@ -22,7 +22,7 @@ static void on_assertion(const char *expression, const char *file, int line)
     longjmp(sim->escape, 1);
 }
 
-/* --- create and destroy ----------------------------------------------------------------------- */
+/* ---- create and destroy ---- */
 
 static size_t align8(size_t bytes)
 {
@@ -34,7 +34,7 @@ static void common_lay_out(struct rz_sim *sim)
     size_t flags = align8(sim->n * sizeof(bool));
     sim->row_words = (sim->n + 63) / 64;
     size_t rows = (size_t)sim->n * sim->row_words * sizeof(uint64_t);
-    size_t head = align8(sizeof *sim->common);
+    size_t head = align8(sizeof(*sim->common));
     size_t dates = sim->scenario->tick > 0 ? (size_t)sim->n * sim->n * sizeof(rz_time) : 0;
     sim->common_bytes = head + 2 * flags + 2 * rows + dates + align8(sim->scenario->record_bytes);
     char *block = rz_sim_memory(NULL, sim->common_bytes);
@@ -67,8 +67,8 @@ static void member_create(struct rz_sim *sim, rz_id id)
 struct rz_sim *rz_world_create(const struct rz_sim_options *options, uint64_t seed,
                                const struct rz_sim_driver *driver, void *driver_data)
 {
-    struct rz_sim *sim = rz_sim_memory(NULL, sizeof *sim);
-    memset(sim, 0, sizeof *sim);
+    struct rz_sim *sim = rz_sim_memory(NULL, sizeof(*sim));
+    memset(sim, 0, sizeof(*sim));
     sim->scenario = options->scenario;
     sim->n = options->members > 0 ? options->members : options->scenario->members;
     sim->crashes_max =
@@ -86,25 +86,28 @@ struct rz_sim *rz_world_create(const struct rz_sim_options *options, uint64_t se
     sim->stepping = RZ_ID_NONE;
     common_lay_out(sim);
     sim->common->n_alive = sim->n;
-    sim->members = rz_sim_memory(NULL, sim->n * sizeof *sim->members);
-    sim->states = rz_sim_memory(NULL, sim->n * sizeof *sim->states);
+    sim->members = rz_sim_memory(NULL, sim->n * sizeof(*sim->members));
+    sim->states = rz_sim_memory(NULL, sim->n * sizeof(*sim->states));
     rz_assert_hook = on_assertion;
-    for (rz_id id = 0; id < sim->n; id++)
+    for (rz_id id = 0; id < sim->n; id++) {
         member_create(sim, id);
+    }
     sim->group = (struct rz_check_group){.n_members = sim->n,
                                          .state = sim->states,
                                          .crashed = sim->crashed,
                                          .why = sim->why,
-                                         .why_bytes = sizeof sim->why};
+                                         .why_bytes = sizeof(sim->why)};
     return sim;
 }
 
 void rz_world_destroy(struct rz_sim *sim)
 {
-    for (uint32_t i = 0; i < sim->n_soon; i++)
+    for (uint32_t i = 0; i < sim->n_soon; i++) {
         rz_protocol_message_release(sim->soon[i]);
-    for (rz_id id = 0; id < sim->n; id++)
+    }
+    for (rz_id id = 0; id < sim->n; id++) {
         free(sim->members[id].state);
+    }
     free(sim->members);
     free(sim->states);
     free(sim->common);
@@ -112,12 +115,13 @@ void rz_world_destroy(struct rz_sim *sim)
     free(sim);
 }
 
-/* --- one step of one member ------------------------------------------------------------------- */
+/* ---- one step of one member ---- */
 
 static bool arrives(const struct rz_sim_cut *cut, uint32_t action, uint32_t destination)
 {
-    if (!cut || cut->loss == 0)
+    if (!cut || cut->loss == 0) {
         return true;
+    }
     return rz_mix(cut->loss, ((uint64_t)action << 32) + destination) & 1;
 }
 
@@ -138,11 +142,12 @@ static void carry_out_send(struct rz_sim *sim, rz_id from, const struct rz_actio
         }
         if (sim->trace) {
             char verb[32];
-            snprintf(verb, sizeof verb, "  sends to %u", to);
+            snprintf(verb, sizeof(verb), "  sends to %u", to);
             rz_trace_packet(sim, verb, from, packet);
         }
-        if (!sim->alive[to])
+        if (!sim->alive[to]) {
             continue;
+        }
         packet->refs++;
         sim->driver->send(sim, packet, from, to);
     }
@@ -157,8 +162,9 @@ static void carry_out(struct rz_sim *sim, rz_id member, const struct rz_action *
         return;
     }
     rz_trace_notice(sim, member, action);
-    if (sim->scenario->notified)
+    if (sim->scenario->notified) {
         sim->scenario->notified(sim, member, action);
+    }
 }
 
 static void member_grow(struct rz_sim *sim, rz_id id, size_t bytes)
@@ -171,8 +177,9 @@ static void member_grow(struct rz_sim *sim, rz_id id, size_t bytes)
     }
     memset((char *)member->state + member->bytes, 0xA5, bytes - member->bytes);
     member->bytes = bytes;
-    if (sim->alive[id])
+    if (sim->alive[id]) {
         sim->states[id] = member->state;
+    }
     sim->scenario->protocol->grow(member->state, bytes);
 }
 
@@ -193,12 +200,14 @@ static void member_step(struct rz_sim *sim, rz_id id, const struct rz_event *fir
             continue;
         }
         for (uint32_t i = 0; i < out.count; i++, ++*count) {
-            if (cut && *count >= cut->actions)
+            if (cut && *count >= cut->actions) {
                 return;
+            }
             carry_out(sim, id, &out.v[i], *count, cut);
         }
-        if (more == RZ_DONE || !sim->alive[id])
+        if (more == RZ_DONE || !sim->alive[id]) {
             return;
+        }
         event = (struct rz_event){.kind = RZ_EVENT_CONTINUE, .now = event.now};
     }
 }
@@ -210,7 +219,7 @@ static struct rz_event event_of_packet(const struct rz_sim *sim, const struct rz
         event.kind = RZ_EVENT_CALL;
         event.call = packet->call;
         event.n_items = packet->n_items;
-        memcpy(event.arg, packet->arg, sizeof event.arg);
+        memcpy(event.arg, packet->arg, sizeof(event.arg));
     } else {
         event.kind = RZ_EVENT_RECEIVE;
         event.message = &packet->message;
@@ -222,8 +231,9 @@ static void make_calls_soon(struct rz_sim *sim, const struct rz_sim_cut *cut, ui
 {
     for (uint32_t i = 0; i < sim->n_soon; i++) {
         rz_id id = sim->soon_member[i];
-        if (!sim->alive[id] || (cut && *count >= cut->actions))
+        if (!sim->alive[id] || (cut && *count >= cut->actions)) {
             continue;
+        }
         struct rz_event event = event_of_packet(sim, sim->soon[i]);
         rz_trace_packet(sim, "is called at once:", id, sim->soon[i]);
         sim->stepping = id;
@@ -233,8 +243,9 @@ static void make_calls_soon(struct rz_sim *sim, const struct rz_sim_cut *cut, ui
 
 static void forget_calls_soon(struct rz_sim *sim)
 {
-    for (uint32_t i = 0; i < sim->n_soon; i++)
+    for (uint32_t i = 0; i < sim->n_soon; i++) {
         rz_protocol_message_release(sim->soon[i]);
+    }
     sim->n_soon = 0;
 }
 
@@ -243,16 +254,20 @@ static void lose_member(struct rz_sim *sim, rz_id id)
     sim->alive[id] = false;
     sim->states[id] = NULL;
     sim->common->n_alive--;
-    memset(sim->told + (size_t)id * sim->row_words, 0, sim->row_words * sizeof *sim->told);
-    memset(sim->pending + (size_t)id * sim->row_words, 0, sim->row_words * sizeof *sim->pending);
-    if (sim->scenario->tick > 0)
-        memset(sim->news_at + (size_t)id * sim->n, 0, sim->n * sizeof *sim->news_at);
-    if (sim->scenario->failed)
+    memset(sim->told + (size_t)id * sim->row_words, 0, sim->row_words * sizeof(*sim->told));
+    memset(sim->pending + (size_t)id * sim->row_words, 0, sim->row_words * sizeof(*sim->pending));
+    if (sim->scenario->tick > 0) {
+        memset(sim->news_at + (size_t)id * sim->n, 0, sim->n * sizeof(*sim->news_at));
+    }
+    if (sim->scenario->failed) {
         sim->scenario->failed(sim, id);
-    if (sim->scenario->detector != RZ_SIM_DETECTOR_PERFECT)
+    }
+    if (sim->scenario->detector != RZ_SIM_DETECTOR_PERFECT) {
         return;
-    for (rz_id other = 0; other < sim->n; other++)
+    }
+    for (rz_id other = 0; other < sim->n; other++) {
         rz_sim_tell(sim, other, id);
+    }
 }
 
 static void crash_now(struct rz_sim *sim, rz_id id)
@@ -275,19 +290,21 @@ static bool step_guarded(struct rz_sim *sim, rz_id id, const struct rz_event *ev
     sim->members[id].steps++;
     sim->stepping = id;
     uint32_t count = 0;
-    if (!cut || cut->actions > 0)
+    if (!cut || cut->actions > 0) {
         member_step(sim, id, event, cut, &count);
+    }
     make_calls_soon(sim, cut, &count);
     forget_calls_soon(sim);
     sim->stepping = RZ_ID_NONE;
-    if (cut && sim->alive[id])
+    if (cut && sim->alive[id]) {
         crash_now(sim, id);
+    }
     bool safe = rz_world_check_safety(sim);
     at_work = NULL;
     return safe;
 }
 
-/* --- calls of the drivers --------------------------------------------------------------------- */
+/* ---- calls of the drivers ---- */
 
 bool rz_world_start(struct rz_sim *sim)
 {
@@ -297,8 +314,9 @@ bool rz_world_start(struct rz_sim *sim)
         return false;
     }
     sim->starting = true;
-    if (sim->scenario->start)
+    if (sim->scenario->start) {
         sim->scenario->start(sim);
+    }
     uint32_t count = 0;
     make_calls_soon(sim, NULL, &count);
     forget_calls_soon(sim);
@@ -329,13 +347,15 @@ bool rz_world_tell(struct rz_sim *sim, rz_id member, const rz_id *failed, uint32
 {
     struct rz_event event = {
         .kind = RZ_EVENT_FAILURE, .now = sim->common->now, .ids = failed, .n_ids = n_failed};
-    if (sim->scenario->failure_arg)
+    if (sim->scenario->failure_arg) {
         event.arg[0] = sim->scenario->failure_arg(sim, member, failed[0]);
+    }
     for (uint32_t i = 0; i < n_failed; i++) {
         rz_trace_line(sim, "%u learns that %u has failed", member, failed[i]);
         rz_bit_clear(sim->pending + (size_t)member * sim->row_words, failed[i]);
-        if (sim->scenario->tick > 0)
+        if (sim->scenario->tick > 0) {
             sim->news_at[(size_t)member * sim->n + failed[i]] = 0;
+        }
     }
     return step_guarded(sim, member, &event, cut);
 }
@@ -358,7 +378,7 @@ bool rz_world_check_liveness(struct rz_sim *sim)
 
 void rz_world_reason(const struct rz_sim *sim, struct rz_sim_result *result)
 {
-    snprintf(result->reason, sizeof result->reason, "%s",
+    snprintf(result->reason, sizeof(result->reason), "%s",
              sim->why[0] ? sim->why : "a property does not hold (its checker gave no reason)");
 }
 
@@ -382,7 +402,7 @@ bool rz_world_check_void(struct rz_sim *sim, rz_id member, const struct rz_sim_p
     return dropped;
 }
 
-/* --- calls of the scenarios ------------------------------------------------------------------- */
+/* ---- calls of the scenarios ---- */
 
 uint32_t rz_sim_members(const struct rz_sim *sim)
 {
@@ -424,21 +444,22 @@ bool rz_sim_say(struct rz_sim *sim, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    vsnprintf(sim->why, sizeof sim->why, format, list);
+    vsnprintf(sim->why, sizeof(sim->why), format, list);
     va_end(list);
     return false;
 }
 
 void rz_sim_call(struct rz_sim *sim, rz_id member, const struct rz_sim_call *call)
 {
-    if (sim->alive[member])
+    if (sim->alive[member]) {
         sim->driver->call(sim, rz_sim_packet_of_call(call), member);
+    }
 }
 
 void rz_sim_call_now(struct rz_sim *sim, rz_id member, const struct rz_sim_call *call)
 {
     rz_assert(sim->starting || member == sim->stepping);
-    rz_assert(sim->n_soon < sizeof sim->soon / sizeof *sim->soon);
+    rz_assert(sim->n_soon < sizeof(sim->soon) / sizeof(*sim->soon));
     sim->soon_member[sim->n_soon] = member;
     sim->soon[sim->n_soon++] = rz_sim_packet_of_call(call);
 }
@@ -446,20 +467,23 @@ void rz_sim_call_now(struct rz_sim *sim, rz_id member, const struct rz_sim_call 
 void rz_sim_tell(struct rz_sim *sim, rz_id member, rz_id failed)
 {
     size_t row = (size_t)member * sim->row_words;
-    if (!sim->alive[member] || rz_bit_get(sim->told + row, failed))
+    if (!sim->alive[member] || rz_bit_get(sim->told + row, failed)) {
         return;
+    }
     rz_bit_set(sim->told + row, failed);
     rz_bit_set(sim->pending + row, failed);
     const struct rz_sim_scenario *scenario = sim->scenario;
-    if (scenario->tick > 0 && (scenario->latency_min > 0 || scenario->news_max > 0))
+    if (scenario->tick > 0 && (scenario->latency_min > 0 || scenario->news_max > 0)) {
         sim->news_at[(size_t)member * sim->n + failed] = sim->common->now + scenario->latency_min;
+    }
     sim->driver->tell(sim, member, failed);
 }
 
 void rz_sim_halt(struct rz_sim *sim, rz_id member)
 {
-    if (!sim->alive[member])
+    if (!sim->alive[member]) {
         return;
+    }
     rz_trace_line(sim, "%u stops", member);
     lose_member(sim, member);
 }

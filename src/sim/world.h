@@ -140,7 +140,7 @@ void rz_world_reason(const struct rz_sim *sim, struct rz_sim_result *result);
 /* Whether a packet would leave the member unchanged and cause no action; does not change it. */
 bool rz_world_check_void(struct rz_sim *sim, rz_id member, const struct rz_sim_packet *packet);
 
-/* --- trace.c: the latest events, described ---------------------------------------------------- */
+/* ---- trace.c: the latest events, described ---- */
 
 struct rz_sim_trace;
 struct rz_sim_trace *rz_trace_create(FILE *live); /* live NULL: keep only the last lines */
@@ -152,7 +152,7 @@ void rz_trace_packet(struct rz_sim *sim, const char *verb, rz_id member,
                      const struct rz_sim_packet *packet);
 void rz_trace_notice(struct rz_sim *sim, rz_id member, const struct rz_action *action);
 
-/* --- the faults of a random run (plan.c) ------------------------------------------------------ */
+/* ---- the faults of a random run (plan.c) ---- */
 
 #define RZ_SIM_PLAN_MAX 32
 #define RZ_SIM_TROUBLES_MAX 16
@@ -212,7 +212,7 @@ rz_time rz_plan_paused_until(const struct rz_sim *sim, const struct rz_sim_plan 
 /* Writes the faults into the trace. */
 void rz_plan_trace(struct rz_sim *sim, const struct rz_sim_plan *plan);
 
-/* --- a random run (runs.c), as shrink.c repeats it -------------------------------------------- */
+/* ---- a random run (runs.c), as shrink.c repeats it ---- */
 
 /* One run; returns whether it violated. plan: the faults, or NULL to draw them (then *drawn is
  * set). */
@@ -220,11 +220,11 @@ bool rz_run_once(const struct rz_sim_options *options, uint64_t seed,
                  const struct rz_sim_plan *plan, struct rz_sim_plan *drawn,
                  struct rz_sim_trace *trace, struct rz_sim_result *result);
 
-/* --- an exhaustive path (explore.c) ----------------------------------------------------------- */
+/* ---- an exhaustive path (explore.c) ---- */
 
 void rz_explore_replay(const struct rz_sim_options *options, struct rz_sim_result *result);
 
-/* --- shrink.c --------------------------------------------------------------------------------- */
+/* ---- shrink.c ---- */
 
 /*
  * Makes plan as small as possible while the run still violates; may set options->plain.

@@ -28,7 +28,7 @@ static const struct contestant {
     {"ring and broadcast", "ring", false, true}, {"SWIM", "swim", false, true},
     {"SWIM with Lifeguard", "swim", true, true}, {"gossip 1", "gossip1", false, false},
     {"gossip 2", "gossip2", false, false},       {"gossip 3", "gossip3", false, false}};
-#define CONTESTANTS (sizeof contestants / sizeof *contestants)
+#define CONTESTANTS (sizeof(contestants) / sizeof(*contestants))
 
 static const struct ordeal {
     const char *label;
@@ -40,7 +40,7 @@ static const struct ordeal {
               {"1 % lost", false, 0.01, false},
               {"5 % lost", false, 0.05, false},
               {"slow members", false, 0, true}};
-#define FAULTS (sizeof faults / sizeof *faults)
+#define FAULTS (sizeof(faults) / sizeof(*faults))
 
 const char rz_compare_legend[] =
     "All have the same period: a heartbeat, a probe, a cycle of gossip. The ring's patience is "
@@ -81,16 +81,18 @@ struct comparison {
     uint64_t done, all;
 };
 
-/* --- one row ---------------------------------------------------------------------------------- */
+/* ---- one row ---- */
 
 static uint32_t trials_of(const struct comparison *comparison, const struct ordeal *ordeal,
                           uint64_t members)
 {
     uint64_t trials = MEMBERS_OF_A_ROW / members;
-    if (comparison->options->trials > 0)
+    if (comparison->options->trials > 0) {
         return comparison->options->trials;
-    if (ordeal != &failure_of_one && ordeal != &quiet)
+    }
+    if (ordeal != &failure_of_one && ordeal != &quiet) {
         return TRIALS_FAULTY;
+    }
     return trials > 40 ? 40 : trials > 0 ? (uint32_t)trials : 1;
 }
 
@@ -110,8 +112,9 @@ static struct rz_study_options options_of(const struct comparison *comparison,
     options.slow = ordeal->slow ? (uint32_t)(members / 16) : 0;
     options.slow_by = 5 * comparison->period / 2;
     options.progress = false;
-    if (!ordeal->failure && contestant->watches)
+    if (!ordeal->failure && contestant->watches) {
         options.until = (ordeal == &quiet ? PERIODS_QUIET : PERIODS_FAULTY) * comparison->period;
+    }
     return options;
 }
 
@@ -142,8 +145,9 @@ static void evaluate(struct result *result, const struct rz_table *table,
     result->wrong = 1000 * total(table, "false_failure_reports") / lasted;
     result->memory = median(table, "bytes_member");
     result->seconds = total(table, "seconds");
-    if (failure && isnan(result->known))
-        snprintf(result->note, sizeof result->note, "not all got to know in each trial");
+    if (failure && isnan(result->known)) {
+        snprintf(result->note, sizeof(result->note), "not all got to know in each trial");
+    }
 }
 
 /* A fault that a study does not support would be ignored silently: report it instead. True: the
@@ -151,16 +155,17 @@ static void evaluate(struct result *result, const struct rz_table *table,
 static bool refused(const struct rz_study *study, const struct rz_study_options *options,
                     struct result *result)
 {
-    size_t room = sizeof result->note;
-    if (!study)
+    size_t room = sizeof(result->note);
+    if (!study) {
         snprintf(result->note, room, "there is no such study");
-    else if (options->members > study->members_max)
+    } else if (options->members > study->members_max) {
         snprintf(result->note, room, "not more than %llu members",
                  (unsigned long long)study->members_max);
-    else if (options->loss > 0 && !(study->takes & RZ_STUDY_LOSS))
+    } else if (options->loss > 0 && !(study->takes & RZ_STUDY_LOSS)) {
         snprintf(result->note, room, "its study knows no loss");
-    else if (options->slow > 0 && !(study->takes & RZ_STUDY_SLOW))
+    } else if (options->slow > 0 && !(study->takes & RZ_STUDY_SLOW)) {
         snprintf(result->note, room, "its study knows no slow members");
+    }
     return result->note[0] != 0;
 }
 
@@ -178,15 +183,17 @@ static struct result measure(const struct comparison *comparison,
                             .seconds = NAN};
     const struct rz_study *study = rz_study_find(contestant->study);
     struct rz_study_options options = options_of(comparison, contestant, ordeal, members);
-    if (refused(study, &options, &result))
+    if (refused(study, &options, &result)) {
         return result;
+    }
     const char *why = "";
     struct rz_table *table = rz_table_create("");
     struct rz_chart *chart = rz_chart_create("", "", "");
-    if (study->run(&options, table, chart, &why))
+    if (study->run(&options, table, chart, &why)) {
         evaluate(&result, table, comparison, members, ordeal->failure);
-    else
-        snprintf(result.note, sizeof result.note, "%s", why);
+    } else {
+        snprintf(result.note, sizeof(result.note), "%s", why);
+    }
     rz_chart_destroy(chart);
     rz_table_destroy(table);
     return result;
@@ -205,12 +212,13 @@ static void add_row(struct comparison *comparison, const struct contestant *cont
     const double cells[] = {result->trials,  result->detected, result->known,
                             result->decided, result->messages, result->bytes,
                             result->wrong,   result->memory,   result->seconds};
-    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
+    for (size_t i = 0; i < sizeof(cells) / sizeof(*cells); i++) {
         rz_table_number(table, cells[i]);
+    }
     rz_table_text(table, "%s", result->note);
 }
 
-/* --- all rows --------------------------------------------------------------------------------- */
+/* ---- all rows ---- */
 
 static void add_columns(struct rz_table *table)
 {
@@ -232,35 +240,43 @@ static void add_columns(struct rz_table *table)
 static void measure_all(struct comparison *comparison)
 {
     comparison->all = CONTESTANTS * (2 * comparison->n_sizes + FAULTS);
-    for (size_t c = 0; c < CONTESTANTS; c++)
-        for (uint32_t s = 0; s < comparison->n_sizes; s++)
+    for (size_t c = 0; c < CONTESTANTS; c++) {
+        for (uint32_t s = 0; s < comparison->n_sizes; s++) {
             add_row(comparison, &contestants[c], &failure_of_one, comparison->sizes[s],
                     &comparison->failure[c][s]);
-    for (size_t c = 0; c < CONTESTANTS; c++)
-        for (uint32_t s = 0; s < comparison->n_sizes && contestants[c].watches; s++)
+        }
+    }
+    for (size_t c = 0; c < CONTESTANTS; c++) {
+        for (uint32_t s = 0; s < comparison->n_sizes && contestants[c].watches; s++) {
             add_row(comparison, &contestants[c], &quiet, comparison->sizes[s],
                     &comparison->calm[c][s]);
-    for (size_t c = 0; c < CONTESTANTS; c++)
-        for (size_t f = 0; f < FAULTS; f++)
+        }
+    }
+    for (size_t c = 0; c < CONTESTANTS; c++) {
+        for (size_t f = 0; f < FAULTS; f++) {
             add_row(comparison, &contestants[c], &faults[f], comparison->faulty_members,
                     &comparison->faulty[c][f]);
+        }
+    }
 }
 
-/* --- the chart -------------------------------------------------------------------------------- */
+/* ---- the chart ---- */
 
 static void draw_over_size(struct rz_chart *chart, const struct comparison *comparison,
                            enum rz_chart_scale scale,
                            double (*value)(const struct result *failure, const struct result *calm))
 {
     rz_chart_scales(chart, RZ_CHART_LOG2, scale);
-    if (scale == RZ_CHART_LINEAR)
+    if (scale == RZ_CHART_LINEAR) {
         rz_chart_range_y(chart, 0, NAN);
+    }
     for (size_t c = 0; c < CONTESTANTS; c++) {
         rz_chart_curve(chart, contestants[c].label, RZ_CHART_LINES_POINTS);
         for (uint32_t s = 0; s < comparison->n_sizes; s++) {
             double y = value(&comparison->failure[c][s], &comparison->calm[c][s]);
-            if (y > 0)
+            if (y > 0) {
                 rz_chart_point(chart, (double)comparison->sizes[s], y);
+            }
         }
     }
 }
@@ -297,28 +313,32 @@ static void draw(struct rz_chart *chart, const struct comparison *comparison)
     rz_chart_range_x(chart, 0, 6);
     for (size_t c = 0; c < CONTESTANTS; c++) {
         rz_chart_curve(chart, contestants[c].label, RZ_CHART_LINES_POINTS);
-        for (size_t f = 0; f < FAULTS; f++)
-            if (!faults[f].slow && comparison->faulty[c][f].wrong > 0)
+        for (size_t f = 0; f < FAULTS; f++) {
+            if (!faults[f].slow && comparison->faulty[c][f].wrong > 0) {
                 rz_chart_point(chart, 100 * faults[f].loss, comparison->faulty[c][f].wrong);
+            }
+        }
     }
 }
 
 bool rz_compare(const struct rz_study_options *options, uint64_t members_max,
                 struct rz_table *table, struct rz_chart *chart, const char **why)
 {
-    if (members_max == 0)
+    if (members_max == 0) {
         members_max = MEMBERS_USUAL;
+    }
     if (members_max < MEMBERS_LEAST || members_max > MEMBERS_MOST) {
         *why = "the most members: from 16 to 2^20";
         return false;
     }
-    struct comparison *comparison = calloc(1, sizeof *comparison);
+    struct comparison *comparison = calloc(1, sizeof(*comparison));
     rz_assert(comparison != NULL);
     comparison->options = options;
     comparison->period = options->hb_period;
     comparison->table = table;
-    for (uint64_t n = MEMBERS_LEAST; n <= members_max; n *= 4)
+    for (uint64_t n = MEMBERS_LEAST; n <= members_max; n *= 4) {
         comparison->sizes[comparison->n_sizes++] = n;
+    }
     comparison->faulty_members = members_max < 256 ? members_max : 256;
     add_columns(table);
     measure_all(comparison);

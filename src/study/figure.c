@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-/* --- the list --- */
+/* ---- the list ---- */
 
 #define DECLARE(paper)                                                                             \
     extern const struct rz_figure rz_##paper##_figures[];                                          \
@@ -30,8 +30,9 @@ static const struct {
 const struct rz_figure *rz_figure_at(size_t i)
 {
     for (size_t paper = 0; papers[paper].v; paper++) {
-        if (i < *papers[paper].count)
+        if (i < *papers[paper].count) {
             return &papers[paper].v[i];
+        }
         i -= *papers[paper].count;
     }
     return NULL;
@@ -40,13 +41,15 @@ const struct rz_figure *rz_figure_at(size_t i)
 const struct rz_figure *rz_figure_find(const char *name)
 {
     const struct rz_figure *figure;
-    for (size_t i = 0; (figure = rz_figure_at(i)); i++)
-        if (strcmp(figure->name, name) == 0)
+    for (size_t i = 0; (figure = rz_figure_at(i)); i++) {
+        if (strcmp(figure->name, name) == 0) {
             return figure;
+        }
+    }
     return NULL;
 }
 
-/* --- the report --- */
+/* ---- the report ---- */
 
 struct row {
     enum rz_figure_verdict verdict;          /* of the first seed */
@@ -85,7 +88,7 @@ static char *copy(const char *text)
 
 struct rz_figure_report *rz_figure_report_create(void)
 {
-    struct rz_figure_report *report = memory(NULL, sizeof *report);
+    struct rz_figure_report *report = memory(NULL, sizeof(*report));
     *report = (struct rz_figure_report){.seeds = rz_table_create("Verdicts")};
     rz_table_column(report->seeds, "figure", "figure", NULL);
     rz_table_column(report->seeds, "what", "what", NULL);
@@ -110,10 +113,12 @@ static void free_rows(struct entry *entry)
 
 void rz_figure_report_destroy(struct rz_figure_report *report)
 {
-    if (!report)
+    if (!report) {
         return;
-    for (uint32_t i = 0; i < report->n_entries; i++)
+    }
+    for (uint32_t i = 0; i < report->n_entries; i++) {
         free_rows(&report->entries[i]);
+    }
     free(report->entries);
     rz_table_destroy(report->seeds);
     free(report);
@@ -121,7 +126,7 @@ void rz_figure_report_destroy(struct rz_figure_report *report)
 
 static struct entry *new_entry(struct rz_figure_report *report, const struct rz_figure *figure)
 {
-    size_t bytes = (report->n_entries + 1) * sizeof *report->entries;
+    size_t bytes = (report->n_entries + 1) * sizeof(*report->entries);
     report->entries = memory(report->entries, bytes);
     report->entries[report->n_entries] = (struct entry){.figure = figure};
     return &report->entries[report->n_entries++];
@@ -134,11 +139,11 @@ void rz_figure_assess(struct rz_figure_report *report, enum rz_figure_verdict ve
     char measured[512];
     va_list arguments;
     va_start(arguments, measured_format);
-    vsnprintf(measured, sizeof measured, measured_format, arguments);
+    vsnprintf(measured, sizeof(measured), measured_format, arguments);
     va_end(arguments);
     struct entry *entry =
         report->n_entries > 0 ? &report->entries[report->n_entries - 1] : new_entry(report, NULL);
-    entry->rows = memory(entry->rows, (entry->n_rows + 1) * sizeof *entry->rows);
+    entry->rows = memory(entry->rows, (entry->n_rows + 1) * sizeof(*entry->rows));
     entry->rows[entry->n_rows++] = (struct row){.verdict = verdict,
                                                 .what = copy(what),
                                                 .stated = copy(stated),
@@ -151,8 +156,9 @@ void rz_figure_assess(struct rz_figure_report *report, enum rz_figure_verdict ve
 uint32_t rz_figure_report_failures(const struct rz_figure_report *report)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < report->n_entries; i++)
+    for (uint32_t i = 0; i < report->n_entries; i++) {
         n += report->entries[i].failed && !report->entries[i].left_out;
+    }
     return n;
 }
 
@@ -177,11 +183,13 @@ enum outcome { AGREES, DIFFERS, NOT_COMPARABLE, DEPENDS };
 static enum outcome outcome_of(const struct row *row)
 {
     double low, high;
-    if (row->assessed == 0)
+    if (row->assessed == 0) {
         return NOT_COMPARABLE;
+    }
     share_interval(row->agreed, row->assessed, &low, &high);
-    if (row->agreed > 0 && row->agreed < row->assessed && low <= 0.5 && high >= 0.5)
+    if (row->agreed > 0 && row->agreed < row->assessed && low <= 0.5 && high >= 0.5) {
         return DEPENDS;
+    }
     return 2 * row->agreed > row->assessed ? AGREES : DIFFERS;
 }
 
@@ -194,12 +202,15 @@ static bool is_own(const struct row *row)
 
 static const char *outcome_text(enum outcome outcome, bool own)
 {
-    if (outcome == NOT_COMPARABLE)
+    if (outcome == NOT_COMPARABLE) {
         return "not comparable";
-    if (outcome == DEPENDS)
+    }
+    if (outcome == DEPENDS) {
         return "depends on the seed";
-    if (own)
+    }
+    if (own) {
         return outcome == AGREES ? "holds" : "**does not hold**";
+    }
     return outcome == AGREES ? "agrees" : "**differs**";
 }
 
@@ -226,14 +237,16 @@ static void overview(const struct rz_figure_report *report, struct rz_table *tab
     for (uint32_t i = 0; i < report->n_entries; i++) {
         const struct entry *entry = &report->entries[i];
         const struct rz_figure *figure = entry->figure;
-        if (!figure)
+        if (!figure) {
             continue;
+        }
         rz_table_row(table);
-        if (entry->failed)
+        if (entry->failed) {
             rz_table_text(table, "%s: %s", figure->name, entry->failed);
-        else
+        } else {
             rz_table_text(table, "[%s](%s.svg)%s", figure->name, figure->name,
                           entry->effort < 1 ? " (reduced)" : "");
+        }
         rz_table_text(table, "%s", figure->source);
         rz_table_text(table, "%s", figure->title);
         rz_table_text(table, "%s", figure->stated);
@@ -251,7 +264,7 @@ static void agreement(const struct rz_figure_report *report, struct rz_table *ta
     rz_table_column(table, "verdict", "verdict", NULL);
     rz_table_column(table, "seeds", "in so many seeds (95 %)", NULL);
     rz_table_column(table, "reason", "reason where it differs", NULL);
-    for (uint32_t i = 0; i < report->n_entries; i++)
+    for (uint32_t i = 0; i < report->n_entries; i++) {
         for (uint32_t r = 0; r < report->entries[i].n_rows; r++) {
             const struct row *row = &report->entries[i].rows[r];
             rz_table_row(table);
@@ -264,15 +277,18 @@ static void agreement(const struct rz_figure_report *report, struct rz_table *ta
             seeds_text(table, row);
             rz_table_text(table, "%s", row->reason ? row->reason : "");
         }
+    }
 }
 
 static uint32_t rows_with(const struct rz_figure_report *report, enum outcome outcome, bool own)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < report->n_entries; i++)
-        for (uint32_t row = 0; row < report->entries[i].n_rows; row++)
+    for (uint32_t i = 0; i < report->n_entries; i++) {
+        for (uint32_t row = 0; row < report->entries[i].n_rows; row++) {
             n += outcome_of(&report->entries[i].rows[row]) == outcome &&
                  is_own(&report->entries[i].rows[row]) == own;
+        }
+    }
     return n;
 }
 
@@ -316,8 +332,9 @@ static size_t place_of(const struct rz_figure *figure)
 {
     const struct rz_figure *other;
     size_t i = 0;
-    while ((other = rz_figure_at(i)) && other != figure)
+    while ((other = rz_figure_at(i)) && other != figure) {
         i++;
+    }
     return i;
 }
 
@@ -330,11 +347,12 @@ static int by_place(const void *a, const void *b)
 
 void rz_figure_report_sort(struct rz_figure_report *report)
 {
-    if (report->n_entries > 0)
-        qsort(report->entries, report->n_entries, sizeof *report->entries, by_place);
+    if (report->n_entries > 0) {
+        qsort(report->entries, report->n_entries, sizeof(*report->entries), by_place);
+    }
 }
 
-/* --- one figure --- */
+/* ---- one figure ---- */
 
 static double now(void)
 {
@@ -352,9 +370,9 @@ static bool draw(const struct rz_figure *figure, const struct rz_figure_options 
     struct rz_chart *chart = rz_chart_create(figure->source, "", "");
     bool good = figure->draw(options, table, chart, report, why);
     if (folder) {
-        snprintf(path, sizeof path, "%s/%s.csv", folder, figure->name);
+        snprintf(path, sizeof(path), "%s/%s.csv", folder, figure->name);
         good = good && rz_table_write_csv(table, path, why);
-        snprintf(path, sizeof path, "%s/%s.svg", folder, figure->name);
+        snprintf(path, sizeof(path), "%s/%s.svg", folder, figure->name);
         good = good && rz_chart_draw(chart, path, why);
     }
     rz_table_destroy(table);
@@ -386,18 +404,22 @@ bool rz_figure_make(const struct rz_figure *figure, const struct rz_figure_optio
     bool good = draw(figure, options, folder, report, why);
     struct entry *entry = &report->entries[report->n_entries - 1];
     entry->seconds = now() - begin;
-    if (!good)
+    if (!good) {
         entry->failed = copy(*why);
-    for (uint32_t i = 0; i < entry->n_rows; i++)
+    }
+    for (uint32_t i = 0; i < entry->n_rows; i++) {
         note_seed(report, entry, &entry->rows[i], options->seed);
+    }
     return good;
 }
 
 static struct entry *entry_of(const struct rz_figure_report *report, const struct rz_figure *figure)
 {
-    for (uint32_t i = 0; i < report->n_entries; i++)
-        if (report->entries[i].figure == figure)
+    for (uint32_t i = 0; i < report->n_entries; i++) {
+        if (report->entries[i].figure == figure) {
             return &report->entries[i];
+        }
+    }
     return NULL;
 }
 
@@ -406,12 +428,14 @@ static void add_seed(struct entry *entry, const struct row *again)
 {
     for (uint32_t i = 0; i < entry->n_rows; i++) {
         struct row *row = &entry->rows[i];
-        if (strcmp(row->what, again->what) != 0)
+        if (strcmp(row->what, again->what) != 0) {
             continue;
+        }
         row->assessed += again->assessed;
         row->agreed += again->agreed;
-        if (!row->reason)
+        if (!row->reason) {
             row->reason = copy(again->reason);
+        }
         return;
     }
 }
@@ -434,7 +458,7 @@ bool rz_figure_assess_again(const struct rz_figure *figure, const struct rz_figu
     return good;
 }
 
-/* --- what an earlier run assessed --- */
+/* ---- what an earlier run assessed ---- */
 
 /* A line of an earlier run; its pointers refer to its table. */
 struct assessed {
@@ -450,16 +474,19 @@ static bool read_assessed(const struct rz_table *table, uint32_t line, struct as
     const char *cells[6];
     static const char *const columns[] = {"figure", "what",    "seed",
                                           "effort", "verdict", "measured"};
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        if (!(cells[i] = rz_table_text_at(table, line, columns[i])))
+    for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
+        if (!(cells[i] = rz_table_text_at(table, line, columns[i]))) {
             return false;
+        }
+    }
     *out = (struct assessed){
         .figure = cells[0], .seed = strtoull(cells[2], NULL, 10), .effort = strtod(cells[3], NULL)};
     out->row.what = (char *)(uintptr_t)cells[1]; /* not written to */
     out->row.measured = (char *)(uintptr_t)cells[5];
     size_t verdict = 0;
-    while (verdict <= RZ_FIGURE_NOT_COMPARABLE && strcmp(cells[4], verdict_names[verdict]) != 0)
+    while (verdict <= RZ_FIGURE_NOT_COMPARABLE && strcmp(cells[4], verdict_names[verdict]) != 0) {
         verdict++;
+    }
     out->row.verdict = (enum rz_figure_verdict)verdict;
     out->row.assessed = verdict != RZ_FIGURE_NOT_COMPARABLE;
     out->row.agreed = verdict == RZ_FIGURE_AGREES;
@@ -469,18 +496,22 @@ static bool read_assessed(const struct rz_table *table, uint32_t line, struct as
 bool rz_figure_report_has(const struct rz_figure_report *report, const struct rz_figure *figure,
                           uint64_t seed)
 {
-    for (uint32_t i = 0; i < rz_table_rows(report->seeds); i++)
+    for (uint32_t i = 0; i < rz_table_rows(report->seeds); i++) {
         if (rz_table_at(report->seeds, i, "seed") == (double)seed &&
-            strcmp(rz_table_text_at(report->seeds, i, "figure"), figure->name) == 0)
+            strcmp(rz_table_text_at(report->seeds, i, "figure"), figure->name) == 0) {
             return true;
+        }
+    }
     return false;
 }
 
 static bool has_row(const struct entry *entry, const char *what)
 {
-    for (uint32_t i = 0; i < entry->n_rows; i++)
-        if (strcmp(entry->rows[i].what, what) == 0)
+    for (uint32_t i = 0; i < entry->n_rows; i++) {
+        if (strcmp(entry->rows[i].what, what) == 0) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -490,15 +521,18 @@ static bool take_seed(struct rz_figure_report *report, struct entry *entry,
 {
     struct assessed of, line;
     uint32_t found = 0;
-    if (!read_assessed(table, first, &of) || rz_figure_report_has(report, entry->figure, of.seed))
+    if (!read_assessed(table, first, &of) || rz_figure_report_has(report, entry->figure, of.seed)) {
         return false;
+    }
     for (int take = 0; take < 2; take++) { /* first whether all rows are there */
-        if (take && found != entry->n_rows)
+        if (take && found != entry->n_rows) {
             return false;
+        }
         for (uint32_t i = first; i < rz_table_rows(table) && read_assessed(table, i, &line); i++) {
             if (line.seed != of.seed || strcmp(line.figure, of.figure) != 0 ||
-                line.effort != entry->effort || !has_row(entry, line.row.what))
+                line.effort != entry->effort || !has_row(entry, line.row.what)) {
                 continue;
+            }
             found += !take;
             if (take) {
                 add_seed(entry, &line.row);
@@ -511,9 +545,11 @@ static bool take_seed(struct rz_figure_report *report, struct entry *entry,
 
 static struct entry *entry_named(const struct rz_figure_report *report, const char *name)
 {
-    for (uint32_t i = 0; i < report->n_entries; i++)
-        if (report->entries[i].figure && strcmp(report->entries[i].figure->name, name) == 0)
+    for (uint32_t i = 0; i < report->n_entries; i++) {
+        if (report->entries[i].figure && strcmp(report->entries[i].figure->name, name) == 0) {
             return &report->entries[i];
+        }
+    }
     return NULL;
 }
 
@@ -523,9 +559,11 @@ long rz_figure_report_resume(struct rz_figure_report *report, const char *path, 
     long taken = 0;
     struct rz_table *table = rz_table_read_csv(path, why);
     bool good = table != NULL;
-    for (uint32_t i = 0; good && i < rz_table_rows(table); i++)
-        if (!(good = read_assessed(table, i, &line)))
+    for (uint32_t i = 0; good && i < rz_table_rows(table); i++) {
+        if (!(good = read_assessed(table, i, &line))) {
             *why = "it has other columns or verdicts than rzsim figure writes";
+        }
+    }
     for (uint32_t i = 0; good && i < rz_table_rows(table) && read_assessed(table, i, &line); i++) {
         struct entry *entry = entry_named(report, line.figure);
         taken += entry && !entry->failed && take_seed(report, entry, table, i);

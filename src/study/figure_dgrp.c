@@ -49,14 +49,18 @@ const struct rz_dgrp_run *rz_dgrp_monitoring(const struct rz_figure_options *opt
     static struct rz_dgrp_run *kept;
     struct rz_dgrp_host hosts[HOSTS];
     uint64_t intervals = (uint64_t)(INTERVALS * options->effort + 0.5);
-    if (intervals > INTERVALS)
+    if (intervals > INTERVALS) {
         intervals = INTERVALS;
-    if (intervals < INTERVALS_LEAST)
+    }
+    if (intervals < INTERVALS_LEAST) {
         intervals = INTERVALS_LEAST;
-    if (kept && kept->setup.seed == options->seed && kept->setup.intervals == intervals)
+    }
+    if (kept && kept->setup.seed == options->seed && kept->setup.intervals == intervals) {
         return kept;
-    if (kept)
+    }
+    if (kept) {
         rz_dgrp_destroy(kept);
+    }
     rz_dgrp_hosts_cluster(hosts, HOSTS);
     struct rz_dgrp_setup setup = rz_dgrp_figure_setup(options->seed, intervals, hosts);
     kept = rz_dgrp_create(&setup);
@@ -68,7 +72,7 @@ const struct rz_dgrp_run *rz_dgrp_monitoring(const struct rz_figure_options *opt
     return kept;
 }
 
-/* --- curves of test times --------------------------------------------------------------------- */
+/* ---- curves of test times ---- */
 
 static void time_columns(struct rz_table *table)
 {
@@ -85,8 +89,9 @@ static void time_axes(const struct rz_table *table, struct rz_chart *chart, cons
     double most = 90;
     for (uint32_t row = 0; row < rz_table_rows(table); row++) {
         double threshold = rz_table_at(table, row, "threshold_ms");
-        if (rz_table_at(table, row, "interval") <= SETTLE)
+        if (rz_table_at(table, row, "interval") <= SETTLE) {
             threshold = NAN;
+        }
         most = fmax(most, fmax(threshold, rz_table_at(table, row, "time_ms")));
     }
     rz_chart_labels(chart, title, "interval", "test time (ms)");
@@ -103,8 +108,9 @@ static void time_rows(const struct rz_dgrp_watch *watch, uint64_t from, uint64_t
         uint32_t failed = 0;
         for (uint64_t i = first; i < end; i++) {
             failed += watch->failed[i];
-            if (isnan(watch->time[longest]) || watch->time[i] > watch->time[longest])
+            if (isnan(watch->time[longest]) || watch->time[i] > watch->time[longest]) {
                 longest = i;
+            }
         }
         rz_table_row(table);
         rz_table_number(table, (double)longest);
@@ -124,22 +130,26 @@ static void time_curves(const struct rz_table *table, uint64_t bucket, struct rz
         rz_chart_curve(chart, labels[curve], styles[curve]);
         for (uint32_t row = 0; row < rz_table_rows(table); row++) {
             double y = rz_table_at(table, row, columns[curve]);
-            if (!isnan(y) && y < 1000)
+            if (!isnan(y) && y < 1000) {
                 rz_chart_point(chart, rz_table_at(table, row, "interval"), y);
+            }
         }
     }
     rz_chart_curve(chart, "non-recommended", RZ_CHART_POINTS);
-    for (uint32_t row = 0; row < rz_table_rows(table); row++)
-        if (rz_table_at(table, row, "failed") > 0 && !isnan(rz_table_at(table, row, "time_ms")))
+    for (uint32_t row = 0; row < rz_table_rows(table); row++) {
+        if (rz_table_at(table, row, "failed") > 0 && !isnan(rz_table_at(table, row, "time_ms"))) {
             rz_chart_point(chart, rz_table_at(table, row, "interval"),
                            rz_table_at(table, row, "time_ms"));
+        }
+    }
 }
 
 static uint32_t failures(const struct rz_dgrp_watch *watch, uint64_t intervals)
 {
     uint32_t count = 0;
-    for (uint64_t i = 1; i <= intervals; i++)
+    for (uint64_t i = 1; i <= intervals; i++) {
         count += watch->failed[i];
+    }
     return count;
 }
 
@@ -152,16 +162,18 @@ static int by_size(const void *a, const void *b)
 /* The q-quantile of the test times. */
 static float quantile(const struct rz_dgrp_watch *watch, uint64_t intervals, double q)
 {
-    float *times = malloc((intervals + 1) * sizeof *times);
+    float *times = malloc((intervals + 1) * sizeof(*times));
     size_t n = 0;
-    for (uint64_t i = 1; times && i <= intervals; i++)
-        if (!isnan(watch->time[i]))
+    for (uint64_t i = 1; times && i <= intervals; i++) {
+        if (!isnan(watch->time[i])) {
             times[n++] = watch->time[i];
+        }
+    }
     if (n == 0) {
         free(times);
         return NAN;
     }
-    qsort(times, n, sizeof *times, by_size);
+    qsort(times, n, sizeof(*times), by_size);
     float value = times[(size_t)(q * (double)(n - 1))];
     free(times);
     return value;
@@ -193,7 +205,7 @@ static bool alike(double count, double stated, uint64_t intervals)
     return fabs(count - expected) <= fmax(1, expected / 2);
 }
 
-/* --- figure 7 --------------------------------------------------------------------------------- */
+/* ---- figure 7 ---- */
 
 static bool draw_7(const struct rz_figure_options *options, struct rz_table *table,
                    struct rz_chart *chart, struct rz_figure_report *report, const char **why)
@@ -230,7 +242,7 @@ static bool draw_7(const struct rz_figure_options *options, struct rz_table *tab
     return true;
 }
 
-/* --- figures 8 to 11 -------------------------------------------------------------------------- */
+/* ---- figures 8 to 11 ---- */
 
 static void draw_long(const struct rz_dgrp_run *run, uint32_t watch, const char *title,
                       struct rz_table *table, struct rz_chart *chart)
@@ -289,9 +301,10 @@ static bool draw_10(const struct rz_figure_options *options, struct rz_table *ta
     draw_long(run, P0_P11, "p0 tests p11", table, chart);
     float spread[2];
     const uint32_t watches[2] = {P0_P11, P6_P2};
-    for (uint32_t i = 0; i < 2; i++)
+    for (uint32_t i = 0; i < 2; i++) {
         spread[i] = quantile(&run->watches[watches[i]], run->interval, 1) -
                     quantile(&run->watches[watches[i]], run->interval, 0);
+    }
     bool agrees = spread[0] < spread[1] / 2;
     rz_figure_assess(report, verdict(agrees), "test times of p11 at p0", "little variation",
                      reason(agrees, rz_dgrp_load_differs),
@@ -305,8 +318,9 @@ static uint64_t zoom_at(const struct rz_dgrp_watch *watch, uint64_t intervals)
     uint64_t best = 1, most = 0, count = 0;
     for (uint64_t i = 1; i <= intervals; i++) {
         count += watch->failed[i];
-        if (i > ZOOM)
+        if (i > ZOOM) {
             count -= watch->failed[i - ZOOM];
+        }
         if (count > most) {
             most = count;
             best = i > ZOOM - ZOOM / 5 ? i - (ZOOM - ZOOM / 5) : 1;
@@ -325,8 +339,9 @@ static void assess_detections(const struct rz_dgrp_run *run, const struct rz_dgr
                                        "the second detection (load made for it)"};
     uint32_t found = 0;
     for (uint64_t i = from; i < from + ZOOM && found < 2; i++) {
-        if (!watch->failed[i] || isnan(watch->time[i]))
+        if (!watch->failed[i] || isnan(watch->time[i])) {
             continue;
+        }
         bool agrees = watch->time[i] > 55 && watch->time[i] < 80 && watch->threshold[i] > 45 &&
                       watch->threshold[i] < 70;
         rz_figure_assess(report, verdict(agrees), what[found], stated[found],
@@ -335,10 +350,11 @@ static void assess_detections(const struct rz_dgrp_run *run, const struct rz_dgr
                          watch->threshold[i], (unsigned long long)i);
         found++;
     }
-    for (; found < 2; found++)
+    for (; found < 2; found++) {
         rz_figure_assess(report, is_short(run) ? RZ_FIGURE_NOT_COMPARABLE : RZ_FIGURE_DIFFERS,
                          what[found], stated[found], is_short(run) ? fewer : rz_dgrp_load_differs,
                          "none in these intervals");
+    }
 }
 
 /* The possible meanings of "two and a half times". */
@@ -346,8 +362,9 @@ static void assess_factor(const struct rz_figure_options *options, struct rz_fig
 {
     struct rz_dgrp_host hosts[HOSTS];
     rz_dgrp_hosts_cluster(hosts, HOSTS);
-    for (uint32_t i = 0; i < HOSTS; i++)
+    for (uint32_t i = 0; i < HOSTS; i++) {
         hosts[i].bursts *= 20;
+    }
     struct rz_dgrp_setup setup = rz_dgrp_figure_setup(options->seed, MULTIPLIED, hosts);
     setup.diagnose.mode = RZ_DIAGNOSE_MULTIPLY;
     setup.diagnose.factor = 2500;
@@ -355,11 +372,13 @@ static void assess_factor(const struct rz_figure_options *options, struct rz_fig
     rz_dgrp_watch(run, 6, 2);
     rz_dgrp_go(run);
     uint32_t removed = 0;
-    for (uint32_t k = 0; k < HOSTS; k++)
+    for (uint32_t k = 0; k < HOSTS; k++) {
         removed += run->removed[k];
+    }
     float least = INFINITY;
-    for (uint64_t i = 1; i <= MULTIPLIED; i++)
+    for (uint64_t i = 1; i <= MULTIPLIED; i++) {
         least = run->watches[0].threshold[i] < least ? run->watches[0].threshold[i] : least;
+    }
     bool agrees = removed > 0;
     rz_figure_assess(
         report, verdict(agrees), "threshold = 2.5 * timeout",
@@ -386,7 +405,7 @@ static bool draw_11(const struct rz_figure_options *options, struct rz_table *ta
     return true;
 }
 
-/* --- figure 12 -------------------------------------------------------------------------------- */
+/* ---- figure 12 ---- */
 
 static bool draw_12(const struct rz_figure_options *options, struct rz_table *table,
                     struct rz_chart *chart, struct rz_figure_report *report, const char **why)
@@ -401,8 +420,9 @@ static bool draw_12(const struct rz_figure_options *options, struct rz_table *ta
     rz_chart_curve(chart, "okrun", RZ_CHART_STEPS);
     for (uint64_t i = 1; i <= run->interval; i++) {
         if (i > 1 && i < run->interval && watch->okrun[i] == watch->okrun[i - 1] &&
-            watch->okrun[i] == watch->okrun[i + 1])
+            watch->okrun[i] == watch->okrun[i + 1]) {
             continue;
+        }
         rz_table_row(table);
         rz_table_number(table, (double)i);
         rz_table_number(table, watch->okrun[i]);
@@ -431,7 +451,7 @@ static bool draw_12(const struct rz_figure_options *options, struct rz_table *ta
     return true;
 }
 
-/* --- figure 13 -------------------------------------------------------------------------------- */
+/* ---- figure 13 ---- */
 
 struct fall {
     uint32_t low;
@@ -443,8 +463,9 @@ struct fall {
 static void find_falls(const struct rz_dgrp_run *run, struct fall falls[3])
 {
     struct fall now = {.low = HOSTS};
-    for (uint32_t at = 0; at < 3; at++)
+    for (uint32_t at = 0; at < 3; at++) {
         falls[at] = now;
+    }
     for (uint64_t i = 1; i <= run->interval; i++) {
         uint32_t size = run->group_size[i];
         if (size < HOSTS - 2) {
@@ -452,12 +473,13 @@ static void find_falls(const struct rz_dgrp_run *run, struct fall falls[3])
             now.lasted++;
             continue;
         }
-        for (uint32_t at = 0; at < 3; at++)
+        for (uint32_t at = 0; at < 3; at++) {
             if (now.low < falls[at].low) {
                 struct fall other = falls[at];
                 falls[at] = now;
                 now = other;
             }
+        }
         now = (struct fall){.low = HOSTS};
     }
 }
@@ -504,8 +526,9 @@ static bool draw_13(const struct rz_figure_options *options, struct rz_table *ta
     rz_chart_range_y(chart, 0, HOSTS + 1);
     rz_chart_curve(chart, "measured", RZ_CHART_STEPS);
     for (uint64_t i = 1; i <= run->interval; i++) {
-        if (i > 1 && i < run->interval && run->group_size[i] == run->group_size[i - 1])
+        if (i > 1 && i < run->interval && run->group_size[i] == run->group_size[i - 1]) {
             continue;
+        }
         rz_table_row(table);
         rz_table_number(table, (double)i);
         rz_table_number(table, run->group_size[i]);
@@ -567,4 +590,4 @@ const struct rz_figure rz_dgrp_figures[] = {
     {"dgrp-loss", "the group where messages get lost", SOURCE "the model",
      "unreliable channels do not break the views", 5, rz_dgrp_draw_loss},
 };
-const size_t rz_dgrp_figures_count = sizeof rz_dgrp_figures / sizeof *rz_dgrp_figures;
+const size_t rz_dgrp_figures_count = sizeof(rz_dgrp_figures) / sizeof(*rz_dgrp_figures);

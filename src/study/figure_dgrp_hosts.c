@@ -6,7 +6,7 @@
 #define HOSTS RZ_DGRP_HOSTS
 #define BURSTS_HEAVY 30 /* expected in RZ_DGRP_INTERVALS */
 
-/* --- composition ------------------------------------------------------------------------------ */
+/* ---- composition ---- */
 
 static void stretch(const struct rz_dgrp_run *run, rz_id host, uint64_t from, uint64_t to,
                     struct rz_table *table)
@@ -26,11 +26,12 @@ static void stretches(const struct rz_dgrp_run *run, struct rz_table *table)
     rz_table_column(table, "recommended", "recommended", NULL);
     for (rz_id host = 0; host < run->n; host++) {
         uint64_t from = 1;
-        for (uint64_t i = 2; i <= run->interval; i++)
+        for (uint64_t i = 2; i <= run->interval; i++) {
             if (rz_dgrp_is_in(run, i, host) != rz_dgrp_is_in(run, from, host)) {
                 stretch(run, host, from, i - 1, table);
                 from = i;
             }
+        }
         stretch(run, host, from, run->interval, table);
     }
 }
@@ -42,16 +43,19 @@ static void lines(const struct rz_table *table, struct rz_chart *chart)
     rz_chart_curve(chart, "recommended", RZ_CHART_LINES);
     for (uint32_t row = 0; row < rz_table_rows(table); row++) {
         double host = rz_table_at(table, row, "host");
-        if (rz_table_at(table, row, "recommended") == 0)
+        if (rz_table_at(table, row, "recommended") == 0) {
             continue;
+        }
         rz_chart_point(chart, rz_table_at(table, row, "from"), host);
         rz_chart_point(chart, rz_table_at(table, row, "to"), host);
         rz_chart_point(chart, rz_table_at(table, row, "to"), NAN);
     }
     rz_chart_curve(chart, "put out", RZ_CHART_POINTS);
-    for (uint32_t row = 0; row < rz_table_rows(table); row++)
-        if (rz_table_at(table, row, "recommended") == 0)
+    for (uint32_t row = 0; row < rz_table_rows(table); row++) {
+        if (rz_table_at(table, row, "recommended") == 0) {
             rz_chart_point(chart, rz_table_at(table, row, "from"), rz_table_at(table, row, "host"));
+        }
+    }
 }
 
 /* Removals in intervals in which one process alone is removed, and the most that are removed in
@@ -61,8 +65,9 @@ static void count_removals(const struct rz_dgrp_run *run, uint64_t *single, uint
     *single = *most = 0;
     for (uint64_t i = 2; i <= run->interval; i++) {
         uint32_t gone = 0;
-        for (rz_id host = 0; host < run->n; host++)
+        for (rz_id host = 0; host < run->n; host++) {
             gone += rz_dgrp_is_in(run, i - 1, host) && !rz_dgrp_is_in(run, i, host);
+        }
         *single += gone == 1;
         *most = gone > *most ? gone : *most;
     }
@@ -91,20 +96,22 @@ bool rz_dgrp_draw_composition(const struct rz_figure_options *options, struct rz
     return true;
 }
 
-/* --- table 3 ---------------------------------------------------------------------------------- */
+/* ---- table 3 ---- */
 
 static const char *load_class(const struct rz_dgrp_host *host)
 {
-    if (host->tester_noise > 0)
+    if (host->tester_noise > 0) {
         return "none; a noisy tester";
+    }
     return host->bursts >= BURSTS_HEAVY ? "heavy" : host->bursts > 0 ? "light" : "none";
 }
 
 static double share_in(const struct rz_dgrp_run *run, rz_id host)
 {
     uint64_t in = 0;
-    for (uint64_t i = 1; i <= run->interval; i++)
+    for (uint64_t i = 1; i <= run->interval; i++) {
         in += rz_dgrp_is_in(run, i, host);
+    }
     return 100.0 * (double)in / (double)run->interval;
 }
 
@@ -138,9 +145,11 @@ bool rz_dgrp_draw_table3(const struct rz_figure_options *options, struct rz_tabl
     rz_chart_labels(chart, "share of the time in the group, by host", "process",
                     "recommended (% of intervals)");
     rz_chart_curve(chart, "under heavy load", RZ_CHART_BARS);
-    for (rz_id host = 0; host < run->n; host++)
-        if (run->hosts[host].bursts >= BURSTS_HEAVY)
+    for (rz_id host = 0; host < run->n; host++) {
+        if (run->hosts[host].bursts >= BURSTS_HEAVY) {
             rz_chart_point(chart, host, share_in(run, host));
+        }
+    }
     rz_chart_curve(chart, "others", RZ_CHART_BARS);
     for (rz_id host = 0; host < run->n; host++) {
         double share = share_in(run, host);

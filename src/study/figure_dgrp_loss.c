@@ -9,7 +9,7 @@
 #define KIND 100 /* intervals afterwards, in which nothing gets lost */
 
 static const uint32_t losses_ppm[] = {0, 100, 1000, 10000};
-#define LOSSES (sizeof losses_ppm / sizeof *losses_ppm)
+#define LOSSES (sizeof(losses_ppm) / sizeof(*losses_ppm))
 
 static void columns(struct rz_table *table)
 {
@@ -29,11 +29,14 @@ static void columns(struct rz_table *table)
 static double healed_after(const struct rz_dgrp_run *run)
 {
     uint64_t last = run->apart_counters.last;
-    for (uint64_t i = last + 1; i <= run->interval; i++)
-        if (run->group_size[i] < run->n)
+    for (uint64_t i = last + 1; i <= run->interval; i++) {
+        if (run->group_size[i] < run->n) {
             last = i;
-    if (last == run->interval)
+        }
+    }
+    if (last == run->interval) {
         return NAN;
+    }
     return last > run->setup.lossy ? (double)(last - run->setup.lossy) : 0;
 }
 
@@ -51,8 +54,9 @@ static void measure(const struct rz_figure_options *options, uint32_t ppm, struc
     struct rz_dgrp_run *run = rz_dgrp_create(&setup);
     rz_dgrp_go(run);
     uint32_t removals = 0;
-    for (rz_id k = 0; k < HOSTS; k++)
+    for (rz_id k = 0; k < HOSTS; k++) {
         removals += run->removed[k];
+    }
     for (uint64_t i = 1; i <= lossy; i++) {
         least = run->group_size[i] < least ? run->group_size[i] : least;
         sum += run->group_size[i];
@@ -74,8 +78,9 @@ static void curve(const struct rz_table *table, const char *column, const char *
                   struct rz_chart *chart)
 {
     rz_chart_curve(chart, label, RZ_CHART_LINES_POINTS);
-    for (uint32_t row = 0; row < rz_table_rows(table); row++)
+    for (uint32_t row = 0; row < rz_table_rows(table); row++) {
         rz_chart_point(chart, rz_table_at(table, row, "loss"), rz_table_at(table, row, column));
+    }
 }
 
 static void assess(const struct rz_table *table, struct rz_figure_report *report)
@@ -111,8 +116,9 @@ bool rz_dgrp_draw_loss(const struct rz_figure_options *options, struct rz_table 
 {
     (void)why;
     columns(table);
-    for (size_t i = 0; i < LOSSES; i++)
+    for (size_t i = 0; i < LOSSES; i++) {
         measure(options, losses_ppm[i], table);
+    }
     rz_chart_labels(chart, "the group where messages get lost", "messages lost (%)", "processes");
     rz_chart_scales(chart, RZ_CHART_LOG10, RZ_CHART_LINEAR);
     rz_chart_range_y(chart, 0, HOSTS + 1);

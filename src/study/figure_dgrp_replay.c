@@ -31,10 +31,12 @@ static void curve(const struct rz_table *table, const char *column, const char *
                   enum rz_chart_style style, bool detected, struct rz_chart *chart)
 {
     rz_chart_curve(chart, label, style);
-    for (uint32_t row = 0; row < rz_table_rows(table); row++)
-        if (!detected || rz_table_at(table, row, "detected") > 0)
+    for (uint32_t row = 0; row < rz_table_rows(table); row++) {
+        if (!detected || rz_table_at(table, row, "detected") > 0) {
             rz_chart_point(chart, rz_table_at(table, row, "interval"),
                            rz_table_at(table, row, column));
+        }
+    }
 }
 
 static void assess(const struct rz_dgrp_replay *replay, struct rz_figure_report *report)
@@ -65,7 +67,7 @@ static void assess(const struct rz_dgrp_replay *replay, struct rz_figure_report 
 bool rz_dgrp_draw_replay(const struct rz_figure_options *options, struct rz_table *table,
                          struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
-    struct rz_dgrp_replay *replay = malloc(sizeof *replay);
+    struct rz_dgrp_replay *replay = malloc(sizeof(*replay));
     rz_assert(replay != NULL);
     (void)why;
     rz_dgrp_replay(options->seed, replay);
@@ -76,9 +78,10 @@ bool rz_dgrp_draw_replay(const struct rz_figure_options *options, struct rz_tabl
     curve(table, "threshold_ms", "threshold", RZ_CHART_DASHED, false, chart);
     curve(table, "time_ms", "non-recommended", RZ_CHART_POINTS, true, chart);
     rz_chart_curve(chart, "stated thresholds", RZ_CHART_STATED);
-    for (uint32_t peak = 0; peak < RZ_DGRP_REPLAY_PEAKS; peak++)
+    for (uint32_t peak = 0; peak < RZ_DGRP_REPLAY_PEAKS; peak++) {
         rz_chart_point(chart, (double)rz_dgrp_replay_peaks[peak].interval,
                        milliseconds(rz_dgrp_replay_peaks[peak].threshold));
+    }
     assess(replay, report);
     free(replay);
     return true;

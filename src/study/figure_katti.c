@@ -78,4 +78,4 @@ const struct rz_figure rz_katti_figures[] = {
      .seconds = 3,
      .draw = rz_katti_draw_loss},
 };
-const size_t rz_katti_figures_count = sizeof rz_katti_figures / sizeof *rz_katti_figures;
+const size_t rz_katti_figures_count = sizeof(rz_katti_figures) / sizeof(*rz_katti_figures);

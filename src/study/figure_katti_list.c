@@ -81,8 +81,9 @@ bool rz_katti_draw_11(const struct rz_figure_options *options, struct rz_table *
         }
     }
     rz_chart_curve(chart, "algorithm 1 with a matrix of int, as in the source", RZ_CHART_DASHED);
-    for (uint32_t power = SIZES_LEAST; power <= SIZES_MOST; power++)
+    for (uint32_t power = SIZES_LEAST; power <= SIZES_MOST; power++) {
         rz_chart_point(chart, (double)(UINT64_C(1) << power), 2 * 4 * pow(4, power));
+    }
     rz_katti_assess(report, "algorithm 1 sends so many times as much, at the largest size",
                     "algorithm 2 negligible", traffic[0] / traffic[1], 20, 1e9, NULL);
     return true;

@@ -14,10 +14,10 @@ static const struct contestant {
                    {"algorithm 2", RZ_GOSSIP_LIST, RZ_KATTI_PPM},
                    {"algorithm 3, tolerance 0.1 %", RZ_GOSSIP_SUM, RZ_KATTI_PPM},
                    {"algorithm 3, tolerance 5 %", RZ_GOSSIP_SUM, 50000}};
-#define CONTESTANTS (sizeof contestants / sizeof *contestants)
+#define CONTESTANTS (sizeof(contestants) / sizeof(*contestants))
 
 static const uint32_t losses_ppm[] = {0, 10000, 50000, 100000};
-#define LOSSES (sizeof losses_ppm / sizeof *losses_ppm)
+#define LOSSES (sizeof(losses_ppm) / sizeof(*losses_ppm))
 
 static struct rz_katti_case case_of(const struct contestant *contestant, uint32_t loss_ppm,
                                     bool told)
@@ -46,7 +46,7 @@ static void columns(struct rz_table *table)
 static void measure(const struct rz_figure_options *options, struct rz_table *table)
 {
     uint32_t trials = rz_katti_trials(options, TRIALS);
-    for (size_t c = 0; c < CONTESTANTS; c++)
+    for (size_t c = 0; c < CONTESTANTS; c++) {
         for (size_t i = 0; i < LOSSES; i++) {
             uint32_t stage = contestants[c].kind == RZ_GOSSIP_SUM ? 2 : 1;
             struct rz_katti_case told = case_of(&contestants[c], losses_ppm[i], true),
@@ -62,6 +62,7 @@ static void measure(const struct rz_figure_options *options, struct rz_table *ta
             rz_table_number(table, b.failure_reports);
             rz_table_number(table, b.disagreeing);
         }
+    }
 }
 
 static void curves(const struct rz_table *table, const char *column, struct rz_chart *chart)
@@ -70,8 +71,9 @@ static void curves(const struct rz_table *table, const char *column, struct rz_c
         rz_chart_curve(chart, contestants[c].label, RZ_CHART_LINES_POINTS);
         for (uint32_t i = 0; i < LOSSES; i++) {
             double y = rz_table_at(table, c * LOSSES + i, column);
-            if (!isnan(y))
+            if (!isnan(y)) {
                 rz_chart_point(chart, losses_ppm[i] / 1e4, y);
+            }
         }
     }
 }

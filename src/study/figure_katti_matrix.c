@@ -27,7 +27,7 @@ static struct rz_katti_case case_of(uint32_t power, uint32_t kills, bool during)
                                   .during = during};
 }
 
-/* --- cycles over the size --------------------------------------------------------------------- */
+/* ---- cycles over the size ---- */
 
 struct sweep {
     uint32_t n, largest;
@@ -57,8 +57,9 @@ static struct sweep sweep_sizes(const struct rz_figure_options *options, uint32_
         sweep.power[sweep.n] = power;
         sweep.last[sweep.n++] = point.last;
         rz_chart_point_spread(chart, (double)what.n, point.last, point.least, point.most);
-        if (!table)
+        if (!table) {
             continue;
+        }
         rz_table_row(table);
         rz_table_number(table, (double)what.n);
         rz_table_number(table, point.trials);
@@ -96,13 +97,14 @@ bool rz_katti_draw_5(const struct rz_figure_options *options, struct rz_table *t
     struct sweep sweep =
         sweep_sizes(options, 1, false, "the last process has consensus", table, chart);
     rz_chart_curve(chart, "a first model of ours", RZ_CHART_STATED);
-    for (uint32_t i = 0; i < sizeof expected / sizeof *expected; i++)
+    for (uint32_t i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
         rz_chart_point(chart, (double)(UINT64_C(1) << (SIZES_LEAST + i)), expected[i]);
+    }
     assess_logarithm(report, &sweep);
     char what[64], stated[96];
     double most = expected[sweep.largest - SIZES_LEAST];
-    snprintf(what, sizeof what, "cycles with %u processes", 1u << sweep.largest);
-    snprintf(stated, sizeof stated, "not stated; %.1f by a first model of ours", most);
+    snprintf(what, sizeof(what), "cycles with %u processes", 1u << sweep.largest);
+    snprintf(stated, sizeof(stated), "not stated; %.1f by a first model of ours", most);
     rz_katti_assess(report, what, stated, sweep.last[sweep.n - 1], most - 2, most + 2, OTHER_DRAWS);
     return true;
 }
@@ -116,8 +118,9 @@ static bool draw_more(const struct rz_figure_options *options, bool during, cons
     struct sweep four = sweep_sizes(options, 4, during, "four failures", table, chart);
     struct sweep one = sweep_sizes(options, 1, false, "one before the run (figure 5)", NULL, chart);
     double more = 0;
-    for (uint32_t i = 0; i < four.n; i++)
+    for (uint32_t i = 0; i < four.n; i++) {
         more += (four.last[i] - one.last[i]) / four.n;
+    }
     assess_logarithm(report, &four);
     rz_katti_assess(report, "cycles more than with one failure, mean over the sizes", stated, more,
                     low, high, "the dates of the source's failures are not known");
@@ -143,7 +146,7 @@ bool rz_katti_draw_9(const struct rz_figure_options *options, struct rz_table *t
                      table, chart, report);
 }
 
-/* --- one run in detail ------------------------------------------------------------------------ */
+/* ---- one run in detail ---- */
 
 static const struct rz_gossip_trial *largest(const struct rz_figure_options *options, uint64_t *n)
 {
@@ -160,7 +163,7 @@ bool rz_katti_draw_6(const struct rz_figure_options *options, struct rz_table *t
     uint64_t n;
     const struct rz_gossip_trial *trial = largest(options, &n);
     char title[80];
-    snprintf(title, sizeof title, "What one of %llu processes knows", (unsigned long long)n);
+    snprintf(title, sizeof(title), "What one of %llu processes knows", (unsigned long long)n);
     rz_chart_labels(chart, title, "cycle", "processes known to have detected (share)");
     rz_table_column(table, "cycle", "cycle", NULL);
     rz_table_column(table, "share", "known to have detected", NULL);
@@ -172,8 +175,9 @@ bool rz_katti_draw_6(const struct rz_figure_options *options, struct rz_table *t
         rz_table_number(table, (double)cycle);
         rz_table_number(table, share);
         rz_chart_point(chart, (double)cycle, share);
-        if (before > 0 && before < 0.5 && share / before > steepest)
+        if (before > 0 && before < 0.5 && share / before > steepest) {
             steepest = share / before;
+        }
         before = end = share;
     }
     rz_katti_assess(report, "most that the share grew in one cycle, below a half (factor)",
@@ -190,7 +194,7 @@ bool rz_katti_draw_7(const struct rz_figure_options *options, struct rz_table *t
     uint64_t n;
     const struct rz_gossip_trial *trial = largest(options, &n);
     char title[80];
-    snprintf(title, sizeof title, "When each of %llu processes reaches consensus",
+    snprintf(title, sizeof(title), "When each of %llu processes reaches consensus",
              (unsigned long long)n);
     rz_chart_labels(chart, title, "cycle", "processes");
     rz_table_column(table, "cycle", "cycle", NULL);

@@ -13,7 +13,7 @@
 #define STREAM_DATES 0x64617465
 #define FAILURES_WITHIN (4 * CYCLE) /* of failures in the run; the source's dates are not known */
 
-/* --- trials, kept ----------------------------------------------------------------------------- */
+/* ---- trials, kept ---- */
 
 struct kept {
     struct rz_katti_case what;
@@ -37,8 +37,9 @@ static void draw_victims(const struct rz_katti_case *what, uint64_t seed, rz_id 
     options.members = what->n;
     options.kill = what->kills;
     rz_study_draw_victims(&options, seed, victims);
-    for (uint32_t i = 0; i < what->kills; i++)
+    for (uint32_t i = 0; i < what->kills; i++) {
         dates[i] = what->during ? rz_random_below(&random, FAILURES_WITHIN) : 0;
+    }
 }
 
 static struct rz_gossip_trial *run(const struct rz_katti_case *what, uint64_t seed)
@@ -80,29 +81,33 @@ static uint64_t from;
 
 void rz_katti_begin(const struct rz_figure_options *options)
 {
-    if (options->seed == from)
+    if (options->seed == from) {
         return;
-    for (uint32_t i = 0; i < n_kept; i++)
+    }
+    for (uint32_t i = 0; i < n_kept; i++) {
         free(all[i].trial);
+    }
     n_kept = 0;
     from = options->seed;
 }
 
 const struct rz_gossip_trial *rz_katti_trial(const struct rz_katti_case *what, uint64_t seed)
 {
-    for (uint32_t i = 0; i < n_kept; i++)
-        if (all[i].seed == seed && same(&all[i].what, what))
+    for (uint32_t i = 0; i < n_kept; i++) {
+        if (all[i].seed == seed && same(&all[i].what, what)) {
             return all[i].trial;
+        }
+    }
     if (n_kept == kept_max) {
         kept_max = kept_max > 0 ? 2 * kept_max : 64;
-        all = realloc(all, kept_max * sizeof *all);
+        all = realloc(all, kept_max * sizeof(*all));
         rz_assert(all != NULL);
     }
     all[n_kept] = (struct kept){*what, seed, run(what, seed)};
     return all[n_kept++].trial;
 }
 
-/* --- over several ----------------------------------------------------------------------------- */
+/* ---- over several ---- */
 
 struct rz_katti_point rz_katti_point(const struct rz_katti_case *what, uint32_t stage,
                                      uint64_t seed, uint32_t trials)
@@ -116,8 +121,9 @@ struct rz_katti_point rz_katti_point(const struct rz_katti_case *what, uint32_t 
         sum.traffic += (double)trial->bytes / process_cycles;
         sum.disagreeing += (double)trial->disagreeing / (double)trial->living;
         sum.failure_reports += (double)trial->false_failure_reports / process_cycles;
-        if (last == 0)
+        if (last == 0) {
             continue;
+        }
         complete++;
         sum.first += (double)trial->first[stage];
         sum.last += last;
@@ -160,8 +166,9 @@ uint32_t rz_katti_largest(const struct rz_figure_options *options, uint32_t leas
 
 uint32_t rz_katti_trials(const struct rz_figure_options *options, uint32_t usual)
 {
-    if (options->trials > 0)
+    if (options->trials > 0) {
         return options->trials;
+    }
     return options->effort < 0.3 ? (usual + 3) / 4 : usual;
 }
 
@@ -171,12 +178,13 @@ void rz_katti_assess(struct rz_figure_report *report, const char *what, const ch
     double rounding = 1e-9; /* of means and fits */
     bool agrees = measured >= low - rounding && measured <= high + rounding;
     char accepted[256];
-    if (low == high)
-        snprintf(accepted, sizeof accepted, "%s", stated);
-    else if (isinf(high))
-        snprintf(accepted, sizeof accepted, "%s (accepted: from %g)", stated, low);
-    else
-        snprintf(accepted, sizeof accepted, "%s (accepted: %g to %g)", stated, low, high);
+    if (low == high) {
+        snprintf(accepted, sizeof(accepted), "%s", stated);
+    } else if (isinf(high)) {
+        snprintf(accepted, sizeof(accepted), "%s (accepted: from %g)", stated, low);
+    } else {
+        snprintf(accepted, sizeof(accepted), "%s (accepted: %g to %g)", stated, low, high);
+    }
     rz_figure_assess(report, agrees ? RZ_FIGURE_AGREES : RZ_FIGURE_DIFFERS, what, accepted,
                      agrees ? NULL : reason, "%.3g", measured);
 }

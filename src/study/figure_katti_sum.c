@@ -30,7 +30,7 @@ static uint32_t trials_for(const struct rz_figure_options *options, uint32_t pow
     return rz_katti_trials(options, usual[(power - SIZES_LEAST) / 2]);
 }
 
-/* --- figure 12 -------------------------------------------------------------------------------- */
+/* ---- figure 12 ---- */
 
 /*
  * By an early model of this project, which accepted an estimate as soon as it was within the
@@ -70,10 +70,11 @@ static void sweep_sizes(const struct rz_figure_options *options, struct sweep *s
             rz_table_number(table, point.last);
         }
         what.model = true;
-        for (uint32_t stage = 0; stage < RZ_GOSSIP_STAGES; stage++)
+        for (uint32_t stage = 0; stage < RZ_GOSSIP_STAGES; stage++) {
             rz_table_number(
                 table,
                 rz_katti_point(&what, stage, options->seed, trials_for(options, power)).last);
+        }
         sweep->n++;
     }
 }
@@ -87,37 +88,43 @@ static void draw_sizes(const struct sweep *sweep, const struct rz_table *table,
                                         "all have committed (synchronous)"};
     for (uint32_t stage = 0; stage < RZ_GOSSIP_STAGES; stage++) {
         rz_chart_curve(chart, stages[stage], RZ_CHART_LINES_POINTS);
-        for (uint32_t i = 0; i < sweep->n; i++)
+        for (uint32_t i = 0; i < sweep->n; i++) {
             rz_chart_point(chart, exp2(sweep->power[i]), sweep->last[stage][i]);
+        }
     }
     for (uint32_t stage = 0; stage < RZ_GOSSIP_STAGES; stage++) {
         rz_chart_curve(chart, lines[stage], RZ_CHART_DASHED);
-        for (uint32_t i = 0; i < sweep->n; i++)
+        for (uint32_t i = 0; i < sweep->n; i++) {
             rz_chart_point(chart, exp2(sweep->power[i]), rz_table_at(table, i, model[stage]));
+        }
     }
     rz_chart_curve(chart, "a first model of ours, without the rule of 4 cycles", RZ_CHART_STATED);
-    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
-        for (uint32_t stage = 0; stage < RZ_GOSSIP_STAGES; stage++)
+    for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
+        for (uint32_t stage = 0; stage < RZ_GOSSIP_STAGES; stage++) {
             rz_chart_point(chart, exp2(expected[i].power), expected[i].last[stage]);
+        }
+    }
 }
 
 static void assess_largest(const struct sweep *sweep, struct rz_figure_report *report)
 {
     size_t i = 0;
-    while (i < sizeof expected / sizeof *expected && expected[i].power != sweep->largest)
+    while (i < sizeof(expected) / sizeof(*expected) && expected[i].power != sweep->largest) {
         i++;
-    for (uint32_t stage = 0; stage < RZ_GOSSIP_STAGES && i < sizeof expected / sizeof *expected;
+    }
+    for (uint32_t stage = 0; stage < RZ_GOSSIP_STAGES && i < sizeof(expected) / sizeof(*expected);
          stage++) {
         char what[80], stated[160];
         double wanted = expected[i].last[stage] + window_adds[stage];
-        snprintf(what, sizeof what, "%s, 2^%u processes: cycles", stages[stage], sweep->largest);
-        if (stage == 0)
-            snprintf(stated, sizeof stated, "not stated; %.1f by a first model of ours", wanted);
-        else
-            snprintf(stated, sizeof stated,
+        snprintf(what, sizeof(what), "%s, 2^%u processes: cycles", stages[stage], sweep->largest);
+        if (stage == 0) {
+            snprintf(stated, sizeof(stated), "not stated; %.1f by a first model of ours", wanted);
+        } else {
+            snprintf(stated, sizeof(stated),
                      "not stated; %.1f by a first model of ours with a window of 1, about %.1f "
                      "more with 4",
                      expected[i].last[stage], window_adds[stage]);
+        }
         rz_katti_assess(report, what, stated, sweep->last[stage][sweep->n - 1], wanted - 3,
                         wanted + 3, stage == 0 ? FEW_TRIALS : LATER);
     }
@@ -125,14 +132,15 @@ static void assess_largest(const struct sweep *sweep, struct rz_figure_report *r
 
 static void assess_window_of_3(const struct sweep *sweep, struct rz_figure_report *report)
 {
-    for (size_t i = 0; i < sizeof window_of_3 / sizeof *window_of_3; i++) {
+    for (size_t i = 0; i < sizeof(window_of_3) / sizeof(*window_of_3); i++) {
         char what[80], stated[120];
         double wanted = window_of_3[i].commit;
-        if (window_of_3[i].power > sweep->largest)
+        if (window_of_3[i].power > sweep->largest) {
             continue;
-        snprintf(what, sizeof what, "all have committed, 2^%u processes: cycles",
+        }
+        snprintf(what, sizeof(what), "all have committed, 2^%u processes: cycles",
                  window_of_3[i].power);
-        snprintf(stated, sizeof stated,
+        snprintf(stated, sizeof(stated),
                  "not stated; %.1f by a first model of ours with a window of 3", wanted);
         rz_katti_assess(report, what, stated,
                         sweep->last[2][(window_of_3[i].power - SIZES_LEAST) / 2], wanted - 1,
@@ -146,11 +154,11 @@ static void assess_sizes(const struct sweep *sweep, struct rz_figure_report *rep
     for (uint32_t stage = 0; stage < RZ_GOSSIP_STAGES; stage++) {
         struct rz_katti_line line = rz_katti_line(sweep->power, sweep->last[stage], sweep->n);
         char what[120];
-        snprintf(what, sizeof what,
+        snprintf(what, sizeof(what),
                  "%s: a straight line over log2 of the size explains (share of variance)",
                  stages[stage]);
         rz_katti_assess(report, what, "logarithmic growth", line.fit, 0.85, 1, FEW_TRIALS);
-        snprintf(what, sizeof what, "%s: cycles more for each doubling", stages[stage]);
+        snprintf(what, sizeof(what), "%s: cycles more for each doubling", stages[stage]);
         rz_katti_assess(report, what, "not stated; logarithmic growth of any slope", line.slope,
                         low[stage], high[stage], stage == 0 ? FEW_TRIALS : LATER);
     }
@@ -182,7 +190,7 @@ bool rz_katti_draw_12(const struct rz_figure_options *options, struct rz_table *
     return true;
 }
 
-/* --- figures 13 and 14: one run in detail ----------------------------------------------------- */
+/* ---- figures 13 and 14: one run in detail ---- */
 
 static const struct rz_gossip_trial *largest(const struct rz_figure_options *options, uint64_t *n)
 {
@@ -201,11 +209,12 @@ bool rz_katti_draw_13(const struct rz_figure_options *options, struct rz_table *
     uint64_t n, sum[RZ_GOSSIP_STAGES] = {0}, half[RZ_GOSSIP_STAGES] = {0};
     const struct rz_gossip_trial *trial = largest(options, &n);
     char title[80];
-    snprintf(title, sizeof title, "%llu processes, tolerance 0.1 %%", (unsigned long long)n);
+    snprintf(title, sizeof(title), "%llu processes, tolerance 0.1 %%", (unsigned long long)n);
     rz_chart_labels(chart, title, "cycle", "processes that have come to it");
     rz_table_column(table, "cycle", "cycle", NULL);
-    for (uint32_t stage = 0; stage < RZ_GOSSIP_STAGES; stage++)
+    for (uint32_t stage = 0; stage < RZ_GOSSIP_STAGES; stage++) {
         rz_table_column(table, columns[stage], columns[stage], NULL);
+    }
     for (uint64_t cycle = 0; cycle <= trial->last[2] + 1; cycle++) {
         rz_table_row(table);
         rz_table_number(table, (double)cycle);
@@ -217,8 +226,9 @@ bool rz_katti_draw_13(const struct rz_figure_options *options, struct rz_table *
     }
     for (uint32_t stage = 0; stage < RZ_GOSSIP_STAGES; stage++) {
         rz_chart_curve(chart, columns[stage], RZ_CHART_LINES_POINTS);
-        for (uint32_t row = 0; row < rz_table_rows(table); row++)
+        for (uint32_t row = 0; row < rz_table_rows(table); row++) {
             rz_chart_point(chart, row, rz_table_at(table, row, columns[stage]));
+        }
     }
     bool successive = half[0] < half[1] && half[1] < half[2] && trial->last[0] < trial->first[1] &&
                       sum[2] == trial->living;
@@ -246,7 +256,7 @@ bool rz_katti_draw_14(const struct rz_figure_options *options, struct rz_table *
     uint64_t n;
     const struct rz_gossip_trial *trial = largest(options, &n);
     char title[80];
-    snprintf(title, sizeof title, "Estimates at one of %llu processes", (unsigned long long)n);
+    snprintf(title, sizeof(title), "Estimates at one of %llu processes", (unsigned long long)n);
     rz_chart_labels(chart, title, "cycle", "estimated count");
     rz_chart_range_y(chart, 0, 2 * (double)n);
     rz_table_column(table, "cycle", "cycle", NULL);
@@ -264,8 +274,9 @@ bool rz_katti_draw_14(const struct rz_figure_options *options, struct rz_table *
         for (uint32_t row = 0; row < rz_table_rows(table); row++) {
             double y = rz_table_at(table, row, columns[i]);
             end = isnan(y) ? end : y;
-            if (y <= 2 * (double)n)
+            if (y <= 2 * (double)n) {
                 rz_chart_point(chart, row + 1, y);
+            }
         }
         off = fabs(end / (double)trial->living - 1);
         rz_katti_assess(report,
@@ -279,7 +290,7 @@ bool rz_katti_draw_14(const struct rz_figure_options *options, struct rz_table *
     return true;
 }
 
-/* --- figure 15 -------------------------------------------------------------------------------- */
+/* ---- figure 15 ---- */
 
 /* By an early model of this project, 65,536 processes. */
 static const struct {
@@ -287,16 +298,17 @@ static const struct {
     double consensus, commit;
 } tolerances[] = {{100000, 15, 19}, {50000, 15, 20}, {10000, 19, 26},
                   {5000, 19, 28},   {1000, 23, 34},  {100, 26, 41}};
-#define TOLERANCES (sizeof tolerances / sizeof *tolerances)
+#define TOLERANCES (sizeof(tolerances) / sizeof(*tolerances))
 
 static void draw_tolerances(const struct rz_table *table, struct rz_chart *chart)
 {
     static const char *const columns[] = {"cycles_consensus", "cycles_commit"};
     for (uint32_t i = 0; i < 2; i++) {
         rz_chart_curve(chart, stages[i + 1], RZ_CHART_LINES_POINTS);
-        for (uint32_t row = 0; row < rz_table_rows(table); row++)
+        for (uint32_t row = 0; row < rz_table_rows(table); row++) {
             rz_chart_point(chart, rz_table_at(table, row, "tolerance"),
                            rz_table_at(table, row, columns[i]));
+        }
     }
     rz_chart_curve(chart, "a first model of ours, without the rule of 4 cycles", RZ_CHART_STATED);
     for (size_t i = 0; i < TOLERANCES; i++) {
@@ -313,7 +325,7 @@ bool rz_katti_draw_15(const struct rz_figure_options *options, struct rz_table *
     uint32_t power = rz_katti_largest(options, 10, TOLERANCE_SIZE, 1);
     double steps_back = 0, before[2] = {0, 0}, ends[2] = {0, 0};
     char title[80];
-    snprintf(title, sizeof title, "%u processes", 1u << power);
+    snprintf(title, sizeof(title), "%u processes", 1u << power);
     rz_chart_labels(chart, title, "tolerance (percent)", "cycles");
     rz_chart_scales(chart, RZ_CHART_LOG10, RZ_CHART_LINEAR);
     rz_table_column(table, "tolerance", "tolerance", "%");
@@ -330,8 +342,9 @@ bool rz_katti_draw_15(const struct rz_figure_options *options, struct rz_table *
             rz_table_number(table, last);
             steps_back += last < before[k];
             before[k] = last;
-            if (i == 0)
+            if (i == 0) {
                 ends[k] = last;
+            }
         }
         rz_table_number(table, (double)trial->false_consensus);
     }

@@ -27,8 +27,9 @@ static struct rz_study_options swim_options(const struct rz_rdaemon *figure, rz_
 {
     struct rz_study_options options = rz_rdaemon_options(figure);
     const struct rz_study *swim = rz_study_find("swim");
-    if (swim->defaults)
+    if (swim->defaults) {
         swim->defaults(&options);
+    }
     options.members = 256;
     options.kill = 1;
     options.cycle = period;
@@ -40,7 +41,7 @@ static double ms(rz_time time)
     return (double)time / (double)RZ_MILLISECOND;
 }
 
-/* --- figure 9: number of processes ------------------------------------------------------------ */
+/* ---- figure 9: number of processes ---- */
 
 /* When a member is first declared failed: memberlist reports this to its user. */
 static bool swim_over_members(struct rz_rdaemon *figure, rz_time period)
@@ -54,10 +55,11 @@ static bool swim_over_members(struct rz_rdaemon *figure, rz_time period)
     }
     struct rz_study_options options = swim_options(figure, period);
     rz_rdaemon_curve(figure, "SWIM");
-    for (uint32_t i = 0; i < sizeof members / sizeof *members; i++) {
+    for (uint32_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
         options.members = members[i];
-        if (!rz_rdaemon_point(figure, "swim", &options, "declared_ms", members[i], &points))
+        if (!rz_rdaemon_point(figure, "swim", &options, "declared_ms", members[i], &points)) {
             return false;
+        }
     }
     struct rz_rdaemon_fit line = rz_rdaemon_fit(&points, false);
     struct rz_rdaemon_fit logarithm = rz_rdaemon_fit(&points, true);
@@ -84,12 +86,13 @@ static bool draw_9(const struct rz_figure_options *options, struct rz_table *tab
     struct rz_rdaemon_points points = {0};
     rz_chart_labels(chart, NULL, "processes (SWIM: members)", "detection (ms)");
     rz_rdaemon_curve(&figure, "RDaemon#, 64 nodes");
-    for (uint32_t i = 0; i < sizeof per_node / sizeof *per_node; i++) {
+    for (uint32_t i = 0; i < sizeof(per_node) / sizeof(*per_node); i++) {
         struct rz_study_options ring = ring_options(&figure, period);
         ring.per_node = per_node[i];
         if (!rz_rdaemon_point(&figure, "ring", &ring, "detect_first_ms", 64.0 * per_node[i],
-                              &points))
+                              &points)) {
             return false;
+        }
     }
     rz_rdaemon_level(&figure, "the timeout", 0, 768, 1000);
     struct rz_rdaemon_ends ends = rz_rdaemon_ends(&points);
@@ -104,10 +107,10 @@ static bool draw_9(const struct rz_figure_options *options, struct rz_table *tab
     return swim_over_members(&figure, period);
 }
 
-/* --- figures 10 and 13: heartbeat period ------------------------------------------------------ */
+/* ---- figures 10 and 13: heartbeat period ---- */
 
 static const uint32_t periods_ms[] = {30, 50, 100, 200, 300, 400, 500};
-#define N_PERIODS (sizeof periods_ms / sizeof *periods_ms)
+#define N_PERIODS (sizeof(periods_ms) / sizeof(*periods_ms))
 
 static bool ring_over_periods(struct rz_rdaemon *figure, const char *column,
                               struct rz_rdaemon_points *points)
@@ -116,8 +119,9 @@ static bool ring_over_periods(struct rz_rdaemon *figure, const char *column,
         struct rz_study_options options = ring_options(figure, periods_ms[i] * RZ_MILLISECOND);
         options.victims = RZ_STUDY_VICTIMS_RANDOM;
         options.kill = 1;
-        if (!rz_rdaemon_point(figure, "ring", &options, column, periods_ms[i], points))
+        if (!rz_rdaemon_point(figure, "ring", &options, column, periods_ms[i], points)) {
             return false;
+        }
     }
     return true;
 }
@@ -137,11 +141,13 @@ static bool within(const struct rz_rdaemon_points *points, double *least, double
 static void draw_bounds(struct rz_rdaemon *figure)
 {
     rz_chart_curve(figure->chart, "the period", RZ_CHART_DASHED);
-    for (uint32_t i = 0; i < N_PERIODS; i++)
+    for (uint32_t i = 0; i < N_PERIODS; i++) {
         rz_chart_point(figure->chart, periods_ms[i], periods_ms[i]);
+    }
     rz_chart_curve(figure->chart, "the timeout", RZ_CHART_DASHED);
-    for (uint32_t i = 0; i < N_PERIODS; i++)
+    for (uint32_t i = 0; i < N_PERIODS; i++) {
         rz_chart_point(figure->chart, periods_ms[i], 2 * periods_ms[i]);
+    }
 }
 
 static void assess_within(struct rz_rdaemon *figure, const char *what,
@@ -165,12 +171,14 @@ static bool swim_over_periods(struct rz_rdaemon *figure)
     rz_rdaemon_curve(figure, "SWIM, 256 members");
     for (uint32_t i = 0; i < N_PERIODS; i++) {
         struct rz_study_options options = swim_options(figure, periods_ms[i] * RZ_MILLISECOND);
-        if (!rz_rdaemon_point(figure, "swim", &options, "declared_ms", periods_ms[i], &points))
+        if (!rz_rdaemon_point(figure, "swim", &options, "declared_ms", periods_ms[i], &points)) {
             return false;
+        }
     }
     double least = INFINITY;
-    for (uint32_t i = 0; i < points.n; i++)
+    for (uint32_t i = 0; i < points.n; i++) {
         least = fmin(least, points.y[i].mean / points.x[i]);
+    }
     rz_figure_assess(figure->report, rz_rdaemon_verdict(least > 10), "SWIM, 256 members (means)",
                      "more than 10 periods",
                      least > 10 ? NULL : "the parameters of the source are not known",
@@ -187,16 +195,19 @@ static bool draw_10(const struct rz_figure_options *options, struct rz_table *ta
     rz_chart_labels(chart, NULL, "heartbeat period (ms)", "latency (ms)");
     rz_chart_scales(chart, RZ_CHART_LINEAR, RZ_CHART_LOG10);
     rz_rdaemon_curve(&figure, "RDaemon#: detection");
-    if (!ring_over_periods(&figure, "detect_first_ms", &seen))
+    if (!ring_over_periods(&figure, "detect_first_ms", &seen)) {
         return false;
+    }
     rz_rdaemon_marks(&figure, "RDaemon#: last notification");
-    if (!ring_over_periods(&figure, "known_ms", &known))
+    if (!ring_over_periods(&figure, "known_ms", &known)) {
         return false;
+    }
     draw_bounds(&figure);
     assess_within(&figure, "RDaemon#: detection", &seen);
     double gap = 0;
-    for (uint32_t i = 0; i < seen.n; i++)
+    for (uint32_t i = 0; i < seen.n; i++) {
         gap = fmax(gap, known.y[i].mean - seen.y[i].mean);
+    }
     rz_figure_assess(report, rz_rdaemon_verdict(gap < 5), "from detection to the last notification",
                      "right after", gap < 5 ? NULL : "slow", "%.3f ms at most (means)", gap);
     return swim_over_periods(&figure);
@@ -213,8 +224,9 @@ static bool ulfm_node(struct rz_rdaemon *figure)
         options.flat = true;
         options.kill = options.per_node;
         options.victims = RZ_STUDY_VICTIMS_RACK;
-        if (!rz_rdaemon_point(figure, "ring", &options, "known_ms", periods_ms[i], &node))
+        if (!rz_rdaemon_point(figure, "ring", &options, "known_ms", periods_ms[i], &node)) {
             return false;
+        }
     }
     bool inside = within(&node, &least, &most);
     rz_figure_assess(figure->report, rz_rdaemon_verdict(inside),
@@ -238,16 +250,18 @@ static bool draw_13(const struct rz_figure_options *options, struct rz_table *ta
     rz_chart_labels(chart, NULL, "heartbeat period (ms)", "latency (ms)");
     rz_chart_scales(chart, RZ_CHART_LINEAR, RZ_CHART_LOG10);
     rz_rdaemon_curve(&figure, "RDaemon#: a node");
-    if (!ring_over_periods(&figure, "known_ms", &daemons))
+    if (!ring_over_periods(&figure, "known_ms", &daemons)) {
         return false;
+    }
     assess_within(&figure, "RDaemon#: until all know", &daemons);
-    if (!ulfm_node(&figure))
+    if (!ulfm_node(&figure)) {
         return false;
+    }
     draw_bounds(&figure);
     return true;
 }
 
-/* --- figure 14: number of nodes --------------------------------------------------------------- */
+/* ---- figure 14: number of nodes ---- */
 
 static bool draw_14(const struct rz_figure_options *options, struct rz_table *table,
                     struct rz_chart *chart, struct rz_figure_report *report, const char **why)
@@ -263,8 +277,9 @@ static bool draw_14(const struct rz_figure_options *options, struct rz_table *ta
     for (uint32_t nodes = 4; nodes <= 64; nodes *= 2) {
         struct rz_study_options ring = ring_options(&figure, period);
         ring.members = nodes;
-        if (!rz_rdaemon_point(&figure, "ring", &ring, "known_ms", nodes, &points))
+        if (!rz_rdaemon_point(&figure, "ring", &ring, "known_ms", nodes, &points)) {
             return false;
+        }
     }
     rz_rdaemon_level(&figure, "the period", 4, 64, ms(period));
     rz_rdaemon_level(&figure, "the timeout", 4, 64, ms(2 * period));
@@ -276,7 +291,7 @@ static bool draw_14(const struct rz_figure_options *options, struct rz_table *ta
     return true;
 }
 
-/* --- figure 15: several nodes at once --------------------------------------------------------- */
+/* ---- figure 15: several nodes at once ---- */
 
 static bool over_failures(struct rz_rdaemon *figure, const char *label, uint32_t nodes,
                           enum rz_study_victims victims, struct rz_rdaemon_points *points)
@@ -287,8 +302,9 @@ static bool over_failures(struct rz_rdaemon *figure, const char *label, uint32_t
         options.members = nodes;
         options.kill = k;
         options.victims = victims;
-        if (!rz_rdaemon_point(figure, "ring", &options, "known_ms", k, points))
+        if (!rz_rdaemon_point(figure, "ring", &options, "known_ms", k, points)) {
             return false;
+        }
     }
     return true;
 }
@@ -320,8 +336,9 @@ static bool draw_15(const struct rz_figure_options *options, struct rz_table *ta
     rz_chart_labels(chart, NULL, "nodes that fail at once", "until all know (ms)");
     if (!over_failures(&figure, "neighbours", 64, RZ_STUDY_VICTIMS_CONTIGUOUS, &row) ||
         !over_failures(&figure, "drawn from 64", 64, RZ_STUDY_VICTIMS_RANDOM, &random) ||
-        !over_failures(&figure, "drawn from 1,024", 1024, RZ_STUDY_VICTIMS_RANDOM, &sparse))
+        !over_failures(&figure, "drawn from 1,024", 1024, RZ_STUDY_VICTIMS_RANDOM, &sparse)) {
         return false;
+    }
     struct rz_rdaemon_fit line = rz_rdaemon_fit(&row, false);
     rz_rdaemon_draw_fit(&figure, &row, line, false, "failures");
     rz_figure_assess(report, rz_rdaemon_verdict(line.r2 > 0.999), "neighbours", "linear",
@@ -338,7 +355,7 @@ static bool draw_15(const struct rz_figure_options *options, struct rz_table *ta
     return true;
 }
 
-/* --- the list --------------------------------------------------------------------------------- */
+/* ---- the list ---- */
 
 const struct rz_figure rz_rdaemon_figures[] = {
     {"rdaemon-9", "detection latency over the number of processes", SOURCE "9",
@@ -361,4 +378,4 @@ const struct rz_figure rz_rdaemon_figures[] = {
     {"rdaemon-15", "several nodes fail at once", SOURCE "15",
      "neighbours: linear; drawn at random: nearly flat", 8, draw_15},
 };
-const size_t rz_rdaemon_figures_count = sizeof rz_rdaemon_figures / sizeof *rz_rdaemon_figures;
+const size_t rz_rdaemon_figures_count = sizeof(rz_rdaemon_figures) / sizeof(*rz_rdaemon_figures);

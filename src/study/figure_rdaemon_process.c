@@ -15,15 +15,17 @@ static bool curve(struct rz_rdaemon *figure, const char *label, bool flat, uint3
                   uint32_t nodes_max, struct rz_rdaemon_points *points)
 {
     struct rz_study_options options = rz_rdaemon_options(figure);
-    if (flat)
+    if (flat) {
         rz_study_find("process")->defaults(&options);
+    }
     options.flat = flat;
     options.per_node = per_node;
     rz_rdaemon_curve(figure, label);
     for (uint32_t nodes = 2; nodes <= nodes_max; nodes *= 2) {
         options.members = nodes;
-        if (!rz_rdaemon_point(figure, "process", &options, "known_ms", nodes, points))
+        if (!rz_rdaemon_point(figure, "process", &options, "known_ms", nodes, points)) {
             return false;
+        }
     }
     return true;
 }
@@ -90,8 +92,9 @@ bool rz_rdaemon_draw_11(const struct rz_figure_options *options, struct rz_table
     if (!curve(&figure, "RDaemon#, 1 process per node", false, 1, 64, &daemons) ||
         !curve(&figure, "RDaemon#, 12 per node", false, 12, 64, &daemons_12) ||
         !curve(&figure, "ULFM, 1 per node", true, 1, 64, &ulfm) ||
-        !curve(&figure, "ULFM, 12 per node", true, 12, 64, &ulfm_12))
+        !curve(&figure, "ULFM, 12 per node", true, 12, 64, &ulfm_12)) {
         return false;
+    }
     rz_rdaemon_draw_fit(&figure, &daemons_12, rz_rdaemon_fit(&daemons_12, true), true, "nodes");
     struct rz_rdaemon_points processes = over_processes(&ulfm, &ulfm_12, 12);
     struct rz_rdaemon_fit fit = rz_rdaemon_fit(&processes, true), at_12 = fit;
@@ -114,8 +117,9 @@ bool rz_rdaemon_draw_12(const struct rz_figure_options *options, struct rz_table
     struct rz_rdaemon_points daemons = {0};
     rz_chart_labels(chart, NULL, "nodes of 32 processes", "latency (ms)");
     rz_chart_scales(chart, RZ_CHART_LOG2, RZ_CHART_LOG10);
-    if (!curve(&figure, "RDaemon#, 32 processes per node", false, 32, 128, &daemons))
+    if (!curve(&figure, "RDaemon#, 32 processes per node", false, 32, 128, &daemons)) {
         return false;
+    }
     struct rz_rdaemon_fit fit = rz_rdaemon_fit(&daemons, true);
     double last = daemons.y[daemons.n - 1].mean;
     rz_rdaemon_draw_fit(&figure, &daemons, fit, true, "nodes");

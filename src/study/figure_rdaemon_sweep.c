@@ -66,15 +66,17 @@ bool rz_rdaemon_point(struct rz_rdaemon *figure, const char *study,
         rz_table_number(figure->table, y.mean);
         rz_table_number(figure->table, y.least);
         rz_table_number(figure->table, y.most);
-        if (y.n > 0)
+        if (y.n > 0) {
             rz_chart_point_spread(figure->chart, x, y.mean, y.least, y.most);
+        }
         rz_assert(points->n < RZ_RDAEMON_POINTS_MAX);
         points->x[points->n] = x;
         points->y[points->n++] = y;
         done =
             y.n == options->trials; /* otherwise the bounds of all trials would be those of some */
-        if (!done)
+        if (!done) {
             *figure->why = "a trial ended without a result";
+        }
     }
     rz_table_destroy(trials);
     rz_chart_destroy(unused);
@@ -98,8 +100,9 @@ struct rz_rdaemon_fit rz_rdaemon_fit(const struct rz_rdaemon_points *points, boo
     double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0, syy = 0;
     for (uint32_t i = 0; i < points->n; i++) {
         double x = log2_of_x ? log2(points->x[i]) : points->x[i], y = points->y[i].mean;
-        if (isnan(y))
+        if (isnan(y)) {
             continue;
+        }
         n++;
         sx += x, sy += y;
         sxx += x * x, sxy += x * y, syy += y * y;
@@ -114,12 +117,13 @@ void rz_rdaemon_draw_fit(struct rz_rdaemon *figure, const struct rz_rdaemon_poin
                          struct rz_rdaemon_fit fit, bool log2_of_x, const char *what)
 {
     char label[96];
-    snprintf(label, sizeof label, log2_of_x ? "%.4g log2(%s) %+.4g" : "%.4g %s %+.4g", fit.a, what,
+    snprintf(label, sizeof(label), log2_of_x ? "%.4g log2(%s) %+.4g" : "%.4g %s %+.4g", fit.a, what,
              fit.b);
     rz_chart_curve(figure->chart, label, RZ_CHART_DASHED);
-    for (uint32_t i = 0; i < points->n; i++)
+    for (uint32_t i = 0; i < points->n; i++) {
         rz_chart_point(figure->chart, points->x[i],
                        fit.a * (log2_of_x ? log2(points->x[i]) : points->x[i]) + fit.b);
+    }
 }
 
 void rz_rdaemon_level(struct rz_rdaemon *figure, const char *label, double low, double high,

@@ -67,7 +67,7 @@ static inline enum rz_figure_verdict rz_rdaemon_verdict(bool agrees)
     return agrees ? RZ_FIGURE_AGREES : RZ_FIGURE_DIFFERS;
 }
 
-/* --- figure_rdaemon_process.c --- */
+/* ---- figure_rdaemon_process.c ---- */
 
 bool rz_rdaemon_draw_11(const struct rz_figure_options *options, struct rz_table *table,
                         struct rz_chart *chart, struct rz_figure_report *report, const char **why);

@@ -67,10 +67,12 @@ static bool network_us(struct rz_ulfm *figure, uint64_t ranks, bool node, double
     struct rz_table_spread known, decided, each;
     news.payload = decision.payload = 1; /* the failure */
     *us = 0;
-    if (news.members < 2)
+    if (news.members < 2) {
         return true; /* one node needs no agreement */
-    if (!rz_ulfm_measure(figure, "spread", &news, "known_ms", &known))
+    }
+    if (!rz_ulfm_measure(figure, "spread", &news, "known_ms", &known)) {
         return false;
+    }
     barrier.operations = decision.operations = 1;
     if (node) {
         decision.kill = 1;
@@ -78,8 +80,9 @@ static bool network_us(struct rz_ulfm *figure, uint64_t ranks, bool node, double
         decision.detector_lag = (rz_time)(known.median * RZ_MILLISECOND);
     }
     if (!rz_ulfm_measure(figure, "agree", &decision, node ? "decided_ms" : "each_us", &decided) ||
-        !rz_ulfm_measure(figure, "agree", &barrier, "each_us", &each))
+        !rz_ulfm_measure(figure, "agree", &barrier, "each_us", &each)) {
         return false;
+    }
     /* For a node's failure the decision counts from the failure on, and includes the report. */
     *us = (node ? decided.median * 1000 : known.median * 1000 + decided.median) + each.median;
     return true;
@@ -102,11 +105,13 @@ static bool all_curves(struct rz_ulfm *figure, uint64_t largest, struct rz_ulfm_
         /* After the failure of a node another one must remain. */
         for (uint64_t ranks = i == NODE ? 4 * PER_NODE : PER_NODE; ranks <= largest; ranks *= 2) {
             struct parts parts;
-            if (!recovery(figure, ranks, i == NODE, &parts))
+            if (!recovery(figure, ranks, i == NODE, &parts)) {
                 return false;
+            }
             double us = parts.network_us + (i == NETWORK ? 0 : parts.node_us + parts.tables_us);
-            if (us > 0)
+            if (us > 0) {
                 rz_ulfm_add(figure, (double)ranks, us, &curves[i]);
+            }
         }
     }
     return true;
@@ -115,9 +120,11 @@ static bool all_curves(struct rz_ulfm *figure, uint64_t largest, struct rz_ulfm_
 /* The value of the curve at this many ranks; NAN: it was not run. */
 static double at(const struct rz_ulfm_curve *curve, double ranks)
 {
-    for (uint32_t i = 0; i < curve->n; i++)
-        if (curve->x[i] == ranks)
+    for (uint32_t i = 0; i < curve->n; i++) {
+        if (curve->x[i] == ranks) {
             return curve->y[i];
+        }
+    }
     return NAN;
 }
 
@@ -127,10 +134,11 @@ static void assess_constant(struct rz_ulfm *figure, const struct rz_ulfm_curve *
     char what[128], why[128];
     double ratio = at(curve, to) / at(curve, from);
     bool constant = ratio <= CONSTANT;
-    if (isnan(ratio))
+    if (isnan(ratio)) {
         return; /* a run of little effort */
-    snprintf(what, sizeof what, "%s, %.0f to %.0f ranks", curve->label, from, to);
-    snprintf(why, sizeof why,
+    }
+    snprintf(what, sizeof(what), "%s, %.0f to %.0f ranks", curve->label, from, to);
+    snprintf(why, sizeof(why),
              "messages along trees, and passes of each node over tables of all ranks, %.1f ms",
              per_rank_process_ns * to / 1e6);
     rz_figure_assess(figure->report, rz_ulfm_verdict(constant), what, stated, constant ? NULL : why,
@@ -171,8 +179,9 @@ static bool draw(const struct rz_figure_options *options, struct rz_table *table
     rz_ulfm_begin(&figure, "ranks", "ranks");
     rz_chart_labels(chart, NULL, "ranks, 16 per node", "recovery by Reinit (us)");
     rz_chart_scales(chart, RZ_CHART_LOG2, RZ_CHART_LOG10);
-    if (!all_curves(&figure, largest, curves))
+    if (!all_curves(&figure, largest, curves)) {
         return false;
+    }
     assess(&figure, curves, (double)largest);
     return true;
 }
@@ -187,4 +196,4 @@ const struct rz_figure rz_reinit_figures[] = {
      .seconds = 12,
      .draw = draw},
 };
-const size_t rz_reinit_figures_count = sizeof rz_reinit_figures / sizeof *rz_reinit_figures;
+const size_t rz_reinit_figures_count = sizeof(rz_reinit_figures) / sizeof(*rz_reinit_figures);

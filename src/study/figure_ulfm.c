@@ -23,9 +23,11 @@ static bool tree_curve(struct rz_ulfm *figure, enum rz_study_tree tree, uint64_t
     point.tree = tree;
     point.operations = 10;
     rz_ulfm_curve(figure, curve);
-    for (point.members = 32; point.members <= largest; point.members *= 2)
-        if (!rz_ulfm_point(figure, "agree", &point, "each_us", 1, (double)point.members, curve))
+    for (point.members = 32; point.members <= largest; point.members *= 2) {
+        if (!rz_ulfm_point(figure, "agree", &point, "each_us", 1, (double)point.members, curve)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -34,12 +36,15 @@ static bool twophase_curve(struct rz_ulfm *figure, const char *study, uint64_t l
 {
     struct rz_study_options point = rz_ulfm_options(figure);
     point.operations = 3;
-    if (largest > RZ_TWOPHASE_MEMBERS_MAX)
+    if (largest > RZ_TWOPHASE_MEMBERS_MAX) {
         largest = RZ_TWOPHASE_MEMBERS_MAX;
+    }
     rz_ulfm_curve(figure, curve);
-    for (point.members = 32; point.members <= largest; point.members *= 2)
-        if (!rz_ulfm_point(figure, study, &point, "each_us", 1, (double)point.members, curve))
+    for (point.members = 32; point.members <= largest; point.members *= 2) {
+        if (!rz_ulfm_point(figure, study, &point, "each_us", 1, (double)point.members, curve)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -55,7 +60,7 @@ static void assess_shape(struct rz_ulfm *figure, const struct rz_ulfm_curve *cur
                      logarithm.r2, line.r2);
 }
 
-/* --- ERA and the two-phase commit ------------------------------------------------------------- */
+/* ---- ERA and the two-phase commit ---- */
 
 static void assess_era(struct rz_ulfm *figure, const struct rz_ulfm_curve *era,
                        const struct rz_ulfm_curve *twophase, const struct rz_ulfm_curve *scans)
@@ -102,16 +107,18 @@ static bool draw_era(const struct rz_figure_options *options, struct rz_table *t
         !tree_curve(&figure, RZ_STUDY_TREE_BIN_STAR, largest, &star) ||
         !tree_curve(&figure, RZ_STUDY_TREE_BIN_BIN, largest, &bin) ||
         !twophase_curve(&figure, "twophase", largest, &twophase) ||
-        !twophase_curve(&figure, "twophase-scans", largest, &scans))
+        !twophase_curve(&figure, "twophase-scans", largest, &scans)) {
         return false;
+    }
     rz_chart_curve(chart, "stated: 6.7 log_2.125(x)", RZ_CHART_DASHED);
-    for (uint32_t i = 0; i < bin.n; i++)
+    for (uint32_t i = 0; i < bin.n; i++) {
         rz_chart_point(chart, bin.x[i], published(bin.x[i]));
+    }
     assess_era(&figure, &bin, &twophase, &scans);
     return true;
 }
 
-/* --- trees ------------------------------------------------------------------------------------ */
+/* ---- trees ---- */
 
 /* The time of an optimized allreduce on this network: recursive doubling between the nodes, a tree
  * up and down within them. Computed, not run. */
@@ -137,11 +144,13 @@ static bool draw_topology(const struct rz_figure_options *options, struct rz_tab
     rz_chart_scales(chart, RZ_CHART_LOG2, RZ_CHART_LINEAR);
     if (!tree_curve(&figure, RZ_STUDY_TREE_BINARY, largest, &flat) ||
         !tree_curve(&figure, RZ_STUDY_TREE_BIN_STAR, largest, &star) ||
-        !tree_curve(&figure, RZ_STUDY_TREE_BIN_BIN, largest, &bin))
+        !tree_curve(&figure, RZ_STUDY_TREE_BIN_BIN, largest, &bin)) {
         return false;
+    }
     rz_chart_curve(chart, "an optimised allreduce, computed", RZ_CHART_DASHED);
-    for (uint32_t i = 0; i < bin.n; i++)
+    for (uint32_t i = 0; i < bin.n; i++) {
         rz_chart_point(chart, bin.x[i], allreduce(&network, bin.x[i]));
+    }
     uint32_t last = bin.n - 1;
     bool worse = star.y[last] > flat.y[last], best = true;
     uint32_t there = 0; /* the largest size of the source's machine */
@@ -162,12 +171,13 @@ static bool draw_topology(const struct rz_figure_options *options, struct rz_tab
                      "below",
                      bin.y[there], flat.y[there], star.y[there], bin.x[there],
                      best ? "lower than both" : "not lower");
-    if (last > there)
+    if (last > there) {
         rz_figure_assess(
             report, RZ_FIGURE_NOT_COMPARABLE, "bin/bin against flat, more ranks",
             "not measured there",
             "each level of bin/bin costs a little more: four children, near ones first",
             "%.1f us against %.1f us at %.0f ranks", bin.y[last], flat.y[last], bin.x[last]);
+    }
     bool twice = ratio > 1.5 && ratio < 2.8;
     rz_figure_assess(report, rz_ulfm_verdict(twice), "bin/bin against an optimised allreduce",
                      "about twice: up and down do not overlap", twice ? NULL : "it is not",
@@ -178,7 +188,7 @@ static bool draw_topology(const struct rz_figure_options *options, struct rz_tab
     return true;
 }
 
-/* --- shrink ----------------------------------------------------------------------------------- */
+/* ---- shrink ---- */
 
 static bool shrink_curve(struct rz_ulfm *figure, const char *study, uint32_t nodes_max,
                          struct rz_ulfm_curve *curve)
@@ -191,8 +201,9 @@ static bool shrink_curve(struct rz_ulfm *figure, const char *study, uint32_t nod
     rz_ulfm_curve(figure, curve);
     for (uint32_t nodes = 1; nodes <= nodes_max; nodes *= 2) {
         point.kill = nodes * point.per_node;
-        if (!rz_ulfm_point(figure, study, &point, "decided_ms", 1000, point.kill, curve))
+        if (!rz_ulfm_point(figure, study, &point, "decided_ms", 1000, point.kill, curve)) {
             return false;
+        }
     }
     return true;
 }
@@ -209,11 +220,13 @@ static bool draw_shrink(const struct rz_figure_options *options, struct rz_table
     rz_chart_scales(chart, RZ_CHART_LOG2, RZ_CHART_LINEAR);
     rz_chart_range_y(chart, 0, NAN);
     if (!shrink_curve(&figure, "shrink", nodes_max, &era) ||
-        !shrink_curve(&figure, "shrink-twophase", nodes_max, &scans))
+        !shrink_curve(&figure, "shrink-twophase", nodes_max, &scans)) {
         return false;
+    }
     uint32_t last = era.n - 1, lower = 0;
-    for (uint32_t i = 0; i < era.n; i++)
+    for (uint32_t i = 0; i < era.n; i++) {
         lower += era.y[i] < scans.y[i];
+    }
     rz_figure_assess(report, rz_ulfm_verdict(lower == era.n), "ERA against Log2phases",
                      "ERA is lower throughout", lower == era.n ? NULL : "not at every point",
                      "lower at %u of %u points; %.0f us against %.0f us at %.0f failed", lower,
@@ -260,4 +273,4 @@ const struct rz_figure rz_ulfm_figures[] = {
      .seconds = 9,
      .draw = rz_ulfm_draw_recovery},
 };
-const size_t rz_ulfm_figures_count = sizeof rz_ulfm_figures / sizeof *rz_ulfm_figures;
+const size_t rz_ulfm_figures_count = sizeof(rz_ulfm_figures) / sizeof(*rz_ulfm_figures);

@@ -30,8 +30,9 @@ static bool rest_us(struct rz_ulfm *figure, const struct rz_study_options *point
     revoke.payload = 1;
     collective.operations = 10;
     if (!rz_ulfm_measure(figure, "revoke", &revoke, "known_ms", &revoked) ||
-        !rz_ulfm_measure(figure, "agree", &collective, "each_us", &each))
+        !rz_ulfm_measure(figure, "agree", &collective, "each_us", &each)) {
         return false;
+    }
     *us = revoked.median * 1000 + COLLECTIVES * each.median;
     return true;
 }
@@ -40,9 +41,11 @@ static bool rests_us(struct rz_ulfm *figure, uint64_t largest, double rests[RZ_U
 {
     struct rz_study_options point = rz_ulfm_options(figure);
     uint32_t n = 0;
-    for (point.members = 32; point.members <= largest; point.members *= 2)
-        if (!rest_us(figure, &point, &rests[n++]))
+    for (point.members = 32; point.members <= largest; point.members *= 2) {
+        if (!rest_us(figure, &point, &rests[n++])) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -54,8 +57,9 @@ static bool recovery_curve(struct rz_ulfm *figure, const char *study, uint64_t l
     for (point.members = 32; point.members <= largest; point.members *= 2) {
         struct rz_study_options failed = with_a_failure(&point);
         struct rz_table_spread shrunk;
-        if (!rz_ulfm_measure(figure, study, &failed, "decided_ms", &shrunk))
+        if (!rz_ulfm_measure(figure, study, &failed, "decided_ms", &shrunk)) {
             return false;
+        }
         rz_ulfm_add(figure, (double)point.members, rests[curve->n] + shrunk.median * 1000, curve);
     }
     return true;
@@ -99,8 +103,9 @@ bool rz_ulfm_draw_recovery(const struct rz_figure_options *options, struct rz_ta
     if (!rests_us(&figure, largest, rests) ||
         !recovery_curve(&figure, "shrink", largest, rests, &era) ||
         !recovery_curve(&figure, "agree", largest, rests, &one) ||
-        !recovery_curve(&figure, "shrink-twophase", of_scans, rests, &scans))
+        !recovery_curve(&figure, "shrink-twophase", of_scans, rests, &scans)) {
         return false;
+    }
     assess(&figure, &era, &scans, &one);
     return true;
 }

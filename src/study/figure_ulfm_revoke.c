@@ -30,8 +30,9 @@ static const void *config(struct rz_timing *timing, rz_id member, uint32_t part)
 {
     const struct plans *plans = rz_timing_study(timing);
     (void)member;
-    if (part == PART_REVOKE)
+    if (part == PART_REVOKE) {
         return &plans->spread;
+    }
     return &plans->agree;
 }
 
@@ -58,8 +59,9 @@ static void notified(struct rz_timing *timing, rz_id member, uint32_t part,
         collective(timing, member);
     } else if (notice->what == RZ_AGREE_DECIDED) {
         plans->done_at[notice->arg[0]] = now;
-        if (notice->arg[0] < OPERATIONS)
+        if (notice->arg[0] < OPERATIONS) {
             collective(timing, member);
+        }
     }
 }
 
@@ -103,13 +105,15 @@ static double microseconds(rz_time time)
 static void measure(struct rz_ulfm *figure, const struct rz_study_options *options, uint32_t trials,
                     double y[4])
 {
-    for (uint32_t k = 0; k < 4; k++)
+    for (uint32_t k = 0; k < 4; k++) {
         y[k] = 0;
+    }
     for (uint32_t trial = 0; trial < trials; trial++) {
         struct plans plans = run_plans(options, figure->options->seed + trial);
         y[0] += microseconds(plans.revoked_at) / trials;
-        for (uint32_t k = 1; k < 4; k++)
+        for (uint32_t k = 1; k < 4; k++) {
             y[k] += microseconds(plans.done_at[k] - plans.done_at[k - 1]) / trials;
+        }
     }
 }
 
@@ -178,15 +182,17 @@ bool rz_ulfm_draw_revoke(const struct rz_figure_options *options, struct rz_tabl
     struct rz_study_options point = rz_ulfm_options(&figure);
     for (point.members = 32; point.members <= largest; point.members *= 2, n++) {
         point.operations = 10;
-        if (!rz_ulfm_point(&figure, "agree", &point, "each_us", 1, (double)point.members, &quiet))
+        if (!rz_ulfm_point(&figure, "agree", &point, "each_us", 1, (double)point.members, &quiet)) {
             return false;
+        }
         measure(&figure, &point, trials, y[n]);
     }
     for (uint32_t k = 0; k < 4; k++) {
         struct rz_ulfm_curve *curve = k == 0 ? &revoke : &b[k - 1];
         rz_ulfm_curve(&figure, curve);
-        for (uint32_t i = 0; i < n; i++)
+        for (uint32_t i = 0; i < n; i++) {
             rz_ulfm_add(&figure, quiet.x[i], y[i][k], curve);
+        }
     }
     assess(&figure, &quiet, &revoke, b);
     return true;

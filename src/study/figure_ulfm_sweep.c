@@ -42,10 +42,11 @@ static void add(struct rz_ulfm *figure, struct rz_ulfm_curve *curve, double x, d
     rz_table_number(figure->table, y);
     rz_table_number(figure->table, least);
     rz_table_number(figure->table, most);
-    if (most > least)
+    if (most > least) {
         rz_chart_point_spread(figure->chart, x, y, least, most);
-    else
+    } else {
         rz_chart_point(figure->chart, x, y);
+    }
 }
 
 void rz_ulfm_add(struct rz_ulfm *figure, double x, double y, struct rz_ulfm_curve *curve)
@@ -62,8 +63,9 @@ static bool all_agree(struct rz_ulfm *figure, const struct rz_table *table)
         double formula = rz_table_at(table, i, "formula");
         double undecided = rz_table_at(table, i, "undecided");
         double disagreeing = rz_table_at(table, i, "disagreeing");
-        if (!isnan(formula) && formula != rz_table_at(table, i, "messages"))
+        if (!isnan(formula) && formula != rz_table_at(table, i, "messages")) {
             figure->messages_exact = false;
+        }
         good = good && !(undecided > 0) && !(disagreeing > 0);
     }
     return good;
@@ -81,8 +83,9 @@ bool rz_ulfm_measure(struct rz_ulfm *figure, const char *name,
     if (done) {
         *spread = rz_table_spread(table, column);
         done = all_agree(figure, table);
-        if (!done)
+        if (!done) {
             *figure->why = "a run did not end in agreement";
+        }
     }
     rz_chart_destroy(unseen);
     rz_table_destroy(table);
@@ -93,8 +96,9 @@ bool rz_ulfm_point(struct rz_ulfm *figure, const char *name, const struct rz_stu
                    const char *column, double scale, double x, struct rz_ulfm_curve *curve)
 {
     struct rz_table_spread spread;
-    if (!rz_ulfm_measure(figure, name, options, column, &spread))
+    if (!rz_ulfm_measure(figure, name, options, column, &spread)) {
         return false;
+    }
     add(figure, curve, x, spread.median * scale, spread.least * scale, spread.most * scale);
     return true;
 }
@@ -121,8 +125,9 @@ struct rz_ulfm_fit rz_ulfm_fit(const struct rz_ulfm_curve *curve, bool logarithm
 uint64_t rz_ulfm_largest(const struct rz_ulfm *figure, uint64_t full)
 {
     uint64_t largest = full;
-    while (largest > 1024 && (double)largest > (double)full * figure->options->effort)
+    while (largest > 1024 && (double)largest > (double)full * figure->options->effort) {
         largest /= 2;
+    }
     return largest;
 }
 

@@ -12,7 +12,7 @@
 static bool count(const char *value, uint64_t low, uint64_t high, uint64_t *out, const char **why)
 {
     static char text[96];
-    snprintf(text, sizeof text, "it wants a whole number from %llu to %llu, as 4096 or 2^12",
+    snprintf(text, sizeof(text), "it wants a whole number from %llu to %llu, as 4096 or 2^12",
              (unsigned long long)low, (unsigned long long)high);
     *why = text;
     return rz_quantity_power(value, low, high, out);
@@ -21,8 +21,9 @@ static bool count(const char *value, uint64_t low, uint64_t high, uint64_t *out,
 static bool count32(const char *value, uint32_t low, uint32_t high, uint32_t *out, const char **why)
 {
     uint64_t wide;
-    if (!count(value, low, high, &wide, why))
+    if (!count(value, low, high, &wide, why)) {
         return false;
+    }
     *out = (uint32_t)wide;
     return true;
 }
@@ -106,11 +107,12 @@ RZ_CLI_TAKE(tree)
 {
     static const char *const names[] = {"binary", "binstar", "binbin"};
     *why = "it is binary, binstar or binbin";
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+    for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
         if (strcmp(value, names[i]) == 0) {
             OPTIONS->tree = (enum rz_study_tree)i;
             return true;
         }
+    }
     return false;
 }
 
@@ -146,8 +148,9 @@ RZ_CLI_TAKE(bandwidth)
 {
     double megabytes;
     *why = "it wants megabytes per second, such as 12500";
-    if (!positive(value, 1e12, &megabytes))
+    if (!positive(value, 1e12, &megabytes)) {
         return false;
+    }
     OPTIONS->bytes_per_second = (uint64_t)(megabytes * 1e6);
     return OPTIONS->bytes_per_second > 0;
 }

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* --- the list --- */
+/* ---- the list ---- */
 
 #define DECLARE(protocol)                                                                          \
     extern const struct rz_study rz_##protocol##_studies[];                                        \
@@ -31,8 +31,9 @@ static const struct {
 const struct rz_study *rz_study_at(size_t i)
 {
     for (size_t protocol = 0; protocols[protocol].v; protocol++) {
-        if (i < *protocols[protocol].count)
+        if (i < *protocols[protocol].count) {
             return &protocols[protocol].v[i];
+        }
         i -= *protocols[protocol].count;
     }
     return NULL;
@@ -41,13 +42,15 @@ const struct rz_study *rz_study_at(size_t i)
 const struct rz_study *rz_study_find(const char *name)
 {
     const struct rz_study *study;
-    for (size_t i = 0; (study = rz_study_at(i)); i++)
-        if (strcmp(study->name, name) == 0)
+    for (size_t i = 0; (study = rz_study_at(i)); i++) {
+        if (strcmp(study->name, name) == 0) {
             return study;
+        }
+    }
     return NULL;
 }
 
-/* --- options --- */
+/* ---- options ---- */
 
 /* The network is that of a lightly loaded cluster seen through its system's sockets; a figure sets
  * the values of its source. */
@@ -88,16 +91,18 @@ struct rz_timing_network rz_study_network(const struct rz_study_options *options
                                       .duplication = options->duplication};
 }
 
-/* --- victims --- */
+/* ---- victims ---- */
 
 /* n of [0, of), sorted: each is chosen with the probability (still needed) / (still left) (Knuth,
  * TAOCP 2, 3.4.2, algorithm S). */
 static void draw_sorted(struct rz_random *random, uint64_t of, uint32_t n, rz_id *out)
 {
     uint32_t got = 0;
-    for (uint64_t i = 0; got < n; i++)
-        if (rz_random_below(random, of - i) < n - got)
+    for (uint64_t i = 0; got < n; i++) {
+        if (rz_random_below(random, of - i) < n - got) {
             out[got++] = (rz_id)i;
+        }
+    }
 }
 
 /* Members of whole nodes; of the last node drawn as many as needed. */
@@ -108,12 +113,14 @@ static void draw_nodes(struct rz_random *random, uint64_t members, uint32_t per_
         members / per_node; /* a last node that is not full fails only with all others */
     uint32_t wanted = (uint32_t)(((uint64_t)n + per_node - 1) / per_node);
     uint64_t nodes = wanted <= full ? full : wanted;
-    rz_id *drawn = malloc((wanted > 0 ? wanted : 1) * sizeof *drawn);
+    rz_id *drawn = malloc((wanted > 0 ? wanted : 1) * sizeof(*drawn));
     rz_assert(drawn);
     draw_sorted(random, nodes, wanted, drawn);
-    for (uint32_t i = 0, got = 0; i < wanted; i++)
-        for (uint32_t k = 0; k < per_node && got < n; k++)
+    for (uint32_t i = 0, got = 0; i < wanted; i++) {
+        for (uint32_t k = 0; k < per_node && got < n; k++) {
             out[got++] = drawn[i] * per_node + k;
+        }
+    }
     free(drawn);
 }
 
@@ -136,16 +143,18 @@ void rz_study_draw_victims(const struct rz_study_options *options, uint64_t seed
     case RZ_STUDY_VICTIMS_FIRST:
         break;
     }
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         victims[i] = first + i;
+    }
 }
 
-/* --- limits and files --- */
+/* ---- limits and files ---- */
 
 bool rz_study_fits(uint64_t members, uint64_t bytes_each, const char **why)
 {
-    if (bytes_each <= RZ_STUDY_MEMORY_MAX / members)
+    if (bytes_each <= RZ_STUDY_MEMORY_MAX / members) {
         return true;
+    }
     *why = "so many members with so many failures or items each take more than 8 GiB of memory";
     return false;
 }
@@ -156,8 +165,9 @@ static struct rz_outfile trace_file;
 FILE *rz_study_open_trace(const struct rz_study_options *options, uint32_t trial, const char **why)
 {
     *why = NULL;
-    if (options->trace && trial == 0)
+    if (options->trace && trial == 0) {
         rz_outfile_open(&trace_file, options->trace, why);
+    }
     return trace_file.file;
 }
 
@@ -166,24 +176,27 @@ bool rz_study_close_trace(FILE *trace, const char **why)
     return !trace || rz_outfile_close(&trace_file, true, why);
 }
 
-/* --- progress --- */
+/* ---- progress ---- */
 
 void rz_study_progress(const struct rz_study_options *options, const char *what, uint64_t done,
                        uint64_t all)
 {
     static uint64_t shown_at;
     struct timespec now;
-    if (!options->progress || !isatty(STDERR_FILENO))
+    if (!options->progress || !isatty(STDERR_FILENO)) {
         return;
+    }
     clock_gettime(CLOCK_MONOTONIC, &now);
     uint64_t tenths = (uint64_t)now.tv_sec * 10 + (uint64_t)now.tv_nsec / 100000000;
     bool end = done >= all;
-    if (!end && tenths == shown_at)
+    if (!end && tenths == shown_at) {
         return;
+    }
     shown_at = tenths;
     fputs("\r\033[K", stderr);
-    if (!end)
+    if (!end) {
         fprintf(stderr, "%s: %llu of %llu", what, (unsigned long long)done,
                 (unsigned long long)all);
+    }
     fflush(stderr);
 }

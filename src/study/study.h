@@ -124,7 +124,7 @@ void rz_study_defaults(struct rz_study_options *options);
 const struct rz_study *rz_study_find(const char *name);
 const struct rz_study *rz_study_at(size_t i);
 
-/* --- for the authors of studies (study.c) --- */
+/* ---- for the authors of studies (study.c) ---- */
 
 struct rz_timing_network;
 struct rz_timing;

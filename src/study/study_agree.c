@@ -11,16 +11,17 @@
 static bool check(const struct rz_study_options *options, const char **why)
 {
     *why = NULL;
-    if (options->kill >= options->members)
+    if (options->kill >= options->members) {
         *why = "--kill: somebody must be left";
-    else if (options->operations == 0)
+    } else if (options->operations == 0) {
         *why = "--operations: at least one";
-    else
+    } else {
         rz_study_fits(options->members,
                       16 * (uint64_t)options->payload +
                           (options->kill_during ? 160 : 16) * (uint64_t)options->kill,
                       why);
-    return *why == NULL;
+    }
+    return !*why;
 }
 
 /* Within a node a message is a copy in memory: two fifths of the work at either end. */
@@ -36,13 +37,15 @@ static bool run_trials(struct rz_agree_run *run, const char *what, struct rz_tab
                        struct rz_chart *chart, const char **why)
 {
     const struct rz_study_options *options = run->options;
-    if (!check(options, why))
+    if (!check(options, why)) {
         return false;
+    }
     rz_agree_columns(table, run->protocol);
     for (uint32_t trial = 0; trial < options->trials; trial++) {
         rz_study_progress(options, what, trial, options->trials);
-        if (!rz_agree_trial(run, trial, table, chart, why))
+        if (!rz_agree_trial(run, trial, table, chart, why)) {
             return false;
+        }
     }
     rz_study_progress(options, what, options->trials, options->trials);
     return true;
@@ -184,4 +187,4 @@ const struct rz_study rz_agree_studies[] = {
      .defaults = revoke_defaults,
      .run = rz_ring_spread_run},
 };
-const size_t rz_agree_studies_count = sizeof rz_agree_studies / sizeof *rz_agree_studies;
+const size_t rz_agree_studies_count = sizeof(rz_agree_studies) / sizeof(*rz_agree_studies);

@@ -33,7 +33,7 @@ void rz_agree_defaults(struct rz_study_options *options)
     options->send_overhead = options->receive_overhead = 500;
 }
 
-/* --- adapters --------------------------------------------------------------------------------- */
+/* ---- adapters ---- */
 
 void rz_agree_adapters_begin(struct rz_agree_adapters *adapters, uint32_t members,
                              const struct rz_timing_network *network)
@@ -41,7 +41,7 @@ void rz_agree_adapters_begin(struct rz_agree_adapters *adapters, uint32_t member
     uint32_t per_node = network->per_node > 0 ? network->per_node : 1;
     *adapters = (struct rz_agree_adapters){
         .per_node = per_node, .overhead = network->send_overhead, .sender = RZ_ID_NONE};
-    adapters->free_at = memory((members / per_node + 1) * sizeof *adapters->free_at);
+    adapters->free_at = memory((members / per_node + 1) * sizeof(*adapters->free_at));
 }
 
 void rz_agree_adapters_end(struct rz_agree_adapters *adapters)
@@ -53,10 +53,12 @@ rz_time rz_agree_adapters_wait(struct rz_agree_adapters *adapters, rz_time now, 
                                rz_id to)
 {
     uint32_t node = from / adapters->per_node;
-    if (to / adapters->per_node == node)
+    if (to / adapters->per_node == node) {
         return 0;
-    if (adapters->sender != from || adapters->sender_at != now)
+    }
+    if (adapters->sender != from || adapters->sender_at != now) {
         adapters->sent = 0;
+    }
     adapters->sender = from;
     adapters->sender_at = now;
     rz_time left = now + ++adapters->sent * adapters->overhead;
@@ -72,7 +74,7 @@ static rz_time adapter_wait(struct rz_timing *timing, rz_id from, rz_id to)
     return rz_agree_adapters_wait(&run->adapters, rz_timing_now(timing), from, to);
 }
 
-/* --- the names of each protocol --------------------------------------------------------------- */
+/* ---- the names of each protocol ---- */
 
 static const struct rz_protocol *protocol_of(enum rz_agree_protocol protocol)
 {
@@ -125,7 +127,7 @@ static const void *config(struct rz_timing *timing, rz_id member, uint32_t part)
     return &run->agree;
 }
 
-/* --- the hosts -------------------------------------------------------------------------------- */
+/* ---- the hosts ---- */
 
 /* The call of all three components has number 0 and the flag, or `and`, first. */
 static void propose(struct rz_agree_run *run, struct rz_timing *timing, rz_id member, rz_time at)
@@ -145,8 +147,9 @@ static bool found_failed(struct rz_agree_run *run, struct rz_timing *timing, rz_
         return n_failed != before;
     }
     uint64_t any = 0;
-    for (uint32_t i = 0; i < notice->n_items; i++)
+    for (uint32_t i = 0; i < notice->n_items; i++) {
         any |= notice->items[i];
+    }
     return any != 0;
 }
 
@@ -162,13 +165,16 @@ static bool shrunk(struct rz_agree_run *run, struct rz_timing *timing, rz_id mem
 
 static void done(struct rz_agree_run *run, struct rz_timing *timing, rz_id member)
 {
-    if (run->doomed[member])
+    if (run->doomed[member]) {
         return;
+    }
     run->last_at = rz_timing_now(timing);
-    if (run->left == run->living)
+    if (run->left == run->living) {
         run->first_at = run->last_at;
-    if ((run->living - run->left) % run->curve_step == 0 && run->n_curve < RZ_AGREE_CURVE_MAX)
+    }
+    if ((run->living - run->left) % run->curve_step == 0 && run->n_curve < RZ_AGREE_CURVE_MAX) {
         run->curve_at[run->n_curve++] = run->last_at;
+    }
     run->left--;
 }
 
@@ -178,35 +184,40 @@ static void notified(struct rz_timing *timing, rz_id member, uint32_t part,
 {
     struct rz_agree_run *run = rz_timing_study(timing);
     (void)part;
-    if (notice->what != 0)
+    if (notice->what != 0) {
         return; /* all propose anyhow */
+    }
     bool rounds = run->protocol == RZ_AGREE_BY_ROUNDS;
     uint64_t seq = rounds ? 1 : notice->arg[0];
     uint64_t digest = rz_mix(rz_mix(seq, notice->arg[rounds ? 0 : 1]), notice->n_items);
-    for (uint32_t i = 0; i < notice->n_items; i++)
+    for (uint32_t i = 0; i < notice->n_items; i++) {
         digest = rz_mix(digest, notice->items[i]);
+    }
     run->digest[member] = digest;
     uint32_t attempts = run->protocol == RZ_AGREE_BY_ERA ? 1 : (uint32_t)notice->arg[2];
-    if (!run->doomed[member] && attempts > run->attempts)
+    if (!run->doomed[member] && attempts > run->attempts) {
         run->attempts = attempts;
-    if (!run->doomed[member] && seq > run->decided)
+    }
+    if (!run->doomed[member] && seq > run->decided) {
         run->decided = (uint32_t)seq;
-    if (run->shrinks ? shrunk(run, timing, member, notice) : seq == run->operations)
+    }
+    if (run->shrinks ? shrunk(run, timing, member, notice) : seq == run->operations) {
         done(run, timing, member);
-    else
+    } else {
         propose(run, timing, member, 0);
+    }
 }
 
-/* --- failures -----------------------------------------------------------------------------------
- */
+/* ---- failures ---- */
 
 /* About when the decision is on its way down, without failures. */
 static rz_time expected(const struct rz_agree_run *run)
 {
     const struct rz_timing_network *network = &run->network;
     uint32_t depth = 1;
-    while ((UINT64_C(1) << depth) < run->n)
+    while ((UINT64_C(1) << depth) < run->n) {
         depth++;
+    }
     return 3 * depth *
            (network->latency + network->jitter / 2 + network->send_overhead +
             network->receive_overhead) /
@@ -218,8 +229,9 @@ static rz_time failure_date(const struct rz_agree_run *run, struct rz_random *ra
     const struct rz_study_options *options = run->options;
     rz_time lasts = expected(run);
     lasts += lasts == 0; /* a network without delays */
-    if (options->kill_at == RZ_TIME_NEVER)
+    if (options->kill_at == RZ_TIME_NEVER) {
         return run->shrinks ? 0 : rz_random_below(random, lasts);
+    }
     return options->kill_at + (options->kill_during ? rz_random_below(random, lasts) : 0);
 }
 
@@ -232,15 +244,18 @@ static void plan_failures(struct rz_agree_run *run, struct rz_timing *timing, co
     struct rz_random random = {rz_mix(run->seed, 0x64617465)};
     for (uint32_t i = 0; i < options->kill; i += each) {
         rz_time at = failure_date(run, &random);
-        for (uint32_t k = i; k < i + each; k++)
+        for (uint32_t k = i; k < i + each; k++) {
             rz_timing_kill(timing, victims[k], at);
+        }
         for (rz_id id = 0; id < run->n; id++) {
-            if (run->doomed[id])
+            if (run->doomed[id]) {
                 continue;
+            }
             rz_time heard = at + rz_random_below(&random, options->detector_lag + 1);
             rz_timing_tell(timing, id, 0, heard, &victims[i], each);
-            if (run->shrinks && i == 0)
+            if (run->shrinks && i == 0) {
                 propose(run, timing, id, heard);
+            }
         }
     }
 }
@@ -248,20 +263,23 @@ static void plan_failures(struct rz_agree_run *run, struct rz_timing *timing, co
 static void plan(struct rz_agree_run *run, struct rz_timing *timing)
 {
     const struct rz_study_options *options = run->options;
-    rz_id *victims = memory((options->kill + 1) * sizeof *victims);
+    rz_id *victims = memory((options->kill + 1) * sizeof(*victims));
     rz_study_draw_victims(options, run->seed, victims);
-    for (uint32_t i = 0; i < options->kill; i++)
+    for (uint32_t i = 0; i < options->kill; i++) {
         run->doomed[victims[i]] = 1;
+    }
     run->living = run->left = run->n - options->kill;
     run->curve_step = run->living / RZ_AGREE_CURVE_MAX + 1;
-    if (!run->shrinks || options->kill == 0)
-        for (rz_id id = 0; id < run->n; id++)
+    if (!run->shrinks || options->kill == 0) {
+        for (rz_id id = 0; id < run->n; id++) {
             propose(run, timing, id, 0);
+        }
+    }
     plan_failures(run, timing, victims);
     free(victims);
 }
 
-/* --- one trial -------------------------------------------------------------------------------- */
+/* ---- one trial ---- */
 
 static void begin(struct rz_agree_run *run, uint64_t seed)
 {
@@ -279,14 +297,15 @@ static void begin(struct rz_agree_run *run, uint64_t seed)
                                  .per_node = options->per_node};
     run->twophase.n_members = run->rounds.n_members = run->n;
     run->n_items = run->protocol == RZ_AGREE_BY_ERA ? options->payload : 0;
-    run->items = memory(run->n_items * sizeof *run->items);
-    for (uint32_t i = 0; i < run->n_items; i++)
+    run->items = memory(run->n_items * sizeof(*run->items));
+    for (uint32_t i = 0; i < run->n_items; i++) {
         run->items[i] = i;
+    }
     run->doomed = memory(run->n);
     rz_agree_adapters_begin(&run->adapters, run->n, &run->network);
-    run->digest = memory(run->n * sizeof *run->digest);
+    run->digest = memory(run->n * sizeof(*run->digest));
     run->stage = memory(run->shrinks ? run->n : 0);
-    run->n_failed = memory(run->shrinks ? run->n * sizeof *run->n_failed : 0);
+    run->n_failed = memory(run->shrinks ? run->n * sizeof(*run->n_failed) : 0);
     run->first_at = run->last_at = 0;
     run->decided = run->attempts = run->n_curve = 0;
 }
@@ -325,10 +344,12 @@ static uint64_t disagreeing(const struct rz_agree_run *run)
 {
     uint64_t common = 0, others = 0;
     for (rz_id id = 0; id < run->n; id++) {
-        if (run->doomed[id])
+        if (run->doomed[id]) {
             continue;
-        if (common == 0)
+        }
+        if (common == 0) {
             common = run->digest[id];
+        }
         others += run->digest[id] != common;
     }
     return others;
@@ -370,10 +391,11 @@ static void row(const struct rz_agree_run *run, const struct rz_timing *timing, 
     rz_table_number(table, (double)run->left);
     rz_table_number(table, (double)disagreeing(run));
     rz_table_number(table, (double)all.messages);
-    if (run->options->kill == 0 && run->protocol != RZ_AGREE_BY_ROUNDS)
+    if (run->options->kill == 0 && run->protocol != RZ_AGREE_BY_ROUNDS) {
         rz_table_number(table, 2.0 * (run->n - 1) * run->decided);
-    else
+    } else {
         rz_table_number(table, NAN);
+    }
     rz_table_number(table, (double)all.bytes);
     rz_table_number(table, (double)rz_timing_hottest(timing).sent);
     rz_table_number(table, (double)cost.events);
@@ -384,23 +406,27 @@ static void row(const struct rz_agree_run *run, const struct rz_timing *timing, 
 
 static void draw(const struct rz_agree_run *run, struct rz_chart *chart)
 {
-    if (!chart)
+    if (!chart) {
         return;
+    }
     rz_chart_labels(chart, "agreement", "time [us]", "members that have decided");
     rz_chart_curve(chart, protocol_of(run->protocol)->name, RZ_CHART_STEPS);
-    for (uint32_t i = 0; i < run->n_curve; i++)
+    for (uint32_t i = 0; i < run->n_curve; i++) {
         rz_chart_point(chart, (double)run->curve_at[i] / RZ_MICROSECOND,
                        (double)(i * run->curve_step + 1));
-    if (run->left == 0)
+    }
+    if (run->left == 0) {
         rz_chart_point(chart, (double)run->last_at / RZ_MICROSECOND, (double)run->living);
+    }
 }
 
 bool rz_agree_trial(struct rz_agree_run *run, uint32_t trial, struct rz_table *table,
                     struct rz_chart *chart, const char **why)
 {
     FILE *trace = rz_study_open_trace(run->options, trial, why);
-    if (*why)
+    if (*why) {
         return false;
+    }
     begin(run, run->options->seed + trial);
     struct rz_timing_setup setup = setup_of(run);
     setup.trace = trace;
@@ -408,8 +434,9 @@ bool rz_agree_trial(struct rz_agree_run *run, uint32_t trial, struct rz_table *t
     plan(run, timing);
     rz_timing_run(timing);
     row(run, timing, trial, table);
-    if (trial == 0)
+    if (trial == 0) {
         draw(run, chart);
+    }
     rz_timing_destroy(timing);
     end(run);
     return rz_study_close_trace(trace, why);

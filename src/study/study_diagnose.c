@@ -40,15 +40,16 @@ static uint64_t intervals_of(const struct rz_study_options *options)
 static bool check(const struct rz_study_options *options, const char **why)
 {
     *why = NULL;
-    if (options->kill >= options->members)
+    if (options->kill >= options->members) {
         *why = "--kill: somebody must be left";
-    else if (options->cycle < RZ_SECOND || options->cycle > 86400 * RZ_SECOND)
+    } else if (options->cycle < RZ_SECOND || options->cycle > 86400 * RZ_SECOND) {
         *why = "--cycle: from a second, for a test takes a tenth of it, to a day";
-    else if (intervals_of(options) == 0 || intervals_of(options) > INTERVALS_MAX)
+    } else if (intervals_of(options) == 0 || intervals_of(options) > INTERVALS_MAX) {
         *why = "--until: between one interval and a million of them";
-    else if (options->factor > 100)
+    } else if (options->factor > 100) {
         *why = "--factor: at most 100";
-    return *why == NULL;
+    }
+    return !*why;
 }
 
 static void columns(struct rz_table *table)
@@ -89,16 +90,19 @@ static void row_failures(const struct rz_dgrp_run *run, struct rz_table *table)
 {
     rz_time first = RZ_TIME_NEVER, last = 0;
     uint32_t killed = 0;
-    for (rz_id k = 0; k < run->n; k++)
-        killed += run->killed_at[k] != RZ_TIME_NEVER;
     for (rz_id k = 0; k < run->n; k++) {
-        if (run->killed_at[k] == RZ_TIME_NEVER)
+        killed += run->killed_at[k] != RZ_TIME_NEVER;
+    }
+    for (rz_id k = 0; k < run->n; k++) {
+        if (run->killed_at[k] == RZ_TIME_NEVER) {
             continue;
+        }
         bool all = run->out_at[k] >= run->n - killed;
         rz_time took_first = run->out_first[k] - run->killed_at[k];
         rz_time took_last = all ? run->out_last[k] - run->killed_at[k] : RZ_TIME_NEVER;
-        if (run->out_first[k] != RZ_TIME_NEVER && took_first < first)
+        if (run->out_first[k] != RZ_TIME_NEVER && took_first < first) {
             first = took_first;
+        }
         last = took_last > last ? took_last : last;
     }
     rz_table_number(table, milliseconds(first));
@@ -112,8 +116,9 @@ static void row(const struct rz_dgrp_run *run, struct rz_table *table, uint32_t 
         removals += run->removed[k];
         rejoins += run->rejoined[k];
     }
-    for (uint64_t i = 1; i <= run->interval; i++)
+    for (uint64_t i = 1; i <= run->interval; i++) {
         least = run->group_size[i] < least ? run->group_size[i] : least;
+    }
     struct rz_timing_cost cost = rz_timing_cost(run->timing);
     rz_table_row(table);
     rz_table_number(table, trial);
@@ -147,15 +152,17 @@ static void draw(const struct rz_dgrp_run *run, struct rz_chart *chart)
     rz_chart_labels(chart, "Size of the group of recommended processes", "interval", "processes");
     rz_chart_range_y(chart, 0, run->n + 1);
     rz_chart_curve(chart, "agreed view", RZ_CHART_STEPS);
-    for (uint64_t i = 1; i <= run->interval; i++)
-        if (i == 1 || i == run->interval || run->group_size[i] != run->group_size[i - 1])
+    for (uint64_t i = 1; i <= run->interval; i++) {
+        if (i == 1 || i == run->interval || run->group_size[i] != run->group_size[i - 1]) {
             rz_chart_point(chart, (double)i, run->group_size[i]);
+        }
+    }
 }
 
 static void plan_failures(struct rz_dgrp_run *run, const struct rz_study_options *options,
                           uint64_t seed)
 {
-    rz_id *victims = malloc((options->kill + 1) * sizeof *victims);
+    rz_id *victims = malloc((options->kill + 1) * sizeof(*victims));
     struct rz_random random = {rz_mix(seed, 0x64617465)};
     rz_assert(victims != NULL);
     rz_study_draw_victims(options, seed, victims);
@@ -190,14 +197,16 @@ static bool trial(const struct rz_study_options *options, uint32_t number, struc
         .hosts = hosts,
         .storms = RZ_DGRP_CLUSTER_STORMS};
     setup.trace = rz_study_open_trace(options, number, why);
-    if (*why)
+    if (*why) {
         return false;
+    }
     struct rz_dgrp_run *run = rz_dgrp_create(&setup);
     plan_failures(run, options, setup.seed);
     rz_dgrp_go(run);
     row(run, table, number);
-    if (number == 0)
+    if (number == 0) {
         draw(run, chart);
+    }
     rz_dgrp_destroy(run);
     return rz_study_close_trace(setup.trace, why);
 }
@@ -205,13 +214,15 @@ static bool trial(const struct rz_study_options *options, uint32_t number, struc
 static bool run_all(const struct rz_study_options *options, struct rz_table *table,
                     struct rz_chart *chart, const char **why)
 {
-    if (!check(options, why))
+    if (!check(options, why)) {
         return false;
+    }
     columns(table);
     for (uint32_t number = 0; number < options->trials; number++) {
         rz_study_progress(options, "diagnose", number, options->trials);
-        if (!trial(options, number, table, chart, why))
+        if (!trial(options, number, table, chart, why)) {
             return false;
+        }
     }
     rz_study_progress(options, "diagnose", options->trials, options->trials);
     return true;
@@ -228,4 +239,4 @@ const struct rz_study rz_diagnose_studies[] = {
      .defaults = defaults,
      .run = run_all},
 };
-const size_t rz_diagnose_studies_count = sizeof rz_diagnose_studies / sizeof *rz_diagnose_studies;
+const size_t rz_diagnose_studies_count = sizeof(rz_diagnose_studies) / sizeof(*rz_diagnose_studies);

@@ -12,8 +12,9 @@
 static uint64_t draw_length(struct rz_random *random, uint64_t mean)
 {
     uint64_t length = 1;
-    while (rz_random_below(random, mean) > 0 && length < 20 * mean)
+    while (rz_random_below(random, mean) > 0 && length < 20 * mean) {
         length++;
+    }
     return length;
 }
 
@@ -33,8 +34,9 @@ static bool advance(struct rz_dgrp_load *load, uint32_t rate, uint64_t length)
         load->left--;
         return false;
     }
-    if (rz_random_below(&load->random, SPAN) >= rate)
+    if (rz_random_below(&load->random, SPAN) >= rate) {
         return false;
+    }
     load->left = draw_length(&load->random, length);
     load->amplitude = draw_amplitude(&load->random);
     return true;
@@ -44,16 +46,19 @@ static void advance_to(struct rz_dgrp_run *run, rz_id host, uint64_t slot)
 {
     struct rz_dgrp_load *load = &run->load[host];
     uint64_t length = run->hosts[host].length * (uint64_t)RZ_DGRP_SLOTS;
-    while (load->slot < slot)
+    while (load->slot < slot) {
         advance(load, run->hosts[host].bursts, length > 0 ? length : BURST_LENGTH);
-    while (run->storm.slot < slot)
-        if (advance(&run->storm, run->setup.storms, STORM_LENGTH))
+    }
+    while (run->storm.slot < slot) {
+        if (advance(&run->storm, run->setup.storms, STORM_LENGTH)) {
             for (rz_id id = 0; id < run->n; id++) {
                 uint64_t bit = UINT64_C(1) << (id % 64);
                 bool hit = run->hosts[id].bursts > 0 &&
                            rz_random_below(&run->storm.random, 16) < STORM_SIXTEENTHS;
                 run->storm_hosts[id / 64] = (run->storm_hosts[id / 64] & ~bit) | (hit ? bit : 0);
             }
+        }
+    }
 }
 
 static bool in_storm(const struct rz_dgrp_run *run, rz_id id)
@@ -68,8 +73,9 @@ static rz_time below(struct rz_random *random, rz_time bound)
 
 void rz_dgrp_load_begin(struct rz_dgrp_run *run)
 {
-    for (rz_id id = 0; id < run->n; id++)
+    for (rz_id id = 0; id < run->n; id++) {
         run->load[id].random.state = rz_mix(rz_mix(run->setup.seed, 0x6C6F6164), id);
+    }
     run->storm.random.state = rz_mix(run->setup.seed, 0x73746F72);
 }
 
@@ -80,19 +86,22 @@ rz_time rz_dgrp_task_time(struct rz_dgrp_run *run, rz_id host, rz_id tester, uin
     const struct rz_dgrp_host *profile = &run->hosts[host];
     rz_time time = profile->base + below(&load->random, profile->noise) +
                    below(&load->random, run->hosts[tester].tester_noise);
-    if (load->left > 0)
+    if (load->left > 0) {
         time += load->amplitude + below(&load->random, 2 * RZ_MILLISECOND);
-    if (in_storm(run, host))
+    }
+    if (in_storm(run, host)) {
         time += run->storm.amplitude + below(&load->random, 5 * RZ_MILLISECOND);
+    }
     return time;
 }
 
 void rz_dgrp_hosts_even(struct rz_dgrp_host *hosts, uint32_t n, uint32_t bursts)
 {
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         hosts[i] = (struct rz_dgrp_host){.base = 44 * RZ_MILLISECOND + i % 5 * 700000,
                                          .noise = RZ_MILLISECOND,
                                          .bursts = bursts};
+    }
 }
 
 void rz_dgrp_hosts_cluster(struct rz_dgrp_host *hosts, uint32_t n)

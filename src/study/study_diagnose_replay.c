@@ -21,15 +21,17 @@ const struct rz_dgrp_peak rz_dgrp_replay_peaks[RZ_DGRP_REPLAY_PEAKS] = {
 static const struct rz_diagnose_config config = {
     .n_members = MEMBERS, .interval = RZ_SECOND, .factor = RZ_DGRP_FACTOR_ADDED};
 
-/* --- test times ------------------------------------------------------------------------------- */
+/* ---- test times ---- */
 
 static rz_time width_at(const struct rz_dgrp_replay *replay, uint64_t interval)
 {
     uint64_t first = rz_dgrp_replay_peaks[0].interval, second = rz_dgrp_replay_peaks[1].interval;
-    if (interval <= first)
+    if (interval <= first) {
         return replay->width[0];
-    if (interval >= second)
+    }
+    if (interval >= second) {
         return replay->width[1];
+    }
     double part = (double)(interval - first) / (double)(second - first);
     return (rz_time)((1 - part) * (double)replay->width[0] + part * (double)replay->width[1]);
 }
@@ -43,19 +45,21 @@ static void make_times(struct rz_dgrp_replay *replay, uint64_t seed)
         double width = (double)width_at(replay, i);
         replay->time[i] = RZ_DGRP_REPLAY_MEAN + (rz_time)(share * width) - (rz_time)width;
     }
-    for (uint32_t peak = 0; peak < RZ_DGRP_REPLAY_PEAKS; peak++)
+    for (uint32_t peak = 0; peak < RZ_DGRP_REPLAY_PEAKS; peak++) {
         replay->time[rz_dgrp_replay_peaks[peak].interval] = rz_dgrp_replay_peaks[peak].time;
+    }
 }
 
-/* --- the fit ---------------------------------------------------------------------------------- */
+/* ---- the fit ---- */
 
 static rz_time threshold_of(const struct rz_dgrp_replay *replay, uint64_t interval)
 {
     struct rz_diagnose_config own = config;
     struct rz_diagnose_statistics statistics = {0};
     own.threshold_max = RZ_SECOND;
-    for (uint64_t i = 1; i < interval; i++)
+    for (uint64_t i = 1; i < interval; i++) {
         rz_diagnose_measure(&statistics, replay->time[i], &own);
+    }
     return statistics.threshold;
 }
 
@@ -74,7 +78,7 @@ static void fit(struct rz_dgrp_replay *replay, uint64_t seed)
     }
 }
 
-/* --- the member ------------------------------------------------------------------------------- */
+/* ---- the member ---- */
 
 /* p6 alone votes on the rejoin that it requests. */
 static void step(struct rz_diagnose *p6, const struct rz_event *event)
@@ -84,8 +88,9 @@ static void step(struct rz_diagnose *p6, const struct rz_event *event)
     enum rz_more more = rz_diagnose_step(p6, event, &out);
     rz_assert(more == RZ_DONE);
     for (uint32_t i = 0; i < out.count; i++) {
-        if (actions[i].kind != RZ_ACTION_NOTIFY || actions[i].what != RZ_DIAGNOSE_WANT_REJOIN)
+        if (actions[i].kind != RZ_ACTION_NOTIFY || actions[i].what != RZ_DIAGNOSE_WANT_REJOIN) {
             continue;
+        }
         struct rz_event readmit = {.kind = RZ_EVENT_CALL,
                                    .now = event->now,
                                    .call = RZ_DIAGNOSE_READMIT,
@@ -118,11 +123,12 @@ void rz_dgrp_replay(uint64_t seed, struct rz_dgrp_replay *replay)
 {
     struct rz_diagnose *p6 = malloc(rz_diagnose_size(&config));
     rz_assert(p6 != NULL);
-    memset(replay, 0, sizeof *replay);
+    memset(replay, 0, sizeof(*replay));
     fit(replay, seed);
     make_times(replay, seed);
     rz_diagnose_init(p6, &config, P6, RZ_SECOND, 0);
-    for (uint64_t i = 1; i <= LAST; i++)
+    for (uint64_t i = 1; i <= LAST; i++) {
         replay_interval(p6, i, replay);
+    }
     free(p6);
 }

@@ -30,11 +30,11 @@ static void *memory(size_t bytes)
     return block;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 struct rz_dgrp_run *rz_dgrp_create(const struct rz_dgrp_setup *setup)
 {
-    struct rz_dgrp_run *run = memory(sizeof *run);
+    struct rz_dgrp_run *run = memory(sizeof(*run));
     size_t n = setup->members;
     rz_assert(n > 0 && n <= RZ_DGRP_MEMBERS_MAX);
     run->setup = *setup;
@@ -42,30 +42,30 @@ struct rz_dgrp_run *rz_dgrp_create(const struct rz_dgrp_setup *setup)
     run->setup.diagnose.n_members = run->n;
     run->setup.diagnose.by_host = true;
     run->setup.diagnose.report = true;
-    run->hosts = memory(n * sizeof *run->hosts);
-    memcpy(run->hosts, setup->hosts, n * sizeof *run->hosts);
-    run->load = memory(n * sizeof *run->load);
-    run->group_size = memory((setup->intervals + 2) * sizeof *run->group_size);
+    run->hosts = memory(n * sizeof(*run->hosts));
+    memcpy(run->hosts, setup->hosts, n * sizeof(*run->hosts));
+    run->load = memory(n * sizeof(*run->load));
+    run->group_size = memory((setup->intervals + 2) * sizeof(*run->group_size));
     run->words = (run->n + 63) / 64;
-    run->composition = memory((setup->intervals + 2) * run->words * sizeof *run->composition);
-    run->lists = memory(n * n * sizeof *run->lists);
-    run->passed_at = memory(n * n * sizeof *run->passed_at);
-    run->in_time = memory(n * sizeof *run->in_time);
-    run->in_time_longest = memory(n * sizeof *run->in_time_longest);
-    run->wanted = memory(n * n * sizeof *run->wanted);
-    run->voted_yes = memory(n * n * sizeof *run->voted_yes);
-    run->voted_no = memory(n * n * sizeof *run->voted_no);
-    run->failed = memory(n * n * sizeof *run->failed);
-    run->attempt = memory(n * n * sizeof *run->attempt);
-    run->attempt_counter = memory(n * n * sizeof *run->attempt_counter);
-    run->removed = memory(n * sizeof *run->removed);
-    run->rejoined = memory(n * sizeof *run->rejoined);
-    run->counter_seen = memory(n * sizeof *run->counter_seen);
-    run->granted = memory(n * sizeof *run->granted);
-    run->killed_at = memory(n * sizeof *run->killed_at);
-    run->out_first = memory(n * sizeof *run->out_first);
-    run->out_last = memory(n * sizeof *run->out_last);
-    run->out_at = memory(n * sizeof *run->out_at);
+    run->composition = memory((setup->intervals + 2) * run->words * sizeof(*run->composition));
+    run->lists = memory(n * n * sizeof(*run->lists));
+    run->passed_at = memory(n * n * sizeof(*run->passed_at));
+    run->in_time = memory(n * sizeof(*run->in_time));
+    run->in_time_longest = memory(n * sizeof(*run->in_time_longest));
+    run->wanted = memory(n * n * sizeof(*run->wanted));
+    run->voted_yes = memory(n * n * sizeof(*run->voted_yes));
+    run->voted_no = memory(n * n * sizeof(*run->voted_no));
+    run->failed = memory(n * n * sizeof(*run->failed));
+    run->attempt = memory(n * n * sizeof(*run->attempt));
+    run->attempt_counter = memory(n * n * sizeof(*run->attempt_counter));
+    run->removed = memory(n * sizeof(*run->removed));
+    run->rejoined = memory(n * sizeof(*run->rejoined));
+    run->counter_seen = memory(n * sizeof(*run->counter_seen));
+    run->granted = memory(n * sizeof(*run->granted));
+    run->killed_at = memory(n * sizeof(*run->killed_at));
+    run->out_first = memory(n * sizeof(*run->out_first));
+    run->out_last = memory(n * sizeof(*run->out_last));
+    run->out_at = memory(n * sizeof(*run->out_at));
     for (rz_id k = 0; k < n; k++) {
         run->killed_at[k] = run->out_first[k] = run->out_last[k] = RZ_TIME_NEVER;
         run->view[k / 64] |= UINT64_C(1) << (k % 64);
@@ -90,10 +90,12 @@ void rz_dgrp_destroy(struct rz_dgrp_run *run)
         run->rejoined, run->counter_seen,   run->granted,     run->killed_at,       run->out_first,
         run->out_last, run->out_at,         run->composition, run->lists,           run->passed_at,
         run->in_time,  run->in_time_longest};
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+    for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) {
         free(blocks[i]);
-    if (run->timing)
+    }
+    if (run->timing) {
         rz_timing_destroy(run->timing);
+    }
     free(run);
 }
 
@@ -104,12 +106,13 @@ void rz_dgrp_watch(struct rz_dgrp_run *run, rz_id tester, rz_id tested)
     struct rz_dgrp_watch *watch = &run->watches[run->n_watches++];
     *watch = (struct rz_dgrp_watch){.tester = tester,
                                     .tested = tested,
-                                    .time = memory(size * sizeof *watch->time),
-                                    .threshold = memory(size * sizeof *watch->threshold),
-                                    .okrun = memory(size * sizeof *watch->okrun),
+                                    .time = memory(size * sizeof(*watch->time)),
+                                    .threshold = memory(size * sizeof(*watch->threshold)),
+                                    .okrun = memory(size * sizeof(*watch->okrun)),
                                     .failed = memory(size)};
-    for (size_t i = 0; i < size; i++)
+    for (size_t i = 0; i < size; i++) {
         watch->time[i] = watch->threshold[i] = NAN;
+    }
 }
 
 void rz_dgrp_kill(struct rz_dgrp_run *run, rz_id victim, rz_time at)
@@ -132,7 +135,7 @@ void rz_dgrp_pause(struct rz_dgrp_run *run, rz_id member, uint64_t interval, rz_
     run->paused_to = run->paused_from + lasts;
 }
 
-/* --- tests ------------------------------------------------------------------------------------ */
+/* ---- tests ---- */
 
 const struct rz_diagnose *rz_dgrp_state(const struct rz_dgrp_run *run, rz_id member)
 {
@@ -148,13 +151,15 @@ static void on_tested(struct rz_dgrp_run *run, rz_id member, const uint64_t arg[
 {
     rz_id k = (rz_id)arg[0];
     run->failed[member * run->n + k] += arg[3] == 0;
-    if (arg[3] == 1)
+    if (arg[3] == 1) {
         run->passed_at[member * run->n + k] = run->interval + 1;
+    }
     for (uint32_t i = 0; i < run->n_watches; i++) {
         struct rz_dgrp_watch *watch = &run->watches[i];
         uint64_t interval = rz_diagnose_interval(rz_dgrp_state(run, member));
-        if (watch->tester != member || watch->tested != k || interval > run->setup.intervals)
+        if (watch->tester != member || watch->tested != k || interval > run->setup.intervals) {
             continue;
+        }
         watch->time[interval] = milliseconds(arg[1]);
         watch->threshold[interval] = milliseconds(arg[2]);
         watch->failed[interval] = arg[3] == 0;
@@ -169,7 +174,7 @@ static void on_task(struct rz_dgrp_run *run, rz_id member, const uint64_t arg[4]
     rz_timing_call(run->timing, member, DIAGNOSE, now + lasts, RZ_DIAGNOSE_ANSWER, answer, NULL, 0);
 }
 
-/* --- rejoins ---------------------------------------------------------------------------------- */
+/* ---- rejoins ---- */
 
 static uint32_t attempt_of(const struct rz_dgrp_run *run, rz_id member, rz_id k, uint32_t counter)
 {
@@ -199,8 +204,9 @@ static void on_decided(struct rz_dgrp_run *run, rz_id member, uint64_t instance,
     rz_id k = INSTANCE_K(instance);
     uint32_t counter = INSTANCE_COUNTER(instance);
     size_t at = (size_t)member * run->n + k;
-    if (rz_paxos_leader(rz_timing_state(run->timing, member, PAXOS)) == member)
+    if (rz_paxos_leader(rz_timing_state(run->timing, member, PAXOS)) == member) {
         *(yes ? &run->decided_yes : &run->decided_no) += 1;
+    }
     if (yes) {
         const uint64_t readmit[4] = {k, counter};
         run->granted[k] = counter + 1 > run->granted[k] ? counter + 1 : run->granted[k];
@@ -215,9 +221,11 @@ static void tell_doubts(struct rz_dgrp_run *run, rz_id member)
 {
     uint64_t doubted[RZ_DGRP_MEMBERS_MAX / 64] = {0};
     const uint64_t none[4] = {0};
-    for (rz_id k = 0; k < run->n; k++)
-        if (!rz_diagnose_has(rz_dgrp_state(run, member), k))
+    for (rz_id k = 0; k < run->n; k++) {
+        if (!rz_diagnose_has(rz_dgrp_state(run, member), k)) {
             doubted[k / 64] |= UINT64_C(1) << (k % 64);
+        }
+    }
     rz_timing_call(run->timing, member, PAXOS, 0, RZ_PAXOS_DOUBT, none, doubted,
                    (run->n + 63) / 64);
 }
@@ -232,8 +240,9 @@ static void on_changed(struct rz_dgrp_run *run, rz_id member, rz_id k, uint32_t 
         run->false_removals += counter % 2 == 1 && now < run->killed_at[k];
     }
     if (counter % 2 == 1 && now >= run->killed_at[k]) {
-        if (run->out_first[k] == RZ_TIME_NEVER)
+        if (run->out_first[k] == RZ_TIME_NEVER) {
             run->out_first[k] = now;
+        }
         run->out_last[k] = now;
         run->out_at[k]++;
     }
@@ -245,21 +254,21 @@ static void notified(struct rz_timing *timing, rz_id member, uint32_t part,
 {
     struct rz_dgrp_run *run = rz_timing_study(timing);
     const uint64_t *arg = notice->arg;
-    if (part == PAXOS && notice->what == RZ_PAXOS_ASKED)
+    if (part == PAXOS && notice->what == RZ_PAXOS_ASKED) {
         on_asked(run, member, arg[0]);
-    else if (part == PAXOS)
+    } else if (part == PAXOS) {
         on_decided(run, member, arg[0], arg[1]);
-    else if (notice->what == RZ_DIAGNOSE_TASK)
+    } else if (notice->what == RZ_DIAGNOSE_TASK) {
         on_task(run, member, arg);
-    else if (notice->what == RZ_DIAGNOSE_TESTED)
+    } else if (notice->what == RZ_DIAGNOSE_TESTED) {
         on_tested(run, member, arg);
-    else if (notice->what == RZ_DIAGNOSE_WANT_REJOIN)
+    } else if (notice->what == RZ_DIAGNOSE_WANT_REJOIN) {
         on_want(run, member, (rz_id)arg[0], (uint32_t)arg[1]);
-    else if (notice->what == RZ_DIAGNOSE_CHANGED)
+    } else if (notice->what == RZ_DIAGNOSE_CHANGED) {
         on_changed(run, member, (rz_id)arg[0], (uint32_t)arg[1]);
-    else if (notice->what == RZ_DIAGNOSE_DOUBT)
+    } else if (notice->what == RZ_DIAGNOSE_DOUBT) {
         run->doubts++;
-    else {
+    } else {
         run->takeovers++;
         run->granted[member] = (uint32_t)arg[1];
     }
@@ -273,16 +282,18 @@ static void alarm(struct rz_timing *timing, uint64_t what)
     run->interval++;
     for (uint32_t i = 0; i < run->n_watches; i++) {
         struct rz_dgrp_watch *watch = &run->watches[i];
-        if (rz_timing_alive(timing, watch->tester))
+        if (rz_timing_alive(timing, watch->tester)) {
             watch->okrun[run->interval] =
                 rz_diagnose_okrun(rz_dgrp_state(run, watch->tester), watch->tested);
+        }
     }
     rz_dgrp_end_interval(run);
-    if (run->interval < run->setup.intervals)
+    if (run->interval < run->setup.intervals) {
         rz_timing_alarm(timing, rz_timing_now(timing) + run->setup.diagnose.interval, 0);
+    }
 }
 
-/* --- the run ---------------------------------------------------------------------------------- */
+/* ---- the run ---- */
 
 static const void *config(struct rz_timing *timing, rz_id member, uint32_t part)
 {
@@ -333,10 +344,13 @@ void rz_dgrp_go(struct rz_dgrp_run *run)
                                     .trace = run->setup.trace};
     run->timing = rz_timing_create(&setup);
     rz_timing_alarm(run->timing, interval - interval / 20, 0);
-    for (rz_id k = 0; k < run->n; k++)
-        if (run->killed_at[k] != RZ_TIME_NEVER)
+    for (rz_id k = 0; k < run->n; k++) {
+        if (run->killed_at[k] != RZ_TIME_NEVER) {
             rz_timing_kill(run->timing, k, run->killed_at[k]);
-    if (run->paused != RZ_ID_NONE)
+        }
+    }
+    if (run->paused != RZ_ID_NONE) {
         rz_timing_pause(run->timing, run->paused, run->paused_from, run->paused_to);
+    }
     rz_timing_run(run->timing);
 }

@@ -127,7 +127,7 @@ bool rz_dgrp_is_in(const struct rz_dgrp_run *run, uint64_t interval, rz_id k);
 /* The longest of in_time_longest. */
 uint32_t rz_dgrp_kept_out_longest(const struct rz_dgrp_run *run);
 
-/* --- between the files of the study --- */
+/* ---- between the files of the study ---- */
 
 const struct rz_diagnose *rz_dgrp_state(const struct rz_dgrp_run *run, rz_id member);
 /* The interval run->interval has ended (study_diagnose_round.c). */

@@ -25,7 +25,7 @@ static void defaults(struct rz_study_options *options)
 
 static const char *const stages[] = {"know the failed", "have consensus", "have committed"};
 
-/* --- the table -------------------------------------------------------------------------------- */
+/* ---- the table ---- */
 
 static void columns(struct rz_table *table, enum rz_gossip_kind kind)
 {
@@ -44,8 +44,9 @@ static void columns(struct rz_table *table, enum rz_gossip_kind kind)
     }
     rz_table_column(table, "cycles_returned", "last return", "cycles");
     rz_table_column(table, "false_consensus", "false consensus", NULL);
-    if (kind == RZ_GOSSIP_SUM)
+    if (kind == RZ_GOSSIP_SUM) {
         rz_table_column(table, "early_commits", "early commits", NULL);
+    }
     rz_table_column(table, "disagreeing", "calls that disagree", NULL);
     rz_table_column(table, "messages", "messages", NULL);
     rz_table_column(table, "bytes", "bytes", NULL);
@@ -56,8 +57,9 @@ static void columns(struct rz_table *table, enum rz_gossip_kind kind)
     rz_table_column(table, "events", "events", NULL);
     rz_table_column(table, "seconds", "processor time", "s");
     rz_table_column(table, "bytes_member", "memory per member", "B");
-    if (kind == RZ_GOSSIP_SUM)
+    if (kind == RZ_GOSSIP_SUM) {
         rz_table_column(table, "new_failures", "new failures", NULL);
+    }
 }
 
 static double milliseconds(rz_time time)
@@ -91,8 +93,9 @@ static void row(struct rz_table *table, const struct rz_gossip_trial_setup *setu
     }
     rz_table_number(table, counted(trial->returned));
     rz_table_number(table, (double)trial->false_consensus);
-    if (sum)
+    if (sum) {
         rz_table_number(table, (double)trial->early_commits);
+    }
     rz_table_number(table, setup->model ? NAN : (double)trial->disagreeing);
     rz_table_number(table, (double)trial->messages);
     rz_table_number(table, bytes);
@@ -103,8 +106,9 @@ static void row(struct rz_table *table, const struct rz_gossip_trial_setup *setu
     rz_table_number(table, setup->model ? NAN : (double)trial->events);
     rz_table_number(table, trial->seconds);
     rz_table_number(table, trial->bytes_member);
-    if (sum)
+    if (sum) {
         rz_table_text(table, setup->gossip.before_only ? "not foreseen" : "restart the count");
+    }
 }
 
 /* The number of members that have reached each stage by each cycle. */
@@ -124,7 +128,7 @@ static void draw(struct rz_chart *chart, const struct rz_gossip_trial_setup *set
     }
 }
 
-/* --- running ---------------------------------------------------------------------------------- */
+/* ---- running ---- */
 
 static uint32_t log2_up(uint64_t n)
 {
@@ -138,8 +142,9 @@ static void draw_dates(const struct rz_study_options *options, uint64_t seed, rz
     struct rz_random random = {rz_mix(seed, STREAM_DATES)};
     rz_time from = options->kill_at == RZ_TIME_NEVER ? 0 : options->kill_at;
     rz_time over = (log2_up(options->members) + 4) * options->cycle;
-    for (uint32_t i = 0; i < options->kill; i++)
+    for (uint32_t i = 0; i < options->kill; i++) {
         dates[i] = from + (options->kill_during ? rz_random_below(&random, over) : 0);
+    }
 }
 
 /* Then the count of algorithm 3 is the published one, which supports no others. */
@@ -178,21 +183,22 @@ static bool check(const struct rz_study_options *options, enum rz_gossip_kind ki
 {
     *why = NULL;
     uint64_t most = kind == RZ_GOSSIP_MATRIX ? 2048 : UINT64_C(1) << (options->model ? 30 : 20);
-    if (options->members < 2 || options->members > most)
+    if (options->members < 2 || options->members > most) {
         *why = kind == RZ_GOSSIP_MATRIX ? "--ranks: from 2 to 2048 (each has their square in bits)"
                                         : "--ranks: from 2 to 2^20, of the model to 2^30";
-    else if (options->kill >= options->members)
+    } else if (options->kill >= options->members) {
         *why = "--kill: somebody must be left";
-    else if (options->slow >= options->members - options->kill)
+    } else if (options->slow >= options->members - options->kill) {
         *why = "--slow: somebody must be fast";
-    else if (options->cycle < 2 * RZ_MICROSECOND)
+    } else if (options->cycle < 2 * RZ_MICROSECOND) {
         *why = "--cycle: too short";
-    else if (!(options->tolerance >= 1e-6 && options->tolerance < 1))
+    } else if (!(options->tolerance >= 1e-6 && options->tolerance < 1)) {
         *why = "--tolerance: from 0.0001% to 100%";
-    else if (options->model && (options->kill_during || options->kill_at != RZ_TIME_NEVER ||
-                                options->kill == 0 || options->loss > 0 || options->slow > 0))
+    } else if (options->model && (options->kill_during || options->kill_at != RZ_TIME_NEVER ||
+                                  options->kill == 0 || options->loss > 0 || options->slow > 0)) {
         *why = "--model: some fail, before the run, and nothing is lost or late";
-    return *why == NULL;
+    }
+    return !*why;
 }
 
 static bool run_trial(const struct rz_study_options *options, enum rz_gossip_kind kind,
@@ -200,8 +206,8 @@ static bool run_trial(const struct rz_study_options *options, enum rz_gossip_kin
                       const char **why)
 {
     struct rz_gossip_trial_setup setup = setup_of(options, kind, number);
-    rz_id *victims = malloc((options->kill + 1) * sizeof *victims);
-    rz_time *dates = malloc((options->kill + 1) * sizeof *dates);
+    rz_id *victims = malloc((options->kill + 1) * sizeof(*victims));
+    rz_time *dates = malloc((options->kill + 1) * sizeof(*dates));
     rz_assert(victims && dates);
     rz_study_draw_victims(options, setup.seed, victims);
     draw_dates(options, setup.seed, dates);
@@ -211,8 +217,9 @@ static bool run_trial(const struct rz_study_options *options, enum rz_gossip_kin
     struct rz_gossip_trial *trial = *why ? NULL : rz_gossip_trial_run(&setup, why);
     if (trial) {
         row(table, &setup, trial, number);
-        if (number == 0)
+        if (number == 0) {
             draw(chart, &setup, trial);
+        }
     }
     bool good = trial && rz_study_close_trace(setup.trace, why);
     free(trial);
@@ -224,13 +231,15 @@ static bool run_trial(const struct rz_study_options *options, enum rz_gossip_kin
 static bool run(const struct rz_study_options *options, enum rz_gossip_kind kind,
                 struct rz_table *table, struct rz_chart *chart, const char **why)
 {
-    if (!check(options, kind, why))
+    if (!check(options, kind, why)) {
         return false;
+    }
     columns(table, kind);
     for (uint32_t trial = 0; trial < options->trials; trial++) {
         rz_study_progress(options, "gossip", trial, options->trials);
-        if (!run_trial(options, kind, trial, table, chart, why))
+        if (!run_trial(options, kind, trial, table, chart, why)) {
             return false;
+        }
     }
     rz_study_progress(options, "gossip", options->trials, options->trials);
     return true;
@@ -286,4 +295,4 @@ const struct rz_study rz_gossip_studies[] = {
      .defaults = defaults,
      .run = sum_run},
 };
-const size_t rz_gossip_studies_count = sizeof rz_gossip_studies / sizeof *rz_gossip_studies;
+const size_t rz_gossip_studies_count = sizeof(rz_gossip_studies) / sizeof(*rz_gossip_studies);

@@ -11,8 +11,9 @@ static bool note_cycle(void *user, const struct rz_scale_cycle *cycle)
     uint64_t in = cycle->cycle < RZ_GOSSIP_CYCLES_MAX ? cycle->cycle : RZ_GOSSIP_CYCLES_MAX;
     for (uint32_t stage = 0; stage < RZ_GOSSIP_STAGES; stage++) {
         uint64_t before = 0;
-        for (uint64_t c = 0; c <= in; c++)
+        for (uint64_t c = 0; c <= in; c++) {
             before += trial->reached[stage][c];
+        }
         trial->reached[stage][in] += (uint32_t)(now[stage] - before);
     }
     trial->view[in].estimate[0] = cycle->estimate_detected;
@@ -35,10 +36,11 @@ bool rz_gossip_trial_model(const struct rz_gossip_trial_setup *setup, struct rz_
         *why = "the model knows at most 4 failures";
         return false;
     }
-    memcpy(config.failed, setup->victims, setup->n_victims * sizeof *setup->victims);
+    memcpy(config.failed, setup->victims, setup->n_victims * sizeof(*setup->victims));
     bool sum = setup->gossip.kind == RZ_GOSSIP_SUM;
-    if (!(sum ? rz_scale_sum : rz_scale_list)(&config, note_cycle, trial, &result, why))
+    if (!(sum ? rz_scale_sum : rz_scale_list)(&config, note_cycle, trial, &result, why)) {
         return false;
+    }
     const uint64_t first[] = {result.known_first, result.consensus_first, result.commit_first};
     const uint64_t last[] = {result.known_last, result.consensus_last, result.commit_last};
     for (uint32_t stage = 0; stage < RZ_GOSSIP_STAGES; stage++) {

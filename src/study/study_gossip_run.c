@@ -37,23 +37,26 @@ static uint32_t victim_of(const struct run *run, uint64_t id)
 {
     for (uint32_t low = 0, high = run->setup->n_victims; low < high;) {
         uint32_t middle = (low + high) / 2;
-        if (run->setup->victims[middle] == id)
+        if (run->setup->victims[middle] == id) {
             return middle;
-        if (run->setup->victims[middle] < id)
+        }
+        if (run->setup->victims[middle] < id) {
             low = middle + 1;
-        else
+        } else {
             high = middle;
+        }
     }
     return UINT32_MAX;
 }
 
-/* --- notices to the hosts --------------------------------------------------------------------- */
+/* ---- notices to the hosts ---- */
 
 static void note_detection(struct run *run, uint32_t victim, uint64_t cycle, rz_time now)
 {
     struct rz_gossip_trial *trial = run->trial;
-    if (run->detected[victim])
+    if (run->detected[victim]) {
         return;
+    }
     run->detected[victim] = true;
     rz_time after = now - run->setup->dates[victim];
     if (trial->detect_first == 0 || after < trial->detect_first_at) {
@@ -71,17 +74,21 @@ static void note_stage(struct run *run, uint32_t stage, rz_id member, uint32_t v
                        uint64_t cycle, rz_time now)
 {
     struct rz_gossip_trial *trial = run->trial;
-    if (stage > 0 && run->by[stage - 1][victim] < trial->living)
+    if (stage > 0 && run->by[stage - 1][victim] < trial->living) {
         *(stage == 1 ? &trial->false_consensus : &trial->early_commits) += 1;
+    }
     run->by[stage][victim]++;
-    if (++run->come[stage][member] < run->setup->n_victims)
+    if (++run->come[stage][member] < run->setup->n_victims) {
         return;
+    }
     uint64_t in = cycle < RZ_GOSSIP_CYCLES_MAX ? cycle : RZ_GOSSIP_CYCLES_MAX;
     trial->reached[stage][in]++;
-    if (run->total[stage]++ == 0 || cycle < trial->first[stage])
+    if (run->total[stage]++ == 0 || cycle < trial->first[stage]) {
         trial->first[stage] = cycle;
-    if (cycle > trial->last[stage])
+    }
+    if (cycle > trial->last[stage]) {
         trial->last[stage] = cycle;
+    }
     trial->last_at[stage] = now;
 }
 
@@ -89,11 +96,13 @@ static void note_return(struct run *run, const struct rz_action *notice)
 {
     struct rz_gossip_trial *trial = run->trial;
     bool right = notice->arg[0] == 1 && notice->n_items == run->setup->n_victims;
-    for (uint32_t i = 0; right && i < notice->n_items; i++)
+    for (uint32_t i = 0; right && i < notice->n_items; i++) {
         right = notice->items[i] == run->setup->victims[i];
+    }
     trial->disagreeing += !right;
-    if (notice->arg[2] > trial->returned)
+    if (notice->arg[2] > trial->returned) {
         trial->returned = notice->arg[2];
+    }
 }
 
 static void notified(struct rz_timing *timing, rz_id member, uint32_t part,
@@ -101,8 +110,9 @@ static void notified(struct rz_timing *timing, rz_id member, uint32_t part,
 {
     struct run *run = rz_timing_study(timing);
     (void)part;
-    if (run->doomed[member])
+    if (run->doomed[member]) {
         return;
+    }
     if (notice->what == RZ_GOSSIP_RETURNED) {
         note_return(run, notice);
         return;
@@ -113,12 +123,13 @@ static void notified(struct rz_timing *timing, rz_id member, uint32_t part,
         run->trial->false_failure_reports += own;
         return;
     }
-    if (own)
+    if (own) {
         note_detection(run, victim, notice->arg[2], rz_timing_now(timing));
+    }
     note_stage(run, notice->what, member, victim, notice->arg[2], rz_timing_now(timing));
 }
 
-/* --- the view of one member ------------------------------------------------------------------- */
+/* ---- the view of one member ---- */
 
 static void look(struct rz_timing *timing, uint64_t cycle)
 {
@@ -133,14 +144,16 @@ static void look(struct rz_timing *timing, uint64_t cycle)
         view->estimate[0] = (double)mass.detected / (double)RZ_GOSSIP_ONE / share;
         view->estimate[1] = (double)mass.consensus / (double)RZ_GOSSIP_ONE / share;
     }
-    for (rz_id by = 0; by < run->n && run->setup->gossip.kind == RZ_GOSSIP_MATRIX; by++)
+    for (rz_id by = 0; by < run->n && run->setup->gossip.kind == RZ_GOSSIP_MATRIX; by++) {
         view->witnesses += rz_gossip_detected_by(gossip, by, victim);
+    }
     bool on = run->total[run->stages - 1] < run->trial->living && cycle < RZ_GOSSIP_CYCLES_MAX;
-    if (on)
+    if (on) {
         rz_timing_alarm(timing, (cycle + 1) * run->setup->gossip.cycle, cycle + 1);
+    }
 }
 
-/* --- the run ---------------------------------------------------------------------------------- */
+/* ---- the run ---- */
 
 static const void *config(struct rz_timing *timing, rz_id member, uint32_t part)
 {
@@ -173,9 +186,9 @@ static const char *notice_name(uint32_t part, uint32_t what)
 static rz_id draw_living(const struct run *run, struct rz_random *random)
 {
     rz_id id;
-    do
+    do {
         id = (rz_id)rz_random_below(random, run->n);
-    while (run->doomed[id]);
+    } while (run->doomed[id]);
     return id;
 }
 
@@ -187,20 +200,23 @@ static void run_begin(struct run *run, const struct rz_gossip_trial_setup *setup
                         .n = setup->gossip.n_members,
                         .stages = setup->gossip.kind == RZ_GOSSIP_SUM ? 3 : 2};
     for (uint32_t stage = 0; stage < RZ_GOSSIP_STAGES; stage++) {
-        run->come[stage] = memory(run->n * sizeof *run->come[stage]);
-        run->by[stage] = memory(setup->n_victims * sizeof *run->by[stage]);
+        run->come[stage] = memory(run->n * sizeof(*run->come[stage]));
+        run->by[stage] = memory(setup->n_victims * sizeof(*run->by[stage]));
     }
     run->detected = memory(setup->n_victims);
     run->doomed = memory(run->n);
-    for (uint32_t i = 0; i < setup->n_victims; i++)
+    for (uint32_t i = 0; i < setup->n_victims; i++) {
         run->doomed[setup->victims[i]] = 1;
-    while (run->doomed[run->observer])
+    }
+    while (run->doomed[run->observer]) {
         run->observer++;
+    }
     if (setup->slow > 0) {
         struct rz_random random = {rz_mix(setup->seed, STREAM_SLOW)};
         run->slow = memory(run->n);
-        for (uint32_t i = 0; i < setup->slow; i++)
+        for (uint32_t i = 0; i < setup->slow; i++) {
             run->slow[draw_living(run, &random)] = 1;
+        }
     }
 }
 
@@ -240,14 +256,17 @@ static void plan(struct run *run, struct rz_timing *timing)
     const uint64_t none[4] = {0};
     for (uint32_t i = 0; i < setup->n_victims; i++) {
         rz_timing_kill(timing, setup->victims[i], setup->dates[i]);
-        if (setup->told)
+        if (setup->told) {
             rz_timing_tell(timing, draw_living(run, &random), 0, setup->dates[i] + 1,
                            &setup->victims[i], 1);
+        }
     }
-    for (rz_id id = 0; id < run->n; id++)
+    for (rz_id id = 0; id < run->n; id++) {
         rz_timing_call(timing, id, 0, 0, RZ_GOSSIP_BEGIN, none, NULL, 0);
-    if (setup->observe)
+    }
+    if (setup->observe) {
         rz_timing_alarm(timing, setup->gossip.cycle, 1);
+    }
 }
 
 static void collect(struct run *run, const struct rz_timing *timing)
@@ -256,11 +275,12 @@ static void collect(struct run *run, const struct rz_timing *timing)
     struct rz_timing_counts all = rz_timing_count(timing, 0, UINT32_MAX);
     struct rz_timing_hot hot = rz_timing_hottest(timing);
     struct rz_timing_cost cost = rz_timing_cost(timing);
-    for (uint32_t stage = 0; stage < RZ_GOSSIP_STAGES; stage++)
+    for (uint32_t stage = 0; stage < RZ_GOSSIP_STAGES; stage++) {
         if (run->total[stage] < trial->living) {
             trial->last[stage] = 0;
             trial->last_at[stage] = RZ_TIME_NEVER;
         }
+    }
     trial->messages = all.messages;
     trial->bytes = all.bytes;
     trial->messages_hot = hot.sent;
@@ -287,10 +307,11 @@ static void run_objects(const struct rz_gossip_trial_setup *setup, struct rz_gos
 struct rz_gossip_trial *rz_gossip_trial_run(const struct rz_gossip_trial_setup *setup,
                                             const char **why)
 {
-    struct rz_gossip_trial *trial = memory(sizeof *trial);
+    struct rz_gossip_trial *trial = memory(sizeof(*trial));
     trial->living = setup->gossip.n_members - setup->n_victims;
-    for (uint32_t cycle = 0; cycle <= RZ_GOSSIP_CYCLES_MAX; cycle++)
+    for (uint32_t cycle = 0; cycle <= RZ_GOSSIP_CYCLES_MAX; cycle++) {
         trial->view[cycle].estimate[0] = trial->view[cycle].estimate[1] = NAN;
+    }
     if (!setup->model) {
         run_objects(setup, trial);
     } else if (!rz_gossip_trial_model(setup, trial, why)) {

@@ -29,29 +29,31 @@ static void spread_defaults(struct rz_study_options *options)
     options->per_node = 1;
 }
 
-/* --- the ring --------------------------------------------------------------------------------- */
+/* ---- the ring ---- */
 
 static bool ring_check(const struct rz_study_options *options, const char **why)
 {
     uint64_t n = options->members * (options->flat ? options->per_node : 1);
     *why = NULL;
-    if (options->hb_timeout <= options->hb_period)
+    if (options->hb_timeout <= options->hb_period) {
         *why = "--hb-timeout must be longer than --hb-period";
-    else if (n > UINT64_C(1) << 20)
+    } else if (n > UINT64_C(1) << 20) {
         *why = "more than 2^20 members of the ring";
-    else if (options->kill >= n)
+    } else if (options->kill >= n) {
         *why = "--kill: somebody must be left";
-    else
+    } else {
         rz_study_fits(n, 48 * (uint64_t)options->kill, why);
-    return *why == NULL;
+    }
+    return !*why;
 }
 
 /* Dates of failures: at a random point of a period when all is quiet, or spread over some timeouts.
  */
 static rz_time failure_date(const struct rz_study_options *options, struct rz_random *random)
 {
-    if (options->kill_at != RZ_TIME_NEVER && !options->kill_during)
+    if (options->kill_at != RZ_TIME_NEVER && !options->kill_during) {
         return options->kill_at;
+    }
     rz_time from = options->kill_at != RZ_TIME_NEVER ? options->kill_at : 2 * options->hb_period;
     rz_time over = options->kill_during ? 4 * options->hb_timeout : options->hb_period;
     return from + rz_random_below(random, over);
@@ -60,7 +62,7 @@ static rz_time failure_date(const struct rz_study_options *options, struct rz_ra
 static void plan_failures(struct rz_ring_run *run)
 {
     struct rz_study_options draw = *run->options;
-    rz_id *victims = malloc((run->n_news + 1) * sizeof *victims);
+    rz_id *victims = malloc((run->n_news + 1) * sizeof(*victims));
     struct rz_random random = {rz_mix(run->seed, 0x64617465)};
     rz_assert(victims != NULL);
     draw.members = run->n;
@@ -81,12 +83,15 @@ static rz_time ring_until(const struct rz_ring_run *run)
 {
     const struct rz_study_options *options = run->options;
     rz_time last = 0;
-    if (options->until > 0)
+    if (options->until > 0) {
         return options->until;
-    if (run->n_news == 0)
+    }
+    if (run->n_news == 0) {
         return 10 * options->hb_period;
-    for (uint32_t i = 0; i < run->n_news; i++)
+    }
+    for (uint32_t i = 0; i < run->n_news; i++) {
         last = run->news[i].at > last ? run->news[i].at : last;
+    }
     return last + (2 * (rz_time)run->n_news + 4) * options->hb_timeout + RZ_SECOND +
            4 * options->slow_by * (run->slow != NULL);
 }
@@ -94,7 +99,7 @@ static rz_time ring_until(const struct rz_ring_run *run)
 static bool ring_trial(const struct rz_study_options *options, uint32_t trial,
                        struct rz_table *table, struct rz_chart *chart, const char **why)
 {
-    struct rz_ring_run *run = malloc(sizeof *run);
+    struct rz_ring_run *run = malloc(sizeof(*run));
     rz_assert(run != NULL);
     uint64_t n = options->members * (options->flat ? options->per_node : 1);
     rz_ring_run_begin(run, options, (uint32_t)n, options->kill, options->seed + trial);
@@ -106,30 +111,34 @@ static bool ring_trial(const struct rz_study_options *options, uint32_t trial,
     setup.trace = rz_study_open_trace(options, trial, why);
     if (!*why) {
         struct rz_timing *timing = rz_timing_create(&setup);
-        for (uint32_t i = 0; i < run->n_news; i++)
+        for (uint32_t i = 0; i < run->n_news; i++) {
             rz_timing_kill(timing, (rz_id)run->news[i].item, run->news[i].at);
+        }
         rz_timing_run(timing);
         rz_ring_row(table, run, timing, trial, true);
-        if (trial == 0)
+        if (trial == 0) {
             rz_ring_draw_curve(chart, run);
+        }
         rz_timing_destroy(timing);
     }
     rz_study_close_trace(setup.trace, why);
     rz_ring_run_end(run);
     free(run);
-    return *why == NULL;
+    return !*why;
 }
 
 static bool ring_run(const struct rz_study_options *options, struct rz_table *table,
                      struct rz_chart *chart, const char **why)
 {
-    if (!ring_check(options, why))
+    if (!ring_check(options, why)) {
         return false;
+    }
     rz_ring_columns(table, true);
     for (uint32_t trial = 0; trial < options->trials; trial++) {
         rz_study_progress(options, "ring", trial, options->trials);
-        if (!ring_trial(options, trial, table, chart, why))
+        if (!ring_trial(options, trial, table, chart, why)) {
             return false;
+        }
     }
     rz_study_progress(options, "ring", options->trials, options->trials);
     return true;
@@ -163,4 +172,4 @@ const struct rz_study rz_ring_studies[] = {
      .defaults = spread_defaults,
      .run = rz_ring_spread_run},
 };
-const size_t rz_ring_studies_count = sizeof rz_ring_studies / sizeof *rz_ring_studies;
+const size_t rz_ring_studies_count = sizeof(rz_ring_studies) / sizeof(*rz_ring_studies);

@@ -22,7 +22,7 @@ static double milliseconds(rz_time time)
     return time == RZ_TIME_NEVER ? NAN : (double)time / (double)RZ_MILLISECOND;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static void draw_slow(struct rz_ring_run *run, uint32_t count)
 {
@@ -41,19 +41,21 @@ void rz_ring_run_begin(struct rz_ring_run *run, const struct rz_study_options *o
     *run = (struct rz_ring_run){.options = options, .n = n, .n_news = n_news, .seed = seed};
     run->network = rz_study_network(options);
     run->embedded = options->flat ? 0 : options->per_node;
-    if (!options->flat)
+    if (!options->flat) {
         run->network.per_node = 1;
+    }
     run->ring = (struct rz_ring_config){
         .n_members = n, .hb_period = options->hb_period, .hb_timeout = options->hb_timeout};
     run->spread = (struct rz_spread_config){.n_members = n,
                                             .order = options->near_first || options->flat
                                                          ? RZ_SPREAD_NEAR_FIRST
                                                          : RZ_SPREAD_TREE_FIRST};
-    run->news = memory(n_news * sizeof *run->news);
+    run->news = memory(n_news * sizeof(*run->news));
     run->doomed = memory(n);
     run->living = n;
-    if (options->slow > 0)
+    if (options->slow > 0) {
         draw_slow(run, options->slow < n ? options->slow : n);
+    }
 }
 
 void rz_ring_run_end(struct rz_ring_run *run)
@@ -77,23 +79,25 @@ void rz_ring_run_expect(struct rz_ring_run *run)
 rz_time rz_ring_run_all_know(const struct rz_ring_run *run)
 {
     rz_time last = 0;
-    for (uint32_t i = 0; i < run->n_news; i++)
+    for (uint32_t i = 0; i < run->n_news; i++) {
         last = run->news[i].known_at > last ? run->news[i].known_at : last;
+    }
     bool somebody = run->n_news > 0 && run->living > 0;
     return run->missing > 0 || !somebody ? RZ_TIME_NEVER : last;
 }
 
-/* --- knowledge -------------------------------------------------------------------------------- */
+/* ---- knowledge ---- */
 
 static struct rz_ring_news *find_news(struct rz_ring_run *run, uint64_t item)
 {
     uint32_t low = 0, high = run->n_news;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
-        if (run->news[middle].item < item)
+        if (run->news[middle].item < item) {
             low = middle + 1;
-        else
+        } else {
             high = middle;
+        }
     }
     return low < run->n_news && run->news[low].item == item ? &run->news[low] : NULL;
 }
@@ -102,20 +106,24 @@ static void learn(struct rz_ring_run *run, struct rz_timing *timing, struct rz_r
                   rz_time at)
 {
     news->known_by++;
-    if (at > news->known_at)
+    if (at > news->known_at) {
         news->known_at = at;
-    if (run->learnt++ % run->curve_step == 0 && run->n_curve < RZ_RING_CURVE_MAX)
+    }
+    if (run->learnt++ % run->curve_step == 0 && run->n_curve < RZ_RING_CURVE_MAX) {
         run->curve_at[run->n_curve++] = at;
-    if (--run->missing == 0)
+    }
+    if (--run->missing == 0) {
         rz_timing_stop(timing);
+    }
 }
 
 /* A living member gives up, because others consider it failed. */
 static void failed(struct rz_timing *timing, rz_id member)
 {
     struct rz_ring_run *run = rz_timing_study(timing);
-    if (run->doomed[member])
+    if (run->doomed[member]) {
         return;
+    }
     run->doomed[member] = 1;
     run->living--;
     const void *spread = rz_timing_state(timing, member, run->with_ring ? RZ_RING_PART_SPREAD : 0);
@@ -126,7 +134,7 @@ static void failed(struct rz_timing *timing, rz_id member)
     }
 }
 
-/* --- the host --------------------------------------------------------------------------------- */
+/* ---- the host ---- */
 
 static void on_ring(struct rz_ring_run *run, struct rz_timing *timing, rz_id member,
                     const struct rz_action *notice)
@@ -136,21 +144,24 @@ static void on_ring(struct rz_ring_run *run, struct rz_timing *timing, rz_id mem
         rz_timing_kill(timing, member, 0);
         return;
     }
-    if (notice->what != RZ_RING_SUSPECT)
+    if (notice->what != RZ_RING_SUSPECT) {
         return;
+    }
     struct rz_ring_news *news = find_news(run, item);
-    if (rz_timing_alive(timing, (rz_id)item))
+    if (rz_timing_alive(timing, (rz_id)item)) {
         run->false_failure_reports++;
-    else if (news && news->seen_at == RZ_TIME_NEVER)
+    } else if (news && news->seen_at == RZ_TIME_NEVER) {
         news->seen_at = rz_timing_now(timing);
+    }
     rz_timing_call(timing, member, RZ_RING_PART_SPREAD, 0, RZ_SPREAD_BROADCAST, NULL, &item, 1);
 }
 
 /* The daemon informs its processes, one after the other; the date when the last one knows. */
 static rz_time tell_processes(struct rz_ring_run *run, struct rz_timing *timing, rz_id member)
 {
-    if (run->embedded == 0)
+    if (run->embedded == 0) {
         return rz_timing_now(timing);
+    }
     run->local_messages += run->embedded;
     return rz_timing_work(timing, member, run->embedded * run->network.send_overhead_local) +
            run->network.latency_local + run->network.receive_overhead_local;
@@ -164,14 +175,17 @@ static void on_spread(struct rz_ring_run *run, struct rz_timing *timing, rz_id m
     rz_time at = tell_processes(run, timing, member);
     for (uint32_t i = 0; i < notice->n_items; i++) {
         struct rz_ring_news *news = find_news(run, notice->items[i]);
-        if (news && !run->doomed[member])
+        if (news && !run->doomed[member]) {
             learn(run, timing, news, at);
-        if (!run->with_ring)
+        }
+        if (!run->with_ring) {
             continue;
+        }
         rz_id failed = (rz_id)notice->items[i];
         rz_timing_tell(timing, member, RZ_RING_PART_RING, 0, &failed, 1);
-        if (failed != member)
+        if (failed != member) {
             rz_timing_tell(timing, member, RZ_RING_PART_SPREAD, 0, &failed, 1);
+        }
     }
 }
 
@@ -179,20 +193,22 @@ static void notified(struct rz_timing *timing, rz_id member, uint32_t part,
                      const struct rz_action *notice)
 {
     struct rz_ring_run *run = rz_timing_study(timing);
-    if (run->with_ring && part == RZ_RING_PART_RING)
+    if (run->with_ring && part == RZ_RING_PART_RING) {
         on_ring(run, timing, member, notice);
-    else
+    } else {
         on_spread(run, timing, member, notice);
+    }
 }
 
-/* --- the setup -------------------------------------------------------------------------------- */
+/* ---- the setup ---- */
 
 static const void *config(struct rz_timing *timing, rz_id member, uint32_t part)
 {
     const struct rz_ring_run *run = rz_timing_study(timing);
     (void)member;
-    if (run->with_ring && part == RZ_RING_PART_RING)
+    if (run->with_ring && part == RZ_RING_PART_RING) {
         return &run->ring;
+    }
     return &run->spread;
 }
 
@@ -240,13 +256,14 @@ struct rz_timing_setup rz_ring_run_setup(struct rz_ring_run *run)
         .delay = run->slow ? slow_senders : NULL,
         .message_name = run->with_ring ? ring_or_spread_message : spread_message,
         .notice_name = run->with_ring ? ring_or_spread_notice : spread_notice};
-    if (run->with_ring)
+    if (run->with_ring) {
         setup.parts[setup.n_parts++] = &rz_protocol_ring;
+    }
     setup.parts[setup.n_parts++] = &rz_protocol_spread;
     return setup;
 }
 
-/* --- what is shown ---------------------------------------------------------------------------- */
+/* ---- what is shown ---- */
 
 void rz_ring_columns(struct rz_table *table, bool seen)
 {
@@ -265,8 +282,9 @@ void rz_ring_columns(struct rz_table *table, bool seen)
     rz_table_column(table, "news", "news", NULL);
     rz_table_column(table, "local_messages", "local messages", NULL);
     rz_table_column(table, "messages_hot", "most by one", NULL);
-    if (seen)
+    if (seen) {
         rz_table_column(table, "false_failure_reports", "false failure reports", NULL);
+    }
     rz_table_column(table, "lasted_ms", "virtual time", "ms");
     rz_table_column(table, "events", "events", NULL);
     rz_table_column(table, "seconds", "processor time", "s");
@@ -297,8 +315,9 @@ static void latencies(const struct rz_ring_run *run, double *first, double *last
         *first = fmin(*first, after(news->seen_at, news->at)); /* of two, not the NAN */
         *last = fmax(*last, after(news->seen_at, news->at));
     }
-    if (!all_seen)
+    if (!all_seen) {
         *last = NAN;
+    }
 }
 
 void rz_ring_row(struct rz_table *table, const struct rz_ring_run *run,
@@ -309,8 +328,9 @@ void rz_ring_row(struct rz_table *table, const struct rz_ring_run *run,
     struct rz_timing_counts news =
         rz_timing_count(timing, run->with_ring ? RZ_RING_PART_SPREAD : 0, UINT32_MAX);
     struct rz_timing_counts ring = {0};
-    if (run->with_ring)
+    if (run->with_ring) {
         ring = rz_timing_count(timing, RZ_RING_PART_RING, UINT32_MAX);
+    }
     struct rz_timing_cost cost = rz_timing_cost(timing);
     rz_table_row(table);
     rz_table_number(table, trial);
@@ -328,8 +348,9 @@ void rz_ring_row(struct rz_table *table, const struct rz_ring_run *run,
     rz_table_number(table, (double)news.messages);
     rz_table_number(table, (double)run->local_messages);
     rz_table_number(table, (double)rz_timing_hottest(timing).sent);
-    if (seen)
+    if (seen) {
         rz_table_number(table, (double)run->false_failure_reports);
+    }
     rz_table_number(table, milliseconds(rz_timing_now(timing)));
     rz_table_number(table, (double)cost.events);
     rz_table_number(table, cost.seconds);
@@ -350,9 +371,10 @@ static void draw_close(struct rz_chart *chart, const struct rz_ring_run *run, rz
                    run->n_news > 1 ? "members that know (mean)" : "members that know");
     rz_chart_curve(chart, "members that know", RZ_CHART_STEPS);
     rz_chart_point(chart, 0, 0);
-    for (uint32_t i = 0; i < run->n_curve && run->curve_at[i] <= from + RZ_MILLISECOND; i++)
+    for (uint32_t i = 0; i < run->n_curve && run->curve_at[i] <= from + RZ_MILLISECOND; i++) {
         rz_chart_point(chart, ((double)run->curve_at[i] - (double)from) / (double)RZ_MICROSECOND,
                        ((double)i * (double)run->curve_step + 1) / run->n_news);
+    }
 }
 
 void rz_ring_draw_curve(struct rz_chart *chart, struct rz_ring_run *run)
@@ -362,17 +384,20 @@ void rz_ring_draw_curve(struct rz_chart *chart, struct rz_ring_run *run)
         begin = run->news[i].at < begin ? run->news[i].at : begin;
         seen = run->news[i].seen_at < seen ? run->news[i].seen_at : seen;
     }
-    if (run->n_news == 0)
+    if (run->n_news == 0) {
         return;
+    }
     /* Members inform their processes at their own time: the last one of each may be late. */
-    qsort(run->curve_at, run->n_curve, sizeof *run->curve_at, by_date);
+    qsort(run->curve_at, run->n_curve, sizeof(*run->curve_at), by_date);
     rz_chart_labels(chart, NULL, run->with_ring ? "milliseconds since the first failure" : "ms",
                     run->n_news > 1 ? "members that know (mean)" : "members that know");
     rz_chart_curve(chart, "members that know", RZ_CHART_STEPS);
     rz_chart_point(chart, 0, 0);
-    for (uint32_t i = 0; i < run->n_curve; i++)
+    for (uint32_t i = 0; i < run->n_curve; i++) {
         rz_chart_point(chart, milliseconds(run->curve_at[i]) - milliseconds(begin),
                        ((double)i * (double)run->curve_step + 1) / run->n_news);
-    if (run->with_ring && seen != RZ_TIME_NEVER)
+    }
+    if (run->with_ring && seen != RZ_TIME_NEVER) {
         draw_close(chart, run, seen);
+    }
 }

@@ -64,7 +64,7 @@ void rz_ring_row(struct rz_table *table, const struct rz_ring_run *run,
 /* Once, at the end. */
 void rz_ring_draw_curve(struct rz_chart *chart, struct rz_ring_run *run);
 
-/* --- study_ring_spread.c --- */
+/* ---- study_ring_spread.c ---- */
 
 bool rz_ring_process_run(const struct rz_study_options *options, struct rz_table *table,
                          struct rz_chart *chart, const char **why);

@@ -8,8 +8,7 @@
 
 #define PROCESS_ITEM UINT64_C(1) << 40 /* differs from all members' ids */
 
-/* --- a process fails ---------------------------------------------------------------------------
- */
+/* ---- a process fails ---- */
 
 /* Two levels: its daemon learns it from the system, as fast as a local message. Flat: its successor
  * in the ring detects the broken connection. */
@@ -31,7 +30,7 @@ static void process_begin(struct rz_ring_run *run, struct rz_timing *timing)
 static bool process_trial(const struct rz_study_options *options, uint32_t trial,
                           struct rz_table *table, struct rz_chart *chart, const char **why)
 {
-    struct rz_ring_run *run = malloc(sizeof *run);
+    struct rz_ring_run *run = malloc(sizeof(*run));
     rz_assert(run != NULL);
     uint64_t n = options->members * (options->flat ? options->per_node : 1);
     rz_ring_run_begin(run, options, (uint32_t)n, 1, options->seed + trial);
@@ -45,14 +44,15 @@ static bool process_trial(const struct rz_study_options *options, uint32_t trial
         process_begin(run, timing);
         rz_timing_run(timing);
         rz_ring_row(table, run, timing, trial, false);
-        if (trial == 0)
+        if (trial == 0) {
             rz_ring_draw_curve(chart, run);
+        }
         rz_timing_destroy(timing);
     }
     rz_study_close_trace(setup.trace, why);
     rz_ring_run_end(run);
     free(run);
-    return *why == NULL;
+    return !*why;
 }
 
 bool rz_ring_process_run(const struct rz_study_options *options, struct rz_table *table,
@@ -64,25 +64,29 @@ bool rz_ring_process_run(const struct rz_study_options *options, struct rz_table
         return false;
     }
     rz_ring_columns(table, false);
-    for (uint32_t trial = 0; trial < options->trials; trial++)
-        if (!process_trial(options, trial, table, chart, why))
+    for (uint32_t trial = 0; trial < options->trials; trial++) {
+        if (!process_trial(options, trial, table, chart, why)) {
             return false;
+        }
+    }
     return true;
 }
 
-/* --- one broadcast ---------------------------------------------------------------------------- */
+/* ---- one broadcast ---- */
 
 /* While the broadcast is under way, if the options do not say when. */
 static rz_time failure_date(const struct rz_ring_run *run, struct rz_random *random)
 {
     const struct rz_study_options *options = run->options;
     uint32_t hops = 1;
-    while ((UINT64_C(1) << hops) < run->n)
+    while ((UINT64_C(1) << hops) < run->n) {
         hops++;
+    }
     rz_time lasts = hops * (options->latency + options->send_overhead + options->receive_overhead);
     lasts += lasts == 0; /* a network without delays: all happens at once */
-    if (options->kill_at != RZ_TIME_NEVER)
+    if (options->kill_at != RZ_TIME_NEVER) {
         return options->kill_at + (options->kill_during ? rz_random_below(random, lasts) : 0);
+    }
     return rz_random_below(random, lasts);
 }
 
@@ -92,14 +96,17 @@ static void spread_failures(struct rz_ring_run *run, struct rz_timing *timing, c
     struct rz_random random = {rz_mix(run->seed, 0x64617465)};
     rz_time at = failure_date(run, &random);
     for (uint32_t i = 0; i < run->options->kill; i++) {
-        if (i > 0 && run->options->kill_during)
+        if (i > 0 && run->options->kill_during) {
             at = failure_date(run, &random);
+        }
         rz_timing_kill(timing, victims[i], at);
-        for (rz_id id = 0; id < run->n; id++)
-            if (!run->doomed[id])
+        for (rz_id id = 0; id < run->n; id++) {
+            if (!run->doomed[id]) {
                 rz_timing_tell(timing, id, 0,
                                at + rz_random_below(&random, run->options->detector_lag + 1),
                                &victims[i], 1);
+            }
+        }
     }
 }
 
@@ -107,9 +114,11 @@ static void spread_failures(struct rz_ring_run *run, struct rz_timing *timing, c
 static rz_id origin_of(const struct rz_ring_run *run)
 {
     rz_id origin = 0;
-    if (run->options->kill_at == 0 && !run->options->kill_during)
-        while (run->doomed[origin])
+    if (run->options->kill_at == 0 && !run->options->kill_during) {
+        while (run->doomed[origin]) {
             origin++;
+        }
+    }
     return origin;
 }
 
@@ -120,28 +129,31 @@ static void spread_row(struct rz_table *table, const struct rz_ring_run *run,
     bool quiet = run->options->kill == 0;
     rz_ring_row(table, run, timing, trial, false);
     rz_table_number(table, (double)run->news[0].known_by);
-    if (quiet)
+    if (quiet) {
         rz_table_number(table, (double)(n * rz_spread_degree((uint32_t)n) - (n - 1)));
-    else
+    } else {
         rz_table_text(table, "-");
+    }
 }
 
 static bool spread_trial(const struct rz_study_options *options, uint32_t trial,
                          struct rz_table *table, struct rz_chart *chart, const char **why)
 {
-    struct rz_ring_run *run = malloc(sizeof *run);
-    rz_id *victims = malloc((options->kill + 1) * sizeof *victims);
-    uint64_t *items = calloc(options->payload, sizeof *items);
+    struct rz_ring_run *run = malloc(sizeof(*run));
+    rz_id *victims = malloc((options->kill + 1) * sizeof(*victims));
+    uint64_t *items = calloc(options->payload, sizeof(*items));
     rz_assert(run && victims && items);
     rz_ring_run_begin(run, options, (uint32_t)options->members, 1, options->seed + trial);
     run->network.per_node = options->per_node;
     run->embedded = 0;
     rz_study_draw_victims(options, run->seed, victims);
-    for (uint32_t i = 0; i < options->kill; i++)
+    for (uint32_t i = 0; i < options->kill; i++) {
         run->doomed[victims[i]] = 1;
+    }
     run->living = run->n - options->kill;
-    for (uint32_t i = 0; i < options->payload; i++)
+    for (uint32_t i = 0; i < options->payload; i++) {
         items[i] = i;
+    }
     rz_ring_run_expect(run);
     struct rz_timing_setup setup = rz_ring_run_setup(run);
     setup.until = options->until;
@@ -153,8 +165,9 @@ static bool spread_trial(const struct rz_study_options *options, uint32_t trial,
         spread_failures(run, timing, victims);
         rz_timing_run(timing);
         spread_row(table, run, timing, trial);
-        if (trial == 0)
+        if (trial == 0) {
             rz_ring_draw_curve(chart, run);
+        }
         rz_timing_destroy(timing);
     }
     rz_study_close_trace(setup.trace, why);
@@ -162,7 +175,7 @@ static bool spread_trial(const struct rz_study_options *options, uint32_t trial,
     free(run);
     free(victims);
     free(items);
-    return *why == NULL;
+    return !*why;
 }
 
 bool rz_ring_spread_run(const struct rz_study_options *options, struct rz_table *table,
@@ -174,13 +187,16 @@ bool rz_ring_spread_run(const struct rz_study_options *options, struct rz_table 
         return false;
     }
     if (!rz_study_fits(options->members, 160 * (uint64_t)options->kill + 16 * options->payload,
-                       why))
+                       why)) {
         return false;
+    }
     rz_ring_columns(table, false);
     rz_table_column(table, "informed", "members that know", NULL);
     rz_table_column(table, "formula", "n D(n) - (n - 1)", NULL);
-    for (uint32_t trial = 0; trial < options->trials; trial++)
-        if (!spread_trial(options, trial, table, chart, why))
+    for (uint32_t trial = 0; trial < options->trials; trial++) {
+        if (!spread_trial(options, trial, table, chart, why)) {
             return false;
+        }
+    }
     return true;
 }

@@ -57,26 +57,29 @@ static double milliseconds(rz_time time)
     return time == RZ_TIME_NEVER ? NAN : (double)time / (double)RZ_MILLISECOND;
 }
 
-/* --- notices to the hosts --------------------------------------------------------------------- */
+/* ---- notices to the hosts ---- */
 
 static struct failure *find_failure(struct run *run, rz_id member)
 {
     for (uint32_t low = 0, high = run->n_failures; low < high;) {
         uint32_t middle = (low + high) / 2;
-        if (run->failures[middle].member == member)
+        if (run->failures[middle].member == member) {
             return &run->failures[middle];
-        if (run->failures[middle].member < member)
+        }
+        if (run->failures[middle].member < member) {
             low = middle + 1;
-        else
+        } else {
             high = middle;
+        }
     }
     return NULL;
 }
 
 static void draw(struct curve *curve, uint64_t count, uint64_t step, rz_time now)
 {
-    if (count % step != 0 || curve->n == CURVE_MAX)
+    if (count % step != 0 || curve->n == CURVE_MAX) {
         return;
+    }
     curve->at[curve->n] = now;
     curve->count[curve->n++] = count;
 }
@@ -85,13 +88,15 @@ static void learn(struct run *run, struct rz_timing *timing, const struct failur
                   rz_id member)
 {
     uint64_t bit = (uint64_t)(failure - run->failures) * run->n + member;
-    if (run->doomed[member] || run->knows[bit / 64] >> (bit % 64) & 1)
+    if (run->doomed[member] || run->knows[bit / 64] >> (bit % 64) & 1) {
         return;
+    }
     run->knows[bit / 64] |= UINT64_C(1) << (bit % 64);
     run->known_at = rz_timing_now(timing);
     draw(&run->failed, ++run->knowing, run->step, run->known_at);
-    if (run->knowing == run->pairs)
+    if (run->knowing == run->pairs) {
         rz_timing_stop(timing);
+    }
 }
 
 /* Of the false reports only those count that a member makes itself, by its own probe or timer; a
@@ -99,13 +104,16 @@ static void learn(struct run *run, struct rz_timing *timing, const struct failur
  */
 static void report_living(struct run *run, const struct rz_action *notice, rz_id member)
 {
-    if (notice->arg[2] != member)
+    if (notice->arg[2] != member) {
         return;
-    if (notice->what == RZ_SWIM_TOLD_SUSPECT)
+    }
+    if (notice->what == RZ_SWIM_TOLD_SUSPECT) {
         run->false_suspicions++;
+    }
     rz_id about = (rz_id)notice->arg[0];
-    if (notice->what != RZ_SWIM_TOLD_FAILED || notice->arg[1] < run->reported_up_to[about])
+    if (notice->what != RZ_SWIM_TOLD_FAILED || notice->arg[1] < run->reported_up_to[about]) {
         return;
+    }
     run->reported_up_to[about] = (uint32_t)notice->arg[1] + 1;
     run->false_failure_reports++;
     run->false_of_fast += !(run->slow && run->slow[about]);
@@ -125,18 +133,21 @@ static void notified(struct rz_timing *timing, rz_id member, uint32_t part,
     rz_time now = rz_timing_now(timing);
     rz_assert(failure != NULL);
     if (notice->what == RZ_SWIM_TOLD_SUSPECT) {
-        if (failure->suspected_at == RZ_TIME_NEVER)
+        if (failure->suspected_at == RZ_TIME_NEVER) {
             failure->suspected_at = now;
-        if (!run->doomed[member])
+        }
+        if (!run->doomed[member]) {
             draw(&run->suspects, ++run->suspecting, run->step, now);
+        }
     } else if (notice->what == RZ_SWIM_TOLD_FAILED) {
-        if (failure->declared_at == RZ_TIME_NEVER)
+        if (failure->declared_at == RZ_TIME_NEVER) {
             failure->declared_at = now;
+        }
         learn(run, timing, failure, member);
     }
 }
 
-/* --- the setup -------------------------------------------------------------------------------- */
+/* ---- the setup ---- */
 
 static const void *config(struct rz_timing *timing, rz_id member, uint32_t part)
 {
@@ -180,19 +191,21 @@ static bool choose_config(struct rz_swim_config *made, const struct rz_study_opt
 {
     uint32_t n = (uint32_t)options->members;
     const char *profile = options->profile;
-    if (!profile)
+    if (!profile) {
         *made = rz_swim_config_scaled(interval_of(options), n);
-    else if (strcmp(profile, "lan") == 0)
+    } else if (strcmp(profile, "lan") == 0) {
         *made = rz_swim_config_of(RZ_SWIM_LAN, n);
-    else if (strcmp(profile, "wan") == 0)
+    } else if (strcmp(profile, "wan") == 0) {
         *made = rz_swim_config_of(RZ_SWIM_WAN, n);
-    else if (strcmp(profile, "local") == 0)
+    } else if (strcmp(profile, "local") == 0) {
         *made = rz_swim_config_of(RZ_SWIM_LOCAL, n);
-    else
+    } else {
         *why = "--profile is one of lan, wan, local";
-    if (!options->lifeguard)
+    }
+    if (!options->lifeguard) {
         made->lifeguard = 0;
-    return *why == NULL;
+    }
+    return !*why;
 }
 
 static void draw_slow(struct run *run)
@@ -212,12 +225,13 @@ static void draw_failures(struct run *run)
 {
     const struct rz_study_options *options = run->options;
     struct rz_random random = {rz_mix(run->seed, 0x64617465)};
-    rz_id *victims = memory(run->n_failures * sizeof *victims);
+    rz_id *victims = memory(run->n_failures * sizeof(*victims));
     rz_time from =
         options->kill_at != RZ_TIME_NEVER ? options->kill_at : 2 * run->config.probe_interval;
     rz_time over = run->config.probe_interval * (options->kill_during ? 20 : 1);
-    if (options->kill_at != RZ_TIME_NEVER && !options->kill_during)
+    if (options->kill_at != RZ_TIME_NEVER && !options->kill_during) {
         over = 1;
+    }
     rz_study_draw_victims(options, run->seed, victims);
     for (uint32_t i = 0; i < run->n_failures; i++) {
         rz_time at = i == 0 || options->kill_during ? from + rz_random_below(&random, over)
@@ -236,14 +250,15 @@ static void run_begin(struct run *run, const struct rz_study_options *options,
                         .n = (uint32_t)options->members,
                         .n_failures = options->kill,
                         .seed = seed};
-    run->failures = memory(run->n_failures * sizeof *run->failures);
+    run->failures = memory(run->n_failures * sizeof(*run->failures));
     run->doomed = memory(run->n);
-    run->reported_up_to = memory(run->n * sizeof *run->reported_up_to);
-    run->knows = memory(((uint64_t)run->n * run->n_failures + 63) / 64 * sizeof *run->knows);
+    run->reported_up_to = memory(run->n * sizeof(*run->reported_up_to));
+    run->knows = memory(((uint64_t)run->n * run->n_failures + 63) / 64 * sizeof(*run->knows));
     run->pairs = (uint64_t)(run->n - run->n_failures) * run->n_failures;
     run->step = run->pairs / CURVE_MAX + 1;
-    if (options->slow > 0)
+    if (options->slow > 0) {
         draw_slow(run);
+    }
     draw_failures(run);
 }
 
@@ -261,16 +276,19 @@ static void run_end(struct run *run)
 static rz_time run_until(const struct run *run, rz_time patience)
 {
     rz_time interval = run->config.probe_interval, last = 0;
-    if (run->options->until > 0)
+    if (run->options->until > 0) {
         return run->options->until;
-    if (run->n_failures == 0)
+    }
+    if (run->n_failures == 0) {
         return 60 * interval;
-    for (uint32_t i = 0; i < run->n_failures; i++)
+    }
+    for (uint32_t i = 0; i < run->n_failures; i++) {
         last = run->failures[i].at > last ? run->failures[i].at : last;
+    }
     return last + 200 * interval + 4 * patience;
 }
 
-/* --- what is shown ---------------------------------------------------------------------------- */
+/* ---- what is shown ---- */
 
 static const struct {
     const char *name, *heading;
@@ -281,7 +299,7 @@ static const struct {
                {"nacks", "denials", RZ_SWIM_NACK},
                {"gossip", "packets of gossip", RZ_SWIM_GOSSIP},
                {"pulls", "whole exchanges", RZ_SWIM_PULL}};
-#define COUNTED (sizeof counted / sizeof *counted)
+#define COUNTED (sizeof(counted) / sizeof(*counted))
 
 static void columns(struct rz_table *table)
 {
@@ -295,8 +313,9 @@ static void columns(struct rz_table *table)
     rz_table_column(table, "known_periods", "all know", "periods");
     rz_table_column(table, "messages", "messages", NULL);
     rz_table_column(table, "bytes", "bytes", NULL);
-    for (size_t i = 0; i < COUNTED; i++)
+    for (size_t i = 0; i < COUNTED; i++) {
         rz_table_column(table, counted[i].name, counted[i].heading, NULL);
+    }
     rz_table_column(table, "messages_hot", "most by one", NULL);
     rz_table_column(table, "false_suspicions", "false suspicions", NULL);
     rz_table_column(table, "false_failure_reports", "false failure reports", NULL);
@@ -316,10 +335,12 @@ static void latencies(const struct run *run, double *first, double *last, double
     for (uint32_t i = 0; i < run->n_failures; i++) {
         const struct failure *failure = &run->failures[i];
         double suspected = NAN, failed = NAN;
-        if (failure->suspected_at != RZ_TIME_NEVER)
+        if (failure->suspected_at != RZ_TIME_NEVER) {
             suspected = milliseconds(failure->suspected_at - failure->at);
-        if (failure->declared_at != RZ_TIME_NEVER)
+        }
+        if (failure->declared_at != RZ_TIME_NEVER) {
             failed = milliseconds(failure->declared_at - failure->at);
+        }
         *first = i == 0 || suspected < *first ? suspected : *first;
         *last = i == 0 || isnan(suspected) || suspected > *last ? suspected : *last;
         *declared = i == 0 || failed < *declared ? failed : *declared;
@@ -333,16 +354,19 @@ static void row(struct rz_table *table, const struct run *run, const struct rz_t
     struct rz_timing_counts all = rz_timing_count(timing, 0, UINT32_MAX);
     struct rz_timing_cost cost = rz_timing_cost(timing);
     latencies(run, &first, &last, &declared);
-    if (run->n_failures > 0 && run->knowing == run->pairs)
+    if (run->n_failures > 0 && run->knowing == run->pairs) {
         known = milliseconds(run->known_at - run->failures[0].at);
+    }
     const double cells[] = {
         trial,    first, last,           first / period,       ceil(first / period - 1),
         declared, known, known / period, (double)all.messages, (double)all.bytes};
     rz_table_row(table);
-    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
+    for (size_t i = 0; i < sizeof(cells) / sizeof(*cells); i++) {
         rz_table_number(table, cells[i]);
-    for (size_t i = 0; i < COUNTED; i++)
+    }
+    for (size_t i = 0; i < COUNTED; i++) {
         rz_table_number(table, (double)rz_timing_count(timing, 0, counted[i].type).messages);
+    }
     rz_table_number(table, (double)rz_timing_hottest(timing).sent);
     rz_table_number(table, (double)run->false_suspicions);
     rz_table_number(table, (double)run->false_failure_reports);
@@ -358,18 +382,19 @@ static void draw_curve(struct rz_chart *chart, const struct run *run, const char
 {
     rz_chart_curve(chart, label, RZ_CHART_STEPS);
     rz_chart_point(chart, 0, 0);
-    for (uint32_t i = 0; i < curve->n; i++)
+    for (uint32_t i = 0; i < curve->n; i++) {
         rz_chart_point(chart, milliseconds(curve->at[i]) - milliseconds(run->failures[0].at),
                        (double)curve->count[i] / run->n_failures);
+    }
 }
 
-/* --- running ---------------------------------------------------------------------------------- */
+/* ---- running ---- */
 
 static bool run_trial(const struct rz_study_options *options, const struct rz_swim_config *made,
                       uint32_t trial, struct rz_table *table, struct rz_chart *chart,
                       const char **why)
 {
-    struct run *run = memory(sizeof *run);
+    struct run *run = memory(sizeof(*run));
     run_begin(run, options, made, options->seed + trial);
     struct rz_timing_setup setup = {.members = run->n,
                                     .n_parts = 1,
@@ -386,8 +411,9 @@ static bool run_trial(const struct rz_study_options *options, const struct rz_sw
     if (!*why) {
         struct rz_timing *timing = rz_timing_create(&setup);
         rz_timing_until(timing, run_until(run, rz_swim_patience(rz_timing_state(timing, 0, 0), 1)));
-        for (uint32_t i = 0; i < run->n_failures; i++)
+        for (uint32_t i = 0; i < run->n_failures; i++) {
             rz_timing_kill(timing, run->failures[i].member, run->failures[i].at);
+        }
         rz_timing_run(timing);
         row(table, run, timing, trial);
         if (trial == 0 && run->n_failures > 0) {
@@ -399,32 +425,35 @@ static bool run_trial(const struct rz_study_options *options, const struct rz_sw
     }
     run_end(run);
     free(run);
-    return *why == NULL && rz_study_close_trace(setup.trace, why);
+    return !*why && rz_study_close_trace(setup.trace, why);
 }
 
 static bool check(const struct rz_study_options *options, const char **why)
 {
     *why = NULL;
-    if (options->members < 2 || options->members > UINT64_C(1) << 20)
+    if (options->members < 2 || options->members > UINT64_C(1) << 20) {
         *why = "members: from 2 to 2^20";
-    else if (options->kill >= options->members)
+    } else if (options->kill >= options->members) {
         *why = "--kill: somebody must be left";
-    else if (interval_of(options) < 10)
+    } else if (interval_of(options) < 10) {
         *why = "--hb-period, --cycle: too short";
-    return *why == NULL;
+    }
+    return !*why;
 }
 
 static bool swim_run(const struct rz_study_options *options, struct rz_table *table,
                      struct rz_chart *chart, const char **why)
 {
     struct rz_swim_config made;
-    if (!check(options, why) || !choose_config(&made, options, why))
+    if (!check(options, why) || !choose_config(&made, options, why)) {
         return false;
+    }
     columns(table);
     for (uint32_t trial = 0; trial < options->trials; trial++) {
         rz_study_progress(options, "swim", trial, options->trials);
-        if (!run_trial(options, &made, trial, table, chart, why))
+        if (!run_trial(options, &made, trial, table, chart, why)) {
             return false;
+        }
     }
     rz_study_progress(options, "swim", options->trials, options->trials);
     return true;
@@ -440,4 +469,4 @@ const struct rz_study rz_swim_studies[] = {
               RZ_STUDY_LOSS | RZ_STUDY_SLOW | RZ_STUDY_PER_NODE | RZ_STUDY_TRACE,
      .run = swim_run},
 };
-const size_t rz_swim_studies_count = sizeof rz_swim_studies / sizeof *rz_swim_studies;
+const size_t rz_swim_studies_count = sizeof(rz_swim_studies) / sizeof(*rz_swim_studies);

@@ -37,8 +37,9 @@ struct rz_tasks_peers {
 static void on_change(int rank, int why, void *bag)
 {
     struct rz_tasks_peers *peers = ((struct RZ_Tasks_s *)bag)->peers;
-    if (rank < peers->size)
+    if (rank < peers->size) {
         peers->is_in[rank] = why == RZ_GROUP_RECOMMENDED;
+    }
     peers->changed = true;
 }
 
@@ -59,13 +60,16 @@ static int see_group(struct RZ_Tasks_s *t)
 int rz_tasks_peers_open(struct RZ_Tasks_s *t, MPI_Comm comm)
 {
     int rank, size, error = MPI_Comm_size(comm, &size);
-    if (error == MPI_SUCCESS)
+    if (error == MPI_SUCCESS) {
         error = MPI_Comm_rank(comm, &rank);
-    if (error != MPI_SUCCESS)
+    }
+    if (error != MPI_SUCCESS) {
         return error;
-    struct rz_tasks_peers *peers = t->peers = calloc(1, sizeof *peers);
-    if (!peers)
+    }
+    struct rz_tasks_peers *peers = t->peers = calloc(1, sizeof(*peers));
+    if (!peers) {
         return MPI_ERR_NO_MEM;
+    }
     *peers = (struct rz_tasks_peers){.comm = comm,
                                      .rank = rank,
                                      .size = size,
@@ -74,8 +78,9 @@ int rz_tasks_peers_open(struct RZ_Tasks_s *t, MPI_Comm comm)
                                      .has_gone = rz_tasks_zeros((size_t)size, sizeof(bool)),
                                      .changed = true,
                                      .spare = rz_tasks_zeros((size_t)t->result_bytes, 1)};
-    if (!peers->is_in || !peers->is_failed || !peers->has_gone || !peers->spare)
+    if (!peers->is_in || !peers->is_failed || !peers->has_gone || !peers->spare) {
         return MPI_ERR_NO_MEM;
+    }
     error = see_group(t);
     peers->is_open = error == MPI_SUCCESS;
     return error;
@@ -86,8 +91,9 @@ int rz_tasks_peers_open(struct RZ_Tasks_s *t, MPI_Comm comm)
 /* A loss is recorded, and is no error. */
 static int note_loss(struct rz_tasks_peers *peers, int rank, int error)
 {
-    if (error == MPI_SUCCESS || !rz_tasks_is_loss(error))
+    if (error == MPI_SUCCESS || !rz_tasks_is_loss(error)) {
         return error;
+    }
     peers->is_failed[rank] = true;
     peers->is_in[rank] = false;
     peers->changed = true;
@@ -100,20 +106,23 @@ static void forget_sent(struct rz_tasks_peers *peers)
     int kept = 0, done;
     for (int i = 0; i < peers->n_sends; i++) {
         done = 1;
-        if (MPI_Test(&peers->sends[i], &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done)
+        if (MPI_Test(&peers->sends[i], &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done) {
             peers->sends[kept++] = peers->sends[i];
+        }
     }
     peers->n_sends = kept;
 }
 
 static bool make_room(struct rz_tasks_peers *peers)
 {
-    if (peers->n_sends < peers->n_room)
+    if (peers->n_sends < peers->n_room) {
         return true;
+    }
     int room = 2 * peers->n_room + peers->size;
     MPI_Request *sends = realloc(peers->sends, (size_t)room * sizeof(MPI_Request));
-    if (!sends)
+    if (!sends) {
         return false;
+    }
     peers->sends = sends;
     peers->n_room = room;
     return true;
@@ -126,15 +135,19 @@ static int send_to_all(struct RZ_Tasks_s *t, const void *bytes, int n, int tag)
     for (int i = 1; i < peers->size && error == MPI_SUCCESS; i++) {
         int to = (peers->rank + i) % peers->size, done = 1;
         MPI_Request send = MPI_REQUEST_NULL;
-        if (peers->is_failed[to])
+        if (peers->is_failed[to]) {
             continue;
-        if (!make_room(peers))
+        }
+        if (!make_room(peers)) {
             return MPI_ERR_NO_MEM;
+        }
         error = MPI_Isend(bytes, n, MPI_BYTE, to, tag, peers->comm, &send);
-        if (error == MPI_SUCCESS)
+        if (error == MPI_SUCCESS) {
             error = MPI_Test(&send, &done, MPI_STATUS_IGNORE);
-        if (error == MPI_SUCCESS && !done)
+        }
+        if (error == MPI_SUCCESS && !done) {
             peers->sends[peers->n_sends++] = send;
+        }
         error = note_loss(peers, to, error);
     }
     return error;
@@ -158,10 +171,11 @@ static int receive(struct RZ_Tasks_s *t, int from, int tag)
     bool is_new = tag < t->n_tasks && !t->done[tag];
     int error = MPI_Recv(is_new ? rz_tasks_result(t, tag) : peers->spare, t->result_bytes, MPI_BYTE,
                          from, tag, peers->comm, MPI_STATUS_IGNORE);
-    if (error == MPI_SUCCESS && is_new)
+    if (error == MPI_SUCCESS && is_new) {
         rz_tasks_note(t, tag);
-    else if (error == MPI_SUCCESS && tag >= t->n_tasks)
+    } else if (error == MPI_SUCCESS && tag >= t->n_tasks) {
         take_word(peers, from, tag - t->n_tasks);
+    }
     return error;
 }
 
@@ -172,8 +186,9 @@ static int receive_from(struct RZ_Tasks_s *t, int from)
     while (there && error == MPI_SUCCESS && !peers->has_gone[from]) {
         MPI_Status status;
         error = MPI_Iprobe(from, MPI_ANY_TAG, peers->comm, &there, &status);
-        if (error == MPI_SUCCESS && there)
+        if (error == MPI_SUCCESS && there) {
             error = receive(t, from, status.MPI_TAG);
+        }
     }
     return note_loss(peers, from, error);
 }
@@ -183,9 +198,11 @@ static int receive_all(struct RZ_Tasks_s *t)
 {
     struct rz_tasks_peers *peers = t->peers;
     int error = MPI_SUCCESS;
-    for (int k = 0; k < peers->size && error == MPI_SUCCESS; k++)
-        if (k != peers->rank && !peers->is_failed[k] && !peers->has_gone[k])
+    for (int k = 0; k < peers->size && error == MPI_SUCCESS; k++) {
+        if (k != peers->rank && !peers->is_failed[k] && !peers->has_gone[k]) {
             error = receive_from(t, k);
+        }
+    }
     forget_sent(peers);
     peers->received = MPI_Wtime();
     return error;
@@ -210,16 +227,18 @@ static void deal(struct RZ_Tasks_s *t)
     int place = 0, size = 0;
     bool anybody = false;
     peers->changed = false;
-    for (int k = 0; k < peers->size; k++)
+    for (int k = 0; k < peers->size; k++) {
         anybody |= peers->is_in[k];
+    }
     for (int k = 0; k < peers->size; k++) {
         bool is_one = is_member(peers, k, anybody);
         size += is_one;
         place += is_one && k < peers->rank;
     }
     t->next = t->n_dealt = 0;
-    if (is_member(peers, peers->rank, anybody))
+    if (is_member(peers, peers->rank, anybody)) {
         t->n_dealt = rz_tasks_list(t->done, t->n_tasks, place, size, t->dealt);
+    }
 }
 
 /* All results are here: the end is a round like others, so that all members of its view know of
@@ -244,8 +263,9 @@ static int look_around(struct RZ_Tasks_s *t)
 {
     bool is_time = MPI_Wtime() - t->peers->received >= RECEIVE_SECONDS;
     int error = is_time ? receive_all(t) : MPI_SUCCESS;
-    if (error == MPI_SUCCESS && (t->peers->changed || !rz_tasks_is_due(t)))
+    if (error == MPI_SUCCESS && (t->peers->changed || !rz_tasks_is_due(t))) {
         deal(t);
+    }
     return error;
 }
 
@@ -258,12 +278,13 @@ int rz_tasks_follow_callbacks(struct RZ_Tasks_s *t)
             continue;
         }
         error = look_around(t);
-        if (error == MPI_SUCCESS && t->peers->over)
+        if (error == MPI_SUCCESS && t->peers->over) {
             error = end_late(t);
-        else if (error == MPI_SUCCESS && rz_tasks_is_due(t))
+        } else if (error == MPI_SUCCESS && rz_tasks_is_due(t)) {
             break;
-        else if (t->n_done < t->n_tasks)
+        } else if (t->n_done < t->n_tasks) {
             wait_a_little();
+        }
     }
     return error;
 }
@@ -273,8 +294,9 @@ int rz_tasks_follow_callbacks(struct RZ_Tasks_s *t)
 static bool all_have_gone(const struct rz_tasks_peers *peers)
 {
     int k = 0;
-    while (k < peers->size && (k == peers->rank || peers->is_failed[k] || peers->has_gone[k]))
+    while (k < peers->size && (k == peers->rank || peers->is_failed[k] || peers->has_gone[k])) {
         k++;
+    }
     return k == peers->size && peers->n_sends == 0;
 }
 
@@ -285,18 +307,21 @@ static void part(struct RZ_Tasks_s *t)
     int error = send_to_all(t, NULL, 0, t->n_tasks + word);
     while (error == MPI_SUCCESS && !all_have_gone(t->peers)) {
         error = receive_all(t);
-        if (!all_have_gone(t->peers))
+        if (!all_have_gone(t->peers)) {
             wait_a_little();
+        }
     }
 }
 
 void rz_tasks_peers_close(struct RZ_Tasks_s *t)
 {
     struct rz_tasks_peers *peers = t->peers;
-    if (!peers)
+    if (!peers) {
         return;
-    if (peers->is_open)
+    }
+    if (peers->is_open) {
         part(t);
+    }
     free(peers->is_in);
     free(peers->is_failed);
     free(peers->has_gone);

@@ -22,8 +22,9 @@ void rz_tasks_say_nothing(int n_tasks, int *words)
 int rz_tasks_first_left(const int *words, int n_tasks)
 {
     int id = 0;
-    while (id < n_tasks && words[2 * id] != RZ_TASKS_NOBODY)
+    while (id < n_tasks && words[2 * id] != RZ_TASKS_NOBODY) {
         id++;
+    }
     return id;
 }
 
@@ -36,23 +37,28 @@ int rz_tasks_sender(const int *words, int id)
 int rz_tasks_deal(const int *words, int n_tasks, int place, int size, int *dealt)
 {
     int n = 0, left = 0;
-    for (int id = 0; id < n_tasks; id++)
-        if (words[2 * id] == RZ_TASKS_NOBODY && left++ % size == place)
+    for (int id = 0; id < n_tasks; id++) {
+        if (words[2 * id] == RZ_TASKS_NOBODY && left++ % size == place) {
             dealt[n++] = id;
+        }
+    }
     return n;
 }
 
 int rz_tasks_list(const bool *done, int n_tasks, int place, int size, int *dealt)
 {
     int n = 0;
-    for (int id = place; id < n_tasks; id += size)
-        if (!done[id])
+    for (int id = place; id < n_tasks; id += size) {
+        if (!done[id]) {
             dealt[n++] = id;
+        }
+    }
     int first = n_tasks - 1 - (int)((int64_t)n_tasks * place / size);
     for (int i = 0; i < n_tasks; i++) {
         int id = (first - i + n_tasks) % n_tasks;
-        if (id % size != place && !done[id])
+        if (id % size != place && !done[id]) {
             dealt[n++] = id;
+        }
     }
     return n;
 }

@@ -27,27 +27,32 @@ static int send_desc_make(struct send_desc *send_desc, const struct RZ_Tasks_s *
 {
     size_t bytes = (size_t)t->result_bytes;
     *send_desc =
-        (struct send_desc){.counts = rz_tasks_zeros((size_t)size, sizeof *send_desc->counts),
-                           .offsets = rz_tasks_zeros((size_t)size, sizeof *send_desc->offsets)};
-    if (!send_desc->counts || !send_desc->offsets)
+        (struct send_desc){.counts = rz_tasks_zeros((size_t)size, sizeof(*send_desc->counts)),
+                           .offsets = rz_tasks_zeros((size_t)size, sizeof(*send_desc->offsets))};
+    if (!send_desc->counts || !send_desc->offsets) {
         return MPI_ERR_NO_MEM;
-    for (int i = 0; i < to - from; i++)
-        if (rz_tasks_sender(t->words, i) >= 0)
+    }
+    for (int i = 0; i < to - from; i++) {
+        if (rz_tasks_sender(t->words, i) >= 0) {
             send_desc->counts[rz_tasks_sender(t->words, i)]++;
+        }
+    }
     for (int i = 0; i < size; i++) {
         send_desc->offsets[i] = send_desc->n_got;
         send_desc->n_got += send_desc->counts[i];
     }
     send_desc->got = rz_tasks_zeros((size_t)send_desc->n_got, bytes);
     send_desc->sent = rz_tasks_zeros((size_t)send_desc->counts[place], bytes);
-    if (!send_desc->got || !send_desc->sent)
+    if (!send_desc->got || !send_desc->sent) {
         return MPI_ERR_NO_MEM;
+    }
     char *at = send_desc->sent;
-    for (int i = 0; i < to - from; i++)
+    for (int i = 0; i < to - from; i++) {
         if (rz_tasks_sender(t->words, i) == place) {
             memcpy(at, rz_tasks_result(t, from + i), bytes);
             at += bytes;
         }
+    }
     return MPI_SUCCESS;
 }
 
@@ -59,11 +64,13 @@ static void send_desc_open(const struct send_desc *send_desc, struct RZ_Tasks_s 
     size_t bytes = (size_t)t->result_bytes;
     for (int id = from; id < to; id++) {
         int sender = rz_tasks_sender(t->words, id - from);
-        if (sender < 0)
+        if (sender < 0) {
             continue;
+        }
         const char *result = send_desc->got + (size_t)send_desc->offsets[sender]++ * bytes;
-        if (!t->done[id] && bytes > 0)
+        if (!t->done[id] && bytes > 0) {
             memcpy(rz_tasks_result(t, id), result, bytes);
+        }
         rz_tasks_note(t, id);
     }
 }
@@ -80,8 +87,9 @@ static int send_results(struct RZ_Tasks_s *t, int from, int to, int place, int s
                                send_desc.counts, send_desc.offsets, type, t->comm);
         MPI_Type_free(&type);
     }
-    if (error == MPI_SUCCESS)
+    if (error == MPI_SUCCESS) {
         send_desc_open(&send_desc, t, from, to);
+    }
     send_desc_free(&send_desc);
     return error;
 }
@@ -95,8 +103,9 @@ static int join(struct RZ_Tasks_s *t, int from, int to, int place, int size, int
     t->words[2 * n] = t->n_first;
     int error =
         MPI_Allreduce_c(MPI_IN_PLACE, t->words, (MPI_Count)n * 2 + 1, MPI_INT, MPI_MIN, t->comm);
-    if (error != MPI_SUCCESS)
+    if (error != MPI_SUCCESS) {
         return error;
+    }
     *least = t->words[2 * n];
     return send_results(t, from, to, place, size);
 }
@@ -106,13 +115,15 @@ static int join(struct RZ_Tasks_s *t, int from, int to, int place, int size, int
 static bool deal_left(struct RZ_Tasks_s *t, int from, int to, int place, int size)
 {
     int left = rz_tasks_first_left(t->words, to - from);
-    if (left == to - from)
+    if (left == to - from) {
         return false;
+    }
     int end = (from + left) / t->phase;
     end = end < (to - 1) / t->phase ? (end + 1) * t->phase : to;
     t->n_dealt = rz_tasks_deal(t->words, end - from, place, size, t->dealt);
-    for (int i = 0; i < t->n_dealt; i++)
+    for (int i = 0; i < t->n_dealt; i++) {
         t->dealt[i] += from;
+    }
     return true;
 }
 
@@ -139,14 +150,17 @@ static int exchange(struct RZ_Tasks_s *t)
     MPI_Comm_rank(t->comm, &place);
     MPI_Comm_size(t->comm, &size);
     int error = join(t, from, to, place, size, &least);
-    if (error != MPI_SUCCESS)
+    if (error != MPI_SUCCESS) {
         return error;
-    if (!deal_left(t, from, to, place, size))
+    }
+    if (!deal_left(t, from, to, place, size)) {
         deal_next(t, to, place, size);
+    }
     if (least < from) {
         error = join(t, least, from, place, size, &unused);
-        if (error == MPI_SUCCESS)
+        if (error == MPI_SUCCESS) {
             deal_left(t, least, from, place, size);
+        }
     }
     t->begun = MPI_Wtime();
     t->cost = t->begun - begun;
@@ -161,11 +175,13 @@ static int next_round(struct RZ_Tasks_s *t)
     t->n_dealt = t->next = 0;
     t->claimed = false;
     int error = rz_tasks_round(t, &t->comm);
-    if (error != MPI_SUCCESS || t->comm == MPI_COMM_NULL || rz_tasks_is_over(t))
+    if (error != MPI_SUCCESS || t->comm == MPI_COMM_NULL || rz_tasks_is_over(t)) {
         return error;
+    }
     error = exchange(t);
-    if (error == MPI_SUCCESS || !rz_tasks_is_loss(error))
+    if (error == MPI_SUCCESS || !rz_tasks_is_loss(error)) {
         return error;
+    }
     t->n_dealt = 0;
     MPIX_Comm_revoke(t->comm); /* no process waits for us */
     return MPI_SUCCESS;
@@ -175,8 +191,9 @@ static int next_round(struct RZ_Tasks_s *t)
 static bool has_ended(struct RZ_Tasks_s *t)
 {
     int changed = 0;
-    if (!rz_tasks_is_due(t))
+    if (!rz_tasks_is_due(t)) {
         return true;
+    }
     RZ_Group_monitor_changed(t->monitor, &changed);
     double length = rz_tasks_round_seconds(t->cost, t->failure_seconds);
     return changed || (t->claimed && MPI_Wtime() - t->begun >= length);
@@ -186,8 +203,9 @@ int rz_tasks_follow_rounds(struct RZ_Tasks_s *t)
 {
     while (!rz_tasks_is_over(t) && has_ended(t)) {
         int error = next_round(t);
-        if (error != MPI_SUCCESS)
+        if (error != MPI_SUCCESS) {
             return error;
+        }
     }
     return MPI_SUCCESS;
 }

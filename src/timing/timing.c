@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-/* --- blobs and events ------------------------------------------------------------------------- */
+/* ---- blobs and events ---- */
 
 static size_t blob_bytes(uint32_t n_items)
 {
@@ -26,12 +26,14 @@ uint32_t rz_timing_blob_take(struct rz_timing *timing, uint32_t n_items)
 
 void rz_timing_blob_release(struct rz_timing *timing, uint32_t handle)
 {
-    if (handle == RZ_TIMING_NO_BLOB)
+    if (handle == RZ_TIMING_NO_BLOB) {
         return;
+    }
     struct rz_timing_blob *blob = rz_timing_blob_at(timing, handle);
     rz_assert(blob->refs > 0);
-    if (--blob->refs == 0)
+    if (--blob->refs == 0) {
         rz_timing_pool_give(&timing->pool, handle, blob_bytes(blob->n_items));
+    }
 }
 
 void rz_timing_push(struct rz_timing *timing, rz_time date, enum rz_timing_kind kind, rz_id member,
@@ -49,17 +51,18 @@ void rz_timing_note_memory(struct rz_timing *timing)
 {
     uint64_t bytes =
         timing->bytes_states + timing->queue.bytes_most + timing->pool.bytes_most +
-        timing->waiting_used * sizeof *timing->waiting +
-        timing->n * (sizeof *timing->members + timing->n_parts * sizeof *timing->slots);
-    if (bytes > timing->bytes_peak)
+        timing->waiting_used * sizeof(*timing->waiting) +
+        timing->n * (sizeof(*timing->members) + timing->n_parts * sizeof(*timing->slots));
+    if (bytes > timing->bytes_peak) {
         timing->bytes_peak = bytes;
+    }
 }
 
-/* --- create and destroy ----------------------------------------------------------------------- */
+/* ---- create and destroy ---- */
 
 static uint32_t frame_bytes(const struct rz_message *message)
 {
-    return (uint32_t)sizeof *message + message->n_items * (uint32_t)sizeof(uint64_t);
+    return (uint32_t)sizeof(*message) + message->n_items * (uint32_t)sizeof(uint64_t);
 }
 
 static void set_up(struct rz_timing *timing, const struct rz_timing_setup *setup)
@@ -67,8 +70,9 @@ static void set_up(struct rz_timing *timing, const struct rz_timing_setup *setup
     rz_assert(setup->members > 0 && setup->members < RZ_TIMING_NONE);
     rz_assert(setup->n_parts > 0 && setup->n_parts <= RZ_TIMING_PARTS_MAX);
     timing->setup = *setup;
-    if (!setup->bytes)
+    if (!setup->bytes) {
         timing->setup.bytes = frame_bytes;
+    }
     timing->n = setup->members;
     timing->n_parts = setup->n_parts;
     timing->per_node = setup->network.per_node > 0 ? setup->network.per_node : 1;
@@ -77,7 +81,7 @@ static void set_up(struct rz_timing *timing, const struct rz_timing_setup *setup
     timing->faults = rz_mix(setup->seed, 4);
     timing->stepping = RZ_TIMING_NONE;
     timing->waiting_free = RZ_TIMING_NONE;
-    memset(timing->part_of_protocol, UINT8_MAX, sizeof timing->part_of_protocol);
+    memset(timing->part_of_protocol, UINT8_MAX, sizeof(timing->part_of_protocol));
     for (uint32_t part = 0; part < timing->n_parts; part++) {
         rz_assert(timing->part_of_protocol[setup->parts[part]->number] == UINT8_MAX);
         timing->part_of_protocol[setup->parts[part]->number] = (uint8_t)part;
@@ -86,21 +90,22 @@ static void set_up(struct rz_timing *timing, const struct rz_timing_setup *setup
 
 struct rz_timing *rz_timing_create(const struct rz_timing_setup *setup)
 {
-    struct rz_timing *timing = rz_timing_memory(NULL, sizeof *timing);
-    memset(timing, 0, sizeof *timing);
+    struct rz_timing *timing = rz_timing_memory(NULL, sizeof(*timing));
+    memset(timing, 0, sizeof(*timing));
     set_up(timing, setup);
     rz_timing_queue_init(&timing->queue);
     rz_timing_pool_init(&timing->pool);
-    if (setup->trace)
+    if (setup->trace) {
         timing->trace = rz_timing_trace_begin(timing);
-    timing->members = rz_timing_memory(NULL, timing->n * sizeof *timing->members);
-    memset(timing->members, 0, timing->n * sizeof *timing->members);
+    }
+    timing->members = rz_timing_memory(NULL, timing->n * sizeof(*timing->members));
+    memset(timing->members, 0, timing->n * sizeof(*timing->members));
     for (rz_id id = 0; id < timing->n; id++) {
         timing->members[id].failed_at = RZ_TIME_NEVER;
         timing->members[id].first = timing->members[id].last = RZ_TIMING_NONE;
     }
-    timing->failed = rz_timing_memory(NULL, (timing->n / 64 + 1) * sizeof *timing->failed);
-    memset(timing->failed, 0, (timing->n / 64 + 1) * sizeof *timing->failed);
+    timing->failed = rz_timing_memory(NULL, (timing->n / 64 + 1) * sizeof(*timing->failed));
+    memset(timing->failed, 0, (timing->n / 64 + 1) * sizeof(*timing->failed));
     rz_timing_states_create(timing);
     rz_timing_note_memory(timing);
     return timing;
@@ -108,13 +113,15 @@ struct rz_timing *rz_timing_create(const struct rz_timing_setup *setup)
 
 void rz_timing_destroy(struct rz_timing *timing)
 {
-    if (timing->trace)
+    if (timing->trace) {
         rz_timing_trace_end(timing);
+    }
     rz_timing_states_release(timing);
     rz_timing_queue_release(&timing->queue);
     rz_timing_pool_release(&timing->pool);
-    for (uint32_t i = 0; i < timing->n_sides; i++)
+    for (uint32_t i = 0; i < timing->n_sides; i++) {
         rz_timing_free(timing->sides[i].side);
+    }
     rz_timing_free(timing->sides);
     rz_timing_free(timing->soon);
     rz_timing_free(timing->waiting);
@@ -123,7 +130,7 @@ void rz_timing_destroy(struct rz_timing *timing)
     rz_timing_free(timing);
 }
 
-/* --- the clock -------------------------------------------------------------------------------- */
+/* ---- the clock ---- */
 
 /* The run whose component is being stepped; printed by a failed assertion. */
 static _Thread_local const struct rz_timing *at_work;
@@ -133,8 +140,9 @@ static void on_assertion(const char *expression, const char *file, int line)
     static const char *const kinds[] = {"receive", "tick", "failure", "continue", "call"};
     fprintf(stderr, "rzsim: %s:%d: assertion failed: %s\n", file, line, expression);
     const struct rz_timing *timing = at_work;
-    if (!timing)
+    if (!timing) {
         return;
+    }
     fprintf(stderr, "rzsim: timing run with seed %llu, at %llu ns, event %llu",
             (unsigned long long)timing->setup.seed, (unsigned long long)timing->now,
             (unsigned long long)timing->events);
@@ -142,10 +150,12 @@ static void on_assertion(const char *expression, const char *file, int line)
         const struct rz_event *event = timing->stepping_event;
         fprintf(stderr, ": member %u of %u, %s, %s", timing->stepping, timing->n,
                 timing->setup.parts[timing->stepping_part]->name, kinds[event->kind]);
-        if (event->kind == RZ_EVENT_RECEIVE)
+        if (event->kind == RZ_EVENT_RECEIVE) {
             fprintf(stderr, " of type %u from %u", event->message->type, event->message->from);
-        if (event->kind == RZ_EVENT_CALL)
+        }
+        if (event->kind == RZ_EVENT_CALL) {
             fprintf(stderr, " %u", event->call);
+        }
     }
     fprintf(stderr, "\n");
 }
@@ -159,8 +169,9 @@ static void dispatch(struct rz_timing *timing, const struct rz_timing_event *eve
         break;
     case RZ_TIMING_PAUSE: {
         rz_time until = rz_timing_blob_at(timing, event->blob)->arg[0];
-        if (until > member->paused_until)
+        if (until > member->paused_until) {
             member->paused_until = until;
+        }
         rz_timing_blob_release(timing, event->blob);
         rz_timing_push(timing, until > timing->now ? until : timing->now, RZ_TIMING_RESUME,
                        event->member, 0, RZ_TIMING_NO_BLOB);
@@ -192,8 +203,9 @@ void rz_timing_run(struct rz_timing *timing)
         timing->events++;
         dispatch(timing, &event);
     }
-    if (!timing->stopped && timing->queue.count > 0 && timing->now < limit)
+    if (!timing->stopped && timing->queue.count > 0 && timing->now < limit) {
         timing->now = limit;
+    }
     at_work = outer;
     rz_assert_hook = hook;
     timing->seconds += (double)(clock() - begin) / CLOCKS_PER_SEC;

@@ -84,7 +84,7 @@ void rz_timing_stop(struct rz_timing *timing);
 /* Another end for the next rz_timing_run; 0: until no event is left. */
 void rz_timing_until(struct rz_timing *timing, rz_time until);
 
-/* --- events; dates in the past mean now --- */
+/* ---- events; dates in the past mean now ---- */
 
 /* A call of member's host to a part; items are copied. Calls and tells for now that a member's own
  * `notified` makes for that member are processed directly after its step, in their order, as in a
@@ -113,7 +113,7 @@ rz_time rz_timing_work(struct rz_timing *timing, rz_id member, rz_time lasts);
 /* The study's alarm(what) at this date. */
 void rz_timing_alarm(struct rz_timing *timing, rz_time at, uint64_t what);
 
-/* --- accessors --- */
+/* ---- accessors ---- */
 
 void *rz_timing_study(struct rz_timing *timing);
 rz_time rz_timing_now(const struct rz_timing *timing);

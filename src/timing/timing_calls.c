@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* --- events ----------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 static rz_time not_before_now(const struct rz_timing *timing, rz_time at)
 {
@@ -24,7 +24,7 @@ static void queue_or_soon(struct rz_timing *timing, rz_time at, enum rz_timing_k
     }
     if (timing->n_soon == timing->soon_max) {
         timing->soon_max = timing->soon_max ? 2 * timing->soon_max : 16;
-        timing->soon = rz_timing_memory(timing->soon, timing->soon_max * sizeof *timing->soon);
+        timing->soon = rz_timing_memory(timing->soon, timing->soon_max * sizeof(*timing->soon));
     }
     timing->soon[timing->n_soon++] =
         (struct rz_timing_soon){.blob = blob, .kind = (uint8_t)kind, .part = (uint8_t)part};
@@ -36,11 +36,13 @@ void rz_timing_call(struct rz_timing *timing, rz_id member, uint32_t part, rz_ti
     uint32_t blob = rz_timing_blob_take(timing, n_items);
     struct rz_timing_blob *content = rz_timing_blob_at(timing, blob);
     content->call = call;
-    memset(content->arg, 0, sizeof content->arg);
-    if (arg)
-        memcpy(content->arg, arg, sizeof content->arg);
-    if (n_items > 0)
-        memcpy(content->items, items, n_items * sizeof *items);
+    memset(content->arg, 0, sizeof(content->arg));
+    if (arg) {
+        memcpy(content->arg, arg, sizeof(content->arg));
+    }
+    if (n_items > 0) {
+        memcpy(content->items, items, n_items * sizeof(*items));
+    }
     queue_or_soon(timing, at, RZ_TIMING_CALL, member, part, blob);
 }
 
@@ -57,17 +59,18 @@ void rz_timing_tell_arg(struct rz_timing *timing, rz_id member, uint32_t part, r
     struct rz_timing_blob *content = rz_timing_blob_at(timing, blob);
     content->call = n_failed;
     content->arg[0] = arg;
-    memcpy(content->items, failed, n_failed * sizeof *failed);
+    memcpy(content->items, failed, n_failed * sizeof(*failed));
     queue_or_soon(timing, at, RZ_TIMING_TELL, member, part, blob);
 }
 
 void rz_timing_kill(struct rz_timing *timing, rz_id member, rz_time at)
 {
     rz_assert(member < timing->n);
-    if (at <= timing->now)
+    if (at <= timing->now) {
         rz_timing_fail(timing, member);
-    else
+    } else {
         rz_timing_push(timing, at, RZ_TIMING_KILL, member, 0, RZ_TIMING_NO_BLOB);
+    }
 }
 
 static void push_with_arg(struct rz_timing *timing, rz_time at, enum rz_timing_kind kind,
@@ -86,7 +89,7 @@ void rz_timing_pause(struct rz_timing *timing, rz_id member, rz_time from, rz_ti
 
 void rz_timing_partition(struct rz_timing *timing, const uint8_t *side, rz_time from, rz_time to)
 {
-    timing->sides = rz_timing_memory(timing->sides, (timing->n_sides + 1) * sizeof *timing->sides);
+    timing->sides = rz_timing_memory(timing->sides, (timing->n_sides + 1) * sizeof(*timing->sides));
     struct rz_timing_side *entry = &timing->sides[timing->n_sides++];
     *entry =
         (struct rz_timing_side){.from = from, .to = to, .side = rz_timing_memory(NULL, timing->n)};
@@ -111,7 +114,7 @@ void rz_timing_until(struct rz_timing *timing, rz_time until)
     timing->setup.until = until;
 }
 
-/* --- accessors -------------------------------------------------------------------------------- */
+/* ---- accessors ---- */
 
 void *rz_timing_study(struct rz_timing *timing)
 {
@@ -146,8 +149,9 @@ struct rz_timing_counts rz_timing_count(const struct rz_timing *timing, uint32_t
 {
     struct rz_timing_counts sum = {0};
     for (uint32_t i = 0; i < 256; i++) {
-        if (type != UINT32_MAX && type != i)
+        if (type != UINT32_MAX && type != i) {
             continue;
+        }
         sum.messages += timing->counts[part][i].messages;
         sum.bytes += timing->counts[part][i].bytes;
         sum.lost += timing->counts[part][i].lost;

@@ -22,8 +22,9 @@ static bool parted(const struct rz_timing *timing, rz_id from, rz_id to, rz_time
 {
     for (uint32_t i = 0; i < timing->n_sides; i++) {
         const struct rz_timing_side *side = &timing->sides[i];
-        if (side->from <= at && at < side->to && side->side[from] != side->side[to])
+        if (side->from <= at && at < side->to && side->side[from] != side->side[to]) {
             return true;
+        }
     }
     return false;
 }
@@ -31,8 +32,9 @@ static bool parted(const struct rz_timing *timing, rz_id from, rz_id to, rz_time
 rz_time rz_timing_receive_overhead(const struct rz_timing *timing, rz_id to, uint32_t blob)
 {
     const struct rz_timing_network *network = &timing->setup.network;
-    if (timing->per_node == 1)
+    if (timing->per_node == 1) {
         return network->receive_overhead;
+    }
     rz_id from = rz_timing_blob_at(timing, blob)->message.from;
     return rz_timing_local(timing, from, to) ? network->receive_overhead_local
                                              : network->receive_overhead;
@@ -47,8 +49,9 @@ static void fly(struct rz_timing *timing, rz_id from, rz_id to, uint32_t part, u
     bool local = rz_timing_local(timing, from, to);
     struct rz_timing_blob *content = rz_timing_blob_at(timing, blob);
     rz_time flight = local ? network->latency_local : network->latency;
-    if (!local && network->jitter > 0)
+    if (!local && network->jitter > 0) {
         flight += below(network->jitter + 1, rz_mix(timing->seed_jitter, draw));
+    }
     rz_time more = timing->setup.delay ? timing->setup.delay(timing, from, to) : 0;
     bool lost = more == RZ_TIME_NEVER ||
                 (!local && happens(timing->setup.network.loss, rz_mix(timing->seed_loss, draw))) ||
@@ -76,11 +79,13 @@ static void send_one(struct rz_timing *timing, rz_id from, rz_id to, uint32_t pa
         &timing->counts[part][rz_timing_blob_at(timing, blob)->message.type];
     bool local = rz_timing_local(timing, from, to);
     rz_time left = sender->busy_until > timing->now ? sender->busy_until : timing->now;
-    if (timing->trace)
+    if (timing->trace) {
         rz_timing_trace_send(timing, from, to, part, blob, left);
+    }
     left += local ? network->send_overhead_local : network->send_overhead;
-    if (!local && network->bytes_per_second > 0)
+    if (!local && network->bytes_per_second > 0) {
         left += bytes * RZ_SECOND / network->bytes_per_second;
+    }
     sender->busy_until = left;
     sender->sent++;
     sender->bytes_sent += bytes;
@@ -104,8 +109,9 @@ void rz_timing_transmit(struct rz_timing *timing, rz_id from, uint32_t part,
     uint32_t blob = rz_timing_blob_take(timing, message->n_items);
     struct rz_timing_blob *content = rz_timing_blob_at(timing, blob);
     content->message = *message;
-    if (message->n_items > 0)
-        memcpy(content->items, action->items, message->n_items * sizeof *content->items);
+    if (message->n_items > 0) {
+        memcpy(content->items, action->items, message->n_items * sizeof(*content->items));
+    }
     uint32_t bytes = timing->setup.bytes(message);
     for (uint32_t i = 0; i < action->n_to; i++) {
         rz_assert(action->to[i] < timing->n && action->to[i] != from);

@@ -17,13 +17,14 @@ struct rz_timing_chunk {
 
 void rz_timing_queue_init(struct rz_timing_queue *queue)
 {
-    memset(queue, 0, sizeof *queue);
+    memset(queue, 0, sizeof(*queue));
 }
 
 void rz_timing_queue_release(struct rz_timing_queue *queue)
 {
-    for (uint32_t i = 0; i < queue->n_slabs; i++)
+    for (uint32_t i = 0; i < queue->n_slabs; i++) {
         rz_timing_free(queue->slabs[i]);
+    }
     rz_timing_free(queue->slabs);
 }
 
@@ -31,10 +32,10 @@ static void add_slab(struct rz_timing_queue *queue)
 {
     if (queue->n_slabs == queue->slabs_max) {
         queue->slabs_max = queue->slabs_max ? 2 * queue->slabs_max : 16;
-        queue->slabs = rz_timing_memory(queue->slabs, queue->slabs_max * sizeof *queue->slabs);
+        queue->slabs = rz_timing_memory(queue->slabs, queue->slabs_max * sizeof(*queue->slabs));
     }
-    struct rz_timing_chunk *slab = rz_timing_memory(NULL, SLAB_CHUNKS * sizeof *slab);
-    queue->bytes += SLAB_CHUNKS * sizeof *slab;
+    struct rz_timing_chunk *slab = rz_timing_memory(NULL, SLAB_CHUNKS * sizeof(*slab));
+    queue->bytes += SLAB_CHUNKS * sizeof(*slab);
     queue->slabs[queue->n_slabs++] = slab;
     for (uint32_t i = SLAB_CHUNKS; i-- > 0;) {
         slab[i].next = queue->free;
@@ -44,14 +45,16 @@ static void add_slab(struct rz_timing_queue *queue)
 
 static struct rz_timing_chunk *chunk_take(struct rz_timing_queue *queue)
 {
-    if (!queue->free)
+    if (!queue->free) {
         add_slab(queue);
+    }
     struct rz_timing_chunk *chunk = queue->free;
     queue->free = chunk->next;
     chunk->next = NULL;
-    queue->bytes_used += sizeof *chunk;
-    if (queue->bytes_used > queue->bytes_most)
+    queue->bytes_used += sizeof(*chunk);
+    if (queue->bytes_used > queue->bytes_most) {
         queue->bytes_most = queue->bytes_used;
+    }
     return chunk;
 }
 
@@ -59,7 +62,7 @@ static void chunk_give(struct rz_timing_queue *queue, struct rz_timing_chunk *ch
 {
     chunk->next = queue->free;
     queue->free = chunk;
-    queue->bytes_used -= sizeof *chunk;
+    queue->bytes_used -= sizeof(*chunk);
 }
 
 /* The highest digit in which the date differs from the clock. */
@@ -83,8 +86,9 @@ static struct rz_timing_event *place(struct rz_timing_queue *queue, rz_time date
         bucket->tail = bucket->tail->next = chunk_take(queue);
         bucket->end = 0;
     }
-    if (date < bucket->least)
+    if (date < bucket->least) {
         bucket->least = date;
+    }
     return &bucket->tail->events[bucket->end++];
 }
 
@@ -119,18 +123,21 @@ static void bucket_clear(struct rz_timing_queue *queue, uint32_t level, uint32_t
 static bool refill(struct rz_timing_queue *queue, rz_time limit)
 {
     uint32_t level = 1, digit = 0;
-    while (level < RZ_QUEUE_LEVELS && !first_digit(queue, level, &digit))
+    while (level < RZ_QUEUE_LEVELS && !first_digit(queue, level, &digit)) {
         level++;
-    if (level == RZ_QUEUE_LEVELS || queue->buckets[level][digit].least > limit)
+    }
+    if (level == RZ_QUEUE_LEVELS || queue->buckets[level][digit].least > limit) {
         return false;
+    }
     struct rz_timing_bucket bucket = queue->buckets[level][digit];
     queue->last = bucket.least;
     bucket_clear(queue, level, digit);
     for (struct rz_timing_chunk *chunk = bucket.head, *next; chunk; chunk = next) {
         uint32_t end = chunk == bucket.tail ? bucket.end : CHUNK_EVENTS;
         next = chunk->next;
-        for (uint32_t i = 0; i < end; i++)
+        for (uint32_t i = 0; i < end; i++) {
             *place(queue, chunk->events[i].date) = chunk->events[i];
+        }
         chunk_give(queue, chunk);
     }
     return true;
@@ -140,19 +147,23 @@ bool rz_timing_queue_pop(struct rz_timing_queue *queue, rz_time limit,
                          struct rz_timing_event *event)
 {
     uint32_t digit;
-    if (!first_digit(queue, 0, &digit) && !(refill(queue, limit) && first_digit(queue, 0, &digit)))
+    if (!first_digit(queue, 0, &digit) &&
+        !(refill(queue, limit) && first_digit(queue, 0, &digit))) {
         return false;
+    }
     struct rz_timing_bucket *bucket = &queue->buckets[0][digit];
     struct rz_timing_chunk *chunk = bucket->head;
-    if (bucket->least > limit)
+    if (bucket->least > limit) {
         return false;
+    }
     queue->last = bucket->least;
     *event = chunk->events[bucket->begin++];
     if (bucket->begin == (chunk == bucket->tail ? bucket->end : CHUNK_EVENTS)) {
         bucket->head = chunk->next;
         bucket->begin = 0;
-        if (!bucket->head)
+        if (!bucket->head) {
             bucket_clear(queue, 0, digit);
+        }
         chunk_give(queue, chunk);
     }
     queue->count--;

@@ -123,7 +123,7 @@ static inline bool rz_timing_local(const struct rz_timing *timing, rz_id a, rz_i
     return timing->per_node > 1 && a / timing->per_node == b / timing->per_node;
 }
 
-/* --- timing.c --- */
+/* ---- timing.c ---- */
 
 /* A blob with one reference and space for items, which the caller fills. */
 uint32_t rz_timing_blob_take(struct rz_timing *timing, uint32_t n_items);
@@ -133,7 +133,7 @@ void rz_timing_push(struct rz_timing *timing, rz_time date, enum rz_timing_kind 
 /* Records the memory in use now. */
 void rz_timing_note_memory(struct rz_timing *timing);
 
-/* --- timing_state.c: state blocks --- */
+/* ---- timing_state.c: state blocks ---- */
 
 void rz_timing_states_create(struct rz_timing *timing);
 void rz_timing_states_release(struct rz_timing *timing);
@@ -141,26 +141,26 @@ void rz_timing_state_grow(struct rz_timing *timing, rz_id member, uint32_t part,
 /* Queues a tick for the deadline, unless an earlier one is pending. */
 void rz_timing_arm(struct rz_timing *timing, rz_id member, uint32_t part);
 
-/* --- timing_service.c: the order of service --- */
+/* ---- timing_service.c: the order of service ---- */
 
 /* An event of a member; takes over the reference to its blob. */
 void rz_timing_serve(struct rz_timing *timing, const struct rz_timing_event *event);
 void rz_timing_fail(struct rz_timing *timing, rz_id member);
 
-/* --- timing_step.c --- */
+/* ---- timing_step.c ---- */
 
 /* One step of a part, with its actions and the calls that callbacks make at once; begin: of its
  * slice in the trace. Releases the blob. */
 void rz_timing_step(struct rz_timing *timing, rz_id member, uint32_t part, enum rz_timing_kind kind,
                     uint32_t blob, rz_time begin);
 
-/* --- timing_network.c --- */
+/* ---- timing_network.c ---- */
 
 void rz_timing_transmit(struct rz_timing *timing, rz_id from, uint32_t part,
                         const struct rz_action *action);
 rz_time rz_timing_receive_overhead(const struct rz_timing *timing, rz_id to, uint32_t blob);
 
-/* --- timing_trace.c; timing->trace is not NULL --- */
+/* ---- timing_trace.c; timing->trace is not NULL ---- */
 
 struct rz_timing_trace *rz_timing_trace_begin(struct rz_timing *timing);
 void rz_timing_trace_end(struct rz_timing *timing);

@@ -3,7 +3,7 @@
 
 #include "base/assert.h"
 
-/* --- waiting events --------------------------------------------------------------------------- */
+/* ---- waiting events ---- */
 
 static void wait(struct rz_timing *timing, struct rz_timing_member *member,
                  enum rz_timing_kind kind, uint32_t part, uint32_t blob)
@@ -15,16 +15,17 @@ static void wait(struct rz_timing *timing, struct rz_timing_member *member,
         if (timing->waiting_used == timing->waiting_max) {
             timing->waiting_max = timing->waiting_max ? 2 * timing->waiting_max : 1024;
             timing->waiting =
-                rz_timing_memory(timing->waiting, timing->waiting_max * sizeof *timing->waiting);
+                rz_timing_memory(timing->waiting, timing->waiting_max * sizeof(*timing->waiting));
         }
         at = timing->waiting_used++;
     }
     timing->waiting[at] = (struct rz_timing_waiting){
         .next = RZ_TIMING_NONE, .blob = blob, .kind = (uint8_t)kind, .part = (uint8_t)part};
-    if (member->first == RZ_TIMING_NONE)
+    if (member->first == RZ_TIMING_NONE) {
         member->first = at;
-    else
+    } else {
         timing->waiting[member->last].next = at;
+    }
     member->last = at;
 }
 
@@ -39,7 +40,7 @@ static struct rz_timing_waiting next_waiting(struct rz_timing *timing,
     return waiting;
 }
 
-/* --- service ---------------------------------------------------------------------------------- */
+/* ---- service ---- */
 
 static bool idle(const struct rz_timing *timing, const struct rz_timing_member *member)
 {
@@ -51,10 +52,11 @@ static void tick(struct rz_timing *timing, rz_id id, uint32_t part)
 {
     struct rz_timing_slot *slot = &timing->slots[(size_t)id * timing->n_parts + part];
     slot->armed = RZ_TIME_NEVER;
-    if (timing->setup.parts[part]->deadline(slot->state) > timing->now)
+    if (timing->setup.parts[part]->deadline(slot->state) > timing->now) {
         rz_timing_arm(timing, id, part); /* it was deferred meanwhile */
-    else
+    } else {
         rz_timing_step(timing, id, part, RZ_TIMING_TICK, RZ_TIMING_NO_BLOB, timing->now);
+    }
 }
 
 static void begin(struct rz_timing *timing, rz_id id, enum rz_timing_kind kind, uint32_t part,
@@ -84,8 +86,9 @@ static void attend(struct rz_timing *timing, rz_id id)
         begin(timing, id, waiting.kind, waiting.part, waiting.blob);
     }
     bool paused = member->paused_until > timing->now; /* RESUME is queued */
-    if (member->first == RZ_TIMING_NONE || member->serving || member->wake || paused)
+    if (member->first == RZ_TIMING_NONE || member->serving || member->wake || paused) {
         return;
+    }
     member->wake = true;
     rz_timing_push(timing, member->busy_until, RZ_TIMING_WAKE, id, 0, RZ_TIMING_NO_BLOB);
 }
@@ -97,10 +100,12 @@ static bool tick_is_due(struct rz_timing *timing, const struct rz_timing_event *
     const struct rz_timing_member *member = &timing->members[event->member];
     struct rz_timing_slot *slot =
         &timing->slots[(size_t)event->member * timing->n_parts + event->part];
-    if (event->date != slot->armed)
+    if (event->date != slot->armed) {
         return false;
-    if (member->paused_until <= timing->now)
+    }
+    if (member->paused_until <= timing->now) {
         return true;
+    }
     slot->armed = member->paused_until;
     rz_timing_push(timing, slot->armed, RZ_TIMING_TICK, event->member, event->part,
                    RZ_TIMING_NO_BLOB);
@@ -128,8 +133,9 @@ static bool never_left(struct rz_timing *timing, const struct rz_timing_event *e
     const struct rz_message *message = &rz_timing_blob_at(timing, event->blob)->message;
     if (!(timing->failed[message->from / 64] >> message->from % 64 & 1) ||
         event->flight == UINT32_MAX ||
-        event->date - event->flight <= timing->members[message->from].failed_at)
+        event->date - event->flight <= timing->members[message->from].failed_at) {
         return false;
+    }
     timing->counts[event->part][message->type].lost++;
     return true;
 }
@@ -148,13 +154,15 @@ void rz_timing_serve(struct rz_timing *timing, const struct rz_timing_event *eve
         return;
     }
     if (kind == RZ_TIMING_WAKE || kind == RZ_TIMING_RESUME) {
-        if (kind == RZ_TIMING_WAKE)
+        if (kind == RZ_TIMING_WAKE) {
             member->wake = false;
+        }
         attend(timing, event->member);
         return;
     }
-    if (kind == RZ_TIMING_TICK && !tick_is_due(timing, event))
+    if (kind == RZ_TIMING_TICK && !tick_is_due(timing, event)) {
         return;
+    }
     if (kind == RZ_TIMING_ARRIVE) {
         const struct rz_timing_blob *blob = rz_timing_blob_at(timing, event->blob);
         member->received++;
@@ -164,9 +172,10 @@ void rz_timing_serve(struct rz_timing *timing, const struct rz_timing_event *eve
         begin(timing, event->member, kind, event->part, event->blob);
         return;
     }
-    if (kind == RZ_TIMING_TICK)
+    if (kind == RZ_TIMING_TICK) {
         timing->slots[(size_t)event->member * timing->n_parts + event->part].armed =
             RZ_TIMING_ARMED_WAITING;
+    }
     wait(timing, member, kind, event->part, event->blob);
     attend(timing, event->member);
 }
@@ -174,14 +183,18 @@ void rz_timing_serve(struct rz_timing *timing, const struct rz_timing_event *eve
 void rz_timing_fail(struct rz_timing *timing, rz_id id)
 {
     struct rz_timing_member *member = &timing->members[id];
-    if (member->failed_at != RZ_TIME_NEVER)
+    if (member->failed_at != RZ_TIME_NEVER) {
         return;
+    }
     member->failed_at = timing->now;
     timing->failed[id / 64] |= UINT64_C(1) << id % 64;
-    while (member->first != RZ_TIMING_NONE)
+    while (member->first != RZ_TIMING_NONE) {
         rz_timing_blob_release(timing, next_waiting(timing, member).blob);
-    if (timing->trace)
+    }
+    if (timing->trace) {
         rz_timing_trace_failure(timing, id);
-    if (timing->setup.failed)
+    }
+    if (timing->setup.failed) {
         timing->setup.failed(timing, id);
+    }
 }

@@ -16,7 +16,7 @@ static void *arena_take(struct rz_timing *timing, size_t bytes)
         if (timing->n_arena == timing->arena_max) {
             timing->arena_max = timing->arena_max ? 2 * timing->arena_max : 16;
             timing->arena =
-                rz_timing_memory(timing->arena, timing->arena_max * sizeof *timing->arena);
+                rz_timing_memory(timing->arena, timing->arena_max * sizeof(*timing->arena));
         }
         timing->arena[timing->n_arena++] = rz_timing_memory(NULL, slab);
         timing->arena_used = 0;
@@ -52,19 +52,24 @@ static void create(struct rz_timing *timing, rz_id member, uint32_t part)
 void rz_timing_states_create(struct rz_timing *timing)
 {
     timing->slots =
-        rz_timing_memory(NULL, (size_t)timing->n * timing->n_parts * sizeof *timing->slots);
-    for (rz_id id = 0; id < timing->n; id++)
-        for (uint32_t part = 0; part < timing->n_parts; part++)
+        rz_timing_memory(NULL, (size_t)timing->n * timing->n_parts * sizeof(*timing->slots));
+    for (rz_id id = 0; id < timing->n; id++) {
+        for (uint32_t part = 0; part < timing->n_parts; part++) {
             create(timing, id, part);
+        }
+    }
 }
 
 void rz_timing_states_release(struct rz_timing *timing)
 {
-    for (size_t i = 0; i < (size_t)timing->n * timing->n_parts; i++)
-        if (timing->slots[i].own)
+    for (size_t i = 0; i < (size_t)timing->n * timing->n_parts; i++) {
+        if (timing->slots[i].own) {
             rz_timing_free(timing->slots[i].state);
-    for (uint32_t i = 0; i < timing->n_arena; i++)
+        }
+    }
+    for (uint32_t i = 0; i < timing->n_arena; i++) {
         rz_timing_free(timing->arena[i]);
+    }
     rz_timing_free(timing->arena);
     rz_timing_free(timing->slots);
 }
@@ -78,8 +83,9 @@ void rz_timing_state_grow(struct rz_timing *timing, rz_id member, uint32_t part,
                               ? (size_t)slot->protocol * 3 / 2
                               : (bytes + 7) / 8 * 8;
         void *state = rz_timing_memory(slot->own ? slot->state : NULL, protocol);
-        if (!slot->own)
+        if (!slot->own) {
             memcpy(state, slot->state, slot->bytes);
+        }
         timing->bytes_states += protocol - (slot->own ? slot->protocol : 0);
         slot->state = state;
         slot->protocol = (uint32_t)protocol;
@@ -95,10 +101,12 @@ void rz_timing_arm(struct rz_timing *timing, rz_id member, uint32_t part)
 {
     struct rz_timing_slot *slot = &timing->slots[(size_t)member * timing->n_parts + part];
     rz_time deadline = timing->setup.parts[part]->deadline(slot->state);
-    if (deadline < timing->now)
+    if (deadline < timing->now) {
         deadline = timing->now;
-    if (deadline >= slot->armed || deadline == RZ_TIME_NEVER)
+    }
+    if (deadline >= slot->armed || deadline == RZ_TIME_NEVER) {
         return;
+    }
     slot->armed = deadline;
     rz_timing_push(timing, deadline, RZ_TIMING_TICK, member, part, RZ_TIMING_NO_BLOB);
 }

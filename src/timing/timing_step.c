@@ -12,10 +12,12 @@ static void carry_out(struct rz_timing *timing, rz_id member, uint32_t part,
         rz_timing_transmit(timing, member, part, action);
         return;
     }
-    if (timing->trace)
+    if (timing->trace) {
         rz_timing_trace_notice(timing, member, part, action);
-    if (timing->setup.notified)
+    }
+    if (timing->setup.notified) {
         timing->setup.notified(timing, member, part, action);
+    }
 }
 
 /* Until the event is processed or the member has failed during a notice. */
@@ -37,15 +39,18 @@ static void step_through(struct rz_timing *timing, rz_id member, uint32_t part,
             rz_timing_state_grow(timing, member, part, out.need);
             continue;
         }
-        for (uint32_t i = 0; i < out.count && *failed_at == RZ_TIME_NEVER; i++)
+        for (uint32_t i = 0; i < out.count && *failed_at == RZ_TIME_NEVER; i++) {
             carry_out(timing, member, part, &out.v[i]);
-        if (more == RZ_DONE || *failed_at != RZ_TIME_NEVER)
+        }
+        if (more == RZ_DONE || *failed_at != RZ_TIME_NEVER) {
             break;
+        }
         event = (struct rz_event){.kind = RZ_EVENT_CONTINUE, .now = timing->now};
     }
     timing->stepping_event = NULL;
-    if (*failed_at == RZ_TIME_NEVER)
+    if (*failed_at == RZ_TIME_NEVER) {
         rz_timing_arm(timing, member, part);
+    }
 }
 
 static struct rz_event event_of(const struct rz_timing *timing, enum rz_timing_kind kind,
@@ -59,7 +64,7 @@ static struct rz_event event_of(const struct rz_timing *timing, enum rz_timing_k
     } else if (kind == RZ_TIMING_CALL) {
         event.kind = RZ_EVENT_CALL;
         event.call = blob->call;
-        memcpy(event.arg, blob->arg, sizeof event.arg);
+        memcpy(event.arg, blob->arg, sizeof(event.arg));
         event.items = blob->items;
         event.n_items = blob->n_items;
     } else if (kind == RZ_TIMING_TELL) {
@@ -75,14 +80,16 @@ static void step_once(struct rz_timing *timing, rz_id id, uint32_t part, enum rz
                       uint32_t blob, rz_time begin)
 {
     struct rz_timing_member *member = &timing->members[id];
-    if (member->busy_until > begin && kind != RZ_TIMING_ARRIVE)
+    if (member->busy_until > begin && kind != RZ_TIMING_ARRIVE) {
         begin = member->busy_until;
+    }
     step_through(
         timing, id, part,
         event_of(timing, kind, blob != RZ_TIMING_NO_BLOB ? rz_timing_blob_at(timing, blob) : NULL));
-    if (timing->trace)
+    if (timing->trace) {
         rz_timing_trace_step(timing, id, part, kind, blob, begin,
                              member->busy_until > timing->now ? member->busy_until : timing->now);
+    }
     rz_timing_blob_release(timing, blob);
 }
 
@@ -94,10 +101,11 @@ void rz_timing_step(struct rz_timing *timing, rz_id id, uint32_t part, enum rz_t
     step_once(timing, id, part, kind, blob, begin);
     for (uint32_t i = 0; i < timing->n_soon; i++) {
         struct rz_timing_soon soon = timing->soon[i];
-        if (timing->members[id].failed_at == RZ_TIME_NEVER)
+        if (timing->members[id].failed_at == RZ_TIME_NEVER) {
             step_once(timing, id, soon.part, soon.kind, soon.blob, timing->now);
-        else
+        } else {
             rz_timing_blob_release(timing, soon.blob);
+        }
     }
     timing->n_soon = 0;
     timing->stepping = RZ_TIMING_NONE;

@@ -19,7 +19,7 @@ struct rz_timing_trace {
 
 struct rz_timing_trace *rz_timing_trace_begin(struct rz_timing *timing)
 {
-    struct rz_timing_trace *trace = rz_timing_memory(NULL, sizeof *trace);
+    struct rz_timing_trace *trace = rz_timing_memory(NULL, sizeof(*trace));
     size_t bytes = timing->n / 8 + 1;
     *trace = (struct rz_timing_trace){.out = timing->setup.trace,
                                       .events_max = timing->setup.trace_events_max > 0
@@ -45,7 +45,7 @@ void rz_timing_trace_end(struct rz_timing *timing)
     timing->trace = NULL;
 }
 
-/* --- one event -------------------------------------------------------------------------------- */
+/* ---- one event ---- */
 
 static void separate(struct rz_timing_trace *trace)
 {
@@ -57,8 +57,9 @@ static void put_text(FILE *out, const char *text)
 {
     fputc('"', out);
     for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
+        if (*text == '"' || *text == '\\') {
             fputc('\\', out);
+        }
         fputc((unsigned char)*text >= ' ' ? *text : ' ', out);
     }
     fputc('"', out);
@@ -74,15 +75,17 @@ static void put_place(const struct rz_timing *timing, rz_id member)
 static void name_track(struct rz_timing *timing, rz_id member)
 {
     struct rz_timing_trace *trace = timing->trace;
-    if (trace->named[member / 8] >> member % 8 & 1)
+    if (trace->named[member / 8] >> member % 8 & 1) {
         return;
+    }
     trace->named[member / 8] |= (uint8_t)(1U << member % 8);
     separate(trace);
     fprintf(trace->out, "{\"ph\":\"M\",\"name\":\"thread_name\"");
     put_place(timing, member);
     fprintf(trace->out, ",\"args\":{\"name\":\"member %u\"}}", member);
-    if (timing->per_node == 1)
+    if (timing->per_node == 1) {
         return;
+    }
     separate(trace);
     fprintf(trace->out, "{\"ph\":\"M\",\"name\":\"process_name\"");
     put_place(timing, member);
@@ -113,8 +116,9 @@ static const char *message_name(const struct rz_timing *timing, uint32_t part, u
                                 char text[32])
 {
     const char *name = timing->setup.message_name ? timing->setup.message_name(part, type) : NULL;
-    if (name)
+    if (name) {
         return name;
+    }
     snprintf(text, 32, "%s %u", timing->setup.parts[part]->name, type);
     return text;
 }
@@ -125,7 +129,7 @@ static uint64_t arrow(const struct rz_timing_blob *blob, rz_id to)
     return (blob->serial & UINT32_MAX) << 20 | (to & 0xFFFFF);
 }
 
-/* --- content ---------------------------------------------------------------------------------- */
+/* ---- content ---- */
 
 void rz_timing_trace_step(struct rz_timing *timing, rz_id member, uint32_t part,
                           enum rz_timing_kind kind, uint32_t handle, rz_time begin, rz_time end)
@@ -136,10 +140,12 @@ void rz_timing_trace_step(struct rz_timing *timing, rz_id member, uint32_t part,
     const char *name = kind == RZ_TIMING_TICK   ? "tick"
                        : kind == RZ_TIMING_CALL ? "call"
                                                 : "failure";
-    if (kind == RZ_TIMING_ARRIVE)
+    if (kind == RZ_TIMING_ARRIVE) {
         name = message_name(timing, part, blob->message.type, text);
-    if (!put_event(timing, "X", member, name, begin))
+    }
+    if (!put_event(timing, "X", member, name, begin)) {
         return;
+    }
     rz_time lasts = end > begin ? end - begin : 1; /* an arrow must start in a slice */
     fprintf(timing->trace->out, ",\"cat\":\"%s\",\"dur\":%" PRIu64 ".%03u",
             timing->setup.parts[part]->name, lasts / 1000, (unsigned)(lasts % 1000));
@@ -149,18 +155,20 @@ void rz_timing_trace_step(struct rz_timing *timing, rz_id member, uint32_t part,
     }
     fprintf(timing->trace->out, ",\"args\":{\"from\":%u,\"origin\":%u,\"items\":%u}}",
             blob->message.from, blob->message.origin, blob->message.n_items);
-    if (put_event(timing, "f", member, "message", begin))
+    if (put_event(timing, "f", member, "message", begin)) {
         fprintf(timing->trace->out, ",\"cat\":\"message\",\"bp\":\"e\",\"id\":%" PRIu64 "}",
                 arrow(blob, member));
+    }
 }
 
 void rz_timing_trace_send(struct rz_timing *timing, rz_id from, rz_id to, uint32_t part,
                           uint32_t blob, rz_time at)
 {
     (void)part;
-    if (put_event(timing, "s", from, "message", at))
+    if (put_event(timing, "s", from, "message", at)) {
         fprintf(timing->trace->out, ",\"cat\":\"message\",\"id\":%" PRIu64 "}",
                 arrow(rz_timing_blob_at(timing, blob), to));
+    }
 }
 
 void rz_timing_trace_notice(struct rz_timing *timing, rz_id member, uint32_t part,
@@ -170,16 +178,18 @@ void rz_timing_trace_notice(struct rz_timing *timing, rz_id member, uint32_t par
     const char *name =
         timing->setup.notice_name ? timing->setup.notice_name(part, notice->what) : NULL;
     if (!name) {
-        snprintf(text, sizeof text, "%s tells %u", timing->setup.parts[part]->name, notice->what);
+        snprintf(text, sizeof(text), "%s tells %u", timing->setup.parts[part]->name, notice->what);
         name = text;
     }
-    if (put_event(timing, "i", member, name, timing->now))
+    if (put_event(timing, "i", member, name, timing->now)) {
         fprintf(timing->trace->out, ",\"s\":\"t\",\"args\":{\"arg\":\"%" PRIu64 "\"}}",
                 notice->arg[0]);
+    }
 }
 
 void rz_timing_trace_failure(struct rz_timing *timing, rz_id member)
 {
-    if (put_event(timing, "i", member, "fails", timing->now))
+    if (put_event(timing, "i", member, "fails", timing->now)) {
         fputs(",\"s\":\"p\"}", timing->trace->out);
+    }
 }

@@ -22,8 +22,9 @@ static uint8_t *claim(struct rz_wire_writer *writer, size_t bytes)
 static void put(struct rz_wire_writer *writer, uint64_t value, unsigned bytes)
 {
     uint8_t *at = claim(writer, bytes);
-    for (unsigned i = 0; at && i < bytes; i++)
+    for (unsigned i = 0; at && i < bytes; i++) {
         at[i] = (uint8_t)(value >> (8 * i));
+    }
 }
 
 void rz_wire_put_u32(struct rz_wire_writer *writer, uint32_t value)
@@ -40,8 +41,9 @@ void rz_wire_put_bytes(struct rz_wire_writer *writer, const void *bytes, uint32_
 {
     rz_wire_put_u32(writer, length);
     uint8_t *at = claim(writer, length);
-    if (at && length > 0)
+    if (at && length > 0) {
         memcpy(at, bytes, length);
+    }
 }
 
 void rz_wire_put_text(struct rz_wire_writer *writer, const char *text)
@@ -69,8 +71,9 @@ static uint64_t get(struct rz_wire_reader *reader, unsigned bytes)
 {
     const uint8_t *at = take(reader, bytes);
     uint64_t value = 0;
-    for (unsigned i = 0; at && i < bytes; i++)
+    for (unsigned i = 0; at && i < bytes; i++) {
         value |= (uint64_t)at[i] << (8 * i);
+    }
     return value;
 }
 
@@ -88,8 +91,9 @@ const uint8_t *rz_wire_get_bytes(struct rz_wire_reader *reader, uint32_t *length
 {
     *length = rz_wire_get_u32(reader);
     const uint8_t *at = take(reader, *length);
-    if (at)
+    if (at) {
         return at;
+    }
     *length = 0;
     return (const uint8_t *)"";
 }
@@ -99,8 +103,9 @@ const char *rz_wire_get_text(struct rz_wire_reader *reader)
     uint32_t length;
     const uint8_t *bytes = rz_wire_get_bytes(reader, &length);
     /* The first NUL must be the last byte: text behind an earlier one would be ignored. */
-    if (length > 0 && memchr(bytes, 0, length) == bytes + length - 1)
+    if (length > 0 && memchr(bytes, 0, length) == bytes + length - 1) {
         return (const char *)bytes;
+    }
     reader->malformed = true;
     return "";
 }

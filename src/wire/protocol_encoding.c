@@ -22,8 +22,9 @@ size_t rz_protocol_message_encode(const struct rz_message *message, const uint64
     rz_wire_put_u64(&w, message->word[1]);
     rz_wire_put_u32(&w, message->n_items);
     rz_wire_put_u32(&w, 0);
-    for (uint32_t i = 0; i < message->n_items; i++)
+    for (uint32_t i = 0; i < message->n_items; i++) {
         rz_wire_put_u64(&w, items[i]);
+    }
     return w.overflow ? 0 : (size_t)(w.at - w.start);
 }
 
@@ -45,9 +46,11 @@ rz_status_t rz_protocol_message_decode(struct rz_message *message, uint64_t *ite
     message->n_items = rz_wire_get_u32(&r);
     message->zero = rz_wire_get_u32(&r);
     if (r.malformed || message->zero != 0 || message->protocol >= RZ_PROTOCOL_COUNT ||
-        message->n_items > items_max || bytes != rz_protocol_message_bytes(message->n_items))
+        message->n_items > items_max || bytes != rz_protocol_message_bytes(message->n_items)) {
         return RZ_ERR_MALFORMED;
-    for (uint32_t i = 0; i < message->n_items; i++)
+    }
+    for (uint32_t i = 0; i < message->n_items; i++) {
         items[i] = rz_wire_get_u64(&r);
+    }
     return RZ_OK;
 }

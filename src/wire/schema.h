@@ -54,8 +54,9 @@
     struct rz_wire_reader reader, *r = &reader;                                                    \
     rz_wire_reader_init(r, buffer, bytes);                                                         \
     message->type = (TYPE)rz_wire_get_u32(r);                                                      \
-    if (r->malformed)                                                                              \
+    if (r->malformed) {                                                                            \
         return RZ_ERR_MALFORMED;                                                                   \
+    }                                                                                              \
     switch (message->type) {                                                                       \
         TABLE(MESSAGE, RZ_SCHEMA_GET_U32, RZ_SCHEMA_GET_U64, RZ_SCHEMA_GET_BYTES,                  \
               RZ_SCHEMA_GET_TEXT, END)                                                             \

@@ -12,8 +12,9 @@ static void put_texts(struct rz_wire_writer *w, const char *const *texts)
 {
     uint32_t n = 0;
     size_t bytes = 0;
-    for (; texts && texts[n]; n++)
+    for (; texts && texts[n]; n++) {
         bytes += strlen(texts[n]) + 1;
+    }
     rz_wire_put_u32(w, n);
     if (bytes > (size_t)(w->end - w->at)) {
         w->overflow = true;
@@ -64,8 +65,9 @@ static const char *get_texts(struct rz_wire_reader *r, uint32_t *n, bool values)
         good = nul && (!values || (strchr(at, '=') && *at != '='));
         at = good ? nul + 1 : at;
     }
-    if (!good || at != end)
+    if (!good || at != end) {
         r->malformed = true;
+    }
     return texts;
 }
 
@@ -76,8 +78,9 @@ static struct rz_spawn_command_read get_command(struct rz_wire_reader *r)
     command.directory = rz_wire_get_text(r);
     command.arguments = get_texts(r, &command.n_arguments, false);
     command.environment = get_texts(r, &command.n_environment, true);
-    if (!r->malformed && (command.n_arguments == 0 || *command.arguments == '\0'))
+    if (!r->malformed && (command.n_arguments == 0 || *command.arguments == '\0')) {
         r->malformed = true;
+    }
     return command;
 }
 
@@ -88,12 +91,15 @@ rz_status_t rz_spawn_order_look(const void *bytes, size_t length, uint32_t *n_co
     uint64_t processes = 0;
     rz_wire_reader_init(r, bytes, length);
     uint32_t n = rz_wire_get_u32(r);
-    if (n > RZ_SPAWN_COMMANDS_MAX)
+    if (n > RZ_SPAWN_COMMANDS_MAX) {
         return RZ_ERR_MALFORMED;
-    for (uint32_t i = 0; i < n && !r->malformed; i++)
+    }
+    for (uint32_t i = 0; i < n && !r->malformed; i++) {
         processes += get_command(r).maxprocs;
-    if (r->malformed || r->at != r->end || processes == 0 || processes > INT32_MAX)
+    }
+    if (r->malformed || r->at != r->end || processes == 0 || processes > INT32_MAX) {
         return RZ_ERR_MALFORMED;
+    }
     *n_commands = n;
     *n_processes = (uint32_t)processes;
     return RZ_OK;
@@ -105,8 +111,9 @@ struct rz_spawn_command_read rz_spawn_order_command(const void *bytes, size_t le
     rz_wire_reader_init(&r, bytes, length);
     uint32_t n = rz_wire_get_u32(&r);
     rz_assert(i < n);
-    for (; i > 0; i--)
+    for (; i > 0; i--) {
         get_command(&r);
+    }
     return get_command(&r);
 }
 
@@ -117,8 +124,9 @@ uint32_t rz_spawn_order_command_of(const void *bytes, size_t length, uint32_t in
     uint32_t n = rz_wire_get_u32(&r);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t maxprocs = get_command(&r).maxprocs;
-        if (index < maxprocs)
+        if (index < maxprocs) {
             return i;
+        }
         index -= maxprocs;
     }
     rz_assert(!"no such process in the order");

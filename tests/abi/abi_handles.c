@@ -54,8 +54,9 @@ static void predefined(void)
         CHECK(number >= PREDEFINED_END || number < 0);                                             \
         CHECK(MPI_##short_name##_toint(handle) == number);                                         \
         CHECK(MPI_##short_name##_fromint(number) == (handle));                                     \
-        for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)                          \
+        for (size_t i = 0; i < sizeof(strangers) / sizeof(*strangers); i++) {                      \
             CHECK(MPI_##short_name##_fromint(strangers[i]) == (null));                             \
+        }                                                                                          \
     } while (0)
 
 static const int strangers[] = {-1, INT_MIN, INT_MAX, PREDEFINED_END + 1000000};
@@ -63,8 +64,9 @@ static const int strangers[] = {-1, INT_MIN, INT_MAX, PREDEFINED_END + 1000000};
 static void sum(void *in, void *inout, int *n, MPI_Datatype *type)
 {
     (void)type;
-    for (int i = 0; i < *n; i++)
+    for (int i = 0; i < *n; i++) {
         ((int *)inout)[i] += ((int *)in)[i];
+    }
 }
 
 static void silent(MPI_Comm *comm, int *error, ...)
@@ -142,7 +144,7 @@ static void windows_and_files(const char *name)
     MPI_Win win;
     MPI_File file;
     int memory[4], error;
-    error = MPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_SELF, &win);
+    error = MPI_Win_create(memory, sizeof(memory), 1, MPI_INFO_NULL, MPI_COMM_SELF, &win);
     if (class_of(error) != MPI_ERR_UNSUPPORTED_OPERATION) {
         GOOD(error);
         USER(Win, win, MPI_WIN_NULL);
@@ -181,8 +183,9 @@ static void many(void)
         GOOD(MPI_Info_create(&infos[i]));
         numbers[i] = MPI_Info_toint(infos[i]);
         CHECK(numbers[i] >= PREDEFINED_END);
-        if (numbers[i] - PREDEFINED_END < (int)sizeof seen)
+        if (numbers[i] - PREDEFINED_END < (int)sizeof(seen)) {
             CHECK(seen[numbers[i] - PREDEFINED_END]++ == 0);
+        }
     }
     for (int i = MANY - 1; i >= 0; i--) {
         CHECK(MPI_Info_fromint(numbers[i]) == infos[i]);
@@ -204,7 +207,7 @@ int main(int argc, char **argv)
     char name[64];
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    snprintf(name, sizeof name, "abi_handles.%d.tmp", rank);
+    snprintf(name, sizeof(name), "abi_handles.%d.tmp", rank);
     windows_and_files(name);
     nonsense();
     many();

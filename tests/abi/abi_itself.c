@@ -8,7 +8,7 @@
 static int number(MPI_Info info, const char *key)
 {
     char value[32] = "";
-    int room = sizeof value, flag = 0;
+    int room = sizeof(value), flag = 0;
     GOOD(MPI_Info_get_string(info, key, &room, value, &flag));
     return flag ? atoi(value) : -1;
 }
@@ -48,7 +48,7 @@ static void fortran_before(void)
     int is_set = -1;
     GOOD(MPI_Abi_get_fortran_info(&info));
     CHECK(info == MPI_INFO_NULL);
-    GOOD(MPI_Abi_get_fortran_booleans(sizeof yes, &yes, &no, &is_set));
+    GOOD(MPI_Abi_get_fortran_booleans(sizeof(yes), &yes, &no, &is_set));
     CHECK(is_set == 0);
 }
 
@@ -61,13 +61,14 @@ static void fortran_refused(void)
     REFUSED(MPI_Abi_set_fortran_info(MPI_INFO_NULL), MPI_ERR_INFO);
     REFUSED(MPI_Abi_set_fortran_info(wrong), MPI_ERR_ABI);
     REFUSED(MPI_Abi_set_fortran_info(nonsense), MPI_ERR_ABI);
-    for (int size = -1; size < 20; size++)
+    for (int size = -1; size < 20; size++) {
         if (size != 1 && size != 2 && size != 4 && size != 8 && size != 16) {
             REFUSED(MPI_Abi_set_fortran_booleans(size, &same, &same), MPI_ERR_ARG);
             REFUSED(MPI_Abi_get_fortran_booleans(size, &same, &same, &is_set), MPI_ERR_ARG);
         }
-    REFUSED(MPI_Abi_set_fortran_booleans(sizeof same, &same, &same), MPI_ERR_ARG);
-    REFUSED(MPI_Abi_set_fortran_booleans(sizeof same, &same, NULL), MPI_ERR_ARG);
+    }
+    REFUSED(MPI_Abi_set_fortran_booleans(sizeof(same), &same, &same), MPI_ERR_ARG);
+    REFUSED(MPI_Abi_set_fortran_booleans(sizeof(same), &same, NULL), MPI_ERR_ARG);
     GOOD(MPI_Info_free(&wrong));
     GOOD(MPI_Info_free(&nonsense));
     fortran_before();
@@ -95,12 +96,12 @@ static void fortran_told(void)
     GOOD(MPI_Info_free(&again));
     GOOD(MPI_Info_free(&got));
 
-    GOOD(MPI_Abi_set_fortran_booleans(sizeof yes, &yes, &no));
-    REFUSED(MPI_Abi_set_fortran_booleans(sizeof yes, &yes, &no), MPI_ERR_ABI);
-    REFUSED(MPI_Abi_set_fortran_booleans(sizeof wide_yes, &wide_yes, &wide_no), MPI_ERR_ABI);
-    GOOD(MPI_Abi_get_fortran_booleans(sizeof yes, &got_yes, &got_no, &is_set));
+    GOOD(MPI_Abi_set_fortran_booleans(sizeof(yes), &yes, &no));
+    REFUSED(MPI_Abi_set_fortran_booleans(sizeof(yes), &yes, &no), MPI_ERR_ABI);
+    REFUSED(MPI_Abi_set_fortran_booleans(sizeof(wide_yes), &wide_yes, &wide_no), MPI_ERR_ABI);
+    GOOD(MPI_Abi_get_fortran_booleans(sizeof(yes), &got_yes, &got_no, &is_set));
     CHECK(is_set == 1 && got_yes == -1 && got_no == 0);
-    GOOD(MPI_Abi_get_fortran_booleans(sizeof wide_yes, &wide_yes, &wide_no, &is_set));
+    GOOD(MPI_Abi_get_fortran_booleans(sizeof(wide_yes), &wide_yes, &wide_no, &is_set));
     CHECK(is_set == 0);
 }
 

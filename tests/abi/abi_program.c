@@ -19,7 +19,7 @@ static void point_to_point(void)
     MPI_Status status, all[2];
     MPI_Request requests[2];
     int count = -1, flag = -1;
-    memset(&status, 0x55, sizeof status);
+    memset(&status, 0x55, sizeof(status));
     GOOD(MPI_Sendrecv(out, 4, MPI_DOUBLE, next, 17, in, 8, MPI_DOUBLE, MPI_ANY_SOURCE, MPI_ANY_TAG,
                       MPI_COMM_WORLD, &status));
     CHECK(status.MPI_SOURCE == before && status.MPI_TAG == 17);
@@ -47,12 +47,13 @@ static void types(void)
                           offsetof(struct particle, name)};
     MPI_Datatype parts[3] = {MPI_DOUBLE, MPI_INT, MPI_CHAR}, type, whole;
     struct particle ours[2] = {{{1, 2, 3}, 4, "ab"}, {{5, 6, 7}, 8, "cd"}}, all[2];
-    memset(all, 0, sizeof all);
+    memset(all, 0, sizeof(all));
     GOOD(MPI_Type_create_struct(3, lengths, places, parts, &type));
     GOOD(MPI_Type_create_resized(type, 0, sizeof(struct particle), &whole));
     GOOD(MPI_Type_commit(&whole));
-    if (rank == 0)
-        memcpy(all, ours, sizeof all);
+    if (rank == 0) {
+        memcpy(all, ours, sizeof(all));
+    }
     GOOD(MPI_Bcast_c(all, 2, whole, 0, MPI_COMM_WORLD));
     CHECK(all[1].position[2] == 7 && all[1].kind == 8 && strcmp(all[1].name, "cd") == 0);
     GOOD(MPI_Type_free(&type));
@@ -60,16 +61,18 @@ static void types(void)
     CHECK(type == MPI_DATATYPE_NULL);
 }
 
-/* --- callbacks, in the types of the ABI --- */
+/* ---- callbacks, in the types of the ABI ---- */
 
 static int errors_seen, copies, deletions;
 
 static void largest(void *in, void *inout, int *n, MPI_Datatype *type)
 {
     CHECK(*type == MPI_LONG);
-    for (int i = 0; i < *n; i++)
-        if (((long *)in)[i] > ((long *)inout)[i])
+    for (int i = 0; i < *n; i++) {
+        if (((long *)in)[i] > ((long *)inout)[i]) {
             ((long *)inout)[i] = ((long *)in)[i];
+        }
+    }
 }
 
 static void handle_error(MPI_Comm *comm, int *error, ...)

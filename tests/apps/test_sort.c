@@ -25,7 +25,7 @@ void sort_fatal(const char *format, ...)
     char line[WHY_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
+    vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
     fail_msg("%s", line);
     abort();
@@ -43,7 +43,7 @@ void sort_leave_at(uint32_t step, enum sort_place place)
     (void)step, (void)place;
 }
 
-/* ---- Lists */
+/* ---- Lists ---- */
 
 static void lists_are_sorted_and_keep_their_elements(void **state)
 {
@@ -59,7 +59,7 @@ static void lists_are_sorted_and_keep_their_elements(void **state)
             sort_list_sort(&list);
             assert_true(sort_list_is_sorted(&list));
             sort_list_sum(&list, &after);
-            assert_memory_equal(&before, &after, sizeof before);
+            assert_memory_equal(&before, &after, sizeof(before));
             n += list.n;
             sort_list_free(&list);
         }
@@ -86,9 +86,9 @@ static void runs_are_merged(void **state)
     uint32_t to[7];
     (void)state;
     sort_merge(a, 3, b, 4, to);
-    assert_memory_equal(to, all, sizeof all);
+    assert_memory_equal(to, all, sizeof(all));
     sort_merge(NULL, 0, all, 7, to);
-    assert_memory_equal(to, all, sizeof all);
+    assert_memory_equal(to, all, sizeof(all));
 }
 
 /* The sum detects what a sort may do wrong with elements. */
@@ -100,27 +100,30 @@ static void sums_differ_where_elements_do(void **state)
     sort_list_sum(&(struct sort_list){at, 4}, &sums[0]);
     sort_list_sum(&(struct sort_list){doubled, 4}, &sums[1]);
     sort_list_sum(&(struct sort_list){shifted, 4}, &sums[2]);
-    assert_memory_not_equal(&sums[0], &sums[1], sizeof sums[0]);
-    assert_memory_equal(&sums[0], &sums[2], sizeof sums[0]);
+    assert_memory_not_equal(&sums[0], &sums[1], sizeof(sums[0]));
+    assert_memory_equal(&sums[0], &sums[2], sizeof(sums[0]));
 }
 
 /* The program's rule is the library's, for every view of some processes. */
 static void owners_are_those_of_the_group(void **state)
 {
     (void)state;
-    for (int n = 1; n <= OWNERS_MAX; n++)
+    for (int n = 1; n <= OWNERS_MAX; n++) {
         for (uint64_t view = 1; view < UINT64_C(1) << n; view++) {
             bool lives[OWNERS_MAX];
             uint32_t all = UINT32_C(1) << rz_diagnose_dimensions((uint32_t)n);
-            for (int i = 0; i < n; i++)
+            for (int i = 0; i < n; i++) {
                 lives[i] = view >> i & 1;
-            for (uint32_t v = 0; v < 2 * all; v++)
+            }
+            for (uint32_t v = 0; v < 2 * all; v++) {
                 assert_int_equal(sort_owner(lives, n, v),
                                  rz_diagnose_owner(&view, (uint32_t)n, v % all));
+            }
         }
+    }
 }
 
-/* ---- Checkpoints */
+/* ---- Checkpoints ---- */
 
 static struct sort_list made(uint32_t v)
 {
@@ -133,9 +136,9 @@ static struct sort_list made(uint32_t v)
 static void read_is(const struct sort_name *name, const struct sort_list *wanted)
 {
     struct sort_list got;
-    assert_int_equal(sort_store_read(name, &got, why, sizeof why), SORT_READ);
+    assert_int_equal(sort_store_read(name, &got, why, sizeof(why)), SORT_READ);
     assert_int_equal(got.n, wanted->n);
-    assert_memory_equal(got.at, wanted->at, wanted->n * sizeof *wanted->at);
+    assert_memory_equal(got.at, wanted->at, wanted->n * sizeof(*wanted->at));
     sort_list_free(&got);
 }
 
@@ -147,10 +150,10 @@ static void what_was_written_is_read(void **state)
     assert_true(sort_store_write(&name, &list));
     assert_true(sort_store_write(&empty, &nothing));
     read_is(&name, &list);
-    assert_int_equal(sort_store_read(&empty, &got, why, sizeof why), SORT_READ);
+    assert_int_equal(sort_store_read(&empty, &got, why, sizeof(why)), SORT_READ);
     assert_int_equal(got.n, 0);
     sort_list_free(&got);
-    assert_int_equal(sort_store_read(&none, &got, why, sizeof why), SORT_LOST);
+    assert_int_equal(sort_store_read(&none, &got, why, sizeof(why)), SORT_LOST);
     assert_non_null(strstr(why, "is lost"));
     sort_list_free(&list);
 }
@@ -182,7 +185,7 @@ static void every_flipped_bit_is_found(void **state)
     struct stat facts;
     (void)state;
     assert_true(sort_store_write(&name, &list));
-    only_file(path, sizeof path, &name);
+    only_file(path, sizeof(path), &name);
     int fd = open(path, O_RDWR);
     assert_true(fd >= 0 && fstat(fd, &facts) == 0);
     for (off_t i = 0; i < facts.st_size; i++) {
@@ -190,13 +193,13 @@ static void every_flipped_bit_is_found(void **state)
         assert_int_equal(pread(fd, &byte, 1, i), 1);
         wrong = byte ^ (unsigned char)(1 << i % 8);
         assert_int_equal(pwrite(fd, &wrong, 1, i), 1);
-        assert_int_equal(sort_store_read(&name, &got, why, sizeof why), SORT_DAMAGED);
+        assert_int_equal(sort_store_read(&name, &got, why, sizeof(why)), SORT_DAMAGED);
         assert_non_null(strstr(why, "is damaged"));
         assert_int_equal(pwrite(fd, &byte, 1, i), 1);
     }
     read_is(&name, &list);
     assert_int_equal(ftruncate(fd, facts.st_size - 1), 0);
-    assert_int_equal(sort_store_read(&name, &got, why, sizeof why), SORT_DAMAGED);
+    assert_int_equal(sort_store_read(&name, &got, why, sizeof(why)), SORT_DAMAGED);
     close(fd);
     sort_list_free(&list);
 }
@@ -207,18 +210,21 @@ static void old_generations_are_removed(void **state)
     const bool mine[4] = {[1] = true};
     struct sort_list list = {NULL, 0}, got;
     (void)state;
-    for (uint32_t v = 0; v < 2; v++)
-        for (uint32_t generation = 1; generation <= 3; generation++)
+    for (uint32_t v = 0; v < 2; v++) {
+        for (uint32_t generation = 1; generation <= 3; generation++) {
             assert_true(sort_store_write(&(struct sort_name){v, generation, 20}, &list));
+        }
+    }
     sort_store_forget(3, mine);
-    for (uint32_t v = 0; v < 2; v++)
+    for (uint32_t v = 0; v < 2; v++) {
         for (uint32_t generation = 1; generation <= 3; generation++) {
             bool gone = v == 1 && generation == 1;
             enum sort_read found =
-                sort_store_read(&(struct sort_name){v, generation, 20}, &got, why, sizeof why);
+                sort_store_read(&(struct sort_name){v, generation, 20}, &got, why, sizeof(why));
             assert_int_equal(found, gone ? SORT_LOST : SORT_READ);
             sort_list_free(&got);
         }
+    }
 }
 
 static int open_store(void **state)

@@ -43,14 +43,17 @@ static int iterate(void)
     static uint64_t out[WORDS], in[WORDS];
     int right = (rank + 1) % size, left = (rank + size - 1) % size;
     uint64_t told[2] = {progress.number, rank == 0 && access(stop_file, F_OK) == 0}, all[2];
-    for (int i = 0; i < WORDS; i++)
+    for (int i = 0; i < WORDS; i++) {
         out[i] = progress.number + (uint64_t)i;
+    }
     MPI_Allreduce(told, all, 2, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
     MPI_Sendrecv(out, WORDS, MPI_UINT64_T, right, 0, in, WORDS, MPI_UINT64_T, left, 0,
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    for (int i = 0; i < WORDS; i++)
-        if (in[i] != in[0] + (uint64_t)i)
+    for (int i = 0; i < WORDS; i++) {
+        if (in[i] != in[0] + (uint64_t)i) {
             MPI_Abort(MPI_COMM_WORLD, 3);
+        }
+    }
     progress.number = next(progress.number, all[0], in[0]);
     return all[1] != 0;
 }
@@ -58,17 +61,19 @@ static int iterate(void)
 /* Every rank's numbers from the beginning; whether ours is what we have. */
 static int history_is_ours(void)
 {
-    uint64_t *now = malloc(2 * (size_t)size * sizeof *now), *then = now + size, sum;
-    for (int i = 0; i < size; i++)
+    uint64_t *now = malloc(2 * (size_t)size * sizeof(*now)), *then = now + size, sum;
+    for (int i = 0; i < size; i++) {
         now[i] = first((uint64_t)i);
+    }
     for (uint64_t k = 0; k < progress.iteration; k++) {
         sum = 0;
         for (int i = 0; i < size; i++) {
             sum += now[i];
             then[i] = now[i];
         }
-        for (int i = 0; i < size; i++)
+        for (int i = 0; i < size; i++) {
             now[i] = next(then[i], sum, then[(i + size - 1) % size]);
+        }
     }
     int good = now[rank] == progress.number;
     free(now);
@@ -83,14 +88,15 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     progress = (struct progress){.iteration = 0, .number = first((uint64_t)rank)};
-    RZ_Checkpoint_protect(0, &progress, sizeof progress);
+    RZ_Checkpoint_protect(0, &progress, sizeof(progress));
     RZ_Restore(&generation);
     while (!stop) {
         RZ_Progress_mark(progress.iteration);
         stop = iterate();
         progress.iteration++;
-        if (progress.iteration % EVERY == 0)
+        if (progress.iteration % EVERY == 0) {
             RZ_Checkpoint(NULL);
+        }
         usleep(pause_us);
     }
     return 0;
@@ -98,18 +104,21 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
 
 int main(int argc, char **argv)
 {
-    if (argc < 2)
+    if (argc < 2) {
         return 2;
-    snprintf(stop_file, sizeof stop_file, "%s/stop", argv[1]);
-    if (argc > 2)
+    }
+    snprintf(stop_file, sizeof(stop_file), "%s/stop", argv[1]);
+    if (argc > 2) {
         pause_us = (unsigned)atoi(argv[2]);
+    }
     MPI_Init(&argc, &argv);
     MPIX_Reinit(argc, argv, point);
     int good = history_is_ours(), all_good;
     MPI_Allreduce(&good, &all_good, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (rank == 0)
+    if (rank == 0) {
         printf("%s after %llu iterations\n", all_good ? "exact" : "wrong",
                (unsigned long long)progress.iteration);
+    }
     MPI_Finalize();
     return !all_good;
 }

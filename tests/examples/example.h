@@ -58,7 +58,7 @@ static inline void example_ends(const double *x, int n, int iteration)
     int rank;
     uint64_t word, mine = 0, all;
     for (int i = 0; i < n; i++) {
-        memcpy(&word, &x[i], sizeof word);
+        memcpy(&word, &x[i], sizeof(word));
         mine = (mine ^ word) * UINT64_C(0x9e3779b97f4a7c15);
     }
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

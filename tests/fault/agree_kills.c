@@ -615,7 +615,7 @@ static void play(void)
     struct dice dice = dice_of(0);
     const char *wanted = getenv("AGREE_KILLS_KIND");
     kind = draw(&dice, KINDS);
-    kind = wanted != NULL ? (unsigned)atoi(wanted) % KINDS : kind;
+    kind = wanted ? (unsigned)atoi(wanted) % KINDS : kind;
     kind = size < 4 && kinds[kind].inter ? 0 : kind;
     begin_round();
     MPI_Comm one = make(&dice);

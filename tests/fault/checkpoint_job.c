@@ -34,11 +34,13 @@ static void act(const char *command)
     int rank, size;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (rank == 0 && system(command) != 0)
+    if (rank == 0 && system(command) != 0) {
         MPI_Abort(MPI_COMM_WORLD, 3);
+    }
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == size - 1)
+    if (rank == size - 1) {
         kill(getppid(), SIGKILL);
+    }
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -51,13 +53,15 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     work.iteration = 0;
     work.value = (uint64_t)rank;
-    RZ_Checkpoint_protect(0, &work, sizeof work);
-    if (RZ_Restore(&generation) != MPI_SUCCESS)
+    RZ_Checkpoint_protect(0, &work, sizeof(work));
+    if (RZ_Restore(&generation) != MPI_SUCCESS) {
         MPI_Abort(MPI_COMM_WORLD, 4);
+    }
     int first = is_first(state) && generation == 0;
     while (work.iteration < iterations) {
-        if (first && work.iteration == at)
+        if (first && work.iteration == at) {
             act(argv[3]);
+        }
         uint64_t mine = work.value * UINT64_C(6364136223846793005) + 1;
         MPI_Allreduce(&mine, &work.value, 1, MPI_UINT64_T, MPI_BXOR, MPI_COMM_WORLD);
         work.value += mine;
@@ -65,8 +69,9 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
         RZ_Checkpoint(NULL);
     }
     MPI_Allreduce(&work.value, &sum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
-    if (rank == 0)
+    if (rank == 0) {
         printf("sum %llu\n", (unsigned long long)sum);
+    }
     return 0;
 }
 

@@ -17,13 +17,15 @@ static int nothing(int argc, char **argv, MPIX_Reinit_state_t state)
 int main(int argc, char **argv)
 {
     int rank;
-    if (argc < 2)
+    if (argc < 2) {
         return 2;
+    }
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPIX_Reinit(argc, argv, nothing);
-    if (rank % 2 == 0)
+    if (rank % 2 == 0) {
         sleep((unsigned)atoi(argv[1]));
+    }
     MPI_Finalize();
     return 0;
 }

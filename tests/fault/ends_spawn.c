@@ -11,14 +11,16 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_get_parent(&parent);
     between = parent;
-    if (parent == MPI_COMM_NULL)
+    if (parent == MPI_COMM_NULL) {
         MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &between,
                        MPI_ERRCODES_IGNORE);
+    }
     MPI_Intercomm_merge(between, parent != MPI_COMM_NULL, &all);
     MPI_Comm_rank(all, &rank);
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, all);
-    if (rank == 0)
+    if (rank == 0) {
         printf("sum %d\n", sum);
+    }
     MPI_Comm_free(&all);
     MPI_Comm_disconnect(&between);
     MPI_Finalize();

@@ -45,8 +45,9 @@ static struct sock_filter filter[2 * CALLS_MAX + 4];
 
 static void add(struct sock_filter step)
 {
-    if (n_filter == sizeof filter / sizeof *filter)
+    if (n_filter == sizeof(filter) / sizeof(*filter)) {
         exit(USAGE);
+    }
     filter[n_filter++] = step;
 }
 
@@ -58,16 +59,18 @@ static void refuse(unsigned short when, unsigned number, int error)
 
 static bool refuse_named(const char *name, int error)
 {
-    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+    for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++) {
         if (strcmp(name, kernels[i].name) == 0) {
             refuse(BPF_JGE, kernels[i].first, error);
             return true;
         }
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+    }
+    for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
         if (strcmp(name, calls[i].name) == 0) {
             refuse(BPF_JEQ, calls[i].number, error);
             return true;
         }
+    }
     return false;
 }
 
@@ -77,8 +80,9 @@ int main(int argc, char **argv)
     char **program = argv + (forbidden ? 3 : 2);
     bool good = argc > (forbidden ? 3 : 2);
     add((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
-    for (char *name = good ? strtok(argv[1], ",") : NULL; good && name; name = strtok(NULL, ","))
+    for (char *name = good ? strtok(argv[1], ",") : NULL; good && name; name = strtok(NULL, ",")) {
         good = refuse_named(name, forbidden ? EPERM : ENOSYS);
+    }
     if (!good) {
         fprintf(stderr, "usage: old_kernel 4.18|5.14|CALL[,CALL...] [--forbidden] PROGRAM ...\n");
         return USAGE;

@@ -79,11 +79,11 @@ static int call(MPI_Comm comm, unsigned number)
         break;
     case 1:
         error =
-            MPI_Sendrecv(out, (int)sizeof out, MPI_CHAR, (rank + 1) % size, 0, in, (int)sizeof in,
+            MPI_Sendrecv(out, (int)sizeof(out), MPI_CHAR, (rank + 1) % size, 0, in, (int)sizeof(in),
                          MPI_CHAR, (rank + size - 1) % size, 0, comm, MPI_STATUS_IGNORE);
         break;
     case 2:
-        error = MPI_Bcast(out, (int)sizeof out, MPI_CHAR, (int)(number / 4) % size, comm);
+        error = MPI_Bcast(out, (int)sizeof(out), MPI_CHAR, (int)(number / 4) % size, comm);
         break;
     default:
         error = MPI_Barrier(comm);

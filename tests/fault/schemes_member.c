@@ -32,10 +32,10 @@ static void wait_for_go(void)
     char path[4096];
     MPI_Barrier(MPI_COMM_WORLD);
     if (job.rank == 0) {
-        snprintf(path, sizeof path, "%s/held", job.folder);
+        snprintf(path, sizeof(path), "%s/held", job.folder);
         fclose(fopen(path, "w"));
     }
-    snprintf(path, sizeof path, "%s/go", job.folder);
+    snprintf(path, sizeof(path), "%s/go", job.folder);
     while (access(path, F_OK) != 0) {
         usleep(5000);
     }
@@ -69,8 +69,8 @@ static int restart_point(int argc, char **argv, MPIX_Reinit_state_t state)
         job.x[i] = i + (size_t)job.rank;
     }
     /* Odd sizes, the first rank's the largest. */
-    RZ_Checkpoint_protect(0, &job.iteration, sizeof job.iteration);
-    RZ_Checkpoint_protect(1, job.x, job.words * sizeof *job.x);
+    RZ_Checkpoint_protect(0, &job.iteration, sizeof(job.iteration));
+    RZ_Checkpoint_protect(1, job.x, job.words * sizeof(*job.x));
     if (RZ_Restore(&generation) != MPI_SUCCESS) {
         MPI_Abort(MPI_COMM_WORLD, 3);
     }
@@ -101,8 +101,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
     size_t bytes = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
-    job.words = bytes / sizeof *job.x / (size_t)(1 + job.rank % 3) + (size_t)job.rank + 1;
-    job.x = malloc(job.words * sizeof *job.x);
+    job.words = bytes / sizeof(*job.x) / (size_t)(1 + job.rank % 3) + (size_t)job.rank + 1;
+    job.x = malloc(job.words * sizeof(*job.x));
     job.folder = argc > 2 ? argv[2] : NULL;
     if (!job.x) {
         MPI_Abort(MPI_COMM_WORLD, 4);

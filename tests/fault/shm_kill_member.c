@@ -50,7 +50,7 @@ struct member {
 
 static _Noreturn void complain(struct member *member, const char *what, unsigned from)
 {
-    snprintf(member->page->complaint, sizeof member->page->complaint, "%s %u: %s (from lane %u)",
+    snprintf(member->page->complaint, sizeof(member->page->complaint), "%s %u: %s (from lane %u)",
              member->self < KILL_BYSTANDERS ? "bystander" : "victim", member->self, what, from);
     _exit(1);
 }
@@ -63,8 +63,9 @@ static void fill(unsigned char *data, size_t bytes, uint64_t seed)
         uint64_t word = seed + i * UINT64_C(0x9E3779B97F4A7C15);
         memcpy(data + i, &word, 8);
     }
-    for (; i < bytes; i++)
+    for (; i < bytes; i++) {
         data[i] = (unsigned char)(seed + i);
+    }
 }
 
 static bool is_filled(const unsigned char *data, size_t bytes, uint64_t seed)
@@ -72,26 +73,32 @@ static bool is_filled(const unsigned char *data, size_t bytes, uint64_t seed)
     size_t i = 0;
     for (; i + 8 <= bytes; i += 8) {
         uint64_t word = seed + i * UINT64_C(0x9E3779B97F4A7C15);
-        if (memcmp(data + i, &word, 8) != 0)
+        if (memcmp(data + i, &word, 8) != 0) {
             return false;
+        }
     }
-    for (; i < bytes; i++)
-        if (data[i] != (unsigned char)(seed + i))
+    for (; i < bytes; i++) {
+        if (data[i] != (unsigned char)(seed + i)) {
             return false;
+        }
+    }
     return true;
 }
 
 static void received(struct member *member, const struct kill_header *header,
                      const unsigned char *data)
 {
-    if (!is_filled(data, header->bytes, header->seed))
+    if (!is_filled(data, header->bytes, header->seed)) {
         complain(member, "wrong bytes", header->from);
-    if (member->self >= KILL_BYSTANDERS || header->from < KILL_BYSTANDERS)
+    }
+    if (member->self >= KILL_BYSTANDERS || header->from < KILL_BYSTANDERS) {
         return;
-    if (header->bytes > rz_shm_ops.eager_max)
+    }
+    if (header->bytes > rz_shm_ops.eager_max) {
         member->page->large[member->self]++;
-    else
+    } else {
         member->page->small[member->self]++;
+    }
 }
 
 static void fetched(struct incoming *incoming, rz_status_t status)
@@ -99,12 +106,13 @@ static void fetched(struct incoming *incoming, rz_status_t status)
     struct member *member = incoming->member;
     unsigned from = incoming->header.from;
     member->fetching[from]--;
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         received(member, &incoming->header, incoming->data);
-    else if (from < KILL_BYSTANDERS)
+    } else if (from < KILL_BYSTANDERS) {
         complain(member, "a fetch from a living process ended with an error", from);
-    else
+    } else {
         member->page->lost[member->self]++;
+    }
     free(incoming);
 }
 
@@ -118,38 +126,43 @@ static void on_arrived(struct rig_user *user, const void *bytes, uint32_t header
 {
     struct member *member = user->arg;
     struct kill_header header;
-    if (header_bytes != sizeof header)
+    if (header_bytes != sizeof(header)) {
         complain(member, "wrong header", 0);
-    memcpy(&header, bytes, sizeof header);
+    }
+    memcpy(&header, bytes, sizeof(header));
     unsigned from = header.from;
     if (from < KILL_LANES && member->unheard[from]) {
-        if (token) /* as the library does with messages of the failed processes */
+        if (token) { /* as the library does with messages of the failed processes */
             rz_shm_ops.drop(member->net, token);
+        }
         return;
     }
-    if (from >= KILL_LANES || header.bytes != n || header.number != member->got[from])
+    if (from >= KILL_LANES || header.bytes != n || header.number != member->got[from]) {
         complain(member, "wrong header, or a message lost or twice", from);
-    if (member->ended[from])
+    }
+    if (member->ended[from]) {
         complain(member, "a message after the end", from);
+    }
     member->got[from]++;
     if (!token) {
         received(member, &header, data);
         return;
     }
-    struct incoming *incoming = malloc(sizeof *incoming + n);
+    struct incoming *incoming = malloc(sizeof(*incoming) + n);
     rz_assert(incoming != NULL);
     *incoming = (struct incoming){.op.done = fetch_done, .member = member, .header = header};
     incoming->op.user = incoming;
     member->fetching[from]++;
     rz_status_t status = rz_shm_ops.fetch(member->net, token, incoming->data, n, &incoming->op);
-    if (status != RZ_IN_PROGRESS)
+    if (status != RZ_IN_PROGRESS) {
         fetched(incoming, status);
+    }
 }
 
 static struct member *member_open(struct kill_page *page, const struct rig *rig, unsigned self,
                                   uint64_t seed)
 {
-    struct member *member = calloc(1, sizeof *member);
+    struct member *member = calloc(1, sizeof(*member));
     rz_assert(member != NULL);
     member->page = page;
     member->rig = rig;
@@ -163,10 +176,11 @@ static struct member *member_open(struct kill_page *page, const struct rig *rig,
 static void member_connect(struct member *member, unsigned lane)
 {
     rz_status_t status = rig_connect(member->rig, member->net, lane, lane, member->page->pid[lane]);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         complain(member, "cannot connect", lane);
+    }
     member->connected[lane] = true;
-    member->outgoing[lane] = calloc(OUTSTANDING, sizeof *member->outgoing[lane]);
+    member->outgoing[lane] = calloc(OUTSTANDING, sizeof(*member->outgoing[lane]));
     rz_assert(member->outgoing[lane] != NULL);
 }
 
@@ -185,14 +199,17 @@ static struct outgoing *member_free_send(struct member *member, unsigned lane)
     for (unsigned i = 0; i < OUTSTANDING; i++) {
         struct outgoing *outgoing = &member->outgoing[lane][i];
         if (outgoing->busy && outgoing->op.ended) {
-            if (outgoing->op.ended != 1)
+            if (outgoing->op.ended != 1) {
                 complain(member, "a send ended twice", lane);
-            if (outgoing->op.status != RZ_OK && !member->ended[lane])
+            }
+            if (outgoing->op.status != RZ_OK && !member->ended[lane]) {
                 complain(member, "a send ended with an error too early", lane);
+            }
             outgoing->busy = false;
         }
-        if (!outgoing->busy)
+        if (!outgoing->busy) {
             free_one = outgoing;
+        }
     }
     return free_one;
 }
@@ -200,21 +217,24 @@ static struct outgoing *member_free_send(struct member *member, unsigned lane)
 static bool member_send(struct member *member, unsigned lane)
 {
     struct outgoing *outgoing = member_free_send(member, lane);
-    if (!outgoing)
+    if (!outgoing) {
         return false;
+    }
     struct kill_header header = {.seed = rz_random_next(&member->random),
                                  .from = member->self,
                                  .bytes = random_bytes(member),
                                  .number = member->sent[lane]++};
     fill(outgoing->data, header.bytes, header.seed);
-    rig_op_init(&outgoing->op, &header, sizeof header);
+    rig_op_init(&outgoing->op, &header, sizeof(header));
     rz_status_t status =
         rz_shm_ops.send(member->net, lane, outgoing->data, header.bytes, &outgoing->op.op);
     outgoing->busy = status == RZ_IN_PROGRESS;
-    if (status != RZ_OK && status != RZ_IN_PROGRESS)
+    if (status != RZ_OK && status != RZ_IN_PROGRESS) {
         complain(member, "cannot send", lane);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         memset(outgoing->data, 0xEE, header.bytes); /* it may be used again */
+    }
     return true;
 }
 
@@ -231,13 +251,16 @@ static void member_bury(struct member *member, unsigned lane)
     member->ended[lane] = true;
     if (member->connected[lane]) {
         member_free_send(member, lane);
-        for (unsigned i = 0; i < OUTSTANDING; i++)
-            if (member->outgoing[lane][i].busy)
+        for (unsigned i = 0; i < OUTSTANDING; i++) {
+            if (member->outgoing[lane][i].busy) {
                 complain(member, "a send to the failed processes did not end", lane);
+            }
+        }
         free(member->outgoing[lane]);
     }
-    if (member->fetching[lane] > 0)
+    if (member->fetching[lane] > 0) {
         complain(member, "a fetch from the failed processes did not end", lane);
+    }
     member->connected[lane] = false;
     atomic_store(&member->page->settled[member->self][lane], 1);
     rz_doorbell_ring(&member->page->bell, -1);
@@ -247,15 +270,17 @@ static void member_bury(struct member *member, unsigned lane)
 static void bystander_look_at_victims(struct member *member)
 {
     for (unsigned lane = KILL_BYSTANDERS; lane < KILL_LANES; lane++) {
-        if (member->ended[lane])
+        if (member->ended[lane]) {
             continue;
-        if (atomic_load(&member->page->failed[lane]))
+        }
+        if (atomic_load(&member->page->failed[lane])) {
             member_bury(member, lane);
-        else if (!member->connected[lane] && member->got[lane] > lane % 3)
+        } else if (!member->connected[lane] && member->got[lane] > lane % 3) {
             member_connect(member,
                            lane); /* messages of some arrive as from strangers for a while */
-        else if (member->connected[lane])
+        } else if (member->connected[lane]) {
             member_send(member, lane);
+        }
     }
 }
 
@@ -263,8 +288,9 @@ void kill_bystander_run(struct kill_page *page, const struct rig *rig, unsigned 
 {
     struct member *member = member_open(page, rig, self, seed);
     unsigned other = 1 - self;
-    while (!page->pid[other])
+    while (!page->pid[other]) {
         usleep(100);
+    }
     member_connect(member, other);
     while (!atomic_load(&page->stop)) {
         /* Number n is sent when the other's n - 1 has arrived: both must live for either to
@@ -274,11 +300,13 @@ void kill_bystander_run(struct kill_page *page, const struct rig *rig, unsigned 
             rz_doorbell_ring(&page->bell, -1);
         }
         bystander_look_at_victims(member);
-        if (!rig_turn(rig, member->net, self) && !atomic_load(&page->stop))
+        if (!rig_turn(rig, member->net, self) && !atomic_load(&page->stop)) {
             complain(member, "slept too long: a wake-up was lost", other);
+        }
     }
-    if (member->user.broken > 0)
+    if (member->user.broken > 0) {
         complain(member, "a ring was torn", member->user.broken_peer);
+    }
     free(member->outgoing[other]); /* its last sends end with the transport, before which it must
                                       live */
 }
@@ -286,12 +314,15 @@ void kill_bystander_run(struct kill_page *page, const struct rig *rig, unsigned 
 void kill_victim_run(struct kill_page *page, const struct rig *rig, unsigned self, uint64_t seed)
 {
     struct member *member = member_open(page, rig, self, seed);
-    for (unsigned b = 0; b < KILL_BYSTANDERS; b++)
+    for (unsigned b = 0; b < KILL_BYSTANDERS; b++) {
         member_connect(member, b);
+    }
     for (unsigned turn = 0;; turn++) {
-        for (unsigned b = 0; b < KILL_BYSTANDERS; b++)
-            while (member_send(member, b) && rz_random_below(&member->random, 8))
+        for (unsigned b = 0; b < KILL_BYSTANDERS; b++) {
+            while (member_send(member, b) && rz_random_below(&member->random, 8)) {
                 ;
+            }
+        }
         rz_shm_ops.progress(member->net);
         if (turn == 0) {
             atomic_store(&page->flooded[self], 1);

@@ -50,9 +50,11 @@ static struct {
 static _Noreturn void give_up(const char *what, int status)
 {
     struct kill_page *page = run.page;
-    for (unsigned role = 0; role < KILL_ROLES; role++)
-        if (run.pid[role] > 0 && !run.reaped[role])
+    for (unsigned role = 0; role < KILL_ROLES; role++) {
+        if (run.pid[role] > 0 && !run.reaped[role]) {
             kill(run.pid[role], SIGKILL);
+        }
+    }
     fprintf(stderr,
             INTERNODE_NAME "_kill: seed %llu, case \"%s\", verdict %s: %s (status %x): %s\n",
             (unsigned long long)run.seed, case_texts[page->kind], run.early ? "early" : "late",
@@ -65,11 +67,13 @@ static _Noreturn void give_up(const char *what, int status)
 static void start(enum kill_role role, void (*body)(struct kill_page *))
 {
     pid_t parent = getpid(), pid = fork();
-    if (pid < 0)
+    if (pid < 0) {
         give_up("fork", 0);
+    }
     if (pid == 0) {
-        if (rz_process_fail_with_parent(parent, SIGKILL) != RZ_OK)
+        if (rz_process_fail_with_parent(parent, SIGKILL) != RZ_OK) {
             _exit(1);
+        }
         body(run.page);
         _exit(0);
     }
@@ -80,14 +84,16 @@ static void start(enum kill_role role, void (*body)(struct kill_page *))
 static void look_after(enum kill_role role)
 {
     int status;
-    if (run.reaped[role] || waitpid(run.pid[role], &status, WNOHANG) != run.pid[role])
+    if (run.reaped[role] || waitpid(run.pid[role], &status, WNOHANG) != run.pid[role]) {
         return;
+    }
     run.reaped[role] = true;
-    if (status != 0 || role == KILL_VICTIM)
+    if (status != 0 || role == KILL_VICTIM) {
         give_up(role == KILL_SURVIVOR ? "the survivor ended"
                 : role == KILL_VICTIM ? "the victim ended"
                                       : "the bystander ended",
                 status);
+    }
 }
 
 static void await(_Atomic uint32_t *step, const char *what)
@@ -100,10 +106,12 @@ static void await(_Atomic uint32_t *step, const char *what)
             return;
         }
         rz_doorbell_sleep(&run.page->bell, value, -1, NULL, 0, LOOK_NS);
-        for (unsigned role = 0; role < KILL_ROLES; role++)
+        for (unsigned role = 0; role < KILL_ROLES; role++) {
             look_after(role);
-        if (rz_clock_now() > limit)
+        }
+        if (rz_clock_now() > limit) {
             give_up(what, 0);
+        }
     }
 }
 
@@ -118,8 +126,9 @@ static void stop_victim(void)
 {
     int status;
     kill(run.pid[KILL_VICTIM], SIGSTOP);
-    if (waitpid(run.pid[KILL_VICTIM], &status, WUNTRACED) < 0 || !WIFSTOPPED(status))
+    if (waitpid(run.pid[KILL_VICTIM], &status, WUNTRACED) < 0 || !WIFSTOPPED(status)) {
         give_up("stopping", 0);
+    }
     kill_step(run.page, &run.page->victim_stopped);
 }
 
@@ -132,8 +141,9 @@ static void pronounce(void)
 static void slay(void)
 {
     kill(run.pid[KILL_VICTIM], SIGKILL);
-    if (waitpid(run.pid[KILL_VICTIM], NULL, 0) < 0)
+    if (waitpid(run.pid[KILL_VICTIM], NULL, 0) < 0) {
         give_up("waitpid", 0);
+    }
     run.reaped[KILL_VICTIM] = true;
     atomic_store(&run.page->failed, 1);
 }
@@ -166,10 +176,12 @@ static void reap(enum kill_role role)
     while (!run.reaped[role]) {
         look_after(role);
         struct timespec pause = {.tv_nsec = (long)LOOK_NS / 10};
-        if (!run.reaped[role])
+        if (!run.reaped[role]) {
             nanosleep(&pause, NULL);
-        if (rz_clock_now() > limit)
+        }
+        if (rz_clock_now() > limit) {
             give_up(role == KILL_SURVIVOR ? "the survivor hangs" : "the bystander hangs", 0);
+        }
     }
 }
 
@@ -190,8 +202,8 @@ static void one_run(uint64_t seed, int kind)
 {
     struct rz_random random = {.state = rz_mix(seed, 1)};
     struct kill_page *page = run.page;
-    memset(page, 0, sizeof *page);
-    memset(run.reaped, 0, sizeof run.reaped);
+    memset(page, 0, sizeof(*page));
+    memset(run.reaped, 0, sizeof(run.reaped));
     run.seed = seed;
     run.early = seed / KILL_CASE_COUNT % 2;
     page->seed = seed;
@@ -223,8 +235,9 @@ static void report(void)
            "pending", "told", "late", "exchanges");
     for (unsigned kind = 0; kind < KILL_CASE_COUNT; kind++) {
         unsigned runs = tally[kind].runs;
-        if (runs == 0)
+        if (runs == 0) {
             continue;
+        }
         qsort(tally[kind].ended_ms, runs, sizeof(double), by_value);
         printf("%-30s %5u %10.2f %10.2f %8u %8u %8u %10llu\n", case_texts[kind], runs,
                tally[kind].ended_ms[runs / 2], tally[kind].ended_ms[runs - 1], tally[kind].pending,
@@ -245,10 +258,11 @@ int main(int argc, char **argv)
     rz_assert(runs <= RUNS_MAX && kind < KILL_CASE_COUNT);
     internode_environment();
     run.page =
-        mmap(NULL, sizeof *run.page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        mmap(NULL, sizeof(*run.page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     rz_assert(run.page != MAP_FAILED);
-    for (unsigned i = 0; i < runs; i++)
+    for (unsigned i = 0; i < runs; i++) {
         one_run(seed + i, kind);
+    }
     report();
     return 0;
 }

@@ -123,8 +123,9 @@ void kill_step(struct kill_page *page, _Atomic uint32_t *step);
         rz_time limit_ = rz_clock_now() + KILL_HANG;                                               \
         while (!(condition)) {                                                                     \
             kill_member_turn();                                                                    \
-            if (rz_clock_now() > limit_)                                                           \
+            if (rz_clock_now() > limit_) {                                                         \
                 kill_complain(page, "never: %s", #condition);                                      \
+            }                                                                                      \
         }                                                                                          \
     } while (0)
 

@@ -38,15 +38,17 @@ static void fetch_ended(struct kill_flight *flight)
     fetching.busy = false;
     if (flight->status == RZ_OK) {
         fetching.ended_well++;
-        if (!kill_holds(in, fetching.header.bytes, fetching.header.number))
+        if (!kill_holds(in, fetching.header.bytes, fetching.header.number)) {
             kill_complain(page, "a wrong payload, said to be whole");
+        }
     } else {
         /* From now on no process may write here. */
         memset(in, POISON, KILL_BIG);
         fetching.poisoned = true;
     }
-    if (atomic_load(&page->verdict))
+    if (atomic_load(&page->verdict)) {
         own_ns += rz_clock_now() - (start > page->verdict_time ? start : page->verdict_time);
+    }
 }
 
 /* ---- the exchange with the bystander, driven by turning ---- */
@@ -62,43 +64,49 @@ static struct {
 
 static void exchange_fetched(struct kill_flight *flight)
 {
-    if (flight->status != RZ_OK || !kill_holds(exchange.in, exchange.bytes, exchange.number))
+    if (flight->status != RZ_OK || !kill_holds(exchange.in, exchange.bytes, exchange.number)) {
         kill_complain(page, "the exchange's fetch: %s", rz_status_text(flight->status));
+    }
     exchange.got = true;
 }
 
 static void exchange_turn(void)
 {
     if (exchange.number > 0) {
-        if (!exchange.got || exchange.send.calls == 0)
+        if (!exchange.got || exchange.send.calls == 0) {
             return;
-        if (exchange.send.status != RZ_OK)
+        }
+        if (exchange.send.status != RZ_OK) {
             kill_complain(page, "the exchange's send: %s", rz_status_text(exchange.send.status));
+        }
         *(exchange.bytes > KILL_LARGE ? &exchange.large : &exchange.small) += 1;
     }
     exchange.number++;
     exchange.got = false;
-    exchange.bytes = exchange.number % 16 == 0 ? sizeof exchange.out : 8;
+    exchange.bytes = exchange.number % 16 == 0 ? sizeof(exchange.out) : 8;
     kill_fill(exchange.out, exchange.bytes, exchange.number);
     kill_send(&exchange.send, BYSTANDER, exchange.number, exchange.out, exchange.bytes);
 }
 
 static void exchange_arrived(const struct kill_header *header, rz_net_token_t token)
 {
-    if (header->number != exchange.number || header->bytes != exchange.bytes)
+    if (header->number != exchange.number || header->bytes != exchange.bytes) {
         kill_complain(page, "the exchange's answer is another");
+    }
     exchange.fetch.ended = exchange_fetched;
-    if (token != NULL)
+    if (token) {
         kill_fetch(&exchange.fetch, token, exchange.in, header->bytes);
-    else
+    } else {
         exchange.got = true;
+    }
 }
 
 static void turn(void)
 {
     kill_member_turn();
-    if (exchange.on)
+    if (exchange.on) {
         exchange_turn();
+    }
 }
 
 #define TURN_UNTIL(condition)                                                                      \
@@ -106,8 +114,9 @@ static void turn(void)
         rz_time limit_ = rz_clock_now() + KILL_HANG;                                               \
         while (!(condition)) {                                                                     \
             turn();                                                                                \
-            if (rz_clock_now() > limit_)                                                           \
+            if (rz_clock_now() > limit_) {                                                         \
                 kill_complain(page, "never: %s", #condition);                                      \
+            }                                                                                      \
         }                                                                                          \
     } while (0)
 
@@ -117,16 +126,18 @@ static void victim_message(const struct kill_header *header, rz_net_token_t toke
 {
     if (parted) {
         page->late_arrivals++; /* the epoch check's work */
-        if (token != NULL)
+        if (token) {
             kill_ops->drop(kill_net, token);
+        }
         return;
     }
     /* Greetings count from 0, and so does what follows. */
     from_victim++;
-    if (token == NULL)
+    if (!token) {
         return;
+    }
     bool keep = page->kind == KILL_FETCH_LATE || page->kind == KILL_DROP_LATE;
-    if (keep && kept == NULL) {
+    if (keep && !kept) {
         kept = token;
     } else if (fetching.busy || fetching.poisoned) {
         kill_ops->drop(kill_net, token);
@@ -142,18 +153,21 @@ static void survivor_arrived(const struct kill_header *header, const void *data,
                              rz_net_token_t token)
 {
     (void)data;
-    if (header->from == KILL_BYSTANDER)
+    if (header->from == KILL_BYSTANDER) {
         exchange_arrived(header, token);
-    else
+    } else {
         victim_message(header, token);
+    }
 }
 
 static void survivor_broken(rz_peer_t peer)
 {
-    if (peer != VICTIM)
+    if (peer != VICTIM) {
         kill_complain(page, "the bystander's connection broke");
-    if (parted)
+    }
+    if (parted) {
         kill_complain(page, "news of a peer that was disconnected");
+    }
     page->told_broken++;
 }
 
@@ -161,15 +175,17 @@ static void survivor_broken(rz_peer_t peer)
 
 static void push(size_t bytes)
 {
-    if (flights_count == FLIGHTS_MAX)
+    if (flights_count == FLIGHTS_MAX) {
         kill_complain(page, "too many sends");
+    }
     kill_send(&flights[flights_count++], VICTIM, 3, out, bytes);
 }
 
 static void greet(void)
 {
-    for (unsigned i = 0; i < 20; i++)
+    for (unsigned i = 0; i < 20; i++) {
         push(64);
+    }
     TURN_UNTIL(from_victim >= 20);
 }
 
@@ -181,24 +197,30 @@ static void prepare(void)
     }
     kill_member_connect(page, KILL_VICTIM, VICTIM);
     if (page->kind == KILL_CONNECTING) {
-        for (unsigned i = 0; i < 200; i++)
+        for (unsigned i = 0; i < 200; i++) {
             push(i % 10 ? 64 : KILL_LARGE);
+        }
         return;
     }
     greet();
     TURN_UNTIL(atomic_load(&page->victim_ready));
-    if (page->kind == KILL_SENDING)
+    if (page->kind == KILL_SENDING) {
         push(KILL_BIG);
-    if (page->kind == KILL_RECEIVING || page->kind == KILL_ZOMBIE)
+    }
+    if (page->kind == KILL_RECEIVING || page->kind == KILL_ZOMBIE) {
         TURN_UNTIL(fetching.busy || fetching.ended_well > 0);
-    if (page->kind == KILL_FETCH_LATE || page->kind == KILL_DROP_LATE)
+    }
+    if (page->kind == KILL_FETCH_LATE || page->kind == KILL_DROP_LATE) {
         TURN_UNTIL(kept != NULL);
+    }
     if (page->kind == KILL_STOPPED) {
         TURN_UNTIL(atomic_load(&page->victim_stopped));
-        for (unsigned i = 0; i < 4000; i++)
+        for (unsigned i = 0; i < 4000; i++) {
             push(i % 2 ? 64 : 4096);
-        for (unsigned i = 0; i < 20; i++)
+        }
+        for (unsigned i = 0; i < 20; i++) {
             push(i % 2 ? KILL_LARGE : KILL_BIG);
+        }
     }
 }
 
@@ -207,20 +229,24 @@ static void prepare(void)
 static unsigned pending(void)
 {
     unsigned count = fetching.busy;
-    for (unsigned i = 0; i < flights_count; i++)
+    for (unsigned i = 0; i < flights_count; i++) {
         count += flights[i].calls == 0;
+    }
     return count;
 }
 
 /* Sends that begin when the other has failed already, or about to be. */
 static void push_into_the_void(void)
 {
-    if (page->kind == KILL_BEFORE)
+    if (page->kind == KILL_BEFORE) {
         kill_member_connect(page, KILL_VICTIM, VICTIM);
-    if (page->kind != KILL_BEFORE && page->kind != KILL_IDLE && page->kind != KILL_EAGER)
+    }
+    if (page->kind != KILL_BEFORE && page->kind != KILL_IDLE && page->kind != KILL_EAGER) {
         return;
-    for (unsigned i = 0; i < 3; i++)
+    }
+    for (unsigned i = 0; i < 3; i++) {
         push(8);
+    }
     push(KILL_MEDIUM);
     push(KILL_BIG);
 }
@@ -233,8 +259,9 @@ static void part(void)
     page->ended_ns = rz_clock_now() - page->verdict_time - own_ns;
     for (unsigned i = 0; i < flights_count; i++) {
         rz_status_t status = flights[i].status;
-        if (status != RZ_OK && status != RZ_ERR_PROC_FAILED && status != RZ_ERR_CLOSED)
+        if (status != RZ_OK && status != RZ_ERR_PROC_FAILED && status != RZ_ERR_CLOSED) {
             kill_complain(page, "a send ended with: %s", rz_status_text(status));
+        }
         page->ended_well += status == RZ_OK;
     }
     /* A late look at memory of ended sends would not go unseen. */
@@ -247,8 +274,9 @@ static void part(void)
 static void check_late_payload(void)
 {
     struct kill_flight late = {.ended = NULL};
-    if (kept == NULL)
+    if (!kept) {
         return;
+    }
     if (page->kind == KILL_DROP_LATE) {
         kill_ops->drop(kill_net, kept);
         return;
@@ -256,8 +284,9 @@ static void check_late_payload(void)
     memset(in, POISON, KILL_BIG);
     fetching.poisoned = true;
     kill_fetch(&late, kept, in, KILL_BIG);
-    if (late.calls != 1 || late.status != RZ_ERR_PROC_FAILED)
+    if (late.calls != 1 || late.status != RZ_ERR_PROC_FAILED) {
         kill_complain(page, "a fetch after the failure: %s", rz_status_text(late.status));
+    }
 }
 
 static void go_on(void)
@@ -265,16 +294,21 @@ static void go_on(void)
     struct kill_flight late = {.ended = NULL};
     unsigned small = exchange.small, large = exchange.large;
     kill_send(&late, VICTIM, 4, "x", 0);
-    if (late.calls != 1 || late.status != RZ_ERR_PROC_FAILED)
+    if (late.calls != 1 || late.status != RZ_ERR_PROC_FAILED) {
         kill_complain(page, "a send after the failure: %s", rz_status_text(late.status));
+    }
     check_late_payload();
-    if (page->kind == KILL_ZOMBIE)
+    if (page->kind == KILL_ZOMBIE) {
         TURN_UNTIL(atomic_load(&page->zombie_spoke));
+    }
     TURN_UNTIL(exchange.small >= small + AFTER_SMALL && exchange.large >= large + AFTER_LARGE);
-    if (fetching.poisoned)
-        for (size_t i = 0; i < KILL_BIG; i++)
-            if (in[i] != POISON)
+    if (fetching.poisoned) {
+        for (size_t i = 0; i < KILL_BIG; i++) {
+            if (in[i] != POISON) {
                 kill_complain(page, "written %zu bytes into after its fetch had ended", i);
+            }
+        }
+    }
     exchange.on = false;
     KILL_TURN_UNTIL(page, exchange.got && exchange.send.calls == 1);
     page->exchanged = exchange.small + exchange.large;
@@ -284,8 +318,9 @@ static unsigned descriptors_open(void)
 {
     DIR *folder = opendir("/proc/self/fd");
     unsigned count = 0;
-    while (folder != NULL && readdir(folder) != NULL)
+    while (folder && readdir(folder)) {
         count++;
+    }
     closedir(folder);
     return count;
 }
@@ -295,8 +330,9 @@ void kill_survivor_run(struct kill_page *shared)
     page = shared;
     out = mmap(NULL, KILL_BIG, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     in = mmap(NULL, KILL_BIG, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (out == MAP_FAILED || in == MAP_FAILED)
+    if (out == MAP_FAILED || in == MAP_FAILED) {
         kill_complain(page, "no memory");
+    }
     kill_fill(out, KILL_BIG, 3);
     unsigned descriptors = descriptors_open();
     kill_member_open(&(struct kill_member){page, KILL_SURVIVOR, survivor_arrived, survivor_broken});
@@ -305,8 +341,9 @@ void kill_survivor_run(struct kill_page *shared)
     TURN_UNTIL(exchange.small > 0);
     prepare();
     kill_step(page, &page->survivor_ready);
-    while (!atomic_load(&page->verdict) && !atomic_load(&page->failed))
+    while (!atomic_load(&page->verdict) && !atomic_load(&page->failed)) {
         turn();
+    }
     push_into_the_void();
     TURN_UNTIL(atomic_load(&page->verdict));
     page->pending = pending();
@@ -314,6 +351,7 @@ void kill_survivor_run(struct kill_page *shared)
     go_on();
     atomic_store(&page->quit, 1);
     kill_ops->close(kill_net);
-    if (descriptors_open() != descriptors)
+    if (descriptors_open() != descriptors) {
         kill_complain(page, "%u descriptors before, %u after", descriptors, descriptors_open());
+    }
 }

@@ -44,23 +44,26 @@ static inline size_t rz_fuzz_left(const struct rz_fuzz_input *input)
 static inline uint64_t rz_fuzz_take(struct rz_fuzz_input *input, unsigned bytes)
 {
     uint64_t value = 0;
-    for (unsigned i = 0; i < bytes && input->at < input->end; i++)
+    for (unsigned i = 0; i < bytes && input->at < input->end; i++) {
         value |= (uint64_t)*input->at++ << (8 * i);
+    }
     return value;
 }
 static inline uint64_t rz_fuzz_below(struct rz_fuzz_input *input, uint64_t bound)
 {
     unsigned bytes = 1;
-    while (bytes < 8 && bound - 1 > (UINT64_C(1) << (8 * bytes)) - 1)
+    while (bytes < 8 && bound - 1 > (UINT64_C(1) << (8 * bytes)) - 1) {
         bytes++;
+    }
     return rz_fuzz_take(input, bytes) % bound;
 }
 /* The next n bytes, or as many as are left (*n). */
 static inline const uint8_t *rz_fuzz_bytes(struct rz_fuzz_input *input, size_t *n)
 {
     const uint8_t *at = input->at;
-    if (*n > rz_fuzz_left(input))
+    if (*n > rz_fuzz_left(input)) {
         *n = rz_fuzz_left(input);
+    }
     input->at += *n;
     return at;
 }

@@ -14,7 +14,7 @@ static void look(const struct rz_ckpt_header *header, const uint8_t *bytes)
     rz_fuzz_holds(rz_ckpt_name_valid(header->name) && header->rank < header->n_ranks);
     rz_fuzz_holds(header->kind < RZ_CKPT_KIND_COUNT && header->generation.number > 0);
     rz_ckpt_header_encode(header, again);
-    rz_fuzz_holds(memcmp(again, bytes, sizeof again) == 0);
+    rz_fuzz_holds(memcmp(again, bytes, sizeof(again)) == 0);
 }
 
 /* What was damaged would be found by its checksum alone: with a right one the rest counts. */
@@ -36,26 +36,29 @@ static void with_the_right_checksum(const uint8_t *bytes, size_t n)
     header.bytes = rz_fuzz_take(&input, 8);
     header.hash = rz_fuzz_take(&input, 8);
     rz_ckpt_header_encode(&header, head);
-    if (rz_ckpt_header_decode(&read, head, sizeof head) == RZ_OK)
+    if (rz_ckpt_header_decode(&read, head, sizeof(head)) == RZ_OK) {
         look(&read, head);
-    else
+    } else {
         rz_fuzz_holds(header.rank >= header.n_ranks || header.generation.run == 0 ||
                       header.generation.epoch == 0 || header.generation.number == 0 ||
                       header.bytes > INT64_MAX - RZ_CKPT_HEADER_BYTES ||
                       header.kind == RZ_CKPT_MARK);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct rz_ckpt_header header;
-    memset(&header, UNTOUCHED, sizeof header);
+    memset(&header, UNTOUCHED, sizeof(header));
     uint8_t *copy = rz_fuzz_copy(data, size);
     rz_status_t status = rz_ckpt_header_decode(&header, copy, size);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         look(&header, copy);
-    else
-        for (size_t i = 0; i < sizeof header; i++)
+    } else {
+        for (size_t i = 0; i < sizeof(header); i++) {
             rz_fuzz_holds(((const uint8_t *)&header)[i] == UNTOUCHED);
+        }
+    }
     rz_fuzz_holds(status == RZ_OK || status == RZ_ERR_MALFORMED || status == RZ_ERR_VERSION ||
                   status == RZ_ERR_TRUNCATE);
     rz_fuzz_holds((status == RZ_ERR_TRUNCATE) == (size < RZ_CKPT_HEADER_BYTES));
@@ -73,8 +76,9 @@ static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
                                     .generation = {.run = 1, .epoch = 2, .number = 3 + number},
                                     .bytes = number * 1000,
                                     .hash = number * UINT64_C(0x123456789abcdef)};
-    if (number >= 4 || max < RZ_CKPT_HEADER_BYTES)
+    if (number >= 4 || max < RZ_CKPT_HEADER_BYTES) {
         return 0;
+    }
     rz_ckpt_header_encode(&header, bytes);
     return RZ_CKPT_HEADER_BYTES;
 }

@@ -23,10 +23,13 @@ static uint32_t make_regions(struct rz_fuzz_input *input, struct rz_region *regi
 
 static bool untouched(const struct rz_region *regions, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++)
-        for (size_t k = 0; k < regions[i].bytes; k++)
-            if (((const uint8_t *)regions[i].memory)[k] != UNTOUCHED)
+    for (uint32_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < regions[i].bytes; k++) {
+            if (((const uint8_t *)regions[i].memory)[k] != UNTOUCHED) {
                 return false;
+            }
+        }
+    }
     return true;
 }
 
@@ -37,8 +40,9 @@ static void writes_again(const struct rz_region *regions, uint32_t n, size_t byt
     rz_fuzz_holds(rz_piece_bytes(regions, n) == bytes);
     uint8_t *again = calloc(1, bytes), *third = calloc(1, bytes);
     piece_write(again, regions, n);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         memset(regions[i].memory, UNTOUCHED, regions[i].bytes);
+    }
     rz_fuzz_holds(piece_read(again, bytes, regions, n, &id) == RZ_OK);
     piece_write(third, regions, n);
     rz_fuzz_holds(memcmp(again, third, bytes) == 0);
@@ -58,21 +62,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint32_t n = make_regions(&input, regions), id = 0;
     size_t bytes = rz_fuzz_left(&input);
     uint8_t *copy = rz_fuzz_copy(input.at, bytes);
-    if (rz_piece_open(copy, bytes, &table) == RZ_OK)
-        for (uint32_t i = 0; i < table.n; i++)
+    if (rz_piece_open(copy, bytes, &table) == RZ_OK) {
+        for (uint32_t i = 0; i < table.n; i++) {
             rz_fuzz_holds(table.entry[i].at <= bytes &&
                           table.entry[i].bytes <= bytes - table.entry[i].at);
+        }
+    }
     rz_status_t status = piece_read(copy, bytes, regions, n, &id);
     rz_fuzz_holds(status == RZ_OK || status == RZ_ERR_MALFORMED || status == RZ_ERR_INVALID);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         writes_again(regions, n, bytes);
-    else
+    } else {
         rz_fuzz_holds(untouched(regions, n));
-    if (status == RZ_ERR_INVALID)
+    }
+    if (status == RZ_ERR_INVALID) {
         rz_fuzz_holds(id <= n);
+    }
     free(copy);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         free(regions[i].memory);
+    }
     return 0;
 }
 
@@ -82,9 +91,10 @@ static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
     static const uint8_t counts[] = {0, 1, 2, 3, 4};
     uint8_t memory[REGION_MAX];
     struct rz_region regions[REGIONS_MAX] = {{0}};
-    if (number >= sizeof counts)
+    if (number >= sizeof(counts)) {
         return 0;
-    memset(memory, (int)number + 1, sizeof memory);
+    }
+    memset(memory, (int)number + 1, sizeof(memory));
     size_t at = 0;
     bytes[at++] = counts[number];
     for (uint32_t i = 0; i < counts[number]; i++) {
@@ -93,8 +103,9 @@ static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
         bytes[at++] = (uint8_t)(sizes[number][i] >> 8);
     }
     size_t n = rz_piece_bytes(regions, counts[number]);
-    if (at + n > max)
+    if (at + n > max) {
         return 0;
+    }
     memset(bytes + at, 0, n);
     piece_write(bytes + at, regions, counts[number]);
     return at + n;

@@ -20,8 +20,9 @@ static volatile bool inside;
 
 _Noreturn void __wrap_exit(int code)
 {
-    if (!inside)
+    if (!inside) {
         __real_exit(code);
+    }
     status = code;
     longjmp(refused, 1);
 }
@@ -32,18 +33,21 @@ static void look(const struct rz_rzrun_options *options)
     rz_fuzz_holds(options->n_ranks >= 1 && options->n_ranks <= RZ_RANKS_MAX);
     rz_fuzz_holds(layout->n_nodes >= 1 && layout->n_nodes <= RZ_NODES_MAX);
     rz_fuzz_holds(layout->n_ranks == options->n_ranks);
-    for (uint32_t i = 0; i < layout->n_ranks; i++)
+    for (uint32_t i = 0; i < layout->n_ranks; i++) {
         rz_fuzz_holds(layout->placement[i] < layout->n_nodes);
+    }
     rz_fuzz_holds(options->hb_timeout > options->hb_period && options->hb_period > 0);
     rz_fuzz_holds(options->n_faults <= RZ_FAULTS_MAX);
-    for (uint32_t i = 0; i < options->environment.n; i++)
+    for (uint32_t i = 0; i < options->environment.n; i++) {
         rz_fuzz_holds(strchr(options->environment.texts[i], '=') > options->environment.texts[i]);
+    }
     uint32_t n_ranks = 0;
     for (uint32_t i = 0; i < options->n_contexts; i++) {
         const struct rz_context *part = &options->contexts[i];
-        rz_fuzz_holds(part->program[0] != NULL && part->n_ranks > 0);
-        for (uint32_t k = 0; k < part->environment.n; k++)
+        rz_fuzz_holds(part->program[0] && part->n_ranks > 0);
+        for (uint32_t k = 0; k < part->environment.n; k++) {
             rz_fuzz_holds(strchr(part->environment.texts[k], '=') > part->environment.texts[k]);
+        }
         n_ranks += part->n_ranks;
     }
     rz_fuzz_holds(n_ranks == options->n_ranks);
@@ -58,9 +62,11 @@ static int split(const uint8_t *data, size_t size, char **words)
         const uint8_t *end = memchr(data, 0, size);
         size_t length = end ? (size_t)(end - data) : size;
         words[n] = rz_fuzz_text(data, length);
-        for (char *at = words[n]; *at; at++)
-            if (*at == '/')
+        for (char *at = words[n]; *at; at++) {
+            if (*at == '/') {
                 *at = '_'; /* a hostfile that never ends is the user's */
+            }
+        }
         n++;
         data += length + (end != NULL);
         size -= length + (end != NULL);
@@ -73,7 +79,7 @@ static void check_nearest(const char *word)
 {
     static const char *const names[] = {"--hostfile", "--inject", "--nodes", "-n", "", NULL};
     const char *nearest = rz_cli_nearest(word, names);
-    bool one = nearest == NULL;
+    bool one = !nearest;
     for (uint32_t i = 0; names[i]; i++) {
         one = one || nearest == names[i];
         rz_fuzz_holds(strcmp(word, names[i]) != 0 || nearest == names[i]);
@@ -86,8 +92,9 @@ static int read_line(struct rz_rzrun_options *options, int n, char **words)
 {
     static FILE *nowhere;
     FILE *volatile out = stdout, *volatile err = stderr;
-    if (!nowhere)
+    if (!nowhere) {
         nowhere = fopen("/dev/null", "w");
+    }
     stdout = stderr = nowhere;
     inside = true;
     if (setjmp(refused) == 0) {
@@ -96,8 +103,9 @@ static int read_line(struct rz_rzrun_options *options, int n, char **words)
     }
     inside = false;
     stdout = out, stderr = err;
-    if (status == 0)
+    if (status == 0) {
         nowhere = NULL; /* a page was printed, and its stream closed */
+    }
     return status;
 }
 
@@ -108,13 +116,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int n = split(data, size, words);
     int code = read_line(&options, n, words);
     rz_fuzz_holds(code == -1 || code == 0 || code == RZ_EXIT_USAGE || code == RZ_EXIT_SLOTS);
-    if (code == -1)
+    if (code == -1) {
         look(&options);
+    }
     rz_rzrun_options_clear(&options);
-    for (int i = 1; i < n; i++)
+    for (int i = 1; i < n; i++) {
         check_nearest(words[i]);
-    for (int i = 0; i < n; i++)
+    }
+    for (int i = 0; i < n; i++) {
         free(words[i]);
+    }
     return 0;
 }
 
@@ -160,9 +171,11 @@ static const char *const words_of_grammar[] = {"-n",
 static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
 {
     size_t n = rz_fuzz_seed_text(texts, number, bytes, max);
-    for (size_t i = 0; i < n; i++)
-        if (bytes[i] == '|')
+    for (size_t i = 0; i < n; i++) {
+        if (bytes[i] == '|') {
             bytes[i] = 0;
+        }
+    }
     return n;
 }
 

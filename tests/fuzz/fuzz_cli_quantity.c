@@ -13,11 +13,13 @@ static bool model_number(const char *text, size_t n, wide *value)
 {
     *value = 0;
     for (size_t i = 0; i < n; i++) {
-        if (text[i] < '0' || text[i] > '9')
+        if (text[i] < '0' || text[i] > '9') {
             return false;
+        }
         *value = *value * 10 + (wide)(text[i] - '0');
-        if (*value > (wide)UINT64_MAX)
+        if (*value > (wide)UINT64_MAX) {
             *value = (wide)UINT64_MAX + 1;
+        }
     }
     return n > 0;
 }
@@ -56,10 +58,11 @@ static void check_real(const char *text)
 {
     double share = -1;
     rz_time time = 77;
-    if (rz_quantity_share(text, &share))
+    if (rz_quantity_share(text, &share)) {
         rz_fuzz_holds(share >= 0 && share <= 1);
-    else
+    } else {
         rz_fuzz_holds(share == -1);
+    }
     rz_time seconds = 77;
     bool plain = *text && text[strspn(text, "0123456789")] == 0;
     bool good = rz_quantity_duration(text, &time);
@@ -82,9 +85,11 @@ static void check_bytes(const char *text, uint64_t low, uint64_t high)
     wide expected = (wide)UINT64_MAX + 1;
     size_t n = strspn(text, "0123456789");
     bool number = n < 24 && model_number(text, n, &expected), unit = false;
-    for (unsigned i = 0; i < 4; i++)
-        if (strcmp(text + n, units[i]) == 0)
+    for (unsigned i = 0; i < 4; i++) {
+        if (strcmp(text + n, units[i]) == 0) {
             unit = true, expected <<= 10 * i;
+        }
+    }
     bool good = rz_quantity_bytes(text, low, high, &bytes);
     rz_fuzz_holds(good == (number && unit && expected >= low && expected <= high));
     rz_fuzz_holds(good ? bytes == expected : bytes == 77);
@@ -94,8 +99,9 @@ static void check_address(const char *text)
 {
     struct rz_address address, again;
     char form[RZ_ADDRESS_TEXT];
-    if (rz_address_parse(text, &address) != RZ_OK)
+    if (rz_address_parse(text, &address) != RZ_OK) {
         return;
+    }
     rz_fuzz_holds(rz_address_parse(rz_address_text(&address, form), &again) == RZ_OK);
     rz_fuzz_holds(again.ip == address.ip && again.port == address.port);
     const char *colon = strchr(text, ':');

@@ -14,10 +14,12 @@ _Noreturn void rz_fuzz_fail(const char *property, const char *file, int line)
 void *rz_fuzz_copy(const void *bytes, size_t n)
 {
     void *copy = malloc(n);
-    if (!copy && n > 0)
+    if (!copy && n > 0) {
         abort();
-    if (n > 0)
+    }
+    if (n > 0) {
         memcpy(copy, bytes, n);
+    }
     return copy;
 }
 
@@ -33,12 +35,15 @@ size_t rz_fuzz_seed_noise(uint32_t number, size_t n, uint8_t *bytes, size_t max)
 
 size_t rz_fuzz_seed_text(const char *const *texts, uint32_t number, uint8_t *bytes, size_t max)
 {
-    for (uint32_t i = 0; i <= number; i++)
-        if (!texts[i])
+    for (uint32_t i = 0; i <= number; i++) {
+        if (!texts[i]) {
             return 0;
+        }
+    }
     size_t n = strlen(texts[number]);
-    if (n > max)
+    if (n > max) {
         return 0;
+    }
     memcpy(bytes, texts[number], n);
     return n;
 }

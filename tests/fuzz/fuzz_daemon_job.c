@@ -15,19 +15,22 @@ static void look(const struct rz_daemon_job *job, const struct rz_launch_job *to
     rz_fuzz_holds(told->key_length == RZ_JOB_KEY_BYTES);
     rz_fuzz_holds(memcmp(job->key, told->key, RZ_JOB_KEY_BYTES) == 0 && job->token % 2 == 1);
     rz_fuzz_holds(job->hb_period_ns > 0 && job->hb_timeout_ns >= job->hb_period_ns);
-    for (uint32_t i = 0; i < job->n_ranks; i++)
+    for (uint32_t i = 0; i < job->n_ranks; i++) {
         rz_fuzz_holds(job->placement[i] < job->n_nodes);
-    for (uint32_t i = 0; i < job->n_nodes; i++)
-        rz_fuzz_holds(job->peers[i].address != NULL && job->slots[i] < UINT32_MAX);
-    rz_fuzz_holds(job->arguments[0] != NULL && job->directory != NULL);
+    }
+    for (uint32_t i = 0; i < job->n_nodes; i++) {
+        rz_fuzz_holds(job->peers[i].address && job->slots[i] < UINT32_MAX);
+    }
+    rz_fuzz_holds(job->arguments[0] && job->directory);
     for (uint32_t rank = 0; rank < job->n_ranks; rank++) {
         struct rz_program program = rz_job_program(job, rank);
-        rz_fuzz_holds(program.arguments[0] != NULL && program.directory != NULL);
+        rz_fuzz_holds(program.arguments[0] && program.directory);
     }
     rz_fuzz_holds(!*job->checkpoints.folder || rz_ckpt_name_valid(job->checkpoints.name));
     rz_fuzz_holds(job->checkpoints.restored.number == 0 || job->checkpoints.run > 1);
-    for (char **entry = job->environment; *entry; entry++)
+    for (char **entry = job->environment; *entry; entry++) {
         rz_fuzz_holds(strchr(*entry, '=') != NULL);
+    }
     uint8_t key[RZ_JOB_KEY_BYTES];
     rz_job_process_key(job, 0, 1, key);
     (void)rz_job_single_host(job);
@@ -38,15 +41,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct rz_launch_message message;
     struct rz_daemon_job job;
     const char *why = NULL;
-    if (rz_launch_decode(&message, data, size) != RZ_OK || message.type != RZ_LAUNCH_JOB)
+    if (rz_launch_decode(&message, data, size) != RZ_OK || message.type != RZ_LAUNCH_JOB) {
         return 0;
+    }
     rz_status_t status = rz_job_read(&job, &message.job, &why);
     rz_fuzz_holds(status == RZ_OK || status == RZ_ERR_INVALID || status == RZ_ERR_NO_MEMORY);
     if (status == RZ_OK) {
         look(&job, &message.job);
         rz_job_clear(&job);
     } else {
-        rz_fuzz_holds(why != NULL && strncmp(why, "JOB: ", 5) == 0);
+        rz_fuzz_holds(why && strncmp(why, "JOB: ", 5) == 0);
     }
     return 0;
 }
@@ -55,8 +59,9 @@ static uint32_t put_texts(uint8_t *at, const char *const *texts)
 {
     struct rz_wire_writer w;
     rz_wire_writer_init(&w, at, 256);
-    for (; *texts; texts++)
+    for (; *texts; texts++) {
         rz_wire_put_text(&w, *texts);
+    }
     return (uint32_t)(w.at - at);
 }
 
@@ -84,16 +89,18 @@ static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
     uint8_t key[RZ_JOB_KEY_BYTES] = {1}, numbers[64], addresses[256], words[2][256], parts[256];
     uint32_t n_nodes = 1 + number, n_ranks = 2 * n_nodes;
     struct rz_wire_writer w;
-    if (number >= 3)
+    if (number >= 3) {
         return 0;
-    rz_wire_writer_init(&w, numbers, sizeof numbers);
-    for (uint32_t i = 0; i < n_ranks; i++)
+    }
+    rz_wire_writer_init(&w, numbers, sizeof(numbers));
+    for (uint32_t i = 0; i < n_ranks; i++) {
         rz_wire_put_u32(&w, i / 2);
+    }
     struct rz_launch_message message = {
         .type = RZ_LAUNCH_JOB,
         .job = {.job = 7,
                 .key = key,
-                .key_length = sizeof key,
+                .key_length = sizeof(key),
                 .n_nodes = n_nodes,
                 .n_ranks = n_ranks,
                 .node = number,
@@ -118,9 +125,9 @@ static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
                 .directory = "/"}};
     if (number == 2) {
         message.job.contexts = parts;
-        message.job.contexts_length = put_programs(parts, sizeof parts, n_ranks);
+        message.job.contexts_length = put_programs(parts, sizeof(parts), n_ranks);
     }
-    rz_wire_writer_init(&w, addresses, sizeof addresses);
+    rz_wire_writer_init(&w, addresses, sizeof(addresses));
     for (uint32_t i = 0; i < n_nodes; i++) {
         rz_wire_put_text(&w, "127.0.0.1");
         rz_wire_put_u32(&w, 1000 + i);

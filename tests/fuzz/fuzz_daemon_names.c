@@ -62,15 +62,14 @@ static bool lives(uint32_t rank)
     return !cluster.failed[rank] && !cluster.nodes[home(rank)].gone;
 }
 
-/* --- what the daemon offers its name service ----------------------------------------------------
- */
+/* ---- what the daemon offers its name service ---- */
 
 static struct protocol_message *protocol_message_of(const struct rz_overlay_message *message)
 {
     static uint8_t bytes[MESSAGE_MAX];
-    struct protocol_message *protocol_message = malloc(sizeof *protocol_message);
+    struct protocol_message *protocol_message = malloc(sizeof(*protocol_message));
     protocol_message->next = NULL;
-    protocol_message->bytes = rz_overlay_encode(message, bytes, sizeof bytes);
+    protocol_message->bytes = rz_overlay_encode(message, bytes, sizeof(bytes));
     rz_fuzz_holds(protocol_message->bytes > 0);
     protocol_message->data = rz_fuzz_copy(bytes, protocol_message->bytes);
     return protocol_message;
@@ -81,10 +80,12 @@ void rz_overlay_send(struct rz_overlay *overlay, rz_id to, const struct rz_overl
     struct node *self = (struct node *)overlay;
     struct protocol_message **at = &cluster.nodes[to].from[self - cluster.nodes];
     rz_fuzz_holds(to < NODES && self != &cluster.nodes[to]);
-    if (cluster.nodes[to].gone || self->knows_gone[to])
+    if (cluster.nodes[to].gone || self->knows_gone[to]) {
         return;
-    while (*at)
+    }
+    while (*at) {
         at = &(*at)->next;
+    }
     *at = protocol_message_of(message);
 }
 
@@ -106,13 +107,16 @@ static void look_at_answer(const struct question *question, rz_status_t status)
 {
     uint32_t *holder = &cluster.holder[question->name];
     rz_fuzz_holds(!question->too_long || status == RZ_ERR_INVALID);
-    if (question->what == RZ_NAME_UNPUBLISH)
+    if (question->what == RZ_NAME_UNPUBLISH) {
         rz_fuzz_holds(status == RZ_ERR_INVALID || question->had == PORTS ||
                       (status == RZ_OK) == (question->had == question->port));
-    if (question->what != RZ_NAME_PUBLISH)
+    }
+    if (question->what != RZ_NAME_PUBLISH) {
         return;
-    if (*holder == question->rank)
+    }
+    if (*holder == question->rank) {
         *holder = RANKS;
+    }
     if (status == RZ_OK) {
         rz_fuzz_holds(*holder == RANKS);
         *holder = question->rank;
@@ -131,25 +135,28 @@ rz_status_t rz_link_router_send_to(const struct rz_children *children, uint32_t 
     }
     rz_fuzz_holds(number < cluster.n_questions);
     struct question *question = &cluster.questions[number];
-    if (!lives(rank))
+    if (!lives(rank)) {
         return RZ_ERR_CLOSED;
+    }
     rz_fuzz_holds(question->rank == rank && children == &cluster.nodes[home(rank)].children);
     rz_fuzz_holds(question->incarnation == cluster.incarnation[rank]);
     rz_fuzz_holds(question->answers++ == 0);
-    if (cluster.honest)
+    if (cluster.honest) {
         look_at_answer(question, (rz_status_t)message->named.status);
+    }
     return RZ_OK;
 }
 
-/* --- what processes do --------------------------------------------------------------------------
- */
+/* ---- what processes do ---- */
 
 /* Nothing stands that a failed process has published. */
 static void forget_failed(void)
 {
-    for (uint32_t name = 0; name < NAMES; name++)
-        if (cluster.holder[name] < RANKS && !lives(cluster.holder[name]))
+    for (uint32_t name = 0; name < NAMES; name++) {
+        if (cluster.holder[name] < RANKS && !lives(cluster.holder[name])) {
             cluster.holder[name] = RANKS;
+        }
+    }
 }
 
 static bool waits_for(uint32_t rank, uint32_t name)
@@ -157,8 +164,9 @@ static bool waits_for(uint32_t rank, uint32_t name)
     for (uint32_t i = 0; i < cluster.n_questions; i++) {
         const struct question *question = &cluster.questions[i];
         if (question->rank == rank && question->name == name && !question->answers &&
-            !question->void_)
+            !question->void_) {
             return true;
+        }
     }
     return false;
 }
@@ -167,9 +175,11 @@ static bool waits_for(uint32_t rank, uint32_t name)
  * answer. */
 static bool is_settled(uint32_t name)
 {
-    for (uint32_t rank = 0; rank < RANKS; rank++)
-        if (waits_for(rank, name))
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        if (waits_for(rank, name)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -184,12 +194,14 @@ static void ask(void)
                                     .port = ports[port]};
     bool too_long = below(32) == 0;
     if (!lives(rank) || cluster.n_questions == QUESTIONS_MAX || waits_for(rank, name) ||
-        (what == RZ_NAME_UNPUBLISH && !is_settled(name)))
+        (what == RZ_NAME_UNPUBLISH && !is_settled(name))) {
         return;
-    if (below(32) == 0)
+    }
+    if (below(32) == 0) {
         question.what = (uint32_t)below(UINT32_MAX);
+    }
     if (too_long) {
-        memset(text, 'x', sizeof text - 1);
+        memset(text, 'x', sizeof(text) - 1);
         question.service = below(2) ? text : question.service;
         question.port = text;
     }
@@ -203,8 +215,9 @@ static void ask(void)
         .port = port,
         .too_long = too_long,
         .had = cluster.holder[name] < RANKS && !cluster.failures ? cluster.held[name] : PORTS};
-    if (question.what == RZ_NAME_UNPUBLISH && !too_long && port == cluster.held[name])
+    if (question.what == RZ_NAME_UNPUBLISH && !too_long && port == cluster.held[name]) {
         cluster.holder[name] = RANKS;
+    }
     rz_names_ask(node->names, rank, incarnation, &question);
 }
 
@@ -212,17 +225,21 @@ static void crash(void)
 {
     uint32_t rank = (uint32_t)below(RANKS);
     cluster.failed[rank] = cluster.failures = true;
-    for (uint32_t i = 0; i < cluster.n_questions; i++)
-        if (cluster.questions[i].rank == rank)
+    for (uint32_t i = 0; i < cluster.n_questions; i++) {
+        if (cluster.questions[i].rank == rank) {
             cluster.questions[i].void_ = true;
+        }
+    }
     forget_failed();
 }
 
 static void hear_of_failures(struct node *node)
 {
-    for (uint32_t rank = 0; rank < RANKS; rank++)
-        if (cluster.failed[rank])
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
+        if (cluster.failed[rank]) {
             node->slots[rank].failed = cluster.incarnation[rank];
+        }
+    }
     rz_names_look_at_failures(node->names);
 }
 
@@ -230,19 +247,22 @@ static void hear_of_failures(struct node *node)
 static void come_again(void)
 {
     uint32_t rank = (uint32_t)below(RANKS);
-    if (!cluster.failed[rank] || cluster.nodes[home(rank)].gone)
+    if (!cluster.failed[rank] || cluster.nodes[home(rank)].gone) {
         return;
-    for (uint32_t i = 0; i < NODES; i++)
-        if (!cluster.nodes[i].gone)
+    }
+    for (uint32_t i = 0; i < NODES; i++) {
+        if (!cluster.nodes[i].gone) {
             hear_of_failures(&cluster.nodes[i]);
+        }
+    }
     cluster.failed[rank] = false;
     cluster.incarnation[rank]++;
-    for (uint32_t i = 0; i < NODES; i++)
+    for (uint32_t i = 0; i < NODES; i++) {
         cluster.nodes[i].slots[rank].incarnation++;
+    }
 }
 
-/* --- what daemons do ----------------------------------------------------------------------------
- */
+/* ---- what daemons do ---- */
 
 static void drop_protocol_messages(struct protocol_message **at)
 {
@@ -258,8 +278,9 @@ static bool deliver(struct node *to, rz_id from)
 {
     struct protocol_message *protocol_message = to->from[from];
     struct rz_overlay_message message;
-    if (!protocol_message || to->gone)
+    if (!protocol_message || to->gone) {
         return false;
+    }
     to->from[from] = protocol_message->next;
     rz_fuzz_holds(rz_overlay_decode(&message, protocol_message->data, protocol_message->bytes) ==
                   RZ_OK);
@@ -273,32 +294,38 @@ static void lose_node(struct node *node)
 {
     rz_id id = (rz_id)(node - cluster.nodes);
     uint32_t living = 0;
-    for (uint32_t i = 0; i < NODES; i++)
+    for (uint32_t i = 0; i < NODES; i++) {
         living += !cluster.nodes[i].gone;
-    if (living == 1 || node->gone)
+    }
+    if (living == 1 || node->gone) {
         return;
+    }
     node->gone = cluster.failures = true;
     for (uint32_t i = 0; i < NODES; i++) {
         struct protocol_message **at = &cluster.nodes[i].from[id];
-        while (*at && below(2))
+        while (*at && below(2)) {
             at = &(*at)->next;
+        }
         drop_protocol_messages(at);
         drop_protocol_messages(&node->from[i]);
     }
-    for (uint32_t i = 0; i < cluster.n_questions; i++)
-        if (home(cluster.questions[i].rank) == id)
+    for (uint32_t i = 0; i < cluster.n_questions; i++) {
+        if (home(cluster.questions[i].rank) == id) {
             cluster.questions[i].void_ = true;
+        }
+    }
     forget_failed();
 }
 
 static void hear_of_nodes(struct node *node)
 {
-    for (rz_id id = 0; id < NODES; id++)
+    for (rz_id id = 0; id < NODES; id++) {
         if (cluster.nodes[id].gone) {
             node->knows_gone[id] = true;
             node->nodes[id] = RZ_NODE_FAILED;
             drop_protocol_messages(&node->from[id]);
         }
+    }
     rz_names_look_at_failures(node->names);
 }
 
@@ -327,26 +354,28 @@ static void say_anything(struct node *node)
                                                           .service = service};
     }
     rz_id from = (rz_id)below(NODES);
-    if (from == (rz_id)(node - cluster.nodes) || node->gone || node->knows_gone[from])
+    if (from == (rz_id)(node - cluster.nodes) || node->gone || node->knows_gone[from]) {
         return;
+    }
     struct protocol_message *protocol_message = protocol_message_of(&message);
     protocol_message->next = node->from[from];
     node->from[from] = protocol_message;
     deliver(node, from);
 }
 
-/* --- one run
- * ------------------------------------------------------------------------------------- */
+/* ---- one run ---- */
 
 static void begin(struct rz_fuzz_input *input)
 {
-    memset(&cluster, 0, sizeof cluster);
+    memset(&cluster, 0, sizeof(cluster));
     cluster.input = input;
     cluster.honest = below(4) > 0;
-    for (uint32_t rank = 0; rank < RANKS; rank++)
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
         cluster.incarnation[rank] = 1;
-    for (uint32_t name = 0; name < NAMES; name++)
+    }
+    for (uint32_t name = 0; name < NAMES; name++) {
         cluster.holder[name] = RANKS;
+    }
     for (rz_id id = 0; id < NODES; id++) {
         struct node *node = &cluster.nodes[id];
         node->own.job.n_nodes = NODES;
@@ -354,8 +383,9 @@ static void begin(struct rz_fuzz_input *input)
         node->own.job.node = id;
         node->own.membership = (struct rz_membership){
             .n_nodes = NODES, .n_slots = RANKS, .slots = node->slots, .nodes = node->nodes};
-        for (uint32_t rank = 0; rank < RANKS; rank++)
+        for (uint32_t rank = 0; rank < RANKS; rank++) {
             node->slots[rank] = (struct rz_membership_slot){.node = home(rank), .incarnation = 1};
+        }
         const struct rz_names_config config = {
             .own = &node->own, .children = &node->children, .overlay = (struct rz_overlay *)node};
         rz_fuzz_holds(rz_names_open(&node->names, &config) == RZ_OK);
@@ -366,22 +396,23 @@ static void turn(void)
 {
     uint64_t what = below(32);
     struct node *node = &cluster.nodes[below(NODES)];
-    if (what < 10)
+    if (what < 10) {
         ask();
-    else if (what < 24)
+    } else if (what < 24) {
         deliver(node, (rz_id)below(NODES));
-    else if (what < 26)
+    } else if (what < 26) {
         crash();
-    else if (what < 28)
+    } else if (what < 28) {
         come_again();
-    else if (what < 29 && !node->gone)
+    } else if (what < 29 && !node->gone) {
         hear_of_failures(node);
-    else if (what < 30 && !node->gone)
+    } else if (what < 30 && !node->gone) {
         hear_of_nodes(node);
-    else if (what < 31)
+    } else if (what < 31) {
         lose_node(node);
-    else if (!cluster.honest)
+    } else if (!cluster.honest) {
         say_anything(node);
+    }
 }
 
 /* All messages arrive, and all learn of all failures. */
@@ -391,13 +422,15 @@ static void settle(void)
     for (uint32_t turns = 0; more; turns++) {
         more = false;
         rz_fuzz_holds(turns < 100 * QUESTIONS_MAX);
-        for (uint32_t i = 0; i < NODES * NODES; i++)
+        for (uint32_t i = 0; i < NODES * NODES; i++) {
             more = deliver(&cluster.nodes[i / NODES], i % NODES) || more;
-        for (uint32_t i = 0; turns == 0 && i < NODES; i++)
+        }
+        for (uint32_t i = 0; turns == 0 && i < NODES; i++) {
             if (!cluster.nodes[i].gone) {
                 hear_of_failures(&cluster.nodes[i]);
                 hear_of_nodes(&cluster.nodes[i]);
             }
+        }
         more = more || turns == 0;
     }
 }
@@ -412,8 +445,9 @@ static void all_agree(void)
                                         .what = RZ_NAME_LOOK_UP,
                                         .service = services[name],
                                         .port = ""};
-            if (cluster.nodes[i].gone)
+            if (cluster.nodes[i].gone) {
                 continue;
+            }
             rz_names_ask(cluster.nodes[i].names, i, 1, &look);
             rz_fuzz_holds(!any || strcmp(first, cluster.found) == 0);
             strcpy(first, cluster.found);
@@ -426,16 +460,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct rz_fuzz_input input = {data, data + size};
     begin(&input);
-    while (rz_fuzz_left(&input) > 0)
+    while (rz_fuzz_left(&input) > 0) {
         turn();
+    }
     settle();
-    for (uint32_t i = 0; cluster.honest && i < cluster.n_questions; i++)
+    for (uint32_t i = 0; cluster.honest && i < cluster.n_questions; i++) {
         rz_fuzz_holds(cluster.questions[i].answers == 1 || cluster.questions[i].void_);
-    if (cluster.honest)
+    }
+    if (cluster.honest) {
         all_agree();
+    }
     for (uint32_t i = 0; i < NODES; i++) {
-        for (rz_id from = 0; from < NODES; from++)
+        for (rz_id from = 0; from < NODES; from++) {
             drop_protocol_messages(&cluster.nodes[i].from[from]);
+        }
         rz_names_close(cluster.nodes[i].names);
     }
     return 0;

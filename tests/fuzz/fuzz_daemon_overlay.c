@@ -48,12 +48,16 @@ static void take_message(void *arg, rz_id from, const struct rz_overlay_message 
     rz_fuzz_holds(world.proved && from == PEER);
     rz_fuzz_holds((unsigned)message->type < RZ_OVERLAY_TYPE_COUNT);
     rz_fuzz_holds(message->type != RZ_OVERLAY_LEAVING);
-    if (message->type == RZ_OVERLAY_PROTOCOL)
-        for (uint32_t i = 0; i < message->protocol.message_length; i++)
+    if (message->type == RZ_OVERLAY_PROTOCOL) {
+        for (uint32_t i = 0; i < message->protocol.message_length; i++) {
             world.sum += message->protocol.message[i];
-    if (message->type == RZ_OVERLAY_PIECE)
-        for (uint32_t i = 0; i < message->piece.data_length; i++)
+        }
+    }
+    if (message->type == RZ_OVERLAY_PIECE) {
+        for (uint32_t i = 0; i < message->piece.data_length; i++) {
             world.sum += message->piece.data[i];
+        }
+    }
     world.messages++;
 }
 
@@ -61,8 +65,9 @@ static void take_heartbeat(void *arg, const struct rz_message *message, const ui
 {
     (void)arg;
     rz_fuzz_holds(message->from < NODES && message->protocol < RZ_PROTOCOL_COUNT);
-    for (uint32_t i = 0; i < message->n_items; i++)
+    for (uint32_t i = 0; i < message->n_items; i++) {
         world.sum += items[i];
+    }
     world.heartbeats++;
 }
 
@@ -82,25 +87,28 @@ static void take_writable(void *arg, rz_id peer)
 /* Loopback delivers at once; several turns, because one thing leads to another. */
 static void turn(void)
 {
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < 4; i++) {
         event_base_loop(world.base, EVLOOP_NONBLOCK);
+    }
 }
 
 static void open_world(void)
 {
     static const struct rz_address any = {RZ_ADDRESS_LOOPBACK, 0};
     struct rz_overlay_peer peers[NODES] = {{0}};
-    memset(&world, 0, sizeof world);
+    memset(&world, 0, sizeof(world));
     world.base = event_base_new();
     event_base_priority_init(world.base, 2);
-    if (rz_overlay_open(&world.overlay, world.base, "127.0.0.1") != RZ_OK)
+    if (rz_overlay_open(&world.overlay, world.base, "127.0.0.1") != RZ_OK) {
         abort();
+    }
     for (unsigned i = 0; i < NODES; i++) {
         world.tcp[i] = world.udp[i] = any;
         world.listening[i] = world.datagrams[i] = -1;
         if (i != SELF && (rz_socket_listen(&world.tcp[i], &world.listening[i]) != RZ_OK ||
-                          rz_socket_datagram(&world.udp[i], &world.datagrams[i]) != RZ_OK))
+                          rz_socket_datagram(&world.udp[i], &world.datagrams[i]) != RZ_OK)) {
             abort();
+        }
         peers[i] = (struct rz_overlay_peer){"127.0.0.1", world.tcp[i].port, world.udp[i].port, 0};
     }
     rz_overlay_ports(world.overlay, &peers[SELF].tcp_port, &peers[SELF].udp_port);
@@ -122,30 +130,33 @@ static void close_world(void)
 {
     rz_overlay_close(world.overlay);
     event_base_free(world.base);
-    for (unsigned i = 0; i < NODES; i++)
+    for (unsigned i = 0; i < NODES; i++) {
         if (i != SELF) {
             close(world.listening[i]);
             close(world.datagrams[i]);
         }
+    }
 }
 
-/* --- being a peer -------------------------------------------------------------------------------
- */
+/* ---- being a peer ---- */
 
 static void send_all(int fd, const void *bytes, size_t n)
 {
     /* Bytes that do not fit into the socket, or follow the end, are not sent. */
-    if (n > 0 && send(fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+    if (n > 0 && send(fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
         return;
+    }
 }
 
 static void send_frame(int fd, const void *bytes, size_t n)
 {
     uint8_t frame[2048];
-    if (n + 4 > sizeof frame)
+    if (n + 4 > sizeof(frame)) {
         return;
-    for (unsigned i = 0; i < 4; i++)
+    }
+    for (unsigned i = 0; i < 4; i++) {
         frame[i] = (uint8_t)(n >> 8 * i);
+    }
     memcpy(frame + 4, bytes, n);
     send_all(fd, frame, n + 4);
 }
@@ -157,7 +168,7 @@ static bool read_nonce(int fd, uint8_t nonce[NONCE])
     struct rz_overlay_message message;
     for (unsigned i = 0; i < TURNS; i++) {
         turn();
-        ssize_t n = recv(fd, frame, sizeof frame, MSG_DONTWAIT);
+        ssize_t n = recv(fd, frame, sizeof(frame), MSG_DONTWAIT);
         if (n > 4 && rz_overlay_decode(&message, frame + 4, (size_t)n - 4) == RZ_OK &&
             message.type == RZ_OVERLAY_CHALLENGE && message.challenge.nonce_length == NONCE) {
             memcpy(nonce, message.challenge.nonce, NONCE);
@@ -172,13 +183,14 @@ static void say_hello(int fd, unsigned wrong)
 {
     uint8_t nonce[NONCE], bound[16], proof[RZ_PROOF_BYTES], frame[512];
     struct rz_wire_writer w;
-    if (!read_nonce(fd, nonce))
+    if (!read_nonce(fd, nonce)) {
         return;
-    rz_wire_writer_init(&w, bound, sizeof bound);
+    }
+    rz_wire_writer_init(&w, bound, sizeof(bound));
     rz_wire_put_u64(&w, wrong == 1 ? JOB + 1 : JOB);
     rz_wire_put_u32(&w, wrong == 2 ? 2 : PEER);
     rz_wire_put_u32(&w, wrong == 3 ? 2 : SELF);
-    const struct rz_proof_terms terms = {key, nonce, nonce, bound, sizeof bound};
+    const struct rz_proof_terms terms = {key, nonce, nonce, bound, sizeof(bound)};
     rz_proof_make(&terms, wrong == 9 ? RZ_PROOF_ACCEPTOR : RZ_PROOF_CONNECTOR, proof);
     rz_seal_begin(&world.seal, &terms);
     proof[0] ^= wrong == 4;
@@ -187,10 +199,10 @@ static void say_hello(int fd, unsigned wrong)
                                                  .job = JOB + (wrong == 6),
                                                  .from = wrong == 7 ? NODES : PEER,
                                                  .proof = proof,
-                                                 .proof_length = sizeof proof - (wrong == 8),
+                                                 .proof_length = sizeof(proof) - (wrong == 8),
                                                  .nonce = nonce,
                                                  .nonce_length = NONCE - (wrong == 10)}};
-    send_frame(fd, frame, rz_overlay_encode(&hello, frame, sizeof frame));
+    send_frame(fd, frame, rz_overlay_encode(&hello, frame, sizeof(frame)));
     world.proved = wrong == 0;
 }
 
@@ -198,11 +210,13 @@ static void as_connector(struct rz_fuzz_input *input, unsigned wrong, bool prove
 {
     int fd;
     rz_status_t status = rz_socket_connect(&world.tcp[SELF], &fd);
-    if (status != RZ_OK && status != RZ_IN_PROGRESS)
+    if (status != RZ_OK && status != RZ_IN_PROGRESS) {
         return;
+    }
     turn();
-    if (prove)
+    if (prove) {
         say_hello(fd, wrong);
+    }
     while (rz_fuzz_left(input) > 0) {
         size_t n = 1 + rz_fuzz_take(input, 1) * 4;
         const uint8_t *at = rz_fuzz_bytes(input, &n);
@@ -238,7 +252,7 @@ static void as_acceptor(struct rz_fuzz_input *input)
 static void as_datagram(struct rz_fuzz_input *input, bool tagged)
 {
     uint8_t packet[2048];
-    uint64_t items[sizeof packet / 8];
+    uint64_t items[sizeof(packet) / 8];
     struct rz_message message;
     struct rz_wire_reader r;
     size_t n = rz_fuzz_left(input);
@@ -251,11 +265,14 @@ static void as_datagram(struct rz_fuzz_input *input, bool tagged)
                 rz_protocol_message_decode(&message, items, RZ_DATAGRAM_PAYLOAD_MAX / 8, r.at,
                                            (size_t)(r.end - r.at)) == RZ_OK &&
                 message.from == from;
-    if (tagged)
+    if (tagged) {
         crypto_auth(packet + n, packet, n, key), n += crypto_auth_BYTES;
-    for (unsigned i = 0; i < 2; i++)
-        if (rz_socket_send_to(world.datagrams[PEER], packet, n, &world.udp[SELF]) != RZ_OK)
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        if (rz_socket_send_to(world.datagrams[PEER], packet, n, &world.udp[SELF]) != RZ_OK) {
             return;
+        }
+    }
     turn();
     rz_overlay_read_heartbeats(world.overlay);
     rz_fuzz_holds(world.heartbeats == good);
@@ -267,14 +284,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     unsigned way = (unsigned)rz_fuzz_below(&input, 8);
     unsigned wrong = (unsigned)rz_fuzz_below(&input, WRONGS);
     open_world();
-    if (way == 0)
+    if (way == 0) {
         as_connector(&input, wrong, false);
-    else if (way < 4)
+    } else if (way < 4) {
         as_connector(&input, way == 1 ? wrong : 0, true);
-    else if (way < 5)
+    } else if (way < 5) {
         as_acceptor(&input);
-    else
+    } else {
         as_datagram(&input, way > 5);
+    }
     rz_fuzz_holds(world.messages == 0 || world.proved);
     close_world();
     return 0;
@@ -297,20 +315,24 @@ static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
         rz_wire_put_u64(&w, 1 + number);
         return 18 + rz_protocol_message_encode(&heartbeat, NULL, bytes + 18, max - 18);
     }
-    if (number < 8)
+    if (number < 8) {
         message.type = number == 4 ? RZ_OVERLAY_CHALLENGE : RZ_OVERLAY_GET_EP_ADDRESS;
-    if ((unsigned)message.type >= RZ_OVERLAY_TYPE_COUNT)
+    }
+    if ((unsigned)message.type >= RZ_OVERLAY_TYPE_COUNT) {
         return 0;
+    }
     fill(&message, &random);
-    if (message.type == RZ_OVERLAY_CHALLENGE)
+    if (message.type == RZ_OVERLAY_CHALLENGE) {
         message.challenge = (struct rz_overlay_challenge){
             .version = RZ_OVERLAY_VERSION, .nonce = nonce, .nonce_length = NONCE};
+    }
     size_t at = 2;
     bytes[at] = number != 4 ? 255 : 0;
     at += number != 4;
     size_t n = rz_overlay_encode(&message, bytes + at + 4, max - at - 4);
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < 4; i++) {
         bytes[at + i] = (uint8_t)(n >> 8 * i);
+    }
     return n > 0 ? at + 4 + n : 0;
 }
 

@@ -53,8 +53,7 @@ static _Noreturn void crash(const char *what, const char *name)
     exit(2);
 }
 
-/* --- the last message: no malloc, no stdio, because the heap may be damaged
- * ---------------------- */
+/* ---- the last message: no malloc, no stdio, because the heap may be damaged ---- */
 
 static size_t put_text(char *at, const char *text)
 {
@@ -67,25 +66,28 @@ static size_t put_number(char *at, uint64_t number)
 {
     char digits[20];
     size_t n = 0;
-    do
+    do {
         digits[n++] = (char)('0' + number % 10);
-    while (number /= 10);
-    for (size_t i = 0; i < n; i++)
+    } while (number /= 10);
+    for (size_t i = 0; i < n; i++) {
         at[i] = digits[n - 1 - i];
+    }
     return n;
 }
 
 static void say(const char *text, size_t n)
 {
-    if (write(STDERR_FILENO, text, n) < 0)
+    if (write(STDERR_FILENO, text, n) < 0) {
         _exit(3);
+    }
 }
 
 static void save_input(void)
 {
     char path[4096];
-    if (!options.save || strlen(options.save) > sizeof path - 100)
+    if (!options.save || strlen(options.save) > sizeof(path) - 100) {
         return;
+    }
     size_t n = put_text(path, options.save);
     n += put_text(path + n, "/failed-");
     n += put_number(path + n, options.seed);
@@ -93,8 +95,9 @@ static void save_input(void)
     n += put_number(path + n, now.number);
     path[n] = 0;
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd < 0 || write(fd, now.input.bytes, now.input.n) < 0)
+    if (fd < 0 || write(fd, now.input.bytes, now.input.n) < 0) {
         return;
+    }
     close(fd);
     path[n] = '\n';
     say("saved: ", 7);
@@ -104,15 +107,17 @@ static void save_input(void)
 static void last_words(void)
 {
     char line[4400];
-    if (!now.running)
+    if (!now.running) {
         return;
+    }
     now.running = false;
     size_t n = put_text(line, "replay: ");
     n += put_text(line + n, rz_fuzz_target.name);
     if (now.file) {
         n += put_text(line + n, " ");
-        if (strlen(now.file) < 4000)
+        if (strlen(now.file) < 4000) {
             n += put_text(line + n, now.file);
+        }
     } else {
         n += put_text(line + n, " --seed ");
         n += put_number(line + n, options.seed);
@@ -130,8 +135,9 @@ static void last_words(void)
 
 static void caught(int number)
 {
-    if (number == SIGALRM)
+    if (number == SIGALRM) {
         say("it hangs\n", 9);
+    }
     last_words();
     signal(number, SIG_DFL);
     raise(number);
@@ -149,17 +155,18 @@ static void prepare_last_words(void)
 {
     static const int fatal[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGALRM};
     bool sanitized = __sanitizer_set_failure_callback != NULL;
-    if (sanitized)
+    if (sanitized) {
         __sanitizer_set_failure_callback(last_words);
-    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
-        if (!sanitized || fatal[i] == SIGABRT || fatal[i] == SIGALRM)
+    }
+    for (size_t i = 0; i < sizeof(fatal) / sizeof(*fatal); i++) {
+        if (!sanitized || fatal[i] == SIGABRT || fatal[i] == SIGALRM) {
             signal(fatal[i], caught);
+        }
+    }
     atexit(last_words); /* a target has called exit */
 }
 
-/* --- memory: calls of malloc in the components come here first (--wrap)
- * ------------------------------
- */
+/* ---- memory: calls of malloc in the components come here first (--wrap) ---- */
 
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t each);
@@ -170,8 +177,9 @@ void *__wrap_realloc(void *old, size_t n);
 
 static void ask(size_t n)
 {
-    if (!now.running)
+    if (!now.running) {
         return;
+    }
     now.asked += n;
     if (now.asked < n || now.asked > rz_fuzz_target.memory_fixed +
                                          rz_fuzz_target.memory_factor * (uint64_t)now.input.n) {
@@ -200,15 +208,15 @@ void *__wrap_realloc(void *old, size_t n)
     return __real_realloc(old, n);
 }
 
-/* --- inputs -------------------------------------------------------------------------------------
- */
+/* ---- inputs ---- */
 
 static struct input read_file(const char *path)
 {
     struct input input = {NULL, 0};
     FILE *file = fopen(path, "rb");
-    if (!file)
+    if (!file) {
         crash("cannot read", path);
+    }
     input.bytes = malloc(rz_fuzz_target.input_max);
     input.n = fread(input.bytes, 1, rz_fuzz_target.input_max, file);
     fclose(file);
@@ -226,16 +234,19 @@ static void read_corpus(const char *folder)
     char *names[SEEDS_MAX];
     uint32_t n = 0;
     DIR *dir = opendir(folder);
-    if (!dir)
+    if (!dir) {
         return; /* no case has been kept for this target */
-    for (struct dirent *entry; (entry = readdir(dir)) && n < SEEDS_MAX - n_seeds;)
-        if (entry->d_name[0] != '.')
+    }
+    for (struct dirent *entry; (entry = readdir(dir)) && n < SEEDS_MAX - n_seeds;) {
+        if (entry->d_name[0] != '.') {
             names[n++] = strdup(entry->d_name);
+        }
+    }
     closedir(dir);
-    qsort(names, n, sizeof *names, by_name);
+    qsort(names, n, sizeof(*names), by_name);
     for (uint32_t i = 0; i < n; i++) {
         char path[4096];
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
         seeds[n_seeds++] = read_file(path);
         free(names[i]);
     }
@@ -246,19 +257,21 @@ static void make_seeds(void)
     uint8_t *bytes = malloc(rz_fuzz_target.input_max);
     while (rz_fuzz_target.seed && n_seeds < SEEDS_MAX) {
         size_t n = rz_fuzz_target.seed(n_seeds, bytes, rz_fuzz_target.input_max);
-        if (n == 0)
+        if (n == 0) {
             break;
+        }
         seeds[n_seeds++] = (struct input){rz_fuzz_copy(bytes, n), n};
     }
     free(bytes);
-    if (n_seeds == 0)
+    if (n_seeds == 0) {
         seeds[n_seeds++] = (struct input){rz_fuzz_copy("", 1), 1};
-    if (options.corpus)
+    }
+    if (options.corpus) {
         read_corpus(options.corpus);
+    }
 }
 
-/* --- mutations ----------------------------------------------------------------------------------
- */
+/* ---- mutations ---- */
 
 static uint64_t interesting(struct rz_random *random, size_t n)
 {
@@ -282,7 +295,7 @@ static uint64_t interesting(struct rz_random *random, size_t n)
                                UINT64_MAX - n,
                                UINT32_MAX - n,
                                0xFFFFFFF0};
-    uint64_t value = values[rz_random_below(random, sizeof values / sizeof *values)];
+    uint64_t value = values[rz_random_below(random, sizeof(values) / sizeof(*values))];
     return rz_random_below(random, 4) ? value : value - rz_random_below(random, 64);
 }
 
@@ -300,8 +313,9 @@ static void insert(struct rz_random *random, struct input *input, const uint8_t 
 {
     size_t at = rz_random_below(random, input->n + 1);
     n = open_gap(input, at, n);
-    if (n > 0)
+    if (n > 0) {
         memcpy(input->bytes + at, from, n);
+    }
 }
 
 static void insert_word(struct rz_random *random, struct input *input)
@@ -309,16 +323,18 @@ static void insert_word(struct rz_random *random, struct input *input)
     uint8_t noise[16];
     const char *const *words = rz_fuzz_target.words;
     uint32_t n = 0;
-    while (words && words[n])
+    while (words && words[n]) {
         n++;
+    }
     if (n > 0 && rz_random_below(random, 8) > 0) {
         const char *word = words[rz_random_below(random, n)];
         insert(random, input, (const uint8_t *)word, strlen(word));
         return;
     }
-    for (size_t i = 0; i < sizeof noise; i++)
+    for (size_t i = 0; i < sizeof(noise); i++) {
         noise[i] = (uint8_t)rz_random_next(random);
-    insert(random, input, noise, 1 + rz_random_below(random, sizeof noise));
+    }
+    insert(random, input, noise, 1 + rz_random_below(random, sizeof(noise)));
 }
 
 static void splice_in(struct rz_random *random, struct input *input)
@@ -326,8 +342,9 @@ static void splice_in(struct rz_random *random, struct input *input)
     const struct input *other = &seeds[rz_random_below(random, n_seeds)];
     size_t from = rz_random_below(random, other->n + 1);
     size_t n = rz_random_below(random, other->n - from + 1);
-    if (rz_random_below(random, 2) == 0)
+    if (rz_random_below(random, 2) == 0) {
         input->n = rz_random_below(random, input->n + 1);
+    }
     insert(random, input, other->bytes + from, n);
 }
 
@@ -336,16 +353,18 @@ static void put_integer(struct rz_random *random, struct input *input, size_t at
     size_t bytes = (size_t)1 << rz_random_below(random, 4);
     uint64_t value = interesting(random, input->n);
     bool big = rz_random_below(random, 8) == 0;
-    for (size_t i = 0; i < bytes && at + i < input->n; i++)
+    for (size_t i = 0; i < bytes && at + i < input->n; i++) {
         input->bytes[at + i] = (uint8_t)(value >> (8 * (big ? bytes - 1 - i : i)));
+    }
 }
 
 static void mutate(struct rz_random *random, struct input *input)
 {
     size_t at = input->n ? rz_random_below(random, input->n) : 0;
     unsigned what = (unsigned)rz_random_below(random, 8);
-    if (input->n == 0 && what < 5)
+    if (input->n == 0 && what < 5) {
         what = 5;
+    }
     switch (what) {
     case 0:
         input->bytes[at] ^= (uint8_t)(1u << rz_random_below(random, 8));
@@ -396,16 +415,17 @@ static struct input make_case(uint64_t number)
     if (rz_random_below(&random, 16) == 0) {
         size_t most = rz_fuzz_target.input_max < 512 ? rz_fuzz_target.input_max : 512;
         input.n = rz_random_below(&random, most + 1);
-        for (size_t i = 0; i < input.n; i++)
+        for (size_t i = 0; i < input.n; i++) {
             input.bytes[i] = (uint8_t)rz_random_next(&random);
+        }
     }
-    for (uint64_t n = 1 + rz_random_below(&random, MUTATIONS_MAX); n > 0; n--)
+    for (uint64_t n = 1 + rz_random_below(&random, MUTATIONS_MAX); n > 0; n--) {
         mutate(&random, &input);
+    }
     return input;
 }
 
-/* --- running ------------------------------------------------------------------------------------
- */
+/* ---- running ---- */
 
 static void run(struct input input, uint64_t number, const char *file)
 {
@@ -434,10 +454,12 @@ static uint64_t campaign(void)
 {
     double end = options.seconds > 0 ? seconds_now() + options.seconds : 0;
     uint64_t number = options.first, last = options.first + options.cases;
-    if (!options.one && last < n_seeds)
+    if (!options.one && last < n_seeds) {
         last = n_seeds;
-    for (; end > 0 ? seconds_now() < end : number < last; number++)
+    }
+    for (; end > 0 ? seconds_now() < end : number < last; number++) {
         run(make_case(number), number, NULL);
+    }
     return number - options.first;
 }
 
@@ -445,10 +467,12 @@ static void write_seeds(void)
 {
     for (uint32_t i = 0; i < n_seeds; i++) {
         char path[4096];
-        snprintf(path, sizeof path, "%s/seed-%u", options.write_seeds, i);
+        snprintf(path, sizeof(path), "%s/seed-%u", options.write_seeds, i);
         FILE *file = fopen(path, "wb");
-        if (!file || fwrite(seeds[i].bytes, 1, seeds[i].n, file) != seeds[i].n || fclose(file) != 0)
+        if (!file || fwrite(seeds[i].bytes, 1, seeds[i].n, file) != seeds[i].n ||
+            fclose(file) != 0) {
             crash("cannot write", path);
+        }
     }
 }
 
@@ -464,47 +488,53 @@ static _Noreturn void usage(void)
 static void take_option(const char *name, const char *value)
 {
     char *end = NULL;
-    if (strcmp(name, "--corpus") == 0)
+    if (strcmp(name, "--corpus") == 0) {
         options.corpus = value;
-    else if (strcmp(name, "--save") == 0)
+    } else if (strcmp(name, "--save") == 0) {
         options.save = value;
-    else if (strcmp(name, "--write-seeds") == 0)
+    } else if (strcmp(name, "--write-seeds") == 0) {
         options.write_seeds = value;
-    else if (strcmp(name, "--seed") == 0)
+    } else if (strcmp(name, "--seed") == 0) {
         options.seed = strtoull(value, &end, 10);
-    else if (strcmp(name, "--cases") == 0)
+    } else if (strcmp(name, "--cases") == 0) {
         options.cases = strtoull(value, &end, 10);
-    else if (strcmp(name, "--seconds") == 0)
+    } else if (strcmp(name, "--seconds") == 0) {
         options.seconds = strtod(value, &end);
-    else if (strcmp(name, "--case") == 0)
+    } else if (strcmp(name, "--case") == 0) {
         options.one = true, options.cases = 1, options.first = strtoull(value, &end, 10);
-    else
+    } else {
         usage();
-    if (end && (end == value || *end))
+    }
+    if (end && (end == value || *end)) {
         usage();
+    }
 }
 
 int main(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
-        if (argv[i][0] != '-' && options.n_files < sizeof options.files / sizeof *options.files)
+        if (argv[i][0] != '-' && options.n_files < sizeof(options.files) / sizeof(*options.files)) {
             options.files[options.n_files++] = argv[i];
-        else if (argv[i][0] == '-' && i + 1 < argc)
+        } else if (argv[i][0] == '-' && i + 1 < argc) {
             take_option(argv[i], argv[i + 1]), i++;
-        else
+        } else {
             usage();
+        }
     }
     make_seeds();
     prepare_last_words();
     uint64_t ran = options.n_files;
-    if (options.write_seeds)
+    if (options.write_seeds) {
         write_seeds();
-    else if (options.n_files == 0)
+    } else if (options.n_files == 0) {
         ran = campaign();
-    for (uint32_t i = 0; i < options.n_files; i++)
+    }
+    for (uint32_t i = 0; i < options.n_files; i++) {
         run(read_file(options.files[i]), 0, options.files[i]);
-    for (uint32_t i = 0; i < n_seeds; i++)
+    }
+    for (uint32_t i = 0; i < n_seeds; i++) {
         free(seeds[i].bytes);
+    }
     printf("%s: %llu inputs from %u seeds, seed %llu: all properties held\n", rz_fuzz_target.name,
            (unsigned long long)ran, n_seeds, (unsigned long long)options.seed);
     return 0;

@@ -25,8 +25,9 @@
     rz_fuzz_holds((const uint8_t *)(at) >= start && (const uint8_t *)(at) <= end &&                \
                   (size_t)(end - (const uint8_t *)(at)) >= (n))
 #define LOOK_BYTES(field)                                                                          \
-    if (m->field##_length > 0)                                                                     \
-        WITHIN(m->field, m->field##_length);
+    if (m->field##_length > 0) {                                                                   \
+        WITHIN(m->field, m->field##_length);                                                       \
+    }
 #define LOOK_TEXT(field)                                                                           \
     WITHIN(m->field, 1);                                                                           \
     rz_fuzz_holds(memchr(m->field, 0, (size_t)(end - (const uint8_t *)m->field)) != NULL);
@@ -78,8 +79,9 @@
         struct rz_##family##_message message;                                                      \
         rz_status_t status = rz_##family##_decode(&message, data, size);                           \
         rz_fuzz_holds(status == RZ_OK || status == RZ_ERR_MALFORMED);                              \
-        if (status != RZ_OK)                                                                       \
+        if (status != RZ_OK) {                                                                     \
             return 0;                                                                              \
+        }                                                                                          \
         look(&message, data, data + size);                                                         \
         rz_fuzz_holds(strcmp(rz_##family##_type_name(message.type), "unknown") != 0);              \
         /* One meaning has one form: it is encoded as it was, into a block of exactly that size.   \

@@ -12,26 +12,31 @@ static void write_fault(const struct rz_fault *fault, char text[WORDS_BYTES])
     static const char *const deeds[] = {"kill", "stop", "cut", "delay", "lose", "heal"};
     const char *whom = fault->node ? "node" : "rank";
     char when[64], tail[64] = "", list[256] = "", amount[64] = "";
-    snprintf(when, sizeof when, "%.3fus", (double)fault->at / 1000);
-    if (fault->when == RZ_FAULT_AT_ITERATION)
-        snprintf(when, sizeof when, "iteration %" PRIu64, fault->iteration);
-    if (fault->deed == RZ_FAULT_STOP || fault->duration > 0)
-        snprintf(tail, sizeof tail, " for %.3fus", (double)fault->duration / 1000);
-    for (uint32_t i = 0; i < fault->n_nodes; i++)
-        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%u", i > 0 ? "," : " node ",
+    snprintf(when, sizeof(when), "%.3fus", (double)fault->at / 1000);
+    if (fault->when == RZ_FAULT_AT_ITERATION) {
+        snprintf(when, sizeof(when), "iteration %" PRIu64, fault->iteration);
+    }
+    if (fault->deed == RZ_FAULT_STOP || fault->duration > 0) {
+        snprintf(tail, sizeof(tail), " for %.3fus", (double)fault->duration / 1000);
+    }
+    for (uint32_t i = 0; i < fault->n_nodes; i++) {
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%u", i > 0 ? "," : " node ",
                  fault->nodes[i]);
-    if (fault->deed == RZ_FAULT_DELAY)
-        snprintf(amount, sizeof amount, " %.3fus", (double)fault->amount / 1000);
-    if (fault->when == RZ_FAULT_EVERY)
+    }
+    if (fault->deed == RZ_FAULT_DELAY) {
+        snprintf(amount, sizeof(amount), " %.3fus", (double)fault->amount / 1000);
+    }
+    if (fault->when == RZ_FAULT_EVERY) {
         snprintf(text, WORDS_BYTES, "every %s kill random %s", when, whom);
-    else if (fault->deed == RZ_FAULT_LOSE)
+    } else if (fault->deed == RZ_FAULT_LOSE) {
         snprintf(text, WORDS_BYTES, "lose %.1f%%%s at %s%s", (double)fault->amount / 10, list, when,
                  tail);
-    else if (fault->deed > RZ_FAULT_STOP)
+    } else if (fault->deed > RZ_FAULT_STOP) {
         snprintf(text, WORDS_BYTES, "%s%s%s at %s%s", deeds[fault->deed], list, amount, when, tail);
-    else
+    } else {
         snprintf(text, WORDS_BYTES, "%s %s %u at %s%s", deeds[fault->deed], whom, fault->target,
                  when, tail);
+    }
 }
 
 /* Up to what a double rounds away. */
@@ -48,9 +53,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = rz_fuzz_text(data, size), words[WORDS_BYTES];
     bool good = rz_fault_parse(text, &fault, &why);
     free(text);
-    rz_fuzz_holds(why != NULL && *why != 0);
-    if (!good)
+    rz_fuzz_holds(why && *why != 0);
+    if (!good) {
         return 0;
+    }
     rz_fuzz_holds(fault.random == (fault.when == RZ_FAULT_EVERY) && !fault.done);
     rz_fuzz_holds(!fault.random || (fault.at > 0 && fault.deed == RZ_FAULT_KILL));
     rz_fuzz_holds(fault.random || fault.target < RZ_ID_NONE);
@@ -60,16 +66,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     write_fault(&fault, words);
     /* A date or a list of this number of digits is too long for one argument. */
     bool long_word = false;
-    for (char *at = words; *at; at += strcspn(at, " "), at += *at == ' ')
+    for (char *at = words; *at; at += strcspn(at, " "), at += *at == ' ') {
         long_word = long_word || strcspn(at, " ") >= 32;
-    if (long_word)
+    }
+    if (long_word) {
         return 0;
+    }
     bool same = rz_fault_parse(words, &again, &why);
-    if (!same && fault.when == RZ_FAULT_EVERY && fault.at < 2)
+    if (!same && fault.when == RZ_FAULT_EVERY && fault.at < 2) {
         return 0;
+    }
     rz_fuzz_holds(same && again.deed == fault.deed && again.node == fault.node);
     rz_fuzz_holds(again.n_nodes == fault.n_nodes && near(fault.amount, again.amount) &&
-                  memcmp(again.nodes, fault.nodes, sizeof fault.nodes) == 0);
+                  memcmp(again.nodes, fault.nodes, sizeof(fault.nodes)) == 0);
     rz_fuzz_holds(again.random == fault.random && again.target == fault.target);
     rz_fuzz_holds(again.when == fault.when && again.iteration == fault.iteration);
     rz_fuzz_holds(near(fault.at, again.at) && near(fault.duration, again.duration));

@@ -11,9 +11,9 @@ static void look(const struct rz_launch_layout *layout)
     rz_fuzz_holds(layout->n_nodes <= RZ_NODES_MAX);
     for (uint32_t i = 0; i < layout->n_nodes; i++) {
         const struct rz_layout_node *node = &layout->nodes[i];
-        size_t n = strnlen(node->host, sizeof node->host);
-        rz_fuzz_holds(n > 0 && n < sizeof node->host && !strpbrk(node->host, " \t\n,:#"));
-        rz_fuzz_holds(strnlen(node->rack, sizeof node->rack) < sizeof node->rack);
+        size_t n = strnlen(node->host, sizeof(node->host));
+        rz_fuzz_holds(n > 0 && n < sizeof(node->host) && !strpbrk(node->host, " \t\n,:#"));
+        rz_fuzz_holds(strnlen(node->rack, sizeof(node->rack)) < sizeof(node->rack));
         rz_fuzz_holds(node->place.slots >= 1 && node->place.slots <= RZ_RANKS_MAX);
     }
 }
@@ -22,7 +22,7 @@ static void look(const struct rz_launch_layout *layout)
 static void place(struct rz_launch_layout *layout, uint32_t n_ranks, enum rz_place_by by)
 {
     uint64_t slots = rz_layout_slots(layout);
-    uint32_t *load = calloc(layout->n_nodes, sizeof *load);
+    uint32_t *load = calloc(layout->n_nodes, sizeof(*load));
     rz_layout_place(layout, n_ranks, by);
     rz_fuzz_holds(layout->n_ranks == n_ranks);
     for (uint32_t rank = 0; rank < n_ranks; rank++) {
@@ -39,9 +39,10 @@ static bool add_file(struct rz_launch_layout *layout, const uint8_t *data, size_
 {
     char path[64];
     int fd = memfd_create("hostfile", MFD_CLOEXEC);
-    if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+    if (fd < 0 || write(fd, data, size) != (ssize_t)size) {
         abort();
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    }
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     bool good = rz_layout_add_hostfile(layout, path, why);
     close(fd);
     return good;
@@ -77,19 +78,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         char *text = rz_fuzz_text(input.at, rz_fuzz_left(&input));
         good = rz_layout_add_hosts(&layout, text, &why);
         uint32_t commas = 0;
-        for (const char *at = text; *at; at++)
+        for (const char *at = text; *at; at++) {
             commas += *at == ',';
+        }
         rz_fuzz_holds(!good || layout.n_nodes == commas + 1);
         free(text);
     } else {
         good = add_file(&layout, input.at, rz_fuzz_left(&input), &why);
-        if (good && !memchr(input.at, 0, rz_fuzz_left(&input)))
+        if (good && !memchr(input.at, 0, rz_fuzz_left(&input))) {
             rz_fuzz_holds(layout.n_nodes == lines_with_host(input.at, rz_fuzz_left(&input)));
+        }
     }
     rz_fuzz_holds(good || (why && *why));
     look(&layout);
-    if (good && layout.n_nodes > 0)
+    if (good && layout.n_nodes > 0) {
         place(&layout, n_ranks, by);
+    }
     rz_layout_clear(&layout);
     return 0;
 }
@@ -121,8 +125,9 @@ static const char *const words[] = {"localhost",
 static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
 {
     size_t n = rz_fuzz_seed_text(texts, number, bytes, max);
-    if (n > 0)
+    if (n > 0) {
         bytes[0] -= '0';
+    }
     return n;
 }
 

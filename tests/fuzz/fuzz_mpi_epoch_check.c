@@ -59,8 +59,7 @@ static struct rz_comm *comm(void)
     return rz_comm_predefined(0x101);
 }
 
-/* --- arrivals
- * -------------------------------------------------------------------------------------- */
+/* ---- arrivals ---- */
 
 static void note_down(struct told *list, unsigned *n, const struct told *one)
 {
@@ -72,10 +71,11 @@ static void note_down(struct told *list, unsigned *n, const struct told *one)
 static void has_passed(const struct rz_envelope *envelope)
 {
     bool plain = envelope->kind <= RZ_ENVELOPE_SYNC;
-    if (plain && (uint32_t)envelope->source >= UINT32_C(1) << 20)
+    if (plain && (uint32_t)envelope->source >= UINT32_C(1) << 20) {
         world.foreign++;
-    else
+    } else {
         world.loose += envelope->kind != RZ_ENVELOPE_ACK && envelope->kind < RZ_ENVELOPE_CANCEL;
+    }
 }
 
 /* The epoch check, written again. */
@@ -131,11 +131,10 @@ static void words_hold(void)
         rz_fuzz_holds(word->about == one->about);
         rz_fuzz_holds(word->process == rz_process(one->slot, one->incarnation));
     }
-    rz_fuzz_holds(rz_setup_message_next(RZ_SETUP_GO, word) == NULL);
+    rz_fuzz_holds(!rz_setup_message_next(RZ_SETUP_GO, word));
 }
 
-/* --- live processes
- * -------------------------------------------------------------------------------- */
+/* ---- live processes ---- */
 
 /* Messages that waited for that process are delivered, those of older ones are dropped, the rest
  * waits. */
@@ -144,10 +143,11 @@ static void is_spawned(uint32_t slot, uint32_t incarnation)
     unsigned kept = 0;
     for (unsigned i = 0; i < world.n_unstarted; i++) {
         struct told *one = &world.unstarted[i];
-        if (one->slot == slot && one->incarnation == incarnation)
+        if (one->slot == slot && one->incarnation == incarnation) {
             note_down(world.unread, &world.n_unread, one);
-        else if (one->slot != slot || one->incarnation > incarnation)
+        } else if (one->slot != slot || one->incarnation > incarnation) {
             world.unstarted[kept++] = *one;
+        }
     }
     world.n_unstarted = kept;
     world.slots[slot].incarnation = incarnation;
@@ -175,8 +175,9 @@ static void life_and_failure(void)
         fake_reincarnate(slot, incarnation);
         is_spawned(slot, incarnation);
     }
-    if (what < 2 && world.slots[slot].alive)
+    if (what < 2 && world.slots[slot].alive) {
         fails(slot);
+    }
     rz_engine_progress();
     counts_hold();
     words_hold();
@@ -190,8 +191,7 @@ static void stranger(void)
     fake_stranger(slot, present + (uint32_t)below(3));
 }
 
-/* --- messages -----------------------------------------------------------------------------------
- */
+/* ---- messages ---- */
 
 /* Of a process that exists, or will soon. */
 static uint32_t any_incarnation(uint32_t slot)
@@ -204,28 +204,39 @@ static uint32_t any_incarnation(uint32_t slot)
 static void make_odd(struct rz_envelope *envelope)
 {
     uint64_t odd = below(32);
-    if (odd == 1)
+    if (odd == 1) {
         envelope->job_token = (uint32_t)rz_fuzz_take(world.input, 4);
-    if (odd == 2)
+    }
+    if (odd == 2) {
         envelope->epoch = (uint32_t)below(4);
-    if (odd == 3)
+    }
+    if (odd == 3) {
         envelope->incarnation = (uint32_t)below(4);
-    if (odd == 4)
+    }
+    if (odd == 4) {
         envelope->slot = (uint32_t)rz_fuzz_take(world.input, 4);
-    if (odd == 5)
+    }
+    if (odd == 5) {
         envelope->context = rz_fuzz_take(world.input, 8);
-    if (odd == 6)
+    }
+    if (odd == 6) {
         envelope->source = (int32_t)rz_fuzz_take(world.input, 4);
-    if (odd == 7)
+    }
+    if (odd == 7) {
         envelope->tag = (int32_t)rz_fuzz_take(world.input, 4);
-    if (odd == 8)
+    }
+    if (odd == 8) {
         envelope->kind = (uint32_t)rz_fuzz_take(world.input, 4);
-    if (odd == 9)
+    }
+    if (odd == 9) {
         envelope->zero = (uint32_t)rz_fuzz_take(world.input, 1);
-    if (odd == 10)
+    }
+    if (odd == 10) {
         envelope->serial = rz_fuzz_take(world.input, 8);
-    if (odd == 11)
+    }
+    if (odd == 11) {
         envelope->incarnation = (uint32_t)rz_fuzz_take(world.input, 4);
+    }
 }
 
 static struct rz_envelope any_envelope(void)
@@ -258,12 +269,13 @@ static struct rz_envelope any_envelope(void)
 static void no_message(const struct rz_envelope *envelope, size_t n)
 {
     uint8_t header[RZ_NET_HEADER_MAX], payload[1200] = {0};
-    size_t bytes = below(sizeof header);
+    size_t bytes = below(sizeof(header));
     rz_envelope_encode(envelope, payload);
-    memset(header, 0, sizeof header);
+    memset(header, 0, sizeof(header));
     memcpy(header, payload, bytes < RZ_ENVELOPE_BYTES ? bytes : RZ_ENVELOPE_BYTES);
-    if (bytes == RZ_ENVELOPE_BYTES)
+    if (bytes == RZ_ENVELOPE_BYTES) {
         bytes++;
+    }
     uint8_t *exact = rz_fuzz_copy(header, bytes);
     uint64_t before = rz_engine.counters.foreign;
     rz_epoch_check_arrived(&rz_engine.paths[RZ_PATH_SHM], exact, (uint32_t)bytes, payload, n, NULL);
@@ -286,17 +298,18 @@ static size_t nearly_an_bootstrap(uint8_t *data, size_t n)
         words[6 + 2 * i] = rz_process((uint32_t)below(FAKE_SLOTS + 1), 1 + (below(8) == 0));
         words[7 + 2 * i] = (uint32_t)below(3);
     }
-    n = (6 + 2 * size) * sizeof *words;
+    n = (6 + 2 * size) * sizeof(*words);
     memcpy(data, words, n);
-    if (below(4) == 0)
+    if (below(4) == 0) {
         data[below(n)] = (uint8_t)rz_fuzz_take(world.input, 1);
+    }
     return n - (below(8) == 0);
 }
 
 /* What a bootstrap message says is read, or refused. */
 static void bootstrap(const struct rz_envelope *envelope, const uint8_t *data, size_t n)
 {
-    struct rz_setup_message *word = malloc(sizeof *word + n);
+    struct rz_setup_message *word = malloc(sizeof(*word) + n);
     *word = (struct rz_setup_message){.kind = RZ_SETUP_BOOTSTRAP,
                                       .process = rz_process(envelope->slot, envelope->incarnation),
                                       .about = envelope->context,
@@ -319,16 +332,18 @@ static void message(void)
 {
     struct rz_envelope envelope = any_envelope();
     uint8_t payload[1200];
-    size_t n = below(4) ? below(200) : below(sizeof payload);
+    size_t n = below(4) ? below(200) : below(sizeof(payload));
     bool by_token = below(2);
     if (below(16) == 0) {
         no_message(&envelope, n);
         return;
     }
-    memset(payload, (int)(0x40 + envelope.slot % 64), sizeof payload);
-    if (envelope.kind == RZ_ENVELOPE_PROTOCOL || envelope.kind == RZ_ENVELOPE_SETUP)
-        for (size_t i = 0; i < n; i++)
+    memset(payload, (int)(0x40 + envelope.slot % 64), sizeof(payload));
+    if (envelope.kind == RZ_ENVELOPE_PROTOCOL || envelope.kind == RZ_ENVELOPE_SETUP) {
+        for (size_t i = 0; i < n; i++) {
             payload[i] = (uint8_t)rz_fuzz_take(world.input, 1);
+        }
+    }
     if (envelope.kind == RZ_ENVELOPE_SETUP && envelope.tag == RZ_SETUP_BOOTSTRAP) {
         n = below(2) ? nearly_an_bootstrap(payload, n) : n;
         bootstrap(&envelope, payload, n);
@@ -340,13 +355,13 @@ static void message(void)
     stands_at_the_epoch_check(&envelope);
 }
 
-/* --- what we do ---------------------------------------------------------------------------------
- */
+/* ---- what we do ---- */
 
 static void receive(void)
 {
-    if (world.n == REQUESTS_MAX)
+    if (world.n == REQUESTS_MAX) {
         return;
+    }
     struct rz_request *request;
     size_t bytes = below(300);
     int source = (int)below(RANKS + 1), tag = (int)below(5);
@@ -365,8 +380,9 @@ static void receive(void)
 
 static void send_one(void)
 {
-    if (world.n == REQUESTS_MAX)
+    if (world.n == REQUESTS_MAX) {
         return;
+    }
     struct rz_request *request;
     uint8_t *buffer = calloc(1, 64);
     int to = 1 + (int)below(RANKS - 1);
@@ -388,8 +404,9 @@ static void test(unsigned i)
     int error = rzm_test(&world.requests[i].handle, &flag, &status);
     rz_fuzz_holds((world.requests[i].handle != MPI_REQUEST_NULL) ==
                   (!flag || error == MPI_ERR_PROC_FAILED_PENDING));
-    if (world.requests[i].handle != MPI_REQUEST_NULL)
+    if (world.requests[i].handle != MPI_REQUEST_NULL) {
         return;
+    }
     size_t room = world.requests[i].bytes;
     const uint8_t *buffer = world.requests[i].buffer;
     bool whole = error == MPI_SUCCESS || error == MPI_ERR_TRUNCATE;
@@ -397,8 +414,9 @@ static void test(unsigned i)
     if (room != SIZE_MAX && whole && !rz_status_cancelled(&status)) {
         size_t got = (size_t)rz_status_bytes(&status);
         rz_fuzz_holds(got <= room);
-        for (size_t k = 1; k < got; k++)
+        for (size_t k = 1; k < got; k++) {
             rz_fuzz_holds(buffer[k] == buffer[0]); /* of one sender */
+        }
     }
     free(world.requests[i].buffer);
     world.requests[i] = world.requests[--world.n];
@@ -406,11 +424,13 @@ static void test(unsigned i)
 
 static void test_one(void)
 {
-    if (world.n == 0)
+    if (world.n == 0) {
         return;
+    }
     unsigned i = (unsigned)below(world.n);
-    if (below(8) == 0)
+    if (below(8) == 0) {
         (void)rzm_cancel(rz_request_of(world.requests[i].handle));
+    }
     test(i);
 }
 
@@ -432,13 +452,15 @@ static void probe(void)
     }
     int found = rzm_improbe(MPI_ANY_SOURCE, (int)below(4), comm(), &flag, &message, &status);
     ended_well(found);
-    if (found != MPI_SUCCESS || !flag)
+    if (found != MPI_SUCCESS || !flag) {
         return;
+    }
     size_t bytes = below(200);
     buffer = malloc(bytes);
     int error = rzm_mrecv(buffer, (MPI_Count)bytes, rz_datatype_of(MPI_BYTE), message, &status);
-    if (error != MPI_ERR_TRUNCATE)
+    if (error != MPI_ERR_TRUNCATE) {
         ended_well(error);
+    }
     rz_fuzz_holds((size_t)rz_status_bytes(&status) <= bytes);
     free(buffer);
 }
@@ -476,7 +498,7 @@ static void settle(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct rz_fuzz_input input = {data, data + size};
-    memset(&world, 0, sizeof world);
+    memset(&world, 0, sizeof(world));
     world.input = &input;
     for (uint32_t slot = 0; slot < RANKS; slot++) {
         world.slots[slot].incarnation = 1;
@@ -487,18 +509,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fake.slow_sends = below(2);
     while (rz_fuzz_left(&input) > 0) {
         uint64_t what = below(18);
-        if (what < 7)
+        if (what < 7) {
             message();
-        else if (what >= 16)
+        } else if (what >= 16) {
             below(4) ? life_and_failure() : stranger();
-        else if (what < 10)
+        } else if (what < 10) {
             receive();
-        else if (what < 11)
+        } else if (what < 11) {
             send_one();
-        else if (what < 13)
+        } else if (what < 13) {
             probe();
-        else
+        } else {
             test_one();
+        }
     }
     settle();
     settle_net(); /* what was injected last */

@@ -21,22 +21,23 @@ static void begin(void)
 {
     int initialized;
     MPI_Initialized(&initialized);
-    if (initialized)
+    if (initialized) {
         return;
+    }
     rz_fuzz_holds(MPI_Init(NULL, NULL) == MPI_SUCCESS);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
 }
 
-/* --- numbers ------------------------------------------------------------------------------------
- */
+/* ---- numbers ---- */
 
 /* A number of any kind is the number of what it leads to, or leads to nothing. */
 #define NUMBER(name, type, null)                                                                   \
     {                                                                                              \
         type handle = name##_fromint(number);                                                      \
-        if (handle != null && (number < 0 || number > 0xFFF))                                      \
+        if (handle != null && (number < 0 || number > 0xFFF)) {                                    \
             rz_fuzz_holds(name##_toint(handle) == number);                                         \
+        }                                                                                          \
     }
 
 static void check_number(int number)
@@ -78,19 +79,21 @@ static void check_objects(struct rz_fuzz_input *input)
         rz_fuzz_holds(MPI_Group_fromint(number) == MPI_GROUP_NULL);
     }
     MPI_Group_free(&world);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         check_number((int)(int32_t)rz_fuzz_take(input, 4));
+    }
     check_number((int)rz_fuzz_below(input, 0x1100));
 }
 
-/* --- info ---------------------------------------------------------------------------------------
- */
+/* ---- info ---- */
 
 static int find(const char *key)
 {
-    for (int i = 0; i < n_model; i++)
-        if (strcmp(model[i].key, key) == 0)
+    for (int i = 0; i < n_model; i++) {
+        if (strcmp(model[i].key, key) == 0) {
             return i;
+        }
+    }
     return -1;
 }
 
@@ -98,12 +101,14 @@ static int find(const char *key)
 static char *any_text(struct rz_fuzz_input *input, size_t bound)
 {
     size_t n = rz_fuzz_below(input, 12), odd = rz_fuzz_below(input, 16);
-    if (odd == 1)
+    if (odd == 1) {
         n = bound - 2 + rz_fuzz_below(input, 4);
+    }
     char *text = malloc(n + 1);
     memset(text, 'k', n);
-    for (size_t i = 0; i < n && i < 4; i++)
+    for (size_t i = 0; i < n && i < 4; i++) {
         text[i] = (char)(odd == 2 ? rz_fuzz_take(input, 1) : 'a' + rz_fuzz_below(input, 2));
+    }
     text[n] = 0;
     return text;
 }
@@ -114,13 +119,14 @@ static void set(MPI_Info info, struct rz_fuzz_input *input)
     size_t key_n = strlen(key), value_n = strlen(value);
     bool fits = key_n > 0 && key_n < MPI_MAX_INFO_KEY && value_n > 0 && value_n < MPI_MAX_INFO_VAL;
     int at = find(key);
-    if (at < 0 && n_model == KEYS_MAX)
+    if (at < 0 && n_model == KEYS_MAX) {
         fits = false;
-    else
+    } else {
         rz_fuzz_holds((MPI_Info_set(info, key, value) == MPI_SUCCESS) == fits);
+    }
     if (fits) {
         at = at >= 0 ? at : n_model++;
-        snprintf(model[at].key, sizeof model[at].key, "%s", key);
+        snprintf(model[at].key, sizeof(model[at].key), "%s", key);
         free(model[at].value);
         model[at].value = value;
         value = NULL;
@@ -137,7 +143,7 @@ static void drop(MPI_Info info, struct rz_fuzz_input *input)
     if (at >= 0) {
         free(model[at].value);
         n_model--;
-        memmove(&model[at], &model[at + 1], (size_t)(n_model - at) * sizeof model[0]);
+        memmove(&model[at], &model[at + 1], (size_t)(n_model - at) * sizeof(model[0]));
         model[n_model].value = NULL;
     }
     free(key);
@@ -157,8 +163,9 @@ static void get(MPI_Info info, struct rz_fuzz_input *input)
     if (error == MPI_SUCCESS) {
         rz_fuzz_holds(flag == (at >= 0));
         rz_fuzz_holds(!flag || length == (int)strlen(model[at].value) + 1);
-        if (flag && room > 0)
+        if (flag && room > 0) {
             rz_fuzz_holds(strncmp(exact, model[at].value, (size_t)room - 1) == 0);
+        }
         rz_fuzz_holds(MPI_Info_get(info, key, room, value, &flag) == MPI_SUCCESS);
         rz_fuzz_holds(!flag || strncmp(value, model[at].value, (size_t)room) == 0);
     }
@@ -186,12 +193,13 @@ static void check_info(struct rz_fuzz_input *input)
     rz_fuzz_holds(MPI_Info_create(&info) == MPI_SUCCESS);
     while (rz_fuzz_left(input) > 0) {
         uint64_t what = rz_fuzz_below(input, 8);
-        if (what < 4)
+        if (what < 4) {
             set(info, input);
-        else if (what < 5)
+        } else if (what < 5) {
             drop(info, input);
-        else
+        } else {
             get(info, input);
+        }
     }
     same(info);
     rz_fuzz_holds(MPI_Info_dup(info, &copy) == MPI_SUCCESS);
@@ -202,8 +210,9 @@ static void check_info(struct rz_fuzz_input *input)
     rz_fuzz_holds(MPI_Comm_get_info(MPI_COMM_SELF, &back) == MPI_SUCCESS);
     MPI_Info_free(&back);
     MPI_Info_free(&copy);
-    for (int i = 0; i < n_model; i++)
+    for (int i = 0; i < n_model; i++) {
         free(model[i].value), model[i].value = NULL;
+    }
     n_model = 0;
 }
 

@@ -42,7 +42,7 @@ static MPI_Datatype basic(void)
                                         MPI_INT64_T,
                                         MPI_LONG_DOUBLE_INT,
                                         MPI_SHORT_INT};
-    return list[below(sizeof list / sizeof *list)];
+    return list[below(sizeof(list) / sizeof(*list))];
 }
 
 static MPI_Datatype any_type(void)
@@ -55,21 +55,22 @@ static MPI_Datatype any_type(void)
 static int any_int(void)
 {
     uint64_t what = below(64);
-    if (what == 63)
+    if (what == 63) {
         return (int)(int32_t)rz_fuzz_take(input, 4);
+    }
     return what < 56 ? (int)(what % 7) : (int)below(2000) - 1000;
 }
 
 static MPI_Aint any_aint(void)
 {
     uint64_t what = below(64);
-    if (what == 63)
+    if (what == 63) {
         return (MPI_Aint)rz_fuzz_take(input, 8);
+    }
     return what < 40 ? (MPI_Aint)what * 4 : (MPI_Aint)below(4000) - 2000;
 }
 
-/* --- constructors -------------------------------------------------------------------------------
- */
+/* ---- constructors ---- */
 
 static int make(MPI_Datatype *made)
 {
@@ -179,13 +180,15 @@ static void check_contents(MPI_Datatype type)
     int ni, na, nd, how, i[CONTENTS_MAX];
     MPI_Aint a[CONTENTS_MAX];
     MPI_Datatype d[CONTENTS_MAX], made = MPI_DATATYPE_NULL;
-    if (MPI_Type_get_envelope(type, &ni, &na, &nd, &how) != MPI_SUCCESS)
+    if (MPI_Type_get_envelope(type, &ni, &na, &nd, &how) != MPI_SUCCESS) {
         return; /* of a large-count constructor */
+    }
     rz_fuzz_holds(ni <= CONTENTS_MAX && na <= CONTENTS_MAX && nd <= CONTENTS_MAX);
     /* A buffer of exactly the size; one byte less is refused. */
-    int *exact = malloc((size_t)ni * sizeof *exact);
-    if (ni > 0)
+    int *exact = malloc((size_t)ni * sizeof(*exact));
+    if (ni > 0) {
         rz_fuzz_holds(MPI_Type_get_contents(type, ni - 1, na, nd, i, a, d) != MPI_SUCCESS);
+    }
     rz_fuzz_holds(MPI_Type_get_contents(type, ni, na, nd, exact, a, d) == MPI_SUCCESS);
     rz_fuzz_holds(make_again(how, exact, a, d, &made) == MPI_SUCCESS);
     same(type, made);
@@ -195,14 +198,14 @@ static void check_contents(MPI_Datatype type)
         int named;
         rz_fuzz_holds(MPI_Type_get_envelope_c(d[k], &n[0], &n[1], &n[2], &n[3], &named) ==
                       MPI_SUCCESS);
-        if (named != MPI_COMBINER_NAMED)
+        if (named != MPI_COMBINER_NAMED) {
             MPI_Type_free(&d[k]);
+        }
     }
     free(exact);
 }
 
-/* --- external32 ---------------------------------------------------------------------------------
- */
+/* ---- external32 ---- */
 
 /* Where an element would be if the block of `span` bytes began where its data begin. */
 static char *block(size_t span, MPI_Count true_lb, char **at)
@@ -220,8 +223,9 @@ static bool disjoint(MPI_Datatype type, char *at, size_t size)
     uint8_t *given = malloc(size), *taken = malloc(size);
     for (int shift = 0; shift <= 8; shift += 8) {
         int in = 0, out = 0;
-        for (size_t k = 0; k < size; k++)
+        for (size_t k = 0; k < size; k++) {
             given[k] = (uint8_t)(k >> shift);
+        }
         rz_fuzz_holds(MPI_Unpack(given, (int)size, &in, at, 1, type, MPI_COMM_SELF) == MPI_SUCCESS);
         rz_fuzz_holds(MPI_Pack(at, 1, type, taken, (int)size, &out, MPI_COMM_SELF) == MPI_SUCCESS);
         rz_fuzz_holds(in == (int)size && out == (int)size);
@@ -256,27 +260,34 @@ static void check_external(MPI_Datatype type)
     MPI_Type_size_c(type, &size);
     if (MPI_Pack_external_size("external32", 1, type, &bytes) != MPI_SUCCESS ||
         bytes > ELEMENTS_MAX || size > ELEMENTS_MAX || true_extent < 0 || true_extent > SPAN_MAX ||
-        true_lb > FAR_MAX || true_lb < -FAR_MAX)
+        true_lb > FAR_MAX || true_lb < -FAR_MAX) {
         return;
+    }
     uint8_t *external[3];
     char *at[2], *memory[2];
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < 3; k++) {
         external[k] = calloc(1, (size_t)bytes);
-    for (int k = 0; k < 2; k++)
+    }
+    for (int k = 0; k < 2; k++) {
         memory[k] = block((size_t)true_extent, true_lb, &at[k]);
+    }
     size_t n = (size_t)bytes;
     const uint8_t *from = rz_fuzz_bytes(input, &n);
-    if (n > 0)
+    if (n > 0) {
         memcpy(external[0], from, n);
-    if (bytes > 0) /* one byte is missing */
+    }
+    if (bytes > 0) { /* one byte is missing */
         rz_fuzz_holds(MPI_Unpack_external("external32", external[0], bytes - 1, &position, at[0], 1,
                                           type) != MPI_SUCCESS &&
                       position == 0);
+    }
     read_and_write(type, bytes, external, at, disjoint(type, at[0], (size_t)size));
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < 3; k++) {
         free(external[k]);
-    for (int k = 0; k < 2; k++)
+    }
+    for (int k = 0; k < 2; k++) {
         free(memory[k]);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -293,15 +304,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_external(basic());
     while (n_types < TYPES_MAX && rz_fuzz_left(input) > 0) {
         MPI_Datatype made = MPI_DATATYPE_NULL;
-        if (make(&made) != MPI_SUCCESS)
+        if (make(&made) != MPI_SUCCESS) {
             continue;
+        }
         rz_fuzz_holds(made != MPI_DATATYPE_NULL && MPI_Type_commit(&made) == MPI_SUCCESS);
         types[n_types++] = made;
         check_contents(made);
         check_external(made);
     }
-    while (n_types > 0)
+    while (n_types > 0) {
         MPI_Type_free(&types[--n_types]);
+    }
     return 0;
 }
 

@@ -22,9 +22,11 @@ static struct {
 
 static bool is_new(uint32_t from, uint64_t number)
 {
-    for (unsigned i = 0; i < seen[from].n; i++)
-        if (seen[from].number[i] == number)
+    for (unsigned i = 0; i < seen[from].n; i++) {
+        if (seen[from].number[i] == number) {
             return false;
+        }
+    }
     return number > seen[from].highest || seen[from].highest - number < RZ_DATAGRAM_WINDOW;
 }
 
@@ -35,11 +37,13 @@ static size_t write_packet(struct rz_fuzz_input *input, uint8_t *packet, uint32_
     size_t payload = rz_fuzz_below(input, 64);
     *to = rz_fuzz_below(input, 8) == 7 ? (uint32_t)rz_fuzz_below(input, 5) : SELF;
     *from = 1 + (uint32_t)rz_fuzz_below(input, 2);
-    if (rz_fuzz_below(input, 16) == 15)
+    if (rz_fuzz_below(input, 16) == 15) {
         *from = (uint32_t)rz_fuzz_take(input, 4);
+    }
     *number = 90 + rz_fuzz_below(input, 80);
-    if (rz_fuzz_below(input, 16) == 15)
+    if (rz_fuzz_below(input, 16) == 15) {
         *number = rz_fuzz_take(input, 8);
+    }
     rz_wire_writer_init(&w, packet, RZ_DATAGRAM_HEADER_BYTES);
     rz_wire_put_u32(&w, *to);
     rz_wire_put_u32(&w, *from);
@@ -58,8 +62,9 @@ static void sealed(struct rz_datagrams *datagrams, struct rz_fuzz_input *input)
     size_t n = write_packet(input, packet, &to, &from, &number), length;
     unsigned odd = (unsigned)rz_fuzz_below(input, 16);
     crypto_auth(packet + n, packet, n, odd == 1 ? other_key : key);
-    if (odd == 2)
+    if (odd == 2) {
         packet[rz_fuzz_below(input, n + crypto_auth_BYTES)] ^= 1;
+    }
     uint8_t *exact = rz_fuzz_copy(packet, n + crypto_auth_BYTES);
     rz_status_t status =
         rz_datagram_unseal(datagrams, exact, n + crypto_auth_BYTES, &told, &payload, &length);
@@ -72,8 +77,9 @@ static void sealed(struct rz_datagrams *datagrams, struct rz_fuzz_input *input)
         rz_fuzz_holds(payload == exact + RZ_DATAGRAM_HEADER_BYTES &&
                       length == n - RZ_DATAGRAM_HEADER_BYTES);
         seen[from].number[seen[from].n++] = number;
-        if (number > seen[from].highest)
+        if (number > seen[from].highest) {
             seen[from].highest = number;
+        }
     }
     free(exact);
 }
@@ -85,12 +91,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rz_id from;
     const uint8_t *payload;
     size_t n;
-    memset(seen, 0, sizeof seen);
+    memset(seen, 0, sizeof(seen));
     rz_fuzz_holds(rz_datagrams_open(&datagrams, NODES, SELF, key) == RZ_OK);
     rz_status_t status = rz_datagram_unseal(datagrams, data, size, &from, &payload, &n);
     rz_fuzz_holds(status == RZ_ERR_MALFORMED || status == RZ_ERR_AUTHENTICATION);
-    for (unsigned i = 0; i < SEEN_MAX && rz_fuzz_left(&input) > 0; i++)
+    for (unsigned i = 0; i < SEEN_MAX && rz_fuzz_left(&input) > 0; i++) {
         sealed(datagrams, &input);
+    }
     rz_datagrams_close(datagrams);
     return 0;
 }

@@ -21,9 +21,7 @@ static uint64_t below(uint64_t bound)
     return rz_fuzz_below(world.input, bound);
 }
 
-/* --- the carrier, played
- * --------------------------------------------------------------------------
- */
+/* ---- the carrier, played ---- */
 
 static rz_status_t address(struct rz_net *net, struct rz_wire_writer *writer)
 {
@@ -45,12 +43,14 @@ static bool begin_connection(struct rz_rdv_peer *peer)
 
 static rz_status_t put(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame)
 {
-    rz_fuzz_holds(peer->connection != NULL && frame->header_bytes <= RZ_NET_HEADER_MAX);
+    rz_fuzz_holds(peer->connection && frame->header_bytes <= RZ_NET_HEADER_MAX);
     rz_fuzz_holds(frame->bytes <= PIECE_MAX);
-    for (size_t i = 0; i < frame->header_bytes; i++)
+    for (size_t i = 0; i < frame->header_bytes; i++) {
         world.sum += ((const uint8_t *)frame->header)[i];
-    for (size_t i = 0; i < frame->bytes; i++)
+    }
+    for (size_t i = 0; i < frame->bytes; i++) {
         world.sum += ((const uint8_t *)frame->data)[i];
+    }
     if (world.full > 0) {
         world.full--;
         return RZ_IN_PROGRESS;
@@ -81,8 +81,7 @@ static const struct rz_carrier_ops carrier = {
     .turn = turn,
 };
 
-/* --- our side -----------------------------------------------------------------------------------
- */
+/* ---- our side ---- */
 
 static void broken(void *arg, rz_peer_t peer)
 {
@@ -96,7 +95,7 @@ static void connect_one(void)
     uint8_t ep_address[64];
     struct rz_wire_writer w;
     uint64_t name = world.names[below(PEERS_MAX)];
-    rz_wire_writer_init(&w, ep_address, sizeof ep_address);
+    rz_wire_writer_init(&w, ep_address, sizeof(ep_address));
     rz_wire_put_u32(&w, MAGIC);
     rz_wire_put_u32(&w, 1);
     rz_wire_put_u64(&w, world.net.job);
@@ -104,10 +103,12 @@ static void connect_one(void)
     rz_wire_put_bytes(&w, "address", 7);
     size_t n = (size_t)(w.at - ep_address);
     uint64_t odd = below(16);
-    if (odd == 1)
+    if (odd == 1) {
         ep_address[below(n)] ^= (uint8_t)(1u << below(8));
-    if (odd == 2)
+    }
+    if (odd == 2) {
         n = below(n);
+    }
     uint8_t *copy = rz_fuzz_copy(ep_address, n);
     rz_status_t status = rz_rdv_connect(&world.net, world.next_peer, copy, n);
     rz_fuzz_holds(odd != 2 || status != RZ_OK); /* an endpoint address that was cut is none */
@@ -120,14 +121,14 @@ static void send_one(void)
     static const size_t sizes[] = {0, 40, EAGER_MAX, LARGE, 3 * LARGE};
     size_t bytes = sizes[below(5)];
     struct rz_fuzz_op *op = rz_fuzz_op_begin(&world.user, bytes);
-    if (!op)
+    if (!op) {
         return;
+    }
     rz_peer_t peer = (rz_peer_t)below(world.next_peer + 1);
     rz_fuzz_op_began(op, rz_rdv_send(&world.net, peer, op->data, bytes, &op->op));
 }
 
-/* --- their frames -------------------------------------------------------------------------------
- */
+/* ---- their frames ---- */
 
 static uint64_t any_place(void)
 {
@@ -142,7 +143,7 @@ static void arrive(uint64_t name, struct rz_rdv_frame frame)
     struct rz_rdv_peer *peer = rz_rdv_peer_meet(&world.net, name);
     uint8_t header[48] = {0}, *data = calloc(1, frame.bytes);
     frame.header = header;
-    frame.header_bytes = frame.header_bytes < sizeof header ? frame.header_bytes : sizeof header;
+    frame.header_bytes = frame.header_bytes < sizeof(header) ? frame.header_bytes : sizeof(header);
     frame.data = data;
     world.net.inside = true;
     rz_rdv_arrived(peer, &frame);
@@ -183,12 +184,11 @@ static void frame(void)
     arrive(name, frame);
 }
 
-/* --- the world ----------------------------------------------------------------------------------
- */
+/* ---- the world ---- */
 
 static void open_world(struct rz_fuzz_input *input)
 {
-    memset(&world, 0, sizeof world);
+    memset(&world, 0, sizeof(world));
     world.input = input;
     world.net =
         (struct rz_net){.carrier = &carrier,
@@ -202,8 +202,9 @@ static void open_world(struct rz_fuzz_input *input)
                                        .fetch = rz_rdv_fetch,
                                        .drop = rz_rdv_drop,
                                        .net = &world.net};
-    for (unsigned i = 0; i < PEERS_MAX; i++)
+    for (unsigned i = 0; i < PEERS_MAX; i++) {
         world.names[i] = i + 1; /* the first is our own */
+    }
 }
 
 static void close_world(void)
@@ -212,24 +213,29 @@ static void close_world(void)
     rz_fuzz_drop_tokens(&world.user);
     net->deaf = true;
     world.full = 0;
-    for (rz_peer_t peer = 0; peer < world.next_peer; peer++)
+    for (rz_peer_t peer = 0; peer < world.next_peer; peer++) {
         rz_rdv_disconnect(net, peer, false, RZ_ERR_PROC_FAILED);
-    for (unsigned i = 0; i < 4; i++)
+    }
+    for (unsigned i = 0; i < 4; i++) {
         rz_rdv_settle(net);
-    for (size_t i = 0; i < net->buckets_count; i++)
+    }
+    for (size_t i = 0; i < net->buckets_count; i++) {
         for (struct rz_rdv_peer *peer = net->buckets[i], *next; peer; peer = next) {
             next = peer->next_in_bucket;
             rz_rdv_peer_end(peer, RZ_ERR_CANCELLED);
         }
+    }
     rz_rdv_settle(net);
     rz_fuzz_all_ended(&world.user);
-    for (size_t i = 0; i < net->buckets_count; i++)
+    for (size_t i = 0; i < net->buckets_count; i++) {
         for (struct rz_rdv_peer *peer = net->buckets[i], *next; peer; peer = next) {
             next = peer->next_in_bucket;
-            while (peer->tokens)
+            while (peer->tokens) {
                 rz_rdv_token_free(peer->tokens);
+            }
             free(peer);
         }
+    }
     free(net->numbered);
     free(net->buckets);
 }
@@ -241,23 +247,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     connect_one();
     while (rz_fuzz_left(&input) > 0) {
         uint64_t what = below(32);
-        if (what < 16)
+        if (what < 16) {
             frame();
-        else if (what < 18)
+        } else if (what < 18) {
             connect_one();
-        else if (what < 22)
+        } else if (what < 22) {
             send_one();
-        else if (what < 26)
+        } else if (what < 26) {
             rz_fuzz_use_token(&world.user);
-        else if (what < 27)
+        } else if (what < 27) {
             piece_too_long();
-        else if (what < 28)
+        } else if (what < 28) {
             world.full = (unsigned)below(4);
-        else if (what < 29 && below(4) == 0)
+        } else if (what < 29 && below(4) == 0) {
             rz_rdv_disconnect(&world.net, (rz_peer_t)below(world.next_peer + 1), below(2),
                               RZ_ERR_PROC_FAILED);
-        else
+        } else {
             rz_rdv_settle(&world.net);
+        }
     }
     close_world();
     return 0;

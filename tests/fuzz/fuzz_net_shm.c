@@ -31,8 +31,7 @@ static uint64_t below(uint64_t bound)
     return rz_fuzz_below(world.input, bound);
 }
 
-/* --- our side -----------------------------------------------------------------------------------
- */
+/* ---- our side ---- */
 
 static void broken(void *arg, rz_peer_t peer)
 {
@@ -49,15 +48,16 @@ static void connect_peer(void)
                                            .inbox_fd = world.inbox[THEM],
                                            .event_fd = world.event[THEM]};
     world.peer++;
-    rz_status_t status = rz_shm_ops.connect(world.net, world.peer, &ep_address, sizeof ep_address);
+    rz_status_t status = rz_shm_ops.connect(world.net, world.peer, &ep_address, sizeof(ep_address));
     /* Refused if it has shown another identity, or was declared failed. */
     world.connected = status == RZ_OK;
 }
 
 static void disconnect_peer(rz_status_t status)
 {
-    if (!world.connected)
+    if (!world.connected) {
         return;
+    }
     rz_shm_ops.disconnect(world.net, world.peer, below(2), status);
     world.connected = false;
     rz_fuzz_all_ended(&world.user);
@@ -68,17 +68,18 @@ static void send_one(void)
     static const size_t sizes[] = {0, 40, SHM_EAGER_MAX, LARGE, 2 * LARGE};
     size_t bytes = sizes[below(5)];
     struct rz_fuzz_op *op = world.connected ? rz_fuzz_op_begin(&world.user, bytes) : NULL;
-    if (op)
+    if (op) {
         rz_fuzz_op_began(op, rz_shm_ops.send(world.net, world.peer, op->data, bytes, &op->op));
+    }
 }
 
-/* --- their side ---------------------------------------------------------------------------------
- */
+/* ---- their side ---- */
 
 static void ring_put(const void *bytes, size_t n, uint64_t at)
 {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         world.ring[(at + i) % SHM_RING] = ((const uint8_t *)bytes)[i];
+    }
 }
 
 static void publish(uint64_t tail)
@@ -109,19 +110,21 @@ static size_t make_body(uint32_t kind, uint8_t body[64])
     struct shm_reply reply = {offer.id, offer.bytes, offer.slot % 8 ? offer.slot % 8 - 1 : 64, 0};
     struct shm_piece piece = {offer.id, offer.bytes};
     if (kind == SHM_OFFER) {
-        if (offer.slot < SHM_SLOTS && below(4) > 0)
+        if (offer.slot < SHM_SLOTS && below(4) > 0) {
             atomic_store(&world.page->offered[offer.slot], offer.id);
-        if (below(4) == 0)
+        }
+        if (below(4) == 0) {
             offer.at = rz_fuzz_take(world.input, 8);
-        memcpy(body, &offer, sizeof offer);
-        return sizeof offer;
+        }
+        memcpy(body, &offer, sizeof(offer));
+        return sizeof(offer);
     }
     if (kind == SHM_DONE || kind == SHM_ASK) {
-        memcpy(body, &reply, sizeof reply);
-        return sizeof reply;
+        memcpy(body, &reply, sizeof(reply));
+        return sizeof(reply);
     }
-    memcpy(body, &piece, sizeof piece);
-    return kind == SHM_PIECE ? sizeof piece : 0;
+    memcpy(body, &piece, sizeof(piece));
+    return kind == SHM_PIECE ? sizeof(piece) : 0;
 }
 
 static void write_record(void)
@@ -131,20 +134,25 @@ static void write_record(void)
     size_t n = make_body(kind, body), more = below(4) ? 0 : below(SHM_PIECE_MAX + 2);
     uint64_t odd = below(256);
     struct shm_record record = {(uint8_t)kind, 48, 0, (uint32_t)(n + more)};
-    if (odd % 32 == 1)
+    if (odd % 32 == 1) {
         record.header_bytes = (uint8_t)rz_fuzz_take(world.input, 1);
+    }
     size_t at = shm_body_offset(record.header_bytes);
-    if (odd % 32 == 2)
+    if (odd % 32 == 2) {
         record.body_bytes = (uint32_t)rz_fuzz_take(world.input, 4);
-    if (odd % 32 == 3)
+    }
+    if (odd % 32 == 3) {
         record.body_bytes -= (uint32_t)below(n + 1);
-    ring_put(&record, sizeof record, world.tail);
+    }
+    ring_put(&record, sizeof(record), world.tail);
     ring_put(body, n, world.tail + at);
     uint64_t bytes = shm_record_bytes(record.header_bytes, n + more);
-    if (odd % 32 == 4)
+    if (odd % 32 == 4) {
         bytes = rz_fuzz_take(world.input, 3); /* the tail is anywhere */
-    if (odd == 5)
+    }
+    if (odd == 5) {
         bytes = rz_fuzz_take(world.input, 8);
+    }
     publish(world.tail + bytes);
 }
 
@@ -154,17 +162,17 @@ static void piece_too_long(void)
     uint64_t id = 1000 + world.user.n_ops, more = below(4);
     struct shm_offer offer = {.id = id, .bytes = 100, .at = 1};
     struct shm_piece piece = {.id = id};
-    struct shm_record records[] = {{SHM_OFFER, 48, 0, sizeof offer},
-                                   {SHM_PIECE, 48, 0, (uint32_t)(sizeof piece + 99 + more)}};
+    struct shm_record records[] = {{SHM_OFFER, 48, 0, sizeof(offer)},
+                                   {SHM_PIECE, 48, 0, (uint32_t)(sizeof(piece) + 99 + more)}};
     size_t at = shm_body_offset(48);
     atomic_store(&world.page->offered[0], id);
-    ring_put(&records[0], sizeof records[0], world.tail);
-    ring_put(&offer, sizeof offer, world.tail + at);
-    publish(world.tail + shm_record_bytes(48, sizeof offer));
+    ring_put(&records[0], sizeof(records[0]), world.tail);
+    ring_put(&offer, sizeof(offer), world.tail + at);
+    publish(world.tail + shm_record_bytes(48, sizeof(offer)));
     rz_shm_ops.progress(world.net);
     rz_fuzz_use_token(&world.user);
-    ring_put(&records[1], sizeof records[1], world.tail);
-    ring_put(&piece, sizeof piece, world.tail + at);
+    ring_put(&records[1], sizeof(records[1]), world.tail);
+    ring_put(&piece, sizeof(piece), world.tail + at);
     publish(world.tail + shm_record_bytes(48, records[1].body_bytes));
     rz_shm_ops.progress(world.net);
 }
@@ -182,8 +190,9 @@ static void their_page(void)
         atomic_store(&world.page->identity_at, rz_fuzz_take(world.input, 8));
         break;
     default:
-        if (below(16) == 0)
+        if (below(16) == 0) {
             world.page->identity.rank = (uint32_t)below(4);
+        }
     }
 }
 
@@ -192,8 +201,9 @@ static void their_head(void)
 {
     uint8_t *at;
     size_t n = rz_shm_inbox_bytes(LANES);
-    if (rz_memory_map(world.inbox[THEM], n, true, (void **)&at, NULL) != RZ_OK)
+    if (rz_memory_map(world.inbox[THEM], n, true, (void **)&at, NULL) != RZ_OK) {
         abort();
+    }
     struct shm_head *heads = (struct shm_head *)(void *)(at + shm_page_bytes());
     struct shm_lane_page *lane = (struct shm_lane_page *)(void *)(at + shm_lane_offset(US, LANES));
     bool odd = below(32) == 0;
@@ -201,23 +211,24 @@ static void their_head(void)
     rz_memory_unmap(at, n);
 }
 
-/* --- the world ----------------------------------------------------------------------------------
- */
+/* ---- the world ---- */
 
 static void open_world(struct rz_fuzz_input *input)
 {
     static const enum rz_shm_copy copies[] = {RZ_SHM_COPY_AUTO, RZ_SHM_COPY_RING,
                                               RZ_SHM_COPY_DIRECT};
     void *at;
-    memset(&world, 0, sizeof world);
+    memset(&world, 0, sizeof(world));
     world.input = input;
     for (unsigned i = 0; i < LANES; i++) {
         if (rz_memory_create("fuzz-inbox", rz_shm_inbox_bytes(LANES), &world.inbox[i]) != RZ_OK ||
-            (world.event[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
+            (world.event[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0) {
             abort();
+        }
     }
-    if (rz_memory_map(world.inbox[US], rz_shm_inbox_bytes(LANES), true, &at, NULL) != RZ_OK)
+    if (rz_memory_map(world.inbox[US], rz_shm_inbox_bytes(LANES), true, &at, NULL) != RZ_OK) {
         abort();
+    }
     world.bell = at;
     world.page = (struct shm_lane_page *)(void *)((uint8_t *)at + shm_lane_offset(THEM, LANES));
     world.ring = (uint8_t *)world.page + shm_page_bytes();
@@ -261,26 +272,28 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct rz_fuzz_input input = {data, data + size};
     open_world(&input);
-    if (below(4) > 0)
+    if (below(4) > 0) {
         connect_peer();
+    }
     while (rz_fuzz_left(&input) > 0) {
         uint64_t what = below(32);
-        if (what < 14)
+        if (what < 14) {
             write_record();
-        else if (what < 16)
+        } else if (what < 16) {
             their_page();
-        else if (what < 18)
+        } else if (what < 18) {
             their_head();
-        else if (what < 21)
+        } else if (what < 21) {
             send_one();
-        else if (what < 24)
+        } else if (what < 24) {
             rz_fuzz_use_token(&world.user);
-        else if (what < 26)
+        } else if (what < 26) {
             piece_too_long();
-        else if (what < 27 && below(4) == 0)
+        } else if (what < 27 && below(4) == 0) {
             world.connected ? disconnect_peer(RZ_ERR_CLOSED) : connect_peer();
-        else
+        } else {
             rz_shm_ops.progress(world.net);
+        }
     }
     close_world();
     return 0;

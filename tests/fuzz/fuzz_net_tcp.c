@@ -15,16 +15,17 @@ static void frame(struct rz_fuzz_input *input)
 {
     uint8_t bytes[RZ_TCP_FRAME_BYTES] = {0}, again[RZ_TCP_FRAME_BYTES];
     struct rz_rdv_frame frame;
-    size_t n = sizeof bytes;
+    size_t n = sizeof(bytes);
     const uint8_t *at = rz_fuzz_bytes(input, &n);
     memcpy(bytes, at, n);
-    if (rz_tcp_frame_decode(&frame, bytes) != RZ_OK)
+    if (rz_tcp_frame_decode(&frame, bytes) != RZ_OK) {
         return;
+    }
     rz_fuzz_holds(frame.kind < RZ_RDV_KIND_COUNT && frame.header_bytes <= RZ_NET_HEADER_MAX);
     rz_fuzz_holds(frame.bytes <=
                   (frame.kind == RZ_RDV_PIECE ? RZ_TCP_PIECE_MAX : RZ_TCP_EAGER_MAX));
     rz_tcp_frame_encode(&frame, again);
-    rz_fuzz_holds(memcmp(bytes, again, sizeof bytes) == 0);
+    rz_fuzz_holds(memcmp(bytes, again, sizeof(bytes)) == 0);
 }
 
 /* An honest handshake in which the input changes some bits: it holds where it changed none. */
@@ -38,19 +39,23 @@ static void handshake(struct rz_fuzz_input *input)
     uint64_t stage = rz_fuzz_below(input, 4);
     uint8_t bit = (uint8_t)(1u << rz_fuzz_below(input, 8));
     rz_tcp_challenge_write(&accepting, bytes);
-    if (stage == 1)
+    if (stage == 1) {
         bytes[rz_fuzz_below(input, RZ_TCP_CHALLENGE_BYTES)] ^= bit;
+    }
     bool good = rz_tcp_challenge_read(&connecting, bytes);
     rz_tcp_hello_write(&connecting, hello);
-    if (stage == 2)
+    if (stage == 2) {
         hello[rz_fuzz_below(input, RZ_TCP_HELLO_BYTES)] ^= bit;
+    }
     good = rz_tcp_hello_read(&accepting, hello) && good;
     rz_fuzz_holds(good == (stage != 1 && stage != 2));
-    if (!good)
+    if (!good) {
         return;
+    }
     rz_tcp_welcome_write(&accepting, welcome);
-    if (stage == 3)
+    if (stage == 3) {
         welcome[rz_fuzz_below(input, RZ_TCP_WELCOME_BYTES)] ^= bit;
+    }
     rz_fuzz_holds(rz_tcp_welcome_read(&connecting, welcome) == (stage != 3));
 }
 
@@ -58,7 +63,7 @@ static void noise(struct rz_fuzz_input *input)
 {
     struct rz_tcp_shake shake = {.key = key, .job = 7, .acceptor = {1, 2, 3}};
     uint8_t bytes[RZ_TCP_SHAKE_MAX] = {0};
-    size_t n = sizeof bytes;
+    size_t n = sizeof(bytes);
     const uint8_t *at = rz_fuzz_bytes(input, &n);
     memcpy(bytes, at, n);
     rz_fuzz_holds(!rz_tcp_hello_read(&shake, bytes) && !rz_tcp_welcome_read(&shake, bytes));
@@ -71,12 +76,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     begun = begun || rz_proof_begin() == RZ_OK;
     rz_fuzz_holds(begun);
     uint64_t what = rz_fuzz_below(&input, 4);
-    if (what == 0)
+    if (what == 0) {
         handshake(&input);
-    else if (what == 1)
+    } else if (what == 1) {
         noise(&input);
-    while (what > 1 && rz_fuzz_left(&input) > 0)
+    }
+    while (what > 1 && rz_fuzz_left(&input) > 0) {
         frame(&input);
+    }
     return 0;
 }
 
@@ -88,9 +95,10 @@ static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
         {.kind = RZ_RDV_TAKE, .id = 1, .place = 70000},
         {.kind = RZ_RDV_DROP, .id = 1},
         {.kind = RZ_RDV_PIECE, .id = 1, .place = 8, .bytes = RZ_TCP_PIECE_MAX}};
-    enum { FRAMES = sizeof frames / sizeof frames[0] };
-    if (number >= FRAMES)
+    enum { FRAMES = sizeof(frames) / sizeof(frames[0]) };
+    if (number >= FRAMES) {
         return number < 16 ? rz_fuzz_seed_noise(number, 8u << number % 4, bytes, max) : 0;
+    }
     bytes[0] = 2;
     rz_tcp_frame_encode(&frames[number], bytes + 1);
     return 1 + RZ_TCP_FRAME_BYTES;

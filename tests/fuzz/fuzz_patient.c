@@ -14,20 +14,23 @@ uint32_t patient_any_n(struct patient *patient, uint32_t most)
 
 static void look_at(struct patient *patient, const struct rz_action *action)
 {
-    if (patient->told->acts)
+    if (patient->told->acts) {
         patient->told->acts(patient, action);
+    }
     bool sends = action->kind == RZ_ACTION_SEND;
     uint32_t n_items = sends ? action->message.n_items : action->n_items;
-    for (uint32_t i = 0; i < n_items; i++)
+    for (uint32_t i = 0; i < n_items; i++) {
         patient->sum += action->items[i];
+    }
     if (!sends) {
         rz_fuzz_holds(action->kind == RZ_ACTION_NOTIFY && action->what < 8);
         patient->notices[action->what]++;
         return;
     }
     rz_fuzz_holds(action->n_to > 0 && action->n_to < patient->n);
-    for (uint32_t i = 0; i < action->n_to; i++)
+    for (uint32_t i = 0; i < action->n_to; i++) {
         rz_fuzz_holds(action->to[i] < patient->n && action->to[i] != patient->self);
+    }
     rz_fuzz_holds(action->message.from == patient->self);
     patient->said = action->message;
 }
@@ -49,8 +52,9 @@ static void step(struct patient *patient, struct rz_event *event)
 {
     struct rz_action v[RZ_ACTIONS_MIN];
     event->now = patient->now;
-    if (patient->told->comes)
+    if (patient->told->comes) {
         patient->told->comes(patient, event);
+    }
     for (uint32_t i = 0; i < CONTINUES_MAX; i++) {
         struct rz_actions out = {.v = v, .max = RZ_ACTIONS_MIN};
         enum rz_more more = patient->protocol->step(patient->state, event, &out);
@@ -60,16 +64,18 @@ static void step(struct patient *patient, struct rz_event *event)
             continue;
         }
         rz_fuzz_holds(out.count <= RZ_ACTIONS_MIN);
-        for (uint32_t k = 0; k < out.count; k++)
+        for (uint32_t k = 0; k < out.count; k++) {
             look_at(patient, &v[k]);
-        if (more == RZ_DONE)
+        }
+        if (more == RZ_DONE) {
             return;
+        }
         *event = (struct rz_event){.kind = RZ_EVENT_CONTINUE, .now = patient->now};
     }
     rz_fuzz_fail("the step comes to an end", __FILE__, __LINE__);
 }
 
-/* --- nonsense --------------------------------------------------------------------------------- */
+/* ---- nonsense ---- */
 
 static uint64_t any_word(struct patient *patient)
 {
@@ -118,20 +124,25 @@ static void any_message(struct patient *patient)
                                  .seq = any_word(patient),
                                  .word = {any_word(patient), any_word(patient)},
                                  .n_items = any_size(patient)};
-    if (odd % 16 == 1)
+    if (odd % 16 == 1) {
         message.view = (uint32_t)rz_fuzz_take(patient->input, 4);
-    if (odd % 16 == 2)
+    }
+    if (odd % 16 == 2) {
         message.from = patient->n + (rz_id)rz_fuzz_take(patient->input, 4);
-    if (odd % 16 == 3)
+    }
+    if (odd % 16 == 3) {
         message.type = (uint8_t)rz_fuzz_take(patient->input, 1);
-    if (odd % 16 == 4)
+    }
+    if (odd % 16 == 4) {
         message.origin = (rz_id)rz_fuzz_take(patient->input, 4);
-    uint64_t *items = malloc(message.n_items * sizeof *items);
+    }
+    uint64_t *items = malloc(message.n_items * sizeof(*items));
     bool ascending = odd / 16 % 2; /* many components look no further at what is not */
     for (uint32_t i = 0; i < message.n_items; i++) {
         items[i] = any_word(patient);
-        if (ascending && i > 0 && items[i] <= items[i - 1] && items[i - 1] < UINT64_MAX)
+        if (ascending && i > 0 && items[i] <= items[i - 1] && items[i - 1] < UINT64_MAX) {
             items[i] = items[i - 1] + 1;
+        }
     }
     struct rz_event event = {.kind = RZ_EVENT_RECEIVE, .message = &message, .items = items};
     step(patient, &event);
@@ -143,8 +154,9 @@ static void any_failure(struct patient *patient)
     rz_id id = (rz_id)patient_below(patient, patient->n);
     struct rz_event event = {.kind = RZ_EVENT_FAILURE, .ids = &id, .n_ids = 1};
     event.arg[0] = patient_below(patient, 2);
-    if (id != patient->self)
+    if (id != patient->self) {
         step(patient, &event);
+    }
 }
 
 static void pass_time(struct patient *patient)
@@ -157,8 +169,7 @@ static void pass_time(struct patient *patient)
     }
 }
 
-/* --- one run
- * ------------------------------------------------------------------------------------ */
+/* ---- one run ---- */
 
 void patient_live(const struct patient_protocol *protocol, struct rz_fuzz_input *input)
 {
@@ -175,14 +186,15 @@ void patient_live(const struct patient_protocol *protocol, struct rz_fuzz_input 
         uint64_t items[2 * PATIENT_MEMBERS_MAX], what = patient_below(&patient, 32);
         struct rz_event event = {.kind = RZ_EVENT_CALL, .items = items};
         uint64_t calls = patient.calls ? patient.calls : 3;
-        if (what == 31)
+        if (what == 31) {
             any_failure(&patient);
-        else if (what < calls && protocol->call(&patient, &event, items))
+        } else if (what < calls && protocol->call(&patient, &event, items)) {
             step(&patient, &event);
-        else if (what < calls + 5)
+        } else if (what < calls + 5) {
             pass_time(&patient);
-        else
+        } else {
             any_message(&patient);
+        }
         patient.sum += patient.protocol->hash(patient.state);
         protocol->holds(&patient);
     }

@@ -23,8 +23,9 @@ static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
     struct rz_random random = {number};
     size_t n = number < 24 ? 64u << number % 6 : 0;
     n = n < max ? n : max;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         bytes[i] = (uint8_t)rz_random_next(&random);
+    }
     return n;
 }
 

@@ -35,11 +35,12 @@ RZ_PROTOCOL(view_change, RZ_PROTOCOL_VIEW_CHANGE);
 /* What a call or accessor lists is in order, each once, and of members that exist. */
 static void ascending(const struct patient *patient, const uint64_t *items, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         rz_fuzz_holds(items[i] < patient->n && (i == 0 || items[i] > items[i - 1]));
+    }
 }
 
-/* --- ring ------------------------------------------------------------------------------------- */
+/* ---- ring ---- */
 
 static void begin_ring(struct patient *patient)
 {
@@ -78,7 +79,7 @@ static void holds_ring(struct patient *patient)
 
 const struct patient_protocol fuzz_protocol_ring = PATIENT_PROTOCOL(ring);
 
-/* --- agree ------------------------------------------------------------------------------------ */
+/* ---- agree ---- */
 
 static void begin_agree(struct patient *patient)
 {
@@ -99,8 +100,9 @@ static void begin_agree(struct patient *patient)
 static bool call_agree(struct patient *patient, struct rz_event *event, uint64_t *items)
 {
     event->call = RZ_AGREE_PROPOSE;
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 3; i++) {
         event->arg[i] = rz_fuzz_take(patient->input, 4);
+    }
     event->n_items = (uint32_t)patient_below(patient, 3);
     items[0] = patient_below(patient, 100);
     items[1] = items[0] + 1 + patient_below(patient, 100);
@@ -114,8 +116,9 @@ static void holds_agree(struct patient *patient)
     uint32_t n;
     uint64_t decided = rz_agree_decided(patient->state);
     const rz_id *failed = rz_agree_failed(patient->state, &n);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         rz_fuzz_holds(failed[i] < patient->n && (i == 0 || failed[i] > failed[i - 1]));
+    }
     rz_fuzz_holds(decided >= patient->memory[1] && n >= patient->memory[2]);
     /* A decision without us holds us for failed; it is the last one. */
     rz_fuzz_holds(decided <= rz_agree_proposed(patient->state) ||
@@ -126,7 +129,7 @@ static void holds_agree(struct patient *patient)
 
 const struct patient_protocol fuzz_protocol_agree = PATIENT_PROTOCOL(agree);
 
-/* --- recover ---------------------------------------------------------------------------------- */
+/* ---- recover ---- */
 
 /* Behind the ranks, for spawns. */
 #define FREE_SLOTS 3
@@ -136,10 +139,12 @@ static void begin_recover(struct patient *patient)
     static struct rz_recover_config config;
     static uint32_t placement[RANKS_PER_DAEMON * PATIENT_MEMBERS_MAX], slots[PATIENT_MEMBERS_MAX];
     uint32_t n = patient_any_n(patient, 16);
-    for (uint32_t i = 0; i < RANKS_PER_DAEMON * n; i++)
+    for (uint32_t i = 0; i < RANKS_PER_DAEMON * n; i++) {
         placement[i] = i / RANKS_PER_DAEMON;
-    for (uint32_t i = 0; i < n; i++)
+    }
+    for (uint32_t i = 0; i < n; i++) {
         slots[i] = RANKS_PER_DAEMON;
+    }
     config = (struct rz_recover_config){.n_daemons = n,
                                         .n_ranks = RANKS_PER_DAEMON * n,
                                         .n_slots = RANKS_PER_DAEMON * n + FREE_SLOTS,
@@ -157,9 +162,10 @@ static void begin_recover(struct patient *patient)
 static uint64_t spawn_item(struct patient *patient)
 {
     uint32_t slot = (uint32_t)patient_below(patient, RANKS_PER_DAEMON * patient->n + FREE_SLOTS);
-    if (patient_below(patient, 2))
+    if (patient_below(patient, 2)) {
         return rz_recover_pack_spawn(slot, rz_recover_incarnation_of(patient->state, slot) +
                                                (uint32_t)patient_below(patient, 3));
+    }
     rz_id node = (rz_id)patient_below(patient, patient->n + 1);
     uint32_t last = node < patient->n ? rz_recover_cohorts_decided(patient->state, node) : 0;
     return rz_recover_pack_cohort(node, last + 1 + (uint32_t)patient_below(patient, 3),
@@ -172,16 +178,18 @@ static bool call_recover(struct patient *patient, struct rz_event *event, uint64
     event->call = (uint32_t)patient_below(patient, 5);
     event->arg[0] = rz_recover_epoch(patient->state) - patient_below(patient, 2);
     event->arg[1] = patient_below(patient, 4);
-    if (event->call == RZ_RECOVER_FAILED)
+    if (event->call == RZ_RECOVER_FAILED) {
         event->arg[0] = patient_below(patient, slots);
+    }
     if (event->call == RZ_RECOVER_REACHED) {
         event->arg[1] %= 2;
         event->arg[2] = rz_recover_round(patient->state) - patient_below(patient, 2);
     }
     if (event->call == RZ_RECOVER_WANT) {
         event->n_items = (uint32_t)patient_below(patient, 3);
-        for (uint32_t i = 0; i < event->n_items; i++)
+        for (uint32_t i = 0; i < event->n_items; i++) {
             items[i] = spawn_item(patient);
+        }
     }
     if (event->call == RZ_RECOVER_COMMITTED) {
         event->arg[1] = event->arg[0];
@@ -212,7 +220,7 @@ static void holds_recover(struct patient *patient)
 
 const struct patient_protocol fuzz_protocol_recover = PATIENT_PROTOCOL(recover);
 
-/* --- gossip ----------------------------------------------------------------------------------- */
+/* ---- gossip ---- */
 
 static void begin_gossip(struct patient *patient)
 {
@@ -228,12 +236,13 @@ static void begin_gossip(struct patient *patient)
     patient->config = &config;
     patient->n = config.n_members;
     patient->types = RZ_GOSSIP_MESSAGE_COUNT;
-    if (config.kind == RZ_GOSSIP_MATRIX)
+    if (config.kind == RZ_GOSSIP_MATRIX) {
         patient->items_usual = config.n_members * ((config.n_members + 63) / 64);
-    else if (config.kind == RZ_GOSSIP_SUM)
+    } else if (config.kind == RZ_GOSSIP_SUM) {
         patient->items_usual = 3 * (uint32_t)patient_below(patient, 4);
-    else
+    } else {
         patient->items_usual = 1;
+    }
 }
 
 static bool call_gossip(struct patient *patient, struct rz_event *event, uint64_t *items)
@@ -250,8 +259,9 @@ static void holds_gossip(struct patient *patient)
     ascending(patient, failed, n);
     rz_fuzz_holds(n >= patient->memory[1]);
     patient->memory[1] = n;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         rz_fuzz_holds(rz_gossip_phase(patient->state, (rz_id)failed[i]) >= 1);
+    }
     bool returned = rz_gossip_returned(patient->state);
     rz_fuzz_holds(returned >= patient->memory[2]);
     patient->memory[2] = returned;
@@ -260,7 +270,7 @@ static void holds_gossip(struct patient *patient)
 
 const struct patient_protocol fuzz_protocol_gossip = PATIENT_PROTOCOL(gossip);
 
-/* --- rounds ----------------------------------------------------------------------------------- */
+/* ---- rounds ---- */
 
 static void begin_rounds(struct patient *patient)
 {
@@ -283,10 +293,12 @@ static bool call_rounds(struct patient *patient, struct rz_event *event, uint64_
 static void holds_rounds(struct patient *patient)
 {
     struct rz_rounds_decision decision = rz_rounds_decision(patient->state);
-    if (!decision.made)
+    if (!decision.made) {
         return;
-    if (patient->memory[1]++ > 0)
+    }
+    if (patient->memory[1]++ > 0) {
         rz_fuzz_holds(patient->memory[2] == decision.and &&patient->memory[3] == decision.members);
+    }
     patient->memory[2] = decision.and;
     patient->memory[3] = decision.members;
     rz_fuzz_holds(decision.members >> patient->n == 0);
@@ -294,7 +306,7 @@ static void holds_rounds(struct patient *patient)
 
 const struct patient_protocol fuzz_protocol_rounds = PATIENT_PROTOCOL(rounds);
 
-/* --- twophase --------------------------------------------------------------------------------- */
+/* ---- twophase ---- */
 
 static void begin_twophase(struct patient *patient)
 {
@@ -323,7 +335,7 @@ static void holds_twophase(struct patient *patient)
 
 const struct patient_protocol fuzz_protocol_twophase = PATIENT_PROTOCOL(twophase);
 
-/* --- paxos ------------------------------------------------------------------------------------ */
+/* ---- paxos ---- */
 
 static void begin_paxos(struct patient *patient)
 {
@@ -366,7 +378,7 @@ static void holds_paxos(struct patient *patient)
 
 const struct patient_protocol fuzz_protocol_paxos = PATIENT_PROTOCOL(paxos);
 
-/* --- diagnose --------------------------------------------------------------------------------- */
+/* ---- diagnose ---- */
 
 static void begin_diagnose(struct patient *patient)
 {
@@ -391,10 +403,12 @@ static bool call_diagnose(struct patient *patient, struct rz_event *event, uint6
     event->call = (uint32_t)patient_below(patient, 3);
     event->arg[0] = patient_below(patient, patient->n);
     event->arg[1] = patient_below(patient, 4);
-    if (event->call == RZ_DIAGNOSE_READMIT)
+    if (event->call == RZ_DIAGNOSE_READMIT) {
         event->arg[1] |= 1;
-    if (event->call == RZ_DIAGNOSE_VIEW)
+    }
+    if (event->call == RZ_DIAGNOSE_VIEW) {
         event->n_items = patient->n > 1 ? 2 : 1;
+    }
     items[0] = RZ_DIAGNOSE_ITEM(0, patient_below(patient, 4));
     items[1] = RZ_DIAGNOSE_ITEM(patient->n - 1, patient_below(patient, 4));
     return event->call != RZ_DIAGNOSE_ANSWER || event->arg[0] != patient->self;
@@ -419,7 +433,7 @@ static void holds_diagnose(struct patient *patient)
 
 const struct patient_protocol fuzz_protocol_diagnose = PATIENT_PROTOCOL(diagnose);
 
-/* --- swim ------------------------------------------------------------------------------------- */
+/* ---- swim ---- */
 
 static void begin_swim(struct patient *patient)
 {
@@ -442,8 +456,9 @@ static bool call_swim(struct patient *patient, struct rz_event *event, uint64_t 
 
 static void holds_swim(struct patient *patient)
 {
-    if (rz_swim_silent(patient->state))
+    if (rz_swim_silent(patient->state)) {
         return;
+    }
     for (rz_id id = 0; id < patient->n; id++) {
         struct rz_swim_view view = rz_swim_look(patient->state, id);
         rz_fuzz_holds(view.timers == (view.state == RZ_SWIM_SUSPECT));
@@ -456,7 +471,7 @@ static void holds_swim(struct patient *patient)
 
 const struct patient_protocol fuzz_protocol_swim = PATIENT_PROTOCOL(swim);
 
-/* --- turn ------------------------------------------------------------------------------------- */
+/* ---- turn ---- */
 
 static void begin_view_change(struct patient *patient)
 {
@@ -476,8 +491,9 @@ static void begin_view_change(struct patient *patient)
 static void turn_processes(struct patient *patient, uint64_t *items, uint32_t n)
 {
     uint64_t incarnation = 1 + patient_below(patient, 2);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         items[i] = RZ_VIEW_CHANGE_PROCESS(i, incarnation);
+    }
 }
 
 /* Chance never says which processes a group has: messages that could be true are made here. */

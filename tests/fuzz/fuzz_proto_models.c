@@ -29,7 +29,7 @@ static bool foreign(const struct patient *patient, const struct rz_event *event)
            (event->message->view != patient->view || event->message->from >= patient->n);
 }
 
-/* --- spread ----------------------------------------------------------------------------------- */
+/* ---- spread ---- */
 
 /* What must be sent in a step: kind, receiver, broadcast. */
 struct model_news {
@@ -59,12 +59,13 @@ static void begin_spread(struct patient *patient)
                                        .view = PATIENT_VIEW,
                                        .items_max = (uint32_t)patient_below(patient, 3),
                                        .order = (enum rz_spread_order)patient_below(patient, 2)};
-    if (config.order == RZ_SPREAD_TREE_FIRST)
+    if (config.order == RZ_SPREAD_TREE_FIRST) {
         config.redundant_after = 500 * patient_below(patient, 3);
+    }
     patient->config = &config;
     patient->n = config.n_members;
     patient->types = 1;
-    memset(&spread, 0, sizeof spread);
+    memset(&spread, 0, sizeof(spread));
     spread.after = config.redundant_after;
     spread.due = RZ_TIME_NEVER;
 }
@@ -73,24 +74,26 @@ static bool call_spread(struct patient *patient, struct rz_event *event, uint64_
 {
     event->call = RZ_SPREAD_BROADCAST;
     event->n_items = (uint32_t)patient_below(patient, 4);
-    for (uint32_t i = 0; i < event->n_items; i++)
+    for (uint32_t i = 0; i < event->n_items; i++) {
         items[i] = rz_fuzz_take(patient->input, 2);
+    }
     return true;
 }
 
 static rz_id living(uint32_t n, rz_id self, uint32_t way)
 {
     rz_id id = self;
-    do
+    do {
         id = (id + way) % n;
-    while (id != self && spread.failed[id]);
+    } while (id != self && spread.failed[id]);
     return id;
 }
 
 static void expect_to(const struct patient *patient, struct model_news *news, rz_id id)
 {
-    if (id == patient->self || news->to[id])
+    if (id == patient->self || news->to[id]) {
         return;
+    }
     news->to[id] = true;
     news->n_to++;
 }
@@ -106,14 +109,15 @@ static bool child(const struct patient *patient, rz_id origin, rz_id id)
 {
     uint32_t n = patient->n, x = (patient->self + n - origin) % n, y = (id + n - origin) % n;
     uint32_t highest = 1;
-    while (y >> 1 >= highest)
+    while (y >> 1 >= highest) {
         highest *= 2;
+    }
     return y > 0 && y - highest == x;
 }
 
 static void nothing_late(void)
 {
-    memset(spread.late_to, 0, sizeof spread.late_to);
+    memset(spread.late_to, 0, sizeof(spread.late_to));
     spread.n_late = 0;
     spread.due = RZ_TIME_NEVER;
 }
@@ -122,17 +126,21 @@ static void nothing_late(void)
 static void expect_late(const struct patient *patient, rz_id origin)
 {
     bool any = spread.n_late > 0;
-    for (rz_id id = 0; id < patient->n; id++)
+    for (rz_id id = 0; id < patient->n; id++) {
         if (spread.news.to[id] && !child(patient, origin, id)) {
             expect_not(&spread.news, id);
             any = spread.late_to[id] = true;
         }
-    if (!any)
+    }
+    if (!any) {
         return;
-    if (spread.n_late == 0)
+    }
+    if (spread.n_late == 0) {
         spread.due = patient->now + spread.after;
-    for (uint32_t i = 0; i < spread.n_fresh; i++)
+    }
+    for (uint32_t i = 0; i < spread.n_fresh; i++) {
         spread.late[spread.n_late++] = spread.fresh[i];
+    }
 }
 
 /* All live neighbours, and the nearest live ones beside us, except those that have sent it to
@@ -144,31 +152,38 @@ static void expect_news(const struct patient *patient, rz_id origin, rz_id from,
     uint32_t n = patient->n, n_near = rz_spread_neighbours_near(n, patient->self, near);
     *news = (struct model_news){
         .items = spread.fresh, .n_items = spread.n_fresh, .origin = origin, .urgent = urgent};
-    for (uint32_t i = 0; i < n_near; i++)
-        if (!spread.failed[near[i]])
+    for (uint32_t i = 0; i < n_near; i++) {
+        if (!spread.failed[near[i]]) {
             expect_to(patient, news, near[i]);
+        }
+    }
     if (n > 1) {
         expect_to(patient, news, living(n, patient->self, 1));
         expect_to(patient, news, living(n, patient->self, n - 1));
     }
-    if (from < n)
+    if (from < n) {
         expect_not(news, from);
+    }
     spread.origin = origin;
     spread.delivers = true;
-    if (spread.after > 0 && !urgent && spread.n_failed == 0)
+    if (spread.after > 0 && !urgent && spread.n_failed == 0) {
         expect_late(patient, origin);
-    else
+    } else {
         news->urgent = spread.after > 0;
+    }
 }
 
 static void expect_items(const struct patient *patient, const struct rz_event *event, uint32_t n,
                          rz_id origin, rz_id from, bool urgent)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if (rz_items_insert(spread.known, &spread.n_known, MODEL_ITEMS_MAX, event->items[i]))
+    for (uint32_t i = 0; i < n; i++) {
+        if (rz_items_insert(spread.known, &spread.n_known, MODEL_ITEMS_MAX, event->items[i])) {
             rz_items_insert(spread.fresh, &spread.n_fresh, MODEL_ITEMS_MAX, event->items[i]);
-    if (spread.n_fresh > 0)
+        }
+    }
+    if (spread.n_fresh > 0) {
         expect_news(patient, origin, from, urgent);
+    }
 }
 
 /* Deferred messages are sent, to live members that have not shown that they know. */
@@ -177,9 +192,11 @@ static void expect_rest(const struct patient *patient)
     struct model_news *news = &spread.late_news;
     *news = (struct model_news){
         .items = spread.late, .n_items = spread.n_late, .origin = patient->self, .urgent = true};
-    for (rz_id id = 0; id < patient->n; id++)
-        if (spread.late_to[id] && !spread.failed[id])
+    for (rz_id id = 0; id < patient->n; id++) {
+        if (spread.late_to[id] && !spread.failed[id]) {
             expect_to(patient, news, id);
+        }
+    }
     nothing_late();
 }
 
@@ -187,13 +204,16 @@ static void hear(const struct patient *patient, const struct rz_event *event)
 {
     bool any = false;
     if (spread.n_late == 0 || event->message->n_items != spread.n_late ||
-        memcmp(event->items, spread.late, spread.n_late * sizeof *spread.late) != 0)
+        memcmp(event->items, spread.late, spread.n_late * sizeof(*spread.late)) != 0) {
         return;
+    }
     spread.late_to[event->message->from] = false;
-    for (rz_id id = 0; id < patient->n; id++)
+    for (rz_id id = 0; id < patient->n; id++) {
         any |= spread.late_to[id];
-    if (!any)
+    }
+    if (!any) {
         nothing_late();
+    }
 }
 
 static void expect_exchange(const struct patient *patient, rz_id failed)
@@ -203,18 +223,22 @@ static void expect_exchange(const struct patient *patient, rz_id failed)
     rz_id next = living(n, patient->self, 1), previous = living(n, patient->self, n - 1);
     spread.n_failed += !spread.failed[failed];
     spread.failed[failed] = true;
-    if (spread.n_late > 0)
+    if (spread.n_late > 0) {
         expect_rest(patient);
+    }
     *news = (struct model_news){.items = spread.known,
                                 .n_items = spread.n_known,
                                 .origin = patient->self,
                                 .urgent = spread.after > 0};
-    if (living(n, patient->self, 1) != next)
+    if (living(n, patient->self, 1) != next) {
         expect_to(patient, news, living(n, patient->self, 1));
-    if (living(n, patient->self, n - 1) != previous)
+    }
+    if (living(n, patient->self, n - 1) != previous) {
         expect_to(patient, news, living(n, patient->self, n - 1));
-    if (spread.n_known == 0)
+    }
+    if (spread.n_known == 0) {
         news->n_to = 0;
+    }
 }
 
 static void comes_to_spread(struct patient *patient, const struct rz_event *event)
@@ -239,7 +263,7 @@ static void sends_spread(const struct patient *patient, const struct rz_action *
 {
     struct model_news *news = spread.late_news.n_to > 0 ? &spread.late_news : &spread.news;
     rz_fuzz_holds(action->message.n_items == news->n_items && news->n_items > 0 &&
-                  memcmp(action->items, news->items, news->n_items * sizeof *news->items) == 0);
+                  memcmp(action->items, news->items, news->n_items * sizeof(*news->items)) == 0);
     rz_fuzz_holds(action->message.view == patient->view && action->message.origin == news->origin);
     rz_fuzz_holds(action->message.flags == (news->urgent ? RZ_SPREAD_URGENT : 0));
     rz_fuzz_holds(action->n_to == news->n_to);
@@ -257,7 +281,7 @@ static void acts_spread(struct patient *patient, const struct rz_action *action)
         return;
     }
     rz_fuzz_holds(action->n_items == spread.n_fresh && spread.n_fresh > 0 &&
-                  memcmp(action->items, spread.fresh, spread.n_fresh * sizeof *spread.fresh) == 0);
+                  memcmp(action->items, spread.fresh, spread.n_fresh * sizeof(*spread.fresh)) == 0);
     rz_fuzz_holds(action->what == RZ_SPREAD_DELIVER && spread.delivers);
     rz_fuzz_holds(action->arg[0] == spread.origin);
     spread.delivers = false;
@@ -270,15 +294,16 @@ static void holds_spread(struct patient *patient)
     /* all that was due was done */
     rz_fuzz_holds(spread.news.n_to == 0 && spread.late_news.n_to == 0 && !spread.delivers);
     rz_fuzz_holds(rz_spread_deadline(patient->state) == spread.due);
-    rz_fuzz_holds(n == spread.n_known && memcmp(known, spread.known, n * sizeof *known) == 0);
-    for (rz_id id = 0; id < patient->n; id++)
+    rz_fuzz_holds(n == spread.n_known && memcmp(known, spread.known, n * sizeof(*known)) == 0);
+    for (rz_id id = 0; id < patient->n; id++) {
         rz_fuzz_holds(rz_spread_knows_failed(patient->state, id) == spread.failed[id]);
+    }
 }
 
 const struct patient_protocol fuzz_protocol_spread = {
     &rz_protocol_spread, begin_spread, call_spread, holds_spread, comes_to_spread, acts_spread};
 
-/* --- commit ----------------------------------------------------------------------------------- */
+/* ---- commit ---- */
 
 #define DAEMONS_MAX 16
 #define RANKS_MAX (RANKS_PER_DAEMON * DAEMONS_MAX)
@@ -306,7 +331,7 @@ static void begin_commit(struct patient *patient)
     patient->n = n;
     patient->types = 6;
     patient->calls = 14; /* it takes some until there is anything to agree on */
-    memset(&commit, 0, sizeof commit);
+    memset(&commit, 0, sizeof(commit));
 }
 
 /* The next epoch, in which some more daemons have failed; commit.buried: those failed so far. */
@@ -315,17 +340,20 @@ static bool call_epoch(struct patient *patient, struct rz_event *event, uint64_t
     uint32_t ranks = RANKS_PER_DAEMON * patient->n;
     if (patient_below(patient, 3) == 0 && patient->n > 1) {
         rz_id failed = (rz_id)patient_below(patient, patient->n);
-        if (failed != patient->self)
+        if (failed != patient->self) {
             commit.buried |= UINT64_C(1) << failed;
+        }
     }
     for (uint32_t rank = 0; rank < ranks; rank++) {
         rz_id daemon = rank / RANKS_PER_DAEMON;
         items[rank] = commit.buried >> daemon & 1 ? patient->self : daemon;
     }
     event->n_items = ranks;
-    for (rz_id daemon = 0; daemon < patient->n; daemon++)
-        if (commit.buried >> daemon & 1)
+    for (rz_id daemon = 0; daemon < patient->n; daemon++) {
+        if (commit.buried >> daemon & 1) {
             items[event->n_items++] = daemon;
+        }
+    }
     event->call = RZ_COMMIT_EPOCH;
     event->arg[0] = rz_commit_epoch(patient->state) + 1;
     /* What we contributed to may be committed, though only others have seen it. */
@@ -341,8 +369,9 @@ static void call_duly(struct patient *patient, struct rz_event *event)
     event->arg[1] = next;
     for (uint32_t i = RANKS_PER_DAEMON; i-- > 0;) {
         uint32_t rank = RANKS_PER_DAEMON * patient->self + i;
-        if (commit.stored[rank] >= next && commit.copied[rank] >= next)
+        if (commit.stored[rank] >= next && commit.copied[rank] >= next) {
             continue;
+        }
         event->call = commit.stored[rank] < next ? RZ_COMMIT_STORED : RZ_COMMIT_COPIED;
         event->arg[2] = rank;
     }
@@ -351,14 +380,16 @@ static void call_duly(struct patient *patient, struct rz_event *event)
 static bool call_commit(struct patient *patient, struct rz_event *event, uint64_t *items)
 {
     event->call = (uint32_t)patient_below(patient, 5);
-    if (event->call == RZ_COMMIT_EPOCH || commit.epoch == 0)
+    if (event->call == RZ_COMMIT_EPOCH || commit.epoch == 0) {
         return call_epoch(patient, event, items);
+    }
     event->arg[0] = rz_commit_epoch(patient->state) - patient_below(patient, 8) / 7;
     event->arg[1] = rz_commit_next(patient->state) - patient_below(patient, 2);
     event->arg[2] = RANKS_PER_DAEMON * patient->self + patient_below(patient, RANKS_PER_DAEMON);
     event->arg[3] = patient_below(patient, 8) ? commit.buddy : patient_below(patient, patient->n);
-    if (patient_below(patient, 2))
+    if (patient_below(patient, 2)) {
         call_duly(patient, event);
+    }
     return true;
 }
 
@@ -366,8 +397,9 @@ static rz_id buddy_of(const struct patient *patient, rz_id daemon)
 {
     for (uint32_t i = 1; i < patient->n; i++) {
         rz_id next = (daemon + i) % patient->n;
-        if (!bit(commit.buried, next))
+        if (!bit(commit.buried, next)) {
             return next;
+        }
     }
     return RZ_ID_NONE;
 }
@@ -375,10 +407,11 @@ static rz_id buddy_of(const struct patient *patient, rz_id daemon)
 static void comes_epoch(struct patient *patient, const struct rz_event *event)
 {
     uint32_t ranks = RANKS_PER_DAEMON * patient->n;
-    memset(commit.stored, 0, sizeof commit.stored);
-    memset(commit.copied, 0, sizeof commit.copied);
-    for (uint32_t rank = 0; rank < ranks; rank++)
+    memset(commit.stored, 0, sizeof(commit.stored));
+    memset(commit.copied, 0, sizeof(commit.copied));
+    for (uint32_t rank = 0; rank < ranks; rank++) {
         commit.owner[rank] = (rz_id)event->items[rank];
+    }
     commit.epoch = (uint32_t)event->arg[0];
     commit.base = commit.newest = event->arg[1];
     commit.known |= commit.buried;
@@ -396,8 +429,9 @@ static void lift(uint64_t *most, uint64_t generation)
 static void acknowledged(const struct patient *patient, const struct rz_event *event)
 {
     rz_id buddy = buddy_of(patient, commit.owner[event->arg[2]]);
-    if (buddy == RZ_ID_NONE || buddy == event->arg[3])
+    if (buddy == RZ_ID_NONE || buddy == event->arg[3]) {
         lift(&commit.copied[event->arg[2]], event->arg[1]);
+    }
 }
 
 static void comes_to_commit(struct patient *patient, const struct rz_event *event)
@@ -406,30 +440,35 @@ static void comes_to_commit(struct patient *patient, const struct rz_event *even
     bool stale = call && event->call != RZ_COMMIT_EPOCH && event->arg[0] != commit.epoch;
     commit.silent = foreign(patient, event) || stale;
     commit.hash = commit.silent ? rz_commit_hash(patient->state) : 0;
-    if (event->kind == RZ_EVENT_FAILURE)
+    if (event->kind == RZ_EVENT_FAILURE) {
         commit.known |= UINT64_C(1) << event->ids[0];
-    if (!call || stale)
+    }
+    if (!call || stale) {
         return;
-    if (event->call == RZ_COMMIT_EPOCH)
+    }
+    if (event->call == RZ_COMMIT_EPOCH) {
         comes_epoch(patient, event);
-    else if (event->call == RZ_COMMIT_STORED)
+    } else if (event->call == RZ_COMMIT_STORED) {
         lift(&commit.stored[event->arg[2]], event->arg[1]);
-    else if (event->call == RZ_COMMIT_COPIED)
+    } else if (event->call == RZ_COMMIT_COPIED) {
         acknowledged(patient, event);
-    else if (event->call == RZ_COMMIT_PROOF)
+    } else if (event->call == RZ_COMMIT_PROOF) {
         lift(&commit.proof, event->arg[1]);
-    else if (event->call == RZ_COMMIT_OPENED)
+    } else if (event->call == RZ_COMMIT_OPENED) {
         commit.opened = 1;
+    }
 }
 
 /* Every piece of ours lies in both places, as far as the host has said. */
 static bool safe(const struct patient *patient, uint64_t generation)
 {
-    for (uint32_t rank = 0; rank < RANKS_PER_DAEMON * patient->n; rank++)
+    for (uint32_t rank = 0; rank < RANKS_PER_DAEMON * patient->n; rank++) {
         if (commit.owner[rank] == patient->self &&
             (commit.stored[rank] < generation ||
-             (commit.buddy != RZ_ID_NONE && commit.copied[rank] < generation)))
+             (commit.buddy != RZ_ID_NONE && commit.copied[rank] < generation))) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -438,9 +477,11 @@ static bool found_failure(const struct patient *patient)
 {
     uint32_t n;
     const rz_id *failed = rz_agree_failed(rz_commit_agree(patient->state), &n);
-    for (uint32_t i = 0; i < n; i++)
-        if (!bit(commit.buried, failed[i]))
+    for (uint32_t i = 0; i < n; i++) {
+        if (!bit(commit.buried, failed[i])) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -473,9 +514,10 @@ static void holds_proposed(struct patient *patient)
 {
     uint64_t proposed = rz_agree_proposed(rz_commit_agree(patient->state));
     rz_fuzz_holds(proposed >= commit.proposed);
-    if (proposed > commit.proposed)
+    if (proposed > commit.proposed) {
         rz_fuzz_holds(commit.opened && !(commit.known & ~commit.buried) &&
                       !found_failure(patient) && safe(patient, commit.base + proposed));
+    }
     commit.proposed = proposed;
 }
 
@@ -488,15 +530,17 @@ static void holds_commit(struct patient *patient)
     rz_fuzz_holds(commit.restored == (commit.epoch > 0));
     patient->view = PATIENT_VIEW + commit.epoch; /* of the agreement of the epoch */
     holds_proposed(patient);
-    for (rz_id id = 0; commit.epoch > 0 && id < patient->n; id++)
+    for (rz_id id = 0; commit.epoch > 0 && id < patient->n; id++) {
         rz_fuzz_holds(!bit(commit.known, id) || rz_agree_knows_failed(rz_commit_agree(state), id));
+    }
     for (uint32_t rank = 0; commit.epoch > 0 && rank < RANKS_PER_DAEMON * patient->n; rank++) {
         rz_id keepers[RZ_COMMIT_MEMBERS_MAX] = {RZ_ID_NONE}, holders[2];
         uint32_t n_holders = rz_commit_holders(state, rank, holders);
         rz_fuzz_holds(rz_commit_keepers(state, rank, keepers) <= 1);
         rz_fuzz_holds(keepers[0] == buddy_of(patient, commit.owner[rank]));
-        for (uint32_t i = 0; i < n_holders; i++)
+        for (uint32_t i = 0; i < n_holders; i++) {
             rz_fuzz_holds(holders[i] < patient->n && !bit(commit.known, holders[i]));
+        }
     }
 }
 

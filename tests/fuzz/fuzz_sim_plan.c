@@ -25,13 +25,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rz_fuzz_holds(rz_sim_plan_valid(text) == good);
     if (good) {
         rz_fuzz_holds(plan.n <= RZ_SIM_PLAN_MAX && plan.n_troubles <= RZ_SIM_TROUBLES_MAX);
-        for (uint32_t i = 0; i < plan.n_troubles; i++)
+        for (uint32_t i = 0; i < plan.n_troubles; i++) {
             rz_fuzz_holds(plan.trouble[i].kind < RZ_TROUBLE_KINDS &&
                           plan.trouble[i].from < plan.trouble[i].to);
-        rz_plan_format(&plan, form, sizeof form);
+        }
+        rz_plan_format(&plan, form, sizeof(form));
         rz_fuzz_holds(rz_plan_parse(form, &again));
         same(&plan, &again);
-        rz_plan_format(&again, second, sizeof second);
+        rz_plan_format(&again, second, sizeof(second));
         rz_fuzz_holds(strcmp(form, second) == 0);
         /* Numbers are digits: what a reader would not take for one is none. */
         rz_fuzz_holds(!strpbrk(text, " \t\n+") && !strstr(text, ":-") && !strstr(text, "@-"));

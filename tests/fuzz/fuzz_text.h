@@ -11,10 +11,12 @@
 static inline char *rz_fuzz_text(const uint8_t *data, size_t size)
 {
     char *text = malloc(size + 1);
-    if (!text)
+    if (!text) {
         abort();
-    if (size > 0)
+    }
+    if (size > 0) {
         memcpy(text, data, size);
+    }
     text[size] = 0;
     return text;
 }

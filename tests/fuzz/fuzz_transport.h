@@ -53,8 +53,9 @@ static inline void rz_fuzz_op_done(struct rz_net_op *op, rz_status_t status)
 /* One more operation with this number of bytes; NULL: there were enough. */
 static inline struct rz_fuzz_op *rz_fuzz_op_begin(struct rz_fuzz_user *user, size_t bytes)
 {
-    if (user->n_ops == RZ_FUZZ_OPS_MAX)
+    if (user->n_ops == RZ_FUZZ_OPS_MAX) {
         return NULL;
+    }
     struct rz_fuzz_op *op = &user->ops[user->n_ops++];
     *op = (struct rz_fuzz_op){.op = {.done = rz_fuzz_op_done, .user = op, .header_bytes = 48},
                               .pending = true,
@@ -66,8 +67,9 @@ static inline struct rz_fuzz_op *rz_fuzz_op_begin(struct rz_fuzz_user *user, siz
 /* What the transport said of the operation: it may have nothing to wait for. */
 static inline void rz_fuzz_op_began(struct rz_fuzz_op *op, rz_status_t status)
 {
-    if (status != RZ_IN_PROGRESS)
+    if (status != RZ_IN_PROGRESS) {
         rz_fuzz_op_end(op);
+    }
 }
 
 /* `arrived` of struct rz_net_host; arg: the user. */
@@ -76,15 +78,17 @@ static inline void rz_fuzz_arrived(void *arg, const void *header, uint32_t heade
 {
     struct rz_fuzz_user *user = arg;
     rz_fuzz_holds(header_bytes <= RZ_NET_HEADER_MAX);
-    for (uint32_t i = 0; i < header_bytes; i++)
+    for (uint32_t i = 0; i < header_bytes; i++) {
         user->sum += ((const uint8_t *)header)[i];
-    if (token == NULL) {
+    }
+    if (!token) {
         rz_fuzz_holds(bytes <= user->whole_max);
-        for (size_t i = 0; i < bytes; i++)
+        for (size_t i = 0; i < bytes; i++) {
             user->sum += ((const uint8_t *)data)[i];
+        }
         return;
     }
-    rz_fuzz_holds(data == NULL && bytes >= user->token_least);
+    rz_fuzz_holds(!data && bytes >= user->token_least);
     if (user->n_tokens == RZ_FUZZ_OPS_MAX) {
         user->drop(user->net, token);
         return;
@@ -96,8 +100,9 @@ static inline void rz_fuzz_arrived(void *arg, const void *header, uint32_t heade
 /* Fetches or drops one of the payloads that still lie with their senders. */
 static inline void rz_fuzz_use_token(struct rz_fuzz_user *user)
 {
-    if (user->n_tokens == 0 || user->n_ops == RZ_FUZZ_OPS_MAX)
+    if (user->n_tokens == 0 || user->n_ops == RZ_FUZZ_OPS_MAX) {
         return;
+    }
     unsigned i = (unsigned)rz_fuzz_below(user->input, user->n_tokens);
     rz_net_token_t token = user->tokens[i];
     size_t bytes = user->token_bytes[i] < user->fetch_max ? user->token_bytes[i] : user->fetch_max;
@@ -114,14 +119,16 @@ static inline void rz_fuzz_use_token(struct rz_fuzz_user *user)
 
 static inline void rz_fuzz_drop_tokens(struct rz_fuzz_user *user)
 {
-    while (user->n_tokens > 0)
+    while (user->n_tokens > 0) {
         user->drop(user->net, user->tokens[--user->n_tokens]);
+    }
 }
 
 static inline void rz_fuzz_all_ended(const struct rz_fuzz_user *user)
 {
-    for (unsigned i = 0; i < user->n_ops; i++)
+    for (unsigned i = 0; i < user->n_ops; i++) {
         rz_fuzz_holds(!user->ops[i].pending);
+    }
 }
 
 #endif

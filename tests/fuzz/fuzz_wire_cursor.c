@@ -24,8 +24,9 @@ static uint64_t model_number(struct model *model, unsigned bytes)
         model->bad = true;
         return 0;
     }
-    for (unsigned i = bytes; i-- > 0;)
+    for (unsigned i = bytes; i-- > 0;) {
         value = value << 8 | model->bytes[model->at + i];
+    }
     model->at += bytes;
     return value;
 }
@@ -49,7 +50,7 @@ static void read_bytes(struct rz_wire_reader *reader, struct model *model,
     uint32_t length, expected;
     const uint8_t *bytes = rz_wire_get_bytes(reader, &length);
     const uint8_t *want = model_bytes(model, &expected);
-    rz_fuzz_holds(bytes != NULL && length == expected && (!want || want == bytes));
+    rz_fuzz_holds(bytes && length == expected && (!want || want == bytes));
     rz_wire_put_bytes(writer, bytes, length);
 }
 
@@ -61,9 +62,10 @@ static void read_text(struct rz_wire_reader *reader, struct model *model,
     const uint8_t *want = model_bytes(model, &length);
     const uint8_t *end = want && length > 0 ? memchr(want, 0, length) : NULL;
     /* A text ends where it says, and nowhere before. */
-    if (!end || end != want + length - 1)
+    if (!end || end != want + length - 1) {
         model->bad = true;
-    rz_fuzz_holds(text != NULL && (model->bad ? *text == 0 : text == (const char *)want));
+    }
+    rz_fuzz_holds(text && (model->bad ? *text == 0 : text == (const char *)want));
     rz_wire_put_text(writer, text);
 }
 
@@ -136,19 +138,21 @@ static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
         rz_envelope_encode(&envelope, bytes);
         return RZ_ENVELOPE_BYTES;
     }
-    if (number > 3)
+    if (number > 3) {
         return 0;
-    memcpy(bytes, reads[number], sizeof reads[number]);
-    rz_wire_writer_init(&writer, bytes + sizeof reads[number], max - sizeof reads[number]);
-    for (size_t i = 1; i < sizeof reads[number]; i++) {
-        if (reads[number][i] == 0)
+    }
+    memcpy(bytes, reads[number], sizeof(reads[number]));
+    rz_wire_writer_init(&writer, bytes + sizeof(reads[number]), max - sizeof(reads[number]));
+    for (size_t i = 1; i < sizeof(reads[number]); i++) {
+        if (reads[number][i] == 0) {
             rz_wire_put_u32(&writer, 0x12345678);
-        else if (reads[number][i] == 1)
+        } else if (reads[number][i] == 1) {
             rz_wire_put_u64(&writer, UINT64_MAX - i);
-        else if (reads[number][i] == 2)
+        } else if (reads[number][i] == 2) {
             rz_wire_put_bytes(&writer, "bytes", 5);
-        else
+        } else {
             rz_wire_put_text(&writer, "text");
+        }
     }
     return (size_t)(writer.at - bytes);
 }

@@ -11,9 +11,10 @@
 
 static const char **texts_of(const char *texts, uint32_t n)
 {
-    const char **list = calloc(n + 1, sizeof *list);
-    for (uint32_t i = 0; i < n; i++, texts = rz_spawn_text_next(texts))
+    const char **list = calloc(n + 1, sizeof(*list));
+    for (uint32_t i = 0; i < n; i++, texts = rz_spawn_text_next(texts)) {
         list[i] = texts;
+    }
     return list;
 }
 
@@ -22,8 +23,9 @@ static void reads_as_written(const uint8_t *bytes, size_t n, uint32_t n_commands
 {
     struct rz_spawn_command list[COMMANDS_MAX];
     uint32_t sum = 0;
-    if (n_commands > COMMANDS_MAX)
+    if (n_commands > COMMANDS_MAX) {
         return;
+    }
     for (uint32_t i = 0; i < n_commands; i++) {
         struct rz_spawn_command_read read = rz_spawn_order_command(bytes, n, i);
         rz_fuzz_holds(read.n_arguments > 0 && *read.arguments);
@@ -52,8 +54,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *copy = rz_fuzz_copy(data, size);
     rz_status_t status = rz_spawn_order_look(copy, size, &n_commands, &count);
     rz_fuzz_holds(status == RZ_OK || status == RZ_ERR_MALFORMED);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         reads_as_written(copy, size, n_commands, count);
+    }
     free(copy);
     return 0;
 }

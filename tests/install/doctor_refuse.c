@@ -20,8 +20,9 @@ static bool refused(const char *name)
     const char *wanted = getenv("RZ_TEST_REFUSE");
     if (wanted && strncmp(wanted, "hang:", 5) == 0 && strcmp(wanted + 5, name) == 0) {
         close(open(getenv("RZ_TEST_REACHED"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-        for (;;)
+        for (;;) {
             pause();
+        }
     }
     errno = ENOSYS;
     return wanted && strcmp(wanted, name) == 0;
@@ -33,25 +34,30 @@ SHOWN long syscall(long number, ...)
     long a[6];
     va_list arguments;
     va_start(arguments, number);
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 6; i++) {
         a[i] = va_arg(arguments, long);
+    }
     va_end(arguments);
     if ((number == SYS_pidfd_open && refused("pidfd_open")) ||
         (number == SYS_futex_waitv && refused("futex_waitv")) ||
-        (number == SYS_close_range && refused("close_range")))
+        (number == SYS_close_range && refused("close_range"))) {
         return -1;
-    if (!real)
+    }
+    if (!real) {
         *(void **)&real = dlsym(RTLD_NEXT, "syscall");
+    }
     return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 SHOWN int memfd_create(const char *name, unsigned flags)
 {
     static int (*real)(const char *, unsigned);
-    if (refused("memfd_create"))
+    if (refused("memfd_create")) {
         return -1;
-    if (!real)
+    }
+    if (!real) {
         *(void **)&real = dlsym(RTLD_NEXT, "memfd_create");
+    }
     return real(name, flags);
 }
 
@@ -60,9 +66,11 @@ SHOWN ssize_t process_vm_readv(pid_t pid, const struct iovec *to, unsigned long 
 {
     static ssize_t (*real)(pid_t, const struct iovec *, unsigned long, const struct iovec *,
                            unsigned long, unsigned long);
-    if (refused("process_vm_readv"))
+    if (refused("process_vm_readv")) {
         return -1;
-    if (!real)
+    }
+    if (!real) {
         *(void **)&real = dlsym(RTLD_NEXT, "process_vm_readv");
+    }
     return real(pid, to, n, from, m, flags);
 }

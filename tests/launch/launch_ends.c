@@ -49,12 +49,15 @@ static void half(const char *how, int code)
         return;
     }
     MPI_Barrier(comm);
-    if (rank == size / 2 && strcmp(how, "half") == 0)
+    if (rank == size / 2 && strcmp(how, "half") == 0) {
         MPI_Abort(comm, code);
-    if (rank == size / 2 && strcmp(how, "half-error") == 0)
+    }
+    if (rank == size / 2 && strcmp(how, "half-error") == 0) {
         error_in(comm);
-    if (rank == size / 2 && strcmp(how, "half-failure") == 0)
+    }
+    if (rank == size / 2 && strcmp(how, "half-failure") == 0) {
         raise(SIGKILL);
+    }
     MPI_Recv(NULL, 0, MPI_INT, 0, 0, comm, MPI_STATUS_IGNORE);
 }
 
@@ -75,24 +78,33 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_get_parent(&parent);
-    if (strncmp(how, "half", 4) == 0)
+    if (strncmp(how, "half", 4) == 0) {
         half(how, code);
-    if (strcmp(how, "spawn") == 0)
+    }
+    if (strcmp(how, "spawn") == 0) {
         spawn(argv);
-    if (strcmp(how, "self") == 0 && rank != 1)
+    }
+    if (strcmp(how, "self") == 0 && rank != 1) {
         goes_on(MPI_COMM_WORLD, 1);
-    if (strcmp(how, "self") == 0 && rank == 1)
+    }
+    if (strcmp(how, "self") == 0 && rank == 1) {
         MPI_Abort(MPI_COMM_SELF, code);
-    if (parent != MPI_COMM_NULL && strcmp(how, "fatal") == 0)
+    }
+    if (parent != MPI_COMM_NULL && strcmp(how, "fatal") == 0) {
         error_in(MPI_COMM_WORLD);
-    if (parent != MPI_COMM_NULL || (rank == 1 && strcmp(how, "abort") == 0))
+    }
+    if (parent != MPI_COMM_NULL || (rank == 1 && strcmp(how, "abort") == 0)) {
         MPI_Abort(MPI_COMM_WORLD, code);
-    if (rank == 1 && strcmp(how, "early") == 0)
+    }
+    if (rank == 1 && strcmp(how, "early") == 0) {
         exit(code);
-    if (rank == 1 && strcmp(how, "kill") == 0)
+    }
+    if (rank == 1 && strcmp(how, "kill") == 0) {
         raise(code);
-    if (rank != 1 && strstr("abort early kill", how))
+    }
+    if (rank != 1 && strstr("abort early kill", how)) {
         MPI_Recv(&word, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
     MPI_Finalize();
     return strcmp(how, "return") == 0 ? code : 0;
 }

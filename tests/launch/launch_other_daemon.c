@@ -15,18 +15,24 @@ int main(int argc, char **argv)
     struct rz_launch_message message = {.type = RZ_LAUNCH_LISTENING,
                                         .listening = {.version = 4711, .address = "127.0.0.1"}};
     int fd = -1;
-    for (int i = 1; i + 1 < argc; i++)
-        if (strcmp(argv[i], "--launcher-fd") == 0)
+    for (int i = 1; i + 1 < argc; i++) {
+        if (strcmp(argv[i], "--launcher-fd") == 0) {
             fd = atoi(argv[i + 1]);
-    if (fd < 0 || rz_frames_open(&frames, fd, RZ_LAUNCH_FRAME_MAX) != RZ_OK)
+        }
+    }
+    if (fd < 0 || rz_frames_open(&frames, fd, RZ_LAUNCH_FRAME_MAX) != RZ_OK) {
         return 2;
-    size_t n = rz_launch_encode(&message, buffer, sizeof buffer);
-    if (getenv("RZ_TEST_NONSENSE"))
+    }
+    size_t n = rz_launch_encode(&message, buffer, sizeof(buffer));
+    if (getenv("RZ_TEST_NONSENSE")) {
         memset(buffer, 0xA5, n);
-    if (rz_frames_send(frames, buffer, n) != RZ_OK)
+    }
+    if (rz_frames_send(frames, buffer, n) != RZ_OK) {
         return 2;
-    if (getenv("RZ_TEST_NONSENSE"))
+    }
+    if (getenv("RZ_TEST_NONSENSE")) {
         return 0;
+    }
     struct pollfd end = {.fd = fd}; /* until rzrun hangs up, or sends its farewell */
     end.events = POLLIN;
     poll(&end, 1, -1);

@@ -31,16 +31,19 @@ int main(int argc, char **argv)
                   .incarnation = (uint32_t)number("RZ_INCARNATION"),
                   .pid = (uint32_t)getpid(),
                   .key = key,
-                  .key_length = sizeof key}};
-    size_t n = rz_link_encode(&message, buffer, sizeof buffer);
-    if (rz_channel_send(fd, buffer, n, NULL, 0) != RZ_OK)
+                  .key_length = sizeof(key)}};
+    size_t n = rz_link_encode(&message, buffer, sizeof(buffer));
+    if (rz_channel_send(fd, buffer, n, NULL, 0) != RZ_OK) {
         return 1;
+    }
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
-    if (rz_channel_receive(fd, buffer, sizeof buffer, &n, NULL, NULL) != RZ_OK ||
-        rz_link_decode(&message, buffer, n) != RZ_OK)
+    if (rz_channel_receive(fd, buffer, sizeof(buffer), &n, NULL, NULL) != RZ_OK ||
+        rz_link_decode(&message, buffer, n) != RZ_OK) {
         return 1;
-    if (message.type != RZ_LINK_REFUSED)
+    }
+    if (message.type != RZ_LINK_REFUSED) {
         return 0;
+    }
     printf("refused: %s\n", message.refused.reason);
     return 3;
 }

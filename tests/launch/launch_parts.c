@@ -23,8 +23,9 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     int rank;
     (void)state;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (argc > 2 && rank == 1 && strcmp(getenv("RZ_INCARNATION"), "1") == 0)
+    if (argc > 2 && rank == 1 && strcmp(getenv("RZ_INCARNATION"), "1") == 0) {
         raise(SIGKILL);
+    }
     MPI_Barrier(MPI_COMM_WORLD);
     printf("rank %d of program %d, %s, universe %s\n", rank, number_of(MPI_APPNUM), argv[1],
            number_of(MPI_UNIVERSE_SIZE) > 0 ? "known" : "unknown");

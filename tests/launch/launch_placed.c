@@ -26,15 +26,16 @@ static void say_where(void)
     cpu_set_t mask;
     const char *incarnation = getenv("RZ_INCARNATION"), *comma = "";
     CPU_ZERO(&mask);
-    sched_getaffinity(0, sizeof mask, &mask);
+    sched_getaffinity(0, sizeof(mask), &mask);
     char line[4096];
-    int n = snprintf(line, sizeof line, "placed rank=%d incarnation=%s processors=", rank,
+    int n = snprintf(line, sizeof(line), "placed rank=%d incarnation=%s processors=", rank,
                      incarnation ? incarnation : "?");
-    for (int i = 0; i < CPU_SETSIZE && n < (int)sizeof line - 16; i++)
+    for (int i = 0; i < CPU_SETSIZE && n < (int)sizeof(line) - 16; i++) {
         if (CPU_ISSET(i, &mask)) {
-            n += snprintf(line + n, sizeof line - (size_t)n, "%s%d", comma, i);
+            n += snprintf(line + n, sizeof(line) - (size_t)n, "%s%d", comma, i);
             comma = ",";
         }
+    }
     puts(line);
     fflush(stdout);
 }
@@ -44,8 +45,9 @@ static int go_round(int argc, char **argv, MPIX_Reinit_state_t state)
     (void)argc, (void)argv;
     for (uint64_t i = 1; state == MPIX_REINIT_NEW; i++) {
         MPI_Barrier(MPI_COMM_WORLD);
-        if (rank == 0)
+        if (rank == 0) {
             RZ_Progress_mark(i);
+        }
     }
     return 0;
 }
@@ -67,14 +69,15 @@ static int keep(int argc, char **argv, MPIX_Reinit_state_t state)
     (void)argc, (void)argv, (void)state;
     uint64_t first = 99, generation = 99;
     int word = rank, provided;
-    RZ_Checkpoint_protect(0, &word, sizeof word);
+    RZ_Checkpoint_protect(0, &word, sizeof(word));
     RZ_Restore(&first);
     RZ_Checkpoint(&generation);
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
-    if (rank == 0)
+    if (rank == 0) {
         printf("kept ft=%llu first=%llu generation=%llu spins=%s\n", variable("rz_fault_tolerance"),
                (unsigned long long)first, (unsigned long long)generation,
                variable("rz_spin_ns") > 0 ? "yes" : "no");
+    }
     MPI_T_finalize();
     return 0;
 }
@@ -86,8 +89,9 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     say_where();
     int code = 0;
-    if (strcmp(how, "masks") != 0)
+    if (strcmp(how, "masks") != 0) {
         code = MPIX_Reinit(argc, argv, strcmp(how, "keep") == 0 ? keep : go_round);
+    }
     MPI_Finalize();
     return code;
 }

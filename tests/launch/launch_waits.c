@@ -18,16 +18,18 @@ static void traffic(int rank, int size)
 {
     char *out = calloc(1, BYTES_MAX), *in = malloc(BYTES_MAX);
     int next = (rank + 1) % size, previous = (rank + size - 1) % size;
-    for (int bytes = 1;; bytes = bytes == BYTES_MAX ? 1 : 4 * bytes)
+    for (int bytes = 1;; bytes = bytes == BYTES_MAX ? 1 : 4 * bytes) {
         MPI_Sendrecv(out, bytes, MPI_BYTE, next, TAG, in, bytes, MPI_BYTE, previous, TAG,
                      MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
 }
 
 static void compute(void)
 {
     volatile int for_ever = 1;
-    while (for_ever)
+    while (for_ever) {
         ;
+    }
 }
 
 static int point(int argc, char **argv, MPIX_Reinit_state_t state)
@@ -35,8 +37,9 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     int rank;
     (void)argc, (void)argv, (void)state;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == 0)
+    if (rank == 0) {
         compute();
+    }
     return 0;
 }
 
@@ -47,14 +50,18 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (strcmp(how, "traffic") == 0)
+    if (strcmp(how, "traffic") == 0) {
         traffic(rank, size);
-    if (strcmp(how, "point") == 0)
+    }
+    if (strcmp(how, "point") == 0) {
         MPIX_Reinit(argc, argv, point);
-    if (rank == 0 && (strcmp(how, "compute") == 0 || strcmp(how, "end") == 0))
+    }
+    if (rank == 0 && (strcmp(how, "compute") == 0 || strcmp(how, "end") == 0)) {
         compute();
-    if (strcmp(how, "end") == 0)
+    }
+    if (strcmp(how, "end") == 0) {
         return MPI_Finalize();
+    }
     MPI_Recv(&word, 1, MPI_INT, strcmp(how, "compute") == 0 ? 0 : (rank + 1) % size, TAG,
              MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Finalize();

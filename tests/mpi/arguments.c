@@ -28,7 +28,7 @@ static void row_fails(const char *why, const char *text)
 {
     failed++;
     fprintf(stderr, "%s:%d: %s, argument %s: %s%s%s\n", row.file, row.line, row.function,
-            row.argument != NULL ? row.argument : "-", why, text[0] != '\0' ? ": " : "", text);
+            row.argument ? row.argument : "-", why, text[0] != '\0' ? ": " : "", text);
 }
 
 static void note(int code)
@@ -128,7 +128,7 @@ void row_end(int expected, int handlers, int result)
     if (memcmp(&row.before, &out, sizeof(out)) != 0) {
         row_fails("it failed and wrote a result", "");
     }
-    if (row.argument != NULL) {
+    if (row.argument) {
         check_text(result);
     }
 }

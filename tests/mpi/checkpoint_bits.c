@@ -90,7 +90,7 @@ static void end(struct world *world)
     free(world->varying);
 }
 
-/* ---- streams */
+/* ---- streams ---- */
 
 static int lines_at(uint64_t step)
 {
@@ -110,7 +110,7 @@ static void write_streams(uint64_t step)
     CHECK(fclose(stream) == 0);
     if (step == ONCE_AT) {
         CHECK(RZ_Checkpoint_stream_open(ONCE, "w", &stream) == MPI_SUCCESS);
-        CHECK(fwrite(&seed, sizeof seed, 1, stream) == 1);
+        CHECK(fwrite(&seed, sizeof(seed), 1, stream) == 1);
         CHECK(fclose(stream) == 0);
     }
 }
@@ -133,11 +133,11 @@ static void check_streams(uint64_t step)
         return;
     }
     CHECK(RZ_Checkpoint_stream_open(ONCE, "r", &stream) == MPI_SUCCESS);
-    CHECK(fread(&once, 1, sizeof once + 1, stream) == sizeof once && once == seed);
+    CHECK(fread(&once, 1, sizeof(once) + 1, stream) == sizeof(once) && once == seed);
     CHECK(fclose(stream) == 0);
 }
 
-/* ---- the run */
+/* ---- the run ---- */
 
 static void protect_varying(struct world *world)
 {
@@ -174,7 +174,7 @@ static void restore(struct world *world)
     struct {
         uint64_t step, sum;
     } where = {0};
-    CHECK(RZ_Checkpoint_protect(WHERE, &where, sizeof where) == MPI_SUCCESS);
+    CHECK(RZ_Checkpoint_protect(WHERE, &where, sizeof(where)) == MPI_SUCCESS);
     CHECK(RZ_Checkpoint_protect(STEADY, world->steady, STEADY_BYTES) == MPI_SUCCESS);
     CHECK(RZ_Checkpoint_region_bytes(VARYING, &bytes) == MPI_SUCCESS);
     CHECK(bytes <= SIZE_MAX_OF_VARYING);
@@ -201,7 +201,7 @@ static void take(struct world *world)
     } where;
     where.step = world->step;
     where.sum = world->sum;
-    CHECK(RZ_Checkpoint_protect(WHERE, &where, sizeof where) == MPI_SUCCESS);
+    CHECK(RZ_Checkpoint_protect(WHERE, &where, sizeof(where)) == MPI_SUCCESS);
     protect_varying(world);
     write_streams(world->step);
     CHECK(RZ_Checkpoint(NULL) == MPI_SUCCESS);

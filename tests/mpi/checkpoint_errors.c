@@ -92,7 +92,7 @@ static void contents(void)
     CHECK(fgetc(stream) == '0');
     FILE *newer = opened(9, "w");
     CHECK(fclose(newer) == 0);
-    CHECK(fread(text, 1, sizeof text, stream) == 13 && memcmp(text, "1ab456789\0\0\0z", 13) == 0);
+    CHECK(fread(text, 1, sizeof(text), stream) == 13 && memcmp(text, "1ab456789\0\0\0z", 13) == 0);
     CHECK(fputc('x', stream) == EOF);
     fclose(stream);
     stream = opened(9, "r"); /* an empty content is one */
@@ -119,15 +119,15 @@ static void restore_wrongly(void)
     uint64_t generation;
     size_t bytes;
     FILE *stream;
-    CHECK(RZ_Checkpoint_region_bytes(2, &bytes) == MPI_SUCCESS && bytes == sizeof x);
+    CHECK(RZ_Checkpoint_region_bytes(2, &bytes) == MPI_SUCCESS && bytes == sizeof(x));
     CHECK(RZ_Checkpoint_region_bytes(5, &bytes) == MPI_SUCCESS && bytes == 6);
     CHECK(RZ_Checkpoint_region_bytes(8, &bytes) == MPI_SUCCESS && bytes == 0);
-    CHECK(RZ_Checkpoint_protect(2, y, sizeof y) == MPI_SUCCESS);
-    memset(y, 0, sizeof y);
+    CHECK(RZ_Checkpoint_protect(2, y, sizeof(y)) == MPI_SUCCESS);
+    memset(y, 0, sizeof(y));
     refused(RZ_Restore(&generation), MPI_ERR_ARG, "region 2 is 16000 bytes");
     CHECK(RZ_Checkpoint_protect(2, NULL, 0) == MPI_SUCCESS);
     refused(RZ_Restore(&generation), MPI_ERR_ARG, "region 2 is 0 bytes");
-    CHECK(RZ_Checkpoint_protect(2, y, sizeof x) == MPI_SUCCESS);
+    CHECK(RZ_Checkpoint_protect(2, y, sizeof(x)) == MPI_SUCCESS);
     CHECK(RZ_Checkpoint_protect(3, x, 8) == MPI_SUCCESS);
     refused(RZ_Restore(&generation), MPI_ERR_ARG, "region 3 is 8 bytes");
     CHECK(RZ_Checkpoint_protect(3, NULL, 0) == MPI_SUCCESS);
@@ -141,10 +141,10 @@ static void restore_wrongly(void)
     uint64_t again = 77;
     refused(RZ_Restore(&again), MPI_ERR_OTHER, "restored already");
     CHECK(again == 0);
-    CHECK(RZ_Checkpoint_region_bytes(2, &bytes) == MPI_SUCCESS && bytes == sizeof x);
+    CHECK(RZ_Checkpoint_region_bytes(2, &bytes) == MPI_SUCCESS && bytes == sizeof(x));
     char text[8] = "";
     stream = opened(5, "r");
-    CHECK(fread(text, 1, sizeof text, stream) == 6 && memcmp(text, "six by", 6) == 0);
+    CHECK(fread(text, 1, sizeof(text), stream) == 6 && memcmp(text, "six by", 6) == 0);
     CHECK(fclose(stream) == 0);
 }
 
@@ -153,15 +153,15 @@ static void restore_too_late(void)
 {
     uint64_t generation = 77;
     size_t bytes = 77;
-    CHECK(RZ_Checkpoint_region_bytes(2, &bytes) == MPI_SUCCESS && bytes == sizeof x);
-    CHECK(RZ_Checkpoint_protect(2, x, sizeof x) == MPI_SUCCESS);
+    CHECK(RZ_Checkpoint_region_bytes(2, &bytes) == MPI_SUCCESS && bytes == sizeof(x));
+    CHECK(RZ_Checkpoint_protect(2, x, sizeof(x)) == MPI_SUCCESS);
     for (int i = 0; i < 3; i++) {
         x[7] = 100 + i;
         CHECK(RZ_Checkpoint(&generation) == MPI_SUCCESS);
         refused(RZ_Restore(&generation), MPI_ERR_OTHER, "a checkpoint was taken since");
         CHECK(generation == 0 && x[7] == 100 + i);
     }
-    CHECK(RZ_Checkpoint_region_bytes(2, &bytes) == MPI_SUCCESS && bytes == sizeof x);
+    CHECK(RZ_Checkpoint_region_bytes(2, &bytes) == MPI_SUCCESS && bytes == sizeof(x));
 }
 
 /* Streams that were open at a roll-back. */
@@ -186,7 +186,7 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     uint64_t generation = 0;
     size_t bytes;
     (void)argc, (void)argv, (void)state;
-    CHECK(RZ_Checkpoint_protect(2, x, sizeof x) == MPI_SUCCESS);
+    CHECK(RZ_Checkpoint_protect(2, x, sizeof(x)) == MPI_SUCCESS);
     CHECK(RZ_Checkpoint_region_bytes(2, &bytes) == MPI_SUCCESS);
     if (bytes > 0) {
         int third;
@@ -226,7 +226,7 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     return 0;
 }
 
-/* ---- several threads */
+/* ---- several threads ---- */
 
 static void *takes_many(void *refusals)
 {

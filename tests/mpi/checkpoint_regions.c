@@ -70,7 +70,7 @@ static void take_checkpoints(void)
     memset(protect_inside(), 19, BYTES);
     write_stream(STREAM, 'p');
     write_stream(STREAM_INSIDE, 'p');
-    CHECK(RZ_Checkpoint_protect(REPLACED, of_point, sizeof of_point) == MPI_SUCCESS);
+    CHECK(RZ_Checkpoint_protect(REPLACED, of_point, sizeof(of_point)) == MPI_SUCCESS);
     CHECK(RZ_Checkpoint_protect(TAKEN_OUT, NULL, 0) == MPI_SUCCESS);
     for (int i = 0; i < 2; i++) {
         CHECK(RZ_Checkpoint(NULL) == MPI_SUCCESS);
@@ -94,7 +94,7 @@ static void restore(void)
     size_t bytes;
     uint64_t generation;
     refused("region 1 is 16 bytes");
-    CHECK(RZ_Checkpoint_protect(REPLACED, of_point, sizeof of_point) == MPI_SUCCESS);
+    CHECK(RZ_Checkpoint_protect(REPLACED, of_point, sizeof(of_point)) == MPI_SUCCESS);
     refused("region 2 is 0 bytes");
     CHECK(RZ_Checkpoint_region_bytes(INSIDE, &bytes) == MPI_SUCCESS && bytes == BYTES);
     char *inside = protect_inside();
@@ -134,9 +134,9 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    CHECK(RZ_Checkpoint_protect(BEFORE, &before, sizeof before) == MPI_SUCCESS);
-    CHECK(RZ_Checkpoint_protect(REPLACED, of_main, sizeof of_main) == MPI_SUCCESS);
-    CHECK(RZ_Checkpoint_protect(TAKEN_OUT, &taken_out, sizeof taken_out) == MPI_SUCCESS);
+    CHECK(RZ_Checkpoint_protect(BEFORE, &before, sizeof(before)) == MPI_SUCCESS);
+    CHECK(RZ_Checkpoint_protect(REPLACED, of_main, sizeof(of_main)) == MPI_SUCCESS);
+    CHECK(RZ_Checkpoint_protect(TAKEN_OUT, &taken_out, sizeof(taken_out)) == MPI_SUCCESS);
     write_stream(STREAM, 'm');
     CHECK(MPIX_Reinit(argc, argv, point) == 0);
     MPI_Finalize();

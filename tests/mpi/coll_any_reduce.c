@@ -399,7 +399,7 @@ static const struct layout *in_use[IN_USE_MAX];
 static const struct layout *layout_of(MPI_Datatype type)
 {
     for (int i = 0; i < IN_USE_MAX; i++) {
-        if (in_use[i] != NULL && in_use[i]->type == type) {
+        if (in_use[i] && in_use[i]->type == type) {
             return in_use[i];
         }
     }
@@ -477,7 +477,7 @@ static void draw_layout(struct task *task, struct chance *chance)
         }
         layout_place(layout, types, chance);
         int i = 0;
-        while (in_use[i] != NULL) {
+        while (in_use[i]) {
             i++;
             CHECK(i < IN_USE_MAX);
         }

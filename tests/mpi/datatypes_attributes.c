@@ -63,18 +63,18 @@ static void dup_copies_as_the_keys_say(void)
     MPI_Type_create_keyval(copy_not, note_delete, &not, NULL);
     MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, note_delete, &none, NULL);
     MPI_Type_contiguous(2, MPI_INT, &type);
-    CHECK(get(type, added) == NULL);
+    CHECK(!get(type, added));
     MPI_Type_set_attr(type, added, &values[0]);
     MPI_Type_set_attr(type, plain, &values[1]);
     MPI_Type_set_attr(type, not, &values[2]);
     MPI_Type_set_attr(type, none, &values[2]);
     MPI_Type_dup(type, &twin);
     CHECK(copies == 2 && get(twin, added) == &values[1] && get(twin, plain) == &values[1]);
-    CHECK(get(twin, not ) == NULL && get(twin, none) == NULL && get(type, none) == &values[2]);
+    CHECK(!get(twin, not ) && !get(twin, none) && get(type, none) == &values[2]);
     MPI_Type_set_attr(twin, added, &values[2]); /* deletes the old value */
     CHECK(deletes == 1 && last_deleted == 11 && last_type == twin);
     MPI_Type_delete_attr(twin, added);
-    CHECK(deletes == 2 && last_deleted == 12 && get(twin, added) == NULL);
+    CHECK(deletes == 2 && last_deleted == 12 && !get(twin, added));
     MPI_Type_free(&twin);
     CHECK(deletes == 2); /* only the one without delete function was left */
     int gone = added;
@@ -97,11 +97,11 @@ static void other_types_do_not_inherit(void)
     MPI_Type_contiguous(2, MPI_INT, &type);
     MPI_Type_set_attr(type, key, &value);
     MPI_Type_create_resized(type, 0, 16, &outer);
-    CHECK(get(outer, key) == NULL);
+    CHECK(!get(outer, key));
     MPI_Type_free(&type);
     CHECK(deletes == 1); /* though outer is made of it */
     MPI_Type_get_contents(outer, 0, 2, 1, NULL, (MPI_Aint[2]){0}, &part);
-    CHECK(get(part, key) == NULL);
+    CHECK(!get(part, key));
     MPI_Type_free(&part);
     MPI_Type_free(&outer);
     CHECK(deletes == 1);

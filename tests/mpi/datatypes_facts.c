@@ -257,11 +257,11 @@ static void refused(int error, int error_class, const char *words)
     int length, class;
     MPI_Error_class(error, &class);
     MPI_Error_string(error, text, &length);
-    if (class != error_class || strstr(text, words) == NULL) {
+    if (class != error_class || !strstr(text, words)) {
         fprintf(stderr, "class %d (%d expected), \"%s\" (\"%s\" expected)\n", class, error_class,
                 text, words);
     }
-    CHECK(class == error_class && strstr(text, words) != NULL);
+    CHECK(class == error_class && strstr(text, words));
 }
 
 static int darray(int size, int rank, int gsize, int distrib, int darg, int places, int order)

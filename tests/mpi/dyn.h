@@ -40,7 +40,7 @@ static inline MPI_Comm spawn_with(const char *program, char **argv, int n, MPI_I
 static inline MPI_Comm spawn(const char *program, const char *word, int n, int root, MPI_Comm comm)
 {
     char copy[32];
-    snprintf(copy, sizeof copy, "%s", word);
+    snprintf(copy, sizeof(copy), "%s", word);
     char *argv[] = {copy, NULL};
     return spawn_with(program, argv, n, MPI_INFO_NULL, root, comm);
 }
@@ -82,7 +82,7 @@ static inline int attribute(int keyval)
 {
     int *value = NULL, flag = 0;
     MPI_Comm_get_attr(MPI_COMM_WORLD, keyval, &value, &flag);
-    CHECK(flag && value != NULL);
+    CHECK(flag && value);
     return *value;
 }
 

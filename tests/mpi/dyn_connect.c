@@ -75,7 +75,7 @@ static void halves(void)
     MPI_Comm part = half(&which), inter;
     for (int round = 0; round < 3; round++) {
         char service[16];
-        snprintf(service, sizeof service, "halves %d", round);
+        snprintf(service, sizeof(service), "halves %d", round);
         meet(part, which == round % 2, service, &inter);
         inter_works(inter);
         merged_works(inter, which);
@@ -92,7 +92,7 @@ static void queue(void)
     if (rank == 0) {
         MPI_Open_port(MPI_INFO_NULL, port);
     }
-    MPI_Bcast(port, sizeof port, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MPI_Bcast(port, sizeof(port), MPI_CHAR, 0, MPI_COMM_WORLD);
     for (int i = 1; i < size; i++) {
         if (rank == 0 || rank == i) {
             int got = -1;
@@ -126,12 +126,12 @@ static void closed(void)
     if (rank == 0) {
         MPI_Open_port(MPI_INFO_NULL, port);
     }
-    MPI_Bcast(port, sizeof port, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MPI_Bcast(port, sizeof(port), MPI_CHAR, 0, MPI_COMM_WORLD);
     CHECK(connect_error("") == MPI_ERR_PORT);
     CHECK(connect_error("no port at all") == MPI_ERR_PORT);
-    snprintf(odd, sizeof odd, "%sx", port);
+    snprintf(odd, sizeof(odd), "%sx", port);
     CHECK(connect_error(odd) == MPI_ERR_PORT);
-    snprintf(odd, sizeof odd, "%s9", port);
+    snprintf(odd, sizeof(odd), "%s9", port);
     if (rank != 0) { /* of that process, but never opened */
         CHECK(connect_error(odd) == MPI_ERR_PORT);
         CHECK(class_of(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter)) ==
@@ -158,7 +158,7 @@ static void waits(void)
         MPI_Open_port(MPI_INFO_NULL, port[0]);
         MPI_Open_port(MPI_INFO_NULL, port[1]);
     }
-    MPI_Bcast(port, sizeof port, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MPI_Bcast(port, sizeof(port), MPI_CHAR, 0, MPI_COMM_WORLD);
     MPI_Info_create(&soon);
     MPI_Info_set(soon, "timeout", "0.05");
     if (rank != 0) {
@@ -206,7 +206,7 @@ static void child(MPI_Comm parent, const char *what)
         char port[MPI_MAX_PORT_NAME] = "";
         MPI_Open_port(MPI_INFO_NULL, port);
         CHECK(MPI_Publish_name("short-lived", MPI_INFO_NULL, port) == MPI_SUCCESS);
-        MPI_Send(port, sizeof port, MPI_CHAR, 0, 1, parent);
+        MPI_Send(port, sizeof(port), MPI_CHAR, 0, 1, parent);
     } else {
         meet(MPI_COMM_WORLD, strcmp(what, "accepts") == 0, "cousins", &inter);
         used(&inter, strcmp(what, "accepts") == 0);
@@ -234,9 +234,9 @@ static void ended(void)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MPI_Comm opens = spawn(program, "opens", 1, 0, MPI_COMM_WORLD);
     if (rank == 0) {
-        MPI_Recv(port, sizeof port, MPI_CHAR, 0, 1, opens, MPI_STATUS_IGNORE);
+        MPI_Recv(port, sizeof(port), MPI_CHAR, 0, 1, opens, MPI_STATUS_IGNORE);
     }
-    MPI_Bcast(port, sizeof port, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MPI_Bcast(port, sizeof(port), MPI_CHAR, 0, MPI_COMM_WORLD);
     MPI_Comm_disconnect(&opens);
     CHECK(connect_error(port) == MPI_ERR_PORT); /* while it ends, or afterwards */
     CHECK(connect_error(port) == MPI_ERR_PORT);
@@ -253,7 +253,7 @@ static void ended(void)
 static int socket_to(int other)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
-    socklen_t length = sizeof address;
+    socklen_t length = sizeof(address);
     int fd = socket(AF_INET, SOCK_STREAM, 0), port = 0;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (rank < other) {
@@ -296,7 +296,7 @@ static void join(void)
     close(pair[0]);
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
     char nonsense[256] = "GET / HTTP/1.0";
-    CHECK(write(pair[1], nonsense, sizeof nonsense) == sizeof nonsense);
+    CHECK(write(pair[1], nonsense, sizeof(nonsense)) == sizeof(nonsense));
     CHECK(class_of(MPI_Comm_join(pair[0], &inter)) == MPI_ERR_OTHER);
     CHECK(inter == MPI_COMM_SELF);
     close(pair[0]), close(pair[1]);
@@ -312,7 +312,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    CHECK(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
+    CHECK(readlink("/proc/self/exe", program, sizeof(program) - 1) > 0);
     if (parents() != MPI_COMM_NULL) {
         child(parents(), argv[1]);
         MPI_Finalize();

@@ -61,7 +61,7 @@ static void give_up(MPI_Comm *inter)
 static MPI_Comm spawn_until(MPI_Comm *comm, int root, const char *word)
 {
     char copy[16], *argv[] = {copy, NULL};
-    snprintf(copy, sizeof copy, "%s", word);
+    snprintf(copy, sizeof(copy), "%s", word);
     for (int i = 0; i < TRIES_MAX; i++) {
         int size, codes[CHILDREN], remote = CHILDREN;
         MPI_Comm inter = MPI_COMM_NULL;
@@ -324,8 +324,9 @@ static void begin_with(MPI_Comm *comm)
 {
     int made = MPI_Comm_dup(MPI_COMM_WORLD, comm) == MPI_SUCCESS;
     MPIX_Comm_agree(MPI_COMM_WORLD, &made);
-    if (!made)
+    if (!made) {
         CHECK(MPIX_Comm_shrink(MPI_COMM_WORLD, comm) == MPI_SUCCESS);
+    }
 }
 
 int main(int argc, char **argv)
@@ -334,7 +335,7 @@ int main(int argc, char **argv)
     int known = 0;
     MPI_Init(&argc, &argv);
     alarm(TEST_HANG_S); /* each wait ends */
-    CHECK(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
+    CHECK(readlink("/proc/self/exe", program, sizeof(program) - 1) > 0);
     if (parents() != MPI_COMM_NULL) {
         child(parents(), argv[1]);
         MPI_Finalize();
@@ -342,7 +343,7 @@ int main(int argc, char **argv)
     }
     be_told(MPI_COMM_WORLD);
     begin_with(&comm);
-    for (size_t i = 0; argc > 1 && i < sizeof scenes / sizeof scenes[0]; i++) {
+    for (size_t i = 0; argc > 1 && i < sizeof(scenes) / sizeof(scenes[0]); i++) {
         if (strcmp(argv[1], scenes[i].name) == 0) {
             scenes[i].run(&comm);
             known = 1;

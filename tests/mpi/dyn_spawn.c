@@ -29,7 +29,7 @@ static void child_plain(MPI_Comm parent)
     MPI_Comm_get_name(parent, name, &length);
     CHECK(strcmp(name, "MPI_COMM_PARENT") == 0 && length == (int)strlen(name));
     MPI_Comm_size(MPI_COMM_WORLD, &n);
-    MPI_Info_get(MPI_INFO_ENV, "maxprocs", (int)sizeof maxprocs - 1, maxprocs, &there);
+    MPI_Info_get(MPI_INFO_ENV, "maxprocs", (int)sizeof(maxprocs) - 1, maxprocs, &there);
     CHECK(there && atoi(maxprocs) == n);
     CHECK(MPI_Comm_disconnect(&parent) == MPI_SUCCESS);
     CHECK(parents() == MPI_COMM_NULL);
@@ -48,7 +48,7 @@ static void child_info(MPI_Comm parent)
     CHECK(getcwd(found[0], PATH_MAX) != NULL);
     const char *told = getenv("DYN_TOLD"), *too = getenv("DYN_TOO");
     snprintf(found[1], PATH_MAX, "%s, %s", told ? told : "", too ? too : "");
-    CHECK(MPI_Send(found, sizeof found, MPI_CHAR, 0, 1, parent) == MPI_SUCCESS);
+    CHECK(MPI_Send(found, sizeof(found), MPI_CHAR, 0, 1, parent) == MPI_SUCCESS);
     MPI_Comm_disconnect(&parent);
 }
 
@@ -277,7 +277,7 @@ static void info(void)
 {
     char what[] = "info", *argv[] = {what, NULL}, *base = strrchr(program, '/') + 1;
     char found[2][PATH_MAX], directory[PATH_MAX], *name = base;
-    snprintf(directory, sizeof directory, "%.*s", (int)(base - 1 - program), program);
+    snprintf(directory, sizeof(directory), "%.*s", (int)(base - 1 - program), program);
     MPI_Info said;
     MPI_Info_create(&said);
     MPI_Info_set(said, "wdir", "/");
@@ -287,7 +287,7 @@ static void info(void)
     MPI_Info_set(said, "host", "nowhere"); /* not honoured, and no error */
     MPI_Comm inter = spawn_with(name, argv, 1, rank == 0 ? said : MPI_INFO_NULL, 0, MPI_COMM_WORLD);
     if (rank == 0) {
-        CHECK(MPI_Recv(found, sizeof found, MPI_CHAR, 0, 1, inter, MPI_STATUS_IGNORE) ==
+        CHECK(MPI_Recv(found, sizeof(found), MPI_CHAR, 0, 1, inter, MPI_STATUS_IGNORE) ==
               MPI_SUCCESS);
         CHECK(strcmp(found[0], "/") == 0);
         CHECK(strcmp(found[1], "this, and that") == 0);
@@ -318,7 +318,7 @@ static void refused(void)
     int length, error = MPI_Comm_spawn(program, MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD,
                                        &none, MPI_ERRCODES_IGNORE);
     MPI_Error_string(error, text, &length);
-    CHECK(strstr(text, "with --no-ft") != NULL || strstr(text, "with --detector flat") != NULL);
+    CHECK(strstr(text, "with --no-ft") || strstr(text, "with --detector flat"));
     CHECK(attribute(MPI_UNIVERSE_SIZE) == size);
 }
 
@@ -333,7 +333,7 @@ static void held(void)
     if (rank == 0) {
         CHECK(MPI_Recv(&in_finalize, 1, MPI_INT, 1, 3, kept, MPI_STATUS_IGNORE) == MPI_SUCCESS);
         usleep(50000); /* in which it would have ended */
-        CHECK(MPI_Send(large, sizeof large, MPI_CHAR, 1, 4, kept) == MPI_SUCCESS);
+        CHECK(MPI_Send(large, sizeof(large), MPI_CHAR, 1, 4, kept) == MPI_SUCCESS);
     }
     MPI_Comm freed = spawn(program, "freed", 1, 0, MPI_COMM_WORLD); /* nothing is agreed on it */
     if (rank == 0) {
@@ -379,7 +379,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    CHECK(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
+    CHECK(readlink("/proc/self/exe", program, sizeof(program) - 1) > 0);
     if (parents() != MPI_COMM_NULL) {
         child(parents(), argc, argv);
         MPI_Finalize();

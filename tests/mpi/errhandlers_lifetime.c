@@ -16,7 +16,7 @@ static void expect(int result, int error, const char *words)
     int length;
     SO(result == error);
     SO(MPI_Error_string(result, text, &length) == MPI_SUCCESS);
-    if (strstr(text, words) == NULL) {
+    if (!strstr(text, words)) {
         fprintf(stderr, "not so: \"%s\" says \"%s\"\n", text, words);
         abort();
     }

@@ -20,7 +20,7 @@ static void expect_refusal(int error, int class, const char *text)
     int length;
     CHECK(class_of(error) == class);
     MPI_Error_string(error, string, &length);
-    if (strstr(string, text) == NULL) {
+    if (!strstr(string, text)) {
         fprintf(stderr, "'%s' does not say '%s'\n", string, text);
     }
     CHECK(strstr(string, text) != NULL);

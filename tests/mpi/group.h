@@ -179,7 +179,7 @@ static inline void group_run(RZ_Group_monitor monitor, MPI_Comm start, long paus
 {
     for (MPI_Count step = group_agreed > 0 ? group_agreed : 0;;) {
         MPI_Comm comm = group_round(monitor, start, &step);
-        if (step >= group_log->last || (between != NULL && between(monitor, step))) {
+        if (step >= group_log->last || (between && between(monitor, step))) {
             return;
         }
         if (comm != MPI_COMM_NULL && group_compute(comm, step)) {

@@ -28,9 +28,8 @@ static void await_testers(int wanted)
             char path[300], name[32] = "";
             snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
             FILE *file = fopen(path, "r");
-            if (file != NULL) {
-                there +=
-                    fgets(name, sizeof(name), file) != NULL && strcmp(name, "rz-tester\n") == 0;
+            if (file) {
+                there += fgets(name, sizeof(name), file) && strcmp(name, "rz-tester\n") == 0;
                 fclose(file);
             }
         }

@@ -51,7 +51,7 @@ static void wrong(void)
     group_refused(RZ_Tasks_claim(second, &id, &flag), MPI_ERR_ARG, "opened once");
     CHECK(id == -7 && flag == -7);
     group_refused(RZ_Tasks_open(monitor, 10, 0, NULL, &third), MPI_ERR_ARG, "opened once");
-    CHECK(third == NULL);
+    CHECK(!third);
     CHECK(RZ_Tasks_close(&first) == MPI_SUCCESS && RZ_Tasks_close(&second) == MPI_SUCCESS);
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
@@ -148,7 +148,7 @@ static void call_with(int n_tasks, int bytes)
         CHECK(bytes == 0 || (at[0] == (char)(i + 1) && at[bytes - 1] == (char)(i + 1)));
     }
     CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
-    CHECK(RZ_Tasks_close(&tasks) == MPI_SUCCESS && tasks == NULL);
+    CHECK(RZ_Tasks_close(&tasks) == MPI_SUCCESS && !tasks);
     MPI_Comm_free(&comm);
     free(result);
 }

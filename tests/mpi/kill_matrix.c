@@ -218,7 +218,7 @@ static const char *uniform;
 void make_uniform(MPI_Comm comm)
 {
     MPI_Info info;
-    if (uniform != NULL && comm != MPI_COMM_NULL) {
+    if (uniform && comm != MPI_COMM_NULL) {
         MPI_Info_create(&info);
         MPI_Info_set(info, "mpi_error_uniform", uniform);
         CHECK(MPI_Comm_set_info(comm, info) == MPI_SUCCESS);
@@ -228,8 +228,8 @@ void make_uniform(MPI_Comm comm)
 
 static bool is_alike(const struct kill_row *row)
 {
-    unsigned flags = ROW_UNIFORM | (uniform != NULL ? ROW_CREATES : 0) |
-                     (uniform != NULL && strcmp(uniform, "coll") == 0 ? ROW_COLL : 0);
+    unsigned flags = ROW_UNIFORM | (uniform ? ROW_CREATES : 0) |
+                     (uniform && strcmp(uniform, "coll") == 0 ? ROW_COLL : 0);
     return row->flags & flags;
 }
 
@@ -272,7 +272,7 @@ static void one_kill(const struct kill_row *row)
     place = row->name;
     alarm(TEST_HANG_S);
     make_uniform(scene.comm);
-    if (row->setup != NULL) {
+    if (row->setup) {
         row->setup();
     }
     make_uniform(scene.other);
@@ -310,7 +310,7 @@ static void begin(int *argc, char ***argv)
     struct failure failure = {.moment = INSTANT, .instant_ns = 1UL << (10 + draw(14))};
     int victim = (int)draw(40), provided, told[3] = {0, 0, 0};
     const char *rank = getenv("RZ_RANK");
-    bool mine = rank != NULL && atoi(rank) == victim;
+    bool mine = rank && atoi(rank) == victim;
     place = "MPI_Init";
     alarm(TEST_HANG_S);
     if (mine) {
@@ -364,7 +364,7 @@ static void end(void)
 
 static void collect(const struct kill_row *of)
 {
-    for (; of->name != NULL; of++) {
+    for (; of->name; of++) {
         rows[n_rows++] = of;
     }
 }
@@ -399,7 +399,7 @@ int main(int argc, char **argv)
         return kill_matrix_child(from);
     }
     const char *incarnation = getenv("RZ_INCARNATION");
-    if (incarnation != NULL && atoi(incarnation) > 1) {
+    if (incarnation && atoi(incarnation) > 1) {
         place = "RZ_Comm_replace of a spawned process";
         alarm(TEST_HANG_S);
         kill_matrix_spawned_process();

@@ -148,7 +148,7 @@ static char program[PATH_MAX];
 
 static char *this_program(void)
 {
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
     CHECK(length > 0);
     program[length] = '\0';
     return program;
@@ -158,7 +158,7 @@ static int start(const char *what, MPI_Comm *inter)
 {
     char child[] = "child", copy[16], *argv[] = {child, copy, NULL};
     int n = 1 + (int)(scene.how >> 5) % CHILDREN_MAX, codes[CHILDREN_MAX], remote = n;
-    snprintf(copy, sizeof copy, "%s", what);
+    snprintf(copy, sizeof(copy), "%s", what);
     *inter = MPI_COMM_NULL;
     int error = MPI_Comm_spawn(this_program(), argv, n, MPI_INFO_NULL, scene.root, scene.comm,
                                inter, codes);
@@ -228,7 +228,7 @@ static void open_port(void)
     if (scene.rank == 0) {
         CHECK(MPI_Open_port(MPI_INFO_NULL, port) == MPI_SUCCESS);
     }
-    CHECK(MPI_Bcast(port, sizeof port, MPI_CHAR, 0, scene.comm) == MPI_SUCCESS);
+    CHECK(MPI_Bcast(port, sizeof(port), MPI_CHAR, 0, scene.comm) == MPI_SUCCESS);
 }
 
 static void close_port(void)
@@ -332,7 +332,7 @@ static int to_peer = -1;
 static void make_sockets(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
-    socklen_t length = sizeof address;
+    socklen_t length = sizeof(address);
     int other = peer(), fd, number;
     if (other == MPI_PROC_NULL) {
         return;

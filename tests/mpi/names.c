@@ -43,8 +43,8 @@ static void one_publishes_all_find(void)
 static void of_all_at_once_one_wins(int round)
 {
     char service[32], mine[32], found[MPI_MAX_PORT_NAME], first[MPI_MAX_PORT_NAME];
-    snprintf(service, sizeof service, "race %d", round);
-    snprintf(mine, sizeof mine, "port of %d", rank);
+    snprintf(service, sizeof(service), "race %d", round);
+    snprintf(mine, sizeof(mine), "port of %d", rank);
     int error = MPI_Publish_name(service, MPI_INFO_NULL, mine);
     int won = error == MPI_SUCCESS, winners;
     CHECK(won || class_of(error) == MPI_ERR_SERVICE);

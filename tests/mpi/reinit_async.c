@@ -49,7 +49,7 @@ static void heap_a_while(void)
         unsigned k = (seed = seed * 1103515245 + 12345) / 65536 % BLOCKS;
         unsigned char *block = blocks[k];
         blocks[k] = NULL;
-        if (block != NULL) {
+        if (block) {
             for (size_t b = 0; b < sizes[k]; b += 97) {
                 CHECK(block[b] == (unsigned char)k);
             }

@@ -21,12 +21,12 @@ static int passes, restarted;
 static int first_life(void)
 {
     const char *incarnation = getenv("RZ_INCARNATION");
-    return incarnation == NULL || strcmp(incarnation, "1") == 0;
+    return !incarnation || strcmp(incarnation, "1") == 0;
 }
 
 static void fail_perhaps(char **argv, const char *where, int rank)
 {
-    for (int i = 1; argv[i] != NULL && argv[i + 1] != NULL; i += 2) {
+    for (int i = 1; argv[i] && argv[i + 1]; i += 2) {
         if (first_life() && strcmp(argv[i], where) == 0 && rank == atoi(argv[i + 1])) {
             if (strcmp(where, "late") == 0) {
                 usleep(200000);
@@ -79,8 +79,8 @@ int main(int argc, char **argv)
 {
     const char *mine = getenv("RZ_RANK");
     int rank, size;
-    fail_perhaps(argv, "before", mine != NULL ? atoi(mine) : 0);
-    fail_perhaps(argv, "exit", mine != NULL ? atoi(mine) : 0);
+    fail_perhaps(argv, "before", mine ? atoi(mine) : 0);
+    fail_perhaps(argv, "exit", mine ? atoi(mine) : 0);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

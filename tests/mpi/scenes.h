@@ -27,6 +27,6 @@ static inline void scene_play(const struct scene *scenes, size_t n, const char *
     }
 }
 
-#define SCENE_PLAY(scenes, name) scene_play(scenes, sizeof(scenes) / sizeof(scenes)[0], name)
+#define SCENE_PLAY(scenes, name) scene_play(scenes, sizeof(scenes) / sizeof((scenes)[0]), name)
 
 #endif

@@ -24,21 +24,21 @@ static MPI_Session open_session(const char *level)
 {
     MPI_Session session;
     MPI_Info info = MPI_INFO_NULL;
-    if (level != NULL) {
+    if (level) {
         MPI_Info_create(&info);
         MPI_Info_set(info, "thread_level", level);
     }
     SO(MPI_Session_init(info, MPI_ERRORS_RETURN, &session) == MPI_SUCCESS);
-    if (level != NULL) {
+    if (level) {
         MPI_Info_free(&info);
     }
     char value[64];
     int there;
     MPI_Session_get_info(session, &info);
     MPI_Info_get(info, "thread_level", sizeof(value) - 1, value, &there);
-    SO(there && strcmp(value, level != NULL ? level : "MPI_THREAD_MULTIPLE") == 0);
+    SO(there && strcmp(value, level ? level : "MPI_THREAD_MULTIPLE") == 0);
     MPI_Info_get(info, "mpi_memory_alloc_kinds", sizeof(value) - 1, value, &there);
-    SO(there && strstr(value, "mpi") != NULL && strstr(value, "system") != NULL);
+    SO(there && strstr(value, "mpi") && strstr(value, "system"));
     MPI_Info_free(&info);
     return session;
 }

@@ -12,12 +12,12 @@ static MPI_Comm split(int type, const char *key, const char *value)
 {
     MPI_Comm made = MPI_COMM_WORLD;
     MPI_Info info = MPI_INFO_NULL;
-    if (key != NULL) {
+    if (key) {
         MPI_Info_create(&info);
         MPI_Info_set(info, key, value);
     }
     CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, type, rank, info, &made) == MPI_SUCCESS);
-    if (key != NULL) {
+    if (key) {
         MPI_Info_free(&info);
     }
     return made;

@@ -223,7 +223,7 @@ static void *work(void *arg)
     struct worker *me = arg;
     me->out = malloc(LONG * sizeof(int));
     me->in = malloc(LONG * sizeof(int));
-    CHECK(me->out != NULL && me->in != NULL);
+    CHECK(me->out && me->in);
     for (int i = 0; i < rounds; i++) {
         deeds[below(me, DEEDS)](me);
     }

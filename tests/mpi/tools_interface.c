@@ -59,7 +59,7 @@ static void cvars_can_be_read(void)
             CHECK(count <= (int)sizeof(text));
             IS(MPI_T_cvar_read(handle, text));
             set = getenv(name);
-            CHECK(strncmp(text, set != NULL ? set : "", (size_t)count - 1) == 0);
+            CHECK(strncmp(text, set ? set : "", (size_t)count - 1) == 0);
         } else if (type == MPI_INT) {
             int value, n, item, item_len = sizeof(text);
             CHECK(items != MPI_T_ENUM_NULL);
@@ -69,7 +69,7 @@ static void cvars_can_be_read(void)
             CHECK(item == value && n > value);
             CHECK(MPI_T_enum_get_item(items, n, &item, text, &item_len) == MPI_T_ERR_INVALID_INDEX);
             set = getenv(name);
-            CHECK((strcmp(text, "ring") == 0) == (set != NULL && strcmp(set, "0") == 0));
+            CHECK((strcmp(text, "ring") == 0) == (set && strcmp(set, "0") == 0));
         } else {
             CHECK(type == MPI_UNSIGNED_LONG_LONG && count == 1);
             IS(MPI_T_cvar_read(handle, &number));

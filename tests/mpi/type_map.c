@@ -215,7 +215,7 @@ void recipe_get(MPI_Datatype type, struct recipe *recipe)
 
 void recipe_free(struct recipe *recipe)
 {
-    for (MPI_Count i = 0; recipe->types != NULL && i < recipe->n_types; i++) {
+    for (MPI_Count i = 0; recipe->types && i < recipe->n_types; i++) {
         type_drop(&recipe->types[i]);
     }
     free(recipe->integers);

@@ -21,7 +21,7 @@ static inline long resident_bytes(void)
 {
     long total, resident = 0;
     FILE *file = fopen("/proc/self/statm", "r");
-    CHECK(file != NULL && fscanf(file, "%ld %ld", &total, &resident) == 2);
+    CHECK(file && fscanf(file, "%ld %ld", &total, &resident) == 2);
     fclose(file);
     return resident * sysconf(_SC_PAGESIZE);
 }

@@ -347,9 +347,9 @@ static void plain(void)
 int main(int argc, char **argv)
 {
     static const struct scene scenes[] = {
-        {"range", range}, {"agree", agree}, {"insulation", insulation}, {"derive", derive},
-        {"plain", plain}, {"early", early}, {"completion", completion}, {"part", part},
-        {"refused", refused}};
+        {"range", range},           {"agree", agree}, {"insulation", insulation},
+        {"derive", derive},         {"plain", plain}, {"early", early},
+        {"completion", completion}, {"part", part},   {"refused", refused}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -31,7 +31,7 @@ static inline struct use use_of(pid_t pid)
     use.memory *= sysconf(_SC_PAGESIZE);
     fclose(file);
     file = of_process(pid, "maps");
-    while (fgets(line, sizeof(line), file) != NULL) {
+    while (fgets(line, sizeof(line), file)) {
         unsigned long from, to;
         char mode[8];
         CHECK(sscanf(line, "%lx-%lx %7s", &from, &to, mode) == 3);
@@ -41,7 +41,7 @@ static inline struct use use_of(pid_t pid)
     snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
     DIR *all = opendir(path);
     CHECK(all != NULL);
-    while (readdir(all) != NULL) {
+    while (readdir(all)) {
         use.descriptors++;
     }
     closedir(all);

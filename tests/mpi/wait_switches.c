@@ -39,11 +39,13 @@ static void trips(int rank)
 {
     char byte = 0;
     for (int i = 0; i < TRIPS; i++) {
-        if (rank == 0)
+        if (rank == 0) {
             MPI_Send(&byte, 1, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
+        }
         MPI_Recv(&byte, 1, MPI_CHAR, 1 - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        if (rank == 1)
+        if (rank == 1) {
             MPI_Send(&byte, 1, MPI_CHAR, 0, 1, MPI_COMM_WORLD);
+        }
     }
 }
 
@@ -73,8 +75,9 @@ struct result {
 
 static int verdict(const struct result *result)
 {
-    if (result->assessed < ASSESSED / 4)
+    if (result->assessed < ASSESSED / 4) {
         return CANNOT_TELL;
+    }
     return 2 * result->quiet <= result->assessed;
 }
 
@@ -85,8 +88,9 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (spin_ns() == 0) {
-        if (rank == 0)
+        if (rank == 0) {
             printf("skipped: two ranks have fewer than two processors here\n");
+        }
         MPI_Finalize();
         return CANNOT_TELL;
     }
@@ -102,11 +106,12 @@ int main(int argc, char **argv)
         MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     int status = verdict(&result);
-    if (rank == 0)
+    if (rank == 0) {
         printf("%s%d batches of %d ping-pongs, %d disturbed, %d on a shared processor; of %d "
                "assessed, %d with at most %d sleeps\n",
                status == CANNOT_TELL ? "skipped: " : "", result.n, TRIPS, result.preempted,
                result.shared, result.assessed, result.quiet, FEW);
+    }
     MPI_Finalize();
     return status;
 }

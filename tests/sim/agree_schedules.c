@@ -59,8 +59,9 @@ static const struct {
 
 static void run_worlds(const char *name, uint64_t seeds)
 {
-    for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++)
+    for (size_t i = 0; i < sizeof(worlds) / sizeof(*worlds); i++) {
         run(name, worlds[i].members, worlds[i].crashes, seeds);
+    }
 }
 
 static void one_operation_holds_at_random(void **state)
@@ -118,7 +119,7 @@ static const struct {
 static void each_mutant_is_caught(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++) {
+    for (size_t i = 0; i < sizeof(mutants) / sizeof(*mutants); i++) {
         struct rz_sim_options options = schedules_of("agree", mutants[i].name, 0, UINT32_MAX);
         run(mutants[i].name, 0, UINT32_MAX, mutants[i].seeds);
         schedules_explore(&options);

@@ -19,8 +19,9 @@ static const struct {
 
 static void run_worlds(const char *name, uint64_t seeds)
 {
-    for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++)
+    for (size_t i = 0; i < sizeof(worlds) / sizeof(*worlds); i++) {
         run(name, worlds[i].members, worlds[i].crashes, seeds);
+    }
 }
 
 static void a_failure_holds_in_every_schedule(void **state)
@@ -94,8 +95,9 @@ static void each_mutant_is_caught(void **state)
         "mutant-group-generous", "mutant-group-old-parity", "mutant-group-early-home",
         "mutant-group-drop-old", "mutant-any-damage"};
     (void)state;
-    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++)
+    for (size_t i = 0; i < sizeof(mutants) / sizeof(*mutants); i++) {
         run(mutants[i], 0, UINT32_MAX, 20000);
+    }
     explore("mutant-unaware");
 }
 

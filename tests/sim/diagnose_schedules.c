@@ -54,8 +54,9 @@ static void a_slow_tester_puts_nobody_out(void **state)
 static void local_health_keeps_nobody_in_who_is_gone(void **state)
 {
     (void)state;
-    for (uint32_t members = 2; members <= 6; members++)
+    for (uint32_t members = 2; members <= 6; members++) {
         run("last-one", members, members - 1, 300);
+    }
     struct rz_sim_result result = run("health", 5, 2, 500);
     assert_true(result.lost > 0 && result.waited > 0);
     run("health", 9, 4, 100);

@@ -11,7 +11,7 @@ static void matrix_finds_all_the_failed(void **state)
 {
     (void)state;
     static const uint32_t sizes[] = {2, 3, 5, 12, 33};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         run("matrix", sizes[i], sizes[i] / 2, sizes[i] < 32 ? 100 : 4);
         run("matrix-during", sizes[i], sizes[i] / 2, sizes[i] < 32 ? 60 : 4);
     }
@@ -29,7 +29,7 @@ static void sum_finds_all_the_failed(void **state)
 {
     (void)state;
     static const uint32_t sizes[] = {2, 3, 5, 12, 40};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         run("sum", sizes[i], sizes[i] / 2, sizes[i] < 32 ? 70 : 2);
         run("sum-during", sizes[i], sizes[i] / 2, sizes[i] < 32 ? 60 : 2);
         run("sum-before", sizes[i], sizes[i] / 2, sizes[i] < 32 ? 70 : 2);
@@ -62,8 +62,9 @@ static void mutants_are_caught(void **state)
         "mutant-lose-half",  "mutant-lose-half-before", "mutant-by-place",
         "mutant-silent",     "mutant-published-during", "mutant-other-row",
         "mutant-list-during"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         run(names[i], 0, UINT32_MAX, 50);
+    }
 }
 
 int main(void)

@@ -74,7 +74,7 @@ static bool cut_between(const struct world *world, rz_id a, rz_id b)
            ((world->cut_off >> a ^ world->cut_off >> b) & 1);
 }
 
-/* ---- the network */
+/* ---- the network ---- */
 
 static void send(struct node *node, rz_id to, uint8_t frame, const struct rz_message *message,
                  const uint64_t *items, uint32_t n_items)
@@ -84,15 +84,18 @@ static void send(struct node *node, rz_id to, uint8_t frame, const struct rz_mes
     bool datagram = frame == FRAME_PROTOCOL && message->protocol == RZ_PROTOCOL_RING &&
                     message->type == RZ_RING_HEARTBEAT;
     bool cut = cut_between(world, from, to);
-    if (node->fenced[to] || (datagram && cut))
+    if (node->fenced[to] || (datagram && cut)) {
         return;
+    }
     assert_true(world->n_packets < PACKETS_MAX && n_items <= ITEMS_MAX);
     struct packet *packet = &world->packet[world->n_packets++];
     *packet = (struct packet){.from = from, .to = to, .frame = frame};
-    if (message)
+    if (message) {
         packet->message = *message;
-    if (n_items > 0)
-        memcpy(packet->items, items, n_items * sizeof *items);
+    }
+    if (n_items > 0) {
+        memcpy(packet->items, items, n_items * sizeof(*items));
+    }
     packet->at =
         (cut ? world->heal_at : world->now) + 1 + rz_random_below(&world->random, LATENCY_MAX);
     if (!datagram) {
@@ -101,7 +104,7 @@ static void send(struct node *node, rz_id to, uint8_t frame, const struct rz_mes
     }
 }
 
-/* ---- a daemon */
+/* ---- a daemon ---- */
 
 static void step(struct node *node, struct rz_embedded *core, struct rz_event event);
 static void learn(struct node *node, rz_id failed, bool proof);
@@ -122,10 +125,11 @@ static void on_notice(struct node *node, const struct rz_embedded *core,
                       const struct rz_action *notice)
 {
     if (core == &node->ring) {
-        if (notice->what == RZ_RING_SUSPECT)
+        if (notice->what == RZ_RING_SUSPECT) {
             step(node, &node->recover,
                  (struct rz_event){
                      .kind = RZ_EVENT_CALL, .call = RZ_RECOVER_SUSPECT, .arg = {notice->arg[0]}});
+        }
     } else if (notice->what == RZ_RECOVER_STOP) {
         stop(node);
     } else if (notice->what == RZ_RECOVER_ASKING) {
@@ -148,37 +152,43 @@ static void carry_out(void *arg, const struct rz_actions *actions)
     for (uint32_t i = 0; i < actions->count; i++) {
         const struct rz_action *action = &actions->v[i];
         if (action->kind == RZ_ACTION_NOTIFY) {
-            assert_true(taken->n < sizeof taken->notice / sizeof *taken->notice);
+            assert_true(taken->n < sizeof(taken->notice) / sizeof(*taken->notice));
             taken->notice[taken->n++] = *action;
         }
-        for (uint32_t k = 0; action->kind == RZ_ACTION_SEND && k < action->n_to; k++)
+        for (uint32_t k = 0; action->kind == RZ_ACTION_SEND && k < action->n_to; k++) {
             send(taken->node, action->to[k], FRAME_PROTOCOL, &action->message, action->items,
                  action->message.n_items);
+        }
     }
 }
 
 static void step(struct node *node, struct rz_embedded *core, struct rz_event event)
 {
     struct taken taken = {.node = node};
-    if (node->stopped)
+    if (node->stopped) {
         return;
+    }
     event.now = node->world->now;
     assert_true(rz_embedded_step(core, &event, carry_out, &taken));
-    for (uint32_t i = 0; i < taken.n && !node->stopped; i++)
+    for (uint32_t i = 0; i < taken.n && !node->stopped; i++) {
         on_notice(node, core, &taken.notice[i]);
+    }
 }
 
 static void learn(struct node *node, rz_id failed, bool proof)
 {
     struct world *world = node->world;
-    if (node->stopped || (proof ? node->proved[failed] : node->known[failed]))
+    if (node->stopped || (proof ? node->proved[failed] : node->known[failed])) {
         return;
+    }
     node->known[failed] = true;
     node->proved[failed] |= proof;
     const uint64_t news[] = {failed, proof};
-    for (rz_id to = 0; to < world->n; to++)
-        if (to != id_of(node))
+    for (rz_id to = 0; to < world->n; to++) {
+        if (to != id_of(node)) {
             send(node, to, FRAME_NEWS, NULL, news, 2);
+        }
+    }
     if (failed == id_of(node)) {
         tell_failed(node, &node->recover, failed, false);
         return;
@@ -191,33 +201,39 @@ static void learn(struct node *node, rz_id failed, bool proof)
 
 static void arrive(struct node *node, const struct packet *packet)
 {
-    if (node->stopped || node->fenced[packet->from])
+    if (node->stopped || node->fenced[packet->from]) {
         return;
-    if (rz_recover_asking(node->recover.state))
+    }
+    if (rz_recover_asking(node->recover.state)) {
         step(node, &node->recover,
              (struct rz_event){
                  .kind = RZ_EVENT_CALL, .call = RZ_RECOVER_HEARD, .arg = {packet->from}});
-    if (packet->frame == FRAME_NEWS)
+    }
+    if (packet->frame == FRAME_NEWS) {
         learn(node, (rz_id)packet->items[0], packet->items[1]);
-    else if (packet->frame == FRAME_FENCED)
+    } else if (packet->frame == FRAME_FENCED) {
         tell_failed(node, &node->recover, id_of(node), false);
-    else
+    } else {
         step(node, packet->message.protocol == RZ_PROTOCOL_RING ? &node->ring : &node->recover,
              (struct rz_event){
                  .kind = RZ_EVENT_RECEIVE, .message = &packet->message, .items = packet->items});
+    }
 }
 
 /* The ends of its connections are proof, for those that no cut parts from it. */
 static void close_connections(struct world *world)
 {
-    for (rz_id ended = 0; ended < world->n; ended++)
-        for (rz_id other = 0; world->node[ended].stopped && other < world->n; other++)
+    for (rz_id ended = 0; ended < world->n; ended++) {
+        for (rz_id other = 0; world->node[ended].stopped && other < world->n; other++) {
             if (other != ended && !cut_between(world, ended, other) &&
-                !world->node[other].fenced[ended])
+                !world->node[other].fenced[ended]) {
                 learn(&world->node[other], ended, true);
+            }
+        }
+    }
 }
 
-/* ---- a run */
+/* ---- a run ---- */
 
 static void open_node(struct world *world, rz_id id, uint32_t mutations)
 {
@@ -253,16 +269,19 @@ static rz_time earlier(rz_time a, rz_time b)
 static rz_time next_event(const struct world *world)
 {
     rz_time next = world->now < world->heal_at ? world->heal_at : RZ_TIME_NEVER;
-    for (uint32_t i = 0; i < world->n_packets; i++)
+    for (uint32_t i = 0; i < world->n_packets; i++) {
         next = earlier(next, world->packet[i].at);
+    }
     for (rz_id id = 0; id < world->n; id++) {
         const struct node *node = &world->node[id];
-        if (node->stopped)
+        if (node->stopped) {
             continue;
+        }
         next = earlier(next, rz_ring_deadline(node->ring.state));
         next = earlier(next, rz_recover_deadline(node->recover.state));
-        if (rz_recover_asking(node->recover.state))
+        if (rz_recover_asking(node->recover.state)) {
             next = earlier(next, node->give_up_at);
+        }
     }
     return next;
 }
@@ -285,38 +304,45 @@ static void serve(struct node *node)
 {
     rz_time now = node->world->now;
     const struct rz_event tick = {.kind = RZ_EVENT_TICK};
-    if (!node->stopped && rz_ring_deadline(node->ring.state) <= now)
+    if (!node->stopped && rz_ring_deadline(node->ring.state) <= now) {
         step(node, &node->ring, tick);
-    if (!node->stopped && rz_recover_deadline(node->recover.state) <= now)
+    }
+    if (!node->stopped && rz_recover_deadline(node->recover.state) <= now) {
         step(node, &node->recover, tick);
-    if (!node->stopped && rz_recover_asking(node->recover.state) && node->give_up_at <= now)
+    }
+    if (!node->stopped && rz_recover_asking(node->recover.state) && node->give_up_at <= now) {
         stop(node);
+    }
 }
 
 /* The nodes that live in the end, a bit set. */
 static uint32_t run(uint32_t n, uint32_t cut_off, rz_time lasts, uint64_t seed, uint32_t mutations)
 {
-    struct world *world = calloc(1, sizeof *world);
+    struct world *world = calloc(1, sizeof(*world));
     assert_non_null(world);
     world->n = n;
     world->cut_off = cut_off;
     world->heal_at = CUT_AT + lasts;
     world->random.state = seed;
-    for (rz_id id = 0; id < n; id++)
+    for (rz_id id = 0; id < n; id++) {
         open_node(world, id, mutations);
+    }
     while ((world->now = next_event(world)) < HORIZON) {
         deliver(world);
-        for (rz_id id = 0; id < n; id++)
+        for (rz_id id = 0; id < n; id++) {
             serve(&world->node[id]);
+        }
         close_connections(world);
     }
     uint32_t alive = 0;
     for (rz_id id = 0; id < n; id++) {
         struct node *node = &world->node[id];
         alive |= (uint32_t)!node->stopped << id;
-        for (rz_id other = 0; other < n && !node->stopped; other++)
-            if (!world->node[other].stopped)
+        for (rz_id other = 0; other < n && !node->stopped; other++) {
+            if (!world->node[other].stopped) {
                 assert_false(rz_recover_daemon_agreed_failed(node->recover.state, other));
+            }
+        }
         rz_embedded_close(&node->ring);
         rz_embedded_close(&node->recover);
     }
@@ -329,9 +355,9 @@ static uint32_t run_of_seed(uint32_t n, uint64_t seed, uint32_t mutations, uint3
 {
     struct rz_random random = {.state = rz_mix(n, seed)};
     uint32_t all = (UINT32_C(1) << n) - 1;
-    do
+    do {
         *cut_off = (uint32_t)rz_random_below(&random, all);
-    while (*cut_off == 0 || 2 * (uint32_t)__builtin_popcount(*cut_off) >= n);
+    } while (*cut_off == 0 || 2 * (uint32_t)__builtin_popcount(*cut_off) >= n);
     rz_time lasts = 850 * RZ_MILLISECOND + rz_random_below(&random, 700 * RZ_MILLISECOND);
     return run(n, *cut_off, lasts, rz_random_next(&random), mutations);
 }
@@ -339,14 +365,16 @@ static uint32_t run_of_seed(uint32_t n, uint64_t seed, uint32_t mutations, uint3
 static void a_cut_that_heals_does_not_end_the_job(void **state)
 {
     (void)state;
-    for (uint32_t n = 3; n <= NODES_MAX; n++)
+    for (uint32_t n = 3; n <= NODES_MAX; n++) {
         for (uint64_t seed = 1; seed <= 1000; seed++) {
             uint32_t cut_off, alive = run_of_seed(n, seed, 0, &cut_off);
             uint32_t lost = ((UINT32_C(1) << n) - 1) & ~cut_off & ~alive;
-            if (__builtin_popcount(lost) > 1)
+            if (__builtin_popcount(lost) > 1) {
                 fail_msg("%u nodes, %x cut off, seed %llu: %x live", n, cut_off,
                          (unsigned long long)seed, alive);
+            }
         }
+    }
 }
 
 static void a_cut_that_does_not_heal_ends_the_smaller_side(void **state)

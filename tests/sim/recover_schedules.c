@@ -22,8 +22,9 @@ enum { SEEDS = 200 };
 
 static void run_worlds(const char *name)
 {
-    for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++)
+    for (size_t i = 0; i < sizeof(worlds) / sizeof(*worlds); i++) {
         run(name, worlds[i].members, worlds[i].crashes, SEEDS);
+    }
 }
 
 static void failures_of_daemons_hold_in_every_schedule(void **state)
@@ -103,11 +104,13 @@ static void slots_that_are_limits_hold_at_random(void **state)
 static void of_a_partition_never_do_both_sides_go_on(void **state)
 {
     (void)state;
-    for (uint32_t members = 2; members <= 8; members++)
+    for (uint32_t members = 2; members <= 8; members++) {
         run("parted", members, 0, 1000);
+    }
     run("parted", 16, 0, 100);
-    for (uint32_t members = 2; members <= 8; members++)
+    for (uint32_t members = 2; members <= 8; members++) {
         run("parted-asking", members, 0, 300);
+    }
 }
 
 static void of_two_that_report_each_other_one_goes_on(void **state)
@@ -126,8 +129,9 @@ static void each_mutant_is_caught(void **state)
         "mutant-own-slots",       "mutant-crowded-spawn",     "mutant-obey-any",
         "mutant-any-half",        "mutant-no-electorate"};
     (void)state;
-    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++)
+    for (size_t i = 0; i < sizeof(mutants) / sizeof(*mutants); i++) {
         run(mutants[i], 0, UINT32_MAX, 20000);
+    }
 }
 
 int main(void)

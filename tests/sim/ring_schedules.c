@@ -30,16 +30,18 @@ static void run(const char *name, uint32_t members, uint32_t crashes, uint64_t s
 static void ring_mends_in_every_schedule(void **state)
 {
     (void)state;
-    for (uint32_t members = 1; members <= 4; members++)
+    for (uint32_t members = 1; members <= 4; members++) {
         explore("tiny", members, members < 3 ? members - 1 : 2, false);
+    }
     explore("tiny", 5, 1, false);
 }
 
 static void ring_mends_without_news_in_every_schedule(void **state)
 {
     (void)state;
-    for (uint32_t members = 2; members <= 5; members++)
+    for (uint32_t members = 2; members <= 5; members++) {
         explore("tiny-silent", members, members < 3 ? 1 : 2, false);
+    }
 }
 
 static void leaving_is_no_failure_in_every_schedule(void **state)

@@ -31,8 +31,9 @@ static void larger_worlds_hold_at_random(void **state)
     static const struct {
         uint32_t members, crashes;
     } worlds[] = {{1, 0}, {2, 1}, {4, 3}, {5, 4}, {6, 3}, {8, 5}, {16, 9}};
-    for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++)
+    for (size_t i = 0; i < sizeof(worlds) / sizeof(*worlds); i++) {
         run("rounds", "one", worlds[i].members, worlds[i].crashes, 1, 1000, NULL);
+    }
 }
 
 /* A failure: victim @ step of the victim : the last action of it that is done :
@@ -42,20 +43,23 @@ static void oracle_and_agree_hold_under_the_same_failures(void **state)
 {
     (void)state;
     static const char *const words[] = {"0:1", "1:1", "0:2863311530", "4294967295:0"};
-    for (uint32_t members = 3; members <= 6; members++)
+    for (uint32_t members = 3; members <= 6; members++) {
         for (uint32_t i = 0; i < 240; i++) {
             char plan[64];
-            snprintf(plan, sizeof plan, "%u@%u:%s,%u@%u:%s", i % members, 1 + i / 7 % 4,
+            snprintf(plan, sizeof(plan), "%u@%u:%s,%u@%u:%s", i % members, 1 + i / 7 % 4,
                      words[i % 4], (i + 1 + i / members) % members, 1 + i / 3 % 5,
                      words[i / 4 % 4]);
-            if (i % members == (i + 1 + i / members) % members)
+            if (i % members == (i + 1 + i / members) % members) {
                 continue;
-            if (!rz_sim_plan_valid(plan))
+            }
+            if (!rz_sim_plan_valid(plan)) {
                 fail_msg("%s is no plan", plan);
+            }
             run("rounds", "one", members, 2, i + 1, i + 4, plan);
             run("agree", "one", members, 2, i + 1, i + 4, plan);
             run("agree", "star", members, 2, i + 1, i + 4, plan);
         }
+    }
 }
 
 static const struct {
@@ -71,8 +75,9 @@ static const struct {
 static void each_mutant_is_caught(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++)
+    for (size_t i = 0; i < sizeof(mutants) / sizeof(*mutants); i++) {
         run("rounds", mutants[i].name, 0, UINT32_MAX, 1, mutants[i].seeds, NULL);
+    }
 }
 
 int main(void)

@@ -18,8 +18,9 @@ static inline struct rz_sim_options schedules_of(const char *room, const char *n
 {
     struct rz_sim_options options = {
         .scenario = rz_sim_find(room, name), .members = members, .crashes = crashes};
-    if (!options.scenario)
+    if (!options.scenario) {
         fail_msg("there is no scenario %s of %s", name, room);
+    }
     options.quiet = options.scenario->violation_expected;
     return options;
 }
@@ -27,13 +28,14 @@ static inline struct rz_sim_options schedules_of(const char *room, const char *n
 static inline void schedules_passed(const struct rz_sim_options *options,
                                     const struct rz_sim_result *result)
 {
-    if (!rz_sim_passed(options->scenario, result))
+    if (!rz_sim_passed(options->scenario, result)) {
         fail_msg("%s, %u members, %u failures: %s: %s", options->scenario->name, options->members,
                  options->crashes,
                  result->over_budget ? "too many states"
                  : result->violated  ? result->reason
                                      : "the mutant was not caught",
                  result->replay);
+    }
 }
 
 /* Every interleaving of calls, messages, failures and news of failures. */

@@ -32,9 +32,11 @@ static void run(const char *name, uint32_t members, uint32_t crashes, uint64_t s
 static void one_item_reaches_all_in_every_schedule(void **state)
 {
     (void)state;
-    for (uint32_t members = 1; members <= 4; members++)
-        for (uint32_t crashes = 0; crashes < members; crashes++)
+    for (uint32_t members = 1; members <= 4; members++) {
+        for (uint32_t crashes = 0; crashes < members; crashes++) {
             explore_both("one", members, crashes);
+        }
+    }
     explore("one", 5, 4, false);
     explore("one", 6, 3, false);
 }
@@ -51,7 +53,7 @@ static void items_reach_all_whatever_number_fail(void **state)
 {
     (void)state;
     static const uint32_t sizes[] = {2, 3, 5, 6, 8, 9, 12, 13, 16, 24, 64};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         run("one", sizes[i], sizes[i] - 1, sizes[i] < 32 ? 3000 : 500);
         run("many", sizes[i], sizes[i] - 1, sizes[i] < 32 ? 1500 : 300);
     }
@@ -64,12 +66,14 @@ static void what_is_put_off_reaches_all_whatever_number_fail(void **state)
 {
     (void)state;
     static const uint32_t sizes[] = {2, 3, 5, 6, 8, 9, 12, 13, 16, 24, 64};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         run("late", sizes[i], sizes[i] - 1, sizes[i] < 32 ? 2000 : 300);
+    }
     run("late", 200, 20, 60);
     run("late-rough", 12, 11, 1000);
-    for (uint32_t members = 6; members <= 24; members++)
+    for (uint32_t members = 6; members <= 24; members++) {
         run("late-undetected", members, rz_spread_degree(members) - 1, 200);
+    }
 }
 
 static void what_is_put_off_reaches_all_in_every_schedule(void **state)
@@ -84,8 +88,9 @@ static void fewer_undetected_failures_than_neighbours_do_no_harm(void **state)
 {
     (void)state;
     static const uint32_t sizes[] = {6, 7, 11, 12, 13, 16, 35};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         run("undetected", sizes[i], rz_spread_degree(sizes[i]) - 1, 2000);
+    }
 }
 
 static void fewer_undetected_failures_do_no_harm_in_every_schedule(void **state)

@@ -69,8 +69,9 @@ static void mutants_are_caught(void **state)
     static const char *const names[] = {"mutant-timer", "mutant-tie",    "mutant-first",
                                         "mutant-forge", "mutant-self",   "mutant-endless",
                                         "mutant-mute",  "mutant-patient"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         run(names[i], 6, UINT32_MAX, 100);
+    }
 }
 
 /* Without faults: a ping and an answer per member and period, and a whole exchange (two messages)

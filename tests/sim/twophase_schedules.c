@@ -37,7 +37,7 @@ static void all_holds_at_random(void **state)
     static const struct {
         uint32_t members, crashes;
     } worlds[] = {{4, 2}, {5, 3}, {8, 4}, {15, 6}};
-    for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++) {
+    for (size_t i = 0; i < sizeof(worlds) / sizeof(*worlds); i++) {
         run("one", worlds[i].members, worlds[i].crashes, 1000);
         run("row", worlds[i].members, worlds[i].crashes, 500);
         run("extremes", worlds[i].members, worlds[i].crashes, 500);
@@ -59,12 +59,13 @@ static const struct {
 static void each_mutant_is_caught(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++) {
+    for (size_t i = 0; i < sizeof(mutants) / sizeof(*mutants); i++) {
         struct rz_sim_options options = schedules_of("twophase", mutants[i].name, 0, UINT32_MAX);
-        if (mutants[i].seeds > 0)
+        if (mutants[i].seeds > 0) {
             run(mutants[i].name, 0, UINT32_MAX, mutants[i].seeds);
-        else
+        } else {
             schedules_explore(&options);
+        }
     }
 }
 

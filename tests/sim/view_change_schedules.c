@@ -23,8 +23,9 @@ static void one_decision_whoever_fails(void **state)
 static void rounds_go_on_among_those_that_live(void **state)
 {
     (void)state;
-    for (uint32_t members = 2; members <= 8; members++)
+    for (uint32_t members = 2; members <= 8; members++) {
         schedules_run("view_change", "rounds", members, members - 1, 300);
+    }
     schedules_run("view_change", "many", 8, 6, 300);
     schedules_run("view_change", "steady", 4, 3, 500);
     schedules_run("view_change", "rounds", 1, 0, 100);

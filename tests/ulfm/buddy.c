@@ -63,8 +63,8 @@ static int checkpoint(MPI_Comm comm)
 {
     int size = size_of(comm), rank = rank_in(comm), place = mine.step / EVERY % 2;
     kept[place] = mine;
-    return MPI_Sendrecv(&mine, sizeof mine, MPI_BYTE, (rank + 1) % size, 1, &of_buddy[place],
-                        sizeof mine, MPI_BYTE, (rank + size - 1) % size, 1, comm,
+    return MPI_Sendrecv(&mine, sizeof(mine), MPI_BYTE, (rank + 1) % size, 1, &of_buddy[place],
+                        sizeof(mine), MPI_BYTE, (rank + size - 1) % size, 1, comm,
                         MPI_STATUS_IGNORE);
 }
 
@@ -137,7 +137,7 @@ static MPI_Comm recover(MPI_Comm comm, char **argv, int spawning, int victim)
     mine = *at(kept, step);
     if (rank == (victim + 1) % n_parts) {
         if (spawning) {
-            CHECK(MPI_Send(at(of_buddy, step), sizeof mine, MPI_BYTE, victim, 2, comm) ==
+            CHECK(MPI_Send(at(of_buddy, step), sizeof(mine), MPI_BYTE, victim, 2, comm) ==
                   MPI_SUCCESS);
         } else {
             adopt(step, victim);
@@ -169,7 +169,7 @@ int main(int argc, char **argv)
         comm = joined(parent);
         n_parts = size_of(comm);
         step_to_go_back_to(comm);
-        CHECK(MPI_Recv(&mine, sizeof mine, MPI_BYTE, (victim + 1) % n_parts, 2, comm,
+        CHECK(MPI_Recv(&mine, sizeof(mine), MPI_BYTE, (victim + 1) % n_parts, 2, comm,
                        MPI_STATUS_IGNORE) == MPI_SUCCESS);
     }
     CHECK(run(comm, -1, 0) == MPI_SUCCESS && mine.step == STEPS);

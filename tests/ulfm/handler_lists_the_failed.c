@@ -16,10 +16,10 @@ static void on_error(MPI_Comm *comm, int *error, ...)
     CHECK(*comm == MPI_COMM_WORLD);
     CHECK(class_of(*error) == ERR_FAILED);
     CHECK(MPI_Error_string(*error, text, &length) == MPI_SUCCESS && length > 0);
-    memcpy(earlier, listed, sizeof listed);
+    memcpy(earlier, listed, sizeof(listed));
     n_listed = failed_ranks(*comm, listed, MAX);
     /* One list is the beginning of the next. */
-    CHECK(n_listed >= before && memcmp(earlier, listed, (size_t)before * sizeof listed[0]) == 0);
+    CHECK(n_listed >= before && memcmp(earlier, listed, (size_t)before * sizeof(listed[0])) == 0);
     calls++;
 }
 

@@ -66,9 +66,9 @@ static int save(MPI_Comm comm, int iteration)
     if (!all_agree(comm, error == MPI_SUCCESS)) {
         return ALL_KNOW;
     }
-    memset(saved, 0, sizeof saved);
-    memcpy(saved[first], now[first], (size_t)rows * sizeof now[0]);
-    memcpy(saved[from], coming[from], (size_t)n * sizeof now[0]);
+    memset(saved, 0, sizeof(saved));
+    memcpy(saved[first], now[first], (size_t)rows * sizeof(now[0]));
+    memcpy(saved[from], coming[from], (size_t)n * sizeof(now[0]));
     saved_first = first;
     saved_rows = rows;
     left_first = from;
@@ -96,7 +96,7 @@ static int restore(MPI_Comm comm)
             return -1; /* owner and neighbour are both failed */
         }
         if (lowest[i] == rank) {
-            memcpy(now[i], saved[i], sizeof now[i]);
+            memcpy(now[i], saved[i], sizeof(now[i]));
         }
         CHECK(MPI_Bcast(now[i], N + 2, MPI_DOUBLE, lowest[i], comm) == MPI_SUCCESS);
     }
@@ -120,7 +120,7 @@ static int iterate(MPI_Comm comm, int *iteration, unsigned *seed)
         if (error == MPI_SUCCESS) {
             boundary(next);
             sweep(now, next, first, rows);
-            memcpy(now[first], next[first], (size_t)rows * sizeof now[0]);
+            memcpy(now[first], next[first], (size_t)rows * sizeof(now[0]));
             ++*iteration;
         }
     }
@@ -134,7 +134,7 @@ static void is_the_answer_of_one(MPI_Comm comm)
     for (int rank = 0, size = size_of(comm); rank < size; rank++) {
         int from = 1 + N * rank / size, n = 1 + N * (rank + 1) / size - from;
         if (rank == rank_in(comm)) {
-            memcpy(all[from], now[from], (size_t)n * sizeof now[0]);
+            memcpy(all[from], now[from], (size_t)n * sizeof(now[0]));
         }
         CHECK(MPI_Bcast(all[from], n * (N + 2), MPI_DOUBLE, rank, comm) == MPI_SUCCESS);
     }
@@ -142,9 +142,9 @@ static void is_the_answer_of_one(MPI_Comm comm)
     for (int i = 0; i < ITERATIONS; i++) {
         boundary(other);
         sweep(one, other, 1, N);
-        memcpy(one, other, sizeof one);
+        memcpy(one, other, sizeof(one));
     }
-    CHECK(memcmp(one, all, sizeof one) == 0);
+    CHECK(memcmp(one, all, sizeof(one)) == 0);
 }
 
 int main(int argc, char **argv)

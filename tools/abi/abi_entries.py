@@ -163,7 +163,7 @@ class Entry:
                             f"(struct rz_object *){local(p.name)}, (uintptr_t){null});")
 
     def count_out(self, kind, p):
-        start = f"{p.name} != NULL ? *{p.name} : 0" if kind == "inout:count" else "0"
+        start = f"{p.name} ? *{p.name} : 0" if kind == "inout:count" else "0"
         self.declare(f"MPI_Count {local(p.name)} = {start};")
         self.check("rz_arg_pointer", self.quoted(p.name), p.name)
         value = f"rz_narrow({local(p.name)})" if p.base == "int" else local(p.name)
@@ -430,7 +430,7 @@ class Entry:
     def pass_on(self, kind, p):
         """An argument as the chapter takes it."""
         if p.name in self.optional_counts:
-            return f"{local(self.optional_counts[p.name])} != NULL ? {p.name} : 0"
+            return f"{local(self.optional_counts[p.name])} ? {p.name} : 0"
         if kind in abi_chapter.STRUCTS:
             return local(p.name)
         if kind.startswith(("out:", "inout:")):
@@ -459,7 +459,7 @@ class Entry:
         if chapter == "rzm_error_string":
             call = "rz_error_string(errorcode, string, resultlen)"
         lines = [f"RZ_PUBLIC {f.prototype(f.twin)}", "{"]
-        lines += [f"    if ({chapter} == NULL) {{",
+        lines += [f"    if (!{chapter}) {{",
                   f'        return rz_call_unsupported("{f.name}", {comm_of(f)});',
                   "    }",
                   f'    struct rz_call call = {{.name = "{f.name}"}};']
@@ -487,7 +487,7 @@ def tool_text(tables, f):
     unused = "".join(f"    (void){p.name};\n" for p in f.parameters) if binding.call else ""
     missing = "CANNOT_INIT" if f.name == "MPI_T_init_thread" else "NOT_INITIALIZED"
     return fold(f"RZ_PUBLIC {f.prototype(f.twin)}\n{{\n{unused}"
-                f"    if ({call.split('(')[0]} == NULL) {{\n"
+                f"    if (!{call.split('(')[0]}) {{\n"
                 f"        return MPI_T_ERR_{missing};\n    }}\n"
                 f"    rz_engine_enter();\n    int error = {call};\n    rz_engine_leave();\n"
                 f"    return error;\n}}\nRZ_TWIN({f.name});\n")

@@ -29,12 +29,12 @@ struct rz_attached {
     bool collected;
 };
 
-/* ---- what is sent */
+/* ---- what is sent ---- */
 
 static rz_status_t send_message(struct attacher *one, const struct rz_launch_message *message)
 {
     uint8_t frame[RESULT_BYTES_MAX];
-    size_t n = rz_launch_encode(message, frame, sizeof frame);
+    size_t n = rz_launch_encode(message, frame, sizeof(frame));
     rz_assert(n > 0);
     return rz_frames_send(one->frames, frame, n);
 }
@@ -49,8 +49,9 @@ static void pump(struct attacher *one)
     while (status == RZ_OK && rz_frames_queued(one->frames) < QUEUE_MAX &&
            rz_spool_next(one->all->host.spool, &one->place, &frame, &n, &missed)) {
         struct rz_launch_message message = {.type = RZ_LAUNCH_MISSED, .missed = {.bytes = missed}};
-        if (missed > 0)
+        if (missed > 0) {
             send_message(one, &message);
+        }
         status = rz_frames_send(one->frames, frame, n);
     }
     if (status == RZ_OK && rz_frames_queued(one->frames) < QUEUE_MAX && !one->told &&
@@ -58,48 +59,56 @@ static void pump(struct attacher *one)
         one->told = true;
         rz_frames_send(one->frames, one->all->result, one->all->result_bytes);
     }
-    if (rz_frames_want_write(one->frames))
+    if (rz_frames_want_write(one->frames)) {
         event_add(one->writable, NULL);
+    }
 }
 
 static void attacher_writable(evutil_socket_t fd, short what, void *arg)
 {
     struct attacher *one = arg;
     (void)fd, (void)what;
-    if (rz_frames_flush(one->frames) != RZ_ERR_CLOSED)
+    if (rz_frames_flush(one->frames) != RZ_ERR_CLOSED) {
         pump(one);
+    }
 }
 
-/* ---- coming and going */
+/* ---- coming and going ---- */
 
 static void let_go(struct attacher *one)
 {
     struct rz_attached *all = one->all;
     rz_loop_free(one->readable);
     rz_loop_free(one->writable);
-    if (one->frames)
+    if (one->frames) {
         rz_frames_close(one->frames);
+    }
     *one = (struct attacher){0};
-    for (unsigned i = 0; i < RZ_ATTACHED_MAX; i++)
-        if (all->attachers[i].all)
+    for (unsigned i = 0; i < RZ_ATTACHED_MAX; i++) {
+        if (all->attachers[i].all) {
             return;
-    if (all->collected)
+        }
+    }
+    if (all->collected) {
         all->host.collected(all->host.arg);
+    }
 }
 
 static void obey(struct attacher *one, const void *bytes, size_t n)
 {
     struct rz_launch_message message;
     struct rz_attached *all = one->all;
-    if (rz_launch_decode(&message, bytes, n) != RZ_OK)
+    if (rz_launch_decode(&message, bytes, n) != RZ_OK) {
         one->over = true;
-    else if (message.type == RZ_LAUNCH_FINISH)
+    } else if (message.type == RZ_LAUNCH_FINISH) {
         all->host.finish(all->host.arg, &message);
-    else
+    } else {
         one->over = true;
+    }
     /* A result counts as fetched when its reader says so, not when it was written. */
-    if (message.type == RZ_LAUNCH_SHUTDOWN && one->told)
+    if (message.type == RZ_LAUNCH_SHUTDOWN && one->told) {
         all->collected = true;
+    }
 }
 
 static void attacher_readable(evutil_socket_t fd, short what, void *arg)
@@ -109,10 +118,12 @@ static void attacher_readable(evutil_socket_t fd, short what, void *arg)
     size_t n;
     (void)fd, (void)what;
     rz_status_t status = rz_frames_read(one->frames);
-    while (!one->over && rz_frames_next(one->frames, &bytes, &n))
+    while (!one->over && rz_frames_next(one->frames, &bytes, &n)) {
         obey(one, bytes, n);
-    if (one->over || status != RZ_OK)
+    }
+    if (one->over || status != RZ_OK) {
         let_go(one);
+    }
 }
 
 static void say_hello(struct attacher *one)
@@ -129,10 +140,12 @@ static void say_hello(struct attacher *one)
 bool rz_attached_add(struct rz_attached *all, int fd)
 {
     struct attacher *one = all->attachers;
-    while (one < all->attachers + RZ_ATTACHED_MAX && one->all)
+    while (one < all->attachers + RZ_ATTACHED_MAX && one->all) {
         one++;
-    if (one == all->attachers + RZ_ATTACHED_MAX)
+    }
+    if (one == all->attachers + RZ_ATTACHED_MAX) {
         return false;
+    }
     *one = (struct attacher){.all = all};
     if (rz_frames_open(&one->frames, fd, RZ_LAUNCH_FRAME_MAX) != RZ_OK) {
         close(fd);
@@ -155,9 +168,11 @@ static void spool_has_grown(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_attached *all = arg;
     (void)fd, (void)what;
-    for (unsigned i = 0; i < RZ_ATTACHED_MAX; i++)
-        if (all->attachers[i].all)
+    for (unsigned i = 0; i < RZ_ATTACHED_MAX; i++) {
+        if (all->attachers[i].all) {
             pump(&all->attachers[i]);
+        }
+    }
 }
 
 void rz_attached_look(struct rz_attached *all)
@@ -167,18 +182,19 @@ void rz_attached_look(struct rz_attached *all)
 
 void rz_attached_conclude(struct rz_attached *all, const struct rz_launch_message *result)
 {
-    all->result_bytes = rz_launch_encode(result, all->result, sizeof all->result);
+    all->result_bytes = rz_launch_encode(result, all->result, sizeof(all->result));
     rz_assert(all->result_bytes > 0);
     rz_attached_look(all);
 }
 
-/* ---- life */
+/* ---- life ---- */
 
 rz_status_t rz_attached_open(struct rz_attached **attached, const struct rz_attached_host *host)
 {
-    struct rz_attached *all = calloc(1, sizeof *all);
-    if (!all)
+    struct rz_attached *all = calloc(1, sizeof(*all));
+    if (!all) {
         return RZ_ERR_NO_MEMORY;
+    }
     all->host = *host;
     rz_status_t status = rz_loop_timer(host->own->base, &all->growing, spool_has_grown, all);
     if (status != RZ_OK) {
@@ -191,12 +207,15 @@ rz_status_t rz_attached_open(struct rz_attached **attached, const struct rz_atta
 
 void rz_attached_close(struct rz_attached *all)
 {
-    if (!all)
+    if (!all) {
         return;
+    }
     all->collected = false;
-    for (unsigned i = 0; i < RZ_ATTACHED_MAX; i++)
-        if (all->attachers[i].all)
+    for (unsigned i = 0; i < RZ_ATTACHED_MAX; i++) {
+        if (all->attachers[i].all) {
             let_go(&all->attachers[i]);
+        }
+    }
     rz_loop_free(all->growing);
     free(all);
 }

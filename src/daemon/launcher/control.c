@@ -36,8 +36,9 @@ static void visit_end(struct visit *visit)
     rz_loop_free(visit->readable);
     rz_loop_free(visit->writable);
     rz_loop_free(visit->bound);
-    if (visit->fd >= 0)
+    if (visit->fd >= 0) {
         close(visit->fd);
+    }
     free(visit->answer);
     *visit = (struct visit){0};
 }
@@ -69,8 +70,9 @@ static char *refusal(const char *why, size_t *n)
     struct rz_launch_message refused = {.type = RZ_LAUNCH_REFUSED, .refused = {.reason = why}};
     struct rz_wire_writer length;
     char *frame = malloc(REFUSAL_BYTES_MAX);
-    if (!frame)
+    if (!frame) {
         return NULL;
+    }
     size_t bytes = rz_launch_encode(&refused, frame + 4, REFUSAL_BYTES_MAX - 4);
     rz_wire_writer_init(&length, frame, 4);
     rz_wire_put_u32(&length, (uint32_t)bytes);
@@ -84,8 +86,9 @@ static const char *hand_over(struct visit *visit)
     const struct rz_control_config *config = &visit->control->config;
     event_del(visit->readable);
     const char *why = config->attach(config->arg, visit->fd);
-    if (why)
+    if (why) {
         return why;
+    }
     visit->fd = -1;
     visit_end(visit);
     return NULL;
@@ -95,21 +98,25 @@ static void visit_answer(struct visit *visit)
 {
     bool attach = strcmp(visit->question, "attach") == 0;
     const char *why = attach ? hand_over(visit) : NULL;
-    if (attach && !why)
+    if (attach && !why) {
         return;
+    }
     event_del(visit->readable);
-    if (attach)
+    if (attach) {
         visit->answer = refusal(why, &visit->n_answer);
-    else if (strcmp(visit->question, "status") == 0)
+    } else if (strcmp(visit->question, "status") == 0) {
         visit->answer = visit->control->config.status(visit->control->config.arg);
-    else
+    } else {
         visit->answer = strdup("{\"error\": \"the question is not known\"}\n");
-    if (visit->answer && !attach)
+    }
+    if (visit->answer && !attach) {
         visit->n_answer = strlen(visit->answer);
-    if (!visit->answer)
+    }
+    if (!visit->answer) {
         visit_end(visit);
-    else
+    } else {
         visit_writable(visit->fd, EV_WRITE, visit);
+    }
 }
 
 static void visit_readable(evutil_socket_t fd, short what, void *arg)
@@ -118,9 +125,10 @@ static void visit_readable(evutil_socket_t fd, short what, void *arg)
     (void)what;
     size_t n = 0;
     rz_status_t status = rz_local_read(fd, visit->question + visit->n_question,
-                                       sizeof visit->question - 1 - visit->n_question, &n);
-    if (status == RZ_IN_PROGRESS)
+                                       sizeof(visit->question) - 1 - visit->n_question, &n);
+    if (status == RZ_IN_PROGRESS) {
         return;
+    }
     if (status != RZ_OK) {
         visit_end(visit); /* gone, or its question is too long */
         return;
@@ -139,14 +147,17 @@ static rz_status_t visit_begin(struct visit *visit, struct rz_control *control, 
     *visit = (struct visit){.control = control, .fd = fd};
     rz_status_t status =
         rz_loop_watch(base, &visit->readable, fd, EV_READ | EV_PERSIST, visit_readable, visit);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_loop_watch(base, &visit->writable, fd, EV_WRITE, visit_writable, visit);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = rz_loop_timer(base, &visit->bound, visit_overdue, visit);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         rz_loop_arm_every(visit->bound, VISIT_MAX);
-    else
+    } else {
         visit_end(visit);
+    }
     return status;
 }
 
@@ -157,26 +168,30 @@ static void somebody_comes(evutil_socket_t fd, short what, void *arg)
     (void)what;
     while (rz_local_accept(fd, &visitor) == RZ_OK) {
         size_t i = 0;
-        while (i < VISITS_MAX && control->visits[i].control)
+        while (i < VISITS_MAX && control->visits[i].control) {
             i++;
-        if (i == VISITS_MAX)
+        }
+        if (i == VISITS_MAX) {
             close(visitor);
-        else
+        } else {
             visit_begin(&control->visits[i], control, visitor);
+        }
     }
 }
 
 rz_status_t rz_control_open(struct rz_control **control, const struct rz_control_config *config)
 {
-    struct rz_control *made = calloc(1, sizeof *made);
-    if (!made)
+    struct rz_control *made = calloc(1, sizeof(*made));
+    if (!made) {
         return RZ_ERR_NO_MEMORY;
+    }
     made->config = *config;
     made->fd = -1;
     rz_status_t status = rz_local_listen(config->own->job.id, config->own->job.node, &made->fd);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_loop_watch(config->own->base, &made->readable, made->fd, EV_READ | EV_PERSIST,
                                somebody_comes, made);
+    }
     if (status != RZ_OK) {
         rz_control_close(made);
         return status;
@@ -187,13 +202,17 @@ rz_status_t rz_control_open(struct rz_control **control, const struct rz_control
 
 void rz_control_close(struct rz_control *control)
 {
-    if (!control)
+    if (!control) {
         return;
-    for (size_t i = 0; i < VISITS_MAX; i++)
-        if (control->visits[i].control)
+    }
+    for (size_t i = 0; i < VISITS_MAX; i++) {
+        if (control->visits[i].control) {
             visit_end(&control->visits[i]);
+        }
+    }
     rz_loop_free(control->readable);
-    if (control->fd >= 0)
+    if (control->fd >= 0) {
         close(control->fd);
+    }
     free(control);
 }

@@ -36,7 +36,7 @@ struct rz_detached {
     uint8_t frame[RZ_LAUNCH_FRAME_MAX];
 };
 
-/* ---- facts: what each daemon must know of all others' processes */
+/* ---- facts: what each daemon must know of all others' processes ---- */
 
 static bool is_fact(struct rz_detached *d, const struct rz_launch_message *message)
 {
@@ -49,14 +49,16 @@ static bool is_fact(struct rz_detached *d, const struct rz_launch_message *messa
     case RZ_LAUNCH_DONE:
         return true;
     case RZ_LAUNCH_EVENT:
-        if (message->event.kind == RZ_EVENT_RECORD_JOINED && !d->joined_told)
+        if (message->event.kind == RZ_EVENT_RECORD_JOINED && !d->joined_told) {
             return d->joined_told = true;
+        }
         /* A spawn also, that each daemon decides: the end of its parents may be heard before that
          * decision is. */
         if (message->event.kind == RZ_EVENT_RECORD_ACKNOWLEDGED ||
             message->event.kind == RZ_EVENT_RECORD_ENDED_BY ||
-            message->event.kind == RZ_EVENT_RECORD_SPAWNED)
+            message->event.kind == RZ_EVENT_RECORD_SPAWNED) {
             return true;
+        }
         return message->event.kind == RZ_EVENT_RECORD_FAILURE_SEEN &&
                message->event.rank != RZ_ID_NONE;
     default:
@@ -67,19 +69,23 @@ static bool is_fact(struct rz_detached *d, const struct rz_launch_message *messa
 static void tell_others(struct rz_detached *d, const void *frame, size_t n)
 {
     const struct rz_own_node *own = d->own;
-    if (!rz_overlay_started(d->config.overlay))
+    if (!rz_overlay_started(d->config.overlay)) {
         return;
+    }
     const struct rz_overlay_message fact = {
         .type = RZ_OVERLAY_FACT, .fact = {.message = frame, .message_length = (uint32_t)n}};
-    for (rz_id node = 0; node < own->job.n_nodes; node++)
-        if (node != own->job.node)
+    for (rz_id node = 0; node < own->job.n_nodes; node++) {
+        if (node != own->job.node) {
             rz_overlay_send(d->config.overlay, node, &fact);
+        }
+    }
 }
 
 static void decide_soon(struct rz_detached *d, uint32_t grace_ms)
 {
-    if (!d->finish || grace_ms < d->grace_ms)
+    if (!d->finish || grace_ms < d->grace_ms) {
         d->grace_ms = grace_ms;
+    }
     d->finish = true;
     rz_loop_soon(d->deciding);
 }
@@ -87,21 +93,25 @@ static void decide_soon(struct rz_detached *d, uint32_t grace_ms)
 static void hear(struct rz_detached *d, uint32_t node, const struct rz_launch_message *message)
 {
     uint32_t grace_ms;
-    if (d->over)
+    if (d->over) {
         return;
-    if (message->type == RZ_LAUNCH_DONE)
+    }
+    if (message->type == RZ_LAUNCH_DONE) {
         d->done[node] = true;
-    if (rz_referee_take(&d->referee, node, message, &grace_ms))
+    }
+    if (rz_referee_take(&d->referee, node, message, &grace_ms)) {
         decide_soon(d, grace_ms);
-    if (message->type == RZ_LAUNCH_DONE)
+    }
+    if (message->type == RZ_LAUNCH_DONE) {
         rz_loop_soon(d->deciding);
+    }
 }
 
 /* Something that is no output: for the outcome here, and where they need it on all other nodes. */
 static void note(struct rz_detached *d, const struct rz_launch_message *message)
 {
     if (is_fact(d, message)) {
-        size_t n = rz_launch_encode(message, d->frame, sizeof d->frame);
+        size_t n = rz_launch_encode(message, d->frame, sizeof(d->frame));
         rz_assert(n > 0);
         tell_others(d, d->frame, n);
     }
@@ -112,24 +122,27 @@ static void on_fact(void *arg, rz_id from, const struct rz_overlay_message *told
 {
     struct rz_detached *d = arg;
     struct rz_launch_message message;
-    if (rz_launch_decode(&message, told->fact.message, told->fact.message_length) == RZ_OK)
+    if (rz_launch_decode(&message, told->fact.message, told->fact.message_length) == RZ_OK) {
         hear(d, from, &message);
+    }
 }
 
 static void node_lost(struct rz_detached *d, uint32_t node)
 {
     uint32_t grace_ms;
     rz_loop_soon(d->deciding); /* nothing is waited for there */
-    if (rz_referee_node_lost(&d->referee, node, &grace_ms))
+    if (rz_referee_node_lost(&d->referee, node, &grace_ms)) {
         decide_soon(d, grace_ms);
+    }
 }
 
 void rz_detached_node_failed(void *arg, rz_id node, bool proof, bool first)
 {
     struct rz_detached *d = arg;
     (void)proof;
-    if (first && !d->own->membership.ending)
+    if (first && !d->own->membership.ending) {
         node_lost(d, node);
+    }
 }
 
 void rz_detached_unwatched(struct rz_detached *d, rz_id node)
@@ -138,11 +151,11 @@ void rz_detached_unwatched(struct rz_detached *d, rz_id node)
     node_lost(d, node);
 }
 
-/* ---- output */
+/* ---- output ---- */
 
 static void keep(struct rz_detached *d, const struct rz_launch_message *message, uint64_t output)
 {
-    size_t n = rz_launch_encode(message, d->frame, sizeof d->frame);
+    size_t n = rz_launch_encode(message, d->frame, sizeof(d->frame));
     rz_assert(n > 0);
     rz_spool_put(d->spool, d->frame, n, output); /* without memory it is missed, which is said */
     rz_attached_look(d->attached);
@@ -172,9 +185,10 @@ static bool log_line(void *arg, const char *line)
 {
     struct rz_detached *d = arg;
     char text[600];
-    if (!d->let_go)
+    if (!d->let_go) {
         return false;
-    int n = snprintf(text, sizeof text, "rzd[%u]: %s\n", d->own->job.node, line);
+    }
+    int n = snprintf(text, sizeof(text), "rzd[%u]: %s\n", d->own->job.node, line);
     struct rz_launch_message message = {.type = RZ_LAUNCH_OUTPUT,
                                         .output = {.rank = RZ_ID_NONE,
                                                    .stream = 2,
@@ -184,16 +198,19 @@ static bool log_line(void *arg, const char *line)
     return true;
 }
 
-/* ---- rzrun goes */
+/* ---- rzrun goes ---- */
 
 static void say_ready(struct rz_detached *d)
 {
     const struct rz_launch_message can = {.type = RZ_LAUNCH_CAN_DETACH};
-    if (!d->going || d->ready)
+    if (!d->going || d->ready) {
         return;
-    for (struct rz_child *p = d->config.children->first; p; p = p->next)
-        if (p->report_fd >= 0)
+    }
+    for (struct rz_child *p = d->config.children->first; p; p = p->next) {
+        if (p->report_fd >= 0) {
             return;
+        }
+    }
     d->ready = true;
     rz_report_send(&d->own->report, &can);
     rz_kill_here(RZ_KILL_DAEMON_CAN_DETACH);
@@ -203,12 +220,14 @@ static const char *on_let_go(void *arg, const struct rz_launch_message *message)
 {
     struct rz_detached *d = arg;
     (void)message;
-    if (!d->ready || d->let_go)
+    if (!d->ready || d->let_go) {
         return NULL;
+    }
     d->let_go = true;
     rz_kill_here(RZ_KILL_DAEMON_LET_GO);
-    if (d->config.lifeline_fd >= 0)
+    if (d->config.lifeline_fd >= 0) {
         rz_keeper_detach(d->config.lifeline_fd);
+    }
     rz_process_leave_terminal();
     rz_kill_here(RZ_KILL_DAEMON_DETACHED);
     const struct rz_launch_message detached = {.type = RZ_LAUNCH_DETACHED};
@@ -232,8 +251,9 @@ void rz_detached_executed(struct rz_detached *d)
 
 bool rz_detached_may_lose_rzrun(struct rz_detached *d)
 {
-    if (d->let_go)
+    if (d->let_go) {
         return true;
+    }
     const struct rz_launch_message message = {
         .type = RZ_LAUNCH_FINISH,
         .finish = {.code = 128 + 1, .reason = "rzrun was lost before the job was detached"}};
@@ -242,7 +262,7 @@ bool rz_detached_may_lose_rzrun(struct rz_detached *d)
     return false;
 }
 
-/* ---- the end */
+/* ---- the end ---- */
 
 static void leave(struct rz_detached *d)
 {
@@ -263,9 +283,11 @@ static void result_was_fetched(void *arg)
 
 static bool all_done(const struct rz_detached *d)
 {
-    for (uint32_t node = 0; node < d->own->job.n_nodes; node++)
-        if (!d->done[node] && !rz_membership_node_has_failed(&d->own->membership, node))
+    for (uint32_t node = 0; node < d->own->job.n_nodes; node++) {
+        if (!d->done[node] && !rz_membership_node_has_failed(&d->own->membership, node)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -275,14 +297,17 @@ static void conclude(struct rz_detached *d)
     const char *cause;
     uint32_t self = d->own->job.node;
     bool cut_off = d->referee.outcome.cut_off[self] != NULL;
-    if (d->over || !d->empty)
+    if (d->over || !d->empty) {
         return;
+    }
     d->over = true;
     event_del(d->done_bound);
-    if (cut_off && !d->finish)
+    if (cut_off && !d->finish) {
         rz_referee_all_lost(&d->referee, self);
-    if (!cut_off)
+    }
+    if (!cut_off) {
         d->config.over(d->config.arg);
+    }
     int code = rz_outcome_status(&d->referee.outcome, &cause);
     const struct rz_launch_message result = {.type = RZ_LAUNCH_RESULT,
                                              .result = {.code = (uint32_t)code,
@@ -302,8 +327,9 @@ static void waited_long_enough(evutil_socket_t fd, short what, void *arg)
 bool rz_detached_stays(void *arg)
 {
     struct rz_detached *d = arg;
-    if (d->dismissed)
+    if (d->dismissed) {
         return false;
+    }
     if (!d->empty) {
         const struct rz_launch_message done = {.type = RZ_LAUNCH_DONE};
         d->empty = true;
@@ -317,8 +343,9 @@ bool rz_detached_stays(void *arg)
 void rz_detached_dismiss(struct rz_detached *d)
 {
     d->dismissed = true;
-    if (d->empty)
+    if (d->empty) {
         leave(d);
+    }
 }
 
 /* Whatever is due: the answer to DETACH, the end, the result. */
@@ -331,8 +358,9 @@ static void decide(evutil_socket_t fd, short what, void *arg)
         d->referee.over = true;
         d->config.end(d->config.arg, d->grace_ms);
     }
-    if (d->empty && (d->referee.outcome.cut_off[d->own->job.node] || all_done(d)))
+    if (d->empty && (d->referee.outcome.cut_off[d->own->job.node] || all_done(d))) {
         conclude(d);
+    }
 }
 
 static void out_of_time(evutil_socket_t fd, short what, void *arg)
@@ -340,20 +368,22 @@ static void out_of_time(evutil_socket_t fd, short what, void *arg)
     struct rz_detached *d = arg;
     (void)fd, (void)what;
     event_del(d->timeout);
-    if (d->own->membership.ending)
+    if (d->own->membership.ending) {
         return;
+    }
     d->config.dump_waiting(d->config.arg);
     rz_referee_timed_out(&d->referee, d->own->job.timeout_ns);
     decide_soon(d, RZ_END_GRACE_MS);
 }
 
-/* ---- attaching */
+/* ---- attaching ---- */
 
 static void somebody_ends_it(void *arg, const struct rz_launch_message *message)
 {
     struct rz_detached *d = arg;
-    if (!d->own->membership.ending)
+    if (!d->own->membership.ending) {
         note(d, message);
+    }
 }
 
 const char *rz_detached_attach(struct rz_detached *d, int fd)
@@ -369,39 +399,46 @@ const char *rz_detached_state(const struct rz_detached *d)
                                        : "starting";
 }
 
-/* ---- life */
+/* ---- life ---- */
 
 static rz_status_t open_parts(struct rz_detached *d)
 {
     const struct rz_daemon_job *job = &d->own->job;
-    d->done = calloc(job->n_nodes, sizeof *d->done);
+    d->done = calloc(job->n_nodes, sizeof(*d->done));
     rz_status_t status = d->done ? RZ_OK : RZ_ERR_NO_MEMORY;
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_spool_open(&d->spool, job->spool_bytes);
+    }
     const struct rz_attached_host host = {.arg = d,
                                           .own = d->own,
                                           .spool = d->spool,
                                           .finish = somebody_ends_it,
                                           .collected = result_was_fetched};
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_attached_open(&d->attached, &host);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = rz_loop_timer(d->own->base, &d->deciding, decide, d);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = rz_loop_timer(d->own->base, &d->timeout, out_of_time, d);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = rz_loop_timer(d->own->base, &d->done_bound, waited_long_enough, d);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = rz_loop_timer(d->own->base, &d->linger, nobody_came, d);
+    }
     return status;
 }
 
 rz_status_t rz_detached_open(struct rz_detached **detached, const struct rz_detached_config *config)
 {
     const struct rz_daemon_job *job = &config->own->job;
-    struct rz_detached *d = calloc(1, sizeof *d);
-    if (!d)
+    struct rz_detached *d = calloc(1, sizeof(*d));
+    if (!d) {
         return RZ_ERR_NO_MEMORY;
+    }
     d->config = *config;
     d->own = config->own;
     rz_referee_open(&d->referee, job->n_ranks, job->placement, job->n_nodes, job->flags);
@@ -410,8 +447,9 @@ rz_status_t rz_detached_open(struct rz_detached **detached, const struct rz_deta
         rz_detached_close(d);
         return status;
     }
-    if (job->timeout_ns)
+    if (job->timeout_ns) {
         rz_loop_arm_every(d->timeout, job->timeout_ns);
+    }
     config->own->report.tap = (struct rz_report_tap){.arg = d, .message = told, .line = log_line};
     rz_launcher_handle(config->launcher, RZ_LAUNCH_DETACH, RZ_LAUNCHER_BEFORE_END, on_detach, d);
     rz_launcher_handle(config->launcher, RZ_LAUNCH_LET_GO, RZ_LAUNCHER_BEFORE_END, on_let_go, d);
@@ -422,8 +460,9 @@ rz_status_t rz_detached_open(struct rz_detached **detached, const struct rz_deta
 
 void rz_detached_close(struct rz_detached *d)
 {
-    if (!d)
+    if (!d) {
         return;
+    }
     d->config.own->report.tap = (struct rz_report_tap){0};
     rz_attached_close(d->attached);
     rz_spool_close(d->spool);

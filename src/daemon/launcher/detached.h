@@ -50,7 +50,7 @@ const char *rz_detached_state(const struct rz_detached *detached);
  * that the job ends; the others are told. */
 bool rz_detached_may_lose_rzrun(struct rz_detached *detached);
 
-/* ---- what happens here */
+/* ---- what happens here ---- */
 
 /* A process has begun its program. */
 void rz_detached_executed(struct rz_detached *detached);
@@ -67,7 +67,7 @@ void rz_detached_node_failed(void *detached, rz_id node, bool proof, bool first)
 /* With --no-ft: a connection with that daemon broke, which rzrun would have seen. */
 void rz_detached_unwatched(struct rz_detached *detached, rz_id node);
 
-/* ---- from rzrun --attach and --end (control.c) */
+/* ---- from rzrun --attach and --end (control.c) ---- */
 
 /* Takes the connection fd over. Not NULL: why not, in words, and it stays the caller's. */
 const char *rz_detached_attach(struct rz_detached *detached, int fd);

@@ -32,8 +32,9 @@ struct keeper {
 
 static void continue_node(struct keeper *keeper)
 {
-    if (keeper->continue_at == RZ_TIME_NEVER)
+    if (keeper->continue_at == RZ_TIME_NEVER) {
         return;
+    }
     keeper->continue_at = RZ_TIME_NEVER;
     rz_process_signal_descendants(keeper->daemon, SIGCONT, FREEZE_LOOKS);
     rz_child_process_signal(keeper->daemon, SIGCONT);
@@ -48,8 +49,9 @@ static void freeze_node(struct keeper *keeper, rz_time for_ns)
 
 static void tell_end(struct keeper *keeper)
 {
-    if (keeper->lifeline_fd < 0)
+    if (keeper->lifeline_fd < 0) {
         return;
+    }
     close(keeper->lifeline_fd);
     keeper->lifeline_fd = -1;
     keeper->kill_at = rz_clock_now() + RZ_KEEPER_GRACE_MS * RZ_MILLISECOND;
@@ -63,8 +65,9 @@ static void tell_end(struct keeper *keeper)
  * can leave the tree. */
 static void clear_node(void)
 {
-    while (!rz_process_clear(RZ_SECOND))
+    while (!rz_process_clear(RZ_SECOND)) {
         ;
+    }
 }
 
 /* Reaps; does not return once the daemon has ended. */
@@ -73,8 +76,9 @@ static void look_at_children(const struct keeper *keeper)
     int status;
     pid_t pid;
     while (rz_child_process_reap_next(&pid, &status)) {
-        if (pid != keeper->daemon)
+        if (pid != keeper->daemon) {
             continue;
+        }
         rz_kill_here(RZ_KILL_KEEPER_REAPED);
         clear_node();
         rz_kill_here(RZ_KILL_KEEPER_CLEARED);
@@ -87,8 +91,9 @@ static void look_at_children(const struct keeper *keeper)
  */
 static void let_rzrun_go(struct keeper *keeper)
 {
-    if (keeper->alive_fd >= 0)
+    if (keeper->alive_fd >= 0) {
         close(keeper->alive_fd);
+    }
     keeper->alive_fd = -1;
     rz_process_leave_terminal();
     rz_kill_here(RZ_KILL_KEEPER_LET_GO);
@@ -100,24 +105,26 @@ static void look_at_lifeline(struct keeper *keeper)
     char message[RZ_SCRATCH_PATH_MAX] = {0};
     size_t n;
     rz_status_t status =
-        rz_channel_receive(keeper->lifeline_fd, message, sizeof message, &n, NULL, NULL);
-    memcpy(&for_ns, message, sizeof for_ns);
-    if (status == RZ_OK && n == sizeof message)
+        rz_channel_receive(keeper->lifeline_fd, message, sizeof(message), &n, NULL, NULL);
+    memcpy(&for_ns, message, sizeof(for_ns));
+    if (status == RZ_OK && n == sizeof(message)) {
         memcpy(keeper->scratch, message, n);
-    else if (status == RZ_OK && n == sizeof for_ns && for_ns == RZ_TIME_NEVER)
+    } else if (status == RZ_OK && n == sizeof(for_ns) && for_ns == RZ_TIME_NEVER) {
         let_rzrun_go(keeper);
-    else if (status == RZ_OK && n == sizeof for_ns)
+    } else if (status == RZ_OK && n == sizeof(for_ns)) {
         freeze_node(keeper, for_ns);
-    else if (status == RZ_ERR_CLOSED)
+    } else if (status == RZ_ERR_CLOSED) {
         tell_end(keeper); /* it is ending; its exit is still to come, within the same bound */
+    }
 }
 
 static void look_at_alive(struct keeper *keeper)
 {
     char byte;
     ssize_t got = read(keeper->alive_fd, &byte, 1);
-    if (got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN)))
+    if (got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN))) {
         return;
+    }
     close(keeper->alive_fd);
     keeper->alive_fd = -1;
     tell_end(keeper);
@@ -126,8 +133,9 @@ static void look_at_alive(struct keeper *keeper)
 static int wait_ms(const struct keeper *keeper)
 {
     rz_time next = keeper->kill_at < keeper->continue_at ? keeper->kill_at : keeper->continue_at;
-    if (next == RZ_TIME_NEVER)
+    if (next == RZ_TIME_NEVER) {
         return -1;
+    }
     rz_time now = rz_clock_now();
     return next <= now ? 0 : (int)((next - now) / RZ_MILLISECOND) + 1;
 }
@@ -142,17 +150,20 @@ _Noreturn static void keep(struct keeper *keeper)
         look_at_children(keeper);
         if (ready & SIGNALLED) {
             int number = rz_signals_next(keeper->signal_fd);
-            if (number > 0 && number != SIGCHLD)
+            if (number > 0 && number != SIGCHLD) {
                 tell_end(keeper);
+            }
         }
         /* First all of the lifeline: it may say that the pipe's end means nothing. */
-        if (ready & LIFELINE && keeper->lifeline_fd >= 0)
+        if (ready & LIFELINE && keeper->lifeline_fd >= 0) {
             look_at_lifeline(keeper);
-        else if (ready & ALIVE && keeper->alive_fd >= 0)
+        } else if (ready & ALIVE && keeper->alive_fd >= 0) {
             look_at_alive(keeper);
+        }
         rz_time now = rz_clock_now();
-        if (now >= keeper->continue_at)
+        if (now >= keeper->continue_at) {
             continue_node(keeper);
+        }
         if (now >= keeper->kill_at) {
             rz_child_process_signal(keeper->daemon, SIGKILL);
             keeper->kill_at = RZ_TIME_NEVER;
@@ -175,24 +186,29 @@ int rz_keeper_start(int alive_fd, int other_fd)
     rz_kill_here(RZ_KILL_KEEPER_BEGIN);
     /* Signals of a terminal go to rzrun, which forwards them. */
     rz_child_process_lead_session();
-    if (rz_process_adopt_orphans() != RZ_OK)
+    if (rz_process_adopt_orphans() != RZ_OK) {
         return keeper_error("adopting orphans");
-    if (rz_channel_pair(lifeline) != RZ_OK)
+    }
+    if (rz_channel_pair(lifeline) != RZ_OK) {
         return keeper_error("lifeline");
+    }
     rz_signals_take(&signals); /* the daemon's processes shall find them as they were */
     pid_t keeper_pid = getpid();
     keeper.daemon = rz_child_process_fork();
-    if (keeper.daemon < 0)
+    if (keeper.daemon < 0) {
         return keeper_error("fork");
+    }
     if (keeper.daemon == 0) {
         rz_signals_give_back(&signals);
         close(lifeline[0]);
-        if (alive_fd >= 0)
+        if (alive_fd >= 0) {
             close(alive_fd);
+        }
         /* Not killed with the keeper, but woken where it was stopped: it must see the end of the
          * lifeline. */
-        if (rz_process_fail_with_parent(keeper_pid, SIGCONT) != RZ_OK)
+        if (rz_process_fail_with_parent(keeper_pid, SIGCONT) != RZ_OK) {
             _exit(EXIT_FAILURE);
+        }
         return lifeline[1];
     }
     close(lifeline[1]);
@@ -212,18 +228,18 @@ int rz_keeper_start(int alive_fd, int other_fd)
 rz_status_t rz_keeper_scratch(int lifeline_fd, const char *path)
 {
     char message[RZ_SCRATCH_PATH_MAX] = {0};
-    snprintf(message, sizeof message, "%s", path);
-    return rz_channel_send(lifeline_fd, message, sizeof message, NULL, 0);
+    snprintf(message, sizeof(message), "%s", path);
+    return rz_channel_send(lifeline_fd, message, sizeof(message), NULL, 0);
 }
 
 rz_status_t rz_keeper_detach(int lifeline_fd)
 {
     uint64_t message = RZ_TIME_NEVER;
-    return rz_channel_send(lifeline_fd, &message, sizeof message, NULL, 0);
+    return rz_channel_send(lifeline_fd, &message, sizeof(message), NULL, 0);
 }
 
 rz_status_t rz_keeper_freeze(int lifeline_fd, rz_time for_ns)
 {
     uint64_t message = for_ns;
-    return rz_channel_send(lifeline_fd, &message, sizeof message, NULL, 0);
+    return rz_channel_send(lifeline_fd, &message, sizeof(message), NULL, 0);
 }

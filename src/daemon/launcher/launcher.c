@@ -35,8 +35,9 @@ struct rz_launcher {
 /* rzrun is gone: nothing more is sent. */
 static void gone(struct rz_launcher *launcher)
 {
-    if (launcher->gone)
+    if (launcher->gone) {
         return;
+    }
     launcher->gone = true;
     event_del(launcher->readable);
     event_del(launcher->writable);
@@ -47,8 +48,9 @@ static void gone(struct rz_launcher *launcher)
 static void look_at_queue(struct rz_launcher *launcher)
 {
     size_t queued = rz_frames_queued(launcher->frames);
-    if (queued > 0)
+    if (queued > 0) {
         event_add(launcher->writable, NULL);
+    }
     launcher->full = launcher->full ? queued > QUEUE_LOW : queued > QUEUE_HIGH;
     launcher->config.backed_up(launcher->config.arg, launcher->full || launcher->told_hold);
 }
@@ -57,28 +59,31 @@ static void launcher_writable(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_launcher *launcher = arg;
     (void)fd, (void)what;
-    if (rz_frames_flush(launcher->frames) == RZ_ERR_CLOSED)
+    if (rz_frames_flush(launcher->frames) == RZ_ERR_CLOSED) {
         gone(launcher);
-    else
+    } else {
         look_at_queue(launcher);
+    }
 }
 
 static void send_message(void *arg, const struct rz_launch_message *message)
 {
     struct rz_launcher *launcher = arg;
     if (launcher->gone ||
-        (message->type == RZ_LAUNCH_MARK && rz_frames_queued(launcher->frames) > QUEUE_FULL))
+        (message->type == RZ_LAUNCH_MARK && rz_frames_queued(launcher->frames) > QUEUE_FULL)) {
         return;
-    size_t n = rz_launch_encode(message, launcher->buffer, sizeof launcher->buffer);
+    }
+    size_t n = rz_launch_encode(message, launcher->buffer, sizeof(launcher->buffer));
     rz_assert(n > 0);
-    if (rz_frames_send(launcher->frames, launcher->buffer, n) == RZ_ERR_CLOSED)
+    if (rz_frames_send(launcher->frames, launcher->buffer, n) == RZ_ERR_CLOSED) {
         event_active(launcher->readable, EV_READ,
                      0); /* its end is dealt with from the loop, not inside the caller */
-    else
+    } else {
         look_at_queue(launcher);
+    }
 }
 
-/* ---- orders */
+/* ---- orders ---- */
 
 static void refuse(struct rz_launcher *launcher, const char *reason)
 {
@@ -109,14 +114,17 @@ static void obey(struct rz_launcher *launcher, const struct rz_launch_message *m
     rz_launcher_handler_fn call = launcher->handler[message->type].call;
     enum rz_launcher_when when = launcher->handler[message->type].when;
     const char *why = "a message that rzrun does not send";
-    if ((!call || when != RZ_LAUNCHER_ALWAYS) && launcher->config.deaf(launcher->config.arg))
+    if ((!call || when != RZ_LAUNCHER_ALWAYS) && launcher->config.deaf(launcher->config.arg)) {
         return;
-    if ((!call || when == RZ_LAUNCHER_IN_JOB) && !launcher->in_job)
+    }
+    if ((!call || when == RZ_LAUNCHER_IN_JOB) && !launcher->in_job) {
         why = "JOB must come first";
-    else if (call)
+    } else if (call) {
         why = call(launcher->handler[message->type].arg, message);
-    if (why)
+    }
+    if (why) {
         refuse(launcher, why);
+    }
 }
 
 static void launcher_readable(evutil_socket_t fd, short what, void *arg)
@@ -129,15 +137,18 @@ static void launcher_readable(evutil_socket_t fd, short what, void *arg)
     size_t n;
     while (!launcher->gone && rz_frames_next(launcher->frames, &bytes, &n)) {
         struct rz_launch_message message;
-        if (rz_launch_decode(&message, bytes, n) == RZ_OK)
+        if (rz_launch_decode(&message, bytes, n) == RZ_OK) {
             obey(launcher, &message);
-        else if (!membership->ending)
+        } else if (!membership->ending) {
             refuse(launcher, "a malformed message");
+        }
     }
-    if (status == RZ_ERR_MALFORMED && !membership->ending)
+    if (status == RZ_ERR_MALFORMED && !membership->ending) {
         refuse(launcher, "a message longer than allowed");
-    if (status != RZ_OK)
+    }
+    if (status != RZ_OK) {
         gone(launcher);
+    }
 }
 
 void rz_launcher_handle(struct rz_launcher *launcher, enum rz_launch_type type,
@@ -154,26 +165,31 @@ void rz_launcher_in_job(struct rz_launcher *launcher)
     launcher->in_job = true;
 }
 
-/* ---- life */
+/* ---- life ---- */
 
 rz_status_t rz_launcher_open(struct rz_launcher **result, const struct rz_launcher_config *config)
 {
     struct event_base *base = config->own->base;
-    struct rz_launcher *launcher = calloc(1, sizeof *launcher);
-    if (!launcher)
+    struct rz_launcher *launcher = calloc(1, sizeof(*launcher));
+    if (!launcher) {
         return RZ_ERR_NO_MEMORY;
+    }
     launcher->config = *config;
     rz_status_t status = rz_descriptor_no_wait(config->fd);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_process_keep_on_exec(config->fd, false);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = rz_frames_open(&launcher->frames, config->fd, RZ_LAUNCH_JOB_MAX);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = rz_loop_watch(base, &launcher->writable, config->fd, EV_WRITE, launcher_writable,
                                launcher);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = rz_loop_watch(base, &launcher->readable, config->fd, EV_READ | EV_PERSIST,
                                launcher_readable, launcher);
+    }
     if (status != RZ_OK) {
         rz_launcher_close(launcher);
         return status;
@@ -211,12 +227,14 @@ void rz_launcher_flush(struct rz_launcher *launcher, uint32_t timeout_ms)
 
 void rz_launcher_close(struct rz_launcher *launcher)
 {
-    if (!launcher)
+    if (!launcher) {
         return;
+    }
     launcher->config.own->report.sink = (struct rz_report_sink){0};
     rz_loop_free(launcher->readable);
     rz_loop_free(launcher->writable);
-    if (launcher->frames)
+    if (launcher->frames) {
         rz_frames_close(launcher->frames);
+    }
     free(launcher);
 }

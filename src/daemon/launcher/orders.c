@@ -46,10 +46,11 @@ static void inject_rank(const struct rz_orders *orders, const struct rz_launch_i
     }
     bool kill_it = inject->what == RZ_INJECT_KILL_RANK;
     record_injected(orders, inject, p->incarnation, kill_it ? "kill rank" : "stop rank");
-    if (kill_it)
+    if (kill_it) {
         rz_child_signal(p, SIGKILL);
-    else
+    } else {
         rz_child_stop_for(p, inject->for_ns);
+    }
 }
 
 /* Told to all nodes; those that are cut off, delayed or deafened record it. */
@@ -59,7 +60,7 @@ static void inject_network(const struct rz_orders *orders, const struct rz_launc
                                         [RZ_INJECT_DELAY] = "delay node",
                                         [RZ_INJECT_LOSE] = "lose node",
                                         [RZ_INJECT_HEAL] = "heal"};
-    uint32_t nodes[INJECT_NODES_MAX], n = inject->nodes_length / sizeof *nodes;
+    uint32_t nodes[INJECT_NODES_MAX], n = inject->nodes_length / sizeof(*nodes);
     struct rz_wire_reader r;
     bool here = inject->what == RZ_INJECT_HEAL;
     rz_wire_reader_init(&r, inject->nodes, inject->nodes_length);
@@ -69,11 +70,12 @@ static void inject_network(const struct rz_orders *orders, const struct rz_launc
         here |= nodes[i] == orders->own->job.node;
     }
     if (rz_overlay_inject(orders->config.overlay, (enum rz_inject)inject->what, nodes, n,
-                          inject->amount) != RZ_OK)
+                          inject->amount) != RZ_OK) {
         rz_report_log(&orders->own->report, 0, "the fault cannot be injected: no memory");
-    else if (here)
+    } else if (here) {
         record_injected(orders, inject, 0,
                         inject->amount > 0 ? notes[inject->what] : "end of a network fault");
+    }
 }
 
 static const char *on_inject(void *arg, const struct rz_launch_message *message)
@@ -92,12 +94,13 @@ static const char *on_inject(void *arg, const struct rz_launch_message *message)
         break;
     case RZ_INJECT_STOP_NODE:
         if (orders->config.lifeline_fd < 0 ||
-            rz_keeper_freeze(orders->config.lifeline_fd, inject->for_ns) != RZ_OK)
+            rz_keeper_freeze(orders->config.lifeline_fd, inject->for_ns) != RZ_OK) {
             rz_report_log(&orders->own->report, 0,
                           "node %u cannot be stopped: it has no keeper to continue it",
                           orders->own->job.node);
-        else
+        } else {
             record_injected(orders, inject, 0, "stop node");
+        }
         break;
     case RZ_INJECT_CUT:
     case RZ_INJECT_DELAY:
@@ -112,12 +115,13 @@ static const char *on_inject(void *arg, const struct rz_launch_message *message)
 static const char *on_signal(void *arg, const struct rz_launch_message *message)
 {
     const struct rz_orders *orders = arg;
-    if (rz_child_process_is_signal(message->signal.number))
+    if (rz_child_process_is_signal(message->signal.number)) {
         rz_children_signal(orders->config.children, (int)message->signal.number);
+    }
     return NULL;
 }
 
-/* ---- who waits for whom */
+/* ---- who waits for whom ---- */
 
 static const enum rz_waiting_state idle_state[] = {[RZ_CHILD_SPAWNED] = RZ_WAITING_NOT_JOINED,
                                                    [RZ_CHILD_JOINED] = RZ_WAITING_COMPUTES,
@@ -148,11 +152,12 @@ static void dump_process(const struct rz_orders *orders, const struct rz_child *
 {
     struct rz_wait_text text;
     bool waits = false;
-    for (uint32_t i = 0; p->share.waits && i < RZ_WAITS_MAX; i++)
+    for (uint32_t i = 0; p->share.waits && i < RZ_WAITS_MAX; i++) {
         if (p->state == RZ_CHILD_JOINED && rz_wait_read(&p->share.waits->wait[i], &text)) {
             waits = true;
             tell_waiting(orders, p, RZ_WAITING_IN_CALL, &text);
         }
+    }
     if (!waits) {
         const struct rz_wait_text none = {.peer = RZ_WAIT_ANY, .tag = RZ_WAIT_ANY};
         tell_waiting(orders, p, idle_state[p->state], &none);
@@ -161,8 +166,9 @@ static void dump_process(const struct rz_orders *orders, const struct rz_child *
 
 void rz_orders_dump_waiting(const struct rz_orders *orders)
 {
-    for (struct rz_child *p = orders->config.children->first; p; p = p->next)
+    for (struct rz_child *p = orders->config.children->first; p; p = p->next) {
         dump_process(orders, p);
+    }
     struct rz_launch_message end = {.type = RZ_LAUNCH_WAITING_END};
     rz_report_send(&orders->own->report, &end);
 }
@@ -174,13 +180,14 @@ static const char *on_dump_waiting(void *arg, const struct rz_launch_message *me
     return NULL;
 }
 
-/* ---- life */
+/* ---- life ---- */
 
 rz_status_t rz_orders_open(struct rz_orders **result, const struct rz_orders_config *config)
 {
-    struct rz_orders *orders = calloc(1, sizeof *orders);
-    if (!orders)
+    struct rz_orders *orders = calloc(1, sizeof(*orders));
+    if (!orders) {
         return RZ_ERR_NO_MEMORY;
+    }
     orders->config = *config;
     orders->own = config->own;
     rz_launcher_handle(config->launcher, RZ_LAUNCH_INJECT, RZ_LAUNCHER_IN_JOB, on_inject, orders);

@@ -21,9 +21,10 @@ struct rz_spool {
 
 rz_status_t rz_spool_open(struct rz_spool **result, uint64_t bytes_max)
 {
-    struct rz_spool *spool = calloc(1, sizeof *spool);
-    if (!spool)
+    struct rz_spool *spool = calloc(1, sizeof(*spool));
+    if (!spool) {
         return RZ_ERR_NO_MEMORY;
+    }
     spool->bytes_max = bytes_max;
     *result = spool;
     return RZ_OK;
@@ -43,14 +44,17 @@ static void drop_first(struct rz_spool *spool)
 
 static bool make_room(struct rz_spool *spool)
 {
-    if (spool->end - spool->first < spool->room)
+    if (spool->end - spool->first < spool->room) {
         return true;
+    }
     uint64_t room = spool->room ? 2 * spool->room : 64;
-    struct kept *ring = calloc(room, sizeof *ring);
-    if (!ring)
+    struct kept *ring = calloc(room, sizeof(*ring));
+    if (!ring) {
         return false;
-    for (uint64_t i = spool->first; i < spool->end; i++)
+    }
+    for (uint64_t i = spool->first; i < spool->end; i++) {
         ring[i & (room - 1)] = *kept_at(spool, i);
+    }
     free(spool->ring);
     spool->ring = ring;
     spool->room = room;
@@ -61,11 +65,13 @@ rz_status_t rz_spool_put(struct rz_spool *spool, const void *frame, size_t n, ui
 {
     uint64_t before = spool->output;
     spool->output += output;
-    while (spool->first < spool->end && spool->bytes + n + KEPT_BYTES > spool->bytes_max)
+    while (spool->first < spool->end && spool->bytes + n + KEPT_BYTES > spool->bytes_max) {
         drop_first(spool);
+    }
     void *copy = make_room(spool) ? malloc(n) : NULL;
-    if (!copy)
+    if (!copy) {
         return RZ_ERR_NO_MEMORY;
+    }
     memcpy(copy, frame, n);
     *kept_at(spool, spool->end++) =
         (struct kept){.frame = copy, .n = n, .before = before, .output = output};
@@ -76,10 +82,12 @@ rz_status_t rz_spool_put(struct rz_spool *spool, const void *frame, size_t n, ui
 bool rz_spool_next(const struct rz_spool *spool, struct rz_spool_place *place, const void **frame,
                    size_t *n, uint64_t *missed)
 {
-    if (place->frame < spool->first)
+    if (place->frame < spool->first) {
         place->frame = spool->first;
-    if (place->frame >= spool->end)
+    }
+    if (place->frame >= spool->end) {
         return false;
+    }
     const struct kept *kept = kept_at(spool, place->frame++);
     *missed = kept->before - place->bytes;
     place->bytes = kept->before + kept->output;
@@ -90,10 +98,12 @@ bool rz_spool_next(const struct rz_spool *spool, struct rz_spool_place *place, c
 
 void rz_spool_close(struct rz_spool *spool)
 {
-    if (!spool)
+    if (!spool) {
         return;
-    while (spool->first < spool->end)
+    }
+    while (spool->first < spool->end) {
         drop_first(spool);
+    }
     free(spool->ring);
     free(spool);
 }

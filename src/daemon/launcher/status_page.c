@@ -28,8 +28,9 @@ static json_t *name_of(const char *name)
 {
     json_t *text = json_string(name);
     char escaped[4 * NAME_MAX_BYTES + 1], *at = escaped;
-    if (text)
+    if (text) {
         return text;
+    }
     for (; *name && at < escaped + 4 * (NAME_MAX_BYTES - 1); name++) {
         bool ascii = (unsigned char)*name < 0x80;
         at += snprintf(at, 5, ascii ? "%c" : "\\x%02x", (unsigned char)*name);
@@ -40,7 +41,7 @@ static json_t *name_of(const char *name)
 static json_t *hexadecimal(uint64_t number)
 {
     char text[24];
-    snprintf(text, sizeof text, "%016" PRIx64, number);
+    snprintf(text, sizeof(text), "%016" PRIx64, number);
     return json_string(text);
 }
 
@@ -72,8 +73,9 @@ static const char *state_of(const struct rz_status_page *looked, uint32_t rank)
     const struct rz_membership_slot *place = &looked->own->membership.slots[rank];
     const struct rz_child *p = rz_child_of(looked->children, rank);
     if (looked->own->membership.slots[rank].failed >= place->incarnation ||
-        rz_membership_node_has_failed(&looked->own->membership, place->node))
+        rz_membership_node_has_failed(&looked->own->membership, place->node)) {
         return "failed";
+    }
     bool ended = rz_board_writer_state(looked->board, rank) == RZ_PROCESS_ENDED;
     return ended || (p && p->state == RZ_CHILD_LEFT) ? "ended" : "alive";
 }
@@ -83,8 +85,9 @@ static json_t *ranks(const struct rz_status_page *looked)
     json_t *list = json_array();
     for (uint32_t rank = 0; looked->own->membership.epoch > 0 && rank < looked->own->job.n_slots;
          rank++) {
-        if (looked->own->membership.slots[rank].incarnation == 0)
+        if (looked->own->membership.slots[rank].incarnation == 0) {
             continue;
+        }
         json_t *one = json_object();
         set(one, "rank", json_integer(rank));
         set(one, "spawned", json_boolean(rank >= looked->own->job.n_ranks));
@@ -108,8 +111,9 @@ static json_t *waits_of(const struct rz_child *p, rz_time now)
     json_t *list = json_array();
     for (uint32_t i = 0; p->share.waits && i < RZ_WAITS_MAX; i++) {
         struct rz_wait_text w;
-        if (!rz_wait_read(&p->share.waits->wait[i], &w))
+        if (!rz_wait_read(&p->share.waits->wait[i], &w)) {
             continue;
+        }
         json_t *one = json_object();
         set(one, "call", json_string(w.call));
         set(one, "communicator", hexadecimal(w.context));
@@ -134,8 +138,9 @@ static json_t *processes(const struct rz_status_page *looked)
         set(one, "incarnation", json_integer(p->incarnation));
         set(one, "pid", json_integer(p->pid));
         set(one, "state", json_string(states[p->state]));
-        if (p->marked)
+        if (p->marked) {
             set(one, "iteration", json_integer((json_int_t)p->iteration));
+        }
         set(one, "waits", waits_of(p, now));
         json_array_append_new(list, one);
     }
@@ -156,7 +161,7 @@ static json_t *group(const struct rz_groups_look *look)
         uint32_t slot = (uint32_t)look->turn.processes[i];
         bool in = look->turn.counts.view[i / 64] >> i % 64 & 1;
         json_array_append_new(in ? members : out, json_integer(slot));
-        snprintf(rank, sizeof rank, "%u", slot);
+        snprintf(rank, sizeof(rank), "%u", slot);
         set(events, rank, json_integer(look->events[i]));
     }
     set(one, "members", members);
@@ -169,8 +174,9 @@ static json_t *groups(const struct rz_status_page *looked)
 {
     struct rz_groups_look look;
     json_t *list = json_array();
-    for (uint32_t i = 0; rz_groups_at(looked->groups, i, &look); i++)
+    for (uint32_t i = 0; rz_groups_at(looked->groups, i, &look); i++) {
         json_array_append_new(list, group(&look));
+    }
     return list;
 }
 
@@ -187,8 +193,9 @@ static json_t *detection(const struct rz_status_page *looked)
     set(one, "hb_timeout_seconds", seconds(job->hb_timeout_ns));
     /* Of the ring: one heartbeat sent and one received each period, whatever the number of nodes.
      */
-    if (job->detector == RZ_DETECTOR_RING)
+    if (job->detector == RZ_DETECTOR_RING) {
         set(one, "heartbeat_bytes_per_second", json_real(2 * per_second * (double)HEARTBEAT_BYTES));
+    }
     return one;
 }
 

@@ -16,7 +16,7 @@ const struct rz_proof_terms *rz_overlay_terms(const struct rz_overlay *overlay,
                                               struct rz_overlay_terms *terms)
 {
     struct rz_wire_writer w;
-    rz_wire_writer_init(&w, terms->bound, sizeof terms->bound);
+    rz_wire_writer_init(&w, terms->bound, sizeof(terms->bound));
     rz_wire_put_u64(&w, overlay->config.job);
     rz_wire_put_u32(&w, connector);
     rz_wire_put_u32(&w, acceptor);
@@ -24,18 +24,19 @@ const struct rz_proof_terms *rz_overlay_terms(const struct rz_overlay *overlay,
                                            .challenge = challenge,
                                            .answer = answer,
                                            .bound = terms->bound,
-                                           .bound_bytes = sizeof terms->bound};
+                                           .bound_bytes = sizeof(terms->bound)};
     return &terms->proof;
 }
 
-/* ---- evidence */
+/* ---- evidence ---- */
 
 /* Active events run in the order of their activation. */
 void rz_overlay_suspect(struct rz_overlay *overlay, rz_id peer)
 {
     overlay->outgoing[peer].suspect = true;
-    for (struct incoming *in = overlay->incoming; in; in = in->next)
+    for (struct incoming *in = overlay->incoming; in; in = in->next) {
         event_active(in->readable, EV_READ, 0);
+    }
     event_active(overlay->reporting, EV_TIMEOUT, 0);
 }
 
@@ -52,14 +53,15 @@ static void report_broken(evutil_socket_t fd, short what, void *arg)
     for (rz_id peer = 0; peer < overlay->config.n_nodes; peer++) {
         struct outgoing *out = &overlay->outgoing[peer];
         if (!out->suspect || out->broken || out->fenced || out->left || overlay->ending ||
-            is_cut(overlay, peer))
+            is_cut(overlay, peer)) {
             continue;
+        }
         out->broken = true;
         overlay->config.broken(overlay->config.arg, peer);
     }
 }
 
-/* ---- faults on purpose */
+/* ---- faults on purpose ---- */
 
 static void send_datagram(struct rz_overlay *overlay, rz_id to, const void *bytes, size_t n)
 {
@@ -71,17 +73,19 @@ static void send_datagram(struct rz_overlay *overlay, rz_id to, const void *byte
 static void send_held(void *arg, rz_id to, bool datagram, const void *bytes, size_t n)
 {
     struct rz_overlay *overlay = arg;
-    if (datagram)
+    if (datagram) {
         send_datagram(overlay, to, bytes, n);
-    else
+    } else {
         rz_overlay_outgoing_send(&overlay->outgoing[to], bytes, n);
+    }
 }
 
 static void healed(void *arg, rz_id peer)
 {
     struct rz_overlay *overlay = arg;
-    if (overlay->outgoing[peer].suspect)
+    if (overlay->outgoing[peer].suspect) {
         rz_overlay_suspect(overlay, peer);
+    }
 }
 
 rz_status_t rz_overlay_inject(struct rz_overlay *overlay, enum rz_inject what,
@@ -90,29 +94,33 @@ rz_status_t rz_overlay_inject(struct rz_overlay *overlay, enum rz_inject what,
     const struct rz_overlay_faults_host host = {
         .arg = overlay, .send = send_held, .healed = healed};
     rz_status_t status = RZ_OK;
-    if (!overlay->faults)
+    if (!overlay->faults) {
         status = rz_overlay_faults_open(&overlay->faults, overlay->base, overlay->config.n_nodes,
                                         overlay->config.self, &host);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         rz_overlay_faults_inject(overlay->faults, what, nodes, n, amount);
+    }
     return status;
 }
 
-/* ---- sending */
+/* ---- sending ---- */
 
 static void send_frame(struct rz_overlay *overlay, rz_id to, const void *bytes, size_t n)
 {
     const struct outgoing *out = &overlay->outgoing[to];
-    if (out->fenced || out->broken)
+    if (out->fenced || out->broken) {
         return;
-    if (!overlay->faults || !rz_overlay_faults_hold(overlay->faults, to, false, bytes, n))
+    }
+    if (!overlay->faults || !rz_overlay_faults_hold(overlay->faults, to, false, bytes, n)) {
         rz_overlay_outgoing_send(&overlay->outgoing[to], bytes, n);
+    }
 }
 
 void rz_overlay_send(struct rz_overlay *overlay, rz_id to, const struct rz_overlay_message *message)
 {
     rz_assert(to < overlay->config.n_nodes && to != overlay->config.self);
-    size_t n = rz_overlay_encode(message, overlay->scratch, sizeof overlay->scratch);
+    size_t n = rz_overlay_encode(message, overlay->scratch, sizeof(overlay->scratch));
     rz_assert(n > 0);
     send_frame(overlay, to, overlay->scratch, n);
 }
@@ -122,21 +130,24 @@ void rz_overlay_send_protocol(struct rz_overlay *overlay, rz_id to,
                               bool datagram)
 {
     size_t bytes = rz_protocol_message_bytes(message->n_items);
-    uint8_t small[RZ_DATAGRAM_PAYLOAD_MAX], *buffer = bytes <= sizeof small ? small : malloc(bytes);
+    uint8_t small[RZ_DATAGRAM_PAYLOAD_MAX],
+        *buffer = bytes <= sizeof(small) ? small : malloc(bytes);
     rz_assert(buffer != NULL);
     size_t n = rz_protocol_message_encode(message, items, buffer, bytes);
     rz_assert(n == bytes);
     if (datagram && n <= RZ_DATAGRAM_PAYLOAD_MAX) {
-        if (!overlay->faults || !rz_overlay_faults_hold(overlay->faults, to, true, buffer, n))
+        if (!overlay->faults || !rz_overlay_faults_hold(overlay->faults, to, true, buffer, n)) {
             send_datagram(overlay, to, buffer, n);
+        }
     } else {
         struct rz_overlay_message wrapped = {
             .type = RZ_OVERLAY_PROTOCOL,
             .protocol = {.message = buffer, .message_length = (uint32_t)n}};
         rz_overlay_send(overlay, to, &wrapped);
     }
-    if (buffer != small)
+    if (buffer != small) {
         free(buffer);
+    }
 }
 
 size_t rz_overlay_queued(const struct rz_overlay *overlay, rz_id to)
@@ -151,24 +162,28 @@ const struct rz_overlay_refusals *rz_overlay_refusals(const struct rz_overlay *o
     return &overlay->refusals;
 }
 
-/* ---- life */
+/* ---- life ---- */
 
 rz_status_t rz_overlay_open(struct rz_overlay **result, struct event_base *base,
                             const char *address)
 {
-    if (rz_proof_begin() != RZ_OK)
+    if (rz_proof_begin() != RZ_OK) {
         return RZ_ERR_SYSTEM;
-    struct rz_overlay *overlay = calloc(1, sizeof *overlay);
-    if (!overlay)
+    }
+    struct rz_overlay *overlay = calloc(1, sizeof(*overlay));
+    if (!overlay) {
         return RZ_ERR_NO_MEMORY;
+    }
     overlay->base = base;
     overlay->listen_fd = overlay->udp_fd = -1;
     rz_status_t status = rz_address_parse(address, &overlay->own.tcp);
     overlay->own.udp = overlay->own.tcp;
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_socket_listen(&overlay->own.tcp, &overlay->listen_fd);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = rz_socket_datagram(&overlay->own.udp, &overlay->udp_fd);
+    }
     if (status != RZ_OK) {
         rz_overlay_close(overlay);
         return status;
@@ -188,10 +203,12 @@ static void connect_neighbours(struct rz_overlay *overlay)
     uint32_t n = overlay->config.n_nodes, self = overlay->config.self;
     for (uint32_t distance = 1; distance < n; distance *= 2) {
         uint32_t ahead = (self + distance) % n, behind = (self + n - distance) % n;
-        if (!overlay->outgoing[ahead].frames)
+        if (!overlay->outgoing[ahead].frames) {
             rz_overlay_outgoing_open(&overlay->outgoing[ahead]);
-        if (!overlay->outgoing[behind].frames)
+        }
+        if (!overlay->outgoing[behind].frames) {
             rz_overlay_outgoing_open(&overlay->outgoing[behind]);
+        }
     }
 }
 
@@ -199,15 +216,17 @@ rz_status_t rz_overlay_start(struct rz_overlay *overlay, const struct rz_overlay
 {
     rz_assert(!overlay->outgoing && config->self < config->n_nodes);
     overlay->config = *config;
-    memcpy(overlay->key, config->key, sizeof overlay->key);
-    overlay->peers = calloc(config->n_nodes, sizeof *overlay->peers);
-    overlay->outgoing = calloc(config->n_nodes, sizeof *overlay->outgoing);
-    if (!overlay->peers || !overlay->outgoing)
+    memcpy(overlay->key, config->key, sizeof(overlay->key));
+    overlay->peers = calloc(config->n_nodes, sizeof(*overlay->peers));
+    overlay->outgoing = calloc(config->n_nodes, sizeof(*overlay->outgoing));
+    if (!overlay->peers || !overlay->outgoing) {
         return RZ_ERR_NO_MEMORY;
+    }
     for (uint32_t i = 0; i < config->n_nodes; i++) {
         struct rz_address address;
-        if (rz_address_parse(config->peers[i].address, &address) != RZ_OK)
+        if (rz_address_parse(config->peers[i].address, &address) != RZ_OK) {
             return RZ_ERR_INVALID;
+        }
         overlay->peers[i].tcp = overlay->peers[i].udp = address;
         overlay->peers[i].tcp.port = config->peers[i].tcp_port;
         overlay->peers[i].udp.port = config->peers[i].udp_port;
@@ -219,10 +238,12 @@ rz_status_t rz_overlay_start(struct rz_overlay *overlay, const struct rz_overlay
     rz_status_t status =
         rz_datagrams_open(&overlay->datagrams, config->n_nodes, config->self, overlay->key);
     overlay->reporting = event_new(overlay->base, -1, 0, report_broken, overlay);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = overlay->reporting ? rz_overlay_receive_begin(overlay) : RZ_ERR_NO_MEMORY;
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         connect_neighbours(overlay);
+    }
     return status;
 }
 
@@ -234,17 +255,21 @@ bool rz_overlay_started(const struct rz_overlay *overlay)
 void rz_overlay_close(struct rz_overlay *overlay)
 {
     rz_overlay_receive_end(overlay);
-    for (uint32_t i = 0; overlay->outgoing && i < overlay->config.n_nodes; i++)
+    for (uint32_t i = 0; overlay->outgoing && i < overlay->config.n_nodes; i++) {
         rz_overlay_outgoing_close(&overlay->outgoing[i]);
-    if (overlay->reporting)
+    }
+    if (overlay->reporting) {
         event_free(overlay->reporting);
+    }
     rz_overlay_faults_close(overlay->faults);
     rz_datagrams_close(overlay->datagrams);
-    sodium_memzero(overlay->key, sizeof overlay->key);
-    if (overlay->listen_fd >= 0)
+    sodium_memzero(overlay->key, sizeof(overlay->key));
+    if (overlay->listen_fd >= 0) {
         close(overlay->listen_fd);
-    if (overlay->udp_fd >= 0)
+    }
+    if (overlay->udp_fd >= 0) {
         close(overlay->udp_fd);
+    }
     free(overlay->outgoing);
     free(overlay->peers);
     free(overlay);
@@ -253,8 +278,9 @@ void rz_overlay_close(struct rz_overlay *overlay)
 void rz_overlay_fence(struct rz_overlay *overlay, rz_id peer)
 {
     struct outgoing *out = &overlay->outgoing[peer];
-    if (out->fenced || peer == overlay->config.self)
+    if (out->fenced || peer == overlay->config.self) {
         return;
+    }
     struct rz_overlay_message fenced = {.type = RZ_OVERLAY_FENCED,
                                         .fenced = {.reason = "declared failed by the others"}};
     rz_overlay_send(overlay, peer, &fenced);
@@ -270,7 +296,9 @@ void rz_overlay_ending(struct rz_overlay *overlay)
 void rz_overlay_leave(struct rz_overlay *overlay)
 {
     const struct rz_overlay_message leaving = {.type = RZ_OVERLAY_LEAVING};
-    for (rz_id peer = 0; overlay->outgoing && peer < overlay->config.n_nodes; peer++)
-        if (overlay->outgoing[peer].ready)
+    for (rz_id peer = 0; overlay->outgoing && peer < overlay->config.n_nodes; peer++) {
+        if (overlay->outgoing[peer].ready) {
             rz_overlay_send(overlay, peer, &leaving);
+        }
+    }
 }

@@ -35,19 +35,22 @@ struct rz_overlay_faults {
 static void arm(struct rz_overlay_faults *faults)
 {
     rz_time next = RZ_TIME_NEVER, now = rz_clock_now();
-    for (const struct held *held = faults->first; held; held = held->next)
+    for (const struct held *held = faults->first; held; held = held->next) {
         next = held->at < next ? held->at : next;
+    }
     event_del(faults->timer);
-    if (next != RZ_TIME_NEVER)
+    if (next != RZ_TIME_NEVER) {
         rz_loop_arm_every(faults->timer, next > now ? next - now : 0);
+    }
 }
 
 static void unlink_held(struct rz_overlay_faults *faults, struct held **link)
 {
     struct held *held = *link;
     *link = held->next;
-    if (faults->last == &held->next)
+    if (faults->last == &held->next) {
         faults->last = link;
+    }
 }
 
 /* Sends what is due; of a stream nothing before what is still waiting. */
@@ -56,7 +59,7 @@ static void release(evutil_socket_t fd, short what, void *arg)
     struct rz_overlay_faults *faults = arg;
     rz_time now = rz_clock_now();
     (void)fd, (void)what;
-    memset(faults->waits, 0, faults->n_nodes * sizeof *faults->waits);
+    memset(faults->waits, 0, faults->n_nodes * sizeof(*faults->waits));
     for (struct held **link = &faults->first; *link;) {
         struct held *held = *link;
         if (held->at > now || (!held->datagram && faults->waits[held->to])) {
@@ -65,8 +68,9 @@ static void release(evutil_socket_t fd, short what, void *arg)
             continue;
         }
         unlink_held(faults, link);
-        if (!held->datagram)
+        if (!held->datagram) {
             faults->held_bytes[held->to] -= held->bytes;
+        }
         faults->host.send(faults->host.arg, held->to, held->datagram, held->data, held->bytes);
         free(held);
     }
@@ -79,18 +83,21 @@ bool rz_overlay_faults_hold(struct rz_overlay_faults *faults, rz_id to, bool dat
     rz_time now = rz_clock_now();
     rz_time at = datagram ? rz_net_fault_datagram(faults->network, to, now)
                           : rz_net_fault_stream(faults->network, to, now);
-    if (datagram && at == RZ_TIME_NEVER)
+    if (datagram && at == RZ_TIME_NEVER) {
         return true; /* lost */
-    if (at <= now && (datagram || faults->held_bytes[to] == 0))
+    }
+    if (at <= now && (datagram || faults->held_bytes[to] == 0)) {
         return false;
-    struct held *held = malloc(sizeof *held + n);
+    }
+    struct held *held = malloc(sizeof(*held) + n);
     rz_assert(held != NULL);
     *held = (struct held){.at = at, .to = to, .datagram = datagram, .bytes = n};
     memcpy(held->data, bytes, n);
     *faults->last = held;
     faults->last = &held->next;
-    if (!datagram)
+    if (!datagram) {
         faults->held_bytes[to] += n;
+    }
     arm(faults);
     return true;
 }
@@ -109,48 +116,57 @@ bool rz_overlay_faults_cut(const struct rz_overlay_faults *faults, rz_id peer)
 static void look_at_cuts(struct rz_overlay_faults *faults, const bool *was_cut)
 {
     rz_time now = rz_clock_now();
-    for (struct held *held = faults->first; held; held = held->next)
-        if (held->at == RZ_TIME_NEVER)
+    for (struct held *held = faults->first; held; held = held->next) {
+        if (held->at == RZ_TIME_NEVER) {
             held->at = rz_net_fault_stream(faults->network, held->to, now);
+        }
+    }
     arm(faults);
-    for (rz_id peer = 0; peer < faults->n_nodes; peer++)
-        if (was_cut[peer] && !rz_overlay_faults_cut(faults, peer))
+    for (rz_id peer = 0; peer < faults->n_nodes; peer++) {
+        if (was_cut[peer] && !rz_overlay_faults_cut(faults, peer)) {
             faults->host.healed(faults->host.arg, peer);
+        }
+    }
 }
 
 static bool named(const uint32_t *nodes, uint32_t n, rz_id node)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if (nodes[i] == node)
+    for (uint32_t i = 0; i < n; i++) {
+        if (nodes[i] == node) {
             return true;
+        }
+    }
     return false;
 }
 
 static void change(struct rz_overlay_faults *faults, enum rz_inject what, rz_id peer,
                    uint64_t amount)
 {
-    if (what == RZ_INJECT_CUT)
+    if (what == RZ_INJECT_CUT) {
         rz_net_fault_cut(faults->network, peer, amount > 0);
-    else if (what == RZ_INJECT_DELAY)
+    } else if (what == RZ_INJECT_DELAY) {
         rz_net_fault_delay(faults->network, peer, amount);
-    else
+    } else {
         rz_net_fault_lose(faults->network, peer,
                           amount < RZ_NET_FAULT_CERTAIN ? (uint32_t)amount : RZ_NET_FAULT_CERTAIN);
+    }
 }
 
 void rz_overlay_faults_inject(struct rz_overlay_faults *faults, enum rz_inject what,
                               const uint32_t *nodes, uint32_t n, uint64_t amount)
 {
-    bool *was_cut = calloc(faults->n_nodes, sizeof *was_cut);
+    bool *was_cut = calloc(faults->n_nodes, sizeof(*was_cut));
     rz_assert(was_cut != NULL);
     bool here = named(nodes, n, faults->self);
     for (rz_id peer = 0; peer < faults->n_nodes; peer++) {
         was_cut[peer] = rz_overlay_faults_cut(faults, peer);
-        if (what != RZ_INJECT_HEAL && peer != faults->self && named(nodes, n, peer) != here)
+        if (what != RZ_INJECT_HEAL && peer != faults->self && named(nodes, n, peer) != here) {
             change(faults, what, peer, amount);
+        }
     }
-    if (what == RZ_INJECT_HEAL)
+    if (what == RZ_INJECT_HEAL) {
         rz_net_fault_heal(faults->network);
+    }
     look_at_cuts(faults, was_cut);
     free(was_cut);
 }
@@ -159,18 +175,21 @@ rz_status_t rz_overlay_faults_open(struct rz_overlay_faults **result, struct eve
                                    uint32_t n_nodes, rz_id self,
                                    const struct rz_overlay_faults_host *host)
 {
-    struct rz_overlay_faults *faults = calloc(1, sizeof *faults);
-    if (!faults)
+    struct rz_overlay_faults *faults = calloc(1, sizeof(*faults));
+    if (!faults) {
         return RZ_ERR_NO_MEMORY;
+    }
     *faults = (struct rz_overlay_faults){
         .host = *host, .n_nodes = n_nodes, .self = self, .last = &faults->first};
-    faults->held_bytes = calloc(n_nodes, sizeof *faults->held_bytes);
-    faults->waits = calloc(n_nodes, sizeof *faults->waits);
+    faults->held_bytes = calloc(n_nodes, sizeof(*faults->held_bytes));
+    faults->waits = calloc(n_nodes, sizeof(*faults->waits));
     rz_status_t status = faults->held_bytes && faults->waits ? RZ_OK : RZ_ERR_NO_MEMORY;
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_net_fault_open(&faults->network, n_nodes, rz_mix(SEED, self));
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = rz_loop_timer(base, &faults->timer, release, faults);
+    }
     if (status != RZ_OK) {
         rz_overlay_faults_close(faults);
         return status;
@@ -181,8 +200,9 @@ rz_status_t rz_overlay_faults_open(struct rz_overlay_faults **result, struct eve
 
 void rz_overlay_faults_close(struct rz_overlay_faults *faults)
 {
-    if (!faults)
+    if (!faults) {
         return;
+    }
     while (faults->first) {
         struct held *held = faults->first;
         faults->first = held->next;

@@ -39,15 +39,15 @@ static void close_stranger(struct incoming *in, bool refused)
     incoming_close(in);
 }
 
-/* ---- the handshake */
+/* ---- the handshake ---- */
 
 static void welcome(struct incoming *in, const struct rz_proof_terms *terms)
 {
     uint8_t proof[RZ_PROOF_BYTES], frame[RZ_OVERLAY_HANDSHAKE_MAX];
     rz_proof_make(terms, RZ_PROOF_ACCEPTOR, proof);
-    struct rz_overlay_message message = {.type = RZ_OVERLAY_WELCOME,
-                                         .welcome = {.proof = proof, .proof_length = sizeof proof}};
-    rz_frames_send(in->frames, frame, rz_overlay_encode(&message, frame, sizeof frame));
+    struct rz_overlay_message message = {
+        .type = RZ_OVERLAY_WELCOME, .welcome = {.proof = proof, .proof_length = sizeof(proof)}};
+    rz_frames_send(in->frames, frame, rz_overlay_encode(&message, frame, sizeof(frame)));
 }
 
 static bool prove(struct incoming *in, const struct rz_overlay_message *message)
@@ -57,13 +57,15 @@ static bool prove(struct incoming *in, const struct rz_overlay_message *message)
     if (message->type != RZ_OVERLAY_HELLO || hello->version != RZ_OVERLAY_VERSION ||
         hello->job != overlay->config.job || hello->from >= overlay->config.n_nodes ||
         hello->from == overlay->config.self || hello->proof_length != RZ_PROOF_BYTES ||
-        hello->nonce_length != RZ_OVERLAY_NONCE_BYTES)
+        hello->nonce_length != RZ_OVERLAY_NONCE_BYTES) {
         return false;
+    }
     struct rz_overlay_terms room;
     const struct rz_proof_terms *terms = rz_overlay_terms(overlay, in->nonce, hello->nonce,
                                                           hello->from, overlay->config.self, &room);
-    if (!rz_proof_holds(terms, RZ_PROOF_CONNECTOR, hello->proof))
+    if (!rz_proof_holds(terms, RZ_PROOF_CONNECTOR, hello->proof)) {
         return false;
+    }
     in->peer = hello->from;
     overlay->n_unproved--;
     rz_frames_limit(in->frames, RZ_OVERLAY_SEALED_MAX);
@@ -80,16 +82,18 @@ static void challenge(struct incoming *in)
                                          .challenge = {.version = RZ_OVERLAY_VERSION,
                                                        .nonce = in->nonce,
                                                        .nonce_length = RZ_OVERLAY_NONCE_BYTES}};
-    rz_frames_send(in->frames, frame, rz_overlay_encode(&message, frame, sizeof frame));
+    rz_frames_send(in->frames, frame, rz_overlay_encode(&message, frame, sizeof(frame)));
 }
 
 /* The list begins with the newest. */
 static struct incoming *oldest_unproved(const struct rz_overlay *overlay)
 {
     struct incoming *oldest = NULL;
-    for (struct incoming *in = overlay->incoming; in; in = in->next)
-        if (in->peer == RZ_ID_NONE)
+    for (struct incoming *in = overlay->incoming; in; in = in->next) {
+        if (in->peer == RZ_ID_NONE) {
             oldest = in;
+        }
+    }
     return oldest;
 }
 
@@ -98,9 +102,10 @@ static void wait_for_proofs(struct rz_overlay *overlay)
     const struct incoming *oldest = oldest_unproved(overlay);
     rz_time now = rz_clock_now();
     event_del(overlay->patience);
-    if (oldest)
+    if (oldest) {
         rz_loop_arm_every(overlay->patience,
                           oldest->prove_by > now ? oldest->prove_by - now : RZ_MILLISECOND);
+    }
 }
 
 static void out_of_patience(evutil_socket_t fd, short what, void *arg)
@@ -108,25 +113,29 @@ static void out_of_patience(evutil_socket_t fd, short what, void *arg)
     struct rz_overlay *overlay = arg;
     struct incoming *oldest;
     (void)fd, (void)what;
-    while ((oldest = oldest_unproved(overlay)) && oldest->prove_by <= rz_clock_now())
+    while ((oldest = oldest_unproved(overlay)) && oldest->prove_by <= rz_clock_now()) {
         close_stranger(oldest, true);
+    }
     wait_for_proofs(overlay);
 }
 
-/* ---- connections */
+/* ---- connections ---- */
 
 /* False: the connection must be closed. */
 static bool incoming_frame(struct incoming *in, const void *bytes, size_t n)
 {
     struct rz_overlay *overlay = in->overlay;
     struct rz_overlay_message message;
-    if (in->peer == RZ_ID_NONE)
+    if (in->peer == RZ_ID_NONE) {
         return rz_overlay_decode(&message, bytes, n) == RZ_OK && prove(in, &message);
+    }
     if (rz_seal_get(&in->seal, bytes, n, overlay->opened) != RZ_OK ||
-        rz_overlay_decode(&message, overlay->opened, n - RZ_SEAL_BYTES) != RZ_OK)
+        rz_overlay_decode(&message, overlay->opened, n - RZ_SEAL_BYTES) != RZ_OK) {
         return false;
-    if (overlay->outgoing[in->peer].fenced)
+    }
+    if (overlay->outgoing[in->peer].fenced) {
         return true; /* dropped; it was told when it was fenced */
+    }
     if (message.type == RZ_OVERLAY_LEAVING) {
         overlay->outgoing[in->peer].left = true;
         return true;
@@ -144,18 +153,21 @@ static void incoming_read(evutil_socket_t fd, short what, void *arg)
     const void *bytes;
     size_t n;
     bool good = true;
-    while (good && rz_frames_next(in->frames, &bytes, &n))
+    while (good && rz_frames_next(in->frames, &bytes, &n)) {
         good = incoming_frame(in, bytes, n);
-    if (good && (status == RZ_OK || status == RZ_ERR_NO_MEMORY))
+    }
+    if (good && (status == RZ_OK || status == RZ_ERR_NO_MEMORY)) {
         return;
+    }
     if (in->peer == RZ_ID_NONE) {
         close_stranger(in, !good || status == RZ_ERR_MALFORMED);
         return;
     }
     rz_id peer = in->peer;
     incoming_close(in);
-    if (status != RZ_ERR_TIMEOUT) /* no way led to it: that is no evidence */
+    if (status != RZ_ERR_TIMEOUT) { /* no way led to it: that is no evidence */
         rz_overlay_suspect(overlay, peer);
+    }
 }
 
 static void accept_one(evutil_socket_t listen_fd, short what, void *arg)
@@ -163,11 +175,13 @@ static void accept_one(evutil_socket_t listen_fd, short what, void *arg)
     struct rz_overlay *overlay = arg;
     (void)what;
     int fd;
-    if (rz_socket_accept(listen_fd, &fd, NULL) != RZ_OK)
+    if (rz_socket_accept(listen_fd, &fd, NULL) != RZ_OK) {
         return;
-    if (overlay->n_unproved >= UNPROVED_MAX)
+    }
+    if (overlay->n_unproved >= UNPROVED_MAX) {
         close_stranger(oldest_unproved(overlay), true);
-    struct incoming *in = calloc(1, sizeof *in);
+    }
+    struct incoming *in = calloc(1, sizeof(*in));
     if (!in || rz_frames_open(&in->frames, fd, RZ_OVERLAY_HANDSHAKE_MAX) != RZ_OK) {
         free(in);
         close(fd);
@@ -181,12 +195,13 @@ static void accept_one(evutil_socket_t listen_fd, short what, void *arg)
     event_add(in->readable, NULL);
     in->next = overlay->incoming;
     overlay->incoming = in;
-    if (overlay->n_unproved++ == 0)
+    if (overlay->n_unproved++ == 0) {
         wait_for_proofs(overlay);
+    }
     challenge(in);
 }
 
-/* ---- datagrams */
+/* ---- datagrams ---- */
 
 static void datagram_arrived(struct rz_overlay *overlay, const uint8_t *packet, size_t bytes)
 {
@@ -202,8 +217,9 @@ static void datagram_arrived(struct rz_overlay *overlay, const uint8_t *packet, 
         return;
     }
     if (rz_protocol_message_decode(&message, items, DATAGRAM_ITEMS_MAX, payload, n) == RZ_OK &&
-        message.from == from && !overlay->outgoing[from].fenced)
+        message.from == from && !overlay->outgoing[from].fenced) {
         overlay->config.heartbeat(overlay->config.arg, &message, items);
+    }
 }
 
 static void datagrams_read(evutil_socket_t fd, short what, void *arg)
@@ -214,12 +230,14 @@ static void datagrams_read(evutil_socket_t fd, short what, void *arg)
     size_t n = 0;
     rz_status_t status;
     /* RZ_ERR_CLOSED is of an earlier one of ours: its receiver is gone. */
-    while ((status = rz_socket_receive_from(fd, packet, sizeof packet, &n, NULL)) == RZ_OK ||
-           status == RZ_ERR_CLOSED || status == RZ_ERR_TRUNCATE)
-        if (status == RZ_OK)
+    while ((status = rz_socket_receive_from(fd, packet, sizeof(packet), &n, NULL)) == RZ_OK ||
+           status == RZ_ERR_CLOSED || status == RZ_ERR_TRUNCATE) {
+        if (status == RZ_OK) {
             datagram_arrived(overlay, packet, n);
-        else
+        } else {
             overlay->refusals.datagrams += status == RZ_ERR_TRUNCATE; /* longer than any of ours */
+        }
+    }
 }
 
 void rz_overlay_read_heartbeats(struct rz_overlay *overlay)
@@ -227,7 +245,7 @@ void rz_overlay_read_heartbeats(struct rz_overlay *overlay)
     datagrams_read(overlay->udp_fd, EV_READ, overlay);
 }
 
-/* ---- life */
+/* ---- life ---- */
 
 rz_status_t rz_overlay_receive_begin(struct rz_overlay *overlay)
 {
@@ -235,11 +253,14 @@ rz_status_t rz_overlay_receive_begin(struct rz_overlay *overlay)
         event_new(overlay->base, overlay->listen_fd, EV_READ | EV_PERSIST, accept_one, overlay);
     overlay->arriving =
         event_new(overlay->base, overlay->udp_fd, EV_READ | EV_PERSIST, datagrams_read, overlay);
-    if (overlay->arriving) /* before everything else: a heartbeat read late looks like a failure */
+    if (overlay
+            ->arriving) { /* before everything else: a heartbeat read late looks like a failure */
         event_priority_set(overlay->arriving, 0);
+    }
     if (!overlay->accepting || !overlay->arriving ||
-        rz_loop_timer(overlay->base, &overlay->patience, out_of_patience, overlay) != RZ_OK)
+        rz_loop_timer(overlay->base, &overlay->patience, out_of_patience, overlay) != RZ_OK) {
         return RZ_ERR_NO_MEMORY;
+    }
     event_add(overlay->accepting, NULL);
     event_add(overlay->arriving, NULL);
     return RZ_OK;
@@ -247,8 +268,9 @@ rz_status_t rz_overlay_receive_begin(struct rz_overlay *overlay)
 
 void rz_overlay_receive_end(struct rz_overlay *overlay)
 {
-    while (overlay->incoming)
+    while (overlay->incoming) {
         incoming_close(overlay->incoming);
+    }
     rz_loop_free(overlay->accepting);
     rz_loop_free(overlay->arriving);
     rz_loop_free(overlay->patience);

@@ -15,19 +15,22 @@ static void outgoing_failed(struct outgoing *out, rz_status_t status);
 
 static void outgoing_update(struct outgoing *out)
 {
-    if (rz_frames_want_write(out->frames))
+    if (rz_frames_want_write(out->frames)) {
         event_add(out->writable, NULL);
-    if (rz_frames_queued(out->frames) >= RZ_OVERLAY_QUEUE_LOW)
+    }
+    if (rz_frames_queued(out->frames) >= RZ_OVERLAY_QUEUE_LOW) {
         out->above_low = true;
+    }
 }
 
 static void outgoing_push(struct outgoing *out, const void *bytes, size_t n)
 {
-    if (rz_frames_send(out->frames, bytes, n) != RZ_OK)
+    if (rz_frames_send(out->frames, bytes, n) != RZ_OK) {
         event_active(out->readable, EV_READ,
                      0); /* told from the loop, not from inside the caller */
-    else
+    } else {
         outgoing_update(out);
+    }
 }
 
 /* Once both ends are proved: nobody else reads, changes, repeats or leaves out a frame. */
@@ -47,8 +50,9 @@ static void outgoing_write(evutil_socket_t fd, short what, void *arg)
         outgoing_failed(out, status);
         return;
     }
-    if (rz_frames_want_write(out->frames))
+    if (rz_frames_want_write(out->frames)) {
         event_add(out->writable, NULL);
+    }
     if (out->above_low && rz_frames_queued(out->frames) < RZ_OVERLAY_QUEUE_LOW) {
         out->above_low = false;
         out->overlay->config.writable(out->overlay->config.arg, out->peer);
@@ -69,12 +73,15 @@ static void forget_waiting(struct outgoing *out)
 /* What waits for it is kept. */
 static void drop_connection(struct outgoing *out)
 {
-    if (out->readable)
+    if (out->readable) {
         event_free(out->readable);
-    if (out->writable)
+    }
+    if (out->writable) {
         event_free(out->writable);
-    if (out->frames)
+    }
+    if (out->frames) {
         rz_frames_close(out->frames);
+    }
     out->readable = out->writable = NULL;
     out->frames = NULL;
     rz_seal_end(&out->seal);
@@ -93,17 +100,20 @@ static void try_again(evutil_socket_t fd, short what, void *arg)
 {
     struct outgoing *out = arg;
     (void)fd, (void)what;
-    if (!out->frames && !out->overlay->ending)
+    if (!out->frames && !out->overlay->ending) {
         rz_overlay_outgoing_open(out);
+    }
 }
 
 static void connect_later(struct outgoing *out)
 {
     drop_connection(out);
-    if (!out->again)
+    if (!out->again) {
         out->again = evtimer_new(out->overlay->base, try_again, out);
-    if (out->again)
+    }
+    if (out->again) {
         event_add(out->again, &(struct timeval){.tv_sec = AGAIN_NS / RZ_SECOND});
+    }
 }
 
 /*
@@ -121,13 +131,14 @@ static void outgoing_failed(struct outgoing *out, rz_status_t status)
         return;
     }
     rz_overlay_outgoing_close(out);
-    if (status == RZ_ERR_CLOSED)
+    if (status == RZ_ERR_CLOSED) {
         rz_overlay_suspect(overlay, out->peer);
-    else if (!out->broken && !out->fenced && !out->left && !overlay->ending)
+    } else if (!out->broken && !out->fenced && !out->left && !overlay->ending) {
         overlay->config.lost(overlay->config.arg, out->peer);
+    }
 }
 
-/* ---- both prove that they hold the job's key; then the connection carries what waited for it */
+/* ---- Proof of the key; then the connection carries what waited for it ---- */
 
 static const struct rz_proof_terms *outgoing_terms(const struct outgoing *out,
                                                    struct rz_overlay_terms *room)
@@ -141,7 +152,7 @@ static void answer_challenge(struct outgoing *out, const struct rz_overlay_chall
     struct rz_overlay *overlay = out->overlay;
     uint8_t proof[RZ_PROOF_BYTES], frame[RZ_OVERLAY_HANDSHAKE_MAX];
     struct rz_overlay_terms room;
-    memcpy(out->challenge, challenge->nonce, sizeof out->challenge);
+    memcpy(out->challenge, challenge->nonce, sizeof(out->challenge));
     rz_proof_nonce(out->nonce);
     rz_proof_make(outgoing_terms(out, &room), RZ_PROOF_CONNECTOR, proof);
     struct rz_overlay_message hello = {.type = RZ_OVERLAY_HELLO,
@@ -149,11 +160,11 @@ static void answer_challenge(struct outgoing *out, const struct rz_overlay_chall
                                                  .job = overlay->config.job,
                                                  .from = overlay->config.self,
                                                  .proof = proof,
-                                                 .proof_length = sizeof proof,
+                                                 .proof_length = sizeof(proof),
                                                  .nonce = out->nonce,
-                                                 .nonce_length = sizeof out->nonce}};
+                                                 .nonce_length = sizeof(out->nonce)}};
     out->said_hello = true;
-    outgoing_push(out, frame, rz_overlay_encode(&hello, frame, sizeof frame));
+    outgoing_push(out, frame, rz_overlay_encode(&hello, frame, sizeof(frame)));
 }
 
 static void become_ready(struct outgoing *out)
@@ -162,8 +173,9 @@ static void become_ready(struct outgoing *out)
     out->ready = true;
     rz_frames_limit(out->frames, RZ_OVERLAY_SEALED_MAX);
     rz_seal_begin(&out->seal, outgoing_terms(out, &room));
-    for (struct waiting_frame *f = out->first; f; f = f->next)
+    for (struct waiting_frame *f = out->first; f; f = f->next) {
         outgoing_push_sealed(out, f->data, f->bytes);
+    }
     forget_waiting(out);
     event_add(out->writable,
               NULL); /* who waits for room hears of it, even if all is sent already */
@@ -180,16 +192,19 @@ static bool is_proof(const struct outgoing *out, const struct rz_overlay_welcome
 static bool shake_hands(struct outgoing *out, const void *bytes, size_t n)
 {
     struct rz_overlay_message message;
-    if (rz_overlay_decode(&message, bytes, n) != RZ_OK)
+    if (rz_overlay_decode(&message, bytes, n) != RZ_OK) {
         return false;
+    }
     if (!out->said_hello && message.type == RZ_OVERLAY_CHALLENGE &&
         message.challenge.version == RZ_OVERLAY_VERSION &&
         message.challenge.nonce_length == RZ_OVERLAY_NONCE_BYTES) {
         answer_challenge(out, &message.challenge);
         return true;
     }
-    if (!out->said_hello || message.type != RZ_OVERLAY_WELCOME || !is_proof(out, &message.welcome))
+    if (!out->said_hello || message.type != RZ_OVERLAY_WELCOME ||
+        !is_proof(out, &message.welcome)) {
         return false;
+    }
     become_ready(out);
     return true;
 }
@@ -203,8 +218,9 @@ static void outgoing_read(evutil_socket_t fd, short what, void *arg)
     const void *bytes;
     size_t n;
     bool good = status != RZ_ERR_MALFORMED;
-    while (good && rz_frames_next(out->frames, &bytes, &n))
+    while (good && rz_frames_next(out->frames, &bytes, &n)) {
         good = !out->ready && shake_hands(out, bytes, n);
+    }
     if (!good) {
         /* A stranger has the place of our peer: nothing is said to it, and no failure is proved. */
         out->overlay->refusals.strangers++;
@@ -220,10 +236,11 @@ void rz_overlay_outgoing_open(struct outgoing *out)
     int fd;
     rz_status_t status = rz_socket_connect(&overlay->peers[out->peer].tcp, &fd);
     if (status != RZ_OK && status != RZ_IN_PROGRESS) {
-        if (status == RZ_ERR_CLOSED)
+        if (status == RZ_ERR_CLOSED) {
             rz_overlay_suspect(overlay, out->peer);
-        else
+        } else {
             connect_later(out);
+        }
         return;
     }
     if (rz_frames_open(&out->frames, fd, RZ_OVERLAY_HANDSHAKE_MAX) != RZ_OK) {
@@ -237,21 +254,24 @@ void rz_overlay_outgoing_open(struct outgoing *out)
 
 void rz_overlay_outgoing_send(struct outgoing *out, const void *bytes, size_t n)
 {
-    if (out->broken)
+    if (out->broken) {
         return;
-    if (!out->frames && !(out->again && event_pending(out->again, EV_TIMEOUT, NULL)))
+    }
+    if (!out->frames && !(out->again && event_pending(out->again, EV_TIMEOUT, NULL))) {
         rz_overlay_outgoing_open(out);
+    }
     if (out->ready) {
         outgoing_push_sealed(out, bytes, n);
         return;
     }
-    struct waiting_frame *frame = malloc(sizeof *frame + n);
+    struct waiting_frame *frame = malloc(sizeof(*frame) + n);
     rz_assert(frame != NULL);
     *frame = (struct waiting_frame){.bytes = n};
     memcpy(frame->data, bytes, n);
     *out->last = frame;
     out->last = &frame->next;
     out->waiting_bytes += n;
-    if (out->waiting_bytes >= RZ_OVERLAY_QUEUE_LOW)
+    if (out->waiting_bytes >= RZ_OVERLAY_QUEUE_LOW) {
         out->above_low = true;
+    }
 }

@@ -43,22 +43,25 @@ static void protocol_message(void *arg, rz_id from, const struct rz_overlay_mess
     }
     if (rz_protocol_message_decode(&message, router->items, items_max, wrapped->protocol.message,
                                    n) != RZ_OK ||
-        message.from != from)
+        message.from != from) {
         return;
-    for (uint32_t i = 0; i < router->n_protocols; i++)
+    }
+    for (uint32_t i = 0; i < router->n_protocols; i++) {
         if (router->protocol[i].core == message.protocol &&
             (router->protocol[i].view == message.view ||
              router->protocol[i].view == RZ_OVERLAY_ANY_VIEW)) {
             router->protocol[i].call(router->protocol[i].arg, &message, router->items);
             return;
         }
+    }
 }
 
 rz_status_t rz_overlay_router_open(struct rz_overlay_router **result)
 {
-    struct rz_overlay_router *router = calloc(1, sizeof *router);
-    if (!router)
+    struct rz_overlay_router *router = calloc(1, sizeof(*router));
+    if (!router) {
         return RZ_ERR_NO_MEMORY;
+    }
     rz_overlay_router_handle(router, RZ_OVERLAY_PROTOCOL, protocol_message, router);
     *result = router;
     return RZ_OK;
@@ -66,8 +69,9 @@ rz_status_t rz_overlay_router_open(struct rz_overlay_router **result)
 
 void rz_overlay_router_close(struct rz_overlay_router *router)
 {
-    if (!router)
+    if (!router) {
         return;
+    }
     free(router->items);
     free(router);
 }
@@ -106,22 +110,25 @@ void rz_overlay_router_heard(struct rz_overlay_router *router, rz_overlay_heard_
 
 static void heard_of(const struct rz_overlay_router *router, rz_id from)
 {
-    for (uint32_t i = 0; i < router->n_heard; i++)
+    for (uint32_t i = 0; i < router->n_heard; i++) {
         router->heard[i].call(router->heard[i].arg, from);
+    }
 }
 
 void rz_overlay_router_message(struct rz_overlay_router *router, rz_id from,
                                const struct rz_overlay_message *message)
 {
     heard_of(router, from);
-    if (router->handler[message->type].call)
+    if (router->handler[message->type].call) {
         router->handler[message->type].call(router->handler[message->type].arg, from, message);
+    }
 }
 
 void rz_overlay_router_datagram(struct rz_overlay_router *router, const struct rz_message *message,
                                 const uint64_t *items)
 {
     heard_of(router, message->from);
-    if (router->datagram.call)
+    if (router->datagram.call) {
         router->datagram.call(router->datagram.arg, message, items);
+    }
 }

@@ -20,22 +20,26 @@ struct rz_binding {
 static rz_status_t open_arrays(struct rz_binding *binding)
 {
     uint32_t highest = 0;
-    for (uint32_t i = 0; i < binding->machine.n_processors; i++)
-        if (binding->machine.processors[i] > highest)
+    for (uint32_t i = 0; i < binding->machine.n_processors; i++) {
+        if (binding->machine.processors[i] > highest) {
             highest = binding->machine.processors[i];
+        }
+    }
     binding->set = rz_processor_set_make(highest);
-    binding->taken = calloc(binding->n_cores + 1, sizeof *binding->taken);
+    binding->taken = calloc(binding->n_cores + 1, sizeof(*binding->taken));
     return binding->set && binding->taken ? RZ_OK : RZ_ERR_NO_MEMORY;
 }
 
 rz_status_t rz_binding_open(struct rz_binding **result, const struct rz_daemon_job *job)
 {
     *result = NULL;
-    if (!(job->flags & (RZ_JOB_BIND_CORE | RZ_JOB_TELL_BINDING)))
+    if (!(job->flags & (RZ_JOB_BIND_CORE | RZ_JOB_TELL_BINDING))) {
         return RZ_OK;
-    struct rz_binding *binding = calloc(1, sizeof *binding);
-    if (!binding)
+    }
+    struct rz_binding *binding = calloc(1, sizeof(*binding));
+    if (!binding) {
         return RZ_ERR_NO_MEMORY;
+    }
     rz_status_t status = rz_machine_look(&binding->machine);
     if (status != RZ_OK) {
         free(binding);
@@ -43,9 +47,10 @@ rz_status_t rz_binding_open(struct rz_binding **result, const struct rz_daemon_j
     }
     binding->binds = job->flags & RZ_JOB_BIND_CORE;
     binding->n_cores = binding->machine.n_cores;
-    if (binding->binds)
+    if (binding->binds) {
         rz_place_share(binding->machine.n_cores, job->shares, job->share, &binding->first,
                        &binding->n_cores);
+    }
     status = open_arrays(binding);
     if (status != RZ_OK) {
         rz_binding_close(binding);
@@ -57,8 +62,9 @@ rz_status_t rz_binding_open(struct rz_binding **result, const struct rz_daemon_j
 
 void rz_binding_close(struct rz_binding *binding)
 {
-    if (!binding)
+    if (!binding) {
         return;
+    }
     rz_machine_clear(&binding->machine);
     rz_processor_set_free(binding->set);
     free(binding->taken);
@@ -76,11 +82,13 @@ static const struct rz_machine_core *cores_of(const struct rz_binding *binding, 
 uint32_t rz_binding_processors(const struct rz_binding *binding)
 {
     uint32_t n, processors = 0;
-    if (!binding || !binding->binds)
+    if (!binding || !binding->binds) {
         return 0;
+    }
     const struct rz_machine_core *cores = cores_of(binding, RZ_ID_NONE, &n);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         processors += cores[i].count;
+    }
     return processors;
 }
 
@@ -89,19 +97,24 @@ static void fill_set(struct rz_binding *binding, uint32_t core)
     uint32_t n;
     const struct rz_machine_core *cores = cores_of(binding, core, &n);
     rz_processor_set_clear(binding->set);
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t k = 0; k < cores[i].count; k++)
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t k = 0; k < cores[i].count; k++) {
             rz_processor_set_add(binding->set, binding->machine.processors[cores[i].first + k]);
+        }
+    }
 }
 
 uint32_t rz_binding_choose(struct rz_binding *binding, const struct rz_children *children)
 {
-    if (!binding || !binding->binds)
+    if (!binding || !binding->binds) {
         return RZ_ID_NONE;
-    memset(binding->taken, 0, binding->n_cores * sizeof *binding->taken);
-    for (const struct rz_child *p = children->first; p; p = p->next)
-        if (p->core < binding->n_cores && p->state != RZ_CHILD_FAILED)
+    }
+    memset(binding->taken, 0, binding->n_cores * sizeof(*binding->taken));
+    for (const struct rz_child *p = children->first; p; p = p->next) {
+        if (p->core < binding->n_cores && p->state != RZ_CHILD_FAILED) {
             binding->taken[p->core] = true;
+        }
+    }
     uint32_t core = rz_place_free_core(binding->taken, binding->n_cores);
     fill_set(binding, core);
     return core;
@@ -109,8 +122,9 @@ uint32_t rz_binding_choose(struct rz_binding *binding, const struct rz_children 
 
 void rz_binding_apply(const struct rz_binding *binding)
 {
-    if (binding && binding->binds && binding->n_cores > 0)
+    if (binding && binding->binds && binding->n_cores > 0) {
         rz_processor_set_apply(binding->set);
+    }
 }
 
 void rz_binding_tell(const struct rz_binding *binding, uint32_t core, char *text, size_t bytes)
@@ -118,26 +132,29 @@ void rz_binding_tell(const struct rz_binding *binding, uint32_t core, char *text
     char numbers[128], processors[128];
     uint32_t n;
     *text = '\0';
-    if (!binding)
+    if (!binding) {
         return;
+    }
     const struct rz_machine *machine = &binding->machine;
     const struct rz_machine_core *cores = cores_of(binding, core, &n);
     if (n == 0) { /* more nodes than cores */
         snprintf(text, bytes, "not bound, no core of its own");
         return;
     }
-    uint32_t *list = calloc(n, sizeof *list);
+    uint32_t *list = calloc(n, sizeof(*list));
     rz_assert(list != NULL);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         list[i] = cores[i].number;
-    rz_place_list(list, n, numbers, sizeof numbers);
+    }
+    rz_place_list(list, n, numbers, sizeof(numbers));
     free(list);
     uint32_t n_processors = cores[n - 1].first + cores[n - 1].count - cores[0].first;
     rz_place_list(machine->processors + cores[0].first, n_processors, processors,
-                  sizeof processors);
-    if (core == RZ_ID_NONE)
+                  sizeof(processors));
+    if (core == RZ_ID_NONE) {
         snprintf(text, bytes, "not bound, cores %s, processors %s", numbers, processors);
-    else
+    } else {
         snprintf(text, bytes, "core %s, processors %s, package %u, NUMA node %u", numbers,
                  processors, cores->package, cores->numa);
+    }
 }

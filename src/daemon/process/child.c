@@ -8,9 +8,11 @@
 
 struct rz_child *rz_child_of(const struct rz_children *children, uint32_t rank)
 {
-    for (struct rz_child *p = children->first; p; p = p->next)
-        if (p->rank == rank && p->state != RZ_CHILD_FAILED)
+    for (struct rz_child *p = children->first; p; p = p->next) {
+        if (p->rank == rank && p->state != RZ_CHILD_FAILED) {
             return p;
+        }
+    }
     return NULL;
 }
 
@@ -28,14 +30,16 @@ void rz_child_signal(const struct rz_child *p, int number)
 
 void rz_children_signal(const struct rz_children *children, int number)
 {
-    for (struct rz_child *p = children->first; p; p = p->next)
+    for (struct rz_child *p = children->first; p; p = p->next) {
         rz_child_signal(p, number);
+    }
 }
 
 void rz_child_kill(struct rz_child *p, const char *why)
 {
-    if (p->state == RZ_CHILD_FAILED || p->given_up)
+    if (p->state == RZ_CHILD_FAILED || p->given_up) {
         return;
+    }
     p->given_up = true;
     rz_report_log(&p->all->own->report, 0, "rank %u is killed: %s", p->rank, why);
     rz_child_signal(p, SIGKILL);
@@ -44,22 +48,25 @@ void rz_child_kill(struct rz_child *p, const char *why)
 
 void rz_child_ring(const struct rz_child *p, uint32_t reason)
 {
-    if (!p->share.bell)
+    if (!p->share.bell) {
         return;
+    }
     atomic_fetch_or_explicit(&p->share.bell->reasons, reason, memory_order_release);
     rz_doorbell_ring(p->share.bell, p->share.bell_fd);
 }
 
 void rz_children_ring(const struct rz_children *children, uint32_t reason)
 {
-    for (struct rz_child *p = children->first; p; p = p->next)
+    for (struct rz_child *p = children->first; p; p = p->next) {
         rz_child_ring(p, reason);
+    }
 }
 
 void rz_children_recount(struct rz_children *children)
 {
-    if (children->recount)
+    if (children->recount) {
         rz_loop_soon(children->recount);
+    }
 }
 
 rz_status_t rz_children_on_recount(struct rz_children *children, event_callback_fn count, void *arg)
@@ -69,9 +76,10 @@ rz_status_t rz_children_on_recount(struct rz_children *children, event_callback_
 
 rz_status_t rz_children_open(struct rz_children **result, const struct rz_own_node *own)
 {
-    struct rz_children *children = calloc(1, sizeof *children);
-    if (!children)
+    struct rz_children *children = calloc(1, sizeof(*children));
+    if (!children) {
         return RZ_ERR_NO_MEMORY;
+    }
     children->own = own;
     *result = children;
     return RZ_OK;
@@ -79,8 +87,9 @@ rz_status_t rz_children_open(struct rz_children **result, const struct rz_own_no
 
 void rz_children_close(struct rz_children *children)
 {
-    if (!children)
+    if (!children) {
         return;
+    }
     rz_loop_free(children->recount);
     free(children);
 }

@@ -45,7 +45,7 @@ bool rz_child_has_ended(const struct rz_child_life *life, uint32_t rank)
            member->failed < member->incarnation && (!p || p->state == RZ_CHILD_LEFT);
 }
 
-/* ---- the end of a process */
+/* ---- the end of a process ---- */
 
 static void record_failure(const struct rz_child *p, const char *how, rz_time at)
 {
@@ -73,17 +73,20 @@ void rz_child_failed(struct rz_child *p, const char *how, rz_time at)
     const struct rz_child_life *life = p->life;
     struct rz_own_node *own = life->config.own;
     rz_link_router_drain(p); /* what it said before counts: a BYE above all */
-    if (p->state == RZ_CHILD_FAILED || p->state == RZ_CHILD_LEFT)
+    if (p->state == RZ_CHILD_FAILED || p->state == RZ_CHILD_LEFT) {
         return;
+    }
     p->state = RZ_CHILD_FAILED;
     rz_child_signal(p, SIGKILL); /* a failure is final, also for what it started */
     rz_link_peer_close(&p->link);
     life->config.gone(life->config.arg, p->rank, p->incarnation);
-    if (p->ordered || own->membership.ending || !rz_child_is_current(p))
+    if (p->ordered || own->membership.ending || !rz_child_is_current(p)) {
         return;
+    }
     record_failure(p, how, at);
-    if (own->job.flags & RZ_JOB_NO_FT)
+    if (own->job.flags & RZ_JOB_NO_FT) {
         return; /* rzrun hears how it ended, and ends the job */
+    }
     post(life, p->rank, p->incarnation, p->hung ? RZ_PROCESS_HUNG : RZ_PROCESS_FAILED);
     rz_membership_observe_process(&own->membership, p->rank, p->incarnation,
                                   p->hung           ? RZ_END_HUNG
@@ -121,8 +124,9 @@ void rz_child_order_end(struct rz_child *p)
 {
     rz_link_router_drain(p); /* what it said before counts: a BYE above all */
     p->ordered = true;
-    if (p->state != RZ_CHILD_LEFT)
+    if (p->state != RZ_CHILD_LEFT) {
         p->state = RZ_CHILD_FAILED;
+    }
     rz_child_signal(p, SIGKILL);
     rz_link_peer_close(&p->link);
     p->life->config.gone(p->life->config.arg, p->rank, p->incarnation);
@@ -130,17 +134,20 @@ void rz_child_order_end(struct rz_child *p)
 
 void rz_children_end_stale(struct rz_children *children)
 {
-    for (struct rz_child *p = children->first; p; p = p->next)
-        if (!rz_child_is_current(p))
+    for (struct rz_child *p = children->first; p; p = p->next) {
+        if (!rz_child_is_current(p)) {
             rz_child_order_end(p);
+        }
+    }
 }
 
 void rz_child_life_process_failed(void *arg, uint32_t slot, uint32_t incarnation, enum rz_end end)
 {
     const struct rz_child_life *life = arg;
     struct rz_child *p = rz_child_of(life->config.children, slot);
-    if (end != RZ_END_ORDER && p && p->incarnation <= incarnation)
+    if (end != RZ_END_ORDER && p && p->incarnation <= incarnation) {
         rz_child_order_end(p);
+    }
 }
 
 /* Who may still write to the lane of a child that was reaped: rz_lanes_ended. */
@@ -156,12 +163,13 @@ static void look_at_lanes(const struct rz_child_life *life)
     struct rz_link_message message = {.type = RZ_LINK_LANE_OVER};
     struct rz_link_lane_over *over = &message.lane_over;
     for (; rz_lanes_next_over(lanes, &over->lane, &over->rank, &over->incarnation); over->lane++) {
-        for (struct rz_child *p = life->config.children->first; p; p = p->next)
+        for (struct rz_child *p = life->config.children->first; p; p = p->next) {
             if (p->state == RZ_CHILD_JOINED) {
                 /* One that is about to fail counts until then, whether it hears this or not. */
                 rz_lanes_ask(lanes, over->lane, p->share.lane);
                 rz_link_router_send(p, &message);
             }
+        }
         rz_lanes_asked(lanes, over->lane);
     }
 }
@@ -182,8 +190,9 @@ static void process_free(struct rz_child *p)
 {
     struct rz_child_life *life = p->life;
     struct rz_child **link = &p->all->first;
-    while (*link != p)
+    while (*link != p) {
         link = &(*link)->next;
+    }
     *link = p->next;
     rz_link_peer_close(&p->link);
     life->config.gone(life->config.arg, p->rank, p->incarnation);
@@ -195,11 +204,14 @@ static void process_free(struct rz_child *p)
     rz_loop_free(p->report);
     rz_loop_free(p->resume);
     rz_loop_free(p->patience);
-    if (p->report_fd >= 0)
+    if (p->report_fd >= 0) {
         close(p->report_fd);
-    for (int i = 0; i < 2; i++)
-        if (p->output[i])
+    }
+    for (int i = 0; i < 2; i++) {
+        if (p->output[i]) {
             rz_output_leave(p->output[i]);
+        }
+    }
     free(p->ep_address);
     free(p);
 }
@@ -218,35 +230,39 @@ static void say_not_executed(struct rz_child *p, const struct rz_spawn_report *r
     char reason[512];
     const struct rz_program program = program_of(p->life, p->rank);
     p->not_executed = true;
-    rz_spawn_report_tell(report, &program, reason, sizeof reason);
-    if (p->life->config.speaks(p->life->config.arg, p->rank, p->incarnation))
+    rz_spawn_report_tell(report, &program, reason, sizeof(reason));
+    if (p->life->config.speaks(p->life->config.arg, p->rank, p->incarnation)) {
         rz_report_log(&p->all->own->report, 0, "a process that the program wants: %s", reason);
+    }
 }
 
 /* Reads the outcome of exec; true when the program could not be run. */
 static bool look_at_report(struct rz_child *p)
 {
     struct rz_spawn_report report;
-    if (p->report_fd < 0)
+    if (p->report_fd < 0) {
         return false;
-    ssize_t got = read(p->report_fd, &report, sizeof report);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+    }
+    ssize_t got = read(p->report_fd, &report, sizeof(report));
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
         return false;
+    }
     rz_loop_free(p->report);
     p->report = NULL;
     close(p->report_fd);
     p->report_fd = -1;
     rz_kill_here(RZ_KILL_DAEMON_EXECUTED);
     p->life->config.executed(p->life->config.arg);
-    if (got != sizeof report)
+    if (got != sizeof(report)) {
         return false;
+    }
     if (rz_membership_is_spawned(&p->all->own->membership, p->rank, p->incarnation)) {
         say_not_executed(p, &report);
         return true;
     }
     char reason[512];
     const struct rz_program program = rz_job_program(&p->all->own->job, p->rank);
-    int code = rz_spawn_report_tell(&report, &program, reason, sizeof reason);
+    int code = rz_spawn_report_tell(&report, &program, reason, sizeof(reason));
     rz_report_aborted(&p->all->own->report, p->rank, (uint32_t)code, reason);
     p->state = p->state == RZ_CHILD_FAILED ? RZ_CHILD_FAILED : RZ_CHILD_LEFT;
     return true;
@@ -259,33 +275,40 @@ static void process_exited(struct rz_child *p, int status)
     struct rz_own_node *own = life->config.own;
     rz_kill_here(RZ_KILL_DAEMON_ENDED);
     look_at_report(p);
-    for (int i = 0; i < 2; i++)
-        if (p->output[i])
+    for (int i = 0; i < 2; i++) {
+        if (p->output[i]) {
             rz_output_drain(p->output[i]);
+        }
+    }
     rz_link_router_drain(p);
     bool plain = !p->joined && rz_child_process_exited(status);
-    if (p->state != RZ_CHILD_FAILED && p->not_executed)
+    if (p->state != RZ_CHILD_FAILED && p->not_executed) {
         rz_child_failed(p, "it could not be executed", rz_clock_now());
-    else if (p->state != RZ_CHILD_FAILED && !plain)
+    } else if (p->state != RZ_CHILD_FAILED && !plain) {
         rz_child_failed(p, "exit", rz_clock_now());
+    }
     bool clean = p->state != RZ_CHILD_FAILED;
     rz_child_signal(p, SIGKILL); /* before waitpid: until then the group's number is its own */
     if (clean && rz_child_is_current(p) && !own->membership.ending) {
         post(life, p->rank, p->incarnation, RZ_PROCESS_ENDED);
         life->config.ended(life->config.arg, p);
-        if (p->rank >= own->job.n_ranks)
+        if (p->rank >= own->job.n_ranks) {
             rz_membership_observe_process(&own->membership, p->rank, p->incarnation, RZ_END_ORDER);
+        }
     }
-    if (clean || !own->membership.told_to_end) /* else by our own signal: lost with the node */
+    if (clean || !own->membership.told_to_end) { /* else by our own signal: lost with the node */
         tell_exited(own, p->rank, p->incarnation, status, clean, p->joined);
+    }
     rz_kill_here(RZ_KILL_DAEMON_TOLD);
 }
 
 static struct rz_child *process_of_pid(const struct rz_children *children, pid_t pid)
 {
-    for (struct rz_child *p = children->first; p; p = p->next)
-        if (p->pid == pid)
+    for (struct rz_child *p = children->first; p; p = p->next) {
+        if (p->pid == pid) {
             return p;
+        }
+    }
     return NULL;
 }
 
@@ -298,14 +321,17 @@ static void reap(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     while (rz_child_process_next_end(&pid, &status)) {
         struct rz_child *p = process_of_pid(life->config.children, pid);
-        if (p)
+        if (p) {
             process_exited(p, status);
+        }
         rz_child_process_reap(pid);
-        if (p)
+        if (p) {
             process_free(p);
+        }
     }
-    if (!life->config.own->membership.ending)
+    if (!life->config.own->membership.ending) {
         look_at_lanes(life);
+    }
     rz_children_recount(life->config.children);
     life->config.reaped(life->config.arg);
 }
@@ -317,16 +343,18 @@ static void take_causes(evutil_socket_t fd, short what, void *arg)
     enum rz_watch_end end;
     rz_time at;
     (void)fd, (void)what;
-    while (rz_watch_take(life->watch, &slot, &end, &at))
+    while (rz_watch_take(life->watch, &slot, &end, &at)) {
         for (struct rz_child *p = life->config.children->first; p && end == RZ_WATCH_FAILED;
-             p = p->next)
+             p = p->next) {
             if (p->share.slot == slot) {
                 rz_child_failed(p, "robust mutex", at);
                 break;
             }
+        }
+    }
 }
 
-/* ---- the beginning of a process */
+/* ---- the beginning of a process ---- */
 
 static void report_readable(evutil_socket_t fd, short what, void *arg)
 {
@@ -337,7 +365,7 @@ static void report_readable(evutil_socket_t fd, short what, void *arg)
 static void tell_started(struct rz_child *p)
 {
     char binding[320];
-    rz_binding_tell(p->life->config.binding, p->core, binding, sizeof binding);
+    rz_binding_tell(p->life->config.binding, p->core, binding, sizeof(binding));
     struct rz_launch_message message = {.type = RZ_LAUNCH_STARTED,
                                         .started = {.rank = p->rank,
                                                     .incarnation = p->incarnation,
@@ -375,7 +403,7 @@ static void not_forked(struct rz_child_life *life, uint32_t rank, uint32_t incar
 {
     const struct rz_own_node *own = life->config.own;
     char reason[256];
-    snprintf(reason, sizeof reason, "cannot start a process: %s: %s", rz_status_text(status),
+    snprintf(reason, sizeof(reason), "cannot start a process: %s: %s", rz_status_text(status),
              strerror(errno));
     if (rz_membership_is_spawned(&own->membership, rank, incarnation)) {
         rz_report_log(&own->report, 0, "%s", reason);
@@ -389,11 +417,12 @@ void rz_child_start(struct rz_child_life *life, uint32_t rank, uint32_t incarnat
 {
     const struct rz_child_life_config *config = &life->config;
     struct rz_spawned spawned;
-    if (config->own->membership.ending || life->started[rank] >= incarnation)
+    if (config->own->membership.ending || life->started[rank] >= incarnation) {
         return;
+    }
     life->started[rank] = incarnation;
     const struct rz_program program = program_of(life, rank);
-    struct rz_child *p = calloc(1, sizeof *p);
+    struct rz_child *p = calloc(1, sizeof(*p));
     rz_status_t status = p ? RZ_OK : RZ_ERR_NO_MEMORY;
     uint32_t core = rz_binding_choose(config->binding, config->children);
     const struct rz_spawn_config how = {.job = &config->own->job,
@@ -401,8 +430,9 @@ void rz_child_start(struct rz_child_life *life, uint32_t rank, uint32_t incarnat
                                         .binding = config->binding,
                                         .program = &program,
                                         .stdin_fd = rz_input_fd(config->input, rank)};
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_spawn(&how, rank, incarnation, &spawned);
+    }
     if (status != RZ_OK) {
         free(p);
         not_forked(life, rank, incarnation, status);
@@ -417,8 +447,9 @@ void rz_child_start(struct rz_child_life *life, uint32_t rank, uint32_t incarnat
                            .core = core};
     rz_share_init(&p->share);
     config->children->first = p;
-    if (process_attach(p, &spawned) != RZ_OK)
+    if (process_attach(p, &spawned) != RZ_OK) {
         rz_child_kill(p, "no memory to attend to it");
+    }
     rz_kill_here(RZ_KILL_DAEMON_FORKED);
     tell_started(p);
     rz_kill_here(RZ_KILL_DAEMON_STARTED);
@@ -428,8 +459,9 @@ rz_status_t rz_child_join(struct rz_child *p, pid_t pid, const char **why)
 {
     const struct rz_child_life *life = p->life;
     rz_status_t status = rz_share_make(p, life->watch, life->lanes, why);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     p->share.pid = pid;
     p->share.seen = rz_child_process_in_group(pid, p->pid);
     p->joined = true;
@@ -442,7 +474,7 @@ int rz_child_life_watch_fd(const struct rz_child_life *life)
     return rz_watch_page_fd(life->watch);
 }
 
-/* ---- stopping for a while, and patience */
+/* ---- stopping for a while, and patience ---- */
 
 static void resume(evutil_socket_t fd, short what, void *arg)
 {
@@ -454,8 +486,9 @@ static void resume(evutil_socket_t fd, short what, void *arg)
 
 void rz_child_stop_for(struct rz_child *p, rz_time for_ns)
 {
-    if (!p->resume && rz_loop_timer(p->all->own->base, &p->resume, resume, p) != RZ_OK)
+    if (!p->resume && rz_loop_timer(p->all->own->base, &p->resume, resume, p) != RZ_OK) {
         return;
+    }
     rz_child_signal(p, SIGSTOP);
     rz_loop_arm_every(p->resume, for_ns);
 }
@@ -465,45 +498,54 @@ static void out_of_patience(evutil_socket_t fd, short what, void *arg)
     struct rz_child *p = arg;
     (void)fd, (void)what;
     event_del(p->patience);
-    if (p->state == RZ_CHILD_JOINED)
+    if (p->state == RZ_CHILD_JOINED) {
         rz_child_failed(p, "closed its link", rz_clock_now());
+    }
 }
 
 static void link_closed(struct rz_child *p)
 {
-    if (p->state != RZ_CHILD_JOINED)
+    if (p->state != RZ_CHILD_JOINED) {
         return;
-    if (!p->patience && rz_loop_timer(p->all->own->base, &p->patience, out_of_patience, p) != RZ_OK)
+    }
+    if (!p->patience &&
+        rz_loop_timer(p->all->own->base, &p->patience, out_of_patience, p) != RZ_OK) {
         return;
+    }
     rz_loop_arm_every(p->patience, PATIENCE_NS);
 }
 
-/* ---- life */
+/* ---- life ---- */
 
 rz_status_t rz_child_life_open(struct rz_child_life **result,
                                const struct rz_child_life_config *config)
 {
     const struct rz_own_node *own = config->own;
-    struct rz_child_life *life = calloc(1, sizeof *life);
-    if (!life)
+    struct rz_child_life *life = calloc(1, sizeof(*life));
+    if (!life) {
         return RZ_ERR_NO_MEMORY;
+    }
     /* All processes may come to live here, while as many as ranks that failed here before wait to
      * be reaped. */
     uint32_t n = own->job.n_slots + own->job.n_ranks;
     life->config = *config;
     rz_link_router_on_closed(config->router, link_closed);
-    life->started = calloc(own->job.n_slots, sizeof *life->started);
+    life->started = calloc(own->job.n_slots, sizeof(*life->started));
     rz_status_t status = life->started ? RZ_OK : RZ_ERR_NO_MEMORY;
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_lanes_open(&life->lanes, rz_share_lanes_max(own->job.n_slots));
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = rz_watch_open(&life->watch, n < WATCH_SLOTS_MAX ? n : WATCH_SLOTS_MAX);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = rz_loop_watch(own->base, &life->failures, rz_watch_event_fd(life->watch),
                                EV_READ | EV_PERSIST, take_causes, life);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status =
             rz_loop_watch(own->base, &life->exits, SIGCHLD, EV_SIGNAL | EV_PERSIST, reap, life);
+    }
     if (status != RZ_OK) {
         rz_child_life_close(life);
         return status;
@@ -515,16 +557,19 @@ rz_status_t rz_child_life_open(struct rz_child_life **result,
 
 void rz_child_life_close(struct rz_child_life *life)
 {
-    if (!life)
+    if (!life) {
         return;
+    }
     rz_lanes_close(life->lanes);
     life->lanes = NULL;
-    while (life->config.children->first)
+    while (life->config.children->first) {
         process_free(life->config.children->first);
+    }
     rz_loop_free(life->failures);
     rz_loop_free(life->exits);
-    if (life->watch)
+    if (life->watch) {
         rz_watch_close(life->watch);
+    }
     free(life->started);
     free(life);
 }

@@ -27,9 +27,11 @@ static size_t name_length(const char *entry)
 static char **find(const struct environment *e, const char *entry)
 {
     size_t n = name_length(entry);
-    for (size_t i = 0; i < e->n; i++)
-        if (name_length(e->entries[i]) == n && memcmp(e->entries[i], entry, n) == 0)
+    for (size_t i = 0; i < e->n; i++) {
+        if (name_length(e->entries[i]) == n && memcmp(e->entries[i], entry, n) == 0) {
             return &e->entries[i];
+        }
+    }
     return NULL;
 }
 
@@ -48,7 +50,7 @@ static void set(struct environment *e, const char *entry)
     }
     if (e->n + 1 >= e->room) { /* the terminating NULL needs its place, too */
         size_t room = e->room ? 2 * e->room : 64;
-        char **more = realloc(e->entries, room * sizeof *more);
+        char **more = realloc(e->entries, room * sizeof(*more));
         if (!more) {
             e->out_of_memory = true;
             free(copy);
@@ -67,7 +69,7 @@ __attribute__((format(printf, 2, 3))) static void set_made(struct environment *e
     char entry[ENTRY_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(entry, sizeof entry, format, arguments);
+    vsnprintf(entry, sizeof(entry), format, arguments);
     va_end(arguments);
     set(e, entry);
 }
@@ -83,13 +85,15 @@ static bool uses_ucx(const struct environment *e)
 static void set_network(struct environment *e, const struct rz_daemon_job *job)
 {
     bool single = rz_job_single_host(job);
-    if (!uses_ucx(e))
+    if (!uses_ucx(e)) {
         return;
+    }
     for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name; v++) {
         char entry[ENTRY_BYTES];
-        snprintf(entry, sizeof entry, "%s=%s", v->name, v->value);
-        if ((single || !v->single_host) && (v->problem || !find(e, entry)))
+        snprintf(entry, sizeof(entry), "%s=%s", v->name, v->value);
+        if ((single || !v->single_host) && (v->problem || !find(e, entry))) {
             set(e, entry);
+        }
     }
 }
 
@@ -99,8 +103,9 @@ static void set_identity(struct environment *e, const struct rz_daemon_job *job,
     uint8_t key[RZ_JOB_KEY_BYTES];
     char hex[2 * RZ_JOB_KEY_BYTES + 1], scratch[RZ_SCRATCH_PATH_MAX];
     rz_job_process_key(job, rank, incarnation, key);
-    for (size_t i = 0; i < sizeof key; i++)
+    for (size_t i = 0; i < sizeof(key); i++) {
         snprintf(hex + 2 * i, 3, "%02x", key[i]);
+    }
     set_made(e, "RZ_LINK_FD=%d", link_fd);
     set_made(e, "RZ_JOB_KEY=%s", hex);
     set_made(e, "RZ_JOB_ID=%llu", (unsigned long long)job->id);
@@ -114,10 +119,12 @@ static void set_identity(struct environment *e, const struct rz_daemon_job *job,
 /* Of all programs of the job. */
 static void set_user(struct environment *e, const struct rz_daemon_job *job)
 {
-    for (char **entry = environ; *entry; entry++)
+    for (char **entry = environ; *entry; entry++) {
         set(e, *entry);
-    for (char **entry = job->environment; *entry; entry++)
+    }
+    for (char **entry = job->environment; *entry; entry++) {
         set(e, *entry);
+    }
 }
 
 char **rz_environment_make(const struct rz_daemon_job *job, const struct rz_program *program,
@@ -125,13 +132,15 @@ char **rz_environment_make(const struct rz_daemon_job *job, const struct rz_prog
 {
     struct environment e = {0};
     set_user(&e, job);
-    for (char *const *entry = program->environment; entry && *entry; entry++)
+    for (char *const *entry = program->environment; entry && *entry; entry++) {
         set(&e, *entry);
+    }
     set_network(&e, job);
     set_identity(&e, job, rank, incarnation, link_fd);
     set_made(&e, "RZ_MAXPROCS=%u", program->maxprocs);
-    if (!e.out_of_memory)
+    if (!e.out_of_memory) {
         return e.entries;
+    }
     rz_environment_free(e.entries);
     return NULL;
 }
@@ -142,15 +151,17 @@ void rz_environment_tell_overruled(const struct rz_own_node *own)
     set_user(&e, &own->job);
     for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name && uses_ucx(&e); v++) {
         char **entry = find(&e, v->name);
-        if (v->problem && entry && strcmp(*entry + name_length(*entry) + 1, v->value) != 0)
+        if (v->problem && entry && strcmp(*entry + name_length(*entry) + 1, v->value) != 0) {
             rz_report_log(&own->report, 0, "%s is overruled: %s", *entry, v->problem);
+        }
     }
     rz_environment_free(e.entries);
 }
 
 void rz_environment_free(char **environment)
 {
-    for (char **entry = environment; entry && *entry; entry++)
+    for (char **entry = environment; entry && *entry; entry++) {
         free(*entry);
+    }
     free(environment);
 }

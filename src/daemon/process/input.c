@@ -34,8 +34,9 @@ static void pour(struct rz_input *input)
     uint32_t before = input->at;
     while (input->at < input->n) {
         ssize_t written = write(input->ends[1], input->data + input->at, input->n - input->at);
-        if (written < 0 && errno == EINTR)
+        if (written < 0 && errno == EINTR) {
             continue;
+        }
         if (written < 0) {
             event_add(input->writable, NULL); /* full: its reader is busy */
             break;
@@ -61,19 +62,23 @@ static void input_writable(evutil_socket_t fd, short what, void *arg)
 
 rz_status_t rz_input_open(struct rz_input **result, const struct rz_own_node *own)
 {
-    struct rz_input *input = calloc(1, sizeof *input);
-    if (!input)
+    struct rz_input *input = calloc(1, sizeof(*input));
+    if (!input) {
         return RZ_ERR_NO_MEMORY;
+    }
     input->own = own;
     input->ends[0] = input->ends[1] = -1;
     rz_status_t status = rz_descriptor_nothing(&input->nothing);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_descriptor_pipe(input->ends);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = rz_descriptor_no_wait(input->ends[1]);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = rz_loop_watch(own->base, &input->writable, input->ends[1], EV_WRITE,
                                input_writable, input);
+    }
     if (status != RZ_OK) {
         rz_input_close(input);
         return status;
@@ -84,31 +89,38 @@ rz_status_t rz_input_open(struct rz_input **result, const struct rz_own_node *ow
 
 void rz_input_close(struct rz_input *input)
 {
-    if (!input)
+    if (!input) {
         return;
+    }
     rz_loop_free(input->writable);
-    for (int i = 0; i < 2; i++)
-        if (input->ends[i] >= 0)
+    for (int i = 0; i < 2; i++) {
+        if (input->ends[i] >= 0) {
             close(input->ends[i]);
-    if (input->nothing >= 0)
+        }
+    }
+    if (input->nothing >= 0) {
         close(input->nothing);
+    }
     free(input);
 }
 
 int rz_input_fd(struct rz_input *input, uint32_t rank)
 {
-    if (rank != 0 || input->own->job.flags & RZ_JOB_DETACHED)
+    if (rank != 0 || input->own->job.flags & RZ_JOB_DETACHED) {
         return input->nothing;
-    if (!input->granted)
+    }
+    if (!input->granted) {
         grant(input, CREDIT_BYTES);
+    }
     input->granted = true;
     return input->ends[0];
 }
 
 rz_status_t rz_input_feed(struct rz_input *input, const uint8_t *data, uint32_t bytes, bool end)
 {
-    if (bytes > input->credit || input->end)
+    if (bytes > input->credit || input->end) {
         return RZ_ERR_MALFORMED;
+    }
     memmove(input->data, input->data + input->at, input->n - input->at);
     input->n -= input->at;
     input->at = 0;

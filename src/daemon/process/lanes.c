@@ -22,9 +22,10 @@ struct rz_lanes {
 
 rz_status_t rz_lanes_open(struct rz_lanes **result, uint32_t n)
 {
-    struct rz_lanes *lanes = calloc(1, sizeof *lanes + n * sizeof lanes->lane[0]);
-    if (!lanes)
+    struct rz_lanes *lanes = calloc(1, sizeof(*lanes) + n * sizeof(lanes->lane[0]));
+    if (!lanes) {
         return RZ_ERR_NO_MEMORY;
+    }
     lanes->n = n;
     lanes->n_words = (n + 63) / 64;
     *result = lanes;
@@ -33,20 +34,22 @@ rz_status_t rz_lanes_open(struct rz_lanes **result, uint32_t n)
 
 void rz_lanes_close(struct rz_lanes *lanes)
 {
-    for (uint32_t i = 0; lanes && i < lanes->n; i++)
+    for (uint32_t i = 0; lanes && i < lanes->n; i++) {
         free(lanes->lane[i].asked);
+    }
     free(lanes);
 }
 
 bool rz_lanes_take(struct rz_lanes *lanes, uint32_t rank, uint32_t incarnation, uint32_t *lane)
 {
-    for (uint32_t i = 0; i < lanes->n; i++)
+    for (uint32_t i = 0; i < lanes->n; i++) {
         if (lanes->lane[i].state == LANE_FREE) {
             lanes->lane[i] =
                 (struct lane){.state = LANE_USED, .rank = rank, .incarnation = incarnation};
             *lane = i;
             return true;
         }
+    }
     return false;
 }
 
@@ -80,8 +83,9 @@ void rz_lanes_ask(struct rz_lanes *lanes, uint32_t lane, uint32_t asked)
 {
     struct lane *one = &lanes->lane[lane];
     rz_assert(one->state == LANE_ENDED && asked < lanes->n && asked != lane);
-    if (!one->asked)
-        one->asked = calloc(lanes->n_words, sizeof *one->asked);
+    if (!one->asked) {
+        one->asked = calloc(lanes->n_words, sizeof(*one->asked));
+    }
     rz_assert(one->asked != NULL);
     uint64_t bit = UINT64_C(1) << asked % 64;
     one->n_asked += !(one->asked[asked / 64] & bit);
@@ -90,8 +94,9 @@ void rz_lanes_ask(struct rz_lanes *lanes, uint32_t lane, uint32_t asked)
 
 static void free_if_all_answered(struct lane *one)
 {
-    if (one->state != LANE_ASKING || one->n_asked > 0)
+    if (one->state != LANE_ASKING || one->n_asked > 0) {
         return;
+    }
     free(one->asked);
     *one = (struct lane){.state = LANE_FREE};
 }
@@ -106,8 +111,9 @@ void rz_lanes_asked(struct rz_lanes *lanes, uint32_t lane)
 static bool answered(struct lane *one, uint32_t asked)
 {
     uint64_t bit = UINT64_C(1) << asked % 64;
-    if (!one->asked || !(one->asked[asked / 64] & bit))
+    if (!one->asked || !(one->asked[asked / 64] & bit)) {
         return false;
+    }
     one->asked[asked / 64] &= ~bit;
     one->n_asked--;
     free_if_all_answered(one);
@@ -117,8 +123,9 @@ static bool answered(struct lane *one, uint32_t asked)
 bool rz_lanes_closed(struct rz_lanes *lanes, uint32_t lane, uint32_t rank, uint32_t incarnation,
                      uint32_t asked)
 {
-    if (lane >= lanes->n)
+    if (lane >= lanes->n) {
         return false;
+    }
     struct lane *one = &lanes->lane[lane];
     return one->state == LANE_ASKING && one->rank == rank && one->incarnation == incarnation &&
            answered(one, asked);
@@ -126,6 +133,7 @@ bool rz_lanes_closed(struct rz_lanes *lanes, uint32_t lane, uint32_t rank, uint3
 
 void rz_lanes_left(struct rz_lanes *lanes, uint32_t asked)
 {
-    for (uint32_t i = 0; i < lanes->n; i++)
+    for (uint32_t i = 0; i < lanes->n; i++) {
         answered(&lanes->lane[i], asked);
+    }
 }

@@ -19,8 +19,9 @@ struct rz_link_unsent {
 
 static void unsent_free(struct rz_link_unsent *unsent)
 {
-    while (unsent->n_fds > 0)
+    while (unsent->n_fds > 0) {
         close(unsent->fds[--unsent->n_fds]);
+    }
     free(unsent);
 }
 
@@ -28,8 +29,9 @@ static void drop_first(struct rz_link_peer *peer)
 {
     struct rz_link_unsent *first = peer->first;
     peer->first = first->next;
-    if (!peer->first)
+    if (!peer->first) {
         peer->last = &peer->first;
+    }
     peer->unsent_bytes -= first->bytes;
     unsent_free(first);
 }
@@ -51,8 +53,9 @@ static void write_unsent(evutil_socket_t fd, short what, void *arg)
         drop_first(
             peer); /* sent, or nobody will ever read it: the end of the link shows to its reader */
     }
-    if (some)
+    if (some) {
         peer->sent(peer->arg);
+    }
 }
 
 rz_status_t rz_link_peer_open(struct rz_link_peer *peer, struct event_base *base, int fd,
@@ -60,21 +63,25 @@ rz_status_t rz_link_peer_open(struct rz_link_peer *peer, struct event_base *base
 {
     *peer = (struct rz_link_peer){.fd = fd, .sent = sent, .arg = arg, .last = &peer->first};
     rz_status_t status = rz_loop_watch(base, &peer->writable, fd, EV_WRITE, write_unsent, peer);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_loop_watch(base, &peer->readable, fd, EV_READ | EV_PERSIST, readable, arg);
-    if (status != RZ_OK)
+    }
+    if (status != RZ_OK) {
         rz_link_peer_close(peer);
+    }
     return status;
 }
 
 void rz_link_peer_close(struct rz_link_peer *peer)
 {
-    if (peer->fd < 0)
+    if (peer->fd < 0) {
         return;
+    }
     rz_loop_free(peer->readable);
     rz_loop_free(peer->writable);
-    while (peer->first)
+    while (peer->first) {
         drop_first(peer);
+    }
     close(peer->fd);
     *peer = (struct rz_link_peer){.fd = -1, .last = &peer->first};
 }
@@ -82,11 +89,13 @@ void rz_link_peer_close(struct rz_link_peer *peer)
 static rz_status_t queue(struct rz_link_peer *peer, const uint8_t *data, size_t bytes,
                          const int *fds, unsigned n_fds)
 {
-    if (peer->unsent_bytes + bytes > RZ_LINK_PEER_QUEUE_MAX)
+    if (peer->unsent_bytes + bytes > RZ_LINK_PEER_QUEUE_MAX) {
         return RZ_ERR_NO_MEMORY;
-    struct rz_link_unsent *unsent = malloc(sizeof *unsent + bytes);
-    if (!unsent)
+    }
+    struct rz_link_unsent *unsent = malloc(sizeof(*unsent) + bytes);
+    if (!unsent) {
         return RZ_ERR_NO_MEMORY;
+    }
     *unsent = (struct rz_link_unsent){.bytes = bytes};
     memcpy(unsent->data, data, bytes);
     for (unsigned i = 0; i < n_fds; i++) {
@@ -108,12 +117,14 @@ rz_status_t rz_link_peer_send(struct rz_link_peer *peer, const struct rz_link_me
                               const int *fds, unsigned n_fds)
 {
     static uint8_t data[RZ_LINK_MESSAGE_MAX]; /* the daemon has one thread that sends */
-    if (peer->fd < 0)
+    if (peer->fd < 0) {
         return RZ_ERR_CLOSED;
-    size_t bytes = rz_link_encode(message, data, sizeof data);
+    }
+    size_t bytes = rz_link_encode(message, data, sizeof(data));
     rz_assert(bytes > 0 && n_fds <= RZ_CHANNEL_FDS_MAX);
-    if (peer->first)
+    if (peer->first) {
         return queue(peer, data, bytes, fds, n_fds); /* in order */
+    }
     rz_status_t status = rz_channel_send(peer->fd, data, bytes, fds, n_fds);
     return status == RZ_IN_PROGRESS ? queue(peer, data, bytes, fds, n_fds) : status;
 }

@@ -21,16 +21,17 @@ struct rz_link_router {
     uint8_t buffer[RZ_LINK_MESSAGE_MAX];
 };
 
-/* ---- sending */
+/* ---- sending ---- */
 
 static rz_status_t send_to(struct rz_child *p, const struct rz_link_message *message,
                            const int *fds, unsigned n_fds)
 {
     rz_status_t status = rz_link_peer_send(&p->link, message, fds, n_fds);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         rz_child_ring(p, RZ_DOORBELL_LINK);
-    else if (status != RZ_ERR_CLOSED)
+    } else if (status != RZ_ERR_CLOSED) {
         rz_child_kill(p, "it does not read its messages");
+    }
     return status;
 }
 
@@ -49,8 +50,9 @@ rz_status_t rz_link_router_send_to(const struct rz_children *children, uint32_t 
                                    const struct rz_link_message *message, int fd)
 {
     struct rz_child *p = rz_child_of(children, rank);
-    if (!p || p->state != RZ_CHILD_JOINED)
+    if (!p || p->state != RZ_CHILD_JOINED) {
         return RZ_ERR_CLOSED;
+    }
     return send_to(p, message, &fd, fd >= 0 ? 1 : 0);
 }
 
@@ -61,7 +63,7 @@ void rz_link_router_refuse(struct rz_child *p, const char *reason)
     send_to(p, &message, NULL, 0);
 }
 
-/* ---- receiving */
+/* ---- receiving ---- */
 
 static bool dispatch(const struct rz_link_router *router, struct rz_child *p,
                      const struct rz_link_message *message, int *fd)
@@ -76,10 +78,11 @@ static void on_message(const struct rz_link_router *router, struct rz_child *p, 
     struct rz_link_message message;
     bool ending = p->all->own->membership.ending;
     if (rz_link_decode(&message, bytes, n) != RZ_OK) {
-        if (p->joined)
+        if (p->joined) {
             rz_child_kill(p, "malformed message on its link");
-        else
+        } else {
             rz_link_router_refuse(p, "malformed message");
+        }
     } else if (message.type == RZ_LINK_HELLO) {
         dispatch(router, p, &message, fd);
     } else if (!p->joined) {
@@ -97,12 +100,14 @@ static bool receive(struct rz_child *p)
     int fds[RZ_CHANNEL_FDS_MAX];
     unsigned n_fds = 0;
     size_t n;
-    if (p->link.fd < 0)
+    if (p->link.fd < 0) {
         return false;
+    }
     rz_status_t status =
-        rz_channel_receive(p->link.fd, router->buffer, sizeof router->buffer, &n, fds, &n_fds);
-    if (status == RZ_IN_PROGRESS)
+        rz_channel_receive(p->link.fd, router->buffer, sizeof(router->buffer), &n, fds, &n_fds);
+    if (status == RZ_IN_PROGRESS) {
         return false;
+    }
     if (status == RZ_ERR_MALFORMED) {
         rz_child_kill(p, "oversized message on its link");
         return true;
@@ -113,11 +118,13 @@ static bool receive(struct rz_child *p)
         return false;
     }
     int fd = n_fds > 0 ? fds[0] : -1;
-    for (unsigned i = 1; i < n_fds; i++)
+    for (unsigned i = 1; i < n_fds; i++) {
         close(fds[i]);
+    }
     on_message(router, p, router->buffer, n, &fd);
-    if (fd >= 0)
+    if (fd >= 0) {
         close(fd);
+    }
     return true;
 }
 
@@ -125,8 +132,9 @@ static void link_readable(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_child *p = arg;
     (void)fd, (void)what;
-    for (int i = 0; i < TURN_MESSAGES && receive(p); i++)
+    for (int i = 0; i < TURN_MESSAGES && receive(p); i++) {
         ;
+    }
 }
 
 static void link_sent(void *arg)
@@ -136,11 +144,12 @@ static void link_sent(void *arg)
 
 void rz_link_router_drain(struct rz_child *p)
 {
-    for (int i = 0; i < DRAIN_MESSAGES && receive(p); i++)
+    for (int i = 0; i < DRAIN_MESSAGES && receive(p); i++) {
         ;
+    }
 }
 
-/* ---- life */
+/* ---- life ---- */
 
 rz_status_t rz_link_router_attach(struct rz_link_router *router, struct rz_child *p, int fd)
 {
@@ -165,9 +174,10 @@ void rz_link_router_on_closed(struct rz_link_router *router,
 
 rz_status_t rz_link_router_open(struct rz_link_router **result, struct rz_children *children)
 {
-    struct rz_link_router *router = calloc(1, sizeof *router);
-    if (!router)
+    struct rz_link_router *router = calloc(1, sizeof(*router));
+    if (!router) {
         return RZ_ERR_NO_MEMORY;
+    }
     router->children = children;
     *result = router;
     return RZ_OK;

@@ -38,7 +38,7 @@ static void output_free(struct rz_output *output)
 static size_t forward(struct rz_output *output)
 {
     static uint8_t data[CHUNK_BYTES];
-    ssize_t got = read(output->fd, data, sizeof data);
+    ssize_t got = read(output->fd, data, sizeof(data));
     if (got <= 0) {
         if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
             output->ended = true;
@@ -61,25 +61,28 @@ static void output_readable(evutil_socket_t fd, short what, void *arg)
     struct rz_output *output = arg;
     (void)fd, (void)what;
     forward(output);
-    if (output->ended && output->left)
+    if (output->ended && output->left) {
         output_free(output);
+    }
 }
 
 static void hold_one(struct rz_output *output, bool hold)
 {
-    if (output->held == hold || output->ended)
+    if (output->held == hold || output->ended) {
         return;
+    }
     output->held = hold;
-    if (hold)
+    if (hold) {
         event_del(output->readable);
-    else
+    } else {
         event_add(output->readable, NULL);
+    }
 }
 
 rz_status_t rz_output_open(struct rz_output **result, struct rz_outputs *all, uint32_t rank,
                            uint32_t stream, int fd)
 {
-    struct rz_output *output = calloc(1, sizeof *output);
+    struct rz_output *output = calloc(1, sizeof(*output));
     if (!output) {
         close(fd);
         return RZ_ERR_NO_MEMORY;
@@ -93,8 +96,9 @@ rz_status_t rz_output_open(struct rz_output **result, struct rz_outputs *all, ui
     }
     output->next = all->first;
     all->first = output;
-    if (all->held)
+    if (all->held) {
         hold_one(output, true);
+    }
     *result = output;
     return RZ_OK;
 }
@@ -102,31 +106,36 @@ rz_status_t rz_output_open(struct rz_output **result, struct rz_outputs *all, ui
 void rz_output_drain(struct rz_output *output)
 {
     size_t forwarded = 0, n;
-    while (!output->ended && forwarded < DRAIN_BYTES_MAX && (n = forward(output)) > 0)
+    while (!output->ended && forwarded < DRAIN_BYTES_MAX && (n = forward(output)) > 0) {
         forwarded += n;
+    }
 }
 
 void rz_output_leave(struct rz_output *output)
 {
     output->left = true;
-    if (output->ended)
+    if (output->ended) {
         output_free(output);
+    }
 }
 
 void rz_outputs_hold(struct rz_outputs *all, bool hold)
 {
-    if (hold == all->held)
+    if (hold == all->held) {
         return;
+    }
     all->held = hold;
-    for (struct rz_output *output = all->first; output; output = output->next)
+    for (struct rz_output *output = all->first; output; output = output->next) {
         hold_one(output, hold);
+    }
 }
 
 rz_status_t rz_outputs_open(struct rz_outputs **result, const struct rz_own_node *own)
 {
-    struct rz_outputs *all = calloc(1, sizeof *all);
-    if (!all)
+    struct rz_outputs *all = calloc(1, sizeof(*all));
+    if (!all) {
         return RZ_ERR_NO_MEMORY;
+    }
     all->own = own;
     *result = all;
     return RZ_OK;
@@ -134,7 +143,8 @@ rz_status_t rz_outputs_open(struct rz_outputs **result, const struct rz_own_node
 
 void rz_outputs_close(struct rz_outputs *all)
 {
-    while (all && all->first)
+    while (all && all->first) {
         output_free(all->first);
+    }
     free(all);
 }

@@ -29,10 +29,12 @@ uint32_t rz_share_lanes_max(uint32_t n_slots)
 static rz_status_t make_memory(const char *name, size_t bytes, size_t mapped, int *fd, void **at)
 {
     rz_status_t status = rz_memory_create(name, bytes, fd);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_memory_reserve(*fd, 0, mapped);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = rz_memory_map(*fd, mapped, true, at, NULL);
+    }
     return status;
 }
 
@@ -62,19 +64,23 @@ rz_status_t rz_share_make(struct rz_child *process, struct rz_watch *watch, stru
     uint32_t lanes_max = rz_share_lanes_max(process->all->own->job.n_slots);
     void *bell = NULL, *waits = NULL;
     *why = "as many processes of this node as it can serve have not ended yet";
-    if (rz_watch_slot_open(watch, &share->slot) != RZ_OK)
+    if (rz_watch_slot_open(watch, &share->slot) != RZ_OK) {
         return RZ_ERR_NO_MEMORY;
+    }
     rz_status_t status = make_memory("rhizome-inbox", rz_shm_inbox_bytes(lanes_max),
                                      rz_memory_page_bytes(), &share->inbox_fd, &bell);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = make_memory("rhizome-waits", sizeof(struct rz_waits), sizeof(struct rz_waits),
                              &share->waits_fd, &waits);
+    }
     share->bell = bell;
     share->waits = waits;
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_event_fd_make(&share->bell_fd);
-    if (status != RZ_OK)
+    }
+    if (status != RZ_OK) {
         *why = shortage();
+    }
     if (status == RZ_OK &&
         !rz_lanes_take(lanes, process->rank, process->incarnation, &share->lane)) {
         *why = "processes of this node have not closed yet what failed ones left them: they have "
@@ -90,15 +96,20 @@ rz_status_t rz_share_make(struct rz_child *process, struct rz_watch *watch, stru
 
 void rz_share_give_back(struct rz_child_share *share, struct rz_watch *watch)
 {
-    if (share->bell)
+    if (share->bell) {
         rz_memory_unmap(share->bell, rz_memory_page_bytes());
-    if (share->waits)
-        rz_memory_unmap(share->waits, sizeof *share->waits);
-    if (share->slot != RZ_CHILD_NO_SLOT)
+    }
+    if (share->waits) {
+        rz_memory_unmap(share->waits, sizeof(*share->waits));
+    }
+    if (share->slot != RZ_CHILD_NO_SLOT) {
         rz_watch_slot_close(watch, share->slot);
+    }
     int fds[] = {share->inbox_fd, share->bell_fd, share->waits_fd};
-    for (int i = 0; i < 3; i++)
-        if (fds[i] >= 0)
+    for (int i = 0; i < 3; i++) {
+        if (fds[i] >= 0) {
             close(fds[i]);
+        }
+    }
     rz_share_init(share);
 }

@@ -37,8 +37,9 @@ int rz_spawn_report_tell(const struct rz_spawn_report *report, const struct rz_p
         /* A file that is there but "does not exist": that is the interpreter which its first line,
          * or its ELF header, names. */
         bool there = access(program, F_OK) == 0;
-        if (report->error == ENOENT && there)
+        if (report->error == ENOENT && there) {
             error = "the interpreter that it names does not exist";
+        }
         snprintf(text, bytes, "cannot execute \"%s\": %s", program, error);
         return there ? RZ_SPAWN_NOT_EXECUTABLE : RZ_SPAWN_NOT_FOUND;
     }
@@ -48,12 +49,12 @@ int rz_spawn_report_tell(const struct rz_spawn_report *report, const struct rz_p
     }
 }
 
-/* ---- the child, between fork and exec: async-signal-safe calls only */
+/* ---- the child, between fork and exec: async-signal-safe calls only ---- */
 
 _Noreturn static void child_report(int fd, enum spawn_step step)
 {
     struct rz_spawn_report report = {.step = step, .error = errno};
-    ssize_t written = write(fd, &report, sizeof report);
+    ssize_t written = write(fd, &report, sizeof(report));
     (void)written;
     _exit(127);
 }
@@ -62,7 +63,7 @@ static bool child_descriptors(const struct spawn_ends *ends, int stdin_fd)
 {
     const int source[] = {stdin_fd, ends->output[1], ends->error[1], ends->link[1],
                           ends->report[1]};
-    return rz_child_process_place_descriptors(source, sizeof source / sizeof *source) &&
+    return rz_child_process_place_descriptors(source, sizeof(source) / sizeof(*source)) &&
            rz_process_keep_on_exec(REPORT_FD, false) == RZ_OK;
 }
 
@@ -72,25 +73,30 @@ _Noreturn static void child_run(const struct rz_spawn_config *config, const stru
     const struct rz_program *program = config->program;
     int report = ends->report[1];
     rz_child_process_lead_group(0);
-    if (rz_process_fail_with_parent(parent, SIGKILL) != RZ_OK)
+    if (rz_process_fail_with_parent(parent, SIGKILL) != RZ_OK) {
         child_report(report, STEP_PARENT);
+    }
     rz_inherited_give(config->inherited);
     rz_binding_apply(config->binding);
-    if (!child_descriptors(ends, config->stdin_fd))
+    if (!child_descriptors(ends, config->stdin_fd)) {
         child_report(report, STEP_DESCRIPTORS);
-    if (*program->directory && chdir(program->directory) != 0)
+    }
+    if (*program->directory && chdir(program->directory) != 0) {
         child_report(REPORT_FD, STEP_DIRECTORY);
+    }
     execvpe(program->arguments[0], program->arguments, environment);
     child_report(REPORT_FD, STEP_EXEC);
 }
 
-/* ---- the parent */
+/* ---- the parent ---- */
 
 static void close_pair(int pair[2])
 {
-    for (int i = 0; i < 2; i++)
-        if (pair[i] >= 0)
+    for (int i = 0; i < 2; i++) {
+        if (pair[i] >= 0) {
             close(pair[i]);
+        }
+    }
 }
 
 static rz_status_t ends_open(struct spawn_ends *ends, bool terminal)
@@ -99,11 +105,14 @@ static rz_status_t ends_open(struct spawn_ends *ends, bool terminal)
     if (rz_channel_pair(ends->link) != RZ_OK ||
         (!(terminal && rz_terminal_pair(ends->output) == RZ_OK) &&
          rz_descriptor_pipe(ends->output) != RZ_OK) ||
-        rz_descriptor_pipe(ends->error) != RZ_OK || rz_descriptor_pipe(ends->report) != RZ_OK)
+        rz_descriptor_pipe(ends->error) != RZ_OK || rz_descriptor_pipe(ends->report) != RZ_OK) {
         return RZ_ERR_SYSTEM;
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        if (rz_descriptor_no_wait(*ours[i]) != RZ_OK)
+    }
+    for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++) {
+        if (rz_descriptor_no_wait(*ours[i]) != RZ_OK) {
             return RZ_ERR_SYSTEM;
+        }
+    }
     return RZ_OK;
 }
 
@@ -122,14 +131,17 @@ rz_status_t rz_spawn(const struct rz_spawn_config *config, uint32_t rank, uint32
     pid_t parent = getpid();
     char **environment =
         rz_environment_make(config->job, config->program, rank, incarnation, RZ_SPAWN_LINK_FD);
-    if (!environment)
+    if (!environment) {
         return RZ_ERR_NO_MEMORY;
+    }
     rz_status_t status = ends_open(&ends, config->job->flags & RZ_JOB_PTY);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         goto err_close;
+    }
     pid_t pid = rz_child_process_fork();
-    if (pid == 0)
+    if (pid == 0) {
         child_run(config, &ends, environment, parent);
+    }
     if (pid < 0) {
         status = RZ_ERR_SYSTEM;
         goto err_close;

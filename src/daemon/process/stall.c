@@ -23,8 +23,9 @@ static rz_time stalled_since(const struct rz_stall *stall, const struct rz_child
     for (uint32_t i = 0; i < RZ_WAITS_MAX; i++) {
         struct rz_wait_text text;
         if (rz_wait_read(&p->share.waits->wait[i], &text) && text.since_ns + bound <= now &&
-            text.since_ns > latest)
+            text.since_ns > latest) {
             latest = text.since_ns;
+        }
     }
     return latest;
 }
@@ -39,8 +40,9 @@ static void look(evutil_socket_t fd, short what, void *arg)
             p->state == RZ_CHILD_JOINED && p->share.waits ? stalled_since(stall, p, now) : 0;
         latest = since > latest ? since : latest;
     }
-    if (latest <= stall->told || stall->children->own->membership.ending)
+    if (latest <= stall->told || stall->children->own->membership.ending) {
         return;
+    }
     stall->told = latest;
     struct rz_launch_message message = {.type = RZ_LAUNCH_STALLED,
                                         .stalled = {.for_ns = now - latest}};
@@ -50,11 +52,13 @@ static void look(evutil_socket_t fd, short what, void *arg)
 rz_status_t rz_stall_open(struct rz_stall **result, const struct rz_children *children)
 {
     rz_time every = children->own->job.hang_report_ns / LOOKS;
-    if (children->own->job.hang_report_ns == 0)
+    if (children->own->job.hang_report_ns == 0) {
         return RZ_OK;
-    struct rz_stall *stall = calloc(1, sizeof *stall);
-    if (!stall)
+    }
+    struct rz_stall *stall = calloc(1, sizeof(*stall));
+    if (!stall) {
         return RZ_ERR_NO_MEMORY;
+    }
     stall->children = children;
     rz_status_t status = rz_loop_timer(children->own->base, &stall->timer, look, stall);
     if (status != RZ_OK) {
@@ -68,8 +72,9 @@ rz_status_t rz_stall_open(struct rz_stall **result, const struct rz_children *ch
 
 void rz_stall_close(struct rz_stall *stall)
 {
-    if (!stall)
+    if (!stall) {
         return;
+    }
     rz_loop_free(stall->timer);
     free(stall);
 }

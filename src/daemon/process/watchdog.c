@@ -20,7 +20,7 @@ struct rz_watchdog {
 static void bark(struct rz_watchdog *watchdog, struct rz_child *p, rz_time now)
 {
     char how[64];
-    snprintf(how, sizeof how, "no progress for %.3g s", (double)(now - p->progress_at) / 1e9);
+    snprintf(how, sizeof(how), "no progress for %.3g s", (double)(now - p->progress_at) / 1e9);
     rz_report_log(&watchdog->children->own->report, 1, "rank %u hangs: %s", p->rank, how);
     p->hung = true;
     rz_child_failed(p, how, now);
@@ -41,8 +41,9 @@ static void watch(struct rz_watchdog *watchdog, struct rz_child *p, rz_time now,
     }
     gap = gap < 2 * watchdog->every ? gap : watchdog->every;
     p->stuck += gap - rz_run_delay_between(&before, &p->run, gap);
-    if (p->stuck >= watchdog->children->own->job.hang_timeout_ns)
+    if (p->stuck >= watchdog->children->own->job.hang_timeout_ns) {
         bark(watchdog, p, now);
+    }
 }
 
 static void look(evutil_socket_t fd, short what, void *arg)
@@ -54,19 +55,22 @@ static void look(evutil_socket_t fd, short what, void *arg)
     watchdog->looked_at = now;
     for (struct rz_child *p = watchdog->children->first; p; p = next) {
         next = p->next;
-        if (p->state == RZ_CHILD_JOINED && p->share.waits)
+        if (p->state == RZ_CHILD_JOINED && p->share.waits) {
             watch(watchdog, p, now, gap);
+        }
     }
 }
 
 rz_status_t rz_watchdog_open(struct rz_watchdog **result, const struct rz_children *children)
 {
     rz_time timeout = children->own->job.hang_timeout_ns;
-    if (timeout == 0)
+    if (timeout == 0) {
         return RZ_OK;
-    struct rz_watchdog *watchdog = calloc(1, sizeof *watchdog);
-    if (!watchdog)
+    }
+    struct rz_watchdog *watchdog = calloc(1, sizeof(*watchdog));
+    if (!watchdog) {
         return RZ_ERR_NO_MEMORY;
+    }
     watchdog->children = children;
     watchdog->every = timeout / LOOKS > LOOK_MIN_NS ? timeout / LOOKS : LOOK_MIN_NS;
     watchdog->looked_at = rz_clock_now();
@@ -82,8 +86,9 @@ rz_status_t rz_watchdog_open(struct rz_watchdog **result, const struct rz_childr
 
 void rz_watchdog_close(struct rz_watchdog *watchdog)
 {
-    if (!watchdog)
+    if (!watchdog) {
         return;
+    }
     rz_loop_free(watchdog->timer);
     free(watchdog);
 }

@@ -58,12 +58,14 @@ void rz_detector_open(struct rz_core *core, const struct rz_daemon_job *job, uin
                       const struct rz_core_host *host, struct rz_core_notices *notices,
                       struct event_base *base)
 {
-    if (job->detector == RZ_DETECTOR_SWIM)
+    if (job->detector == RZ_DETECTOR_SWIM) {
         swim_open(core, job, view, host, notices, base);
-    else
+    } else {
         ring_open(core, job, view, host, notices, base);
-    if (!(job->flags & RZ_JOB_NO_FT)) /* else nobody looks for failures: it sleeps for ever */
+    }
+    if (!(job->flags & RZ_JOB_NO_FT)) { /* else nobody looks for failures: it sleeps for ever */
         rz_core_started(core);
+    }
 }
 
 bool rz_detector_is_protocol(uint32_t protocol)
@@ -73,8 +75,9 @@ bool rz_detector_is_protocol(uint32_t protocol)
 
 bool rz_detector_by_datagram(const struct rz_message *message)
 {
-    if (message->protocol == RZ_PROTOCOL_RING)
+    if (message->protocol == RZ_PROTOCOL_RING) {
         return message->type == RZ_RING_HEARTBEAT;
+    }
     return message->protocol == RZ_PROTOCOL_SWIM && message->type != RZ_SWIM_PULL &&
            message->type != RZ_SWIM_PUSH;
 }
@@ -121,8 +124,9 @@ rz_id rz_detector_observed(const struct rz_core *core)
 
 void rz_detector_late(struct rz_core *core, rz_time late)
 {
-    if (core->embedded.protocol->number == RZ_PROTOCOL_RING && late > 0)
+    if (core->embedded.protocol->number == RZ_PROTOCOL_RING && late > 0) {
         rz_core_call(core, RZ_RING_LATENESS, late, 0, 0, NULL, 0);
+    }
 }
 
 void rz_detector_leave(struct rz_core *core)

@@ -13,8 +13,9 @@ void rz_own_lateness_open(struct rz_own_lateness *own)
 
 void rz_own_lateness_close(struct rz_own_lateness *own)
 {
-    if (own->fd >= 0)
+    if (own->fd >= 0) {
         close(own->fd);
+    }
     own->fd = -1;
 }
 

@@ -4,9 +4,10 @@ rz_time rz_peer_lateness_look(struct rz_peer_lateness *peer, pid_t pid, rz_time 
 {
     const struct rz_peer_lateness before = *peer;
     *peer = (struct rz_peer_lateness){.pid = pid, .looked_at = now, .run = rz_run_delay_look(pid)};
-    if (pid == before.pid && pid != 0)
+    if (pid == before.pid && pid != 0) {
         peer->waited =
             before.waited + rz_run_delay_between(&before.run, &peer->run, now - before.looked_at);
+    }
     return peer->waited;
 }
 

@@ -41,8 +41,9 @@ static void core_send(void *arg, rz_id to, const struct rz_message *message, con
 static void core_before_tick(void *arg, enum rz_protocol_number protocol)
 {
     struct rz_recovery *recovery = arg;
-    if (!rz_detector_is_protocol(protocol))
+    if (!rz_detector_is_protocol(protocol)) {
         return;
+    }
     rz_time now = rz_clock_now();
     rz_time own = rz_own_lateness_look(&recovery->lateness, recovery->detector.late);
     rz_id observed = rz_detector_observed(&recovery->detector);
@@ -68,7 +69,7 @@ void rz_recovery_record(struct rz_recovery *recovery, enum rz_event_record kind,
     rz_report_event(&recovery->own->report, &event);
 }
 
-/* ---- failures */
+/* ---- failures ---- */
 
 const char *rz_recovery_stop_words(rz_status_t why)
 {
@@ -118,8 +119,9 @@ static void learn(struct rz_recovery *recovery, uint64_t item)
     bool proof;
     if (rz_recover_unpack_process(item & ~flags, &slot, &incarnation)) {
         enum rz_end end = RZ_END_FAILURE;
-        while (end_flags[end] != flags)
+        while (end_flags[end] != flags) {
             end++;
+        }
         rz_membership_process_failed(membership, slot, incarnation, end);
     } else if (rz_recover_unpack_damage(item, &node, &epoch)) {
         rz_core_call(&recovery->recover, RZ_RECOVER_DAMAGED, 0, 0, 0, &item, 1);
@@ -134,8 +136,9 @@ static void learn(struct rz_recovery *recovery, uint64_t item)
 
 void rz_recovery_want(struct rz_recovery *recovery, const uint64_t *items, uint32_t n_items)
 {
-    if (!recovery->own->membership.ending)
+    if (!recovery->own->membership.ending) {
         rz_core_call(&recovery->spread, RZ_SPREAD_BROADCAST, 0, 0, 0, items, n_items);
+    }
 }
 
 /* An own observation (rz_recover_pack_*): all daemons are told. */
@@ -165,8 +168,9 @@ static bool damaged(void *arg)
 {
     struct rz_recovery *recovery = arg;
     /* Before REACHED, which needs all pieces. */
-    if (recovery->restored_epoch == recovery->epoch)
+    if (recovery->restored_epoch == recovery->epoch) {
         return false;
+    }
     observe(recovery, rz_recover_pack_damage(recovery->own->job.node, recovery->epoch));
     return true;
 }
@@ -174,18 +178,21 @@ static bool damaged(void *arg)
 static void connection_broken(void *arg, rz_id peer)
 {
     struct rz_recovery *recovery = arg;
-    if (recovery->own->job.flags & RZ_JOB_NO_FT)
+    if (recovery->own->job.flags & RZ_JOB_NO_FT) {
         recovery->config.hooks.unwatched(recovery->config.hooks.arg, peer);
-    if (recovery->own->membership.ending || recovery->own->job.flags & RZ_JOB_NO_FT)
+    }
+    if (recovery->own->membership.ending || recovery->own->job.flags & RZ_JOB_NO_FT) {
         return;
+    }
     rz_recovery_found_failed(recovery, peer, true, "broken connection");
 }
 
 static void connection_lost(void *arg, rz_id peer)
 {
     struct rz_recovery *recovery = arg;
-    if (recovery->own->membership.ending || recovery->own->job.flags & RZ_JOB_NO_FT)
+    if (recovery->own->membership.ending || recovery->own->job.flags & RZ_JOB_NO_FT) {
         return;
+    }
     rz_recovery_found_failed(recovery, peer, false, "lost connection");
 }
 
@@ -193,8 +200,9 @@ static void on_detector(struct rz_recovery *recovery, const struct rz_core_notic
 {
     rz_id node;
     enum rz_detector_news news = rz_detector_read(notice, &node);
-    if (recovery->own->membership.ending || news == RZ_DETECTOR_NOTHING)
+    if (recovery->own->membership.ending || news == RZ_DETECTOR_NOTHING) {
         return;
+    }
     if (news == RZ_DETECTOR_FENCED) {
         rz_recovery_fenced(recovery);
         return;
@@ -204,33 +212,37 @@ static void on_detector(struct rz_recovery *recovery, const struct rz_core_notic
 
 static void on_spread(struct rz_recovery *recovery, const struct rz_core_notice *notice)
 {
-    for (uint32_t i = 0; i < notice->n_items && !recovery->own->membership.ending; i++)
+    for (uint32_t i = 0; i < notice->n_items && !recovery->own->membership.ending; i++) {
         learn(recovery, notice->items[i]);
+    }
 }
 
-/* ---- epochs and phases */
+/* ---- epochs and phases ---- */
 
 /* All processes here stand at the start of the epoch, and their checkpoint is safe: say so. */
 static void say_entered(struct rz_recovery *recovery)
 {
     uint32_t epoch = recovery->epoch;
-    if (recovery->entered_epoch == epoch && recovery->restored_epoch == epoch)
+    if (recovery->entered_epoch == epoch && recovery->restored_epoch == epoch) {
         rz_core_call(&recovery->recover, RZ_RECOVER_REACHED, epoch, RZ_PHASE_ENTER, recovery->round,
                      NULL, 0);
+    }
 }
 
 void rz_recovery_reached(struct rz_recovery *recovery, uint32_t epoch, enum rz_recover_phase phase)
 {
-    if (epoch != recovery->epoch || recovery->own->membership.ending)
+    if (epoch != recovery->epoch || recovery->own->membership.ending) {
         return;
+    }
     if (phase != RZ_PHASE_ENTER) {
         rz_core_call(&recovery->recover, RZ_RECOVER_REACHED, epoch, phase, recovery->round, NULL,
                      0);
         return;
     }
-    if (recovery->entered_epoch != epoch)
+    if (recovery->entered_epoch != epoch) {
         rz_recovery_record(recovery, RZ_EVENT_RECORD_READY, epoch, RZ_ID_NONE,
                            recovery->own->job.node, 0, 0, "");
+    }
     recovery->entered_epoch = epoch;
     say_entered(recovery);
 }
@@ -244,14 +256,17 @@ void rz_recovery_repairing(struct rz_recovery *recovery)
 static void tell_commit_epoch(struct rz_recovery *recovery, uint32_t epoch, uint64_t generation)
 {
     const struct rz_daemon_job *job = &recovery->own->job;
-    uint64_t *items = calloc(job->n_ranks + job->n_nodes, sizeof *items);
+    uint64_t *items = calloc(job->n_ranks + job->n_nodes, sizeof(*items));
     rz_assert(items != NULL);
     uint32_t n = 0;
-    for (uint32_t rank = 0; rank < job->n_ranks; rank++)
+    for (uint32_t rank = 0; rank < job->n_ranks; rank++) {
         items[n++] = rz_recover_daemon_of(recovery->recover.embedded.state, rank);
-    for (rz_id node = 0; node < job->n_nodes; node++)
-        if (rz_recover_daemon_agreed_failed(recovery->recover.embedded.state, node))
+    }
+    for (rz_id node = 0; node < job->n_nodes; node++) {
+        if (rz_recover_daemon_agreed_failed(recovery->recover.embedded.state, node)) {
             items[n++] = node;
+        }
+    }
     rz_core_call(&recovery->commit, RZ_COMMIT_EPOCH, epoch, generation, 0, items, n);
     free(items);
 }
@@ -262,19 +277,22 @@ static void tell_who_is_out(struct rz_recovery *recovery)
 {
     const struct rz_recover *state = recovery->recover.embedded.state;
     for (rz_id node = 0; node < recovery->own->job.n_nodes; node++) {
-        if (!rz_recover_daemon_agreed_failed(state, node))
+        if (!rz_recover_daemon_agreed_failed(state, node)) {
             continue;
+        }
         rz_membership_node_agreed_failed(&recovery->own->membership, node);
-        if (rz_recover_phase(state) != RZ_PHASE_LEFT)
+        if (rz_recover_phase(state) != RZ_PHASE_LEFT) {
             rz_recovery_record(recovery, RZ_EVENT_RECORD_OUT, rz_recover_epoch(state), RZ_ID_NONE,
                                node, 0, 0, "");
+        }
     }
 }
 
 static void on_epoch(struct rz_recovery *recovery, uint32_t epoch, uint64_t generation)
 {
-    if (epoch != rz_recover_epoch(recovery->recover.embedded.state))
+    if (epoch != rz_recover_epoch(recovery->recover.embedded.state)) {
         return; /* overtaken by a newer one, whose notice is on its way */
+    }
     tell_who_is_out(recovery);
     recovery->epoch = epoch;
     recovery->posted_committed = 0;
@@ -289,8 +307,9 @@ static void on_epoch(struct rz_recovery *recovery, uint32_t epoch, uint64_t gene
 
 static void on_phase(struct rz_recovery *recovery, uint32_t epoch, enum rz_recover_phase phase)
 {
-    if (epoch != recovery->epoch)
+    if (epoch != recovery->epoch) {
         return;
+    }
     if (phase == RZ_PHASE_RUN) {
         rz_core_call(&recovery->commit, RZ_COMMIT_OPENED, epoch, 0, 0, NULL, 0);
         rz_store_opened(recovery->store);
@@ -305,8 +324,9 @@ static void record_noted(struct rz_recovery *recovery, uint64_t item)
     uint32_t rank = RZ_ID_NONE, incarnation = 0;
     rz_id node = recovery->own->job.node;
     bool proof;
-    if (!rz_recover_unpack_process(item, &rank, &incarnation))
+    if (!rz_recover_unpack_process(item, &rank, &incarnation)) {
         rz_recover_unpack_daemon(item, &node, &proof);
+    }
     rz_recovery_record(recovery, RZ_EVENT_RECORD_NOTED, recovery->epoch, rank, node, incarnation, 0,
                        "");
 }
@@ -314,7 +334,7 @@ static void record_noted(struct rz_recovery *recovery, uint64_t item)
 static void on_stop(struct rz_recovery *recovery, rz_status_t why, uint64_t slots_left)
 {
     char words[200];
-    snprintf(words, sizeof words,
+    snprintf(words, sizeof(words),
              "%u ranks do not fit into the %llu slots of the nodes that are left; keep nodes free "
              "(--spares), give more slots (--host HOST:SLOTS), or say --oversubscribe",
              recovery->own->job.n_ranks, (unsigned long long)slots_left);
@@ -333,8 +353,9 @@ static void on_recover(struct rz_recovery *recovery, const struct rz_core_notice
         break;
     case RZ_RECOVER_FAILURES:
         tell_who_is_out(recovery);
-        for (uint32_t i = 0; i < notice->n_items; i++)
+        for (uint32_t i = 0; i < notice->n_items; i++) {
             record_noted(recovery, notice->items[i]);
+        }
         recovery->config.hooks.failures_noted(recovery->config.hooks.arg);
         break;
     case RZ_RECOVER_STOP:
@@ -356,7 +377,7 @@ static void on_recover(struct rz_recovery *recovery, const struct rz_core_notice
     }
 }
 
-/* ---- generations */
+/* ---- generations ---- */
 
 /*
  * Tells our processes how far they may overwrite: up to the newest committed generation, but not
@@ -369,8 +390,9 @@ static void post_committed(struct rz_recovery *recovery)
     uint64_t base = rz_store_base(recovery->store), upto = floor < committed ? floor : committed;
     upto = rz_store_bound(recovery->store, upto);
     if (recovery->epoch == 0 || recovery->restored_epoch != recovery->epoch ||
-        upto <= base + recovery->posted_committed)
+        upto <= base + recovery->posted_committed) {
         return;
+    }
     recovery->posted_committed = upto - base;
     recovery->config.hooks.committed(recovery->config.hooks.arg, recovery->epoch,
                                      recovery->posted_committed);
@@ -379,8 +401,9 @@ static void post_committed(struct rz_recovery *recovery)
 static void on_commit(struct rz_recovery *recovery, const struct rz_core_notice *notice)
 {
     uint32_t epoch = (uint32_t)notice->arg[0];
-    if (epoch != recovery->epoch)
+    if (epoch != recovery->epoch) {
         return;
+    }
     switch ((enum rz_commit_notice)notice->what) {
     case RZ_COMMIT_COMMITTED:
         rz_recovery_record(recovery, RZ_EVENT_RECORD_COMMITTED, epoch, RZ_ID_NONE,
@@ -407,16 +430,17 @@ static void run_notices(evutil_socket_t fd, short what, void *arg)
     struct rz_core_notice *notice;
     (void)fd, (void)what;
     while ((notice = rz_core_notices_take(&recovery->notices))) {
-        if (rz_detector_is_protocol(notice->protocol))
+        if (rz_detector_is_protocol(notice->protocol)) {
             on_detector(recovery, notice);
-        else if (notice->protocol == RZ_PROTOCOL_SPREAD)
+        } else if (notice->protocol == RZ_PROTOCOL_SPREAD) {
             on_spread(recovery, notice);
-        else if (recovery->own->membership.ending)
+        } else if (recovery->own->membership.ending) {
             ; /* the end has its own course */
-        else if (notice->protocol == RZ_PROTOCOL_RECOVER)
+        } else if (notice->protocol == RZ_PROTOCOL_RECOVER) {
             on_recover(recovery, notice);
-        else
+        } else {
             on_commit(recovery, notice);
+        }
         free(notice);
     }
     if (!recovery->own->membership.ending) {
@@ -425,7 +449,7 @@ static void run_notices(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* ---- what comes from other daemons */
+/* ---- what comes from other daemons ---- */
 
 /* A message for one of our cores. */
 static void core_message(void *arg, const struct rz_message *message, const uint64_t *items)
@@ -443,10 +467,12 @@ static void on_fenced(void *arg, rz_id from, const struct rz_overlay_message *me
 static void heartbeat(void *arg, const struct rz_message *message, const uint64_t *items)
 {
     struct rz_recovery *recovery = arg;
-    if (message->from == rz_detector_observed(&recovery->detector))
+    if (message->from == rz_detector_observed(&recovery->detector)) {
         rz_peer_lateness_heard(&recovery->observed);
-    if (message->protocol == recovery->detector.embedded.protocol->number)
+    }
+    if (message->protocol == recovery->detector.embedded.protocol->number) {
         core_message(&recovery->detector, message, items);
+    }
 }
 
 static void message_arrived(void *arg, rz_id from, const struct rz_overlay_message *message)
@@ -475,13 +501,14 @@ static void handle(struct rz_recovery *recovery)
     rz_overlay_router_heard(router, rz_recovery_heard, recovery);
     rz_overlay_router_handle(router, RZ_OVERLAY_FENCED, on_fenced, recovery);
     rz_overlay_router_datagrams(router, heartbeat, recovery);
-    for (size_t i = 0; i < sizeof cores / sizeof *cores; i++)
+    for (size_t i = 0; i < sizeof(cores) / sizeof(*cores); i++) {
         rz_overlay_router_protocol(router, cores[i]->embedded.protocol->number,
                                    cores[i] == &recovery->spread ? VIEW : RZ_OVERLAY_ANY_VIEW,
                                    core_message, cores[i]);
+    }
 }
 
-/* ---- life */
+/* ---- life ---- */
 
 _Static_assert(RZ_SCHEME_GROUP_MAX == RZ_COMMIT_GROUP_MAX, "every scheme there is can be kept");
 
@@ -520,9 +547,10 @@ static void open_cores(struct rz_recovery *recovery, rz_time now)
     } cores[] = {{&recovery->spread, &rz_protocol_spread, &spread},
                  {&recovery->recover, &rz_protocol_recover, &recover},
                  {&recovery->commit, &rz_protocol_commit, &commit}};
-    for (size_t i = 0; i < sizeof cores / sizeof *cores; i++)
+    for (size_t i = 0; i < sizeof(cores) / sizeof(*cores); i++) {
         rz_core_open(cores[i].core, cores[i].protocol, cores[i].config, job->node, now, job->id,
                      &recovery->core_host, &recovery->notices, base);
+    }
     rz_detector_open(&recovery->detector, job, VIEW, &recovery->core_host, &recovery->notices,
                      base);
 }
@@ -581,9 +609,10 @@ static rz_status_t start_overlay(struct rz_recovery *recovery)
 
 rz_status_t rz_recovery_open(struct rz_recovery **result, const struct rz_recovery_config *config)
 {
-    struct rz_recovery *recovery = calloc(1, sizeof *recovery);
-    if (!recovery)
+    struct rz_recovery *recovery = calloc(1, sizeof(*recovery));
+    if (!recovery) {
         return RZ_ERR_NO_MEMORY;
+    }
     recovery->config = *config;
     recovery->own = config->own;
     rz_own_lateness_open(&recovery->lateness);
@@ -616,16 +645,18 @@ struct rz_store *rz_recovery_store(const struct rz_recovery *recovery)
 
 void rz_recovery_close(struct rz_recovery *recovery)
 {
-    if (!recovery)
+    if (!recovery) {
         return;
+    }
     rz_core_close(&recovery->detector);
     rz_core_close(&recovery->spread);
     rz_core_close(&recovery->recover);
     rz_core_close(&recovery->commit);
     rz_store_close(recovery->store);
     rz_core_notices_clear(&recovery->notices);
-    if (recovery->noticing)
+    if (recovery->noticing) {
         event_free(recovery->noticing);
+    }
     rz_own_lateness_close(&recovery->lateness);
     rz_recovery_roll_call_close(recovery);
     free(recovery);
@@ -635,19 +666,21 @@ static void log_refusals(const struct rz_recovery *recovery)
 {
     const struct rz_report *report = &recovery->own->report;
     const struct rz_overlay_refusals *refused = rz_overlay_refusals(recovery->config.overlay);
-    if (refused->connections + refused->strangers + refused->datagrams + refused->repeated > 0)
+    if (refused->connections + refused->strangers + refused->datagrams + refused->repeated > 0) {
         rz_report_log(
             report, 1,
             "refused: %llu connections, %llu strangers at a peer's port, %llu datagrams, "
             "%llu repeated",
             (unsigned long long)refused->connections, (unsigned long long)refused->strangers,
             (unsigned long long)refused->datagrams, (unsigned long long)refused->repeated);
+    }
     uint64_t strangers = refused->unproved + refused->strangers;
-    if (recovery->own->job.flags & RZ_JOB_DETACHED && strangers > 0) /* rzrun will not say so */
+    if (recovery->own->job.flags & RZ_JOB_DETACHED && strangers > 0) { /* rzrun will not say so */
         rz_report_log(
             report, 0,
             "%llu connections were turned away: they did not prove that they belong to the job",
             (unsigned long long)strangers);
+    }
 }
 
 uint64_t rz_recovery_strangers(const struct rz_recovery *recovery)
@@ -665,8 +698,9 @@ void rz_recovery_ending(struct rz_recovery *recovery)
 void rz_recovery_leave(struct rz_recovery *recovery)
 {
     rz_overlay_leave(recovery->config.overlay);
-    if (!(recovery->own->job.flags & RZ_JOB_NO_FT))
+    if (!(recovery->own->job.flags & RZ_JOB_NO_FT)) {
         rz_detector_leave(&recovery->detector);
+    }
 }
 
 uint32_t rz_recovery_next_begun(const struct rz_recovery *recovery, uint32_t from)

@@ -61,7 +61,7 @@ void rz_recovery_close(struct rz_recovery *recovery); /* NULL: nothing */
 
 struct rz_store *rz_recovery_store(const struct rz_recovery *recovery);
 
-/* ---- subscribers of the membership: daemon.c says in which order */
+/* ---- subscribers of the membership: daemon.c says in which order ---- */
 
 /* Detector and spread. */
 void rz_recovery_broadcast_failed(void *recovery, rz_id node, bool proof, bool first);
@@ -69,8 +69,6 @@ void rz_recovery_broadcast_failed(void *recovery, rz_id node, bool proof, bool f
 void rz_recovery_agreement_failed(void *recovery, rz_id node, bool proof, bool first);
 void rz_recovery_process_failed(void *recovery, uint32_t slot, uint32_t incarnation,
                                 enum rz_end end);
-
-/* ---- */
 
 /* A process of this node wants spawns: items as RZ_RECOVER_WANT. The decision comes by
  * hooks.spawns. */

@@ -40,7 +40,7 @@ void rz_recovery_found_failed(struct rz_recovery *recovery, rz_id node, bool pro
 /* Why this node stops, for the user. */
 const char *rz_recovery_stop_words(rz_status_t why);
 
-/* ---- silence.c */
+/* ---- silence.c ---- */
 
 /* Others hold this node for failed: it stops, where they can go on without it. */
 void rz_recovery_fenced(struct rz_recovery *recovery);

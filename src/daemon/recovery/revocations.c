@@ -51,9 +51,10 @@ static void run_notices(evutil_socket_t fd, short what, void *arg)
 rz_status_t rz_revocations_open(struct rz_revocations **result,
                                 const struct rz_revocations_config *config)
 {
-    struct rz_revocations *revocations = calloc(1, sizeof *revocations);
-    if (!revocations)
+    struct rz_revocations *revocations = calloc(1, sizeof(*revocations));
+    if (!revocations) {
         return RZ_ERR_NO_MEMORY;
+    }
     const struct rz_spread_config spread = {.n_members = config->n_nodes,
                                             .view = RZ_REVOCATIONS_VIEW,
                                             .redundant_after = RZ_CORE_REDUNDANT_AFTER};
@@ -74,8 +75,9 @@ rz_status_t rz_revocations_open(struct rz_revocations **result,
 
 void rz_revocations_close(struct rz_revocations *revocations)
 {
-    if (!revocations)
+    if (!revocations) {
         return;
+    }
     rz_core_close(&revocations->spread);
     rz_core_notices_clear(&revocations->notices);
     event_free(revocations->noticing);

@@ -49,10 +49,12 @@ static bool may_still_answer(const struct rz_roll_call *call)
     memcpy(vote, rz_recover_answers(recovery->recover.embedded.state), job->n_nodes);
     for (rz_id node = 0; node < job->n_nodes; node++) {
         struct rz_run_look now = {0};
-        if (vote[node] == RZ_VOTE_SILENT)
+        if (vote[node] == RZ_VOTE_SILENT) {
             now = rz_run_delay_look(job->peers[node].pid);
-        if (rz_run_delay_lasts(&call->node[node].run, &now))
+        }
+        if (rz_run_delay_lasts(&call->node[node].run, &now)) {
             vote[node] = RZ_VOTE_LIVE;
+        }
     }
     bool may = rz_recover_has_quorum(vote, job->n_nodes, RZ_ID_NONE);
     free(vote);
@@ -66,27 +68,31 @@ static void look(evutil_socket_t fd, short what, void *arg)
     const struct rz_recover *state = recovery->recover.embedded.state;
     (void)fd, (void)what;
     event_del(call->timer);
-    if (recovery->own->membership.ending || !rz_recover_asking(state))
+    if (recovery->own->membership.ending || !rz_recover_asking(state)) {
         return;
+    }
     bool slept = rz_clock_now() > call->until + recovery->own->job.hb_timeout_ns;
-    if (slept || may_still_answer(call)) /* having slept we could not hear */
+    if (slept || may_still_answer(call)) { /* having slept we could not hear */
         arm(call);
-    else
+    } else {
         recovery->config.hooks.stop(recovery->config.hooks.arg, RZ_ERR_NO_QUORUM,
                                     "this node hears too few others for a quorum");
+    }
 }
 
 static struct rz_roll_call *roll_call(struct rz_recovery *recovery)
 {
     struct rz_roll_call *call = recovery->roll_call;
-    if (call)
+    if (call) {
         return call;
+    }
     uint32_t n_nodes = recovery->own->job.n_nodes;
-    call = recovery->roll_call = calloc(1, sizeof *call + n_nodes * sizeof *call->node);
+    call = recovery->roll_call = calloc(1, sizeof(*call) + n_nodes * sizeof(*call->node));
     rz_assert(call != NULL);
     call->recovery = recovery;
-    if (rz_loop_timer(recovery->own->base, &call->timer, look, call) != RZ_OK)
+    if (rz_loop_timer(recovery->own->base, &call->timer, look, call) != RZ_OK) {
         rz_assert(!"memory for a timer");
+    }
     return call;
 }
 
@@ -94,13 +100,15 @@ void rz_recovery_asking(struct rz_recovery *recovery)
 {
     const struct rz_daemon_job *job = &recovery->own->job;
     struct rz_roll_call *call = roll_call(recovery);
-    if (!rz_recover_asking(recovery->recover.embedded.state))
+    if (!rz_recover_asking(recovery->recover.embedded.state)) {
         return; /* enough have answered since */
+    }
     const uint8_t *vote = rz_recover_answers(recovery->recover.embedded.state);
-    for (rz_id node = 0; node < job->n_nodes; node++)
+    for (rz_id node = 0; node < job->n_nodes; node++) {
         call->node[node].run = vote[node] == RZ_VOTE_SILENT
                                    ? rz_run_delay_look(job->peers[node].pid)
                                    : (struct rz_run_look){0};
+    }
     call->asked_at = rz_clock_now();
     arm(call);
 }
@@ -108,22 +116,25 @@ void rz_recovery_asking(struct rz_recovery *recovery)
 void rz_recovery_heard(void *arg, rz_id node)
 {
     struct rz_recovery *recovery = arg;
-    if (rz_recover_asking(recovery->recover.embedded.state))
+    if (rz_recover_asking(recovery->recover.embedded.state)) {
         rz_core_call(&recovery->recover, RZ_RECOVER_HEARD, node, 0, 0, NULL, 0);
+    }
 }
 
 void rz_recovery_roll_call_close(struct rz_recovery *recovery)
 {
-    if (!recovery->roll_call)
+    if (!recovery->roll_call) {
         return;
+    }
     rz_loop_free(recovery->roll_call->timer);
     free(recovery->roll_call);
 }
 
 void rz_recovery_node_silent(struct rz_recovery *recovery, rz_id node, const char *how)
 {
-    if (recovery->own->membership.ending)
+    if (recovery->own->membership.ending) {
         return;
+    }
     /* SWIM has let it refute, and its findings are final. */
     bool for_good = recovery->detector.embedded.protocol->number == RZ_PROTOCOL_SWIM;
     roll_call(recovery)->node[node].how = how;
@@ -133,8 +144,9 @@ void rz_recovery_node_silent(struct rz_recovery *recovery, rz_id node, const cha
 static void report(struct rz_recovery *recovery, rz_id node, const char *how)
 {
     if (recovery->own->membership.ending ||
-        rz_membership_node_has_failed(&recovery->own->membership, node))
+        rz_membership_node_has_failed(&recovery->own->membership, node)) {
         return; /* another has seen it first, and the news were faster */
+    }
     rz_recovery_found_failed(recovery, node, false, how);
 }
 
@@ -153,7 +165,9 @@ void rz_recovery_fenced(struct rz_recovery *recovery)
                                     rz_recovery_stop_words(RZ_ERR_FENCED));
         return;
     }
-    for (rz_id node = 0; node < job->n_nodes; node++)
-        if (node != job->node)
+    for (rz_id node = 0; node < job->n_nodes; node++) {
+        if (node != job->node) {
             report(recovery, node, "it holds this node for failed");
+        }
+    }
 }

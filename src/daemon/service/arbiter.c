@@ -16,14 +16,15 @@ struct rz_arbiter {
     rz_time *asked; /* [n_nodes]: when a daemon was asked that has said nothing since; 0: none */
 };
 
-/* ---- where processes are reached */
+/* ---- where processes are reached ---- */
 
 static void post_port(const struct rz_arbiter *arbiter, rz_id node, uint32_t rank,
                       uint32_t incarnation, uint16_t port)
 {
     struct rz_address address;
-    if (rz_address_parse(arbiter->own->job.peers[node].address, &address) != RZ_OK)
+    if (rz_address_parse(arbiter->own->job.peers[node].address, &address) != RZ_OK) {
         return;
+    }
     rz_board_writer_ring(arbiter->config.board, rank,
                          rz_board_ring_word(incarnation, address.ip, port));
 }
@@ -36,10 +37,12 @@ static void tell_port(const struct rz_arbiter *arbiter, const struct rz_child *p
         .type = RZ_OVERLAY_RING_PORT,
         .ring_port = {.rank = p->rank, .incarnation = p->incarnation, .port = port}};
     post_port(arbiter, arbiter->own->job.node, p->rank, p->incarnation, port);
-    for (rz_id node = 0; node < arbiter->own->job.n_nodes; node++)
+    for (rz_id node = 0; node < arbiter->own->job.n_nodes; node++) {
         if (node != arbiter->own->job.node &&
-            !rz_membership_node_has_failed(&arbiter->own->membership, node))
+            !rz_membership_node_has_failed(&arbiter->own->membership, node)) {
             rz_overlay_send(arbiter->config.overlay, node, &message);
+        }
+    }
 }
 
 rz_status_t rz_arbiter_join(const struct rz_arbiter *arbiter, struct rz_child *p,
@@ -47,21 +50,24 @@ rz_status_t rz_arbiter_join(const struct rz_arbiter *arbiter, struct rz_child *p
 {
     struct rz_address address;
     *fd = -1;
-    if (!arbiter)
+    if (!arbiter) {
         return RZ_OK;
+    }
     rz_status_t status =
         rz_address_parse(arbiter->own->job.peers[arbiter->own->job.node].address, &address);
     address.port = 0;
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_socket_datagram(&address, fd);
-    if (status != RZ_OK)
+    }
+    if (status != RZ_OK) {
         return status;
+    }
     rz_job_ring_key(&arbiter->own->job, key);
     tell_port(arbiter, p, address.port);
     return RZ_OK;
 }
 
-/* ---- what the processes find */
+/* ---- what the processes find ---- */
 
 /* Here in this epoch, running, and not on its way out. */
 static struct rz_child *member(const struct rz_arbiter *arbiter, uint32_t epoch, uint32_t rank,
@@ -77,29 +83,33 @@ static void end_silent(const struct rz_arbiter *arbiter, uint32_t epoch, uint32_
                        uint32_t incarnation)
 {
     struct rz_child *p = member(arbiter, epoch, rank, incarnation);
-    if (p && !arbiter->own->membership.ending)
+    if (p && !arbiter->own->membership.ending) {
         rz_child_failed(p, "silence", rz_clock_now());
+    }
 }
 
 static void reported(struct rz_arbiter *arbiter, uint32_t epoch, uint32_t rank,
                      uint32_t incarnation)
 {
     const struct rz_own_node *own = arbiter->own;
-    if (epoch != own->membership.epoch || own->membership.slots[rank].failed >= incarnation)
+    if (epoch != own->membership.epoch || own->membership.slots[rank].failed >= incarnation) {
         return;
+    }
     rz_id node = own->membership.slots[rank].node;
     if (node == own->job.node) {
         end_silent(arbiter, epoch, rank, incarnation);
         return;
     }
-    if (rz_membership_node_has_failed(&own->membership, node))
+    if (rz_membership_node_has_failed(&own->membership, node)) {
         return;
+    }
     const struct rz_overlay_message message = {
         .type = RZ_OVERLAY_SILENT,
         .silent = {.epoch = epoch, .rank = rank, .incarnation = incarnation}};
     rz_overlay_send(arbiter->config.overlay, node, &message);
-    if (arbiter->asked[node] == 0)
+    if (arbiter->asked[node] == 0) {
         arbiter->asked[node] = rz_clock_now();
+    }
 }
 
 static void node_lives(void *arg, rz_id node)
@@ -117,34 +127,39 @@ static void look(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     arbiter->looked_at = now;
     for (rz_id node = 0; node < arbiter->own->job.n_nodes; node++) {
-        if (arbiter->asked[node] == 0)
+        if (arbiter->asked[node] == 0) {
             continue;
-        if (slept)
+        }
+        if (slept) {
             arbiter->asked[node] += late;
+        }
         if (now - arbiter->asked[node] < arbiter->own->job.hb_timeout_ns ||
-            arbiter->asked[node] > now)
+            arbiter->asked[node] > now) {
             continue;
+        }
         arbiter->asked[node] = 0;
         rz_recovery_node_silent(arbiter->config.recovery, node, "silence when asked");
     }
 }
 
-/* ---- messages */
+/* ---- messages ---- */
 
 static void on_ring_port(void *arg, rz_id from, const struct rz_overlay_message *message)
 {
     const struct rz_arbiter *arbiter = arg;
     const struct rz_overlay_ring_port *told = &message->ring_port;
-    if (told->rank < arbiter->own->job.n_ranks && told->port <= UINT16_MAX)
+    if (told->rank < arbiter->own->job.n_ranks && told->port <= UINT16_MAX) {
         post_port(arbiter, from, told->rank, told->incarnation, (uint16_t)told->port);
+    }
 }
 
 static void on_silent_told(void *arg, rz_id from, const struct rz_overlay_message *message)
 {
     const struct rz_arbiter *arbiter = arg;
     const struct rz_overlay_silent *told = &message->silent;
-    if (told->rank >= arbiter->own->job.n_ranks)
+    if (told->rank >= arbiter->own->job.n_ranks) {
         return;
+    }
     rz_overlay_send(arbiter->config.overlay, from,
                     &(struct rz_overlay_message){.type = RZ_OVERLAY_PONG});
     end_silent(arbiter, told->epoch, told->rank, told->incarnation);
@@ -157,10 +172,12 @@ static bool on_silent(void *arg, struct rz_child *p, const struct rz_link_messag
     struct rz_arbiter *arbiter = arg;
     const struct rz_link_silent *told = &message->silent;
     (void)fd;
-    if (told->rank >= p->all->own->job.n_ranks || told->rank == p->rank)
+    if (told->rank >= p->all->own->job.n_ranks || told->rank == p->rank) {
         return false;
-    if (arbiter)
+    }
+    if (arbiter) {
         reported(arbiter, told->epoch, told->rank, told->incarnation);
+    }
     return true;
 }
 
@@ -169,7 +186,7 @@ static bool on_heard(void *arg, struct rz_child *p, const struct rz_link_message
 {
     const struct rz_link_heard *heard = &message->heard;
     (void)fd;
-    if (arg)
+    if (arg) {
         rz_report_event(&p->all->own->report,
                         &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_FLAT_NEWS,
                                                   .epoch = heard->epoch,
@@ -179,17 +196,19 @@ static bool on_heard(void *arg, struct rz_child *p, const struct rz_link_message
                                                   .value = p->rank,
                                                   .at_ns = heard->at_ns,
                                                   .note = ""});
+    }
     return heard->rank < p->all->own->job.n_ranks;
 }
 
-/* ---- life */
+/* ---- life ---- */
 
 static void handle(struct rz_arbiter *arbiter, const struct rz_arbiter_config *config)
 {
     rz_link_router_handle(config->router, RZ_LINK_SILENT, on_silent, arbiter);
     rz_link_router_handle(config->router, RZ_LINK_HEARD, on_heard, arbiter);
-    if (!arbiter)
+    if (!arbiter) {
         return;
+    }
     rz_overlay_router_handle(config->overlay_router, RZ_OVERLAY_RING_PORT, on_ring_port, arbiter);
     rz_overlay_router_handle(config->overlay_router, RZ_OVERLAY_SILENT, on_silent_told, arbiter);
     rz_overlay_router_heard(config->overlay_router, node_lives, arbiter);
@@ -202,16 +221,18 @@ rz_status_t rz_arbiter_open(struct rz_arbiter **result, const struct rz_arbiter_
         handle(NULL, config);
         return RZ_OK;
     }
-    struct rz_arbiter *arbiter = calloc(1, sizeof *arbiter);
-    if (!arbiter)
+    struct rz_arbiter *arbiter = calloc(1, sizeof(*arbiter));
+    if (!arbiter) {
         return RZ_ERR_NO_MEMORY;
+    }
     arbiter->config = *config;
     arbiter->own = config->own;
     arbiter->looked_at = rz_clock_now();
-    arbiter->asked = calloc(job->n_nodes, sizeof *arbiter->asked);
+    arbiter->asked = calloc(job->n_nodes, sizeof(*arbiter->asked));
     rz_status_t status = arbiter->asked ? RZ_OK : RZ_ERR_NO_MEMORY;
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_loop_timer(config->own->base, &arbiter->timer, look, arbiter);
+    }
     if (status != RZ_OK) {
         rz_arbiter_close(arbiter);
         return status;
@@ -224,8 +245,9 @@ rz_status_t rz_arbiter_open(struct rz_arbiter **result, const struct rz_arbiter_
 
 void rz_arbiter_close(struct rz_arbiter *arbiter)
 {
-    if (!arbiter)
+    if (!arbiter) {
         return;
+    }
     rz_loop_free(arbiter->timer);
     free(arbiter->asked);
     free(arbiter);

@@ -8,8 +8,9 @@ struct rz_barrier {
 
 static bool has_reached(const struct rz_child *p, uint32_t epoch, enum rz_recover_phase phase)
 {
-    if (p->state == RZ_CHILD_LEFT)
+    if (p->state == RZ_CHILD_LEFT) {
         return true;
+    }
     return p->state == RZ_CHILD_JOINED && p->reached_epoch == epoch && p->reached_phase >= phase;
 }
 
@@ -20,18 +21,21 @@ static void look_who_entered(const struct rz_barrier *barrier)
     const struct rz_own_node *own = barrier->config.children->own;
     bool entered = false, alive = false;
     for (struct rz_child *p = barrier->config.children->first; p; p = p->next) {
-        if (p->rank >= own->job.n_ranks || p->state == RZ_CHILD_FAILED || !rz_child_is_current(p))
+        if (p->rank >= own->job.n_ranks || p->state == RZ_CHILD_FAILED || !rz_child_is_current(p)) {
             continue;
+        }
         alive = true;
-        if (!p->entered && !has_reached(p, own->membership.epoch, RZ_PHASE_RUN))
+        if (!p->entered && !has_reached(p, own->membership.epoch, RZ_PHASE_RUN)) {
             return;
+        }
         entered |= p->entered;
     }
     /* That the failed processes would have come nobody knows but who started the job. Not while
      * others wait in MPI_Init: they must come out of it first. */
     entered |= own->job.flags & RZ_JOB_REPAIRS && !alive && own->membership.phase == RZ_PHASE_RUN;
-    if (entered && !rz_recovery_is_repairing(barrier->config.recovery))
+    if (entered && !rz_recovery_is_repairing(barrier->config.recovery)) {
         rz_recovery_repairing(barrier->config.recovery);
+    }
 }
 
 static void count(evutil_socket_t fd, short what, void *arg)
@@ -40,13 +44,16 @@ static void count(evutil_socket_t fd, short what, void *arg)
     const struct rz_own_node *own = barrier->config.children->own;
     (void)fd, (void)what;
     if (own->membership.epoch == 0 || own->membership.ending ||
-        own->membership.phase == RZ_PHASE_LEFT)
+        own->membership.phase == RZ_PHASE_LEFT) {
         return;
+    }
     look_who_entered(barrier);
-    for (struct rz_child *p = barrier->config.children->first; p; p = p->next)
+    for (struct rz_child *p = barrier->config.children->first; p; p = p->next) {
         if (p->rank < own->job.n_ranks && p->state != RZ_CHILD_FAILED && rz_child_is_current(p) &&
-            !has_reached(p, own->membership.epoch, own->membership.phase))
+            !has_reached(p, own->membership.epoch, own->membership.phase)) {
             return;
+        }
+    }
     rz_recovery_reached(barrier->config.recovery, own->membership.epoch, own->membership.phase);
 }
 
@@ -67,28 +74,32 @@ static bool on_reached(void *arg, struct rz_child *p, const struct rz_link_messa
     const struct rz_link_reached *reached = &message->reached;
     const struct rz_own_node *own = p->all->own;
     (void)fd;
-    if (reached->phase > RZ_PHASE_LEFT)
+    if (reached->phase > RZ_PHASE_LEFT) {
         return false;
+    }
     p->reached_epoch = reached->epoch;
     p->reached_phase = (enum rz_recover_phase)reached->phase;
-    if (p->reached_phase == RZ_PHASE_RUN)
+    if (p->reached_phase == RZ_PHASE_RUN) {
         rz_groups_process_left(barrier->config.groups, p); /* it is in MPI_Finalize */
-    if (p->reached_phase == RZ_PHASE_ENTER)
+    }
+    if (p->reached_phase == RZ_PHASE_ENTER) {
         rz_report_event(&own->report, &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_AT_START,
                                                                 .epoch = reached->epoch,
                                                                 .rank = p->rank,
                                                                 .node = own->job.node,
                                                                 .incarnation = p->incarnation,
                                                                 .note = ""});
+    }
     rz_children_recount(barrier->config.children);
     return true;
 }
 
 rz_status_t rz_barrier_open(struct rz_barrier **result, const struct rz_barrier_config *config)
 {
-    struct rz_barrier *barrier = calloc(1, sizeof *barrier);
-    if (!barrier)
+    struct rz_barrier *barrier = calloc(1, sizeof(*barrier));
+    if (!barrier) {
         return RZ_ERR_NO_MEMORY;
+    }
     barrier->config = *config;
     rz_status_t status = rz_children_on_recount(config->children, count, barrier);
     if (status != RZ_OK) {

@@ -12,8 +12,9 @@ static struct rz_child *process_of(const struct rz_decision_cache *cache, uint32
                                    uint32_t incarnation)
 {
     struct rz_child *p = cache->config.children->first;
-    while (p && (p->rank != slot || p->incarnation != incarnation))
+    while (p && (p->rank != slot || p->incarnation != incarnation)) {
         p = p->next;
+    }
     return p;
 }
 
@@ -28,12 +29,14 @@ static uint32_t look(const struct rz_decision_cache *cache, const struct rz_link
 {
     uint64_t words[RZ_DECISION_WORDS_MAX];
     const struct rz_child *p = process_of(cache, ask->rank, ask->incarnation);
-    if (!p || p->state == RZ_CHILD_FAILED || !p->share.waits)
+    if (!p || p->state == RZ_CHILD_FAILED || !p->share.waits) {
         return 0;
+    }
     uint32_t n =
         rz_decision_read(&p->share.waits->decisions, ask->communicator, ask->number, words);
-    for (uint32_t i = 0; i < 8 * n; i++)
+    for (uint32_t i = 0; i < 8 * n; i++) {
         value[i] = (uint8_t)(words[i / 8] >> i % 8 * 8);
+    }
     return 8 * n;
 }
 
@@ -41,9 +44,10 @@ static void deliver(const struct rz_decision_cache *cache, uint32_t asker, uint3
                     const struct rz_link_decision *decision)
 {
     struct rz_child *p = process_of(cache, asker, incarnation);
-    if (p && p->state == RZ_CHILD_JOINED)
+    if (p && p->state == RZ_CHILD_JOINED) {
         rz_link_router_send(
             p, &(struct rz_link_message){.type = RZ_LINK_DECISION, .decision = *decision});
+    }
 }
 
 static bool on_asked(void *arg, struct rz_child *asker, const struct rz_link_message *told, int *fd)
@@ -51,8 +55,9 @@ static bool on_asked(void *arg, struct rz_child *asker, const struct rz_link_mes
     const struct rz_decision_cache *cache = arg;
     const struct rz_link_decision_ask *ask = &told->decision_ask;
     (void)fd;
-    if (ask->rank >= cache->config.own->job.n_slots)
+    if (ask->rank >= cache->config.own->job.n_slots) {
         return false;
+    }
     rz_id node = rz_recovery_daemon_of(cache->config.recovery, ask->rank);
     if (node == cache->config.own->job.node) {
         uint8_t value[VALUE_BYTES_MAX];
@@ -62,8 +67,9 @@ static bool on_asked(void *arg, struct rz_child *asker, const struct rz_link_mes
                                                   .incarnation = ask->incarnation,
                                                   .value = value,
                                                   .value_length = look(cache, ask, value)};
-        if (decision.value_length > 0)
+        if (decision.value_length > 0) {
             deliver(cache, asker->rank, asker->incarnation, &decision);
+        }
     } else if (node < cache->config.own->job.n_nodes &&
                !rz_membership_node_has_failed(&cache->config.own->membership, node)) {
         const struct rz_overlay_message message = {
@@ -98,8 +104,9 @@ static void on_node_asks(void *arg, rz_id from, const struct rz_overlay_message 
                      .asker_incarnation = ask->asker_incarnation,
                      .value = value,
                      .value_length = look(cache, &local, value)}};
-    if (answer.decision.value_length > 0)
+    if (answer.decision.value_length > 0) {
         rz_overlay_send(cache->config.overlay, from, &answer);
+    }
 }
 
 static void on_decision(void *arg, rz_id from, const struct rz_overlay_message *message)
@@ -107,8 +114,9 @@ static void on_decision(void *arg, rz_id from, const struct rz_overlay_message *
     const struct rz_decision_cache *cache = arg;
     const struct rz_overlay_decision *told = &message->decision;
     (void)from;
-    if (told->value_length > VALUE_BYTES_MAX)
+    if (told->value_length > VALUE_BYTES_MAX) {
         return;
+    }
     const struct rz_link_decision decision = {.communicator = told->communicator,
                                               .number = told->number,
                                               .rank = told->rank,
@@ -121,9 +129,10 @@ static void on_decision(void *arg, rz_id from, const struct rz_overlay_message *
 rz_status_t rz_decision_cache_open(struct rz_decision_cache **result,
                                    const struct rz_decision_cache_config *config)
 {
-    struct rz_decision_cache *cache = calloc(1, sizeof *cache);
-    if (!cache)
+    struct rz_decision_cache *cache = calloc(1, sizeof(*cache));
+    if (!cache) {
         return RZ_ERR_NO_MEMORY;
+    }
     cache->config = *config;
     rz_link_router_handle(config->router, RZ_LINK_DECISION_ASK, on_asked, cache);
     rz_overlay_router_handle(config->overlay_router, RZ_OVERLAY_DECISION_ASK, on_node_asks, cache);

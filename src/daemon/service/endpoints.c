@@ -28,8 +28,9 @@ static void ask_node(const struct rz_endpoints *endpoints, rz_id node, uint32_t 
                            .asker = asker,
                            .asker_incarnation = asker_incarnation,
                            .epoch = epoch}};
-    if (node < endpoints->config.own->job.n_nodes)
+    if (node < endpoints->config.own->job.n_nodes) {
         rz_overlay_send(endpoints->config.overlay, node, &message);
+    }
 }
 
 /* To another node: our process has an endpoint address, or is gone (bytes 0). */
@@ -47,8 +48,9 @@ static void give_ep_address(const struct rz_endpoints *endpoints, rz_id node, ui
                        .epoch = epoch,
                        .ep_address = ep_address,
                        .ep_address_length = bytes}};
-    if (node != job->node && node < job->n_nodes)
+    if (node != job->node && node < job->n_nodes) {
         rz_overlay_send(endpoints->config.overlay, node, &message);
+    }
 }
 
 static void send_opened(struct rz_child *asker, struct rz_child *target)
@@ -68,8 +70,9 @@ static void send_ep_address(const struct rz_endpoints *endpoints, uint32_t asker
                             uint32_t epoch, const uint8_t *ep_address, uint32_t bytes)
 {
     const struct rz_child *p = rz_child_of(endpoints->config.children, asker);
-    if (!p || p->incarnation != asker_incarnation)
+    if (!p || p->incarnation != asker_incarnation) {
         return;
+    }
     struct rz_link_message message = {.type = RZ_LINK_EP_ADDRESS,
                                       .ep_address = {.rank = rank,
                                                      .incarnation = incarnation,
@@ -94,8 +97,9 @@ static void answer_opens(struct rz_endpoints *endpoints, struct rz_child *target
                              0, &question)) {
         struct rz_child *asker = rz_child_of(endpoints->config.children, question.asker);
         if (asker && asker->state == RZ_CHILD_JOINED &&
-            asker->incarnation == question.asker_incarnation)
+            asker->incarnation == question.asker_incarnation) {
             send_opened(asker, target);
+        }
     }
 }
 
@@ -107,12 +111,13 @@ static void answer_ep_addresses(struct rz_endpoints *endpoints, uint32_t rank, u
     struct rz_daemon_question question;
     while (rz_questions_take(&endpoints->questions, rank, incarnation, EP_ADDRESS_KINDS, epoch,
                              &question)) {
-        if (question.kind == RZ_QUESTION_EP_ADDRESS)
+        if (question.kind == RZ_QUESTION_EP_ADDRESS) {
             send_ep_address(endpoints, question.asker, question.asker_incarnation, rank,
                             incarnation, epoch, ep_address, bytes);
-        else
+        } else {
             give_ep_address(endpoints, question.asker_node, rank, incarnation, question.asker,
                             question.asker_incarnation, epoch, ep_address, bytes);
+        }
     }
 }
 
@@ -131,16 +136,17 @@ static void ep_address_wanted(struct rz_endpoints *endpoints, struct rz_daemon_q
     rz_questions_add(&endpoints->questions, question);
     bool joined = target && target->state == RZ_CHILD_JOINED &&
                   target->incarnation >= question.target_incarnation;
-    if (joined && target->ep_address && target->ep_address_epoch >= question.epoch)
+    if (joined && target->ep_address && target->ep_address_epoch >= question.epoch) {
         answer_ep_addresses(endpoints, target->rank, target->incarnation, target->ep_address_epoch,
                             target->ep_address, target->ep_address_bytes);
-    else if (joined && asked < question.epoch)
+    } else if (joined && asked < question.epoch) {
         ask_for_ep_address(target, question.epoch);
-    else if (membership->slots[question.target].incarnation >= question.target_incarnation &&
-             rz_child_has_ended(endpoints->config.life, question.target))
+    } else if (membership->slots[question.target].incarnation >= question.target_incarnation &&
+               rz_child_has_ended(endpoints->config.life, question.target)) {
         answer_ep_addresses(endpoints, question.target,
                             membership->slots[question.target].incarnation, membership->epoch,
                             (const uint8_t *)"", 0);
+    }
     /* else: answered when it joins */
 }
 
@@ -149,7 +155,7 @@ static void on_remote_get(void *arg, rz_id from, const struct rz_overlay_message
     struct rz_endpoints *endpoints = arg;
     const struct rz_overlay_get_ep_address *wanted = &message->get_ep_address;
     uint32_t n_slots = endpoints->config.own->job.n_slots;
-    if (wanted->rank < n_slots && wanted->asker < n_slots)
+    if (wanted->rank < n_slots && wanted->asker < n_slots) {
         ep_address_wanted(
             endpoints, (struct rz_daemon_question){.kind = RZ_QUESTION_EP_ADDRESS_REMOTE,
                                                    .target = wanted->rank,
@@ -158,6 +164,7 @@ static void on_remote_get(void *arg, rz_id from, const struct rz_overlay_message
                                                    .asker_incarnation = wanted->asker_incarnation,
                                                    .asker_node = from,
                                                    .epoch = wanted->epoch});
+    }
 }
 
 static void on_remote_address(void *arg, rz_id from, const struct rz_overlay_message *message)
@@ -167,9 +174,10 @@ static void on_remote_address(void *arg, rz_id from, const struct rz_overlay_mes
     uint32_t n_slots = endpoints->config.own->job.n_slots;
     (void)from;
     if (told->rank < n_slots && told->asker < n_slots &&
-        told->ep_address_length <= EP_ADDRESS_BYTES_MAX)
+        told->ep_address_length <= EP_ADDRESS_BYTES_MAX) {
         send_ep_address(endpoints, told->asker, told->asker_incarnation, told->rank,
                         told->incarnation, told->epoch, told->ep_address, told->ep_address_length);
+    }
 }
 
 static bool on_put(void *arg, struct rz_child *p, const struct rz_link_message *message, int *fd)
@@ -177,8 +185,9 @@ static bool on_put(void *arg, struct rz_child *p, const struct rz_link_message *
     struct rz_endpoints *endpoints = arg;
     const struct rz_link_put_ep_address *put = &message->put_ep_address;
     (void)fd;
-    if (put->ep_address_length == 0 || put->ep_address_length > EP_ADDRESS_BYTES_MAX)
+    if (put->ep_address_length == 0 || put->ep_address_length > EP_ADDRESS_BYTES_MAX) {
         return false;
+    }
     uint8_t *ep_address = malloc(put->ep_address_length);
     rz_assert(ep_address != NULL);
     memcpy(ep_address, put->ep_address, put->ep_address_length);
@@ -195,8 +204,9 @@ static bool get_ep_address(struct rz_endpoints *endpoints, const struct rz_child
                            uint32_t epoch)
 {
     const struct rz_own_node *own = endpoints->config.own;
-    if (rank >= own->job.n_slots)
+    if (rank >= own->job.n_slots) {
         return false;
+    }
     const struct rz_membership_slot *place = &own->membership.slots[rank];
     struct rz_daemon_question question = {.kind = RZ_QUESTION_EP_ADDRESS,
                                           .target = rank,
@@ -225,8 +235,9 @@ void rz_endpoints_spawned(struct rz_endpoints *endpoints, uint32_t rank, uint32_
                              &question)) {
         struct rz_child *asker = rz_child_of(endpoints->config.children, question.asker);
         if (asker && asker->state == RZ_CHILD_JOINED &&
-            asker->incarnation == question.asker_incarnation)
+            asker->incarnation == question.asker_incarnation) {
             get_ep_address(endpoints, asker, rank, question.epoch);
+        }
     }
 }
 
@@ -242,12 +253,13 @@ static bool on_open(void *arg, struct rz_child *p, const struct rz_link_message 
     const struct rz_own_node *own = endpoints->config.own;
     uint32_t rank = message->open.rank;
     (void)fd;
-    if (rank >= own->job.n_slots)
+    if (rank >= own->job.n_slots) {
         return false;
+    }
     struct rz_child *target = rz_child_of(endpoints->config.children, rank);
-    if (target && target->state == RZ_CHILD_JOINED)
+    if (target && target->state == RZ_CHILD_JOINED) {
         send_opened(p, target);
-    else if (!target || target->state == RZ_CHILD_SPAWNED)
+    } else if (!target || target->state == RZ_CHILD_SPAWNED) {
         rz_questions_add(&endpoints->questions,
                          (struct rz_daemon_question){.kind = RZ_QUESTION_OPEN,
                                                      .target = rank,
@@ -255,6 +267,7 @@ static bool on_open(void *arg, struct rz_child *p, const struct rz_link_message 
                                                          own->membership.slots[rank].incarnation,
                                                      .asker = p->rank,
                                                      .asker_incarnation = p->incarnation});
+    }
     return true;
 }
 
@@ -262,8 +275,9 @@ void rz_endpoints_joined(struct rz_endpoints *endpoints, struct rz_child *p)
 {
     answer_opens(endpoints, p);
     uint32_t wanted = rz_questions_epoch(&endpoints->questions, p->rank, EP_ADDRESS_KINDS);
-    if (wanted > 0)
+    if (wanted > 0) {
         ask_for_ep_address(p, wanted);
+    }
 }
 
 void rz_endpoints_forget(struct rz_endpoints *endpoints, uint32_t slot, uint32_t incarnation)
@@ -271,14 +285,15 @@ void rz_endpoints_forget(struct rz_endpoints *endpoints, uint32_t slot, uint32_t
     rz_questions_drop_asker(&endpoints->questions, slot, incarnation);
 }
 
-/* ---- life */
+/* ---- life ---- */
 
 rz_status_t rz_endpoints_open(struct rz_endpoints **result,
                               const struct rz_endpoints_config *config)
 {
-    struct rz_endpoints *endpoints = calloc(1, sizeof *endpoints);
-    if (!endpoints)
+    struct rz_endpoints *endpoints = calloc(1, sizeof(*endpoints));
+    if (!endpoints) {
         return RZ_ERR_NO_MEMORY;
+    }
     endpoints->config = *config;
     rz_link_router_handle(config->router, RZ_LINK_PUT_EP_ADDRESS, on_put, endpoints);
     rz_link_router_handle(config->router, RZ_LINK_GET_EP_ADDRESS, on_get, endpoints);
@@ -293,8 +308,9 @@ rz_status_t rz_endpoints_open(struct rz_endpoints **result,
 
 void rz_endpoints_close(struct rz_endpoints *endpoints)
 {
-    if (!endpoints)
+    if (!endpoints) {
         return;
+    }
     rz_questions_clear(&endpoints->questions);
     free(endpoints);
 }

@@ -73,8 +73,9 @@ struct rz_groups {
 static struct group *group_of(const struct rz_groups *groups, uint64_t number)
 {
     struct group *group = groups->groups;
-    while (group && group->number != number)
+    while (group && group->number != number) {
         group = group->next;
+    }
     return group;
 }
 
@@ -114,8 +115,9 @@ static void drop_all(struct rz_groups *groups)
 static struct member **member_at(struct group *group, uint32_t slot, uint32_t incarnation)
 {
     struct member **at = &group->members;
-    while (*at && ((*at)->slot != slot || (*at)->incarnation != incarnation))
+    while (*at && ((*at)->slot != slot || (*at)->incarnation != incarnation)) {
         at = &(*at)->next;
+    }
     return at;
 }
 
@@ -130,9 +132,10 @@ static struct group *enter(struct rz_groups *groups, const struct rz_link_group_
                            uint32_t n, bool votes)
 {
     struct group *group = group_of(groups, arrive->group);
-    if (group)
+    if (group) {
         return group;
-    group = calloc(1, sizeof *group + n * sizeof *group->events);
+    }
+    group = calloc(1, sizeof(*group) + n * sizeof(*group->events));
     rz_assert(group != NULL);
     group->number = arrive->group;
     group->n = n;
@@ -149,7 +152,7 @@ static void note_arrival(struct group *group, const struct rz_child *p, struct l
 {
     struct member **at = member_at(group, p->rank, p->incarnation);
     if (!*at) {
-        *at = calloc(1, sizeof **at);
+        *at = calloc(1, sizeof(**at));
         rz_assert(*at != NULL);
     }
     (*at)->line = line;
@@ -160,8 +163,9 @@ static void note_arrival(struct group *group, const struct rz_child *p, struct l
     (*at)->waits = true;
     for (uint32_t i = 0; i < n_counters; i++) {
         uint32_t *events = &group->events[counters[i] >> 32];
-        if (*events < (uint32_t)counters[i])
+        if (*events < (uint32_t)counters[i]) {
             *events = (uint32_t)counters[i];
+        }
     }
 }
 
@@ -173,10 +177,11 @@ static void tell(const struct rz_groups *groups, struct member *member,
     const struct rz_link_message message = {.type = RZ_LINK_GROUP_ROUND, .group_round = *round};
     struct rz_child *p = rz_child_of(groups->config.children, member->slot);
     member->waits = false;
-    if (member->line)
+    if (member->line) {
         rz_link_peer_send(&member->line->peer, &message, NULL, 0); /* else it asks again */
-    else if (p && p->incarnation == member->incarnation && p->state == RZ_CHILD_JOINED)
+    } else if (p && p->incarnation == member->incarnation && p->state == RZ_CHILD_JOINED) {
         rz_link_router_send(p, &message);
+    }
     rz_kill_here(RZ_KILL_ROUND_TOLD);
 }
 
@@ -186,9 +191,10 @@ static void on_round(struct rz_groups *groups, const struct rz_core_notice *noti
     struct rz_wire_writer w;
     uint32_t n = (uint32_t)notice->arg[3];
     const struct group *group = group_of(groups, notice->arg[0]);
-    rz_wire_writer_init(&w, view, sizeof view);
-    for (uint32_t i = n; i < notice->n_items; i++)
+    rz_wire_writer_init(&w, view, sizeof(view));
+    for (uint32_t i = n; i < notice->n_items; i++) {
         rz_wire_put_u64(&w, notice->items[i]);
+    }
     const struct rz_link_group_round round = {.group = notice->arg[0],
                                               .round = (uint32_t)notice->arg[1],
                                               .status = RZ_OK,
@@ -196,9 +202,11 @@ static void on_round(struct rz_groups *groups, const struct rz_core_notice *noti
                                               .view = view,
                                               .view_length = (uint32_t)(w.at - w.start)};
     rz_kill_here(RZ_KILL_ROUND);
-    for (struct member *member = group ? group->members : NULL; member; member = member->next)
-        if (member->waits && member->round < round.round)
+    for (struct member *member = group ? group->members : NULL; member; member = member->next) {
+        if (member->waits && member->round < round.round) {
             tell(groups, member, &round);
+        }
+    }
 }
 
 static void on_refused(struct rz_groups *groups, const struct rz_core_notice *notice)
@@ -223,10 +231,11 @@ static void run_notices(evutil_socket_t fd, short what, void *arg)
     struct rz_core_notice *notice;
     (void)fd, (void)what;
     while ((notice = rz_core_notices_take(&groups->notices))) {
-        if (notice->what == RZ_VIEW_CHANGE_ROUND)
+        if (notice->what == RZ_VIEW_CHANGE_ROUND) {
             on_round(groups, notice);
-        else
+        } else {
             on_refused(groups, notice);
+        }
         free(notice);
     }
 }
@@ -242,10 +251,11 @@ static uint64_t *items_of(const struct rz_child *p, const struct rz_link_group_a
     uint32_t n_counters = arrive->counters_length / 8;
     if (arrive->processes_length % RZ_LINK_PAIR_BYTES != 0 || arrive->counters_length % 8 != 0 ||
         n > RZ_VIEW_CHANGE_PROCESSES_MAX || n_counters > n || arrive->rank >= n ||
-        strlen(arrive->name) > RZ_GROUP_NAME_MAX)
+        strlen(arrive->name) > RZ_GROUP_NAME_MAX) {
         return NULL;
+    }
     *n_items = n + n_counters;
-    uint64_t *items = calloc(*n_items, sizeof *items);
+    uint64_t *items = calloc(*n_items, sizeof(*items));
     rz_assert(items != NULL);
     struct rz_wire_reader r;
     rz_wire_reader_init(&r, arrive->processes, arrive->processes_length);
@@ -254,11 +264,13 @@ static uint64_t *items_of(const struct rz_child *p, const struct rz_link_group_a
         items[i] = RZ_VIEW_CHANGE_PROCESS(slot, rz_wire_get_u32(&r));
     }
     rz_wire_reader_init(&r, arrive->counters, arrive->counters_length);
-    for (uint32_t i = 0; i < n_counters; i++)
+    for (uint32_t i = 0; i < n_counters; i++) {
         items[n + i] = rz_wire_get_u64(&r);
+    }
     if (items[arrive->rank] == RZ_VIEW_CHANGE_PROCESS(p->rank, p->incarnation) &&
-        rz_diagnose_are_counters(n, items + n, n_counters))
+        rz_diagnose_are_counters(n, items + n, n_counters)) {
         return items;
+    }
     free(items);
     return NULL;
 }
@@ -274,10 +286,11 @@ static void refuse_others(struct rz_child *p, struct line *line, uint64_t group)
     const struct rz_link_message refused = {
         .type = RZ_LINK_GROUP_ROUND,
         .group_round = {.group = group, .status = RZ_ERR_INVALID, .view = (const uint8_t *)""}};
-    if (line)
+    if (line) {
         rz_link_peer_send(&line->peer, &refused, NULL, 0);
-    else
+    } else {
         rz_link_router_send(p, &refused);
+    }
 }
 
 static bool arrives(struct rz_groups *groups, struct rz_child *p, struct line *line,
@@ -285,13 +298,15 @@ static bool arrives(struct rz_groups *groups, struct rz_child *p, struct line *l
 {
     struct rz_view_change_look look;
     uint32_t n_items, n = arrive->processes_length / RZ_LINK_PAIR_BYTES;
-    if (of_an_old_epoch(p))
+    if (of_an_old_epoch(p)) {
         return true;
+    }
     uint64_t *items = items_of(p, arrive, &n_items);
-    if (!items)
+    if (!items) {
         return false;
+    }
     bool known = rz_view_change_look_for(groups->turn.embedded.state, arrive->group, &look);
-    if (known && (look.n != n || memcmp(look.processes, items, n * sizeof *items) != 0)) {
+    if (known && (look.n != n || memcmp(look.processes, items, n * sizeof(*items)) != 0)) {
         refuse_others(p, line, arrive->group);
         free(items);
         return true;
@@ -329,10 +344,12 @@ static bool on_leave(void *arg, struct rz_child *p, const struct rz_link_message
     (void)fd;
     struct group *group = group_of(groups, told->group);
     struct member **at = group ? member_at(group, p->rank, p->incarnation) : NULL;
-    if (!at || !*at)
+    if (!at || !*at) {
         return true; /* of an old epoch, or before it ever arrived */
-    if ((*at)->rank != told->rank)
+    }
+    if ((*at)->rank != told->rank) {
         return false;
+    }
     leave(groups, group, at);
     drop_empty(groups);
     return true;
@@ -345,15 +362,19 @@ static void line_close(struct line *line)
 {
     struct rz_groups *groups = line->groups;
     struct line **place = &groups->lines;
-    while (*place != line)
+    while (*place != line) {
         place = &(*place)->next;
+    }
     *place = line->next;
-    for (struct group *group = groups->groups; group; group = group->next)
-        for (struct member **at = &group->members; *at;)
-            if ((*at)->line == line)
+    for (struct group *group = groups->groups; group; group = group->next) {
+        for (struct member **at = &group->members; *at;) {
+            if ((*at)->line == line) {
                 leave(groups, group, at);
-            else
+            } else {
                 at = &(*at)->next;
+            }
+        }
+    }
     drop_empty(groups);
     rz_link_peer_close(&line->peer);
     free(line);
@@ -365,8 +386,9 @@ static void lines_close(struct rz_groups *groups, uint32_t slot, uint32_t incarn
     struct line *next;
     for (struct line *line = groups->lines; line; line = next) {
         next = line->next;
-        if (slot == RZ_ID_NONE || (line->slot == slot && line->incarnation <= incarnation))
+        if (slot == RZ_ID_NONE || (line->slot == slot && line->incarnation <= incarnation)) {
             line_close(line);
+        }
     }
 }
 
@@ -376,10 +398,12 @@ static bool line_message(struct line *line, size_t bytes)
     struct rz_link_message message;
     struct rz_child *p = rz_child_of(line->groups->config.children, line->slot);
     if (rz_link_decode(&message, line->groups->buffer, bytes) != RZ_OK ||
-        message.type != RZ_LINK_GROUP_ARRIVE)
+        message.type != RZ_LINK_GROUP_ARRIVE) {
         return false;
-    if (!p || p->incarnation != line->incarnation || p->state != RZ_CHILD_JOINED)
+    }
+    if (!p || p->incarnation != line->incarnation || p->state != RZ_CHILD_JOINED) {
         return true;
+    }
     return arrives(line->groups, p, line, &message.group_arrive);
 }
 
@@ -392,13 +416,16 @@ static void line_readable(evutil_socket_t fd, short what, void *arg)
     size_t n = 0;
     (void)what;
     rz_status_t status =
-        rz_channel_receive(fd, groups->buffer, sizeof groups->buffer, &n, fds, &n_fds);
-    while (n_fds > 0)
+        rz_channel_receive(fd, groups->buffer, sizeof(groups->buffer), &n, fds, &n_fds);
+    while (n_fds > 0) {
         close(fds[--n_fds]);
-    if (status == RZ_IN_PROGRESS)
+    }
+    if (status == RZ_IN_PROGRESS) {
         return;
-    if (status != RZ_OK || !line_message(line, n))
+    }
+    if (status != RZ_OK || !line_message(line, n)) {
         line_close(line);
+    }
 }
 
 static void line_sent(void *arg)
@@ -411,9 +438,10 @@ static rz_status_t line_open(struct rz_groups *groups, struct rz_child *p, int *
 {
     int fds[2];
     rz_status_t status = rz_channel_pair(fds);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
-    struct line *line = calloc(1, sizeof *line);
+    }
+    struct line *line = calloc(1, sizeof(*line));
     rz_assert(line != NULL);
     *line = (struct line){.groups = groups, .slot = p->rank, .incarnation = p->incarnation};
     evutil_make_socket_nonblocking(fds[0]);
@@ -440,10 +468,12 @@ static rz_status_t open_ends(struct rz_groups *groups, struct rz_child *p,
     rz_status_t status = rz_address_parse(own->job.peers[own->job.node].address, address);
     fds[0] = fds[1] = -1;
     address->port = 0;
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_socket_datagram(address, &fds[0]);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = line_open(groups, p, &fds[1]);
+    }
     if (status != RZ_OK && fds[0] >= 0) {
         close(fds[0]);
         fds[0] = -1;
@@ -468,10 +498,11 @@ static bool on_join(void *arg, struct rz_child *p, const struct rz_link_message 
                          .ip = status == RZ_OK ? address.ip : 0,
                          .port = status == RZ_OK ? address.port : 0,
                          .key = key,
-                         .key_length = status == RZ_OK ? sizeof key : 0}};
-    if (p->state == RZ_CHILD_JOINED)
+                         .key_length = status == RZ_OK ? sizeof(key) : 0}};
+    if (p->state == RZ_CHILD_JOINED) {
         rz_link_router_send_with(p, &message, fds, status == RZ_OK ? 2 : 0);
-    sodium_memzero(key, sizeof key);
+    }
+    sodium_memzero(key, sizeof(key));
     if (status == RZ_OK) {
         close(fds[0]);
         close(fds[1]);
@@ -483,8 +514,9 @@ void rz_groups_process_left(struct rz_groups *groups, const struct rz_child *p)
 {
     for (struct group *group = groups->groups; group; group = group->next) {
         struct member **at = member_at(group, p->rank, p->incarnation);
-        if (*at)
+        if (*at) {
             leave(groups, group, at);
+        }
     }
     drop_empty(groups);
     lines_close(groups, p->rank, p->incarnation);
@@ -524,9 +556,12 @@ static void node_failed(struct rz_groups *groups, rz_id node, bool proof)
 {
     const struct rz_own_node *own = groups->own;
     rz_core_failure(&groups->turn, node, proof);
-    for (uint32_t slot = 0; slot < own->job.n_slots; slot++)
-        if (own->membership.slots[slot].node == node && own->membership.slots[slot].incarnation > 0)
+    for (uint32_t slot = 0; slot < own->job.n_slots; slot++) {
+        if (own->membership.slots[slot].node == node &&
+            own->membership.slots[slot].incarnation > 0) {
             tell_failed(groups, slot, own->membership.slots[slot].incarnation);
+        }
+    }
 }
 
 void rz_groups_node_failed(void *groups, rz_id node, bool proof, bool first)
@@ -540,12 +575,15 @@ void rz_groups_process_failed(void *arg, uint32_t slot, uint32_t incarnation, en
     struct rz_groups *groups = arg;
     (void)end;
     tell_failed(groups, slot, incarnation);
-    for (struct group *group = groups->groups; group; group = group->next)
-        for (struct member **at = &group->members; *at;)
-            if ((*at)->slot == slot && (*at)->incarnation <= incarnation)
+    for (struct group *group = groups->groups; group; group = group->next) {
+        for (struct member **at = &group->members; *at;) {
+            if ((*at)->slot == slot && (*at)->incarnation <= incarnation) {
                 member_remove(at);
-            else
+            } else {
                 at = &(*at)->next;
+            }
+        }
+    }
     drop_empty(groups);
     lines_close(groups, slot, incarnation);
 }
@@ -569,29 +607,35 @@ static void open_core(struct rz_groups *groups)
 void rz_groups_epoch(struct rz_groups *groups)
 {
     const struct rz_own_node *own = groups->own;
-    if (own->membership.epoch == groups->epoch)
+    if (own->membership.epoch == groups->epoch) {
         return;
+    }
     groups->epoch = own->membership.epoch;
     drop_all(groups);
     lines_close(groups, RZ_ID_NONE, 0);
     rz_core_close(&groups->turn);
     rz_core_notices_clear(&groups->notices);
     open_core(groups);
-    for (rz_id node = 0; node < own->job.n_nodes; node++)
-        if (node != own->job.node && rz_membership_node_has_failed(&own->membership, node))
+    for (rz_id node = 0; node < own->job.n_nodes; node++) {
+        if (node != own->job.node && rz_membership_node_has_failed(&own->membership, node)) {
             node_failed(groups, node, true);
-    for (uint32_t slot = 0; slot < own->job.n_slots; slot++)
-        if (own->membership.slots[slot].failed > 0)
+        }
+    }
+    for (uint32_t slot = 0; slot < own->job.n_slots; slot++) {
+        if (own->membership.slots[slot].failed > 0) {
             tell_failed(groups, slot, own->membership.slots[slot].failed);
+        }
+    }
 }
 
 /* ---- life ---- */
 
 rz_status_t rz_groups_open(struct rz_groups **result, const struct rz_groups_config *config)
 {
-    struct rz_groups *groups = calloc(1, sizeof *groups);
-    if (!groups)
+    struct rz_groups *groups = calloc(1, sizeof(*groups));
+    if (!groups) {
         return RZ_ERR_NO_MEMORY;
+    }
     groups->config = *config;
     groups->own = config->own;
     groups->epoch = 1;
@@ -615,8 +659,9 @@ rz_status_t rz_groups_open(struct rz_groups **result, const struct rz_groups_con
 
 void rz_groups_close(struct rz_groups *groups)
 {
-    if (!groups)
+    if (!groups) {
         return;
+    }
     drop_all(groups);
     lines_close(groups, RZ_ID_NONE, 0);
     rz_core_close(&groups->turn);
@@ -628,10 +673,13 @@ void rz_groups_close(struct rz_groups *groups)
 bool rz_groups_at(const struct rz_groups *groups, uint32_t i, struct rz_groups_look *look)
 {
     const struct group *group = groups->groups;
-    while (group && (group->votes || i-- > 0))
+    while (group && (group->votes || i-- > 0)) {
         group = group->next;
-    if (!group || !rz_view_change_look_for(groups->turn.embedded.state, group->number, &look->turn))
+    }
+    if (!group ||
+        !rz_view_change_look_for(groups->turn.embedded.state, group->number, &look->turn)) {
         return false;
+    }
     look->name = group->name;
     look->events = group->events;
     return true;

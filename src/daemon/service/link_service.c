@@ -15,22 +15,26 @@ struct rz_link_service {
     struct rz_link_service_config config;
 };
 
-/* ---- joining */
+/* ---- joining ---- */
 
 static const char *hello_problem(const struct rz_child *p, const struct rz_link_hello *hello)
 {
     uint8_t key[RZ_JOB_KEY_BYTES];
     const struct rz_daemon_job *job = &p->all->own->job;
-    if (hello->version != RZ_LINK_VERSION)
+    if (hello->version != RZ_LINK_VERSION) {
         return "the library speaks another version of the link protocol than rzd: they come from "
                "different releases";
-    if (p->joined)
+    }
+    if (p->joined) {
         return "a process of this rank has already joined; one program per rank can use MPI";
-    if (hello->job != job->id || hello->rank != p->rank || hello->incarnation != p->incarnation)
+    }
+    if (hello->job != job->id || hello->rank != p->rank || hello->incarnation != p->incarnation) {
         return "it says it is another process than was started here";
+    }
     rz_job_process_key(job, p->rank, p->incarnation, key);
-    if (hello->key_length != sizeof key || sodium_memcmp(hello->key, key, sizeof key) != 0)
+    if (hello->key_length != sizeof(key) || sodium_memcmp(hello->key, key, sizeof(key)) != 0) {
         return "it did not prove that it belongs to this job (RZ_JOB_KEY)";
+    }
     return NULL;
 }
 
@@ -46,19 +50,21 @@ static bool on_hello(void *arg, struct rz_child *p, const struct rz_link_message
     uint8_t ring_key[RZ_JOB_KEY_BYTES], net_key[RZ_JOB_KEY_BYTES];
     struct rz_address node = {0};
     int ring_fd = -1;
-    if (!why && rz_arbiter_join(config->arbiter, p, ring_key, &ring_fd) != RZ_OK)
+    if (!why && rz_arbiter_join(config->arbiter, p, ring_key, &ring_fd) != RZ_OK) {
         why = "its node has no socket left for its heartbeats (--detector flat)";
+    }
     if (why || rz_child_join(p, (pid_t)hello->pid, &why) != RZ_OK) {
         rz_link_router_refuse(p, why);
-        if (ring_fd >= 0)
+        if (ring_fd >= 0) {
             close(ring_fd);
+        }
         return true;
     }
     rz_job_net_key(&own->job, net_key);
     rz_address_parse(own->job.peers[own->job.node].address, &node); /* the overlay has it */
     int fds[] = {rz_board_writer_fd(config->board),    p->share.inbox_fd, p->share.bell_fd,
                  rz_child_life_watch_fd(config->life), p->share.waits_fd, ring_fd};
-    unsigned n_fds = sizeof fds / sizeof *fds;
+    unsigned n_fds = sizeof(fds) / sizeof(*fds);
     struct rz_link_message message = {
         .type = RZ_LINK_WELCOME,
         .welcome = {.version = RZ_LINK_VERSION,
@@ -76,18 +82,20 @@ static bool on_hello(void *arg, struct rz_child *p, const struct rz_link_message
                     .hb_timeout_ns = own->job.hb_timeout_ns,
                     .node_ip = node.ip,
                     .net_key = net_key,
-                    .net_key_length = sizeof net_key,
+                    .net_key_length = sizeof(net_key),
                     .ring_key = ring_key,
-                    .ring_key_length = ring_fd >= 0 ? sizeof ring_key : 0}};
+                    .ring_key_length = ring_fd >= 0 ? sizeof(ring_key) : 0}};
     rz_link_router_send_with(p, &message, fds, ring_fd >= 0 ? n_fds : n_fds - 1);
     rz_kill_here(RZ_KILL_DAEMON_WELCOME);
     if (p->rank >= own->job.n_ranks &&
-        rz_spawns_cohort(config->spawns, p->rank, p->incarnation, &message))
+        rz_spawns_cohort(config->spawns, p->rank, p->incarnation, &message)) {
         rz_link_router_send(p, &message);
-    if (ring_fd >= 0)
+    }
+    if (ring_fd >= 0) {
         close(ring_fd);
-    sodium_memzero(ring_key, sizeof ring_key);
-    sodium_memzero(net_key, sizeof net_key);
+    }
+    sodium_memzero(ring_key, sizeof(ring_key));
+    sodium_memzero(net_key, sizeof(net_key));
     rz_report_event(&own->report, &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_JOINED,
                                                             .epoch = own->membership.epoch,
                                                             .rank = p->rank,
@@ -98,7 +106,7 @@ static bool on_hello(void *arg, struct rz_child *p, const struct rz_link_message
     return true;
 }
 
-/* ---- the other messages of a process that has joined; false: it broke the protocol */
+/* ---- the other messages of a process that has joined; false: it broke the protocol ---- */
 
 static bool on_mark(void *arg, struct rz_child *p, const struct rz_link_message *told, int *fd)
 {
@@ -119,14 +127,16 @@ static struct rz_link_process *pairs_of(const struct rz_child *p, const uint8_t 
                                         uint32_t length, uint32_t *n)
 {
     *n = length / RZ_LINK_PAIR_BYTES;
-    struct rz_link_process *pairs = calloc(*n + 1, sizeof *pairs);
+    struct rz_link_process *pairs = calloc(*n + 1, sizeof(*pairs));
     rz_assert(pairs != NULL);
     rz_link_get_pairs(bytes, length, pairs, *n);
     bool good = length % RZ_LINK_PAIR_BYTES == 0;
-    for (uint32_t i = 0; good && i < *n; i++)
+    for (uint32_t i = 0; good && i < *n; i++) {
         good = pairs[i].slot < p->all->own->job.n_slots && pairs[i].incarnation > 0;
-    if (good)
+    }
+    if (good) {
         return pairs;
+    }
     free(pairs);
     return NULL;
 }
@@ -138,7 +148,7 @@ static bool on_acknowledged(void *arg, struct rz_child *p, const struct rz_link_
     (void)arg, (void)fd;
     uint32_t n;
     struct rz_link_process *pairs = pairs_of(p, told->processes, told->processes_length, &n);
-    for (uint32_t i = 0; pairs && i < n; i++)
+    for (uint32_t i = 0; pairs && i < n; i++) {
         rz_report_event(&p->all->own->report,
                         &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_ACKNOWLEDGED,
                                                   .epoch = p->all->own->membership.epoch,
@@ -147,6 +157,7 @@ static bool on_acknowledged(void *arg, struct rz_child *p, const struct rz_link_
                                                   .incarnation = pairs[i].incarnation,
                                                   .value = p->rank,
                                                   .note = ""});
+    }
     free(pairs);
     return pairs != NULL;
 }
@@ -165,10 +176,11 @@ static bool on_abort(void *arg, struct rz_child *p, const struct rz_link_message
     char by[256];
     uint32_t n, code = told->code; /* copies: the message's memory serves the next one below */
     struct rz_link_process *pairs = pairs_of(p, told->processes, told->processes_length, &n);
-    snprintf(by, sizeof by, "%s %u: %s", p->rank < own->job.n_ranks ? "rank" : "process", p->rank,
+    snprintf(by, sizeof(by), "%s %u: %s", p->rank < own->job.n_ranks ? "rank" : "process", p->rank,
              told->reason);
-    for (uint32_t i = 0; pairs && i < n; i++)
+    for (uint32_t i = 0; pairs && i < n; i++) {
         rz_spawns_end(service->config.spawns, pairs[i].slot, pairs[i].incarnation, code, by);
+    }
     free(pairs);
     return pairs != NULL;
 }
@@ -206,12 +218,13 @@ static bool on_revoked_ask(void *arg, struct rz_child *p, const struct rz_link_m
     const struct rz_link_message known = {
         .type = RZ_LINK_REVOKED, .revoked = {.revocation = message->revoked_ask.revocation}};
     (void)fd;
-    if (rz_revocations_known(service->config.revocations, known.revoked.revocation))
+    if (rz_revocations_known(service->config.revocations, known.revoked.revocation)) {
         rz_link_router_send(p, &known);
+    }
     return true;
 }
 
-/* ---- life */
+/* ---- life ---- */
 
 rz_status_t rz_link_service_open(struct rz_link_service **result,
                                  const struct rz_link_service_config *config)
@@ -227,12 +240,14 @@ rz_status_t rz_link_service_open(struct rz_link_service **result,
                    {RZ_LINK_LANE_CLOSED, on_lane_closed},
                    {RZ_LINK_REVOKE, on_revoke},
                    {RZ_LINK_REVOKED_ASK, on_revoked_ask}};
-    struct rz_link_service *service = calloc(1, sizeof *service);
-    if (!service)
+    struct rz_link_service *service = calloc(1, sizeof(*service));
+    if (!service) {
         return RZ_ERR_NO_MEMORY;
+    }
     service->config = *config;
-    for (size_t i = 0; i < sizeof handled / sizeof *handled; i++)
+    for (size_t i = 0; i < sizeof(handled) / sizeof(*handled); i++) {
         rz_link_router_handle(config->router, handled[i].type, handled[i].handler, service);
+    }
     *result = service;
     return RZ_OK;
 }

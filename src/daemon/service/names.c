@@ -45,10 +45,12 @@ struct rz_names {
 static struct entry **entry_at(struct rz_names *names, const char *service)
 {
     struct entry **found = NULL, **at = &names->entries;
-    for (; *at; at = &(*at)->next)
+    for (; *at; at = &(*at)->next) {
         if (strcmp((*at)->service, service) == 0 &&
-            (!found || (*at)->owner.rank < (*found)->owner.rank))
+            (!found || (*at)->owner.rank < (*found)->owner.rank)) {
             found = at;
+        }
+    }
     return found ? found : at;
 }
 
@@ -61,8 +63,9 @@ static struct entry **entry_of(struct rz_names *names, const char *service,
                                const struct owner *owner)
 {
     struct entry **at = &names->entries;
-    while (*at && (strcmp((*at)->service, service) != 0 || !same_process(&(*at)->owner, owner)))
+    while (*at && (strcmp((*at)->service, service) != 0 || !same_process(&(*at)->owner, owner))) {
         at = &(*at)->next;
+    }
     return at;
 }
 
@@ -80,8 +83,9 @@ static bool owner_is_failed(const struct rz_names *names, const struct owner *ow
 {
     const struct rz_own_node *own = names->own;
     if (owner->rank >= own->job.n_slots ||
-        own->membership.slots[owner->rank].failed >= owner->incarnation)
+        own->membership.slots[owner->rank].failed >= owner->incarnation) {
         return true;
+    }
     const struct rz_membership_slot *place = &own->membership.slots[owner->rank];
     return place->incarnation > owner->incarnation ||
            (place->incarnation == owner->incarnation && place->incarnation > 0 &&
@@ -97,18 +101,22 @@ static rz_status_t entry_put(struct rz_names *names, const struct owner *owner, 
                              const char *port)
 {
     struct entry **at = entry_at(names, service);
-    if (owner_is_failed(names, owner))
+    if (owner_is_failed(names, owner)) {
         return RZ_OK; /* nobody asks any more */
-    if (*at && !same_process(&(*at)->owner, owner) && (*at)->owner.rank < owner->rank)
+    }
+    if (*at && !same_process(&(*at)->owner, owner) && (*at)->owner.rank < owner->rank) {
         return RZ_ERR_EXISTS;
+    }
     at = entry_of(names, service, owner);
-    if (*at)
+    if (*at) {
         entry_remove(names, at);
-    struct entry *entry = calloc(1, sizeof *entry);
+    }
+    struct entry *entry = calloc(1, sizeof(*entry));
     if (names->n_entries == RZ_NAMES_MAX || !entry || !(entry->service = strdup(service)) ||
         !(entry->port = strdup(port))) {
-        if (entry)
+        if (entry) {
             free(entry->service);
+        }
         free(entry);
         return RZ_ERR_NO_MEMORY;
     }
@@ -123,8 +131,9 @@ static rz_status_t entry_put(struct rz_names *names, const struct owner *owner, 
 static bool entry_drop(struct rz_names *names, const struct owner *owner, const char *service)
 {
     struct entry **at = entry_of(names, service, owner);
-    if (!*at || (*at)->owner.serial > owner->serial)
+    if (!*at || (*at)->owner.serial > owner->serial) {
         return false;
+    }
     entry_remove(names, at);
     return true;
 }
@@ -152,15 +161,17 @@ static void pending_end(struct rz_names *names, struct pending **at)
     struct pending *pending = *at;
     *at = pending->next;
     /* Its successor has questions of the same numbers. */
-    if (names->own->membership.slots[pending->asker].incarnation == pending->incarnation)
+    if (names->own->membership.slots[pending->asker].incarnation == pending->incarnation) {
         answer(names, pending->asker, pending->question, pending->status, "");
+    }
     pending_free(pending);
 }
 
 static void pending_end_if_done(struct rz_names *names, struct pending **at)
 {
-    if ((*at)->n_awaited == 0)
+    if ((*at)->n_awaited == 0) {
         pending_end(names, at);
+    }
 }
 
 /* ---- Telling the other daemons ---- */
@@ -169,19 +180,20 @@ static void send_entry(struct rz_names *names, rz_id to, const char *put, uint64
                        const struct owner *owner, const char *service)
 {
     struct rz_overlay_message message = {.type = put ? RZ_OVERLAY_NAME_PUT : RZ_OVERLAY_NAME_DROP};
-    if (put)
+    if (put) {
         message.name_put = (struct rz_overlay_name_put){.serial = serial,
                                                         .owner_serial = owner->serial,
                                                         .rank = owner->rank,
                                                         .incarnation = owner->incarnation,
                                                         .service = service,
                                                         .port = put};
-    else
+    } else {
         message.name_drop = (struct rz_overlay_name_drop){.serial = serial,
                                                           .owner_serial = owner->serial,
                                                           .rank = owner->rank,
                                                           .incarnation = owner->incarnation,
                                                           .service = service};
+    }
     rz_overlay_send(names->config.overlay, to, &message);
 }
 
@@ -191,8 +203,8 @@ static void tell_all(struct rz_names *names, const char *put, const struct owner
                      const struct owner *asker, const struct rz_link_name *question)
 {
     const struct rz_own_node *own = names->own;
-    struct pending *pending = calloc(1, sizeof *pending);
-    bool *awaited = calloc(own->job.n_nodes, sizeof *awaited);
+    struct pending *pending = calloc(1, sizeof(*pending));
+    bool *awaited = calloc(own->job.n_nodes, sizeof(*awaited));
     char *service = strdup(question->service);
     rz_assert(pending && awaited && service);
     *pending = (struct pending){.next = names->pending,
@@ -206,8 +218,9 @@ static void tell_all(struct rz_names *names, const char *put, const struct owner
                                 .awaited = awaited};
     names->pending = pending;
     for (rz_id node = 0; node < own->job.n_nodes; node++) {
-        if (node == own->job.node || rz_membership_node_has_failed(&own->membership, node))
+        if (node == own->job.node || rz_membership_node_has_failed(&own->membership, node)) {
             continue;
+        }
         awaited[node] = true;
         pending->n_awaited++;
         send_entry(names, node, put, pending->serial, owner, service);
@@ -222,14 +235,17 @@ static void publish(struct rz_names *names, const struct owner *owner,
 {
     struct entry *there = *entry_at(names, question->service);
     rz_status_t status = RZ_OK;
-    if (there && !same_process(&there->owner, owner))
+    if (there && !same_process(&there->owner, owner)) {
         status = RZ_ERR_EXISTS;
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = entry_put(names, owner, question->service, question->port);
-    if (status != RZ_OK)
+    }
+    if (status != RZ_OK) {
         answer(names, owner->rank, question->question, status, "");
-    else
+    } else {
         tell_all(names, question->port, owner, owner, question);
+    }
 }
 
 static void unpublish(struct rz_names *names, const struct owner *asker,
@@ -286,14 +302,16 @@ static void send_drop(struct rz_names *names, rz_id to, const struct owner *owne
                       const char *service)
 {
     const struct rz_own_node *own = names->own;
-    if (to != own->job.node && !rz_membership_node_has_failed(&own->membership, to))
+    if (to != own->job.node && !rz_membership_node_has_failed(&own->membership, to)) {
         send_entry(names, to, NULL, 0, owner, service);
+    }
 }
 
 static void send_drop_to_all(struct rz_names *names, const struct owner *owner, const char *service)
 {
-    for (rz_id node = 0; node < names->own->job.n_nodes; node++)
+    for (rz_id node = 0; node < names->own->job.n_nodes; node++) {
         send_drop(names, node, owner, service);
+    }
 }
 
 /*
@@ -305,10 +323,11 @@ static void pass_on_drop(struct rz_names *names, rz_id from, const struct owner 
 {
     const struct rz_own_node *own = names->own;
     rz_id home = own->membership.slots[owner->rank].node;
-    if (home == own->job.node)
+    if (home == own->job.node) {
         send_drop_to_all(names, owner, service);
-    else if (home != from)
+    } else if (home != from) {
         send_drop(names, home, owner, service);
+    }
 }
 
 /* One daemon knows better: the publication is taken back everywhere, be it still here or not. */
@@ -321,8 +340,9 @@ static void take_back(struct rz_names *names, const struct pending *pending)
 /* Ends our publication as refused. */
 static void refuse(struct rz_names *names, struct pending *pending, rz_status_t status)
 {
-    if (pending->status != RZ_OK)
+    if (pending->status != RZ_OK) {
         return;
+    }
     pending->status = status;
     take_back(names, pending);
 }
@@ -330,14 +350,17 @@ static void refuse(struct rz_names *names, struct pending *pending, rz_status_t 
 static void confirmed(struct rz_names *names, rz_id from, const struct rz_overlay_name_kept *kept)
 {
     struct pending **at = &names->pending;
-    while (*at && (*at)->serial != kept->serial)
+    while (*at && (*at)->serial != kept->serial) {
         at = &(*at)->next;
-    if (!*at || !(*at)->awaited[from])
+    }
+    if (!*at || !(*at)->awaited[from]) {
         return;
+    }
     (*at)->awaited[from] = false;
     (*at)->n_awaited--;
-    if (kept->status != RZ_OK)
+    if (kept->status != RZ_OK) {
         refuse(names, *at, (rz_status_t)kept->status);
+    }
     pending_end_if_done(names, at);
 }
 
@@ -353,10 +376,12 @@ void rz_names_message(struct rz_names *names, rz_id from, const struct rz_overla
     } else if (message->type == RZ_OVERLAY_NAME_DROP) {
         const struct rz_overlay_name_drop *drop = &message->name_drop;
         struct owner owner = {drop->rank, drop->incarnation, drop->owner_serial};
-        if (entry_drop(names, &owner, drop->service))
+        if (entry_drop(names, &owner, drop->service)) {
             pass_on_drop(names, from, &owner, drop->service);
-        if (drop->serial != 0)
+        }
+        if (drop->serial != 0) {
             confirm(names, from, drop->serial, RZ_OK);
+        }
     } else if (message->type == RZ_OVERLAY_NAME_KEPT) {
         confirmed(names, from, &message->name_kept);
     }
@@ -366,36 +391,42 @@ void rz_names_message(struct rz_names *names, rz_id from, const struct rz_overla
 
 static void drop_names_of_failed(struct rz_names *names)
 {
-    for (struct entry **at = &names->entries; *at;)
-        if (owner_is_failed(names, &(*at)->owner))
+    for (struct entry **at = &names->entries; *at;) {
+        if (owner_is_failed(names, &(*at)->owner)) {
             entry_remove(names, at);
-        else
+        } else {
             at = &(*at)->next;
+        }
+    }
 }
 
 static void process_ended(struct rz_names *names, uint32_t rank, uint32_t incarnation)
 {
     struct owner owner = {.rank = rank, .incarnation = incarnation};
-    for (struct entry **at = &names->entries; *at;)
-        if (same_process(&(*at)->owner, &owner))
+    for (struct entry **at = &names->entries; *at;) {
+        if (same_process(&(*at)->owner, &owner)) {
             entry_remove(names, at);
-        else
+        } else {
             at = &(*at)->next;
+        }
+    }
 }
 
 void rz_names_node_failed(void *names, rz_id node, bool proof, bool first)
 {
     (void)node, (void)proof;
-    if (first)
+    if (first) {
         rz_names_look_at_failures(names);
+    }
 }
 
 void rz_names_process_failed(void *names, uint32_t slot, uint32_t incarnation, enum rz_end end)
 {
-    if (end == RZ_END_ORDER)
+    if (end == RZ_END_ORDER) {
         process_ended(names, slot, incarnation);
-    else
+    } else {
         rz_names_look_at_failures(names);
+    }
 }
 
 void rz_names_look_at_failures(struct rz_names *names)
@@ -404,14 +435,16 @@ void rz_names_look_at_failures(struct rz_names *names)
     drop_names_of_failed(names);
     for (struct pending **at = &names->pending; *at;) {
         struct pending *pending = *at;
-        for (rz_id node = 0; node < own->job.n_nodes; node++)
+        for (rz_id node = 0; node < own->job.n_nodes; node++) {
             if (pending->awaited[node] && rz_membership_node_has_failed(&own->membership, node)) {
                 pending->awaited[node] = false;
                 pending->n_awaited--;
             }
+        }
         pending_end_if_done(names, at);
-        if (*at == pending)
+        if (*at == pending) {
             at = &pending->next;
+        }
     }
 }
 
@@ -429,9 +462,10 @@ static void on_message(void *arg, rz_id from, const struct rz_overlay_message *m
 
 rz_status_t rz_names_open(struct rz_names **names, const struct rz_names_config *config)
 {
-    *names = calloc(1, sizeof **names);
-    if (!*names)
+    *names = calloc(1, sizeof(**names));
+    if (!*names) {
         return RZ_ERR_NO_MEMORY;
+    }
     (*names)->config = *config;
     (*names)->own = config->own;
     rz_link_router_handle(config->router, RZ_LINK_NAME, on_name, *names);
@@ -443,10 +477,12 @@ rz_status_t rz_names_open(struct rz_names **names, const struct rz_names_config 
 
 void rz_names_close(struct rz_names *names)
 {
-    if (!names)
+    if (!names) {
         return;
-    while (names->entries)
+    }
+    while (names->entries) {
         entry_remove(names, &names->entries);
+    }
     while (names->pending) {
         struct pending *pending = names->pending;
         names->pending = pending->next;

@@ -21,9 +21,10 @@ static void write_new_word(const struct rz_placement *placement, uint32_t slot)
 {
     const struct rz_membership *membership = &placement->own->membership;
     write_word(placement, slot);
-    if (rz_membership_has_failed(membership, slot))
+    if (rz_membership_has_failed(membership, slot)) {
         rz_groups_process_failed(placement->config.groups, slot,
                                  membership->slots[slot].incarnation, RZ_END_FAILURE);
+    }
 }
 
 void rz_placement_take(struct rz_placement *placement, uint32_t slot)
@@ -31,8 +32,9 @@ void rz_placement_take(struct rz_placement *placement, uint32_t slot)
     uint32_t incarnation = rz_recovery_incarnation_of(placement->config.recovery, slot);
     rz_membership_place(&placement->own->membership, slot,
                         rz_recovery_daemon_of(placement->config.recovery, slot), incarnation);
-    if (incarnation > 0)
+    if (incarnation > 0) {
         write_new_word(placement, slot);
+    }
 }
 
 bool rz_placement_spawn(struct rz_placement *placement, uint32_t slot, uint32_t incarnation,
@@ -40,8 +42,9 @@ bool rz_placement_spawn(struct rz_placement *placement, uint32_t slot, uint32_t 
 {
     if (!rz_membership_spawn(&placement->own->membership, slot,
                              rz_recovery_daemon_of(placement->config.recovery, slot), incarnation,
-                             replaces))
+                             replaces)) {
         return false;
+    }
     write_new_word(placement, slot);
     return true;
 }
@@ -51,13 +54,16 @@ void rz_placement_node_failed(void *arg, rz_id node, bool proof, bool first)
     const struct rz_placement *placement = arg;
     const struct rz_membership *membership = &placement->own->membership;
     (void)proof;
-    if (!first || membership->ending)
+    if (!first || membership->ending) {
         return;
+    }
     rz_board_writer_node_failed(placement->config.board);
-    for (uint32_t slot = 0; membership->epoch > 0 && slot < membership->n_slots; slot++)
-        if (membership->slots[slot].node == node)
+    for (uint32_t slot = 0; membership->epoch > 0 && slot < membership->n_slots; slot++) {
+        if (membership->slots[slot].node == node) {
             rz_board_writer_rank(placement->config.board, slot, membership->slots[slot].incarnation,
                                  node, RZ_PROCESS_FAILED);
+        }
+    }
     rz_board_writer_publish(placement->config.board);
 }
 
@@ -68,23 +74,26 @@ void rz_placement_process_failed(void *arg, uint32_t slot, uint32_t incarnation,
     const struct rz_membership *membership = &placement->own->membership;
     const struct rz_membership_slot *member = &membership->slots[slot];
     struct rz_board_writer *board = placement->config.board;
-    if (membership->epoch == 0 || member->incarnation != incarnation)
+    if (membership->epoch == 0 || member->incarnation != incarnation) {
         return;
-    if (end == RZ_END_ORDER)
+    }
+    if (end == RZ_END_ORDER) {
         rz_board_writer_rank(board, slot, incarnation, member->node, RZ_PROCESS_ENDED);
-    else if (end == RZ_END_HUNG)
+    } else if (end == RZ_END_HUNG) {
         rz_board_writer_rank(board, slot, incarnation, member->node, RZ_PROCESS_HUNG);
-    else
+    } else {
         write_word(placement, slot);
+    }
     rz_board_writer_publish(board);
 }
 
 rz_status_t rz_placement_open(struct rz_placement **result,
                               const struct rz_placement_config *config)
 {
-    struct rz_placement *placement = calloc(1, sizeof *placement);
-    if (!placement)
+    struct rz_placement *placement = calloc(1, sizeof(*placement));
+    if (!placement) {
         return RZ_ERR_NO_MEMORY;
+    }
     placement->config = *config;
     placement->own = config->own;
     *result = placement;

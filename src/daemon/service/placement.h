@@ -29,7 +29,7 @@ void rz_placement_take(struct rz_placement *placement, uint32_t slot);
 bool rz_placement_spawn(struct rz_placement *placement, uint32_t slot, uint32_t incarnation,
                         bool replaces);
 
-/* ---- subscribers of the membership: the board's words, then its doorbells */
+/* ---- subscribers of the membership: the board's words, then its doorbells ---- */
 
 void rz_placement_node_failed(void *placement, rz_id node, bool proof, bool first);
 void rz_placement_process_failed(void *placement, uint32_t slot, uint32_t incarnation,

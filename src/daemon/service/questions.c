@@ -16,8 +16,9 @@ static uint32_t find(const struct rz_questions *questions, uint32_t target, uint
     while (i < questions->n &&
            (questions->list[i].target != target ||
             questions->list[i].target_incarnation > incarnation ||
-            !(kinds & 1u << questions->list[i].kind) || questions->list[i].epoch > epoch))
+            !(kinds & 1u << questions->list[i].kind) || questions->list[i].epoch > epoch)) {
         i++;
+    }
     return i;
 }
 
@@ -34,7 +35,7 @@ void rz_questions_add(struct rz_questions *questions, struct rz_daemon_question 
     }
     if (questions->n == questions->room) {
         questions->room = questions->room ? 2 * questions->room : 64;
-        questions->list = realloc(questions->list, questions->room * sizeof *questions->list);
+        questions->list = realloc(questions->list, questions->room * sizeof(*questions->list));
         rz_assert(questions->list != NULL);
     }
     questions->list[questions->n++] = question;
@@ -44,8 +45,9 @@ bool rz_questions_take(struct rz_questions *questions, uint32_t target, uint32_t
                        unsigned kinds, uint32_t epoch, struct rz_daemon_question *question)
 {
     uint32_t i = find(questions, target, incarnation, kinds, epoch);
-    if (i == questions->n)
+    if (i == questions->n) {
         return false;
+    }
     *question = questions->list[i];
     remove_at(questions, i);
     return true;
@@ -56,8 +58,9 @@ uint32_t rz_questions_epoch(const struct rz_questions *questions, uint32_t targe
     uint32_t newest = 0;
     for (uint32_t i = 0; i < questions->n; i++) {
         const struct rz_daemon_question *q = &questions->list[i];
-        if (q->target == target && kinds & 1u << q->kind && q->epoch > newest)
+        if (q->target == target && kinds & 1u << q->kind && q->epoch > newest) {
             newest = q->epoch;
+        }
     }
     return newest;
 }
@@ -67,10 +70,11 @@ void rz_questions_drop_asker(struct rz_questions *questions, uint32_t asker, uin
     for (uint32_t i = 0; i < questions->n;) {
         const struct rz_daemon_question *q = &questions->list[i];
         if (q->asker == asker && q->asker_incarnation == incarnation &&
-            q->kind != RZ_QUESTION_EP_ADDRESS_REMOTE)
+            q->kind != RZ_QUESTION_EP_ADDRESS_REMOTE) {
             remove_at(questions, i);
-        else
+        } else {
             i++;
+        }
     }
 }
 

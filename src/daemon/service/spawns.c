@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- decisions */
+/* ---- decisions ---- */
 
 static void begin_here(struct rz_spawns *spawns, uint32_t slot)
 {
@@ -17,17 +17,20 @@ static void begin_here(struct rz_spawns *spawns, uint32_t slot)
     struct rz_spawns_slot *s = &spawns->slots[slot];
     uint32_t spawned = member->spawned;
     if (own->membership.ending || member->node != own->job.node || spawned != member->incarnation ||
-        s->begun >= spawned || member->failed >= spawned)
+        s->begun >= spawned || member->failed >= spawned) {
         return;
+    }
     bool known = slot < own->job.n_ranks || (s->order && s->order->has_come);
-    if (!known && s->order && !rz_membership_node_has_failed(&own->membership, s->order->node))
+    if (!known && s->order && !rz_membership_node_has_failed(&own->membership, s->order->node)) {
         return; /* it will be begun when the order comes */
+    }
     s->begun = spawned;
-    if (known)
+    if (known) {
         rz_child_start(spawns->config.life, slot, spawned);
-    else
+    } else {
         rz_child_start_failed(spawns->config.life, slot, spawned,
                               "nobody lives who knows what it shall run");
+    }
 }
 
 static void record_spawn(const struct rz_own_node *own, uint32_t slot, bool spawned)
@@ -44,8 +47,9 @@ static void record_spawn(const struct rz_own_node *own, uint32_t slot, bool spaw
 
 static void place_spawn(struct rz_spawns *spawns, uint32_t slot, uint32_t incarnation, bool spawned)
 {
-    if (rz_placement_spawn(spawns->config.placement, slot, incarnation, !spawned))
+    if (rz_placement_spawn(spawns->config.placement, slot, incarnation, !spawned)) {
         record_spawn(spawns->own, slot, spawned);
+    }
 }
 
 /* The spawns behind a cohort item; how many. */
@@ -54,20 +58,23 @@ static uint32_t cohort_spawns(const uint64_t *items, uint32_t n_items,
 {
     uint32_t n = 0;
     while (n < n_items &&
-           rz_recover_unpack_spawn(items[n], &processes[n].slot, &processes[n].incarnation))
+           rz_recover_unpack_spawn(items[n], &processes[n].slot, &processes[n].incarnation)) {
         n++;
+    }
     return n;
 }
 
 static void cohort_refused(struct rz_spawns *spawns, rz_id node, uint32_t serial, rz_status_t why)
 {
     struct rz_spawns_order *order = rz_spawns_order_of(spawns, node, serial);
-    if (node == spawns->own->job.node)
+    if (node == spawns->own->job.node) {
         rz_spawns_ask_refused(spawns, serial, why);
-    if (order->has_come)
+    }
+    if (order->has_come) {
         rz_spawns_order_release(spawns, order);
-    else
+    } else {
         order->refused = true; /* it may still come */
+    }
 }
 
 /* items: behind the cohort's; how many of them are its spawns. */
@@ -77,7 +84,7 @@ static uint32_t cohort_decided(struct rz_spawns *spawns, uint64_t cohort, const 
     rz_id node;
     uint32_t serial, count;
     rz_recover_unpack_cohort(cohort, &node, &serial, &count);
-    struct rz_link_process *processes = calloc(n_items + 1, sizeof *processes);
+    struct rz_link_process *processes = calloc(n_items + 1, sizeof(*processes));
     rz_assert(processes != NULL);
     uint32_t n = refused == RZ_OK ? cohort_spawns(items, n_items, processes) : 0;
     if (n == 0) {
@@ -114,11 +121,12 @@ static void publish(struct rz_spawns *spawns, const uint64_t *items, uint32_t n_
     uint32_t slot, incarnation;
     rz_board_writer_publish(spawns->config.board);
     rz_children_end_stale(spawns->config.children);
-    for (uint32_t i = 0; i < n_items; i++)
+    for (uint32_t i = 0; i < n_items; i++) {
         if (rz_recover_unpack_spawn(items[i], &slot, &incarnation)) {
             begin_here(spawns, slot);
             rz_endpoints_spawned(spawns->config.endpoints, slot, incarnation);
         }
+    }
     rz_names_look_at_failures(spawns->config.names);
     ends_carry_out(spawns);
     rz_children_recount(spawns->config.children);
@@ -127,7 +135,7 @@ static void publish(struct rz_spawns *spawns, const uint64_t *items, uint32_t n_
 static void no_slot(struct rz_spawns *spawns, uint32_t slot)
 {
     char words[160];
-    snprintf(words, sizeof words,
+    snprintf(words, sizeof(words),
              "no process is started in place of that of slot %u: %s (see --spares, --host "
              "HOST:SLOTS and --oversubscribe)",
              slot, rz_status_text(RZ_ERR_NO_SLOTS));
@@ -139,26 +147,30 @@ void rz_spawns_decided(struct rz_spawns *spawns, rz_status_t refused, const uint
                        uint32_t n_items)
 {
     uint32_t slot, incarnation;
-    if (spawns->own->membership.ending)
+    if (spawns->own->membership.ending) {
         return;
+    }
     if (refused != RZ_OK) {
         spawns->refused = refused;
         rz_spawns_tell_refusal(
             spawns, "no process can be started now: the job is at its start, at its end, "
                     "or repairs itself by MPIX_Reinit");
     }
-    for (uint32_t i = 0; i < n_items; i++)
-        if (rz_recover_unpack_refused(items[i], &slot, &incarnation))
+    for (uint32_t i = 0; i < n_items; i++) {
+        if (rz_recover_unpack_refused(items[i], &slot, &incarnation)) {
             no_slot(spawns, slot);
-        else if (!rz_recover_unpack_spawn(items[i], &slot, &incarnation))
+        } else if (!rz_recover_unpack_spawn(items[i], &slot, &incarnation)) {
             i += cohort_decided(spawns, items[i], items + i + 1, n_items - i - 1, refused);
-        else if (refused == RZ_OK)
+        } else if (refused == RZ_OK) {
             place_spawn(spawns, slot, incarnation, false);
-    if (refused == RZ_OK)
+        }
+    }
+    if (refused == RZ_OK) {
         publish(spawns, items, n_items);
+    }
 }
 
-/* ---- what other daemons tell */
+/* ---- what other daemons tell ---- */
 
 static void order_comes(struct rz_spawns *spawns, struct rz_spawns_order *order,
                         const struct rz_overlay_spawn_order *told)
@@ -169,8 +181,9 @@ static void order_comes(struct rz_spawns *spawns, struct rz_spawns_order *order,
         return; /* what was spawned of it here waits, until that node has failed */
     }
     rz_spawns_order_parent(order, told->parent, told->parent_length);
-    for (uint32_t i = 0; i < order->n_spawned; i++)
+    for (uint32_t i = 0; i < order->n_spawned; i++) {
         begin_here(spawns, order->processes[i].slot);
+    }
     ends_carry_out(spawns);
 }
 
@@ -178,13 +191,15 @@ static void on_order(void *arg, rz_id from, const struct rz_overlay_message *mes
 {
     struct rz_spawns *spawns = arg;
     const struct rz_overlay_spawn_order *told = &message->spawn_order;
-    if (spawns->own->membership.ending || told->count > spawns->own->job.n_slots)
+    if (spawns->own->membership.ending || told->count > spawns->own->job.n_slots) {
         return;
+    }
     struct rz_spawns_order *order = rz_spawns_order_of(spawns, from, told->serial);
-    if (order->refused)
+    if (order->refused) {
         rz_spawns_order_release(spawns, order);
-    else if (!order->has_come)
+    } else if (!order->has_come) {
         order_comes(spawns, order, told);
+    }
 }
 
 static void on_end_process(void *arg, rz_id from, const struct rz_overlay_message *message)
@@ -198,30 +213,34 @@ void rz_spawns_node_failed(void *arg, rz_id node, bool proof, bool first)
 {
     struct rz_spawns *spawns = arg;
     (void)proof;
-    if (!first || spawns->own->membership.ending)
+    if (!first || spawns->own->membership.ending) {
         return;
-    for (struct rz_spawns_order *order = spawns->orders; order; order = order->next)
-        for (uint32_t i = 0; order->node == node && !order->has_come && i < order->n_spawned; i++)
+    }
+    for (struct rz_spawns_order *order = spawns->orders; order; order = order->next) {
+        for (uint32_t i = 0; order->node == node && !order->has_come && i < order->n_spawned; i++) {
             begin_here(spawns, order->processes[i].slot);
+        }
+    }
 }
 
 void rz_spawns_process_failed(void *arg, uint32_t slot, uint32_t incarnation, enum rz_end end)
 {
     struct rz_spawns *spawns = arg;
-    if (end == RZ_END_ORDER && spawns->own->membership.slots[slot].spawned == incarnation)
+    if (end == RZ_END_ORDER && spawns->own->membership.slots[slot].spawned == incarnation) {
         rz_spawns_slot_use(spawns, &spawns->slots[slot], NULL, 0);
+    }
 }
 
-/* ---- ends that a process wanted */
+/* ---- ends that a process wanted ---- */
 
 static void end_later(struct rz_spawns *spawns, uint32_t slot, uint32_t incarnation, uint32_t code,
                       const char *by)
 {
-    struct rz_spawns_end_wanted *end = calloc(1, sizeof *end);
+    struct rz_spawns_end_wanted *end = calloc(1, sizeof(*end));
     rz_assert(end != NULL);
     *end = (struct rz_spawns_end_wanted){
         .next = spawns->ends, .slot = slot, .incarnation = incarnation, .code = code};
-    snprintf(end->by, sizeof end->by, "%s", by);
+    snprintf(end->by, sizeof(end->by), "%s", by);
     spawns->ends = end;
 }
 
@@ -229,8 +248,9 @@ static void end_here(const struct rz_spawns *spawns, uint32_t slot, uint32_t inc
                      uint32_t code, const char *by)
 {
     struct rz_child *p = rz_child_of(spawns->config.children, slot);
-    if (!p || p->incarnation != incarnation || p->state == RZ_CHILD_LEFT)
+    if (!p || p->incarnation != incarnation || p->state == RZ_CHILD_LEFT) {
         return;
+    }
     rz_report_event(&spawns->own->report,
                     &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_ENDED_BY,
                                               .epoch = spawns->own->membership.epoch,
@@ -255,8 +275,9 @@ static bool unstarted(const struct rz_spawns *spawns, uint32_t slot, uint32_t in
 void rz_spawns_end(struct rz_spawns *spawns, uint32_t slot, uint32_t incarnation, uint32_t code,
                    const char *by)
 {
-    if (slot >= spawns->own->job.n_slots || spawns->own->membership.ending)
+    if (slot >= spawns->own->job.n_slots || spawns->own->membership.ending) {
         return;
+    }
     const struct rz_membership_slot *place = &spawns->own->membership.slots[slot];
     if (unstarted(spawns, slot, incarnation)) {
         end_later(spawns, slot, incarnation, code, by);
@@ -271,13 +292,14 @@ void rz_spawns_end(struct rz_spawns *spawns, uint32_t slot, uint32_t incarnation
     }
 }
 
-/* ---- life */
+/* ---- life ---- */
 
 rz_status_t rz_spawns_open(struct rz_spawns **result, const struct rz_spawns_config *config)
 {
-    struct rz_spawns *spawns = calloc(1, sizeof *spawns);
-    if (spawns)
-        spawns->slots = calloc(config->own->job.n_slots, sizeof *spawns->slots);
+    struct rz_spawns *spawns = calloc(1, sizeof(*spawns));
+    if (spawns) {
+        spawns->slots = calloc(config->own->job.n_slots, sizeof(*spawns->slots));
+    }
     if (!spawns || !spawns->slots) {
         free(spawns);
         return RZ_ERR_NO_MEMORY;
@@ -294,8 +316,9 @@ rz_status_t rz_spawns_open(struct rz_spawns **result, const struct rz_spawns_con
 
 void rz_spawns_close(struct rz_spawns *spawns)
 {
-    if (!spawns)
+    if (!spawns) {
         return;
+    }
     rz_spawns_askes_close(spawns);
     rz_spawns_orders_close(spawns);
     while (spawns->ends) {

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* ---- answers */
+/* ---- answers ---- */
 
 static void answer_replaced(const struct rz_spawns *spawns, const struct rz_spawns_ask *wish,
                             rz_status_t status)
@@ -14,8 +14,9 @@ static void answer_replaced(const struct rz_spawns *spawns, const struct rz_spaw
         .type = RZ_LINK_REPLACED,
         .replaced = {.question = wish->question, .status = (uint32_t)status}};
     const struct rz_child *p = rz_child_of(spawns->config.children, wish->asker);
-    if (p && p->incarnation == wish->incarnation)
+    if (p && p->incarnation == wish->incarnation) {
         rz_link_router_send_to(spawns->config.children, wish->asker, &message, -1);
+    }
 }
 
 static void answer_spawned(const struct rz_spawns *spawns, const struct rz_spawns_ask *wish,
@@ -24,16 +25,18 @@ static void answer_spawned(const struct rz_spawns *spawns, const struct rz_spawn
     uint32_t n = status == RZ_OK ? wish->order->n_spawned : 0;
     uint8_t *pairs = malloc((size_t)n * RZ_LINK_PAIR_BYTES + 1);
     rz_assert(pairs != NULL);
-    if (n > 0)
+    if (n > 0) {
         rz_link_put_pairs(pairs, wish->order->processes, n);
+    }
     struct rz_link_message message = {.type = RZ_LINK_SPAWNED,
                                       .spawned = {.question = wish->question,
                                                   .status = (uint32_t)status,
                                                   .processes = pairs,
                                                   .processes_length = n * RZ_LINK_PAIR_BYTES}};
     const struct rz_child *p = rz_child_of(spawns->config.children, wish->asker);
-    if (p && p->incarnation == wish->incarnation)
+    if (p && p->incarnation == wish->incarnation) {
         rz_link_router_send_to(spawns->config.children, wish->asker, &message, -1);
+    }
     free(pairs);
 }
 
@@ -41,8 +44,9 @@ static void wish_remove(struct rz_spawns *spawns, struct rz_spawns_ask **at)
 {
     struct rz_spawns_ask *wish = *at;
     *at = wish->next;
-    if (wish->order)
+    if (wish->order) {
         rz_spawns_order_release(spawns, wish->order);
+    }
     free(wish->spawns);
     free(wish->told);
     free(wish);
@@ -53,12 +57,14 @@ static rz_status_t spawn_status(const struct rz_spawns *spawns, const struct rz_
 {
     enum rz_recover_spawn what =
         rz_recovery_spawn(spawns->config.recovery, spawn->slot, spawn->incarnation);
-    if (what == RZ_SPAWN_REFUSED)
+    if (what == RZ_SPAWN_REFUSED) {
         return spawns->refused != RZ_OK ? spawns->refused : RZ_ERR_UNSUPPORTED;
-    if (spawns->own->membership.slots[spawn->slot].incarnation < spawn->incarnation)
+    }
+    if (spawns->own->membership.slots[spawn->slot].incarnation < spawn->incarnation) {
         return spawns->own->membership.slots[spawn->slot].never_started + 1 == spawn->incarnation
                    ? RZ_ERR_SYSTEM
                    : RZ_IN_PROGRESS;
+    }
     return what == RZ_SPAWN_TAKEN ? RZ_ERR_EXISTS : RZ_OK;
 }
 
@@ -70,8 +76,9 @@ static void wish_tell(const struct rz_spawns *spawns, struct rz_spawns_ask *wish
     for (uint32_t i = 0; i < wish->n; i++) {
         const struct rz_link_process *spawn = &wish->spawns[i];
         if (wish->told[i] ||
-            spawns->own->membership.slots[spawn->slot].incarnation + 1 < spawn->incarnation)
+            spawns->own->membership.slots[spawn->slot].incarnation + 1 < spawn->incarnation) {
             continue;
+        }
         uint64_t item = rz_recover_pack_spawn(spawn->slot, spawn->incarnation);
         wish->told[i] = true;
         rz_recovery_want(spawns->config.recovery, &item, 1);
@@ -84,8 +91,9 @@ static rz_status_t spawns_status(const struct rz_spawns *spawns, const struct rz
     rz_status_t first = RZ_OK;
     for (uint32_t i = 0; i < wish->n; i++) {
         rz_status_t status = spawn_status(spawns, &wish->spawns[i]);
-        if (status == RZ_IN_PROGRESS)
+        if (status == RZ_IN_PROGRESS) {
             return status;
+        }
         first = first == RZ_OK ? status : first;
     }
     return first;
@@ -95,20 +103,22 @@ static rz_status_t spawns_status(const struct rz_spawns *spawns, const struct rz
 static bool look_at_replace(const struct rz_spawns *spawns, struct rz_spawns_ask *wish)
 {
     rz_status_t status = spawns_status(spawns, wish);
-    if (status == RZ_IN_PROGRESS)
+    if (status == RZ_IN_PROGRESS) {
         wish_tell(spawns, wish);
-    else
+    } else {
         answer_replaced(spawns, wish, status);
+    }
     return status != RZ_IN_PROGRESS;
 }
 
 /* True: answered. */
 static bool look_at_spawn(const struct rz_spawns *spawns, const struct rz_spawns_ask *wish)
 {
-    if (wish->order->processes)
+    if (wish->order->processes) {
         answer_spawned(spawns, wish, RZ_OK);
-    else if (wish->refused)
+    } else if (wish->refused) {
         answer_spawned(spawns, wish, wish->why);
+    }
     return wish->order->processes || wish->refused;
 }
 
@@ -116,27 +126,32 @@ void rz_spawns_look(struct rz_spawns *spawns)
 {
     for (struct rz_spawns_ask **at = &spawns->wishes; *at && !spawns->own->membership.ending;) {
         struct rz_spawns_ask *wish = *at;
-        if (wish->order ? look_at_spawn(spawns, wish) : look_at_replace(spawns, wish))
+        if (wish->order ? look_at_spawn(spawns, wish) : look_at_replace(spawns, wish)) {
             wish_remove(spawns, at);
-        else
+        } else {
             at = &wish->next;
+        }
     }
 }
 
-/* ---- what processes ask */
+/* ---- what processes ask ---- */
 
 /* Why nothing can be spawned in this job; NULL: it can. */
 static const char *refusal(const struct rz_spawns *spawns, bool replace)
 {
     const struct rz_daemon_job *job = &spawns->own->job;
-    if (job->flags & RZ_JOB_NO_FT)
+    if (job->flags & RZ_JOB_NO_FT) {
         return "with --no-ft no process can be started while the job runs";
-    if (job->detector == RZ_DETECTOR_FLAT)
+    }
+    if (job->detector == RZ_DETECTOR_FLAT) {
         return "with --detector flat no process can be started while the job runs";
-    if (replace && job->flags & RZ_JOB_REPLACE_NEVER)
+    }
+    if (replace && job->flags & RZ_JOB_REPLACE_NEVER) {
         return "with --on-failure continue or restart no process is replaced";
-    if (rz_recovery_is_repairing(spawns->config.recovery))
+    }
+    if (rz_recovery_is_repairing(spawns->config.recovery)) {
         return "in a job that has entered MPIX_Reinit no process can be started but by its repair";
+    }
     return NULL;
 }
 
@@ -149,7 +164,7 @@ void rz_spawns_tell_refusal(struct rz_spawns *spawns, const char *why)
 static struct rz_spawns_ask *wish_new(struct rz_spawns *spawns, const struct rz_child *asker,
                                       uint64_t question)
 {
-    struct rz_spawns_ask *wish = calloc(1, sizeof *wish);
+    struct rz_spawns_ask *wish = calloc(1, sizeof(*wish));
     rz_assert(wish != NULL);
     *wish = (struct rz_spawns_ask){.next = spawns->wishes,
                                    .asker = asker->rank,
@@ -164,15 +179,18 @@ static bool read_spawns(const struct rz_spawns *spawns, struct rz_spawns_ask *wi
                         const struct rz_link_replace *asked)
 {
     wish->n = asked->spawns_length / RZ_LINK_PAIR_BYTES;
-    wish->spawns = calloc(wish->n + 1, sizeof *wish->spawns);
-    wish->told = calloc(wish->n + 1, sizeof *wish->told);
+    wish->spawns = calloc(wish->n + 1, sizeof(*wish->spawns));
+    wish->told = calloc(wish->n + 1, sizeof(*wish->told));
     rz_assert(wish->spawns && wish->told);
     rz_link_get_pairs(asked->spawns, asked->spawns_length, wish->spawns, wish->n);
-    if (asked->spawns_length % RZ_LINK_PAIR_BYTES != 0)
+    if (asked->spawns_length % RZ_LINK_PAIR_BYTES != 0) {
         return false;
-    for (uint32_t i = 0; i < wish->n; i++)
-        if (wish->spawns[i].slot >= spawns->own->job.n_slots || wish->spawns[i].incarnation < 2)
+    }
+    for (uint32_t i = 0; i < wish->n; i++) {
+        if (wish->spawns[i].slot >= spawns->own->job.n_slots || wish->spawns[i].incarnation < 2) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -185,8 +203,9 @@ static bool on_replace(void *arg, struct rz_child *asker, const struct rz_link_m
     const char *why = refusal(spawns, true);
     struct rz_spawns_ask *wish = wish_new(spawns, asker, asked->question);
     bool good = read_spawns(spawns, wish, asked);
-    if (good && !why && !look_at_replace(spawns, wish))
+    if (good && !why && !look_at_replace(spawns, wish)) {
         return true;
+    }
     if (good && why) {
         rz_spawns_tell_refusal(spawns, why);
         answer_replaced(spawns, wish, RZ_ERR_UNSUPPORTED);
@@ -206,10 +225,12 @@ static void send_order(const struct rz_spawns *spawns, uint32_t serial,
                         .commands_length = asked->commands_length,
                         .parent = asked->parent,
                         .parent_length = asked->parent_length}};
-    for (rz_id node = 0; node < spawns->own->job.n_nodes; node++)
+    for (rz_id node = 0; node < spawns->own->job.n_nodes; node++) {
         if (node != spawns->own->job.node &&
-            !rz_membership_node_has_failed(&spawns->own->membership, node))
+            !rz_membership_node_has_failed(&spawns->own->membership, node)) {
             rz_overlay_send(spawns->config.overlay, node, &message);
+        }
+    }
 }
 
 /* RZ_OK: the wish is on its way. */
@@ -217,10 +238,12 @@ static rz_status_t spawn_want(struct rz_spawns *spawns, struct rz_spawns_ask *wi
                               const struct rz_link_spawn *asked)
 {
     /* First of all: nobody needs memory for more processes than there can be. */
-    if (asked->count > spawns->own->job.n_slots - spawns->own->job.n_ranks)
+    if (asked->count > spawns->own->job.n_slots - spawns->own->job.n_ranks) {
         return RZ_ERR_NO_MEMORY;
-    if (spawns->serial + 1 >= RZ_RECOVER_COHORT_SERIALS_MAX)
+    }
+    if (spawns->serial + 1 >= RZ_RECOVER_COHORT_SERIALS_MAX) {
         return RZ_ERR_UNSUPPORTED;
+    }
     struct rz_spawns_order *order =
         rz_spawns_order_of(spawns, spawns->own->job.node, spawns->serial + 1);
     if (!rz_spawns_order_fill(spawns, order, asked->commands, asked->commands_length,
@@ -247,8 +270,9 @@ static bool on_spawn(void *arg, struct rz_child *asker, const struct rz_link_mes
     (void)fd;
     const char *why = refusal(spawns, false);
     struct rz_spawns_ask *wish = wish_new(spawns, asker, asked->question);
-    if (why)
+    if (why) {
         rz_spawns_tell_refusal(spawns, why);
+    }
     rz_status_t status = why ? RZ_ERR_UNSUPPORTED : spawn_want(spawns, wish, asked);
     if (status != RZ_OK) {
         answer_spawned(spawns, wish, status);
@@ -265,24 +289,28 @@ void rz_spawns_handle_link(struct rz_spawns *spawns)
 
 void rz_spawns_forget(struct rz_spawns *spawns, uint32_t slot, uint32_t incarnation)
 {
-    for (struct rz_spawns_ask **at = &spawns->wishes; *at;)
-        if ((*at)->asker == slot && (*at)->incarnation == incarnation)
+    for (struct rz_spawns_ask **at = &spawns->wishes; *at;) {
+        if ((*at)->asker == slot && (*at)->incarnation == incarnation) {
             wish_remove(spawns, at);
-        else
+        } else {
             at = &(*at)->next;
+        }
+    }
 }
 
 void rz_spawns_ask_refused(struct rz_spawns *spawns, uint32_t serial, rz_status_t why)
 {
-    for (struct rz_spawns_ask *wish = spawns->wishes; wish; wish = wish->next)
+    for (struct rz_spawns_ask *wish = spawns->wishes; wish; wish = wish->next) {
         if (wish->order && wish->order->serial == serial) {
             wish->refused = true;
             wish->why = why;
         }
+    }
 }
 
 void rz_spawns_askes_close(struct rz_spawns *spawns)
 {
-    while (spawns->wishes)
+    while (spawns->wishes) {
         wish_remove(spawns, &spawns->wishes);
+    }
 }

@@ -9,8 +9,9 @@
 
 static void texts_free(char **texts)
 {
-    for (char **text = texts; text && *text; text++)
+    for (char **text = texts; text && *text; text++) {
         free(*text);
+    }
     free(texts);
 }
 
@@ -29,10 +30,12 @@ static void order_clear(struct rz_spawns_order *order)
 
 struct rz_spawns_order *rz_spawns_order_of(struct rz_spawns *spawns, rz_id node, uint32_t serial)
 {
-    for (struct rz_spawns_order *order = spawns->orders; order; order = order->next)
-        if (order->node == node && order->serial == serial)
+    for (struct rz_spawns_order *order = spawns->orders; order; order = order->next) {
+        if (order->node == node && order->serial == serial) {
             return order;
-    struct rz_spawns_order *order = calloc(1, sizeof *order);
+        }
+    }
+    struct rz_spawns_order *order = calloc(1, sizeof(*order));
     rz_assert(order != NULL);
     *order = (struct rz_spawns_order){
         .next = spawns->orders, .node = node, .serial = serial, .users = 1};
@@ -43,8 +46,9 @@ struct rz_spawns_order *rz_spawns_order_of(struct rz_spawns *spawns, rz_id node,
 static void order_remove(struct rz_spawns *spawns, struct rz_spawns_order *order)
 {
     struct rz_spawns_order **at = &spawns->orders;
-    while (*at != order)
+    while (*at != order) {
         at = &(*at)->next;
+    }
     *at = order->next;
     order_clear(order);
     free(order);
@@ -53,19 +57,21 @@ static void order_remove(struct rz_spawns *spawns, struct rz_spawns_order *order
 void rz_spawns_order_release(struct rz_spawns *spawns, struct rz_spawns_order *order)
 {
     rz_assert(order->users > 0);
-    if (--order->users == 0)
+    if (--order->users == 0) {
         order_remove(spawns, order);
+    }
 }
 
 void rz_spawns_orders_close(struct rz_spawns *spawns)
 {
-    while (spawns->orders)
+    while (spawns->orders) {
         order_remove(spawns, spawns->orders);
+    }
 }
 
 static char **copy_texts(const char *texts, uint32_t n)
 {
-    char **copy = calloc(n + 1, sizeof *copy);
+    char **copy = calloc(n + 1, sizeof(*copy));
     rz_assert(copy != NULL);
     for (uint32_t i = 0; i < n; i++, texts = rz_spawn_text_next(texts)) {
         copy[i] = strdup(texts);
@@ -86,10 +92,11 @@ bool rz_spawns_order_fill(const struct rz_spawns *spawns, struct rz_spawns_order
                           const uint8_t *commands, uint32_t bytes, uint32_t count)
 {
     uint32_t n_commands, n;
-    if (rz_spawn_order_look(commands, bytes, &n_commands, &n) != RZ_OK || n != count)
+    if (rz_spawn_order_look(commands, bytes, &n_commands, &n) != RZ_OK || n != count) {
         return false;
-    order->programs = calloc(n_commands, sizeof *order->programs);
-    order->command = calloc(n, sizeof *order->command);
+    }
+    order->programs = calloc(n_commands, sizeof(*order->programs));
+    order->command = calloc(n, sizeof(*order->command));
     rz_assert(order->programs && order->command);
     order->n_programs = n_commands;
     for (uint32_t i = 0; i < n_commands; i++) {
@@ -99,8 +106,9 @@ bool rz_spawns_order_fill(const struct rz_spawns *spawns, struct rz_spawns_order
                                 .environment = copy_texts(read.environment, read.n_environment),
                                 .directory = copy_directory(spawns, read.directory),
                                 .maxprocs = read.maxprocs};
-        for (uint32_t k = 0; k < read.maxprocs; k++)
+        for (uint32_t k = 0; k < read.maxprocs; k++) {
             order->command[order->n++] = i;
+        }
     }
     order->has_come = true;
     return true;
@@ -120,19 +128,22 @@ void rz_spawns_slot_use(struct rz_spawns *spawns, struct rz_spawns_slot *slot,
     struct rz_spawns_order *before = slot->order;
     slot->order = order;
     slot->index = index;
-    if (order)
+    if (order) {
         order->users++;
-    if (before)
+    }
+    if (before) {
         rz_spawns_order_release(spawns, before);
+    }
 }
 
-/* ---- what others ask */
+/* ---- what others ask ---- */
 
 bool rz_spawns_program(const struct rz_spawns *spawns, uint32_t slot, struct rz_program *program)
 {
     const struct rz_spawns_slot *s = &spawns->slots[slot];
-    if (!s->order || !s->order->has_come || s->index >= s->order->n)
+    if (!s->order || !s->order->has_come || s->index >= s->order->n) {
         return false;
+    }
     *program = s->order->programs[s->order->command[s->index]];
     return true;
 }
@@ -142,8 +153,9 @@ bool rz_spawns_speaks(const struct rz_spawns *spawns, uint32_t slot, uint32_t in
     const struct rz_spawns_slot *s = &spawns->slots[slot];
     const struct rz_spawns_order *order = s->order;
     if (!order || spawns->own->membership.slots[slot].spawned != incarnation || !order->has_come ||
-        s->index >= order->n)
+        s->index >= order->n) {
         return true;
+    }
     return s->index == 0 || order->command[s->index] != order->command[s->index - 1];
 }
 
@@ -153,8 +165,9 @@ bool rz_spawns_cohort(struct rz_spawns *spawns, uint32_t slot, uint32_t incarnat
     const struct rz_spawns_slot *s = &spawns->slots[slot];
     const struct rz_spawns_order *order = s->order;
     if (spawns->own->membership.slots[slot].spawned != incarnation || !order || !order->processes ||
-        !order->has_come)
+        !order->has_come) {
         return false;
+    }
     free(spawns->cohort);
     spawns->cohort = malloc((size_t)order->n_spawned * RZ_LINK_PAIR_BYTES);
     rz_assert(spawns->cohort != NULL);

@@ -67,7 +67,7 @@ struct rz_spawns {
     uint8_t *cohort; /* the processes of the last COHORT */
 };
 
-/* ---- spawns_orders.c: what spawned processes run */
+/* ---- spawns_orders.c: what spawned processes run ---- */
 
 /* Made when there is none; then something of it is expected. */
 struct rz_spawns_order *rz_spawns_order_of(struct rz_spawns *spawns, rz_id node, uint32_t serial);
@@ -89,7 +89,7 @@ void rz_spawns_slot_use(struct rz_spawns *spawns, struct rz_spawns_slot *slot,
 /* At the end of the daemon, whoever uses them. */
 void rz_spawns_orders_close(struct rz_spawns *spawns);
 
-/* ---- spawns_asked.c: what processes of this node ask for */
+/* ---- spawns_asked.c: what processes of this node ask for ---- */
 
 void rz_spawns_handle_link(struct rz_spawns *spawns);
 

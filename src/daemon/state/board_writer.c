@@ -27,9 +27,10 @@ static void lease_renew(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_board_writer *writer = arg;
     (void)fd, (void)what;
-    if (atomic_load_explicit(&writer->board->stop, memory_order_relaxed) == 0)
+    if (atomic_load_explicit(&writer->board->stop, memory_order_relaxed) == 0) {
         atomic_store_explicit(&writer->board->lease_renewed_ns, rz_clock_now(),
                               memory_order_release);
+    }
 }
 
 /* RZ_REVOCATION_LOG: for tests of what happens when it overflows. */
@@ -49,19 +50,22 @@ static rz_status_t board_create(struct rz_board_writer *writer)
     bool ring = job->detector == RZ_DETECTOR_FLAT && !(job->flags & RZ_JOB_NO_FT);
     writer->bytes = ring ? rz_board_bytes_ring(job->n_slots) : rz_board_bytes(job->n_slots);
     rz_status_t status = rz_memory_create("rhizome-board", writer->bytes, &fd);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     status = rz_memory_reserve(fd, 0, writer->bytes);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_memory_map(fd, writer->bytes, true, &at, NULL);
+    }
     if (status == RZ_OK) {
         writer->board = at;
         /* One writer by construction, not by habit. */
         status = rz_descriptor_read_only(fd, &writer->fd);
     }
     close(fd);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     struct rz_board *board = writer->board;
     board->magic = RZ_BOARD_MAGIC;
     board->layout = RZ_BOARD_LAYOUT;
@@ -77,14 +81,17 @@ static rz_status_t board_create(struct rz_board_writer *writer)
                    (one_machine ? RZ_BOARD_OWN_NAMES : 0) |
                    (job->flags & RZ_JOB_REPAIR_NEVER ? RZ_BOARD_NO_REPAIR : 0);
     board->processors = writer->config.processors;
-    if (board->processors > 0)
+    if (board->processors > 0) {
         board->flags |= RZ_BOARD_BOUND;
-    else
+    } else {
         board->processors = rz_processor_count();
-    if (job->flags & RZ_JOB_NO_FT)
+    }
+    if (job->flags & RZ_JOB_NO_FT) {
         board->flags |= RZ_BOARD_NO_FT;
-    if (ring)
+    }
+    if (ring) {
         board->flags |= RZ_BOARD_RING;
+    }
     /* On the only node nobody could go on without these processes: their end would save nothing. */
     bool forever = (job->flags & RZ_JOB_NO_FT) || job->n_nodes == 1;
     board->lease_ns = forever ? RZ_BOARD_LEASE_FOREVER : LEASE_TIMEOUTS * job->hb_timeout_ns;
@@ -94,9 +101,10 @@ static rz_status_t board_create(struct rz_board_writer *writer)
 rz_status_t rz_board_writer_open(struct rz_board_writer **result,
                                  const struct rz_board_writer_config *config)
 {
-    struct rz_board_writer *writer = calloc(1, sizeof *writer);
-    if (!writer)
+    struct rz_board_writer *writer = calloc(1, sizeof(*writer));
+    if (!writer) {
         return RZ_ERR_NO_MEMORY;
+    }
     writer->config = *config;
     writer->fd = -1;
     rz_status_t status = board_create(writer);
@@ -115,13 +123,16 @@ rz_status_t rz_board_writer_open(struct rz_board_writer **result,
 
 void rz_board_writer_close(struct rz_board_writer *writer)
 {
-    if (!writer)
+    if (!writer) {
         return;
+    }
     rz_loop_free(writer->lease);
-    if (writer->board)
+    if (writer->board) {
         rz_memory_unmap(writer->board, writer->bytes);
-    if (writer->fd >= 0)
+    }
+    if (writer->fd >= 0) {
         close(writer->fd);
+    }
     free(writer);
 }
 
@@ -136,8 +147,9 @@ void rz_board_writer_rank(struct rz_board_writer *writer, uint32_t rank, uint32_
     rz_assert(rank < writer->board->n_slots);
     uint64_t before = atomic_load_explicit(&writer->board->rank[rank], memory_order_relaxed);
     rz_assert(rz_board_incarnation(before) <= incarnation);
-    if (rz_board_incarnation(before) == incarnation && rz_board_state(before) != RZ_PROCESS_ALIVE)
+    if (rz_board_incarnation(before) == incarnation && rz_board_state(before) != RZ_PROCESS_ALIVE) {
         return;
+    }
     atomic_store_explicit(&writer->board->rank[rank], rz_board_rank_word(incarnation, node, state),
                           memory_order_release);
     atomic_fetch_add_explicit(&writer->board->rank_news, 1, memory_order_release);
@@ -166,8 +178,9 @@ void rz_board_writer_ring(struct rz_board_writer *writer, uint32_t rank, uint64_
     rz_assert(board->flags & RZ_BOARD_RING && rank < board->n_ranks);
     _Atomic uint64_t *at = &board->rank[board->n_slots + rank];
     uint64_t before = atomic_load_explicit(at, memory_order_relaxed);
-    if (rz_board_ring_incarnation(before) <= rz_board_ring_incarnation(word))
+    if (rz_board_ring_incarnation(before) <= rz_board_ring_incarnation(word)) {
         atomic_store_explicit(at, word, memory_order_release);
+    }
 }
 
 void rz_board_writer_revoked(struct rz_board_writer *writer, uint64_t revocation)

@@ -16,8 +16,9 @@ struct rz_core_notice *rz_core_notices_take(struct rz_core_notices *notices)
     struct rz_core_notice *notice = notices->first;
     if (notice) {
         notices->first = notice->next;
-        if (!notices->first)
+        if (!notices->first) {
             notices->last = &notices->first;
+        }
     }
     return notice;
 }
@@ -25,21 +26,23 @@ struct rz_core_notice *rz_core_notices_take(struct rz_core_notices *notices)
 void rz_core_notices_clear(struct rz_core_notices *notices)
 {
     struct rz_core_notice *notice;
-    while ((notice = rz_core_notices_take(notices)))
+    while ((notice = rz_core_notices_take(notices))) {
         free(notice);
+    }
 }
 
 static void queue_notice(struct rz_core *core, const struct rz_action *action)
 {
-    struct rz_core_notice *notice = malloc(sizeof *notice + action->n_items * sizeof(uint64_t));
+    struct rz_core_notice *notice = malloc(sizeof(*notice) + action->n_items * sizeof(uint64_t));
     rz_assert(notice != NULL);
     notice->next = NULL;
     notice->protocol = core->embedded.protocol->number;
     notice->what = action->what;
-    memcpy(notice->arg, action->arg, sizeof notice->arg);
+    memcpy(notice->arg, action->arg, sizeof(notice->arg));
     notice->n_items = action->n_items;
-    if (action->n_items > 0)
+    if (action->n_items > 0) {
         memcpy(notice->items, action->items, action->n_items * sizeof(uint64_t));
+    }
     *core->notices->last = notice;
     core->notices->last = &notice->next;
     event_active(core->notices->ready, EV_TIMEOUT, 0);
@@ -50,10 +53,12 @@ static void carry_out(void *arg, const struct rz_actions *actions)
     struct rz_core *core = arg;
     for (uint32_t i = 0; i < actions->count; i++) {
         const struct rz_action *action = &actions->v[i];
-        if (action->kind == RZ_ACTION_NOTIFY)
+        if (action->kind == RZ_ACTION_NOTIFY) {
             queue_notice(core, action);
-        for (uint32_t k = 0; action->kind == RZ_ACTION_SEND && k < action->n_to; k++)
+        }
+        for (uint32_t k = 0; action->kind == RZ_ACTION_SEND && k < action->n_to; k++) {
             core->host->send(core->host->arg, action->to[k], &action->message, action->items);
+        }
     }
 }
 
@@ -73,8 +78,9 @@ static rz_time core_now(struct rz_core *core)
 static void set_timer(struct rz_core *core)
 {
     rz_time deadline = core->embedded.protocol->deadline(core->embedded.state);
-    if (deadline == core->armed)
+    if (deadline == core->armed) {
         return;
+    }
     core->armed = deadline;
     if (deadline == RZ_TIME_NEVER) {
         event_del(core->timer);
@@ -119,7 +125,7 @@ void rz_core_open(struct rz_core *core, const struct rz_protocol *protocol, cons
     *core = (struct rz_core){.host = host, .notices = notices, .armed = RZ_TIME_NEVER};
     bool opened = rz_embedded_open(&core->embedded, protocol, config, self, now, seed);
     core->timer = event_new(base, -1, 0, timer_fired, core);
-    rz_assert(opened && core->timer != NULL);
+    rz_assert(opened && core->timer);
     event_priority_set(core->timer, 0);
 }
 
@@ -130,8 +136,9 @@ void rz_core_started(struct rz_core *core)
 
 void rz_core_close(struct rz_core *core)
 {
-    if (core->timer)
+    if (core->timer) {
         event_free(core->timer);
+    }
     rz_embedded_close(&core->embedded);
     *core = (struct rz_core){0};
 }

@@ -22,7 +22,7 @@ static void derive(const struct rz_daemon_job *job, const char *purpose, uint32_
 {
     uint8_t text[64];
     struct rz_wire_writer w;
-    rz_wire_writer_init(&w, text, sizeof text);
+    rz_wire_writer_init(&w, text, sizeof(text));
     rz_wire_put_text(&w, purpose);
     rz_wire_put_u64(&w, job->id);
     rz_wire_put_u32(&w, a);
@@ -56,7 +56,7 @@ static uint32_t data_context_offset_token(const struct rz_daemon_job *job)
     uint8_t key[RZ_JOB_KEY_BYTES];
     struct rz_wire_reader r;
     derive(job, "token", 0, 0, key);
-    rz_wire_reader_init(&r, key, sizeof key);
+    rz_wire_reader_init(&r, key, sizeof(key));
     return rz_wire_get_u32(&r) | 1; /* never 0, which a header of zeros would carry */
 }
 
@@ -65,8 +65,9 @@ static bool read_numbers(const uint8_t *bytes, uint32_t length, uint32_t n, uint
 {
     struct rz_wire_reader r;
     rz_wire_reader_init(&r, bytes, length);
-    if (length != (size_t)n * 4 || !(*numbers = calloc(n, sizeof **numbers)))
+    if (length != (size_t)n * 4 || !(*numbers = calloc(n, sizeof(**numbers)))) {
         return false;
+    }
     bool good = true;
     for (uint32_t i = 0; i < n; i++) {
         (*numbers)[i] = rz_wire_get_u32(&r);
@@ -80,22 +81,26 @@ static bool read_texts(const uint8_t *bytes, uint32_t length, char ***texts)
     struct rz_wire_reader r;
     rz_wire_reader_init(&r, bytes, length);
     uint32_t n = 0;
-    for (uint32_t i = 0; i < length; i++)
+    for (uint32_t i = 0; i < length; i++) {
         n += bytes[i] == 0; /* an upper bound; the reader finds the true number */
-    if (n > TEXTS_MAX || !(*texts = calloc(n + 1, sizeof **texts)))
+    }
+    if (n > TEXTS_MAX || !(*texts = calloc(n + 1, sizeof(**texts)))) {
         return false;
+    }
     for (uint32_t i = 0; i < n && r.at != r.end; i++) {
         const char *text = rz_wire_get_text(&r);
-        if (r.malformed || !((*texts)[i] = strdup(text)))
+        if (r.malformed || !((*texts)[i] = strdup(text))) {
             return false;
+        }
     }
     return r.at == r.end;
 }
 
 static void free_texts(char **texts)
 {
-    for (char **text = texts; text && *text; text++)
+    for (char **text = texts; text && *text; text++) {
         free(*text);
+    }
     free(texts);
 }
 
@@ -103,12 +108,14 @@ static void free_texts(char **texts)
 static bool read_so_many(struct rz_wire_reader *r, uint32_t n, char ***texts)
 {
     if (r->malformed || n > TEXTS_MAX || n > (size_t)(r->end - r->at) ||
-        !(*texts = calloc((size_t)n + 1, sizeof **texts)))
+        !(*texts = calloc((size_t)n + 1, sizeof(**texts)))) {
         return false;
+    }
     for (uint32_t i = 0; i < n; i++) {
         const char *text = rz_wire_get_text(r);
-        if (r->malformed || !((*texts)[i] = strdup(text)))
+        if (r->malformed || !((*texts)[i] = strdup(text))) {
             return false;
+        }
     }
     return true;
 }
@@ -125,11 +132,14 @@ static bool read_context(struct rz_wire_reader *r, struct rz_daemon_context *con
     if (r->malformed || n == 0 || n > RANKS_MAX || *n_ranks > RANKS_MAX ||
         !(program->directory = strdup(directory)) ||
         !read_so_many(r, rz_wire_get_u32(r), &program->arguments) || !program->arguments[0] ||
-        !read_so_many(r, rz_wire_get_u32(r), &program->environment))
+        !read_so_many(r, rz_wire_get_u32(r), &program->environment)) {
         return false;
-    for (char **entry = program->environment; *entry; entry++)
-        if (!strchr(*entry, '='))
+    }
+    for (char **entry = program->environment; *entry; entry++) {
+        if (!strchr(*entry, '=')) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -140,13 +150,15 @@ static bool read_contexts(struct rz_daemon_job *job, const struct rz_launch_job 
     rz_wire_reader_init(&r, m->contexts, m->contexts_length);
     while (r.at != r.end) {
         struct rz_daemon_context *more =
-            realloc(job->contexts, (job->n_contexts + 1) * sizeof *job->contexts);
-        if (!more)
+            realloc(job->contexts, (job->n_contexts + 1) * sizeof(*job->contexts));
+        if (!more) {
             return false;
+        }
         job->contexts = more;
         job->contexts[job->n_contexts] = (struct rz_daemon_context){0};
-        if (!read_context(&r, &job->contexts[job->n_contexts++], &n_ranks))
+        if (!read_context(&r, &job->contexts[job->n_contexts++], &n_ranks)) {
             return false;
+        }
     }
     return job->n_contexts == 0 || n_ranks == job->n_ranks;
 }
@@ -155,16 +167,18 @@ uint32_t rz_job_appnum(const struct rz_daemon_job *job, uint32_t slot)
 {
     uint32_t number = 0;
     while (number + 1 < job->n_contexts && slot < job->n_ranks &&
-           job->contexts[number + 1].first <= slot)
+           job->contexts[number + 1].first <= slot) {
         number++;
+    }
     return number;
 }
 
 struct rz_program rz_job_program(const struct rz_daemon_job *job, uint32_t slot)
 {
-    if (job->n_contexts == 0)
+    if (job->n_contexts == 0) {
         return (struct rz_program){
             .arguments = job->arguments, .directory = job->directory, .maxprocs = job->n_ranks};
+    }
     return job->contexts[rz_job_appnum(job, slot)].program;
 }
 
@@ -173,15 +187,17 @@ static bool read_addresses(const uint8_t *bytes, uint32_t length, uint32_t n,
 {
     struct rz_wire_reader r;
     rz_wire_reader_init(&r, bytes, length);
-    if (!(*peers = calloc(n, sizeof **peers)))
+    if (!(*peers = calloc(n, sizeof(**peers)))) {
         return false;
+    }
     for (uint32_t i = 0; i < n; i++) {
         const char *text = rz_wire_get_text(&r);
         uint32_t tcp = rz_wire_get_u32(&r), udp = rz_wire_get_u32(&r);
         uint32_t pid = rz_wire_get_u32(&r);
         if (r.malformed || tcp > UINT16_MAX || udp > UINT16_MAX || pid > INT32_MAX ||
-            !((*peers)[i].address = strdup(text)))
+            !((*peers)[i].address = strdup(text))) {
             return false;
+        }
         (*peers)[i].tcp_port = (uint16_t)tcp;
         (*peers)[i].udp_port = (uint16_t)udp;
         (*peers)[i].pid = (pid_t)pid;
@@ -192,21 +208,29 @@ static bool read_addresses(const uint8_t *bytes, uint32_t length, uint32_t n,
 static const char *read_arrays(struct rz_daemon_job *job, const struct rz_launch_job *m)
 {
     if (!read_numbers(m->placement, m->placement_length, job->n_ranks, job->n_nodes,
-                      &job->placement))
+                      &job->placement)) {
         return "JOB: the placement does not name a node for each rank";
-    if (!read_numbers(m->slots, m->slots_length, job->n_nodes, UINT32_MAX, &job->slots))
+    }
+    if (!read_numbers(m->slots, m->slots_length, job->n_nodes, UINT32_MAX, &job->slots)) {
         return "JOB: the slots do not name a number for each node";
-    if (!read_addresses(m->addresses, m->addresses_length, job->n_nodes, &job->peers))
+    }
+    if (!read_addresses(m->addresses, m->addresses_length, job->n_nodes, &job->peers)) {
         return "JOB: the addresses do not name one for each node";
-    if (!read_texts(m->arguments, m->arguments_length, &job->arguments) || !job->arguments[0])
+    }
+    if (!read_texts(m->arguments, m->arguments_length, &job->arguments) || !job->arguments[0]) {
         return "JOB: no program to run";
-    if (!read_texts(m->environment, m->environment_length, &job->environment))
+    }
+    if (!read_texts(m->environment, m->environment_length, &job->environment)) {
         return "JOB: the environment is malformed";
-    for (char **entry = job->environment; *entry; entry++)
-        if (!strchr(*entry, '='))
+    }
+    for (char **entry = job->environment; *entry; entry++) {
+        if (!strchr(*entry, '=')) {
             return "JOB: an entry of the environment lacks its value";
-    if (!read_contexts(job, m))
+        }
+    }
+    if (!read_contexts(job, m)) {
         return "JOB: the programs are malformed, or are not of all ranks";
+    }
     job->directory = strdup(m->directory);
     job->checkpoints.folder = strdup(m->checkpoint_folder);
     return job->directory && job->checkpoints.folder ? NULL : "JOB: out of memory";
@@ -218,10 +242,12 @@ static bool read_checkpoints(struct rz_daemon_job *job, const struct rz_launch_j
     job->checkpoints.keep = m->checkpoint_keep;
     job->checkpoints.restored = (struct rz_ckpt_generation){
         .run = m->restored_run, .epoch = m->restored_epoch, .number = m->restored_number};
-    if (!*m->checkpoint_folder)
+    if (!*m->checkpoint_folder) {
         return m->restored_number == 0 && job->scheme.kind != RZ_SCHEME_FILE;
-    if (!rz_ckpt_name_valid(m->checkpoint_name))
+    }
+    if (!rz_ckpt_name_valid(m->checkpoint_name)) {
         return false;
+    }
     memcpy(job->checkpoints.name, m->checkpoint_name, strlen(m->checkpoint_name) + 1);
     return m->checkpoint_keep >= 2 && m->restored_run < m->checkpoint_run &&
            (m->restored_number == 0 || (m->restored_run > 0 && m->restored_epoch > 0));
@@ -251,41 +277,43 @@ rz_status_t rz_job_read(struct rz_daemon_job *job, const struct rz_launch_job *m
                                   .linger_ns = m->linger_ns,
                                   .timeout_ns = m->timeout_ns};
     *why = NULL;
-    if (m->n_nodes == 0 || m->n_nodes > NODES_MAX || m->n_ranks == 0 || m->n_ranks > RANKS_MAX)
+    if (m->n_nodes == 0 || m->n_nodes > NODES_MAX || m->n_ranks == 0 || m->n_ranks > RANKS_MAX) {
         *why = "JOB: the number of nodes or ranks is out of bounds";
-    else if (m->node >= m->n_nodes)
+    } else if (m->node >= m->n_nodes) {
         *why = "JOB: there is no such node";
-    else if (m->flags & RZ_JOB_BIND_CORE && m->share >= m->shares)
+    } else if (m->flags & RZ_JOB_BIND_CORE && m->share >= m->shares) {
         *why = "JOB: the node has no share of its machine's cores";
-    else if (m->key_length != RZ_JOB_KEY_BYTES)
+    } else if (m->key_length != RZ_JOB_KEY_BYTES) {
         *why = "JOB: the key has the wrong length";
-    else if (m->hb_period_ns < HB_PERIOD_MIN_NS || m->hb_timeout_ns < m->hb_period_ns ||
-             m->hb_timeout_ns > 3600 * RZ_SECOND)
+    } else if (m->hb_period_ns < HB_PERIOD_MIN_NS || m->hb_timeout_ns < m->hb_period_ns ||
+               m->hb_timeout_ns > 3600 * RZ_SECOND) {
         *why = "JOB: hb_period and hb_timeout do not fit together";
-    else if (m->flags & RZ_JOB_DETACHED && m->linger_ns == 0)
+    } else if (m->flags & RZ_JOB_DETACHED && m->linger_ns == 0) {
         *why = "JOB: a detached job must stay for a while after its end";
-    else if (m->detector >= RZ_DETECTOR_COUNT)
+    } else if (m->detector >= RZ_DETECTOR_COUNT) {
         *why = "JOB: there is no such detector";
-    else if (!rz_scheme_valid(&job->scheme))
+    } else if (!rz_scheme_valid(&job->scheme)) {
         *why = "JOB: there is no such checkpoint scheme";
-    else if (!read_checkpoints(job, m))
+    } else if (!read_checkpoints(job, m)) {
         *why = "JOB: the folder for checkpoints, the job's name and what it begins from do not fit "
                "together";
-    else
+    } else {
         *why = read_arrays(job, m);
+    }
     if (*why) {
         rz_job_clear(job);
         return RZ_ERR_INVALID;
     }
-    memcpy(job->key, m->key, sizeof job->key);
+    memcpy(job->key, m->key, sizeof(job->key));
     job->token = data_context_offset_token(job);
     return RZ_OK;
 }
 
 void rz_job_clear(struct rz_daemon_job *job)
 {
-    for (uint32_t i = 0; job->peers && i < job->n_nodes; i++)
+    for (uint32_t i = 0; job->peers && i < job->n_nodes; i++) {
         free((char *)job->peers[i].address);
+    }
     free(job->peers);
     free(job->placement);
     free(job->slots);
@@ -299,13 +327,15 @@ void rz_job_clear(struct rz_daemon_job *job)
     }
     free(job->contexts);
     free(job->checkpoints.folder);
-    sodium_memzero(job, sizeof *job);
+    sodium_memzero(job, sizeof(*job));
 }
 
 bool rz_job_single_host(const struct rz_daemon_job *job)
 {
-    for (uint32_t i = 0; i < job->n_nodes; i++)
-        if (strncmp(job->peers[i].address, "127.", 4) != 0)
+    for (uint32_t i = 0; i < job->n_nodes; i++) {
+        if (strncmp(job->peers[i].address, "127.", 4) != 0) {
             return false;
+        }
+    }
     return true;
 }

@@ -18,10 +18,12 @@ static inline rz_status_t rz_loop_watch(struct event_base *base, struct event **
                                         short what, event_callback_fn callback, void *arg)
 {
     *event = event_new(base, fd, what, callback, arg);
-    if (!*event)
+    if (!*event) {
         return RZ_ERR_NO_MEMORY;
-    if ((what & (EV_READ | EV_SIGNAL)) && event_add(*event, NULL) != 0)
+    }
+    if ((what & (EV_READ | EV_SIGNAL)) && event_add(*event, NULL) != 0) {
         return RZ_ERR_SYSTEM;
+    }
     return RZ_OK;
 }
 
@@ -54,8 +56,9 @@ static inline void rz_loop_soon(struct event *event)
 
 static inline void rz_loop_free(struct event *event)
 {
-    if (event)
+    if (event) {
         event_free(event);
+    }
 }
 
 #endif

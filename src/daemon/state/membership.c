@@ -8,12 +8,14 @@ rz_status_t rz_membership_open(struct rz_membership *m, uint32_t n_nodes, uint32
 {
     m->n_nodes = n_nodes;
     m->n_slots = n_slots;
-    m->slots = calloc(n_slots, sizeof *m->slots);
-    m->nodes = calloc(n_nodes, sizeof *m->nodes);
-    if (!m->slots || !m->nodes)
+    m->slots = calloc(n_slots, sizeof(*m->slots));
+    m->nodes = calloc(n_nodes, sizeof(*m->nodes));
+    if (!m->slots || !m->nodes) {
         return RZ_ERR_NO_MEMORY;
-    for (uint32_t slot = 0; slot < n_slots; slot++)
+    }
+    for (uint32_t slot = 0; slot < n_slots; slot++) {
         m->slots[slot].node = RZ_ID_NONE;
+    }
     return RZ_OK;
 }
 
@@ -38,56 +40,67 @@ void rz_membership_on_process(struct rz_membership *m, rz_process_failed_fn call
     m->on_process[m->n_on_process++].arg = arg;
 }
 
-/* ---- failures */
+/* ---- failures ---- */
 
 static void never_started(struct rz_membership_slot *member, uint32_t incarnation)
 {
-    if (member->never_started < incarnation)
+    if (member->never_started < incarnation) {
         member->never_started = incarnation;
+    }
 }
 
 void rz_membership_observe_node(const struct rz_membership *m, rz_id node, bool proof)
 {
-    if (!m->ending && m->reporter.node)
+    if (!m->ending && m->reporter.node) {
         m->reporter.node(m->reporter.arg, node, proof);
+    }
 }
 
 void rz_membership_observe_process(struct rz_membership *m, uint32_t slot, uint32_t incarnation,
                                    enum rz_end end)
 {
-    if (end == RZ_END_NEVER) /* at once: a replacement of it may be asked for before the report */
+    if (end == RZ_END_NEVER) { /* at once: a replacement of it may be asked for before the report */
         never_started(&m->slots[slot], incarnation);
-    if (!m->ending && m->reporter.process)
+    }
+    if (!m->ending && m->reporter.process) {
         m->reporter.process(m->reporter.arg, slot, incarnation, end);
+    }
 }
 
 void rz_membership_node_failed(struct rz_membership *m, rz_id node, bool proof)
 {
     const uint8_t evidence = proof ? RZ_NODE_PROVED : RZ_NODE_SILENT;
-    if (node >= m->n_nodes || m->nodes[node] & evidence)
+    if (node >= m->n_nodes || m->nodes[node] & evidence) {
         return;
+    }
     bool first = !(m->nodes[node] & (RZ_NODE_PROVED | RZ_NODE_SILENT));
     m->nodes[node] |= RZ_NODE_FAILED | evidence;
-    for (uint32_t i = 0; i < m->n_on_node; i++)
+    for (uint32_t i = 0; i < m->n_on_node; i++) {
         m->on_node[i].call(m->on_node[i].arg, node, proof, first);
+    }
 }
 
 void rz_membership_process_failed(struct rz_membership *m, uint32_t slot, uint32_t incarnation,
                                   enum rz_end end)
 {
-    if (slot >= m->n_slots)
+    if (slot >= m->n_slots) {
         return;
+    }
     struct rz_membership_slot *member = &m->slots[slot];
-    if (m->ending || member->failed >= incarnation || member->ended == incarnation)
+    if (m->ending || member->failed >= incarnation || member->ended == incarnation) {
         return;
-    if (end == RZ_END_NEVER)
+    }
+    if (end == RZ_END_NEVER) {
         never_started(member, incarnation);
-    if (end == RZ_END_ORDER)
+    }
+    if (end == RZ_END_ORDER) {
         member->ended = incarnation;
-    else
+    } else {
         member->failed = incarnation;
-    for (uint32_t i = 0; i < m->n_on_process; i++)
+    }
+    for (uint32_t i = 0; i < m->n_on_process; i++) {
         m->on_process[i].call(m->on_process[i].arg, slot, incarnation, end);
+    }
 }
 
 void rz_membership_node_agreed_failed(struct rz_membership *m, rz_id node)
@@ -101,7 +114,7 @@ bool rz_membership_has_failed(const struct rz_membership *m, uint32_t slot)
     return member->failed >= member->incarnation || rz_membership_node_has_failed(m, member->node);
 }
 
-/* ---- what was agreed */
+/* ---- what was agreed ---- */
 
 void rz_membership_enter(struct rz_membership *m, uint32_t epoch)
 {
@@ -124,10 +137,12 @@ bool rz_membership_spawn(struct rz_membership *m, uint32_t slot, rz_id node, uin
                          bool replaces)
 {
     struct rz_membership_slot *member = &m->slots[slot];
-    if (incarnation <= member->incarnation)
+    if (incarnation <= member->incarnation) {
         return false;
-    if (replaces && member->failed < incarnation - 1)
+    }
+    if (replaces && member->failed < incarnation - 1) {
         member->failed = incarnation - 1;
+    }
     rz_membership_place(m, slot, node, incarnation);
     member->spawned = incarnation;
     member->spawned_epoch = m->epoch;

@@ -94,7 +94,7 @@ void rz_membership_on_node(struct rz_membership *membership, rz_node_failed_fn c
 void rz_membership_on_process(struct rz_membership *membership, rz_process_failed_fn call,
                               void *arg);
 
-/* ---- failures */
+/* ---- failures ---- */
 
 /* Seen here; nothing while the daemon ends, or before there is a reporter. */
 void rz_membership_observe_node(const struct rz_membership *membership, rz_id node, bool proof);
@@ -118,7 +118,7 @@ static inline bool rz_membership_node_has_failed(const struct rz_membership *mem
 /* The newest incarnation of the slot has failed, itself or with its node. */
 bool rz_membership_has_failed(const struct rz_membership *membership, uint32_t slot);
 
-/* ---- what was agreed */
+/* ---- what was agreed ---- */
 
 void rz_membership_enter(struct rz_membership *membership, uint32_t epoch);
 void rz_membership_phase(struct rz_membership *membership, enum rz_recover_phase phase);

@@ -17,10 +17,11 @@ void rz_scratch_path(char path[RZ_SCRATCH_PATH_MAX], uint64_t job, uint32_t node
 static int forget(const char *path, const struct stat *facts, int kind, struct FTW *place)
 {
     (void)facts, (void)place;
-    if (kind == FTW_DP)
+    if (kind == FTW_DP) {
         rmdir(path);
-    else
+    } else {
         unlink(path);
+    }
     return 0;
 }
 
@@ -28,8 +29,9 @@ void rz_scratch_remove(const char *path)
 {
     struct stat facts;
     for (int look = 0; look < LOOKS_MAX && *path; look++) {
-        if (lstat(path, &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_uid != geteuid())
+        if (lstat(path, &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_uid != geteuid()) {
             return;
+        }
         nftw(path, forget, FILES_OPEN_MAX, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
     }
 }

@@ -13,9 +13,11 @@
 
 struct piece *store_find(struct rz_store *store, uint32_t rank, uint64_t generation)
 {
-    for (struct piece *piece = store->pieces; piece; piece = piece->next)
-        if (piece->rank == rank && piece->generation == generation)
+    for (struct piece *piece = store->pieces; piece; piece = piece->next) {
+        if (piece->rank == rank && piece->generation == generation) {
             return piece;
+        }
+    }
     return NULL;
 }
 
@@ -31,13 +33,16 @@ struct unwanted {
 
 static bool is_unwanted(const struct piece *piece, const struct unwanted *unwanted)
 {
-    if (unwanted->everything)
+    if (unwanted->everything) {
         return true;
-    if (unwanted->rank != RZ_ID_NONE && piece->rank != unwanted->rank)
+    }
+    if (unwanted->rank != RZ_ID_NONE && piece->rank != unwanted->rank) {
         return false;
-    if (unwanted->other_than)
+    }
+    if (unwanted->other_than) {
         return !store_whole(piece) || (piece->generation != unwanted->other_than &&
                                        piece->generation + 1 != unwanted->other_than);
+    }
     return piece->generation < unwanted->below || piece->generation == unwanted->same;
 }
 
@@ -65,8 +70,9 @@ static void drop(struct rz_store *store, struct unwanted unwanted)
 void store_drop_piece(struct rz_store *store, struct piece *piece)
 {
     struct piece **link = &store->pieces;
-    while (*link != piece)
+    while (*link != piece) {
         link = &(*link)->next;
+    }
     *link = piece->next;
     free_piece(piece);
 }
@@ -83,7 +89,7 @@ struct piece *store_add(struct rz_store *store, uint32_t rank, uint64_t generati
     drop(store, (struct unwanted){.rank = rank,
                                   .below = floor < generation - 1 ? floor : generation - 1,
                                   .same = generation});
-    struct piece *piece = calloc(1, sizeof *piece);
+    struct piece *piece = calloc(1, sizeof(*piece));
     rz_assert(piece != NULL);
     *piece = (struct piece){.next = store->pieces,
                             .rank = rank,
@@ -97,7 +103,7 @@ struct piece *store_add(struct rz_store *store, uint32_t rank, uint64_t generati
     return piece;
 }
 
-/* ---- pieces of our own ranks */
+/* ---- pieces of our own ranks ---- */
 
 void store_tell_commit(struct rz_store *store, enum rz_commit_call call, uint64_t generation,
                        uint32_t rank, rz_id keeper)
@@ -128,7 +134,7 @@ static unsigned long long outside(const struct rz_store *store, uint64_t generat
 void store_lost(struct rz_store *store, uint32_t rank, uint64_t generation, const char *what)
 {
     char words[256];
-    snprintf(words, sizeof words, "the checkpoint piece of rank %u (generation %llu) %s", rank,
+    snprintf(words, sizeof(words), "the checkpoint piece of rank %u (generation %llu) %s", rank,
              outside(store, generation), what);
     if (!store->files && store->config.damaged(store->config.arg)) {
         rz_report_log(&store->own->report, 0, "%s", words);
@@ -140,13 +146,15 @@ void store_lost(struct rz_store *store, uint32_t rank, uint64_t generation, cons
 static void copy_to_buddy(struct rz_store *store, struct piece *piece)
 {
     rz_id keepers[RZ_COMMIT_MEMBERS_MAX];
-    if (rz_commit_keepers(store_commit(store), piece->rank, keepers) == 0)
+    if (rz_commit_keepers(store_commit(store), piece->rank, keepers) == 0) {
         return;
-    if (piece->kept_by == keepers[0])
+    }
+    if (piece->kept_by == keepers[0]) {
         store_tell_commit(store, RZ_COMMIT_COPIED, piece->generation, piece->rank, keepers[0]);
-    else
+    } else {
         store_send_piece(store, piece, keepers[0],
                          store_changes_serve(piece, keepers[0]) ? TRANSFER_CHANGES : TRANSFER_COPY);
+    }
 }
 
 /* An own rank's piece lies here, whole: make sure that its keepers have it, too. */
@@ -156,13 +164,14 @@ static void protect(struct rz_store *store, struct piece *piece)
     store_tell_commit(store, RZ_COMMIT_STORED, piece->generation, piece->rank, RZ_ID_NONE);
     rz_store_files_keep(store->files, piece->rank, piece->generation, piece->fd, piece->bytes,
                         piece->hash);
-    if (store->own->job.scheme.kind == RZ_SCHEME_BUDDY)
+    if (store->own->job.scheme.kind == RZ_SCHEME_BUDDY) {
         copy_to_buddy(store, piece);
-    else if (store_in_groups(store) &&
-             (!restored || rz_commit_needs_copy(store_commit(store), piece->rank)))
+    } else if (store_in_groups(store) &&
+               (!restored || rz_commit_needs_copy(store_commit(store), piece->rank))) {
         store_demand(store, &(struct demand){.kind = DEMAND_SHARES,
                                              .rank = piece->rank,
                                              .generation = piece->generation});
+    }
 }
 
 /* The process gets it, once it has asked and the piece was looked at. */
@@ -172,8 +181,9 @@ static void give(struct rz_store *store, uint32_t rank, const struct piece *piec
     struct rz_link_message message = {
         .type = RZ_LINK_PIECE,
         .piece = {.epoch = store->epoch, .base = rz_store_files_number(files, store->base)}};
-    if (store->wanting[rank] != store->epoch)
+    if (store->wanting[rank] != store->epoch) {
         return;
+    }
     store->wanting[rank] = 0;
     if (piece) {
         message.piece.generation = rz_store_files_number(files, piece->generation);
@@ -182,8 +192,9 @@ static void give(struct rz_store *store, uint32_t rank, const struct piece *piec
         message.piece.source_node = piece->source;
     }
     struct rz_child *p = rz_child_of(store->config.children, rank);
-    if (p)
+    if (p) {
         p->piece_source = message.piece.source_node;
+    }
     rz_link_router_send_to(store->config.children, rank, &message, piece ? piece->fd : -1);
 }
 
@@ -191,14 +202,16 @@ static void answer_want(struct rz_store *store, uint32_t rank)
 {
     bool restores = store->restoring || rz_store_files_begins(store->files);
     struct piece *piece = restores ? store_find(store, rank, store->restoring) : NULL;
-    if (store->wanting[rank] != store->epoch || (restores && (!piece || !store_whole(piece))))
+    if (store->wanting[rank] != store->epoch || (restores && (!piece || !store_whole(piece)))) {
         return;
-    if (piece)
+    }
+    if (piece) {
         store_demand(
             store,
             &(struct demand){.kind = DEMAND_ANSWER, .rank = rank, .generation = piece->generation});
-    else
+    } else {
         give(store, rank, NULL);
+    }
 }
 
 /* A process stores a generation once, and the next one only when all have committed it. */
@@ -232,11 +245,12 @@ bool store_piece(struct rz_store *store, uint32_t rank, const struct rz_link_sto
 void store_want(struct rz_store *store, uint32_t rank, uint32_t epoch)
 {
     store->wanting[rank] = epoch;
-    if (epoch == store->epoch)
+    if (epoch == store->epoch) {
         answer_want(store, rank);
+    }
 }
 
-/* ---- pieces from other daemons */
+/* ---- pieces from other daemons ---- */
 
 static void finished(struct rz_store *store, struct piece *piece, rz_id from)
 {
@@ -253,8 +267,9 @@ static void finished(struct rz_store *store, struct piece *piece, rz_id from)
 static void on_piece(struct rz_store *store, rz_id from, const struct rz_overlay_piece *told)
 {
     struct piece *piece = store_find(store, told->rank, told->generation);
-    if (told->generation > 1)
+    if (told->generation > 1) {
         store_tell_commit(store, RZ_COMMIT_PROOF, told->generation - 1, told->rank, RZ_ID_NONE);
+    }
     if (piece && store_whole(piece) && told->offset == 0 && piece->hash == told->hash &&
         piece->bytes == told->total) {
         store_demand(store, &(struct demand){.kind = DEMAND_KEEP, /* we have it already */
@@ -263,8 +278,9 @@ static void on_piece(struct rz_store *store, rz_id from, const struct rz_overlay
                                              .to = from});
         return;
     }
-    if (!piece && told->offset != 0)
+    if (!piece && told->offset != 0) {
         return; /* the rest of one that we could not keep */
+    }
     if (!piece || (told->offset == 0 && !piece->wanted_by_us)) {
         int fd;
         if (rz_memory_create("rz-piece", told->total ? told->total : 1, &fd) != RZ_OK) {
@@ -276,16 +292,18 @@ static void on_piece(struct rz_store *store, rz_id from, const struct rz_overlay
         piece->wanted_by_us = told->answer;
     }
     if (store_whole(piece) || told->total != piece->bytes || told->offset != piece->have ||
-        told->data_length > piece->bytes - piece->have)
+        told->data_length > piece->bytes - piece->have) {
         return;
+    }
     if (pwrite(piece->fd, told->data, told->data_length, (off_t)told->offset) !=
         (ssize_t)told->data_length) {
         store_give_up(store, NO_ROOM);
         return;
     }
     piece->have += told->data_length;
-    if (store_whole(piece))
+    if (store_whole(piece)) {
         finished(store, piece, from);
+    }
 }
 
 static void on_get(struct rz_store *store, rz_id from, const struct rz_overlay_get_piece *told)
@@ -293,17 +311,19 @@ static void on_get(struct rz_store *store, rz_id from, const struct rz_overlay_g
     struct piece *piece = store_find(store, told->rank, told->generation);
     struct demand demand = {
         .kind = DEMAND_COPY, .rank = told->rank, .generation = told->generation, .to = from};
-    if (piece && store_whole(piece))
+    if (piece && store_whole(piece)) {
         store_demand(store, &demand);
-    else
+    } else {
         store_fail(store, &demand);
+    }
 }
 
 static void on_kept(struct rz_store *store, rz_id from, const struct rz_overlay_piece_kept *told)
 {
     struct piece *piece = store_find(store, told->rank, told->generation);
-    if (!piece || !store_whole(piece) || !store_is_own(store, told->rank))
+    if (!piece || !store_whole(piece) || !store_is_own(store, told->rank)) {
         return;
+    }
     rz_kill_here(RZ_KILL_PIECE_ACK);
     piece->kept_by = from;
     store_tell_commit(store, RZ_COMMIT_COPIED, told->generation, told->rank, from);
@@ -315,11 +335,12 @@ static void on_gone(struct rz_store *store, rz_id from, const struct rz_overlay_
 {
     struct piece *piece = store_find(store, told->rank, told->generation);
     if (rz_membership_node_has_failed(&store->own->membership, from) ||
-        told->rank >= store->own->job.n_ranks || !store_is_own(store, told->rank))
+        told->rank >= store->own->job.n_ranks || !store_is_own(store, told->rank)) {
         return;
-    if (!piece && told->generation == store->restoring)
+    }
+    if (!piece && told->generation == store->restoring) {
         store_get(store, told->rank);
-    else if (piece && store_whole(piece) && !piece->wanted_by_us && piece->sent_again++ < 2) {
+    } else if (piece && store_whole(piece) && !piece->wanted_by_us && piece->sent_again++ < 2) {
         piece->good = false;
         store_demand(store, &(struct demand){.kind = DEMAND_USE,
                                              .rank = told->rank,
@@ -332,10 +353,12 @@ static void on_gone(struct rz_store *store, rz_id from, const struct rz_overlay_
 bool store_another_epoch_comes(const struct rz_store *store)
 {
     const struct rz_recover *recover = store_recover(store);
-    for (rz_id node = 0; node < store->own->job.n_nodes; node++)
+    for (rz_id node = 0; node < store->own->job.n_nodes; node++) {
         if (rz_recover_daemon_failed(recover, node) &&
-            !rz_recover_daemon_agreed_failed(recover, node))
+            !rz_recover_daemon_agreed_failed(recover, node)) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -351,30 +374,33 @@ void store_get(struct rz_store *store, uint32_t rank)
             return;
         }
     }
-    if (store_in_groups(store))
+    if (store_in_groups(store)) {
         store_rebuild(store, rank);
-    else if (store->files)
+    } else if (store->files) {
         rz_store_files_fetch(store->files, rank, store->restoring);
-    else if (!store_another_epoch_comes(store))
+    } else if (!store_another_epoch_comes(store)) {
         store_lost(store, rank, store->restoring, "is damaged, and there is no other copy");
+    }
 }
 
-/* ---- what pieces were looked at for */
+/* ---- what pieces were looked at for ---- */
 
 /* It is gone from here. Others who wanted the same piece find that it is being fetched. */
 static void own_damaged(struct rz_store *store, uint32_t rank, uint64_t generation)
 {
-    if (store_find(store, rank, generation) || store->getting[rank])
+    if (store_find(store, rank, generation) || store->getting[rank]) {
         return;
+    }
     rz_report_log(&store->own->report, 0,
                   "the checkpoint piece of rank %u, generation %llu, is damaged here", rank,
                   outside(store, generation));
-    if (generation != store->restoring || generation == 0)
+    if (generation != store->restoring || generation == 0) {
         store_lost(store, rank, generation,
                    "does not fit its checksum: it has changed since the process gave it, or "
                    "another thread wrote to protected memory while RZ_Checkpoint ran");
-    else
+    } else {
         store_get(store, rank);
+    }
 }
 
 void store_meet(struct rz_store *store, struct piece *piece, const struct demand *demand)
@@ -404,8 +430,9 @@ void store_meet(struct rz_store *store, struct piece *piece, const struct demand
         break;
     case DEMAND_SHARES:
         for (uint32_t n = rz_commit_keepers(store_commit(store), piece->rank, keepers), i = 0;
-             i < n; i++)
+             i < n; i++) {
             store_send_piece(store, piece, keepers[i], TRANSFER_SHARES);
+        }
         break;
     case DEMAND_BLOCK:
         store_begin_transfer(store, &(struct transfer){.kind = TRANSFER_BLOCK,
@@ -439,18 +466,21 @@ void store_fail(struct rz_store *store, const struct demand *demand)
     case DEMAND_COPY:
         store_send_small(store, demand->to, RZ_OVERLAY_PIECE_GONE, demand->generation,
                          demand->rank);
-        if (store_is_own(store, demand->rank))
+        if (store_is_own(store, demand->rank)) {
             own_damaged(store, demand->rank, demand->generation);
+        }
         break;
     case DEMAND_BLOCK:
-        if (demand->to == store->own->job.node)
+        if (demand->to == store->own->job.node) {
             store_on_block_gone(store, demand->to, &gone);
-        else
+        } else {
             rz_overlay_send(
                 store->config.overlay, demand->to,
                 &(struct rz_overlay_message){.type = RZ_OVERLAY_BLOCK_GONE, .block_gone = gone});
-        if (demand->rank != RZ_ID_NONE && store_is_own(store, demand->rank))
+        }
+        if (demand->rank != RZ_ID_NONE && store_is_own(store, demand->rank)) {
             own_damaged(store, demand->rank, demand->generation);
+        }
         break;
     }
 }
@@ -492,7 +522,7 @@ static size_t data_of(const struct rz_overlay_message *message)
 static void hold(struct rz_store *store, rz_id from, const struct rz_overlay_message *message)
 {
     size_t max = 256 + data_of(message);
-    struct held *held = malloc(sizeof *held + max);
+    struct held *held = malloc(sizeof(*held) + max);
     rz_assert(held != NULL);
     *held = (struct held){.from = from};
     held->bytes = rz_overlay_encode(message, held->data, max);
@@ -509,12 +539,14 @@ static void on_message(void *arg, rz_id from, const struct rz_overlay_message *m
         hold(store, from, message);
         return;
     }
-    if (epoch < store->epoch || epoch == 0)
+    if (epoch < store->epoch || epoch == 0) {
         return;
+    }
     switch (message->type) {
     case RZ_OVERLAY_PIECE:
-        if (message->piece.rank < store->own->job.n_ranks && message->piece.generation > 0)
+        if (message->piece.rank < store->own->job.n_ranks && message->piece.generation > 0) {
             on_piece(store, from, &message->piece);
+        }
         break;
     case RZ_OVERLAY_PIECE_KEPT:
         on_kept(store, from, &message->piece_kept);
@@ -542,7 +574,7 @@ static void on_message(void *arg, rz_id from, const struct rz_overlay_message *m
     }
 }
 
-/* ---- epochs */
+/* ---- epochs ---- */
 
 static void release_held(struct rz_store *store)
 {
@@ -552,8 +584,9 @@ static void release_held(struct rz_store *store)
     while (held) {
         struct held *next = held->next;
         struct rz_overlay_message message;
-        if (rz_overlay_decode(&message, held->data, held->bytes) == RZ_OK)
+        if (rz_overlay_decode(&message, held->data, held->bytes) == RZ_OK) {
             on_message(store, held->from, &message);
+        }
         free(held);
         held = next;
     }
@@ -569,10 +602,12 @@ static void begin_from_files(struct rz_store *store)
                    "the checkpoints in memory are lost with the nodes that held them");
         return;
     }
-    for (uint32_t rank = 0; rank < job->n_ranks; rank++)
+    for (uint32_t rank = 0; rank < job->n_ranks; rank++) {
         if (rz_store_files_begins(store->files) &&
-            rz_recover_daemon_of(store_recover(store), rank) == job->node)
+            rz_recover_daemon_of(store_recover(store), rank) == job->node) {
             rz_store_files_fetch(store->files, rank, 0);
+        }
+    }
 }
 
 static void file_came(void *arg, uint32_t rank, uint64_t generation, int fd, uint64_t bytes,
@@ -584,8 +619,9 @@ static void file_came(void *arg, uint32_t rank, uint64_t generation, int fd, uin
     piece->source = RZ_ID_NONE;
     piece->good = true; /* as it was read */
     store->getting[rank] = 0;
-    if (generation > 0)
+    if (generation > 0) {
         protect(store, piece);
+    }
     answer_want(store, rank);
 }
 
@@ -597,31 +633,36 @@ static void say_what_is_left(const struct rz_store *store, bool fell_back)
     char scheme[RZ_SCHEME_TEXT_MAX];
     uint32_t n_live = 0, least = rz_scheme_nodes(&own->job.scheme);
     rz_id first = RZ_ID_NONE;
-    for (rz_id node = own->job.n_nodes; node-- > 0;)
+    for (rz_id node = own->job.n_nodes; node-- > 0;) {
         if (!rz_recover_daemon_agreed_failed(recover, node)) {
             first = node;
             n_live++;
         }
-    if (first != own->job.node)
+    }
+    if (first != own->job.node) {
         return;
+    }
     rz_scheme_text(&own->job.scheme, scheme);
-    if (store->restoring == 0 && store->base > 0 && !store->files)
+    if (store->restoring == 0 && store->base > 0 && !store->files) {
         rz_report_log(&own->report, 0,
                       "checkpoint %llu is lost with the nodes that held it (--checkpoint %s bears "
                       "no more): the program begins at its start again",
                       (unsigned long long)store->base, scheme);
-    if (fell_back && store->restoring > 0)
+    }
+    if (fell_back && store->restoring > 0) {
         rz_report_log(&own->report, 0,
                       "checkpoint %llu is damaged, and there is no other copy of what is: the job "
                       "goes back to checkpoint %llu",
                       (unsigned long long)store->restoring + 1,
                       (unsigned long long)store->restoring);
-    if (n_live < least)
+    }
+    if (n_live < least) {
         rz_report_log(&own->report, 0,
                       "--checkpoint %s wants %u nodes, and %u are left: from now on checkpoints "
                       "bear the loss of %u of them",
                       scheme, least, n_live,
                       own->job.scheme.parity < n_live ? own->job.scheme.parity : n_live - 1);
+    }
 }
 
 /* What was under way in the epoch before. */
@@ -645,8 +686,9 @@ void rz_store_opened(struct rz_store *store)
 {
     const struct rz_commit *commit = store_commit(store);
     memset(store->tried, 0, store->own->job.n_ranks);
-    if (store->restoring > 0) /* else the pieces of the beginning may be from files */
+    if (store->restoring > 0) { /* else the pieces of the beginning may be from files */
         drop(store, (struct unwanted){.rank = RZ_ID_NONE, .below = store->restoring});
+    }
     store_keep_parities(store, rz_commit_layout(commit, RZ_COMMIT_NOW), 0);
 }
 
@@ -675,27 +717,33 @@ void rz_store_restore(struct rz_store *store, uint32_t epoch, uint64_t generatio
     store_keep_parities(store, rz_commit_layout(store_commit(store), RZ_COMMIT_HOME),
                         generation ? generation : UINT64_MAX);
     for (uint32_t rank = 0; rank < own->job.n_ranks && generation > 0; rank++) {
-        if (!store_is_own(store, rank))
+        if (!store_is_own(store, rank)) {
             continue;
+        }
         struct piece *piece = store_find(store, rank, generation);
-        if (piece)
+        if (piece) {
             store_demand(
                 store,
                 &(struct demand){.kind = DEMAND_RESTORE, .rank = rank, .generation = generation});
-        else
+        } else {
             store_get(store, rank);
+        }
     }
-    if (fell_back && generation > 0)
+    if (fell_back && generation > 0) {
         record_fall_back(store);
-    if (epoch > 1)
+    }
+    if (epoch > 1) {
         say_what_is_left(store, fell_back);
-    if (generation == 0 && fell_back)
+    }
+    if (generation == 0 && fell_back) {
         store_stop(store, RZ_ERR_CHECKPOINT_LOST,
                    "a piece of the newest checkpoint is damaged, and the one before it is lost");
-    else if (generation == 0)
+    } else if (generation == 0) {
         begin_from_files(store);
-    for (uint32_t rank = 0; rank < own->job.n_ranks; rank++)
+    }
+    for (uint32_t rank = 0; rank < own->job.n_ranks; rank++) {
         answer_want(store, rank);
+    }
     release_held(store);
 }
 
@@ -719,17 +767,18 @@ uint64_t rz_store_number(const struct rz_store *store, uint64_t generation)
     return rz_store_files_number(store->files, generation);
 }
 
-/* ---- life */
+/* ---- life ---- */
 
 static rz_status_t open_parts(struct rz_store *store)
 {
     uint32_t n_ranks = store->own->job.n_ranks;
     const struct rz_store_files_host host = {.arg = store, .came = file_came};
-    store->wanting = calloc(n_ranks, sizeof *store->wanting);
-    store->tried = calloc(n_ranks, sizeof *store->tried);
-    store->getting = calloc(n_ranks, sizeof *store->getting);
-    if (!store->wanting || !store->tried || !store->getting)
+    store->wanting = calloc(n_ranks, sizeof(*store->wanting));
+    store->tried = calloc(n_ranks, sizeof(*store->tried));
+    store->getting = calloc(n_ranks, sizeof(*store->getting));
+    if (!store->wanting || !store->tried || !store->getting) {
         return RZ_ERR_NO_MEMORY;
+    }
     rz_status_t status = rz_loop_timer(store->own->base, &store->turn, store_turn, store);
     return status == RZ_OK ? rz_store_files_open(&store->files, &store->config, &host) : status;
 }
@@ -740,9 +789,10 @@ rz_status_t rz_store_open(struct rz_store **result, const struct rz_store_config
         RZ_OVERLAY_PIECE,     RZ_OVERLAY_CHANGES,    RZ_OVERLAY_PIECE_KEPT,
         RZ_OVERLAY_GET_PIECE, RZ_OVERLAY_PIECE_GONE, RZ_OVERLAY_SHARE,
         RZ_OVERLAY_GET_BLOCK, RZ_OVERLAY_BLOCK,      RZ_OVERLAY_BLOCK_GONE};
-    struct rz_store *store = calloc(1, sizeof *store);
-    if (!store)
+    struct rz_store *store = calloc(1, sizeof(*store));
+    if (!store) {
         return RZ_ERR_NO_MEMORY;
+    }
     store->config = *config;
     store->own = config->own;
     store->last_transfer = &store->transfers;
@@ -752,8 +802,9 @@ rz_status_t rz_store_open(struct rz_store **result, const struct rz_store_config
         rz_store_close(store);
         return status;
     }
-    for (size_t i = 0; i < sizeof handled / sizeof *handled; i++)
+    for (size_t i = 0; i < sizeof(handled) / sizeof(*handled); i++) {
         rz_overlay_router_handle(config->overlay_router, handled[i], on_message, store);
+    }
     store_handle_link(store);
     *result = store;
     return RZ_OK;
@@ -761,8 +812,9 @@ rz_status_t rz_store_open(struct rz_store **result, const struct rz_store_config
 
 void rz_store_close(struct rz_store *store)
 {
-    if (!store)
+    if (!store) {
         return;
+    }
     rz_store_files_close(store->files);
     store_drop_transfers(store);
     store_drop_demands(store);

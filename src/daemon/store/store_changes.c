@@ -15,7 +15,7 @@
 
 enum { FIRST = 1, LAST = 2 };
 
-/* ---- whose piece it is */
+/* ---- whose piece it is ---- */
 
 struct store_changes *store_changes_of(struct rz_store *store, uint32_t rank,
                                        const struct rz_link_store *told, int fd)
@@ -23,12 +23,14 @@ struct store_changes *store_changes_of(struct rz_store *store, uint32_t rank,
     uint64_t generation = store->base + told->number;
     size_t room = rz_pages_bitmap_bytes(rz_pages_of(told->bytes));
     off_t at = (off_t)((told->bytes + 7) / 8 * 8);
-    if (told->back == 0 || told->back >= generation)
+    if (told->back == 0 || told->back >= generation) {
         return NULL;
+    }
     const struct piece *base = store_find(store, rank, generation - told->back);
-    if (!base || base->bytes != told->bytes || base->kept_by == RZ_ID_NONE)
+    if (!base || base->bytes != told->bytes || base->kept_by == RZ_ID_NONE) {
         return NULL;
-    struct store_changes *changes = malloc(sizeof *changes + room);
+    }
+    struct store_changes *changes = malloc(sizeof(*changes) + room);
     if (!changes || pread(fd, changes->bitmap, room, at) != (ssize_t)room) {
         free(changes);
         return NULL;
@@ -47,18 +49,22 @@ bool store_changes_serve(const struct piece *piece, rz_id keeper)
 bool store_send_changes(struct rz_store *store, struct transfer *transfer)
 {
     struct piece *piece = store_find(store, transfer->rank, transfer->generation);
-    if (!piece || !piece->changes)
+    if (!piece || !piece->changes) {
         return false;
+    }
     size_t pages = rz_pages_of(piece->bytes), page = transfer->offset / RZ_PAGE_BYTES, n = 0;
     bool any = rz_pages_next_run(piece->changes->bitmap, pages, &page, &n);
     uint64_t offset = any ? page * RZ_PAGE_BYTES : 0;
     size_t bytes = n * RZ_PAGE_BYTES;
-    if (bytes > piece->bytes - offset)
+    if (bytes > piece->bytes - offset) {
         bytes = piece->bytes - offset;
-    if (bytes > RZ_STORE_CHUNK_BYTES)
+    }
+    if (bytes > RZ_STORE_CHUNK_BYTES) {
         bytes = RZ_STORE_CHUNK_BYTES;
-    if (bytes > 0 && pread(piece->fd, store->chunk, bytes, (off_t)offset) != (ssize_t)bytes)
+    }
+    if (bytes > 0 && pread(piece->fd, store->chunk, bytes, (off_t)offset) != (ssize_t)bytes) {
         return false;
+    }
     page += rz_pages_of(bytes);
     bool last = !any || !rz_pages_next_run(piece->changes->bitmap, pages, &page, &n);
     struct rz_overlay_message message = {
@@ -79,7 +85,7 @@ bool store_send_changes(struct rz_store *store, struct transfer *transfer)
     return !last;
 }
 
-/* ---- who keeps a copy */
+/* ---- who keeps a copy ---- */
 
 /* The older piece becomes the new one, which is not whole yet. NULL: there is none that may be
  * written over, now. */
@@ -92,8 +98,9 @@ static struct piece *take_over(struct rz_store *store, rz_id from,
                 base->bytes == told->total && base->generation + 1 < told->generation &&
                 base->generation < floor && !store_is_own(store, told->rank);
     int fd;
-    if (!fits || rz_descriptor_copy(base->fd, &fd) != RZ_OK)
+    if (!fits || rz_descriptor_copy(base->fd, &fd) != RZ_OK) {
         return NULL;
+    }
     struct piece *piece =
         store_add(store, told->rank, told->generation, told->total, told->hash, fd);
     rz_assert(!store_find(store, told->rank, told->base)); /* it is no piece any more */
@@ -109,18 +116,22 @@ static void refuse(struct rz_store *store, rz_id from, const struct rz_overlay_c
 
 void store_on_changes(struct rz_store *store, rz_id from, const struct rz_overlay_changes *told)
 {
-    if (told->rank >= store->own->job.n_ranks || told->generation == 0)
+    if (told->rank >= store->own->job.n_ranks || told->generation == 0) {
         return;
-    if (told->generation > 1)
+    }
+    if (told->generation > 1) {
         store_tell_commit(store, RZ_COMMIT_PROOF, told->generation - 1, told->rank, RZ_ID_NONE);
+    }
     struct piece *piece = store_find(store, told->rank, told->generation);
     if (told->part & FIRST && !piece) {
         piece = take_over(store, from, told);
-        if (!piece)
+        if (!piece) {
             refuse(store, from, told);
+        }
     }
-    if (!piece || !piece->by_changes || piece->have == piece->bytes || piece->source != from)
+    if (!piece || !piece->by_changes || piece->have == piece->bytes || piece->source != from) {
         return; /* the rest of one that was refused, or what we have already */
+    }
     if (told->offset > piece->bytes || told->data_length > piece->bytes - told->offset ||
         (told->data_length > 0 && pwrite(piece->fd, told->data, told->data_length,
                                          (off_t)told->offset) != (ssize_t)told->data_length)) {
@@ -128,8 +139,9 @@ void store_on_changes(struct rz_store *store, rz_id from, const struct rz_overla
         refuse(store, from, told);
         return;
     }
-    if (!(told->part & LAST))
+    if (!(told->part & LAST)) {
         return;
+    }
     piece->have = piece->bytes;
     store_demand(store, &(struct demand){.kind = DEMAND_KEEP,
                                          .rank = piece->rank,

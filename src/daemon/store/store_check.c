@@ -18,20 +18,24 @@ static bool look_at_slice(struct piece *piece)
 {
     size_t pages = rz_pages_of(piece->bytes), n = pages - piece->n_checked;
     void *at;
-    if (n > SLICE_PAGES)
+    if (n > SLICE_PAGES) {
         n = SLICE_PAGES;
+    }
     size_t offset = piece->n_checked * RZ_PAGE_BYTES, bytes = n * RZ_PAGE_BYTES;
-    if (offset + bytes > piece->bytes)
+    if (offset + bytes > piece->bytes) {
         bytes = piece->bytes - offset;
-    if (n > 0 && rz_memory_map_range(piece->fd, offset, bytes, false, &at) != RZ_OK)
+    }
+    if (n > 0 && rz_memory_map_range(piece->fd, offset, bytes, false, &at) != RZ_OK) {
         return false;
+    }
     for (size_t page = 0; page < n; page++) {
         size_t from = page * RZ_PAGE_BYTES, rest = bytes - from;
         piece->checked[piece->n_checked + page] =
             rz_page_hash((const char *)at + from, rest < RZ_PAGE_BYTES ? rest : RZ_PAGE_BYTES);
     }
-    if (n > 0)
+    if (n > 0) {
         rz_memory_unmap(at, bytes);
+    }
     piece->n_checked += n;
     return true;
 }
@@ -53,14 +57,16 @@ static void settle(struct rz_store *store, uint32_t rank, uint64_t generation, b
 {
     struct demand *demand;
     struct piece *piece = store_find(store, rank, generation);
-    if (piece && !good)
+    if (piece && !good) {
         store_drop_piece(store, piece);
+    }
     while ((demand = take_demand(store, rank, generation))) {
         piece = good ? store_find(store, rank, generation) : NULL;
-        if (piece)
+        if (piece) {
             store_meet(store, piece, demand);
-        else
+        } else {
             store_fail(store, demand);
+        }
         free(demand);
     }
 }
@@ -69,8 +75,9 @@ static void settle(struct rz_store *store, uint32_t rank, uint64_t generation, b
 static const struct demand *oldest(const struct rz_store *store)
 {
     const struct demand *demand = store->demands;
-    while (demand && demand->next)
+    while (demand && demand->next) {
         demand = demand->next;
+    }
     return demand;
 }
 
@@ -79,28 +86,31 @@ void store_turn(evutil_socket_t fd, short what, void *arg)
     struct rz_store *store = arg;
     const struct demand *demand = oldest(store);
     (void)fd, (void)what;
-    if (!demand || store->own->membership.ending)
+    if (!demand || store->own->membership.ending) {
         return;
+    }
     uint32_t rank = demand->rank;
     uint64_t generation = demand->generation;
     struct piece *piece = store_find(store, rank, generation);
     if (piece && !piece->checked && !piece->good) {
         piece->n_checked = 0;
-        piece->checked = malloc((rz_pages_of(piece->bytes) + 1) * sizeof *piece->checked);
+        piece->checked = malloc((rz_pages_of(piece->bytes) + 1) * sizeof(*piece->checked));
         rz_assert(piece->checked != NULL);
     }
     bool readable = piece && (piece->good || look_at_slice(piece));
     if (!readable || piece->good || piece->n_checked == rz_pages_of(piece->bytes)) {
-        if (readable && !piece->good)
+        if (readable && !piece->good) {
             piece->good = rz_pages_hash(piece->checked, piece->bytes) == piece->hash;
+        }
         if (piece) {
             free(piece->checked);
             piece->checked = NULL;
         }
         settle(store, rank, generation, readable && piece->good);
     }
-    if (store->demands)
+    if (store->demands) {
         rz_loop_soon(store->turn);
+    }
 }
 
 void store_demand(struct rz_store *store, const struct demand *wanted)
@@ -110,7 +120,7 @@ void store_demand(struct rz_store *store, const struct demand *wanted)
         store_meet(store, piece, wanted);
         return;
     }
-    struct demand *demand = malloc(sizeof *demand);
+    struct demand *demand = malloc(sizeof(*demand));
     rz_assert(demand != NULL);
     *demand = *wanted;
     demand->next = store->demands;

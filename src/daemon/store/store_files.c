@@ -59,8 +59,9 @@ static bool files_alone(const struct rz_store_files *files)
 static rz_id marker(const struct rz_store_files *files)
 {
     rz_id node = 0;
-    while (rz_recover_daemon_agreed_failed(files->config.recover->embedded.state, node))
+    while (rz_recover_daemon_agreed_failed(files->config.recover->embedded.state, node)) {
         node++;
+    }
     return node;
 }
 
@@ -76,10 +77,12 @@ static struct rz_ckpt_generation name_of(const struct rz_store_files *files, uin
     struct rz_ckpt_generation name = {.run = job_of(files)->checkpoints.run,
                                       .epoch = files->epoch,
                                       .number = rz_store_files_number(files, generation)};
-    if (generation == 0)
+    if (generation == 0) {
         return files->restored;
-    if (generation <= files->base)
+    }
+    if (generation <= files->base) {
         name.epoch = rz_commit_written_in(commit);
+    }
     return name;
 }
 
@@ -87,12 +90,13 @@ static void order(struct rz_store_files *files, struct rz_store_order *what, uin
 {
     what->generation = name_of(files, generation);
     what->tag = generation;
-    if (!rz_store_writer_order(files->writer, what))
+    if (!rz_store_writer_order(files->writer, what)) {
         files->config.stop(files->config.arg, RZ_ERR_NO_MEMORY,
                            "no memory to order the writing of a checkpoint file");
+    }
 }
 
-/* ---- the marker */
+/* ---- the marker ---- */
 
 static uint64_t all_told(const struct rz_store_files *files)
 {
@@ -113,8 +117,9 @@ static bool is_bad(const struct rz_store_files *files, uint64_t generation)
 
 static void settle(struct rz_store_files *files, uint64_t generation)
 {
-    if (generation > files->settled)
+    if (generation > files->settled) {
         files->settled = generation;
+    }
     files->config.more(files->config.arg); /* processes may be told of more */
 }
 
@@ -130,26 +135,32 @@ static void look(struct rz_store_files *files)
                                       /* A mark renewed says nothing of what is too old. */
                                       .keep =
                                           next > files->base ? job_of(files)->checkpoints.keep : 0};
-        if (!lacking && next > files->committed)
+        if (!lacking && next > files->committed) {
             return;
+        }
         files->handled = next;
-        if (lacking)
+        if (lacking) {
             settle(files, next);
-        if (!lacking || next > files->base)
+        }
+        if (!lacking || next > files->base) {
             order(files, &what, next);
+        }
     }
 }
 
 static void hear(struct rz_store_files *files, const struct rz_overlay_piece_filed *told)
 {
-    if (told->rank >= job_of(files)->n_ranks || told->epoch < files->epoch)
+    if (told->rank >= job_of(files)->n_ranks || told->epoch < files->epoch) {
         return;
+    }
     struct filed *filed = &files->filed[told->rank];
-    if (told->epoch < filed->epoch || told->generation == 0)
+    if (told->epoch < filed->epoch || told->generation == 0) {
         return;
+    }
     *filed = (struct filed){.epoch = told->epoch, .generation = told->generation};
-    if (told->failed)
+    if (told->failed) {
         files->bad[told->generation % UNDER_WAY] = *filed;
+    }
     look(files);
 }
 
@@ -168,26 +179,28 @@ static void tell_marker(struct rz_store_files *files, uint32_t rank, uint64_t ge
         .piece_filed = {
             .epoch = files->epoch, .generation = generation, .rank = rank, .failed = failed}};
     rz_id to = marker(files);
-    if (to == job_of(files)->node)
+    if (to == job_of(files)->node) {
         hear(files, &message.piece_filed);
-    else
+    } else {
         rz_overlay_send(files->config.overlay, to, &message);
+    }
 }
 
 void rz_store_files_committed(struct rz_store_files *files, uint64_t generation)
 {
-    if (!files)
+    if (!files) {
         return;
+    }
     files->committed = generation;
     look(files);
 }
 
-/* ---- what the writer has done */
+/* ---- what the writer has done ---- */
 
 static void stop(struct rz_store_files *files, rz_status_t why, const char *what)
 {
     char words[RZ_CKPT_WORDS_MAX + 128];
-    snprintf(words, sizeof words, "%s%s", what,
+    snprintf(words, sizeof(words), "%s%s", what,
              why == RZ_ERR_CHECKPOINT_UNKEPT
                  ? " (with --checkpoint file nothing else keeps checkpoints)"
                  : "");
@@ -201,11 +214,12 @@ static void complain(struct rz_store_files *files, const char *what)
         stop(files, RZ_ERR_CHECKPOINT_UNKEPT, what);
         return;
     }
-    if (!files->complained)
+    if (!files->complained) {
         rz_report_log(&files->own->report, 0,
                       "%s; the job goes on, with checkpoints in memory alone until files can be "
                       "written again",
                       what);
+    }
     files->complained = true;
 }
 
@@ -213,21 +227,25 @@ static void on_written(struct rz_store_files *files, const struct rz_store_order
 {
     uint32_t rank = done->rank;
     bool good = done->status == RZ_OK;
-    if (good)
+    if (good) {
         files->complained = false;
-    else
+    } else {
         complain(files, done->status == RZ_ERR_CANCELLED
                             ? "the memory of a checkpoint piece changed while it was written"
                             : done->words.text);
-    if (files->own->membership.ending)
+    }
+    if (files->own->membership.ending) {
         return;
-    if (done->tag > files->done[rank])
+    }
+    if (done->tag > files->done[rank]) {
         files->done[rank] = done->tag;
-    if (good && files_alone(files))
+    }
+    if (good && files_alone(files)) {
         rz_core_step(files->config.commit, &(struct rz_event){.kind = RZ_EVENT_CALL,
                                                               .call = RZ_COMMIT_COPIED,
                                                               .arg = {files->epoch, done->tag, rank,
                                                                       job_of(files)->node}});
+    }
     tell_marker(files, rank, done->tag, !good);
     files->config.more(files->config.arg); /* processes may be told of more */
 }
@@ -235,11 +253,12 @@ static void on_written(struct rz_store_files *files, const struct rz_store_order
 static void on_read(struct rz_store_files *files, const struct rz_store_order *done)
 {
     struct rz_ckpt_content content = done->content;
-    if (done->status == RZ_OK)
+    if (done->status == RZ_OK) {
         files->host.came(files->host.arg, done->rank, done->tag, content.fd, content.bytes,
                          content.hash);
-    else
+    } else {
         stop(files, RZ_ERR_CHECKPOINT_LOST, done->words.text);
+    }
 }
 
 static void on_marked(struct rz_store_files *files, const struct rz_store_order *done)
@@ -249,10 +268,12 @@ static void on_marked(struct rz_store_files *files, const struct rz_store_order 
         complain(files, done->words.text);
         return;
     }
-    if (done->pruned != RZ_OK && !files->old_stay)
+    if (done->pruned != RZ_OK && !files->old_stay) {
         rz_report_log(&files->own->report, 0, "an old checkpoint stays: %s", done->words.text);
-    if (done->keep > 0)
+    }
+    if (done->keep > 0) {
         files->old_stay = done->pruned != RZ_OK;
+    }
     rz_report_log(&files->own->report, 2, "generation %llu is marked in its files",
                   (unsigned long long)done->generation.number);
 }
@@ -261,8 +282,9 @@ static void on_done(void *arg, const struct rz_store_order *done)
 {
     struct rz_store_files *files = arg;
     if (files->own->membership.ending) {
-        if (done->kind == RZ_STORE_READ && done->status == RZ_OK)
+        if (done->kind == RZ_STORE_READ && done->status == RZ_OK) {
             close(done->content.fd);
+        }
         return;
     }
     switch (done->kind) {
@@ -280,18 +302,20 @@ static void on_done(void *arg, const struct rz_store_order *done)
     }
 }
 
-/* ---- what the store asks */
+/* ---- what the store asks ---- */
 
 void rz_store_files_epoch(struct rz_store_files *files, uint32_t epoch, uint64_t generation)
 {
-    if (!files)
+    if (!files) {
         return;
+    }
     rz_store_writer_drop(files->writer);
     files->epoch = epoch;
     files->base = files->committed = generation;
     files->handled = files->settled = generation > 0 ? generation - 1 : 0;
-    for (uint32_t rank = 0; rank < job_of(files)->n_ranks; rank++)
+    for (uint32_t rank = 0; rank < job_of(files)->n_ranks; rank++) {
         files->done[rank] = files->handled;
+    }
     look(files); /* others may have been here before */
 }
 
@@ -300,8 +324,9 @@ void rz_store_files_keep(struct rz_store_files *files, uint32_t rank, uint64_t g
 {
     struct rz_store_order what = {
         .kind = RZ_STORE_WRITE, .rank = rank, .content = {.fd = fd, .bytes = bytes, .hash = hash}};
-    if (files && generation > 0)
+    if (files && generation > 0) {
         order(files, &what, generation);
+    }
 }
 
 void rz_store_files_fetch(struct rz_store_files *files, uint32_t rank, uint64_t generation)
@@ -318,39 +343,44 @@ bool rz_store_files_begins(const struct rz_store_files *files)
 
 uint64_t rz_store_files_bound(const struct rz_store_files *files, uint64_t upto)
 {
-    for (uint32_t rank = 0; files && rank < job_of(files)->n_ranks; rank++)
-        if (is_own(files, rank) && files->done[rank] + 1 < upto)
+    for (uint32_t rank = 0; files && rank < job_of(files)->n_ranks; rank++) {
+        if (is_own(files, rank) && files->done[rank] + 1 < upto) {
             upto = files->done[rank] + 1;
+        }
+    }
     /* Nobody begins a generation without the marker's processes: who holds them holds all. */
-    if (files && marker(files) == job_of(files)->node && files->settled + 1 < upto)
+    if (files && marker(files) == job_of(files)->node && files->settled + 1 < upto) {
         upto = files->settled + 1;
+    }
     return upto;
 }
 
-/* ---- life */
+/* ---- life ---- */
 
 rz_status_t rz_store_files_open(struct rz_store_files **result, const struct rz_store_config *base,
                                 const struct rz_store_files_host *host)
 {
     const struct rz_daemon_job *job = &base->own->job;
-    if (!*job->checkpoints.folder)
+    if (!*job->checkpoints.folder) {
         return RZ_OK;
-    struct rz_store_files *files = calloc(1, sizeof *files);
-    if (!files)
+    }
+    struct rz_store_files *files = calloc(1, sizeof(*files));
+    if (!files) {
         return RZ_ERR_NO_MEMORY;
+    }
     files->config = *base;
     files->own = base->own;
     files->host = *host;
     files->restored = job->checkpoints.restored;
-    files->done = calloc(job->n_ranks, sizeof *files->done);
-    files->filed = calloc(job->n_ranks, sizeof *files->filed);
+    files->done = calloc(job->n_ranks, sizeof(*files->done));
+    files->filed = calloc(job->n_ranks, sizeof(*files->filed));
     struct rz_store_writer_config config = {
         .base = base->own->base,
         .folder = {.path = job->checkpoints.folder, .n_ranks = job->n_ranks},
         .node = job->node,
         .arg = files,
         .done = on_done};
-    memcpy(config.folder.name, job->checkpoints.name, sizeof config.folder.name);
+    memcpy(config.folder.name, job->checkpoints.name, sizeof(config.folder.name));
     rz_status_t status = files->done && files->filed ? rz_store_writer_open(&files->writer, &config)
                                                      : RZ_ERR_NO_MEMORY;
     if (status != RZ_OK) {
@@ -364,10 +394,12 @@ rz_status_t rz_store_files_open(struct rz_store_files **result, const struct rz_
 
 void rz_store_files_close(struct rz_store_files *files)
 {
-    if (!files)
+    if (!files) {
         return;
-    if (files->writer)
+    }
+    if (files->writer) {
         rz_store_writer_close(files->writer);
+    }
     free(files->done);
     free(files->filed);
     free(files);

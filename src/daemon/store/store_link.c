@@ -11,11 +11,13 @@ static bool refuses_store(struct rz_child *p)
         .type = RZ_LINK_REFUSED,
         .refused = {.reason = "a process that was replaced or spawned has no part in the "
                               "checkpoints of MPIX_Reinit"}};
-    if (!rz_membership_is_spawned(&p->all->own->membership, p->rank, p->incarnation))
+    if (!rz_membership_is_spawned(&p->all->own->membership, p->rank, p->incarnation)) {
         return false;
-    if (!p->store_refused)
+    }
+    if (!p->store_refused) {
         rz_report_log(&p->all->own->report, 0, "process %u, incarnation %u: %s", p->rank,
                       p->incarnation, message.refused.reason);
+    }
     p->store_refused = true;
     rz_link_router_send(p, &message);
     return true;
@@ -27,17 +29,19 @@ static bool on_want_piece(void *arg, struct rz_child *p, const struct rz_link_me
     uint32_t epoch = message->want_piece.epoch;
     (void)fd;
     const struct rz_link_message none = {.type = RZ_LINK_PIECE, .piece = {.epoch = epoch}};
-    if (refuses_store(p))
+    if (refuses_store(p)) {
         rz_link_router_send(p, &none);
-    else
+    } else {
         store_want(arg, p->rank, epoch);
+    }
     return true;
 }
 
 static bool on_store(void *arg, struct rz_child *p, const struct rz_link_message *message, int *fd)
 {
-    if (refuses_store(p))
+    if (refuses_store(p)) {
         return true;
+    }
     int piece = *fd;
     *fd = -1;
     return piece >= 0 && store_piece(arg, p->rank, &message->store, piece);
@@ -49,12 +53,13 @@ static bool on_restored(void *arg, struct rz_child *p, const struct rz_link_mess
     const struct rz_link_restored *restored = &message->restored;
     (void)arg, (void)fd;
     char note[32];
-    if (p->piece_source == RZ_STORE_FROM_FILE)
-        snprintf(note, sizeof note, "file");
-    else if (p->piece_source == RZ_STORE_FROM_PARITIES)
-        snprintf(note, sizeof note, "parities");
-    else
-        snprintf(note, sizeof note, "node %u", p->piece_source);
+    if (p->piece_source == RZ_STORE_FROM_FILE) {
+        snprintf(note, sizeof(note), "file");
+    } else if (p->piece_source == RZ_STORE_FROM_PARITIES) {
+        snprintf(note, sizeof(note), "parities");
+    } else {
+        snprintf(note, sizeof(note), "node %u", p->piece_source);
+    }
     struct rz_launch_event event = {.kind = RZ_EVENT_RECORD_RESTORED,
                                     .epoch = restored->epoch,
                                     .rank = p->rank,

@@ -42,8 +42,9 @@ uint64_t store_chunk_bytes(uint64_t bytes, uint32_t data)
 uint64_t store_chunk_length(uint64_t bytes, uint32_t data, uint32_t chunk)
 {
     uint64_t each = store_chunk_bytes(bytes, data), begin = each * chunk;
-    if (begin >= bytes)
+    if (begin >= bytes) {
         return 0;
+    }
     return bytes - begin < each ? bytes - begin : each;
 }
 
@@ -67,12 +68,13 @@ static uint32_t next_kept(const struct rz_commit_group *group, uint32_t owner, u
 static uint32_t place_of(const struct rz_commit_group *group, rz_id daemon)
 {
     uint32_t place = 0;
-    while (place < group->n && group->members[place] != daemon)
+    while (place < group->n && group->members[place] != daemon) {
         place++;
+    }
     return place;
 }
 
-/* ---- giving shares */
+/* ---- giving shares ---- */
 
 bool store_send_share(struct rz_store *store, struct transfer *transfer)
 {
@@ -80,20 +82,24 @@ bool store_send_share(struct rz_store *store, struct transfer *transfer)
     struct rz_commit_group group;
     rz_id self = store->own->job.node;
     uint32_t q;
-    if (!piece || !rz_commit_group(store_commit(store), RZ_COMMIT_NOW, self, &group))
+    if (!piece || !rz_commit_group(store_commit(store), RZ_COMMIT_NOW, self, &group)) {
         return false;
+    }
     uint32_t data = group.n - group.parity, keeper = place_of(&group, transfer->to);
-    if (keeper == group.n)
+    if (keeper == group.n) {
         return false;
+    }
     transfer->chunk = next_kept(&group, group.place, keeper, transfer->chunk, &q);
-    if (transfer->chunk == data)
+    if (transfer->chunk == data) {
         return false;
+    }
     uint64_t length = store_chunk_length(piece->bytes, data, transfer->chunk);
     uint64_t rest = length - transfer->offset;
     size_t n = rest < RZ_STORE_CHUNK_BYTES ? (size_t)rest : RZ_STORE_CHUNK_BYTES;
     uint64_t from = store_chunk_bytes(piece->bytes, data) * transfer->chunk + transfer->offset;
-    if (n > 0 && pread(piece->fd, store->chunk, n, (off_t)from) != (ssize_t)n)
+    if (n > 0 && pread(piece->fd, store->chunk, n, (off_t)from) != (ssize_t)n) {
         return false;
+    }
     rz_overlay_send(store->config.overlay, transfer->to,
                     &(struct rz_overlay_message){.type = RZ_OVERLAY_SHARE,
                                                  .share = {.epoch = store->epoch,
@@ -106,14 +112,15 @@ bool store_send_share(struct rz_store *store, struct transfer *transfer)
                                                            .data = store->chunk,
                                                            .data_length = (uint32_t)n}});
     transfer->offset += n;
-    if (transfer->offset < length)
+    if (transfer->offset < length) {
         return true;
+    }
     transfer->offset = 0;
     transfer->chunk++;
     return next_kept(&group, group.place, keeper, transfer->chunk, &q) < data;
 }
 
-/* ---- keeping them */
+/* ---- keeping them ---- */
 
 static void free_parity(struct parity *parity)
 {
@@ -122,8 +129,9 @@ static void free_parity(struct parity *parity)
         parity->shares = share->next;
         free(share);
     }
-    for (uint32_t q = 0; q < parity->n_blocks; q++)
+    for (uint32_t q = 0; q < parity->n_blocks; q++) {
         free(parity->block[q].at);
+    }
     free(parity);
 }
 
@@ -164,16 +172,18 @@ static struct parity *find_parity(const struct rz_store *store, uint32_t layout,
 {
     struct parity *parity = store->parities;
     while (parity &&
-           (parity->layout != layout || parity->generation != generation || parity->row != row))
+           (parity->layout != layout || parity->generation != generation || parity->row != row)) {
         parity = parity->next;
+    }
     return parity;
 }
 
 static struct share *find_share(const struct parity *parity, uint32_t rank)
 {
     struct share *share = parity ? parity->shares : NULL;
-    while (share && share->rank != rank)
+    while (share && share->rank != rank) {
         share = share->next;
+    }
     return share;
 }
 
@@ -183,7 +193,7 @@ static struct parity *add_parity(struct rz_store *store, uint32_t layout, uint64
 {
     uint64_t floor = rz_recover_generation_floor(store_recover(store));
     drop_old_parities(store, floor < generation - 1 ? floor : generation - 1);
-    struct parity *parity = calloc(1, sizeof *parity + n_blocks * sizeof parity->block[0]);
+    struct parity *parity = calloc(1, sizeof(*parity) + n_blocks * sizeof(parity->block[0]));
     rz_assert(parity != NULL);
     parity->layout = layout;
     parity->generation = generation;
@@ -197,7 +207,7 @@ static struct parity *add_parity(struct rz_store *store, uint32_t layout, uint64
 static struct share *add_share(struct parity *parity, const struct rz_overlay_share *told,
                                uint32_t first)
 {
-    struct share *share = calloc(1, sizeof *share);
+    struct share *share = calloc(1, sizeof(*share));
     rz_assert(share != NULL);
     *share = (struct share){.next = parity->shares,
                             .rank = told->rank,
@@ -210,15 +220,18 @@ static struct share *add_share(struct parity *parity, const struct rz_overlay_sh
 
 static bool make_room(struct parity *parity, uint32_t q, uint64_t bytes)
 {
-    if (parity->block[q].bytes >= bytes)
+    if (parity->block[q].bytes >= bytes) {
         return true;
+    }
     /* Pages of new memory are zero without being touched: to touch all at once takes too long. */
     uint64_t had = parity->block[q].bytes;
     uint8_t *at = had > 0 ? realloc(parity->block[q].at, bytes) : calloc(1, bytes);
-    if (!at)
+    if (!at) {
         return false;
-    if (had > 0)
+    }
+    if (had > 0) {
         memset(at + had, 0, bytes - had);
+    }
     parity->block[q].at = at;
     parity->block[q].bytes = bytes;
     return true;
@@ -232,19 +245,22 @@ static void fold_share(struct rz_store *store, const struct rz_commit_group *gro
     uint32_t data = group->n - group->parity, q = 0;
     uint64_t length = store_chunk_length(told->total, data, told->chunk);
     if (next_kept(group, owner, group->place, told->chunk, &q) != told->chunk ||
-        told->data_length > length - told->offset)
+        told->data_length > length - told->offset) {
         return;
+    }
     if (!make_room(parity, q, length)) {
         store_give_up(store, "no memory for the parity of checkpoint pieces");
         return;
     }
     rz_kill_here(RZ_KILL_SHARE);
-    if (told->data_length > 0)
+    if (told->data_length > 0) {
         rz_erasure_fold(rz_erasure_factor(data, group->parity, q, told->chunk),
                         parity->block[q].at + told->offset, told->data, told->data_length);
+    }
     share->offset += told->data_length;
-    if (share->offset < length)
+    if (share->offset < length) {
         return;
+    }
     share->offset = 0;
     share->chunk = next_kept(group, owner, group->place, told->chunk + 1, &q);
 }
@@ -257,31 +273,38 @@ void store_on_share(struct rz_store *store, rz_id from, const struct rz_overlay_
     if (!store_in_groups(store) || told->rank >= store->own->job.n_ranks || told->generation == 0 ||
         rz_commit_epoch(commit) != store->epoch ||
         rz_commit_owner_of(commit, RZ_COMMIT_NOW, told->rank) != from ||
-        !rz_commit_group(commit, RZ_COMMIT_NOW, store->own->job.node, &group))
+        !rz_commit_group(commit, RZ_COMMIT_NOW, store->own->job.node, &group)) {
         return;
+    }
     uint32_t row = rz_commit_row_of(commit, RZ_COMMIT_NOW, told->rank);
     uint32_t owner = place_of(&group, from), data = group.n - group.parity;
-    if (owner == group.n || owner == group.place)
+    if (owner == group.n || owner == group.place) {
         return;
-    if (told->generation > 1)
+    }
+    if (told->generation > 1) {
         store_tell_commit(store, RZ_COMMIT_PROOF, told->generation - 1, told->rank, RZ_ID_NONE);
+    }
     struct parity *parity = find_parity(store, layout, told->generation, row);
-    if (!parity)
+    if (!parity) {
         parity = add_parity(store, layout, told->generation, row, group.parity);
+    }
     struct share *share = find_share(parity, told->rank);
-    if (!share)
+    if (!share) {
         share = add_share(parity, told, next_kept(&group, owner, group.place, 0, &q));
+    }
     if (told->total != share->total || told->hash != share->hash || share->chunk == data ||
-        told->chunk != share->chunk || told->offset != share->offset)
+        told->chunk != share->chunk || told->offset != share->offset) {
         return;
+    }
     fold_share(store, &group, owner, parity, share, told);
-    if (share->chunk < data)
+    if (share->chunk < data) {
         return;
+    }
     rz_kill_here(RZ_KILL_PIECE_KEPT);
     store_send_small(store, from, RZ_OVERLAY_PIECE_KEPT, told->generation, told->rank);
 }
 
-/* ---- giving blocks */
+/* ---- giving blocks ---- */
 
 /* Our column in the stripe of a chunk of rank's piece, in the layout that is restored from. */
 static bool column_here(const struct rz_store *store, uint32_t rank, uint32_t chunk,
@@ -290,11 +313,13 @@ static bool column_here(const struct rz_store *store, uint32_t rank, uint32_t ch
     const struct rz_commit *commit = store_commit(store);
     if (!store_in_groups(store) || rank >= store->own->job.n_ranks ||
         rz_commit_epoch(commit) != store->epoch ||
-        !rz_commit_group(commit, RZ_COMMIT_HOME, store->own->job.node, group))
+        !rz_commit_group(commit, RZ_COMMIT_HOME, store->own->job.node, group)) {
         return false;
+    }
     uint32_t owner = place_of(group, rz_commit_owner_of(commit, RZ_COMMIT_HOME, rank));
-    if (owner == group->n || chunk >= group->n - group->parity)
+    if (owner == group->n || chunk >= group->n - group->parity) {
         return false;
+    }
     uint32_t stripe = rz_stripe_of(group->n, group->parity, owner, chunk);
     *column = rz_stripe_column(group->n, group->parity, stripe, group->place);
     return true;
@@ -319,28 +344,31 @@ bool store_send_block(struct rz_store *store, struct transfer *transfer)
 {
     struct rz_commit_group group;
     uint32_t column, data;
-    if (!column_here(store, transfer->rank, transfer->chunk, &group, &column))
+    if (!column_here(store, transfer->rank, transfer->chunk, &group, &column)) {
         return false;
+    }
     data = group.n - group.parity;
     struct parity *parity = parity_of(store, transfer->rank, transfer->generation);
     const struct share *share = find_share(parity, transfer->rank);
     uint32_t own = column < data ? rank_in_row(store, transfer->rank) : RZ_ID_NONE;
     struct piece *piece = own == RZ_ID_NONE ? NULL : store_find(store, own, transfer->generation);
-    if (!share || (own != RZ_ID_NONE && !piece))
+    if (!share || (own != RZ_ID_NONE && !piece)) {
         return false;
+    }
     uint64_t bytes = column >= data ? parity->block[column - data].bytes
                      : piece        ? store_chunk_length(piece->bytes, data, column)
                                     : 0;
     uint64_t rest = bytes - transfer->offset;
     size_t n = rest < RZ_STORE_CHUNK_BYTES ? (size_t)rest : RZ_STORE_CHUNK_BYTES;
     const uint8_t *from = store->chunk;
-    if (column >= data)
+    if (column >= data) {
         from = n > 0 ? parity->block[column - data].at + transfer->offset : from;
-    else if (piece && n > 0 &&
-             pread(piece->fd, store->chunk, n,
-                   (off_t)(store_chunk_bytes(piece->bytes, data) * column + transfer->offset)) !=
-                 (ssize_t)n)
+    } else if (piece && n > 0 &&
+               pread(piece->fd, store->chunk, n,
+                     (off_t)(store_chunk_bytes(piece->bytes, data) * column + transfer->offset)) !=
+                   (ssize_t)n) {
         return false;
+    }
     struct rz_overlay_message message = {.type = RZ_OVERLAY_BLOCK,
                                          .block = {.epoch = store->epoch,
                                                    .generation = transfer->generation,
@@ -355,10 +383,11 @@ bool store_send_block(struct rz_store *store, struct transfer *transfer)
                                                    .data_length = (uint32_t)n}};
     transfer->offset += n;
     bool more = transfer->offset < bytes;
-    if (transfer->to == store->own->job.node)
+    if (transfer->to == store->own->job.node) {
         store_on_block(store, transfer->to, &message.block);
-    else
+    } else {
         rz_overlay_send(store->config.overlay, transfer->to, &message);
+    }
     return more;
 }
 
@@ -372,8 +401,9 @@ static bool is_whole(const struct rz_store *store, const struct parity *parity,
                             : rz_commit_rank_at(store_commit(store), RZ_COMMIT_HOME,
                                                 group->members[place], row);
         const struct share *share = find_share(parity, rank);
-        if (rank != RZ_ID_NONE && (!share || share->chunk != group->n - group->parity))
+        if (rank != RZ_ID_NONE && (!share || share->chunk != group->n - group->parity)) {
             return false;
+        }
     }
     return true;
 }
@@ -397,10 +427,12 @@ void store_on_get_block(struct rz_store *store, rz_id from, const struct rz_over
         store_fail(store, &demand);
         return;
     }
-    if (column < group.n - group.parity)
+    if (column < group.n - group.parity) {
         demand.rank = rank_in_row(store, told->rank);
-    if (demand.rank == RZ_ID_NONE)
+    }
+    if (demand.rank == RZ_ID_NONE) {
         store_meet(store, NULL, &demand); /* a parity, or nobody's chunk */
-    else
+    } else {
         store_demand(store, &demand);
+    }
 }

@@ -137,11 +137,11 @@ static inline bool store_whole(const struct piece *piece)
     return piece->have == piece->bytes;
 }
 
-/* ---- store_link.c */
+/* ---- store_link.c ---- */
 
 void store_handle_link(struct rz_store *store);
 
-/* ---- store_send.c */
+/* ---- store_send.c ---- */
 
 /* PIECE_KEPT, GET_PIECE or PIECE_GONE. */
 void store_send_small(struct rz_store *store, rz_id to, enum rz_overlay_type type,
@@ -152,7 +152,7 @@ void store_send_piece(struct rz_store *store, const struct piece *piece, rz_id t
                       enum transfer_kind kind);
 void store_drop_transfers(struct rz_store *store);
 
-/* ---- store.c */
+/* ---- store.c ---- */
 
 /*
  * STORE of a process of this node: its piece of the next generation is whole in fd (taken over).
@@ -193,14 +193,14 @@ void store_give_up(struct rz_store *store, const char *words);
 void store_meet(struct rz_store *store, struct piece *piece, const struct demand *demand);
 void store_fail(struct rz_store *store, const struct demand *demand);
 
-/* ---- store_check.c */
+/* ---- store_check.c ---- */
 
 /* Meets the demand at once if its piece is known to be good, else when it has been looked at. */
 void store_demand(struct rz_store *store, const struct demand *demand);
 void store_drop_demands(struct rz_store *store);
 void store_turn(evutil_socket_t fd, short what, void *arg);
 
-/* ---- store_changes.c */
+/* ---- store_changes.c ---- */
 
 /* What a STORE tells of pages that are as in an older piece; NULL: nothing, or nobody keeps that
  * one. Before store_add, which drops the older one. */
@@ -214,7 +214,7 @@ bool store_changes_serve(const struct piece *piece, rz_id keeper);
 bool store_send_changes(struct rz_store *store, struct transfer *transfer);
 void store_on_changes(struct rz_store *store, rz_id from, const struct rz_overlay_changes *told);
 
-/* ---- store_parity.c: with groups */
+/* ---- store_parity.c: with groups ---- */
 
 /* The next part of a transfer of shares or of a block; false: it is finished, or void. */
 bool store_send_share(struct rz_store *store, struct transfer *transfer);
@@ -232,7 +232,7 @@ void store_drop_parities(struct rz_store *store);
 uint64_t store_chunk_bytes(uint64_t bytes, uint32_t data);
 uint64_t store_chunk_length(uint64_t bytes, uint32_t data, uint32_t chunk);
 
-/* ---- store_rebuild.c */
+/* ---- store_rebuild.c ---- */
 
 /* The first call for a rank begins, another one says that what was made is wrong. */
 void store_rebuild(struct rz_store *store, uint32_t rank);

@@ -43,10 +43,12 @@ struct rebuild {
 
 static void let_go(struct rebuild *rebuild)
 {
-    if (rebuild->begun && rebuild->at)
+    if (rebuild->begun && rebuild->at) {
         rz_memory_unmap(rebuild->at, rebuild->total);
-    if (rebuild->begun && rebuild->fd >= 0)
+    }
+    if (rebuild->begun && rebuild->fd >= 0) {
         close(rebuild->fd);
+    }
     free(rebuild->wanted);
     rebuild->at = NULL;
     rebuild->wanted = NULL;
@@ -58,8 +60,9 @@ static void let_go(struct rebuild *rebuild)
 static void end(struct rz_store *store, struct rebuild *rebuild)
 {
     struct rebuild **link = &store->rebuilds;
-    while (*link != rebuild)
+    while (*link != rebuild) {
         link = &(*link)->next;
+    }
     *link = rebuild->next;
     let_go(rebuild);
     free(rebuild);
@@ -67,19 +70,21 @@ static void end(struct rz_store *store, struct rebuild *rebuild)
 
 void store_drop_rebuilds(struct rz_store *store)
 {
-    while (store->rebuilds)
+    while (store->rebuilds) {
         end(store, store->rebuilds);
+    }
 }
 
 static struct rebuild *find_rebuild(const struct rz_store *store, uint32_t rank)
 {
     struct rebuild *rebuild = store->rebuilds;
-    while (rebuild && rebuild->rank != rank)
+    while (rebuild && rebuild->rank != rank) {
         rebuild = rebuild->next;
+    }
     return rebuild;
 }
 
-/* ---- which blocks */
+/* ---- which blocks ---- */
 
 /* Its column needs nobody: it has no rank in the row. */
 static bool is_zero(const struct rz_store *store, const struct rebuild *rebuild, uint32_t place,
@@ -106,33 +111,40 @@ static bool choose(const struct rz_store *store, struct rebuild *rebuild, uint32
     uint8_t factors[RZ_COMMIT_MEMBERS_MAX];
     bool zero[RZ_COMMIT_MEMBERS_MAX];
     uint32_t stripe = rz_stripe_of(rebuild->n, rebuild->parity, rebuild->owner, chunk);
-    for (int pass = 0; pass < 2; pass++) /* what is zero costs nothing */
+    for (int pass = 0; pass < 2; pass++) { /* what is zero costs nothing */
         for (uint32_t place = 0; place < rebuild->n && n < data; place++) {
             uint32_t column = rz_stripe_column(rebuild->n, rebuild->parity, stripe, place);
             bool free_of_cost = place != rebuild->owner && is_zero(store, rebuild, place, column);
-            if (pass == 0 ? !free_of_cost : free_of_cost || !may_ask(store, rebuild, place))
+            if (pass == 0 ? !free_of_cost : free_of_cost || !may_ask(store, rebuild, place)) {
                 continue;
+            }
             zero[n] = free_of_cost;
             place_of[n] = place;
             have[n++] = column;
         }
-    if (n < data || !rz_erasure_recipe(data, rebuild->parity, chunk, have, factors))
+    }
+    if (n < data || !rz_erasure_recipe(data, rebuild->parity, chunk, have, factors)) {
         return false;
-    for (uint32_t i = 0; i < n; i++)
-        if (!zero[i] && factors[i] != 0)
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (!zero[i] && factors[i] != 0) {
             rebuild->wanted[rebuild->n_wanted++] =
                 (struct wanted){.chunk = chunk, .place = place_of[i], .factor = factors[i]};
+        }
+    }
     return true;
 }
 
 static bool choose_all(const struct rz_store *store, struct rebuild *rebuild)
 {
     uint32_t data = rebuild->n - rebuild->parity;
-    rebuild->wanted = calloc((size_t)data * data, sizeof *rebuild->wanted);
+    rebuild->wanted = calloc((size_t)data * data, sizeof(*rebuild->wanted));
     rz_assert(rebuild->wanted != NULL);
-    for (uint32_t chunk = 0; chunk < data; chunk++)
-        if (!choose(store, rebuild, chunk))
+    for (uint32_t chunk = 0; chunk < data; chunk++) {
+        if (!choose(store, rebuild, chunk)) {
             return false;
+        }
+    }
     return rebuild->n_wanted > 0; /* somebody must know how many bytes they are */
 }
 
@@ -148,10 +160,11 @@ static void ask(struct rz_store *store, const struct rebuild *rebuild)
                                                            .rank = rank,
                                                            .chunk = wanted->chunk,
                                                            .attempt = attempt}};
-        if (member == store->own->job.node)
+        if (member == store->own->job.node) {
             store_on_get_block(store, member, &message.get_block);
-        else
+        } else {
             rz_overlay_send(store->config.overlay, member, &message);
+        }
         rebuild = find_rebuild(store, rank); /* our own answer may have ended it */
     }
 }
@@ -169,9 +182,10 @@ static void try_on(struct rz_store *store, struct rebuild *rebuild)
         }
     }
     end(store, rebuild);
-    if (!store_another_epoch_comes(store))
+    if (!store_another_epoch_comes(store)) {
         store_lost(store, rank, store->restoring,
                    "is damaged, or lost with more nodes than its group can do without");
+    }
 }
 
 void store_rebuild(struct rz_store *store, uint32_t rank)
@@ -189,7 +203,7 @@ void store_rebuild(struct rz_store *store, uint32_t rank)
         store_lost(store, rank, store->restoring, "has no group that could give it back");
         return;
     }
-    rebuild = calloc(1, sizeof *rebuild);
+    rebuild = calloc(1, sizeof(*rebuild));
     rz_assert(rebuild != NULL);
     *rebuild = (struct rebuild){.next = store->rebuilds,
                                 .rank = rank,
@@ -198,7 +212,7 @@ void store_rebuild(struct rz_store *store, uint32_t rank)
                                 .parity = group.parity,
                                 .owner = group.place,
                                 .fd = -1};
-    memcpy(rebuild->members, group.members, group.n * sizeof *group.members);
+    memcpy(rebuild->members, group.members, group.n * sizeof(*group.members));
     store->rebuilds = rebuild;
     try_on(store, rebuild);
 }
@@ -206,11 +220,12 @@ void store_rebuild(struct rz_store *store, uint32_t rank)
 void store_rebuilt(struct rz_store *store, uint32_t rank)
 {
     struct rebuild *rebuild = find_rebuild(store, rank);
-    if (rebuild)
+    if (rebuild) {
         end(store, rebuild);
+    }
 }
 
-/* ---- blocks */
+/* ---- blocks ---- */
 
 #define NO_ROOM "no memory to make a checkpoint piece from its parities"
 
@@ -238,9 +253,10 @@ static void tell_made(struct rz_store *store, const struct rebuild *rebuild)
     size_t n = 0;
     for (uint32_t i = 0; i < rebuild->n_wanted; i++) {
         uint32_t place = rebuild->wanted[i].place;
-        if (!(told >> place & 1) && n < sizeof from - 16)
-            n += (size_t)snprintf(from + n, sizeof from - n, "%s%u", n ? ", " : "",
+        if (!(told >> place & 1) && n < sizeof(from) - 16) {
+            n += (size_t)snprintf(from + n, sizeof(from) - n, "%s%u", n ? ", " : "",
                                   rebuild->members[place]);
+        }
         told |= UINT64_C(1) << place;
     }
     rz_report_log(&store->own->report, 1,
@@ -252,13 +268,16 @@ static void tell_made(struct rz_store *store, const struct rebuild *rebuild)
 
 static void look_if_done(struct rz_store *store, struct rebuild *rebuild)
 {
-    for (uint32_t i = 0; i < rebuild->n_wanted; i++)
-        if (!rebuild->wanted[i].done)
+    for (uint32_t i = 0; i < rebuild->n_wanted; i++) {
+        if (!rebuild->wanted[i].done) {
             return;
+        }
+    }
     rz_kill_here(RZ_KILL_REBUILT);
     tell_made(store, rebuild);
-    if (rebuild->at)
+    if (rebuild->at) {
         rz_memory_unmap(rebuild->at, rebuild->total);
+    }
     rebuild->at = NULL;
     struct piece *piece = store_add(store, rebuild->rank, rebuild->generation, rebuild->total,
                                     rebuild->hash, rebuild->fd);
@@ -272,9 +291,12 @@ static void look_if_done(struct rz_store *store, struct rebuild *rebuild)
 
 static struct wanted *find_wanted(struct rebuild *rebuild, rz_id from, uint32_t chunk)
 {
-    for (uint32_t i = 0; i < rebuild->n_wanted; i++)
-        if (rebuild->wanted[i].chunk == chunk && rebuild->members[rebuild->wanted[i].place] == from)
+    for (uint32_t i = 0; i < rebuild->n_wanted; i++) {
+        if (rebuild->wanted[i].chunk == chunk &&
+            rebuild->members[rebuild->wanted[i].place] == from) {
             return &rebuild->wanted[i];
+        }
+    }
     return NULL;
 }
 
@@ -285,11 +307,13 @@ static bool fold_block(struct rz_store *store, const struct rebuild *rebuild,
     uint32_t data = rebuild->n - rebuild->parity;
     uint64_t length = store_chunk_length(rebuild->total, data, wanted->chunk);
     uint64_t begin = store_chunk_bytes(rebuild->total, data) * wanted->chunk;
-    if (told->offset >= length)
+    if (told->offset >= length) {
         return true; /* others' chunks are longer; all of them together are zero there */
+    }
     uint64_t n = length - told->offset;
-    if (n > told->data_length)
+    if (n > told->data_length) {
         n = told->data_length;
+    }
     if (n > 0 && rz_memory_reserve(rebuild->fd, begin + told->offset, n) != RZ_OK) {
         store_give_up(store, NO_ROOM);
         return false;
@@ -306,19 +330,23 @@ void store_on_block(struct rz_store *store, rz_id from, const struct rz_overlay_
             ? find_wanted(rebuild, from, told->chunk)
             : NULL;
     if (!wanted || wanted->done || told->offset != wanted->offset || told->bytes < told->offset ||
-        told->data_length > told->bytes - told->offset)
+        told->data_length > told->bytes - told->offset) {
         return;
-    if (!rebuild->begun && !begin_with(store, rebuild, told))
+    }
+    if (!rebuild->begun && !begin_with(store, rebuild, told)) {
         return;
+    }
     if (told->total != rebuild->total || told->hash != rebuild->hash) {
         store_rebuild(store, told->rank); /* they do not speak of the same piece */
         return;
     }
-    if (!fold_block(store, rebuild, wanted, told))
+    if (!fold_block(store, rebuild, wanted, told)) {
         return;
+    }
     wanted->offset += told->data_length;
-    if (wanted->offset < told->bytes)
+    if (wanted->offset < told->bytes) {
         return;
+    }
     wanted->done = true;
     look_if_done(store, rebuild);
 }
@@ -327,11 +355,14 @@ void store_on_block_gone(struct rz_store *store, rz_id from,
                          const struct rz_overlay_block_gone *told)
 {
     struct rebuild *rebuild = find_rebuild(store, told->rank);
-    if (!rebuild || rebuild->attempt != told->attempt || rebuild->generation != told->generation)
+    if (!rebuild || rebuild->attempt != told->attempt || rebuild->generation != told->generation) {
         return;
-    for (uint32_t place = 0; place < rebuild->n; place++)
-        if (rebuild->members[place] == from)
+    }
+    for (uint32_t place = 0; place < rebuild->n; place++) {
+        if (rebuild->members[place] == from) {
             rebuild->gone |= UINT64_C(1) << place;
+        }
+    }
     rebuild->left_out = 0;
     try_on(store, rebuild);
 }

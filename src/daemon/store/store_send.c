@@ -11,19 +11,24 @@
 static bool send_chunk(struct rz_store *store, struct transfer *transfer)
 {
     rz_kill_here(transfer->kind == TRANSFER_BLOCK ? RZ_KILL_BLOCK : RZ_KILL_PIECE_PART);
-    if (transfer->kind == TRANSFER_SHARES)
+    if (transfer->kind == TRANSFER_SHARES) {
         return store_send_share(store, transfer);
-    if (transfer->kind == TRANSFER_BLOCK)
+    }
+    if (transfer->kind == TRANSFER_BLOCK) {
         return store_send_block(store, transfer);
-    if (transfer->kind == TRANSFER_CHANGES)
+    }
+    if (transfer->kind == TRANSFER_CHANGES) {
         return store_send_changes(store, transfer);
+    }
     struct piece *piece = store_find(store, transfer->rank, transfer->generation);
-    if (!piece || !store_whole(piece))
+    if (!piece || !store_whole(piece)) {
         return false;
+    }
     uint64_t rest = piece->bytes - transfer->offset;
     size_t n = rest < RZ_STORE_CHUNK_BYTES ? (size_t)rest : RZ_STORE_CHUNK_BYTES;
-    if (n > 0 && pread(piece->fd, store->chunk, n, (off_t)transfer->offset) != (ssize_t)n)
+    if (n > 0 && pread(piece->fd, store->chunk, n, (off_t)transfer->offset) != (ssize_t)n) {
         return false;
+    }
     struct rz_overlay_message message = {.type = RZ_OVERLAY_PIECE,
                                          .piece = {.epoch = store->epoch,
                                                    .generation = piece->generation,
@@ -41,8 +46,9 @@ static bool send_chunk(struct rz_store *store, struct transfer *transfer)
 
 static void find_last_transfer(struct rz_store *store)
 {
-    for (store->last_transfer = &store->transfers; *store->last_transfer;)
+    for (store->last_transfer = &store->transfers; *store->last_transfer;) {
         store->last_transfer = &(*store->last_transfer)->next;
+    }
 }
 
 void rz_store_writable(struct rz_store *store, rz_id peer)
@@ -51,8 +57,9 @@ void rz_store_writable(struct rz_store *store, rz_id peer)
     while (*link && rz_overlay_queued(store->config.overlay, peer) < 2 * RZ_OVERLAY_QUEUE_LOW) {
         struct transfer *transfer = *link;
         if (transfer->to != peer || send_chunk(store, transfer)) {
-            if (transfer->to != peer)
+            if (transfer->to != peer) {
                 link = &transfer->next;
+            }
             continue;
         }
         *link = transfer->next;
@@ -63,12 +70,13 @@ void rz_store_writable(struct rz_store *store, rz_id peer)
 
 void store_begin_transfer(struct rz_store *store, const struct transfer *wanted)
 {
-    struct transfer *transfer = malloc(sizeof *transfer);
+    struct transfer *transfer = malloc(sizeof(*transfer));
     rz_assert(transfer != NULL);
     *transfer = *wanted;
     if (transfer->to == store->own->job.node) {
-        while (send_chunk(store, transfer))
+        while (send_chunk(store, transfer)) {
             ;
+        }
         free(transfer);
         return;
     }

@@ -49,33 +49,37 @@ static void put(struct queue *queue, struct item *item)
 static struct item *take(struct queue *queue)
 {
     struct item *item = queue->first;
-    if (item && !(queue->first = item->next))
+    if (item && !(queue->first = item->next)) {
         queue->last = &queue->first;
+    }
     return item;
 }
 
 static void item_free(struct item *item)
 {
-    if (item->order.content.fd >= 0)
+    if (item->order.content.fd >= 0) {
         close(item->order.content.fd);
+    }
     free(item);
 }
 
 static void clear(struct queue *queue)
 {
-    for (struct item *item; (item = take(queue));)
+    for (struct item *item; (item = take(queue));) {
         item_free(item);
+    }
 }
 
-/* ---- in the thread */
+/* ---- in the thread ---- */
 
 static void commit(const struct rz_store_writer *writer, struct rz_store_order *order)
 {
     const struct rz_ckpt_folder *folder = &writer->config.folder;
     order->status = rz_ckpt_commit(folder, &order->generation, writer->config.node, &order->words);
-    if (order->status == RZ_OK && order->keep > 0)
+    if (order->status == RZ_OK && order->keep > 0) {
         order->pruned =
             rz_ckpt_prune(folder, &order->generation, &order->before, order->keep, &order->words);
+    }
 }
 
 static void carry_out(const struct rz_store_writer *writer, struct rz_store_order *order)
@@ -112,10 +116,12 @@ static struct item *next_order(struct rz_store_writer *writer)
 {
     struct item *item = NULL;
     rz_lock_enter(&writer->lock);
-    while (!(item = take_order(writer)) && !writer->ends)
+    while (!(item = take_order(writer)) && !writer->ends) {
         rz_lock_wait(&writer->lock);
-    if (item)
+    }
+    if (item) {
         atomic_store(&writer->stop, false); /* what was to be given up was another one */
+    }
     rz_lock_leave(&writer->lock);
     return item;
 }
@@ -133,35 +139,40 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* ---- in the loop */
+/* ---- in the loop ---- */
 
 static void tell_done(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_store_writer *writer = arg;
     (void)what;
-    if (!rz_event_fd_clear(fd))
+    if (!rz_event_fd_clear(fd)) {
         return;
+    }
     for (;;) {
         rz_lock_enter(&writer->lock);
         struct item *item = take(&writer->done);
         bool wanted = item && item->era == writer->era;
         rz_lock_leave(&writer->lock);
-        if (!item)
+        if (!item) {
             return;
+        }
         /* The descriptor of what was written is ours, that of what was read the caller's. */
-        if (wanted)
+        if (wanted) {
             writer->config.done(writer->config.arg, &item->order);
-        if (wanted && item->order.kind == RZ_STORE_READ && item->order.status == RZ_OK)
+        }
+        if (wanted && item->order.kind == RZ_STORE_READ && item->order.status == RZ_OK) {
             item->order.content.fd = -1;
+        }
         item_free(item);
     }
 }
 
 bool rz_store_writer_order(struct rz_store_writer *writer, const struct rz_store_order *order)
 {
-    struct item *item = calloc(1, sizeof *item);
-    if (!item)
+    struct item *item = calloc(1, sizeof(*item));
+    if (!item) {
         return false;
+    }
     item->order = *order;
     item->order.content.fd = -1;
     /* The piece may be dropped before it is written. */
@@ -188,13 +199,14 @@ void rz_store_writer_drop(struct rz_store_writer *writer)
     rz_lock_leave(&writer->lock);
 }
 
-/* ---- life */
+/* ---- life ---- */
 
 static void writer_free(struct rz_store_writer *writer)
 {
     rz_loop_free(writer->ready);
-    if (writer->bell >= 0)
+    if (writer->bell >= 0) {
         close(writer->bell);
+    }
     clear(&writer->writes);
     clear(&writer->others);
     clear(&writer->done);
@@ -206,9 +218,10 @@ static void writer_free(struct rz_store_writer *writer)
 rz_status_t rz_store_writer_open(struct rz_store_writer **result,
                                  const struct rz_store_writer_config *config)
 {
-    struct rz_store_writer *writer = calloc(1, sizeof *writer);
-    if (!writer)
+    struct rz_store_writer *writer = calloc(1, sizeof(*writer));
+    if (!writer) {
         return RZ_ERR_NO_MEMORY;
+    }
     writer->config = *config;
     writer->config.folder.path =
         strdup(config->folder.path); /* a thread left alone still reads it */
@@ -218,11 +231,13 @@ rz_status_t rz_store_writer_open(struct rz_store_writer **result,
     writer->done.last = &writer->done.first;
     rz_lock_open(&writer->lock);
     rz_status_t status = rz_event_fd_make(&writer->bell);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_loop_watch(config->base, &writer->ready, writer->bell, EV_READ | EV_PERSIST,
                                tell_done, writer);
-    if (status == RZ_OK && rz_thread_start(&writer->thread, "rz-files", 0, run, writer) != 0)
+    }
+    if (status == RZ_OK && rz_thread_start(&writer->thread, "rz-files", 0, run, writer) != 0) {
         status = RZ_ERR_NO_MEMORY;
+    }
     if (status != RZ_OK) {
         writer_free(writer);
         return status;
@@ -239,6 +254,7 @@ void rz_store_writer_close(struct rz_store_writer *writer)
     clear(&writer->writes);
     rz_lock_tell(&writer->lock);
     rz_lock_leave(&writer->lock);
-    if (rz_thread_join_within(writer->thread, END_BOUND_S))
+    if (rz_thread_join_within(writer->thread, END_BOUND_S)) {
         writer_free(writer);
+    }
 }

@@ -38,7 +38,7 @@ enum rz_agreement_engine rz_agreement_find(const char *name)
 {
     enum rz_agreement_engine engine = RZ_AGREEMENT_ERA;
     while (engine < RZ_AGREEMENT_ENGINES &&
-           (engines[engine].name == NULL || strcmp(engines[engine].name, name) != 0)) {
+           (!engines[engine].name || strcmp(engines[engine].name, name) != 0)) {
         engine++;
     }
     return engine;
@@ -47,14 +47,14 @@ enum rz_agreement_engine rz_agreement_find(const char *name)
 enum rz_agreement_engine rz_agreement_of_job(void)
 {
     const char *name = getenv(RZ_AGREEMENT_ENVIRONMENT);
-    enum rz_agreement_engine engine = name != NULL ? rz_agreement_find(name) : RZ_AGREEMENT_ERA;
+    enum rz_agreement_engine engine = name ? rz_agreement_find(name) : RZ_AGREEMENT_ERA;
     return engine < RZ_AGREEMENT_ENGINES ? engine : RZ_AGREEMENT_ERA;
 }
 
 bool rz_agreement_environment_is_known(const char **name, const char **words)
 {
     const char *engine = getenv(RZ_AGREEMENT_ENVIRONMENT);
-    if (engine != NULL && *engine != '\0' && rz_agreement_find(engine) == RZ_AGREEMENT_ENGINES) {
+    if (engine && *engine != '\0' && rz_agreement_find(engine) == RZ_AGREEMENT_ENGINES) {
         *name = RZ_AGREEMENT_ENVIRONMENT;
         *words = RZ_AGREEMENT_NAMES;
         return false;
@@ -76,14 +76,14 @@ struct rz_agreement *rz_agreement_open(const struct rz_agreement_config *config,
                                        const struct rz_agreement_host *host)
 {
     struct rz_agreement *agreement = calloc(1, sizeof(*agreement));
-    if (agreement == NULL) {
+    if (!agreement) {
         return NULL;
     }
     agreement->config = *config;
     agreement->host = *host;
     agreement->class = engines[config->engine].class;
     agreement->failed = malloc(config->n_members * sizeof(rz_id));
-    if (agreement->failed == NULL || !agreement->class->open(agreement)) {
+    if (!agreement->failed || !agreement->class->open(agreement)) {
         free(agreement->failed);
         free(agreement);
         return NULL;
@@ -93,10 +93,10 @@ struct rz_agreement *rz_agreement_open(const struct rz_agreement_config *config,
 
 void rz_agreement_close(struct rz_agreement *agreement)
 {
-    if (agreement == NULL) {
+    if (!agreement) {
         return;
     }
-    if (agreement->class->close != NULL) {
+    if (agreement->class->close) {
         agreement->class->close(agreement);
     }
     rz_embedded_close(&agreement->core);
@@ -121,7 +121,7 @@ static void carry_out(void *arg, const struct rz_actions *actions)
             step->told(agreement, &actions->v[i]);
             continue;
         }
-        if (agreement->class->sending != NULL) {
+        if (agreement->class->sending) {
             agreement->class->sending(agreement, &actions->v[i]);
         }
         agreement->host.send(agreement->host.arg, &actions->v[i]);
@@ -170,15 +170,14 @@ void rz_agreement_failure(struct rz_agreement *agreement, rz_time now, rz_id mem
 void rz_agreement_tick(struct rz_agreement *agreement, rz_time now)
 {
     agreement->now = now;
-    if (agreement->class->tick != NULL) {
+    if (agreement->class->tick) {
         agreement->class->tick(agreement);
     }
 }
 
 rz_time rz_agreement_deadline(const struct rz_agreement *agreement)
 {
-    return agreement->class->deadline != NULL ? agreement->class->deadline(agreement)
-                                              : RZ_TIME_NEVER;
+    return agreement->class->deadline ? agreement->class->deadline(agreement) : RZ_TIME_NEVER;
 }
 
 bool rz_agreement_take(struct rz_agreement *agreement, struct rz_decision *decision)
@@ -209,7 +208,7 @@ bool rz_agreement_knows_failed(const struct rz_agreement *agreement, rz_id membe
 
 rz_id rz_agreement_awaited(const struct rz_agreement *agreement)
 {
-    return agreement->class->awaited != NULL ? agreement->class->awaited(agreement) : RZ_ID_NONE;
+    return agreement->class->awaited ? agreement->class->awaited(agreement) : RZ_ID_NONE;
 }
 
 rz_id rz_agreement_asked(const struct rz_agreement *agreement, uint32_t turn)

@@ -41,7 +41,7 @@ struct rz_agreement_context *rz_agreement_contexts_first(void)
 struct rz_agreement_context *rz_agreement_context_at(uint64_t context)
 {
     struct rz_agreement_context *agreement_context = agreement_contexts;
-    while (agreement_context != NULL && agreement_context->context != context) {
+    while (agreement_context && agreement_context->context != context) {
         agreement_context = agreement_context->next;
     }
     return agreement_context;
@@ -54,7 +54,7 @@ struct rz_agreement_context *rz_agreement_context_new(struct rz_comm *comm,
                                                       struct rz_agreement_context **owner)
 {
     struct rz_agreement_context *agreement_context = calloc(1, sizeof(*agreement_context));
-    if (agreement_context == NULL) {
+    if (!agreement_context) {
         return NULL;
     }
     agreement_context->context = context;
@@ -63,7 +63,7 @@ struct rz_agreement_context *rz_agreement_context_new(struct rz_comm *comm,
     agreement_context->first = groups[0];
     agreement_context->second = groups[1];
     rz_group_retain(agreement_context->first);
-    if (agreement_context->second != NULL) {
+    if (agreement_context->second) {
         rz_group_retain(agreement_context->second);
     }
     agreement_context->self = rz_agreement_context_find_member(agreement_context, rz_engine.self);
@@ -80,14 +80,14 @@ static struct rz_agreement_context *agreement_context_of(struct rz_comm *comm)
 {
     struct rz_group *groups[2];
     rz_agreement_context_order_groups(comm, groups);
-    return comm->agreement_context != NULL
+    return comm->agreement_context
                ? comm->agreement_context
                : rz_agreement_context_new(comm, groups, comm->context, &comm->agreement_context);
 }
 
 static void protocol_messages_free(struct rz_protocol_message *protocol_message)
 {
-    while (protocol_message != NULL) {
+    while (protocol_message) {
         struct rz_protocol_message *next = protocol_message->next;
         free(protocol_message);
         protocol_message = next;
@@ -96,11 +96,11 @@ static void protocol_messages_free(struct rz_protocol_message *protocol_message)
 
 static void agreement_context_free(struct rz_agreement_context *agreement_context)
 {
-    if (agreement_context->owner != NULL) {
+    if (agreement_context->owner) {
         *agreement_context->owner = NULL;
     }
     rz_group_release(agreement_context->first);
-    if (agreement_context->second != NULL) {
+    if (agreement_context->second) {
         rz_group_release(agreement_context->second);
     }
     n_timed -= agreement_context->timed;
@@ -129,7 +129,7 @@ static void spread_stepped(void *arg, const struct rz_actions *actions)
     for (uint32_t i = 0; i < actions->count; i++) {
         if (actions->v[i].kind == RZ_ACTION_SEND) {
             send_action(arg, &actions->v[i]);
-        } else if (agreement_context->comm != NULL) {
+        } else if (agreement_context->comm) {
             rz_comm_revoked(agreement_context->comm);
         }
     }
@@ -145,7 +145,7 @@ static void step_spread(struct rz_agreement_context *agreement_context,
 
 static void spread_failure(struct rz_agreement_context *agreement_context, rz_id member)
 {
-    if (agreement_context->spread.state != NULL) {
+    if (agreement_context->spread.state) {
         step_spread(agreement_context,
                     &(struct rz_event){
                         .kind = RZ_EVENT_FAILURE, .ids = &member, .n_ids = 1, .arg = {true}});
@@ -169,7 +169,7 @@ static bool spread_open(struct rz_agreement_context *agreement_context)
                                                 rz_agreement_context_size(agreement_context),
                                             .view = (uint32_t)agreement_context->context,
                                             .order = RZ_SPREAD_TREE_FIRST};
-    if (agreement_context->spread.state != NULL) {
+    if (agreement_context->spread.state) {
         return true;
     }
     if (!rz_embedded_open(&agreement_context->spread, &rz_protocol_spread, &config,
@@ -184,7 +184,7 @@ static bool spread_open(struct rz_agreement_context *agreement_context)
 
 static void agreement_failure(struct rz_agreement_context *agreement_context, rz_id member)
 {
-    if (agreement_context->agreement != NULL) {
+    if (agreement_context->agreement) {
         rz_agreement_failure(agreement_context->agreement, rz_clock_now(), member);
     }
 }
@@ -211,11 +211,11 @@ bool rz_agreement_context_open_engine(struct rz_agreement_context *agreement_con
                                                .context = agreement_context->context};
     const struct rz_agreement_host host = {
         .send = send_action, .no_memory = rz_agreement_context_no_memory, .arg = agreement_context};
-    if (agreement_context->agreement != NULL) {
+    if (agreement_context->agreement) {
         return true;
     }
     agreement_context->agreement = rz_agreement_open(&config, &host);
-    if (agreement_context->agreement == NULL) {
+    if (!agreement_context->agreement) {
         return false;
     }
     agreement_context->timed = config.engine >= RZ_AGREEMENT_GOSSIP1;
@@ -233,7 +233,7 @@ static void keep_early(struct rz_agreement_context *agreement_context,
                        struct rz_protocol_message *protocol_message)
 {
     struct rz_protocol_message **last = &agreement_context->early;
-    while (*last != NULL) {
+    while (*last) {
         last = &(*last)->next;
     }
     protocol_message->next = NULL;
@@ -245,7 +245,7 @@ static void set_deadline(void)
     rz_time deadline = to_speak ? 0 : RZ_TIME_NEVER;
     bool any = n_timed > 0 || rz_agreement_contexts_hurrying > 0;
     for (const struct rz_agreement_context *agreement_context = any ? agreement_contexts : NULL;
-         agreement_context != NULL; agreement_context = agreement_context->next) {
+         agreement_context; agreement_context = agreement_context->next) {
         rz_time at = agreement_context->timed ? rz_agreement_deadline(agreement_context->agreement)
                                               : RZ_TIME_NEVER;
         at = agreement_context->asking.hurry && agreement_context->asking.at < at
@@ -273,7 +273,7 @@ struct rz_proposal *rz_agreement_context_take_first(struct rz_agreement_context 
 {
     struct rz_proposal *proposal = agreement_context->proposals;
     agreement_context->proposals = proposal->next;
-    if (agreement_context->proposals == NULL) {
+    if (!agreement_context->proposals) {
         agreement_context->proposals_last = &agreement_context->proposals;
     }
     return proposal;
@@ -282,7 +282,7 @@ struct rz_proposal *rz_agreement_context_take_first(struct rz_agreement_context 
 static rz_id *copy_failed(const struct rz_decision *decision)
 {
     rz_id *copy = malloc((decision->n_failed + 1) * sizeof(*copy));
-    if (copy == NULL) {
+    if (!copy) {
         rz_agreement_context_no_memory();
     }
     memcpy(copy, decision->failed, decision->n_failed * sizeof(*copy));
@@ -312,7 +312,7 @@ static void announce(struct rz_agreement_context *agreement_context,
                      const struct rz_decision *decision)
 {
     rz_kill_here(RZ_KILL_DECIDED);
-    rz_assert(agreement_context->voting && agreement_context->proposals != NULL);
+    rz_assert(agreement_context->voting && agreement_context->proposals);
     struct rz_proposal *proposal = rz_agreement_context_take_first(agreement_context);
     rz_id *failed = copy_failed(decision);
     proposal->number = decision->number;
@@ -333,7 +333,7 @@ static void announce(struct rz_agreement_context *agreement_context,
 static void agreement_context_go_on(struct rz_agreement_context *agreement_context)
 {
     struct rz_decision decision;
-    if (agreement_context->agreement == NULL || agreement_context->over) {
+    if (!agreement_context->agreement || agreement_context->over) {
         return;
     }
     if (rz_agreement_knows_failed(agreement_context->agreement, agreement_context->self)) {
@@ -344,7 +344,7 @@ static void agreement_context_go_on(struct rz_agreement_context *agreement_conte
             rz_agreement_context_ask_no_more(agreement_context);
             rz_agreement_context_cached(agreement_context, decision.number);
             announce(agreement_context, &decision);
-        } else if (!agreement_context->voting && agreement_context->proposals != NULL &&
+        } else if (!agreement_context->voting && agreement_context->proposals &&
                    !agreement_context->proposals->reserved) {
             vote(agreement_context);
         } else {
@@ -367,7 +367,7 @@ static void proposal_append(struct rz_agreement_context *agreement_context,
 static void sweep(void)
 {
     struct rz_agreement_context **at = &agreement_contexts;
-    while (busy == 0 && *at != NULL) {
+    while (busy == 0 && *at) {
         struct rz_agreement_context *agreement_context = *at;
         if (agreement_context->over) {
             *at = agreement_context->next;
@@ -394,7 +394,7 @@ enum rz_agreement_engine rz_comm_agreement(const struct rz_comm *comm)
 int rz_agreement_context_propose(struct rz_comm *comm, struct rz_proposal *proposal)
 {
     struct rz_agreement_context *agreement_context = agreement_context_of(comm);
-    if (agreement_context == NULL ||
+    if (!agreement_context ||
         !rz_agreement_context_open_engine(agreement_context, rz_comm_agreement(comm))) {
         return MPI_ERR_NO_MEM;
     }
@@ -422,7 +422,7 @@ void rz_agreement_context_continue(struct rz_agreement_context *agreement_contex
 void rz_agreement_context_waits_for(const struct rz_agreement_context *agreement_context,
                                     struct rz_blocked *blocked)
 {
-    if (agreement_context == NULL || !agreement_context->voting) {
+    if (!agreement_context || !agreement_context->voting) {
         return;
     }
     rz_id member = rz_agreement_awaited(agreement_context->agreement);
@@ -434,14 +434,13 @@ void rz_agreement_context_waits_for(const struct rz_agreement_context *agreement
 
 bool rz_agreement_context_owes(const struct rz_comm *comm)
 {
-    return comm->agreement_context != NULL && comm->agreement_context->owes;
+    return comm->agreement_context && comm->agreement_context->owes;
 }
 
 const struct rz_agreement_context *rz_agreement_context_in_debt(void)
 {
     const struct rz_agreement_context *agreement_context = agreement_contexts;
-    while (agreement_context != NULL &&
-           !(agreement_context->owner == NULL && agreement_context->owes)) {
+    while (agreement_context && !(!agreement_context->owner && agreement_context->owes)) {
         agreement_context = agreement_context->next;
     }
     return agreement_context;
@@ -449,7 +448,7 @@ const struct rz_agreement_context *rz_agreement_context_in_debt(void)
 
 bool rz_agreement_context_has_proposed(const struct rz_comm *comm)
 {
-    return comm->agreement_context != NULL && comm->agreement_context->agreement != NULL;
+    return comm->agreement_context && comm->agreement_context->agreement;
 }
 
 /* ---- Protocol messages ---- */
@@ -460,8 +459,8 @@ static void is_over(struct rz_agreement_context *agreement_context,
                     enum rz_protocol_number protocol, rz_id member)
 {
     if (member != RZ_ID_NONE && rz_agreement_speaks(protocol)) {
-        agreement_context->over |= agreement_context->owner == NULL;
-        if (agreement_context->owner != NULL && agreement_context->of != 0) {
+        agreement_context->over |= !agreement_context->owner;
+        if (agreement_context->owner && agreement_context->of != 0) {
             rz_beside_events->given_up(agreement_context->owner);
         }
     } else if (member != RZ_ID_NONE && protocol == RZ_PROTOCOL_SPREAD) {
@@ -484,7 +483,7 @@ static void read_protocol_message(struct rz_agreement_context *agreement_context
                rz_agreement_context_process(agreement_context, message->from) !=
                    protocol_message->process) {
         rz_engine.counters.foreign++;
-    } else if (rz_agreement_speaks(message->protocol) && agreement_context->agreement == NULL) {
+    } else if (rz_agreement_speaks(message->protocol) && !agreement_context->agreement) {
         keep_early(agreement_context, protocol_message);
         return;
     } else if (rz_agreement_speaks(message->protocol)) {
@@ -503,7 +502,7 @@ static void read_protocol_message(struct rz_agreement_context *agreement_context
 static struct rz_comm *comm_find(uint64_t context)
 {
     struct rz_comm *comm = rz_comms_first();
-    while (comm != NULL && comm->context != context) {
+    while (comm && comm->context != context) {
         comm = comm->next;
     }
     return comm;
@@ -537,7 +536,7 @@ static void protocol_message_without_agreement_context(struct rz_protocol_messag
         return;
     }
     struct rz_protocol_message **last = &early_messages;
-    while (*last != NULL) {
+    while (*last) {
         last = &(*last)->next;
     }
     protocol_message->next = NULL;
@@ -548,9 +547,9 @@ void rz_agreement_context_message(struct rz_protocol_message *protocol_message)
 {
     struct rz_agreement_context *agreement_context =
         rz_agreement_context_at(protocol_message->context);
-    struct rz_comm *comm = agreement_context == NULL ? comm_find(protocol_message->context) : NULL;
-    agreement_context = comm != NULL ? agreement_context_of(comm) : agreement_context;
-    if (agreement_context == NULL) {
+    struct rz_comm *comm = !agreement_context ? comm_find(protocol_message->context) : NULL;
+    agreement_context = comm ? agreement_context_of(comm) : agreement_context;
+    if (!agreement_context) {
         protocol_message_without_agreement_context(protocol_message);
         return;
     }
@@ -576,7 +575,7 @@ void rz_agreement_contexts_comm_begun(void)
 {
     struct rz_protocol_message *protocol_messages = early_messages;
     early_messages = NULL;
-    while (protocol_messages != NULL) {
+    while (protocol_messages) {
         struct rz_protocol_message *protocol_message = protocol_messages;
         protocol_messages = protocol_message->next;
         rz_agreement_context_message(protocol_message);
@@ -588,8 +587,8 @@ void rz_agreement_contexts_comm_begun(void)
 void rz_agreement_contexts_failure(uint32_t process)
 {
     busy++;
-    for (struct rz_agreement_context *agreement_context = agreement_contexts;
-         agreement_context != NULL; agreement_context = agreement_context->next) {
+    for (struct rz_agreement_context *agreement_context = agreement_contexts; agreement_context;
+         agreement_context = agreement_context->next) {
         rz_id member = rz_agreement_context_find_member(agreement_context, process);
         if (member != RZ_ID_NONE) {
             agreement_failure(agreement_context, member);
@@ -620,8 +619,8 @@ unsigned rz_agreement_contexts_tick(void)
         to_speak = false;
         rz_beside_events->woken();
     }
-    for (struct rz_agreement_context *agreement_context = agreement_contexts;
-         agreement_context != NULL; agreement_context = agreement_context->next) {
+    for (struct rz_agreement_context *agreement_context = agreement_contexts; agreement_context;
+         agreement_context = agreement_context->next) {
         if (agreement_context->timed &&
             rz_agreement_deadline(agreement_context->agreement) <= now) {
             rz_agreement_tick(agreement_context->agreement, now);
@@ -638,7 +637,7 @@ unsigned rz_agreement_contexts_tick(void)
 int rz_agreement_context_revoke(struct rz_comm *comm)
 {
     struct rz_agreement_context *agreement_context = agreement_context_of(comm);
-    if (agreement_context == NULL || !spread_open(agreement_context)) {
+    if (!agreement_context || !spread_open(agreement_context)) {
         return MPI_ERR_NO_MEM;
     }
     uint64_t item = ITEM_REVOKED;
@@ -655,7 +654,7 @@ int rz_agreement_context_revoke(struct rz_comm *comm)
 void rz_agreement_context_open(struct rz_comm *comm)
 {
     struct rz_agreement_context *agreement_context = agreement_context_of(comm);
-    if (agreement_context != NULL) {
+    if (agreement_context) {
         rz_agreement_context_open_engine(agreement_context, rz_comm_agreement(comm));
     }
 }
@@ -699,7 +698,7 @@ void rz_agreement_context_dismiss(struct rz_agreement_context **owner)
     agreement_context->owner = NULL;
     agreement_context->comm = NULL;
     rz_comm_note_end(agreement_context->context);
-    if (agreement_context->agreement == NULL) {
+    if (!agreement_context->agreement) {
         agreement_context->over = true; /* a revocation asks nothing of who has ended it */
         sweep();
         return;
@@ -709,7 +708,7 @@ void rz_agreement_context_dismiss(struct rz_agreement_context **owner)
 
 void rz_agreement_context_comm_ends(struct rz_comm *comm, bool farewell)
 {
-    if (comm->agreement_context != NULL) {
+    if (comm->agreement_context) {
         comm->agreement_context->owes &= farewell;
         rz_agreement_context_dismiss(&comm->agreement_context);
     }
@@ -717,7 +716,7 @@ void rz_agreement_context_comm_ends(struct rz_comm *comm, bool farewell)
 
 void rz_agreement_contexts_close(void)
 {
-    while (agreement_contexts != NULL) {
+    while (agreement_contexts) {
         struct rz_agreement_context *agreement_context = agreement_contexts;
         agreement_contexts = agreement_context->next;
         agreement_context_free(agreement_context);

@@ -19,11 +19,10 @@ int rz_agreement_context_beside(struct rz_comm *comm, struct rz_group *part, uin
                                 struct rz_agreement_context **owner)
 {
     struct rz_group *groups[2] = {part, NULL};
-    if (part == NULL) {
+    if (!part) {
         rz_agreement_context_order_groups(comm, groups);
     }
-    if (rz_agreement_context_new(comm, groups, context_beside(comm->context, word), owner) ==
-        NULL) {
+    if (!rz_agreement_context_new(comm, groups, context_beside(comm->context, word), owner)) {
         return MPI_ERR_NO_MEM;
     }
     (*owner)->comm = NULL;
@@ -40,7 +39,7 @@ int rz_agreement_context_beside(struct rz_comm *comm, struct rz_group *part, uin
 bool rz_agreement_context_was_beside(const struct rz_comm *comm, uint64_t word)
 {
     uint64_t context = context_beside(comm->context, word);
-    return rz_agreement_context_at(context) != NULL || rz_comm_has_ended(context);
+    return rz_agreement_context_at(context) || rz_comm_has_ended(context);
 }
 
 void rz_agreement_context_put(struct rz_agreement_context *agreement_context,
@@ -59,8 +58,7 @@ void rz_agreement_context_ready(struct rz_agreement_context *agreement_context,
 struct rz_proposal *rz_agreement_context_withdraw(struct rz_agreement_context *agreement_context)
 {
     rz_assert(!agreement_context->voting || agreement_context->over);
-    return agreement_context->proposals != NULL ? rz_agreement_context_take_first(agreement_context)
-                                                : NULL;
+    return agreement_context->proposals ? rz_agreement_context_take_first(agreement_context) : NULL;
 }
 
 void rz_agreement_context_leave(struct rz_agreement_context *agreement_context)
@@ -74,7 +72,7 @@ void rz_agreement_context_announce(const struct rz_agreement_context *agreement_
 {
     uint32_t n = rz_agreement_context_size(agreement_context);
     uint64_t *items = malloc(n * sizeof(*items));
-    if (items == NULL) {
+    if (!items) {
         rz_agreement_context_no_memory();
     }
     struct rz_message message = {.protocol = RZ_PROTOCOL_SPREAD,
@@ -97,7 +95,7 @@ void rz_agreement_context_announce(const struct rz_agreement_context *agreement_
 
 bool rz_agreement_context_is_idle(const struct rz_agreement_context *agreement_context)
 {
-    return agreement_context->proposals == NULL;
+    return !agreement_context->proposals;
 }
 
 struct rz_proposal *
@@ -117,7 +115,7 @@ rz_agreement_context_owner(const struct rz_agreement_context *agreement_context)
 void rz_agreement_context_announced_too_late(const struct rz_protocol_message *protocol_message)
 {
     uint64_t context = context_beside(protocol_message->context, protocol_message->message.word[0]);
-    if (rz_agreement_context_at(context) != NULL) {
+    if (rz_agreement_context_at(context)) {
         return; /* it outlived the communicator, and still answers */
     }
     struct rz_message over = {.protocol = RZ_PROTOCOL_AGREE, .type = RZ_AGREEMENT_CONTEXT_OVER};
@@ -130,24 +128,24 @@ void rz_agreement_context_announced(struct rz_agreement_context *agreement_conte
     uint32_t n = protocol_message->message.n_items;
     struct rz_comm *comm = agreement_context->comm;
     struct rz_group *part = NULL;
-    if (comm == NULL) {
+    if (!comm) {
         rz_agreement_context_announced_too_late(protocol_message);
         return;
     }
     if (n > 0) {
         uint32_t *process = malloc(n * sizeof(*process));
-        for (uint32_t i = 0; process != NULL && i < n; i++) {
+        for (uint32_t i = 0; process && i < n; i++) {
             process[i] = (uint32_t)protocol_message->items[i];
         }
-        part = process != NULL ? rz_group_new((int)n, process) : NULL;
+        part = process ? rz_group_new((int)n, process) : NULL;
         free(process);
-        if (part == NULL) {
+        if (!part) {
             rz_agreement_context_no_memory();
         }
     }
     rz_beside_events->announced(comm, part, protocol_message->message.word[0],
                                 protocol_message->process);
-    if (part != NULL) {
+    if (part) {
         rz_group_release(part);
     }
 }

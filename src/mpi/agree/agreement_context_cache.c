@@ -35,7 +35,7 @@ static uint64_t number_of(const struct rz_agreement_context *agreement_context)
 
 static bool has_daemon(void)
 {
-    return rz_engine.info->waits != NULL && rz_engine_fault_tolerant();
+    return rz_engine.info->waits && rz_engine_fault_tolerant();
 }
 
 static struct rz_cached_decision *cached_of(struct rz_agreement_context *agreement_context,
@@ -44,8 +44,7 @@ static struct rz_cached_decision *cached_of(struct rz_agreement_context *agreeme
     struct rz_cached_decision *cached = rz_engine.info->waits->decisions.cached;
     struct rz_cached_decision *own =
         agreement_context->cached > 0 ? &cached[agreement_context->cached - 1] : NULL;
-    if (own != NULL &&
-        atomic_load_explicit(&own->communicator, memory_order_relaxed) == communicator) {
+    if (own && atomic_load_explicit(&own->communicator, memory_order_relaxed) == communicator) {
         return own;
     }
     agreement_context->cached = 1 + next_cached++ % RZ_DECISIONS_MAX;
@@ -57,10 +56,10 @@ void rz_agreement_context_cached(struct rz_agreement_context *agreement_context,
     uint64_t words[RZ_DECISION_WORDS_MAX];
     struct rz_message message;
     const uint64_t *items =
-        has_daemon() && agreement_context->owner != NULL
+        has_daemon() && agreement_context->owner
             ? rz_agreement_cached(agreement_context->agreement, number, &message)
             : NULL;
-    if (items == NULL || message.n_items >= RZ_DECISION_WORDS_MAX) {
+    if (!items || message.n_items >= RZ_DECISION_WORDS_MAX) {
         return;
     }
     words[0] = message.word[0];
@@ -84,7 +83,7 @@ static void ask_from(struct rz_agreement_context *agreement_context, rz_time at,
                      bool hurry)
 {
     rz_agreement_context_ask_no_more(agreement_context);
-    if (has_daemon() && agreement_context->voting && agreement_context->owner != NULL) {
+    if (has_daemon() && agreement_context->voting && agreement_context->owner) {
         agreement_context->asking.at = at;
         agreement_context->asking.wait = wait;
         agreement_context->asking.hurry = hurry;
@@ -107,7 +106,7 @@ void rz_agreement_contexts_ask_slowly(rz_time now)
 {
     for (struct rz_agreement_context *agreement_context =
              n_asking > 0 ? rz_agreement_contexts_first() : NULL;
-         agreement_context != NULL; agreement_context = agreement_context->next) {
+         agreement_context; agreement_context = agreement_context->next) {
         rz_agreement_context_ask(agreement_context, now);
     }
 }
@@ -132,7 +131,7 @@ void rz_agreement_context_ask(struct rz_agreement_context *agreement_context, rz
     if (agreement_context->asking.at == 0 || agreement_context->asking.at > now) {
         return;
     }
-    if (!agreement_context->voting || agreement_context->owner == NULL) {
+    if (!agreement_context->voting || !agreement_context->owner) {
         rz_agreement_context_ask_no_more(agreement_context);
         return;
     }
@@ -173,7 +172,7 @@ protocol_message_of(const struct rz_agreement_context *agreement_context,
     }
     struct rz_protocol_message *protocol_message =
         malloc(sizeof(*protocol_message) + n_items * sizeof(protocol_message->items[0]));
-    if (protocol_message == NULL) {
+    if (!protocol_message) {
         return NULL; /* it is asked for again */
     }
     protocol_message->context = agreement_context->context;
@@ -192,17 +191,16 @@ static void on_decision(void *arg, const struct rz_link_message *message, const 
     const struct rz_link_decision *decision = &message->decision;
     rz_engine_close_fds(fds, n_fds);
     struct rz_agreement_context *agreement_context = rz_agreement_contexts_first();
-    while (agreement_context != NULL && (agreement_context->agreement == NULL ||
-                                         number_of(agreement_context) != decision->communicator)) {
+    while (agreement_context && (!agreement_context->agreement ||
+                                 number_of(agreement_context) != decision->communicator)) {
         agreement_context = agreement_context->next;
     }
-    if (agreement_context == NULL || rz_engine.rollback ||
-        decision->rank >= rz_engine.info->n_slots || decision->value_length < WORD_BYTES ||
-        decision->value_length % WORD_BYTES != 0) {
+    if (!agreement_context || rz_engine.rollback || decision->rank >= rz_engine.info->n_slots ||
+        decision->value_length < WORD_BYTES || decision->value_length % WORD_BYTES != 0) {
         return;
     }
     struct rz_protocol_message *protocol_message = protocol_message_of(agreement_context, decision);
-    if (protocol_message != NULL) {
+    if (protocol_message) {
         rz_protocol_message_put(protocol_message);
     }
 }

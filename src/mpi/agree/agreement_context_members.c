@@ -33,7 +33,7 @@ static rz_id member_of(struct rz_group *const groups[2], uint32_t process)
     if (rank != MPI_UNDEFINED) {
         return (rz_id)rank;
     }
-    rank = groups[1] != NULL ? rz_group_find(groups[1], process) : MPI_UNDEFINED;
+    rank = groups[1] ? rz_group_find(groups[1], process) : MPI_UNDEFINED;
     return rank != MPI_UNDEFINED ? (rz_id)(groups[0]->size + rank) : RZ_ID_NONE;
 }
 
@@ -63,13 +63,13 @@ static bool home_of(const struct rz_agreement_context *agreement_context, rz_id 
 
 uint32_t rz_agreement_context_rows(const struct rz_comm *comm)
 {
-    return comm->agreement_context != NULL ? comm->agreement_context->per_node + 1 : 0;
+    return comm->agreement_context ? comm->agreement_context->per_node + 1 : 0;
 }
 
 uint32_t rz_agreement_context_rows_of_nodes(const struct rz_agreement_context *agreement_context)
 {
     uint32_t n = rz_agreement_context_size(agreement_context), length = 0, node, next = 0;
-    if (agreement_context->second == NULL && agreement_context->first->rows != 0) {
+    if (!agreement_context->second && agreement_context->first->rows != 0) {
         return agreement_context->first->rows - 1;
     }
     for (rz_id i = 0, begin = 0; i < n; i++) {

@@ -22,7 +22,7 @@ static enum rz_agree_tree find_tree(const char *name)
 
 bool rz_agreement_era_knows_tree(const char *text)
 {
-    return text == NULL || *text == '\0' || find_tree(text) != RZ_AGREE_TREE_COUNT;
+    return !text || *text == '\0' || find_tree(text) != RZ_AGREE_TREE_COUNT;
 }
 
 /*
@@ -33,7 +33,7 @@ bool rz_agreement_era_knows_tree(const char *text)
 static enum rz_agree_tree tree_of(const struct rz_agreement_config *config)
 {
     const char *name = getenv(RZ_AGREEMENT_TREE_ENVIRONMENT);
-    enum rz_agree_tree tree = name != NULL ? find_tree(name) : RZ_AGREE_TREE_COUNT;
+    enum rz_agree_tree tree = name ? find_tree(name) : RZ_AGREE_TREE_COUNT;
     return config->per_node <= 1         ? RZ_AGREE_BINARY
            : tree != RZ_AGREE_TREE_COUNT ? tree
                                          : RZ_AGREE_BIN_BIN;

@@ -87,7 +87,7 @@ static void sending(struct rz_agreement *agreement, const struct rz_action *acti
 static rz_time deadline(const struct rz_agreement *agreement)
 {
     const struct gossip *gossip = gossip_of(agreement);
-    if (gossip->core.state == NULL) {
+    if (!gossip->core.state) {
         return RZ_TIME_NEVER;
     }
     rz_time at = rz_gossip_deadline(gossip->core.state);
@@ -104,7 +104,7 @@ static uint64_t word_of(const rz_id *ids, const uint64_t *items, uint32_t n)
 {
     uint64_t word = n;
     for (uint32_t i = 0; i < n; i++) {
-        word = rz_mix(word, ids != NULL ? ids[i] : items[i]);
+        word = rz_mix(word, ids ? ids[i] : items[i]);
     }
     return word | 1;
 }
@@ -193,7 +193,7 @@ static void hear(struct rz_agreement *agreement, const struct rz_message *messag
                  const uint64_t *items)
 {
     struct gossip *gossip = gossip_of(agreement);
-    if (gossip->core.state == NULL) {
+    if (!gossip->core.state) {
         begin_gossip(agreement);
     }
     advance(gossip, agreement->now);
@@ -210,7 +210,7 @@ static void keep_for_later(struct rz_agreement *agreement, const struct rz_messa
     struct gossip *gossip = gossip_of(agreement);
     size_t bytes = message->n_items * sizeof(*items);
     struct later *later = malloc(sizeof(*later) + bytes);
-    if (later == NULL) {
+    if (!later) {
         agreement->host.no_memory();
     }
     later->next = NULL;
@@ -229,7 +229,7 @@ static void next_proposal(struct rz_agreement *agreement)
     gossip->proposed = gossip->returned = gossip->checked = gossip->held = false;
     gossip->later = NULL;
     gossip->later_last = &gossip->later;
-    while (later != NULL) {
+    while (later) {
         struct later *next = later->next;
         hear(agreement, &later->message, later->items);
         free(later);
@@ -256,7 +256,7 @@ static void propose(struct rz_agreement *agreement)
     struct gossip *gossip = gossip_of(agreement);
     rz_assert(!gossip->proposed && agreement->proposed == gossip->proposal);
     gossip->proposed = true;
-    if (gossip->core.state == NULL) {
+    if (!gossip->core.state) {
         begin_gossip(agreement);
     }
     step_gossip(agreement, &(struct rz_event){.kind = RZ_EVENT_CALL, .call = RZ_GOSSIP_BEGIN});
@@ -285,7 +285,7 @@ static void failure(struct rz_agreement *agreement, rz_id member)
     struct gossip *gossip = gossip_of(agreement);
     check_step(agreement, &(struct rz_event){
                               .kind = RZ_EVENT_FAILURE, .ids = &member, .n_ids = 1, .arg = {true}});
-    if (gossip->core.state != NULL) {
+    if (gossip->core.state) {
         advance(gossip, agreement->now);
         gossip->held = gossip->held && gossip->target != member;
         step_gossip(agreement,
@@ -297,7 +297,7 @@ static void failure(struct rz_agreement *agreement, rz_id member)
 static void tick(struct rz_agreement *agreement)
 {
     struct gossip *gossip = gossip_of(agreement);
-    if (gossip->core.state != NULL) {
+    if (gossip->core.state) {
         step_gossip(agreement, &(struct rz_event){.kind = RZ_EVENT_TICK});
     }
     go_on(agreement);
@@ -321,7 +321,7 @@ static bool knows_failed(const struct rz_agreement *agreement, rz_id member)
 static bool open_both(struct rz_agreement *agreement)
 {
     struct gossip *gossip = calloc(1, sizeof(*gossip));
-    if (gossip == NULL || !rz_agreement_era_open(agreement)) {
+    if (!gossip || !rz_agreement_era_open(agreement)) {
         free(gossip);
         return false;
     }
@@ -334,7 +334,7 @@ static bool open_both(struct rz_agreement *agreement)
 static void close_gossip(struct rz_agreement *agreement)
 {
     struct gossip *gossip = gossip_of(agreement);
-    while (gossip->later != NULL) {
+    while (gossip->later) {
         struct later *next = gossip->later->next;
         free(gossip->later);
         gossip->later = next;

@@ -58,8 +58,8 @@ static bool all_acknowledged(const struct ballot *ballot)
         return false;
     }
     for (uint32_t i = 0; i < proposal->n_failed; i++) {
-        if (bsearch(&proposal->failed[i], ballot->acknowledged, ballot->n_acknowledged,
-                    sizeof(rz_id), by_id) == NULL) {
+        if (!bsearch(&proposal->failed[i], ballot->acknowledged, ballot->n_acknowledged,
+                     sizeof(rz_id), by_id)) {
             return false;
         }
     }
@@ -120,9 +120,9 @@ int rz_ballot_begin(struct rz_comm *comm, uint64_t and, bool acknowledge,
     struct rz_request *made = rz_request_new(&ballot_class, comm);
     struct ballot *ballot =
         malloc(sizeof(*ballot) + (acknowledge ? comm->acknowledged : 0) * sizeof(rz_id));
-    if (made == NULL || ballot == NULL) {
+    if (!made || !ballot) {
         free(ballot);
-        if (made != NULL) {
+        if (made) {
             rz_request_destroy(made);
         }
         return MPI_ERR_NO_MEM;

@@ -33,7 +33,7 @@ static void take_hint(struct rz_comm *comm, struct rz_info *info, enum rz_hint k
         !there) {
         return;
     }
-    for (unsigned i = 0; rz_hint_value(key, i) != NULL; i++) {
+    for (unsigned i = 0; rz_hint_value(key, i); i++) {
         if (strcmp(value, rz_hint_value(key, i)) == 0) {
             rz_comm_set_hint(comm, key, i);
         }
@@ -42,7 +42,7 @@ static void take_hint(struct rz_comm *comm, struct rz_info *info, enum rz_hint k
 
 void rz_comm_take_hints(struct rz_comm *comm, struct rz_info *info)
 {
-    for (int key = 0; info != NULL && key < RZ_HINT_COUNT; key++) {
+    for (int key = 0; info && key < RZ_HINT_COUNT; key++) {
         take_hint(comm, info, (enum rz_hint)key);
     }
     rz_comm_look_at_range(comm);
@@ -55,13 +55,13 @@ static int refuse_unknown(struct rz_info *info, enum rz_hint key)
 {
     char value[16], text[128] = "";
     int there = 0;
-    if (info == NULL ||
+    if (!info ||
         rzm_info_get(info, rz_hint_key(key), (int)sizeof(value) - 1, value, &there) !=
             MPI_SUCCESS ||
         !there) {
         return MPI_SUCCESS;
     }
-    for (unsigned i = 1; rz_hint_value(key, i) != NULL; i++) {
+    for (unsigned i = 1; rz_hint_value(key, i); i++) {
         if (strcmp(value, rz_hint_value(key, i)) == 0) {
             return MPI_SUCCESS;
         }

@@ -34,7 +34,7 @@ void rz_comm_look_at_range(struct rz_comm *comm)
     enum rz_error_range range = rz_comm_error_range(comm);
     bool concerned = (range == RZ_RANGE_UNIVERSE && rz_liveness.n_failed > 0) ||
                      (range == RZ_RANGE_GROUP && rz_comm_failed(comm) > 0);
-    if (concerned && comm->inter == NULL) {
+    if (concerned && !comm->inter) {
         rz_comm_revoke(comm);
     }
 }
@@ -43,7 +43,7 @@ void rz_comm_look_at_range(struct rz_comm *comm)
 void rz_comms_look_at_ranges(void)
 {
     struct rz_comm *next;
-    for (struct rz_comm *comm = rz_comms_first(); comm != NULL; comm = next) {
+    for (struct rz_comm *comm = rz_comms_first(); comm; comm = next) {
         rz_comm_retain(comm);
         rz_comm_look_at_range(comm);
         next = comm->next;

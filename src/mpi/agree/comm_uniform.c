@@ -44,14 +44,14 @@ static struct rz_uniform_results *row_new(struct rz_comm *comm, struct rz_group 
                                           uint64_t word)
 {
     struct rz_uniform_results *row = calloc(1, sizeof(*row));
-    if (row == NULL) {
+    if (!row) {
         return NULL;
     }
     row->comm = comm;
     row->word = word;
     row->told_by = UINT32_MAX;
     row->next = rows;
-    if (rows != NULL) {
+    if (rows) {
         rows->prev = row;
     }
     rows = row;
@@ -69,10 +69,10 @@ static struct rz_uniform_results *row_find(struct rz_comm *comm, struct rz_group
                                            uint64_t word)
 {
     struct rz_uniform_results *row = rows;
-    while (row != NULL && (row->comm != comm || row->word != word)) {
+    while (row && (row->comm != comm || row->word != word)) {
         row = row->next;
     }
-    return row != NULL ? row : row_new(comm, part, word);
+    return row ? row : row_new(comm, part, word);
 }
 
 struct rz_uniform_results *rz_uniform_results_of(struct rz_comm *comm)
@@ -98,24 +98,24 @@ struct rz_uniform_results *rz_uniform_results_new(struct rz_comm *comm, uint64_t
 
 static bool may_refuse(const struct rz_uniform_results *row)
 {
-    return row->agreement_context != NULL && !row->refused;
+    return row->agreement_context && !row->refused;
 }
 
 void rz_uniform_results_end(struct rz_uniform_results *row)
 {
-    if (row == NULL) {
+    if (!row) {
         return;
     }
-    if (row->comm != NULL && row->comm->revoked && may_refuse(row)) {
+    if (row->comm && row->comm->revoked && may_refuse(row)) {
         row->comm = NULL;
         rz_agreement_contexts_wake();
         return;
     }
-    if (row->agreement_context != NULL) {
+    if (row->agreement_context) {
         rz_agreement_context_dismiss(&row->agreement_context);
     }
-    *(row->prev != NULL ? &row->prev->next : &rows) = row->next;
-    if (row->next != NULL) {
+    *(row->prev ? &row->prev->next : &rows) = row->next;
+    if (row->next) {
         row->next->prev = row->prev;
     }
     free(row);
@@ -123,7 +123,7 @@ void rz_uniform_results_end(struct rz_uniform_results *row)
 
 void rz_uniform_results_comm_ends(struct rz_comm *comm)
 {
-    for (struct rz_uniform_results *row = rows, *next; row != NULL; row = next) {
+    for (struct rz_uniform_results *row = rows, *next; row; row = next) {
         next = row->next;
         if (row->comm == comm) {
             rz_uniform_results_end(row);
@@ -171,7 +171,7 @@ static void result_decided(struct rz_proposal *proposal,
     }
     result->over = true;
     rz_engine.completions++;
-    if (result->ended != NULL) {
+    if (result->ended) {
         result->ended(result);
     }
 }
@@ -181,7 +181,7 @@ void rz_uniform_result_begin(struct rz_uniform_results *row, struct rz_uniform_r
     result->row = row;
     result->over = false;
     result->proposal = (struct rz_proposal){.reserved = true, .decided = result_decided};
-    result->put = !row->refused && row->agreement_context != NULL;
+    result->put = !row->refused && row->agreement_context;
     if (result->put) {
         rz_agreement_context_put(row->agreement_context, &result->proposal);
     }
@@ -240,7 +240,7 @@ int rz_uniform_result_wait(struct rz_uniform_result *result, int error, const ch
 static void end_the_rest(struct rz_uniform_results *row)
 {
     struct rz_proposal *proposal;
-    while (row->agreement_context != NULL &&
+    while (row->agreement_context &&
            (proposal = rz_agreement_context_withdraw(row->agreement_context)) != NULL) {
         if (proposal == rz_agreement_context_own_proposal(
                             row->agreement_context)) { /* a refusal, which nobody needs now */
@@ -259,7 +259,7 @@ static void refusal_decided(struct rz_proposal *proposal,
                             struct rz_agreement_context *agreement_context)
 {
     struct rz_agreement_context **owner = rz_agreement_context_owner(agreement_context);
-    if (owner == NULL) {
+    if (!owner) {
         return;
     }
     struct rz_uniform_results *row =
@@ -269,7 +269,7 @@ static void refusal_decided(struct rz_proposal *proposal,
     if (IDLE & proposal->and) {
         row->refused = true;
         end_the_rest(row);
-        if (row->comm == NULL) {
+        if (!row->comm) {
             rz_uniform_results_end(row);
         }
     } else {
@@ -287,7 +287,7 @@ static void refuse(struct rz_uniform_results *row)
 
 static bool is_to_refuse(const struct rz_uniform_results *row)
 {
-    return (row->comm == NULL || row->comm->revoked) && may_refuse(row) && !row->refuses &&
+    return (!row->comm || row->comm->revoked) && may_refuse(row) && !row->refuses &&
            rz_agreement_context_is_idle(row->agreement_context);
 }
 
@@ -295,7 +295,7 @@ static bool is_to_refuse(const struct rz_uniform_results *row)
  * has begun something: the others are told, for they are to refuse, too. */
 static bool is_to_announce(const struct rz_uniform_results *row)
 {
-    return (row->comm == NULL || row->comm->revoked) && may_refuse(row) && !row->announced &&
+    return (!row->comm || row->comm->revoked) && may_refuse(row) && !row->announced &&
            row->word != OF_COMM;
 }
 
@@ -312,7 +312,7 @@ static void announced(struct rz_comm *comm, struct rz_group *part, uint64_t word
         return; /* perhaps it has ended here, and still answers */
     }
     struct rz_uniform_results *row = row_new(comm, part, word);
-    if (row != NULL) {
+    if (row) {
         row->announced = true;
         row->told_by = by;
         rz_agreement_contexts_wake();
@@ -322,7 +322,7 @@ static void announced(struct rz_comm *comm, struct rz_group *part, uint64_t word
 /* Who announced a row to us may have failed before it had told everybody: then we do. */
 void rz_uniform_results_failure(uint32_t process)
 {
-    for (struct rz_uniform_results *row = rows; row != NULL; row = row->next) {
+    for (struct rz_uniform_results *row = rows; row; row = row->next) {
         if (row->told_by == process && may_refuse(row)) {
             row->told_by = UINT32_MAX;
             row->announced = false;
@@ -342,16 +342,16 @@ static void given_up(struct rz_agreement_context **owner)
     row->refused = true;
     rz_agreement_context_leave(row->agreement_context);
     end_the_rest(row);
-    if (row->comm == NULL) {
+    if (!row->comm) {
         rz_uniform_results_end(row);
     }
 }
 
 void rz_uniform_results_close(void)
 {
-    for (struct rz_uniform_results *row = rows, *next; row != NULL; row = next) {
+    for (struct rz_uniform_results *row = rows, *next; row; row = next) {
         next = row->next;
-        if (row->comm == NULL) {
+        if (!row->comm) {
             rz_uniform_results_end(row);
         }
     }
@@ -359,13 +359,13 @@ void rz_uniform_results_close(void)
 
 void rz_uniform_results_look(struct rz_comm *comm)
 {
-    if (!comm->revoked || comm->unshared || comm->inter != NULL) {
+    if (!comm->revoked || comm->unshared || comm->inter) {
         return;
     }
     if (rz_comm_is_uniform(comm, RZ_UNIFORM_CONSTRUCT)) {
         rz_uniform_results_of(comm);
     }
-    if (rows != NULL) {
+    if (rows) {
         rz_agreement_contexts_wake();
     }
 }
@@ -373,7 +373,7 @@ void rz_uniform_results_look(struct rz_comm *comm)
 static void speak(void)
 {
     struct rz_uniform_results *row = rows;
-    while (row != NULL) {
+    while (row) {
         bool speaks = is_to_refuse(row);
         if (is_to_announce(row)) {
             announce(row);

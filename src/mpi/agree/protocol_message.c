@@ -31,7 +31,7 @@ void rz_protocol_message_send(uint32_t process, uint64_t context, const struct r
 {
     size_t bytes = rz_protocol_message_bytes(message->n_items);
     struct rz_control_message *note = rz_control_message_new(bytes);
-    if (note == NULL) {
+    if (!note) {
         out_of_memory();
     }
     rz_protocol_message_encode(message, items, note->bytes, bytes);
@@ -61,7 +61,7 @@ static void put_down(const struct rz_envelope *envelope, const void *data, size_
     uint32_t room = (uint32_t)((bytes - RZ_PROTOCOL_HEADER_BYTES) / sizeof(uint64_t));
     struct rz_protocol_message *protocol_message =
         malloc(sizeof(*protocol_message) + room * sizeof(uint64_t));
-    if (protocol_message == NULL) {
+    if (!protocol_message) {
         out_of_memory();
     }
     protocol_message->context = envelope->context;
@@ -88,11 +88,11 @@ void rz_protocol_message_arrived(struct rz_path *path, const struct rz_envelope 
 struct rz_protocol_message *rz_protocol_message_take(void)
 {
     struct rz_protocol_message *protocol_message = unread;
-    if (protocol_message == NULL) {
+    if (!protocol_message) {
         return NULL;
     }
     unread = protocol_message->next;
-    if (unread == NULL) {
+    if (!unread) {
         unread_last = &unread;
         rz_work_set(RZ_WORK_PROTOCOL_MESSAGES, false);
     }

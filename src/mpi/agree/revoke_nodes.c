@@ -13,7 +13,7 @@ static uint64_t seen; /* of the log on the board */
 enum rz_revoke_way rz_revoke_of_job(void)
 {
     const char *way = getenv(RZ_REVOKE_ENVIRONMENT);
-    return way != NULL && strcmp(way, "flat") == 0 ? RZ_REVOKE_FLAT : RZ_REVOKE_NODES;
+    return way && strcmp(way, "flat") == 0 ? RZ_REVOKE_FLAT : RZ_REVOKE_NODES;
 }
 
 uint64_t rz_revoke_number(const struct rz_comm *comm)
@@ -41,7 +41,7 @@ static void ask(const struct rz_comm *comm)
 static void revoked(uint64_t revocation)
 {
     struct rz_comm *comm = rz_comms_first();
-    while (comm != NULL) {
+    while (comm) {
         if (!comm->revoked && rz_revoke_number(comm) == revocation) {
             rz_comm_revoked(comm);
             comm = rz_comms_first();
@@ -71,7 +71,7 @@ void rz_revoke_look(void)
     if (atomic_load_explicit(&board->revocations, memory_order_relaxed) - from < max) {
         return;
     }
-    for (const struct rz_comm *comm = rz_comms_first(); comm != NULL; comm = comm->next) {
+    for (const struct rz_comm *comm = rz_comms_first(); comm; comm = comm->next) {
         if (!comm->revoked) {
             ask(comm);
         }

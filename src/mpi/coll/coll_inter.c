@@ -129,7 +129,7 @@ static void exchange(struct rz_schedule *schedule, const struct rz_parts *out,
 struct rz_schedule *rz_inter_allgather(struct rz_schedule *schedule, const struct rz_part *mine,
                                        const struct rz_parts *all)
 {
-    if (mine == NULL) {
+    if (!mine) {
         return refuse_in_place(schedule);
     }
     struct rz_parts out = {
@@ -141,7 +141,7 @@ struct rz_schedule *rz_inter_allgather(struct rz_schedule *schedule, const struc
 struct rz_schedule *rz_inter_alltoall(struct rz_schedule *schedule, const struct rz_parts *out,
                                       const struct rz_parts *in)
 {
-    if (out == NULL) {
+    if (!out) {
         return refuse_in_place(schedule);
     }
     exchange(schedule, out, in);

@@ -93,16 +93,15 @@ struct rz_schedule *rz_plan_barrier(struct rz_schedule *schedule)
 
 struct rz_part rz_parts_at(const struct rz_parts *parts, int rank)
 {
-    bool regular = parts->counts.narrow == NULL && parts->counts.wide == NULL;
+    bool regular = !parts->counts.narrow && !parts->counts.wide;
     struct rz_part part = {
         .count = regular ? parts->count : rz_counts_at(parts->counts, rank),
-        .datatype =
-            parts->datatypes != NULL ? rz_datatype_of(parts->datatypes[rank]) : parts->datatype,
+        .datatype = parts->datatypes ? rz_datatype_of(parts->datatypes[rank]) : parts->datatype,
     };
     MPI_Count displacement =
         regular ? rank * parts->count : rz_counts_at(parts->displacements, rank);
     displacement = parts->same ? 0 : displacement;
-    if (parts->datatypes == NULL) {
+    if (!parts->datatypes) {
         displacement *= parts->datatype->extent;
     }
     part.buffer = parts->buffer + displacement;
@@ -187,7 +186,7 @@ struct rz_schedule *rz_plan_gather(struct rz_schedule *schedule, const struct rz
         struct rz_part part = rz_parts_at(all, source);
         if (source != rank) {
             rz_schedule_recv_some(schedule, &part, source);
-        } else if (mine != NULL) {
+        } else if (mine) {
             copy_some(schedule, mine, &part);
         }
     }
@@ -210,7 +209,7 @@ struct rz_schedule *rz_plan_scatter(struct rz_schedule *schedule, const struct r
         struct rz_part part = rz_parts_at(all, dest);
         if (dest != rank) {
             rz_schedule_send_some(schedule, &part, dest);
-        } else if (mine != NULL) {
+        } else if (mine) {
             copy_some(schedule, &part, mine);
         }
     }
@@ -234,7 +233,7 @@ static void allgather_tree(struct rz_schedule *schedule, const struct rz_parts *
     MPI_Count *at = rz_schedule_bytes(schedule, (size + 1) * (MPI_Count)sizeof(*at));
     struct rz_split splits[RZ_SPLITS_MAX];
     MPI_Count next = 0;
-    if (at == NULL) {
+    if (!at) {
         return;
     }
     for (int i = 0; i < size; i++) {
@@ -290,7 +289,7 @@ struct rz_schedule *rz_plan_allgather(struct rz_schedule *schedule, const struct
         struct rz_part part = rz_parts_at(all, i);
         bytes += rz_part_bytes(&part);
     }
-    if (mine != NULL) {
+    if (mine) {
         struct rz_part own = rz_parts_at(all, rz_comm_rank(comm));
         copy_some(schedule, mine, &own);
     }
@@ -313,7 +312,7 @@ static bool pack_out(struct rz_schedule *schedule, const struct rz_parts *in,
     MPI_Count *counts = rz_schedule_bytes(schedule, 2 * size * (MPI_Count)sizeof(*counts));
     MPI_Count *displacements = counts + size;
     MPI_Count bytes = 0;
-    if (counts == NULL) {
+    if (!counts) {
         return false;
     }
     for (int i = 0; i < size; i++) {
@@ -343,7 +342,7 @@ struct rz_schedule *rz_plan_alltoall(struct rz_schedule *schedule, const struct 
     if (rz_plan_is_inter(schedule)) {
         return rz_inter_alltoall(schedule, out, in);
     }
-    if (out != NULL) {
+    if (out) {
         struct rz_part from = rz_parts_at(out, rank), to = rz_parts_at(in, rank);
         copy_some(schedule, &from, &to);
     } else if (pack_out(schedule, in, &packed)) {

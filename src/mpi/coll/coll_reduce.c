@@ -161,7 +161,7 @@ static bool cut(struct rz_schedule *schedule, const struct rz_reduction *reducti
 {
     int size = rz_comm_size(rz_schedule_comm(schedule));
     MPI_Count *counts = rz_schedule_bytes(schedule, 2 * size * (MPI_Count)sizeof(*counts));
-    if (counts == NULL) {
+    if (!counts) {
         return false;
     }
     MPI_Count *displacements = counts + size;
@@ -228,11 +228,11 @@ bool rz_blocks_line_up(struct rz_schedule *schedule, const struct rz_parts *bloc
 {
     int size = rz_comm_size(rz_schedule_comm(schedule));
     MPI_Count *counts = rz_schedule_bytes(schedule, 2 * size * (MPI_Count)sizeof(*counts));
-    if (counts == NULL) {
+    if (!counts) {
         return false;
     }
     MPI_Count *displacements = counts + size;
-    bool regular = blocks->counts.narrow == NULL && blocks->counts.wide == NULL;
+    bool regular = !blocks->counts.narrow && !blocks->counts.wide;
     *count = 0;
     for (int i = 0; i < size; i++) {
         counts[i] = regular ? blocks->count : rz_counts_at(blocks->counts, i);
@@ -325,17 +325,17 @@ struct rz_schedule *rz_plan_scan(struct rz_schedule *schedule, const struct rz_r
     }
     for (int i = guest + 1; i < n; i++) {
         void *prefix = lefts[i];
-        if (before != NULL) {
+        if (before) {
             prefix = prefix == reduction->from ? copy_to_room(schedule, reduction, prefix) : prefix;
             combine(schedule, reduction, before, prefix);
         }
         send(schedule, reduction, prefix, splits[i].guest);
     }
-    if (exclusive && before != NULL) {
+    if (exclusive && before) {
         copy(schedule, reduction, before, reduction->to);
     } else if (!exclusive) {
         copy(schedule, reduction, reduction->from, reduction->to);
-        if (before != NULL) {
+        if (before) {
             combine(schedule, reduction, before, reduction->to);
         }
     }

@@ -52,7 +52,7 @@ int rzm_op_create(MPI_User_function *user_fn, MPI_User_function_c *user_fn_c, in
                   struct rz_op **op)
 {
     struct rz_op *made = free_first;
-    if (made != NULL) {
+    if (made) {
         free_first = (struct rz_op *)(uintptr_t)made->table;
     } else if ((made = malloc(sizeof(*made))) == NULL) {
         return MPI_ERR_NO_MEM;
@@ -87,13 +87,13 @@ int rzm_op_commutative(struct rz_op *op, int *commute)
 
 int rz_op_check(const struct rz_op *op, const struct rz_datatype *datatype)
 {
-    if (op == NULL || !rz_object_is_predefined(op)) {
+    if (!op || !rz_object_is_predefined(op)) {
         return MPI_SUCCESS;
     }
-    if (op->table == NULL) {
+    if (!op->table) {
         return rzm_error(MPI_ERR_OP, "op %s is for windows, not for reductions", op->name);
     }
-    if ((*op->table)[rz_number_of(datatype)] == NULL) {
+    if (!(*op->table)[rz_number_of(datatype)]) {
         const char *name = rz_datatype_name(datatype);
         return rzm_error(MPI_ERR_OP, "op %s is not defined on %s", op->name,
                          name[0] != '\0' ? name : "a datatype of the program");
@@ -106,7 +106,7 @@ static void apply_user(struct rz_op *op, const char *in, char *inout, MPI_Count 
                        struct rz_datatype *datatype)
 {
     MPI_Datatype handle = rz_datatype_handle(datatype);
-    if (op->user_c != NULL) {
+    if (op->user_c) {
         op->user_c((void *)(uintptr_t)in, inout, &count, &handle);
     } else {
         for (MPI_Count done = 0; done < count;) {
@@ -130,7 +130,7 @@ void rz_op_apply(struct rz_op *op, const void *in, void *inout, MPI_Count count,
         rz_engine_user_ended();
         return;
     }
-    if (op->table == NULL) { /* MPI_REPLACE, MPI_NO_OP; between equal contiguous types copying
+    if (!op->table) { /* MPI_REPLACE, MPI_NO_OP; between equal contiguous types copying
                                 cannot run out of memory */
         if (op->object.predefined == 0x3c) {
             rz_datatype_copy(datatype, count, in, datatype, count, inout);

@@ -61,7 +61,7 @@ static unsigned n_kept;
 static struct block *block_new(size_t size)
 {
     struct block *block = malloc(sizeof(*block) + size);
-    if (block != NULL) {
+    if (block) {
         *block = (struct block){.size = size};
     }
     return block;
@@ -69,7 +69,7 @@ static struct block *block_new(size_t size)
 
 static void blocks_free(struct block *block)
 {
-    while (block != NULL) {
+    while (block) {
         struct block *next = block->next;
         free(block);
         block = next;
@@ -90,13 +90,13 @@ static void schedule_release(struct rz_schedule *schedule)
     rz_uniform_results_end(schedule->row);
     for (size_t i = 0; i < schedule->n; i++) {
         struct step *step = &schedule->steps[i];
-        if (step->from_type != NULL) {
+        if (step->from_type) {
             rz_datatype_release(step->from_type);
         }
-        if (step->to_type != NULL) {
+        if (step->to_type) {
             rz_datatype_release(step->to_type);
         }
-        if (step->op != NULL) {
+        if (step->op) {
             rz_op_release(step->op);
         }
     }
@@ -106,7 +106,7 @@ static void schedule_release(struct rz_schedule *schedule)
     }
     /* The oldest block has the usual size; larger ones go. */
     struct block *newer = NULL;
-    while (schedule->blocks != NULL && schedule->blocks->next != NULL) {
+    while (schedule->blocks && schedule->blocks->next) {
         newer = schedule->blocks;
         schedule->blocks = newer->next;
         free(newer);
@@ -119,14 +119,14 @@ static void schedule_release(struct rz_schedule *schedule)
 static struct rz_schedule *schedule_alloc(void)
 {
     struct rz_schedule *schedule = kept;
-    if (schedule != NULL) {
+    if (schedule) {
         kept = schedule->next;
         n_kept--;
         schedule->blocks->used = 0;
         return schedule;
     }
     schedule = calloc(1, sizeof(*schedule));
-    if (schedule != NULL && (schedule->blocks = block_new(BLOCK_SIZE)) == NULL) {
+    if (schedule && (schedule->blocks = block_new(BLOCK_SIZE)) == NULL) {
         free(schedule);
         return NULL;
     }
@@ -139,7 +139,7 @@ void *rz_schedule_bytes(struct rz_schedule *schedule, MPI_Count bytes)
     struct block *block = schedule->blocks;
     if (need > block->size - block->used) {
         block = block_new(need > BLOCK_SIZE ? need : BLOCK_SIZE);
-        if (block == NULL) {
+        if (!block) {
             rz_schedule_refuse(schedule, MPI_ERR_NO_MEM);
             return NULL;
         }
@@ -160,7 +160,7 @@ void *rz_schedule_room(struct rz_schedule *schedule, MPI_Count count,
     MPI_Count span = count > 0 ? (count - 1) * step + datatype->true_extent : 0;
     MPI_Count below = datatype->extent < 0 && count > 0 ? (count - 1) * step : 0;
     char *memory = rz_schedule_bytes(schedule, span);
-    memory = memory != NULL ? memory : schedule->blocks->bytes;
+    memory = memory ? memory : schedule->blocks->bytes;
     return memory + below - datatype->true_lb;
 }
 
@@ -176,7 +176,7 @@ static int schedule_new(struct rz_comm *comm, uint64_t operation, bool uniform,
                         struct rz_schedule **schedule)
 {
     struct rz_schedule *made = schedule_alloc();
-    if (made == NULL) {
+    if (!made) {
         return MPI_ERR_NO_MEM;
     }
     made->comm = made->whole = comm;
@@ -229,7 +229,7 @@ static struct step *step_add(struct rz_schedule *schedule, enum step_kind kind)
     if (schedule->n == schedule->max) {
         size_t more = schedule->max == 0 ? 32 : 2 * schedule->max;
         struct step *larger = realloc(schedule->steps, more * sizeof(*larger));
-        if (larger == NULL) {
+        if (!larger) {
             rz_schedule_refuse(schedule, MPI_ERR_NO_MEM);
             return NULL;
         }
@@ -245,7 +245,7 @@ void rz_schedule_send(struct rz_schedule *schedule, const void *buffer, MPI_Coun
                       struct rz_datatype *datatype, int dest)
 {
     struct step *step = step_add(schedule, STEP_SEND);
-    if (step == NULL) {
+    if (!step) {
         return;
     }
     step->peer = dest;
@@ -259,7 +259,7 @@ void rz_schedule_recv(struct rz_schedule *schedule, void *buffer, MPI_Count coun
                       struct rz_datatype *datatype, int source)
 {
     struct step *step = step_add(schedule, STEP_RECV);
-    if (step == NULL) {
+    if (!step) {
         return;
     }
     step->peer = source;
@@ -279,7 +279,7 @@ void rz_schedule_copy(struct rz_schedule *schedule, const void *from, MPI_Count 
                       struct rz_datatype *to_type)
 {
     struct step *step = step_add(schedule, STEP_COPY);
-    if (step == NULL) {
+    if (!step) {
         return;
     }
     step->from = from;
@@ -296,7 +296,7 @@ void rz_schedule_combine(struct rz_schedule *schedule, struct rz_op *op, const v
                          void *right, MPI_Count count, struct rz_datatype *datatype)
 {
     struct step *step = step_add(schedule, STEP_COMBINE);
-    if (step == NULL) {
+    if (!step) {
         return;
     }
     step->from = left;
@@ -317,8 +317,8 @@ static void begin_result(struct rz_schedule *schedule)
         return;
     }
     struct rz_uniform_results *row =
-        schedule->row != NULL ? schedule->row : rz_uniform_results_of(schedule->comm);
-    if (row == NULL) { /* the others will not be told anything by this process either */
+        schedule->row ? schedule->row : rz_uniform_results_of(schedule->comm);
+    if (!row) { /* the others will not be told anything by this process either */
         schedule->uniform = false;
         rz_schedule_refuse(schedule, MPI_ERR_NO_MEM);
         return;
@@ -334,7 +334,7 @@ static bool pending_reserve(struct rz_schedule *schedule)
     }
     size_t more = schedule->pending_max == 0 ? 16 : 2 * schedule->pending_max;
     struct rz_request **larger = realloc(schedule->pending, more * sizeof(struct rz_request *));
-    if (larger == NULL) {
+    if (!larger) {
         return false;
     }
     schedule->pending = larger;
@@ -381,7 +381,7 @@ static void give_up(struct rz_schedule *schedule, int error)
     }
     tell_absence(schedule);
     struct rz_participation *all = rz_operation_find(schedule->whole, schedule->tag);
-    if (all != NULL) {
+    if (all) {
         rz_operation_end(schedule->whole, all);
     }
 }
@@ -467,7 +467,7 @@ static void begin_steps(struct rz_schedule *schedule)
     schedule->at = schedule->complete = 0;
     if (comm->revoked) {
         note(schedule, MPI_ERR_REVOKED);
-    } else if (rz_operation_find(comm, schedule->tag) != NULL) {
+    } else if (rz_operation_find(comm, schedule->tag)) {
         return;
     } else if (comm->collectives_failed) {
         refuse(schedule);
@@ -659,7 +659,7 @@ static int request_for(struct rz_schedule *schedule, struct rz_request **request
     if (begins && (made = rz_request_new(&schedule_class, schedule->comm)) == NULL) {
         rz_schedule_refuse(schedule, MPI_ERR_NO_MEM);
     }
-    if (made == NULL) {
+    if (!made) {
         int error = schedule->error;
         schedule_release(schedule);
         return error;

@@ -38,7 +38,7 @@ static const void *predefined_value(int keyval)
     const struct rz_link_info *info = rz_engine.info;
     bool fixed = info->alone || info->hb_timeout != 0 || rz_engine.board->flags & RZ_BOARD_NO_FT;
     universe_size = (int)(fixed ? info->n_ranks : info->n_slots);
-    appnum = (int)(info->cohort.processes != NULL ? info->cohort.command : info->appnum);
+    appnum = (int)(info->cohort.processes ? info->cohort.command : info->appnum);
     switch (keyval) {
     case MPI_TAG_UB:
         return &tag_ub;
@@ -65,7 +65,7 @@ static const void *predefined_value(int keyval)
 int rzm_comm_get_attr(struct rz_comm *comm, int keyval, void *attribute_val, int *flag)
 {
     const void *value = predefined_value(keyval);
-    if (value == NULL) {
+    if (!value) {
         return rz_attribute_get(&comm->object, &comm->attributes, keyval, attribute_val, flag);
     }
     *flag = 1;

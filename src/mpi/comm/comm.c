@@ -31,7 +31,7 @@ static uint64_t context_of(uint64_t a, uint64_t b, uint64_t c)
 struct rz_comm *rz_comm_by_context(uint64_t context)
 {
     struct rz_comm *comm = living;
-    while (comm != NULL && comm->context != (context & ~(uint64_t)(RZ_CONTEXT_OFFSET_COUNT - 1))) {
+    while (comm && comm->context != (context & ~(uint64_t)(RZ_CONTEXT_OFFSET_COUNT - 1))) {
         comm = comm->next;
     }
     return comm;
@@ -64,7 +64,7 @@ bool rz_comm_has_ended(uint64_t context)
 void rz_comm_stop_collectives(struct rz_comm *comm)
 {
     comm->collectives_failed = true;
-    if (comm->local != NULL) {
+    if (comm->local) {
         comm->local->collectives_failed = true;
     }
 }
@@ -77,7 +77,7 @@ bool rz_comm_holds(const struct rz_comm *comm, uint32_t process)
 
 bool rz_comms_hold(uint32_t process)
 {
-    for (const struct rz_comm *comm = living; comm != NULL; comm = comm->next) {
+    for (const struct rz_comm *comm = living; comm; comm = comm->next) {
         if (rz_comm_holds(comm, process)) {
             return true;
         }
@@ -97,7 +97,7 @@ int rz_comm_failed(const struct rz_comm *comm)
 /* A process is gone: notes where collectives cannot go on any more. */
 static void gone(uint32_t process, bool failed)
 {
-    for (struct rz_comm *comm = failed ? living : NULL; comm != NULL; comm = comm->next) {
+    for (struct rz_comm *comm = failed ? living : NULL; comm; comm = comm->next) {
         if (rz_comm_holds(rz_comm_whole(comm), process)) {
             rz_comm_stop_collectives(comm);
         }
@@ -112,7 +112,7 @@ void rz_comm_revoked(struct rz_comm *comm)
     }
     rz_comm_retain(comm);
     comm->revoked = true;
-    if (comm->local != NULL) {
+    if (comm->local) {
         comm->local->revoked = true;
     }
     rz_hooks_comm_revoked(comm);
@@ -138,7 +138,7 @@ static void comm_begin(struct rz_comm *comm, struct rz_group *group, struct rz_g
     comm->errhandler = errhandler;
     rz_errhandler_retain(errhandler);
     comm->next = living;
-    if (living != NULL) {
+    if (living) {
         living->prev = comm;
     }
     living = comm;
@@ -147,17 +147,17 @@ static void comm_begin(struct rz_comm *comm, struct rz_group *group, struct rz_g
 /* Everything of it but its memory. */
 static void comm_end(struct rz_comm *comm)
 {
-    if (comm->coll_free != NULL) {
+    if (comm->coll_free) {
         comm->coll_free(comm->coll);
     }
-    if (comm->topology_free != NULL) {
+    if (comm->topology_free) {
         comm->topology_free(comm->topology);
     }
     rz_participations_forget(&comm->participations);
     rz_comm_note_end(comm->context);
     rz_hooks_comm_ends(comm, !closing && rz_comm_says_farewell(comm));
-    *(comm->prev != NULL ? &comm->prev->next : &living) = comm->next;
-    if (comm->next != NULL) {
+    *(comm->prev ? &comm->prev->next : &living) = comm->next;
+    if (comm->next) {
         comm->next->prev = comm->prev;
     }
     rz_attributes_forget(&comm->attributes);
@@ -166,7 +166,7 @@ static void comm_end(struct rz_comm *comm)
         rz_group_release(comm->remote);
     }
     rz_group_release(comm->group);
-    if (comm->local != NULL) {
+    if (comm->local) {
         comm->local->inter = NULL;
         rz_comm_release(comm->local);
     }
@@ -195,10 +195,10 @@ static int comm_new(struct rz_errhandler *errhandler, struct rz_group *group,
                     struct rz_group *remote, uint64_t context, struct rz_comm **newcomm)
 {
     struct rz_comm *comm = free_first;
-    if (rz_comm_by_context(context) != NULL) {
+    if (rz_comm_by_context(context)) {
         return rzm_error(MPI_ERR_INTERN, "two communicators came to the same context id");
     }
-    if (comm != NULL) {
+    if (comm) {
         free_first = comm->next;
     } else if ((comm = malloc(sizeof(*comm))) == NULL) {
         return MPI_ERR_NO_MEM;
@@ -262,8 +262,8 @@ int rz_comm_make(const uint64_t words[3], struct rz_group *group, struct rz_grou
     struct rz_comm *made;
     rz_kill_here(RZ_KILL_COMM);
     uint64_t context = context_of(words[0], words[1], words[2]);
-    int error = comm_new(errhandler, group, remote != NULL ? remote : group, context, &made);
-    if (error == MPI_SUCCESS && remote != NULL) {
+    int error = comm_new(errhandler, group, remote ? remote : group, context, &made);
+    if (error == MPI_SUCCESS && remote) {
         error = hidden_new(made);
         if (error != MPI_SUCCESS) {
             rz_comm_release(made);
@@ -308,18 +308,18 @@ static struct rz_group *world_group(uint64_t *what)
 {
     const struct rz_link_info *info = rz_engine.info;
     const struct rz_link_cohort_info *cohort = &info->cohort;
-    uint32_t n = cohort->processes != NULL ? cohort->n : info->n_ranks;
+    uint32_t n = cohort->processes ? cohort->n : info->n_ranks;
     uint32_t *all = malloc(n * sizeof(*all));
     *what = 1;
-    for (uint32_t i = 0; all != NULL && i < n; i++) {
+    for (uint32_t i = 0; all && i < n; i++) {
         all[i] = rz_liveness.members[i].process;
-        if (cohort->processes != NULL) {
+        if (cohort->processes) {
             const struct rz_link_process *process = &cohort->processes[i];
             all[i] = rz_process(process->slot, process->incarnation);
             *what = rz_mix(*what, (uint64_t)process->slot << 32 | process->incarnation);
         }
     }
-    struct rz_group *group = all != NULL ? rz_group_new((int)n, all) : NULL;
+    struct rz_group *group = all ? rz_group_new((int)n, all) : NULL;
     free(all);
     return group;
 }
@@ -330,7 +330,7 @@ int rz_comms_open(void)
     uint64_t what, epoch = (uint64_t)rz_engine.epoch << 32;
     struct rz_group *everybody = world_group(&what);
     struct rz_group *me = rz_group_new(1, &rz_engine.self);
-    if (everybody == NULL || me == NULL) {
+    if (!everybody || !me) {
         free(everybody);
         free(me);
         return MPI_ERR_NO_MEM;
@@ -353,7 +353,7 @@ void rz_comms_close(void)
 {
     rz_hooks_stop();
     closing = true;
-    while (living != NULL) {
+    while (living) {
         struct rz_comm *comm = living;
         comm->object.references = 1;
         comm->local = NULL; /* its turn comes in this loop */
@@ -514,7 +514,7 @@ int rzm_comm_set_name(struct rz_comm *comm, const char *comm_name)
 
 int rzm_comm_get_name(struct rz_comm *comm, char *comm_name, int *resultlen)
 {
-    const char *name = comm != NULL ? comm->name : "MPI_COMM_NULL";
+    const char *name = comm ? comm->name : "MPI_COMM_NULL";
     *resultlen = (int)strlen(name);
     memcpy(comm_name, name, (size_t)*resultlen + 1);
     return MPI_SUCCESS;

@@ -74,7 +74,7 @@ static inline uint64_t rz_comm_context(const struct rz_comm *comm,
 /* Operations of a hidden local communicator are those of its inter-communicator. */
 static inline struct rz_comm *rz_comm_whole(const struct rz_comm *comm)
 {
-    return (struct rz_comm *)(uintptr_t)(comm->inter != NULL ? comm->inter : comm);
+    return (struct rz_comm *)(uintptr_t)(comm->inter ? comm->inter : comm);
 }
 
 /* Whether this process takes part in the operation of comm whose messages have this tag; NULL: it
@@ -107,7 +107,7 @@ static inline uint64_t rz_comm_begin(struct rz_comm *comm, const char *call)
 {
     comm->call = call;
     comm->operations++;
-    if (comm->local != NULL) {
+    if (comm->local) {
         comm->local->call = call;
         comm->local->operations = comm->operations;
     }

@@ -10,7 +10,7 @@ static struct rz_group *empty;
 static struct rz_group *group_alloc(int n)
 {
     struct rz_group *group = malloc(sizeof(*group) + (size_t)n * sizeof(group->process[0]));
-    if (group != NULL) {
+    if (group) {
         rz_object_init(&group->object, RZ_OBJECT_GROUP, 0);
         group->size = n;
         group->session = 0;
@@ -29,7 +29,7 @@ static struct rz_group *group_seal(struct rz_group *group)
 struct rz_group *rz_group_new(int n, const uint32_t *process)
 {
     struct rz_group *group = group_alloc(n);
-    if (group == NULL) {
+    if (!group) {
         return NULL;
     }
     memcpy(group->process, process, (size_t)n * sizeof(*process));
@@ -64,7 +64,7 @@ struct rz_group *rz_group_predefined(unsigned handle)
     if (handle != 0x109) {
         return NULL;
     }
-    if (empty == NULL && (empty = group_alloc(0)) != NULL) {
+    if (!empty && (empty = group_alloc(0)) != NULL) {
         empty->object.predefined = 0x109;
         empty->rank = MPI_UNDEFINED;
     }
@@ -81,7 +81,7 @@ void rz_group_forget_empty(void)
 static int group_result(const struct rz_group *from, struct rz_group *made,
                         struct rz_group **newgroup)
 {
-    if (made == NULL) {
+    if (!made) {
         return MPI_ERR_NO_MEM;
     }
     made->session = from->session;
@@ -142,7 +142,7 @@ static struct positions *positions_new(const struct rz_group *group)
         n *= 2;
     }
     struct positions *positions = malloc(sizeof(*positions) + n * sizeof(positions->place[0]));
-    if (positions == NULL) {
+    if (!positions) {
         return NULL;
     }
     positions->mask = n - 1;
@@ -173,7 +173,7 @@ int rzm_group_compare(struct rz_group *group1, struct rz_group *group2, int *res
         return MPI_SUCCESS;
     }
     struct positions *positions = positions_new(group2);
-    if (positions == NULL) {
+    if (!positions) {
         return MPI_ERR_NO_MEM;
     }
     *result = MPI_SIMILAR;
@@ -196,7 +196,7 @@ int rzm_group_translate_ranks(struct rz_group *group1, int n, const int ranks1[]
         }
     }
     struct positions *positions = positions_new(group2);
-    if (positions == NULL) {
+    if (!positions) {
         return MPI_ERR_NO_MEM;
     }
     for (int i = 0; i < n; i++) {
@@ -216,7 +216,7 @@ static int combine(struct rz_group *group1, struct rz_group *group2, bool all, b
 {
     struct positions *in1 = positions_new(group1), *in2 = positions_new(group2);
     struct rz_group *made = group_alloc(group1->size + group2->size);
-    if (in1 == NULL || in2 == NULL || made == NULL) {
+    if (!in1 || !in2 || !made) {
         free(in1);
         free(in2);
         free(made);
@@ -262,7 +262,7 @@ static int mark_ranks(const struct rz_group *group, const char *name, int n, con
                       bool **marks)
 {
     bool *marked = calloc((size_t)group->size + 1, sizeof(*marked));
-    if (marked == NULL) {
+    if (!marked) {
         return MPI_ERR_NO_MEM;
     }
     for (int i = 0; i < n; i++) {
@@ -290,7 +290,7 @@ static int include(struct rz_group *group, const char *name, int n, const int ra
     }
     free(marks);
     struct rz_group *made = group_alloc(n);
-    for (int i = 0; made != NULL && i < n; i++) {
+    for (int i = 0; made && i < n; i++) {
         made->process[i] = group->process[ranks[i]];
     }
     return group_result(group, made, newgroup);
@@ -310,7 +310,7 @@ static int exclude(struct rz_group *group, const char *name, int n, const int ra
         return error;
     }
     struct rz_group *made = group_alloc(group->size - n);
-    for (int i = 0, at = 0; made != NULL && i < group->size; i++) {
+    for (int i = 0, at = 0; made && i < group->size; i++) {
         if (!marks[i]) {
             made->process[at++] = group->process[i];
         }
@@ -341,7 +341,7 @@ static int expand(const struct rz_group *group, int n, int ranges[][3], int **ra
                          group->size);
     }
     int *list = malloc((size_t)(total + 1) * sizeof(*list));
-    if (list == NULL) {
+    if (!list) {
         return MPI_ERR_NO_MEM;
     }
     *count = 0;

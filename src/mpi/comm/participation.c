@@ -11,7 +11,7 @@ void rz_participation_begin(struct rz_participations *all, struct rz_participati
 struct rz_participation *rz_participation_find(const struct rz_participations *all, int tag)
 {
     struct rz_participation *one = all->first;
-    while (one != NULL && one->tag != tag) {
+    while (one && one->tag != tag) {
         one = one->next;
     }
     return one;
@@ -21,7 +21,7 @@ struct rz_participation *rz_participation_find(const struct rz_participations *a
 static struct rz_question *take_of(struct rz_question **list, int tag)
 {
     struct rz_question *taken = NULL, **link = list;
-    while (*link != NULL) {
+    while (*link) {
         struct rz_question *question = *link;
         if (question->tag == tag) {
             *link = question->next;
@@ -36,7 +36,7 @@ static struct rz_question *take_of(struct rz_question **list, int tag)
 
 static void list_free(struct rz_question *question)
 {
-    while (question != NULL) {
+    while (question) {
         struct rz_question *next = question->next;
         free(question);
         question = next;
@@ -55,10 +55,10 @@ struct rz_question *rz_participation_end(struct rz_participations *all,
     }
     *link = one->next;
     one->on = false;
-    if (all->absences != NULL) {
+    if (all->absences) {
         list_free(take_of(&all->absences, one->tag));
     }
-    return all->questions != NULL ? take_of(&all->questions, one->tag) : NULL;
+    return all->questions ? take_of(&all->questions, one->tag) : NULL;
 }
 
 static bool same(const struct rz_question *a, const struct rz_question *b)
@@ -68,7 +68,7 @@ static bool same(const struct rz_question *a, const struct rz_question *b)
 
 static bool list_has(const struct rz_question *list, const struct rz_question *question)
 {
-    while (list != NULL && !same(list, question)) {
+    while (list && !same(list, question)) {
         list = list->next;
     }
     return list != NULL;
@@ -81,7 +81,7 @@ static bool list_add(struct rz_question **list, const struct rz_question *questi
         return true;
     }
     struct rz_question *kept = malloc(sizeof(*kept));
-    if (kept == NULL) {
+    if (!kept) {
         return false;
     }
     *kept = *question;
@@ -92,8 +92,7 @@ static bool list_add(struct rz_question **list, const struct rz_question *questi
 
 bool rz_participation_ask(struct rz_participations *all, const struct rz_question *question)
 {
-    return rz_participation_find(all, question->tag) == NULL ||
-           !list_add(&all->questions, question);
+    return !rz_participation_find(all, question->tag) || !list_add(&all->questions, question);
 }
 
 bool rz_participation_is_asked(const struct rz_participations *all,
@@ -104,7 +103,7 @@ bool rz_participation_is_asked(const struct rz_participations *all,
 
 void rz_participation_miss(struct rz_participations *all, const struct rz_question *absence)
 {
-    if (rz_participation_find(all, absence->tag) != NULL) {
+    if (rz_participation_find(all, absence->tag)) {
         (void)list_add(&all->absences, absence); /* else its sender will be asked */
     }
 }

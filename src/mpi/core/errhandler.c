@@ -33,7 +33,7 @@ static const char *const names[] = {"mpi_errors_are_fatal", "mpi_errors_abort",
 static size_t initial(void)
 {
     const char *told = getenv("RZ_INITIAL_ERRHANDLER");
-    for (size_t i = 0; told != NULL && i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; told && i < sizeof(names) / sizeof(names[0]); i++) {
         if (strcmp(told, names[i]) == 0) {
             return i;
         }
@@ -54,7 +54,7 @@ const char *rz_errhandler_initial_name(void)
 int rz_errhandler_new(enum rz_object_kind of, struct rz_errhandler **errhandler)
 {
     struct rz_errhandler *made = calloc(1, sizeof(*made));
-    if (made == NULL) {
+    if (!made) {
         return MPI_ERR_NO_MEM;
     }
     rz_object_init(&made->object, RZ_OBJECT_ERRHANDLER, 0);

@@ -136,7 +136,7 @@ static int add_code(int error_class, int *code)
 {
     struct user_code *larger =
         realloc(user_codes, ((size_t)n_user_codes + 1) * sizeof(*user_codes));
-    if (larger == NULL) {
+    if (!larger) {
         return MPI_ERR_NO_MEM;
     }
     user_codes = larger;
@@ -155,8 +155,7 @@ int rzm_add_error_class(int *errorclass)
 int rzm_add_error_code(int errorclass, int *errorcode)
 {
     const struct user_code *user = user_code_of(errorclass);
-    bool is_class =
-        user != NULL ? user->error_class == errorclass : standard_text(errorclass) != NULL;
+    bool is_class = user ? user->error_class == errorclass : standard_text(errorclass) != NULL;
     if (!is_class || errorclass == MPI_SUCCESS) {
         return rzm_error(MPI_ERR_ARG, "errorclass is %d, no error class", errorclass);
     }
@@ -166,7 +165,7 @@ int rzm_add_error_code(int errorclass, int *errorcode)
 int rzm_add_error_string(int errorcode, const char *string)
 {
     struct user_code *user = user_code_of(errorcode);
-    if (user == NULL) {
+    if (!user) {
         return rzm_error(MPI_ERR_ARG, "errorcode is %d, not made by MPI_Add_error_class or _code",
                          errorcode);
     }
@@ -183,7 +182,7 @@ int rzm_add_error_string(int errorcode, const char *string)
 static int find_removable(int code, bool is_class, struct user_code **user)
 {
     *user = user_code_of(code);
-    if (*user == NULL || ((*user)->error_class == code) != is_class) {
+    if (!*user || ((*user)->error_class == code) != is_class) {
         return rzm_error(MPI_ERR_ARG, "%s is %d, not made by MPI_Add_error_%s",
                          is_class ? "errorclass" : "errorcode", code, is_class ? "class" : "code");
     }
@@ -234,7 +233,7 @@ int rzm_remove_error_code(int errorcode)
 int rzm_remove_error_string(int errorcode)
 {
     struct user_code *user = user_code_of(errorcode);
-    if (user == NULL || user->text[0] == '\0') {
+    if (!user || user->text[0] == '\0') {
         return rzm_error(MPI_ERR_ARG, "errorcode is %d, which has no string of the program",
                          errorcode);
     }
@@ -247,18 +246,18 @@ int rzm_remove_error_string(int errorcode)
 int rzm_error_class(int errorcode, int *errorclass)
 {
     const struct user_code *user = user_code_of(errorcode);
-    if (user == NULL && standard_text(errorcode) == NULL) {
+    if (!user && !standard_text(errorcode)) {
         return no_such_code(errorcode);
     }
-    *errorclass = user != NULL ? user->error_class : errorcode;
+    *errorclass = user ? user->error_class : errorcode;
     return MPI_SUCCESS;
 }
 
 int rzm_error_string(int errorcode, char *string, int *resultlen)
 {
     const struct user_code *user = user_code_of(errorcode);
-    const char *text = user != NULL ? user->text : standard_text(errorcode);
-    if (text == NULL) {
+    const char *text = user ? user->text : standard_text(errorcode);
+    if (!text) {
         return no_such_code(errorcode);
     }
     size_t length = strlen(text);

@@ -49,14 +49,14 @@ static int append(struct rz_info *info, const char *key, const char *value)
     if (info->n == info->max) {
         int more = info->max == 0 ? 8 : 2 * info->max;
         struct entry *larger = realloc(info->entries, (size_t)more * sizeof(*larger));
-        if (larger == NULL) {
+        if (!larger) {
             return MPI_ERR_NO_MEM;
         }
         info->entries = larger;
         info->max = more;
     }
     struct entry entry = {strdup(key), strdup(value)};
-    if (entry.key == NULL || entry.value == NULL) {
+    if (!entry.key || !entry.value) {
         free(entry.key);
         free(entry.value);
         return MPI_ERR_NO_MEM;
@@ -70,7 +70,7 @@ static int append(struct rz_info *info, const char *key, const char *value)
 int rzm_info_create(struct rz_info **info)
 {
     struct rz_info *made = free_first;
-    if (made != NULL) {
+    if (made) {
         free_first = made->next;
         *made = (struct rz_info){0};
     } else if ((made = calloc(1, sizeof(*made))) == NULL) {
@@ -139,7 +139,7 @@ int rzm_info_set(struct rz_info *info, const char *key, const char *value)
         return append(info, key, value);
     }
     char *copy = strdup(value);
-    if (copy == NULL) {
+    if (!copy) {
         return MPI_ERR_NO_MEM;
     }
     free(info->entries[i].value);
@@ -196,7 +196,7 @@ int rzm_info_get(struct rz_info *info, const char *key, int valuelen, char *valu
         return error;
     }
     *flag = found != NULL;
-    if (found != NULL) {
+    if (found) {
         give(value, found, (size_t)valuelen);
     }
     return MPI_SUCCESS;
@@ -213,7 +213,7 @@ int rzm_info_get_string(struct rz_info *info, const char *key, int *buflen, char
         return error;
     }
     *flag = found != NULL;
-    if (found != NULL) {
+    if (found) {
         if (*buflen > 0) {
             give(value, found, (size_t)*buflen - 1);
         }
@@ -230,7 +230,7 @@ int rzm_info_get_valuelen(struct rz_info *info, const char *key, int *valuelen, 
         return error;
     }
     *flag = found != NULL;
-    if (found != NULL) {
+    if (found) {
         *valuelen = (int)strlen(found);
     }
     return MPI_SUCCESS;
@@ -263,7 +263,7 @@ static int maxprocs(void)
         return maxprocs_kept;
     }
     /* A child of a process of the job has the same environment, but no link. */
-    return getenv("RZ_LINK_FD") != NULL && told != NULL ? atoi(told) : 1;
+    return getenv("RZ_LINK_FD") && told ? atoi(told) : 1;
 }
 
 void rz_info_keep_maxprocs(void)
@@ -296,7 +296,7 @@ static int append_place(struct rz_info *info)
 {
     char text[MPI_MAX_INFO_VAL];
     int error = MPI_SUCCESS;
-    if (getcwd(text, sizeof(text)) != NULL) {
+    if (getcwd(text, sizeof(text))) {
         error = append_if_fits(info, "wdir", text);
     }
     if (error == MPI_SUCCESS && gethostname(text, sizeof(text)) == 0) {
@@ -323,7 +323,7 @@ int rzm_info_create_env(int argc, char *argv[], struct rz_info **info)
     if (error != MPI_SUCCESS) {
         return error;
     }
-    if (argc > 0 && argv != NULL) {
+    if (argc > 0 && argv) {
         error = append_if_fits(made, "command", argv[0]);
         error = error != MPI_SUCCESS ? error : append_arguments(made, argc, argv);
     }

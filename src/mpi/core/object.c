@@ -14,7 +14,7 @@ static bool numbered_grow(void)
 {
     int32_t more = numbered_max == 0 ? 64 : numbered_max * 2;
     struct rz_object **bigger = realloc(numbered, (size_t)more * sizeof(*numbered));
-    if (bigger == NULL) {
+    if (!bigger) {
         return false;
     }
     memset(bigger + numbered_max, 0, (size_t)(more - numbered_max) * sizeof(*bigger));
@@ -28,7 +28,7 @@ int32_t rz_object_number(struct rz_object *object)
     if (object->number != 0) {
         return object->number;
     }
-    while (numbered_free < numbered_max && numbered[numbered_free] != NULL) {
+    while (numbered_free < numbered_max && numbered[numbered_free]) {
         numbered_free++;
     }
     if (numbered_free == numbered_max && !numbered_grow()) {
@@ -53,7 +53,7 @@ void rz_object_number_drop(struct rz_object *object)
 struct rz_object *rz_object_by_number(int32_t number, enum rz_object_kind kind)
 {
     int64_t slot = (int64_t)number - (int64_t)RZ_HANDLE_PREDEFINED_END;
-    if (slot < 0 || slot >= numbered_max || numbered[slot] == NULL) {
+    if (slot < 0 || slot >= numbered_max || !numbered[slot]) {
         return NULL;
     }
     return rz_object_is(numbered[slot], kind) ? numbered[slot] : NULL;

@@ -120,7 +120,7 @@ void rz_object_bury(struct rz_object *object, size_t bytes);
 /* The user's handle of an object: its number in the ABI, or its address. NULL gives null_handle. */
 static inline void *rz_object_handle(struct rz_object *object, uintptr_t null_handle)
 {
-    if (object == NULL) {
+    if (!object) {
         return (void *)null_handle;
     }
     return object->predefined != 0 ? (void *)(uintptr_t)object->predefined : (void *)object;

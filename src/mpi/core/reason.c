@@ -27,7 +27,7 @@ int rzm_error(int error_class, const char *format, ...)
 
 void rzm_error_returned(int error_class, const char *call)
 {
-    if (reason.error_class != error_class || reason.call != NULL) {
+    if (reason.error_class != error_class || reason.call) {
         reason.error_class = error_class;
         reason.text[0] = '\0';
     }

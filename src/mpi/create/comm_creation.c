@@ -120,14 +120,14 @@ int rz_uniform_made_by(struct rz_comm *comm, struct rz_group *part, int tag, int
         return error;
     }
     struct rz_uniform_results *row =
-        part != NULL ? rz_uniform_results_of_part(comm, part, tag) : rz_uniform_results_of(comm);
+        part ? rz_uniform_results_of_part(comm, part, tag) : rz_uniform_results_of(comm);
     struct rz_uniform_result result = {.all = true};
     int common = MPI_ERR_NO_MEM;
-    if (row != NULL) {
+    if (row) {
         rz_uniform_result_begin(row, &result);
         common = rz_uniform_result_wait(&result, error, comm->call);
     }
-    if (common != MPI_SUCCESS && common != RZM_ROLLBACK && error == MPI_SUCCESS && *made != NULL) {
+    if (common != MPI_SUCCESS && common != RZM_ROLLBACK && error == MPI_SUCCESS && *made) {
         rzm_comm_free(*made);
         *made = NULL;
     }
@@ -136,7 +136,7 @@ int rz_uniform_made_by(struct rz_comm *comm, struct rz_group *part, int tag, int
 
 int rz_uniform_made(struct rz_comm *comm, int error, struct rz_comm **made)
 {
-    if (comm == NULL) { /* a new process, to whom RZ_Comm_replace gives its first one */
+    if (!comm) { /* a new process, to whom RZ_Comm_replace gives its first one */
         return error;
     }
     rz_comm_create_end(comm);

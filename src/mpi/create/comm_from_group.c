@@ -41,7 +41,7 @@ static bool made_reserve(void)
     }
     size_t size = made_size == 0 ? 64 : 2 * made_size;
     struct made *larger = calloc(size, sizeof(*larger));
-    if (larger == NULL) {
+    if (!larger) {
         return false;
     }
     for (size_t i = 0; i < made_size; i++) {

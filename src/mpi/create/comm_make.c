@@ -31,11 +31,11 @@ static int duplicate_make(struct rz_comm *comm, uint64_t operation, struct rz_in
     if (error != MPI_SUCCESS) {
         return error;
     }
-    if (comm->topology != NULL && comm->topology_copy != NULL) {
+    if (comm->topology && comm->topology_copy) {
         made->topology = comm->topology_copy(comm->topology);
         made->topology_copy = comm->topology_copy;
         made->topology_free = comm->topology_free;
-        error = made->topology != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+        error = made->topology ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     }
     if (error == MPI_SUCCESS) {
         error = rz_attributes_copy(&comm->object, &comm->attributes, &made->attributes);
@@ -81,7 +81,7 @@ static const struct rz_request_class duplicate_class = {
 static void duplicate_ended(struct rz_uniform_result *result)
 {
     struct duplicate *duplicate = (struct duplicate *)(void *)result;
-    if (result->error != MPI_SUCCESS && duplicate->made != NULL) {
+    if (result->error != MPI_SUCCESS && duplicate->made) {
         rz_comm_release(duplicate->made);
         *duplicate->newcomm = MPI_COMM_NULL;
     }
@@ -95,9 +95,9 @@ static int duplicate_agree(struct rz_comm *comm, int error, struct rz_comm *made
     struct rz_uniform_results *row = rz_uniform_results_of(comm);
     struct rz_request *asked = rz_request_new(&duplicate_class, comm);
     struct duplicate *duplicate = malloc(sizeof(*duplicate));
-    if (row == NULL || asked == NULL || duplicate == NULL) {
+    if (!row || !asked || !duplicate) {
         free(duplicate);
-        if (asked != NULL) {
+        if (asked) {
             rz_request_destroy(asked);
         }
         return MPI_ERR_NO_MEM;
@@ -108,7 +108,7 @@ static int duplicate_agree(struct rz_comm *comm, int error, struct rz_comm *made
                                     .newcomm = newcomm};
     asked->state = duplicate;
     rz_request_activate(asked);
-    *newcomm = made != NULL ? rz_comm_handle(made) : MPI_COMM_NULL;
+    *newcomm = made ? rz_comm_handle(made) : MPI_COMM_NULL;
     *request = asked;
     rz_uniform_result_begin(row, &duplicate->result);
     rz_uniform_result_tell(&duplicate->result, error);
@@ -145,7 +145,7 @@ int rzm_comm_idup_with_info(struct rz_comm *comm, struct rz_info *info, MPI_Comm
     error = uniform ? duplicate_agree(comm, error, made, newcomm, request)
                     : duplicate_await(comm, operation, request);
     if (error != MPI_SUCCESS) {
-        if (made != NULL) {
+        if (made) {
             rzm_comm_free(made);
         }
         return error;
@@ -282,7 +282,7 @@ static int make_as_leader(struct rz_comm *comm, struct rz_group *group, int tag,
     error = error != MPI_SUCCESS ? error : rz_comm_derive_alone(comm, group, &context, &made);
     int told = group_tell(comm, group, tag, &context);
     error = error != MPI_SUCCESS && told != RZM_ROLLBACK ? error : told;
-    if (error != MPI_SUCCESS && made != NULL) {
+    if (error != MPI_SUCCESS && made) {
         rz_comm_release(made);
         made = NULL;
     }
@@ -355,9 +355,8 @@ int rzm_comm_free(struct rz_comm *comm)
 static bool comm_is_quiet(void *arg)
 {
     const struct rz_comm *comm = arg;
-    for (const struct rz_request *request = rz_engine.active; request != NULL;
-         request = request->next) {
-        if (request->comm != NULL && (request->comm == comm || request->comm == comm->local)) {
+    for (const struct rz_request *request = rz_engine.active; request; request = request->next) {
+        if (request->comm && (request->comm == comm || request->comm == comm->local)) {
             return false;
         }
     }

@@ -49,17 +49,17 @@ static void spawned(void *arg, const struct rz_link_message *message, const int 
     (void)arg, (void)fds, (void)n_fds;
     const struct rz_link_spawned *told = &message->spawned;
     struct spawn *spawn = start_spawns;
-    while (spawn != NULL && spawn->question != told->question) {
+    while (spawn && spawn->question != told->question) {
         spawn = spawn->next;
     }
-    if (spawn == NULL) {
+    if (!spawn) {
         return;
     }
     uint32_t n = told->processes_length / RZ_LINK_PAIR_BYTES;
     spawn->answered = true;
     spawn->status = (rz_status_t)told->status;
     spawn->processes = calloc(n + 1, sizeof(*spawn->processes));
-    spawn->n = spawn->processes != NULL ? n : 0;
+    spawn->n = spawn->processes ? n : 0;
     rz_link_get_pairs(told->processes, told->processes_length, spawn->processes, spawn->n);
     rz_engine.completions++;
 }
@@ -143,7 +143,7 @@ static bool all_have_said_it(void *arg)
     for (uint32_t i = 0; i < news->n; i++) {
         waits = waits || !(gathering->said[i] || rz_dynamic_is_gone(news->item[i].process));
     }
-    return !waits || (gathering->comm != NULL && rz_dynamic_is_broken(gathering->comm));
+    return !waits || (gathering->comm && rz_dynamic_is_broken(gathering->comm));
 }
 
 static int gather(struct gathering *gathering, const char *call)
@@ -151,8 +151,7 @@ static int gather(struct gathering *gathering, const char *call)
     struct rz_blocked blocked = {
         .call = call, .comm = gathering->comm, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
     gathering->said = calloc(gathering->news->n, sizeof(bool));
-    return gathering->said != NULL ? rz_engine_wait(&blocked, all_have_said_it, gathering)
-                                   : MPI_ERR_NO_MEM;
+    return gathering->said ? rz_engine_wait(&blocked, all_have_said_it, gathering) : MPI_ERR_NO_MEM;
 }
 
 /* Waits until they stand in MPI_Init; who does not come there has MPI_ERR_SPAWN for its code. */
@@ -183,7 +182,7 @@ static void send_processes(enum rz_link_type type, const struct rz_link_process 
                            uint32_t n)
 {
     uint8_t *pairs = malloc((size_t)n * RZ_LINK_PAIR_BYTES + 1);
-    if (pairs == NULL || n == 0) {
+    if (!pairs || n == 0) {
         free(pairs);
         return;
     }
@@ -275,10 +274,10 @@ static void spawning_end(const struct spawning *spawning)
 bool rz_spawn_answers(const struct rz_setup_message *word)
 {
     const struct spawning *spawning = spawnings;
-    while (spawning != NULL && order_of(spawning) != word->about) {
+    while (spawning && order_of(spawning) != word->about) {
         spawning = spawning->next;
     }
-    return spawning == NULL && (word->kind == RZ_SETUP_READY || word->kind == RZ_SETUP_GOING);
+    return !spawning && (word->kind == RZ_SETUP_READY || word->kind == RZ_SETUP_GOING);
 }
 
 static int start(struct spawning *spawning, const struct rz_news *order, uint32_t n)
@@ -303,7 +302,7 @@ static int start(struct spawning *spawning, const struct rz_news *order, uint32_
     const char *why = rz_dynamic_refusal();
     if (spawn->status == RZ_ERR_UNSUPPORTED) {
         return rzm_error(MPI_ERR_SPAWN, "no process can be started %s",
-                         why != NULL ? why : "where the job begins or ends");
+                         why ? why : "where the job begins or ends");
     }
     if (spawn->status == RZ_ERR_NO_MEMORY) {
         return rzm_error(MPI_ERR_SPAWN, "there is no room in the job for %u more processes", n);
@@ -317,7 +316,7 @@ static int start(struct spawning *spawning, const struct rz_news *order, uint32_
 static struct spawn_news *news_new(uint32_t wanted, uint32_t n)
 {
     struct spawn_news *news = calloc(1, news_bytes(n));
-    if (news != NULL) {
+    if (news) {
         news->wanted = wanted;
         news->n = n;
     }
@@ -336,7 +335,7 @@ static int beget(struct spawning *spawning)
     error = error != MPI_SUCCESS ? error : start(spawning, &order, n);
     free(order.data);
     spawning->news = news_new(n, error == MPI_SUCCESS ? n : 0);
-    if (spawning->news == NULL) {
+    if (!spawning->news) {
         error = MPI_ERR_NO_MEM;
     }
     for (uint32_t i = 0; i < n && error == MPI_SUCCESS; i++) {
@@ -354,26 +353,24 @@ static int beget(struct spawning *spawning)
 /* Everybody hears the same from the root, errors of the order included, so that all confirm. */
 static int tell(struct spawning *spawning, int error)
 {
-    struct rz_news news = {spawning->news,
-                           spawning->news != NULL ? news_bytes(spawning->news->n) : 0};
+    struct rz_news news = {spawning->news, spawning->news ? news_bytes(spawning->news->n) : 0};
     bool is_root = rz_comm_rank(spawning->comm) == spawning->root;
     if (error == RZM_ROLLBACK) {
         return error;
     }
-    if (is_root && spawning->news != NULL) {
+    if (is_root && spawning->news) {
         spawning->news->error = error;
     }
     const char *why = rz_dynamic_refusal();
     int told = rz_news_tell(spawning->comm, spawning->operation, spawning->root,
-                            is_root && spawning->news == NULL ? error : MPI_SUCCESS, &news);
+                            is_root && !spawning->news ? error : MPI_SUCCESS, &news);
     if (told != MPI_SUCCESS && !is_root) { /* it may have come in part */
         free(news.data);
         news.data = NULL;
     }
     spawning->news = news.data;
     if (told == MPI_SUCCESS && !is_root && spawning->news->error != MPI_SUCCESS) {
-        error = why != NULL
-                    ? rzm_error(spawning->news->error, "no process can be started %s", why)
+        error = why ? rzm_error(spawning->news->error, "no process can be started %s", why)
                     : rzm_error(spawning->news->error, "the root could not start the processes");
     }
     return error != MPI_SUCCESS ? error : told;
@@ -384,7 +381,7 @@ static int make(const struct spawning *spawning, struct rz_comm **intercomm)
     const struct spawn_news *news = spawning->news;
     uint64_t words[3];
     uint32_t *processes = malloc(news->n * sizeof(*processes));
-    if (processes == NULL) {
+    if (!processes) {
         return MPI_ERR_NO_MEM;
     }
     for (uint32_t i = 0; i < news->n; i++) {
@@ -392,7 +389,7 @@ static int make(const struct spawning *spawning, struct rz_comm **intercomm)
     }
     struct rz_group *children = rz_group_new((int)news->n, processes);
     free(processes);
-    if (children == NULL) {
+    if (!children) {
         return MPI_ERR_NO_MEM;
     }
     words_of(spawning, words);
@@ -403,7 +400,7 @@ static int make(const struct spawning *spawning, struct rz_comm **intercomm)
 
 static void give_codes(const struct spawn_news *news, int *codes)
 {
-    for (uint32_t i = 0; news != NULL && codes != NULL && i < news->wanted; i++) {
+    for (uint32_t i = 0; news && codes && i < news->wanted; i++) {
         codes[i] = i < news->n ? news->item[i].code : MPI_ERR_SPAWN;
     }
 }
@@ -449,7 +446,7 @@ static int spawn(struct spawning *spawning, struct rz_comm **intercomm, int *cod
     free(spawning->spawn.processes);
     if (error == MPI_SUCCESS) {
         *intercomm = made;
-    } else if (made != NULL && error != RZM_ROLLBACK) {
+    } else if (made && error != RZM_ROLLBACK) {
         rz_comm_revoke(made); /* others may have it, and wait for us */
         rz_comm_release(made);
     }
@@ -476,7 +473,7 @@ int rzm_comm_spawn_multiple(int count, char *array_of_commands[], char **array_o
     struct rz_info **infos = NULL;
     if (rz_comm_rank(comm) == root && !(comm->object.flags & RZ_COMM_INTER)) {
         infos = calloc((size_t)count, sizeof(struct rz_info *));
-        if (infos == NULL) {
+        if (!infos) {
             return MPI_ERR_NO_MEM;
         }
         for (int i = 0; i < count; i++) {

@@ -44,7 +44,7 @@ static int split_group(const struct rz_group *from, struct split *all, int size,
 {
     int n = split_select(all, size, colour);
     uint32_t *ranks = malloc(((size_t)n + 1) * sizeof(*ranks));
-    if (ranks == NULL) {
+    if (!ranks) {
         return MPI_ERR_NO_MEM;
     }
     for (int i = 0; i < n; i++) {
@@ -52,10 +52,10 @@ static int split_group(const struct rz_group *from, struct split *all, int size,
     }
     *group = rz_group_new(n, ranks);
     free(ranks);
-    if (*group != NULL) {
+    if (*group) {
         (*group)->session = from->session;
     }
-    return *group != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    return *group ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
 static int split_derive(struct rz_comm *comm, uint64_t operation, struct split *all, int32_t colour,
@@ -68,15 +68,15 @@ static int split_derive(struct rz_comm *comm, uint64_t operation, struct split *
     if (error == MPI_SUCCESS && inter) {
         error = split_group(comm->remote, others->data, rz_comm_peers(comm), colour, &remote);
     }
-    if (error == MPI_SUCCESS && remote != NULL && remote->size == 0) {
+    if (error == MPI_SUCCESS && remote && remote->size == 0) {
         *newcomm = NULL; /* a colour that the other group does not have */
     } else if (error == MPI_SUCCESS) {
         error = rz_comm_make(words, group, remote, comm->errhandler, newcomm);
     }
-    if (group != NULL) {
+    if (group) {
         rz_group_release(group);
     }
-    if (remote != NULL) {
+    if (remote) {
         rz_group_release(remote);
     }
     return error;
@@ -121,8 +121,7 @@ int rzm_comm_split(struct rz_comm *comm, int color, int key, struct rz_comm **ne
     return split(comm, "MPI_Comm_split", color, key, newcomm);
 }
 
-/* ---- MPI_Comm_split_type: the colour is the number of a thing that processes have in common ----
- */
+/* ---- MPI_Comm_split_type: the colour is the number of what processes have in common ---- */
 
 static int node_of_process(uint32_t process)
 {
@@ -159,8 +158,8 @@ static int colour_of_pset(const char *name)
 static bool info_says(struct rz_info *info, const char *key, char value[MPI_MAX_INFO_VAL])
 {
     int there = 0;
-    return info != NULL &&
-           rzm_info_get(info, key, MPI_MAX_INFO_VAL - 1, value, &there) == MPI_SUCCESS && there;
+    return info && rzm_info_get(info, key, MPI_MAX_INFO_VAL - 1, value, &there) == MPI_SUCCESS &&
+           there;
 }
 
 static int colour_guided(int split_type, struct rz_info *info)
@@ -193,11 +192,11 @@ static int split_unguided(struct rz_comm *comm, int key, struct rz_info *info,
     struct rz_comm *made = NULL;
     int error = split(comm, "MPI_Comm_split_type", by_node ? colour_node() : colour_processor(),
                       key, &made);
-    if (error == MPI_SUCCESS && made != NULL && made->group->size == comm->group->size) {
+    if (error == MPI_SUCCESS && made && made->group->size == comm->group->size) {
         rz_comm_release(made); /* nothing smaller; so everywhere */
         made = NULL;
     }
-    if (error == MPI_SUCCESS && made != NULL && info != NULL) {
+    if (error == MPI_SUCCESS && made && info) {
         error =
             rzm_info_set(info, RZ_HARDWARE_KEY, by_node ? RZ_HARDWARE_NODE : RZ_HARDWARE_PROCESSOR);
         if (error != MPI_SUCCESS) {
@@ -238,7 +237,7 @@ int rzm_comm_split_type(struct rz_comm *comm, int split_type, int key, struct rz
                         struct rz_comm **newcomm)
 {
     int error = split_by_type(comm, split_type, key, info, newcomm);
-    if (error == MPI_SUCCESS && *newcomm != NULL) {
+    if (error == MPI_SUCCESS && *newcomm) {
         rz_comm_take_hints(*newcomm, info);
     }
     return error;

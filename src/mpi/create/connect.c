@@ -47,7 +47,7 @@ static struct waiting *all_waiting;
 static bool somebody_waits(uint64_t id)
 {
     struct waiting *waiting = all_waiting;
-    while (waiting != NULL && waiting->id != id) {
+    while (waiting && waiting->id != id) {
         waiting = waiting->next;
     }
     return waiting != NULL;
@@ -67,15 +67,15 @@ static bool read_offer(const struct rz_setup_message *word, struct offer *offer)
 static int say(uint32_t process, enum rz_setup_kind kind, uint64_t about, const struct offer *offer,
                const struct rz_group *group)
 {
-    size_t numbers = group != NULL ? (size_t)group->size * sizeof(group->process[0]) : 0;
+    size_t numbers = group ? (size_t)group->size * sizeof(group->process[0]) : 0;
     char *bytes = malloc(sizeof(*offer) + numbers);
-    if (bytes == NULL) {
+    if (!bytes) {
         return MPI_ERR_NO_MEM;
     }
     struct offer said = *offer;
-    said.n = group != NULL ? (uint32_t)group->size : 0;
+    said.n = group ? (uint32_t)group->size : 0;
     memcpy(bytes, &said, sizeof(said));
-    if (group != NULL) {
+    if (group) {
         memcpy(bytes + sizeof(said), group->process, numbers);
     }
     int error = rz_setup_message_send(process, kind, about, bytes, sizeof(said) + numbers);
@@ -188,10 +188,10 @@ static bool answer_has_come(void *arg)
     struct meeting *meeting = arg;
     uint64_t id = meeting->waiting.id;
     meeting->word = rz_setup_message_take(RZ_SETUP_ACCEPT, id);
-    if (meeting->word == NULL) {
+    if (!meeting->word) {
         meeting->word = rz_setup_message_take(RZ_SETUP_REFUSE, id);
     }
-    return meeting->word != NULL || rz_dynamic_is_gone(meeting->other);
+    return meeting->word || rz_dynamic_is_gone(meeting->other);
 }
 
 /* The same before the other side has bound itself to anything: we may leave, too. */
@@ -220,7 +220,7 @@ static int gone(const struct meeting *meeting)
 /* What the other root answered: MPI_SUCCESS and its offer, or why not. */
 static int heard(struct meeting *meeting, struct offer *offer)
 {
-    if (meeting->word == NULL) {
+    if (!meeting->word) {
         return gone(meeting);
     }
     read_offer(meeting->word, offer);
@@ -252,9 +252,9 @@ static int wait(struct meeting *meeting, bool (*done)(void *arg))
 static struct told *told_of(const struct meeting *meeting, const struct offer *offer, bool connects,
                             size_t *bytes)
 {
-    uint32_t n = meeting->word != NULL ? offer->n : 0;
+    uint32_t n = meeting->word ? offer->n : 0;
     struct told *told = calloc(1, sizeof(*told) + n * sizeof(uint32_t));
-    if (told == NULL) {
+    if (!told) {
         return NULL;
     }
     *bytes = sizeof(*told) + n * sizeof(uint32_t);
@@ -289,7 +289,7 @@ static rz_time deadline_of(struct rz_info *info)
 {
     char text[32];
     int length = sizeof(text), flag = 0;
-    if (info == NULL || rzm_info_get_string(info, "timeout", &length, text, &flag) != MPI_SUCCESS ||
+    if (!info || rzm_info_get_string(info, "timeout", &length, text, &flag) != MPI_SUCCESS ||
         !flag) {
         return RZ_TIME_NEVER;
     }
@@ -318,8 +318,8 @@ static int first_answer(struct meeting *meeting, struct offer *offer)
     if (error != MPI_SUCCESS) {
         return error;
     }
-    return meeting->word == NULL && !rz_dynamic_is_gone(meeting->other) ? leave(meeting)
-                                                                        : heard(meeting, offer);
+    return !meeting->word && !rz_dynamic_is_gone(meeting->other) ? leave(meeting)
+                                                                 : heard(meeting, offer);
 }
 
 static int connect(struct meeting *meeting, const char *name, struct rz_info *info,
@@ -351,14 +351,13 @@ static int connect(struct meeting *meeting, const char *name, struct rz_info *in
 static bool somebody_connects(void *arg)
 {
     struct meeting *meeting = arg;
-    while (meeting->word == NULL &&
+    while (!meeting->word &&
            (meeting->word = rz_setup_message_take(RZ_SETUP_CONNECT, meeting->port)) != NULL &&
            (meeting->word->withdrawn || rz_dynamic_is_gone(meeting->word->process))) {
         free(meeting->word);
         meeting->word = NULL;
     }
-    return meeting->word != NULL || rz_dynamic_is_broken(meeting->comm) ||
-           !rz_port_is_open(meeting->port);
+    return meeting->word || rz_dynamic_is_broken(meeting->comm) || !rz_port_is_open(meeting->port);
 }
 
 static int accept(struct meeting *meeting, const char *name, struct offer *offer)
@@ -372,7 +371,7 @@ static int accept(struct meeting *meeting, const char *name, struct offer *offer
     if (error != MPI_SUCCESS) {
         return error;
     }
-    if (meeting->word == NULL) {
+    if (!meeting->word) {
         return rz_dynamic_is_broken(meeting->comm)
                    ? rz_dynamic_why_broken(meeting->comm)
                    : rzm_error(MPI_ERR_PORT, "port_name was closed meanwhile");
@@ -390,7 +389,7 @@ static int make(struct meeting *meeting, const struct told *told, struct rz_comm
 {
     uint64_t words[3] = {told->seeds[0], told->seeds[1], MEET};
     struct rz_group *remote = rz_group_new((int)told->n, told->process);
-    if (remote == NULL) {
+    if (!remote) {
         return MPI_ERR_NO_MEM;
     }
     int error = rz_dynamic_make(words, meeting->comm, remote, meeting->call, made);
@@ -413,8 +412,8 @@ static int prepare(struct meeting *meeting, int error, const struct offer *offer
     if (is_root) {
         struct told *told = told_of(meeting, offer, connects, &news.bytes);
         news.data = told;
-        without = told == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
-        if (told != NULL) {
+        without = !told ? MPI_ERR_NO_MEM : MPI_SUCCESS;
+        if (told) {
             told->error = error;
         }
     }
@@ -452,7 +451,7 @@ static int await_last_word(struct meeting *meeting)
     free(meeting->word);
     meeting->word = NULL;
     error = wait(meeting, last_answer_has_come);
-    if (error == MPI_SUCCESS && meeting->word == NULL && !rz_dynamic_is_gone(meeting->other)) {
+    if (error == MPI_SUCCESS && !meeting->word && !rz_dynamic_is_gone(meeting->other)) {
         return MPI_ERR_REVOKED;
     }
     error = error != MPI_SUCCESS ? error : heard(meeting, &answer);
@@ -477,7 +476,7 @@ static int meet(struct meeting *meeting, int error, const struct offer *offer, b
     error = rz_dynamic_result(meeting->comm, meeting->operation, meeting->root, error);
     if (error == MPI_SUCCESS) {
         *newcomm = made;
-    } else if (made != NULL && error != RZM_ROLLBACK) {
+    } else if (made && error != RZM_ROLLBACK) {
         rz_comm_revoke(made); /* others may have it */
         rz_comm_release(made);
     }

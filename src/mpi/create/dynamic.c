@@ -158,17 +158,17 @@ int rz_dynamic_part(struct rz_comm *comm, const char *call)
 static bool parts_with(const struct rz_comm *comm)
 {
     const struct rz_link_info *info = rz_engine.info;
-    if (comm->inter != NULL || (comm->revoked && !rz_agreement_context_owes(comm))) {
+    if (comm->inter || (comm->revoked && !rz_agreement_context_owes(comm))) {
         return false;
     }
-    bool own_world = comm == rz_comm_predefined(0x101) && info->cohort.processes != NULL;
+    bool own_world = comm == rz_comm_predefined(0x101) && info->cohort.processes;
     return !comm->unshared && (own_world || rz_comm_says_farewell(comm));
 }
 
 static bool owes_nothing(void *arg)
 {
     (void)arg;
-    return rz_agreement_context_in_debt() == NULL;
+    return !rz_agreement_context_in_debt();
 }
 
 static void tell_of_debt(struct rz_blocked *blocked, const void *arg)
@@ -194,15 +194,14 @@ int rz_dynamic_finish(void)
 {
     int error = MPI_SUCCESS;
     size_t n = 0, room = 0;
-    for (struct rz_comm *comm = rz_comms_first(); comm != NULL; comm = comm->next) {
+    for (struct rz_comm *comm = rz_comms_first(); comm; comm = comm->next) {
         room++;
     }
     struct rz_request **requests = calloc(room, sizeof(struct rz_request *));
-    if (requests == NULL) {
+    if (!requests) {
         return MPI_ERR_NO_MEM;
     }
-    for (struct rz_comm *comm = rz_comms_first(); comm != NULL && error == MPI_SUCCESS;
-         comm = comm->next) {
+    for (struct rz_comm *comm = rz_comms_first(); comm && error == MPI_SUCCESS; comm = comm->next) {
         if (parts_with(comm)) {
             error = part_begin(comm, &requests[n]);
             n += error == MPI_SUCCESS;

@@ -45,7 +45,7 @@ static int hear_news(struct rz_comm *bridge, enum rz_context_offset context_offs
         return error;
     }
     *theirs = (struct rz_news){malloc(head.bytes + 1), head.bytes};
-    if (theirs->data == NULL) {
+    if (!theirs->data) {
         return MPI_ERR_NO_MEM;
     }
     return head.bytes == 0 ? MPI_SUCCESS
@@ -90,7 +90,7 @@ int rz_news_tell(struct rz_comm *comm, uint64_t operation, int root, int error,
     }
     if (result == MPI_SUCCESS && !teller) {
         *news = (struct rz_news){malloc(head.bytes + 1), head.bytes};
-        result = news->data != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+        result = news->data ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     }
     if (result == MPI_SUCCESS && head.bytes > 0) {
         result = rz_comm_spread(comm, operation, root, news->data, news->bytes);
@@ -112,7 +112,7 @@ int rz_news_of_group(uint64_t word, const struct rz_group *group, struct rz_news
 {
     size_t ranks = (size_t)group->size * sizeof(group->process[0]);
     *news = (struct rz_news){malloc(sizeof(word) + ranks), sizeof(word) + ranks};
-    if (news->data == NULL) {
+    if (!news->data) {
         return MPI_ERR_NO_MEM;
     }
     memcpy(news->data, &word, sizeof(word));
@@ -125,7 +125,7 @@ int rz_news_read_group(const struct rz_news *news, uint64_t *word, struct rz_gro
     const uint32_t *ranks = (void *)((char *)news->data + sizeof(*word));
     memcpy(word, news->data, sizeof(*word));
     *group = rz_group_new((int)((news->bytes - sizeof(*word)) / sizeof(*ranks)), ranks);
-    return *group != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    return *group ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
 int rz_intercomm_check_disjoint(const struct rz_group *local, const struct rz_group *remote)

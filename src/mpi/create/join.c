@@ -60,7 +60,7 @@ static bool swapped(void *arg)
                      &swap->received);
     }
     bool all = swap->sent == swap->bytes && swap->received == swap->bytes;
-    if (!all && swap->error == 0 && swap->other != NULL && rz_dynamic_is_gone(*swap->other)) {
+    if (!all && swap->error == 0 && swap->other && rz_dynamic_is_gone(*swap->other)) {
         swap->error = EPIPE; /* what it has forked may hold the socket open */
     }
     return swap->error != 0 || all;
@@ -91,7 +91,7 @@ static int make(const struct hello *mine, const struct hello *theirs, struct rz_
     uint64_t words[3] = {first ? mine->nonce : theirs->nonce, first ? theirs->nonce : mine->nonce,
                          JOIN};
     struct rz_group *other = rz_group_new(1, &theirs->process);
-    if (other == NULL) {
+    if (!other) {
         return MPI_ERR_NO_MEM;
     }
     int error = rz_dynamic_make(words, self, other, "MPI_Comm_join", made);
@@ -142,7 +142,7 @@ int rzm_comm_join(int fd, struct rz_comm **intercomm)
     error = confirm(fd, theirs.process, make(&mine, &theirs, &made));
     if (error == MPI_SUCCESS) {
         *intercomm = made;
-    } else if (made != NULL && error != RZM_ROLLBACK) {
+    } else if (made && error != RZM_ROLLBACK) {
         rz_comm_revoke(made);
         rz_comm_release(made);
     }

@@ -34,7 +34,7 @@ int rz_parent_write(const struct rz_parent_message *protocol_message,
 {
     size_t numbers = (size_t)parents->size * sizeof(parents->process[0]);
     struct rz_parent_message *written = malloc(sizeof(*written) + numbers);
-    if (written == NULL) {
+    if (!written) {
         return MPI_ERR_NO_MEM;
     }
     if (sizeof(*written) + numbers > RZ_LINK_MESSAGE_MAX / 4) {
@@ -61,13 +61,13 @@ static int read_protocol_message(const struct rz_link_cohort_info *cohort,
         return rzm_error(MPI_ERR_OTHER, "the letter of the parents is not whole");
     }
     uint32_t *numbers = malloc(rest);
-    if (numbers == NULL) {
+    if (!numbers) {
         return MPI_ERR_NO_MEM;
     }
     memcpy(numbers, cohort->parent + sizeof(*protocol_message), rest);
     *parents = rz_group_new((int)protocol_message->n, numbers);
     free(numbers);
-    return *parents != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    return *parents ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
 /* ---- Whether to go on ---- */
@@ -134,7 +134,7 @@ int rz_parent_meet(void)
     struct rz_parent_message protocol_message;
     struct rz_group *parents = NULL;
     struct rz_comm *world = rz_comm_predefined(0x101);
-    if (info->cohort.processes == NULL || world->unshared) {
+    if (!info->cohort.processes || world->unshared) {
         return MPI_SUCCESS;
     }
     int error = read_protocol_message(&info->cohort, &protocol_message, &parents);

@@ -31,10 +31,10 @@ static void named(void *arg, const struct rz_link_message *message, const int *f
 {
     (void)arg, (void)fds, (void)n_fds;
     struct question *question = open_questions;
-    while (question != NULL && question->number != message->named.question) {
+    while (question && question->number != message->named.question) {
         question = question->next;
     }
-    if (question != NULL) {
+    if (question) {
         question->answered = true;
         question->status = (rz_status_t)message->named.status;
         snprintf(question->port, sizeof(question->port), "%s", message->named.port);
@@ -145,7 +145,7 @@ int rzm_open_port(struct rz_info *info, char *port_name)
 {
     (void)info;
     struct port *port = malloc(sizeof(*port));
-    if (port == NULL) {
+    if (!port) {
         return MPI_ERR_NO_MEM;
     }
     *port = (struct port){.number = ++last_port, .next = ports};
@@ -166,7 +166,7 @@ bool rz_port_read(const char *name, uint64_t *job, uint32_t *slot, uint32_t *inc
 uint64_t rz_port_number(const char *name)
 {
     char text[MPI_MAX_PORT_NAME];
-    for (struct port *port = ports; port != NULL; port = port->next) {
+    for (struct port *port = ports; port; port = port->next) {
         port_text(port->number, text);
         if (strcmp(text, name) == 0) {
             return port->number;
@@ -178,7 +178,7 @@ uint64_t rz_port_number(const char *name)
 bool rz_port_is_open(uint64_t number)
 {
     struct port *port = ports;
-    while (port != NULL && port->number != number) {
+    while (port && port->number != number) {
         port = port->next;
     }
     return port != NULL;
@@ -197,5 +197,5 @@ void rz_port_remove(uint64_t number)
 
 uint64_t rz_port_first(void)
 {
-    return ports != NULL ? ports->number : 0;
+    return ports ? ports->number : 0;
 }

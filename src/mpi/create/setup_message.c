@@ -22,7 +22,7 @@ static void put_down(const struct rz_envelope *envelope, const void *data, size_
         return;
     }
     struct rz_setup_message *word = malloc(sizeof(*word) + bytes);
-    if (word == NULL) {
+    if (!word) {
         fprintf(stderr, "rhizome: rank %u: no memory for what another process tells\n",
                 rz_engine.info->self.rank);
         abort(); /* it waits for an answer */
@@ -55,7 +55,7 @@ int rz_setup_message_send(uint32_t process, enum rz_setup_kind kind, uint64_t ab
 {
     struct rz_control_message *note =
         bytes <= WORD_BYTES_MAX ? rz_control_message_new(bytes) : NULL;
-    if (note == NULL) {
+    if (!note) {
         return MPI_ERR_NO_MEM;
     }
     if (bytes > 0) {
@@ -80,9 +80,9 @@ int rz_setup_message_send(uint32_t process, enum rz_setup_kind kind, uint64_t ab
 static struct rz_setup_message *take(struct rz_setup_message **at)
 {
     struct rz_setup_message *word = *at;
-    if (word != NULL) {
+    if (word) {
         *at = word->next;
-        unread_last = word->next == NULL ? at : unread_last;
+        unread_last = !word->next ? at : unread_last;
     }
     return word;
 }
@@ -90,7 +90,7 @@ static struct rz_setup_message *take(struct rz_setup_message **at)
 struct rz_setup_message *rz_setup_message_take(enum rz_setup_kind kind, uint64_t about)
 {
     struct rz_setup_message **at = &unread;
-    while (*at != NULL && ((*at)->kind != kind || (*at)->about != about)) {
+    while (*at && ((*at)->kind != kind || (*at)->about != about)) {
         at = &(*at)->next;
     }
     return take(at);
@@ -99,8 +99,8 @@ struct rz_setup_message *rz_setup_message_take(enum rz_setup_kind kind, uint64_t
 struct rz_setup_message *rz_setup_message_next(enum rz_setup_kind kind,
                                                const struct rz_setup_message *after)
 {
-    struct rz_setup_message *word = after != NULL ? after->next : unread;
-    while (word != NULL && word->kind != kind) {
+    struct rz_setup_message *word = after ? after->next : unread;
+    while (word && word->kind != kind) {
         word = word->next;
     }
     return word;
@@ -119,7 +119,7 @@ unsigned rz_setup_messages_look(void)
 {
     unsigned n = 0;
     rz_work_set(RZ_WORK_SETUP_MESSAGES, false);
-    for (struct rz_setup_message **at = &unread; *at != NULL;) {
+    for (struct rz_setup_message **at = &unread; *at;) {
         bool is_new = !(*at)->looked_at;
         (*at)->looked_at = true;
         n += is_new;
@@ -134,7 +134,7 @@ unsigned rz_setup_messages_look(void)
 
 void rz_setup_messages_close(void)
 {
-    while (unread != NULL) {
+    while (unread) {
         struct rz_setup_message *word = unread;
         unread = word->next;
         free(word);

@@ -23,9 +23,8 @@ struct keeping {
 /* Takes over what malloc gave; false: there was nothing, or no memory to remember it. */
 static bool keep(struct keeping *keeping, void *memory)
 {
-    void **more =
-        memory != NULL ? realloc(keeping->kept, (keeping->n + 1) * sizeof(*keeping->kept)) : NULL;
-    if (more == NULL) {
+    void **more = memory ? realloc(keeping->kept, (keeping->n + 1) * sizeof(*keeping->kept)) : NULL;
+    if (!more) {
         free(memory);
         return false;
     }
@@ -49,7 +48,7 @@ static int value_of(struct keeping *keeping, struct rz_info *info, const char *k
 {
     *value = NULL;
     int flag = 0, length = 0;
-    int error = info == NULL ? MPI_SUCCESS : rzm_info_get_string(info, key, &length, NULL, &flag);
+    int error = !info ? MPI_SUCCESS : rzm_info_get_string(info, key, &length, NULL, &flag);
     if (error != MPI_SUCCESS || !flag) {
         return error;
     }
@@ -68,10 +67,10 @@ static int find_program(struct keeping *keeping, struct rz_info *info, const cha
 {
     char *path, *rest = NULL;
     int error = value_of(keeping, info, "path", &path);
-    if (error != MPI_SUCCESS || path == NULL || strchr(*program, '/') != NULL) {
+    if (error != MPI_SUCCESS || !path || strchr(*program, '/')) {
         return error;
     }
-    for (char *at = strtok_r(path, ": \t", &rest); at != NULL; at = strtok_r(NULL, ": \t", &rest)) {
+    for (char *at = strtok_r(path, ": \t", &rest); at; at = strtok_r(NULL, ": \t", &rest)) {
         size_t length = strlen(at) + strlen(*program) + 2;
         char *whole = malloc(length);
         if (!keep(keeping, whole)) {
@@ -104,7 +103,7 @@ static int environment_of(struct keeping *keeping, struct rz_info *info,
         return error;
     }
     size_t n = 3;
-    for (const char *at = lines; at != NULL && *at != '\0'; at++) {
+    for (const char *at = lines; at && *at != '\0'; at++) {
         n += *at == '\n';
     }
     const char **entries = calloc(n, sizeof(*entries));
@@ -112,14 +111,14 @@ static int environment_of(struct keeping *keeping, struct rz_info *info,
         return MPI_ERR_NO_MEM;
     }
     *environment = entries;
-    for (char *at = lines != NULL ? strtok_r(lines, "\n", &rest) : NULL; at != NULL;
+    for (char *at = lines ? strtok_r(lines, "\n", &rest) : NULL; at;
          at = strtok_r(NULL, "\n", &rest)) {
-        if (strchr(at, '=') == NULL || *at == '=') {
+        if (!strchr(at, '=') || *at == '=') {
             return rzm_error(MPI_ERR_INFO_VALUE, "info key env: \"%s\" is not NAME=value", at);
         }
         *entries++ = at;
     }
-    if (handler != NULL && is_errhandler(handler)) {
+    if (handler && is_errhandler(handler)) {
         size_t length = sizeof(INITIAL_ERRHANDLER) + strlen(handler);
         char *entry = malloc(length);
         if (!keep(keeping, entry)) {
@@ -138,7 +137,7 @@ static int arguments_of(struct keeping *keeping, const char *program, char *cons
                         const char *const **arguments)
 {
     size_t n = 0;
-    while (argv != NULL && argv[n] != NULL) {
+    while (argv && argv[n]) {
         n++;
     }
     const char **all = calloc(n + 2, sizeof(*all));
@@ -167,17 +166,17 @@ static int command_of(struct keeping *keeping, const struct rz_spawn_wish *wish,
     error = error != MPI_SUCCESS ? error : environment_of(keeping, info, &command->environment);
     error = error != MPI_SUCCESS
                 ? error
-                : arguments_of(keeping, program, wish->argvs != NULL ? wish->argvs[i] : NULL,
+                : arguments_of(keeping, program, wish->argvs ? wish->argvs[i] : NULL,
                                &command->arguments);
     command->maxprocs = (uint32_t)wish->maxprocs[i];
-    command->directory = error == MPI_SUCCESS && directory != NULL ? directory : "";
+    command->directory = error == MPI_SUCCESS && directory ? directory : "";
     return error;
 }
 
 static int write_order(const struct rz_spawn_command *commands, uint32_t n, struct rz_news *order)
 {
     void *bytes = malloc(ORDER_BYTES_MAX);
-    if (bytes == NULL) {
+    if (!bytes) {
         return MPI_ERR_NO_MEM;
     }
     size_t length = rz_spawn_order_write(commands, n, bytes, ORDER_BYTES_MAX);
@@ -197,7 +196,7 @@ int rz_spawn_commands_write(const struct rz_spawn_wish *wish, struct rz_news *or
     int error = MPI_SUCCESS;
     uint64_t total = 0;
     struct rz_spawn_command *commands = calloc((size_t)wish->count, sizeof(*commands));
-    if (commands == NULL) {
+    if (!commands) {
         return MPI_ERR_NO_MEM;
     }
     for (int i = 0; i < wish->count && error == MPI_SUCCESS; i++) {

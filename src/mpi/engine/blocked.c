@@ -16,7 +16,7 @@ static void put_text(char *to, size_t room, const char *from)
 
 static struct rz_wait *free_wait(struct rz_waits *waits)
 {
-    for (int i = 0; waits != NULL && i < RZ_WAITS_MAX; i++) {
+    for (int i = 0; waits && i < RZ_WAITS_MAX; i++) {
         if (!atomic_load_explicit(&waits->wait[i].in_use, memory_order_relaxed)) {
             return &waits->wait[i];
         }
@@ -33,7 +33,7 @@ static void write_wait(const struct rz_blocked_told *told)
         .tag = blocked->tag >= 0 ? (uint32_t)blocked->tag : RZ_WAIT_ANY,
         .since_ns = told->since};
     put_text(text.call, sizeof(text.call), blocked->call);
-    if (blocked->comm != NULL) {
+    if (blocked->comm) {
         rz_hooks_describe_comm(blocked->comm, &text);
     }
     rz_wait_write(told->wait, &text);
@@ -49,18 +49,18 @@ void rz_blocked_tell(struct rz_blocked_told *told, const struct rz_blocked *bloc
                      const void *arg)
 {
     struct rz_blocked now = *blocked;
-    bool first = told->wait == NULL;
-    if (!first && blocked->look == NULL) {
+    bool first = !told->wait;
+    if (!first && !blocked->look) {
         return;
     }
-    if (blocked->look != NULL) {
+    if (blocked->look) {
         blocked->look(&now, arg);
     }
     if (first) {
         told->wait = free_wait(rz_engine.info->waits);
         told->since = rz_clock_now();
     }
-    if (told->wait != NULL && (first || !is_same(&now, &told->what))) {
+    if (told->wait && (first || !is_same(&now, &told->what))) {
         told->what = now;
         write_wait(told);
     }
@@ -68,7 +68,7 @@ void rz_blocked_tell(struct rz_blocked_told *told, const struct rz_blocked *bloc
 
 void rz_blocked_over(struct rz_blocked_told *told)
 {
-    if (told->wait != NULL) {
+    if (told->wait) {
         rz_wait_write(told->wait, NULL);
     }
 }

@@ -18,7 +18,7 @@ static void sent(struct rz_net_op *op, rz_status_t status);
 struct rz_control_message *rz_control_message_new(size_t bytes)
 {
     struct rz_control_message *note = malloc(sizeof(*note) + bytes);
-    if (note != NULL) {
+    if (note) {
         rz_send_desc_init(&note->send_desc, sent);
         note->send_desc.data = note->bytes;
         note->send_desc.bytes = bytes;
@@ -51,7 +51,7 @@ static bool waits_for_cause(struct rz_control_message *note, rz_status_t status)
         return false;
     }
     const struct rz_peer *peer = rz_member_of(note->process)->peer;
-    if (peer == NULL || peer->path->net == NULL) {
+    if (!peer || !peer->path->net) {
         return false;
     }
     rz_send_desc_init(&note->send_desc, sent);
@@ -108,7 +108,7 @@ static void fetch(struct rz_path *path, const struct rz_envelope *envelope, size
                   rz_net_token_t token, rz_control_message_reader_t reader)
 {
     struct rz_control_message *note = rz_control_message_new(bytes);
-    if (note == NULL) {
+    if (!note) {
         fprintf(stderr, "rhizome: rank %u: no memory for a message of the library of %zu bytes\n",
                 rz_engine.info->self.rank, bytes);
         abort(); /* others wait for what comes of it */
@@ -131,10 +131,10 @@ void rz_control_message_arrived(struct rz_path *path, const struct rz_envelope *
 {
     if (bytes > bytes_max) {
         rz_engine.counters.foreign++;
-        if (token != NULL) {
+        if (token) {
             rz_peer_drop(rz_message_from(envelope), path, token);
         }
-    } else if (token != NULL) {
+    } else if (token) {
         fetch(path, envelope, bytes, token, reader);
     } else {
         reader(envelope, data, bytes);

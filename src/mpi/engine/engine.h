@@ -68,7 +68,7 @@ extern struct rz_engine rz_engine;
  * never asked for: an agreement may be a plain reduction, a checkpoint need not be kept. */
 static inline bool rz_engine_fault_tolerant(void)
 {
-    return rz_engine.board == NULL || rz_board_fault_tolerant(rz_engine.board);
+    return !rz_engine.board || rz_board_fault_tolerant(rz_engine.board);
 }
 
 /* Ends the process at once: the daemon gone, the lease expired, the stop word set. Prints why, if

@@ -46,7 +46,7 @@ static void refresh(uint32_t slot)
 {
     struct rz_member *member = &rz_liveness.members[slot];
     rz_liveness_refresh(slot);
-    if (member->peer != NULL && member->peer->process != member->process) {
+    if (member->peer && member->peer->process != member->process) {
         rz_peer_close(slot, false, RZ_ERR_ROLLBACK);
         member->spoken_to = true;
     }

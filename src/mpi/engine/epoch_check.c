@@ -44,7 +44,7 @@ void rz_epoch_check_passed(struct rz_path *path, const struct rz_envelope *envel
     rz_kill_here(RZ_KILL_ARRIVED);
     if (path == &rz_engine.paths[RZ_PATH_SHM]) {
         uint32_t from = rz_message_from(envelope);
-        if (rz_member_of(from)->peer == NULL) {
+        if (!rz_member_of(from)->peer) {
             /* Its flow control needs the way back; the transport's own call (stranger) may have
              * come in an earlier epoch. */
             rz_peer_meet(from);

@@ -17,10 +17,10 @@ void rz_hooks_set(const struct rz_hooks *const *list, unsigned n)
     for (unsigned i = 0; i < n; i++) {
         for (int kind = 0; kind < RZ_ENVELOPE_COUNT; kind++) {
             rz_arrived_t arrived = list[i]->arrived[kind];
-            rz_hooks_arrived[kind] = arrived != NULL ? arrived : rz_hooks_arrived[kind];
+            rz_hooks_arrived[kind] = arrived ? arrived : rz_hooks_arrived[kind];
         }
         for (int work = 0; work < RZ_WORK_COUNT; work++) {
-            works[work] = list[i]->work[work] != NULL ? list[i]->work[work] : works[work];
+            works[work] = list[i]->work[work] ? list[i]->work[work] : works[work];
         }
     }
     for (int kind = 0; kind < RZ_ENVELOPE_COUNT; kind++) {
@@ -44,7 +44,7 @@ unsigned rz_hooks_work(uint32_t stage)
 /* Calls one function of each struct that has it. */
 #define TELL(event, ...)                                                                           \
     for (unsigned i = 0; i < n_hooks; i++) {                                                       \
-        if (hooks[i]->event != NULL) {                                                             \
+        if (hooks[i]->event) {                                                                     \
             hooks[i]->event(__VA_ARGS__);                                                          \
         }                                                                                          \
     }
@@ -52,7 +52,7 @@ unsigned rz_hooks_work(uint32_t stage)
 /* The same, until one returns something else than `go_on`: what that was, or go_on. */
 #define ASK(event, go_on, ...)                                                                     \
     for (unsigned i = 0; i < n_hooks; i++) {                                                       \
-        if (hooks[i]->event != NULL) {                                                             \
+        if (hooks[i]->event) {                                                                     \
             __typeof__(go_on) answer = hooks[i]->event(__VA_ARGS__);                               \
             if (answer != (go_on)) {                                                               \
                 return answer;                                                                     \

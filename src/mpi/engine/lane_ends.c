@@ -18,7 +18,7 @@ static void on_lane_over(void *arg, const struct rz_link_message *message, const
     if (n_ends == ends_max) {
         uint32_t more = ends_max == 0 ? 16 : 2 * ends_max;
         struct rz_link_lane_over *bigger = realloc(ends, more * sizeof(*ends));
-        if (bigger == NULL) {
+        if (!bigger) {
             return; /* never answered: the lane is of no use to anybody any more */
         }
         ends = bigger;
@@ -48,7 +48,7 @@ static void close_lane(const struct rz_link_lane_over *over)
     struct rz_identity who = {
         .job = rz_engine.info->self.job, .rank = over->rank, .incarnation = over->incarnation};
     rz_status_t status = RZ_OK;
-    if (path->net != NULL && path->ops == &rz_shm_ops) {
+    if (path->net && path->ops == &rz_shm_ops) {
         status = rz_shm_lane_over(path->net, over->lane, who);
     }
     if (status != RZ_OK) {

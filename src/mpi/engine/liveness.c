@@ -63,7 +63,7 @@ static void failed_make_room(void)
     }
     uint32_t more = rz_liveness.failed_max == 0 ? FAILED_MIN : rz_liveness.failed_max * 2;
     uint32_t *bigger = realloc(rz_liveness.failed, more * sizeof(*bigger));
-    if (bigger == NULL) {
+    if (!bigger) {
         fprintf(stderr, "rhizome: rank %u: no memory for the list of failed processes\n",
                 rz_engine.info->self.rank);
         abort();
@@ -123,7 +123,7 @@ static void adopt(uint32_t slot, uint64_t word)
 {
     uint32_t incarnation = rz_board_incarnation(word);
     struct rz_member *member = &rz_liveness.members[slot];
-    rz_assert(member->failed && member->peer == NULL);
+    rz_assert(member->failed && !member->peer);
     member->word = rz_board_rank_word(incarnation, rz_board_node(word), RZ_PROCESS_ALIVE);
     member->process = rz_process(slot, incarnation);
     member->failed = false;

@@ -120,7 +120,7 @@ static rz_status_t open_tcp(struct rz_net **net, struct rz_path *path)
 static rz_status_t open_chosen(struct rz_net **net, struct rz_path *path)
 {
     const char *chosen = getenv(RZ_NET_ENVIRONMENT);
-    if (chosen == NULL || strcmp(chosen, "tcp") == 0) {
+    if (!chosen || strcmp(chosen, "tcp") == 0) {
         return open_tcp(net, path);
     }
     if (strcmp(chosen, "ucx") == 0) {
@@ -206,7 +206,7 @@ rz_status_t rz_paths_open_net(void)
     if (refused != RZ_OK) {
         return refused;
     }
-    if (path->net != NULL) {
+    if (path->net) {
         return put_ep_address(path);
     }
     struct rz_net *net = NULL;
@@ -232,7 +232,7 @@ rz_status_t rz_paths_open(const struct rz_path_events *told)
 void rz_paths_forget(uint32_t slot, uint32_t incarnation)
 {
     struct rz_path *path = &rz_engine.paths[RZ_PATH_SHM];
-    if (path->net != NULL && path->ops == &rz_shm_ops) {
+    if (path->net && path->ops == &rz_shm_ops) {
         struct rz_identity who = {
             .job = rz_engine.info->self.job, .rank = slot, .incarnation = incarnation};
         rz_shm_forget(path->net, who, RZ_ERR_PROC_FAILED);
@@ -241,7 +241,7 @@ void rz_paths_forget(uint32_t slot, uint32_t incarnation)
 
 static void path_close(struct rz_path *path)
 {
-    if (path->net != NULL) {
+    if (path->net) {
         struct rz_net *net = path->net;
         path->net = NULL;
         path->ops->close(net);
@@ -253,10 +253,10 @@ void rz_paths_quiet(void)
     rz_time deadline = rz_clock_now() + QUIET_MAX;
     for (int i = 0; i < RZ_PATH_COUNT; i++) {
         struct rz_path *path = &rz_engine.paths[i];
-        while (path->net != NULL && !path->ops->quiet(path->net) && rz_clock_now() < deadline) {
+        while (path->net && !path->ops->quiet(path->net) && rz_clock_now() < deadline) {
             path->ops->progress(path->net);
         }
-        if (path->net != NULL && path->spoilt) {
+        if (path->net && path->spoilt) {
             path_close(path);
         }
         path->spoilt = false;

@@ -51,7 +51,7 @@ void rz_paths_quiet(void);
 /* Gives up a payload that a message over path offered; token NULL: it had none. */
 static inline void rz_path_drop(struct rz_path *path, rz_net_token_t token)
 {
-    if (token != NULL) {
+    if (token) {
         path->ops->drop(path->net, token);
     }
 }
@@ -62,7 +62,7 @@ static inline unsigned rz_paths_progress(void)
     unsigned events = 0;
     for (int i = 0; i < RZ_PATH_COUNT; i++) {
         const struct rz_path *path = &rz_engine.paths[i];
-        if (path->net != NULL) {
+        if (path->net) {
             events += path->ops->progress(path->net);
         }
     }

@@ -20,7 +20,7 @@ static bool number_take(struct rz_peer *peer)
     if (n_numbers == numbers_max) {
         rz_peer_t more = numbers_max == 0 ? 64 : numbers_max * 2;
         struct rz_peer **bigger = realloc(by_number, more * sizeof(*by_number));
-        if (bigger == NULL) {
+        if (!bigger) {
             return false;
         }
         by_number = bigger;
@@ -36,7 +36,7 @@ static bool number_take(struct rz_peer *peer)
 static void queue_append(struct rz_peer *peer, struct rz_send_desc *send_desc)
 {
     send_desc->next = NULL;
-    *(peer->queue != NULL ? &peer->queue_last->next : &peer->queue) = send_desc;
+    *(peer->queue ? &peer->queue_last->next : &peer->queue) = send_desc;
     peer->queue_last = send_desc;
 }
 
@@ -53,7 +53,7 @@ static rz_status_t hand_over(struct rz_peer *peer, struct rz_send_desc *send_des
 {
     const struct rz_net_ops *ops = peer->path->ops;
     struct rz_net *net = peer->path->net;
-    if (send_desc->token != NULL) {
+    if (send_desc->token) {
         rz_kill_here(RZ_KILL_FETCH);
         return ops->fetch(net, send_desc->token, send_desc->data, send_desc->bytes, &send_desc->op);
     }
@@ -65,7 +65,7 @@ static rz_status_t hand_over(struct rz_peer *peer, struct rz_send_desc *send_des
 static rz_status_t hand_over_or_hold(struct rz_peer *peer, struct rz_send_desc *send_desc)
 {
     rz_status_t status = hand_over(peer, send_desc);
-    if (status == RZ_ERR_CLOSED && send_desc->token == NULL) {
+    if (status == RZ_ERR_CLOSED && !send_desc->token) {
         mark_broken(peer);
         queue_append(peer, send_desc);
         return RZ_IN_PROGRESS;
@@ -77,7 +77,7 @@ static void queue_flush(struct rz_peer *peer)
 {
     struct rz_send_desc *next = peer->queue;
     peer->queue = peer->queue_last = NULL;
-    while (next != NULL) {
+    while (next) {
         struct rz_send_desc *send_desc = next;
         next = send_desc->next;
         if (peer->state != RZ_PEER_OPEN) {
@@ -95,10 +95,10 @@ static void queue_end(struct rz_peer *peer, rz_status_t status)
 {
     struct rz_send_desc *next = peer->queue;
     peer->queue = peer->queue_last = NULL;
-    while (next != NULL) {
+    while (next) {
         struct rz_send_desc *send_desc = next;
         next = send_desc->next;
-        if (send_desc->token != NULL && peer->path->net != NULL) {
+        if (send_desc->token && peer->path->net) {
             peer->path->ops->drop(peer->path->net, send_desc->token);
         }
         send_desc->op.done(&send_desc->op, status);
@@ -118,7 +118,7 @@ static rz_status_t peer_new(uint32_t process, struct rz_peer **new_peer)
         return status;
     }
     struct rz_peer *peer = calloc(1, sizeof(*peer));
-    if (peer == NULL || !number_take(peer)) {
+    if (!peer || !number_take(peer)) {
         free(peer);
         return RZ_ERR_NO_MEMORY;
     }
@@ -139,8 +139,7 @@ static void network_opened(rz_status_t status)
 {
     for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
         struct rz_peer *peer = rz_liveness.members[slot].peer;
-        if (peer == NULL || peer->state != RZ_PEER_ASKED ||
-            peer->path != &rz_engine.paths[RZ_PATH_NET]) {
+        if (!peer || peer->state != RZ_PEER_ASKED || peer->path != &rz_engine.paths[RZ_PATH_NET]) {
             continue;
         }
         if (status == RZ_OK) {
@@ -157,7 +156,7 @@ static struct rz_peer *peer_asked(uint32_t slot, uint32_t incarnation, enum rz_p
         return NULL;
     }
     struct rz_peer *peer = rz_liveness.members[slot].peer;
-    bool fits = peer != NULL && peer->state == RZ_PEER_ASKED && peer->incarnation == incarnation &&
+    bool fits = peer && peer->state == RZ_PEER_ASKED && peer->incarnation == incarnation &&
                 peer->path == &rz_engine.paths[kind];
     return fits ? peer : NULL;
 }
@@ -178,7 +177,7 @@ static void introduce(struct rz_peer *peer, const void *ep_address, size_t bytes
 
 void rz_peer_meet(uint32_t process)
 {
-    if (!rz_engine.rollback && !rz_process_failed(process) && rz_member_of(process)->peer == NULL) {
+    if (!rz_engine.rollback && !rz_process_failed(process) && !rz_member_of(process)->peer) {
         struct rz_peer *peer;
         peer_new(process, &peer);
     }
@@ -187,7 +186,7 @@ void rz_peer_meet(uint32_t process)
 bool rz_peer_is_open(uint32_t process)
 {
     const struct rz_peer *peer = rz_member_of(process)->peer;
-    return !rz_process_failed(process) && peer != NULL && peer->state == RZ_PEER_OPEN;
+    return !rz_process_failed(process) && peer && peer->state == RZ_PEER_OPEN;
 }
 
 static void on_opened(void *arg, const struct rz_link_message *message, const int *fds,
@@ -196,7 +195,7 @@ static void on_opened(void *arg, const struct rz_link_message *message, const in
     (void)arg;
     const struct rz_link_opened *opened = &message->opened;
     struct rz_peer *peer = peer_asked(opened->rank, opened->incarnation, RZ_PATH_SHM);
-    if (peer != NULL && n_fds == 2) {
+    if (peer && n_fds == 2) {
         struct rz_shm_ep_address ep_address = {
             .peer = {.job = rz_engine.info->self.job,
                      .rank = opened->rank,
@@ -217,7 +216,7 @@ static void on_ep_address(void *arg, const struct rz_link_message *message, cons
     (void)arg;
     const struct rz_link_ep_address *ep_address = &message->ep_address;
     struct rz_peer *peer = peer_asked(ep_address->rank, ep_address->incarnation, RZ_PATH_NET);
-    if (peer != NULL && ep_address->epoch == rz_engine.epoch && peer->path->net != NULL) {
+    if (peer && ep_address->epoch == rz_engine.epoch && peer->path->net) {
         introduce(peer, ep_address->ep_address, ep_address->ep_address_length);
     }
     rz_engine_close_fds(fds, n_fds);
@@ -234,7 +233,7 @@ void rz_peers_open(void)
 static rz_status_t peer_submit(uint32_t process, struct rz_send_desc *send_desc)
 {
     struct rz_peer *peer = rz_member_of(process)->peer;
-    if (peer == NULL) {
+    if (!peer) {
         rz_status_t status = peer_new(process, &peer);
         if (status != RZ_OK) {
             return status;
@@ -261,7 +260,7 @@ rz_status_t rz_peer_fetch(uint32_t process, struct rz_path *path, struct rz_send
     struct rz_member *member = rz_member_of(process);
     bool failed = rz_process_failed(process);
     rz_status_t status = RZ_OK;
-    if (!failed && member->peer == NULL) {
+    if (!failed && !member->peer) {
         status = peer_new(process, &member->peer);
     }
     if (status != RZ_OK) {
@@ -292,14 +291,14 @@ void rz_peer_drop(uint32_t process, struct rz_path *path, rz_net_token_t token)
 static bool queue_take(struct rz_peer *peer, struct rz_send_desc *send_desc)
 {
     struct rz_send_desc *before = NULL, *at = peer->queue;
-    while (at != NULL && at != send_desc) {
+    while (at && at != send_desc) {
         before = at;
         at = at->next;
     }
-    if (at == NULL) {
+    if (!at) {
         return false;
     }
-    *(before != NULL ? &before->next : &peer->queue) = at->next;
+    *(before ? &before->next : &peer->queue) = at->next;
     if (peer->queue_last == at) {
         peer->queue_last = before;
     }
@@ -309,7 +308,7 @@ static bool queue_take(struct rz_peer *peer, struct rz_send_desc *send_desc)
 bool rz_peer_withdraw(uint32_t process, struct rz_send_desc *send_desc)
 {
     struct rz_peer *peer = rz_member_of(process)->peer;
-    if (peer == NULL || peer->process != process || peer->path->net == NULL) {
+    if (!peer || peer->process != process || !peer->path->net) {
         return false;
     }
     if (!queue_take(peer, send_desc)) {
@@ -317,7 +316,7 @@ bool rz_peer_withdraw(uint32_t process, struct rz_send_desc *send_desc)
                peer->path->ops->withdraw(peer->path->net, peer->number, send_desc->token,
                                          &send_desc->op);
     }
-    if (send_desc->token != NULL) {
+    if (send_desc->token) {
         peer->path->ops->drop(peer->path->net, send_desc->token);
     }
     return true;
@@ -328,7 +327,7 @@ bool rz_peer_withdraw(uint32_t process, struct rz_send_desc *send_desc)
 void rz_peer_broken(void *path, rz_peer_t number)
 {
     struct rz_peer *peer = number < n_numbers ? by_number[number] : NULL;
-    if (peer != NULL && peer->path == path) {
+    if (peer && peer->path == path) {
         mark_broken(peer);
     }
 }
@@ -337,13 +336,13 @@ void rz_peer_close(uint32_t slot, bool drain, rz_status_t status)
 {
     struct rz_member *member = &rz_liveness.members[slot];
     struct rz_peer *peer = member->peer;
-    if (status == RZ_ERR_PROC_FAILED && (peer == NULL || peer->state == RZ_PEER_ASKED)) {
+    if (status == RZ_ERR_PROC_FAILED && (!peer || peer->state == RZ_PEER_ASKED)) {
         rz_paths_forget(slot, rz_board_incarnation(member->word));
     }
-    if (peer == NULL) {
+    if (!peer) {
         return;
     }
-    if (peer->state != RZ_PEER_ASKED && peer->path->net != NULL) {
+    if (peer->state != RZ_PEER_ASKED && peer->path->net) {
         peer->path->ops->disconnect(peer->path->net, peer->number, drain, status);
     }
     if (peer->state == RZ_PEER_BROKEN) {
@@ -358,7 +357,7 @@ void rz_peer_close(uint32_t slot, bool drain, rz_status_t status)
 /* The connection outlives a roll-back, if its process does. */
 static bool is_kept(const struct rz_peer *peer)
 {
-    return peer->state == RZ_PEER_OPEN && peer->path->ops->renew != NULL;
+    return peer->state == RZ_PEER_OPEN && peer->path->ops->renew;
 }
 
 /* By the board, which the news of this failure may have reached before us. */
@@ -377,7 +376,7 @@ static void roll_back(uint32_t slot, struct rz_peer *peer)
 {
     struct rz_path *path = peer->path;
     rz_liveness.members[slot].spoken_to = true;
-    if (peer->state != RZ_PEER_ASKED && path->ops->rest != NULL) {
+    if (peer->state != RZ_PEER_ASKED && path->ops->rest) {
         bool rests = peer->state == RZ_PEER_OPEN &&
                      path->ops->rest(path->net, peer->number, RZ_ERR_ROLLBACK);
         path->spoilt = path->spoilt || (!rests && lives(peer));
@@ -389,10 +388,10 @@ void rz_peers_roll_back(void)
 {
     for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
         struct rz_peer *peer = rz_liveness.members[slot].peer;
-        if (peer != NULL && is_kept(peer)) {
-            rz_assert(peer->queue == NULL);
+        if (peer && is_kept(peer)) {
+            rz_assert(!peer->queue);
             peer->path->ops->renew(peer->path->net, peer->number, RZ_ERR_ROLLBACK);
-        } else if (peer != NULL) {
+        } else if (peer) {
             roll_back(slot, peer);
         }
     }
@@ -412,7 +411,7 @@ void rz_peers_meet_again(void)
 void rz_peers_forget(void)
 {
     for (rz_peer_t i = 0; i < n_numbers; i++) {
-        if (by_number[i] != NULL) {
+        if (by_number[i]) {
             queue_end(by_number[i], RZ_ERR_CANCELLED);
             rz_member_of(by_number[i]->process)->peer = NULL;
         }
@@ -432,8 +431,7 @@ void rz_peers_overdue(rz_time now)
     for (uint32_t slot = 0;
          n_broken > 0 && !rz_engine.reinit_open && slot < rz_engine.info->n_slots; slot++) {
         struct rz_peer *peer = rz_liveness.members[slot].peer;
-        if (peer != NULL && peer->state == RZ_PEER_BROKEN &&
-            now - peer->broken_since > BROKEN_MAX) {
+        if (peer && peer->state == RZ_PEER_BROKEN && now - peer->broken_since > BROKEN_MAX) {
             rz_peer_close(slot, true, RZ_ERR_TIMEOUT);
         }
     }

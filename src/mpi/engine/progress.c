@@ -83,9 +83,9 @@ void rz_engine_check(void)
 
 int rz_engine_begin(void)
 {
-    if (rz_engine.board != NULL) {
+    if (rz_engine.board) {
         look_at_news();
-        if (rz_engine.info->waits != NULL) {
+        if (rz_engine.info->waits) {
             rz_waits_alive(rz_engine.info->waits);
         }
     }

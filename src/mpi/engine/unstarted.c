@@ -24,7 +24,7 @@ static struct waiting *first, **last = &first;
 static struct waiting *append(uint32_t slot, uint32_t incarnation, size_t bytes)
 {
     struct waiting *waiting = calloc(1, sizeof(*waiting) + bytes);
-    if (waiting == NULL) {
+    if (!waiting) {
         fprintf(stderr, "rhizome: rank %u: no memory for a message of %zu bytes that came early\n",
                 rz_engine.info->self.rank, bytes);
         abort();
@@ -39,7 +39,7 @@ static struct waiting *append(uint32_t slot, uint32_t incarnation, size_t bytes)
 void rz_unstarted_keep(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
                        size_t bytes, rz_net_token_t token)
 {
-    size_t copied = token == NULL ? bytes : 0;
+    size_t copied = !token ? bytes : 0;
     struct waiting *waiting = append(envelope->slot, envelope->incarnation, copied);
     waiting->path = path;
     waiting->envelope = *envelope;
@@ -76,7 +76,7 @@ static void arrive(const struct waiting *waiting, rz_arrived_t arrived)
 static struct waiting *take(uint32_t slot, uint32_t incarnation)
 {
     struct waiting *taken = NULL, **taken_last = &taken;
-    for (struct waiting **at = &first; *at != NULL;) {
+    for (struct waiting **at = &first; *at;) {
         struct waiting *waiting = *at;
         if (waiting->slot != slot || waiting->incarnation > incarnation) {
             at = &waiting->next;
@@ -88,7 +88,7 @@ static struct waiting *take(uint32_t slot, uint32_t incarnation)
         taken_last = &waiting->next;
     }
     last = &first;
-    while (*last != NULL) {
+    while (*last) {
         last = &(*last)->next;
     }
     return taken;
@@ -97,8 +97,8 @@ static struct waiting *take(uint32_t slot, uint32_t incarnation)
 void rz_unstarted_adopted(uint32_t slot, rz_arrived_t arrived)
 {
     uint32_t incarnation = rz_board_incarnation(rz_liveness.members[slot].word);
-    struct waiting *next = first != NULL ? take(slot, incarnation) : NULL;
-    while (next != NULL) {
+    struct waiting *next = first ? take(slot, incarnation) : NULL;
+    while (next) {
         struct waiting *waiting = next;
         next = waiting->next;
         if (waiting->incarnation == incarnation) {
@@ -115,7 +115,7 @@ void rz_unstarted_close(void)
     struct waiting *next = first;
     first = NULL;
     last = &first;
-    while (next != NULL) {
+    while (next) {
         struct waiting *waiting = next;
         next = waiting->next;
         rz_path_drop(waiting->path, waiting->token);

@@ -161,7 +161,7 @@ static bool nothing_new(void)
 {
     for (int i = 0; i < RZ_PATH_COUNT; i++) {
         const struct rz_path *path = &rz_engine.paths[i];
-        if (path->net != NULL && !path->ops->arm(path->net)) {
+        if (path->net && !path->ops->arm(path->net)) {
             return false;
         }
     }
@@ -201,11 +201,11 @@ static void sleep_on_doorbell(rz_time timeout_ns)
     struct rz_path *between = &rz_engine.paths[RZ_PATH_NET];
     int fds[2] = {info->fd, -1};
     unsigned n_fds = 1;
-    if (between->net != NULL) {
+    if (between->net) {
         fds[n_fds++] = between->ops->fd(between->net);
     }
-    uint32_t value = rz_doorbell_prepare(info->doorbell, between->net != NULL ? RZ_DOORBELL_POLL
-                                                                              : RZ_DOORBELL_FUTEX);
+    uint32_t value =
+        rz_doorbell_prepare(info->doorbell, between->net ? RZ_DOORBELL_POLL : RZ_DOORBELL_FUTEX);
     if (!nothing_new()) {
         rz_doorbell_awake(info->doorbell);
         return;

@@ -18,7 +18,7 @@ static rz_status_t load(void)
     const char *why;
     entry =
         rz_module_entry(MODULE, "RZ_FLAT_MODULE", "rz_flat_entry", RZ_FLAT_MODULE_VERSION, &why);
-    if (entry == NULL) {
+    if (!entry) {
         fprintf(stderr, "rhizome: --detector flat needs " MODULE " beside the library: %s\n", why);
         return RZ_ERR_UNSUPPORTED;
     }
@@ -30,7 +30,7 @@ static int open_flat(void)
     if (rz_engine.info->hb_timeout == 0) {
         return MPI_SUCCESS;
     }
-    rz_status_t status = entry == NULL ? load() : RZ_OK;
+    rz_status_t status = !entry ? load() : RZ_OK;
     status = status == RZ_OK ? entry->open(&flat_ring, rz_engine.info) : status;
     return status == RZ_OK ? MPI_SUCCESS
                            : rzm_error(MPI_ERR_OTHER, "the ring of processes cannot be joined: %s",
@@ -39,7 +39,7 @@ static int open_flat(void)
 
 static void close_flat(void)
 {
-    if (flat_ring != NULL) {
+    if (flat_ring) {
         entry->close(flat_ring);
         flat_ring = NULL;
     }

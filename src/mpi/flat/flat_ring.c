@@ -316,14 +316,14 @@ static void flat_free(struct rz_flat *flat)
 static rz_status_t flat_open(struct rz_flat **result, const struct rz_link_info *info)
 {
     struct rz_flat *flat = calloc(1, sizeof(*flat));
-    if (flat == NULL) {
+    if (!flat) {
         return RZ_ERR_NO_MEMORY;
     }
     flat->info = info;
     flat->post = (struct rz_post){.fd = info->ring_fd, .address = rz_flat_address, .arg = flat};
     flat->out = calloc(info->n_ranks, sizeof(*flat->out));
     flat->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    rz_status_t status = flat->out == NULL ? RZ_ERR_NO_MEMORY : RZ_OK;
+    rz_status_t status = !flat->out ? RZ_ERR_NO_MEMORY : RZ_OK;
     if (status == RZ_OK &&
         (flat->end_fd < 0 ||
          rz_thread_start(&flat->thread, "rz-flat", STACK_BYTES, flat_run, flat) != 0)) {

@@ -30,7 +30,7 @@ int rz_bootstrap_send(const struct rz_bootstrap *bootstrap)
 {
     size_t bytes = HEAD_BYTES + (size_t)bootstrap->size * MEMBER_BYTES;
     void *buffer = malloc(bytes);
-    if (buffer == NULL) {
+    if (!buffer) {
         return MPI_ERR_NO_MEM;
     }
     write(bootstrap, buffer, bytes);
@@ -62,7 +62,7 @@ bool rz_bootstrap_read(struct rz_bootstrap *bootstrap, const struct rz_setup_mes
     }
     bootstrap->process = malloc((size + 1) * sizeof(*bootstrap->process));
     bootstrap->is_new = malloc((size + 1) * sizeof(*bootstrap->is_new));
-    if (bootstrap->process == NULL || bootstrap->is_new == NULL) {
+    if (!bootstrap->process || !bootstrap->is_new) {
         return false;
     }
     bool self = false;
@@ -80,7 +80,7 @@ bool rz_bootstrap_read(struct rz_bootstrap *bootstrap, const struct rz_setup_mes
 
 bool rz_bootstrap_known(uint64_t context)
 {
-    for (struct rz_comm *comm = rz_comms_first(); comm != NULL; comm = comm->next) {
+    for (struct rz_comm *comm = rz_comms_first(); comm; comm = comm->next) {
         if (comm->context == context) {
             return true;
         }

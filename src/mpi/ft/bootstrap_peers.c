@@ -107,7 +107,7 @@ void rz_bootstrap_peers_leave(void)
 {
     left = true;
     for (const struct rz_setup_message *word = rz_setup_message_next(RZ_SETUP_BOOTSTRAP, NULL);
-         word != NULL; word = rz_setup_message_next(RZ_SETUP_BOOTSTRAP, word)) {
+         word; word = rz_setup_message_next(RZ_SETUP_BOOTSTRAP, word)) {
         if (look_at(word) == BOOTSTRAPPED) {
             end_for_another();
         }

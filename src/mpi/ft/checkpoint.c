@@ -44,7 +44,7 @@ static bool for_nothing(void)
 
 void rz_checkpoints_enter_reinit(void)
 {
-    memcpy(state.before, state.memory, sizeof state.before);
+    memcpy(state.before, state.memory, sizeof(state.before));
     rz_streams_enter_reinit();
 }
 
@@ -57,15 +57,16 @@ static void notice_epoch(void)
 {
     if (state.round != 0 && state.round != rz_engine.epoch) {
         rz_streams_forget();
-        memcpy(state.memory, state.before, sizeof state.memory);
+        memcpy(state.memory, state.before, sizeof(state.memory));
     }
     state.round = rz_engine.epoch;
 }
 
 static int check_id(int id)
 {
-    if (id >= 0 && id < RZ_CHECKPOINT_REGIONS_MAX)
+    if (id >= 0 && id < RZ_CHECKPOINT_REGIONS_MAX) {
         return MPI_SUCCESS;
+    }
     return rzm_error(MPI_ERR_ARG, "id %d is not from 0 to %d", id, RZ_CHECKPOINT_REGIONS_MAX - 1);
 }
 
@@ -79,30 +80,37 @@ static bool is_possible(const void *memory, size_t bytes)
 int rzm_checkpoint_protect(int id, void *memory, size_t bytes)
 {
     int error = check_id(id);
-    if (error != MPI_SUCCESS)
+    if (error != MPI_SUCCESS) {
         return error;
-    if (!memory && bytes > 0)
+    }
+    if (!memory && bytes > 0) {
         return rzm_error(MPI_ERR_ARG, "the memory to protect is NULL");
-    if (!is_possible(memory, bytes))
+    }
+    if (!is_possible(memory, bytes)) {
         return rzm_error(MPI_ERR_ARG, "%zu bytes are more than memory can have", bytes);
+    }
     notice_epoch();
-    if (!rz_stream_take_out(id))
+    if (!rz_stream_take_out(id)) {
         return rzm_error(MPI_ERR_ARG, "region %d is being written: close its stream first", id);
+    }
     state.memory[id] = (struct rz_region){.memory = memory, .bytes = bytes};
     return MPI_SUCCESS;
 }
 
-/* ---- where checkpoints stand in this epoch */
+/* ---- where checkpoints stand in this epoch ---- */
 
 static void on_piece(void *arg, const struct rz_link_message *message, const int *fds,
                      unsigned n_fds)
 {
     (void)arg;
-    for (unsigned i = 0; i < n_fds; i++)
-        if (i > 0 || message->piece.epoch != rz_engine.epoch)
+    for (unsigned i = 0; i < n_fds; i++) {
+        if (i > 0 || message->piece.epoch != rz_engine.epoch) {
             close(fds[i]);
-    if (message->piece.epoch != rz_engine.epoch)
+        }
+    }
+    if (message->piece.epoch != rz_engine.epoch) {
         return;
+    }
     state.piece = message->piece;
     state.piece_fd = n_fds > 0 ? fds[0] : -1;
     state.answered = true;
@@ -116,8 +124,9 @@ static bool answer_came(void *arg)
 
 static void forget_piece(void)
 {
-    if (state.piece_fd >= 0)
+    if (state.piece_fd >= 0) {
         close(state.piece_fd);
+    }
     state.piece_fd = -1;
 }
 
@@ -130,16 +139,18 @@ static void doubt_slots(void)
         struct rz_slot *slot = &state.slots[i];
         bool looked_at = slot->generation == piece->generation && slot->hash == piece->hash &&
                          piece->source_node == rz_engine.info->node;
-        if (!looked_at)
+        if (!looked_at) {
             slot->known = 0;
+        }
     }
 }
 
 /* Once per epoch: ask the daemon what there is to restore and how generations are counted. */
 static int ask_daemon(const char *call)
 {
-    if (state.epoch == rz_engine.epoch)
+    if (state.epoch == rz_engine.epoch) {
         return MPI_SUCCESS;
+    }
     forget_piece();
     state.answered = state.looked_at = false;
     state.table.n = 0;
@@ -148,11 +159,13 @@ static int ask_daemon(const char *call)
     struct rz_blocked wait = {.call = call, .peer = MPI_PROC_NULL};
     rz_link_handle(rz_engine.link, RZ_LINK_PIECE, on_piece, NULL);
     rz_status_t status = rz_link_send(rz_engine.link, &want, -1);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return rzm_status_class(status);
+    }
     int error = rz_engine_wait(&wait, answer_came, NULL);
-    if (error != MPI_SUCCESS)
+    if (error != MPI_SUCCESS) {
         return error;
+    }
     state.epoch = rz_engine.epoch;
     state.base = state.piece.base;
     doubt_slots();
@@ -164,10 +177,12 @@ static int ask_daemon(const char *call)
 static int begin_alone(const char *call)
 {
     int error = rz_engine_begin();
-    if (error == MPI_SUCCESS && state.busy)
+    if (error == MPI_SUCCESS && state.busy) {
         return rzm_error(MPI_ERR_OTHER, "another thread is in a call of checkpoints");
-    if (error != MPI_SUCCESS)
+    }
+    if (error != MPI_SUCCESS) {
         return error;
+    }
     notice_epoch();
     state.busy = true;
     error = ask_daemon(call);
@@ -175,23 +190,26 @@ static int begin_alone(const char *call)
     return error;
 }
 
-/* ---- streams */
+/* ---- streams ---- */
 
 int rzm_checkpoint_stream_open(int id, const char *mode, FILE **stream)
 {
     int error = check_id(id);
-    if (error == MPI_SUCCESS && state.memory[id].bytes > 0)
+    if (error == MPI_SUCCESS && state.memory[id].bytes > 0) {
         return rzm_error(MPI_ERR_ARG, "region %d is protected memory: take it out first", id);
-    if (error != MPI_SUCCESS || for_nothing())
+    }
+    if (error != MPI_SUCCESS || for_nothing()) {
         return error != MPI_SUCCESS ? error : rz_stream_open(id, mode, true, stream);
+    }
     error = rz_engine_begin();
-    if (error != MPI_SUCCESS)
+    if (error != MPI_SUCCESS) {
         return error;
+    }
     notice_epoch();
     return rz_stream_open(id, mode, false, stream);
 }
 
-/* ---- taking one */
+/* ---- taking one ---- */
 
 static bool is_committed(void)
 {
@@ -231,17 +249,19 @@ static int write_piece(struct rz_slot **written, uint32_t *back)
 {
     static struct rz_region regions[RZ_CHECKPOINT_REGIONS_MAX];
     struct rz_slot *slot = slot_to_overwrite();
-    memcpy(regions, state.memory, sizeof regions);
+    memcpy(regions, state.memory, sizeof(regions));
     uint32_t n = rz_streams_hold(regions);
     size_t bytes = rz_piece_bytes(regions, n);
     rz_status_t status = rz_slot_reserve(slot, bytes);
     *back = back_of(slot, bytes);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         rz_slot_write(slot, regions, n);
+    }
     rz_streams_release();
     *written = slot;
-    if (status == RZ_ERR_NO_MEMORY)
+    if (status == RZ_ERR_NO_MEMORY) {
         return rzm_error(MPI_ERR_NO_MEM, "no memory for a checkpoint of %zu bytes", bytes);
+    }
     return rzm_status_class(status);
 }
 
@@ -268,43 +288,53 @@ static int take_one(uint64_t *generation)
     struct rz_slot *slot;
     uint32_t back;
     int error = rz_streams_settled();
-    if (error == MPI_SUCCESS)
+    if (error == MPI_SUCCESS) {
         error = rz_engine_wait(&wait, previous_settled, NULL);
-    if (error == MPI_SUCCESS && !is_committed())
+    }
+    if (error == MPI_SUCCESS && !is_committed()) {
         error =
             rzm_error(MPI_ERR_PROC_FAILED, "a process failed, and this job does not repair itself");
-    if (error == MPI_SUCCESS) /* another thread may have begun to write */
+    }
+    if (error == MPI_SUCCESS) { /* another thread may have begun to write */
         error = rz_streams_settled();
-    if (error == MPI_SUCCESS)
+    }
+    if (error == MPI_SUCCESS) {
         error = write_piece(&slot, &back);
-    if (error == MPI_SUCCESS)
+    }
+    if (error == MPI_SUCCESS) {
         error = store_piece(slot, back);
-    if (error == MPI_SUCCESS && generation)
+    }
+    if (error == MPI_SUCCESS && generation) {
         *generation = slot->generation;
+    }
     return error;
 }
 
 int rzm_checkpoint(uint64_t *generation)
 {
-    if (generation)
+    if (generation) {
         *generation = 0;
-    if (for_nothing())
+    }
+    if (for_nothing()) {
         return rz_streams_settled();
+    }
     int error = begin_alone("RZ_Checkpoint");
-    if (error != MPI_SUCCESS)
+    if (error != MPI_SUCCESS) {
         return error;
+    }
     error = take_one(generation);
     state.busy = false;
     return error;
 }
 
-/* ---- going back to one */
+/* ---- going back to one ---- */
 
 /* The piece may lie in a slot, and the second checkpoint of an epoch is written over it. */
 static int check_not_too_late(void)
 {
-    if (state.number == 0)
+    if (state.number == 0) {
         return MPI_SUCCESS;
+    }
     return rzm_error(MPI_ERR_OTHER,
                      "generation %llu cannot be restored any more: a checkpoint was taken since",
                      (unsigned long long)state.piece.generation);
@@ -315,13 +345,16 @@ static int map_piece(void **at)
 {
     size_t bytes = (size_t)state.piece.bytes;
     rz_status_t status = rz_memory_map(state.piece_fd, bytes, false, at, NULL);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return rzm_status_class(status);
-    if (!state.looked_at && rz_piece_hash(*at, bytes) == state.piece.hash)
+    }
+    if (!state.looked_at && rz_piece_hash(*at, bytes) == state.piece.hash) {
         state.looked_at = rz_piece_open(*at, bytes, &state.table) == RZ_OK &&
                           state.table.n <= RZ_CHECKPOINT_REGIONS_MAX;
-    if (state.looked_at)
+    }
+    if (state.looked_at) {
         return MPI_SUCCESS;
+    }
     rz_memory_unmap(*at, bytes);
     state.table.n = 0;
     return rzm_error(MPI_ERR_OTHER, "the piece of generation %llu is damaged",
@@ -332,20 +365,25 @@ int rzm_checkpoint_region_bytes(int id, size_t *bytes)
 {
     void *at;
     int error = check_id(id);
-    if (error == MPI_SUCCESS && for_nothing())
+    if (error == MPI_SUCCESS && for_nothing()) {
         *bytes = 0;
-    if (error != MPI_SUCCESS || for_nothing())
+    }
+    if (error != MPI_SUCCESS || for_nothing()) {
         return error;
+    }
     error = begin_alone("RZ_Checkpoint_region_bytes");
-    if (error != MPI_SUCCESS)
+    if (error != MPI_SUCCESS) {
         return error;
+    }
     state.busy = false;
     if (state.piece_fd >= 0 && !state.looked_at) {
         error = check_not_too_late();
-        if (error == MPI_SUCCESS)
+        if (error == MPI_SUCCESS) {
             error = map_piece(&at);
-        if (error != MPI_SUCCESS)
+        }
+        if (error != MPI_SUCCESS) {
             return error;
+        }
         rz_memory_unmap(at, (size_t)state.piece.bytes);
     }
     *bytes = (uint32_t)id < state.table.n ? state.table.entry[id].bytes : 0;
@@ -371,35 +409,42 @@ static int copy_back(void)
     uint32_t id;
     size_t bytes = (size_t)state.piece.bytes;
     int error = map_piece(&at);
-    if (error != MPI_SUCCESS)
+    if (error != MPI_SUCCESS) {
         return error;
+    }
     rz_kill_here(RZ_KILL_RESTORE);
     rz_status_t status = rz_piece_fits(&state.table, state.memory, RZ_CHECKPOINT_REGIONS_MAX, &id);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         error = misfit(id);
-    else if (!rz_streams_restore(at, &state.table))
+    } else if (!rz_streams_restore(at, &state.table)) {
         error = rzm_error(MPI_ERR_NO_MEM, "no memory for what streams had written");
-    else
+    } else {
         rz_piece_take(at, &state.table, state.memory, RZ_CHECKPOINT_REGIONS_MAX);
+    }
     rz_memory_unmap(at, bytes);
-    if (error == MPI_SUCCESS)
+    if (error == MPI_SUCCESS) {
         forget_piece();
+    }
     return error;
 }
 
 static int restore_it(uint64_t *generation)
 {
     int error = rz_streams_settled();
-    if (error != MPI_SUCCESS || state.piece.generation == 0)
+    if (error != MPI_SUCCESS || state.piece.generation == 0) {
         return error;
-    if (state.piece_fd < 0)
+    }
+    if (state.piece_fd < 0) {
         return rzm_error(MPI_ERR_OTHER, "generation %llu was restored already",
                          (unsigned long long)state.piece.generation);
+    }
     error = check_not_too_late();
-    if (error == MPI_SUCCESS)
+    if (error == MPI_SUCCESS) {
         error = copy_back();
-    if (error != MPI_SUCCESS)
+    }
+    if (error != MPI_SUCCESS) {
         return error;
+    }
     rz_kill_here(RZ_KILL_RESTORED);
     struct rz_link_message restored = {
         .type = RZ_LINK_RESTORED,
@@ -412,11 +457,13 @@ static int restore_it(uint64_t *generation)
 int rzm_restore(uint64_t *generation)
 {
     *generation = 0;
-    if (for_nothing())
+    if (for_nothing()) {
         return rz_streams_settled();
+    }
     int error = begin_alone("RZ_Restore");
-    if (error != MPI_SUCCESS)
+    if (error != MPI_SUCCESS) {
         return error;
+    }
     error = restore_it(generation);
     state.busy = false;
     return error;
@@ -425,8 +472,9 @@ int rzm_restore(uint64_t *generation)
 int rzm_progress_mark(uint64_t iteration)
 {
     struct rz_link_message mark = {.type = RZ_LINK_MARK, .mark = {.iteration = iteration}};
-    if (rz_engine.info->alone)
+    if (rz_engine.info->alone) {
         return MPI_SUCCESS;
+    }
     return rzm_status_class(rz_link_send(rz_engine.link, &mark, -1));
 }
 

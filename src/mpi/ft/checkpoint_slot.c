@@ -32,13 +32,15 @@ static void slot_close(struct rz_slot *slot)
 static rz_status_t slot_open(struct rz_slot *slot, size_t capacity)
 {
     rz_status_t status = rz_memory_create("rz-checkpoint", capacity, &slot->fd);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     status = rz_memory_reserve(slot->fd, 0, capacity);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_memory_map(slot->fd, capacity, true, &slot->at, NULL);
+    }
     slot->hashes_max = rz_pages_of(capacity);
-    slot->hashes = status == RZ_OK ? malloc(slot->hashes_max * sizeof *slot->hashes) : NULL;
+    slot->hashes = status == RZ_OK ? malloc(slot->hashes_max * sizeof(*slot->hashes)) : NULL;
     if (slot->hashes) {
         slot->capacity = capacity;
         return RZ_OK;
@@ -52,11 +54,13 @@ static rz_status_t slot_open(struct rz_slot *slot, size_t capacity)
 rz_status_t rz_slot_reserve(struct rz_slot *slot, size_t bytes)
 {
     size_t wanted = with_bitmap(bytes), had = slot->capacity;
-    if (slot->at && wanted <= had && wanted >= had / 2)
+    if (slot->at && wanted <= had && wanted >= had / 2) {
         return RZ_OK;
+    }
     slot_close(slot);
-    if (had == 0 || wanted < had)
+    if (had == 0 || wanted < had) {
         return slot_open(slot, wanted);
+    }
     /* It grows, so it will again: not each time again. */
     rz_status_t status = slot_open(slot, wanted + wanted / 4);
     return status == RZ_ERR_NO_MEMORY ? slot_open(slot, wanted) : status;

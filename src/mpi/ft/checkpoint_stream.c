@@ -42,13 +42,14 @@ static struct {
 static struct stream *streams;                          /* open */
 static struct content *held[RZ_CHECKPOINT_REGIONS_MAX]; /* by a checkpoint that is being written */
 
-/* ---- contents */
+/* ---- contents ---- */
 
 static struct content *content_new(size_t bytes)
 {
-    struct content *content = calloc(1, sizeof *content);
-    if (!content)
+    struct content *content = calloc(1, sizeof(*content));
+    if (!content) {
         return NULL;
+    }
     *content = (struct content){
         .at = bytes > 0 ? malloc(bytes) : NULL, .bytes = bytes, .max = bytes, .holders = 1};
     if (bytes > 0 && !content->at) {
@@ -79,8 +80,9 @@ static bool content_grow(struct content *content, size_t bytes)
     if (bytes > content->max) {
         size_t max = bytes > 2 * content->max ? bytes : 2 * content->max;
         uint8_t *at = realloc(content->at, max);
-        if (!at)
+        if (!at) {
             return false;
+        }
         content->at = at;
         content->max = max;
     }
@@ -91,22 +93,24 @@ static bool content_grow(struct content *content, size_t bytes)
     return true;
 }
 
-/* ---- what a FILE does */
+/* ---- what a FILE does ---- */
 
 static ssize_t on_write(void *cookie, const char *from, size_t n)
 {
     struct stream *stream = cookie;
     bool cut = atomic_load(&stream->cut);
-    if (stream->forgets)
+    if (stream->forgets) {
         return (ssize_t)n;
+    }
     if (cut || stream->failed || n > SIZE_MAX / 4 - stream->position ||
         !content_grow(stream->content, stream->position + n)) {
         stream->failed = true;
         errno = cut ? ECANCELED : ENOMEM;
         return 0;
     }
-    if (n > 0)
+    if (n > 0) {
         memcpy(stream->content->at + stream->position, from, n);
+    }
     stream->position += n;
     return (ssize_t)n;
 }
@@ -121,8 +125,9 @@ static ssize_t on_read(void *cookie, char *to, size_t n)
         return -1;
     }
     n = n < rest ? n : rest;
-    if (n > 0)
+    if (n > 0) {
         memcpy(to, content->at + stream->position, n);
+    }
     stream->position += n;
     return (ssize_t)n;
 }
@@ -146,8 +151,9 @@ static void publish(struct stream *stream)
 {
     int id = stream->id;
     contents[id].writer = NULL;
-    if (stream->forgets)
+    if (stream->forgets) {
         return;
+    }
     if (!stream->failed) {
         set_content(id, stream->content);
         stream->content = NULL;
@@ -162,34 +168,39 @@ static int on_close(void *cookie)
     struct stream *stream = cookie;
     pthread_mutex_lock(&lock);
     rz_list_unlink(&streams, stream);
-    if (stream->writes && !atomic_load(&stream->cut))
+    if (stream->writes && !atomic_load(&stream->cut)) {
         publish(stream);
+    }
     content_release(stream->content);
     pthread_mutex_unlock(&lock);
     bool failed = stream->failed;
     free(stream);
-    if (failed)
+    if (failed) {
         errno = ENOMEM;
+    }
     return failed ? -1 : 0;
 }
 
-/* ---- opening */
+/* ---- opening ---- */
 
 /* Where the stream begins; an error that says why it cannot. */
 static int stream_begin(struct stream *stream)
 {
     int id = stream->id;
-    if (stream->writes && contents[id].writer)
+    if (stream->writes && contents[id].writer) {
         return rzm_error(MPI_ERR_ARG, "region %d is being written: close its stream first", id);
-    if (!stream->writes && !contents[id].content)
+    }
+    if (!stream->writes && !contents[id].content) {
         return rzm_error(MPI_ERR_ARG,
                          "region %d has no content to read: nothing was restored or "
                          "written by a stream",
                          id);
+    }
     if (stream->writes) {
         stream->content = content_new(0);
-        if (!stream->content)
+        if (!stream->content) {
             return rzm_error(MPI_ERR_NO_MEM, "no memory for a stream");
+        }
         contents[id].writer = stream;
     } else {
         stream->content = contents[id].content;
@@ -207,11 +218,13 @@ int rz_stream_open(int id, const char *mode, bool forget, FILE **stream)
     static const cookie_io_functions_t reader = {
         .read = on_read, .seek = on_seek, .close = on_close};
     bool writes = strcmp(mode, "w") == 0 || strcmp(mode, "wb") == 0;
-    if (!writes && strcmp(mode, "r") != 0 && strcmp(mode, "rb") != 0)
+    if (!writes && strcmp(mode, "r") != 0 && strcmp(mode, "rb") != 0) {
         return rzm_error(MPI_ERR_ARG, "mode is \"%.20s\": it must be \"w\" or \"r\"", mode);
-    struct stream *made = calloc(1, sizeof *made);
-    if (!made)
+    }
+    struct stream *made = calloc(1, sizeof(*made));
+    if (!made) {
         return rzm_error(MPI_ERR_NO_MEM, "no memory for a stream");
+    }
     *made = (struct stream){.id = id, .writes = writes, .forgets = writes && forget};
     pthread_mutex_lock(&lock);
     int error = stream_begin(made);
@@ -224,8 +237,9 @@ int rz_stream_open(int id, const char *mode, bool forget, FILE **stream)
     if (!file) {
         atomic_store(&made->cut, true);
         pthread_mutex_lock(&lock);
-        if (contents[id].writer == made)
+        if (contents[id].writer == made) {
             contents[id].writer = NULL;
+        }
         pthread_mutex_unlock(&lock);
         on_close(made);
         return rzm_error(MPI_ERR_NO_MEM, "no memory for a stream");
@@ -235,14 +249,15 @@ int rz_stream_open(int id, const char *mode, bool forget, FILE **stream)
     return MPI_SUCCESS;
 }
 
-/* ---- for checkpoints */
+/* ---- for checkpoints ---- */
 
 bool rz_stream_take_out(int id)
 {
     pthread_mutex_lock(&lock);
-    bool idle = contents[id].writer == NULL;
-    if (idle)
+    bool idle = !contents[id].writer;
+    if (idle) {
         set_content(id, NULL);
+    }
     pthread_mutex_unlock(&lock);
     return idle;
 }
@@ -252,12 +267,13 @@ int rz_streams_settled(void)
     int error = MPI_SUCCESS;
     pthread_mutex_lock(&lock);
     for (int id = 0; id < RZ_CHECKPOINT_REGIONS_MAX && error == MPI_SUCCESS; id++) {
-        if (contents[id].writer)
+        if (contents[id].writer) {
             error =
                 rzm_error(MPI_ERR_OTHER, "region %d is being written: close its stream first", id);
-        else if (contents[id].spoilt)
+        } else if (contents[id].spoilt) {
             error = rzm_error(MPI_ERR_NO_MEM,
                               "there was no memory for what a stream wrote to region %d", id);
+        }
     }
     pthread_mutex_unlock(&lock);
     return error;
@@ -265,24 +281,27 @@ int rz_streams_settled(void)
 
 static struct content *content_hold(struct content *content)
 {
-    if (content)
+    if (content) {
         content->holders++;
+    }
     return content;
 }
 
 void rz_streams_enter_reinit(void)
 {
     pthread_mutex_lock(&lock);
-    for (int id = 0; id < RZ_CHECKPOINT_REGIONS_MAX; id++)
+    for (int id = 0; id < RZ_CHECKPOINT_REGIONS_MAX; id++) {
         contents[id].before = content_hold(contents[id].content);
+    }
     pthread_mutex_unlock(&lock);
 }
 
 void rz_streams_forget(void)
 {
     pthread_mutex_lock(&lock);
-    for (struct stream *stream = streams; stream; stream = stream->next)
+    for (struct stream *stream = streams; stream; stream = stream->next) {
         atomic_store(&stream->cut, true);
+    }
     for (int id = 0; id < RZ_CHECKPOINT_REGIONS_MAX; id++) {
         set_content(id, content_hold(contents[id].before));
         contents[id].writer = NULL;
@@ -302,8 +321,9 @@ uint32_t rz_streams_hold(struct rz_region *regions)
             regions[id] = (struct rz_region){
                 .memory = content->at, .bytes = content->bytes, .kind = RZ_REGION_STREAM};
         }
-        if (content || regions[id].bytes > 0)
+        if (content || regions[id].bytes > 0) {
             n = id + 1;
+        }
     }
     pthread_mutex_unlock(&lock);
     return n;
@@ -322,8 +342,9 @@ void rz_streams_release(void)
 static struct content *content_at(const uint8_t *at, size_t bytes)
 {
     struct content *content = content_new(bytes);
-    if (content && bytes > 0)
+    if (content && bytes > 0) {
         memcpy(content->at, at, bytes);
+    }
     return content;
 }
 
@@ -335,17 +356,20 @@ bool rz_streams_restore(const void *piece, const struct rz_piece_table *table)
     rz_assert(table->n <= RZ_CHECKPOINT_REGIONS_MAX);
     for (; n < table->n && enough; n++) {
         const struct rz_piece_entry *entry = &table->entry[n];
-        if (entry->kind != RZ_REGION_STREAM)
+        if (entry->kind != RZ_REGION_STREAM) {
             continue;
+        }
         restored[n] = content_at((const uint8_t *)piece + entry->at, entry->bytes);
         enough = restored[n] != NULL;
     }
     pthread_mutex_lock(&lock);
-    for (int id = 0; id < RZ_CHECKPOINT_REGIONS_MAX; id++)
-        if (enough)
+    for (int id = 0; id < RZ_CHECKPOINT_REGIONS_MAX; id++) {
+        if (enough) {
             set_content(id, restored[id]);
-        else
+        } else {
             content_release(restored[id]);
+        }
+    }
     pthread_mutex_unlock(&lock);
     return enough;
 }

@@ -56,7 +56,7 @@ int rzm_comm_agree(struct rz_comm *comm, int *flag)
 static int failed_outcome(struct rz_comm *comm, const struct rz_proposal *proposal, void *result)
 {
     uint32_t *process = malloc((proposal->n_failed + 1) * sizeof(*process));
-    if (process == NULL) {
+    if (!process) {
         return MPI_ERR_NO_MEM;
     }
     for (uint32_t i = 0; i < proposal->n_failed; i++) {
@@ -66,11 +66,11 @@ static int failed_outcome(struct rz_comm *comm, const struct rz_proposal *propos
     struct rz_group *group = rz_group_predefined(0x109);
     if (proposal->n_failed > 0) {
         group = rz_group_new((int)proposal->n_failed, process);
-    } else if (group != NULL) {
+    } else if (group) {
         rz_group_retain(group);
     }
     free(process);
-    if (group == NULL) {
+    if (!group) {
         return MPI_ERR_NO_MEM;
     }
     *(MPI_Group *)result = (MPI_Group)rz_object_handle(&group->object, (uintptr_t)MPI_GROUP_NULL);

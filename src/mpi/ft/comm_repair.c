@@ -110,7 +110,7 @@ static void keep_failed(struct line *line, const struct rz_proposal *proposal,
 {
     free(line->failed);
     line->failed = malloc((proposal->n_failed + 1) * sizeof(*line->failed));
-    if (line->failed == NULL) {
+    if (!line->failed) {
         out_of_memory();
     }
     line->n_failed = proposal->n_failed;
@@ -195,7 +195,7 @@ static struct rz_group *group_replaced(struct line *line)
     rz_bootstrap_free(bootstrap);
     bootstrap->process = malloc((size_t)old->size * sizeof(*bootstrap->process));
     bootstrap->is_new = malloc((size_t)old->size * sizeof(*bootstrap->is_new));
-    if (bootstrap->process == NULL || bootstrap->is_new == NULL) {
+    if (!bootstrap->process || !bootstrap->is_new) {
         out_of_memory();
     }
     bootstrap->size = (uint32_t)old->size;
@@ -213,7 +213,7 @@ static struct rz_group *group_replaced(struct line *line)
         bootstrap->is_new[rank] = true;
     }
     struct rz_group *group = rz_group_new(old->size, bootstrap->process);
-    if (group == NULL) {
+    if (!group) {
         out_of_memory();
     }
     group->session = old->session;
@@ -329,7 +329,7 @@ static void join(struct repair *repair, struct rz_bootstrap *bootstrap)
     struct line *line = &repair->lines[bootstrap->index];
     uint64_t context = bootstrap->context;
     struct rz_group *group = rz_group_new((int)bootstrap->size, bootstrap->process);
-    if (group == NULL) {
+    if (!group) {
         out_of_memory();
     }
     group->rows = bootstrap->rows;
@@ -373,7 +373,7 @@ static void look_at_bootstraps(struct repair *repair)
 {
     struct rz_setup_message *next;
     for (struct rz_setup_message *word = rz_setup_message_next(RZ_SETUP_BOOTSTRAP, NULL);
-         word != NULL && repair->error == MPI_SUCCESS; word = next) {
+         word && repair->error == MPI_SUCCESS; word = next) {
         struct rz_bootstrap bootstrap;
         next = rz_setup_message_next(RZ_SETUP_BOOTSTRAP, word);
         bool of_use = rz_bootstrap_read(&bootstrap, word);
@@ -481,7 +481,7 @@ static int end(struct repair *repair, int error, struct rz_comm *made[])
         if (line->stage == SPAWNS) {
             rz_spawn_ask_end(&line->wish);
         }
-        if (!finished && line->comm != NULL) {
+        if (!finished && line->comm) {
             rz_comm_release(line->comm);
         }
         if (error == MPI_SUCCESS && line->stage == REFUSED) {
@@ -498,7 +498,7 @@ static int check(uint32_t n, struct rz_comm *const comms[], bool *none)
 {
     *none = true;
     for (uint32_t i = 0; i < n; i++) {
-        if (comms[i] == NULL) {
+        if (!comms[i]) {
             continue;
         }
         *none = false;
@@ -529,14 +529,14 @@ int rz_repair(const char *call, uint32_t n, struct rz_comm *const comms[], struc
     }
     struct repair repair = {.call = call, .n = n};
     repair.lines = calloc(n + 1, sizeof(*repair.lines));
-    if (repair.lines == NULL) {
+    if (!repair.lines) {
         return MPI_ERR_NO_MEM;
     }
     repair.spawned_process = none && rz_engine.late && rz_engine.info->restarted;
     for (uint32_t i = 0; i < n; i++) {
         struct line *line = &repair.lines[i];
         line->repair = &repair;
-        if (comms[i] != NULL) {
+        if (comms[i]) {
             line->comm = comms[i];
             line->stage = READY;
             rz_comm_retain(line->comm);
@@ -552,7 +552,7 @@ int rzm_comm_repair(int n, const MPI_Comm comms[], MPI_Comm newcomms[])
         return rzm_error(MPI_ERR_COUNT, "n is %d, less than 0", n);
     }
     struct rz_comm **all = calloc(2 * (size_t)n + 1, sizeof(struct rz_comm *)), **made = all + n;
-    if (all == NULL) {
+    if (!all) {
         return MPI_ERR_NO_MEM;
     }
     for (int i = 0; i < n; i++) {
@@ -570,7 +570,7 @@ int rzm_comm_replace(struct rz_comm *comm, struct rz_comm **newcomm)
 {
     struct rz_comm *made = NULL;
     bool spawned_process = rz_engine.late && rz_engine.info->restarted;
-    if (comm == NULL && !spawned_process) {
+    if (!comm && !spawned_process) {
         return rzm_error(MPI_ERR_COMM, "comm is MPI_COMM_NULL, but this process has not come in "
                                        "place of another one (see RZ_Incarnation)");
     }

@@ -18,7 +18,7 @@ static struct rz_group *group_without(const struct rz_comm *comm, const struct r
                                       const struct rz_proposal *proposal, bool *empty)
 {
     uint32_t *process = malloc((size_t)group->size * sizeof(*process)), n = 0;
-    if (process == NULL) {
+    if (!process) {
         return NULL;
     }
     for (int i = 0; i < group->size; i++) {
@@ -33,7 +33,7 @@ static struct rz_group *group_without(const struct rz_comm *comm, const struct r
     }
     *empty = n == 0;
     struct rz_group *left = n > 0 ? rz_group_new((int)n, process) : NULL;
-    if (left != NULL) {
+    if (left) {
         left->session = group->session;
     }
     free(process);
@@ -56,23 +56,23 @@ static int shrink_outcome(struct rz_comm *comm, const struct rz_proposal *propos
     bool inter = comm->remote != comm->group, empty = false;
     struct rz_group *group = group_without(comm, comm->group, proposal, &empty);
     struct rz_group *remote =
-        inter && group != NULL ? group_without(comm, comm->remote, proposal, &empty) : NULL;
+        inter && group ? group_without(comm, comm->remote, proposal, &empty) : NULL;
     struct rz_comm *made = NULL;
     int error = MPI_SUCCESS;
     rz_ballot_acknowledge(comm, proposal);
-    if (group == NULL || (inter && remote == NULL && !empty)) {
+    if (!group || (inter && !remote && !empty)) {
         error = MPI_ERR_NO_MEM;
     } else if (!empty) { /* else nobody is left on the other side: there is nothing to make */
         error = make_shrunk(comm, proposal, group, remote, &made);
     }
-    if (remote != NULL) {
+    if (remote) {
         rz_group_release(remote);
     }
-    if (group != NULL) {
+    if (group) {
         rz_group_release(group);
     }
     if (error == MPI_SUCCESS) {
-        *(MPI_Comm *)result = made != NULL ? rz_comm_handle(made) : MPI_COMM_NULL;
+        *(MPI_Comm *)result = made ? rz_comm_handle(made) : MPI_COMM_NULL;
     }
     return error;
 }

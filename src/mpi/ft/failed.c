@@ -11,7 +11,7 @@
 static int failed_group(struct rz_comm *comm, uint32_t n, struct rz_group **group)
 {
     uint32_t *ranks = malloc((rz_liveness.n_failed + 1) * sizeof(*ranks));
-    if (ranks == NULL) {
+    if (!ranks) {
         return MPI_ERR_NO_MEM;
     }
     uint32_t found = 0;
@@ -23,12 +23,12 @@ static int failed_group(struct rz_comm *comm, uint32_t n, struct rz_group **grou
     struct rz_group *made = rz_group_predefined(0x109);
     if (found > 0) {
         made = rz_group_new((int)found, ranks);
-    } else if (made != NULL) {
+    } else if (made) {
         rz_group_retain(made);
     }
     free(ranks);
     *group = made;
-    return made != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    return made ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
 int rzm_comm_get_failed(struct rz_comm *comm, struct rz_group **group)

@@ -41,7 +41,7 @@ static bool read_signal(int *number)
     const char *text = getenv(RZ_REINIT_SIGNAL);
     char *end;
     *number = RZ_REINIT_SIGNAL_DEFAULT;
-    if (text == NULL) {
+    if (!text) {
         return true;
     }
     errno = 0;

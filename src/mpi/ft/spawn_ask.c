@@ -22,7 +22,7 @@ static void replaced(void *arg, const struct rz_link_message *message, const int
 {
     (void)arg, (void)fds, (void)n_fds;
     uint64_t question = message->replaced.question;
-    for (struct rz_spawn_ask *wish = wishes; wish != NULL; wish = wish->next) {
+    for (struct rz_spawn_ask *wish = wishes; wish; wish = wish->next) {
         if (question >= wish->first && question <= wish->last && wish->unanswered > 0) {
             wish->unanswered--;
             wish->refused[question - wish->first] = message->replaced.status != RZ_OK;
@@ -48,7 +48,7 @@ static void ask(uint64_t question, uint32_t failed)
 int rz_spawn_ask_ask(struct rz_spawn_ask *wish, const uint32_t *failed, uint32_t n)
 {
     bool *refused = calloc(n + 1, sizeof(*refused));
-    if (refused == NULL) {
+    if (!refused) {
         return MPI_ERR_NO_MEM;
     }
     *wish = (struct rz_spawn_ask){.first = last_question + 1,

@@ -25,7 +25,7 @@ static bool is_world_of_the_job(const struct rz_comm *comm)
  */
 static bool is_everybody(const struct rz_comm *comm)
 {
-    if (comm == NULL || is_world_of_the_job(comm) || !rz_engine_fault_tolerant()) {
+    if (!comm || is_world_of_the_job(comm) || !rz_engine_fault_tolerant()) {
         return true;
     }
     for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {

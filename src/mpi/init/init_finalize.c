@@ -44,7 +44,7 @@ static int take_kill_plan(void)
 {
     const char *text = getenv(RZ_KILL_AT);
     const struct rz_identity *me = &rz_engine.info->self;
-    if (text == NULL || me->incarnation > 1 || rz_kill_arm(text, me->rank)) {
+    if (!text || me->incarnation > 1 || rz_kill_arm(text, me->rank)) {
         return MPI_SUCCESS;
     }
     return rzm_error(MPI_ERR_OTHER, RZ_KILL_AT " is '%s', not POINT[:NTH][@RANK]", text);
@@ -54,10 +54,10 @@ static int take_kill_plan(void)
 static int look_at_wait(void)
 {
     const char *way = getenv(RZ_WAIT_ENVIRONMENT);
-    bool sleepless = way != NULL && strcmp(way, "yield") == 0;
+    bool sleepless = way && strcmp(way, "yield") == 0;
     rz_wait_rule_init(&rz_engine.waiting, sleepless);
     rz_engine.waiting.crowded = true; /* until the ranks have been counted */
-    return sleepless || way == NULL || *way == '\0' || strcmp(way, "auto") == 0
+    return sleepless || !way || *way == '\0' || strcmp(way, "auto") == 0
                ? MPI_SUCCESS
                : rzm_error(MPI_ERR_OTHER, RZ_WAIT_ENVIRONMENT " is '%s', not auto or yield", way);
 }
@@ -183,7 +183,7 @@ static int finalize_barrier(const char *call)
     uint64_t phase = rz_epoch_phase_on_board();
     rz_hooks_retire();
     int error = rz_hooks_part();
-    bool counted = rz_engine.info->cohort.processes == NULL; /* the daemons count the ranks */
+    bool counted = !rz_engine.info->cohort.processes; /* the daemons count the ranks */
     return error == MPI_SUCCESS && counted && phase < RZ_PHASE_LEFT ? rz_epoch_reach_end(call)
                                                                     : error;
 }

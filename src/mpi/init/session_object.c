@@ -18,7 +18,7 @@ void rz_session_ended(void)
 struct rz_session *rz_session_new(void)
 {
     struct rz_session *session = free_first;
-    if (session != NULL) {
+    if (session) {
         free_first = session->next;
     } else if ((session = malloc(sizeof(*session))) == NULL) {
         return NULL;
@@ -27,7 +27,7 @@ struct rz_session *rz_session_new(void)
     session->id = ++last_id;
     session->prev = NULL;
     session->next = open_first;
-    if (open_first != NULL) {
+    if (open_first) {
         open_first->prev = session;
     }
     open_first = session;
@@ -40,8 +40,8 @@ void rz_session_end(struct rz_session *session)
     bool last = rz_object_release(&session->object);
     rz_assert(last);
     rz_errhandler_release(session->errhandler);
-    *(session->prev != NULL ? &session->prev->next : &open_first) = session->next;
-    if (session->next != NULL) {
+    *(session->prev ? &session->prev->next : &open_first) = session->next;
+    if (session->next) {
         session->next->prev = session->prev;
     }
     session->next = free_first;
@@ -54,7 +54,7 @@ void rz_session_end(struct rz_session *session)
 static void roll_back(void)
 {
     struct rz_session *next;
-    for (struct rz_session *session = open_first; session != NULL; session = next) {
+    for (struct rz_session *session = open_first; session; session = next) {
         next = session->next;
         if (session->inside) {
             rz_session_end(session);

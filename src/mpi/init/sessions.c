@@ -28,14 +28,13 @@ static int thread_level(struct rz_info *info, int *level)
     char value[32];
     int there = 0;
     *level = MPI_THREAD_MULTIPLE;
-    int error = info == NULL
-                    ? MPI_SUCCESS
-                    : rzm_info_get(info, "thread_level", (int)sizeof(value) - 1, value, &there);
+    int error = !info ? MPI_SUCCESS
+                      : rzm_info_get(info, "thread_level", (int)sizeof(value) - 1, value, &there);
     if (error != MPI_SUCCESS || !there) {
         return error;
     }
     for (int i = 0; i < N_LEVELS; i++) {
-        if (levels[i] != NULL && strcmp(value, levels[i]) == 0) {
+        if (levels[i] && strcmp(value, levels[i]) == 0) {
             *level = i;
             return MPI_SUCCESS;
         }
@@ -53,7 +52,7 @@ int rzm_session_init(struct rz_info *info, struct rz_errhandler *errhandler,
         return error;
     }
     struct rz_session *made = rz_session_new();
-    if (made == NULL) {
+    if (!made) {
         rz_session_ended();
         return MPI_ERR_NO_MEM;
     }
@@ -83,13 +82,13 @@ int rzm_session_finalize(struct rz_session *session)
 static int pset_group(const char *name, struct rz_group **group)
 {
     const struct rz_comm *comm = rz_comm_predefined(rz_process_set_comm(name));
-    if (comm != NULL) {
+    if (comm) {
         *group = rz_group_new(comm->group->size, comm->group->process);
-        return *group != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+        return *group ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     }
     bool found;
     *group = rz_monitors_pset(name, &found);
-    return *group != NULL || !found ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    return *group || !found ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
 int rzm_session_get_num_psets(struct rz_session *session, struct rz_info *info, int *npset_names)
@@ -109,9 +108,9 @@ int rzm_session_get_nth_pset(struct rz_session *session, struct rz_info *info, i
     if (n < 0 || n >= all) {
         return rzm_error(MPI_ERR_ARG, "n is %d, not in 0..%d", n, all - 1);
     }
-    if (*pset_len < 0 || (*pset_len > 0 && pset_name == NULL)) {
+    if (*pset_len < 0 || (*pset_len > 0 && !pset_name)) {
         return rzm_error(MPI_ERR_ARG, "pset_len is %d and pset_name %s", *pset_len,
-                         pset_name != NULL ? "is there" : "a null pointer");
+                         pset_name ? "is there" : "a null pointer");
     }
     char name[MPI_MAX_PSET_NAME_LEN];
     if (n < RZ_PROCESS_SETS) {
@@ -154,7 +153,7 @@ int rzm_session_get_pset_info(struct rz_session *session, const char *pset_name,
     if (error != MPI_SUCCESS) {
         return error;
     }
-    if (group == NULL) {
+    if (!group) {
         return rzm_error(MPI_ERR_ARG, "pset_name is \"%s\", no process set", pset_name);
     }
     char size[16];
@@ -183,7 +182,7 @@ int rzm_group_from_session_pset(struct rz_session *session, const char *pset_nam
     if (error != MPI_SUCCESS) {
         return error;
     }
-    if (made != NULL) { /* no such set: as the standard has it, no error */
+    if (made) { /* no such set: as the standard has it, no error */
         made->session = session->id;
     }
     *newgroup = made;

@@ -12,7 +12,7 @@ void rz_streams_settle(void)
 {
     const char *how = getenv("RZ_STDOUT");
     size_t bytes = __fbufsize(stdout);
-    if (how == NULL || strcmp(how, "line") != 0 || __flbf(stdout) ||
+    if (!how || strcmp(how, "line") != 0 || __flbf(stdout) ||
         (bytes != 0 && bytes != USUAL_BUFFER_BYTES) || lseek(STDOUT_FILENO, 0, SEEK_CUR) >= 0) {
         return;
     }

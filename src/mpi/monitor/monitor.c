@@ -29,7 +29,7 @@ struct rz_monitor_group *rz_monitor_group_new(struct rz_comm *comm)
 {
     struct rz_monitor_group *group = calloc(1, sizeof(*group));
     size_t n = (size_t)comm->group->size, words = (n + 63) / 64;
-    if (group == NULL) {
+    if (!group) {
         return NULL;
     }
     group->n = (int)n;
@@ -40,8 +40,8 @@ struct rz_monitor_group *rz_monitor_group_new(struct rz_comm *comm)
     group->view = calloc(words, sizeof(*group->view));
     group->told = calloc(n, sizeof(*group->told));
     group->next_view = calloc(words, sizeof(*group->next_view));
-    if (group->processes == NULL || group->counter == NULL || group->why == NULL ||
-        group->view == NULL || group->told == NULL || group->next_view == NULL) {
+    if (!group->processes || !group->counter || !group->why || !group->view || !group->told ||
+        !group->next_view) {
         group_free(group);
         return NULL;
     }
@@ -64,14 +64,14 @@ static void leave(const struct rz_monitor_group *group)
 
 void rz_monitor_group_end(struct rz_monitor_group *group)
 {
-    if (group->tester != NULL) {
+    if (group->tester) {
         ended_sent += atomic_load(&group->snapshot->sent);
         ended_received += atomic_load(&group->snapshot->received);
         rz_monitor_tester()->close(group->tester);
         leave(group);
     }
     rz_monitor_round_over(group);
-    if (group->comm != NULL) {
+    if (group->comm) {
         rz_comm_release(group->comm);
     }
     group_free(group);
@@ -79,9 +79,9 @@ void rz_monitor_group_end(struct rz_monitor_group *group)
 
 static uint64_t counted(uint64_t ended, bool sent)
 {
-    for (const struct rz_monitor *monitor = rz_monitors; monitor != NULL; monitor = monitor->next) {
+    for (const struct rz_monitor *monitor = rz_monitors; monitor; monitor = monitor->next) {
         const struct rz_tester_snapshot *snapshot = monitor->group->snapshot;
-        if (snapshot != NULL) {
+        if (snapshot) {
             ended += atomic_load_explicit(sent ? &snapshot->sent : &snapshot->received,
                                           memory_order_relaxed);
         }
@@ -104,7 +104,7 @@ uint64_t rz_monitors_received(void)
 static void monitor_insert(struct rz_monitor *monitor)
 {
     monitor->next = rz_monitors;
-    if (rz_monitors != NULL) {
+    if (rz_monitors) {
         rz_monitors->prev = monitor;
     }
     rz_monitors = monitor;
@@ -113,8 +113,8 @@ static void monitor_insert(struct rz_monitor *monitor)
 
 static void monitor_end(struct rz_monitor *monitor)
 {
-    *(monitor->prev != NULL ? &monitor->prev->next : &rz_monitors) = monitor->next;
-    if (monitor->next != NULL) {
+    *(monitor->prev ? &monitor->prev->next : &rz_monitors) = monitor->next;
+    if (monitor->next) {
         monitor->next->prev = monitor->prev;
     }
     rz_work_set(RZ_WORK_MONITORS, rz_monitors != NULL);
@@ -126,14 +126,14 @@ static void monitor_end(struct rz_monitor *monitor)
 
 void rz_monitors_stop(void)
 {
-    while (rz_monitors != NULL) {
+    while (rz_monitors) {
         monitor_end(rz_monitors);
     }
 }
 
 void rz_monitors_close(void)
 {
-    while (rz_monitors != NULL) {
+    while (rz_monitors) {
         rz_monitors->group->comm = NULL; /* they end with all others */
         rz_monitors->group->round_comm = NULL;
         monitor_end(rz_monitors);
@@ -142,7 +142,7 @@ void rz_monitors_close(void)
 
 static int refuse_waiting(const struct rz_monitor *monitor)
 {
-    return monitor->group != NULL && monitor->group->waits
+    return monitor->group && monitor->group->waits
                ? rzm_error(MPI_ERR_OTHER, "a thread waits in RZ_Group_monitor_round")
                : MPI_SUCCESS;
 }
@@ -163,7 +163,7 @@ static int check(const struct rz_comm *comm)
 static void monitor_take(struct rz_monitor *monitor, const struct rz_monitor *plan,
                          struct rz_monitor_group *group, uint8_t *untold)
 {
-    if (monitor->group != NULL) {
+    if (monitor->group) {
         rz_monitor_group_end(monitor->group);
     }
     free(monitor->untold);
@@ -183,7 +183,7 @@ static int monitor_join(struct rz_comm *comm, struct rz_info *info, struct rz_mo
 {
     struct rz_monitor_group *group;
     uint8_t *untold = malloc((size_t)comm->group->size);
-    int error = monitor == NULL || untold == NULL ? MPI_ERR_NO_MEM : refuse_waiting(monitor);
+    int error = !monitor || !untold ? MPI_ERR_NO_MEM : refuse_waiting(monitor);
     error = error != MPI_SUCCESS ? error : rz_monitor_terms_read(info, &plan->terms);
     error = rz_monitor_join(comm, plan, error, &group);
     if (error == MPI_SUCCESS) {
@@ -219,7 +219,7 @@ int rzm_group_monitor_start(struct rz_comm *comm, struct rz_info *info,
         return error;
     }
     struct rz_monitor plan = {.test = test, .test_state = extra_state};
-    if (*monitor == NULL) {
+    if (!*monitor) {
         return monitor_start(comm, info, &plan, monitor);
     }
     plan.group = (*monitor)->group;

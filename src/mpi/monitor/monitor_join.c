@@ -33,7 +33,7 @@ static _Noreturn void no_memory(void)
 static void *memory(size_t n, size_t size)
 {
     void *made = calloc(n, size);
-    if (made == NULL) {
+    if (!made) {
         no_memory();
     }
     return made;
@@ -76,14 +76,14 @@ static void on_socket(void *arg, const struct rz_link_message *message, const in
 {
     (void)arg;
     struct socket_question *question = open_questions;
-    while (question != NULL && question->number != message->group_socket.question) {
+    while (question && question->number != message->group_socket.question) {
         question = question->next;
     }
-    if (question != NULL && n_fds == 2) {
+    if (question && n_fds == 2) {
         take_socket(question, message, fds);
         return;
     }
-    if (question != NULL) {
+    if (question) {
         take_socket(question, message, (const int[2]){-1, -1});
     }
     while (n_fds > 0) {
@@ -171,8 +171,8 @@ static int ep_addresses_check(const struct ep_address *ep_addresses, int n, int 
  * voted in. */
 static uint32_t counter_before(const struct rz_monitor_group *old, uint32_t process, bool is_new)
 {
-    int rank = old != NULL ? rz_group_find(old->comm->group, process) : MPI_UNDEFINED;
-    uint32_t counter = rank != MPI_UNDEFINED && old->snapshot != NULL
+    int rank = old ? rz_group_find(old->comm->group, process) : MPI_UNDEFINED;
+    uint32_t counter = rank != MPI_UNDEFINED && old->snapshot
                            ? atomic_load(&old->snapshot->member[rank].counter)
                            : 0;
     return is_new ? 1 : counter;
@@ -298,7 +298,7 @@ static int tell_and_make(const struct rz_monitor *monitor, uint64_t operation, i
                          struct rz_monitor_group *group)
 {
     struct socket_question question = {.fd = -1, .line_fd = -1};
-    if (error == MPI_SUCCESS && rz_monitor_tester() == NULL) {
+    if (error == MPI_SUCCESS && !rz_monitor_tester()) {
         error = MPI_ERR_OTHER;
     }
     if (error == MPI_SUCCESS) {
@@ -329,7 +329,7 @@ static int join_others(const struct rz_monitor *monitor, uint64_t operation, int
 {
     struct rz_uniform_results *row = rz_uniform_results_new(group->comm, operation);
     struct rz_uniform_result diagnosis = {.all = true};
-    if (row == NULL) {
+    if (!row) {
         no_memory();
     }
     rz_uniform_result_begin(row, &diagnosis);
@@ -353,7 +353,7 @@ int rz_monitor_join(struct rz_comm *comm, const struct rz_monitor *monitor, int 
         return error != MPI_SUCCESS && begun != RZM_ROLLBACK ? error : begun;
     }
     struct rz_monitor_group *made = rz_monitor_group_new(comm);
-    if (made == NULL) {
+    if (!made) {
         no_memory();
     }
     uint64_t word = rz_mix(rz_mix(comm->context, operation), KIND_GROUP);

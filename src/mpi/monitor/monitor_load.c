@@ -8,10 +8,10 @@ const struct rz_tester_entry *rz_monitor_tester(void)
 {
     static const struct rz_tester_entry *entry;
     const char *why;
-    if (entry == NULL) {
+    if (!entry) {
         entry = rz_module_entry(MODULE, "RZ_TESTER_MODULE", "rz_tester_entry",
                                 RZ_TESTER_MODULE_VERSION, &why);
-        if (entry == NULL) {
+        if (!entry) {
             rzm_error(MPI_ERR_OTHER, MODULE " is needed beside the library: %s", why);
         }
     }

@@ -22,7 +22,7 @@ void rz_monitor_round_over(struct rz_monitor_group *group)
 {
     struct rz_comm *comm = group->round_comm;
     group->round_comm = NULL;
-    if (comm != NULL) {
+    if (comm) {
         rz_comm_revoked(comm);
         rz_comm_release(comm);
     }
@@ -33,11 +33,10 @@ void rz_monitor_round_over(struct rz_monitor_group *group)
 static struct rz_monitor_group *group_of(uint64_t number)
 {
     struct rz_monitor *monitor = rz_monitors;
-    while (monitor != NULL &&
-           (monitor->group->tester == NULL || monitor->group->number != number)) {
+    while (monitor && (!monitor->group->tester || monitor->group->number != number)) {
         monitor = monitor->next;
     }
-    return monitor != NULL ? monitor->group : NULL;
+    return monitor ? monitor->group : NULL;
 }
 
 static void read_view(struct rz_monitor_group *group, const uint8_t *bytes, uint32_t length)
@@ -60,7 +59,7 @@ static void on_round(void *arg, const struct rz_link_message *message, const int
     (void)arg, (void)fds, (void)n_fds;
     struct rz_monitor_group *group = group_of(message->group_round.group);
     rz_status_t status = (rz_status_t)message->group_round.status;
-    if (group == NULL || !group->waits ||
+    if (!group || !group->waits ||
         (status == RZ_OK && message->group_round.round <= group->round)) {
         return;
     }
@@ -80,7 +79,7 @@ static uint8_t *counters_write(const struct rz_monitor_group *group, uint32_t *l
     uint8_t *bytes = malloc(room);
     struct rz_wire_writer w;
     *length = 0;
-    if (bytes == NULL) {
+    if (!bytes) {
         return NULL;
     }
     rz_wire_writer_init(&w, bytes, room);
@@ -98,7 +97,7 @@ static int arrive(const struct rz_monitor *monitor, MPI_Count progress)
     const struct rz_monitor_group *group = monitor->group;
     uint32_t length;
     uint8_t *counters = counters_write(group, &length);
-    if (counters == NULL) {
+    if (!counters) {
         return MPI_ERR_NO_MEM;
     }
     struct rz_link_message message = {
@@ -172,12 +171,12 @@ struct rz_group *rz_monitor_group_of(const struct rz_monitor *monitor)
     const struct rz_monitor_group *group = monitor->group;
     uint32_t *process = malloc((size_t)group->n * sizeof(*process));
     int n = 0;
-    for (int k = 0; process != NULL && k < group->n; k++) {
+    for (int k = 0; process && k < group->n; k++) {
         if (rz_monitor_has(group, k)) {
             process[n++] = group->comm->group->process[k];
         }
     }
-    struct rz_group *made = process != NULL ? rz_group_new(n, process) : NULL;
+    struct rz_group *made = process ? rz_group_new(n, process) : NULL;
     free(process);
     return made;
 }
@@ -187,7 +186,7 @@ static int round_comm_make(const struct rz_monitor *monitor, struct rz_comm **co
     const struct rz_monitor_group *group = monitor->group;
     const uint64_t words[3] = {group->number, group->round, KIND_ROUND};
     struct rz_group *members = rz_monitor_group_of(monitor);
-    if (members == NULL) {
+    if (!members) {
         return MPI_ERR_NO_MEM;
     }
     int error = rz_comm_make(words, members, NULL, rz_errhandler_predefined(0x143), comm);
@@ -224,7 +223,7 @@ static int round_next(struct rz_monitor *monitor, MPI_Count progress)
 {
     struct rz_monitor_group *group = monitor->group;
     rz_monitor_round_over(group);
-    if (group->tester != NULL) {
+    if (group->tester) {
         int error = await_round(monitor, progress);
         if (error != MPI_SUCCESS) {
             return error;

@@ -131,7 +131,7 @@ static bool take_local_health(const char *value, struct rz_monitor_terms *terms)
 static bool take_name(const char *value, struct rz_monitor_terms *terms)
 {
     size_t length = strlen(value);
-    if (length == 0 || length >= sizeof(terms->name) || strchr(value, '/') != NULL) {
+    if (length == 0 || length >= sizeof(terms->name) || strchr(value, '/')) {
         return false;
     }
     memcpy(terms->name, value, length + 1);
@@ -156,7 +156,7 @@ static const struct {
 int rz_monitor_terms_read(struct rz_info *info, struct rz_monitor_terms *terms)
 {
     struct rz_monitor_terms read = defaults;
-    for (size_t i = 0; info != NULL && i < sizeof(keys) / sizeof(keys[0]); i++) {
+    for (size_t i = 0; info && i < sizeof(keys) / sizeof(keys[0]); i++) {
         char value[VALUE_SIZE];
         int there = 0;
         int error = rzm_info_get(info, keys[i].key, (int)sizeof(value) - 1, value, &there);

@@ -32,7 +32,7 @@ static bool passes_odd(uint32_t from, uint32_t to)
 
 static uint32_t counter_of(const struct rz_monitor_group *group, int rank)
 {
-    return group->snapshot == NULL
+    return !group->snapshot
                ? 0
                : atomic_load_explicit(&group->snapshot->member[rank].counter, memory_order_acquire);
 }
@@ -43,7 +43,7 @@ static void note_fall(struct rz_monitor_group *group)
 {
     if (!group->fallen) {
         group->fallen = true;
-        if (group->round_comm != NULL) {
+        if (group->round_comm) {
             rz_comm_revoke(group->round_comm);
         }
     }
@@ -59,7 +59,7 @@ static void look_at_member(struct rz_monitor *monitor, int rank)
         (passes_odd(before, counter) || group->why[rank] == RZ_GROUP_FAILED)) {
         note_fall(group);
     }
-    if (monitor->on_change != NULL && group->why[rank] != monitor->untold[rank]) {
+    if (monitor->on_change && group->why[rank] != monitor->untold[rank]) {
         atomic_store_explicit(&rz_monitors_untold, true, memory_order_relaxed);
     }
 }
@@ -67,7 +67,7 @@ static void look_at_member(struct rz_monitor *monitor, int rank)
 void rz_monitor_look(struct rz_monitor *monitor)
 {
     struct rz_monitor_group *group = monitor->group;
-    if (group->snapshot != NULL) {
+    if (group->snapshot) {
         group->news = atomic_load_explicit(&group->snapshot->news, memory_order_acquire);
     }
     for (int k = 0; k < group->n; k++) {
@@ -90,11 +90,10 @@ static unsigned look_at_all(void)
 {
     bool all = failures;
     failures = false;
-    for (struct rz_monitor *monitor = rz_monitors; monitor != NULL; monitor = monitor->next) {
+    for (struct rz_monitor *monitor = rz_monitors; monitor; monitor = monitor->next) {
         const struct rz_monitor_group *group = monitor->group;
-        if (all ||
-            (group->snapshot != NULL &&
-             atomic_load_explicit(&group->snapshot->news, memory_order_acquire) != group->news)) {
+        if (all || (group->snapshot && atomic_load_explicit(&group->snapshot->news,
+                                                            memory_order_acquire) != group->news)) {
             rz_monitor_look(monitor);
         }
     }
@@ -129,8 +128,8 @@ _Atomic bool rz_monitors_untold;
 /* One that was not told yet, or NULL. */
 static struct rz_monitor *next_untold(int *rank)
 {
-    for (struct rz_monitor *monitor = rz_monitors; monitor != NULL; monitor = monitor->next) {
-        for (int k = 0; monitor->on_change != NULL && k < monitor->group->n; k++) {
+    for (struct rz_monitor *monitor = rz_monitors; monitor; monitor = monitor->next) {
+        for (int k = 0; monitor->on_change && k < monitor->group->n; k++) {
             if (monitor->untold[k] != monitor->group->why[k]) {
                 *rank = k;
                 return monitor;
@@ -196,7 +195,7 @@ int rzm_group_monitor_get_round(struct rz_monitor *monitor, MPI_Count *round, in
         if (!rz_monitor_has(group, k)) {
             continue;
         }
-        if (members != NULL) {
+        if (members) {
             members[n] = k;
         }
         n++;
@@ -243,7 +242,7 @@ int rzm_group_monitor_get_state(struct rz_monitor *monitor, int rank, RZ_Group_m
                                       .events = group->counter[rank],
                                       .test_time = (double)NAN,
                                       .threshold = (double)NAN};
-    if (group->snapshot == NULL) {
+    if (!group->snapshot) {
         return MPI_SUCCESS;
     }
     const struct rz_tester_member *member = &group->snapshot->member[rank];
@@ -272,7 +271,7 @@ int rzm_group_monitor_changed(struct rz_monitor *monitor, int *flag)
 int rz_monitors_count(void)
 {
     int n = 0;
-    for (const struct rz_monitor *monitor = rz_monitors; monitor != NULL; monitor = monitor->next) {
+    for (const struct rz_monitor *monitor = rz_monitors; monitor; monitor = monitor->next) {
         n++;
     }
     return n;
@@ -292,7 +291,7 @@ struct rz_group *rz_monitors_pset(const char *pset, bool *found)
     size_t length = strlen(RZ_MONITOR_PSET);
     const struct rz_monitor *monitor = rz_monitors;
     bool ours = strncmp(pset, RZ_MONITOR_PSET, length) == 0;
-    while (monitor != NULL && !(ours && strcmp(pset + length, monitor->terms.name) == 0)) {
+    while (monitor && !(ours && strcmp(pset + length, monitor->terms.name) == 0)) {
         monitor = monitor->next;
     }
     *found = monitor != NULL;

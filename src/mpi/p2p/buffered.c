@@ -24,7 +24,7 @@ int rzm_ibsend(const void *buf, MPI_Count count, struct rz_datatype *datatype, i
     error = rz_p2p_start_send(buf, count, datatype, dest, tag, comm, RZ_CONTEXT_OFFSET_POINT, flags,
                               &send);
     if (error != MPI_SUCCESS) {
-        if (buffer != NULL) {
+        if (buffer) {
             buffer->used -= bytes;
         }
         return error;
@@ -71,7 +71,7 @@ int rzm_bsend_init(const void *buf, MPI_Count count, struct rz_datatype *datatyp
                    int tag, struct rz_comm *comm, struct rz_request **request)
 {
     struct rz_request *made = rz_request_new(&bsend_class, comm);
-    if (made == NULL) {
+    if (!made) {
         return MPI_ERR_NO_MEM;
     }
     rz_datatype_retain(datatype);
@@ -98,7 +98,7 @@ int rz_buffered_flush(enum rz_buffer_owner kind, uint64_t owner, const char *cal
     struct rz_blocked blocked = {.call = call, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
     struct rz_send_buffer *buffer = *rz_send_buffer_find(kind, owner);
     int error = rz_engine_begin();
-    if (error != MPI_SUCCESS || buffer == NULL) {
+    if (error != MPI_SUCCESS || !buffer) {
         return error;
     }
     buffer->references++; /* another thread may detach it meanwhile */
@@ -115,7 +115,7 @@ int rz_buffered_detach(enum rz_buffer_owner kind, uint64_t owner, const char *ca
         return error;
     }
     struct rz_send_buffer **at = rz_send_buffer_find(kind, owner);
-    if (*at == NULL) {
+    if (!*at) {
         return rzm_error(MPI_ERR_BUFFER, "no buffer is attached");
     }
     *(void **)address = (*at)->address;
@@ -143,11 +143,11 @@ int rz_buffered_iflush(enum rz_buffer_owner kind, uint64_t owner, struct rz_requ
 {
     struct rz_send_buffer *buffer = *rz_send_buffer_find(kind, owner);
     int error = rz_engine_begin();
-    if (error != MPI_SUCCESS || buffer == NULL) {
+    if (error != MPI_SUCCESS || !buffer) {
         return error != MPI_SUCCESS ? error : rz_request_new_complete(NULL, request);
     }
     struct rz_request *made = rz_request_new(&iflush_class, NULL);
-    if (made == NULL) {
+    if (!made) {
         return MPI_ERR_NO_MEM;
     }
     buffer->references++;

@@ -33,7 +33,7 @@ static _Noreturn void out_of_memory(void)
 static void send_note(uint32_t process, enum rz_envelope_kind kind, struct rz_envelope envelope)
 {
     struct rz_control_message *note = rz_control_message_new(0);
-    if (note == NULL) {
+    if (!note) {
         out_of_memory();
     }
     envelope.kind = kind;
@@ -96,12 +96,12 @@ void rz_operation_end(struct rz_comm *comm, struct rz_participation *one)
     if (__builtin_expect(comm->collectives_failed, 0) && !rz_engine.rollback) {
         drop_leftovers(rz_comm_context(comm, RZ_CONTEXT_OFFSET_COLLECTIVE), MPI_ANY_SOURCE,
                        one->tag);
-        if (comm->local != NULL) {
+        if (comm->local) {
             drop_leftovers(rz_comm_context(comm->local, RZ_CONTEXT_OFFSET_COLLECTIVE),
                            MPI_ANY_SOURCE, one->tag);
         }
     }
-    while (question != NULL) {
+    while (question) {
         struct rz_question *next = question->next;
         if (!rz_engine.rollback) {
             answer(question);
@@ -157,7 +157,7 @@ void rz_inquire(struct rz_request *request)
 void rz_inquire_all(void)
 {
     struct rz_request *request = rz_engine.active;
-    while (request != NULL) {
+    while (request) {
         bool asks = is_to_be_asked_about(request);
         if (asks) {
             rz_inquire(request);
@@ -173,7 +173,7 @@ void rz_inquiry_arrived(struct rz_path *path, const struct rz_envelope *envelope
 {
     (void)data, (void)bytes;
     struct rz_inquiry *inquiry = malloc(sizeof(*inquiry));
-    if (inquiry == NULL) {
+    if (!inquiry) {
         out_of_memory();
     }
     *inquiry = (struct rz_inquiry){.envelope = *envelope};
@@ -187,7 +187,7 @@ static struct rz_inquiry *take_first(void)
 {
     struct rz_inquiry *inquiry = unread;
     unread = inquiry->next;
-    if (unread == NULL) {
+    if (!unread) {
         unread_last = &unread;
         rz_work_set(RZ_WORK_INQUIRIES, false);
     }
@@ -213,7 +213,7 @@ static void inquiry_read(const struct rz_envelope *envelope)
     struct rz_question question = {
         .process = rz_message_from(envelope), .context = envelope->context, .tag = envelope->tag};
     struct rz_comm *comm = rz_comm_by_context(envelope->context);
-    if (comm != NULL) {
+    if (comm) {
         comm = rz_comm_whole(comm);
         rz_comm_stop_collectives(comm);
         if (!rz_participation_ask(&comm->participations, &question)) {
@@ -238,14 +238,14 @@ static void absence_read(const struct rz_envelope *envelope)
 {
     learn((uint32_t)envelope->serial);
     struct rz_comm *comm = rz_comm_by_context(envelope->context);
-    if (comm == NULL || !comm->collectives_failed) {
+    if (!comm || !comm->collectives_failed) {
         return;
     }
     const struct rz_question absence = {
         .process = rz_message_from(envelope), .context = envelope->context, .tag = envelope->tag};
     rz_participation_miss(&rz_comm_whole(comm)->participations, &absence);
     struct rz_request *next;
-    for (struct rz_request *request = rz_engine.active; request != NULL; request = next) {
+    for (struct rz_request *request = rz_engine.active; request; request = next) {
         next = request->next;
         if (waits_for(request, &absence)) {
             rz_p2p_receive_fails(request);
@@ -256,7 +256,7 @@ static void absence_read(const struct rz_envelope *envelope)
 unsigned rz_inquiries_read(void)
 {
     unsigned n = 0;
-    while (unread != NULL && !rz_engine.rollback) {
+    while (unread && !rz_engine.rollback) {
         struct rz_inquiry *inquiry = take_first();
         bool asks = inquiry->envelope.kind == RZ_ENVELOPE_INQUIRY;
         (asks ? inquiry_read : absence_read)(&inquiry->envelope);
@@ -268,7 +268,7 @@ unsigned rz_inquiries_read(void)
 
 void rz_inquiries_close(void)
 {
-    while (unread != NULL) {
+    while (unread) {
         free(take_first());
     }
 }

@@ -15,30 +15,28 @@ static void bucket_append(struct rz_match_list *list, struct rz_match_entry *ent
 {
     entry->bucket_next = NULL;
     entry->bucket_prev = list->last;
-    *(list->last != NULL ? &list->last->bucket_next : &list->first) = entry;
+    *(list->last ? &list->last->bucket_next : &list->first) = entry;
     list->last = entry;
 }
 
 static void bucket_remove(struct rz_match_list *list, struct rz_match_entry *entry)
 {
-    *(entry->bucket_prev != NULL ? &entry->bucket_prev->bucket_next : &list->first) =
-        entry->bucket_next;
-    *(entry->bucket_next != NULL ? &entry->bucket_next->bucket_prev : &list->last) =
-        entry->bucket_prev;
+    *(entry->bucket_prev ? &entry->bucket_prev->bucket_next : &list->first) = entry->bucket_next;
+    *(entry->bucket_next ? &entry->bucket_next->bucket_prev : &list->last) = entry->bucket_prev;
 }
 
 static void row_append(struct rz_match_list *list, struct rz_match_entry *entry)
 {
     entry->row_next = NULL;
     entry->row_prev = list->last;
-    *(list->last != NULL ? &list->last->row_next : &list->first) = entry;
+    *(list->last ? &list->last->row_next : &list->first) = entry;
     list->last = entry;
 }
 
 static void row_remove(struct rz_match_list *list, struct rz_match_entry *entry)
 {
-    *(entry->row_prev != NULL ? &entry->row_prev->row_next : &list->first) = entry->row_next;
-    *(entry->row_next != NULL ? &entry->row_next->row_prev : &list->last) = entry->row_prev;
+    *(entry->row_prev ? &entry->row_prev->row_next : &list->first) = entry->row_next;
+    *(entry->row_next ? &entry->row_next->row_prev : &list->last) = entry->row_prev;
 }
 
 /* ---- The hash table of keys ---- */
@@ -60,8 +58,7 @@ static struct rz_match_entry *table_find(const struct rz_match_table *table, uin
                                          int32_t source, int32_t tag)
 {
     struct rz_match_entry *entry = bucket_of(table, context, source, tag)->first;
-    while (entry != NULL &&
-           (entry->tag != tag || entry->source != source || entry->context != context)) {
+    while (entry && (entry->tag != tag || entry->source != source || entry->context != context)) {
         entry = entry->bucket_next;
     }
     return entry;
@@ -73,12 +70,12 @@ static void table_grow(struct rz_match_table *table)
 {
     uint32_t n = (table->mask + 1) * 2;
     struct rz_match_list *buckets = calloc(n, sizeof(*buckets));
-    if (buckets == NULL) {
+    if (!buckets) {
         return;
     }
     for (uint32_t i = 0; i <= table->mask; i++) {
         struct rz_match_entry *next;
-        for (struct rz_match_entry *entry = table->buckets[i].first; entry != NULL; entry = next) {
+        for (struct rz_match_entry *entry = table->buckets[i].first; entry; entry = next) {
             next = entry->bucket_next;
             uint32_t hash = key_hash(entry->context, entry->source, entry->tag);
             bucket_append(&buckets[hash & (n - 1)], entry);
@@ -116,14 +113,14 @@ static void contexts_grow(struct rz_matcher *matcher)
     uint32_t n_old = matcher->contexts_mask + 1, n = n_old * 2;
     struct rz_match_context **old = matcher->contexts;
     struct rz_match_context **bigger = calloc(n, sizeof(*bigger));
-    if (bigger == NULL) {
+    if (!bigger) {
         return;
     }
     matcher->contexts = bigger;
     matcher->contexts_mask = n - 1;
     for (uint32_t i = 0; i < n_old; i++) {
         struct rz_match_context *next;
-        for (struct rz_match_context *context = old[i]; context != NULL; context = next) {
+        for (struct rz_match_context *context = old[i]; context; context = next) {
             next = context->next;
             struct rz_match_context **bucket = context_bucket(matcher, context->id);
             context->next = *bucket;
@@ -135,14 +132,14 @@ static void contexts_grow(struct rz_matcher *matcher)
 
 static struct rz_match_context *context_find(struct rz_matcher *matcher, uint64_t id)
 {
-    if (matcher->recent != NULL && matcher->recent->id == id) {
+    if (matcher->recent && matcher->recent->id == id) {
         return matcher->recent;
     }
     struct rz_match_context *context = *context_bucket(matcher, id);
-    while (context != NULL && context->id != id) {
+    while (context && context->id != id) {
         context = context->next;
     }
-    if (context != NULL) {
+    if (context) {
         matcher->recent = context;
     }
     return context;
@@ -151,11 +148,11 @@ static struct rz_match_context *context_find(struct rz_matcher *matcher, uint64_
 static struct rz_match_context *context_get(struct rz_matcher *matcher, uint64_t id)
 {
     struct rz_match_context *context = context_find(matcher, id);
-    if (context != NULL) {
+    if (context) {
         return context;
     }
     context = calloc(1, sizeof(*context));
-    if (context == NULL) {
+    if (!context) {
         return NULL;
     }
     if (matcher->n_contexts > matcher->contexts_mask) {
@@ -185,7 +182,7 @@ bool rz_matcher_init(struct rz_matcher *matcher)
     matcher->contexts = calloc(CONTEXTS_MIN, sizeof(*matcher->contexts));
     matcher->contexts_mask = CONTEXTS_MIN - 1;
     bool ok = table_init(&matcher->posted);
-    ok = table_init(&matcher->early) && ok && matcher->contexts != NULL;
+    ok = table_init(&matcher->early) && ok && matcher->contexts;
     if (!ok) {
         rz_matcher_clear(matcher);
     }
@@ -194,10 +191,9 @@ bool rz_matcher_init(struct rz_matcher *matcher)
 
 void rz_matcher_clear(struct rz_matcher *matcher)
 {
-    for (uint32_t i = 0; matcher->contexts != NULL && i <= matcher->contexts_mask; i++) {
+    for (uint32_t i = 0; matcher->contexts && i <= matcher->contexts_mask; i++) {
         struct rz_match_context *next;
-        for (struct rz_match_context *context = matcher->contexts[i]; context != NULL;
-             context = next) {
+        for (struct rz_match_context *context = matcher->contexts[i]; context; context = next) {
             next = context->next;
             free(context);
         }
@@ -224,17 +220,17 @@ struct rz_match_entry *rz_match_arrive(struct rz_matcher *matcher, uint64_t id, 
 {
     struct rz_match_entry *exact = table_find(&matcher->posted, id, source, tag);
     struct rz_match_context *context = context_find(matcher, id);
-    struct rz_match_entry *open = context != NULL ? context->open.first : NULL;
-    while (open != NULL && !meets(open->source, open->tag, source, tag)) {
+    struct rz_match_entry *open = context ? context->open.first : NULL;
+    while (open && !meets(open->source, open->tag, source, tag)) {
         open = open->row_next;
     }
-    return open != NULL && (exact == NULL || open->number < exact->number) ? open : exact;
+    return open && (!exact || open->number < exact->number) ? open : exact;
 }
 
 bool rz_match_keep(struct rz_matcher *matcher, struct rz_match_entry *entry)
 {
     struct rz_match_context *context = context_get(matcher, entry->context);
-    if (context == NULL) {
+    if (!context) {
         return false;
     }
     entry->number = ++matcher->next_number;
@@ -248,18 +244,18 @@ struct rz_match_entry *rz_match_find(struct rz_matcher *matcher, uint64_t id, in
 {
     struct rz_match_entry *entry;
     struct rz_match_context *context = context_find(matcher, id);
-    if (context == NULL) {
+    if (!context) {
         return NULL;
     }
     if (source != RZ_MATCH_ANY_SOURCE && tag != RZ_MATCH_ANY_TAG) {
         entry = table_find(&matcher->early, id, source, tag);
     } else {
         entry = context->early.first;
-        while (entry != NULL && !meets(source, tag, entry->source, entry->tag)) {
+        while (entry && !meets(source, tag, entry->source, entry->tag)) {
             entry = entry->row_next;
         }
     }
-    if (entry != NULL && take) {
+    if (entry && take) {
         table_remove(&matcher->early, entry);
         row_remove(&context->early, entry);
     }
@@ -271,11 +267,11 @@ rz_match_take_back(struct rz_matcher *matcher, uint64_t id,
                    bool (*is)(const struct rz_match_entry *entry, const void *arg), const void *arg)
 {
     struct rz_match_context *context = context_find(matcher, id);
-    struct rz_match_entry *entry = context != NULL ? context->early.first : NULL;
-    while (entry != NULL && !is(entry, arg)) {
+    struct rz_match_entry *entry = context ? context->early.first : NULL;
+    while (entry && !is(entry, arg)) {
         entry = entry->row_next;
     }
-    if (entry != NULL) {
+    if (entry) {
         table_remove(&matcher->early, entry);
         row_remove(&context->early, entry);
     }
@@ -290,7 +286,7 @@ bool rz_match_post(struct rz_matcher *matcher, struct rz_match_entry *entry)
         return true;
     }
     struct rz_match_context *context = context_get(matcher, entry->context);
-    if (context == NULL) {
+    if (!context) {
         return false;
     }
     row_append(&context->open, entry);
@@ -311,7 +307,7 @@ void rz_match_unpost(struct rz_matcher *matcher, struct rz_match_entry *entry)
 bool rz_match_close(struct rz_matcher *matcher, uint64_t id)
 {
     struct rz_match_context *context = context_get(matcher, id);
-    if (context == NULL) {
+    if (!context) {
         return false;
     }
     context->closed = true;
@@ -321,13 +317,13 @@ bool rz_match_close(struct rz_matcher *matcher, uint64_t id)
 bool rz_match_closed(struct rz_matcher *matcher, uint64_t id)
 {
     struct rz_match_context *context = context_find(matcher, id);
-    return context != NULL && context->closed;
+    return context && context->closed;
 }
 
 void rz_match_release(struct rz_matcher *matcher, uint64_t id)
 {
     struct rz_match_context *context = context_find(matcher, id);
-    if (context == NULL || context->open.first != NULL || context->early.first != NULL) {
+    if (!context || context->open.first || context->early.first) {
         return;
     }
     rz_list_unlink(context_bucket(matcher, id), context);

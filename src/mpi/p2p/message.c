@@ -22,7 +22,7 @@ static bool last_call; /* the program receives nothing more in this epoch */
 void rz_message_drop_payload(struct rz_path *path, const struct rz_envelope *envelope,
                              rz_net_token_t token)
 {
-    if (token != NULL) {
+    if (token) {
         rz_peer_drop(rz_message_from(envelope), path, token);
     }
 }
@@ -30,7 +30,7 @@ void rz_message_drop_payload(struct rz_path *path, const struct rz_envelope *env
 static void remember_dropped(const struct rz_envelope *envelope)
 {
     struct dropped *dropped = calloc(1, sizeof(*dropped));
-    if (dropped == NULL) {
+    if (!dropped) {
         abort(); /* the sender would wait for ever */
     }
     *dropped = (struct dropped){all_dropped, *envelope};
@@ -59,8 +59,8 @@ static _Noreturn void out_of_memory(size_t bytes)
 static void message_keep(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
                          size_t bytes, rz_net_token_t token)
 {
-    struct rz_early *message = malloc(sizeof(*message) + (token == NULL ? bytes : 0));
-    if (message == NULL) {
+    struct rz_early *message = malloc(sizeof(*message) + (!token ? bytes : 0));
+    if (!message) {
         out_of_memory(bytes);
     }
     message->match.context = envelope->context;
@@ -70,7 +70,7 @@ static void message_keep(struct rz_path *path, const struct rz_envelope *envelop
     message->path = path;
     message->token = token;
     message->bytes = bytes;
-    if (token == NULL && bytes > 0) {
+    if (!token && bytes > 0) {
         memcpy(message->data, data, bytes);
     }
     if (!rz_match_keep(&rz_matcher, &message->match)) {
@@ -92,7 +92,7 @@ struct rz_early *rz_message_find(const struct rz_comm *comm, enum rz_context_off
         rz_engine.counters.foreign++;
         rz_message_drop(RZ_EARLY_OF(entry));
     }
-    return entry != NULL ? RZ_EARLY_OF(entry) : NULL;
+    return entry ? RZ_EARLY_OF(entry) : NULL;
 }
 
 /* Of a message that has met no receive. */
@@ -158,8 +158,8 @@ void rz_message_close_context(uint64_t id)
 void rz_messages_forget(void)
 {
     struct rz_matcher *matcher = &rz_matcher;
-    for (uint32_t i = 0; matcher->contexts != NULL && i <= matcher->contexts_mask; i++) {
-        for (struct rz_match_context *context = matcher->contexts[i]; context != NULL;
+    for (uint32_t i = 0; matcher->contexts && i <= matcher->contexts_mask; i++) {
+        for (struct rz_match_context *context = matcher->contexts[i]; context;
              context = context->next) {
             drop_early(context);
         }
@@ -181,7 +181,7 @@ static bool is_called_so(const struct rz_match_entry *entry, const void *arg)
 
 static bool take_from_dropped(const struct rz_envelope *envelope)
 {
-    for (struct dropped **at = &all_dropped; *at != NULL; at = &(*at)->next) {
+    for (struct dropped **at = &all_dropped; *at; at = &(*at)->next) {
         struct dropped *dropped = *at;
         if (is_same(&dropped->envelope, envelope)) {
             *at = dropped->next;
@@ -196,15 +196,15 @@ bool rz_message_take_back(const struct rz_envelope *envelope)
 {
     struct rz_match_entry *entry =
         rz_match_take_back(&rz_matcher, envelope->context, is_called_so, envelope);
-    if (entry != NULL) {
+    if (entry) {
         rz_message_drop(RZ_EARLY_OF(entry));
     }
-    return entry != NULL || take_from_dropped(envelope);
+    return entry || take_from_dropped(envelope);
 }
 
 void rz_messages_forget_dropped(void)
 {
-    while (all_dropped != NULL) {
+    while (all_dropped) {
         struct dropped *next = all_dropped->next;
         free(all_dropped);
         all_dropped = next;

@@ -126,7 +126,7 @@ static bool send_pack(struct rz_request *request, const void *buffer, bool copy)
         return true;
     }
     request->packed = malloc(request->bytes);
-    if (request->packed == NULL) {
+    if (!request->packed) {
         return false;
     }
     if (datatype->contiguous) {
@@ -208,9 +208,8 @@ static int comm_refuses(const struct rz_request *request)
     if (request->comm->revoked && request->context_offset != RZ_CONTEXT_OFFSET_REPAIR) {
         return MPI_ERR_REVOKED;
     }
-    return goes_on(request) && rz_operation_find(request->comm, request->tag) == NULL
-               ? MPI_ERR_PROC_FAILED
-               : MPI_SUCCESS;
+    return goes_on(request) && !rz_operation_find(request->comm, request->tag) ? MPI_ERR_PROC_FAILED
+                                                                               : MPI_SUCCESS;
 }
 
 static struct rz_request *p2p_new(void *buffer, MPI_Count count, struct rz_datatype *datatype,
@@ -218,7 +217,7 @@ static struct rz_request *p2p_new(void *buffer, MPI_Count count, struct rz_datat
                                   enum rz_context_offset context_offset, uint32_t flags)
 {
     struct rz_request *request = rz_request_new(&rz_p2p_class, comm);
-    if (request != NULL) {
+    if (request) {
         request->buffer = buffer;
         request->count = count;
         request->datatype = datatype;
@@ -278,7 +277,7 @@ int rz_p2p_start_send(const void *buffer, MPI_Count count, struct rz_datatype *d
     }
     struct rz_request *made = p2p_new((void *)(uintptr_t)buffer, count, datatype, dest, tag, comm,
                                       context_offset, flags | RZ_REQUEST_SEND);
-    if (made == NULL) {
+    if (!made) {
         return MPI_ERR_NO_MEM;
     }
     error = send_start(made);
@@ -344,7 +343,7 @@ static int receive_start(struct rz_request *request)
     key->tag = request->tag;
     struct rz_early *found =
         rz_message_find(comm, request->context_offset, key->source, key->tag, true);
-    if (found != NULL) {
+    if (found) {
         rz_p2p_meet(request, found);
         return MPI_SUCCESS;
     }
@@ -369,7 +368,7 @@ int rz_p2p_start_recv(void *buffer, MPI_Count count, struct rz_datatype *datatyp
     }
     struct rz_request *made =
         p2p_new(buffer, count, datatype, source, tag, comm, context_offset, flags);
-    if (made == NULL) {
+    if (!made) {
         return MPI_ERR_NO_MEM;
     }
     error = receive_start(made);
@@ -422,7 +421,7 @@ static void receive_ended(struct rz_request *request, rz_status_t status)
         return;
     }
     MPI_Count bytes = rz_status_bytes(&request->status);
-    if (request->packed != NULL) {
+    if (request->packed) {
         rz_datatype_unpack(request->datatype, request->count, request->packed, bytes,
                            request->buffer);
     }
@@ -451,7 +450,7 @@ static void receive_fetch(struct rz_request *request, uint32_t process, struct r
         request->packed = malloc(bytes);
         send_desc->data = request->packed;
     }
-    if (bytes == 0 || send_desc->data == NULL) {
+    if (bytes == 0 || !send_desc->data) {
         rz_peer_drop(process, path, token);
         receive_ended(request, bytes == 0 ? RZ_OK : RZ_ERR_NO_MEMORY);
         return;
@@ -478,7 +477,7 @@ static bool acknowledge(const struct rz_envelope *envelope, struct rz_request *r
         return rz_sync_acknowledge(envelope, receive, answered);
     }
     struct rz_request *send = rz_sync_send_of(envelope->serial, from);
-    if (send != NULL) {
+    if (send) {
         rz_p2p_acknowledged(send);
     }
     return false;
@@ -502,7 +501,7 @@ static void receive(struct rz_request *request, struct rz_path *path,
     if (envelope->kind == RZ_ENVELOPE_SYNC && acknowledge(envelope, request)) {
         request->flags |= RZ_REQUEST_ANSWER_DUE | RZ_REQUEST_PAYLOAD_DUE;
     }
-    if (token != NULL) {
+    if (token) {
         receive_fetch(request, rz_message_from(envelope), path, token, taken);
         return;
     }
@@ -530,8 +529,8 @@ static void take(struct rz_path *path, const struct rz_envelope *envelope, const
     struct rz_match_entry *posted =
         rz_match_arrive(&rz_matcher, envelope->context, envelope->source, envelope->tag);
     struct rz_request *request =
-        posted != NULL ? (void *)((char *)posted - offsetof(struct rz_request, match)) : NULL;
-    if (request == NULL) {
+        posted ? (void *)((char *)posted - offsetof(struct rz_request, match)) : NULL;
+    if (!request) {
         rz_message_unexpected(path, envelope, data, bytes, token);
     } else if (!rz_message_fits(request->comm, envelope)) {
         rz_engine.counters.foreign++;
@@ -589,7 +588,7 @@ static void request_look_at_failure(struct rz_request *request, uint32_t process
 void rz_p2p_gone(uint32_t process, bool failure)
 {
     struct rz_request *next;
-    for (struct rz_request *request = rz_engine.active; request != NULL; request = next) {
+    for (struct rz_request *request = rz_engine.active; request; request = next) {
         next = request->next;
         if (request->class == &rz_p2p_class) {
             request_look_at_failure(request, process, failure);
@@ -611,7 +610,7 @@ static bool is_ours_again(struct rz_request *request)
 void rz_p2p_revoked(const struct rz_comm *comm)
 {
     struct rz_request *next;
-    for (struct rz_request *request = rz_engine.active; request != NULL; request = next) {
+    for (struct rz_request *request = rz_engine.active; request; request = next) {
         next = request->next;
         bool concerned = request->class == &rz_p2p_class && request->comm == comm &&
                          request->context_offset != RZ_CONTEXT_OFFSET_REPAIR;
@@ -628,7 +627,7 @@ void rz_p2p_revoked(const struct rz_comm *comm)
 static void end_unanswered(void)
 {
     struct rz_request *next;
-    for (struct rz_request *request = rz_engine.active; request != NULL; request = next) {
+    for (struct rz_request *request = rz_engine.active; request; request = next) {
         next = request->next;
         if (request->class == &rz_p2p_class && waits_for_answer_alone(request)) {
             answered(request);
@@ -647,7 +646,7 @@ void rz_p2p_overdue(rz_time now)
     }
     lost_last = 0;
     struct rz_request *next;
-    for (struct rz_request *request = rz_engine.active; request != NULL; request = next) {
+    for (struct rz_request *request = rz_engine.active; request; request = next) {
         next = request->next;
         if (request->class == &rz_p2p_class && request->flags & RZ_REQUEST_LOST) {
             rz_request_complete(request, rzm_status_class(RZ_ERR_TIMEOUT));

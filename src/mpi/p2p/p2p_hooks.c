@@ -15,7 +15,7 @@ static void acknowledgement_arrived(struct rz_path *path, const struct rz_envelo
 {
     (void)data, (void)bytes;
     struct rz_request *send = rz_sync_send_of(envelope->serial, rz_message_from(envelope));
-    if (send != NULL) {
+    if (send) {
         rz_p2p_acknowledged(send);
     }
     rz_path_drop(path, token);
@@ -34,7 +34,7 @@ static void cancel_answered(struct rz_path *path, const struct rz_envelope *enve
 {
     (void)data, (void)bytes;
     struct rz_request *send = rz_sync_send_of(envelope->serial, rz_message_from(envelope));
-    if (send != NULL) {
+    if (send) {
         rz_p2p_cancel_answered(send, envelope->kind == RZ_ENVELOPE_CANCELLED);
     }
     rz_path_drop(path, token);
@@ -59,9 +59,9 @@ static void close_contexts_of(struct rz_comm *comm)
 static unsigned close_contexts(void)
 {
     rz_work_set(RZ_WORK_CLOSE_CONTEXTS, false);
-    for (struct rz_comm *comm = rz_comms_first(); comm != NULL; comm = comm->next) {
+    for (struct rz_comm *comm = rz_comms_first(); comm; comm = comm->next) {
         close_contexts_of(comm);
-        if (comm->local != NULL) {
+        if (comm->local) {
             close_contexts_of(comm->local);
         }
     }
@@ -81,7 +81,7 @@ static void end_pending(struct rz_comm *comm)
 static void comm_revoked(struct rz_comm *comm)
 {
     end_pending(comm);
-    if (comm->local != NULL) {
+    if (comm->local) {
         end_pending(comm->local);
     }
 }

@@ -53,7 +53,7 @@ int rz_p2p_irecv(void *buffer, MPI_Count count, struct rz_datatype *datatype, in
 bool rz_p2p_done(struct rz_request **requests, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (requests[i] != NULL && !requests[i]->complete) {
+        if (requests[i] && !requests[i]->complete) {
             return false;
         }
     }
@@ -64,7 +64,7 @@ int rz_p2p_end(struct rz_request **requests, size_t n)
 {
     int error = MPI_SUCCESS;
     for (size_t i = 0; i < n; i++) {
-        if (requests[i] == NULL) {
+        if (!requests[i]) {
             continue;
         }
         error = error != MPI_SUCCESS ? error : requests[i]->error;
@@ -108,7 +108,7 @@ int rz_p2p_wait(struct rz_request **requests, size_t n)
 void rz_p2p_abandon(struct rz_request **requests, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (requests[i] != NULL) {
+        if (requests[i]) {
             rz_request_detach(requests[i]);
             requests[i] = NULL;
         }

@@ -175,7 +175,7 @@ static int pair_new(struct rz_request *send, struct rz_request *receive, struct 
 {
     struct pair *pair = malloc(sizeof(*pair));
     struct rz_request *made = rz_request_new(&pair_class, comm);
-    if (pair == NULL || made == NULL) {
+    if (!pair || !made) {
         /* Both messages are on their way; they end by themselves. */
         rz_request_detach(send);
         rz_request_detach(receive);
@@ -257,7 +257,7 @@ static int persistent(const void *buf, MPI_Count count, struct rz_datatype *data
 {
     struct rz_request *made = rz_p2p_new((void *)(uintptr_t)buf, count, datatype, peer, tag, comm,
                                          flags | RZ_REQUEST_PERSISTENT);
-    if (made == NULL) {
+    if (!made) {
         return MPI_ERR_NO_MEM;
     }
     *request = made;

@@ -32,7 +32,7 @@ struct rz_comm *rz_matched_comm(const struct rz_matched *matched)
 
 static void fill_status(const struct rz_early *message, MPI_Status *status)
 {
-    if (status != NULL) {
+    if (status) {
         rz_status_set_empty(status);
         status->MPI_SOURCE = message->envelope.source;
         status->MPI_TAG = message->envelope.tag;
@@ -42,7 +42,7 @@ static void fill_status(const struct rz_early *message, MPI_Status *status)
 
 static void fill_status_no_proc(MPI_Status *status)
 {
-    if (status != NULL) {
+    if (status) {
         rz_status_set_empty(status);
         status->MPI_SOURCE = MPI_PROC_NULL;
     }
@@ -67,7 +67,7 @@ static bool found_or_refused(void *arg)
 {
     struct look *look = arg;
     look->found = find(look, false);
-    if (look->found != NULL) {
+    if (look->found) {
         return true;
     }
     if (look->comm->revoked) {
@@ -148,7 +148,7 @@ int rzm_iprobe(int source, int tag, struct rz_comm *comm, int *flag, MPI_Status 
 static int take(const struct look *look, struct rz_matched **matched, MPI_Status *status)
 {
     struct rz_matched *made = calloc(1, sizeof(*made));
-    if (made == NULL) {
+    if (!made) {
         return MPI_ERR_NO_MEM;
     }
     rz_object_init(&made->object, RZ_OBJECT_MATCHED, 0);
@@ -156,7 +156,7 @@ static int take(const struct look *look, struct rz_matched **matched, MPI_Status
     rz_comm_retain(look->comm);
     made->message = find(look, true);
     made->next = matched_first;
-    if (made->next != NULL) {
+    if (made->next) {
         made->next->prev = made;
     }
     matched_first = made;
@@ -167,8 +167,8 @@ static int take(const struct look *look, struct rz_matched **matched, MPI_Status
 
 static void matched_free(struct rz_matched *matched)
 {
-    *(matched->prev != NULL ? &matched->prev->next : &matched_first) = matched->next;
-    if (matched->next != NULL) {
+    *(matched->prev ? &matched->prev->next : &matched_first) = matched->next;
+    if (matched->next) {
         matched->next->prev = matched->prev;
     }
     rz_comm_release(matched->comm);
@@ -178,7 +178,7 @@ static void matched_free(struct rz_matched *matched)
 
 void rz_matched_close(void)
 {
-    while (matched_first != NULL) {
+    while (matched_first) {
         rz_message_drop(matched_first->message);
         matched_free(matched_first);
     }
@@ -186,9 +186,9 @@ void rz_matched_close(void)
 
 void rz_matched_revoked(const struct rz_comm *comm)
 {
-    for (struct rz_matched *matched = matched_first; matched != NULL; matched = matched->next) {
+    for (struct rz_matched *matched = matched_first; matched; matched = matched->next) {
         struct rz_early *message = matched->message;
-        if (matched->comm == comm && message->token != NULL) {
+        if (matched->comm == comm && message->token) {
             rz_peer_drop(rz_message_from(&message->envelope), message->path, message->token);
             message->token = NULL;
             message->bytes = 0;
@@ -246,7 +246,7 @@ int rzm_imrecv(void *buf, MPI_Count count, struct rz_datatype *datatype, struct 
     struct rz_early *message = matched->message;
     struct rz_request *made = rz_p2p_new(buf, count, datatype, message->envelope.source,
                                          message->envelope.tag, matched->comm, 0);
-    if (made == NULL) {
+    if (!made) {
         return MPI_ERR_NO_MEM;
     }
     matched_free(matched);

@@ -8,7 +8,7 @@ struct rz_send_buffer *rz_send_buffer_starting;
 struct rz_send_buffer **rz_send_buffer_find(enum rz_buffer_owner kind, uint64_t owner)
 {
     struct rz_send_buffer **at = &attached;
-    while (*at != NULL && ((*at)->kind != kind || (*at)->owner != owner)) {
+    while (*at && ((*at)->kind != kind || (*at)->owner != owner)) {
         at = &(*at)->next;
     }
     return at;
@@ -35,22 +35,21 @@ static MPI_Count share(const struct rz_request *request)
 
 void rz_send_buffer_ended(struct rz_request *request)
 {
-    struct rz_send_buffer *buffer =
-        request->state != NULL ? request->state : rz_send_buffer_starting;
+    struct rz_send_buffer *buffer = request->state ? request->state : rz_send_buffer_starting;
     buffer->used -= share(request);
 }
 
 void rz_send_buffer_session_ends(uint64_t session)
 {
     struct rz_send_buffer **at = rz_send_buffer_find(RZ_BUFFER_OF_SESSION, session);
-    if (*at != NULL) {
+    if (*at) {
         rz_send_buffer_detach(at);
     }
 }
 
 void rz_send_buffers_close(void)
 {
-    while (attached != NULL) {
+    while (attached) {
         rz_send_buffer_detach(&attached);
     }
 }
@@ -58,16 +57,16 @@ void rz_send_buffers_close(void)
 struct rz_send_buffer *rz_send_buffer_for(const struct rz_comm *comm)
 {
     struct rz_send_buffer *buffer =
-        attached == NULL ? NULL : *rz_send_buffer_find(RZ_BUFFER_OF_COMM, comm->context);
-    if (buffer == NULL && comm->group->session != 0) {
+        !attached ? NULL : *rz_send_buffer_find(RZ_BUFFER_OF_COMM, comm->context);
+    if (!buffer && comm->group->session != 0) {
         buffer = *rz_send_buffer_find(RZ_BUFFER_OF_SESSION, comm->group->session);
     }
-    return buffer != NULL ? buffer : *rz_send_buffer_find(RZ_BUFFER_OF_PROCESS, 0);
+    return buffer ? buffer : *rz_send_buffer_find(RZ_BUFFER_OF_PROCESS, 0);
 }
 
 int rz_send_buffer_reserve(struct rz_send_buffer *buffer, MPI_Count bytes)
 {
-    if (buffer == NULL) {
+    if (!buffer) {
         return rzm_error(MPI_ERR_BUFFER, "no buffer is attached");
     }
     if (buffer->address != MPI_BUFFER_AUTOMATIC && bytes > buffer->size - buffer->used) {
@@ -81,15 +80,15 @@ int rz_send_buffer_reserve(struct rz_send_buffer *buffer, MPI_Count bytes)
 
 int rz_send_buffer_attach(enum rz_buffer_owner kind, uint64_t owner, void *address, MPI_Count size)
 {
-    if (*rz_send_buffer_find(kind, owner) != NULL) {
+    if (*rz_send_buffer_find(kind, owner)) {
         return rzm_error(MPI_ERR_BUFFER, "a buffer is attached already");
     }
-    if (address == NULL && size > 0) {
+    if (!address && size > 0) {
         return rzm_error(MPI_ERR_BUFFER, "buffer is a null pointer while size is %lld",
                          (long long)size);
     }
     struct rz_send_buffer *buffer = malloc(sizeof(*buffer));
-    if (buffer == NULL) {
+    if (!buffer) {
         return MPI_ERR_NO_MEM;
     }
     *buffer = (struct rz_send_buffer){.kind = kind,

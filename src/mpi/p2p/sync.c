@@ -19,7 +19,7 @@ static bool slots_grow(void)
 {
     uint32_t more = n_slots == 0 ? 32 : n_slots * 2;
     struct slot *bigger = realloc(slots, more * sizeof(*slots));
-    if (bigger == NULL) {
+    if (!bigger) {
         return false;
     }
     slots = bigger;
@@ -57,13 +57,13 @@ static struct rz_request *request_called(uint64_t serial)
 {
     uint32_t index = (uint32_t)serial;
     struct rz_request *request = index < n_slots ? slots[index].request : NULL;
-    return request != NULL && request->serial == serial ? request : NULL;
+    return request && request->serial == serial ? request : NULL;
 }
 
 struct rz_request *rz_sync_send_of(uint64_t serial, uint32_t process)
 {
     struct rz_request *request = request_called(serial);
-    bool fits = request != NULL && request->flags & RZ_REQUEST_SEND &&
+    bool fits = request && request->flags & RZ_REQUEST_SEND &&
                 rz_comm_process(request->comm, request->peer) == process;
     return fits ? request : NULL;
 }
@@ -83,7 +83,7 @@ static void ack_done(struct rz_net_op *op, rz_status_t status)
     void (*answered)(struct rz_request * receive) = ack->answered;
     acks_on_their_way--;
     free(ack);
-    if (receive != NULL) {
+    if (receive) {
         answered(receive);
     }
 }
@@ -97,7 +97,7 @@ static rz_status_t send_about(uint32_t process, const struct rz_envelope *envelo
 {
     const struct rz_link_info *info = rz_engine.info;
     struct ack *ack = calloc(1, sizeof(*ack));
-    if (ack == NULL) {
+    if (!ack) {
         abort(); /* the other one would wait for ever */
     }
     struct rz_envelope about = *envelope;

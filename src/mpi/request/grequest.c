@@ -39,7 +39,7 @@ static int query(struct rz_request *request, bool ends)
 
 static void destroy(struct rz_request *request)
 {
-    if (request->state != NULL) {
+    if (request->state) {
         run_free(request);
     }
 }
@@ -56,8 +56,8 @@ int rzm_grequest_start(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_
         return error;
     }
     struct grequest *grequest = malloc(sizeof(*grequest));
-    struct rz_request *made = grequest != NULL ? rz_request_new(&grequest_class, NULL) : NULL;
-    if (made == NULL) {
+    struct rz_request *made = grequest ? rz_request_new(&grequest_class, NULL) : NULL;
+    if (!made) {
         free(grequest);
         return MPI_ERR_NO_MEM;
     }
@@ -74,7 +74,7 @@ int rzm_grequest_complete(struct rz_request *request)
     if (error != MPI_SUCCESS) {
         return error;
     }
-    if (request == NULL || request->class != &grequest_class || request->complete) {
+    if (!request || request->class != &grequest_class || request->complete) {
         return rzm_error(MPI_ERR_REQUEST, "request is not a generalised one that is going on");
     }
     rz_request_complete(request, MPI_SUCCESS);

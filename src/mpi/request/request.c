@@ -14,7 +14,7 @@ static struct rz_request *free_first;
 static bool pool_grow(void)
 {
     struct chunk *chunk = calloc(1, sizeof(*chunk));
-    if (chunk == NULL) {
+    if (!chunk) {
         return false;
     }
     chunk->next = chunks;
@@ -28,7 +28,7 @@ static bool pool_grow(void)
 
 struct rz_request *rz_request_new(const struct rz_request_class *class, struct rz_comm *comm)
 {
-    if (free_first == NULL && !pool_grow()) {
+    if (!free_first && !pool_grow()) {
         return NULL;
     }
     struct rz_request *request = free_first;
@@ -45,7 +45,7 @@ struct rz_request *rz_request_new(const struct rz_request_class *class, struct r
     request->packed = NULL;
     request->serial = 0;
     rz_status_set_empty(&request->status);
-    if (comm != NULL) {
+    if (comm) {
         rz_comm_retain(comm);
     }
     return request;
@@ -57,14 +57,14 @@ void rz_request_activate(struct rz_request *request)
     request->active = true;
     request->prev = NULL;
     request->next = rz_engine.active;
-    if (request->next != NULL) {
+    if (request->next) {
         request->next->prev = request;
     }
     rz_engine.active = request;
-    if (request->class->poll != NULL) {
+    if (request->class->poll) {
         request->poll_prev = NULL;
         request->poll_next = rz_engine.polled;
-        if (request->poll_next != NULL) {
+        if (request->poll_next) {
             request->poll_next->poll_prev = request;
         }
         rz_engine.polled = request;
@@ -75,14 +75,14 @@ void rz_request_activate(struct rz_request *request)
 static void deactivate(struct rz_request *request)
 {
     request->active = false;
-    *(request->prev != NULL ? &request->prev->next : &rz_engine.active) = request->next;
-    if (request->next != NULL) {
+    *(request->prev ? &request->prev->next : &rz_engine.active) = request->next;
+    if (request->next) {
         request->next->prev = request->prev;
     }
-    if (request->class->poll != NULL) {
-        *(request->poll_prev != NULL ? &request->poll_prev->poll_next : &rz_engine.polled) =
+    if (request->class->poll) {
+        *(request->poll_prev ? &request->poll_prev->poll_next : &rz_engine.polled) =
             request->poll_next;
-        if (request->poll_next != NULL) {
+        if (request->poll_next) {
             request->poll_next->poll_prev = request->poll_prev;
         }
         rz_work_set(RZ_WORK_POLL, rz_engine.polled != NULL);
@@ -112,10 +112,10 @@ void rz_request_complete(struct rz_request *request, int error)
 void rz_request_destroy(struct rz_request *request)
 {
     rz_assert(!request->active);
-    if (request->class->destroy != NULL) {
+    if (request->class->destroy) {
         request->class->destroy(request);
     }
-    if (request->comm != NULL) {
+    if (request->comm) {
         rz_comm_release(request->comm);
     }
     free(request->packed);
@@ -140,7 +140,7 @@ static const struct rz_request_class complete_class = {.name = "nothing"};
 int rz_request_new_complete(struct rz_comm *comm, struct rz_request **request)
 {
     struct rz_request *made = rz_request_new(&complete_class, comm);
-    if (made == NULL) {
+    if (!made) {
         return MPI_ERR_NO_MEM;
     }
     rz_request_complete(made, MPI_SUCCESS);
@@ -159,7 +159,7 @@ void rz_requests_abandon(void)
     while ((request = rz_engine.active) != NULL) {
         /* What a destroyed transport held it does not hold any more. */
         request->flags &= ~(uint32_t)RZ_REQUEST_NETWORK;
-        if (request->class->abandon != NULL) {
+        if (request->class->abandon) {
             request->class->abandon(request);
         }
         rz_request_complete(request, RZM_ROLLBACK);
@@ -172,13 +172,13 @@ void rz_requests_close(void)
 {
     static struct rz_request *ended_last;
     struct rz_request *free_now = free_first, **end = &ended_last;
-    while (*end != NULL) {
+    while (*end) {
         end = &(*end)->next;
     }
     *end = free_now;
     free_now = ended_last;
     free_first = NULL;
-    for (struct chunk *chunk = chunks; chunk != NULL; chunk = chunk->next) {
+    for (struct chunk *chunk = chunks; chunk; chunk = chunk->next) {
         for (int i = 0; i < CHUNK; i++) {
             struct rz_request *request = &chunk->requests[i];
             if (rz_object_is(request, RZ_OBJECT_REQUEST) && !request->active) {
@@ -196,7 +196,7 @@ static unsigned poll_requests(void)
 {
     uint64_t before = rz_engine.completions;
     struct rz_request *next;
-    for (struct rz_request *request = rz_engine.polled; request != NULL; request = next) {
+    for (struct rz_request *request = rz_engine.polled; request; request = next) {
         next = request->poll_next;
         request->class->poll(request);
     }
@@ -206,8 +206,7 @@ static unsigned poll_requests(void)
 /* A receive that is never answered is no send. */
 static bool is_sent(void)
 {
-    for (const struct rz_request *request = rz_engine.active; request != NULL;
-         request = request->next) {
+    for (const struct rz_request *request = rz_engine.active; request; request = request->next) {
         if (request->flags & (RZ_REQUEST_SEND | RZ_REQUEST_NETWORK)) {
             return false;
         }

@@ -4,20 +4,20 @@
 
 static bool is_done(const struct rz_request *request)
 {
-    return request == NULL || !request->active;
+    return !request || !request->active;
 }
 
 /* One that has ended or is not active. */
 static int look_into(struct rz_request *request, MPI_Status *status)
 {
-    bool ended = request != NULL && request->complete;
+    bool ended = request && request->complete;
     int error = MPI_SUCCESS;
-    if (ended && request->class->query != NULL) {
+    if (ended && request->class->query) {
         error = request->class->query(request, false);
     }
     if (!ended) {
         rz_wait_empty_status(status);
-    } else if (status != NULL) {
+    } else if (status) {
         rz_wait_copy_status(request, status);
     }
     return error;
@@ -27,8 +27,8 @@ static int look_into(struct rz_request *request, MPI_Status *status)
 static void look_into_one_of(struct rz_request *request, MPI_Status *status, struct rz_blame *blame)
 {
     int error = look_into(request, status);
-    if (status != NULL) {
-        status->MPI_ERROR = request != NULL && request->complete ? request->error : MPI_SUCCESS;
+    if (status) {
+        status->MPI_ERROR = request && request->complete ? request->error : MPI_SUCCESS;
         status->MPI_ERROR = error != MPI_SUCCESS ? error : status->MPI_ERROR;
     }
     rz_wait_blame(blame, error, request);
@@ -68,7 +68,7 @@ int rzm_request_get_status_all(int count, const MPI_Request array_of_requests[],
     struct rz_blame blame = {0};
     for (int i = 0; i < count && *flag; i++) {
         look_into_one_of(rz_request_of(array_of_requests[i]),
-                         array_of_statuses != NULL ? &array_of_statuses[i] : NULL, &blame);
+                         array_of_statuses ? &array_of_statuses[i] : NULL, &blame);
     }
     return rz_wait_cause(&blame);
 }
@@ -84,7 +84,7 @@ int rzm_request_get_status_any(int count, const MPI_Request array_of_requests[],
     for (int i = 0; i < count; i++) {
         struct rz_request *request = rz_request_of(array_of_requests[i]);
         some_active = some_active || !is_done(request);
-        if (request != NULL && request->complete) {
+        if (request && request->complete) {
             *indx = i;
             *flag = 1;
             return look_into(request, status);
@@ -108,11 +108,10 @@ int rzm_request_get_status_some(int incount, const MPI_Request array_of_requests
     for (int i = 0; i < incount; i++) {
         struct rz_request *request = rz_request_of(array_of_requests[i]);
         some_active = some_active || !is_done(request);
-        if (request == NULL || !request->complete) {
+        if (!request || !request->complete) {
             continue;
         }
-        look_into_one_of(request, array_of_statuses != NULL ? &array_of_statuses[*outcount] : NULL,
-                         &blame);
+        look_into_one_of(request, array_of_statuses ? &array_of_statuses[*outcount] : NULL, &blame);
         array_of_indices[(*outcount)++] = i;
     }
     if (*outcount == 0 && !some_active) {

@@ -33,7 +33,7 @@ static bool one_has_news(void *arg)
 int64_t rz_wait_peer(const struct rz_request *request)
 {
     struct rz_blocked blocked = {.peer = MPI_ANY_SOURCE};
-    if (request->class->waits_for != NULL) {
+    if (request->class->waits_for) {
         request->class->waits_for(request, &blocked);
     }
     return blocked.peer;
@@ -46,7 +46,7 @@ static void tell_of(struct rz_blocked *blocked, const struct rz_request *request
     blocked->operation = 0;
     blocked->peer = MPI_ANY_SOURCE;
     blocked->tag = MPI_ANY_TAG;
-    if (request->class->waits_for != NULL) {
+    if (request->class->waits_for) {
         request->class->waits_for(request, blocked);
     }
 }
@@ -83,7 +83,7 @@ int rz_wait_end(struct rz_request *request, const char *call, MPI_Status *status
         return error;
     }
     error = request->error;
-    if (status != NULL) {
+    if (status) {
         rz_wait_copy_status(request, status);
     }
     rz_request_destroy(request);
@@ -92,10 +92,10 @@ int rz_wait_end(struct rz_request *request, const char *call, MPI_Status *status
 
 void rz_wait_blame(struct rz_blame *blame, int error, const struct rz_request *request)
 {
-    if (error != MPI_SUCCESS && blame != NULL && blame->error == MPI_SUCCESS) {
+    if (error != MPI_SUCCESS && blame && blame->error == MPI_SUCCESS) {
         blame->error = error;
         blame->comm = request->comm;
-        if (blame->comm != NULL) {
+        if (blame->comm) {
             rz_comm_retain(blame->comm);
         }
     }
@@ -117,11 +117,11 @@ static int harvest(MPI_Request *handle, struct rz_request *request, MPI_Status *
         return request->pending_error;
     }
     int error = request->error;
-    if (error == MPI_SUCCESS && request->class->query != NULL) {
+    if (error == MPI_SUCCESS && request->class->query) {
         error = request->class->query(request, true);
     }
     rz_wait_blame(blame, error, request);
-    if (status != NULL) {
+    if (status) {
         rz_wait_copy_status(request, status);
     }
     if (request->flags & RZ_REQUEST_PERSISTENT) {
@@ -135,7 +135,7 @@ static int harvest(MPI_Request *handle, struct rz_request *request, MPI_Status *
 
 void rz_wait_empty_status(MPI_Status *status)
 {
-    if (status != NULL) {
+    if (status) {
         rz_status_set_empty(status);
         status->MPI_ERROR = MPI_SUCCESS;
     }
@@ -145,7 +145,7 @@ int rzm_wait(MPI_Request *handle, MPI_Status *status)
 {
     int error = rz_engine_begin();
     struct rz_request *request = rz_request_of(*handle);
-    if (error != MPI_SUCCESS || request == NULL || is_inactive(request)) {
+    if (error != MPI_SUCCESS || !request || is_inactive(request)) {
         rz_wait_empty_status(status);
         return error;
     }
@@ -169,7 +169,7 @@ int rzm_test(MPI_Request *handle, int *flag, MPI_Status *status)
 {
     int error = rz_engine_begin();
     struct rz_request *request = rz_request_of(*handle);
-    if (error != MPI_SUCCESS || request == NULL || is_inactive(request)) {
+    if (error != MPI_SUCCESS || !request || is_inactive(request)) {
         rz_wait_empty_status(status);
         *flag = 1;
         return error;
@@ -205,7 +205,7 @@ static bool many_have_news(void *arg)
     many->have_news = false;
     for (int i = 0; i < many->n && !many->have_news; i++) {
         struct rz_request *request = rz_request_of(many->handles[i]);
-        if (request == NULL || is_inactive(request)) {
+        if (!request || is_inactive(request)) {
             continue;
         }
         bool news = has_news(request);
@@ -224,7 +224,7 @@ static bool any_active(const MPI_Request *handles, int n)
 {
     for (int i = 0; i < n; i++) {
         struct rz_request *request = rz_request_of(handles[i]);
-        if (request != NULL && !is_inactive(request)) {
+        if (request && !is_inactive(request)) {
             return true;
         }
     }
@@ -237,7 +237,7 @@ static void tell_of_many(struct rz_blocked *blocked, const void *arg)
     const struct many *many = arg;
     for (int i = 0; i < many->n; i++) {
         const struct rz_request *request = rz_request_of(many->handles[i]);
-        if (request != NULL && request->active && !request->complete) {
+        if (request && request->active && !request->complete) {
             tell_of(blocked, request);
             return;
         }
@@ -258,7 +258,7 @@ static void harvest_one(MPI_Request *handle, struct rz_request *request, MPI_Sta
                         struct rz_blame *blame)
 {
     int error = harvest(handle, request, status, blame);
-    if (status != NULL) {
+    if (status) {
         status->MPI_ERROR = error;
     }
 }
@@ -268,13 +268,13 @@ static int harvest_all(int count, MPI_Request *handles, MPI_Status *statuses)
 {
     struct rz_blame blame = {0};
     for (int i = 0; i < count; i++) {
-        MPI_Status *status = statuses != NULL ? &statuses[i] : NULL;
+        MPI_Status *status = statuses ? &statuses[i] : NULL;
         struct rz_request *request = rz_request_of(handles[i]);
-        if (request == NULL || is_inactive(request)) {
+        if (!request || is_inactive(request)) {
             rz_wait_empty_status(status);
         } else if (has_news(request)) {
             harvest_one(&handles[i], request, status, &blame);
-        } else if (status != NULL) {
+        } else if (status) {
             status->MPI_ERROR = MPI_ERR_PENDING;
         }
     }
@@ -356,10 +356,10 @@ static int harvest_some(int count, MPI_Request *handles, int *outcount, int *ind
     *outcount = 0;
     for (int i = 0; i < count; i++) {
         struct rz_request *request = rz_request_of(handles[i]);
-        if (request == NULL || is_inactive(request) || !has_news(request)) {
+        if (!request || is_inactive(request) || !has_news(request)) {
             continue;
         }
-        MPI_Status *status = statuses != NULL ? &statuses[*outcount] : NULL;
+        MPI_Status *status = statuses ? &statuses[*outcount] : NULL;
         harvest_one(&handles[i], request, status, &blame);
         indices[(*outcount)++] = i;
     }
@@ -405,14 +405,14 @@ int rzm_testsome(int incount, MPI_Request *handles, int *outcount, int indices[]
 
 static bool is_startable(const struct rz_request *request)
 {
-    return request != NULL && (request->flags & RZ_REQUEST_PERSISTENT) && is_inactive(request);
+    return request && (request->flags & RZ_REQUEST_PERSISTENT) && is_inactive(request);
 }
 
 /* Why it is not startable. name: of the argument. */
 static int refuse_start(const struct rz_request *request, const char *name)
 {
     return rzm_error(MPI_ERR_REQUEST, "%s %s", name,
-                     request == NULL                             ? "is the null handle"
+                     !request                                    ? "is the null handle"
                      : !(request->flags & RZ_REQUEST_PERSISTENT) ? "is not persistent"
                                                                  : "is active, it was started "
                                                                    "already");
@@ -468,7 +468,7 @@ int rzm_cancel(struct rz_request *request)
     if (rz_grequest_cancel(request, &error)) {
         return error;
     }
-    if (request->active && request->class->cancel != NULL) {
+    if (request->active && request->class->cancel) {
         request->class->cancel(request);
     }
     return MPI_SUCCESS;

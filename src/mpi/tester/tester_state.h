@@ -43,7 +43,7 @@ struct rz_tester {
     rz_time slept; /* so much passed while we could not listen: the cores' clock is behind */
 };
 
-/* --- tester_cores.c --------------------------------------------------------------------------- */
+/* ---- tester_cores.c ---- */
 
 /* False: no memory. */
 bool rz_tester_cores_open(struct rz_tester *tester, rz_time now);
@@ -61,7 +61,7 @@ void rz_tester_answer(struct rz_tester *tester, rz_id from, rz_time now);
 /* tester->voters are new. */
 void rz_tester_electorate(struct rz_tester *tester, rz_time now);
 
-/* --- tester_voters.c -------------------------------------------------------------------------- */
+/* ---- tester_voters.c ---- */
 
 /* False: no memory. */
 bool rz_tester_voters_open(struct rz_tester *tester);

@@ -96,8 +96,8 @@ int rz_tester_primes(void)
 
 static bool pass_test(const struct rz_tester *tester)
 {
-    return tester->config.test != NULL ? tester->config.test(tester->config.arg) == 0
-                                       : rz_tester_primes() == 168;
+    return tester->config.test ? tester->config.test(tester->config.arg) == 0
+                               : rz_tester_primes() == 168;
 }
 
 /* One task, of the testers in turn. Who fails it does not answer. */
@@ -211,9 +211,8 @@ static bool make_tables(struct rz_tester *tester)
     tester->failed = calloc(n, sizeof(*tester->failed));
     tester->attempt = calloc(n, sizeof(*tester->attempt));
     tester->task = calloc(n, sizeof(*tester->task));
-    if (tester->snapshot == NULL || tester->scratch == NULL || tester->peer == NULL ||
-        tester->failed == NULL || tester->attempt == NULL || tester->task == NULL ||
-        !rz_tester_voters_open(tester)) {
+    if (!tester->snapshot || !tester->scratch || !tester->peer || !tester->failed ||
+        !tester->attempt || !tester->task || !rz_tester_voters_open(tester)) {
         return false;
     }
     memcpy(tester->peer, tester->config.peer, n * sizeof(*tester->peer));
@@ -252,11 +251,11 @@ static rz_status_t tester_begin(struct rz_tester *tester)
 static rz_status_t tester_open(struct rz_tester **result, const struct rz_tester_config *config)
 {
     struct rz_tester *tester = calloc(1, sizeof(*tester));
-    if (tester == NULL) {
+    if (!tester) {
         return RZ_ERR_NO_MEMORY;
     }
     tester->config = *config;
-    if (config->kill_plan != NULL && rz_kill_plan == NULL) { /* threads of others look at it */
+    if (config->kill_plan && !rz_kill_plan) { /* threads of others look at it */
         rz_kill_plan = config->kill_plan;
     }
     tester->wake_fd = -1;

@@ -25,7 +25,7 @@ bool rz_tester_voters_open(struct rz_tester *tester)
     tester->voters.set = calloc((n + 63) / 64, sizeof(*tester->voters.set));
     tester->processes = calloc(n, RZ_LINK_PAIR_BYTES);
     tester->message = malloc(RZ_LINK_MESSAGE_MAX);
-    if (tester->voters.set == NULL || tester->processes == NULL || tester->message == NULL) {
+    if (!tester->voters.set || !tester->processes || !tester->message) {
         return false;
     }
     for (uint32_t k = 0; k < n; k++) {
@@ -112,7 +112,7 @@ static void ask(struct rz_tester *tester)
 {
     size_t room = (size_t)tester->config.n * sizeof(uint64_t);
     uint8_t *counters = malloc(room);
-    if (counters == NULL) {
+    if (!counters) {
         return; /* it is tried again */
     }
     const struct rz_link_message message = {

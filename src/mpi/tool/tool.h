@@ -29,7 +29,7 @@ void rz_tool_give_text(const char *text, char *buffer, int *length);
 
 static inline void rz_tool_give_int(int value, int *to)
 {
-    if (to != NULL) {
+    if (to) {
         *to = value;
     }
 }

@@ -42,7 +42,7 @@ static bool is_category(int cat_index)
 int rzm_t_category_get_num(int *num_cat)
 {
     RZ_TOOL_BEGIN();
-    if (num_cat == NULL) {
+    if (!num_cat) {
         return MPI_T_ERR_INVALID;
     }
     *num_cat = RZ_TOOL_CATEGORIES;
@@ -52,7 +52,7 @@ int rzm_t_category_get_num(int *num_cat)
 int rzm_t_category_get_index(const char *name, int *cat_index)
 {
     RZ_TOOL_BEGIN();
-    if (name == NULL || cat_index == NULL) {
+    if (!name || !cat_index) {
         return MPI_T_ERR_INVALID;
     }
     for (int i = 0; i < RZ_TOOL_CATEGORIES; i++) {
@@ -98,7 +98,7 @@ static int get_members(int cat_index, int n, enum rz_tool_category (*category)(i
     if (!is_category(cat_index)) {
         return MPI_T_ERR_INVALID_INDEX;
     }
-    if (len < 0 || (len > 0 && indices == NULL)) {
+    if (len < 0 || (len > 0 && !indices)) {
         return MPI_T_ERR_INVALID;
     }
     members(cat_index, n, category, len, indices);
@@ -128,7 +128,7 @@ int rzm_t_category_get_categories(int cat_index, int len, int indices[])
 int rzm_t_category_changed(int *update_number)
 {
     RZ_TOOL_BEGIN();
-    if (update_number == NULL) {
+    if (!update_number) {
         return MPI_T_ERR_INVALID;
     }
     *update_number = 0;

@@ -27,12 +27,12 @@ static struct MPI_ABI_T_enum copy_ways = {"way of copying", copy_items, 3};
 
 static uint64_t lease(void)
 {
-    return rz_engine.board != NULL ? rz_engine.board->lease_ns : 0;
+    return rz_engine.board ? rz_engine.board->lease_ns : 0;
 }
 
 static uint64_t heartbeat(void)
 {
-    return rz_engine.board != NULL ? rz_engine.board->hb_period_ns : 0;
+    return rz_engine.board ? rz_engine.board->hb_period_ns : 0;
 }
 
 static uint64_t fault_tolerance(void)
@@ -138,7 +138,7 @@ static struct cvar cvar_at(int index)
 int rz_tool_cvars(void)
 {
     int n = N_OWN;
-    while (rz_ucx_environment[n - N_OWN].name != NULL) {
+    while (rz_ucx_environment[n - N_OWN].name) {
         n++;
     }
     return n;
@@ -154,7 +154,7 @@ enum rz_tool_category rz_tool_cvar_category(int index)
 int rzm_t_cvar_get_num(int *num_cvar)
 {
     RZ_TOOL_BEGIN();
-    if (num_cvar == NULL) {
+    if (!num_cvar) {
         return MPI_T_ERR_INVALID;
     }
     *num_cvar = rz_tool_cvars();
@@ -164,7 +164,7 @@ int rzm_t_cvar_get_num(int *num_cvar)
 int rzm_t_cvar_get_index(const char *name, int *cvar_index)
 {
     RZ_TOOL_BEGIN();
-    if (name == NULL || cvar_index == NULL) {
+    if (!name || !cvar_index) {
         return MPI_T_ERR_INVALID;
     }
     for (int i = 0; i < rz_tool_cvars(); i++) {
@@ -192,10 +192,10 @@ int rzm_t_cvar_get_info(int cvar_index, char *name, int *name_len, int *verbosit
     rz_tool_give_int(cvar.verbosity, verbosity);
     rz_tool_give_int(MPI_T_BIND_NO_OBJECT, bind);
     rz_tool_give_int(scope_of(cvar_index), scope);
-    if (datatype != NULL) {
+    if (datatype) {
         *datatype = types[cvar.type];
     }
-    if (enumtype != NULL) {
+    if (enumtype) {
         *enumtype = cvar.type == CVAR_SWITCH ? &copy_ways : MPI_T_ENUM_NULL;
     }
     return MPI_SUCCESS;
@@ -214,7 +214,7 @@ static struct MPI_ABI_T_cvar_handle *handles; /* all that were not freed */
 static struct MPI_ABI_T_cvar_handle **find(MPI_T_cvar_handle handle)
 {
     struct MPI_ABI_T_cvar_handle **at = &handles;
-    while (*at != NULL && *at != handle) {
+    while (*at && *at != handle) {
         at = &(*at)->next;
     }
     return at;
@@ -227,11 +227,11 @@ int rzm_t_cvar_handle_alloc(int cvar_index, void *obj_handle, MPI_T_cvar_handle 
     if (cvar_index < 0 || cvar_index >= rz_tool_cvars()) {
         return MPI_T_ERR_INVALID_INDEX;
     }
-    if (handle == NULL || count == NULL) {
+    if (!handle || !count) {
         return MPI_T_ERR_INVALID;
     }
     struct MPI_ABI_T_cvar_handle *made = malloc(sizeof(*made));
-    if (made == NULL) {
+    if (!made) {
         return MPI_T_ERR_OUT_OF_HANDLES;
     }
     *made = (struct MPI_ABI_T_cvar_handle){.index = cvar_index, .next = handles};
@@ -244,8 +244,8 @@ int rzm_t_cvar_handle_alloc(int cvar_index, void *obj_handle, MPI_T_cvar_handle 
 int rzm_t_cvar_handle_free(MPI_T_cvar_handle *handle)
 {
     RZ_TOOL_BEGIN();
-    struct MPI_ABI_T_cvar_handle **at = handle != NULL ? find(*handle) : NULL;
-    if (at == NULL || *at == NULL) {
+    struct MPI_ABI_T_cvar_handle **at = handle ? find(*handle) : NULL;
+    if (!at || !*at) {
         return MPI_T_ERR_INVALID_HANDLE;
     }
     *at = (*at)->next;
@@ -265,10 +265,10 @@ static int copy_way(const char *text)
 int rzm_t_cvar_read(MPI_T_cvar_handle handle, void *buf)
 {
     RZ_TOOL_BEGIN();
-    if (*find(handle) == NULL) {
+    if (!*find(handle)) {
         return MPI_T_ERR_INVALID_HANDLE;
     }
-    if (buf == NULL) {
+    if (!buf) {
         return MPI_T_ERR_INVALID;
     }
     struct cvar cvar = cvar_at(handle->index);
@@ -277,7 +277,7 @@ int rzm_t_cvar_read(MPI_T_cvar_handle handle, void *buf)
         return MPI_SUCCESS;
     }
     const char *text = getenv(cvar.name);
-    text = text != NULL ? text : "";
+    text = text ? text : "";
     if (cvar.type == CVAR_SWITCH) {
         *(int *)buf = copy_way(text);
     } else {
@@ -288,7 +288,7 @@ int rzm_t_cvar_read(MPI_T_cvar_handle handle, void *buf)
 
 static int write_kill(const char *text)
 {
-    if (rz_engine.info == NULL || !rz_kill_arm(text, rz_engine.info->self.rank)) {
+    if (!rz_engine.info || !rz_kill_arm(text, rz_engine.info->self.rank)) {
         return MPI_T_ERR_CVAR_SET_NOT_NOW;
     }
     return setenv(RZ_KILL_AT, text, 1) == 0 ? MPI_SUCCESS : MPI_T_ERR_CVAR_SET_NOT_NOW;
@@ -306,10 +306,10 @@ static int write_agreement(const char *text)
 int rzm_t_cvar_write(MPI_T_cvar_handle handle, const void *buf)
 {
     RZ_TOOL_BEGIN();
-    if (*find(handle) == NULL) {
+    if (!*find(handle)) {
         return MPI_T_ERR_INVALID_HANDLE;
     }
-    if (buf == NULL) {
+    if (!buf) {
         return MPI_T_ERR_INVALID;
     }
     if (scope_of(handle->index) == MPI_T_SCOPE_READONLY) {

@@ -12,7 +12,7 @@ bool rz_tool_runs(void)
 
 int rzm_t_init_thread(int required, int *provided)
 {
-    if (provided == NULL) {
+    if (!provided) {
         return MPI_T_ERR_INVALID;
     }
     users++;
@@ -29,10 +29,10 @@ int rzm_t_finalize(void)
 
 void rz_tool_give_text(const char *text, char *buffer, int *length)
 {
-    if (length == NULL) {
+    if (!length) {
         return;
     }
-    if (buffer != NULL && *length > 0) {
+    if (buffer && *length > 0) {
         snprintf(buffer, (size_t)*length, "%s", text);
     }
     *length = (int)strlen(text) + 1;
@@ -70,7 +70,7 @@ int rzm_t_enum_get_item(MPI_T_enum enumtype, int indx, int *value, char *name, i
 int rzm_t_event_get_num(int *num_events)
 {
     RZ_TOOL_BEGIN();
-    if (num_events == NULL) {
+    if (!num_events) {
         return MPI_T_ERR_INVALID;
     }
     *num_events = 0;
@@ -80,7 +80,7 @@ int rzm_t_event_get_num(int *num_events)
 int rzm_t_event_get_index(const char *name, int *event_index)
 {
     RZ_TOOL_BEGIN();
-    return name == NULL || event_index == NULL ? MPI_T_ERR_INVALID : MPI_T_ERR_INVALID_NAME;
+    return !name || !event_index ? MPI_T_ERR_INVALID : MPI_T_ERR_INVALID_NAME;
 }
 
 int rzm_t_source_get_timestamp(int source_index, MPI_Count *timestamp)

@@ -44,7 +44,7 @@ VALUE(dropped_old_epoch, rz_engine.counters.old_epoch)
 VALUE(dropped_future_epoch, rz_engine.counters.future_epoch)
 VALUE(dropped_old_incarnation, rz_engine.counters.old_incarnation)
 VALUE(epoch, rz_engine.epoch)
-VALUE(incarnation, rz_engine.info != NULL ? rz_engine.info->self.incarnation : 0)
+VALUE(incarnation, rz_engine.info ? rz_engine.info->self.incarnation : 0)
 VALUE(failed, rz_liveness.n_failed)
 VALUE(sessions, rz_sessions_open)
 VALUE(phase, rz_phase)
@@ -144,7 +144,7 @@ static bool is_counter(const struct pvar *pvar)
 int rzm_t_pvar_get_num(int *num_pvar)
 {
     RZ_TOOL_BEGIN();
-    if (num_pvar == NULL) {
+    if (!num_pvar) {
         return MPI_T_ERR_INVALID;
     }
     *num_pvar = N_PVARS;
@@ -154,7 +154,7 @@ int rzm_t_pvar_get_num(int *num_pvar)
 int rzm_t_pvar_get_index(const char *name, int var_class, int *pvar_index)
 {
     RZ_TOOL_BEGIN();
-    if (name == NULL || pvar_index == NULL) {
+    if (!name || !pvar_index) {
         return MPI_T_ERR_INVALID;
     }
     for (int i = 0; i < N_PVARS; i++) {
@@ -184,10 +184,10 @@ int rzm_t_pvar_get_info(int pvar_index, char *name, int *name_len, int *verbosit
     rz_tool_give_int(!counter, readonly);
     rz_tool_give_int(!counter, continuous);
     rz_tool_give_int(counter, atomic);
-    if (datatype != NULL) {
+    if (datatype) {
         *datatype = state ? MPI_INT : MPI_UNSIGNED_LONG_LONG;
     }
-    if (enumtype != NULL) {
+    if (enumtype) {
         *enumtype = state ? &phases : MPI_T_ENUM_NULL;
     }
     return MPI_SUCCESS;
@@ -198,7 +198,7 @@ int rzm_t_pvar_get_info(int pvar_index, char *name, int *name_len, int *verbosit
 static bool is_session(MPI_T_pvar_session session)
 {
     const struct MPI_ABI_T_pvar_session *at = sessions_first;
-    while (at != NULL && at != session) {
+    while (at && at != session) {
         at = at->next;
     }
     return at != NULL;
@@ -207,11 +207,11 @@ static bool is_session(MPI_T_pvar_session session)
 int rzm_t_pvar_session_create(MPI_T_pvar_session *session)
 {
     RZ_TOOL_BEGIN();
-    if (session == NULL) {
+    if (!session) {
         return MPI_T_ERR_INVALID;
     }
     struct MPI_ABI_T_pvar_session *made = calloc(1, sizeof(*made));
-    if (made == NULL) {
+    if (!made) {
         return MPI_T_ERR_OUT_OF_SESSIONS;
     }
     made->next = sessions_first;
@@ -223,7 +223,7 @@ int rzm_t_pvar_session_create(MPI_T_pvar_session *session)
 int rzm_t_pvar_session_free(MPI_T_pvar_session *session)
 {
     RZ_TOOL_BEGIN();
-    if (session == NULL || !is_session(*session)) {
+    if (!session || !is_session(*session)) {
         return MPI_T_ERR_INVALID_SESSION;
     }
     struct MPI_ABI_T_pvar_session *gone = *session;
@@ -249,11 +249,11 @@ int rzm_t_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void *ob
     if (pvar_index < 0 || pvar_index >= N_PVARS) {
         return MPI_T_ERR_INVALID_INDEX;
     }
-    if (handle == NULL || count == NULL) {
+    if (!handle || !count) {
         return MPI_T_ERR_INVALID;
     }
     struct MPI_ABI_T_pvar_handle *made = calloc(1, sizeof(*made));
-    if (made == NULL) {
+    if (!made) {
         return MPI_T_ERR_OUT_OF_HANDLES;
     }
     made->pvar = &table[pvar_index];
@@ -272,18 +272,18 @@ static int find(MPI_T_pvar_session session, MPI_T_pvar_handle handle,
         return MPI_T_ERR_INVALID_SESSION;
     }
     struct MPI_ABI_T_pvar_handle **at = &session->handles;
-    while (*at != NULL && *at != handle) {
+    while (*at && *at != handle) {
         at = &(*at)->next;
     }
     *found = at;
-    return *at != NULL ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
+    return *at ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
 }
 
 int rzm_t_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle *handle)
 {
     RZ_TOOL_BEGIN();
     struct MPI_ABI_T_pvar_handle **at;
-    if (handle == NULL) {
+    if (!handle) {
         return MPI_T_ERR_INVALID_HANDLE;
     }
     int error = find(session, *handle, &at);
@@ -336,8 +336,7 @@ static int apply(MPI_T_pvar_session session, MPI_T_pvar_handle handle,
     RZ_TOOL_BEGIN();
     struct MPI_ABI_T_pvar_handle **at;
     if (handle == MPI_T_PVAR_ALL_HANDLES && is_session(session)) {
-        for (struct MPI_ABI_T_pvar_handle *each = session->handles; each != NULL;
-             each = each->next) {
+        for (struct MPI_ABI_T_pvar_handle *each = session->handles; each; each = each->next) {
             if (is_counter(each->pvar)) {
                 action(each);
             }
@@ -374,7 +373,7 @@ int rzm_t_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *
     RZ_TOOL_BEGIN();
     struct MPI_ABI_T_pvar_handle **at;
     int error = find(session, handle, &at);
-    if (error != MPI_SUCCESS || buf == NULL) {
+    if (error != MPI_SUCCESS || !buf) {
         return error != MPI_SUCCESS ? error : MPI_T_ERR_INVALID;
     }
     if (handle->pvar->class == MPI_T_PVAR_CLASS_STATE) {
@@ -402,7 +401,7 @@ int rzm_t_pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const
     RZ_TOOL_BEGIN();
     struct MPI_ABI_T_pvar_handle **at;
     int error = find(session, handle, &at);
-    if (error != MPI_SUCCESS || buf == NULL) {
+    if (error != MPI_SUCCESS || !buf) {
         return error != MPI_SUCCESS ? error : MPI_T_ERR_INVALID;
     }
     if (!is_counter(handle->pvar)) {

@@ -13,7 +13,7 @@ static void cart_free(void *topology)
 static struct rz_cart *cart_new(int ndims, const int dims[], const int periods[])
 {
     struct rz_cart *cart = malloc(sizeof(*cart) + 2 * (size_t)ndims * sizeof(int));
-    if (cart == NULL) {
+    if (!cart) {
         return NULL;
     }
     cart->topology.kind = MPI_CART;
@@ -38,7 +38,7 @@ int rz_cart_attach(struct rz_comm *comm, int ndims, const int dims[], const int 
     comm->topology = cart_new(ndims, dims, periods);
     comm->topology_free = cart_free;
     comm->topology_copy = cart_copy;
-    return comm->topology != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    return comm->topology ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
 const struct rz_cart *rz_cart_of(const struct rz_comm *comm, int *error)
@@ -63,7 +63,7 @@ int rzm_cartdim_get(struct rz_comm *comm, int *ndims)
 {
     int error;
     const struct rz_cart *cart = rz_cart_of(comm, &error);
-    if (cart != NULL) {
+    if (cart) {
         *ndims = cart->ndims;
     }
     return error;
@@ -81,7 +81,7 @@ int rzm_cart_get(struct rz_comm *comm, int maxdims, int dims[], int periods[], i
 {
     int error;
     const struct rz_cart *cart = rz_cart_of(comm, &error);
-    if (cart == NULL || (error = too_short(cart, maxdims)) != MPI_SUCCESS) {
+    if (!cart || (error = too_short(cart, maxdims)) != MPI_SUCCESS) {
         return error;
     }
     memcpy(dims, cart->dims, (size_t)cart->ndims * sizeof(int));
@@ -94,7 +94,7 @@ int rzm_cart_coords(struct rz_comm *comm, int rank, int maxdims, int coords[])
 {
     int error;
     const struct rz_cart *cart = rz_cart_of(comm, &error);
-    if (cart == NULL || (error = too_short(cart, maxdims)) != MPI_SUCCESS) {
+    if (!cart || (error = too_short(cart, maxdims)) != MPI_SUCCESS) {
         return error;
     }
     if (rank < 0 || rank >= rz_comm_size(comm)) {
@@ -115,10 +115,10 @@ int rzm_cart_rank(struct rz_comm *comm, const int coords[], int *rank)
 {
     int error;
     const struct rz_cart *cart = rz_cart_of(comm, &error);
-    if (cart == NULL) {
+    if (!cart) {
         return error;
     }
-    if (coords == NULL && cart->ndims > 0) {
+    if (!coords && cart->ndims > 0) {
         return rzm_error(MPI_ERR_ARG, "coords is a null pointer");
     }
     int found = 0;
@@ -151,7 +151,7 @@ int rzm_cart_shift(struct rz_comm *comm, int direction, int disp, int *rank_sour
 {
     int error, rank = rz_comm_rank(comm);
     const struct rz_cart *cart = rz_cart_of(comm, &error);
-    if (cart == NULL) {
+    if (!cart) {
         return error;
     }
     if (direction < 0 || direction >= cart->ndims) {

@@ -41,9 +41,9 @@ static int begin(struct rz_comm *comm, const char *call, uint64_t *operation)
 static int derive(struct rz_comm *comm, uint64_t operation, uint64_t colour, uint32_t *ranks, int n,
                   const struct rz_cart *cart, struct rz_comm **newcomm)
 {
-    struct rz_group *group = ranks != NULL ? rz_group_new(n, ranks) : NULL;
+    struct rz_group *group = ranks ? rz_group_new(n, ranks) : NULL;
     free(ranks);
-    if (group == NULL) {
+    if (!group) {
         return MPI_ERR_NO_MEM;
     }
     struct rz_comm *made;
@@ -79,7 +79,7 @@ int rzm_cart_create(struct rz_comm *comm_old, int ndims, const int dims[], const
         return MPI_SUCCESS;
     }
     uint32_t *ranks = malloc((size_t)n * sizeof(*ranks));
-    if (ranks != NULL) {
+    if (ranks) {
         memcpy(ranks, comm_old->group->process, (size_t)n * sizeof(*ranks));
     }
     struct rz_cart cart = {
@@ -134,7 +134,7 @@ static uint32_t *slice_ranks(const struct rz_comm *comm, const struct rz_cart *k
         *n *= kept->dims[i];
     }
     uint32_t *ranks = malloc((size_t)*n * sizeof(*ranks));
-    for (int k = 0; k < *n && ranks != NULL; k++) {
+    for (int k = 0; k < *n && ranks; k++) {
         int rank = corner, rest = k;
         for (int i = kept->ndims - 1; i >= 0; i--) {
             rank += rest % kept->dims[i] * moves[i];
@@ -150,14 +150,14 @@ int rzm_cart_sub(struct rz_comm *comm, const int remain_dims[], struct rz_comm *
     uint64_t operation;
     int error = begin(comm, "MPI_Cart_sub", &operation);
     const struct rz_cart *cart = error == MPI_SUCCESS ? rz_cart_of(comm, &error) : NULL;
-    if (cart == NULL) {
+    if (!cart) {
         return error;
     }
-    if (remain_dims == NULL && cart->ndims > 0) {
+    if (!remain_dims && cart->ndims > 0) {
         return rzm_error(MPI_ERR_ARG, "remain_dims is a null pointer");
     }
     int *numbers = malloc(((size_t)cart->ndims + 1) * 3 * sizeof(int));
-    if (numbers == NULL) {
+    if (!numbers) {
         return MPI_ERR_NO_MEM;
     }
     struct rz_cart kept = {.dims = numbers, .periodic = numbers + cart->ndims};

@@ -13,7 +13,7 @@ static size_t ints(int n)
 struct rz_graph *rz_graph_new(int nnodes, int nedges)
 {
     struct rz_graph *graph = calloc(1, sizeof(*graph) + ints(nnodes) + ints(nedges));
-    if (graph != NULL) {
+    if (graph) {
         graph->topology.kind = MPI_GRAPH;
         graph->nnodes = nnodes;
         graph->nedges = nedges;
@@ -27,7 +27,7 @@ static void *graph_copy(const void *topology)
 {
     const struct rz_graph *graph = topology;
     struct rz_graph *copy = rz_graph_new(graph->nnodes, graph->nedges);
-    if (copy != NULL) {
+    if (copy) {
         memcpy(copy->index, graph->index, ints(graph->nnodes) + ints(graph->nedges));
     }
     return copy;
@@ -44,7 +44,7 @@ struct rz_dist_graph *rz_dist_graph_new(int indegree, int outdegree, bool weight
 {
     struct rz_dist_graph *graph =
         calloc(1, sizeof(*graph) + 2 * (ints(indegree) + ints(outdegree)));
-    if (graph != NULL) {
+    if (graph) {
         graph->topology.kind = MPI_DIST_GRAPH;
         graph->indegree = indegree;
         graph->outdegree = outdegree;
@@ -62,7 +62,7 @@ static void *dist_graph_copy(const void *topology)
     const struct rz_dist_graph *graph = topology;
     struct rz_dist_graph *copy =
         rz_dist_graph_new(graph->indegree, graph->outdegree, graph->weighted);
-    if (copy != NULL) {
+    if (copy) {
         memcpy(copy->sources, graph->sources, 2 * (ints(graph->indegree) + ints(graph->outdegree)));
     }
     return copy;
@@ -105,7 +105,7 @@ int rzm_graphdims_get(struct rz_comm *comm, int *nnodes, int *nedges)
 {
     int error;
     const struct rz_graph *graph = rz_graph_of(comm, &error);
-    if (graph != NULL) {
+    if (graph) {
         *nnodes = graph->nnodes;
         *nedges = graph->nedges;
     }
@@ -122,7 +122,7 @@ int rzm_graph_get(struct rz_comm *comm, int maxindex, int maxedges, int indx[], 
 {
     int error;
     const struct rz_graph *graph = rz_graph_of(comm, &error);
-    if (graph == NULL ||
+    if (!graph ||
         (error = too_short("maxindex", maxindex, "nodes", graph->nnodes)) != MPI_SUCCESS ||
         (error = too_short("maxedges", maxedges, "edges", graph->nedges)) != MPI_SUCCESS) {
         return error;
@@ -137,17 +137,17 @@ int rzm_graph_get(struct rz_comm *comm, int maxindex, int maxedges, int indx[], 
 static const int *neighbours_of(const struct rz_comm *comm, int rank, int *n, int *error)
 {
     const struct rz_graph *graph = rz_graph_of(comm, error);
-    if (graph != NULL && (rank < 0 || rank >= graph->nnodes)) {
+    if (graph && (rank < 0 || rank >= graph->nnodes)) {
         *error = rzm_error(MPI_ERR_RANK, "rank is %d, not in 0..%d", rank, graph->nnodes - 1);
         return NULL;
     }
-    return graph != NULL ? rz_graph_neighbours(graph, rank, n) : NULL;
+    return graph ? rz_graph_neighbours(graph, rank, n) : NULL;
 }
 
 int rzm_graph_neighbors_count(struct rz_comm *comm, int rank, int *nneighbors)
 {
     int error, n;
-    if (neighbours_of(comm, rank, &n, &error) != NULL) {
+    if (neighbours_of(comm, rank, &n, &error)) {
         *nneighbors = n;
     }
     return error;
@@ -157,7 +157,7 @@ int rzm_graph_neighbors(struct rz_comm *comm, int rank, int maxneighbors, int ne
 {
     int error, n;
     const int *found = neighbours_of(comm, rank, &n, &error);
-    if (found == NULL ||
+    if (!found ||
         (error = too_short("maxneighbors", maxneighbors, "neighbours", n)) != MPI_SUCCESS) {
         return error;
     }
@@ -174,7 +174,7 @@ int rzm_dist_graph_neighbors_count(struct rz_comm *comm, int *indegree, int *out
 {
     int error;
     const struct rz_dist_graph *graph = rz_dist_graph_of(comm, &error);
-    if (graph != NULL) {
+    if (graph) {
         *indegree = graph->indegree;
         *outdegree = graph->outdegree;
         *weighted = graph->weighted;
@@ -201,7 +201,7 @@ int rzm_dist_graph_neighbors(struct rz_comm *comm, int maxindegree, int sources[
 {
     int error;
     const struct rz_dist_graph *graph = rz_dist_graph_of(comm, &error);
-    if (graph != NULL) {
+    if (graph) {
         tell(graph, graph->indegree, graph->sources, graph->sourceweights, maxindegree, sources,
              sourceweights);
         tell(graph, graph->outdegree, graph->destinations, graph->destweights, maxoutdegree,

@@ -37,7 +37,7 @@ static int check_graph(int nnodes, const int indx[], const int edges[], int size
         }
     }
     int nedges = nnodes > 0 ? indx[nnodes - 1] : 0;
-    if (nedges > 0 && edges == NULL) {
+    if (nedges > 0 && !edges) {
         return rzm_error(MPI_ERR_ARG, "edges is a null pointer");
     }
     for (int i = 0; i < nedges; i++) {
@@ -52,7 +52,7 @@ static int check_graph(int nnodes, const int indx[], const int edges[], int size
 static int derive_first(struct rz_comm *comm, uint64_t operation, int n, struct rz_comm **made)
 {
     struct rz_group *group = rz_group_new(n, comm->group->process);
-    if (group == NULL) {
+    if (!group) {
         return MPI_ERR_NO_MEM;
     }
     int error = rz_comm_derive(comm, group, operation, 0, made);
@@ -77,7 +77,7 @@ int rzm_graph_create(struct rz_comm *comm_old, int nnodes, const int indx[], con
         return MPI_SUCCESS;
     }
     struct rz_graph *graph = rz_graph_new(nnodes, indx[nnodes - 1]);
-    if (graph == NULL) {
+    if (!graph) {
         return MPI_ERR_NO_MEM;
     }
     memcpy(graph->index, indx, (size_t)nnodes * sizeof(int));
@@ -124,8 +124,7 @@ static int check_edges(const char *name, const char *weights_name, int n, const 
 static int derive_dist_graph(struct rz_comm *comm, uint64_t operation, struct rz_dist_graph *graph,
                              struct rz_info *info, struct rz_comm **newcomm)
 {
-    int error =
-        graph != NULL ? rz_comm_derive(comm, comm->group, operation, 0, newcomm) : MPI_ERR_NO_MEM;
+    int error = graph ? rz_comm_derive(comm, comm->group, operation, 0, newcomm) : MPI_ERR_NO_MEM;
     if (error != MPI_SUCCESS) {
         free(graph);
         return error;
@@ -171,7 +170,7 @@ int rzm_dist_graph_create_adjacent(struct rz_comm *comm_old, int indegree, const
     }
     bool weighted = !bare_in || !bare_out;
     struct rz_dist_graph *graph = rz_dist_graph_new(indegree, outdegree, weighted);
-    if (graph != NULL) {
+    if (graph) {
         fill(indegree, graph->sources, graph->sourceweights, sources, sourceweights, weighted);
         fill(outdegree, graph->destinations, graph->destweights, destinations, destweights,
              weighted);
@@ -214,7 +213,7 @@ static bool rows_new(struct rows *rows, int size)
     rows->notices = calloc((size_t)size, sizeof(*rows->notices));
     rows->counts = calloc((size_t)size, sizeof(*rows->counts));
     rows->places = calloc((size_t)size + 1, sizeof(*rows->places));
-    return rows->notices != NULL && rows->counts != NULL && rows->places != NULL;
+    return rows->notices && rows->counts && rows->places;
 }
 
 /* The notices are set: lays out the rows. False: no memory. */
@@ -250,9 +249,9 @@ static int check_stars(const struct stars *stars, int size)
     if (total > INT_MAX / 2) {
         return rzm_error(MPI_ERR_ARG, "degrees give %lld edges in all, too many", (long long)total);
     }
-    if (total > 0 && (stars->destinations == NULL || stars->weights == NULL)) {
+    if (total > 0 && (!stars->destinations || !stars->weights)) {
         return rzm_error(MPI_ERR_ARG, "%s is a null pointer",
-                         stars->destinations == NULL ? "destinations" : "weights");
+                         !stars->destinations ? "destinations" : "weights");
     }
     return check_edges("destinations", "weights", (int)total, stars->destinations, stars->weights,
                        size);
@@ -268,7 +267,7 @@ static void deal(struct rows *rows, const struct stars *stars, MPI_Count *next)
                                 stars->weights != MPI_UNWEIGHTED ? stars->weights[k] : 1};
             int ends[2] = {edge.source, edge.destination};
             for (int e = 0; e < (ends[0] == ends[1] ? 1 : 2); e++) {
-                if (next == NULL) {
+                if (!next) {
                     rows->notices[ends[e]].edges++;
                 } else {
                     memcpy((char *)rows->edges + next[ends[e]], &edge, sizeof(edge));
@@ -284,7 +283,7 @@ static int write_rows(struct rows *out, const struct stars *stars)
 {
     MPI_Count *next = malloc((size_t)out->size * sizeof(*next));
     deal(out, stars, NULL);
-    if (next == NULL || !rows_lay_out(out)) {
+    if (!next || !rows_lay_out(out)) {
         free(next);
         return MPI_ERR_NO_MEM;
     }
@@ -377,7 +376,7 @@ static struct rz_dist_graph *collect(const struct rows *in, int rank)
         outdegree += in->edges[i].source == rank;
     }
     struct rz_dist_graph *graph = rz_dist_graph_new(indegree, outdegree, in->notices[0].weighted);
-    for (size_t i = 0, to = 0, from = 0; i < n && graph != NULL; i++) {
+    for (size_t i = 0, to = 0, from = 0; i < n && graph; i++) {
         const struct edge *edge = &in->edges[i];
         if (edge->destination == rank) {
             graph->sources[to] = edge->source;

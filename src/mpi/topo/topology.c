@@ -3,7 +3,7 @@
 int rz_topology_kind(const struct rz_comm *comm)
 {
     const struct rz_topology *topology = comm->topology;
-    return topology != NULL ? topology->kind : MPI_UNDEFINED;
+    return topology ? topology->kind : MPI_UNDEFINED;
 }
 
 int rzm_topo_test(struct rz_comm *comm, int *status)

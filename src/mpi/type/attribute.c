@@ -51,7 +51,7 @@ int rz_keyval_make(const struct rz_keyval *keyval, int *number)
     if (i == keyvals_max) {
         int more = keyvals_max == 0 ? 16 : keyvals_max * 2;
         struct keyval *bigger = realloc(keyvals, (size_t)more * sizeof(*keyvals));
-        if (bigger == NULL) {
+        if (!bigger) {
             return MPI_ERR_NO_MEM;
         }
         keyvals = bigger;
@@ -78,7 +78,7 @@ static int no_such_key(enum rz_object_kind of, int number)
 int rz_keyval_free(enum rz_object_kind of, int *number)
 {
     struct keyval *keyval = keyval_of(of, *number);
-    if (keyval == NULL || keyval->freed) {
+    if (!keyval || keyval->freed) {
         return no_such_key(of, *number);
     }
     keyval->freed = true;
@@ -165,7 +165,7 @@ static int run_copy(struct rz_object *object, const struct rz_attribute *attribu
 
 static struct rz_attribute **find(struct rz_attribute **at, int keyval)
 {
-    while (*at != NULL && (*at)->keyval != keyval) {
+    while (*at && (*at)->keyval != keyval) {
         at = &(*at)->next;
     }
     return at;
@@ -174,7 +174,7 @@ static struct rz_attribute **find(struct rz_attribute **at, int keyval)
 static int attach(struct rz_attribute **list, int keyval, void *value)
 {
     struct rz_attribute *attribute = malloc(sizeof(*attribute));
-    if (attribute == NULL) {
+    if (!attribute) {
         return MPI_ERR_NO_MEM;
     }
     *attribute = (struct rz_attribute){.next = *list, .keyval = keyval, .value = value};
@@ -194,16 +194,16 @@ static void detach(struct rz_attribute **at)
 int rz_attribute_set(struct rz_object *object, struct rz_attribute **list, int keyval, void *value)
 {
     const struct keyval *key = keyval_of(kind_of(object), keyval);
-    if (key == NULL || key->freed) {
+    if (!key || key->freed) {
         return no_such_key(kind_of(object), keyval);
     }
-    if (*find(list, keyval) == NULL) {
+    if (!*find(list, keyval)) {
         return attach(list, keyval, value);
     }
     int error = run_delete(object, *find(list, keyval));
     if (error == MPI_SUCCESS) {
         struct rz_attribute *attribute = *find(list, keyval);
-        if (attribute == NULL) { /* the user's function took it away */
+        if (!attribute) { /* the user's function took it away */
             return attach(list, keyval, value);
         }
         attribute->value = value;
@@ -214,15 +214,15 @@ int rz_attribute_set(struct rz_object *object, struct rz_attribute **list, int k
 int rz_attribute_get(const struct rz_object *object, struct rz_attribute *const *list, int keyval,
                      void *value, int *flag)
 {
-    if (keyval_of(kind_of(object), keyval) == NULL) {
+    if (!keyval_of(kind_of(object), keyval)) {
         return no_such_key(kind_of(object), keyval);
     }
     const struct rz_attribute *attribute = *list;
-    while (attribute != NULL && attribute->keyval != keyval) {
+    while (attribute && attribute->keyval != keyval) {
         attribute = attribute->next;
     }
     *flag = attribute != NULL;
-    if (attribute != NULL) {
+    if (attribute) {
         *(void **)value = attribute->value;
     }
     return MPI_SUCCESS;
@@ -230,16 +230,16 @@ int rz_attribute_get(const struct rz_object *object, struct rz_attribute *const 
 
 int rz_attribute_delete(struct rz_object *object, struct rz_attribute **list, int keyval)
 {
-    if (keyval_of(kind_of(object), keyval) == NULL) {
+    if (!keyval_of(kind_of(object), keyval)) {
         return no_such_key(kind_of(object), keyval);
     }
     struct rz_attribute **at = find(list, keyval);
-    if (*at == NULL) {
+    if (!*at) {
         return rzm_error(MPI_ERR_KEYVAL, "keyval is %d: the object has no such attribute", keyval);
     }
     int error = run_delete(object, *at);
     at = find(list, keyval);
-    if (error == MPI_SUCCESS && *at != NULL) {
+    if (error == MPI_SUCCESS && *at) {
         detach(at);
     }
     return error;
@@ -249,7 +249,7 @@ int rz_attribute_delete(struct rz_object *object, struct rz_attribute **list, in
 static int copy_from(struct rz_object *from, const struct rz_attribute *attribute,
                      struct rz_attribute **to)
 {
-    if (attribute == NULL) {
+    if (!attribute) {
         return MPI_SUCCESS;
     }
     int error = copy_from(from, attribute->next, to);
@@ -270,14 +270,14 @@ int rz_attributes_copy(struct rz_object *from, struct rz_attribute *const *list,
 
 int rz_attributes_delete(struct rz_object *object, struct rz_attribute **list)
 {
-    while (*list != NULL) {
+    while (*list) {
         int keyval = (*list)->keyval;
         int error = run_delete(object, *list);
         if (error != MPI_SUCCESS) {
             return error;
         }
         struct rz_attribute **at = find(list, keyval);
-        if (*at != NULL) {
+        if (*at) {
             detach(at);
         }
     }
@@ -286,7 +286,7 @@ int rz_attributes_delete(struct rz_object *object, struct rz_attribute **list)
 
 void rz_attributes_forget(struct rz_attribute **list)
 {
-    while (*list != NULL) {
+    while (*list) {
         detach(list);
     }
 }

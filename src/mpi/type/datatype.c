@@ -101,7 +101,7 @@ static struct rz_datatype *free_first;
 static struct rz_datatype *type_alloc(void)
 {
     struct rz_datatype *type = free_first;
-    if (type != NULL) {
+    if (type) {
         free_first = (struct rz_datatype *)(void *)type->layout;
         *type = (struct rz_datatype){0};
     } else {
@@ -129,7 +129,7 @@ int rz_datatype_build(const struct rz_block *blocks, size_t n, struct rz_datatyp
         facts_add(&facts, &blocks[i]);
     }
     struct rz_datatype *type = type_alloc();
-    if (type == NULL) {
+    if (!type) {
         return MPI_ERR_NO_MEM;
     }
     if (!facts_give(&facts, type)) {
@@ -137,7 +137,7 @@ int rz_datatype_build(const struct rz_block *blocks, size_t n, struct rz_datatyp
         return rzm_error(MPI_ERR_COUNT, "the datatype would be larger than 2^63 bytes");
     }
     type->layout = rz_layout_new(blocks, n);
-    if (type->layout == NULL) {
+    if (!type->layout) {
         type_free(type);
         return MPI_ERR_NO_MEM;
     }
@@ -150,7 +150,7 @@ int rz_datatype_build(const struct rz_block *blocks, size_t n, struct rz_datatyp
 int rz_datatype_clone(const struct rz_datatype *type, struct rz_datatype **newtype)
 {
     struct rz_datatype *made = type_alloc();
-    if (made == NULL) {
+    if (!made) {
         return MPI_ERR_NO_MEM;
     }
     *made = *type;
@@ -160,7 +160,7 @@ int rz_datatype_clone(const struct rz_datatype *type, struct rz_datatype **newty
     made->name = NULL;
     made->attributes = NULL;
     rz_layout_retain(made->layout);
-    if (made->recipe != NULL) {
+    if (made->recipe) {
         made->recipe->references++;
     }
     *newtype = made;
@@ -195,7 +195,7 @@ void rz_datatype_release(struct rz_datatype *datatype)
 {
     if (rz_object_release(&datatype->object)) {
         rz_layout_release(datatype->layout);
-        if (datatype->recipe != NULL) {
+        if (datatype->recipe) {
             rz_recipe_release(datatype->recipe);
         }
         rz_attributes_forget(&datatype->attributes);
@@ -226,7 +226,7 @@ static struct rz_recipe *recipe_end(struct rz_recipe *recipe)
 
 void rz_recipe_release(struct rz_recipe *recipe)
 {
-    while (recipe != NULL && --recipe->references == 0) {
+    while (recipe && --recipe->references == 0) {
         recipe = recipe_end(recipe);
     }
 }
@@ -268,7 +268,7 @@ int rzm_type_get_true_extent(struct rz_datatype *datatype, MPI_Count *true_lb,
 
 int rzm_type_get_name(struct rz_datatype *datatype, char *type_name, int *resultlen)
 {
-    const char *name = datatype != NULL ? rz_datatype_name(datatype) : "MPI_DATATYPE_NULL";
+    const char *name = datatype ? rz_datatype_name(datatype) : "MPI_DATATYPE_NULL";
     size_t length = strlen(name);
     memcpy(type_name, name, length + 1);
     *resultlen = (int)length;
@@ -279,7 +279,7 @@ int rzm_type_set_name(struct rz_datatype *datatype, const char *type_name)
 {
     size_t length = strnlen(type_name, MPI_MAX_OBJECT_NAME - 1);
     char *name = malloc(length + 1);
-    if (name == NULL) {
+    if (!name) {
         return MPI_ERR_NO_MEM;
     }
     memcpy(name, type_name, length);
@@ -380,7 +380,7 @@ int rz_datatype_copy(const struct rz_datatype *from_type, MPI_Count from_count, 
              true);
     } else {
         char *packed = malloc((size_t)bytes);
-        if (packed == NULL) {
+        if (!packed) {
             return MPI_ERR_NO_MEM;
         }
         copy(from_type, from_count, (char *)(uintptr_t)from, packed, bytes, true);

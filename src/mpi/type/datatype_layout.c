@@ -18,7 +18,7 @@ void rz_layout_release(struct rz_layout *layout)
         return;
     }
     for (size_t i = 0; i < layout->n; i++) {
-        if (layout->pieces[i].child != NULL) {
+        if (layout->pieces[i].child) {
             rz_layout_release(layout->pieces[i].child);
         }
     }
@@ -30,7 +30,7 @@ void rz_layout_release(struct rz_layout *layout)
 static struct rz_layout *layout_alloc(size_t pieces_max)
 {
     struct rz_layout *layout = malloc(sizeof(*layout) + pieces_max * sizeof(struct rz_piece));
-    if (layout != NULL) {
+    if (layout) {
         *layout = (struct rz_layout){.references = 1, .pieces = (struct rz_piece *)(layout + 1)};
     }
     return layout;
@@ -38,14 +38,14 @@ static struct rz_layout *layout_alloc(size_t pieces_max)
 
 static bool piece_is_row(const struct rz_piece *piece)
 {
-    return piece->child == NULL
+    return !piece->child
                ? piece->repeat == 1
                : piece->child->is_row && (piece->repeat == 1 || piece->stride == piece->bytes);
 }
 
 static MPI_Count piece_row_offset(const struct rz_piece *piece)
 {
-    return piece->offset + (piece->child != NULL ? piece->child->row_offset : 0);
+    return piece->offset + (piece->child ? piece->child->row_offset : 0);
 }
 
 static void add_up(struct rz_layout *layout)
@@ -53,10 +53,10 @@ static void add_up(struct rz_layout *layout)
     layout->elements = layout->external = 0;
     for (size_t i = 0; i < layout->n; i++) {
         const struct rz_piece *piece = &layout->pieces[i];
-        MPI_Count units = piece->child == NULL ? piece->bytes / piece->basic->bytes : 0;
-        layout->elements += piece->repeat * (piece->child != NULL ? piece->child->elements : units);
-        layout->external += piece->repeat * (piece->child != NULL ? piece->child->external
-                                                                  : units * piece->basic->external);
+        MPI_Count units = !piece->child ? piece->bytes / piece->basic->bytes : 0;
+        layout->elements += piece->repeat * (piece->child ? piece->child->elements : units);
+        layout->external += piece->repeat * (piece->child ? piece->child->external
+                                                          : units * piece->basic->external);
     }
 }
 
@@ -81,7 +81,7 @@ static bool piece_multiply(struct rz_piece *piece, MPI_Count count, MPI_Count st
     if (count == 1) {
         return true;
     }
-    if (piece->repeat == 1 && piece->child == NULL && step == piece->bytes) {
+    if (piece->repeat == 1 && !piece->child && step == piece->bytes) {
         piece->bytes *= count;
     } else if (piece->repeat == 1) {
         piece->repeat = count;
@@ -90,7 +90,7 @@ static bool piece_multiply(struct rz_piece *piece, MPI_Count count, MPI_Count st
         piece->repeat *= count;
     } else {
         struct rz_layout *inner = layout_alloc(1);
-        if (inner == NULL) {
+        if (!inner) {
             return false;
         }
         inner->n = 1;
@@ -111,12 +111,12 @@ static bool piece_of_block(const struct rz_block *block, struct rz_piece *piece)
     } else {
         *piece = (struct rz_piece){.repeat = 1, .bytes = block->type->size, .child = layout};
     }
-    if (piece->child != NULL) {
+    if (piece->child) {
         rz_layout_retain(piece->child);
     }
     if (!piece_multiply(piece, block->length, block->type->extent) ||
         !piece_multiply(piece, block->repeat, block->stride)) {
-        if (piece->child != NULL) {
+        if (piece->child) {
             rz_layout_release(piece->child);
         }
         return false;
@@ -129,9 +129,8 @@ static bool piece_of_block(const struct rz_block *block, struct rz_piece *piece)
 static void layout_append(struct rz_layout *layout, const struct rz_piece *piece)
 {
     struct rz_piece *last = layout->n > 0 ? &layout->pieces[layout->n - 1] : NULL;
-    if (last != NULL && last->child == NULL && last->repeat == 1 && piece->child == NULL &&
-        piece->repeat == 1 && piece->basic == last->basic &&
-        piece->offset == last->offset + last->bytes) {
+    if (last && !last->child && last->repeat == 1 && !piece->child && piece->repeat == 1 &&
+        piece->basic == last->basic && piece->offset == last->offset + last->bytes) {
         last->bytes += piece->bytes;
     } else {
         layout->pieces[layout->n++] = *piece;
@@ -145,7 +144,7 @@ struct rz_layout *rz_layout_new(const struct rz_block *blocks, size_t n)
         return blocks[0].type->layout;
     }
     struct rz_layout *layout = layout_alloc(n);
-    if (layout == NULL) {
+    if (!layout) {
         return NULL;
     }
     for (size_t i = 0; i < n; i++) {
@@ -240,8 +239,8 @@ void rz_layout_copy(const struct rz_layout *layout, char *user, char **packed, M
     for (size_t i = 0; i<layout->n && * left> 0; i++) {
         const struct rz_piece *piece = &layout->pieces[i];
         char *at = user + piece->offset;
-        if (piece->child == NULL || piece->child->is_row) {
-            at += piece->child != NULL ? piece->child->row_offset : 0;
+        if (!piece->child || piece->child->is_row) {
+            at += piece->child ? piece->child->row_offset : 0;
             copy_rows(piece, at, packed, left, packing);
             continue;
         }
@@ -259,7 +258,7 @@ bool rz_layout_elements(const struct rz_layout *layout, MPI_Count *left, MPI_Cou
         const struct rz_piece *piece = &layout->pieces[i];
         MPI_Count all = piece->bytes * piece->repeat;
         MPI_Count bytes = *left < all ? *left : all;
-        if (piece->child == NULL) {
+        if (!piece->child) {
             if (bytes % piece->basic->bytes != 0) {
                 return false;
             }
@@ -282,14 +281,13 @@ MPI_Count rz_layout_bytes(const struct rz_layout *layout, MPI_Count elements)
     MPI_Count bytes = 0;
     for (size_t i = 0; i < layout->n && elements > 0; i++) {
         const struct rz_piece *piece = &layout->pieces[i];
-        MPI_Count each =
-            piece->child != NULL ? piece->child->elements : piece->bytes / piece->basic->bytes;
+        MPI_Count each = piece->child ? piece->child->elements : piece->bytes / piece->basic->bytes;
         MPI_Count whole = elements / each < piece->repeat ? elements / each : piece->repeat;
         bytes += whole * piece->bytes;
         elements -= whole * each;
         if (whole < piece->repeat && elements > 0) {
-            bytes += piece->child != NULL ? rz_layout_bytes(piece->child, elements)
-                                          : elements * piece->basic->bytes;
+            bytes += piece->child ? rz_layout_bytes(piece->child, elements)
+                                  : elements * piece->basic->bytes;
             elements = 0;
         }
     }

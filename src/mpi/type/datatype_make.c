@@ -101,7 +101,7 @@ static int list_block(const struct list *list, MPI_Count i, struct rz_block *blo
         .displacement = rz_counts_at(list->displacements, i),
         .length = list->length >= 0 ? list->length : rz_counts_at(list->lengths, i),
         .repeat = 1,
-        .type = list->types != NULL ? rz_datatype_of(list->types[i]) : list->oldtype,
+        .type = list->types ? rz_datatype_of(list->types[i]) : list->oldtype,
     };
     if (list->in_extents &&
         __builtin_mul_overflow(block->displacement, block->type->extent, &block->displacement)) {
@@ -132,8 +132,7 @@ static struct rz_recipe *list_recipe(const struct list *list)
         rz_recipe_addresses(recipe, list->displacements, n);
     }
     for (MPI_Count i = 0; i < shape.types; i++) {
-        rz_recipe_type(recipe,
-                       list->types != NULL ? rz_datatype_of(list->types[i]) : list->oldtype);
+        rz_recipe_type(recipe, list->types ? rz_datatype_of(list->types[i]) : list->oldtype);
     }
     return recipe;
 }
@@ -142,7 +141,7 @@ static int build_list(const struct list *list, struct rz_datatype **newtype)
 {
     struct rz_datatype *made = NULL;
     struct rz_block *blocks = malloc(((size_t)list->count + 1) * sizeof(*blocks));
-    int error = blocks != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    int error = blocks ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     for (MPI_Count i = 0; i < list->count && error == MPI_SUCCESS; i++) {
         error = list_block(list, i, &blocks[i]);
     }

@@ -108,7 +108,7 @@ enum rz_number rz_number_of(const struct rz_datatype *datatype)
 
 const char *rz_datatype_name(const struct rz_datatype *datatype)
 {
-    if (datatype->name != NULL) {
+    if (datatype->name) {
         return datatype->name;
     }
     unsigned handle = datatype->object.predefined;

@@ -196,7 +196,7 @@ static bool layout_copy(const struct rz_layout *layout, char *user, char **exter
         const struct rz_piece *piece = &layout->pieces[i];
         for (MPI_Count k = 0; k < piece->repeat; k++) {
             char *at = user + piece->offset + k * piece->stride;
-            if (piece->child != NULL) {
+            if (piece->child) {
                 fits = layout_copy(piece->child, at, external, packing) && fits;
                 continue;
             }
@@ -247,7 +247,7 @@ int rz_external_unpack(const struct rz_datatype *datatype, MPI_Count count, cons
 static int external_bytes(const char *datarep, MPI_Count count, const struct rz_datatype *datatype,
                           MPI_Count *bytes)
 {
-    if (datarep == NULL) {
+    if (!datarep) {
         return rzm_error(MPI_ERR_ARG, "datarep is a null pointer");
     }
     if (strcmp(datarep, "external32") != 0) {

@@ -6,7 +6,7 @@ int rzm_type_get_envelope_c(struct rz_datatype *datatype, MPI_Count *num_integer
                             MPI_Count *num_datatypes, int *combiner)
 {
     static const struct rz_recipe named = {.combiner = MPI_COMBINER_NAMED};
-    const struct rz_recipe *recipe = datatype->recipe != NULL ? datatype->recipe : &named;
+    const struct rz_recipe *recipe = datatype->recipe ? datatype->recipe : &named;
     *num_integers = recipe->n_integers;
     *num_addresses = recipe->n_addresses;
     *num_large_counts = recipe->n_counts;
@@ -47,7 +47,7 @@ static int room(const char *limit, MPI_Count max, const char *name, const void *
         return rzm_error(MPI_ERR_ARG, "%s is %lld, but there are %lld (MPI_Type_get_envelope)",
                          limit, (long long)max, (long long)n);
     }
-    if (array == NULL && n > 0) {
+    if (!array && n > 0) {
         return rzm_error(MPI_ERR_ARG, "%s is a null pointer", name);
     }
     return MPI_SUCCESS;
@@ -55,7 +55,7 @@ static int room(const char *limit, MPI_Count max, const char *name, const void *
 
 static void copy_out(void *to, const void *from, size_t bytes)
 {
-    if (to != NULL && bytes > 0) {
+    if (to && bytes > 0) {
         memcpy(to, from, bytes);
     }
 }
@@ -85,7 +85,7 @@ int rzm_type_get_contents_c(struct rz_datatype *datatype, MPI_Count max_integers
                             MPI_Datatype array_of_datatypes[])
 {
     const struct rz_recipe *recipe = datatype->recipe;
-    if (recipe == NULL) {
+    if (!recipe) {
         return rzm_error(MPI_ERR_TYPE, "datatype is predefined (MPI_COMBINER_NAMED): no contents");
     }
     int error = room("max_integers", max_integers, "array_of_integers", array_of_integers,
@@ -118,7 +118,7 @@ int rzm_type_get_contents(struct rz_datatype *datatype, int max_integers, int ma
                           int max_datatypes, int array_of_integers[], MPI_Aint array_of_addresses[],
                           MPI_Datatype array_of_datatypes[])
 {
-    if (datatype->recipe != NULL && datatype->recipe->n_counts > 0) {
+    if (datatype->recipe && datatype->recipe->n_counts > 0) {
         return needs_wide("MPI_Type_get_contents_c");
     }
     return rzm_type_get_contents_c(datatype, max_integers, max_addresses, 0, max_datatypes,

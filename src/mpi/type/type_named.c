@@ -67,7 +67,7 @@ static int keep(int error, struct rz_recipe *recipe, struct rz_datatype *const *
     if (error != MPI_SUCCESS) {
         return error;
     }
-    for (const struct kept *kept = kept_first; kept != NULL; kept = kept->next) {
+    for (const struct kept *kept = kept_first; kept; kept = kept->next) {
         if (same_recipe(kept->type->recipe, made->recipe)) {
             rz_datatype_release(made);
             *newtype = kept->type;
@@ -75,7 +75,7 @@ static int keep(int error, struct rz_recipe *recipe, struct rz_datatype *const *
         }
     }
     struct kept *kept = malloc(sizeof(*kept));
-    if (kept == NULL) {
+    if (!kept) {
         rz_datatype_release(made);
         return MPI_ERR_NO_MEM;
     }
@@ -148,14 +148,14 @@ int rzm_type_get_value_index(struct rz_datatype *value_type, struct rz_datatype 
                      unnamed_pairs[i].index != rz_number_of(index_type))) {
         i++;
     }
-    if (*pair_type != NULL || i == n) { /* NULL: MPI_DATATYPE_NULL, there is no such pair */
+    if (*pair_type || i == n) { /* NULL: MPI_DATATYPE_NULL, there is no such pair */
         return MPI_SUCCESS;
     }
     return pair_of(value_type, index_type, unnamed_pairs[i].index_at,
                    (enum rz_number)unnamed_pairs[i].number, pair_type);
 }
 
-/* ---- MPI_Type_create_f90_* ---- */
+/* ---- MPI_Type_create_f90_ ---- */
 
 /* One kind of number: decimal digits, decimal exponent range (reals), its type, the complex one. */
 struct kind {

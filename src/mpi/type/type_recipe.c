@@ -10,7 +10,7 @@ struct rz_recipe *rz_recipe_new(const struct rz_recipe_shape *shape)
                    (size_t)shape->types * sizeof(struct rz_datatype *) +
                    (size_t)integers * sizeof(int);
     struct rz_recipe *recipe = malloc(bytes);
-    if (recipe == NULL) {
+    if (!recipe) {
         return NULL;
     }
     *recipe = (struct rz_recipe){
@@ -23,7 +23,7 @@ struct rz_recipe *rz_recipe_new(const struct rz_recipe_shape *shape)
 
 void rz_recipe_integer(struct rz_recipe *recipe, int value)
 {
-    if (recipe != NULL) {
+    if (recipe) {
         recipe->integers[recipe->n_integers++] = value;
     }
 }
@@ -37,7 +37,7 @@ void rz_recipe_integers(struct rz_recipe *recipe, const int *values, MPI_Count n
 
 void rz_recipe_count(struct rz_recipe *recipe, MPI_Count value)
 {
-    if (recipe != NULL && recipe->large) {
+    if (recipe && recipe->large) {
         recipe->wide[recipe->n_counts++] = value;
     } else {
         rz_recipe_integer(recipe, (int)value);
@@ -53,9 +53,9 @@ void rz_recipe_counts(struct rz_recipe *recipe, struct rz_counts values, MPI_Cou
 
 void rz_recipe_address(struct rz_recipe *recipe, MPI_Count value)
 {
-    if (recipe != NULL && recipe->large) {
+    if (recipe && recipe->large) {
         recipe->wide[recipe->n_counts++] = value;
-    } else if (recipe != NULL) {
+    } else if (recipe) {
         recipe->wide[recipe->n_addresses++] = value;
     }
 }
@@ -70,7 +70,7 @@ void rz_recipe_addresses(struct rz_recipe *recipe, struct rz_counts values, MPI_
 void rz_recipe_type(struct rz_recipe *recipe, const struct rz_datatype *type)
 {
     struct rz_datatype *own = (struct rz_datatype *)(uintptr_t)type;
-    if (recipe == NULL) {
+    if (!recipe) {
         return;
     }
     if (!rz_datatype_is_permanent(type)) {
@@ -89,10 +89,10 @@ void rz_recipe_type(struct rz_recipe *recipe, const struct rz_datatype *type)
 int rz_datatype_done(int error, struct rz_recipe *recipe, struct rz_datatype *const *built,
                      struct rz_datatype **newtype)
 {
-    bool complete = recipe != NULL && recipe->complete;
+    bool complete = recipe && recipe->complete;
     if (error == MPI_SUCCESS && complete) {
         struct rz_datatype *type = *built;
-        if (type->recipe != NULL) { /* of the type that this one is a clone of */
+        if (type->recipe) { /* of the type that this one is a clone of */
             rz_recipe_release(type->recipe);
         }
         type->recipe = recipe;
@@ -103,7 +103,7 @@ int rz_datatype_done(int error, struct rz_recipe *recipe, struct rz_datatype *co
         rz_datatype_release(*built);
         error = MPI_ERR_NO_MEM;
     }
-    if (recipe != NULL) {
+    if (recipe) {
         rz_recipe_release(recipe);
     }
     return error;

@@ -28,10 +28,11 @@ rz_status_t rz_datagrams_open(struct rz_datagrams **result, uint32_t n_members, 
                               const uint8_t *key)
 {
     struct rz_datagrams *datagrams =
-        calloc(1, sizeof *datagrams + n_members * sizeof datagrams->peer[0]);
-    if (!datagrams)
+        calloc(1, sizeof(*datagrams) + n_members * sizeof(datagrams->peer[0]));
+    if (!datagrams) {
         return RZ_ERR_NO_MEMORY;
-    memcpy(datagrams->key, key, sizeof datagrams->key);
+    }
+    memcpy(datagrams->key, key, sizeof(datagrams->key));
     datagrams->n_members = n_members;
     datagrams->self = self;
     *result = datagrams;
@@ -40,8 +41,9 @@ rz_status_t rz_datagrams_open(struct rz_datagrams **result, uint32_t n_members, 
 
 void rz_datagrams_close(struct rz_datagrams *datagrams)
 {
-    if (datagrams)
-        sodium_memzero(datagrams->key, sizeof datagrams->key);
+    if (datagrams) {
+        sodium_memzero(datagrams->key, sizeof(datagrams->key));
+    }
     free(datagrams);
 }
 
@@ -71,8 +73,9 @@ static bool is_new(struct peer *peer, uint64_t number)
         return true;
     }
     uint64_t behind = peer->highest - number;
-    if (behind >= RZ_DATAGRAM_WINDOW || (peer->seen >> behind & 1))
+    if (behind >= RZ_DATAGRAM_WINDOW || (peer->seen >> behind & 1)) {
         return false;
+    }
     peer->seen |= UINT64_C(1) << behind;
     return true;
 }
@@ -81,19 +84,23 @@ rz_status_t rz_datagram_unseal(struct rz_datagrams *datagrams, const uint8_t *pa
                                rz_id *from, const uint8_t **payload, size_t *n)
 {
     struct rz_wire_reader r;
-    if (bytes < RZ_DATAGRAM_HEADER_BYTES + RZ_DATAGRAM_PROOF_BYTES || bytes > RZ_DATAGRAM_MAX)
+    if (bytes < RZ_DATAGRAM_HEADER_BYTES + RZ_DATAGRAM_PROOF_BYTES || bytes > RZ_DATAGRAM_MAX) {
         return RZ_ERR_MALFORMED;
+    }
     size_t proved = bytes - RZ_DATAGRAM_PROOF_BYTES;
-    if (crypto_auth_verify(packet + proved, packet, proved, datagrams->key) != 0)
+    if (crypto_auth_verify(packet + proved, packet, proved, datagrams->key) != 0) {
         return RZ_ERR_AUTHENTICATION;
+    }
     rz_wire_reader_init(&r, packet, RZ_DATAGRAM_HEADER_BYTES);
     uint32_t to = rz_wire_get_u32(&r);
     *from = rz_wire_get_u32(&r);
     uint64_t number = rz_wire_get_u64(&r);
-    if (to != datagrams->self || *from >= datagrams->n_members || *from == datagrams->self)
+    if (to != datagrams->self || *from >= datagrams->n_members || *from == datagrams->self) {
         return RZ_ERR_AUTHENTICATION;
-    if (number == 0 || !is_new(&datagrams->peer[*from], number))
+    }
+    if (number == 0 || !is_new(&datagrams->peer[*from], number)) {
         return RZ_ERR_INVALID;
+    }
     *payload = packet + RZ_DATAGRAM_HEADER_BYTES;
     *n = proved - RZ_DATAGRAM_HEADER_BYTES;
     return RZ_OK;
@@ -102,9 +109,9 @@ rz_status_t rz_datagram_unseal(struct rz_datagrams *datagrams, const uint8_t *pa
 void rz_datagram_derive(const uint8_t key[RZ_DATAGRAM_KEY_BYTES], uint64_t number,
                         uint8_t derived[RZ_DATAGRAM_KEY_BYTES])
 {
-    uint8_t text[sizeof number];
+    uint8_t text[sizeof(number)];
     struct rz_wire_writer w;
-    rz_wire_writer_init(&w, text, sizeof text);
+    rz_wire_writer_init(&w, text, sizeof(text));
     rz_wire_put_u64(&w, number);
-    crypto_auth(derived, text, sizeof text, key);
+    crypto_auth(derived, text, sizeof(text), key);
 }

@@ -52,7 +52,7 @@ bool rz_post_receive(struct rz_post *post, struct rz_message *message, uint64_t 
         rz_id from;
         const uint8_t *payload;
         size_t bytes;
-        if (post->datagrams != NULL &&
+        if (post->datagrams &&
             rz_datagram_unseal(post->datagrams, packet, n, &from, &payload, &bytes) == RZ_OK &&
             rz_protocol_message_decode(message, items, RZ_POST_ITEMS_MAX, payload, bytes) ==
                 RZ_OK &&

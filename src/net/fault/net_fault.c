@@ -20,9 +20,10 @@ struct rz_net_fault {
 
 rz_status_t rz_net_fault_open(struct rz_net_fault **result, uint32_t n_peers, uint64_t seed)
 {
-    struct rz_net_fault *fault = calloc(1, sizeof *fault + n_peers * sizeof fault->way[0]);
-    if (!fault)
+    struct rz_net_fault *fault = calloc(1, sizeof(*fault) + n_peers * sizeof(fault->way[0]));
+    if (!fault) {
         return RZ_ERR_NO_MEMORY;
+    }
     fault->n_peers = n_peers;
     fault->random.state = seed;
     *result = fault;
@@ -86,11 +87,13 @@ rz_time rz_net_fault_datagram(struct rz_net_fault *fault, uint32_t peer, rz_time
 rz_time rz_net_fault_stream(struct rz_net_fault *fault, uint32_t peer, rz_time now)
 {
     struct way *way = way_to(fault, peer);
-    if (way->cut)
+    if (way->cut) {
         return RZ_TIME_NEVER;
+    }
     rz_time at = now + way->delay;
-    for (unsigned i = 0; i < RZ_NET_FAULT_REPEATS_MAX && loses(fault, way); i++)
+    for (unsigned i = 0; i < RZ_NET_FAULT_REPEATS_MAX && loses(fault, way); i++) {
         at += RZ_NET_FAULT_REPEAT_NS;
+    }
     way->last = at > way->last ? at : way->last;
     return way->last;
 }

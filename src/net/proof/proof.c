@@ -38,7 +38,7 @@ bool rz_proof_holds(const struct rz_proof_terms *terms, enum rz_proof_role role,
 {
     uint8_t expected[RZ_PROOF_BYTES];
     rz_proof_make(terms, role, expected);
-    return sodium_memcmp(expected, proof, sizeof expected) == 0;
+    return sodium_memcmp(expected, proof, sizeof(expected)) == 0;
 }
 
 void rz_seal_begin(struct rz_seal *seal, const struct rz_proof_terms *terms)
@@ -49,7 +49,7 @@ void rz_seal_begin(struct rz_seal *seal, const struct rz_proof_terms *terms)
 
 void rz_seal_end(struct rz_seal *seal)
 {
-    sodium_memzero(seal, sizeof *seal);
+    sodium_memzero(seal, sizeof(*seal));
 }
 
 /* No number is used twice under one key: each connection has its own key and counts its frames. */
@@ -58,8 +58,9 @@ static void next_number(struct rz_seal *seal,
 {
     uint64_t frame = seal->frames++;
     memset(number, 0, crypto_aead_chacha20poly1305_ietf_NPUBBYTES);
-    for (unsigned i = 0; i < sizeof frame; i++)
+    for (unsigned i = 0; i < sizeof(frame); i++) {
         number[i] = (uint8_t)(frame >> 8 * i);
+    }
 }
 
 void rz_seal_put(struct rz_seal *seal, const void *bytes, size_t n, uint8_t *sealed)
@@ -76,8 +77,10 @@ rz_status_t rz_seal_get(struct rz_seal *seal, const uint8_t *sealed, size_t n, u
     uint8_t number[crypto_aead_chacha20poly1305_ietf_NPUBBYTES];
     unsigned long long length;
     next_number(seal, number);
-    if (n < RZ_SEAL_BYTES || crypto_aead_chacha20poly1305_ietf_decrypt(
-                                 bytes, &length, NULL, sealed, n, NULL, 0, number, seal->key) != 0)
+    if (n < RZ_SEAL_BYTES ||
+        crypto_aead_chacha20poly1305_ietf_decrypt(bytes, &length, NULL, sealed, n, NULL, 0, number,
+                                                  seal->key) != 0) {
         return RZ_ERR_AUTHENTICATION;
+    }
     return RZ_OK;
 }

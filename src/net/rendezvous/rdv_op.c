@@ -19,47 +19,54 @@ void rz_rdv_op_set(struct rz_net_op *op, enum rz_rdv_slot slot, uint64_t value)
 void rz_rdv_queue_put(struct rz_rdv_queue *queue, struct rz_net_op *op)
 {
     NEXT(op) = NULL;
-    if (queue->last != NULL)
+    if (queue->last) {
         NEXT(queue->last) = op;
-    else
+    } else {
         queue->first = op;
+    }
     queue->last = op;
 }
 
 struct rz_net_op *rz_rdv_queue_take(struct rz_rdv_queue *queue)
 {
     struct rz_net_op *op = queue->first;
-    if (op != NULL)
+    if (op) {
         rz_rdv_queue_remove(queue, op);
+    }
     return op;
 }
 
 struct rz_net_op *rz_rdv_queue_find(const struct rz_rdv_queue *queue, uint64_t id)
 {
     struct rz_net_op *op = queue->first;
-    while (op != NULL && rz_rdv_op_get(op, RZ_RDV_ID) != id)
+    while (op && rz_rdv_op_get(op, RZ_RDV_ID) != id) {
         op = NEXT(op);
+    }
     return op;
 }
 
 void rz_rdv_queue_remove(struct rz_rdv_queue *queue, struct rz_net_op *op)
 {
     struct rz_net_op *before = NULL;
-    for (struct rz_net_op *at = queue->first; at != op; at = NEXT(at))
+    for (struct rz_net_op *at = queue->first; at != op; at = NEXT(at)) {
         before = at;
-    if (before != NULL)
+    }
+    if (before) {
         NEXT(before) = NEXT(op);
-    else
+    } else {
         queue->first = NEXT(op);
-    if (queue->last == op)
+    }
+    if (queue->last == op) {
         queue->last = before;
+    }
 }
 
 static bool queue_holds(const struct rz_rdv_queue *queue, const struct rz_net_op *op)
 {
     const struct rz_net_op *at = queue->first;
-    while (at != NULL && at != op)
+    while (at && at != op) {
         at = NEXT(at);
+    }
     return at != NULL;
 }
 
@@ -68,15 +75,17 @@ bool rz_rdv_withdraw(struct rz_net *net, rz_peer_t number, rz_net_token_t token,
 {
     struct rz_rdv_peer *peer = rz_rdv_peer_by_number(net, number);
     (void)token; /* removed since it was fetched */
-    if (peer == NULL)
+    if (!peer) {
         return false;
+    }
     struct rz_rdv_queue *queues[] = {&peer->waiting, &peer->offered, &peer->streaming,
                                      &peer->taking, &peer->fetching};
-    for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++)
+    for (size_t i = 0; i < sizeof(queues) / sizeof(queues[0]); i++) {
         if (queue_holds(queues[i], op)) {
             rz_rdv_queue_remove(queues[i], op);
             return true;
         }
+    }
     return false; /* it has ended, and done is about to be called */
 }
 
@@ -91,9 +100,11 @@ void rz_rdv_finish_all(struct rz_rdv_peer *peer)
     struct rz_rdv_queue *queues[] = {&peer->waiting, &peer->offered, &peer->streaming,
                                      &peer->taking, &peer->fetching};
     struct rz_net_op *op;
-    for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++)
-        while ((op = rz_rdv_queue_take(queues[i])) != NULL)
+    for (size_t i = 0; i < sizeof(queues) / sizeof(queues[0]); i++) {
+        while ((op = rz_rdv_queue_take(queues[i])) != NULL) {
             rz_rdv_finish(peer->net, op, peer->status);
+        }
+    }
 }
 
 unsigned rz_rdv_deliver(struct rz_net *net)
@@ -102,7 +113,7 @@ unsigned rz_rdv_deliver(struct rz_net *net)
     unsigned count = 0;
     while ((op = rz_rdv_queue_take(&net->finished)) != NULL) {
         rz_status_t status = (rz_status_t)rz_rdv_op_get(op, RZ_RDV_BYTES);
-        memset(op->net_private, 0, sizeof op->net_private);
+        memset(op->net_private, 0, sizeof(op->net_private));
         op->done(op, status);
         count++;
     }

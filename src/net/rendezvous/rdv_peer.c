@@ -33,12 +33,13 @@ static bool buckets_grow(struct rz_net *net)
     struct rz_rdv_peer **old = net->buckets,
                        **buckets = calloc(count, sizeof(struct rz_rdv_peer *));
     size_t old_count = net->buckets_count;
-    if (buckets == NULL)
+    if (!buckets) {
         return false;
+    }
     net->buckets = buckets;
     net->buckets_count = count;
     for (size_t i = 0; i < old_count; i++) {
-        for (struct rz_rdv_peer *peer = old[i], *next; peer != NULL; peer = next) {
+        for (struct rz_rdv_peer *peer = old[i], *next; peer; peer = next) {
             next = peer->next_in_bucket;
             struct rz_rdv_peer **bucket = &buckets[bucket_of(net, peer->name)];
             peer->next_in_bucket = *bucket;
@@ -51,16 +52,21 @@ static bool buckets_grow(struct rz_net *net)
 
 struct rz_rdv_peer *rz_rdv_peer_meet(struct rz_net *net, uint64_t name)
 {
-    if (net->buckets_count != 0)
-        for (struct rz_rdv_peer *peer = net->buckets[bucket_of(net, name)]; peer != NULL;
-             peer = peer->next_in_bucket)
-            if (peer->name == name)
+    if (net->buckets_count != 0) {
+        for (struct rz_rdv_peer *peer = net->buckets[bucket_of(net, name)]; peer;
+             peer = peer->next_in_bucket) {
+            if (peer->name == name) {
                 return peer;
-    if (net->peers_count >= net->buckets_count && !buckets_grow(net))
+            }
+        }
+    }
+    if (net->peers_count >= net->buckets_count && !buckets_grow(net)) {
         return NULL;
-    struct rz_rdv_peer *peer = calloc(1, sizeof *peer);
-    if (peer == NULL)
+    }
+    struct rz_rdv_peer *peer = calloc(1, sizeof(*peer));
+    if (!peer) {
         return NULL;
+    }
     peer->net = net;
     peer->name = name;
     peer->status = RZ_ERR_CLOSED;
@@ -78,12 +84,14 @@ struct rz_rdv_peer *rz_rdv_peer_by_number(const struct rz_net *net, rz_peer_t nu
 
 static rz_status_t make_room(struct rz_net *net, rz_peer_t number)
 {
-    if (number < net->numbered_protocol)
+    if (number < net->numbered_protocol) {
         return RZ_OK;
+    }
     size_t room = 2 * ((size_t)number + 1);
     struct rz_rdv_peer **numbered = realloc(net->numbered, room * sizeof(struct rz_rdv_peer *));
-    if (numbered == NULL)
+    if (!numbered) {
         return RZ_ERR_NO_MEMORY;
+    }
     memset(numbered + net->numbered_protocol, 0,
            (room - net->numbered_protocol) * sizeof(struct rz_rdv_peer *));
     net->numbered = numbered;
@@ -99,7 +107,7 @@ rz_status_t rz_rdv_open(struct rz_net *net, const struct rz_carrier_ops *carrier
     net->carrier = carrier;
     net->job = job;
     net->host = *host;
-    return getrandom(&net->name, sizeof net->name, 0) == sizeof net->name ? RZ_OK : RZ_ERR_SYSTEM;
+    return getrandom(&net->name, sizeof(net->name), 0) == sizeof(net->name) ? RZ_OK : RZ_ERR_SYSTEM;
 }
 
 rz_status_t rz_rdv_ep_address(struct rz_net *net, void *ep_address, size_t *bytes)
@@ -111,10 +119,12 @@ rz_status_t rz_rdv_ep_address(struct rz_net *net, void *ep_address, size_t *byte
     rz_wire_put_u64(&writer, net->job);
     rz_wire_put_u64(&writer, net->name);
     rz_status_t status = net->carrier->address(net, &writer);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
-    if (writer.overflow)
+    }
+    if (writer.overflow) {
         return RZ_ERR_INVALID;
+    }
     *bytes = (size_t)(writer.at - writer.start);
     return RZ_OK;
 }
@@ -123,13 +133,16 @@ rz_status_t rz_rdv_ep_address(struct rz_net *net, void *ep_address, size_t *byte
  * between workers that have parted before. A connection that rested has its address. */
 static rz_status_t take_address(struct rz_rdv_peer *peer, const uint8_t *found, uint32_t length)
 {
-    if (peer->state == RZ_RDV_RESTING)
+    if (peer->state == RZ_RDV_RESTING) {
         return peer->error_seen ? RZ_ERR_CLOSED : RZ_OK;
-    if (peer->state != RZ_RDV_STRANGER)
+    }
+    if (peer->state != RZ_RDV_STRANGER) {
         return RZ_ERR_INVALID;
+    }
     peer->address = malloc(length);
-    if (peer->address == NULL)
+    if (!peer->address) {
         return RZ_ERR_NO_MEMORY;
+    }
     memcpy(peer->address, found, length);
     peer->address_bytes = length;
     return RZ_OK;
@@ -146,22 +159,29 @@ rz_status_t rz_rdv_connect(struct rz_net *net, rz_peer_t number, const void *ep_
     uint64_t job = rz_wire_get_u64(&reader);
     uint64_t name = rz_wire_get_u64(&reader);
     const uint8_t *found = rz_wire_get_bytes(&reader, &length);
-    if (reader.malformed || magic != net->carrier->ep_address_magic || length == 0)
+    if (reader.malformed || magic != net->carrier->ep_address_magic || length == 0) {
         return RZ_ERR_MALFORMED;
-    if (version != EP_ADDRESS_VERSION)
+    }
+    if (version != EP_ADDRESS_VERSION) {
         return RZ_ERR_VERSION;
-    if (job != net->job)
+    }
+    if (job != net->job) {
         return RZ_ERR_AUTHENTICATION;
-    if (!net->carrier->is_address(found, length))
+    }
+    if (!net->carrier->is_address(found, length)) {
         return RZ_ERR_MALFORMED;
-    if (number >= NUMBER_MAX || rz_rdv_peer_by_number(net, number) != NULL || name == net->name)
+    }
+    if (number >= NUMBER_MAX || rz_rdv_peer_by_number(net, number) || name == net->name) {
         return RZ_ERR_INVALID;
+    }
     struct rz_rdv_peer *peer = rz_rdv_peer_meet(net, name);
-    rz_status_t status = peer == NULL ? RZ_ERR_NO_MEMORY : make_room(net, number);
-    if (status == RZ_OK)
+    rz_status_t status = !peer ? RZ_ERR_NO_MEMORY : make_room(net, number);
+    if (status == RZ_OK) {
         status = take_address(peer, found, length);
-    if (status != RZ_OK)
+    }
+    if (status != RZ_OK) {
         return status;
+    }
     peer->number = number;
     peer->state = RZ_RDV_LIVE;
     net->numbered[number] = peer;
@@ -177,10 +197,12 @@ void rz_rdv_peer_break(struct rz_rdv_peer *peer)
 
 bool rz_rdv_peer_reach(struct rz_rdv_peer *peer)
 {
-    if (peer->connection != NULL || peer->address == NULL || peer->error_seen || peer->net->inside)
-        return peer->connection != NULL && !peer->error_seen;
-    if (peer->net->carrier->connect(peer))
+    if (peer->connection || !peer->address || peer->error_seen || peer->net->inside) {
+        return peer->connection && !peer->error_seen;
+    }
+    if (peer->net->carrier->connect(peer)) {
         return true;
+    }
     rz_rdv_peer_break(peer);
     return false;
 }
@@ -189,8 +211,9 @@ bool rz_rdv_peer_reach(struct rz_rdv_peer *peer)
 
 void rz_rdv_peer_attend(struct rz_rdv_peer *peer)
 {
-    if (peer->attention)
+    if (peer->attention) {
         return;
+    }
     peer->attention = true;
     peer->next_attention = peer->net->attention;
     peer->net->attention = peer;
@@ -200,10 +223,12 @@ void rz_rdv_peer_attend(struct rz_rdv_peer *peer)
  * anything. */
 static void give_up(struct rz_rdv_peer *peer)
 {
-    for (struct rz_net_token *token = peer->tokens; token != NULL; token = token->next)
+    for (struct rz_net_token *token = peer->tokens; token; token = token->next) {
         token->gone = true;
-    while (peer->dropping != NULL)
+    }
+    while (peer->dropping) {
         rz_rdv_token_free(peer->dropping);
+    }
     rz_rdv_finish_all(peer);
 }
 
@@ -218,8 +243,9 @@ static void shut(struct rz_rdv_peer *peer)
 
 void rz_rdv_peer_end(struct rz_rdv_peer *peer, rz_status_t status)
 {
-    if (peer->state == RZ_RDV_ENDED)
+    if (peer->state == RZ_RDV_ENDED) {
         return;
+    }
     peer->state = RZ_RDV_ENDED;
     peer->status = status;
     rz_rdv_peer_attend(peer);
@@ -229,23 +255,26 @@ void rz_rdv_disconnect(struct rz_net *net, rz_peer_t number, bool drain, rz_stat
 {
     struct rz_rdv_peer *peer = rz_rdv_peer_by_number(net, number);
     rz_assert(status != RZ_OK && status != RZ_IN_PROGRESS);
-    if (peer == NULL || peer->state == RZ_RDV_ENDED)
+    if (!peer || peer->state == RZ_RDV_ENDED) {
         return;
+    }
     if (drain && !net->inside) {
         rz_time limit = rz_clock_now() + DRAIN_NS_MAX;
-        for (unsigned empty = 0; empty < DRAIN_TURNS_EMPTY && rz_clock_now() < limit;)
+        for (unsigned empty = 0; empty < DRAIN_TURNS_EMPTY && rz_clock_now() < limit;) {
             empty = rz_rdv_progress(net) == 0 ? empty + 1 : 0;
+        }
     }
     rz_rdv_peer_end(peer, status);
-    if (!net->inside)
+    if (!net->inside) {
         (void)rz_rdv_settle(net);
+    }
 }
 
 bool rz_rdv_rest(struct rz_net *net, rz_peer_t number, rz_status_t status)
 {
     struct rz_rdv_peer *peer = rz_rdv_peer_by_number(net, number);
     rz_assert(!net->inside && status != RZ_OK && status != RZ_IN_PROGRESS);
-    if (peer == NULL || peer->state != RZ_RDV_LIVE || peer->error_seen) {
+    if (!peer || peer->state != RZ_RDV_LIVE || peer->error_seen) {
         rz_rdv_disconnect(net, number, false, status);
         return false;
     }
@@ -259,19 +288,22 @@ bool rz_rdv_rest(struct rz_net *net, rz_peer_t number, rz_status_t status)
 
 static bool has_operations(const struct rz_rdv_peer *peer)
 {
-    return peer->waiting.first != NULL || peer->offered.first != NULL ||
-           peer->streaming.first != NULL || peer->taking.first != NULL ||
-           peer->fetching.first != NULL;
+    return peer->waiting.first || peer->offered.first || peer->streaming.first ||
+           peer->taking.first || peer->fetching.first;
 }
 
 bool rz_rdv_quiet(struct rz_net *net)
 {
-    if (net->finished.first != NULL)
+    if (net->finished.first) {
         return false;
-    for (size_t i = 0; i < net->buckets_count; i++)
-        for (struct rz_rdv_peer *peer = net->buckets[i]; peer != NULL; peer = peer->next_in_bucket)
-            if (peer->state != RZ_RDV_LIVE && has_operations(peer))
+    }
+    for (size_t i = 0; i < net->buckets_count; i++) {
+        for (struct rz_rdv_peer *peer = net->buckets[i]; peer; peer = peer->next_in_bucket) {
+            if (peer->state != RZ_RDV_LIVE && has_operations(peer)) {
                 return false;
+            }
+        }
+    }
     return true;
 }
 
@@ -283,14 +315,18 @@ static bool attend(struct rz_rdv_peer *peer)
         peer->state = RZ_RDV_BROKEN;
         peer->status = RZ_ERR_CLOSED;
     }
-    if (peer->state == RZ_RDV_RESTING && peer->error_seen)
+    if (peer->state == RZ_RDV_RESTING && peer->error_seen) {
         peer->state = RZ_RDV_ENDED;
-    if (peer->state == RZ_RDV_LIVE || peer->state == RZ_RDV_RESTING)
+    }
+    if (peer->state == RZ_RDV_LIVE || peer->state == RZ_RDV_RESTING) {
         return rz_rdv_pump(peer);
-    if (peer->state != RZ_RDV_STRANGER)
+    }
+    if (peer->state != RZ_RDV_STRANGER) {
         shut(peer);
-    if (news && !peer->net->deaf)
+    }
+    if (news && !peer->net->deaf) {
         peer->net->host.broken(peer->net->host.arg, peer->number);
+    }
     return true;
 }
 
@@ -299,7 +335,7 @@ unsigned rz_rdv_settle(struct rz_net *net)
     unsigned count = 0;
     struct rz_rdv_peer *peer = net->attention;
     net->attention = NULL; /* peers that still wait for room are handled again next time */
-    for (struct rz_rdv_peer *next; peer != NULL; peer = next) {
+    for (struct rz_rdv_peer *next; peer; peer = next) {
         next = peer->next_attention;
         peer->attention = false;
         count += attend(peer);
@@ -313,8 +349,9 @@ unsigned rz_rdv_progress(struct rz_net *net)
     net->inside = true;
     unsigned count = net->carrier->turn(net);
     net->inside = false;
-    if (net->attention != NULL || net->finished.first != NULL)
+    if (net->attention || net->finished.first) {
         count += rz_rdv_settle(net);
+    }
     net->idle = count == 0;
     return count;
 }
@@ -325,7 +362,7 @@ static bool each_peer(struct rz_net *net, bool (*visit)(struct rz_rdv_peer *peer
 {
     bool all = true;
     for (size_t i = 0; i < net->buckets_count; i++) {
-        for (struct rz_rdv_peer *peer = net->buckets[i], *next; peer != NULL; peer = next) {
+        for (struct rz_rdv_peer *peer = net->buckets[i], *next; peer; peer = next) {
             next = peer->next_in_bucket;
             all = visit(peer) && all;
         }
@@ -341,8 +378,9 @@ static bool end_peer(struct rz_rdv_peer *peer)
 
 static bool free_peer(struct rz_rdv_peer *peer)
 {
-    while (peer->tokens != NULL)
+    while (peer->tokens) {
         rz_rdv_token_free(peer->tokens);
+    }
     free(peer);
     return true;
 }
@@ -352,8 +390,9 @@ void rz_rdv_close(struct rz_net *net)
     rz_assert(!net->inside);
     net->deaf = true;
     rz_time limit = rz_clock_now() + FLUSH_NS;
-    while (!each_peer(net, rz_rdv_send_last) && rz_clock_now() < limit)
+    while (!each_peer(net, rz_rdv_send_last) && rz_clock_now() < limit) {
         (void)rz_rdv_progress(net);
+    }
     each_peer(net, end_peer);
     (void)rz_rdv_settle(net);
 }

@@ -50,8 +50,8 @@ rz_status_t rz_rdv_fetch(struct rz_net *net, rz_net_token_t token, void *data, s
 
 static void offered(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame)
 {
-    struct rz_net_token *token = calloc(1, sizeof *token);
-    if (token == NULL) {
+    struct rz_net_token *token = calloc(1, sizeof(*token));
+    if (!token) {
         rz_rdv_peer_break(peer); /* a message is lost: nothing after it may arrive */
         return;
     }
@@ -70,8 +70,9 @@ void *rz_rdv_piece_place(struct rz_rdv_peer *peer, const struct rz_rdv_frame *pi
 {
     bool live = peer->state == RZ_RDV_LIVE && !peer->error_seen;
     struct rz_net_op *op = live ? rz_rdv_queue_find(&peer->fetching, piece->id) : NULL;
-    if (op == NULL)
+    if (!op) {
         return NULL; /* not needed any more */
+    }
     if (piece->place != rz_rdv_op_get(op, RZ_RDV_DONE) ||
         piece->bytes > rz_rdv_op_get(op, RZ_RDV_BYTES) - piece->place) {
         rz_rdv_peer_break(peer);
@@ -82,12 +83,14 @@ void *rz_rdv_piece_place(struct rz_rdv_peer *peer, const struct rz_rdv_frame *pi
 
 void rz_rdv_piece_done(struct rz_rdv_peer *peer, const struct rz_rdv_frame *piece)
 {
-    if (rz_rdv_piece_place(peer, piece) == NULL)
+    if (!rz_rdv_piece_place(peer, piece)) {
         return;
+    }
     struct rz_net_op *op = rz_rdv_queue_find(&peer->fetching, piece->id);
     rz_rdv_op_set(op, RZ_RDV_DONE, piece->place + piece->bytes);
-    if (piece->place + piece->bytes < rz_rdv_op_get(op, RZ_RDV_BYTES))
+    if (piece->place + piece->bytes < rz_rdv_op_get(op, RZ_RDV_BYTES)) {
         return;
+    }
     rz_rdv_queue_remove(&peer->fetching, op);
     rz_rdv_finish(peer->net, op, RZ_OK);
 }
@@ -95,19 +98,22 @@ void rz_rdv_piece_done(struct rz_rdv_peer *peer, const struct rz_rdv_frame *piec
 /* Frames that only a live peer may send. */
 static void answered(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame)
 {
-    if (peer->state != RZ_RDV_LIVE || peer->error_seen)
+    if (peer->state != RZ_RDV_LIVE || peer->error_seen) {
         return;
-    if (frame->kind == RZ_RDV_TAKE)
+    }
+    if (frame->kind == RZ_RDV_TAKE) {
         rz_rdv_taken(peer, frame->id, frame->place);
-    else if (frame->kind == RZ_RDV_DROP)
+    } else if (frame->kind == RZ_RDV_DROP) {
         rz_rdv_dropped(peer, frame->id);
+    }
 }
 
 void rz_rdv_arrived(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame)
 {
     const struct rz_net *net = peer->net;
-    if (net->deaf)
+    if (net->deaf) {
         return;
+    }
     if (frame->kind == RZ_RDV_SMALL && frame->bytes <= net->carrier->eager_max) {
         net->host.arrived(net->host.arg, frame->header, frame->header_bytes, frame->data,
                           frame->bytes, NULL);
@@ -115,7 +121,7 @@ void rz_rdv_arrived(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame)
         offered(peer, frame);
     } else if (frame->kind == RZ_RDV_PIECE) {
         void *place = rz_rdv_piece_place(peer, frame);
-        if (place != NULL) {
+        if (place) {
             memcpy(place, frame->data, frame->bytes);
             rz_rdv_piece_done(peer, frame);
         }

@@ -11,8 +11,8 @@ static rz_status_t put(struct rz_rdv_peer *peer, enum rz_rdv_kind kind, uint64_t
     const struct rz_rdv_frame frame = {.kind = kind,
                                        .id = id,
                                        .place = place,
-                                       .header = op != NULL ? op->header : NULL,
-                                       .header_bytes = op != NULL ? op->header_bytes : 0,
+                                       .header = op ? op->header : NULL,
+                                       .header_bytes = op ? op->header_bytes : 0,
                                        .data = data,
                                        .bytes = bytes};
     return peer->net->carrier->put(peer, &frame);
@@ -20,9 +20,10 @@ static rz_status_t put(struct rz_rdv_peer *peer, enum rz_rdv_kind kind, uint64_t
 
 bool rz_rdv_send_last(struct rz_rdv_peer *peer)
 {
-    if (!peer->last_sent && peer->connection != NULL && !peer->error_seen)
+    if (!peer->last_sent && peer->connection && !peer->error_seen) {
         peer->last_sent = put(peer, RZ_RDV_LAST, 0, 0, NULL, NULL, 0) == RZ_OK;
-    return peer->last_sent || peer->connection == NULL || peer->error_seen;
+    }
+    return peer->last_sent || !peer->connection || peer->error_seen;
 }
 
 rz_status_t rz_rdv_send(struct rz_net *net, rz_peer_t number, const void *data, size_t bytes,
@@ -30,15 +31,17 @@ rz_status_t rz_rdv_send(struct rz_net *net, rz_peer_t number, const void *data, 
 {
     struct rz_rdv_peer *peer = rz_rdv_peer_by_number(net, number);
     rz_assert(op->header_bytes <= RZ_NET_HEADER_MAX);
-    if (peer == NULL)
+    if (!peer) {
         return RZ_ERR_INVALID;
-    if (peer->state != RZ_RDV_LIVE)
+    }
+    if (peer->state != RZ_RDV_LIVE) {
         return peer->status;
-    if (peer->waiting.first == NULL && bytes <= net->carrier->eager_max &&
-        rz_rdv_peer_reach(peer)) {
+    }
+    if (!peer->waiting.first && bytes <= net->carrier->eager_max && rz_rdv_peer_reach(peer)) {
         rz_status_t status = put(peer, RZ_RDV_SMALL, 0, 0, op, data, bytes);
-        if (status != RZ_IN_PROGRESS)
+        if (status != RZ_IN_PROGRESS) {
             return status;
+        }
     }
     rz_rdv_op_set(op, RZ_RDV_DATA, (uintptr_t)data);
     rz_rdv_op_set(op, RZ_RDV_BYTES, bytes);
@@ -49,23 +52,24 @@ rz_status_t rz_rdv_send(struct rz_net *net, rz_peer_t number, const void *data, 
     return RZ_IN_PROGRESS;
 }
 
-/* ---- the parts of pumping: each sends one frame, or returns why not; RZ_ERR_INVALID: nothing to
- * send ---- */
+/* ---- Parts of pumping: each sends one frame, or returns why not (INVALID: nothing left) ---- */
 
 static rz_status_t answer(struct rz_rdv_peer *peer)
 {
     struct rz_net_token *token = peer->dropping;
     struct rz_net_op *op = peer->taking.first;
     rz_status_t status = RZ_ERR_INVALID;
-    if (token != NULL) {
+    if (token) {
         status = put(peer, RZ_RDV_DROP, token->id, 0, NULL, NULL, 0);
-        if (status == RZ_OK)
+        if (status == RZ_OK) {
             rz_rdv_token_free(token);
-    } else if (op != NULL) {
+        }
+    } else if (op) {
         status = put(peer, RZ_RDV_TAKE, rz_rdv_op_get(op, RZ_RDV_ID),
                      rz_rdv_op_get(op, RZ_RDV_BYTES), NULL, NULL, 0);
-        if (status == RZ_OK)
+        if (status == RZ_OK) {
             rz_rdv_queue_put(&peer->fetching, rz_rdv_queue_take(&peer->taking));
+        }
     }
     return status;
 }
@@ -73,39 +77,45 @@ static rz_status_t answer(struct rz_rdv_peer *peer)
 static rz_status_t begin(struct rz_rdv_peer *peer)
 {
     struct rz_net_op *op = peer->waiting.first;
-    if (op == NULL)
+    if (!op) {
         return RZ_ERR_INVALID;
+    }
     uint64_t bytes = rz_rdv_op_get(op, RZ_RDV_BYTES), id = rz_rdv_op_get(op, RZ_RDV_ID);
     const void *data = op->net_private[RZ_RDV_DATA];
     bool small = bytes <= peer->net->carrier->eager_max;
     rz_status_t status = small ? put(peer, RZ_RDV_SMALL, 0, 0, op, data, bytes)
                                : put(peer, RZ_RDV_OFFER, id, bytes, op, NULL, 0);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     (void)rz_rdv_queue_take(&peer->waiting);
-    if (small)
+    if (small) {
         rz_rdv_finish(peer->net, op, RZ_OK);
-    else
+    } else {
         rz_rdv_queue_put(&peer->offered, op);
+    }
     return RZ_OK;
 }
 
 static rz_status_t stream(struct rz_rdv_peer *peer)
 {
     struct rz_net_op *op = peer->streaming.first;
-    if (op == NULL)
+    if (!op) {
         return RZ_ERR_INVALID;
+    }
     uint64_t done = rz_rdv_op_get(op, RZ_RDV_DONE), left = rz_rdv_op_get(op, RZ_RDV_BYTES) - done;
     const unsigned char *data = op->net_private[RZ_RDV_DATA];
     size_t piece_max = peer->net->carrier->piece_max;
     size_t piece = left < piece_max ? left : piece_max;
     rz_status_t status =
         put(peer, RZ_RDV_PIECE, rz_rdv_op_get(op, RZ_RDV_ID), done, NULL, data + done, piece);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     rz_rdv_op_set(op, RZ_RDV_DONE, done + piece);
-    if (piece == left)
+    if (piece == left) {
         rz_rdv_finish(peer->net, rz_rdv_queue_take(&peer->streaming), RZ_OK);
+    }
     return RZ_OK;
 }
 
@@ -113,7 +123,7 @@ bool rz_rdv_pump(struct rz_rdv_peer *peer)
 {
     /* Small messages do not wait behind large payloads: the three take turns. */
     static rz_status_t (*const parts[])(struct rz_rdv_peer *) = {answer, begin, stream};
-    enum { PARTS = sizeof parts / sizeof parts[0] };
+    enum { PARTS = sizeof(parts) / sizeof(parts[0]) };
     unsigned empty = 0;
     bool sent = false;
     bool room = rz_rdv_peer_reach(peer);
@@ -124,8 +134,9 @@ bool rz_rdv_pump(struct rz_rdv_peer *peer)
         room = status == RZ_OK || status == RZ_ERR_INVALID;
         sent = sent || status == RZ_OK;
     }
-    if (empty < PARTS && peer->address != NULL)
+    if (empty < PARTS && peer->address) {
         rz_rdv_peer_attend(peer);
+    }
     return sent;
 }
 
@@ -140,9 +151,10 @@ static bool was_offered(const struct rz_rdv_peer *peer, uint64_t id)
 void rz_rdv_taken(struct rz_rdv_peer *peer, uint64_t id, uint64_t bytes)
 {
     struct rz_net_op *op = rz_rdv_queue_find(&peer->offered, id);
-    if (op == NULL && was_offered(peer, id))
+    if (!op && was_offered(peer, id)) {
         return;
-    if (op == NULL || bytes == 0 || bytes > rz_rdv_op_get(op, RZ_RDV_BYTES)) {
+    }
+    if (!op || bytes == 0 || bytes > rz_rdv_op_get(op, RZ_RDV_BYTES)) {
         rz_rdv_peer_break(peer);
         return;
     }
@@ -155,9 +167,10 @@ void rz_rdv_taken(struct rz_rdv_peer *peer, uint64_t id, uint64_t bytes)
 void rz_rdv_dropped(struct rz_rdv_peer *peer, uint64_t id)
 {
     struct rz_net_op *op = rz_rdv_queue_find(&peer->offered, id);
-    if (op == NULL) {
-        if (!was_offered(peer, id))
+    if (!op) {
+        if (!was_offered(peer, id)) {
             rz_rdv_peer_break(peer);
+        }
         return;
     }
     rz_rdv_queue_remove(&peer->offered, op);

@@ -12,71 +12,82 @@
 void shm_ops_push(struct shm_ops *ops, struct rz_net_op *op)
 {
     shm_op(op)->next = NULL;
-    if (ops->first)
+    if (ops->first) {
         shm_op(ops->last)->next = op;
-    else
+    } else {
         ops->first = op;
+    }
     ops->last = op;
 }
 
 struct rz_net_op *shm_ops_pop(struct shm_ops *ops)
 {
     struct rz_net_op *op = ops->first;
-    if (op)
+    if (op) {
         ops->first = shm_op(op)->next;
+    }
     return op;
 }
 
 void shm_tokens_push(struct shm_tokens *tokens, struct rz_net_token *token)
 {
     token->next = NULL;
-    if (tokens->first)
+    if (tokens->first) {
         tokens->last->next = token;
-    else
+    } else {
         tokens->first = token;
+    }
     tokens->last = token;
 }
 
 struct rz_net_token *shm_tokens_pop(struct shm_tokens *tokens)
 {
     struct rz_net_token *token = tokens->first;
-    if (token)
+    if (token) {
         tokens->first = token->next;
+    }
     return token;
 }
 
 bool shm_ops_take(struct shm_ops *ops, const struct rz_net_op *op)
 {
     struct rz_net_op *before = NULL, *at = ops->first;
-    for (; at && at != op; at = shm_op(at)->next)
+    for (; at && at != op; at = shm_op(at)->next) {
         before = at;
-    if (!at)
+    }
+    if (!at) {
         return false;
+    }
     *(before ? &shm_op(before)->next : &ops->first) = shm_op(at)->next;
-    if (ops->last == at)
+    if (ops->last == at) {
         ops->last = before;
+    }
     return true;
 }
 
 bool shm_tokens_take(struct shm_tokens *tokens, const struct rz_net_token *token)
 {
     struct rz_net_token *before = NULL, *at = tokens->first;
-    for (; at && at != token; at = at->next)
+    for (; at && at != token; at = at->next) {
         before = at;
-    if (!at)
+    }
+    if (!at) {
         return false;
+    }
     *(before ? &before->next : &tokens->first) = at->next;
-    if (tokens->last == at)
+    if (tokens->last == at) {
         tokens->last = before;
+    }
     return true;
 }
 
 struct shm_pair *shm_pair(struct shm *shm, uint32_t lane)
 {
     if (!shm->pairs[lane]) {
-        struct shm_pair *pair = calloc(1, sizeof *pair);
-        if (!pair)
+        struct shm_pair *pair = calloc(1, sizeof(*pair));
+        if (!pair) {
             return NULL;
+        }
         pair->lane = lane;
         pair->status = RZ_ERR_CLOSED;
         shm->pairs[lane] = pair;
@@ -113,12 +124,14 @@ static rz_status_t shm_map_own(struct shm *shm)
     size_t heads_bytes = shm_heads_bytes(shm->config.lanes_max);
     void *doorbell, *heads;
     rz_status_t status = rz_memory_map_range(fd, 0, shm_page_bytes(), true, &doorbell);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     shm->doorbell = doorbell;
     status = rz_memory_map_range(fd, shm_page_bytes(), heads_bytes, true, &heads);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     shm->heads = heads;
     return rz_memory_reserve(fd, 0, shm_page_bytes() + heads_bytes);
 }
@@ -126,35 +139,41 @@ static rz_status_t shm_map_own(struct shm *shm)
 static enum rz_shm_copy shm_copy_from_environment(void)
 {
     const char *text = getenv("RZ_SHM_CMA");
-    if (text && strcmp(text, "0") == 0)
+    if (text && strcmp(text, "0") == 0) {
         return RZ_SHM_COPY_RING;
-    if (text && strcmp(text, "1") == 0)
+    }
+    if (text && strcmp(text, "1") == 0) {
         return RZ_SHM_COPY_DIRECT;
+    }
     return RZ_SHM_COPY_AUTO;
 }
 
 rz_status_t rz_shm_open(struct rz_net **net, const struct rz_shm_config *config)
 {
     rz_assert(config->lane < config->lanes_max);
-    if (SHM_RING % shm_page_bytes() != 0)
+    if (SHM_RING % shm_page_bytes() != 0) {
         return RZ_ERR_UNSUPPORTED; /* larger than on any machine known */
-    struct shm *shm = calloc(1, sizeof *shm);
-    if (!shm)
+    }
+    struct shm *shm = calloc(1, sizeof(*shm));
+    if (!shm) {
         return RZ_ERR_NO_MEMORY;
+    }
     shm->config = *config;
-    if (config->copy == RZ_SHM_COPY_ENVIRONMENT)
+    if (config->copy == RZ_SHM_COPY_ENVIRONMENT) {
         shm->config.copy = shm_copy_from_environment();
+    }
     shm->identity = (struct shm_identity){.job = config->self.job,
                                           .job_token = config->job_token,
                                           .rank = config->self.rank,
                                           .incarnation = config->self.incarnation};
     shm->n_words = (config->lanes_max + 63) / 64;
-    shm->again = calloc(shm->n_words, sizeof *shm->again);
-    shm->blocked = calloc(shm->n_words, sizeof *shm->blocked);
+    shm->again = calloc(shm->n_words, sizeof(*shm->again));
+    shm->blocked = calloc(shm->n_words, sizeof(*shm->blocked));
     shm->pairs = calloc(config->lanes_max, sizeof(struct shm_pair *));
     rz_status_t status = RZ_ERR_NO_MEMORY;
-    if (shm->again && shm->blocked && shm->pairs)
+    if (shm->again && shm->blocked && shm->pairs) {
         status = shm_map_own(shm);
+    }
     if (status != RZ_OK) {
         shm_free(shm);
         return status;
@@ -167,30 +186,35 @@ rz_status_t rz_shm_open(struct rz_net **net, const struct rz_shm_config *config)
 static rz_status_t shm_ep_address(struct rz_net *net, void *ep_address, size_t *bytes)
 {
     const struct shm *shm = (struct shm *)net;
-    if (*bytes < sizeof(struct rz_shm_ep_address))
+    if (*bytes < sizeof(struct rz_shm_ep_address)) {
         return RZ_ERR_INVALID;
+    }
     struct rz_shm_ep_address own = {.peer = shm->config.self,
                                     .pid = (uint32_t)getpid(),
                                     .lane = shm->config.lane,
                                     .inbox_fd = shm->config.inbox_fd,
                                     .event_fd = shm->config.event_fd};
-    memcpy(ep_address, &own, sizeof own);
-    *bytes = sizeof own;
+    memcpy(ep_address, &own, sizeof(own));
+    *bytes = sizeof(own);
     return RZ_OK;
 }
 
 static rz_status_t shm_make_peer(struct shm *shm, rz_peer_t peer)
 {
-    if (peer < shm->n_peers)
+    if (peer < shm->n_peers) {
         return RZ_OK;
+    }
     uint32_t n = shm->n_peers ? shm->n_peers : 16;
-    while (n <= peer)
+    while (n <= peer) {
         n *= 2;
-    struct shm_peer *peers = realloc(shm->peers, n * sizeof *peers);
-    if (!peers)
+    }
+    struct shm_peer *peers = realloc(shm->peers, n * sizeof(*peers));
+    if (!peers) {
         return RZ_ERR_NO_MEMORY;
-    for (uint32_t i = shm->n_peers; i < n; i++)
+    }
+    for (uint32_t i = shm->n_peers; i < n; i++) {
         peers[i] = (struct shm_peer){.pair = NULL, .status = RZ_ERR_CLOSED};
+    }
     shm->peers = peers;
     shm->n_peers = n;
     return RZ_OK;
@@ -200,23 +224,29 @@ static rz_status_t shm_connect(struct rz_net *net, rz_peer_t peer, const void *b
 {
     struct shm *shm = (struct shm *)net;
     struct rz_shm_ep_address ep_address;
-    rz_assert(n == sizeof ep_address);
-    memcpy(&ep_address, bytes, sizeof ep_address);
-    if (ep_address.lane >= shm->config.lanes_max)
+    rz_assert(n == sizeof(ep_address));
+    memcpy(&ep_address, bytes, sizeof(ep_address));
+    if (ep_address.lane >= shm->config.lanes_max) {
         return RZ_ERR_MALFORMED;
+    }
     rz_status_t status = shm_make_peer(shm, peer);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     struct shm_pair *pair = shm_pair(shm, ep_address.lane);
-    if (!pair)
+    if (!pair) {
         return RZ_ERR_NO_MEMORY;
+    }
     /* A lane belongs to one process until rz_shm_lane_over. */
     if (pair->connected || pair->closed || shm->peers[peer].pair ||
-        (pair->in.page && memcmp(&pair->identity, &ep_address.peer, sizeof ep_address.peer) != 0))
+        (pair->in.page &&
+         memcmp(&pair->identity, &ep_address.peer, sizeof(ep_address.peer)) != 0)) {
         return RZ_ERR_INVALID;
+    }
     status = shm_out_open(shm, pair, &ep_address);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     pair->connected = true;
     pair->identity = ep_address.peer;
     pair->pid = ep_address.pid;
@@ -224,10 +254,12 @@ static rz_status_t shm_connect(struct rz_net *net, rz_peer_t peer, const void *b
     shm->peers[peer].pair = pair;
     /* What arrived before we were connected: messages unread, fetches not begun, a sender that
      * waits for room. */
-    if (pair->in.page)
+    if (pair->in.page) {
         shm_bit_set(shm->again, pair->lane);
-    if (pair->wishes.first)
+    }
+    if (pair->wishes.first) {
         shm_bit_set(shm->blocked, pair->lane);
+    }
     shm_out_ring(shm, pair);
     return RZ_OK;
 }
@@ -237,8 +269,9 @@ static void shm_renew(struct rz_net *net, rz_peer_t peer, rz_status_t status)
     struct shm *shm = (struct shm *)net;
     rz_assert(status != RZ_OK && status != RZ_IN_PROGRESS && status != RZ_ERR_PROC_FAILED);
     struct shm_pair *pair = peer < shm->n_peers ? shm->peers[peer].pair : NULL;
-    if (!pair)
+    if (!pair) {
         return;
+    }
     pair->connection++; /* older tokens name payloads that are withdrawn */
     pair->status = status;
     shm_bit_clear(shm->blocked, pair->lane);
@@ -267,15 +300,18 @@ static void shm_disconnect(struct rz_net *net, rz_peer_t peer, bool drain, rz_st
     struct shm *shm = (struct shm *)net;
     rz_assert(status != RZ_OK && status != RZ_IN_PROGRESS);
     struct shm_pair *pair = peer < shm->n_peers ? shm->peers[peer].pair : NULL;
-    if (!pair)
+    if (!pair) {
         return;
+    }
     uint64_t connection = pair->connection;
     /* Offers of failed processes are delivered too, though fetching them fails: else later messages
      * would overtake them. */
-    if (drain && shm_in_open(shm, pair) == RZ_OK)
+    if (drain && shm_in_open(shm, pair) == RZ_OK) {
         shm_in_read(shm, pair);
-    if (pair->connection == connection) /* a callback may have ended it already */
+    }
+    if (pair->connection == connection) { /* a callback may have ended it already */
         shm_pair_end(shm, pair, status);
+    }
 }
 
 void rz_shm_forget(struct rz_net *net, struct rz_identity who, rz_status_t status)
@@ -284,8 +320,9 @@ void rz_shm_forget(struct rz_net *net, struct rz_identity who, rz_status_t statu
     for (uint32_t lane = 0; lane < shm->config.lanes_max; lane++) {
         struct shm_pair *pair = shm->pairs[lane];
         if (!pair || pair->connected || pair->closed || !pair->in.page ||
-            memcmp(&pair->identity, &who, sizeof who) != 0)
+            memcmp(&pair->identity, &who, sizeof(who)) != 0) {
             continue;
+        }
         pair->closed = true;
         shm_pair_end(shm, pair, status);
     }
@@ -294,8 +331,9 @@ void rz_shm_forget(struct rz_net *net, struct rz_identity who, rz_status_t statu
 void shm_pair_let_go(struct shm *shm, struct shm_pair *pair)
 {
     struct shm_pair **link = &shm->over;
-    while (*link != pair)
+    while (*link != pair) {
         link = &(*link)->next_over;
+    }
     *link = pair->next_over;
     free(pair);
 }
@@ -306,8 +344,9 @@ static void shm_pair_retire(struct shm *shm, struct shm_pair *pair)
     shm_pair_end(shm, pair, RZ_ERR_PROC_FAILED);
     shm_in_close(pair);
     shm->pairs[pair->lane] = NULL;
-    if (shm->hot == pair)
+    if (shm->hot == pair) {
         shm->hot = NULL;
+    }
     if (pair->n_tokens == 0) {
         free(pair);
         return;
@@ -322,23 +361,28 @@ rz_status_t rz_shm_lane_over(struct rz_net *net, uint32_t lane, struct rz_identi
 {
     struct shm *shm = (struct shm *)net;
     rz_assert(!shm->in_progress);
-    if (lane >= shm->config.lanes_max || lane == shm->config.lane)
+    if (lane >= shm->config.lanes_max || lane == shm->config.lane) {
         return RZ_ERR_MALFORMED;
+    }
     struct shm_pair *pair = shm->pairs[lane];
     if (pair && (pair->connected || (pair->in.page && !pair->torn)) &&
-        memcmp(&pair->identity, &who, sizeof who) != 0)
+        memcmp(&pair->identity, &who, sizeof(who)) != 0) {
         return RZ_ERR_MALFORMED;
-    if (pair && pair->connected)
+    }
+    if (pair && pair->connected) {
         shm_disconnect(net, pair->peer, true, RZ_ERR_PROC_FAILED);
-    if (pair)
+    }
+    if (pair) {
         shm_pair_retire(shm, pair);
+    }
     shm_bit_clear(shm->again, lane);
     atomic_fetch_and(&shm->doorbell->lanes[lane / 64 % RZ_DOORBELL_WORDS],
                      ~(UINT64_C(1) << lane % 64));
     rz_status_t status = rz_memory_punch(
         shm->config.inbox_fd, shm_lane_offset(lane, shm->config.lanes_max), shm_lane_bytes());
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     atomic_store(&shm->heads[lane].read, 0);
     return RZ_OK;
 }
@@ -346,15 +390,19 @@ rz_status_t rz_shm_lane_over(struct rz_net *net, uint32_t lane, struct rz_identi
 static bool shm_arm(struct rz_net *net)
 {
     struct shm *shm = (struct shm *)net;
-    for (unsigned w = 0; w < shm->n_words; w++)
-        if (shm->again[w] || atomic_load(&shm->doorbell->lanes[w % RZ_DOORBELL_WORDS]))
+    for (unsigned w = 0; w < shm->n_words; w++) {
+        if (shm->again[w] || atomic_load(&shm->doorbell->lanes[w % RZ_DOORBELL_WORDS])) {
             return false;
-    for (unsigned w = 0; w < shm->n_words; w++)
+        }
+    }
+    for (unsigned w = 0; w < shm->n_words; w++) {
         for (uint64_t bits = shm->blocked[w]; bits; bits &= bits - 1) {
             struct shm_pair *pair = shm->pairs[w * 64 + (unsigned)__builtin_ctzll(bits)];
-            if (!shm_out_arm(pair))
+            if (!shm_out_arm(pair)) {
                 return false;
+            }
         }
+    }
     return true;
 }
 
@@ -375,14 +423,16 @@ static void shm_close(struct rz_net *net)
     struct shm *shm = (struct shm *)net;
     for (uint32_t lane = 0; lane < shm->config.lanes_max; lane++) {
         struct shm_pair *pair = shm->pairs[lane];
-        if (!pair)
+        if (!pair) {
             continue;
+        }
         shm_pair_end(shm, pair, RZ_ERR_CLOSED);
         shm_in_close(pair);
         free(pair);
     }
-    while (shm->over)
+    while (shm->over) {
         shm_pair_let_go(shm, shm->over);
+    }
     shm_free(shm);
 }
 
@@ -391,8 +441,9 @@ static bool shm_withdraw(struct rz_net *net, rz_peer_t peer, rz_net_token_t toke
 {
     struct shm *shm = (struct shm *)net;
     struct shm_pair *pair = peer < shm->n_peers ? shm->peers[peer].pair : NULL;
-    if (token)
+    if (token) {
         return shm_fetch_withdraw(shm, token);
+    }
     return pair && shm_out_withdraw(pair, op);
 }
 

@@ -18,15 +18,18 @@ enum { TOKENS_MAX = 16 * SHM_SLOTS };
 rz_status_t shm_fetch_offered(struct shm *shm, struct shm_pair *pair, const struct shm_offer *offer,
                               struct rz_net_token **out)
 {
-    if (pair->n_tokens == TOKENS_MAX)
+    if (pair->n_tokens == TOKENS_MAX) {
         return RZ_ERR_MALFORMED;
+    }
     struct rz_net_token *token = shm->free_tokens;
-    if (token)
+    if (token) {
         shm->free_tokens = token->next;
-    else
-        token = malloc(sizeof *token);
-    if (!token)
+    } else {
+        token = malloc(sizeof(*token));
+    }
+    if (!token) {
         return RZ_ERR_NO_MEMORY;
+    }
     *token = (struct rz_net_token){.pair = pair, .connection = pair->connection, .offer = *offer};
     pair->n_tokens++;
     *out = token;
@@ -38,8 +41,9 @@ static void token_free(struct shm *shm, struct rz_net_token *token)
     struct shm_pair *pair = token->pair;
     token->next = shm->free_tokens;
     shm->free_tokens = token;
-    if (--pair->n_tokens == 0 && pair->over)
+    if (--pair->n_tokens == 0 && pair->over) {
         shm_pair_let_go(shm, pair);
+    }
 }
 
 /* Ends the fetch of a token that is in no list any more. */
@@ -47,8 +51,9 @@ static void token_end(struct shm *shm, struct rz_net_token *token, rz_status_t s
 {
     struct rz_net_op *op = token->op;
     token_free(shm, token);
-    if (op)
+    if (op) {
         op->done(op, status);
+    }
 }
 
 static bool token_offered(const struct rz_net_token *token)
@@ -64,10 +69,12 @@ static bool token_offered(const struct rz_net_token *token)
 static rz_status_t token_copy(struct shm *shm, struct rz_net_token *token)
 {
     struct shm_pair *pair = token->pair;
-    if (!token_offered(token))
+    if (!token_offered(token)) {
         return RZ_ERR_CANCELLED;
-    if (shm->config.copy == RZ_SHM_COPY_RING || pair->copy_refused)
+    }
+    if (shm->config.copy == RZ_SHM_COPY_RING || pair->copy_refused) {
         return RZ_ERR_UNSUPPORTED;
+    }
     const struct shm_identity expected = {.job = pair->identity.job,
                                           .job_token = shm->config.job_token,
                                           .rank = pair->identity.rank,
@@ -76,10 +83,10 @@ static rz_status_t token_copy(struct shm *shm, struct rz_net_token *token)
         size_t bytes = token->want - done < COPY_CHUNK ? token->want - done : COPY_CHUNK;
         struct shm_identity found;
         struct rz_process_vector vectors[2] = {
-            {&found, atomic_load(&pair->in.page->identity_at), sizeof found},
+            {&found, atomic_load(&pair->in.page->identity_at), sizeof(found)},
             {token->data + done, token->offer.at + done, bytes}};
         if (!rz_process_copy((pid_t)pair->pid, vectors, 2) ||
-            memcmp(&found, &expected, sizeof found) != 0) {
+            memcmp(&found, &expected, sizeof(found)) != 0) {
             pair->copy_refused = true;
             return RZ_ERR_UNSUPPORTED;
         }
@@ -97,10 +104,12 @@ static void token_tell(struct shm *shm, struct rz_net_token *token, enum shm_wis
     struct shm_pair *pair = token->pair;
     token->wish = wish;
     shm_tokens_push(&pair->wishes, token);
-    if (pair->connected && wish != SHM_WISH_FETCH && pair->wishes.first == token)
+    if (pair->connected && wish != SHM_WISH_FETCH && pair->wishes.first == token) {
         shm_fetch_flush(shm, pair);
-    if (!pair->connected || !pair->wishes.first)
+    }
+    if (!pair->connected || !pair->wishes.first) {
         return;
+    }
     shm_bit_set(shm->blocked, pair->lane);
 }
 
@@ -142,8 +151,9 @@ rz_status_t shm_fetch(struct rz_net *net, rz_net_token_t token, void *data, size
         shm_drop(net, token);
         return RZ_OK;
     }
-    if (pair->connected)
+    if (pair->connected) {
         return token_begin(shm, token);
+    }
     token_tell(shm, token, SHM_WISH_FETCH);
     return RZ_IN_PROGRESS;
 }
@@ -152,19 +162,21 @@ void shm_drop(struct rz_net *net, rz_net_token_t token)
 {
     struct shm *shm = (struct shm *)net;
     token->op = NULL;
-    if (token->connection != token->pair->connection)
+    if (token->connection != token->pair->connection) {
         token_free(shm, token);
-    else
+    } else {
         token_tell(shm, token, SHM_WISH_DONE);
+    }
 }
 
 bool shm_fetch_withdraw(struct shm *shm, struct rz_net_token *token)
 {
     token->op = NULL;
-    if (shm_tokens_take(&token->pair->fetching, token))
+    if (shm_tokens_take(&token->pair->fetching, token)) {
         token_free(shm, token); /* pieces that still arrive are dropped */
-    else
+    } else {
         token->wish = SHM_WISH_DONE;
+    }
     return true;
 }
 
@@ -176,18 +188,21 @@ static enum shm_written fetch_wish(struct shm *shm, struct shm_pair *pair)
         shm_tokens_pop(&pair->wishes);
         struct rz_net_op *op = token->op;
         rz_status_t status = token_begin(shm, token);
-        if (status != RZ_IN_PROGRESS)
+        if (status != RZ_IN_PROGRESS) {
             op->done(op, status);
+        }
         return SHM_WRITTEN;
     }
     bool ask = token->wish == SHM_WISH_ASK;
-    if (shm_out_reply(pair, ask ? SHM_ASK : SHM_DONE, &token->offer, token->want) == SHM_FULL)
+    if (shm_out_reply(pair, ask ? SHM_ASK : SHM_DONE, &token->offer, token->want) == SHM_FULL) {
         return SHM_FULL;
+    }
     shm_tokens_pop(&pair->wishes);
-    if (ask)
+    if (ask) {
         shm_tokens_push(&pair->fetching, token);
-    else
+    } else {
         token_free(shm, token);
+    }
     return SHM_WRITTEN;
 }
 
@@ -195,10 +210,12 @@ enum shm_written shm_fetch_flush(struct shm *shm, struct shm_pair *pair)
 {
     uint64_t connection = pair->connection;
     enum shm_written written = SHM_NOTHING;
-    while (pair->wishes.first && written != SHM_FULL && pair->connection == connection)
+    while (pair->wishes.first && written != SHM_FULL && pair->connection == connection) {
         written = fetch_wish(shm, pair);
-    if (pair->connection == connection && pair->out.rung != pair->out.tail)
+    }
+    if (pair->connection == connection && pair->out.rung != pair->out.tail) {
         shm_out_ring(shm, pair);
+    }
     return written;
 }
 
@@ -206,16 +223,20 @@ rz_status_t shm_fetch_piece(struct shm *shm, struct shm_pair *pair, const struct
                             const void *data, size_t bytes)
 {
     struct rz_net_token *token = pair->fetching.first;
-    while (token && token->offer.id != piece->id)
+    while (token && token->offer.id != piece->id) {
         token = token->next;
-    if (!token)
+    }
+    if (!token) {
         return RZ_OK; /* of a former connection, or not needed any more */
-    if (piece->offset != token->got || bytes > token->want - token->got)
+    }
+    if (piece->offset != token->got || bytes > token->want - token->got) {
         return RZ_ERR_MALFORMED;
+    }
     memcpy(token->data + token->got, data, bytes);
     token->got += bytes;
-    if (token->got < token->want)
+    if (token->got < token->want) {
         return RZ_OK;
+    }
     shm_tokens_take(&pair->fetching, token);
     token_end(shm, token, RZ_OK);
     return RZ_OK;
@@ -225,8 +246,10 @@ void shm_fetch_close(struct shm *shm, struct shm_pair *pair, rz_status_t status)
 {
     struct shm_tokens wishes = pair->wishes, fetching = pair->fetching;
     pair->wishes = pair->fetching = (struct shm_tokens){NULL, NULL};
-    for (struct rz_net_token *token; (token = shm_tokens_pop(&wishes));)
+    for (struct rz_net_token *token; (token = shm_tokens_pop(&wishes));) {
         token_end(shm, token, status);
-    for (struct rz_net_token *token; (token = shm_tokens_pop(&fetching));)
+    }
+    for (struct rz_net_token *token; (token = shm_tokens_pop(&fetching));) {
         token_end(shm, token, status);
+    }
 }

@@ -19,26 +19,30 @@ static bool in_identify(struct shm *shm, struct shm_pair *pair, const struct shm
     struct shm_identity who = page->identity;
     struct rz_identity identity = {
         .job = who.job, .rank = who.rank, .incarnation = who.incarnation};
-    if (!pair->connected)
+    if (!pair->connected) {
         pair->identity = identity;
+    }
     return who.job_token == shm->config.job_token &&
-           memcmp(&identity, &pair->identity, sizeof identity) == 0;
+           memcmp(&identity, &pair->identity, sizeof(identity)) == 0;
 }
 
 rz_status_t shm_in_open(struct shm *shm, struct shm_pair *pair)
 {
-    if (pair->in.page)
+    if (pair->in.page) {
         return RZ_OK;
+    }
     int fd = shm->config.inbox_fd;
     size_t offset = shm_lane_offset(pair->lane, shm->config.lanes_max);
     void *at;
     /* Its writer has backed it with pages; if there is no writer, the first access must not raise a
      * signal. */
     rz_status_t status = rz_memory_reserve(fd, offset, shm_page_bytes());
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_memory_map_ring(fd, offset, shm_page_bytes(), SHM_RING, false, &at);
-    if (status != RZ_OK)
+    }
+    if (status != RZ_OK) {
         return status;
+    }
     const struct shm_lane_page *page = at;
     if (!atomic_load(&page->opened)) {
         rz_memory_unmap(at, shm_page_bytes() + 2 * SHM_RING);
@@ -61,16 +65,18 @@ void shm_in_close(struct shm_pair *pair)
 static void in_tear(struct shm *shm, struct shm_pair *pair)
 {
     pair->torn = true;
-    if (pair->connected && shm->config.host.broken)
+    if (pair->connected && shm->config.host.broken) {
         shm->config.host.broken(shm->config.host.arg, pair->peer);
+    }
 }
 
 /* Bodies have a known size; a copy, because the sender could change the checked bytes. */
 static bool in_body(const struct shm_record *record, const unsigned char *body, void *copy,
                     size_t bytes)
 {
-    if (record->body_bytes < bytes)
+    if (record->body_bytes < bytes) {
         return false;
+    }
     memcpy(copy, body, bytes);
     return true;
 }
@@ -80,12 +86,15 @@ static rz_status_t in_offer(struct shm *shm, struct shm_pair *pair, const struct
 {
     struct shm_offer offer;
     struct rz_net_token *token;
-    if (!in_body(record, body, &offer, sizeof offer) || offer.bytes == 0 || offer.slot >= SHM_SLOTS)
+    if (!in_body(record, body, &offer, sizeof(offer)) || offer.bytes == 0 ||
+        offer.slot >= SHM_SLOTS) {
         return RZ_ERR_MALFORMED;
+    }
     rz_status_t status = shm_fetch_offered(shm, pair, &offer, &token);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         shm->config.host.arrived(shm->config.host.arg, header, record->header_bytes, NULL,
                                  offer.bytes, token);
+    }
     return status;
 }
 
@@ -93,12 +102,14 @@ static rz_status_t in_reply(struct shm *shm, struct shm_pair *pair, const struct
                             const unsigned char *body)
 {
     struct shm_reply reply;
-    if (!in_body(record, body, &reply, sizeof reply))
+    if (!in_body(record, body, &reply, sizeof(reply))) {
         return RZ_ERR_MALFORMED;
-    if (record->kind == SHM_DONE)
+    }
+    if (record->kind == SHM_DONE) {
         shm_out_done(pair, &reply);
-    else
+    } else {
         shm_out_asked(shm, pair, &reply);
+    }
     return RZ_OK;
 }
 
@@ -106,17 +117,18 @@ static rz_status_t in_piece(struct shm *shm, struct shm_pair *pair, const struct
                             const unsigned char *body)
 {
     struct shm_piece piece;
-    if (!in_body(record, body, &piece, sizeof piece))
+    if (!in_body(record, body, &piece, sizeof(piece))) {
         return RZ_ERR_MALFORMED;
-    return shm_fetch_piece(shm, pair, &piece, body + sizeof piece,
-                           record->body_bytes - sizeof piece);
+    }
+    return shm_fetch_piece(shm, pair, &piece, body + sizeof(piece),
+                           record->body_bytes - sizeof(piece));
 }
 
 /* RZ_ERR_NO_MEMORY: again later; RZ_ERR_MALFORMED: no living writer wrote this. */
 static rz_status_t in_record(struct shm *shm, struct shm_pair *pair,
                              const struct shm_record *record, const unsigned char *at)
 {
-    const unsigned char *header = at + sizeof *record;
+    const unsigned char *header = at + sizeof(*record);
     const unsigned char *body = at + shm_body_offset(record->header_bytes);
     switch (record->kind) {
     case SHM_EAGER:
@@ -138,28 +150,32 @@ static rz_status_t in_record(struct shm *shm, struct shm_pair *pair,
 /* Lets the sender reuse what was read, and wakes it when it sleeps until then. */
 static void in_publish(struct shm *shm, struct shm_pair *pair)
 {
-    if (pair->in.depth > 0)
+    if (pair->in.depth > 0) {
         return; /* the user of an outer call still reads */
+    }
     atomic_store_explicit(&shm->heads[pair->lane].read, pair->in.head, memory_order_release);
     atomic_thread_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&pair->in.page->waiting, memory_order_relaxed) && pair->connected)
+    if (atomic_load_explicit(&pair->in.page->waiting, memory_order_relaxed) && pair->connected) {
         shm_out_ring(shm, pair);
+    }
 }
 
 unsigned shm_in_read(struct shm *shm, struct shm_pair *pair)
 {
-    if (!pair->in.page || pair->torn || pair->closed)
+    if (!pair->in.page || pair->torn || pair->closed) {
         return 0;
+    }
     uint64_t tail = atomic_load_explicit(&pair->in.page->tail, memory_order_acquire);
-    if (tail == pair->in.head)
+    if (tail == pair->in.head) {
         return 0;
+    }
     uint64_t connection = pair->connection, published = pair->in.head;
     unsigned records = 0;
     rz_status_t status = tail - pair->in.head <= SHM_RING ? RZ_OK : RZ_ERR_MALFORMED;
     while (status == RZ_OK && pair->in.head < tail && pair->connection == connection) {
         const unsigned char *at = pair->in.ring + pair->in.head % SHM_RING;
         struct shm_record record;
-        memcpy(&record, at, sizeof record);
+        memcpy(&record, at, sizeof(record));
         size_t bytes = shm_record_bytes(record.header_bytes, record.body_bytes);
         if (record.header_bytes > RZ_NET_HEADER_MAX || bytes > tail - pair->in.head) {
             status = RZ_ERR_MALFORMED;
@@ -183,11 +199,12 @@ unsigned shm_in_read(struct shm *shm, struct shm_pair *pair)
         }
     }
     in_publish(shm, pair);
-    if (status == RZ_ERR_MALFORMED && pair->connection == connection)
+    if (status == RZ_ERR_MALFORMED && pair->connection == connection) {
         in_tear(shm, pair);
-    else if (pair->in.head < tail)
+    } else if (pair->in.head < tail) {
         shm_bit_set(shm->again,
                     pair->lane); /* ended by a callback; the rest is for the next connection */
+    }
     return records;
 }
 
@@ -196,18 +213,22 @@ static unsigned in_lane(struct shm *shm, uint32_t lane)
 {
     struct shm_pair *pair = shm_pair(shm, lane);
     rz_status_t status = pair ? shm_in_open(shm, pair) : RZ_ERR_NO_MEMORY;
-    if (status != RZ_OK && status != RZ_ERR_CLOSED)
+    if (status != RZ_OK && status != RZ_ERR_CLOSED) {
         shm_bit_set(shm->again, lane);
-    if (status != RZ_OK || pair->torn || pair->closed)
+    }
+    if (status != RZ_OK || pair->torn || pair->closed) {
         return 0;
+    }
     if (!pair->connected && !pair->told) {
         pair->told = true;
-        if (shm->config.stranger)
+        if (shm->config.stranger) {
             shm->config.stranger(shm->config.host.arg, pair->identity);
+        }
     }
     unsigned records = shm_in_read(shm, pair);
-    if (records > 0)
+    if (records > 0) {
         shm->hot = pair;
+    }
     return records;
 }
 
@@ -217,36 +238,42 @@ static void in_take_bits(struct shm *shm)
     struct rz_doorbell *bell = shm->doorbell;
     unsigned n = shm->n_words < RZ_DOORBELL_WORDS ? shm->n_words : RZ_DOORBELL_WORDS;
     for (unsigned w = 0; w < n; w++) {
-        if (atomic_load_explicit(&bell->lanes[w], memory_order_relaxed) == 0)
+        if (atomic_load_explicit(&bell->lanes[w], memory_order_relaxed) == 0) {
             continue;
+        }
         uint64_t bits = atomic_exchange(&bell->lanes[w], 0);
-        for (unsigned v = w; v < shm->n_words; v += RZ_DOORBELL_WORDS)
+        for (unsigned v = w; v < shm->n_words; v += RZ_DOORBELL_WORDS) {
             shm->again[v] |= bits;
+        }
     }
 }
 
 unsigned shm_progress(struct rz_net *net)
 {
     struct shm *shm = (struct shm *)net;
-    if (shm->in_progress)
+    if (shm->in_progress) {
         return 0; /* called from a callback of ours */
+    }
     shm->in_progress = true;
     unsigned events = shm->hot ? shm_in_read(shm, shm->hot) : 0;
     /* The bits are in a cache line that others write: while one lane is busy they are taken only
      * now and then. */
     shm->streak = events > 0 ? shm->streak + 1 : 0;
-    if (shm->streak % HOT_STREAK == 0)
+    if (shm->streak % HOT_STREAK == 0) {
         in_take_bits(shm);
+    }
     for (unsigned w = 0; w < shm->n_words; w++) {
         uint64_t bits = shm->again[w];
         shm->again[w] = 0;
         for (; bits; bits &= bits - 1) {
             uint32_t lane = w * 64 + (uint32_t)__builtin_ctzll(bits);
-            if (lane < shm->config.lanes_max)
+            if (lane < shm->config.lanes_max) {
                 events += in_lane(shm, lane);
+            }
         }
-        for (bits = shm->blocked[w]; bits; bits &= bits - 1)
+        for (bits = shm->blocked[w]; bits; bits &= bits - 1) {
             shm_out_flush(shm, shm->pairs[w * 64 + (unsigned)__builtin_ctzll(bits)]);
+        }
     }
     shm->in_progress = false;
     return events;

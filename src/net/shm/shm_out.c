@@ -23,9 +23,10 @@ static void out_unmap(struct shm_pair *pair)
     rz_memory_unmap(pair->out.doorbell, shm_page_bytes());
     rz_memory_unmap((void *)pair->out.heads_page, shm_page_bytes());
     rz_memory_unmap(pair->out.page, shm_page_bytes() + 2 * SHM_RING);
-    if (pair->out.event_fd > 0)
+    if (pair->out.event_fd > 0) {
         close(pair->out.event_fd);
-    memset(&pair->out, 0, sizeof pair->out);
+    }
+    memset(&pair->out, 0, sizeof(pair->out));
 }
 
 /* Each part is mapped with our access rights: the owner's pages for reading only. */
@@ -36,21 +37,25 @@ static rz_status_t out_map(struct shm *shm, struct shm_pair *pair, int inbox_fd)
     size_t lane_at = shm_lane_offset(lane, lanes_max);
     void *at;
     rz_status_t status = rz_memory_reserve(inbox_fd, lane_at, shm_lane_bytes());
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_memory_map_range(inbox_fd, 0, shm_page_bytes(), true, &at);
-    if (status != RZ_OK)
+    }
+    if (status != RZ_OK) {
         return status;
+    }
     pair->out.doorbell = at;
     status = rz_memory_map_range(inbox_fd, head_at / shm_page_bytes() * shm_page_bytes(),
                                  shm_page_bytes(), false, &at);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     pair->out.heads_page = at;
     pair->out.head =
         (const struct shm_head *)(const void *)((const char *)at + head_at % shm_page_bytes());
     status = rz_memory_map_ring(inbox_fd, lane_at, shm_page_bytes(), SHM_RING, true, &at);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         return status;
+    }
     pair->out.page = at;
     pair->out.ring = (unsigned char *)at + shm_page_bytes();
     return RZ_OK;
@@ -95,24 +100,27 @@ rz_status_t shm_out_open(struct shm *shm, struct shm_pair *pair,
 static struct shm_ops out_take_back_all(struct shm *shm, struct shm_pair *pair)
 {
     struct shm_ops ended = pair->out.queue;
-    for (unsigned slot = 0; slot < SHM_SLOTS; slot++)
+    for (unsigned slot = 0; slot < SHM_SLOTS; slot++) {
         if (pair->out.offered[slot]) {
             /* Withdrawn before the operation ends: a copy that saw the offer afterwards was whole.
              */
             atomic_store(&pair->out.page->offered[slot], 0);
             shm_ops_push(&ended, pair->out.offered[slot]);
         }
+    }
     atomic_store(&pair->out.page->waiting, 0);
-    if (pair->out.rung != pair->out.tail)
+    if (pair->out.rung != pair->out.tail) {
         shm_out_ring(shm,
                      pair); /* a callback ended the connection before its messages were announced */
+    }
     return ended;
 }
 
 static void out_end_all(struct shm_ops *ended, rz_status_t status)
 {
-    for (struct rz_net_op *op; (op = shm_ops_pop(ended));)
+    for (struct rz_net_op *op; (op = shm_ops_pop(ended));) {
         op->done(op, status);
+    }
 }
 
 void shm_out_close(struct shm *shm, struct shm_pair *pair, rz_status_t status)
@@ -126,7 +134,7 @@ void shm_out_renew(struct shm *shm, struct shm_pair *pair, rz_status_t status)
 {
     struct shm_ops ended = out_take_back_all(shm, pair);
     pair->out.queue = pair->out.pieces = (struct shm_ops){NULL, NULL};
-    memset(pair->out.offered, 0, sizeof pair->out.offered);
+    memset(pair->out.offered, 0, sizeof(pair->out.offered));
     pair->out.slots_free = UINT64_MAX;
     out_end_all(&ended, status);
 }
@@ -134,8 +142,9 @@ void shm_out_renew(struct shm *shm, struct shm_pair *pair, rz_status_t status)
 /* Whether there is room for bytes; if not, head_seen is the newest head seen. */
 static bool out_room(struct shm_pair *pair, size_t bytes)
 {
-    if (pair->out.tail - pair->out.head_seen + bytes <= SHM_RING)
+    if (pair->out.tail - pair->out.head_seen + bytes <= SHM_RING) {
         return true;
+    }
     out_look(pair);
     return pair->out.tail - pair->out.head_seen + bytes <= SHM_RING;
 }
@@ -154,14 +163,17 @@ static void out_write(struct shm_pair *pair, enum shm_kind kind, const void *hea
                                 .header_bytes = (uint8_t)header_bytes,
                                 .body_bytes = (uint32_t)(first.bytes + second.bytes)};
     unsigned char *at = pair->out.ring + pair->out.tail % SHM_RING;
-    memcpy(at, &record, sizeof record);
-    if (header_bytes > 0)
-        memcpy(at + sizeof record, header, header_bytes);
+    memcpy(at, &record, sizeof(record));
+    if (header_bytes > 0) {
+        memcpy(at + sizeof(record), header, header_bytes);
+    }
     at += shm_body_offset(header_bytes);
-    if (first.bytes > 0)
+    if (first.bytes > 0) {
         memcpy(at, first.data, first.bytes);
-    if (second.bytes > 0)
+    }
+    if (second.bytes > 0) {
         memcpy(at + first.bytes, second.data, second.bytes);
+    }
     pair->out.tail += shm_record_bytes(header_bytes, first.bytes + second.bytes);
     rz_kill_here(RZ_KILL_RING_WRITE);
     atomic_store_explicit(&pair->out.page->tail, pair->out.tail, memory_order_release);
@@ -178,10 +190,12 @@ void shm_out_ring(struct shm *shm, struct shm_pair *pair)
 static enum shm_written out_offer(struct shm *shm, struct shm_pair *pair, struct rz_net_op *op)
 {
     struct shm_op *own = shm_op(op);
-    if (pair->out.slots_free == 0)
+    if (pair->out.slots_free == 0) {
         return SHM_NOTHING;
-    if (!out_room(pair, shm_record_bytes(op->header_bytes, sizeof(struct shm_offer))))
+    }
+    if (!out_room(pair, shm_record_bytes(op->header_bytes, sizeof(struct shm_offer)))) {
         return SHM_FULL;
+    }
     own->slot = (uint32_t)__builtin_ctzll(pair->out.slots_free);
     own->id = ++shm->last_id;
     pair->out.slots_free &= pair->out.slots_free - 1;
@@ -190,17 +204,19 @@ static enum shm_written out_offer(struct shm *shm, struct shm_pair *pair, struct
     struct shm_offer offer = {
         .id = own->id, .bytes = own->bytes, .at = (uintptr_t)own->data, .slot = own->slot};
     out_write(pair, SHM_OFFER, op->header, op->header_bytes,
-              (struct out_part){&offer, sizeof offer}, (struct out_part){NULL, 0});
+              (struct out_part){&offer, sizeof(offer)}, (struct out_part){NULL, 0});
     return SHM_WRITTEN;
 }
 
 static enum shm_written out_message(struct shm *shm, struct shm_pair *pair, struct rz_net_op *op)
 {
     struct shm_op *own = shm_op(op);
-    if (own->bytes > SHM_EAGER_MAX)
+    if (own->bytes > SHM_EAGER_MAX) {
         return out_offer(shm, pair, op);
-    if (!out_room(pair, shm_record_bytes(op->header_bytes, own->bytes)))
+    }
+    if (!out_room(pair, shm_record_bytes(op->header_bytes, own->bytes))) {
         return SHM_FULL;
+    }
     out_write(pair, SHM_EAGER, op->header, op->header_bytes,
               (struct out_part){own->data, own->bytes}, (struct out_part){NULL, 0});
     return SHM_WRITTEN;
@@ -212,8 +228,9 @@ rz_status_t shm_send(struct rz_net *net, rz_peer_t peer, const void *data, size_
     struct shm *shm = (struct shm *)net;
     rz_assert(op->header_bytes <= RZ_NET_HEADER_MAX);
     struct shm_pair *pair = peer < shm->n_peers ? shm->peers[peer].pair : NULL;
-    if (!pair)
+    if (!pair) {
         return peer < shm->n_peers ? shm->peers[peer].status : RZ_ERR_CLOSED;
+    }
     struct shm_op *own = shm_op(op);
     own->data = data;
     own->bytes = bytes;
@@ -231,10 +248,11 @@ rz_status_t shm_send(struct rz_net *net, rz_peer_t peer, const void *data, size_
 enum shm_written shm_out_reply(struct shm_pair *pair, enum shm_kind kind,
                                const struct shm_offer *offer, size_t bytes)
 {
-    if (!out_room(pair, shm_record_bytes(0, sizeof(struct shm_reply))))
+    if (!out_room(pair, shm_record_bytes(0, sizeof(struct shm_reply)))) {
         return SHM_FULL;
+    }
     struct shm_reply reply = {.id = offer->id, .bytes = bytes, .slot = offer->slot};
-    out_write(pair, kind, NULL, 0, (struct out_part){&reply, sizeof reply},
+    out_write(pair, kind, NULL, 0, (struct out_part){&reply, sizeof(reply)},
               (struct out_part){NULL, 0});
     return SHM_WRITTEN;
 }
@@ -264,10 +282,12 @@ static void out_end_offer(struct shm_pair *pair, struct rz_net_op *op)
 
 bool shm_out_withdraw(struct shm_pair *pair, struct rz_net_op *op)
 {
-    if (shm_ops_take(&pair->out.queue, op))
+    if (shm_ops_take(&pair->out.queue, op)) {
         return true;
-    if (pair->out.offered[shm_op(op)->slot] != op)
+    }
+    if (pair->out.offered[shm_op(op)->slot] != op) {
         return false;
+    }
     shm_ops_take(&pair->out.pieces, op);
     out_take_back(pair, op);
     return true;
@@ -276,15 +296,17 @@ bool shm_out_withdraw(struct shm_pair *pair, struct rz_net_op *op)
 void shm_out_done(struct shm_pair *pair, const struct shm_reply *reply)
 {
     struct rz_net_op *op = out_offered(pair, reply);
-    if (op && !shm_op(op)->asked)
+    if (op && !shm_op(op)->asked) {
         out_end_offer(pair, op);
+    }
 }
 
 void shm_out_asked(struct shm *shm, struct shm_pair *pair, const struct shm_reply *reply)
 {
     struct rz_net_op *op = out_offered(pair, reply);
-    if (!op || reply->bytes == 0 || reply->bytes > shm_op(op)->bytes || shm_op(op)->asked)
+    if (!op || reply->bytes == 0 || reply->bytes > shm_op(op)->bytes || shm_op(op)->asked) {
         return;
+    }
     shm_op(op)->asked = 1;
     shm_op(op)->bytes = reply->bytes;
     shm_ops_push(&pair->out.pieces, op);
@@ -295,14 +317,17 @@ void shm_out_asked(struct shm *shm, struct shm_pair *pair, const struct shm_repl
 static enum shm_written out_queue_step(struct shm *shm, struct shm_pair *pair)
 {
     struct rz_net_op *op = pair->out.queue.first;
-    if (!op)
+    if (!op) {
         return SHM_NOTHING;
+    }
     enum shm_written written = out_message(shm, pair, op);
-    if (written != SHM_WRITTEN)
+    if (written != SHM_WRITTEN) {
         return written;
+    }
     shm_ops_pop(&pair->out.queue);
-    if (shm_op(op)->bytes <= SHM_EAGER_MAX)
+    if (shm_op(op)->bytes <= SHM_EAGER_MAX) {
         op->done(op, RZ_OK);
+    }
     return SHM_WRITTEN;
 }
 
@@ -310,14 +335,16 @@ static enum shm_written out_queue_step(struct shm *shm, struct shm_pair *pair)
 static enum shm_written out_piece_step(struct shm_pair *pair)
 {
     struct rz_net_op *op = pair->out.pieces.first;
-    if (!op)
+    if (!op) {
         return SHM_NOTHING;
+    }
     struct shm_op *own = shm_op(op);
     struct shm_piece piece = {.id = own->id, .offset = own->sent};
     size_t bytes = own->bytes - own->sent < SHM_PIECE_MAX ? own->bytes - own->sent : SHM_PIECE_MAX;
-    if (!out_room(pair, shm_record_bytes(0, sizeof piece + bytes)))
+    if (!out_room(pair, shm_record_bytes(0, sizeof(piece) + bytes))) {
         return SHM_FULL;
-    out_write(pair, SHM_PIECE, NULL, 0, (struct out_part){&piece, sizeof piece},
+    }
+    out_write(pair, SHM_PIECE, NULL, 0, (struct out_part){&piece, sizeof(piece)},
               (struct out_part){(const char *)own->data + own->sent, bytes});
     own->sent += bytes;
     if (own->sent == own->bytes) {
@@ -338,10 +365,12 @@ static enum shm_written out_step(struct shm *shm, struct shm_pair *pair)
     for (unsigned turn = 0; turn < 2 && written == SHM_NOTHING; turn++) {
         bool pieces = pair->out.pieces_turn;
         written = pieces ? out_piece_step(pair) : out_queue_step(shm, pair);
-        if (pair->connection != connection)
+        if (pair->connection != connection) {
             return SHM_FULL; /* a callback has ended it */
-        if (written != SHM_FULL)
+        }
+        if (written != SHM_FULL) {
             pair->out.pieces_turn = !pieces;
+        }
     }
     return written;
 }
@@ -349,23 +378,29 @@ static enum shm_written out_step(struct shm *shm, struct shm_pair *pair)
 void shm_out_flush(struct shm *shm, struct shm_pair *pair)
 {
     uint64_t connection = pair->connection;
-    if (!pair->connected)
+    if (!pair->connected) {
         return;
-    if (atomic_load_explicit(&pair->out.page->waiting, memory_order_relaxed))
+    }
+    if (atomic_load_explicit(&pair->out.page->waiting, memory_order_relaxed)) {
         atomic_store_explicit(&pair->out.page->waiting, 0, memory_order_relaxed);
+    }
     out_look(pair);
     enum shm_written written = shm_fetch_flush(shm, pair);
     while (written != SHM_FULL && pair->connection == connection) {
         written = out_step(shm, pair);
-        if (written == SHM_NOTHING)
+        if (written == SHM_NOTHING) {
             break;
+        }
     }
-    if (pair->connection != connection)
+    if (pair->connection != connection) {
         return;
-    if (pair->out.rung != pair->out.tail)
+    }
+    if (pair->out.rung != pair->out.tail) {
         shm_out_ring(shm, pair);
-    if (!pair->out.queue.first && !pair->out.pieces.first && !pair->wishes.first)
+    }
+    if (!pair->out.queue.first && !pair->out.pieces.first && !pair->wishes.first) {
         shm_bit_clear(shm->blocked, pair->lane);
+    }
 }
 
 bool shm_out_arm(struct shm_pair *pair)

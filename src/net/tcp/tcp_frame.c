@@ -35,8 +35,9 @@ rz_status_t rz_tcp_frame_decode(struct rz_rdv_frame *frame, const uint8_t bytes[
     uint32_t header_bytes = rz_wire_get_u32(&reader), n = rz_wire_get_u32(&reader);
     uint64_t id = rz_wire_get_u64(&reader), place = rz_wire_get_u64(&reader);
     if (kind >= RZ_RDV_LAST || n < contents[kind].least || n > contents[kind].most ||
-        header_bytes > (contents[kind].header ? RZ_NET_HEADER_MAX : 0))
+        header_bytes > (contents[kind].header ? RZ_NET_HEADER_MAX : 0)) {
         return RZ_ERR_MALFORMED;
+    }
     *frame = (struct rz_rdv_frame){.kind = (enum rz_rdv_kind)kind,
                                    .id = id,
                                    .place = place,
@@ -63,7 +64,7 @@ struct bound {
 static const struct rz_proof_terms *terms_of(const struct rz_tcp_shake *shake, struct bound *bound)
 {
     struct rz_wire_writer writer;
-    rz_wire_writer_init(&writer, bound->bytes, sizeof bound->bytes);
+    rz_wire_writer_init(&writer, bound->bytes, sizeof(bound->bytes));
     rz_wire_put_u64(&writer, shake->job);
     put_party(&writer, &shake->connector);
     put_party(&writer, &shake->acceptor);
@@ -71,7 +72,7 @@ static const struct rz_proof_terms *terms_of(const struct rz_tcp_shake *shake, s
                                            .challenge = shake->challenge,
                                            .answer = shake->answer,
                                            .bound = bound->bytes,
-                                           .bound_bytes = sizeof bound->bytes};
+                                           .bound_bytes = sizeof(bound->bytes)};
     return &bound->terms;
 }
 
@@ -81,7 +82,7 @@ void rz_tcp_challenge_write(struct rz_tcp_shake *shake, uint8_t bytes[RZ_TCP_CHA
     rz_proof_nonce(shake->challenge);
     rz_wire_writer_init(&writer, bytes, RZ_TCP_CHALLENGE_BYTES);
     rz_wire_put_u32(&writer, CHALLENGE_MAGIC);
-    memcpy(writer.at, shake->challenge, sizeof shake->challenge);
+    memcpy(writer.at, shake->challenge, sizeof(shake->challenge));
 }
 
 bool rz_tcp_challenge_read(struct rz_tcp_shake *shake, const uint8_t bytes[RZ_TCP_CHALLENGE_BYTES])
@@ -89,7 +90,7 @@ bool rz_tcp_challenge_read(struct rz_tcp_shake *shake, const uint8_t bytes[RZ_TC
     struct rz_wire_reader reader;
     rz_wire_reader_init(&reader, bytes, RZ_TCP_CHALLENGE_BYTES);
     uint32_t magic = rz_wire_get_u32(&reader);
-    memcpy(shake->challenge, reader.at, sizeof shake->challenge);
+    memcpy(shake->challenge, reader.at, sizeof(shake->challenge));
     return magic == CHALLENGE_MAGIC;
 }
 
@@ -101,8 +102,8 @@ void rz_tcp_hello_write(struct rz_tcp_shake *shake, uint8_t bytes[RZ_TCP_HELLO_B
     rz_wire_writer_init(&writer, bytes, RZ_TCP_HELLO_BYTES);
     rz_wire_put_u64(&writer, shake->job);
     put_party(&writer, &shake->connector);
-    memcpy(writer.at, shake->answer, sizeof shake->answer);
-    rz_proof_make(terms_of(shake, &bound), RZ_PROOF_CONNECTOR, writer.at + sizeof shake->answer);
+    memcpy(writer.at, shake->answer, sizeof(shake->answer));
+    rz_proof_make(terms_of(shake, &bound), RZ_PROOF_CONNECTOR, writer.at + sizeof(shake->answer));
 }
 
 bool rz_tcp_hello_read(struct rz_tcp_shake *shake, const uint8_t bytes[RZ_TCP_HELLO_BYTES])
@@ -114,9 +115,9 @@ bool rz_tcp_hello_read(struct rz_tcp_shake *shake, const uint8_t bytes[RZ_TCP_HE
     shake->connector.name = rz_wire_get_u64(&reader);
     shake->connector.slot = rz_wire_get_u32(&reader);
     shake->connector.incarnation = rz_wire_get_u32(&reader);
-    memcpy(shake->answer, reader.at, sizeof shake->answer);
+    memcpy(shake->answer, reader.at, sizeof(shake->answer));
     return job == shake->job && rz_proof_holds(terms_of(shake, &bound), RZ_PROOF_CONNECTOR,
-                                               reader.at + sizeof shake->answer);
+                                               reader.at + sizeof(shake->answer));
 }
 
 void rz_tcp_welcome_write(const struct rz_tcp_shake *shake, uint8_t bytes[RZ_TCP_WELCOME_BYTES])

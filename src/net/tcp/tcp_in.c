@@ -35,11 +35,13 @@ void rz_tcp_in_close(struct rz_tcp_in *in)
 {
     struct rz_tcp_net *tcp = in->tcp;
     rz_list_remove(in);
-    tcp->n_unproved -= in->peer == NULL;
-    if (in->peer != NULL)
+    tcp->n_unproved -= !in->peer;
+    if (in->peer) {
         in->peer->incoming = NULL;
-    if (tcp->hot == in)
+    }
+    if (tcp->hot == in) {
         tcp->hot = NULL;
+    }
     close(in->source.fd);
     in->source.fd = -1;
     rz_list_push(&tcp->closed_in, in); /* epoll may have reported it in this turn */
@@ -62,8 +64,8 @@ static void turn_away(struct rz_tcp_in *in, const char *why)
     struct rz_tcp_net *tcp = in->tcp;
     char text[160], address[RZ_ADDRESS_TEXT];
     tcp->refused++;
-    if (!tcp->told && tcp->warn != NULL) {
-        snprintf(text, sizeof text, "%s on %s was turned away (told once)", why,
+    if (!tcp->told && tcp->warn) {
+        snprintf(text, sizeof(text), "%s on %s was turned away (told once)", why,
                  rz_address_text(&tcp->address, address));
         tcp->warn(tcp->net.host.arg, text);
         tcp->told = true;
@@ -74,8 +76,9 @@ static void turn_away(struct rz_tcp_in *in, const char *why)
 static struct rz_tcp_in *oldest_unproved(const struct rz_tcp_net *tcp)
 {
     struct rz_tcp_in *oldest = tcp->unproved;
-    while (oldest != NULL && oldest->next != NULL)
+    while (oldest && oldest->next) {
         oldest = oldest->next;
+    }
     return oldest;
 }
 
@@ -89,8 +92,9 @@ static void listen_to(struct rz_tcp_net *tcp, bool on)
 void rz_tcp_in_tick(struct rz_tcp_net *tcp, rz_time now)
 {
     struct rz_tcp_in *oldest;
-    if (tcp->accept_after != 0 && now >= tcp->accept_after)
+    if (tcp->accept_after != 0 && now >= tcp->accept_after) {
         listen_to(tcp, true);
+    }
     /* Silence is no error: the process that opened it may compute, and tries again. */
     while ((oldest = oldest_unproved(tcp)) != NULL && now >= oldest->prove_by) {
         tcp->refused++;
@@ -100,10 +104,10 @@ void rz_tcp_in_tick(struct rz_tcp_net *tcp, rz_time now)
 
 static void welcome_stranger(struct rz_tcp_net *tcp, int fd)
 {
-    struct rz_tcp_in *in = calloc(1, sizeof *in);
+    struct rz_tcp_in *in = calloc(1, sizeof(*in));
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = in};
     uint8_t challenge[RZ_TCP_CHALLENGE_BYTES];
-    if (in == NULL || epoll_ctl(tcp->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
+    if (!in || epoll_ctl(tcp->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
         free(in);
         close(fd);
         return;
@@ -119,8 +123,9 @@ static void welcome_stranger(struct rz_tcp_net *tcp, int fd)
     rz_list_push(&tcp->unproved, in);
     tcp->n_unproved++;
     rz_tcp_challenge_write(&in->shake, challenge);
-    if (send(fd, challenge, sizeof challenge, MSG_NOSIGNAL) != (ssize_t)sizeof challenge)
+    if (send(fd, challenge, sizeof(challenge), MSG_NOSIGNAL) != (ssize_t)sizeof(challenge)) {
         rz_tcp_in_close(in);
+    }
 }
 
 void rz_tcp_accept(struct rz_tcp_net *tcp)
@@ -128,10 +133,12 @@ void rz_tcp_accept(struct rz_tcp_net *tcp)
     for (unsigned i = 0; i < ACCEPTS_MAX; i++) {
         int fd;
         rz_status_t status = rz_socket_accept(tcp->listener.fd, &fd, NULL);
-        if (status == RZ_IN_PROGRESS)
+        if (status == RZ_IN_PROGRESS) {
             return;
-        if (status == RZ_OK && tcp->n_unproved >= UNPROVED_MAX)
+        }
+        if (status == RZ_OK && tcp->n_unproved >= UNPROVED_MAX) {
             turn_away(oldest_unproved(tcp), "a connection that did not prove itself, of too many,");
+        }
         if (status == RZ_OK) {
             welcome_stranger(tcp, fd);
         } else if (tcp->n_unproved > 0) {
@@ -149,8 +156,8 @@ void rz_tcp_accept(struct rz_tcp_net *tcp)
 static void tune(int fd)
 {
     int off = 0, bytes = RZ_TCP_SOCKET_BYTES;
-    setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &off, sizeof off);
-    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+    setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &off, sizeof(off));
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 }
 
 /* The connector has proved that it holds the key. False: there is one by this name already, or no
@@ -160,10 +167,11 @@ static bool admit(struct rz_tcp_in *in)
     struct rz_tcp_net *tcp = in->tcp;
     uint8_t welcome[RZ_TCP_WELCOME_BYTES];
     struct rz_rdv_peer *peer = rz_rdv_peer_meet(&tcp->net, in->shake.connector.name);
-    bool gone = peer == NULL || peer->state == RZ_RDV_BROKEN || peer->state == RZ_RDV_ENDED;
-    if (gone || peer->incoming != NULL || peer->error_seen ||
-        (in->buffer = malloc(RZ_TCP_BUFFER_BYTES)) == NULL)
+    bool gone = !peer || peer->state == RZ_RDV_BROKEN || peer->state == RZ_RDV_ENDED;
+    if (gone || peer->incoming || peer->error_seen ||
+        (in->buffer = malloc(RZ_TCP_BUFFER_BYTES)) == NULL) {
         return false;
+    }
     rz_list_remove(in);
     rz_list_push(&tcp->proved, in);
     tcp->n_unproved--;
@@ -171,30 +179,35 @@ static bool admit(struct rz_tcp_in *in)
     peer->incoming = in;
     tune(in->source.fd);
     rz_tcp_welcome_write(&in->shake, welcome);
-    if (send(in->source.fd, welcome, sizeof welcome, MSG_NOSIGNAL) != (ssize_t)sizeof welcome)
+    if (send(in->source.fd, welcome, sizeof(welcome), MSG_NOSIGNAL) != (ssize_t)sizeof(welcome)) {
         in->ended = true;
+    }
     return true;
 }
 
 static unsigned read_hello(struct rz_tcp_in *in)
 {
     ssize_t n;
-    do
-        n = recv(in->source.fd, in->hello + in->hello_bytes, sizeof in->hello - in->hello_bytes, 0);
-    while (n < 0 && errno == EINTR);
-    if (n < 0 && errno == EAGAIN)
+    do {
+        n = recv(in->source.fd, in->hello + in->hello_bytes, sizeof(in->hello) - in->hello_bytes,
+                 0);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0 && errno == EAGAIN) {
         return 0;
+    }
     if (n <= 0) {
         rz_tcp_in_close(in);
         return 1;
     }
     in->hello_bytes += (size_t)n;
-    if (in->hello_bytes < sizeof in->hello)
+    if (in->hello_bytes < sizeof(in->hello)) {
         return 0;
-    if (!rz_tcp_hello_read(&in->shake, in->hello))
+    }
+    if (!rz_tcp_hello_read(&in->shake, in->hello)) {
         turn_away(in, "a connection without proof that it belongs to this job");
-    else if (!admit(in))
+    } else if (!admit(in)) {
         rz_tcp_in_close(in);
+    }
     return 1;
 }
 
@@ -206,13 +219,15 @@ static void begin_piece(struct rz_tcp_in *in, const struct rz_rdv_frame *frame)
 {
     size_t here = in->end - in->start, n = here < frame->bytes ? here : frame->bytes;
     uint8_t *place = rz_rdv_piece_place(in->peer, frame);
-    if (place != NULL)
+    if (place) {
         memcpy(place, in->buffer + in->start, n);
+    }
     in->start += n;
     in->piece = *frame;
     in->piece_left = frame->bytes - n;
-    if (in->piece_left == 0)
+    if (in->piece_left == 0) {
         rz_rdv_piece_done(in->peer, &in->piece);
+    }
 }
 
 /* Takes whole frames out of the buffer; their number. */
@@ -258,8 +273,8 @@ static int plan(struct rz_tcp_in *in, struct iovec parts[2])
         return 1;
     }
     uint8_t *place = rz_rdv_piece_place(in->peer, &in->piece);
-    if (place == NULL) {
-        size_t n = in->piece_left < sizeof unwanted ? in->piece_left : sizeof unwanted;
+    if (!place) {
+        size_t n = in->piece_left < sizeof(unwanted) ? in->piece_left : sizeof(unwanted);
         parts[0] = (struct iovec){unwanted, n};
         return 1;
     }
@@ -275,8 +290,9 @@ static void account(struct rz_tcp_in *in, size_t n)
     bool was_piece = in->piece_left > 0;
     in->piece_left -= of_piece;
     in->end += n - of_piece;
-    if (was_piece && in->piece_left == 0)
+    if (was_piece && in->piece_left == 0) {
         rz_rdv_piece_done(in->peer, &in->piece);
+    }
 }
 
 static unsigned read_frames(struct rz_tcp_in *in)
@@ -289,21 +305,26 @@ static unsigned read_frames(struct rz_tcp_in *in)
         size_t wanted = parts[0].iov_len + (n_parts == 2 ? parts[1].iov_len : 0);
         ssize_t n = n_parts == 1 ? recv(in->source.fd, parts[0].iov_base, wanted, 0)
                                  : readv(in->source.fd, parts, n_parts);
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && errno == EINTR) {
             continue;
-        if (n < 0 && errno == EAGAIN)
+        }
+        if (n < 0 && errno == EAGAIN) {
             break;
+        }
         in->ended = n <= 0;
-        if (n <= 0)
+        if (n <= 0) {
             break;
+        }
         total += (size_t)n;
         account(in, (size_t)n);
         count += 1 + parse(in);
-        if ((size_t)n < wanted)
+        if ((size_t)n < wanted) {
             break;
+        }
     }
-    if (!in->ended)
+    if (!in->ended) {
         return count;
+    }
     rz_rdv_peer_break(in->peer);
     rz_tcp_in_close(in);
     return count + 1;
@@ -311,5 +332,5 @@ static unsigned read_frames(struct rz_tcp_in *in)
 
 unsigned rz_tcp_in_read(struct rz_tcp_in *in)
 {
-    return in->peer == NULL ? read_hello(in) : read_frames(in);
+    return !in->peer ? read_hello(in) : read_frames(in);
 }

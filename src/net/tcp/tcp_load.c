@@ -7,25 +7,27 @@
 
 static void complain(const struct rz_tcp_config *config, const char *text)
 {
-    if (config->complain != NULL)
+    if (config->complain) {
         config->complain(config->host.arg, text);
+    }
 }
 
 rz_status_t rz_tcp_open(const struct rz_tcp_config *config, struct rz_net **net,
                         const struct rz_net_ops **ops)
 {
     static const struct rz_net_tcp_entry *entry;
-    if (entry == NULL) {
+    if (!entry) {
         const char *why;
         entry =
             rz_module_entry(MODULE, "RZ_TCP_MODULE", "rz_net_tcp_entry", RZ_NET_TCP_VERSION, &why);
-        if (entry == NULL) {
+        if (!entry) {
             complain(config, why);
             return RZ_ERR_UNSUPPORTED;
         }
     }
     rz_status_t status = entry->open(config, net);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         *ops = entry->ops;
+    }
     return status;
 }

@@ -31,18 +31,21 @@ static rz_status_t address(struct rz_net *net, struct rz_wire_writer *writer)
 
 static void shut(struct rz_rdv_peer *peer)
 {
-    if (peer->connection != NULL)
+    if (peer->connection) {
         rz_tcp_out_close(peer->connection);
+    }
     peer->connection = NULL;
-    if (peer->incoming != NULL)
+    if (peer->incoming) {
         rz_tcp_in_close(peer->incoming);
+    }
 }
 
 static unsigned handle(struct rz_tcp_net *tcp, const struct epoll_event *event)
 {
     struct rz_tcp_source *source = event->data.ptr;
-    if (source->fd < 0)
+    if (source->fd < 0) {
         return 0; /* closed in this turn */
+    }
     if (source->what == RZ_TCP_OUT) {
         rz_tcp_out_event((struct rz_tcp_out *)source, event->events);
         return 1;
@@ -53,8 +56,9 @@ static unsigned handle(struct rz_tcp_net *tcp, const struct epoll_event *event)
     }
     struct rz_tcp_in *in = (struct rz_tcp_in *)source;
     unsigned count = rz_tcp_in_read(in);
-    if (in->peer != NULL && in->source.fd >= 0)
+    if (in->peer && in->source.fd >= 0) {
         tcp->hot = in;
+    }
     return count;
 }
 
@@ -62,13 +66,14 @@ static unsigned turn(struct rz_net *net)
 {
     struct rz_tcp_net *tcp = (struct rz_tcp_net *)net;
     struct epoll_event events[EVENTS_MAX];
-    unsigned count = tcp->hot != NULL ? rz_tcp_in_read(tcp->hot) : 0;
+    unsigned count = tcp->hot ? rz_tcp_in_read(tcp->hot) : 0;
     if (count == 0) {
         int n = epoll_wait(tcp->epoll, events, EVENTS_MAX, 0);
-        for (int i = 0; i < n; i++)
+        for (int i = 0; i < n; i++) {
             count += handle(tcp, &events[i]);
+        }
     }
-    if (tcp->unready != NULL || tcp->n_unproved > 0 || tcp->accept_after != 0) {
+    if (tcp->unready || tcp->n_unproved > 0 || tcp->accept_after != 0) {
         rz_time now = rz_clock_now();
         rz_tcp_out_tick(tcp, now);
         rz_tcp_in_tick(tcp, now);
@@ -95,7 +100,7 @@ static const struct rz_carrier_ops carrier = {
  * in here. */
 static bool arm(struct rz_net *net)
 {
-    return net->idle && net->finished.first == NULL;
+    return net->idle && !net->finished.first;
 }
 
 static int descriptor(struct rz_net *net)
@@ -107,15 +112,18 @@ static int descriptor(struct rz_net *net)
 
 static void release(struct rz_tcp_net *tcp)
 {
-    while (tcp->unproved != NULL)
+    while (tcp->unproved) {
         rz_tcp_in_close(tcp->unproved);
+    }
     rz_tcp_in_free(tcp);
-    if (tcp->listener.fd >= 0)
+    if (tcp->listener.fd >= 0) {
         close(tcp->listener.fd);
-    if (tcp->epoll >= 0)
+    }
+    if (tcp->epoll >= 0) {
         close(tcp->epoll);
+    }
     rz_rdv_free(&tcp->net);
-    explicit_bzero(tcp, sizeof *tcp);
+    explicit_bzero(tcp, sizeof(*tcp));
     free(tcp);
 }
 
@@ -128,12 +136,15 @@ static void close_net(struct rz_net *net)
 static rz_status_t begin(struct rz_tcp_net *tcp, const struct rz_tcp_config *config)
 {
     rz_status_t status = rz_proof_begin();
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_rdv_open(&tcp->net, &carrier, config->self.job, &config->host);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         status = rz_socket_listen(&tcp->address, &tcp->listener.fd);
-    if (status != RZ_OK)
+    }
+    if (status != RZ_OK) {
         return status;
+    }
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = &tcp->listener};
     tcp->epoll = epoll_create1(EPOLL_CLOEXEC);
     return tcp->epoll >= 0 && epoll_ctl(tcp->epoll, EPOLL_CTL_ADD, tcp->listener.fd, &event) == 0
@@ -143,14 +154,15 @@ static rz_status_t begin(struct rz_tcp_net *tcp, const struct rz_tcp_config *con
 
 static rz_status_t open_net(const struct rz_tcp_config *config, struct rz_net **net)
 {
-    struct rz_tcp_net *tcp = calloc(1, sizeof *tcp);
-    if (tcp == NULL)
+    struct rz_tcp_net *tcp = calloc(1, sizeof(*tcp));
+    if (!tcp) {
         return RZ_ERR_NO_MEMORY;
+    }
     tcp->listener = (struct rz_tcp_source){.what = RZ_TCP_LISTENER, .fd = -1};
     tcp->epoll = -1;
     tcp->address = (struct rz_address){.ip = config->ip};
     tcp->self = config->self;
-    memcpy(tcp->key, config->key, sizeof tcp->key);
+    memcpy(tcp->key, config->key, sizeof(tcp->key));
     tcp->prove_ns = config->prove_ns > 0 ? config->prove_ns : PROVE_NS;
     tcp->warn = config->warn;
     rz_status_t status = begin(tcp, config);
@@ -158,9 +170,9 @@ static rz_status_t open_net(const struct rz_tcp_config *config, struct rz_net **
         *net = &tcp->net;
         return RZ_OK;
     }
-    if (config->complain != NULL) {
+    if (config->complain) {
         char text[128], own[RZ_ADDRESS_TEXT];
-        snprintf(text, sizeof text, "TCP: no socket can listen on %s: %s",
+        snprintf(text, sizeof(text), "TCP: no socket can listen on %s: %s",
                  rz_address_text(&tcp->address, own), strerror(errno));
         config->complain(config->host.arg, text);
     }

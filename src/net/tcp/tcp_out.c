@@ -33,10 +33,12 @@ static void list_unready(struct rz_tcp_out *out)
 static void unlist_unready(struct rz_tcp_out *out)
 {
     struct rz_tcp_out **at = &rz_tcp_of(out->peer)->unready;
-    while (*at != NULL && *at != out)
+    while (*at && *at != out) {
         at = &(*at)->next;
-    if (*at != NULL)
+    }
+    if (*at) {
         *at = out->next;
+    }
 }
 
 /* ---- connecting ---- */
@@ -64,8 +66,9 @@ bool rz_tcp_out_is_address(const uint8_t *address, size_t bytes)
 
 static void hang_up(struct rz_tcp_out *out)
 {
-    if (out->source.fd >= 0)
+    if (out->source.fd >= 0) {
         close(out->source.fd);
+    }
     out->source.fd = -1;
     out->state = RZ_TCP_UNCONNECTED;
     out->read_bytes = 0;
@@ -83,8 +86,9 @@ static bool begin(struct rz_tcp_out *out)
         struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET,
                                     .data.ptr = &out->source};
         out->state = RZ_TCP_CHALLENGED;
-        if (epoll_ctl(tcp->epoll, EPOLL_CTL_ADD, out->source.fd, &event) == 0)
+        if (epoll_ctl(tcp->epoll, EPOLL_CTL_ADD, out->source.fd, &event) == 0) {
             return true;
+        }
     } else {
         out->source.fd = -1;
     }
@@ -95,9 +99,10 @@ static bool begin(struct rz_tcp_out *out)
 bool rz_tcp_out_connect(struct rz_rdv_peer *peer)
 {
     struct rz_tcp_net *tcp = rz_tcp_of(peer);
-    struct rz_tcp_out *out = calloc(1, sizeof *out);
-    if (out == NULL)
+    struct rz_tcp_out *out = calloc(1, sizeof(*out));
+    if (!out) {
         return false;
+    }
     out->source = (struct rz_tcp_source){.what = RZ_TCP_OUT, .fd = -1};
     out->peer = peer;
     out->give_up_at = rz_clock_now() + GIVE_UP_NS;
@@ -119,18 +124,20 @@ bool rz_tcp_out_connect(struct rz_rdv_peer *peer)
 void rz_tcp_out_close(struct rz_tcp_out *out)
 {
     unlist_unready(out);
-    if (out->source.fd >= 0)
+    if (out->source.fd >= 0) {
         close(out->source.fd);
+    }
     free(out->rest);
     free(out);
 }
 
 void rz_tcp_out_tick(struct rz_tcp_net *tcp, rz_time now)
 {
-    for (struct rz_tcp_out *out = tcp->unready; out != NULL; out = out->next) {
+    for (struct rz_tcp_out *out = tcp->unready; out; out = out->next) {
         bool again = out->state == RZ_TCP_UNCONNECTED && now >= out->again_at;
-        if (now >= out->give_up_at || (again && !begin(out)))
+        if (now >= out->give_up_at || (again && !begin(out))) {
             rz_rdv_peer_break(out->peer);
+        }
     }
 }
 
@@ -142,13 +149,13 @@ static bool send_hello(struct rz_tcp_out *out)
     rz_tcp_hello_write(&out->shake, hello);
     out->state = RZ_TCP_ANSWERED;
     out->read_bytes = 0;
-    return send(out->source.fd, hello, sizeof hello, MSG_NOSIGNAL) == (ssize_t)sizeof hello;
+    return send(out->source.fd, hello, sizeof(hello), MSG_NOSIGNAL) == (ssize_t)sizeof(hello);
 }
 
 static void become_ready(struct rz_tcp_out *out)
 {
     int bytes = RZ_TCP_SOCKET_BYTES;
-    setsockopt(out->source.fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+    setsockopt(out->source.fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
     unlist_unready(out);
     out->state = RZ_TCP_READY;
     rz_rdv_peer_attend(out->peer);
@@ -157,10 +164,12 @@ static void become_ready(struct rz_tcp_out *out)
 /* One message of the other side is complete. False: it is not our peer. */
 static bool handle(struct rz_tcp_out *out)
 {
-    if (out->state == RZ_TCP_CHALLENGED)
+    if (out->state == RZ_TCP_CHALLENGED) {
         return rz_tcp_challenge_read(&out->shake, out->read) && send_hello(out);
-    if (!rz_tcp_welcome_read(&out->shake, out->read))
+    }
+    if (!rz_tcp_welcome_read(&out->shake, out->read)) {
         return false;
+    }
     become_ready(out);
     return true;
 }
@@ -171,17 +180,20 @@ static void shake_hands(struct rz_tcp_out *out)
         size_t whole =
             out->state == RZ_TCP_CHALLENGED ? RZ_TCP_CHALLENGE_BYTES : RZ_TCP_WELCOME_BYTES;
         ssize_t n = recv(out->source.fd, out->read + out->read_bytes, whole - out->read_bytes, 0);
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && errno == EINTR) {
             continue;
-        if (n < 0 && errno == EAGAIN)
+        }
+        if (n < 0 && errno == EAGAIN) {
             return;
+        }
         if (n < 0 && errno == ECONNREFUSED) {
             rz_rdv_peer_break(out->peer);
             return;
         }
         out->read_bytes += n > 0 ? (size_t)n : 0;
-        if (n <= 0 || (out->read_bytes == whole && !handle(out)))
+        if (n <= 0 || (out->read_bytes == whole && !handle(out))) {
             hang_up(out);
+        }
     }
 }
 
@@ -190,14 +202,16 @@ static void shake_hands(struct rz_tcp_out *out)
 /* Keeps the part of a frame that was not sent; the user may reuse its memory. False: no memory. */
 static bool keep_rest(struct rz_tcp_out *out, const struct iovec *parts, unsigned n, size_t sent)
 {
-    if (out->rest == NULL && (out->rest = malloc(REST_BYTES)) == NULL)
+    if (!out->rest && (out->rest = malloc(REST_BYTES)) == NULL) {
         return false;
+    }
     out->rest_at = out->rest_ends = 0;
     for (unsigned i = 0; i < n; i++) {
         size_t skip = sent < parts[i].iov_len ? sent : parts[i].iov_len;
-        if (parts[i].iov_len > skip)
+        if (parts[i].iov_len > skip) {
             memcpy(out->rest + out->rest_ends, (const uint8_t *)parts[i].iov_base + skip,
                    parts[i].iov_len - skip);
+        }
         out->rest_ends += parts[i].iov_len - skip;
         sent -= skip;
     }
@@ -227,22 +241,25 @@ static rz_status_t put_now(struct rz_tcp_out *out, const struct rz_rdv_frame *fr
 {
     uint8_t head[RZ_TCP_FRAME_BYTES];
     rz_tcp_frame_encode(frame, head);
-    struct iovec parts[3] = {{head, sizeof head},
+    struct iovec parts[3] = {{head, sizeof(head)},
                              {(void *)frame->header, frame->header_bytes},
                              {(void *)frame->data, frame->bytes}};
     const struct msghdr message = {.msg_iov = parts, .msg_iovlen = 3};
-    size_t whole = sizeof head + frame->header_bytes + frame->bytes;
+    size_t whole = sizeof(head) + frame->header_bytes + frame->bytes;
     ssize_t sent;
-    do
+    do {
         sent = sendmsg(out->source.fd, &message, MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
-    if (sent == (ssize_t)whole)
+    } while (sent < 0 && errno == EINTR);
+    if (sent == (ssize_t)whole) {
         return RZ_OK;
+    }
     out->full = sent >= 0 || errno == EAGAIN;
-    if (sent < 0 && errno == EAGAIN)
+    if (sent < 0 && errno == EAGAIN) {
         return RZ_IN_PROGRESS;
-    if (sent >= 0 && keep_rest(out, parts, 3, (size_t)sent))
+    }
+    if (sent >= 0 && keep_rest(out, parts, 3, (size_t)sent)) {
         return RZ_OK;
+    }
     rz_rdv_peer_break(out->peer);
     return RZ_ERR_CLOSED;
 }
@@ -250,11 +267,13 @@ static rz_status_t put_now(struct rz_tcp_out *out, const struct rz_rdv_frame *fr
 rz_status_t rz_tcp_out_put(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame)
 {
     struct rz_tcp_out *out = peer->connection;
-    if (out->state != RZ_TCP_READY || out->full)
+    if (out->state != RZ_TCP_READY || out->full) {
         return RZ_IN_PROGRESS;
+    }
     rz_status_t status = out->rest_at < out->rest_ends ? flush_rest(out) : RZ_OK;
-    if (status != RZ_OK || frame->kind == RZ_RDV_LAST)
+    if (status != RZ_OK || frame->kind == RZ_RDV_LAST) {
         return status;
+    }
     return put_now(out, frame);
 }
 
@@ -263,11 +282,12 @@ static void look_for_end(struct rz_tcp_out *out)
 {
     uint8_t byte;
     ssize_t n;
-    do
+    do {
         n = recv(out->source.fd, &byte, 1, 0);
-    while (n < 0 && errno == EINTR);
-    if (n >= 0 || errno != EAGAIN)
+    } while (n < 0 && errno == EINTR);
+    if (n >= 0 || errno != EAGAIN) {
         rz_rdv_peer_break(out->peer);
+    }
 }
 
 void rz_tcp_out_event(struct rz_tcp_out *out, uint32_t events)
@@ -281,6 +301,7 @@ void rz_tcp_out_event(struct rz_tcp_out *out, uint32_t events)
         (void)flush_rest(out);
         rz_rdv_peer_attend(out->peer);
     }
-    if (events & ~(uint32_t)EPOLLOUT)
+    if (events & ~(uint32_t)EPOLLOUT) {
         look_for_end(out);
+    }
 }

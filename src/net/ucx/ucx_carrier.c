@@ -17,8 +17,9 @@ static rz_status_t address(struct rz_net *net, struct rz_wire_writer *writer)
     ucp_worker_h worker = ((struct rz_ucx_net *)net)->worker;
     ucp_address_t *found;
     size_t length;
-    if (ucp_worker_get_address(worker, &found, &length) != UCS_OK)
+    if (ucp_worker_get_address(worker, &found, &length) != UCS_OK) {
         return RZ_ERR_SYSTEM;
+    }
     rz_wire_put_bytes(writer, found, (uint32_t)length);
     ucp_worker_release_address(worker, found);
     return RZ_OK;
@@ -47,8 +48,9 @@ static bool make_endpoint(struct rz_rdv_peer *peer)
         .err_handler = {.cb = broke, .arg = peer},
     };
     ucp_ep_h endpoint;
-    if (ucp_ep_create(worker_of(peer), &parameters, &endpoint) != UCS_OK)
+    if (ucp_ep_create(worker_of(peer), &parameters, &endpoint) != UCS_OK) {
         return false;
+    }
     peer->connection = endpoint;
     return true;
 }
@@ -57,11 +59,13 @@ static void shut(struct rz_rdv_peer *peer)
 {
     ucp_request_param_t parameters = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
                                       .flags = UCP_EP_CLOSE_FLAG_FORCE};
-    if (peer->connection == NULL)
+    if (!peer->connection) {
         return;
+    }
     ucs_status_ptr_t request = ucp_ep_close_nbx(peer->connection, &parameters);
-    if (UCS_PTR_IS_PTR(request))
+    if (UCS_PTR_IS_PTR(request)) {
         ucp_request_free(request);
+    }
     peer->connection = NULL;
 }
 
@@ -72,13 +76,14 @@ static rz_status_t put(struct rz_rdv_peer *peer, const struct rz_rdv_frame *fram
 {
     unsigned char header[RZ_UCX_FRAME_BYTES + RZ_NET_HEADER_MAX];
     struct rz_wire_writer writer;
-    rz_wire_writer_init(&writer, header, sizeof header);
+    rz_wire_writer_init(&writer, header, sizeof(header));
     rz_wire_put_u64(&writer, peer->net->name);
     rz_wire_put_u32(&writer, frame->kind);
     rz_wire_put_u64(&writer, frame->id);
     rz_wire_put_u64(&writer, frame->place);
-    if (frame->header_bytes > 0)
+    if (frame->header_bytes > 0) {
         memcpy(writer.at, frame->header, frame->header_bytes);
+    }
     ucp_request_param_t parameters = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL,
         .flags = UCP_AM_SEND_FLAG_EAGER,
@@ -87,10 +92,12 @@ static rz_status_t put(struct rz_rdv_peer *peer, const struct rz_rdv_frame *fram
                                               RZ_UCX_FRAME_BYTES + frame->header_bytes, frame->data,
                                               frame->bytes, &parameters);
     rz_assert(!UCS_PTR_IS_PTR(result));
-    if (UCS_PTR_STATUS(result) == UCS_OK)
+    if (UCS_PTR_STATUS(result) == UCS_OK) {
         return RZ_OK;
-    if (UCS_PTR_STATUS(result) == UCS_ERR_NO_RESOURCE)
+    }
+    if (UCS_PTR_STATUS(result) == UCS_ERR_NO_RESOURCE) {
         return RZ_IN_PROGRESS;
+    }
     rz_rdv_peer_break(peer);
     return RZ_ERR_CLOSED;
 }
@@ -102,8 +109,9 @@ static ucs_status_t arrived(void *arg, const void *header, size_t header_bytes, 
     struct rz_wire_reader reader;
     if (net->deaf || header_bytes < RZ_UCX_FRAME_BYTES ||
         header_bytes > RZ_UCX_FRAME_BYTES + RZ_NET_HEADER_MAX ||
-        (parameters->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0)
+        (parameters->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0) {
         return UCS_OK;
+    }
     rz_wire_reader_init(&reader, header, header_bytes);
     uint64_t name = rz_wire_get_u64(&reader);
     struct rz_rdv_frame frame = {.kind = rz_wire_get_u32(&reader),
@@ -114,8 +122,9 @@ static ucs_status_t arrived(void *arg, const void *header, size_t header_bytes, 
     frame.header = reader.at;
     frame.header_bytes = (uint32_t)(reader.end - reader.at);
     struct rz_rdv_peer *peer = rz_rdv_peer_meet(net, name);
-    if (peer != NULL)
+    if (peer) {
         rz_rdv_arrived(peer, &frame);
+    }
     return UCS_OK;
 }
 

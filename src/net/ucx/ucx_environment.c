@@ -55,10 +55,11 @@ const struct rz_ucx_variable rz_ucx_environment[] = {
 
 const char *rz_ucx_environment_problem(void)
 {
-    for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name != NULL; v++) {
+    for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name; v++) {
         const char *value = getenv(v->name);
-        if (v->problem != NULL && (value == NULL || strcmp(value, v->value) != 0))
+        if (v->problem && (!value || strcmp(value, v->value) != 0)) {
             return v->problem;
+        }
     }
     return NULL;
 }

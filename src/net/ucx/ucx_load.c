@@ -7,8 +7,9 @@
 
 static void complain(const struct rz_ucx_config *config, const char *text)
 {
-    if (config->complain != NULL)
+    if (config->complain) {
         config->complain(config->host.arg, text);
+    }
 }
 
 rz_status_t rz_ucx_open(const struct rz_ucx_config *config, struct rz_net **net,
@@ -16,11 +17,11 @@ rz_status_t rz_ucx_open(const struct rz_ucx_config *config, struct rz_net **net,
 {
     /* Never unloaded: UCX keeps state of the process that does not survive it. */
     static const struct rz_net_ucx_entry *entry;
-    if (entry == NULL) {
+    if (!entry) {
         const char *why;
         entry =
             rz_module_entry(MODULE, "RZ_UCX_MODULE", "rz_net_ucx_entry", RZ_NET_UCX_VERSION, &why);
-        if (entry == NULL) {
+        if (!entry) {
 #ifndef RZ_HAVE_UCX
             why = "this build of Rhizome has no UCX (cmake -DRZ_UCX=ON builds it in)";
 #endif
@@ -29,7 +30,8 @@ rz_status_t rz_ucx_open(const struct rz_ucx_config *config, struct rz_net **net,
         }
     }
     rz_status_t status = entry->open(config, net);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         *ops = entry->ops;
+    }
     return status;
 }

@@ -13,14 +13,17 @@ static rz_id asked_child(const struct rz_agree *agree, const struct rz_agree_op 
         uint32_t i = 0;
         for (rz_id child; (child = rz_agree_tree_next_child(&tree, &walk)) != RZ_ID_NONE;) {
             uint32_t roles = rz_agree_op_roles(agree, op, child);
-            if ((roles & RZ_AGREE_GATHERED) || !(roles & RZ_AGREE_ASKED))
+            if ((roles & RZ_AGREE_GATHERED) || !(roles & RZ_AGREE_ASKED)) {
                 continue;
-            if (i++ == at)
+            }
+            if (i++ == at) {
                 return child;
+            }
         }
         n = i;
-        if (n == 0)
+        if (n == 0) {
             return RZ_ID_NONE;
+        }
         at = turn % n;
     }
 }
@@ -29,10 +32,12 @@ rz_id rz_agree_asked(const struct rz_agree *agree, uint32_t turn)
 {
     const struct rz_agree_op *op =
         agree->proposed > agree->decided ? rz_agree_op_find(agree, agree->decided + 1) : NULL;
-    if (op == NULL || agree->stopped)
+    if (!op || agree->stopped) {
         return RZ_ID_NONE;
-    if (op->status == RZ_AGREE_BROADCASTING)
+    }
+    if (op->status == RZ_AGREE_BROADCASTING) {
         return op->parent;
+    }
     return op->status == RZ_AGREE_GATHERING && op->asking ? asked_child(agree, op, turn)
                                                           : RZ_ID_NONE;
 }
@@ -54,8 +59,9 @@ const uint64_t *rz_agree_cached(const struct rz_agree *agree, uint64_t number,
                                 struct rz_message *message)
 {
     const struct rz_agree_op *op = rz_agree_op_find(agree, number);
-    if (op == NULL || op->status != RZ_AGREE_COMPLETED || agree->stopped)
+    if (!op || op->status != RZ_AGREE_COMPLETED || agree->stopped) {
         return NULL;
+    }
     *message = down(agree, agree->self, number, op->n_failed,
                     RZ_AGREE_VALUE_WORDS + op->n_failed + op->n_items);
     return rz_agree_op_value(agree, op);
@@ -64,13 +70,16 @@ const uint64_t *rz_agree_cached(const struct rz_agree *agree, uint64_t number,
 bool rz_agree_is_cached(const struct rz_agree *agree, rz_id from, uint64_t number,
                         uint64_t n_failed, uint32_t n_items, struct rz_message *message)
 {
-    if (number != agree->decided + 1)
+    if (number != agree->decided + 1) {
         return false;
+    }
     rz_id first = rz_agree_asked(agree, 0);
     uint32_t turn = 0;
-    for (rz_id asked = first; asked != from; asked = rz_agree_asked(agree, turn))
-        if (asked == RZ_ID_NONE || (++turn > 1 && asked == first))
+    for (rz_id asked = first; asked != from; asked = rz_agree_asked(agree, turn)) {
+        if (asked == RZ_ID_NONE || (++turn > 1 && asked == first)) {
             return false;
+        }
+    }
     *message = down(agree, from, number, n_failed, n_items);
     return true;
 }

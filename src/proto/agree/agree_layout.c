@@ -144,8 +144,9 @@ static uint64_t children_max(const struct rz_agree *agree, uint64_t n_failed)
     struct rz_agree_tree_view tree = {.n_members = agree->config.n_members,
                                       .kind = agree->config.tree,
                                       .per_node = agree->config.per_node};
-    if (n_failed == 0)
+    if (n_failed == 0) {
         return rz_agree_shape_degree(&tree, agree->self);
+    }
     uint64_t most = rz_agree_shape_degree_max(tree.kind, tree.per_node) * (n_failed + 1);
     return most < tree.n_members ? most : tree.n_members;
 }
@@ -157,12 +158,15 @@ static struct required required_by(const struct rz_agree *agree, uint32_t n_more
     uint64_t n_peers = 0, n_failed = (uint64_t)agree->n_failed + n_more;
     for (uint32_t slot = 0; slot < agree->n_slots; slot++) {
         const struct rz_agree_op *op = rz_agree_op_slot(agree, slot);
-        if (op->status == RZ_AGREE_FREE)
+        if (op->status == RZ_AGREE_FREE) {
             continue;
-        if (op->n_peers > n_peers)
+        }
+        if (op->n_peers > n_peers) {
             n_peers = op->n_peers;
-        if (op->status != RZ_AGREE_COMPLETED)
+        }
+        if (op->status != RZ_AGREE_COMPLETED) {
             n_failed += op->n_failed;
+        }
     }
     return (struct required){.ids = n_failed, .peers = n_peers + 1 + children_max(agree, n_failed)};
 }
@@ -190,9 +194,10 @@ bool rz_agree_fits(struct rz_agree *agree, const struct rz_event *event, struct 
         bool has_value = message->type != RZ_AGREE_REQUEST;
         uint32_t n_failed = has_value ? (uint32_t)message->word[0] : 0;
         required = required_by(agree, n_failed);
-        if (has_value)
+        if (has_value) {
             required.items = items_required(agree, message->seq,
                                             message->n_items - RZ_AGREE_VALUE_WORDS - n_failed);
+        }
     } else if (event->kind == RZ_EVENT_FAILURE) {
         required = required_by(agree, event->n_ids);
     } else if (event->kind == RZ_EVENT_CALL) {
@@ -200,8 +205,9 @@ bool rz_agree_fits(struct rz_agree *agree, const struct rz_event *event, struct 
         required.items = items_required(agree, agree->proposed + 1, event->n_items);
     }
     if (required.ids <= agree->ids_max && required.peers <= agree->peers_max &&
-        required.items <= agree->items_max)
+        required.items <= agree->items_max) {
         return true;
+    }
     agree->ids_want = grown(agree->ids_max, required.ids);
     agree->peers_want = grown(agree->peers_max, required.peers);
     agree->items_want = grown(agree->items_max, required.items);

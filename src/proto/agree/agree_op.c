@@ -21,7 +21,7 @@ struct rz_agree_op *rz_agree_op_open(struct rz_agree *agree, uint64_t seq)
         rz_assert(op->seq == seq);
         return op;
     }
-    memset(op, 0, sizeof *op);
+    memset(op, 0, sizeof(*op));
     op->seq = seq;
     op->status = RZ_AGREE_NOT_CONTRIBUTED;
     op->parent = op->giver = RZ_ID_NONE;
@@ -34,10 +34,11 @@ static uint32_t peer_lower_bound(const struct rz_agree_peer *peers, uint32_t n, 
     uint32_t low = 0, high = n;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (peers[middle].id < id)
+        if (peers[middle].id < id) {
             low = middle + 1;
-        else
+        } else {
             high = middle;
+        }
     }
     return low;
 }
@@ -48,7 +49,7 @@ void rz_agree_op_mark(struct rz_agree *agree, struct rz_agree_op *op, rz_id id, 
     uint32_t at = peer_lower_bound(peers, op->n_peers, id);
     if (at == op->n_peers || peers[at].id != id) {
         rz_assert(op->n_peers < agree->peers_max);
-        memmove(peers + at + 1, peers + at, (op->n_peers - at) * sizeof *peers);
+        memmove(peers + at + 1, peers + at, (op->n_peers - at) * sizeof(*peers));
         peers[at] = (struct rz_agree_peer){.id = id};
         op->n_peers++;
     }
@@ -86,14 +87,16 @@ void rz_agree_learn_failure(struct rz_agree *agree, rz_id id)
     rz_assert(id < agree->config.n_members);
     rz_id *failed = rz_agree_failed_list(agree);
     uint32_t at = rz_agree_ids_lower_bound(failed, agree->n_failed, id);
-    if (at < agree->n_failed && failed[at] == id)
+    if (at < agree->n_failed && failed[at] == id) {
         return;
+    }
     rz_assert(agree->n_failed < agree->ids_max);
-    memmove(failed + at + 1, failed + at, (agree->n_failed - at) * sizeof *failed);
+    memmove(failed + at + 1, failed + at, (agree->n_failed - at) * sizeof(*failed));
     failed[at] = id;
     agree->n_failed++;
-    if (id == agree->self)
+    if (id == agree->self) {
         agree->stopped = 1;
+    }
 }
 
 void rz_agree_send(struct rz_agree *agree, const struct rz_agree_op *op, enum rz_agree_message type,

@@ -10,9 +10,11 @@ static void take_base(struct rz_agree *agree, struct rz_agree_op *op)
     const rz_id *agreed = rz_agree_agreed_list(agree);
     const uint64_t *agreed_at = rz_agree_agreed_at(agree);
     rz_id *base = rz_agree_op_base(agree, op);
-    for (uint32_t i = 0; i < agree->n_agreed; i++)
-        if (agreed_at[i] + lag <= op->seq)
+    for (uint32_t i = 0; i < agree->n_agreed; i++) {
+        if (agreed_at[i] + lag <= op->seq) {
             base[op->n_base++] = agreed[i];
+        }
+    }
 }
 
 void rz_agree_propose(struct rz_agree *agree, const struct rz_event *event)
@@ -31,6 +33,7 @@ void rz_agree_propose(struct rz_agree *agree, const struct rz_event *event)
     rz_agree_value_merge(agree, op, &own);
     take_base(agree, op);
     op->status = RZ_AGREE_GATHERING;
-    if (agree->told < agree->proposed)
+    if (agree->told < agree->proposed) {
         agree->told = agree->proposed;
+    }
 }

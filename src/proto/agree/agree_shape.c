@@ -8,10 +8,11 @@ uint32_t rz_agree_ids_lower_bound(const rz_id *ids, uint32_t n, rz_id id)
     uint32_t low = 0, high = n;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (ids[middle] < id)
+        if (ids[middle] < id) {
             low = middle + 1;
-        else
+        } else {
             high = middle;
+        }
     }
     return low;
 }
@@ -36,10 +37,11 @@ rz_id rz_agree_shape_member(const struct rz_agree_tree_view *tree, uint32_t posi
     uint32_t low = 0, high = tree->n_base;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (tree->base[middle] - middle <= position)
+        if (tree->base[middle] - middle <= position) {
             low = middle + 1;
-        else
+        } else {
             high = middle;
+        }
     }
     return position + low;
 }
@@ -88,8 +90,9 @@ static bool next_empty(const struct rz_agree_tree_view *tree, uint32_t *i, uint3
         *node = tree->base[from] / per_node(tree);
         uint32_t end = end_of_node(tree, *node);
         *i = rz_agree_ids_lower_bound(tree->base, tree->n_base, end);
-        if (*i - from == end - *node * per_node(tree))
+        if (*i - from == end - *node * per_node(tree)) {
             return true;
+        }
     }
     return false;
 }
@@ -98,16 +101,18 @@ static bool next_empty(const struct rz_agree_tree_view *tree, uint32_t *i, uint3
 static uint32_t rank_of_node(const struct rz_agree_tree_view *tree, uint32_t node)
 {
     uint32_t rank = node;
-    for (uint32_t i = 0, empty; next_empty(tree, &i, &empty) && empty < node;)
+    for (uint32_t i = 0, empty; next_empty(tree, &i, &empty) && empty < node;) {
         rank--;
+    }
     return rank;
 }
 
 static uint64_t node_of_rank(const struct rz_agree_tree_view *tree, uint64_t rank)
 {
     uint64_t node = rank;
-    for (uint32_t i = 0, empty; next_empty(tree, &i, &empty) && empty <= node;)
+    for (uint32_t i = 0, empty; next_empty(tree, &i, &empty) && empty <= node;) {
         node++;
+    }
     return node;
 }
 
@@ -115,15 +120,17 @@ static uint64_t node_of_rank(const struct rz_agree_tree_view *tree, uint64_t ran
 static rz_id first_of_rank(const struct rz_agree_tree_view *tree, uint64_t rank)
 {
     uint64_t node = node_of_rank(tree, rank);
-    if (node * per_node(tree) >= tree->n_members)
+    if (node * per_node(tree) >= tree->n_members) {
         return RZ_ID_NONE;
+    }
     return rz_agree_shape_member(tree, position_of(tree, (uint32_t)node * per_node(tree)));
 }
 
 static uint32_t local_degree(const struct rz_agree_tree_view *tree, const struct place *place)
 {
-    if (tree->kind == RZ_AGREE_BIN_STAR)
+    if (tree->kind == RZ_AGREE_BIN_STAR) {
         return place->local == 0 ? place->size - 1 : 0;
+    }
     uint32_t first = 2 * place->local + 1;
     return first >= place->size ? 0 : first + 1 >= place->size ? 1 : 2;
 }
@@ -162,18 +169,21 @@ rz_id rz_agree_shape_below(const struct rz_agree_tree_view *tree, rz_id id, uint
         uint32_t child = tree->kind == RZ_AGREE_BIN_STAR ? 1 + k : 2 * place.local + 1 + k;
         return rz_agree_shape_member(tree, place.start + child);
     }
-    if (place.local > 0 || k - local >= 2)
+    if (place.local > 0 || k - local >= 2) {
         return RZ_ID_NONE;
+    }
     return first_of_rank(tree, 2 * (uint64_t)rank_of_node(tree, place.node) + 1 + (k - local));
 }
 
 uint32_t rz_agree_shape_side(const struct rz_agree_tree_view *tree, rz_id id)
 {
-    if (tree->kind == RZ_AGREE_BINARY)
+    if (tree->kind == RZ_AGREE_BINARY) {
         return (position_of(tree, id) + 1) % 2;
+    }
     struct place place = place_of(tree, id);
-    if (place.local > 0)
+    if (place.local > 0) {
         return tree->kind == RZ_AGREE_BIN_STAR ? place.local - 1 : (place.local + 1) % 2;
+    }
     uint32_t rank = rank_of_node(tree, place.node);
     rz_assert(rank > 0);
     struct place above = place_in(tree, (uint32_t)node_of_rank(tree, (rank - 1) / 2));
@@ -186,11 +196,13 @@ uint32_t rz_agree_shape_degree(const struct rz_agree_tree_view *tree, rz_id id)
     if (tree->kind != RZ_AGREE_BINARY) {
         struct place place = place_of(tree, id);
         degree = local_degree(tree, &place);
-        if (place.local > 0)
+        if (place.local > 0) {
             return degree;
+        }
     }
-    while (rz_agree_shape_below(tree, id, degree) != RZ_ID_NONE)
+    while (rz_agree_shape_below(tree, id, degree) != RZ_ID_NONE) {
         degree++;
+    }
     return degree;
 }
 

@@ -8,8 +8,9 @@ static bool alive(const struct rz_agree_tree_view *tree, rz_id id)
 
 static rz_id living_ancestor(const struct rz_agree_tree_view *tree, rz_id id)
 {
-    while ((id = rz_agree_shape_above(tree, id)) != RZ_ID_NONE && !alive(tree, id))
+    while ((id = rz_agree_shape_above(tree, id)) != RZ_ID_NONE && !alive(tree, id)) {
         ;
+    }
     return id;
 }
 
@@ -18,8 +19,9 @@ static rz_id root_of(const struct rz_agree_tree_view *tree)
     uint32_t n_positions = tree->n_members - tree->n_base;
     for (uint32_t position = 0; position < n_positions; position++) {
         rz_id id = rz_agree_shape_member(tree, position);
-        if (alive(tree, id))
+        if (alive(tree, id)) {
             return id;
+        }
     }
     return RZ_ID_NONE;
 }
@@ -34,8 +36,9 @@ rz_id rz_agree_tree_parent(const struct rz_agree_tree_view *tree, rz_id id)
 static rz_id next_below(const struct rz_agree_tree_view *tree, rz_id start, rz_id at)
 {
     rz_id next = RZ_ID_NONE;
-    if (at == start || !alive(tree, at))
+    if (at == start || !alive(tree, at)) {
         next = rz_agree_shape_below(tree, at, 0);
+    }
     while (next == RZ_ID_NONE && at != start) {
         rz_id above = rz_agree_shape_above(tree, at);
         next = rz_agree_shape_below(tree, above, rz_agree_shape_side(tree, at) + 1);
@@ -63,8 +66,9 @@ rz_id rz_agree_tree_next_child(const struct rz_agree_tree_view *tree, struct rz_
         rz_id next = next_below(tree, walk->stage == 1 ? walk->member : first, walk->at);
         if (next != RZ_ID_NONE) {
             walk->at = next;
-            if (next != walk->member && alive(tree, next))
+            if (next != walk->member && alive(tree, next)) {
                 return next;
+            }
         } else if (walk->stage == 1 && adopts_orphans(tree, walk->member, first)) {
             walk->at = first;
             walk->stage = 2;

@@ -45,7 +45,7 @@ rz_id rz_agree_tree_parent(const struct rz_agree_tree_view *tree, rz_id id);
  * failures. */
 rz_id rz_agree_tree_next_child(const struct rz_agree_tree_view *tree, struct rz_agree_walk *walk);
 
-/* --- the original tree; ids must not be in base (agree_shape.c) --- */
+/* ---- the original tree; ids must not be in base (agree_shape.c) ---- */
 
 /* The root of the original tree; RZ_ID_NONE: no member is left. */
 rz_id rz_agree_shape_first(const struct rz_agree_tree_view *tree);
@@ -61,7 +61,7 @@ uint32_t rz_agree_shape_degree_max(enum rz_agree_tree kind, uint32_t per_node);
 /* The member at a position among those not in base; position < n_members - n_base. */
 rz_id rz_agree_shape_member(const struct rz_agree_tree_view *tree, uint32_t position);
 
-/* --- sorted lists of ids --- */
+/* ---- sorted lists of ids ---- */
 
 /* The index of id in the sorted list, or the index to insert it at. */
 uint32_t rz_agree_ids_lower_bound(const rz_id *ids, uint32_t n, rz_id id);

@@ -16,8 +16,9 @@ void rz_agree_receive_up(struct rz_agree *agree, const struct rz_event *event,
     case RZ_AGREE_BROADCASTING:
         /* The UP of this member is sent: it contains the sender's contribution, or the sender has a
          * different view of the tree. */
-        if (!rz_agree_mutated(agree, RZ_AGREE_NO_EARLY_REQUESTERS))
+        if (!rz_agree_mutated(agree, RZ_AGREE_NO_EARLY_REQUESTERS)) {
             rz_agree_op_mark(agree, op, message->from, RZ_AGREE_ASKER);
+        }
         break;
     case RZ_AGREE_COMPLETED:
         rz_agree_answer(agree, op, message->from, out);

@@ -7,9 +7,11 @@
 
 static bool ascending(const uint64_t *items, uint32_t n)
 {
-    for (uint32_t i = 1; i < n; i++)
-        if (items[i - 1] >= items[i])
+    for (uint32_t i = 1; i < n; i++) {
+        if (items[i - 1] >= items[i]) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -17,8 +19,9 @@ bool rz_agree_value_valid(const struct rz_agree *agree, const struct rz_message 
                           const uint64_t *items)
 {
     if (message->n_items < RZ_AGREE_VALUE_WORDS ||
-        message->word[0] > message->n_items - RZ_AGREE_VALUE_WORDS)
+        message->word[0] > message->n_items - RZ_AGREE_VALUE_WORDS) {
         return false;
+    }
     uint32_t n_failed = (uint32_t)message->word[0];
     const uint64_t *failed = items + RZ_AGREE_VALUE_WORDS;
     return ascending(failed, n_failed) &&
@@ -60,9 +63,10 @@ void rz_agree_value_clear(struct rz_agree *agree, struct rz_agree_op *op)
 static void add_failed(struct rz_agree *agree, struct rz_agree_op *op, uint64_t id)
 {
     uint64_t *failed = rz_agree_op_value(agree, op) + RZ_AGREE_VALUE_WORDS;
-    if (rz_items_contain(failed, op->n_failed, id))
+    if (rz_items_contain(failed, op->n_failed, id)) {
         return;
-    memmove(failed + op->n_failed + 1, failed + op->n_failed, op->n_items * sizeof *failed);
+    }
+    memmove(failed + op->n_failed + 1, failed + op->n_failed, op->n_items * sizeof(*failed));
     rz_items_insert(failed, &op->n_failed, agree->ids_max, id);
 }
 
@@ -73,17 +77,22 @@ void rz_agree_value_merge(struct rz_agree *agree, struct rz_agree_op *op,
 {
     uint64_t *value = rz_agree_op_value(agree, op);
     value[RZ_AGREE_AND] &= parts->words[RZ_AGREE_AND];
-    if (parts->words[RZ_AGREE_MIN] < value[RZ_AGREE_MIN])
+    if (parts->words[RZ_AGREE_MIN] < value[RZ_AGREE_MIN]) {
         value[RZ_AGREE_MIN] = parts->words[RZ_AGREE_MIN];
-    if (parts->words[RZ_AGREE_MAX] > value[RZ_AGREE_MAX])
+    }
+    if (parts->words[RZ_AGREE_MAX] > value[RZ_AGREE_MAX]) {
         value[RZ_AGREE_MAX] = parts->words[RZ_AGREE_MAX];
-    if (parts->words[RZ_AGREE_SETTLED] < value[RZ_AGREE_SETTLED])
+    }
+    if (parts->words[RZ_AGREE_SETTLED] < value[RZ_AGREE_SETTLED]) {
         value[RZ_AGREE_SETTLED] = parts->words[RZ_AGREE_SETTLED];
-    for (uint32_t i = 0; i < parts->n_failed; i++)
+    }
+    for (uint32_t i = 0; i < parts->n_failed; i++) {
         add_failed(agree, op, parts->failed[i]);
+    }
     uint64_t *items = value + RZ_AGREE_VALUE_WORDS + op->n_failed;
-    for (uint32_t i = 0; i < parts->n_items; i++)
+    for (uint32_t i = 0; i < parts->n_items; i++) {
         rz_items_insert(items, &op->n_items, agree->items_max, parts->items[i]);
+    }
 }
 
 void rz_agree_value_replace(struct rz_agree *agree, struct rz_agree_op *op,
@@ -103,7 +112,9 @@ void rz_agree_value_seal(struct rz_agree *agree, struct rz_agree_op *op)
 {
     const rz_id *known = rz_agree_failed_list(agree);
     const rz_id *agreed = rz_agree_agreed_list(agree);
-    for (uint32_t i = 0; i < agree->n_failed; i++)
-        if (!rz_agree_ids_contain(agreed, agree->n_agreed, known[i]))
+    for (uint32_t i = 0; i < agree->n_failed; i++) {
+        if (!rz_agree_ids_contain(agreed, agree->n_agreed, known[i])) {
             add_failed(agree, op, known[i]);
+        }
+    }
 }

@@ -33,7 +33,7 @@ static size_t place_array(size_t *end, size_t count, size_t element)
 static size_t lay_out(struct rz_commit *c, const struct rz_commit_config *config)
 {
     size_t n_ranks = config->n_ranks, n_daemons = config->n_daemons, end = 0;
-    place_array(&end, 1, sizeof *c);
+    place_array(&end, 1, sizeof(*c));
     struct rz_commit_layout *const layouts[] = {&c->home, &c->now};
     for (unsigned i = 0; i < 2; i++) {
         layouts[i]->owner_at = place_array(&end, n_ranks, sizeof(rz_id));
@@ -76,9 +76,9 @@ void rz_commit_init(struct rz_commit *c, const struct rz_commit_config *config, 
     rz_assert(config->scheme != RZ_COMMIT_GROUPS ||
               (config->data >= 1 && config->parity >= 1 &&
                config->data + config->parity <= RZ_COMMIT_GROUP_MAX));
-    memset(c, 0, sizeof *c);
+    memset(c, 0, sizeof(*c));
     size_t end = lay_out(c, config);
-    memset(c + 1, 0, end - sizeof *c);
+    memset(c + 1, 0, end - sizeof(*c));
     c->n_daemons = config->n_daemons;
     c->n_ranks = config->n_ranks;
     c->view = config->view;
@@ -94,12 +94,13 @@ void rz_commit_init(struct rz_commit *c, const struct rz_commit_config *config, 
     c->tell_failed = false;
 }
 
-/* ---- the agreement */
+/* ---- the agreement ---- */
 
 static void learn_committed(struct rz_commit *c, uint64_t generation)
 {
-    if (generation <= c->newest)
+    if (generation <= c->newest) {
         return;
+    }
     c->newest = generation;
     c->give |= GIVE_COMMITTED;
 }
@@ -108,9 +109,11 @@ static bool fresh_failed_agreed(const struct rz_commit *c)
 {
     uint32_t n_failed;
     const rz_id *failed = rz_agree_failed(rz_commit_agree(c), &n_failed);
-    for (uint32_t i = 0; i < n_failed; i++)
-        if (!(rz_commit_daemons(c)[failed[i]] & DAEMON_AGREED))
+    for (uint32_t i = 0; i < n_failed; i++) {
+        if (!(rz_commit_daemons(c)[failed[i]] & DAEMON_AGREED)) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -120,10 +123,11 @@ static bool fresh_failed_agreed(const struct rz_commit *c)
 static void decide(struct rz_commit *c, const struct rz_action *decided)
 {
     bool despite = c->mutations & RZ_COMMIT_DESPITE_FAILURE;
-    if (decided->arg[1] == 1 && (despite || !fresh_failed_agreed(c)))
+    if (decided->arg[1] == 1 && (despite || !fresh_failed_agreed(c))) {
         learn_committed(c, c->base + decided->arg[0]);
-    else
+    } else {
         c->closed = true;
+    }
 }
 
 static void take_actions(struct rz_commit *c, struct rz_actions *out)
@@ -143,9 +147,11 @@ static void take_actions(struct rz_commit *c, struct rz_actions *out)
 static bool knows_fresh_failure(const struct rz_commit *c)
 {
     const uint8_t *daemons = rz_commit_daemons(c);
-    for (rz_id d = 0; d < c->n_daemons; d++)
-        if ((daemons[d] & (DAEMON_KNOWN | DAEMON_AGREED)) == DAEMON_KNOWN)
+    for (rz_id d = 0; d < c->n_daemons; d++) {
+        if ((daemons[d] & (DAEMON_KNOWN | DAEMON_AGREED)) == DAEMON_KNOWN) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -153,10 +159,12 @@ static bool wants_to_contribute(const struct rz_commit *c)
 {
     const struct rz_agree *agree = rz_commit_agree(c);
     uint64_t proposed = rz_agree_proposed(agree);
-    if (!c->opened || c->closed || proposed > rz_agree_decided(agree))
+    if (!c->opened || c->closed || proposed > rz_agree_decided(agree)) {
         return false;
-    if (knows_fresh_failure(c) && !(c->mutations & RZ_COMMIT_DESPITE_FAILURE))
+    }
+    if (knows_fresh_failure(c) && !(c->mutations & RZ_COMMIT_DESPITE_FAILURE)) {
         return false;
+    }
     return rz_commit_own_safe(c, c->base + proposed + 1);
 }
 
@@ -166,12 +174,13 @@ static bool becomes_protected(const struct rz_commit *c)
            (c->lost || rz_commit_own_safe(c, c->base));
 }
 
-/* ---- steps */
+/* ---- steps ---- */
 
 static bool work_left(struct rz_commit *c)
 {
-    if (becomes_protected(c))
+    if (becomes_protected(c)) {
         c->give |= GIVE_PROTECTED;
+    }
     return c->agree_more || c->tell_failed || c->give || wants_to_contribute(c);
 }
 
@@ -195,12 +204,15 @@ static enum rz_more tell_failed(struct rz_commit *c, rz_time now, struct rz_acti
 {
     rz_id *failed = rz_commit_at(c, c->failed_at);
     struct rz_event failure = {.kind = RZ_EVENT_FAILURE, .now = now, .ids = failed};
-    for (rz_id d = 0; d < c->n_daemons; d++)
-        if (rz_commit_daemons(c)[d] & DAEMON_KNOWN)
+    for (rz_id d = 0; d < c->n_daemons; d++) {
+        if (rz_commit_daemons(c)[d] & DAEMON_KNOWN) {
             failed[failure.n_ids++] = d;
+        }
+    }
     enum rz_more more = RZ_DONE;
-    if (failure.n_ids > 0 && (more = step_agree(c, &failure, out)) == RZ_NEED)
+    if (failure.n_ids > 0 && (more = step_agree(c, &failure, out)) == RZ_NEED) {
         return RZ_NEED;
+    }
     c->tell_failed = false;
     return work_left(c) ? RZ_MORE : RZ_DONE;
 }
@@ -214,14 +226,16 @@ static void push_notice(struct rz_commit *c, struct rz_actions *out, enum rz_com
 
 static enum rz_more give_notices(struct rz_commit *c, struct rz_actions *out)
 {
-    if (c->give & GIVE_RESTORE)
+    if (c->give & GIVE_RESTORE) {
         push_notice(c, out, RZ_COMMIT_RESTORE, c->lost ? 0 : c->base);
+    }
     if (c->give & GIVE_PROTECTED) {
         push_notice(c, out, RZ_COMMIT_PROTECTED, 0);
         c->protected_told = true;
     }
-    if (c->give & GIVE_COMMITTED)
+    if (c->give & GIVE_COMMITTED) {
         push_notice(c, out, RZ_COMMIT_COMMITTED, c->newest);
+    }
     c->give = 0;
     return work_left(c) ? RZ_MORE : RZ_DONE;
 }
@@ -232,10 +246,12 @@ static enum rz_more go_on(struct rz_commit *c, const struct rz_event *event, str
         struct rz_event more = {.kind = RZ_EVENT_CONTINUE, .now = event->now};
         return step_agree(c, &more, out);
     }
-    if (c->tell_failed)
+    if (c->tell_failed) {
         return tell_failed(c, event->now, out);
-    if (work_left(c) && c->give)
+    }
+    if (work_left(c) && c->give) {
         return give_notices(c, out);
+    }
     if (wants_to_contribute(c)) {
         struct rz_event propose = {.kind = RZ_EVENT_CALL,
                                    .now = event->now,
@@ -248,8 +264,9 @@ static enum rz_more go_on(struct rz_commit *c, const struct rz_event *event, str
 
 static void lift(uint64_t *newest, uint64_t generation)
 {
-    if (*newest < generation)
+    if (*newest < generation) {
         *newest = generation;
+    }
 }
 
 /* Ends its step at once: if agree needed more memory, the call would be repeated. */
@@ -264,8 +281,9 @@ static enum rz_more take_epoch(struct rz_commit *c, const struct rz_event *event
 /* Idempotent. */
 static void take_call(struct rz_commit *c, const struct rz_event *event)
 {
-    if (event->arg[0] != c->epoch)
+    if (event->arg[0] != c->epoch) {
         return;
+    }
     uint64_t generation = event->arg[1], rank = event->arg[2];
     switch ((enum rz_commit_call)event->call) {
     case RZ_COMMIT_STORED:
@@ -278,12 +296,14 @@ static void take_call(struct rz_commit *c, const struct rz_event *event)
         break;
     case RZ_COMMIT_PROOF:
         /* From another daemon: nothing is committed that this member has not contributed to. */
-        if (generation <= c->base + rz_agree_proposed(rz_commit_agree(c)))
+        if (generation <= c->base + rz_agree_proposed(rz_commit_agree(c))) {
             learn_committed(c, generation);
+        }
         break;
     case RZ_COMMIT_OPENED:
-        if (!c->opened)
+        if (!c->opened) {
             rz_commit_settle_home(c);
+        }
         c->opened = true;
         break;
     default:
@@ -310,8 +330,9 @@ enum rz_more rz_commit_step(struct rz_commit *c, const struct rz_event *event,
         }
         return step_agree(c, event, out);
     case RZ_EVENT_CALL:
-        if (event->call == RZ_COMMIT_EPOCH)
+        if (event->call == RZ_COMMIT_EPOCH) {
             return take_epoch(c, event);
+        }
         take_call(c, event);
         return go_on(c, event, out);
     case RZ_EVENT_CONTINUE:
@@ -349,14 +370,16 @@ uint64_t rz_commit_hash(const struct rz_commit *c)
         h = rz_mix(rz_mix(h, rz_commit_stored(c)[rank]), rz_commit_copied(c)[rank]);
         h = rz_mix(rz_mix(h, rz_commit_acking(c)[rank]), rz_commit_acks(c)[rank]);
     }
-    for (uint32_t i = 0; i < c->home.n_live; i++)
+    for (uint32_t i = 0; i < c->home.n_live; i++) {
         h = rz_mix(h, rz_commit_live(c, &c->home)[i]);
-    for (rz_id d = 0; d < c->n_daemons; d++)
+    }
+    for (rz_id d = 0; d < c->n_daemons; d++) {
         h = rz_mix(h, rz_commit_daemons(c)[d]);
+    }
     return rz_mix(h, rz_agree_hash(rz_commit_agree(c)));
 }
 
-/* ---- accessors */
+/* ---- accessors ---- */
 
 uint32_t rz_commit_epoch(const struct rz_commit *c)
 {

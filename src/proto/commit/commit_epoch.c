@@ -19,20 +19,24 @@ static bool group_bears(const struct rz_commit *c, rz_id owner)
 {
     struct rz_commit_group group;
     uint32_t n_failed = 0;
-    if (!rz_commit_group(c, RZ_COMMIT_HOME, owner, &group))
+    if (!rz_commit_group(c, RZ_COMMIT_HOME, owner, &group)) {
         return false;
-    for (uint32_t i = 0; i < group.n; i++)
+    }
+    for (uint32_t i = 0; i < group.n; i++) {
         n_failed += !lives(c, group.members[i], DAEMON_AGREED);
+    }
     return n_failed <= group.parity + (c->mutations & RZ_COMMIT_GENEROUS ? 1 : 0);
 }
 
 static bool restorable(const struct rz_commit *c, uint32_t rank)
 {
     rz_id owner = rz_commit_owner(c, &c->home)[rank];
-    if (c->home.since == 0)
+    if (c->home.since == 0) {
         return false;
-    if (lives(c, owner, DAEMON_AGREED))
+    }
+    if (lives(c, owner, DAEMON_AGREED)) {
         return true;
+    }
     switch ((enum rz_commit_scheme)c->scheme) {
     case RZ_COMMIT_MEMORY:
         return false;
@@ -48,9 +52,11 @@ static bool restorable(const struct rz_commit *c, uint32_t rank)
 
 static bool all_restorable(const struct rz_commit *c)
 {
-    for (uint32_t rank = 0; rank < c->n_ranks; rank++)
-        if (!restorable(c, rank))
+    for (uint32_t rank = 0; rank < c->n_ranks; rank++) {
+        if (!restorable(c, rank)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -84,8 +90,9 @@ static bool kept_already(const struct rz_commit *c, uint32_t rank)
 static void take_stock(struct rz_commit *c)
 {
     for (uint32_t rank = 0; rank < c->n_ranks; rank++) {
-        if (rz_commit_owner(c, &c->now)[rank] != c->self)
+        if (rz_commit_owner(c, &c->now)[rank] != c->self) {
             continue;
+        }
         rz_commit_stored(c)[rank] = 0; /* until the host has checked it */
         rz_commit_copied(c)[rank] = !c->lost && kept_already(c, rank) ? c->base : 0;
         rz_commit_acking(c)[rank] = rz_commit_acks(c)[rank] = 0;
@@ -94,10 +101,12 @@ static void take_stock(struct rz_commit *c)
 
 uint32_t rz_commit_older_written_in(const struct rz_commit *c)
 {
-    if (c->fell_back || c->base < 2 || c->base <= c->home_base)
+    if (c->fell_back || c->base < 2 || c->base <= c->home_base) {
         return 0;
-    if (c->base - 1 > c->home_base)
+    }
+    if (c->base - 1 > c->home_base) {
         return c->home_epoch;
+    }
     return c->home_lost ? 0 : c->home_written_in;
 }
 
@@ -127,12 +136,14 @@ void rz_commit_begin_epoch(struct rz_commit *c, const struct rz_event *event)
     c->epoch = (uint32_t)event->arg[0];
     c->opened = c->closed = c->protected_told = false;
     take_failed(c, event->items + c->n_ranks, event->n_items - c->n_ranks);
-    if (!all_restorable(c))
+    if (!all_restorable(c)) {
         c->lost = true;
+    }
     rz_commit_lay_out(c, event->items);
     take_stock(c);
-    if (c->mutations & RZ_COMMIT_EARLY_HOME)
+    if (c->mutations & RZ_COMMIT_EARLY_HOME) {
         rz_commit_settle_home(c);
+    }
 }
 
 void rz_commit_settle_home(struct rz_commit *c)
@@ -156,32 +167,37 @@ void rz_commit_acknowledge(struct rz_commit *c, uint64_t generation, uint32_t ra
     rz_id keepers[RZ_COMMIT_MEMBERS_MAX];
     uint32_t n = rz_commit_keepers(c, rank, keepers), n_acks = 0;
     uint64_t *acks = &rz_commit_acks(c)[rank];
-    if (generation < rz_commit_acking(c)[rank])
+    if (generation < rz_commit_acking(c)[rank]) {
         return;
+    }
     if (generation > rz_commit_acking(c)[rank]) {
         rz_commit_acking(c)[rank] = generation;
         *acks = 0;
     }
     for (uint32_t i = 0; i < n; i++) {
-        if (keepers[i] == keeper)
+        if (keepers[i] == keeper) {
             *acks |= UINT64_C(1) << i;
+        }
         n_acks += *acks >> i & 1;
     }
     uint32_t enough = n > 1 && c->mutations & RZ_COMMIT_ONE_SHORT ? n - 1 : n;
-    if (n_acks >= enough && generation > rz_commit_copied(c)[rank])
+    if (n_acks >= enough && generation > rz_commit_copied(c)[rank]) {
         rz_commit_copied(c)[rank] = generation;
+    }
 }
 
 bool rz_commit_own_safe(const struct rz_commit *c, uint64_t generation)
 {
     rz_id keepers[RZ_COMMIT_MEMBERS_MAX];
     for (uint32_t rank = 0; rank < c->n_ranks; rank++) {
-        if (rz_commit_owner(c, &c->now)[rank] != c->self)
+        if (rz_commit_owner(c, &c->now)[rank] != c->self) {
             continue;
+        }
         bool kept = rz_commit_copied(c)[rank] >= generation || c->mutations & RZ_COMMIT_UNCOPIED ||
                     rz_commit_keepers(c, rank, keepers) == 0;
-        if (rz_commit_stored(c)[rank] < generation || !kept)
+        if (rz_commit_stored(c)[rank] < generation || !kept) {
             return false;
+        }
     }
     return true;
 }
@@ -191,15 +207,19 @@ uint32_t rz_commit_holders(const struct rz_commit *c, uint32_t rank, rz_id holde
     rz_assert(rank < c->n_ranks && c->epoch > 0);
     uint32_t n = 0;
     rz_id owner = rz_commit_owner(c, &c->now)[rank], old = rz_commit_owner(c, &c->home)[rank];
-    if (c->lost || c->home.since == 0)
+    if (c->lost || c->home.since == 0) {
         return 0;
-    if (rz_commit_holds(c, &c->home, owner, rank) && lives(c, owner, DAEMON_KNOWN))
+    }
+    if (rz_commit_holds(c, &c->home, owner, rank) && lives(c, owner, DAEMON_KNOWN)) {
         holders[n++] = owner;
-    if (old != owner && lives(c, old, DAEMON_KNOWN))
+    }
+    if (old != owner && lives(c, old, DAEMON_KNOWN)) {
         holders[n++] = old;
+    }
     rz_id buddy = c->scheme == RZ_COMMIT_BUDDY ? rz_commit_next_live(c, &c->home, old) : RZ_ID_NONE;
-    if (buddy != owner && lives(c, buddy, DAEMON_KNOWN))
+    if (buddy != owner && lives(c, buddy, DAEMON_KNOWN)) {
         holders[n++] = buddy;
+    }
     rz_assert(n <= 2);
     return n;
 }

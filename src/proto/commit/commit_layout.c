@@ -8,7 +8,7 @@
 static void place_ranks(struct rz_commit *c, const uint64_t *placement)
 {
     uint32_t *n_on = rz_commit_at(c, c->failed_at);
-    memset(n_on, 0, c->n_daemons * sizeof *n_on);
+    memset(n_on, 0, c->n_daemons * sizeof(*n_on));
     for (uint32_t rank = 0; rank < c->n_ranks; rank++) {
         rz_assert(placement[rank] < c->n_daemons);
         rz_commit_owner(c, &c->now)[rank] = (rz_id)placement[rank];
@@ -22,8 +22,9 @@ static void list_live(struct rz_commit *c)
     for (rz_id d = 0; d < c->n_daemons; d++) {
         bool lives = !(rz_commit_daemons(c)[d] & DAEMON_AGREED);
         rz_commit_index(c, &c->now)[d] = lives ? c->now.n_live : RZ_ID_NONE;
-        if (lives)
+        if (lives) {
             rz_commit_live(c, &c->now)[c->now.n_live++] = d;
+        }
     }
 }
 
@@ -49,8 +50,9 @@ bool rz_commit_holds(const struct rz_commit *c, const struct rz_commit_layout *l
                      uint32_t rank)
 {
     rz_id owner = rz_commit_owner(c, l)[rank];
-    if (l->since == 0)
+    if (l->since == 0) {
         return false;
+    }
     return daemon == owner ||
            (c->scheme == RZ_COMMIT_BUDDY && daemon == rz_commit_next_live(c, l, owner));
 }
@@ -61,11 +63,13 @@ bool rz_commit_group(const struct rz_commit *c, enum rz_commit_when when, rz_id 
     const struct rz_commit_layout *l = rz_commit_layout_of(c, when);
     rz_assert(daemon < c->n_daemons && c->scheme == RZ_COMMIT_GROUPS);
     uint32_t index = l->since > 0 ? rz_commit_index(c, l)[daemon] : RZ_ID_NONE;
-    if (index == RZ_ID_NONE)
+    if (index == RZ_ID_NONE) {
         return false;
+    }
     uint64_t n_groups = l->n_live / (c->data + c->parity);
-    if (n_groups == 0)
+    if (n_groups == 0) {
         n_groups = 1;
+    }
     /* Daemon i of the list is in group i * n_groups / n_live. */
     uint64_t which = index * n_groups / l->n_live;
     uint32_t first = (uint32_t)((which * l->n_live + n_groups - 1) / n_groups);
@@ -99,9 +103,11 @@ uint32_t rz_commit_rank_at(const struct rz_commit *c, enum rz_commit_when when, 
                            uint32_t row)
 {
     const struct rz_commit_layout *l = rz_commit_layout_of(c, when);
-    for (uint32_t rank = 0; rank < c->n_ranks; rank++)
-        if (rz_commit_owner(c, l)[rank] == daemon && rz_commit_row(c, l)[rank] == row)
+    for (uint32_t rank = 0; rank < c->n_ranks; rank++) {
+        if (rz_commit_owner(c, l)[rank] == daemon && rz_commit_row(c, l)[rank] == row) {
             return rank;
+        }
+    }
     return RZ_ID_NONE;
 }
 
@@ -124,9 +130,11 @@ uint32_t rz_commit_keepers(const struct rz_commit *c, uint32_t rank,
         break;
     case RZ_COMMIT_GROUPS:
         /* A daemon failed by decision owns ranks only until a placement is decided. */
-        for (uint32_t i = 0; rz_commit_group(c, RZ_COMMIT_NOW, owner, &group) && i < group.n; i++)
-            if (i != group.place)
+        for (uint32_t i = 0; rz_commit_group(c, RZ_COMMIT_NOW, owner, &group) && i < group.n; i++) {
+            if (i != group.place) {
                 keepers[n++] = group.members[i];
+            }
+        }
         break;
     }
     return n;

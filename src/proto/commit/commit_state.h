@@ -109,7 +109,7 @@ static inline uint8_t *rz_commit_daemons(const struct rz_commit *c)
     return rz_commit_at(c, c->daemon_at);
 }
 
-/* ---- commit_layout.c: the holders */
+/* ---- commit_layout.c: the holders ---- */
 
 /* The layout of this placement and of the daemons not failed by decision; since: this epoch, or
  * that of home if nothing has changed. */
@@ -123,7 +123,7 @@ rz_id rz_commit_next_live(const struct rz_commit *c, const struct rz_commit_layo
 bool rz_commit_holds(const struct rz_commit *c, const struct rz_commit_layout *l, rz_id daemon,
                      uint32_t rank);
 
-/* ---- commit_epoch.c */
+/* ---- commit_epoch.c ---- */
 
 /* Takes the placement and the failed daemons of a new epoch: what can be restored, what must be
  * protected again. */

@@ -11,7 +11,7 @@
 #define ZETA 5
 #define FACTOR_MAX 100000 /* per mille */
 
-/* --- init ------------------------------------------------------------------------------------- */
+/* ---- init ---- */
 
 static size_t view_words(uint32_t n_members)
 {
@@ -51,14 +51,18 @@ void rz_diagnose_init(struct rz_diagnose *diagnose, const struct rz_diagnose_con
     rz_assert(config->mode == RZ_DIAGNOSE_ADD || config->factor <= FACTOR_MAX);
     memset(diagnose, 0, rz_diagnose_size(config));
     diagnose->config = *config;
-    if (config->threshold_first == 0)
+    if (config->threshold_first == 0) {
         diagnose->config.threshold_first = THRESHOLD_FIRST;
-    if (config->threshold_max == 0)
+    }
+    if (config->threshold_max == 0) {
         diagnose->config.threshold_max = THRESHOLD_MAX;
-    if (config->zeta == 0)
+    }
+    if (config->zeta == 0) {
         diagnose->config.zeta = ZETA;
-    if (config->patience == 0)
+    }
+    if (config->patience == 0) {
         diagnose->config.patience = 2 * diagnose->config.zeta;
+    }
     diagnose->self = self;
     diagnose->n_even = config->n_members;
     diagnose->next = now + config->start;
@@ -75,13 +79,13 @@ void rz_diagnose_grow(struct rz_diagnose *diagnose, size_t bytes)
     (void)diagnose, (void)bytes;
 }
 
-/* --- actions ---------------------------------------------------------------------------------- */
+/* ---- actions ---- */
 
 struct rz_action *rz_diagnose_emit(struct rz_actions *out, enum rz_action_kind kind)
 {
     rz_assert(out->count < out->max);
     struct rz_action *action = &out->v[out->count++];
-    memset(action, 0, sizeof *action);
+    memset(action, 0, sizeof(*action));
     action->kind = kind;
     return action;
 }
@@ -100,7 +104,7 @@ struct rz_action *rz_diagnose_send(struct rz_diagnose *diagnose, enum rz_diagnos
     return action;
 }
 
-/* --- events ----------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 static void on_test(struct rz_diagnose *diagnose, const struct rz_event *event,
                     struct rz_actions *out)
@@ -123,17 +127,20 @@ static void on_receive(struct rz_diagnose *diagnose, const struct rz_event *even
     const struct rz_message *message = event->message;
     if (message->view != diagnose->config.view || message->from == diagnose->self ||
         message->from >= diagnose->config.n_members || message->type > RZ_DIAGNOSE_EVENTS ||
-        !rz_diagnose_are_counters(diagnose->config.n_members, event->items, message->n_items))
+        !rz_diagnose_are_counters(diagnose->config.n_members, event->items, message->n_items)) {
         return;
+    }
     if (message->type == RZ_DIAGNOSE_REPLY) {
         rz_diagnose_on_reply(diagnose, event, out);
         return;
     }
     /* Every message is answered; only messages of members that count are believed. */
-    if (message->type == RZ_DIAGNOSE_TEST)
+    if (message->type == RZ_DIAGNOSE_TEST) {
         on_test(diagnose, event, out);
-    if (!rz_diagnose_believes(diagnose, message->from, event->items, message->n_items))
+    }
+    if (!rz_diagnose_believes(diagnose, message->from, event->items, message->n_items)) {
         return;
+    }
     diagnose->heard = diagnose->interval;
     rz_diagnose_merge(diagnose, event->items, message->n_items,
                       message->type == RZ_DIAGNOSE_EVENTS);
@@ -154,8 +161,9 @@ static void on_call(struct rz_diagnose *diagnose, const struct rz_event *event,
         return;
     case RZ_DIAGNOSE_BEGIN:
         rz_assert(diagnose->interval == 0);
-        for (uint32_t i = 0; i < event->n_items; i++)
+        for (uint32_t i = 0; i < event->n_items; i++) {
             rz_diagnose_set(diagnose, (rz_id)(event->items[i] >> 32), (uint32_t)event->items[i]);
+        }
         return;
     }
     rz_assert(!"no such call");
@@ -166,8 +174,9 @@ static void on_failure(struct rz_diagnose *diagnose, const struct rz_event *even
     for (uint32_t i = 0; i < event->n_ids; i++) {
         rz_id k = event->ids[i];
         rz_assert(k < diagnose->config.n_members && k != diagnose->self);
-        if (diagnose->peers[k].known_failed)
+        if (diagnose->peers[k].known_failed) {
             continue;
+        }
         diagnose->peers[k].known_failed = true;
         diagnose->peers[k].pending = false;
         rz_diagnose_condemn(diagnose, k);
@@ -192,8 +201,9 @@ enum rz_more rz_diagnose_step(struct rz_diagnose *diagnose, const struct rz_even
         more = rz_diagnose_tick(diagnose, event->now, out);
         break;
     case RZ_EVENT_CONTINUE:
-        if (diagnose->ticking)
+        if (diagnose->ticking) {
             more = rz_diagnose_tick(diagnose, event->now, out);
+        }
         break;
     }
     return rz_diagnose_tell(diagnose, out) == RZ_MORE ? RZ_MORE : more;
@@ -204,7 +214,7 @@ rz_time rz_diagnose_deadline(const struct rz_diagnose *diagnose)
     return diagnose->next < diagnose->silence ? diagnose->next : diagnose->silence;
 }
 
-/* --- accessors ------------------------------------------------------------------------------- */
+/* ---- accessors ---- */
 
 uint64_t rz_diagnose_hash(const struct rz_diagnose *diagnose)
 {
@@ -226,12 +236,14 @@ uint64_t rz_diagnose_hash(const struct rz_diagnose *diagnose)
                                   (uint64_t)peer->counter << 32 | peer->okrun,
                                   peer->pending | peer->event << 1 | peer->known_failed << 2 |
                                       peer->statistics.measured << 3 | peer->failed << 4};
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
             hash = rz_mix(hash, words[i]);
+        }
     }
     const uint64_t *view = rz_diagnose_view(diagnose, NULL);
-    for (size_t i = 0; i < view_words(diagnose->config.n_members); i++)
+    for (size_t i = 0; i < view_words(diagnose->config.n_members); i++) {
         hash = rz_mix(hash, view[i]);
+    }
     return hash;
 }
 
@@ -254,9 +266,11 @@ const uint64_t *rz_diagnose_counters(struct rz_diagnose *diagnose, uint32_t *n)
 {
     uint64_t *items = rz_diagnose_items(diagnose);
     *n = 0;
-    for (rz_id k = 0; k < diagnose->config.n_members; k++)
-        if (diagnose->peers[k].counter > 0)
+    for (rz_id k = 0; k < diagnose->config.n_members; k++) {
+        if (diagnose->peers[k].counter > 0) {
             items[(*n)++] = RZ_DIAGNOSE_ITEM(k, diagnose->peers[k].counter);
+        }
+    }
     return items;
 }
 
@@ -296,8 +310,9 @@ uint64_t rz_diagnose_interval(const struct rz_diagnose *diagnose)
 
 const uint64_t *rz_diagnose_view(const struct rz_diagnose *diagnose, uint64_t *round)
 {
-    if (round)
+    if (round) {
         *round = diagnose->round;
+    }
     const uint64_t *items = (const uint64_t *)(diagnose->peers + diagnose->config.n_members);
     return items + diagnose->config.n_members;
 }

@@ -196,7 +196,7 @@ uint64_t rz_diagnose_interval(const struct rz_diagnose *diagnose);
 /* The agreed group of the computing round *round (0: none yet, all members), as a bit set. */
 const uint64_t *rz_diagnose_view(const struct rz_diagnose *diagnose, uint64_t *round);
 
-/* --- the threshold (diagnose_threshold.c) ----------------------------------------------------- */
+/* ---- the threshold (diagnose_threshold.c) ---- */
 
 struct rz_diagnose_statistics {
     rz_time mean, spread, threshold;
@@ -208,7 +208,7 @@ struct rz_diagnose_statistics {
 void rz_diagnose_measure(struct rz_diagnose_statistics *statistics, rz_time test_time,
                          const struct rz_diagnose_config *config);
 
-/* --- the view of a computing round (diagnose_view.c) ------------------------------------------ */
+/* ---- the view of a computing round (diagnose_view.c) ---- */
 
 /* The counters of one member, as rz_diagnose_counters returns them. */
 struct rz_diagnose_list {
@@ -234,7 +234,7 @@ bool rz_diagnose_are_counters(uint32_t n_members, const uint64_t *items, uint32_
 void rz_diagnose_join(uint32_t n_members, uint32_t n_lists, const struct rz_diagnose_list *lists,
                       uint32_t *counters);
 
-/* --- voters (diagnose_voters.c) --------------------------------------------------------------- */
+/* ---- voters (diagnose_voters.c) ---- */
 
 /*
  * The voters on rejoins: a set that the host's agreement decides (component view_change: members
@@ -262,7 +262,7 @@ bool rz_diagnose_asks_for_voters(const struct rz_diagnose *diagnose,
 /* Another set is decided: the host has written it. */
 void rz_diagnose_take_voters(struct rz_diagnose_voters *voters, uint32_t number);
 
-/* --- clusters (diagnose_cube.c) --------------------------------------------------------------- */
+/* ---- clusters (diagnose_cube.c) ---- */
 
 /* The least d with 2^d >= n: processes are corners of a hypercube; virtual ones are added if n is
  * not a power of two. */

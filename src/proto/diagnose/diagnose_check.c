@@ -21,8 +21,9 @@ static bool check_counters(const struct rz_check_group *group, struct rz_diagnos
                      "S6-3: %u: %u is back with counter %u, which nobody decided", id, k, counter);
             return false;
         }
-        if (counter != pair->counter)
+        if (counter != pair->counter) {
             pair->good = 0;
+        }
         pair->counter = counter;
         pair->threshold = rz_diagnose_threshold(state, k);
     }
@@ -41,8 +42,9 @@ static bool check_view(const struct rz_check_group *group, struct rz_diagnose_se
     }
     seen->round[id] = round;
     uint64_t *known = &seen->view[round % RZ_DIAGNOSE_CHECK_ROUNDS];
-    if (round > 0 && *known == 0)
+    if (round > 0 && *known == 0) {
         *known = *view;
+    }
     if (round > 0 && *known != *view) {
         snprintf(group->why, group->why_bytes, "S6-4: %u has another view in round %llu", id,
                  (unsigned long long)round);
@@ -51,8 +53,9 @@ static bool check_view(const struct rz_check_group *group, struct rz_diagnose_se
     for (rz_id v = 0; v < UINT32_C(1) << rz_diagnose_dimensions(n); v++) {
         rz_id owner = rz_diagnose_owner(view, n, v);
         bool own = v >= n || !(*view >> v & 1) || owner == v;
-        if (owner < n && *view >> owner & 1 && own)
+        if (owner < n && *view >> owner & 1 && own) {
             continue;
+        }
         snprintf(group->why, group->why_bytes, "S6-5: %u is owned by %u", v, owner);
         return false;
     }
@@ -65,10 +68,12 @@ static bool check_tester(const struct rz_check_group *group, struct rz_diagnose_
 {
     struct rz_diagnose_seen_tester *tester = &seen->tester[id];
     uint64_t interval = rz_diagnose_interval(group->state[id]);
-    if (out)
+    if (out) {
         *tester = (struct rz_diagnose_seen_tester){.interval = interval};
-    if (tester->interval == interval)
+    }
+    if (tester->interval == interval) {
         return true;
+    }
     bool most = tester->failed > 1 && 2 * tester->failed > group->n_members - 1;
     if (most && !tester->doubted && seen->health_max > 0) {
         snprintf(group->why, group->why_bytes,
@@ -77,8 +82,9 @@ static bool check_tester(const struct rz_check_group *group, struct rz_diagnose_
         return false;
     }
     for (rz_id k = 0; k < group->n_members; k++) {
-        if (seen->pair[id][k].failed)
+        if (seen->pair[id][k].failed) {
             seen->pair[id][k].good = 0;
+        }
         seen->pair[id][k].failed = false;
     }
     *tester = (struct rz_diagnose_seen_tester){.interval = interval,
@@ -89,12 +95,14 @@ static bool check_tester(const struct rz_check_group *group, struct rz_diagnose_
 bool rz_diagnose_check_safety(const struct rz_check_group *group, struct rz_diagnose_seen *seen)
 {
     for (rz_id id = 0; id < group->n_members; id++) {
-        if (!group->state[id])
+        if (!group->state[id]) {
             continue;
+        }
         bool out = seen->pair[id][id].counter % 2 == 1 || !rz_diagnose_has(group->state[id], id);
         if (!check_tester(group, seen, id, out) || !check_counters(group, seen, id, out) ||
-            !check_view(group, seen, id))
+            !check_view(group, seen, id)) {
             return false;
+        }
     }
     return true;
 }
@@ -109,8 +117,9 @@ bool rz_diagnose_check_diagnosis(const struct rz_check_group *group, struct rz_d
     pair->failed = !good && seen->health_max > 0;
     tester->assessed += pair->counter % 2 == 0;
     tester->failed += pair->counter % 2 == 0 && !good;
-    if (pair->threshold == 0 || good == (arg[3] == 1))
+    if (pair->threshold == 0 || good == (arg[3] == 1)) {
         return true;
+    }
     snprintf(group->why, group->why_bytes, "%u assessed %u by a threshold of %llu, which was %llu",
              member, (rz_id)arg[0], (unsigned long long)arg[2],
              (unsigned long long)pair->threshold);
@@ -132,8 +141,9 @@ bool rz_diagnose_check_doubt(const struct rz_check_group *group, struct rz_diagn
         return false;
     }
     tester->doubted = true;
-    for (rz_id k = 0; k < group->n_members && !overruled; k++)
+    for (rz_id k = 0; k < group->n_members && !overruled; k++) {
         seen->pair[member][k].failed = false;
+    }
     return true;
 }
 
@@ -141,8 +151,9 @@ bool rz_diagnose_check_want(const struct rz_check_group *group, struct rz_diagno
                             rz_id member, rz_id k, uint32_t zeta)
 {
     const struct rz_diagnose_seen_pair *pair = &seen->pair[member][k];
-    if (pair->counter % 2 == 1 && pair->good >= zeta)
+    if (pair->counter % 2 == 1 && pair->good >= zeta) {
         return true;
+    }
     snprintf(group->why, group->why_bytes,
              "%u asks for the rejoin of %u after %u good tests since it is out", member, k,
              pair->counter % 2 == 1 ? pair->good : 0);
@@ -152,15 +163,16 @@ bool rz_diagnose_check_want(const struct rz_check_group *group, struct rz_diagno
 static uint32_t first_living(const struct rz_check_group *group)
 {
     uint32_t id = 0;
-    while (id < group->n_members && !group->state[id])
+    while (id < group->n_members && !group->state[id]) {
         id++;
+    }
     return id;
 }
 
 bool rz_diagnose_check_settled(const struct rz_check_group *group)
 {
     uint32_t first = first_living(group);
-    for (rz_id id = first; id < group->n_members; id++)
+    for (rz_id id = first; id < group->n_members; id++) {
         for (rz_id k = 0; k < group->n_members && group->state[id]; k++) {
             bool alive = group->state[k] != NULL;
             uint32_t counter = rz_diagnose_counter(group->state[id], k);
@@ -176,6 +188,7 @@ bool rz_diagnose_check_settled(const struct rz_check_group *group)
                 return false;
             }
         }
+    }
     return true;
 }
 
@@ -188,8 +201,9 @@ bool rz_diagnose_check_tested(const struct rz_check_group *group)
             others += other;
             testers += other && rz_diagnose_tests(group->state[id], k);
         }
-        if (others == 0 || testers > 0)
+        if (others == 0 || testers > 0) {
             continue;
+        }
         snprintf(group->why, group->why_bytes, "nobody tests %u", k);
         return false;
     }

@@ -5,18 +5,20 @@ void rz_diagnose_condemn(struct rz_diagnose *diagnose, rz_id k)
 {
     struct rz_diagnose_peer *peer = &diagnose->peers[k];
     peer->okrun = 0;
-    if (peer->counter % 2 == 1)
+    if (peer->counter % 2 == 1) {
         return;
+    }
     rz_diagnose_set(diagnose, k, peer->counter + 1);
     peer->event = true;
 }
 
 void rz_diagnose_fail(struct rz_diagnose *diagnose, rz_id k)
 {
-    if (diagnose->config.health_max == 0)
+    if (diagnose->config.health_max == 0) {
         rz_diagnose_condemn(diagnose, k);
-    else
+    } else {
         diagnose->peers[k].failed = true;
+    }
 }
 
 void rz_diagnose_recover(struct rz_diagnose *diagnose)
@@ -29,8 +31,9 @@ void rz_diagnose_recover(struct rz_diagnose *diagnose)
 static uint32_t count_tested(const struct rz_diagnose *diagnose)
 {
     uint32_t n = diagnose->n_assessed;
-    for (rz_id k = 0; k < diagnose->config.n_members; k++)
+    for (rz_id k = 0; k < diagnose->config.n_members; k++) {
         n += diagnose->peers[k].pending && rz_diagnose_has(diagnose, k);
+    }
     return n;
 }
 
@@ -59,8 +62,9 @@ static bool doubt(struct rz_diagnose *diagnose, uint32_t n_tested, struct rz_act
  * tests end later, the members that answer would remove the doubts caused by the others. */
 void rz_diagnose_settle(struct rz_diagnose *diagnose, struct rz_actions *out)
 {
-    if (diagnose->config.health_max == 0)
+    if (diagnose->config.health_max == 0) {
         return;
+    }
     uint32_t n_tested = count_tested(diagnose);
     bool holds = false;
     if (diagnose->n_failed > 1 && 2 * diagnose->n_failed > n_tested) {
@@ -73,7 +77,8 @@ void rz_diagnose_settle(struct rz_diagnose *diagnose, struct rz_actions *out)
     for (rz_id k = 0; k < diagnose->config.n_members; k++) {
         bool failed = diagnose->peers[k].failed;
         diagnose->peers[k].failed = false;
-        if (failed && !holds)
+        if (failed && !holds) {
             rz_diagnose_condemn(diagnose, k);
+        }
     }
 }

@@ -54,7 +54,7 @@ struct rz_action *rz_diagnose_emit(struct rz_actions *out, enum rz_action_kind k
 struct rz_action *rz_diagnose_send(struct rz_diagnose *diagnose, enum rz_diagnose_message type,
                                    uint64_t seq, rz_time began, struct rz_actions *out);
 
-/* --- diagnose_syndrome.c: counters ------------------------------------------------------------ */
+/* ---- diagnose_syndrome.c: counters ---- */
 
 /* The counter of k in the list; 0: it is not listed. */
 uint32_t rz_diagnose_listed(const uint64_t *items, uint32_t n, rz_id k);
@@ -75,7 +75,7 @@ void rz_diagnose_take_over(struct rz_diagnose *diagnose, struct rz_actions *out)
 /* Reports changed counters to the host, as many as the actions hold. */
 enum rz_more rz_diagnose_tell(struct rz_diagnose *diagnose, struct rz_actions *out);
 
-/* --- diagnose_health.c: which failed tests count --------------------------------------------- */
+/* ---- diagnose_health.c: which failed tests count ---- */
 
 /* A test of k has failed: it counts now or, with local health, when the interval ends. */
 void rz_diagnose_fail(struct rz_diagnose *diagnose, rz_id k);
@@ -86,13 +86,12 @@ void rz_diagnose_settle(struct rz_diagnose *diagnose, struct rz_actions *out);
 /* Resets this member's health. */
 void rz_diagnose_recover(struct rz_diagnose *diagnose);
 
-/* --- diagnose_threshold.c --------------------------------------------------------------------- */
+/* ---- diagnose_threshold.c ---- */
 
 /* The threshold for a process that has not answered this member yet. */
 rz_time rz_diagnose_threshold_first(const struct rz_diagnose *diagnose);
 
-/* --- diagnose_test.c: tests and their assessment -----------------------------------------------
- */
+/* ---- diagnose_test.c: tests and their assessment ---- */
 
 void rz_diagnose_answer(struct rz_diagnose *diagnose, rz_id tester, uint64_t test, rz_time began,
                         struct rz_actions *out);

@@ -19,8 +19,9 @@ static rz_time largest_measured(const struct rz_diagnose *diagnose, bool members
     for (rz_id k = 0; k < diagnose->config.n_members; k++) {
         const struct rz_diagnose_statistics *statistics = &diagnose->peers[k].statistics;
         if (statistics->measured && statistics->threshold > most &&
-            (!members || rz_diagnose_has(diagnose, k)))
+            (!members || rz_diagnose_has(diagnose, k))) {
             most = statistics->threshold;
+        }
     }
     return most;
 }
@@ -32,8 +33,9 @@ static rz_time largest_measured(const struct rz_diagnose *diagnose, bool members
 rz_time rz_diagnose_threshold_first(const struct rz_diagnose *diagnose)
 {
     const struct rz_diagnose_config *config = &diagnose->config;
-    if ((diagnose->interval - 1) * config->interval < config->threshold_first)
+    if ((diagnose->interval - 1) * config->interval < config->threshold_first) {
         return config->threshold_first;
+    }
     rz_time most = largest_measured(diagnose, true);
     most = most > 0 ? most : largest_measured(diagnose, false);
     return most > 0 && most < config->threshold_first ? most : config->threshold_first;
@@ -42,8 +44,9 @@ rz_time rz_diagnose_threshold_first(const struct rz_diagnose *diagnose)
 void rz_diagnose_measure(struct rz_diagnose_statistics *statistics, rz_time test_time,
                          const struct rz_diagnose_config *config)
 {
-    if (test_time > RZ_DIAGNOSE_TEST_TIME_MAX)
+    if (test_time > RZ_DIAGNOSE_TEST_TIME_MAX) {
         test_time = RZ_DIAGNOSE_TEST_TIME_MAX;
+    }
     if (!statistics->measured) {
         statistics->measured = true;
         statistics->mean = test_time;
@@ -55,10 +58,11 @@ void rz_diagnose_measure(struct rz_diagnose_statistics *statistics, rz_time test
         statistics->mean = blend(mean, test_time);
     }
     rz_time threshold = statistics->mean + BETA * statistics->spread;
-    if (config->mode == RZ_DIAGNOSE_ADD)
+    if (config->mode == RZ_DIAGNOSE_ADD) {
         threshold += config->factor;
-    else
+    } else {
         threshold = threshold * config->factor / WHOLE;
+    }
     threshold = threshold > config->threshold_min ? threshold : config->threshold_min;
     statistics->threshold = threshold < config->threshold_max ? threshold : config->threshold_max;
 }

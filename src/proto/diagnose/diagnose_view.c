@@ -7,10 +7,12 @@
 
 bool rz_diagnose_are_counters(uint32_t n_members, const uint64_t *items, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         if (items[i] >> 32 >= n_members || (uint32_t)items[i] > RZ_DIAGNOSE_COUNTER_MAX ||
-            (i > 0 && items[i] >> 32 <= items[i - 1] >> 32))
+            (i > 0 && items[i] >> 32 <= items[i - 1] >> 32)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -27,18 +29,21 @@ void rz_diagnose_join(uint32_t n_members, uint32_t n_lists, const struct rz_diag
 {
     bool any = false;
     rz_assert(n_lists > 0);
-    memset(counters, 0, n_members * sizeof *counters);
+    memset(counters, 0, n_members * sizeof(*counters));
     for (uint32_t l = 0; l < n_lists; l++) {
         const struct rz_diagnose_list *list = &lists[l];
         rz_assert(list->from < n_members && (l == 0 || list->from > lists[l - 1].from));
         rz_assert(rz_diagnose_are_counters(n_members, list->items, list->n_items));
         raise_to(&counters[list->from], rz_diagnose_listed(list->items, list->n_items, list->from));
-        if (counters[list->from] % 2 == 1)
+        if (counters[list->from] % 2 == 1) {
             continue;
+        }
         any = true;
-        for (uint32_t i = 0; i < list->n_items; i++)
+        for (uint32_t i = 0; i < list->n_items; i++) {
             raise_to(&counters[list->items[i] >> 32], (uint32_t)list->items[i]);
+        }
     }
-    if (!any)
+    if (!any) {
         counters[lists[0].from]++;
+    }
 }

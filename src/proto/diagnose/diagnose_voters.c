@@ -21,8 +21,9 @@ static bool is_another_group(const struct rz_diagnose *diagnose,
                              const struct rz_diagnose_voters *voters)
 {
     rz_id k = 0;
-    while (k < diagnose->config.n_members && votes(voters, k) == rz_diagnose_has(diagnose, k))
+    while (k < diagnose->config.n_members && votes(voters, k) == rz_diagnose_has(diagnose, k)) {
         k++;
+    }
     return k < diagnose->config.n_members;
 }
 
@@ -32,11 +33,13 @@ bool rz_diagnose_asks_for_voters(const struct rz_diagnose *diagnose,
     uint32_t own = diagnose->peers[diagnose->self].counter;
     bool back = own > voters->own && own % 2 == 0, another = is_another_group(diagnose, voters);
     voters->own = own;
-    if (!another || !voters->differs)
+    if (!another || !voters->differs) {
         voters->since = diagnose->interval;
+    }
     voters->differs = another;
-    if (voters->asked || own % 2 == 1 || diagnose->config.mutations & RZ_DIAGNOSE_KEEP_VOTERS)
+    if (voters->asked || own % 2 == 1 || diagnose->config.mutations & RZ_DIAGNOSE_KEEP_VOTERS) {
         return false;
+    }
     voters->asked = back || are_few(diagnose, voters) ||
                     diagnose->interval - voters->since >= diagnose->config.patience;
     return voters->asked;

@@ -26,8 +26,9 @@ static uint32_t log2_up(uint32_t n)
 
 static void default_to(uint32_t *value, uint32_t otherwise)
 {
-    if (*value == 0)
+    if (*value == 0) {
         *value = otherwise;
+    }
 }
 
 void rz_gossip_init(struct rz_gossip *gossip, const struct rz_gossip_config *config, rz_id self,
@@ -48,12 +49,13 @@ void rz_gossip_init(struct rz_gossip *gossip, const struct rz_gossip_config *con
     default_to(&gossip->config.initial, gossip->least + 8);
     default_to(&gossip->config.window, config->kind == RZ_GOSSIP_SUM ? 4 : 1);
     default_to(&gossip->config.tolerance_ppm, 1000);
-    if (config->kind == RZ_GOSSIP_MATRIX)
+    if (config->kind == RZ_GOSSIP_MATRIX) {
         gossip->row_words = (config->n_members + 63) / 64;
+    }
     gossip->weight = rz_gossip_sum_weight(gossip);
 }
 
-/* --- actions ---------------------------------------------------------------------------------- */
+/* ---- actions ---- */
 
 static void notify(struct rz_gossip *gossip, enum rz_gossip_notice what, uint64_t arg0,
                    uint64_t arg1, struct rz_actions *out)
@@ -72,9 +74,11 @@ static void notify_returned(struct rz_gossip *gossip, struct rz_actions *out)
     const uint64_t *ids = rz_gossip_ids(gossip);
     uint64_t *agreed = rz_gossip_scratch(gossip);
     uint32_t n = 0;
-    for (uint32_t i = 0; i < gossip->n_failed; i++)
-        if (entries[i].phase == rz_gossip_last_phase(gossip))
+    for (uint32_t i = 0; i < gossip->n_failed; i++) {
+        if (entries[i].phase == rz_gossip_last_phase(gossip)) {
             agreed[n++] = ids[i];
+        }
+    }
     notify(gossip, RZ_GOSSIP_RETURNED, gossip->agreed, 0, out);
     out->v[out->count - 1].items = agreed;
     out->v[out->count - 1].n_items = n;
@@ -88,17 +92,21 @@ static enum rz_more tell(struct rz_gossip *gossip, struct rz_actions *out)
                                                     RZ_GOSSIP_COMMITTED};
     struct rz_gossip_entry *entries = rz_gossip_entries(gossip);
     const uint64_t *ids = rz_gossip_ids(gossip);
-    for (uint32_t i = 0; i < gossip->n_failed; i++)
+    for (uint32_t i = 0; i < gossip->n_failed; i++) {
         for (; entries[i].told < entries[i].phase; entries[i].told++) {
-            if (out->count == out->max)
+            if (out->count == out->max) {
                 return RZ_MORE;
+            }
             notify(gossip, notices[entries[i].told], ids[i],
                    entries[i].told == 0 ? entries[i].how : 0, out);
         }
-    if (!gossip->returned || gossip->told_returned)
+    }
+    if (!gossip->returned || gossip->told_returned) {
         return RZ_DONE;
-    if (out->count == out->max)
+    }
+    if (out->count == out->max) {
         return RZ_MORE;
+    }
     notify_returned(gossip, out);
     return RZ_DONE;
 }
@@ -120,7 +128,7 @@ static void send(struct rz_gossip *gossip, enum rz_gossip_message type, const rz
     action->items = payload->items;
 }
 
-/* --- cycles ----------------------------------------------------------------------------------- */
+/* ---- cycles ---- */
 
 /* Whether it pings: after its return only while a failure is not in its last phase. */
 static bool awake(const struct rz_gossip *gossip)
@@ -143,26 +151,30 @@ static rz_id draw_target(const struct rz_gossip *gossip)
 {
     uint32_t n = gossip->config.n_members;
     bool self_known = rz_gossip_knows(gossip, gossip->self);
-    if (gossip->n_failed - self_known + 1 >= n)
+    if (gossip->n_failed - self_known + 1 >= n) {
         return RZ_ID_NONE;
+    }
     for (uint32_t attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
         rz_id target = rz_gossip_target(gossip->seed, n, gossip->self, gossip->cycle, attempt);
-        if (!rz_gossip_knows(gossip, target))
+        if (!rz_gossip_knows(gossip, target)) {
             return target;
+        }
     }
     rz_id target = gossip->self;
-    do
+    do {
         target = (target + 1) % n;
-    while (target == gossip->self || rz_gossip_knows(gossip, target));
+    } while (target == gossip->self || rz_gossip_knows(gossip, target));
     return target;
 }
 
 static struct rz_gossip_payload payload_of(struct rz_gossip *gossip)
 {
-    if (gossip->config.kind == RZ_GOSSIP_MATRIX)
+    if (gossip->config.kind == RZ_GOSSIP_MATRIX) {
         return rz_gossip_matrix_payload(gossip);
-    if (gossip->config.kind == RZ_GOSSIP_LIST)
+    }
+    if (gossip->config.kind == RZ_GOSSIP_LIST) {
         return rz_gossip_list_payload(gossip);
+    }
     return rz_gossip_sum_lend(gossip);
 }
 
@@ -170,11 +182,13 @@ static void begin_cycle(struct rz_gossip *gossip, rz_time now, struct rz_actions
 {
     gossip->cycle++;
     gossip->cycle_end += gossip->config.cycle;
-    if (gossip->cycle_end <= now) /* a very late tick: cycles do not run in bursts */
+    if (gossip->cycle_end <= now) { /* a very late tick: cycles do not run in bursts */
         gossip->cycle_end = now + gossip->config.cycle;
+    }
     gossip->target = draw_target(gossip);
-    if (gossip->target == RZ_ID_NONE)
+    if (gossip->target == RZ_ID_NONE) {
         return;
+    }
     struct rz_gossip_payload payload = payload_of(gossip);
     gossip->outstanding = true;
     gossip->timeout_at = now + gossip->config.timeout;
@@ -184,8 +198,9 @@ static void begin_cycle(struct rz_gossip *gossip, rz_time now, struct rz_actions
 static bool may_return(const struct rz_gossip *gossip)
 {
     uint64_t cycle = gossip->cycle;
-    if (gossip->n_unsettled > 0 || cycle < gossip->config.initial)
+    if (gossip->n_unsettled > 0 || cycle < gossip->config.initial) {
         return false;
+    }
     switch (gossip->config.kind) {
     case RZ_GOSSIP_MATRIX:
         return cycle - gossip->since >= gossip->config.quiet;
@@ -198,24 +213,28 @@ static bool may_return(const struct rz_gossip *gossip)
 
 static void end_cycle(struct rz_gossip *gossip)
 {
-    if (gossip->config.kind == RZ_GOSSIP_MATRIX)
+    if (gossip->config.kind == RZ_GOSSIP_MATRIX) {
         rz_gossip_matrix_assess(gossip);
-    else if (gossip->config.kind == RZ_GOSSIP_LIST)
+    } else if (gossip->config.kind == RZ_GOSSIP_LIST) {
         rz_gossip_list_assess(gossip);
-    else
+    } else {
         rz_gossip_sum_assess(gossip);
-    if (!gossip->returned && may_return(gossip))
+    }
+    if (!gossip->returned && may_return(gossip)) {
         gossip->returned = gossip->agreed = true;
-    if (gossip->cycle >= gossip->config.cycles_max)
+    }
+    if (gossip->cycle >= gossip->config.cycles_max) {
         gossip->returned = gossip->ended = true;
+    }
 }
 
 static void expire(struct rz_gossip *gossip)
 {
     gossip->outstanding = false;
     if (gossip->config.report && rz_gossip_learn(gossip, gossip->target, RZ_GOSSIP_OWN_PING) &&
-        gossip->config.kind == RZ_GOSSIP_SUM)
+        gossip->config.kind == RZ_GOSSIP_SUM) {
         rz_gossip_sum_grown(gossip);
+    }
     rz_gossip_sum_take_back(gossip);
 }
 
@@ -224,25 +243,29 @@ static enum rz_more on_tick(struct rz_gossip *gossip, rz_time now, struct rz_act
     gossip->told_cycle = gossip->cycle;
     if (gossip->outstanding && now >= gossip->timeout_at) {
         if (gossip->config.report && !rz_gossip_knows(gossip, gossip->target) &&
-            !rz_gossip_has_protocol(gossip, 1, out))
+            !rz_gossip_has_protocol(gossip, 1, out)) {
             return RZ_NEED;
+        }
         expire(gossip);
     }
     /* The timeout of a ping that left late expires before its cycle ends: the mass lent to it
      * returns. */
     if (awake(gossip) && !gossip->outstanding && now >= gossip->cycle_end) {
-        if (gossip->cycle > 0)
+        if (gossip->cycle > 0) {
             end_cycle(gossip);
-        if (awake(gossip))
+        }
+        if (awake(gossip)) {
             begin_cycle(gossip, now, out);
+        }
     }
     return tell(gossip, out);
 }
 
 static enum rz_more on_begin(struct rz_gossip *gossip, rz_time now, struct rz_actions *out)
 {
-    if (gossip->begun)
+    if (gossip->begun) {
         return RZ_DONE;
+    }
     struct rz_random random = {rz_mix(gossip->seed, START_STREAM)};
     rz_time spread = gossip->config.start_spread;
     gossip->begun = true;
@@ -250,16 +273,18 @@ static enum rz_more on_begin(struct rz_gossip *gossip, rz_time now, struct rz_ac
     return gossip->cycle_end > now ? RZ_DONE : on_tick(gossip, now, out);
 }
 
-/* --- messages --------------------------------------------------------------------------------- */
+/* ---- messages ---- */
 
 static bool valid(const struct rz_gossip *gossip, const struct rz_message *message,
                   const uint64_t *items)
 {
     if (message->view != gossip->config.view || message->type >= RZ_GOSSIP_MESSAGE_COUNT ||
-        message->from >= gossip->config.n_members || message->from == gossip->self)
+        message->from >= gossip->config.n_members || message->from == gossip->self) {
         return false;
-    if (gossip->config.kind == RZ_GOSSIP_MATRIX)
+    }
+    if (gossip->config.kind == RZ_GOSSIP_MATRIX) {
         return rz_gossip_matrix_valid(gossip, message);
+    }
     uint32_t stride = gossip->config.kind == RZ_GOSSIP_SUM ? SUM_STRIDE : 1;
     return rz_gossip_items_valid(gossip, items, message->n_items, stride);
 }
@@ -267,8 +292,9 @@ static bool valid(const struct rz_gossip *gossip, const struct rz_message *messa
 static uint32_t unknown_in(const struct rz_gossip *gossip, const struct rz_message *message,
                            const uint64_t *items)
 {
-    if (gossip->config.kind == RZ_GOSSIP_MATRIX)
+    if (gossip->config.kind == RZ_GOSSIP_MATRIX) {
         return rz_gossip_matrix_unknown(gossip, message, items);
+    }
     uint32_t stride = gossip->config.kind == RZ_GOSSIP_SUM ? SUM_STRIDE : 1;
     return rz_gossip_items_unknown(gossip, items, message->n_items, stride);
 }
@@ -289,10 +315,12 @@ static void exchange_sums(struct rz_gossip *gossip, const struct rz_message *mes
                           const uint64_t *items, bool settles, struct rz_actions *out)
 {
     bool changed = false;
-    for (uint32_t i = 0; i < message->n_items; i += SUM_STRIDE)
+    for (uint32_t i = 0; i < message->n_items; i += SUM_STRIDE) {
         changed |= rz_gossip_learn(gossip, items[i], RZ_GOSSIP_HEARD);
-    if (changed)
+    }
+    if (changed) {
         rz_gossip_sum_grown(gossip);
+    }
     bool counted = !rz_gossip_knows(gossip, message->from);
     if (message->type == RZ_GOSSIP_PING) {
         struct rz_gossip_payload payload =
@@ -300,32 +328,38 @@ static void exchange_sums(struct rz_gossip *gossip, const struct rz_message *mes
                     : rz_gossip_sum_nothing(gossip, rz_gossip_reply_items(gossip));
         answer(gossip, message, &payload, out);
     }
-    if (counted && (message->type == RZ_GOSSIP_PING || settles))
+    if (counted && (message->type == RZ_GOSSIP_PING || settles)) {
         rz_gossip_sum_absorb(gossip, message->word[0], items, message->n_items);
+    }
 }
 
 static enum rz_more on_receive(struct rz_gossip *gossip, const struct rz_message *message,
                                const uint64_t *items, struct rz_actions *out)
 {
-    if (!valid(gossip, message, items))
+    if (!valid(gossip, message, items)) {
         return RZ_DONE;
-    if (gossip->returned && gossip->config.mutations & RZ_GOSSIP_FALL_SILENT)
+    }
+    if (gossip->returned && gossip->config.mutations & RZ_GOSSIP_FALL_SILENT) {
         return RZ_DONE;
-    if (!rz_gossip_has_protocol(gossip, unknown_in(gossip, message, items), out))
+    }
+    if (!rz_gossip_has_protocol(gossip, unknown_in(gossip, message, items), out)) {
         return RZ_NEED;
+    }
     gossip->told_cycle = gossip->cycle;
     bool settles = message->type == RZ_GOSSIP_REPLY && gossip->outstanding &&
                    message->from == gossip->target && message->seq == gossip->cycle;
-    if (settles)
+    if (settles) {
         gossip->outstanding = gossip->lent = false;
+    }
     if (gossip->config.kind == RZ_GOSSIP_SUM) {
         exchange_sums(gossip, message, items, settles, out);
         return tell(gossip, out);
     }
-    if (gossip->config.kind == RZ_GOSSIP_MATRIX)
+    if (gossip->config.kind == RZ_GOSSIP_MATRIX) {
         rz_gossip_matrix_merge(gossip, message, items);
-    else
+    } else {
         rz_gossip_list_merge(gossip, items, message->n_items);
+    }
     if (message->type == RZ_GOSSIP_PING) {
         struct rz_gossip_payload payload = payload_of(gossip);
         answer(gossip, message, &payload, out);
@@ -341,14 +375,17 @@ static enum rz_more on_failure(struct rz_gossip *gossip, const struct rz_event *
         rz_assert(event->ids[i] < gossip->config.n_members);
         unknown += !rz_gossip_knows(gossip, event->ids[i]);
     }
-    if (!rz_gossip_has_protocol(gossip, unknown, out))
+    if (!rz_gossip_has_protocol(gossip, unknown, out)) {
         return RZ_NEED;
+    }
     gossip->told_cycle = gossip->cycle;
     bool changed = false;
-    for (uint32_t i = 0; i < event->n_ids; i++)
+    for (uint32_t i = 0; i < event->n_ids; i++) {
         changed |= rz_gossip_learn(gossip, event->ids[i], RZ_GOSSIP_TOLD);
-    if (changed && gossip->config.kind == RZ_GOSSIP_SUM)
+    }
+    if (changed && gossip->config.kind == RZ_GOSSIP_SUM) {
         rz_gossip_sum_grown(gossip);
+    }
     return tell(gossip, out);
 }
 
@@ -372,12 +409,13 @@ enum rz_more rz_gossip_step(struct rz_gossip *gossip, const struct rz_event *eve
     return tell(gossip, out);
 }
 
-/* --- accessors ------------------------------------------------------------------------------- */
+/* ---- accessors ---- */
 
 rz_time rz_gossip_deadline(const struct rz_gossip *gossip)
 {
-    if (gossip->outstanding)
+    if (gossip->outstanding) {
         return gossip->timeout_at;
+    }
     return awake(gossip) ? gossip->cycle_end : RZ_TIME_NEVER;
 }
 
@@ -390,21 +428,25 @@ uint64_t rz_gossip_hash(const struct rz_gossip *gossip)
     uint64_t hash = rz_mix(gossip->self, flags);
     hash = rz_mix(hash, rz_mix(gossip->cycle, gossip->cycle_end));
     hash = rz_mix(hash, rz_mix(gossip->since, gossip->weight));
-    if (gossip->outstanding)
+    if (gossip->outstanding) {
         hash = rz_mix(hash, rz_mix(gossip->target, gossip->timeout_at));
+    }
     for (uint32_t i = 0; i < gossip->n_failed; i++) {
         hash = rz_mix(hash, rz_mix(ids[i], (uint64_t)entries[i].phase << 32 | entries[i].count));
         hash = rz_mix(hash, rz_mix(entries[i].sum[0], entries[i].sum[1]));
     }
     if (gossip->lent) {
         hash = rz_mix(hash, gossip->weight_lent);
-        for (uint32_t i = 0; i < SUM_STRIDE * gossip->n_lent; i++)
+        for (uint32_t i = 0; i < SUM_STRIDE * gossip->n_lent; i++) {
             hash = rz_mix(hash, rz_gossip_lent_items(gossip)[i]);
+        }
     }
     size_t matrix = (size_t)gossip->config.n_members * gossip->row_words;
-    for (size_t i = 0; i < matrix; i++)
-        if (gossip->words[i] != 0)
+    for (size_t i = 0; i < matrix; i++) {
+        if (gossip->words[i] != 0) {
             hash = rz_mix(hash, rz_mix(i, gossip->words[i]));
+        }
+    }
     return hash;
 }
 
@@ -417,9 +459,11 @@ const uint64_t *rz_gossip_failed(const struct rz_gossip *gossip, uint32_t *n)
 uint32_t rz_gossip_phase(const struct rz_gossip *gossip, rz_id failed)
 {
     const uint64_t *ids = rz_gossip_ids(gossip);
-    for (uint32_t i = 0; i < gossip->n_failed; i++)
-        if (ids[i] == failed)
+    for (uint32_t i = 0; i < gossip->n_failed; i++) {
+        if (ids[i] == failed) {
             return rz_gossip_entries(gossip)[i].phase;
+        }
+    }
     return 0;
 }
 

@@ -118,7 +118,7 @@ static inline rz_id rz_gossip_target(uint64_t seed, uint32_t n, rz_id self, uint
     return other + (other >= self);
 }
 
-/* --- accessors --- */
+/* ---- accessors ---- */
 
 /* Members known failed, sorted, as items. */
 const uint64_t *rz_gossip_failed(const struct rz_gossip *gossip, uint32_t *n);

@@ -9,17 +9,21 @@ static void count_message(struct rz_gossip *gossip, const uint64_t *items, uint3
 {
     struct rz_gossip_entry *entries = rz_gossip_entries(gossip);
     const uint64_t *ids = rz_gossip_ids(gossip);
-    for (uint32_t i = 0; i < gossip->n_failed; i++)
-        if (entries[i].phase == 1)
+    for (uint32_t i = 0; i < gossip->n_failed; i++) {
+        if (entries[i].phase == 1) {
             entries[i].count = rz_items_contain(items, n_items, ids[i]) ? entries[i].count + 1 : 0;
+        }
+    }
 }
 
 void rz_gossip_list_merge(struct rz_gossip *gossip, const uint64_t *items, uint32_t n_items)
 {
-    if (gossip->cycle > gossip->config.initial)
+    if (gossip->cycle > gossip->config.initial) {
         count_message(gossip, items, n_items);
-    for (uint32_t i = 0; i < n_items; i++)
+    }
+    for (uint32_t i = 0; i < n_items; i++) {
         rz_gossip_learn(gossip, items[i], RZ_GOSSIP_HEARD);
+    }
 }
 
 struct rz_gossip_payload rz_gossip_list_payload(const struct rz_gossip *gossip)
@@ -30,7 +34,9 @@ struct rz_gossip_payload rz_gossip_list_payload(const struct rz_gossip *gossip)
 void rz_gossip_list_assess(struct rz_gossip *gossip)
 {
     struct rz_gossip_entry *entries = rz_gossip_entries(gossip);
-    for (uint32_t i = 0; i < gossip->n_failed; i++)
-        if (entries[i].phase == 1 && entries[i].count >= gossip->config.window)
+    for (uint32_t i = 0; i < gossip->n_failed; i++) {
+        if (entries[i].phase == 1 && entries[i].count >= gossip->config.window) {
             rz_gossip_promote(gossip, &entries[i], 2);
+        }
+    }
 }

@@ -36,8 +36,9 @@ static uint64_t news_in(const struct rz_gossip *gossip, const struct rz_message 
     uint64_t own = row_of(gossip, gossip->words, gossip->self)[word];
     uint64_t news = row_of(gossip, items, message->from)[word] & ~own;
     uint32_t n = gossip->config.n_members;
-    if (word == n / 64)
+    if (word == n / 64) {
         news &= (UINT64_C(1) << n % 64) - 1;
+    }
     return gossip->config.mutations & RZ_GOSSIP_NO_INDIRECT ? 0 : news;
 }
 
@@ -45,8 +46,9 @@ uint32_t rz_gossip_matrix_unknown(const struct rz_gossip *gossip, const struct r
                                   const uint64_t *items)
 {
     uint32_t unknown = 0;
-    for (uint32_t word = 0; word < gossip->row_words; word++)
+    for (uint32_t word = 0; word < gossip->row_words; word++) {
         unknown += (uint32_t)__builtin_popcountll(news_in(gossip, message, items, word));
+    }
     return unknown;
 }
 
@@ -55,12 +57,14 @@ void rz_gossip_matrix_merge(struct rz_gossip *gossip, const struct rz_message *m
 {
     for (uint32_t word = 0; word < gossip->row_words; word++) {
         uint64_t news = news_in(gossip, message, items, word);
-        for (; news != 0; news &= news - 1)
+        for (; news != 0; news &= news - 1) {
             rz_gossip_learn(gossip, 64 * word + (uint32_t)__builtin_ctzll(news), RZ_GOSSIP_HEARD);
+        }
     }
     size_t n = message->n_items;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         gossip->words[i] |= items[i];
+    }
 }
 
 struct rz_gossip_payload rz_gossip_matrix_payload(const struct rz_gossip *gossip)
@@ -74,12 +78,15 @@ static bool all_detected(const struct rz_gossip *gossip, rz_id failed)
 {
     uint32_t n = gossip->config.n_members;
     rz_id assess = gossip->self;
-    if (gossip->config.mutations & RZ_GOSSIP_OTHER_ROW)
+    if (gossip->config.mutations & RZ_GOSSIP_OTHER_ROW) {
         assess = (assess + 1) % n;
+    }
     const uint64_t *down = row_of(gossip, gossip->words, assess);
-    for (rz_id id = 0; id < n; id++)
-        if (!bit_of(down, id) && !bit_of(row_of(gossip, gossip->words, id), failed))
+    for (rz_id id = 0; id < n; id++) {
+        if (!bit_of(down, id) && !bit_of(row_of(gossip, gossip->words, id), failed)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -87,7 +94,9 @@ void rz_gossip_matrix_assess(struct rz_gossip *gossip)
 {
     struct rz_gossip_entry *entries = rz_gossip_entries(gossip);
     const uint64_t *ids = rz_gossip_ids(gossip);
-    for (uint32_t i = 0; i < gossip->n_failed; i++)
-        if (entries[i].phase == 1 && all_detected(gossip, (rz_id)ids[i]))
+    for (uint32_t i = 0; i < gossip->n_failed; i++) {
+        if (entries[i].phase == 1 && all_detected(gossip, (rz_id)ids[i])) {
             rz_gossip_promote(gossip, &entries[i], 2);
+        }
+    }
 }

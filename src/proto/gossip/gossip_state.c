@@ -71,22 +71,23 @@ void rz_gossip_grow(struct rz_gossip *gossip, size_t bytes)
     gossip->max = max;
     /* All arrays move to higher addresses: the last one first. */
     if (kind == RZ_GOSSIP_SUM) {
-        memmove(rz_gossip_lent_items(gossip), lent, n_lent * sizeof *lent);
+        memmove(rz_gossip_lent_items(gossip), lent, n_lent * sizeof(*lent));
         memset(rz_gossip_lent_items(gossip) + n_lent, 0,
-               ((size_t)2 * SUM_WORDS * max - n_lent) * sizeof *lent);
+               ((size_t)2 * SUM_WORDS * max - n_lent) * sizeof(*lent));
     }
-    memmove(rz_gossip_entries(gossip), entries, gossip->n_failed * sizeof *entries);
+    memmove(rz_gossip_entries(gossip), entries, gossip->n_failed * sizeof(*entries));
     memset(rz_gossip_ids(gossip) + gossip->n_failed, 0,
            (2 * (size_t)max - gossip->n_failed) * sizeof(uint64_t));
     memset(rz_gossip_entries(gossip) + gossip->n_failed, 0,
-           (max - gossip->n_failed) * sizeof *entries);
+           (max - gossip->n_failed) * sizeof(*entries));
 }
 
 bool rz_gossip_has_protocol(const struct rz_gossip *gossip, uint32_t more, struct rz_actions *out)
 {
     uint32_t used = gossip->n_failed;
-    if (more <= gossip->max - used)
+    if (more <= gossip->max - used) {
         return true;
+    }
     uint32_t max = 2 * gossip->max;
     out->need = rz_gossip_bytes(gossip->config.kind, gossip->config.n_members,
                                 max - used >= more ? max : used + more);
@@ -102,15 +103,17 @@ bool rz_gossip_learn(struct rz_gossip *gossip, uint64_t id, enum rz_gossip_how h
 {
     uint32_t n = gossip->n_failed;
     uint32_t at = rz_items_lower_bound(rz_gossip_ids(gossip), n, id);
-    if (!rz_items_insert(rz_gossip_ids(gossip), &gossip->n_failed, gossip->max, id))
+    if (!rz_items_insert(rz_gossip_ids(gossip), &gossip->n_failed, gossip->max, id)) {
         return false;
+    }
     struct rz_gossip_entry *entry = rz_gossip_entries(gossip) + at;
-    memmove(entry + 1, entry, (n - at) * sizeof *entry);
+    memmove(entry + 1, entry, (n - at) * sizeof(*entry));
     *entry = (struct rz_gossip_entry){.sum = {RZ_GOSSIP_ONE}, .phase = 1, .how = (uint8_t)how};
     gossip->n_unsettled++;
     gossip->since = gossip->cycle;
-    if (gossip->config.kind == RZ_GOSSIP_MATRIX)
+    if (gossip->config.kind == RZ_GOSSIP_MATRIX) {
         rz_gossip_matrix_detect(gossip, (rz_id)id);
+    }
     return true;
 }
 
@@ -124,18 +127,22 @@ void rz_gossip_promote(struct rz_gossip *gossip, struct rz_gossip_entry *entry, 
     rz_assert(entry->phase + 1 == phase && phase <= rz_gossip_last_phase(gossip));
     entry->phase = phase;
     entry->count = 0;
-    if (phase == rz_gossip_last_phase(gossip))
+    if (phase == rz_gossip_last_phase(gossip)) {
         gossip->n_unsettled--;
+    }
 }
 
 bool rz_gossip_items_valid(const struct rz_gossip *gossip, const uint64_t *items, uint32_t n_items,
                            uint32_t stride)
 {
-    if (n_items % stride != 0)
+    if (n_items % stride != 0) {
         return false;
-    for (uint32_t i = 0; i < n_items; i += stride)
-        if (items[i] >= gossip->config.n_members || (i > 0 && items[i] <= items[i - stride]))
+    }
+    for (uint32_t i = 0; i < n_items; i += stride) {
+        if (items[i] >= gossip->config.n_members || (i > 0 && items[i] <= items[i - stride])) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -143,19 +150,23 @@ uint32_t rz_gossip_items_unknown(const struct rz_gossip *gossip, const uint64_t 
                                  uint32_t n_items, uint32_t stride)
 {
     uint32_t unknown = 0;
-    for (uint32_t i = 0; i < n_items; i += stride)
+    for (uint32_t i = 0; i < n_items; i += stride) {
         unknown += !rz_gossip_knows(gossip, items[i]);
+    }
     return unknown;
 }
 
 bool rz_gossip_items_same(const struct rz_gossip *gossip, const uint64_t *items, uint32_t n_items,
                           uint32_t stride)
 {
-    if (n_items != stride * gossip->n_failed)
+    if (n_items != stride * gossip->n_failed) {
         return false;
+    }
     const uint64_t *ids = rz_gossip_ids(gossip);
-    for (uint32_t i = 0; i < gossip->n_failed; i++)
-        if (items[i * stride] != ids[i])
+    for (uint32_t i = 0; i < gossip->n_failed; i++) {
+        if (items[i * stride] != ids[i]) {
             return false;
+        }
+    }
     return true;
 }

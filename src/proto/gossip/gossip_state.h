@@ -40,7 +40,7 @@ struct rz_gossip {
     uint64_t words[];
 };
 
-/* --- gossip_state.c: the list of failed members --- */
+/* ---- gossip_state.c: the list of failed members ---- */
 
 size_t rz_gossip_bytes(enum rz_gossip_kind kind, uint32_t n_members, uint32_t max);
 uint64_t *rz_gossip_ids(const struct rz_gossip *gossip);
@@ -68,7 +68,7 @@ uint32_t rz_gossip_items_unknown(const struct rz_gossip *gossip, const uint64_t 
 bool rz_gossip_items_same(const struct rz_gossip *gossip, const uint64_t *items, uint32_t n_items,
                           uint32_t stride);
 
-/* --- per kind --- */
+/* ---- per kind ---- */
 
 /* The payload of a PING or REPLY. */
 struct rz_gossip_payload {

@@ -23,15 +23,17 @@ static rz_id leader_of(const struct rz_gossip *gossip)
 {
     const uint64_t *ids = rz_gossip_ids(gossip);
     rz_id leader = 0;
-    while (leader < gossip->n_failed && ids[leader] == leader)
+    while (leader < gossip->n_failed && ids[leader] == leader) {
         leader++;
+    }
     return leader;
 }
 
 uint64_t rz_gossip_sum_weight(const struct rz_gossip *gossip)
 {
-    if (gossip->config.before_only)
+    if (gossip->config.before_only) {
         return RZ_GOSSIP_ONE;
+    }
     return gossip->self == leader_of(gossip) ? RZ_GOSSIP_WHOLE : 0;
 }
 
@@ -55,8 +57,9 @@ bool rz_gossip_same_instance(const struct rz_gossip *a, const struct rz_gossip *
 
 void rz_gossip_sum_grown(struct rz_gossip *gossip)
 {
-    if (gossip->config.before_only)
+    if (gossip->config.before_only) {
         return;
+    }
     struct rz_gossip_entry *entries = rz_gossip_entries(gossip);
     gossip->weight = rz_gossip_sum_weight(gossip);
     for (uint32_t i = 0; i < gossip->n_failed; i++) {
@@ -115,8 +118,9 @@ static void add(struct rz_gossip *gossip, uint64_t weight, const uint64_t *items
     bool by_place = gossip->config.mutations & RZ_GOSSIP_BY_PLACE;
     gossip->weight += weight;
     for (uint32_t i = 0, at = 0; i < gossip->n_failed && at < n_items; i++) {
-        if (ids[i] != items[at] && !by_place)
+        if (ids[i] != items[at] && !by_place) {
             continue;
+        }
         entries[i].sum[0] += items[at + 1];
         entries[i].sum[1] += items[at + 2];
         at += STRIDE;
@@ -125,16 +129,18 @@ static void add(struct rz_gossip *gossip, uint64_t weight, const uint64_t *items
 
 void rz_gossip_sum_take_back(struct rz_gossip *gossip)
 {
-    if (gossip->lent && !(gossip->config.mutations & RZ_GOSSIP_LOSE_HALF))
+    if (gossip->lent && !(gossip->config.mutations & RZ_GOSSIP_LOSE_HALF)) {
         add(gossip, gossip->weight_lent, rz_gossip_lent_items(gossip), STRIDE * gossip->n_lent);
+    }
     gossip->lent = false;
 }
 
 void rz_gossip_sum_absorb(struct rz_gossip *gossip, uint64_t weight, const uint64_t *items,
                           uint32_t n_items)
 {
-    if (of_instance(gossip, items, n_items, STRIDE))
+    if (of_instance(gossip, items, n_items, STRIDE)) {
         add(gossip, weight, items, n_items);
+    }
 }
 
 /* |s/w - m| <= eps m, with m living members, w > 0 as a share of the whole weight. If the whole
@@ -155,19 +161,23 @@ static void assess_entry(struct rz_gossip *gossip, struct rz_gossip_entry *entry
     uint32_t window = naive ? 1 : gossip->config.window;
     uint32_t least = naive || entry->phase > 1 ? 0 : gossip->least;
     entry->count = within_tolerance(gossip, entry->sum[entry->phase - 1]) ? entry->count + 1 : 0;
-    if (entry->count < window || gossip->cycle - gossip->since < least)
+    if (entry->count < window || gossip->cycle - gossip->since < least) {
         return;
-    if (entry->phase == 1)
+    }
+    if (entry->phase == 1) {
         entry->sum[1] += RZ_GOSSIP_ONE;
+    }
     rz_gossip_promote(gossip, entry, entry->phase + 1);
 }
 
 void rz_gossip_sum_assess(struct rz_gossip *gossip)
 {
     struct rz_gossip_entry *entries = rz_gossip_entries(gossip);
-    for (uint32_t i = 0; i < gossip->n_failed; i++)
-        if (entries[i].phase < 3)
+    for (uint32_t i = 0; i < gossip->n_failed; i++) {
+        if (entries[i].phase < 3) {
             assess_entry(gossip, &entries[i]);
+        }
+    }
 }
 
 struct rz_gossip_mass rz_gossip_mass(const struct rz_gossip *gossip, rz_id failed)
@@ -175,8 +185,10 @@ struct rz_gossip_mass rz_gossip_mass(const struct rz_gossip *gossip, rz_id faile
     const struct rz_gossip_entry *entries = rz_gossip_entries(gossip);
     const uint64_t *ids = rz_gossip_ids(gossip);
     struct rz_gossip_mass mass = {.weight = gossip->weight};
-    for (uint32_t i = 0; i < gossip->n_failed; i++)
-        if (ids[i] == failed)
+    for (uint32_t i = 0; i < gossip->n_failed; i++) {
+        if (ids[i] == failed) {
             mass = (struct rz_gossip_mass){gossip->weight, entries[i].sum[0], entries[i].sum[1]};
+        }
+    }
     return mass;
 }

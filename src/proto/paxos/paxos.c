@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* --- init ------------------------------------------------------------------------------------- */
+/* ---- init ---- */
 
 size_t rz_paxos_size(const struct rz_paxos_config *config)
 {
@@ -20,12 +20,13 @@ static void view_set(struct rz_paxos *paxos, uint32_t number, const uint64_t *me
                      uint32_t words)
 {
     uint64_t *set = rz_paxos_set(paxos, RZ_PAXOS_MEMBERS);
-    memset(set, 0, paxos->words * sizeof *set);
+    memset(set, 0, paxos->words * sizeof(*set));
     paxos->view = number;
     paxos->view_size = 0;
     for (rz_id id = 0; id < paxos->config.n_members; id++) {
-        if (members && (id / 64 >= words || !rz_paxos_bit(members, id)))
+        if (members && (id / 64 >= words || !rz_paxos_bit(members, id))) {
             continue;
+        }
         rz_paxos_bit_set(set, id);
         paxos->view_size++;
     }
@@ -41,8 +42,9 @@ void rz_paxos_init(struct rz_paxos *paxos, const struct rz_paxos_config *config,
     memset(paxos, 0, rz_paxos_size(config));
     paxos->config = *config;
     paxos->config.members = NULL;
-    if (config->patience == 0)
+    if (config->patience == 0) {
         paxos->config.patience = 4 * config->retry;
+    }
     paxos->self = self;
     paxos->seed = seed;
     paxos->words = (config->n_members + 63) / 64;
@@ -51,7 +53,7 @@ void rz_paxos_init(struct rz_paxos *paxos, const struct rz_paxos_config *config,
     view_set(paxos, config->view, config->members, paxos->words);
 }
 
-/* --- actions ---------------------------------------------------------------------------------- */
+/* ---- actions ---- */
 
 struct rz_action *rz_paxos_send(struct rz_paxos *paxos, enum rz_paxos_message type,
                                 const struct rz_paxos_instance *in, struct rz_actions *out)
@@ -91,8 +93,9 @@ void rz_paxos_tell_host(enum rz_paxos_notice what, const struct rz_paxos_instanc
 
 void rz_paxos_learn(struct rz_paxos_instance *in, uint64_t value, struct rz_actions *out)
 {
-    if (in->decided)
+    if (in->decided) {
         return;
+    }
     in->decided = true;
     in->value = value;
     in->owes = false;
@@ -101,7 +104,7 @@ void rz_paxos_learn(struct rz_paxos_instance *in, uint64_t value, struct rz_acti
     rz_paxos_tell_host(RZ_PAXOS_DECIDED, in, out);
 }
 
-/* --- leader ----------------------------------------------------------------------------------- */
+/* ---- leader ---- */
 
 bool rz_paxos_out(const struct rz_paxos *paxos, rz_id id)
 {
@@ -115,10 +118,12 @@ rz_id rz_paxos_leader(const struct rz_paxos *paxos)
     const uint64_t *failed = rz_paxos_set_at(paxos, RZ_PAXOS_FAILED);
     rz_id least = RZ_ID_NONE;
     for (rz_id id = 0; id < paxos->config.n_members; id++) {
-        if (!rz_paxos_bit(members, id) || rz_paxos_bit(failed, id))
+        if (!rz_paxos_bit(members, id) || rz_paxos_bit(failed, id)) {
             continue;
-        if (!rz_paxos_out(paxos, id))
+        }
+        if (!rz_paxos_out(paxos, id)) {
             return id;
+        }
         least = least == RZ_ID_NONE ? id : least;
     }
     return least; /* all members are doubted */
@@ -130,7 +135,7 @@ static bool takes_part(const struct rz_paxos *paxos, rz_id id)
            rz_paxos_bit(rz_paxos_set_at(paxos, RZ_PAXOS_MEMBERS), id);
 }
 
-/* --- messages --------------------------------------------------------------------------------- */
+/* ---- messages ---- */
 
 /* No correct member uses rounds beyond: a ballot must leave room for higher ones. */
 #define ROUND_MAX INT32_MAX
@@ -146,8 +151,9 @@ static bool is_well_formed(const struct rz_paxos *paxos, const struct rz_event *
     const struct rz_message *message = event->message;
     const uint64_t *word = message->word;
     bool promises = message->type == RZ_PAXOS_PROMISE;
-    if (message->n_items != 0 && !(promises && message->n_items == 2))
+    if (message->n_items != 0 && !(promises && message->n_items == 2)) {
         return false;
+    }
     switch ((enum rz_paxos_message)message->type) {
     case RZ_PAXOS_PREPARE:
         return is_ballot(paxos, word[0]) && rz_paxos_ballot_owner(word[0]) == message->from;
@@ -176,13 +182,16 @@ static enum rz_more on_request(struct rz_paxos *paxos, const struct rz_event *ev
 {
     const struct rz_message *message = event->message;
     struct rz_paxos_instance *in = rz_paxos_find(paxos, message->seq);
-    if (in && in->decided)
+    if (in && in->decided) {
         rz_paxos_reply(paxos, RZ_PAXOS_TOLD, in, message->from, in->value, 0, out);
-    if (in || rz_paxos_leader(paxos) != paxos->self)
+    }
+    if (in || rz_paxos_leader(paxos) != paxos->self) {
         return RZ_DONE;
+    }
     in = rz_paxos_enter(paxos, message->seq, out);
-    if (!in)
+    if (!in) {
         return RZ_NEED;
+    }
     in->proposal = message->word[0];
     rz_paxos_begin(paxos, in, event->now, out);
     return RZ_DONE;
@@ -193,10 +202,11 @@ static void on_told(struct rz_paxos *paxos, struct rz_paxos_instance *in,
 {
     const struct rz_message *message = event->message;
     rz_paxos_learn(in, message->word[0], out);
-    if (message->flags & RZ_PAXOS_ANSWER)
+    if (message->flags & RZ_PAXOS_ANSWER) {
         rz_paxos_reply(paxos, RZ_PAXOS_TOLD, in, message->from, in->value, 0, out);
-    else
+    } else {
         rz_paxos_on_knows(paxos, in, message->from);
+    }
 }
 
 /* Messages about an instance create it here; answers need one that is known. */
@@ -206,57 +216,66 @@ static enum rz_more on_receive(struct rz_paxos *paxos, const struct rz_event *ev
     const struct rz_message *message = event->message;
     if (message->view != paxos->view || message->from == paxos->self ||
         !takes_part(paxos, message->from) || !takes_part(paxos, paxos->self) ||
-        !is_well_formed(paxos, event))
+        !is_well_formed(paxos, event)) {
         return RZ_DONE;
-    if (message->type == RZ_PAXOS_REQUEST)
+    }
+    if (message->type == RZ_PAXOS_REQUEST) {
         return on_request(paxos, event, out);
+    }
     bool tells = message->type == RZ_PAXOS_PREPARE || message->type == RZ_PAXOS_ACCEPT ||
                  message->type == RZ_PAXOS_TOLD;
     struct rz_paxos_instance *in =
         tells ? rz_paxos_enter(paxos, message->seq, out) : rz_paxos_find(paxos, message->seq);
-    if (!in)
+    if (!in) {
         return tells ? RZ_NEED : RZ_DONE;
-    if (message->type == RZ_PAXOS_PREPARE)
+    }
+    if (message->type == RZ_PAXOS_PREPARE) {
         rz_paxos_on_prepare(paxos, in, event, out);
-    else if (message->type == RZ_PAXOS_PROMISE)
+    } else if (message->type == RZ_PAXOS_PROMISE) {
         rz_paxos_on_promise(paxos, in, event, out);
-    else if (message->type == RZ_PAXOS_ACCEPT)
+    } else if (message->type == RZ_PAXOS_ACCEPT) {
         rz_paxos_on_accept(paxos, in, event, out);
-    else if (message->type == RZ_PAXOS_ACCEPTED)
+    } else if (message->type == RZ_PAXOS_ACCEPTED) {
         rz_paxos_on_accepted(paxos, in, event, out);
-    else if (message->type == RZ_PAXOS_REFUSED)
+    } else if (message->type == RZ_PAXOS_REFUSED) {
         rz_paxos_on_refused(paxos, in, event);
-    else if (message->type == RZ_PAXOS_TOLD)
+    } else if (message->type == RZ_PAXOS_TOLD) {
         on_told(paxos, in, event, out);
+    }
     return RZ_DONE;
 }
 
-/* --- calls and time --------------------------------------------------------------------------- */
+/* ---- calls and time ---- */
 
 /* Processes one instance that is due; RZ_MORE: there are others. */
 static enum rz_more work(struct rz_paxos *paxos, rz_time now, struct rz_actions *out)
 {
     struct rz_paxos_instance *all = rz_paxos_instances(paxos), *due = NULL;
     for (uint32_t i = 0; i < paxos->n; i++) {
-        if (all[i].due > now)
+        if (all[i].due > now) {
             continue;
-        if (due)
+        }
+        if (due) {
             return rz_paxos_work(paxos, due, now, out), RZ_MORE;
+        }
         due = &all[i];
     }
-    if (due)
+    if (due) {
         rz_paxos_work(paxos, due, now, out);
+    }
     return RZ_DONE;
 }
 
 static enum rz_more on_propose(struct rz_paxos *paxos, const struct rz_event *event,
                                struct rz_actions *out)
 {
-    if (!takes_part(paxos, paxos->self) || rz_paxos_find(paxos, event->arg[0]))
+    if (!takes_part(paxos, paxos->self) || rz_paxos_find(paxos, event->arg[0])) {
         return RZ_DONE;
+    }
     struct rz_paxos_instance *in = rz_paxos_enter(paxos, event->arg[0], out);
-    if (!in)
+    if (!in) {
         return RZ_NEED;
+    }
     in->proposal = event->arg[1];
     rz_paxos_work(paxos, in, event->now, out);
     return RZ_DONE;
@@ -266,8 +285,9 @@ static void on_vote(struct rz_paxos *paxos, const struct rz_event *event, struct
 {
     struct rz_paxos_instance *in = rz_paxos_find(paxos, event->arg[0]);
     rz_assert(event->arg[1] <= RZ_PAXOS_YES);
-    if (!in || !in->asked || in->vote != RZ_PAXOS_UNKNOWN)
+    if (!in || !in->asked || in->vote != RZ_PAXOS_UNKNOWN) {
         return; /* of another view, or a repeated vote */
+    }
     in->vote = (uint8_t)event->arg[1];
     rz_paxos_own_vote(paxos, in, event->now, out);
     rz_paxos_pay(paxos, in, out);
@@ -278,9 +298,11 @@ static void on_vote(struct rz_paxos *paxos, const struct rz_event *event, struct
 static enum rz_more look_anew(struct rz_paxos *paxos, rz_time now, struct rz_actions *out)
 {
     struct rz_paxos_instance *all = rz_paxos_instances(paxos);
-    for (uint32_t i = 0; i < paxos->n; i++)
-        if (!all[i].decided || all[i].phase == RZ_PAXOS_TELLING)
+    for (uint32_t i = 0; i < paxos->n; i++) {
+        if (!all[i].decided || all[i].phase == RZ_PAXOS_TELLING) {
             all[i].due = now;
+        }
+    }
     return work(paxos, now, out);
 }
 
@@ -347,13 +369,15 @@ enum rz_more rz_paxos_step(struct rz_paxos *paxos, const struct rz_event *event,
     }
     const struct rz_paxos_instance *all = rz_paxos_instances(paxos);
     paxos->deadline = RZ_TIME_NEVER;
-    for (uint32_t i = 0; i < paxos->n; i++)
-        if (all[i].due < paxos->deadline)
+    for (uint32_t i = 0; i < paxos->n; i++) {
+        if (all[i].due < paxos->deadline) {
             paxos->deadline = all[i].due;
+        }
+    }
     return more;
 }
 
-/* --- accessors ------------------------------------------------------------------------------- */
+/* ---- accessors ---- */
 
 rz_time rz_paxos_deadline(const struct rz_paxos *paxos)
 {
@@ -363,8 +387,9 @@ rz_time rz_paxos_deadline(const struct rz_paxos *paxos)
 uint64_t rz_paxos_hash(const struct rz_paxos *paxos)
 {
     uint64_t hash = rz_mix(paxos->self, ((uint64_t)paxos->view << 32) + paxos->n);
-    for (uint32_t i = 0; i < RZ_PAXOS_SETS * paxos->words; i++)
+    for (uint32_t i = 0; i < RZ_PAXOS_SETS * paxos->words; i++) {
         hash = rz_mix(hash, paxos->block[i]);
+    }
     const struct rz_paxos_instance *all = rz_paxos_instances_at(paxos);
     const uint64_t *rows = (const uint64_t *)(all + paxos->max);
     for (uint32_t i = 0; i < paxos->n; i++) {
@@ -372,25 +397,30 @@ uint64_t rz_paxos_hash(const struct rz_paxos *paxos)
         const uint64_t words[] = {in->number,   in->promised, in->accepted, in->value,
                                   in->ballot,   in->top,      in->found,    in->found_value,
                                   in->proposal, in->due,      in->began};
-        for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        for (size_t k = 0; k < sizeof(words) / sizeof(*words); k++) {
             hash = rz_mix(hash, words[k]);
-        if (paxos->config.mutations & RZ_PAXOS_COUNT_MESSAGES)
+        }
+        if (paxos->config.mutations & RZ_PAXOS_COUNT_MESSAGES) {
             hash = rz_mix(hash, in->yes_heard);
+        }
         hash = rz_mix(hash, in->phase | (uint64_t)in->vote << 8 | (uint64_t)in->asked << 16 |
                                 (uint64_t)in->owes << 17 | (uint64_t)in->decided << 18);
     }
-    for (size_t i = 0; i < (size_t)paxos->n * RZ_PAXOS_ROWS * paxos->words; i++)
+    for (size_t i = 0; i < (size_t)paxos->n * RZ_PAXOS_ROWS * paxos->words; i++) {
         hash = rz_mix(hash, rows[i]);
+    }
     return hash;
 }
 
 bool rz_paxos_decision(const struct rz_paxos *paxos, uint64_t instance, uint64_t *value)
 {
     const struct rz_paxos_instance *in = rz_paxos_find_at(paxos, instance);
-    if (!in || !in->decided)
+    if (!in || !in->decided) {
         return false;
-    if (value)
+    }
+    if (value) {
         *value = in->value;
+    }
     return true;
 }
 
@@ -402,8 +432,9 @@ bool rz_paxos_knows(const struct rz_paxos *paxos, uint64_t instance)
 uint64_t rz_paxos_accepted(const struct rz_paxos *paxos, uint64_t instance, uint64_t *value)
 {
     const struct rz_paxos_instance *in = rz_paxos_find_at(paxos, instance);
-    if (!in || in->accepted == RZ_PAXOS_NO_BALLOT)
+    if (!in || in->accepted == RZ_PAXOS_NO_BALLOT) {
         return RZ_PAXOS_NO_BALLOT;
+    }
     *value = in->value;
     return in->accepted;
 }

@@ -5,8 +5,9 @@
 
 void rz_paxos_ask_host(struct rz_paxos_instance *in, struct rz_actions *out)
 {
-    if (in->asked)
+    if (in->asked) {
         return;
+    }
     in->asked = true;
     rz_paxos_tell_host(RZ_PAXOS_ASKED, in, out);
 }
@@ -16,19 +17,21 @@ static bool turned_away(struct rz_paxos *paxos, const struct rz_paxos_instance *
                         const struct rz_message *message, bool check, struct rz_actions *out)
 {
     uint64_t ballot = message->word[0];
-    if (in->decided)
+    if (in->decided) {
         rz_paxos_reply(paxos, RZ_PAXOS_TOLD, in, message->from, in->value, 0, out);
-    else if (check && ballot < in->promised)
+    } else if (check && ballot < in->promised) {
         rz_paxos_reply(paxos, RZ_PAXOS_REFUSED, in, message->from, ballot, in->promised, out);
-    else
+    } else {
         return false;
+    }
     return true;
 }
 
 void rz_paxos_pay(struct rz_paxos *paxos, struct rz_paxos_instance *in, struct rz_actions *out)
 {
-    if (!in->owes)
+    if (!in->owes) {
         return;
+    }
     in->owes = false;
     struct rz_action *action = rz_paxos_send(paxos, RZ_PAXOS_PROMISE, in, out);
     uint32_t slot = out->count - 1;
@@ -50,20 +53,23 @@ void rz_paxos_on_prepare(struct rz_paxos *paxos, struct rz_paxos_instance *in,
 {
     const struct rz_message *message = event->message;
     uint64_t ballot = message->word[0];
-    if (turned_away(paxos, in, message, true, out))
+    if (turned_away(paxos, in, message, true, out)) {
         return;
+    }
     rz_paxos_give_up(paxos, in, event->now);
     in->promised = ballot;
     in->top = ballot > in->top ? ballot : in->top;
-    if (in->top == ballot)
+    if (in->top == ballot) {
         in->proposal = message->word[1];
+    }
     in->due = event->now + paxos->config.patience;
     in->owes = true;
     bool voting = paxos->config.votes && in->accepted == RZ_PAXOS_NO_BALLOT;
-    if (voting && in->vote == RZ_PAXOS_UNKNOWN)
+    if (voting && in->vote == RZ_PAXOS_UNKNOWN) {
         rz_paxos_ask_host(in, out);
-    else
+    } else {
         rz_paxos_pay(paxos, in, out);
+    }
 }
 
 void rz_paxos_on_accept(struct rz_paxos *paxos, struct rz_paxos_instance *in,
@@ -72,8 +78,9 @@ void rz_paxos_on_accept(struct rz_paxos *paxos, struct rz_paxos_instance *in,
     const struct rz_message *message = event->message;
     uint64_t ballot = message->word[0];
     bool check = !(paxos->config.mutations & RZ_PAXOS_FORGET_PROMISE);
-    if (turned_away(paxos, in, message, check, out))
+    if (turned_away(paxos, in, message, check, out)) {
         return;
+    }
     rz_paxos_give_up(paxos, in, event->now);
     in->promised = ballot;
     in->accepted = ballot;

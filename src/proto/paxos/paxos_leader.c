@@ -18,10 +18,12 @@ static rz_time retry_later(const struct rz_paxos *paxos, const struct rz_paxos_i
 static bool quorum(struct rz_paxos *paxos, const struct rz_paxos_instance *in)
 {
     uint32_t count = rz_paxos_row_count(paxos, in, RZ_PAXOS_HEARD);
-    if (paxos->config.mutations & RZ_PAXOS_SELF_TWICE)
+    if (paxos->config.mutations & RZ_PAXOS_SELF_TWICE) {
         count++;
-    if ((paxos->config.mutations & RZ_PAXOS_HALF) && paxos->config.n_members % 2 == 0)
+    }
+    if ((paxos->config.mutations & RZ_PAXOS_HALF) && paxos->config.n_members % 2 == 0) {
         count++;
+    }
     return count >= rz_paxos_majority(paxos);
 }
 
@@ -34,12 +36,15 @@ static bool send_to_unheard(struct rz_paxos *paxos, struct rz_paxos_instance *in
     const uint64_t *members = rz_paxos_set(paxos, RZ_PAXOS_MEMBERS);
     rz_id *to = rz_paxos_destinations(paxos);
     uint32_t n_to = 0;
-    for (rz_id id = 0; id < paxos->config.n_members; id++)
+    for (rz_id id = 0; id < paxos->config.n_members; id++) {
         if (id != paxos->self && rz_paxos_bit(members, id) && !rz_paxos_bit(heard, id) &&
-            !rz_paxos_out(paxos, id))
+            !rz_paxos_out(paxos, id)) {
             to[n_to++] = id;
-    if (n_to == 0)
+        }
+    }
+    if (n_to == 0) {
         return false;
+    }
     struct rz_action *action = rz_paxos_send(paxos, type, in, out);
     action->to = to;
     action->n_to = n_to;
@@ -61,12 +66,14 @@ static void hear_nobody(struct rz_paxos *paxos, struct rz_paxos_instance *in)
 static void note_vote(struct rz_paxos *paxos, struct rz_paxos_instance *in, rz_id id,
                       enum rz_paxos_vote vote)
 {
-    if (vote == RZ_PAXOS_UNKNOWN)
+    if (vote == RZ_PAXOS_UNKNOWN) {
         return;
+    }
     in->yes_heard += vote == RZ_PAXOS_YES;
     rz_paxos_bit_set(rz_paxos_row(paxos, in, RZ_PAXOS_VOTED), id);
-    if (vote == RZ_PAXOS_YES)
+    if (vote == RZ_PAXOS_YES) {
         rz_paxos_bit_set(rz_paxos_row(paxos, in, RZ_PAXOS_VOTED_YES), id);
+    }
 }
 
 /* A majority has accepted: this is the decision. Members that accepted will request it if TOLD is
@@ -80,11 +87,14 @@ static void decide(struct rz_paxos *paxos, struct rz_paxos_instance *in, rz_time
     rz_id *to = rz_paxos_destinations(paxos);
     const uint64_t *members = rz_paxos_set(paxos, RZ_PAXOS_MEMBERS);
     uint32_t n_to = 0;
-    for (rz_id id = 0; id < paxos->config.n_members; id++)
-        if (id != paxos->self && rz_paxos_bit(members, id) && !rz_paxos_out(paxos, id))
+    for (rz_id id = 0; id < paxos->config.n_members; id++) {
+        if (id != paxos->self && rz_paxos_bit(members, id) && !rz_paxos_out(paxos, id)) {
             to[n_to++] = id;
-    if (n_to == 0)
+        }
+    }
+    if (n_to == 0) {
         return;
+    }
     struct rz_action *action = rz_paxos_send(paxos, RZ_PAXOS_TOLD, in, out);
     action->to = to;
     action->n_to = n_to;
@@ -103,16 +113,18 @@ static void second_phase(struct rz_paxos *paxos, struct rz_paxos_instance *in, u
     hear_nobody(paxos, in);
     hear(paxos, in, paxos->self);
     send_to_unheard(paxos, in, RZ_PAXOS_ACCEPT, in->ballot, value, out);
-    if (quorum(paxos, in) && paxos->view_size == 1)
+    if (quorum(paxos, in) && paxos->view_size == 1) {
         decide(paxos, in, now, out);
+    }
 }
 
 /* Whether the first phase is over; a value that may have been decided takes precedence. */
 static void conclude_first_phase(struct rz_paxos *paxos, struct rz_paxos_instance *in, rz_time now,
                                  struct rz_actions *out)
 {
-    if (in->phase != RZ_PAXOS_PREPARING || !quorum(paxos, in))
+    if (in->phase != RZ_PAXOS_PREPARING || !quorum(paxos, in)) {
         return;
+    }
     bool bound =
         in->found != RZ_PAXOS_NO_BALLOT && !(paxos->config.mutations & RZ_PAXOS_IGNORE_ACCEPTED);
     if (bound) {
@@ -131,8 +143,9 @@ static void conclude_first_phase(struct rz_paxos *paxos, struct rz_paxos_instanc
     }
     enum rz_paxos_vote diagnosis =
         rz_paxos_count(paxos->view_size, yes, voted, now >= in->began + paxos->config.patience);
-    if (diagnosis != RZ_PAXOS_UNKNOWN)
+    if (diagnosis != RZ_PAXOS_UNKNOWN) {
         second_phase(paxos, in, diagnosis, now, out);
+    }
 }
 
 void rz_paxos_begin(struct rz_paxos *paxos, struct rz_paxos_instance *in, rz_time now,
@@ -151,10 +164,11 @@ void rz_paxos_begin(struct rz_paxos *paxos, struct rz_paxos_instance *in, rz_tim
     hear_nobody(paxos, in);
     hear(paxos, in, paxos->self);
     send_to_unheard(paxos, in, RZ_PAXOS_PREPARE, in->ballot, in->proposal, out);
-    if (paxos->config.votes && in->accepted == RZ_PAXOS_NO_BALLOT && in->vote == RZ_PAXOS_UNKNOWN)
+    if (paxos->config.votes && in->accepted == RZ_PAXOS_NO_BALLOT && in->vote == RZ_PAXOS_UNKNOWN) {
         rz_paxos_ask_host(in, out);
-    else
+    } else {
         conclude_first_phase(paxos, in, now, out);
+    }
 }
 
 void rz_paxos_own_vote(struct rz_paxos *paxos, struct rz_paxos_instance *in, rz_time now,
@@ -168,11 +182,13 @@ void rz_paxos_on_promise(struct rz_paxos *paxos, struct rz_paxos_instance *in,
                          const struct rz_event *event, struct rz_actions *out)
 {
     const struct rz_message *message = event->message;
-    if (in->decided || in->phase != RZ_PAXOS_PREPARING || message->word[0] != in->ballot)
+    if (in->decided || in->phase != RZ_PAXOS_PREPARING || message->word[0] != in->ballot) {
         return;
+    }
     hear(paxos, in, message->from);
-    if (message->word[1] <= RZ_PAXOS_YES)
+    if (message->word[1] <= RZ_PAXOS_YES) {
         note_vote(paxos, in, message->from, (enum rz_paxos_vote)message->word[1]);
+    }
     if (message->n_items == 2 && event->items[0] > in->found) {
         in->found = event->items[0];
         in->found_value = event->items[1];
@@ -184,34 +200,41 @@ void rz_paxos_on_accepted(struct rz_paxos *paxos, struct rz_paxos_instance *in,
                           const struct rz_event *event, struct rz_actions *out)
 {
     const struct rz_message *message = event->message;
-    if (message->word[0] != in->ballot)
+    if (message->word[0] != in->ballot) {
         return;
-    if (in->phase == RZ_PAXOS_TELLING || in->phase == RZ_PAXOS_ACCEPTING)
+    }
+    if (in->phase == RZ_PAXOS_TELLING || in->phase == RZ_PAXOS_ACCEPTING) {
         hear(paxos, in, message->from);
-    if (in->phase == RZ_PAXOS_ACCEPTING && quorum(paxos, in))
+    }
+    if (in->phase == RZ_PAXOS_ACCEPTING && quorum(paxos, in)) {
         decide(paxos, in, event->now, out);
+    }
 }
 
 void rz_paxos_on_knows(struct rz_paxos *paxos, struct rz_paxos_instance *in, rz_id from)
 {
-    if (in->phase == RZ_PAXOS_TELLING)
+    if (in->phase == RZ_PAXOS_TELLING) {
         hear(paxos, in, from);
+    }
 }
 
 void rz_paxos_on_refused(struct rz_paxos *paxos, struct rz_paxos_instance *in,
                          const struct rz_event *event)
 {
     const struct rz_message *message = event->message;
-    if (message->word[1] > in->top)
+    if (message->word[1] > in->top) {
         in->top = message->word[1];
-    if (message->word[0] == in->ballot && !in->decided)
+    }
+    if (message->word[0] == in->ballot && !in->decided) {
         rz_paxos_give_up(paxos, in, event->now);
+    }
 }
 
 void rz_paxos_give_up(struct rz_paxos *paxos, struct rz_paxos_instance *in, rz_time now)
 {
-    if (in->phase == RZ_PAXOS_IDLE)
+    if (in->phase == RZ_PAXOS_IDLE) {
         return;
+    }
     in->phase = RZ_PAXOS_IDLE;
     in->due = now + retry_later(paxos, in);
 }
@@ -229,8 +252,9 @@ static void work_leader(struct rz_paxos *paxos, struct rz_paxos_instance *in, rz
         return;
     }
     conclude_first_phase(paxos, in, now, out);
-    if (in->phase == RZ_PAXOS_PREPARING)
+    if (in->phase == RZ_PAXOS_PREPARING) {
         send_to_unheard(paxos, in, RZ_PAXOS_PREPARE, in->ballot, in->proposal, out);
+    }
 }
 
 static void work_told(struct rz_paxos *paxos, struct rz_paxos_instance *in, rz_time now,
@@ -238,8 +262,9 @@ static void work_told(struct rz_paxos *paxos, struct rz_paxos_instance *in, rz_t
 {
     in->due = RZ_TIME_NEVER;
     if (in->phase != RZ_PAXOS_TELLING ||
-        !send_to_unheard(paxos, in, RZ_PAXOS_TOLD, in->value, 0, out))
+        !send_to_unheard(paxos, in, RZ_PAXOS_TOLD, in->value, 0, out)) {
         return;
+    }
     out->v[out->count - 1].message.flags = RZ_PAXOS_ANSWER;
     in->due = now + paxos->config.retry;
 }
@@ -255,7 +280,8 @@ void rz_paxos_work(struct rz_paxos *paxos, struct rz_paxos_instance *in, rz_time
     } else {
         in->phase = RZ_PAXOS_IDLE;
         in->due = now + paxos->config.patience;
-        if (leader != RZ_ID_NONE)
+        if (leader != RZ_ID_NONE) {
             rz_paxos_reply(paxos, RZ_PAXOS_REQUEST, in, leader, in->proposal, 0, out);
+        }
     }
 }

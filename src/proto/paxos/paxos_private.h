@@ -61,7 +61,7 @@ struct rz_paxos {
     uint64_t block[];
 };
 
-/* --- paxos_store.c: sets and instances -------------------------------------------------------- */
+/* ---- paxos_store.c: sets and instances ---- */
 
 size_t rz_paxos_bytes(uint32_t n_members, uint32_t instances_max);
 uint64_t *rz_paxos_set(struct rz_paxos *paxos, enum rz_paxos_set set);
@@ -99,7 +99,7 @@ static inline rz_id rz_paxos_ballot_owner(uint64_t ballot)
     return (rz_id)ballot;
 }
 
-/* --- paxos.c: actions ------------------------------------------------------------------------- */
+/* ---- paxos.c: actions ---- */
 
 struct rz_action *rz_paxos_send(struct rz_paxos *paxos, enum rz_paxos_message type,
                                 const struct rz_paxos_instance *in, struct rz_actions *out);
@@ -113,7 +113,7 @@ bool rz_paxos_out(const struct rz_paxos *paxos, rz_id id); /* doubted or failed 
 /* The instance is decided here, in any way; reported to the host. */
 void rz_paxos_learn(struct rz_paxos_instance *in, uint64_t value, struct rz_actions *out);
 
-/* --- paxos_acceptor.c ------------------------------------------------------------------------- */
+/* ---- paxos_acceptor.c ---- */
 
 void rz_paxos_on_prepare(struct rz_paxos *paxos, struct rz_paxos_instance *in,
                          const struct rz_event *event, struct rz_actions *out);
@@ -123,7 +123,7 @@ void rz_paxos_on_accept(struct rz_paxos *paxos, struct rz_paxos_instance *in,
 void rz_paxos_pay(struct rz_paxos *paxos, struct rz_paxos_instance *in, struct rz_actions *out);
 void rz_paxos_ask_host(struct rz_paxos_instance *in, struct rz_actions *out);
 
-/* --- paxos_leader.c --------------------------------------------------------------------------- */
+/* ---- paxos_leader.c ---- */
 
 void rz_paxos_begin(struct rz_paxos *paxos, struct rz_paxos_instance *in, rz_time now,
                     struct rz_actions *out);

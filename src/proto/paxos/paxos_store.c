@@ -67,9 +67,11 @@ uint32_t rz_paxos_row_count(struct rz_paxos *paxos, const struct rz_paxos_instan
 {
     const uint64_t *set = rz_paxos_row(paxos, in, row);
     uint32_t count = 0;
-    for (uint32_t i = 0; i < paxos->words; i++)
-        for (uint64_t word = set[i]; word; word &= word - 1)
+    for (uint32_t i = 0; i < paxos->words; i++) {
+        for (uint64_t word = set[i]; word; word &= word - 1) {
             count++;
+        }
+    }
     return count;
 }
 
@@ -78,10 +80,11 @@ static uint32_t lower_bound(const struct rz_paxos_instance *all, uint32_t n, uin
     uint32_t low = 0;
     while (low < n) {
         uint32_t middle = low + (n - low) / 2;
-        if (all[middle].number < number)
+        if (all[middle].number < number) {
             low = middle + 1;
-        else
+        } else {
             n = middle;
+        }
     }
     return low;
 }
@@ -105,17 +108,18 @@ struct rz_paxos_instance *rz_paxos_enter(struct rz_paxos *paxos, uint64_t number
 {
     struct rz_paxos_instance *all = rz_paxos_instances(paxos);
     uint32_t at = lower_bound(all, paxos->n, number);
-    if (at < paxos->n && all[at].number == number)
+    if (at < paxos->n && all[at].number == number) {
         return &all[at];
+    }
     if (paxos->n == paxos->max) {
         out->need = rz_paxos_bytes(paxos->config.n_members, 2 * paxos->max);
         return NULL;
     }
     size_t row_bytes = RZ_PAXOS_ROWS * (size_t)paxos->words * sizeof(uint64_t);
-    memmove(&all[at + 1], &all[at], (paxos->n - at) * sizeof *all);
+    memmove(&all[at + 1], &all[at], (paxos->n - at) * sizeof(*all));
     memmove(rows_of(paxos, at + 1), rows_of(paxos, at), (paxos->n - at) * row_bytes);
     memset(rows_of(paxos, at), 0, row_bytes);
-    memset(&all[at], 0, sizeof *all);
+    memset(&all[at], 0, sizeof(*all));
     all[at].number = number;
     all[at].vote = RZ_PAXOS_UNKNOWN;
     all[at].due = RZ_TIME_NEVER;

@@ -51,7 +51,7 @@ static size_t items_max(size_t n_slots, size_t n_daemons)
 static size_t lay_out(struct rz_recover *r, const struct rz_recover_config *config)
 {
     size_t n_slots = slots_of(config), n_daemons = config->n_daemons, end = 0;
-    place_array(&end, 1, sizeof *r);
+    place_array(&end, 1, sizeof(*r));
     r->items_at = place_array(&end, items_max(n_slots, n_daemons), sizeof(uint64_t));
     r->placement_at = place_array(&end, n_slots, sizeof(uint32_t));
     r->incarnation_at = place_array(&end, n_slots, sizeof(uint32_t));
@@ -91,9 +91,9 @@ void rz_recover_init(struct rz_recover *r, const struct rz_recover_config *confi
 {
     rz_assert(self < config->n_daemons);
     rz_assert(slots_of(config) >= config->n_ranks && slots_of(config) <= RZ_RECOVER_SLOTS_MAX);
-    memset(r, 0, sizeof *r);
+    memset(r, 0, sizeof(*r));
     size_t end = lay_out(r, config);
-    memset(r + 1, 0, end - sizeof *r);
+    memset(r + 1, 0, end - sizeof(*r));
     r->n_daemons = config->n_daemons;
     r->n_ranks = config->n_ranks;
     r->n_slots = slots_of(config);
@@ -113,22 +113,24 @@ void rz_recover_init(struct rz_recover *r, const struct rz_recover_config *confi
         rz_recover_placement(r)[rank] = config->placement[rank];
         rz_recover_incarnation(r)[rank] = 1;
     }
-    for (uint32_t slot = r->n_ranks; slot < r->n_slots; slot++)
+    for (uint32_t slot = r->n_ranks; slot < r->n_slots; slot++) {
         rz_recover_placement(r)[slot] = RZ_ID_NONE;
+    }
     memcpy(rz_recover_at(r, r->slots_at), config->slots, r->n_daemons * sizeof(uint32_t));
     struct rz_agree_config agree = agree_config(config);
     r->agree_bytes = rz_agree_size(&agree);
     rz_agree_init(rz_recover_agree(r), &agree, self, now, seed);
 }
 
-/* ---- knowledge */
+/* ---- knowledge ---- */
 
 static void know_daemon_failed(struct rz_recover *r, rz_id daemon, bool proof, rz_time now)
 {
     rz_assert(daemon < r->n_daemons);
     uint8_t *known = &rz_recover_daemons(r)[daemon];
-    if (!(*known & (DAEMON_KNOWN | DAEMON_AGREED)))
+    if (!(*known & (DAEMON_KNOWN | DAEMON_AGREED))) {
         r->fresh++;
+    }
     *known |= DAEMON_KNOWN | (proof ? DAEMON_PROOF : 0);
     rz_recover_bit_set(rz_recover_troubled(r), daemon);
     rz_recover_suspect_failed(r, daemon, now);
@@ -138,28 +140,33 @@ static void know_process_failed(struct rz_recover *r, uint32_t slot, uint32_t in
 {
     rz_assert(slot < r->n_slots);
     if ((r->mutations & RZ_RECOVER_ANY_INCARNATION) &&
-        incarnation < rz_recover_incarnation(r)[slot])
+        incarnation < rz_recover_incarnation(r)[slot]) {
         incarnation = rz_recover_incarnation(r)[slot];
+    }
     bool was_fresh = rz_recover_slot_fresh(r, slot);
-    if (rz_recover_known(r)[slot] < incarnation)
+    if (rz_recover_known(r)[slot] < incarnation) {
         rz_recover_known(r)[slot] = incarnation;
+    }
     rz_recover_bit_set(rz_recover_restless(r), slot);
-    if (!was_fresh && rz_recover_slot_fresh(r, slot))
+    if (!was_fresh && rz_recover_slot_fresh(r, slot)) {
         r->fresh++;
+    }
 }
 
 static void reach(struct rz_recover *r, uint64_t epoch, uint64_t phase, uint64_t round)
 {
     bool current = epoch == r->epoch && phase == r->phase &&
                    (round == r->round || (r->mutations & RZ_RECOVER_KEEP_REACHED));
-    if ((current || (r->mutations & RZ_RECOVER_LATE_REACHED)) && r->phase != RZ_PHASE_LEFT)
+    if ((current || (r->mutations & RZ_RECOVER_LATE_REACHED)) && r->phase != RZ_PHASE_LEFT) {
         r->reached = true;
+    }
 }
 
 static void know_damage(struct rz_recover *r, const uint64_t *items, uint32_t n_items)
 {
-    for (uint32_t i = 0; i < n_items; i++)
+    for (uint32_t i = 0; i < n_items; i++) {
         rz_recover_learn_damage(r, items[i]);
+    }
     rz_recover_recount(r);
 }
 
@@ -176,8 +183,9 @@ static void take_call(struct rz_recover *r, const struct rz_event *event)
         r->repairing_here = true;
         break;
     case RZ_RECOVER_COMMITTED:
-        if (event->arg[1] == r->epoch && r->generation_known < event->arg[0])
+        if (event->arg[1] == r->epoch && r->generation_known < event->arg[0]) {
             r->generation_known = event->arg[0];
+        }
         break;
     case RZ_RECOVER_WANT:
         rz_recover_want(r, event->items, event->n_items);
@@ -193,7 +201,7 @@ static void take_call(struct rz_recover *r, const struct rz_event *event)
     }
 }
 
-/* ---- contributions */
+/* ---- contributions ---- */
 
 static bool undecided(const struct rz_recover *r)
 {
@@ -230,20 +238,26 @@ static uint32_t collect_fresh(const struct rz_recover *r)
 {
     uint64_t *items = rz_recover_items(r);
     uint32_t n = 0;
-    for (EACH_RESTLESS(r, slot))
-        if (rz_recover_slot_fresh(r, slot))
+    for (EACH_RESTLESS(r, slot)) {
+        if (rz_recover_slot_fresh(r, slot)) {
             items[n++] = rz_recover_pack_process(slot, rz_recover_known(r)[slot]);
-    for (EACH_TROUBLED(r, d))
-        if (rz_recover_daemon_fresh(r, d))
+        }
+    }
+    for (EACH_TROUBLED(r, d)) {
+        if (rz_recover_daemon_fresh(r, d)) {
             items[n++] = rz_recover_pack_daemon(d, rz_recover_daemons(r)[d] & DAEMON_PROOF);
+        }
+    }
     rz_assert(n == r->fresh);
-    for (EACH_TROUBLED(r, d))
-        if (rz_recover_damage_counts(r, d, rz_recover_found(r)[d]))
+    for (EACH_TROUBLED(r, d)) {
+        if (rz_recover_damage_counts(r, d, rz_recover_found(r)[d])) {
             items[n++] = rz_recover_pack_damage(d, rz_recover_found(r)[d]);
+        }
+    }
     return n + rz_recover_collect_spawns(r, items + n);
 }
 
-/* ---- steps */
+/* ---- steps ---- */
 
 static bool work_left(const struct rz_recover *r)
 {
@@ -337,12 +351,15 @@ static enum rz_more go_on(struct rz_recover *r, const struct rz_event *event,
         rz_recover_give_report(r, out);
         return work_left(r) ? RZ_MORE : RZ_DONE;
     }
-    if (r->notice != NOTICE_NONE)
+    if (r->notice != NOTICE_NONE) {
         return give_notice(r, out);
-    if (r->spawns_notice)
+    }
+    if (r->spawns_notice) {
         return give_spawns(r, out);
-    if (wants_to_contribute(r))
+    }
+    if (wants_to_contribute(r)) {
         return contribute(r, event->now, out);
+    }
     return RZ_DONE;
 }
 
@@ -367,8 +384,9 @@ enum rz_more rz_recover_step(struct rz_recover *r, const struct rz_event *event,
             rz_recover_be_fenced(r);
             return work_left(r) ? RZ_MORE : RZ_DONE;
         }
-        for (uint32_t i = 0; i < event->n_ids; i++)
+        for (uint32_t i = 0; i < event->n_ids; i++) {
             know_daemon_failed(r, event->ids[i], event->arg[0], event->now);
+        }
         return step_agree(r, event, out);
     case RZ_EVENT_CALL:
         if (event->call == RZ_RECOVER_WANT &&
@@ -381,8 +399,9 @@ enum rz_more rz_recover_step(struct rz_recover *r, const struct rz_event *event,
             rz_recover_suspect(r, (rz_id)event->arg[0], event->arg[1], event->now, out);
             return work_left(r) ? RZ_MORE : RZ_DONE;
         }
-        if (!r->stopped)
+        if (!r->stopped) {
             take_call(r, event);
+        }
         return go_on(r, event, out);
     case RZ_EVENT_CONTINUE:
         return go_on(r, event, out);
@@ -420,8 +439,9 @@ static uint64_t hash_slot(const struct rz_recover *r, uint32_t slot, uint64_t h)
     h = rz_mix(h, (uint64_t)rz_recover_placement(r)[slot] << 32 | rz_recover_incarnation(r)[slot]);
     h = rz_mix(h, (uint64_t)rz_recover_known(r)[slot] << 32 | rz_recover_noted(r)[slot]);
     h = rz_mix(h, (uint64_t)rz_recover_asked(r)[slot] << 32 | rz_recover_refused(r)[slot]);
-    if (slot < r->n_ranks)
+    if (slot < r->n_ranks) {
         return h;
+    }
     h = rz_mix(h, rz_recover_freed(r)[slot]);
     h = rz_mix(h, rz_recover_cohort(r)[slot]);
     return rz_mix(h, rz_recover_cohort_from(r)[slot]);
@@ -441,25 +461,31 @@ uint64_t rz_recover_hash(const struct rz_recover *r)
     if (r->notice != NOTICE_NONE) {
         h = rz_mix(h, r->notice_arg[0]);
         h = rz_mix(h, r->notice_arg[1]);
-        for (uint32_t i = 0; i < r->n_notice_items; i++)
+        for (uint32_t i = 0; i < r->n_notice_items; i++) {
             h = rz_mix(h, rz_recover_items(r)[i]);
+        }
     }
-    if (r->spawns_notice)
-        for (uint32_t i = 0; i < r->n_spawn_items; i++)
+    if (r->spawns_notice) {
+        for (uint32_t i = 0; i < r->n_spawn_items; i++) {
             h = rz_mix(h, rz_recover_items(r)[r->spawns_at + i]);
-    for (uint32_t slot = 0; slot < r->n_slots; slot++)
+        }
+    }
+    for (uint32_t slot = 0; slot < r->n_slots; slot++) {
         h = hash_slot(r, slot, h);
-    for (rz_id d = 0; d < r->n_daemons; d++)
+    }
+    for (rz_id d = 0; d < r->n_daemons; d++) {
         h = rz_mix(rz_mix(h, rz_recover_found(r)[d]),
                    (uint64_t)rz_recover_serial(r)[d] << 8 | rz_recover_daemons(r)[d]);
-    for (uint32_t i = 0; i < r->n_cohorts; i++)
+    }
+    for (uint32_t i = 0; i < r->n_cohorts; i++) {
         h = rz_mix(h, rz_recover_cohorts(r)[i]);
+    }
     h = rz_mix(h, (uint64_t)r->spawns_notice << 32 | r->spawns_status);
     h = rz_mix(h, (uint64_t)r->spawns_named << 32 | r->round);
     return rz_recover_hash_call(r, rz_mix(h, rz_agree_hash(rz_recover_agree(r))));
 }
 
-/* ---- accessors */
+/* ---- accessors ---- */
 
 uint32_t rz_recover_epoch(const struct rz_recover *r)
 {

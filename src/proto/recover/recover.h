@@ -343,7 +343,7 @@ bool rz_recover_stopped(const struct rz_recover *recover);
  */
 uint64_t rz_recover_generation_floor(const struct rz_recover *recover);
 
-/* ---- the pure functions behind a decision */
+/* ---- the pure functions behind a decision ---- */
 
 enum rz_recover_vote {
     RZ_VOTE_LIVE,

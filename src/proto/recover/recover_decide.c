@@ -32,8 +32,9 @@ static void stop(struct rz_recover *r, rz_status_t why)
 
 void rz_recover_look_at_self(struct rz_recover *r)
 {
-    if (r->stopped || !rz_agree_knows_failed(rz_recover_agree(r), r->self))
+    if (r->stopped || !rz_agree_knows_failed(rz_recover_agree(r), r->self)) {
         return;
+    }
     r->notice = NOTICE_NONE; /* the decision was taken without this member */
     stop(r, RZ_ERR_FENCED);
 }
@@ -44,21 +45,24 @@ bool rz_recover_fence_binds(const struct rz_recover *r)
     uint32_t others = 0;
     rz_id lowest = RZ_ID_NONE;
     for (rz_id d = 0; d < r->n_daemons; d++) {
-        if (d != r->self && (daemons[d] & (DAEMON_GONE | DAEMON_PROOF)))
+        if (d != r->self && (daemons[d] & (DAEMON_GONE | DAEMON_PROOF))) {
             continue;
+        }
         lowest = lowest == RZ_ID_NONE ? d : lowest;
         others += d != r->self;
     }
     rz_id tie_breaker = r->tie_breaker;
-    if (tie_breaker >= r->n_daemons || (daemons[tie_breaker] & (DAEMON_GONE | DAEMON_PROOF)))
+    if (tie_breaker >= r->n_daemons || (daemons[tie_breaker] & (DAEMON_GONE | DAEMON_PROOF))) {
         tie_breaker = lowest;
+    }
     return others > 1 || (others == 1 && tie_breaker != r->self);
 }
 
 void rz_recover_be_fenced(struct rz_recover *r)
 {
-    if (r->stopped || (!rz_recover_fence_binds(r) && !(r->mutations & RZ_RECOVER_OBEY_ANY)))
+    if (r->stopped || (!rz_recover_fence_binds(r) && !(r->mutations & RZ_RECOVER_OBEY_ANY))) {
         return;
+    }
     r->notice = NOTICE_NONE;
     stop(r, RZ_ERR_FENCED);
 }
@@ -88,15 +92,17 @@ void rz_recover_recount(struct rz_recover *r)
         r->fresh += rz_recover_slot_fresh(r, slot);
         r->lost += rz_recover_slot_lost(r, slot);
         r->wanted += rz_recover_slot_wanted(r, slot);
-        if (slot_rests(r, slot))
+        if (slot_rests(r, slot)) {
             rz_recover_bit_clear(rz_recover_restless(r), slot);
+        }
     }
     for (EACH_TROUBLED(r, d)) {
         r->fresh += rz_recover_daemon_fresh(r, d);
         r->lost += rz_recover_daemon_lost(r, d);
         r->found += rz_recover_damage_counts(r, d, rz_recover_found(r)[d]);
-        if (daemon_rests(r, d))
+        if (daemon_rests(r, d)) {
             rz_recover_bit_clear(rz_recover_troubled(r), d);
+        }
     }
 }
 
@@ -127,8 +133,9 @@ static void learn(struct rz_recover *r, const uint64_t *items, uint32_t n_items)
         } else if (rz_recover_unpack_daemon(items[i], &d, &proof) && d < r->n_daemons) {
             daemons[d] |= DAEMON_KNOWN | (proof ? DAEMON_PROOF : 0);
             rz_recover_bit_set(rz_recover_troubled(r), d);
-            if (!(daemons[d] & DAEMON_AGREED))
+            if (!(daemons[d] & DAEMON_AGREED)) {
                 daemons[d] |= DAEMON_NAMED | (proof ? DAEMON_NAMED_PROOF : 0);
+            }
         }
         rz_recover_learn_damage(r, items[i]);
     }
@@ -140,9 +147,11 @@ static bool failed_without(const struct rz_recover *r, uint8_t bits)
 {
     uint32_t n_failed;
     const rz_id *failed = rz_agree_failed(rz_recover_agree(r), &n_failed);
-    for (uint32_t i = 0; i < n_failed; i++)
-        if (!(rz_recover_daemons(r)[failed[i]] & bits))
+    for (uint32_t i = 0; i < n_failed; i++) {
+        if (!(rz_recover_daemons(r)[failed[i]] & bits)) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -171,12 +180,13 @@ static bool quorum(const struct rz_recover *r)
     const uint8_t *daemons = rz_recover_daemons(r);
     uint8_t *votes = rz_recover_at(r, r->scratch_at);
     for (rz_id d = 0; d < r->n_daemons; d++) {
-        if (daemons[d] & (DAEMON_GONE | DAEMON_NAMED_PROOF))
+        if (daemons[d] & (DAEMON_GONE | DAEMON_NAMED_PROOF)) {
             votes[d] = RZ_VOTE_GONE;
-        else if (daemons[d] & (DAEMON_AGREED | DAEMON_NAMED))
+        } else if (daemons[d] & (DAEMON_AGREED | DAEMON_NAMED)) {
             votes[d] = r->mutations & RZ_RECOVER_NO_ELECTORATE ? RZ_VOTE_GONE : RZ_VOTE_SILENT;
-        else
+        } else {
             votes[d] = RZ_VOTE_LIVE;
+        }
     }
     rz_id tie_breaker = r->mutations & RZ_RECOVER_ANY_HALF ? r->self : r->tie_breaker;
     return rz_recover_has_quorum(votes, r->n_daemons, tie_breaker);
@@ -196,9 +206,11 @@ static void note_lost(struct rz_recover *r, uint32_t slot)
     const uint8_t *daemons = rz_recover_daemons(r);
     rz_id *place = &rz_recover_placement(r)[slot];
     rz_recover_incarnation(r)[slot]++;
-    for (rz_id d = 0; d < r->n_daemons && *place == RZ_ID_NONE; d++)
-        if (!(daemons[d] & (DAEMON_AGREED | DAEMON_NAMED)))
+    for (rz_id d = 0; d < r->n_daemons && *place == RZ_ID_NONE; d++) {
+        if (!(daemons[d] & (DAEMON_AGREED | DAEMON_NAMED))) {
             *place = d;
+        }
+    }
 }
 
 /*
@@ -216,10 +228,12 @@ static uint32_t note(struct rz_recover *r, const struct rz_action *decided, bool
     uint32_t n = 0;
     for (uint32_t i = 0; i < decided->n_items; i++) {
         uint32_t slot, failed;
-        if (!rz_recover_unpack_process(decided->items[i], &slot, &failed) || slot >= r->n_slots)
+        if (!rz_recover_unpack_process(decided->items[i], &slot, &failed) || slot >= r->n_slots) {
             continue;
-        if (failed == incarnation[slot] + 1)
+        }
+        if (failed == incarnation[slot] + 1) {
             note_lost(r, slot);
+        }
         if (failed == incarnation[slot] && noted[slot] < failed) {
             note_process(r, slot, decided->arg[0]);
             fresh[n++] = decided->items[i];
@@ -229,18 +243,21 @@ static uint32_t note(struct rz_recover *r, const struct rz_action *decided, bool
         if (daemons[d] & DAEMON_NAMED) {
             fresh[n++] = rz_recover_pack_daemon(d, daemons[d] & DAEMON_NAMED_PROOF);
             daemons[d] |= DAEMON_AGREED;
-            if (daemons[d] & DAEMON_NAMED_PROOF)
+            if (daemons[d] & DAEMON_NAMED_PROOF) {
                 daemons[d] |= DAEMON_GONE;
+            }
         } else if ((daemons[d] & DAEMON_AGREED) && !daemons_named) {
             daemons[d] |= DAEMON_GONE;
         }
     }
     /* The failures of processes of daemons that this decision names; those of other daemons were
      * noted before. */
-    for (uint32_t slot = 0; daemons_named && slot < r->n_slots; slot++)
+    for (uint32_t slot = 0; daemons_named && slot < r->n_slots; slot++) {
         if (noted[slot] < incarnation[slot] &&
-            (daemons[rz_recover_placement(r)[slot]] & DAEMON_AGREED))
+            (daemons[rz_recover_placement(r)[slot]] & DAEMON_AGREED)) {
             note_process(r, slot, decided->arg[0]);
+        }
+    }
     return n;
 }
 
@@ -250,8 +267,9 @@ static const bool *list_failed(struct rz_recover *r, uint32_t own_mutation)
 {
     uint8_t failed_bit = r->mutations & own_mutation ? DAEMON_KNOWN : DAEMON_AGREED;
     bool *failed = rz_recover_at(r, r->scratch_at);
-    for (rz_id d = 0; d < r->n_daemons; d++)
+    for (rz_id d = 0; d < r->n_daemons; d++) {
         failed[d] = rz_recover_daemons(r)[d] & failed_bit;
+    }
     return failed;
 }
 
@@ -259,10 +277,11 @@ static const bool *list_failed(struct rz_recover *r, uint32_t own_mutation)
 static void move_ranks(struct rz_recover *r)
 {
     const bool *failed = list_failed(r, RZ_RECOVER_OWN_PLACEMENT);
-    if (r->lost_together)
+    if (r->lost_together) {
         rz_recover_place_together(rz_recover_placement(r), r->n_ranks,
                                   rz_recover_at(r, r->slots_at), failed, r->n_daemons,
                                   rz_recover_at(r, r->load_at));
+    }
     rz_recover_place(rz_recover_placement(r), r->n_ranks, rz_recover_at(r, r->slots_at), failed,
                      r->n_daemons, rz_recover_at(r, r->load_at));
 }
@@ -270,10 +289,11 @@ static void move_ranks(struct rz_recover *r)
 static void begin_lost(struct rz_recover *r)
 {
     uint64_t *begun = rz_recover_begun(r);
-    memset(begun, 0, rz_recover_words(r->n_ranks) * sizeof *begun);
+    memset(begun, 0, rz_recover_words(r->n_ranks) * sizeof(*begun));
     for (EACH_RESTLESS(r, slot)) {
-        if (!rz_recover_slot_lost(r, slot))
+        if (!rz_recover_slot_lost(r, slot)) {
             continue;
+        }
         rz_recover_incarnation(r)[slot]++;
         rz_recover_bit_set(begun, slot);
     }
@@ -284,13 +304,15 @@ static void place_lost(struct rz_recover *r)
     /* Ranks of daemons without which an epoch has begun are elsewhere now. */
     bool move = r->mutations & RZ_RECOVER_OWN_PLACEMENT;
     for (EACH_TROUBLED(r, d)) {
-        if (!rz_recover_daemon_lost(r, d))
+        if (!rz_recover_daemon_lost(r, d)) {
             continue;
+        }
         move = true;
         rz_recover_daemons(r)[d] |= DAEMON_REPAIRED;
     }
-    if (move)
+    if (move) {
         move_ranks(r);
+    }
     begin_lost(r);
 }
 
@@ -302,19 +324,22 @@ static bool may_restart(struct rz_recover *r)
     } else if (r->slots_limit) {
         uint64_t left = rz_recover_slots_left(rz_recover_at(r, r->slots_at),
                                               list_failed(r, RZ_RECOVER_OWN_SLOTS), r->n_daemons);
-        if (left < r->n_ranks)
+        if (left < r->n_ranks) {
             stop_with(r, RZ_ERR_NO_SLOTS, left);
+        }
     }
     return !r->stopped;
 }
 
 static void begin_epoch(struct rz_recover *r, uint64_t generation)
 {
-    if (generation > r->generation)
+    if (generation > r->generation) {
         r->restarts = 0;
+    }
     r->restarts++;
-    if (!may_restart(r))
+    if (!may_restart(r)) {
         return;
+    }
     uint64_t newest_here = r->generation_known;
     r->epoch++;
     r->phase = RZ_PHASE_ENTER;
@@ -330,10 +355,12 @@ static bool damage_decided(const struct rz_recover *r, const struct rz_action *d
 {
     rz_id daemon;
     uint32_t epoch;
-    for (uint32_t i = 0; i < decided->n_items; i++)
+    for (uint32_t i = 0; i < decided->n_items; i++) {
         if (rz_recover_unpack_damage(decided->items[i], &daemon, &epoch) &&
-            rz_recover_damage_counts(r, daemon, epoch))
+            rz_recover_damage_counts(r, daemon, epoch)) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -388,23 +415,28 @@ static void settle(struct rz_recover *r, const struct rz_action *decided, bool d
 
 void rz_recover_decide(struct rz_recover *r, const struct rz_action *decided)
 {
-    if (r->stopped)
+    if (r->stopped) {
         return;
+    }
     uint8_t *daemons = rz_recover_daemons(r);
     learn(r, decided->items, decided->n_items);
     bool daemons_named = false;
-    for (EACH_TROUBLED(r, d))
+    for (EACH_TROUBLED(r, d)) {
         daemons_named |= (daemons[d] & DAEMON_NAMED) != 0;
+    }
 
-    if (decided->arg[2] == 0 && (decided->arg[1] & ALL_ENTERED))
+    if (decided->arg[2] == 0 && (decided->arg[1] & ALL_ENTERED)) {
         r->repairing = true;
-    if (daemons[r->self] & DAEMON_KNOWN)
+    }
+    if (daemons[r->self] & DAEMON_KNOWN) {
         stop(r, RZ_ERR_FENCED);
-    else if ((r->mutations & RZ_RECOVER_DEATHLESS_BARRIER) && (decided->arg[1] & ALL_REACHED))
+    } else if ((r->mutations & RZ_RECOVER_DEATHLESS_BARRIER) && (decided->arg[1] & ALL_REACHED)) {
         open_barrier(r);
-    else if (settles(r, decided))
+    } else if (settles(r, decided)) {
         settle(r, decided, daemons_named);
-    for (EACH_TROUBLED(r, d))
+    }
+    for (EACH_TROUBLED(r, d)) {
         daemons[d] &= (uint8_t) ~(DAEMON_NAMED | DAEMON_NAMED_PROOF);
+    }
     rz_recover_recount(r);
 }

@@ -25,8 +25,9 @@ static uint64_t pack(uint64_t kind, uint32_t slot, uint32_t incarnation)
 
 static bool unpack(uint64_t kind, uint64_t item, uint32_t *slot, uint32_t *incarnation)
 {
-    if (item >> ITEM_KIND_AT != kind)
+    if (item >> ITEM_KIND_AT != kind) {
         return false;
+    }
     *slot = (uint32_t)(item >> 32) & (RZ_RECOVER_SLOTS_MAX - 1);
     *incarnation = (uint32_t)item;
     return true;
@@ -49,8 +50,9 @@ uint64_t rz_recover_pack_daemon(rz_id daemon, bool proof)
 
 bool rz_recover_unpack_daemon(uint64_t item, rz_id *daemon, bool *proof)
 {
-    if (item >> ITEM_KIND_AT != ITEM_DAEMON)
+    if (item >> ITEM_KIND_AT != ITEM_DAEMON) {
         return false;
+    }
     *daemon = (rz_id)(item >> 1);
     *proof = item & 1;
     return true;
@@ -97,8 +99,9 @@ uint64_t rz_recover_pack_cohort(rz_id node, uint32_t serial, uint32_t count)
 
 bool rz_recover_unpack_cohort(uint64_t item, rz_id *node, uint32_t *serial, uint32_t *count)
 {
-    if ((item >> ITEM_KIND_AT & ITEM_COHORT) != ITEM_COHORT)
+    if ((item >> ITEM_KIND_AT & ITEM_COHORT) != ITEM_COHORT) {
         return false;
+    }
     *node = (rz_id)(item >> COHORT_NODE_AT) & (RZ_RECOVER_COHORT_NODES_MAX - 1);
     *serial = (uint32_t)(item >> COHORT_SERIAL_AT) & (RZ_RECOVER_COHORT_SERIALS_MAX - 1);
     *count = (uint32_t)item & (RZ_RECOVER_COHORT_COUNT_MAX - 1);
@@ -110,27 +113,33 @@ bool rz_recover_has_quorum(const uint8_t *votes, uint32_t n_daemons, rz_id tie_b
     uint32_t live = 0, electorate = 0;
     rz_id lowest = RZ_ID_NONE;
     for (rz_id d = 0; d < n_daemons; d++) {
-        if (votes[d] == RZ_VOTE_GONE)
+        if (votes[d] == RZ_VOTE_GONE) {
             continue;
-        if (lowest == RZ_ID_NONE)
+        }
+        if (lowest == RZ_ID_NONE) {
             lowest = d;
+        }
         electorate++;
         live += votes[d] == RZ_VOTE_LIVE;
     }
-    if (2 * live != electorate)
+    if (2 * live != electorate) {
         return 2 * live > electorate;
-    if (live == 0)
+    }
+    if (live == 0) {
         return false;
-    if (tie_breaker >= n_daemons || votes[tie_breaker] == RZ_VOTE_GONE)
+    }
+    if (tie_breaker >= n_daemons || votes[tie_breaker] == RZ_VOTE_GONE) {
         tie_breaker = lowest;
+    }
     return votes[tie_breaker] == RZ_VOTE_LIVE;
 }
 
 uint64_t rz_recover_slots_left(const uint32_t *slots, const bool *failed, uint32_t n_daemons)
 {
     uint64_t left = 0;
-    for (rz_id d = 0; d < n_daemons; d++)
+    for (rz_id d = 0; d < n_daemons; d++) {
         left += failed[d] ? 0 : slots[d];
+    }
     return left;
 }
 
@@ -146,9 +155,11 @@ rz_id rz_recover_place_one(const uint32_t *slots, const uint32_t *load, const bo
                            uint32_t n_daemons)
 {
     rz_id best = RZ_ID_NONE;
-    for (rz_id d = 0; d < n_daemons; d++)
-        if (!failed[d] && (best == RZ_ID_NONE || better_place(slots, load, d, best)))
+    for (rz_id d = 0; d < n_daemons; d++) {
+        if (!failed[d] && (best == RZ_ID_NONE || better_place(slots, load, d, best))) {
             best = d;
+        }
+    }
     rz_assert(best != RZ_ID_NONE);
     return best;
 }
@@ -157,9 +168,10 @@ rz_id rz_recover_place_one(const uint32_t *slots, const uint32_t *load, const bo
 static void count_ranks(const uint32_t *placement, uint32_t n_ranks, uint32_t n_daemons,
                         uint32_t *load)
 {
-    memset(load, 0, n_daemons * sizeof *load);
-    for (uint32_t rank = 0; rank < n_ranks; rank++)
+    memset(load, 0, n_daemons * sizeof(*load));
+    for (uint32_t rank = 0; rank < n_ranks; rank++) {
         load[placement[rank]]++;
+    }
 }
 
 void rz_recover_place_together(uint32_t *placement, uint32_t n_ranks, const uint32_t *slots,
@@ -168,15 +180,20 @@ void rz_recover_place_together(uint32_t *placement, uint32_t n_ranks, const uint
     count_ranks(placement, n_ranks, n_daemons, load);
     for (rz_id lost = 0; lost < n_daemons; lost++) {
         rz_id best = RZ_ID_NONE;
-        for (rz_id d = 0; failed[lost] && load[lost] > 0 && d < n_daemons; d++)
+        for (rz_id d = 0; failed[lost] && load[lost] > 0 && d < n_daemons; d++) {
             if (!failed[d] && (uint64_t)load[d] + load[lost] <= slots[d] &&
-                (best == RZ_ID_NONE || load[d] < load[best]))
+                (best == RZ_ID_NONE || load[d] < load[best])) {
                 best = d;
-        if (best == RZ_ID_NONE)
+            }
+        }
+        if (best == RZ_ID_NONE) {
             continue;
-        for (uint32_t rank = 0; rank < n_ranks; rank++)
-            if (placement[rank] == lost)
+        }
+        for (uint32_t rank = 0; rank < n_ranks; rank++) {
+            if (placement[rank] == lost) {
                 placement[rank] = best;
+            }
+        }
         load[best] += load[lost];
         load[lost] = 0;
     }
@@ -188,11 +205,14 @@ static void share_out(const uint32_t *placement, uint32_t n_ranks, const uint32_
                       const bool *failed, uint32_t n_daemons, uint32_t *load)
 {
     count_ranks(placement, n_ranks, n_daemons, load);
-    for (uint32_t rank = 0; rank < n_ranks; rank++)
-        if (failed[placement[rank]])
+    for (uint32_t rank = 0; rank < n_ranks; rank++) {
+        if (failed[placement[rank]]) {
             load[rz_recover_place_one(slots, load, failed, n_daemons)]++;
-    for (uint32_t rank = 0; rank < n_ranks; rank++)
+        }
+    }
+    for (uint32_t rank = 0; rank < n_ranks; rank++) {
         load[placement[rank]]--;
+    }
 }
 
 void rz_recover_place(uint32_t *placement, uint32_t n_ranks, const uint32_t *slots,
@@ -201,10 +221,12 @@ void rz_recover_place(uint32_t *placement, uint32_t n_ranks, const uint32_t *slo
     rz_id to = 0;
     share_out(placement, n_ranks, slots, failed, n_daemons, load);
     for (uint32_t rank = 0; rank < n_ranks; rank++) {
-        if (!failed[placement[rank]])
+        if (!failed[placement[rank]]) {
             continue;
-        while (load[to] == 0)
+        }
+        while (load[to] == 0) {
             to++;
+        }
         placement[rank] = to;
         load[to]--;
     }

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* ---- requests */
+/* ---- requests ---- */
 
 /* Whether this is a cohort that may still be decided. */
 static bool cohort_open(const struct rz_recover *r, uint64_t item)
@@ -33,11 +33,13 @@ static bool spawn_open(const struct rz_recover *r, uint64_t item)
 bool rz_recover_want_fits(struct rz_recover *r, const uint64_t *items, uint32_t n_items)
 {
     uint32_t needed = r->n_cohorts;
-    for (uint32_t i = 0; i < n_items; i++)
+    for (uint32_t i = 0; i < n_items; i++) {
         needed += cohort_open(r, items[i]) &&
                   !rz_items_contain(rz_recover_cohorts(r), r->n_cohorts, items[i]);
-    if (needed <= r->cohorts_max)
+    }
+    if (needed <= r->cohorts_max) {
         return true;
+    }
     r->cohorts_needed = 2 * needed;
     return false;
 }
@@ -45,14 +47,18 @@ bool rz_recover_want_fits(struct rz_recover *r, const uint64_t *items, uint32_t 
 /* The spawn implies a failure. */
 static void want_spawn(struct rz_recover *r, uint32_t slot, uint32_t incarnation)
 {
-    if (slot >= r->n_slots || incarnation < 2)
+    if (slot >= r->n_slots || incarnation < 2) {
         return;
-    if ((r->mutations & RZ_RECOVER_ANY_SPAWN) && incarnation <= rz_recover_incarnation(r)[slot])
+    }
+    if ((r->mutations & RZ_RECOVER_ANY_SPAWN) && incarnation <= rz_recover_incarnation(r)[slot]) {
         incarnation = rz_recover_incarnation(r)[slot] + 1;
-    if (rz_recover_asked(r)[slot] < incarnation)
+    }
+    if (rz_recover_asked(r)[slot] < incarnation) {
         rz_recover_asked(r)[slot] = incarnation;
-    if (rz_recover_known(r)[slot] < incarnation - 1)
+    }
+    if (rz_recover_known(r)[slot] < incarnation - 1) {
         rz_recover_known(r)[slot] = incarnation - 1;
+    }
     rz_recover_bit_set(rz_recover_restless(r), slot);
 }
 
@@ -62,12 +68,15 @@ void rz_recover_want(struct rz_recover *r, const uint64_t *items, uint32_t n_ite
         uint32_t slot, incarnation, serial, count;
         rz_id node;
         if ((r->mutations & RZ_RECOVER_ANY_COHORT) &&
-            rz_recover_unpack_cohort(items[i], &node, &serial, &count) && !cohort_open(r, items[i]))
+            rz_recover_unpack_cohort(items[i], &node, &serial, &count) &&
+            !cohort_open(r, items[i])) {
             rz_recover_serial(r)[node] = serial - 1;
-        if (rz_recover_unpack_spawn(items[i], &slot, &incarnation))
+        }
+        if (rz_recover_unpack_spawn(items[i], &slot, &incarnation)) {
             want_spawn(r, slot, incarnation);
-        else if (cohort_open(r, items[i]))
+        } else if (cohort_open(r, items[i])) {
             rz_items_insert(rz_recover_cohorts(r), &r->n_cohorts, r->cohorts_max, items[i]);
+        }
     }
     rz_recover_recount(r);
 }
@@ -84,14 +93,17 @@ static uint32_t collect_cohorts(const struct rz_recover *r, uint64_t *items)
     uint32_t expected = 0, serial, count, n = 0;
     for (uint32_t i = 0; i < r->n_cohorts && n < COHORTS_SETTLED_MAX; i++) {
         rz_recover_unpack_cohort(rz_recover_cohorts(r)[i], &node, &serial, &count);
-        if (node != last)
+        if (node != last) {
             expected = rz_recover_serial(r)[node] + 1;
+        }
         last = node;
-        if (serial != expected)
+        if (serial != expected) {
             continue;
+        }
         expected = serial + 1;
-        if (items)
+        if (items) {
             items[n] = rz_recover_cohorts(r)[i];
+        }
         n++;
     }
     return n;
@@ -101,9 +113,11 @@ uint32_t rz_recover_recount_cohorts(struct rz_recover *r)
 {
     uint64_t *cohorts = rz_recover_cohorts(r);
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < r->n_cohorts; i++)
-        if (cohort_open(r, cohorts[i]))
+    for (uint32_t i = 0; i < r->n_cohorts; i++) {
+        if (cohort_open(r, cohorts[i])) {
             cohorts[kept++] = cohorts[i];
+        }
+    }
     r->n_cohorts = kept;
     return collect_cohorts(r, NULL);
 }
@@ -112,10 +126,12 @@ void rz_recover_bound_lost(struct rz_recover *r)
 {
     for (EACH_RESTLESS(r, slot)) {
         uint32_t lost = rz_recover_incarnation(r)[slot] + 1;
-        if (rz_recover_known(r)[slot] > lost)
+        if (rz_recover_known(r)[slot] > lost) {
             rz_recover_known(r)[slot] = lost;
-        if (rz_recover_asked(r)[slot] > lost + 1)
+        }
+        if (rz_recover_asked(r)[slot] > lost + 1) {
             rz_recover_asked(r)[slot] = lost + 1;
+        }
     }
     rz_recover_recount(r);
 }
@@ -123,17 +139,20 @@ void rz_recover_bound_lost(struct rz_recover *r)
 uint32_t rz_recover_collect_spawns(const struct rz_recover *r, uint64_t *items)
 {
     uint32_t n = 0;
-    if (r->wanted == 0)
+    if (r->wanted == 0) {
         return 0;
-    for (EACH_RESTLESS(r, slot))
-        if (rz_recover_slot_wanted(r, slot))
+    }
+    for (EACH_RESTLESS(r, slot)) {
+        if (rz_recover_slot_wanted(r, slot)) {
             items[n++] = rz_recover_pack_spawn(slot, rz_recover_asked(r)[slot]);
+        }
+    }
     n += collect_cohorts(r, items + n);
     rz_assert(n == r->wanted);
     return n;
 }
 
-/* ---- the treatment by a decision */
+/* ---- the treatment by a decision ---- */
 
 static bool slot_free(const struct rz_recover *r, uint32_t slot)
 {
@@ -146,10 +165,12 @@ static bool slot_free(const struct rz_recover *r, uint32_t slot)
 /* Why no spawn is carried out now, or RZ_OK. */
 static rz_status_t refusal(const struct rz_recover *r)
 {
-    if (r->mutations & RZ_RECOVER_OWN_REFUSAL ? r->repairing_here : r->repairing)
+    if (r->mutations & RZ_RECOVER_OWN_REFUSAL ? r->repairing_here : r->repairing) {
         return RZ_ERR_ROLLBACK;
-    if (r->phase == RZ_PHASE_LEFT)
+    }
+    if (r->phase == RZ_PHASE_LEFT) {
         return RZ_ERR_JOB_ENDED;
+    }
     return r->phase == RZ_PHASE_RUN ? RZ_OK : RZ_ERR_INVALID;
 }
 
@@ -157,8 +178,9 @@ static rz_status_t refusal(const struct rz_recover *r)
  * of each daemon. */
 static void survey(struct rz_recover *r)
 {
-    if (r->n_spawn_items > 0)
+    if (r->n_spawn_items > 0) {
         return;
+    }
     uint8_t failed_bit = r->mutations & RZ_RECOVER_OWN_SPAWN_PLACE ? DAEMON_KNOWN : DAEMON_AGREED;
     bool *failed = rz_recover_at(r, r->scratch_at);
     uint32_t *load = rz_recover_at(r, r->load_at);
@@ -166,9 +188,11 @@ static void survey(struct rz_recover *r)
         failed[d] = rz_recover_daemons(r)[d] & failed_bit;
         load[d] = 0;
     }
-    for (uint32_t slot = 0; slot < r->n_slots; slot++)
-        if (rz_recover_noted(r)[slot] < rz_recover_incarnation(r)[slot])
+    for (uint32_t slot = 0; slot < r->n_slots; slot++) {
+        if (rz_recover_noted(r)[slot] < rz_recover_incarnation(r)[slot]) {
             load[rz_recover_placement(r)[slot]]++;
+        }
+    }
 }
 
 /* How many processes may be spawned, by the slots that were surveyed. */
@@ -177,10 +201,12 @@ static uint64_t free_places(const struct rz_recover *r)
     const bool *failed = rz_recover_at(r, r->scratch_at);
     const uint32_t *load = rz_recover_at(r, r->load_at), *slots = rz_recover_at(r, r->slots_at);
     uint64_t n = 0;
-    if (!r->slots_limit || r->mutations & RZ_RECOVER_CROWDED_SPAWN)
+    if (!r->slots_limit || r->mutations & RZ_RECOVER_CROWDED_SPAWN) {
         return UINT64_MAX;
-    for (rz_id d = 0; d < r->n_daemons; d++)
+    }
+    for (rz_id d = 0; d < r->n_daemons; d++) {
         n += !failed[d] && load[d] < slots[d] ? slots[d] - load[d] : 0;
+    }
     return n;
 }
 
@@ -192,8 +218,10 @@ static uint64_t bear(struct rz_recover *r, uint32_t slot)
     const uint32_t *slots = rz_recover_at(r, r->slots_at);
     uint32_t *load = rz_recover_at(r, r->load_at);
     rz_id *place = &rz_recover_placement(r)[slot];
-    if (*place == RZ_ID_NONE || failed[*place] || (r->slots_limit && load[*place] >= slots[*place]))
+    if (*place == RZ_ID_NONE || failed[*place] ||
+        (r->slots_limit && load[*place] >= slots[*place])) {
         *place = rz_recover_place_one(slots, load, failed, r->n_daemons);
+    }
     load[*place]++;
     return rz_recover_pack_spawn(slot, ++rz_recover_incarnation(r)[slot]);
 }
@@ -216,10 +244,11 @@ static uint32_t settle_spawn(struct rz_recover *r, uint32_t slot, uint32_t incar
     bool room = free_places(r) > 0, spawned = status == RZ_OK && room;
     *item = status == RZ_OK && !room ? rz_recover_pack_refused(slot, incarnation)
                                      : rz_recover_pack_spawn(slot, incarnation);
-    if (spawned)
+    if (spawned) {
         bear(r, slot);
-    else
+    } else {
         rz_recover_refused(r)[slot] = incarnation;
+    }
     return spawned;
 }
 
@@ -228,12 +257,15 @@ static uint32_t best_free(const struct rz_recover *r)
 {
     uint32_t best = UINT32_MAX;
     for (uint32_t slot = r->n_ranks; slot < r->n_slots; slot++) {
-        if (!slot_free(r, slot))
+        if (!slot_free(r, slot)) {
             continue;
-        if (rz_recover_incarnation(r)[slot] == 0)
+        }
+        if (rz_recover_incarnation(r)[slot] == 0) {
             return slot;
-        if (best == UINT32_MAX || rz_recover_freed(r)[slot] < rz_recover_freed(r)[best])
+        }
+        if (best == UINT32_MAX || rz_recover_freed(r)[slot] < rz_recover_freed(r)[best]) {
             best = slot;
+        }
     }
     return best;
 }
@@ -245,10 +277,12 @@ static uint32_t settle_cohort(struct rz_recover *r, uint64_t item, uint32_t coun
     uint64_t *items = rz_recover_items(r) + r->spawns_at, n_free = 0;
     survey(r);
     items[r->n_spawn_items++] = item;
-    for (uint32_t slot = r->n_ranks; slot < r->n_slots; slot++)
+    for (uint32_t slot = r->n_ranks; slot < r->n_slots; slot++) {
         n_free += slot_free(r, slot);
-    if (n_free > free_places(r))
+    }
+    if (n_free > free_places(r)) {
         n_free = free_places(r);
+    }
     uint32_t spawned = status == RZ_OK && count <= n_free ? count : 0;
     for (uint32_t i = 0; i < spawned; i++) {
         uint32_t slot = best_free(r);
@@ -287,20 +321,23 @@ void rz_recover_settle_spawns(struct rz_recover *r, const struct rz_action *deci
     }
     r->spawns_notice = r->n_spawn_items > 0;
     r->spawns_status = status;
-    if (spawned == 0)
+    if (spawned == 0) {
         return;
+    }
     r->round++;
-    if (!(r->mutations & RZ_RECOVER_KEEP_REACHED))
+    if (!(r->mutations & RZ_RECOVER_KEEP_REACHED)) {
         r->reached = false;
+    }
 }
 
 void rz_recover_learn_spawns(struct rz_recover *r, const uint64_t *items, uint32_t n_items)
 {
-    for (uint32_t i = 0; i < n_items; i++)
+    for (uint32_t i = 0; i < n_items; i++) {
         r->spawns_named |= spawn_open(r, items[i]) || cohort_open(r, items[i]);
+    }
 }
 
-/* ---- accessors */
+/* ---- accessors ---- */
 
 bool rz_recover_slot_free(const struct rz_recover *r, uint32_t slot)
 {
@@ -312,10 +349,12 @@ enum rz_recover_spawn rz_recover_spawn(const struct rz_recover *r, uint32_t slot
                                        uint32_t incarnation)
 {
     rz_assert(slot < r->n_slots && incarnation > 0);
-    if (rz_recover_refused(r)[slot] == incarnation)
+    if (rz_recover_refused(r)[slot] == incarnation) {
         return RZ_SPAWN_REFUSED;
-    if (rz_recover_incarnation(r)[slot] < incarnation)
+    }
+    if (rz_recover_incarnation(r)[slot] < incarnation) {
         return RZ_SPAWN_OPEN;
+    }
     return rz_recover_cohort_from(r)[slot] == incarnation ? RZ_SPAWN_TAKEN : RZ_SPAWN_SPAWNED;
 }
 

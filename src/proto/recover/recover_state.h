@@ -212,12 +212,14 @@ static inline void rz_recover_bit_clear(uint64_t *bits, uint32_t i)
 /* The first of the n bits that is set, starting at `from`; n: none. */
 static inline uint32_t rz_recover_bit_next(const uint64_t *bits, uint32_t n, uint32_t from)
 {
-    if (from >= n)
+    if (from >= n) {
         return n;
+    }
     size_t word = from / RZ_RECOVER_WORD, words = rz_recover_words(n);
     uint64_t left = bits[word] & UINT64_MAX << from % RZ_RECOVER_WORD;
-    while (left == 0 && ++word < words)
+    while (left == 0 && ++word < words) {
         left = bits[word];
+    }
     return left == 0 ? n : (uint32_t)(word * RZ_RECOVER_WORD) + (uint32_t)__builtin_ctzll(left);
 }
 static inline uint32_t rz_recover_next_restless(const struct rz_recover *r, uint32_t from)
@@ -295,7 +297,7 @@ void rz_recover_recount(struct rz_recover *r);
 /* Notes the item if it is of damage. */
 void rz_recover_learn_damage(struct rz_recover *r, uint64_t item);
 
-/* ---- spawns, recover_spawn.c */
+/* ---- spawns, recover_spawn.c ---- */
 
 /* A request: RZ_RECOVER_WANT. Whether there is memory for its cohorts; otherwise r->cohorts_needed
  * is their number. */
@@ -339,7 +341,7 @@ bool rz_recover_awaits_news(const struct rz_recover *r);
 void rz_recover_look_at_self(struct rz_recover *r);
 void rz_recover_be_fenced(struct rz_recover *r);
 
-/* ---- the roll call, recover_roll_call.c */
+/* ---- the roll call, recover_roll_call.c ---- */
 
 /* The calls SUSPECT and HEARD, and the messages of the roll call. */
 void rz_recover_suspect(struct rz_recover *r, rz_id daemon, bool for_good, rz_time now,

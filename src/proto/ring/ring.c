@@ -28,7 +28,7 @@ struct rz_ring {
     uint64_t out[]; /* sorted: failed or left */
 };
 
-/* --- the block -------------------------------------------------------------------------------- */
+/* ---- the block ---- */
 
 static size_t bytes_for(uint32_t out_max)
 {
@@ -60,16 +60,17 @@ void rz_ring_init(struct rz_ring *ring, const struct rz_ring_config *config, rz_
 
 void rz_ring_grow(struct rz_ring *ring, size_t bytes)
 {
-    uint32_t out_max = (uint32_t)((bytes - sizeof *ring) / sizeof(uint64_t));
+    uint32_t out_max = (uint32_t)((bytes - sizeof(*ring)) / sizeof(uint64_t));
     rz_assert(out_max >= ring->out_max);
-    memset(ring->out + ring->out_max, 0, (out_max - ring->out_max) * sizeof *ring->out);
+    memset(ring->out + ring->out_max, 0, (out_max - ring->out_max) * sizeof(*ring->out));
     ring->out_max = out_max;
 }
 
 static bool has_room(const struct rz_ring *ring, uint32_t more, struct rz_actions *out)
 {
-    if (more <= ring->out_max - ring->n_out)
+    if (more <= ring->out_max - ring->n_out) {
         return true;
+    }
     uint32_t out_max = 2 * ring->out_max;
     out->need = bytes_for(out_max - ring->n_out >= more ? out_max : ring->n_out + more);
     return false;
@@ -80,7 +81,7 @@ static bool mutated(const struct rz_ring *ring, enum rz_ring_mutation mutation)
     return (ring->config.mutations & mutation) != 0;
 }
 
-/* --- actions ---------------------------------------------------------------------------------- */
+/* ---- actions ---- */
 
 static void send(const struct rz_ring *ring, const rz_id *to, enum rz_ring_message type,
                  uint64_t seq, struct rz_actions *out)
@@ -117,7 +118,7 @@ static void fall_silent(struct rz_ring *ring)
     ring->observing = ring->observer = RZ_ID_NONE;
 }
 
-/* --- lateness --------------------------------------------------------------------------------- */
+/* ---- lateness ---- */
 
 rz_time rz_ring_lateness(const struct rz_ring *ring, rz_time now)
 {
@@ -145,8 +146,9 @@ static rz_time believed(const struct rz_ring *ring, rz_time late)
 
 static void on_lateness(struct rz_ring *ring, rz_time now, rz_time late)
 {
-    if (!rz_lateness_raise(&ring->late, now, believed(ring, late)))
+    if (!rz_lateness_raise(&ring->late, now, believed(ring, late))) {
         return;
+    }
     rz_time granted = allowance(ring, now);
     if (granted > ring->granted) {
         ring->suspect_at += granted - ring->granted;
@@ -154,7 +156,7 @@ static void on_lateness(struct rz_ring *ring, rz_time now, rz_time late)
     }
 }
 
-/* --- repair ---------------------------------------------------------------------------------- */
+/* ---- repair ---- */
 
 static bool is_out(const struct rz_ring *ring, rz_id id)
 {
@@ -167,9 +169,9 @@ static rz_id closest(const struct rz_ring *ring, uint32_t step)
 {
     uint32_t n = ring->config.n_members;
     rz_id id = ring->self;
-    do
+    do {
         id = (rz_id)(((uint64_t)id + step) % n);
-    while (id != ring->self && is_out(ring, id));
+    } while (id != ring->self && is_out(ring, id));
     return id != ring->self ? id : RZ_ID_NONE;
 }
 
@@ -180,16 +182,20 @@ static rz_id closest(const struct rz_ring *ring, uint32_t step)
 static void mend(struct rz_ring *ring, rz_time now, struct rz_actions *out)
 {
     if (ring->observer != RZ_ID_NONE && is_out(ring, ring->observer) &&
-        !mutated(ring, RZ_RING_KEEP_OBSERVER))
+        !mutated(ring, RZ_RING_KEEP_OBSERVER)) {
         ring->observer = closest(ring, 1);
-    if (ring->observing == RZ_ID_NONE || !is_out(ring, ring->observing))
+    }
+    if (ring->observing == RZ_ID_NONE || !is_out(ring, ring->observing)) {
         return;
+    }
     ring->observing = closest(ring, ring->config.n_members - 1);
-    if (!mutated(ring, RZ_RING_KEEP_HEARD))
+    if (!mutated(ring, RZ_RING_KEEP_HEARD)) {
         ring->heard = 0;
+    }
     be_patient(ring, now, 2 * ring->config.hb_timeout);
-    if (ring->observing == RZ_ID_NONE)
+    if (ring->observing == RZ_ID_NONE) {
         return;
+    }
     ring->to = ring->observing;
     send(ring, &ring->to, RZ_RING_REQUEST, 0, out);
 }
@@ -199,13 +205,14 @@ static void put_out(struct rz_ring *ring, rz_id id)
     rz_items_insert(ring->out, &ring->n_out, ring->out_max, id);
 }
 
-/* --- events ----------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 /* A late heartbeat that a newer one has overtaken carries no news. */
 static void on_heartbeat(struct rz_ring *ring, const struct rz_message *message, rz_time now)
 {
-    if (message->from != ring->observing || message->seq <= ring->heard)
+    if (message->from != ring->observing || message->seq <= ring->heard) {
         return;
+    }
     ring->heard = message->seq;
     ring->observed_late = believed(ring, message->word[0]);
     be_patient(ring, now, ring->config.hb_timeout);
@@ -218,8 +225,9 @@ static void on_request(struct rz_ring *ring, rz_id from, rz_time now, struct rz_
     uint32_t n = ring->config.n_members;
     uint64_t ahead = ((uint64_t)from + n - ring->self) % n;
     uint64_t present = ((uint64_t)ring->observer + n - ring->self) % n;
-    if (ahead < present && !mutated(ring, RZ_RING_ANY_REQUEST))
+    if (ahead < present && !mutated(ring, RZ_RING_ANY_REQUEST)) {
         return;
+    }
     ring->observer = from;
     send_heartbeat(ring, now, out);
 }
@@ -230,15 +238,17 @@ static enum rz_more on_receive(struct rz_ring *ring, const struct rz_event *even
     const struct rz_message *message = event->message;
     rz_id from = message->from;
     if (message->view != ring->config.view || from >= ring->config.n_members ||
-        from == ring->self || is_out(ring, from))
+        from == ring->self || is_out(ring, from)) {
         return RZ_DONE;
+    }
     if (message->type == RZ_RING_HEARTBEAT) {
         on_heartbeat(ring, message, event->now);
     } else if (message->type == RZ_RING_REQUEST) {
         on_request(ring, from, event->now, out);
     } else if (message->type == RZ_RING_QUIT) {
-        if (!has_room(ring, 1, out))
+        if (!has_room(ring, 1, out)) {
             return RZ_NEED;
+        }
         put_out(ring, from);
         notify(out, RZ_RING_LEFT, from);
         mend(ring, event->now, out);
@@ -254,10 +264,12 @@ static enum rz_more on_tick(struct rz_ring *ring, rz_time now, struct rz_actions
     bool late = by >= ring->config.hb_period && ring->config.lateness_max == 0;
     on_lateness(ring, now, by);
     bool suspect = now >= ring->suspect_at && !late;
-    if (suspect && !ring->config.held && !has_room(ring, 1, out))
+    if (suspect && !ring->config.held && !has_room(ring, 1, out)) {
         return RZ_NEED;
-    if (now >= ring->emit_at)
+    }
+    if (now >= ring->emit_at) {
         send_heartbeat(ring, now, out);
+    }
     if (suspect && ring->config.held) {
         notify(out, RZ_RING_SUSPECT, ring->observing);
         be_patient(ring, now, ring->config.hb_timeout);
@@ -274,12 +286,14 @@ static enum rz_more on_tick(struct rz_ring *ring, rz_time now, struct rz_actions
 static enum rz_more on_failure(struct rz_ring *ring, const struct rz_event *event,
                                struct rz_actions *out)
 {
-    if (!has_room(ring, event->n_ids, out))
+    if (!has_room(ring, event->n_ids, out)) {
         return RZ_NEED;
+    }
     for (uint32_t i = 0; i < event->n_ids; i++) {
         rz_assert(event->ids[i] < ring->config.n_members);
-        if (event->ids[i] == ring->self && mutated(ring, RZ_RING_NOT_FENCED))
+        if (event->ids[i] == ring->self && mutated(ring, RZ_RING_NOT_FENCED)) {
             continue;
+        }
         if (event->ids[i] == ring->self) {
             fall_silent(ring);
             notify(out, RZ_RING_FENCED, ring->self);
@@ -287,8 +301,9 @@ static enum rz_more on_failure(struct rz_ring *ring, const struct rz_event *even
         }
         put_out(ring, event->ids[i]);
     }
-    if (!mutated(ring, RZ_RING_KEEP_OBSERVED))
+    if (!mutated(ring, RZ_RING_KEEP_OBSERVED)) {
         mend(ring, event->now, out);
+    }
     return RZ_DONE;
 }
 
@@ -305,8 +320,9 @@ static void on_leave(struct rz_ring *ring, struct rz_actions *out)
 enum rz_more rz_ring_step(struct rz_ring *ring, const struct rz_event *event,
                           struct rz_actions *out)
 {
-    if (ring->silent)
+    if (ring->silent) {
         return RZ_DONE;
+    }
     switch (event->kind) {
     case RZ_EVENT_RECEIVE:
         return on_receive(ring, event, out);
@@ -316,10 +332,11 @@ enum rz_more rz_ring_step(struct rz_ring *ring, const struct rz_event *event,
         return on_failure(ring, event, out);
     case RZ_EVENT_CALL:
         rz_assert(event->call == RZ_RING_LEAVE || event->call == RZ_RING_LATENESS);
-        if (event->call == RZ_RING_LATENESS)
+        if (event->call == RZ_RING_LATENESS) {
             on_lateness(ring, event->now, event->arg[0]);
-        else
+        } else {
             on_leave(ring, out);
+        }
         break;
     case RZ_EVENT_CONTINUE:
         break;
@@ -327,12 +344,13 @@ enum rz_more rz_ring_step(struct rz_ring *ring, const struct rz_event *event,
     return RZ_DONE;
 }
 
-/* --- accessors ------------------------------------------------------------------------------- */
+/* ---- accessors ---- */
 
 rz_time rz_ring_deadline(const struct rz_ring *ring)
 {
-    if (ring->observing == RZ_ID_NONE)
+    if (ring->observing == RZ_ID_NONE) {
         return RZ_TIME_NEVER;
+    }
     return ring->emit_at < ring->suspect_at ? ring->emit_at : ring->suspect_at;
 }
 
@@ -347,8 +365,9 @@ uint64_t rz_ring_hash(const struct rz_ring *ring)
         hash = rz_mix(rz_mix(hash, ring->observed_late), ring->granted);
     }
     hash = rz_mix(hash, ring->n_out);
-    for (uint32_t i = 0; i < ring->n_out; i++)
+    for (uint32_t i = 0; i < ring->n_out; i++) {
         hash = rz_mix(hash, ring->out[i]);
+    }
     return hash;
 }
 

@@ -62,7 +62,7 @@ void rz_rounds_init(struct rz_rounds *rounds, const struct rz_rounds_config *con
     (void)seed;
     rz_assert(config->n_members >= 1 && config->n_members <= RZ_ROUNDS_MEMBERS_MAX);
     rz_assert(self < config->n_members);
-    memset(rounds, 0, sizeof *rounds);
+    memset(rounds, 0, sizeof(*rounds));
     rounds->config = *config;
     rounds->self = self;
 }
@@ -70,18 +70,22 @@ void rz_rounds_init(struct rz_rounds *rounds, const struct rz_rounds_config *con
 static void learn_failures(struct rz_rounds *rounds, uint32_t failed)
 {
     rounds->failed |= failed & everybody(rounds);
-    if (rounds->failed >> rounds->self & 1)
+    if (rounds->failed >> rounds->self & 1) {
         rounds->stopped = 1;
+    }
 }
 
 static void send(struct rz_rounds *rounds, enum rz_rounds_message type, struct rz_actions *out)
 {
     rounds->n_to = 0;
-    for (rz_id id = 0; id < rounds->config.n_members; id++)
-        if (id != rounds->self && !(rounds->failed >> id & 1))
+    for (rz_id id = 0; id < rounds->config.n_members; id++) {
+        if (id != rounds->self && !(rounds->failed >> id & 1)) {
             rounds->to[rounds->n_to++] = id;
-    if (rounds->n_to == 0)
+        }
+    }
+    if (rounds->n_to == 0) {
         return;
+    }
     rz_assert(out->count < out->max);
     uint64_t word = type == RZ_ROUNDS_ESTIMATE
                         ? (uint64_t)rounds->round | (uint64_t)rounds->own.heard << 16
@@ -104,8 +108,9 @@ static void send(struct rz_rounds *rounds, enum rz_rounds_message type, struct r
 static void decide(struct rz_rounds *rounds, struct rz_actions *out)
 {
     rounds->decided = 1;
-    if (!mutated(rounds, RZ_ROUNDS_NO_TELLING))
+    if (!mutated(rounds, RZ_ROUNDS_NO_TELLING)) {
         send(rounds, RZ_ROUNDS_DECISION, out);
+    }
     rz_assert(out->count < out->max);
     out->v[out->count++] =
         (struct rz_action){.kind = RZ_ACTION_NOTIFY,
@@ -122,14 +127,18 @@ static void decide(struct rz_rounds *rounds, struct rz_actions *out)
  */
 static bool quiet(const struct rz_rounds *rounds, const struct box *box, uint32_t heard)
 {
-    if (rounds->round < 2 && !mutated(rounds, RZ_ROUNDS_ONE_EARLY))
+    if (rounds->round < 2 && !mutated(rounds, RZ_ROUNDS_ONE_EARLY)) {
         return false;
-    if (heard != rounds->own.heard)
+    }
+    if (heard != rounds->own.heard) {
         return false;
-    for (rz_id id = 0; id < rounds->config.n_members; id++)
+    }
+    for (rz_id id = 0; id < rounds->config.n_members; id++) {
         if (id != rounds->self && heard >> id & 1 && box->from[id].heard != heard &&
-            !mutated(rounds, RZ_ROUNDS_OWN_EYES))
+            !mutated(rounds, RZ_ROUNDS_OWN_EYES)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -139,19 +148,21 @@ static bool end_round(struct rz_rounds *rounds, struct rz_actions *out)
 {
     struct box *box = &rounds->box[rounds->round % 2];
     uint32_t self = UINT32_C(1) << rounds->self;
-    if ((box->received | rounds->failed | self) != everybody(rounds))
+    if ((box->received | rounds->failed | self) != everybody(rounds)) {
         return false;
+    }
     uint32_t fenced = mutated(rounds, RZ_ROUNDS_NO_FENCE) ? 0 : rounds->failed;
     uint32_t heard = (box->received & ~fenced) | self;
     bool last = quiet(rounds, box, heard) || rounds->round == rounds->config.n_members;
     for (rz_id id = 0; id < rounds->config.n_members; id++) {
-        if (id == rounds->self || !(heard >> id & 1))
+        if (id == rounds->self || !(heard >> id & 1)) {
             continue;
+        }
         rounds->own.and &= box->from[id].and;
         rounds->own.members |= box->from[id].members;
     }
     rounds->own.heard = (uint16_t)heard;
-    memset(box, 0, sizeof *box);
+    memset(box, 0, sizeof(*box));
     if (last) {
         decide(rounds, out);
         return false;
@@ -163,16 +174,20 @@ static bool end_round(struct rz_rounds *rounds, struct rz_actions *out)
 
 static bool audible(const struct rz_rounds *rounds, const struct rz_message *message)
 {
-    if (message->view != rounds->config.view || message->type >= RZ_ROUNDS_MESSAGE_COUNT)
+    if (message->view != rounds->config.view || message->type >= RZ_ROUNDS_MESSAGE_COUNT) {
         return false;
-    if (message->from >= rounds->config.n_members || message->from == rounds->self)
+    }
+    if (message->from >= rounds->config.n_members || message->from == rounds->self) {
         return false;
+    }
     uint64_t round = message->word[0] & 0xFFFF, heard = message->word[0] >> 16 & 0xFFFF;
     bool estimates = message->type == RZ_ROUNDS_ESTIMATE;
-    if (estimates ? round == 0 || round > rounds->config.n_members : (round | heard) != 0)
+    if (estimates ? round == 0 || round > rounds->config.n_members : (round | heard) != 0) {
         return false;
-    if (((heard | message->word[0] >> 32) & ~(uint64_t)everybody(rounds)) != 0)
+    }
+    if (((heard | message->word[0] >> 32) & ~(uint64_t)everybody(rounds)) != 0) {
         return false;
+    }
     return !(rounds->failed >> message->from & 1) || mutated(rounds, RZ_ROUNDS_NO_FENCE);
 }
 
@@ -185,14 +200,16 @@ static void receive(struct rz_rounds *rounds, const struct rz_message *message,
     uint32_t round = (uint32_t)(message->word[0] & 0xFFFF);
     if (message->type == RZ_ROUNDS_DECISION) {
         /* No living member is left out of a decision, so this one has proposed. */
-        if (rounds->round == 0)
+        if (rounds->round == 0) {
             return;
+        }
         rounds->own = estimate;
         decide(rounds, out);
         return;
     }
-    if (round != rounds->round && round != rounds->round + 1)
+    if (round != rounds->round && round != rounds->round + 1) {
         return;
+    }
     struct box *box = &rounds->box[round % 2];
     box->from[message->from] = estimate;
     box->received |= UINT32_C(1) << message->from;
@@ -203,15 +220,18 @@ enum rz_more rz_rounds_step(struct rz_rounds *rounds, const struct rz_event *eve
                             struct rz_actions *out)
 {
     rz_assert(out->count == 0 && out->max >= RZ_ACTIONS_MIN);
-    if (rounds->stopped || rounds->decided)
+    if (rounds->stopped || rounds->decided) {
         return RZ_DONE;
+    }
     if (event->kind == RZ_EVENT_RECEIVE) {
-        if (!audible(rounds, event->message))
+        if (!audible(rounds, event->message)) {
             return RZ_DONE;
+        }
         receive(rounds, event->message, out);
     } else if (event->kind == RZ_EVENT_FAILURE) {
-        for (uint32_t i = 0; i < event->n_ids; i++)
+        for (uint32_t i = 0; i < event->n_ids; i++) {
             learn_failures(rounds, UINT32_C(1) << event->ids[i]);
+        }
     } else if (event->kind == RZ_EVENT_CALL) {
         rz_assert(event->call == RZ_ROUNDS_PROPOSE && rounds->round == 0);
         rounds->round = 1;
@@ -220,8 +240,9 @@ enum rz_more rz_rounds_step(struct rz_rounds *rounds, const struct rz_event *eve
                                         .heard = (uint16_t)everybody(rounds)};
         send(rounds, RZ_ROUNDS_ESTIMATE, out);
     }
-    while (rounds->round > 0 && !rounds->decided && !rounds->stopped && end_round(rounds, out))
+    while (rounds->round > 0 && !rounds->decided && !rounds->stopped && end_round(rounds, out)) {
         ;
+    }
     return RZ_DONE;
 }
 
@@ -243,9 +264,11 @@ uint64_t rz_rounds_hash(const struct rz_rounds *rounds)
     for (uint32_t i = 0; i < 2; i++) {
         const struct box *box = &rounds->box[i];
         hash = rz_mix(hash, box->received);
-        for (rz_id id = 0; id < rounds->config.n_members; id++)
-            if (box->received >> id & 1)
+        for (rz_id id = 0; id < rounds->config.n_members; id++) {
+            if (box->received >> id & 1) {
                 hash = hash_estimate(hash, &box->from[id]);
+            }
+        }
     }
     return hash;
 }

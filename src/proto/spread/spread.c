@@ -75,7 +75,7 @@ void rz_spread_init(struct rz_spread *spread, const struct rz_spread_config *con
 void rz_spread_grow(struct rz_spread *spread, size_t bytes)
 {
     uint32_t old = spread->max;
-    uint32_t max = (uint32_t)((bytes - sizeof *spread) / (3 * sizeof(uint64_t)));
+    uint32_t max = (uint32_t)((bytes - sizeof(*spread)) / (3 * sizeof(uint64_t)));
     rz_assert(max >= old);
     memset(spread->items + 3 * (size_t)old, 0, 3 * (size_t)(max - old) * sizeof(uint64_t));
     memmove(spread->items + 2 * (size_t)max, late_of(spread), spread->n_late * sizeof(uint64_t));
@@ -89,8 +89,9 @@ void rz_spread_grow(struct rz_spread *spread, size_t bytes)
 static bool has_room(const struct rz_spread *spread, uint32_t used, uint32_t more,
                      struct rz_actions *out)
 {
-    if (more <= spread->max - used)
+    if (more <= spread->max - used) {
         return true;
+    }
     uint32_t max = 2 * spread->max;
     out->need = bytes_for(max - used >= more ? max : used + more);
     return false;
@@ -101,19 +102,22 @@ static rz_id nearest_alive(struct rz_spread *spread, uint32_t step)
 {
     uint32_t n = spread->config.n_members;
     rz_id id = spread->self;
-    do
+    do {
         id = (rz_id)(((uint64_t)id + step) % n);
-    while (id != spread->self && rz_items_contain(failed_of(spread), spread->n_failed, id));
+    } while (id != spread->self && rz_items_contain(failed_of(spread), spread->n_failed, id));
     return id;
 }
 
 static void aim_at(struct rz_spread *spread, rz_id id)
 {
-    for (uint32_t i = 0; i < spread->n_to; i++)
-        if (spread->to[i] == id)
+    for (uint32_t i = 0; i < spread->n_to; i++) {
+        if (spread->to[i] == id) {
             return;
-    if (id != spread->self)
+        }
+    }
+    if (id != spread->self) {
         spread->to[spread->n_to++] = id;
+    }
 }
 
 static bool mutated(const struct rz_spread *spread, enum rz_spread_mutation mutation)
@@ -125,10 +129,12 @@ static uint32_t neighbours_of(const struct rz_spread *spread, rz_id origin,
                               rz_id to[RZ_SPREAD_NEIGHBOURS_MAX])
 {
     uint32_t n = spread->config.n_members;
-    if (mutated(spread, RZ_SPREAD_WRONG_OFFSETS))
+    if (mutated(spread, RZ_SPREAD_WRONG_OFFSETS)) {
         return rz_spread_neighbours_wrong(n, spread->self, to);
-    if (spread->config.order == RZ_SPREAD_NEAR_FIRST)
+    }
+    if (spread->config.order == RZ_SPREAD_NEAR_FIRST) {
         return rz_spread_neighbours_near(n, spread->self, to);
+    }
     return rz_spread_neighbours(n, spread->self, origin, to);
 }
 
@@ -145,20 +151,23 @@ static void aim_at_neighbours(struct rz_spread *spread, rz_id origin, rz_id exce
     for (uint32_t i = 0; i < n_all; i++) {
         rz_id id = all[i];
         if (rz_items_contain(failed_of(spread), spread->n_failed, id)) {
-            if ((id != next && id != previous) || mutated(spread, RZ_SPREAD_OPEN_RING))
+            if ((id != next && id != previous) || mutated(spread, RZ_SPREAD_OPEN_RING)) {
                 continue;
+            }
             id = nearest_alive(spread, id == next ? 1 : n - 1);
         }
-        if (id != except)
+        if (id != except) {
             aim_at(spread, id);
+        }
     }
 }
 
 static void emit_news(struct rz_spread *spread, const rz_id *to, uint32_t n_to,
                       const struct rz_message *about, const uint64_t *items, struct rz_actions *out)
 {
-    if (n_to == 0)
+    if (n_to == 0) {
         return;
+    }
     struct rz_action *action = rz_emit(out, RZ_ACTION_SEND);
     action->to = to;
     action->n_to = n_to;
@@ -172,7 +181,7 @@ static void emit_news(struct rz_spread *spread, const rz_id *to, uint32_t n_to,
     action->items = items;
 }
 
-/* --- deferred items --------------------------------------------------------------------------- */
+/* ---- deferred items ---- */
 
 /* An item that arrives outside the tree is not deferred any further. */
 static uint16_t urgent(const struct rz_spread *spread)
@@ -195,16 +204,22 @@ static void put_off(struct rz_spread *spread, rz_id origin, rz_id except, rz_tim
     uint32_t n_near = rz_spread_neighbours_near(n, spread->self, near);
     uint32_t children = rz_spread_children(n, spread->self, origin);
     aim_at_neighbours(spread, origin, RZ_ID_NONE);
-    for (uint32_t i = children; i < spread->n_to; i++)
-        for (uint32_t k = 0; k < n_near; k++)
-            if (near[k] == spread->to[i] && near[k] != except)
+    for (uint32_t i = children; i < spread->n_to; i++) {
+        for (uint32_t k = 0; k < n_near; k++) {
+            if (near[k] == spread->to[i] && near[k] != except) {
                 spread->late_to |= UINT64_C(1) << k;
-    for (uint32_t i = 0; i < children; i++)
-        if (spread->to[i] != except)
+            }
+        }
+    }
+    for (uint32_t i = 0; i < children; i++) {
+        if (spread->to[i] != except) {
             spread->to[n_children++] = spread->to[i];
+        }
+    }
     spread->n_to = n_children;
-    if (spread->late_to != 0 && spread->due == RZ_TIME_NEVER)
+    if (spread->late_to != 0 && spread->due == RZ_TIME_NEVER) {
         spread->due = now + spread->config.redundant_after;
+    }
 }
 
 /* Sends to the neighbours that have not shown since that they have the items. */
@@ -215,12 +230,15 @@ static void send_late(struct rz_spread *spread, struct rz_actions *out)
     const struct rz_message about = {
         .flags = urgent(spread), .origin = spread->self, .n_items = spread->n_late};
     spread->n_to = 0;
-    for (uint32_t i = 0; i < n_near; i++)
+    for (uint32_t i = 0; i < n_near; i++) {
         if (spread->late_to >> i & 1 &&
-            !rz_items_contain(failed_of(spread), spread->n_failed, near[i]))
+            !rz_items_contain(failed_of(spread), spread->n_failed, near[i])) {
             aim_at(spread, near[i]);
-    if (!mutated(spread, RZ_SPREAD_TREE_ONLY))
+        }
+    }
+    if (!mutated(spread, RZ_SPREAD_TREE_ONLY)) {
         emit_news(spread, spread->to, spread->n_to, &about, late_of(spread), out);
+    }
     forget_late(spread);
 }
 
@@ -230,32 +248,38 @@ static void hear_late(struct rz_spread *spread, const struct rz_message *message
 {
     rz_id near[RZ_SPREAD_NEIGHBOURS_MAX];
     if (spread->n_late == 0 || message->n_items != spread->n_late ||
-        memcmp(items, late_of(spread), spread->n_late * sizeof *items) != 0)
+        memcmp(items, late_of(spread), spread->n_late * sizeof(*items)) != 0) {
         return;
+    }
     uint32_t n_near = rz_spread_neighbours_near(spread->config.n_members, spread->self, near);
-    for (uint32_t i = 0; i < n_near; i++)
-        if (near[i] == message->from)
+    for (uint32_t i = 0; i < n_near; i++) {
+        if (near[i] == message->from) {
             spread->late_to &= ~(UINT64_C(1) << i);
-    if (spread->late_to == 0)
+        }
+    }
+    if (spread->late_to == 0) {
         forget_late(spread);
+    }
 }
 
 static void on_tick(struct rz_spread *spread, const struct rz_event *event, struct rz_actions *out)
 {
-    if (spread->due <= event->now)
+    if (spread->due <= event->now) {
         send_late(spread, out);
+    }
 }
 
-/* --- known items ------------------------------------------------------------------------------ */
+/* ---- known items ---- */
 
 /* Whether a mutant treats known items as new. */
 static bool takes_again(struct rz_spread *spread, const uint64_t *items, uint32_t n_items,
                         uint32_t n_new)
 {
-    if (mutated(spread, RZ_SPREAD_EQUAL_SETS))
+    if (mutated(spread, RZ_SPREAD_EQUAL_SETS)) {
         return n_new > 0 || n_items != spread->n_known;
+    }
     return mutated(spread, RZ_SPREAD_MARK_LATE) && n_items == spread->n_fresh &&
-           memcmp(items, fresh_of(spread), n_items * sizeof *items) == 0;
+           memcmp(items, fresh_of(spread), n_items * sizeof(*items)) == 0;
 }
 
 /* The new items, and the destinations they must be sent to now; flags: of the message that brought
@@ -279,8 +303,9 @@ static void send_fresh(struct rz_spread *spread, rz_id origin, rz_id from, uint1
     notice->arg[0] = origin;
     notice->items = fresh;
     notice->n_items = spread->n_fresh;
-    if (spread->late_to != 0 && !hurry)
+    if (spread->late_to != 0 && !hurry) {
         spread->n_late += spread->n_fresh;
+    }
 }
 
 /* Items are marked known before they are sent: a second copy then brings nothing new. Only the new
@@ -289,17 +314,22 @@ static enum rz_more take_items(struct rz_spread *spread, const struct rz_message
                                const uint64_t *items, rz_time now, struct rz_actions *out)
 {
     uint32_t n_new = 0, n_items = about->n_items;
-    for (uint32_t i = 0; i < n_items; i++)
+    for (uint32_t i = 0; i < n_items; i++) {
         n_new += !rz_items_contain(known_of(spread), spread->n_known, items[i]);
+    }
     bool again = takes_again(spread, items, n_items, n_new);
-    if (n_new == 0 && !again)
+    if (n_new == 0 && !again) {
         return RZ_DONE;
-    if (!has_room(spread, spread->n_known, n_new, out))
+    }
+    if (!has_room(spread, spread->n_known, n_new, out)) {
         return RZ_NEED;
+    }
     spread->n_fresh = 0;
-    for (uint32_t i = 0; i < n_items; i++)
-        if (rz_items_insert(known_of(spread), &spread->n_known, spread->max, items[i]) || again)
+    for (uint32_t i = 0; i < n_items; i++) {
+        if (rz_items_insert(known_of(spread), &spread->n_known, spread->max, items[i]) || again) {
             rz_items_insert(fresh_of(spread), &spread->n_fresh, spread->max, items[i]);
+        }
+    }
     send_fresh(spread, about->origin, about->from, about->flags, now, out);
     return RZ_DONE;
 }
@@ -309,8 +339,9 @@ static enum rz_more on_receive(struct rz_spread *spread, const struct rz_event *
 {
     const struct rz_message *message = event->message;
     if (message->view != spread->config.view || message->type != RZ_SPREAD_NEWS ||
-        message->origin >= spread->config.n_members || message->from >= spread->config.n_members)
+        message->origin >= spread->config.n_members || message->from >= spread->config.n_members) {
         return RZ_DONE;
+    }
     hear_late(spread, message, event->items);
     return take_items(spread, message, event->items, event->now, out);
 }
@@ -333,23 +364,28 @@ static enum rz_more on_failure(struct rz_spread *spread, const struct rz_event *
                                struct rz_actions *out)
 {
     uint32_t n = spread->config.n_members, n_beside = 0;
-    if (!has_room(spread, spread->n_failed, event->n_ids, out))
+    if (!has_room(spread, spread->n_failed, event->n_ids, out)) {
         return RZ_NEED;
+    }
     rz_id next = nearest_alive(spread, 1), previous = nearest_alive(spread, n - 1);
     for (uint32_t i = 0; i < event->n_ids; i++) {
         rz_assert(event->ids[i] < n && event->ids[i] != spread->self);
         rz_items_insert(failed_of(spread), &spread->n_failed, spread->max, event->ids[i]);
     }
-    if (spread->n_late > 0 && spread->n_failed > 0)
+    if (spread->n_late > 0 && spread->n_failed > 0) {
         send_late(spread, out);
-    if (spread->n_known == 0 || mutated(spread, RZ_SPREAD_OPEN_RING))
+    }
+    if (spread->n_known == 0 || mutated(spread, RZ_SPREAD_OPEN_RING)) {
         return RZ_DONE;
+    }
     rz_id now_next = nearest_alive(spread, 1), now_previous = nearest_alive(spread, n - 1);
-    if (now_next != next && now_next != spread->self)
+    if (now_next != next && now_next != spread->self) {
         spread->beside[n_beside++] = now_next;
+    }
     if (now_previous != previous && now_previous != spread->self &&
-        (n_beside == 0 || now_previous != now_next))
+        (n_beside == 0 || now_previous != now_next)) {
         spread->beside[n_beside++] = now_previous;
+    }
     const struct rz_message about = {
         .flags = urgent(spread), .origin = spread->self, .n_items = spread->n_known};
     emit_news(spread, spread->beside, n_beside, &about, known_of(spread), out);
@@ -383,14 +419,18 @@ rz_time rz_spread_deadline(const struct rz_spread *spread)
 uint64_t rz_spread_hash(const struct rz_spread *spread)
 {
     uint64_t hash = rz_mix(spread->self, ((uint64_t)spread->n_known << 32) + spread->n_failed);
-    for (uint32_t i = 0; i < spread->n_known; i++)
+    for (uint32_t i = 0; i < spread->n_known; i++) {
         hash = rz_mix(hash, spread->items[i]);
-    for (uint32_t i = 0; i < spread->n_failed; i++)
+    }
+    for (uint32_t i = 0; i < spread->n_failed; i++) {
         hash = rz_mix(hash, spread->items[spread->max + i]);
-    if (spread->n_late > 0)
+    }
+    if (spread->n_late > 0) {
         hash = rz_mix(rz_mix(hash, spread->due), spread->late_to);
-    for (uint32_t i = 0; i < spread->n_late; i++)
+    }
+    for (uint32_t i = 0; i < spread->n_late; i++) {
         hash = rz_mix(hash, spread->items[2 * (size_t)spread->max + i]);
+    }
     return hash;
 }
 

@@ -102,7 +102,7 @@ const uint64_t *rz_spread_known(const struct rz_spread *spread, uint32_t *n);
 bool rz_spread_knows(const struct rz_spread *spread, uint64_t item);
 bool rz_spread_knows_failed(const struct rz_spread *spread, rz_id id);
 
-/* --- the binomial graph ----------------------------------------------------------------------- */
+/* ---- the binomial graph ---- */
 
 #define RZ_SPREAD_NEIGHBOURS_MAX 64
 

@@ -3,16 +3,19 @@
 
 static bool contains(const rz_id *to, uint32_t n_to, rz_id id)
 {
-    for (uint32_t i = 0; i < n_to; i++)
-        if (to[i] == id)
+    for (uint32_t i = 0; i < n_to; i++) {
+        if (to[i] == id) {
             return true;
+        }
+    }
     return false;
 }
 
 static uint32_t append(rz_id *to, uint32_t n_to, rz_id self, rz_id id)
 {
-    if (id == self || contains(to, n_to, id))
+    if (id == self || contains(to, n_to, id)) {
         return n_to;
+    }
     to[n_to] = id;
     return n_to + 1;
 }
@@ -38,9 +41,11 @@ static uint32_t append_children(uint32_t n, rz_id self, rz_id origin, rz_id *to)
 {
     uint32_t n_to = 0;
     uint64_t x = ((uint64_t)self + n - origin) % n;
-    for (uint64_t distance = 1; distance < n; distance *= 2)
-        if (distance > x && x + distance < n)
+    for (uint64_t distance = 1; distance < n; distance *= 2) {
+        if (distance > x && x + distance < n) {
             n_to = append(to, n_to, self, (rz_id)(((uint64_t)self + distance) % n));
+        }
+    }
     return n_to;
 }
 
@@ -64,7 +69,8 @@ uint32_t rz_spread_neighbours_wrong(uint32_t n, rz_id self, rz_id to[RZ_SPREAD_N
         2980,    8103,     22026,    59874,     162754,    442413,     1202604,   3269017,
         8886110, 24154952, 65659969, 178482300, 485165195, 1318815734, 3584912846};
     uint32_t n_to = 0;
-    for (uint32_t k = 0; k < sizeof powers_of_e / sizeof *powers_of_e && powers_of_e[k] < n; k++) {
+    for (uint32_t k = 0; k < sizeof(powers_of_e) / sizeof(*powers_of_e) && powers_of_e[k] < n;
+         k++) {
         uint64_t distance = ((UINT64_C(2) << k) - 1) % n;
         n_to = append(to, n_to, self, (rz_id)((self + distance) % n));
         n_to = append(to, n_to, self, (rz_id)((self + n - distance) % n));
@@ -75,11 +81,14 @@ uint32_t rz_spread_neighbours_wrong(uint32_t n, rz_id self, rz_id to[RZ_SPREAD_N
 uint32_t rz_spread_degree(uint32_t n)
 {
     uint32_t powers = 0, ones = 0;
-    while ((UINT64_C(1) << powers) < n)
+    while ((UINT64_C(1) << powers) < n) {
         powers++;
-    for (uint32_t rest = n; rest > 0; rest &= rest - 1)
+    }
+    for (uint32_t rest = n; rest > 0; rest &= rest - 1) {
         ones++;
-    if (n <= 2)
+    }
+    if (n <= 2) {
         return n - 1;
+    }
     return 2 * powers - (ones == 1 ? 1 : ones == 2 ? 2 : 0);
 }

@@ -9,7 +9,7 @@ __extension__ typedef unsigned __int128 wide_t;
 
 #define RECORDS_MAX_FIRST 2
 
-/* --- the parameters' formulas (memberlist) ---------------------------------------------------- */
+/* ---- the parameters' formulas (memberlist) ---- */
 
 static void derive(struct rz_swim *swim)
 {
@@ -20,12 +20,14 @@ static void derive(struct rz_swim *swim)
     swim->patience_least = (rz_time)((span * (scale > one ? scale : one)) >> 32);
     swim->patience_most = swim->patience_least;
     swim->limit = config->retransmit_mult * rz_swim_ceil_log10((uint64_t)n + 1);
-    if (!(config->lifeguard & RZ_SWIM_LIFEGUARD_SUSPICION) || config->suspicion_mult < 3)
+    if (!(config->lifeguard & RZ_SWIM_LIFEGUARD_SUSPICION) || config->suspicion_mult < 3) {
         return;
+    }
     /* If there are fewer other members, a suspicion does not wait for that many. */
     uint32_t confirmations = config->suspicion_mult - 2;
-    if (n < 2 + confirmations)
+    if (n < 2 + confirmations) {
         return;
+    }
     swim->confirmations = confirmations;
     swim->patience_most = config->suspicion_max_mult * swim->patience_least;
 }
@@ -34,12 +36,13 @@ static void derive(struct rz_swim *swim)
 static rz_time push_pull_interval(const struct rz_swim_config *config)
 {
     uint32_t multiple = 1;
-    for (uint64_t n = 32; n < config->n_members; n *= 2)
+    for (uint64_t n = 32; n < config->n_members; n *= 2) {
         multiple++;
+    }
     return config->push_pull_interval * multiple;
 }
 
-/* --- the block -------------------------------------------------------------------------------- */
+/* ---- the block ---- */
 
 size_t rz_swim_size(const struct rz_swim_config *config)
 {
@@ -70,8 +73,9 @@ void rz_swim_init(struct rz_swim *swim, const struct rz_swim_config *config, rz_
     swim->probe_at = some_time_within(swim, now, config->probe_interval);
     swim->gossip_at = some_time_within(swim, now, config->gossip_interval);
     swim->push_pull_at = RZ_TIME_NEVER;
-    if (config->push_pull_interval > 0)
+    if (config->push_pull_interval > 0) {
         swim->push_pull_at = some_time_within(swim, now, push_pull_interval(config));
+    }
     derive(swim);
 }
 
@@ -80,15 +84,17 @@ void rz_swim_init(struct rz_swim *swim, const struct rz_swim_config *config, rz_
 static bool has_room(const struct rz_swim *swim, uint32_t records, struct rz_actions *out)
 {
     uint32_t wanted = swim->n_records + records;
-    if (wanted <= swim->n_relays)
+    if (wanted <= swim->n_relays) {
         wanted = swim->n_relays + 1;
-    if (wanted <= swim->max)
+    }
+    if (wanted <= swim->max) {
         return true;
+    }
     out->need = rz_swim_bytes_for(2 * swim->max > wanted ? 2 * swim->max : wanted);
     return false;
 }
 
-/* --- actions ---------------------------------------------------------------------------------- */
+/* ---- actions ---- */
 
 struct rz_message *rz_swim_send(struct rz_swim *swim, enum rz_swim_message type, uint64_t seq,
                                 uint32_t n_items, struct rz_actions *out)
@@ -135,15 +141,16 @@ static void tell_host(struct rz_swim *swim, struct rz_actions *out)
     }
     for (uint32_t i = 0; swim->n_untold > 0 && i < swim->n_records && out->count < out->max; i++) {
         struct rz_swim_record *record = rz_swim_record_at(swim, i);
-        if (record->told == record->state)
+        if (record->told == record->state) {
             continue;
+        }
         notify(out, record->state, record->member, record->incarnation, record->from);
         record->told = record->state;
         swim->n_untold--;
     }
 }
 
-/* --- periodic work ---------------------------------------------------------------------------- */
+/* ---- periodic work ---- */
 
 static void gossip_begin(struct rz_swim *swim, rz_time now)
 {
@@ -151,26 +158,29 @@ static void gossip_begin(struct rz_swim *swim, rz_time now)
     swim->gossip_at += ((now - swim->gossip_at) / interval + 1) * interval;
     swim->n_to = 0;
     rz_swim_draw(swim, swim->config.gossip_nodes, RZ_ID_NONE, false, now);
-    memcpy(swim->packets, swim->to, sizeof swim->packets);
+    memcpy(swim->packets, swim->to, sizeof(swim->packets));
     swim->n_packets = swim->n_to;
     /* A leaving member stays until its news are sent, unless there is no member to send them to. */
-    if (swim->leaving && swim->n_to == 0)
+    if (swim->leaving && swim->n_to == 0) {
         rz_swim_record_at(swim, rz_swim_number_of(swim, swim->self))->queued = false;
+    }
 }
 
 static void gossip_on(struct rz_swim *swim, struct rz_actions *out)
 {
     rz_id to = swim->packets[--swim->n_packets];
-    if (swim->n_queue > 0)
+    if (swim->n_queue > 0) {
         rz_swim_send_to(swim, to, RZ_SWIM_GOSSIP, 0, out);
-    else
+    } else {
         swim->n_packets = 0;
+    }
 }
 
 static void exchange(struct rz_swim *swim, enum rz_swim_message type, struct rz_actions *out)
 {
-    for (uint32_t i = 0; i < swim->n_records; i++)
+    for (uint32_t i = 0; i < swim->n_records; i++) {
         rz_swim_update_of(rz_swim_record_at(swim, i), rz_swim_items_of(swim) + 2 * (size_t)i);
+    }
     rz_swim_send(swim, type, 0, 2 * swim->n_records, out);
 }
 
@@ -179,14 +189,16 @@ static void pull(struct rz_swim *swim, rz_time now, struct rz_actions *out)
     swim->push_pull_at = now + push_pull_interval(&swim->config);
     swim->n_to = 0;
     rz_swim_draw(swim, 1, RZ_ID_NONE, true, now);
-    if (swim->n_to > 0)
+    if (swim->n_to > 0) {
         exchange(swim, RZ_SWIM_PULL, out);
+    }
 }
 
 static rz_time probe_deadline(const struct rz_swim *swim)
 {
-    if (swim->leaving)
+    if (swim->leaving) {
         return RZ_TIME_NEVER;
+    }
     return swim->phase == RZ_SWIM_DIRECT && swim->indirect_at < swim->probe_at ? swim->indirect_at
                                                                                : swim->probe_at;
 }
@@ -201,8 +213,9 @@ static enum rz_more do_what_is_due(struct rz_swim *swim, rz_time now, struct rz_
     } else if (swim->expires_at <= now) {
         rz_swim_expire(swim, now);
     } else if (probe_deadline(swim) <= now && now >= swim->probe_at) {
-        if (swim->phase != RZ_SWIM_IDLE && !has_room(swim, 1, out))
+        if (swim->phase != RZ_SWIM_IDLE && !has_room(swim, 1, out)) {
             return RZ_NEED;
+        }
         rz_swim_probe_end(swim, now);
         rz_swim_probe_begin(swim, now, out);
     } else if (probe_deadline(swim) <= now) {
@@ -215,7 +228,7 @@ static enum rz_more do_what_is_due(struct rz_swim *swim, rz_time now, struct rz_
     return RZ_DONE;
 }
 
-/* --- events ----------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 /* A failure learnt by a full state exchange is taken for a suspicion only: the member may refute
  * it. */
@@ -225,8 +238,9 @@ static void hear_all(struct rz_swim *swim, const struct rz_event *event)
     bool exchanged = message->type == RZ_SWIM_PULL || message->type == RZ_SWIM_PUSH;
     struct rz_swim_update update;
     for (uint32_t i = 0; i + 1 < message->n_items && !swim->silent; i += 2) {
-        if (!rz_swim_update_read(swim, event->items + i, &update))
+        if (!rz_swim_update_read(swim, event->items + i, &update)) {
             continue;
+        }
         if (exchanged && update.state == RZ_SWIM_FAILED && !swim->config.final) {
             update.state = RZ_SWIM_SUSPECT;
             update.from = swim->self;
@@ -239,9 +253,10 @@ static uint32_t count_unknown(const struct rz_swim *swim, const struct rz_event 
 {
     uint32_t unknown = 0, others = swim->config.n_members - swim->n_records;
     struct rz_swim_update update;
-    for (uint32_t i = 0; i + 1 < event->message->n_items && unknown < others; i += 2)
+    for (uint32_t i = 0; i + 1 < event->message->n_items && unknown < others; i += 2) {
         unknown += rz_swim_update_read(swim, event->items + i, &update) &&
                    rz_swim_number_of(swim, update.member) == RZ_SWIM_NO_RECORD;
+    }
     return unknown;
 }
 
@@ -251,24 +266,29 @@ static enum rz_more on_receive(struct rz_swim *swim, const struct rz_event *even
 {
     const struct rz_message *message = event->message;
     if (message->view != swim->config.view || message->from >= swim->config.n_members ||
-        message->from == swim->self || message->type >= RZ_SWIM_MESSAGE_COUNT)
+        message->from == swim->self || message->type >= RZ_SWIM_MESSAGE_COUNT) {
         return RZ_DONE;
+    }
     if (message->type == RZ_SWIM_PING_REQUEST &&
-        (message->word[0] >= swim->config.n_members || message->word[0] == swim->self))
+        (message->word[0] >= swim->config.n_members || message->word[0] == swim->self)) {
         return RZ_DONE;
-    if (!has_room(swim, count_unknown(swim, event), out))
+    }
+    if (!has_room(swim, count_unknown(swim, event), out)) {
         return RZ_NEED;
+    }
     hear_all(swim, event);
-    if (swim->silent)
+    if (swim->silent) {
         return RZ_DONE;
-    if (message->type == RZ_SWIM_PING)
+    }
+    if (message->type == RZ_SWIM_PING) {
         rz_swim_on_ping(swim, message, out);
-    else if (message->type == RZ_SWIM_ACK)
+    } else if (message->type == RZ_SWIM_ACK) {
         rz_swim_on_ack(swim, message, out);
-    else if (message->type == RZ_SWIM_PING_REQUEST)
+    } else if (message->type == RZ_SWIM_PING_REQUEST) {
         rz_swim_on_ping_request(swim, message, event->now, out);
-    else if (message->type == RZ_SWIM_NACK)
+    } else if (message->type == RZ_SWIM_NACK) {
         rz_swim_on_nack(swim, message);
+    }
     if (message->type == RZ_SWIM_PULL) {
         swim->to[0] = message->from;
         swim->n_to = 1;
@@ -280,8 +300,9 @@ static enum rz_more on_receive(struct rz_swim *swim, const struct rz_event *even
 static enum rz_more on_failure(struct rz_swim *swim, const struct rz_event *event,
                                struct rz_actions *out)
 {
-    if (!has_room(swim, event->n_ids, out))
+    if (!has_room(swim, event->n_ids, out)) {
         return RZ_NEED;
+    }
     for (uint32_t i = 0; i < event->n_ids; i++) {
         rz_id id = event->ids[i];
         rz_assert(id < swim->config.n_members);
@@ -302,10 +323,12 @@ static enum rz_more on_failure(struct rz_swim *swim, const struct rz_event *even
 
 static enum rz_more on_leave(struct rz_swim *swim, rz_time now, struct rz_actions *out)
 {
-    if (swim->leaving)
+    if (swim->leaving) {
         return RZ_DONE;
-    if (!has_room(swim, 1, out))
+    }
+    if (!has_room(swim, 1, out)) {
         return RZ_NEED;
+    }
     uint32_t number = rz_swim_provide(swim, swim->self);
     struct rz_swim_record *record = rz_swim_record_at(swim, number);
     record->state = record->told = RZ_SWIM_LEFT;
@@ -319,8 +342,9 @@ static enum rz_more on_leave(struct rz_swim *swim, rz_time now, struct rz_action
 static void leave_when_said(struct rz_swim *swim, struct rz_actions *out)
 {
     bool alone = swim->config.n_members == 1;
-    if (!swim->leaving || (!alone && rz_swim_find(swim, swim->self)->queued))
+    if (!swim->leaving || (!alone && rz_swim_find(swim, swim->self)->queued)) {
         return;
+    }
     swim->silent = true;
     notify(out, RZ_SWIM_TOLD_LEFT, swim->self, swim->incarnation, swim->self);
 }
@@ -346,16 +370,20 @@ static enum rz_more serve(struct rz_swim *swim, const struct rz_event *event,
 enum rz_more rz_swim_step(struct rz_swim *swim, const struct rz_event *event,
                           struct rz_actions *out)
 {
-    if (swim->silent)
+    if (swim->silent) {
         return RZ_DONE;
+    }
     enum rz_more more = serve(swim, event, out);
-    if (more == RZ_NEED)
+    if (more == RZ_NEED) {
         return RZ_NEED;
+    }
     tell_host(swim, out);
-    if (swim->silent)
+    if (swim->silent) {
         return RZ_DONE;
-    if (swim->n_untold > 0 || swim->n_packets > 0 || out->count == out->max)
+    }
+    if (swim->n_untold > 0 || swim->n_packets > 0 || out->count == out->max) {
         return RZ_MORE;
+    }
     leave_when_said(swim, out);
     bool ticking = event->kind == RZ_EVENT_TICK || event->kind == RZ_EVENT_CONTINUE;
     return ticking && rz_swim_deadline(swim) <= event->now ? RZ_MORE : RZ_DONE;
@@ -368,8 +396,9 @@ static rz_time earlier(rz_time a, rz_time b)
 
 rz_time rz_swim_deadline(const struct rz_swim *swim)
 {
-    if (swim->silent || swim->config.n_members < 2)
+    if (swim->silent || swim->config.n_members < 2) {
         return RZ_TIME_NEVER;
+    }
     rz_time at = earlier(probe_deadline(swim), rz_swim_relays_deadline(swim));
     at = earlier(earlier(at, swim->expires_at), swim->push_pull_at);
     return swim->n_queue > 0 ? earlier(at, swim->gossip_at) : at;

@@ -134,7 +134,7 @@ rz_time rz_swim_deadline(const struct rz_swim *swim);
 uint64_t rz_swim_hash(const struct rz_swim *swim);
 void rz_swim_grow(struct rz_swim *swim, size_t bytes);
 
-/* --- accessors ------------------------------------------------------------------------------- */
+/* ---- accessors ---- */
 
 /* This member's knowledge of another one. */
 struct rz_swim_view {
@@ -158,7 +158,7 @@ uint32_t rz_swim_limit(const struct rz_swim *swim);   /* how often news are sent
 /* The length of a suspicion that this many members share (1: its originator alone). */
 rz_time rz_swim_patience(const struct rz_swim *swim, uint32_t observers);
 
-/* --- the arithmetic (swim_log.c, swim_order.c) ------------------------------------------------ */
+/* ---- the arithmetic (swim_log.c, swim_order.c) ---- */
 
 /* Logarithms of x >= 1 in units of 2^-32, at most 2^-31 too small and never too large. */
 uint64_t rz_swim_log2(uint64_t x);

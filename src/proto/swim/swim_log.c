@@ -16,8 +16,9 @@ uint64_t rz_swim_log2(uint64_t x)
 {
     rz_assert(x > 0);
     uint32_t whole = 63;
-    while (!(x >> whole))
+    while (!(x >> whole)) {
         whole--;
+    }
     uint64_t mantissa = x << (63 - whole), result = whole;
     for (uint32_t i = 0; i < FRACTION_BITS; i++) {
         wide_t square = ((wide_t)mantissa * mantissa) >> 63;
@@ -36,7 +37,8 @@ uint64_t rz_swim_log10(uint64_t x)
 uint32_t rz_swim_ceil_log10(uint64_t x)
 {
     uint32_t digits = 0;
-    for (wide_t power = 1; power < x; power *= 10)
+    for (wide_t power = 1; power < x; power *= 10) {
         digits++;
+    }
     return digits;
 }

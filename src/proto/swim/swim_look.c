@@ -4,8 +4,9 @@
 uint64_t rz_swim_hash(const struct rz_swim *swim)
 {
     uint64_t hash = rz_mix(swim->self, (uint64_t)swim->leaving << 1 | swim->silent);
-    if (swim->silent)
+    if (swim->silent) {
         return hash;
+    }
     const uint64_t words[] = {swim->random.state,
                               swim->key,
                               swim->cursor,
@@ -19,12 +20,15 @@ uint64_t rz_swim_hash(const struct rz_swim *swim)
                               swim->n_queue,
                               swim->n_relays,
                               swim->n_queue > 0 ? swim->gossip_at : 0};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
         hash = rz_mix(hash, words[i]);
-    if (swim->phase != RZ_SWIM_IDLE)
+    }
+    if (swim->phase != RZ_SWIM_IDLE) {
         hash = rz_mix(rz_mix(hash, swim->target), rz_mix(swim->probe_seq, swim->indirect_at));
-    for (uint32_t i = 0; swim->phase == RZ_SWIM_INDIRECT && i < swim->n_helpers; i++)
+    }
+    for (uint32_t i = 0; swim->phase == RZ_SWIM_INDIRECT && i < swim->n_helpers; i++) {
         hash = rz_mix(hash, swim->helpers[i]);
+    }
     for (uint32_t i = 0; i < swim->n_records; i++) {
         const struct rz_swim_record *record =
             rz_swim_record_at(swim, (uint32_t)rz_swim_index_of(swim)[i]);
@@ -32,8 +36,9 @@ uint64_t rz_swim_hash(const struct rz_swim *swim)
         hash = rz_mix(hash, (uint64_t)record->from << 32 | (uint32_t)record->state << 8 |
                                 record->n_observers);
         hash = rz_mix(rz_mix(hash, record->changed_at), record->expires_at);
-        for (uint32_t k = 0; record->state == RZ_SWIM_SUSPECT && k < record->n_observers; k++)
+        for (uint32_t k = 0; record->state == RZ_SWIM_SUSPECT && k < record->n_observers; k++) {
             hash = rz_mix(hash, record->observers[k]);
+        }
     }
     for (uint32_t i = 0; i < swim->n_queue; i++) {
         const struct rz_swim_record *record = rz_swim_record_at(swim, rz_swim_queue_of(swim)[i]);
@@ -50,8 +55,9 @@ uint64_t rz_swim_hash(const struct rz_swim *swim)
 static uint32_t timers_for(const struct rz_swim *swim, uint32_t number)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < swim->n_timers; i++)
+    for (uint32_t i = 0; i < swim->n_timers; i++) {
         count += rz_swim_timers_of(swim)[i] == number;
+    }
     return count;
 }
 
@@ -59,8 +65,9 @@ struct rz_swim_view rz_swim_look(const struct rz_swim *swim, rz_id member)
 {
     struct rz_swim_view view = {.state = RZ_SWIM_ALIVE, .expires_at = RZ_TIME_NEVER};
     uint32_t number = rz_swim_number_of(swim, member);
-    if (number == RZ_SWIM_NO_RECORD)
+    if (number == RZ_SWIM_NO_RECORD) {
         return view;
+    }
     const struct rz_swim_record *record = rz_swim_record_at(swim, number);
     view.state = (enum rz_swim_state)record->state;
     view.incarnation = record->incarnation;

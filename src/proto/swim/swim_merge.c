@@ -6,14 +6,15 @@
 
 __extension__ typedef unsigned __int128 wide_t;
 
-/* --- suspicions ------------------------------------------------------------------------------- */
+/* ---- suspicions ---- */
 
 rz_time rz_swim_patience(const struct rz_swim *swim, uint32_t observers)
 {
     rz_time least = swim->patience_least, most = swim->patience_most;
     uint32_t confirmed = observers - 1;
-    if (confirmed >= swim->confirmations)
+    if (confirmed >= swim->confirmations) {
         return least;
+    }
     uint64_t share = (rz_swim_log2(confirmed + 1) << 28) / rz_swim_log2(swim->confirmations + 1);
     return most - (rz_time)(((wide_t)(most - least) * share) >> 28);
 }
@@ -24,8 +25,9 @@ static void find_first_timer(struct rz_swim *swim)
     swim->expires_at = RZ_TIME_NEVER;
     for (uint32_t i = 0; i < swim->n_timers; i++) {
         rz_time at = rz_swim_record_at(swim, timers[i])->expires_at;
-        if (at < swim->expires_at)
+        if (at < swim->expires_at) {
             swim->expires_at = at;
+        }
     }
 }
 
@@ -45,9 +47,11 @@ static void timer_stop(struct rz_swim *swim, uint32_t number)
 {
     uint32_t *timers = rz_swim_timers_of(swim);
     uint32_t left = 0;
-    for (uint32_t i = 0; i < swim->n_timers; i++)
-        if (timers[i] != number)
+    for (uint32_t i = 0; i < swim->n_timers; i++) {
+        if (timers[i] != number) {
             timers[left++] = timers[i];
+        }
+    }
     swim->n_timers = left;
     rz_swim_record_at(swim, number)->expires_at = RZ_TIME_NEVER;
     find_first_timer(swim);
@@ -57,22 +61,25 @@ static void timer_stop(struct rz_swim *swim, uint32_t number)
 static void confirm(struct rz_swim *swim, uint32_t number, rz_id observer, rz_time now)
 {
     struct rz_swim_record *record = rz_swim_record_at(swim, number);
-    if (record->n_observers > swim->confirmations)
+    if (record->n_observers > swim->confirmations) {
         return;
-    for (uint32_t i = 0; i < record->n_observers; i++)
-        if (record->observers[i] == observer)
+    }
+    for (uint32_t i = 0; i < record->n_observers; i++) {
+        if (record->observers[i] == observer) {
             return;
+        }
+    }
     rz_assert(record->n_observers < RZ_SWIM_OBSERVERS_MAX);
     record->observers[record->n_observers++] = observer;
-    if (!rz_swim_mutant(swim, RZ_SWIM_NO_TIMER))
+    if (!rz_swim_mutant(swim, RZ_SWIM_NO_TIMER)) {
         record->expires_at = record->changed_at + rz_swim_patience(swim, record->n_observers);
+    }
     record->from = observer;
     find_first_timer(swim);
     rz_swim_queue_put(swim, number, now);
 }
 
-/* --- evidence about the own id -----------------------------------------------------------------
- */
+/* ---- evidence about the own id ---- */
 
 void rz_swim_fence(struct rz_swim *swim)
 {
@@ -82,8 +89,9 @@ void rz_swim_fence(struct rz_swim *swim)
 void rz_swim_health_add(struct rz_swim *swim, uint32_t by)
 {
     uint32_t most = swim->config.awareness_max > 0 ? swim->config.awareness_max - 1 : 0;
-    if (!(swim->config.lifeguard & RZ_SWIM_LIFEGUARD_PROBE))
+    if (!(swim->config.lifeguard & RZ_SWIM_LIFEGUARD_PROBE)) {
         return;
+    }
     swim->health = most - swim->health < by ? most : swim->health + by;
 }
 
@@ -91,16 +99,18 @@ void rz_swim_health_add(struct rz_swim *swim, uint32_t by)
  * what other members may have received. */
 static void hear_about_self(struct rz_swim *swim, const struct rz_swim_update *update, rz_time now)
 {
-    if (swim->leaving)
+    if (swim->leaving) {
         return;
+    }
     if (swim->config.final && update->state >= RZ_SWIM_FAILED) {
         rz_swim_fence(swim);
         return;
     }
     if (update->incarnation < swim->incarnation ||
         (update->state == RZ_SWIM_ALIVE && update->incarnation == swim->incarnation) ||
-        rz_swim_mutant(swim, RZ_SWIM_MUTE))
+        rz_swim_mutant(swim, RZ_SWIM_MUTE)) {
         return;
+    }
     swim->incarnation = update->incarnation + 1;
     rz_swim_health_add(swim, 1);
     uint32_t number = rz_swim_provide(swim, swim->self);
@@ -108,7 +118,7 @@ static void hear_about_self(struct rz_swim *swim, const struct rz_swim_update *u
     rz_swim_queue_put(swim, number, now);
 }
 
-/* --- which evidence wins ---------------------------------------------------------------------- */
+/* ---- which evidence wins ---- */
 
 /* The order of evidence: the greater number wins. It is total, so that the winner of any set does
  * not depend on the order of arrival. */
@@ -123,14 +133,17 @@ static bool wins(const struct rz_swim *swim, const struct rz_swim_update *update
 {
     enum rz_swim_state state = record ? (enum rz_swim_state)record->state : RZ_SWIM_ALIVE;
     uint32_t incarnation = record ? record->incarnation : 0;
-    if (rz_swim_mutant(swim, RZ_SWIM_FIRST_COMES) && state >= RZ_SWIM_FAILED)
+    if (rz_swim_mutant(swim, RZ_SWIM_FIRST_COMES) && state >= RZ_SWIM_FAILED) {
         return false;
+    }
     if (rz_swim_mutant(swim, RZ_SWIM_STALE_INCARNATION) && update->state == state &&
-        state != RZ_SWIM_ALIVE)
+        state != RZ_SWIM_ALIVE) {
         return false;
+    }
     if (rz_swim_mutant(swim, RZ_SWIM_TIE_ALIVE) && state == RZ_SWIM_SUSPECT &&
-        update->state == RZ_SWIM_ALIVE && update->incarnation == incarnation)
+        update->state == RZ_SWIM_ALIVE && update->incarnation == incarnation) {
         return true;
+    }
     return weight(swim, update->state, update->incarnation) > weight(swim, state, incarnation);
 }
 
@@ -139,16 +152,19 @@ static void accept(struct rz_swim *swim, const struct rz_swim_update *update, rz
     uint32_t number = rz_swim_provide(swim, update->member);
     struct rz_swim_record *record = rz_swim_record_at(swim, number);
     if (record->state == RZ_SWIM_SUSPECT &&
-        !(rz_swim_mutant(swim, RZ_SWIM_KEEP_TIMER) && update->state == RZ_SWIM_ALIVE))
+        !(rz_swim_mutant(swim, RZ_SWIM_KEEP_TIMER) && update->state == RZ_SWIM_ALIVE)) {
         timer_stop(swim, number);
+    }
     rz_swim_record_set(swim, record, update->state);
     record->incarnation = update->incarnation;
-    if (rz_swim_mutant(swim, RZ_SWIM_FORGE) && update->from == swim->self)
+    if (rz_swim_mutant(swim, RZ_SWIM_FORGE) && update->from == swim->self) {
         record->incarnation++;
+    }
     record->from = update->from;
     record->changed_at = now;
-    if (update->state == RZ_SWIM_SUSPECT)
+    if (update->state == RZ_SWIM_SUSPECT) {
         timer_start(swim, number, update->from, now);
+    }
     rz_swim_queue_put(swim, number, now);
 }
 
@@ -159,11 +175,12 @@ void rz_swim_hear(struct rz_swim *swim, const struct rz_swim_update *update, rz_
         return;
     }
     const struct rz_swim_record *record = rz_swim_find(swim, update->member);
-    if (wins(swim, update, record))
+    if (wins(swim, update, record)) {
         accept(swim, update, now);
-    else if (record && update->state == RZ_SWIM_SUSPECT && record->state == RZ_SWIM_SUSPECT &&
-             update->incarnation == record->incarnation)
+    } else if (record && update->state == RZ_SWIM_SUSPECT && record->state == RZ_SWIM_SUSPECT &&
+               update->incarnation == record->incarnation) {
         confirm(swim, rz_swim_number_of(swim, update->member), update->from, now);
+    }
 }
 
 void rz_swim_expire(struct rz_swim *swim, rz_time now)
@@ -182,7 +199,8 @@ void rz_swim_expire(struct rz_swim *swim, rz_time now)
                                               .incarnation = record->incarnation,
                                               .state = RZ_SWIM_FAILED},
                      now);
-        if (swim->n_timers == left)
+        if (swim->n_timers == left) {
             timer_stop(swim, number);
+        }
     }
 }

@@ -27,10 +27,11 @@ uint32_t rz_swim_order(uint64_t key, uint32_t n, uint32_t i)
 {
     rz_assert(i < n);
     uint32_t bits = 1;
-    while (UINT64_C(1) << bits < n)
+    while (UINT64_C(1) << bits < n) {
         bits++;
-    do
+    }
+    do {
         i = scramble(key, bits, i);
-    while (i >= n);
+    } while (i >= n);
     return i;
 }

@@ -12,8 +12,9 @@ void rz_swim_probe_begin(struct rz_swim *swim, rz_time now, struct rz_actions *o
     rz_time interval = swim->config.probe_interval * (1 + swim->health);
     swim->probe_at = now + interval;
     swim->target = rz_swim_next_target(swim);
-    if (swim->target == RZ_ID_NONE)
+    if (swim->target == RZ_ID_NONE) {
         return;
+    }
     swim->phase = RZ_SWIM_DIRECT;
     swim->probe_seq = ++swim->seq;
     swim->n_helpers = 0;
@@ -40,21 +41,24 @@ void rz_swim_probe_indirectly(struct rz_swim *swim, rz_time now, struct rz_actio
     swim->n_to = 0;
     rz_swim_draw(swim, swim->config.indirect_checks, swim->target, true, now);
     swim->n_helpers = swim->n_to;
-    memcpy(swim->helpers, swim->to, sizeof swim->helpers);
-    if (swim->n_to > 0)
+    memcpy(swim->helpers, swim->to, sizeof(swim->helpers));
+    if (swim->n_to > 0) {
         rz_swim_send(swim, RZ_SWIM_PING_REQUEST, swim->probe_seq, 0, out)->word[0] = swim->target;
+    }
 }
 
 /* Helpers that do not even answer that they are alive are evidence of this member's own bad health.
  */
 void rz_swim_probe_end(struct rz_swim *swim, rz_time now)
 {
-    if (swim->phase == RZ_SWIM_IDLE)
+    if (swim->phase == RZ_SWIM_IDLE) {
         return;
+    }
     swim->phase = RZ_SWIM_IDLE;
     uint32_t missing = swim->n_helpers == 0;
-    for (uint32_t i = 0; i < swim->n_helpers; i++)
+    for (uint32_t i = 0; i < swim->n_helpers; i++) {
         missing += swim->helpers[i] != RZ_ID_NONE;
+    }
     rz_swim_health_add(swim, missing);
     const struct rz_swim_record *record = rz_swim_find(swim, swim->target);
     rz_swim_hear(swim,
@@ -96,8 +100,9 @@ static void relay_remove(struct rz_swim *swim, uint32_t at)
 {
     struct rz_swim_relay *relays = rz_swim_relays_of(swim);
     swim->n_relays--;
-    for (uint32_t i = at; i < swim->n_relays; i++)
+    for (uint32_t i = at; i < swim->n_relays; i++) {
         relays[i] = relays[i + 1];
+    }
 }
 
 /* Any answer to the own probe counts, direct or by a helper, until the interval is over. */
@@ -105,14 +110,16 @@ void rz_swim_on_ack(struct rz_swim *swim, const struct rz_message *message, stru
 {
     if (swim->phase != RZ_SWIM_IDLE && message->seq == swim->probe_seq) {
         swim->phase = RZ_SWIM_IDLE;
-        if (swim->health > 0)
+        if (swim->health > 0) {
             swim->health--;
+        }
         return;
     }
     const struct rz_swim_relay *relays = rz_swim_relays_of(swim);
     for (uint32_t i = 0; i < swim->n_relays; i++) {
-        if (relays[i].seq != message->seq || relays[i].target != message->from)
+        if (relays[i].seq != message->seq || relays[i].target != message->from) {
             continue;
+        }
         struct rz_swim_relay relay = relays[i];
         relay_remove(swim, i);
         rz_swim_send_to(swim, relay.asker, RZ_SWIM_ACK, relay.asked, out);
@@ -122,18 +129,22 @@ void rz_swim_on_ack(struct rz_swim *swim, const struct rz_message *message, stru
 
 void rz_swim_on_nack(struct rz_swim *swim, const struct rz_message *message)
 {
-    if (swim->phase != RZ_SWIM_INDIRECT || message->seq != swim->probe_seq)
+    if (swim->phase != RZ_SWIM_INDIRECT || message->seq != swim->probe_seq) {
         return;
-    for (uint32_t i = 0; i < swim->n_helpers; i++)
-        if (swim->helpers[i] == message->from)
+    }
+    for (uint32_t i = 0; i < swim->n_helpers; i++) {
+        if (swim->helpers[i] == message->from) {
             swim->helpers[i] = RZ_ID_NONE;
+        }
+    }
 }
 
 /* Relays are stored in the order in which they began, and all wait equally long. */
 bool rz_swim_relay_give_up(struct rz_swim *swim, rz_time now, struct rz_actions *out)
 {
-    if (rz_swim_relays_deadline(swim) > now)
+    if (rz_swim_relays_deadline(swim) > now) {
         return false;
+    }
     struct rz_swim_relay relay = rz_swim_relays_of(swim)[0];
     relay_remove(swim, 0);
     rz_swim_send_to(swim, relay.asker, RZ_SWIM_NACK, relay.asked, out);

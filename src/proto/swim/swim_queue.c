@@ -35,8 +35,9 @@ bool rz_swim_update_read(const struct rz_swim *swim, const uint64_t items[2],
                                       .incarnation = (uint32_t)items[1]};
     uint64_t state = items[1] >> 32;
     if (update->member >= swim->config.n_members || update->from >= swim->config.n_members ||
-        state > RZ_SWIM_LEFT || update->incarnation == UINT32_MAX)
+        state > RZ_SWIM_LEFT || update->incarnation == UINT32_MAX) {
         return false;
+    }
     update->state = (enum rz_swim_state)state;
     bool reports = update->state == RZ_SWIM_SUSPECT || update->state == RZ_SWIM_FAILED;
     return reports == (update->from != update->member);
@@ -45,14 +46,14 @@ bool rz_swim_update_read(const struct rz_swim *swim, const uint64_t items[2],
 static void remove_at(struct rz_swim *swim, uint32_t at)
 {
     uint32_t *queue = rz_swim_queue_of(swim);
-    memmove(queue + at, queue + at + 1, (--swim->n_queue - at) * sizeof *queue);
+    memmove(queue + at, queue + at + 1, (--swim->n_queue - at) * sizeof(*queue));
 }
 
 static void insert_at(struct rz_swim *swim, uint32_t at, uint32_t number)
 {
     uint32_t *queue = rz_swim_queue_of(swim);
     rz_assert(swim->n_queue < swim->max);
-    memmove(queue + at + 1, queue + at, (swim->n_queue++ - at) * sizeof *queue);
+    memmove(queue + at + 1, queue + at, (swim->n_queue++ - at) * sizeof(*queue));
     queue[at] = number;
 }
 
@@ -60,8 +61,9 @@ static void insert_at(struct rz_swim *swim, uint32_t at, uint32_t number)
 static void wake_gossip(struct rz_swim *swim, rz_time now)
 {
     rz_time interval = swim->config.gossip_interval;
-    if (swim->gossip_at <= now)
+    if (swim->gossip_at <= now) {
         swim->gossip_at += ((now - swim->gossip_at) / interval + 1) * interval;
+    }
 }
 
 void rz_swim_queue_put(struct rz_swim *swim, uint32_t number, rz_time now)
@@ -70,8 +72,9 @@ void rz_swim_queue_put(struct rz_swim *swim, uint32_t number, rz_time now)
     const uint32_t *queue = rz_swim_queue_of(swim);
     if (record->queued) {
         uint32_t at = 0;
-        while (queue[at] != number)
+        while (queue[at] != number) {
             at++;
+        }
         remove_at(swim, at);
     } else if (swim->n_queue == 0) {
         wake_gossip(swim, now);
@@ -88,10 +91,11 @@ static uint32_t position_after(const struct rz_swim *swim, uint32_t from, uint32
     uint32_t low = from, high = swim->n_queue;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (rz_swim_record_at(swim, queue[middle])->sent <= sent)
+        if (rz_swim_record_at(swim, queue[middle])->sent <= sent) {
             low = middle + 1;
-        else
+        } else {
             high = middle;
+        }
     }
     return low;
 }
@@ -111,8 +115,9 @@ static void requeue(struct rz_swim *swim, uint32_t taken)
             continue;
         }
         uint32_t behind = position_after(swim, rest, record->sent);
-        if (behind == rest)
+        if (behind == rest) {
             continue;
+        }
         remove_at(swim, at);
         insert_at(swim, behind - 1, number);
         rest--;
@@ -124,9 +129,10 @@ uint32_t rz_swim_queue_take(struct rz_swim *swim)
     uint32_t most = swim->config.updates_max > 0 ? swim->config.updates_max : UPDATES_MAX_DEFAULT;
     uint32_t taken = swim->n_queue < most ? swim->n_queue : most;
     const uint32_t *queue = rz_swim_queue_of(swim);
-    for (uint32_t i = 0; i < taken; i++)
+    for (uint32_t i = 0; i < taken; i++) {
         rz_swim_update_of(rz_swim_record_at(swim, queue[i]),
                           rz_swim_items_of(swim) + 2 * (size_t)i);
+    }
     requeue(swim, taken);
     return 2 * taken;
 }

@@ -57,15 +57,15 @@ uint32_t *rz_swim_timers_of(const struct rz_swim *swim)
 void rz_swim_grow(struct rz_swim *swim, size_t bytes)
 {
     uint32_t old = swim->max;
-    uint32_t max = (uint32_t)((bytes - sizeof *swim) / (WORDS(1) * sizeof(uint64_t)));
+    uint32_t max = (uint32_t)((bytes - sizeof(*swim)) / (WORDS(1) * sizeof(uint64_t)));
     rz_assert(max >= old && rz_swim_bytes_for(max) <= bytes);
     uint64_t *block = swim->block;
     uint32_t *numbers = (uint32_t *)(block + NUMBERS_AT(max));
-    memmove(numbers + max, rz_swim_timers_of(swim), swim->n_timers * sizeof *numbers);
-    memmove(numbers, rz_swim_queue_of(swim), swim->n_queue * sizeof *numbers);
+    memmove(numbers + max, rz_swim_timers_of(swim), swim->n_timers * sizeof(*numbers));
+    memmove(numbers, rz_swim_queue_of(swim), swim->n_queue * sizeof(*numbers));
     memmove(block + RELAYS_AT(max), rz_swim_relays_of(swim),
             swim->n_relays * sizeof(struct rz_swim_relay));
-    memmove(block + INDEX_AT(max), rz_swim_index_of(swim), swim->n_records * sizeof *block);
+    memmove(block + INDEX_AT(max), rz_swim_index_of(swim), swim->n_records * sizeof(*block));
     swim->max = max;
 }
 
@@ -78,8 +78,9 @@ uint32_t rz_swim_number_of(const struct rz_swim *swim, rz_id member)
 {
     uint32_t at = position_of(swim, member);
     const uint64_t *index = rz_swim_index_of(swim);
-    if (at < swim->n_records && index[at] >> 32 == member)
+    if (at < swim->n_records && index[at] >> 32 == member) {
         return (uint32_t)index[at];
+    }
     return RZ_SWIM_NO_RECORD;
 }
 
@@ -92,16 +93,17 @@ struct rz_swim_record *rz_swim_find(const struct rz_swim *swim, rz_id member)
 uint32_t rz_swim_provide(struct rz_swim *swim, rz_id member)
 {
     uint32_t number = rz_swim_number_of(swim, member);
-    if (number != RZ_SWIM_NO_RECORD)
+    if (number != RZ_SWIM_NO_RECORD) {
         return number;
+    }
     rz_assert(swim->n_records < swim->max && member < swim->config.n_members);
     uint32_t at = position_of(swim, member);
     uint64_t *index = rz_swim_index_of(swim);
-    memmove(index + at + 1, index + at, (swim->n_records - at) * sizeof *index);
+    memmove(index + at + 1, index + at, (swim->n_records - at) * sizeof(*index));
     number = swim->n_records++;
     index[at] = (uint64_t)member << 32 | number;
     struct rz_swim_record *record = rz_swim_record_at(swim, number);
-    memset(record, 0, sizeof *record);
+    memset(record, 0, sizeof(*record));
     record->member = record->from = member;
     record->expires_at = RZ_TIME_NEVER;
     return number;
@@ -119,8 +121,9 @@ void rz_swim_record_set(struct rz_swim *swim, struct rz_swim_record *record,
 
 bool rz_swim_is_gone(const struct rz_swim *swim, rz_id member)
 {
-    if (swim->n_gone == 0)
+    if (swim->n_gone == 0) {
         return false;
+    }
     const struct rz_swim_record *record = rz_swim_find(swim, member);
     return record && record->state >= RZ_SWIM_FAILED;
 }

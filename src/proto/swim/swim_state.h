@@ -82,7 +82,7 @@ struct rz_swim {
     uint64_t block[];
 };
 
-/* --- swim_record.c: the block ----------------------------------------------------------------- */
+/* ---- swim_record.c: the block ---- */
 
 size_t rz_swim_bytes_for(uint32_t max);
 struct rz_swim_record *rz_swim_record_at(const struct rz_swim *swim, uint32_t number);
@@ -102,7 +102,7 @@ void rz_swim_record_set(struct rz_swim *swim, struct rz_swim_record *record,
                         enum rz_swim_state state);
 bool rz_swim_is_gone(const struct rz_swim *swim, rz_id member);
 
-/* --- swim_queue.c: dissemination -------------------------------------------------------------- */
+/* ---- swim_queue.c: dissemination ---- */
 
 /* Schedules news about this record to be sent, instead of older ones. */
 void rz_swim_queue_put(struct rz_swim *swim, uint32_t number, rz_time now);
@@ -115,7 +115,7 @@ void rz_swim_update_of(const struct rz_swim_record *record, uint64_t items[2]);
 bool rz_swim_update_read(const struct rz_swim *swim, const uint64_t items[2],
                          struct rz_swim_update *update);
 
-/* --- swim_merge.c: evidence ------------------------------------------------------------------- */
+/* ---- swim_merge.c: evidence ---- */
 
 void rz_swim_hear(struct rz_swim *swim, const struct rz_swim_update *update, rz_time now);
 /* Suspicions whose timers have expired become failures. */
@@ -123,7 +123,7 @@ void rz_swim_expire(struct rz_swim *swim, rz_time now);
 void rz_swim_fence(struct rz_swim *swim);
 void rz_swim_health_add(struct rz_swim *swim, uint32_t by);
 
-/* --- swim_select.c: random members ------------------------------------------------------------ */
+/* ---- swim_select.c: random members ---- */
 
 /* Appends to swim->to up to `count` members drawn at random, other than self and except. helpers:
  * only alive ones; otherwise also suspects, and members that failed recently. */
@@ -131,7 +131,7 @@ void rz_swim_draw(struct rz_swim *swim, uint32_t count, rz_id except, bool helpe
 /* The next target, or NONE if there is no other member. */
 rz_id rz_swim_next_target(struct rz_swim *swim);
 
-/* --- swim_probe.c: pings ---------------------------------------------------------------------- */
+/* ---- swim_probe.c: pings ---- */
 
 void rz_swim_on_ping(struct rz_swim *swim, const struct rz_message *message,
                      struct rz_actions *out);
@@ -147,7 +147,7 @@ void rz_swim_probe_end(struct rz_swim *swim, rz_time now);
 bool rz_swim_relay_give_up(struct rz_swim *swim, rz_time now, struct rz_actions *out);
 rz_time rz_swim_relays_deadline(const struct rz_swim *swim);
 
-/* --- swim.c ----------------------------------------------------------------------------------- */
+/* ---- swim.c ---- */
 
 /* To swim->to[0..n_to), with n_items of the block's items. */
 struct rz_message *rz_swim_send(struct rz_swim *swim, enum rz_swim_message type, uint64_t seq,

@@ -83,8 +83,9 @@ static void answer(struct rz_twophase *tp, const struct rz_twophase_op *op,
 static struct rz_twophase_op *op_open(struct rz_twophase *tp, uint64_t seq)
 {
     struct rz_twophase_op *op = &tp->op[seq % 2];
-    if (op->seq > seq)
+    if (op->seq > seq) {
         return NULL;
+    }
     if (op->seq < seq) {
         *op = (struct rz_twophase_op){.seq = seq, .slot = (uint32_t)(seq % 2)};
         op->own_flag = op->own_min = UINT64_MAX;
@@ -97,8 +98,9 @@ static struct rz_twophase_op *op_open(struct rz_twophase *tp, uint64_t seq)
 static void merge_extremes(const struct rz_twophase *tp, const struct rz_twophase_op *op,
                            bool begun, const uint64_t given[2])
 {
-    if (!tp->config.extremes)
+    if (!tp->config.extremes) {
         return;
+    }
     uint64_t *value = rz_twophase_op_set(tp, op, RZ_TWOPHASE_FAILED) + tp->n_words;
     value[0] = begun && value[0] < given[0] ? value[0] : given[0];
     value[1] = begun && value[1] > given[1] ? value[1] : given[1];
@@ -112,8 +114,9 @@ void rz_twophase_give_up(struct rz_twophase *tp, struct rz_twophase_op *op, uint
     op->attempt = attempt;
     op->flag = op->own_flag;
     op->parent = RZ_ID_NONE;
-    if (op->status == RZ_TWOPHASE_VOTED)
+    if (op->status == RZ_TWOPHASE_VOTED) {
         op->status = RZ_TWOPHASE_GATHERING;
+    }
 }
 
 void rz_twophase_commit(struct rz_twophase *tp, struct rz_twophase_op *op, rz_id giver)
@@ -125,8 +128,9 @@ void rz_twophase_commit(struct rz_twophase *tp, struct rz_twophase_op *op, rz_id
     uint64_t *known_failed = rz_twophase_set(tp, RZ_TWOPHASE_KNOWN_FAILED);
     uint64_t *pending = rz_twophase_set(tp, RZ_TWOPHASE_PENDING);
     op->status = RZ_TWOPHASE_COMMITTED;
-    for (uint32_t word = 0; word < tp->n_words; word++)
+    for (uint32_t word = 0; word < tp->n_words; word++) {
         known_failed[word] |= failed[word];
+    }
     if (rz_twophase_bit(known_failed, tp->self)) {
         tp->stopped = 1;
         return;
@@ -134,12 +138,14 @@ void rz_twophase_commit(struct rz_twophase *tp, struct rz_twophase_op *op, rz_id
     rz_twophase_tree_children(tp, op->attempt);
     for (uint32_t word = 0; word < tp->n_words; word++) {
         uint64_t all = kids[word] | askers[word];
-        if (!rz_twophase_mutated(tp, RZ_TWOPHASE_NO_SERVE_VOTERS))
+        if (!rz_twophase_mutated(tp, RZ_TWOPHASE_NO_SERVE_VOTERS)) {
             all |= voters[word];
+        }
         pending[word] = all & ~known_failed[word];
     }
-    if (giver != tp->self)
+    if (giver != tp->self) {
         pending[giver / 64] &= ~(UINT64_C(1) << giver % 64);
+    }
     tp->pending = 1;
     tp->pending_type = RZ_TWOPHASE_DECISION;
     tp->pending_word = 0;
@@ -148,19 +154,25 @@ void rz_twophase_commit(struct rz_twophase *tp, struct rz_twophase_op *op, rz_id
 static bool audible(const struct rz_twophase *tp, const struct rz_event *event)
 {
     const struct rz_message *message = event->message;
-    if (message->view != tp->config.view || message->type >= RZ_TWOPHASE_MESSAGE_COUNT)
+    if (message->view != tp->config.view || message->type >= RZ_TWOPHASE_MESSAGE_COUNT) {
         return false;
-    if (message->from >= tp->config.n_members || message->from == tp->self)
+    }
+    if (message->from >= tp->config.n_members || message->from == tp->self) {
         return false;
+    }
     if (rz_twophase_knows_failed(tp, message->from) &&
-        !rz_twophase_mutated(tp, RZ_TWOPHASE_NO_FENCE))
+        !rz_twophase_mutated(tp, RZ_TWOPHASE_NO_FENCE)) {
         return false;
-    if (message->seq == 0 || message->seq > tp->decided + 2)
+    }
+    if (message->seq == 0 || message->seq > tp->decided + 2) {
         return false;
-    if (message->word[0] == 0 || message->word[0] > tp->config.n_members)
+    }
+    if (message->word[0] == 0 || message->word[0] > tp->config.n_members) {
         return false;
-    if (message->type != RZ_TWOPHASE_VOTE && message->type != RZ_TWOPHASE_DECISION)
+    }
+    if (message->type != RZ_TWOPHASE_VOTE && message->type != RZ_TWOPHASE_DECISION) {
         return message->n_items == 0;
+    }
     uint32_t rest = tp->config.n_members % 64;
     return message->n_items == tp->n_value &&
            (rest == 0 || event->items[tp->n_words - 1] >> rest == 0);
@@ -173,13 +185,15 @@ static void receive_vote(struct rz_twophase *tp, struct rz_twophase_op *op,
     if (op->status == RZ_TWOPHASE_VOTED) {
         /* The sender's vote is in this member's vote already, or the sender has a different view of
          * the tree. */
-        if (!rz_twophase_mutated(tp, RZ_TWOPHASE_NO_ASKERS))
+        if (!rz_twophase_mutated(tp, RZ_TWOPHASE_NO_ASKERS)) {
             rz_twophase_bit_set(rz_twophase_op_set(tp, op, RZ_TWOPHASE_ASKERS), from);
+        }
         return;
     }
     uint64_t *failed = rz_twophase_op_set(tp, op, RZ_TWOPHASE_FAILED);
-    for (uint32_t word = 0; word < tp->n_words; word++)
+    for (uint32_t word = 0; word < tp->n_words; word++) {
         failed[word] |= event->items[word];
+    }
     merge_extremes(tp, op, true, event->items + tp->n_words);
     op->flag &= event->message->word[1];
     rz_twophase_bit_set(rz_twophase_op_set(tp, op, RZ_TWOPHASE_GATHERED), from);
@@ -192,8 +206,9 @@ static void receive_question(struct rz_twophase *tp, struct rz_twophase_op *op,
         answer(tp, op, RZ_TWOPHASE_GATHER, message->from, op->attempt, out);
         return;
     }
-    if (!rz_twophase_mutated(tp, RZ_TWOPHASE_NO_ASKERS))
+    if (!rz_twophase_mutated(tp, RZ_TWOPHASE_NO_ASKERS)) {
         rz_twophase_bit_set(rz_twophase_op_set(tp, op, RZ_TWOPHASE_ASKERS), message->from);
+    }
 }
 
 static void receive_decision(struct rz_twophase *tp, struct rz_twophase_op *op,
@@ -224,30 +239,36 @@ static void receive(struct rz_twophase *tp, const struct rz_event *event, struct
     uint32_t attempt = (uint32_t)message->word[0];
     struct rz_twophase_op *op = op_open(tp, message->seq);
     bool asks = type == RZ_TWOPHASE_VOTE || type == RZ_TWOPHASE_QUERY || type == RZ_TWOPHASE_ASK;
-    if (!op)
+    if (!op) {
         return;
+    }
     if (op->status == RZ_TWOPHASE_COMMITTED) {
-        if (asks)
+        if (asks) {
             answer(tp, op, RZ_TWOPHASE_DECISION, message->from, attempt, out);
+        }
         return;
     }
     if (attempt < op->attempt) {
-        if (asks)
+        if (asks) {
             answer(tp, op, RZ_TWOPHASE_ABORT, message->from, op->attempt, out);
-        if (type != RZ_TWOPHASE_DECISION || !rz_twophase_mutated(tp, RZ_TWOPHASE_OLD_DECISION))
+        }
+        if (type != RZ_TWOPHASE_DECISION || !rz_twophase_mutated(tp, RZ_TWOPHASE_OLD_DECISION)) {
             return;
+        }
     }
-    if (attempt > op->attempt)
+    if (attempt > op->attempt) {
         rz_twophase_give_up(tp, op, attempt);
-    if (type == RZ_TWOPHASE_VOTE)
+    }
+    if (type == RZ_TWOPHASE_VOTE) {
         receive_vote(tp, op, event);
-    else if (type == RZ_TWOPHASE_DECISION)
+    } else if (type == RZ_TWOPHASE_DECISION) {
         receive_decision(tp, op, event);
-    else if (asks)
+    } else if (asks) {
         receive_question(tp, op, message, out);
-    else if (type == RZ_TWOPHASE_GATHER && op->status == RZ_TWOPHASE_VOTED &&
-             op->parent == message->from)
+    } else if (type == RZ_TWOPHASE_GATHER && op->status == RZ_TWOPHASE_VOTED &&
+               op->parent == message->from) {
         rz_twophase_send(tp, op, RZ_TWOPHASE_VOTE, &op->parent, 1, op->attempt, out);
+    }
 }
 
 static void propose(struct rz_twophase *tp, const struct rz_event *event)
@@ -271,15 +292,18 @@ static void send_pending(struct rz_twophase *tp, struct rz_actions *out)
     uint32_t n_to = 0;
     for (; tp->pending_word < tp->n_words; tp->pending_word++) {
         uint64_t *word = &pending[tp->pending_word];
-        for (; *word && n_to < RZ_TWOPHASE_CHUNK; *word &= *word - 1)
+        for (; *word && n_to < RZ_TWOPHASE_CHUNK; *word &= *word - 1) {
             tp->to[n_to++] = 64 * tp->pending_word + (rz_id)__builtin_ctzll(*word);
-        if (*word)
+        }
+        if (*word) {
             break;
+        }
     }
     tp->pending = tp->pending_word < tp->n_words;
-    if (n_to > 0)
+    if (n_to > 0) {
         rz_twophase_send(tp, op, (enum rz_twophase_message)tp->pending_type, tp->to, n_to,
                          op->attempt, out);
+    }
 }
 
 static void tell(struct rz_twophase *tp, struct rz_actions *out)
@@ -302,13 +326,16 @@ static void tell(struct rz_twophase *tp, struct rz_actions *out)
 
 static enum rz_more carry_on(struct rz_twophase *tp, struct rz_actions *out)
 {
-    if (tp->pending)
+    if (tp->pending) {
         send_pending(tp, out);
-    if (tp->pending)
+    }
+    if (tp->pending) {
         return RZ_MORE;
+    }
     const struct rz_twophase_op *op = &tp->op[tp->proposed % 2];
-    if (tp->proposed > tp->decided && op->status == RZ_TWOPHASE_COMMITTED)
+    if (tp->proposed > tp->decided && op->status == RZ_TWOPHASE_COMMITTED) {
         tell(tp, out);
+    }
     return RZ_DONE;
 }
 
@@ -316,23 +343,28 @@ enum rz_more rz_twophase_step(struct rz_twophase *tp, const struct rz_event *eve
                               struct rz_actions *out)
 {
     rz_assert(out->count == 0 && out->max >= RZ_ACTIONS_MIN);
-    if (event->kind == RZ_EVENT_CONTINUE)
+    if (event->kind == RZ_EVENT_CONTINUE) {
         return carry_on(tp, out);
-    if (tp->stopped || event->kind == RZ_EVENT_TICK)
+    }
+    if (tp->stopped || event->kind == RZ_EVENT_TICK) {
         return RZ_DONE;
+    }
     if (event->kind == RZ_EVENT_RECEIVE) {
-        if (!audible(tp, event))
+        if (!audible(tp, event)) {
             return RZ_DONE;
+        }
         receive(tp, event, out);
     } else if (event->kind == RZ_EVENT_CALL) {
         propose(tp, event);
     } else {
-        for (uint32_t i = 0; i < event->n_ids; i++)
+        for (uint32_t i = 0; i < event->n_ids; i++) {
             rz_twophase_bit_set(rz_twophase_set(tp, RZ_TWOPHASE_KNOWN_FAILED), event->ids[i]);
+        }
         tp->stopped = rz_twophase_knows_failed(tp, tp->self);
     }
-    if (!tp->stopped && tp->proposed > tp->decided)
+    if (!tp->stopped && tp->proposed > tp->decided) {
         rz_twophase_review(tp, out);
+    }
     return carry_on(tp, out);
 }
 
@@ -351,8 +383,9 @@ void rz_twophase_grow(struct rz_twophase *tp, size_t bytes)
 
 static uint64_t hash_words(uint64_t hash, const uint64_t *words, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         hash = rz_mix(hash, words[i]);
+    }
     return hash;
 }
 

@@ -22,14 +22,16 @@ static bool check_pair(const struct rz_check_group *group, rz_id i, rz_id j)
         if (in_a && in_b &&
             (in_a->flag != in_b->flag ||
              memcmp(rz_twophase_op_set(a, in_a, RZ_TWOPHASE_FAILED),
-                    rz_twophase_op_set(b, in_b, RZ_TWOPHASE_FAILED), bytes) != 0))
+                    rz_twophase_op_set(b, in_b, RZ_TWOPHASE_FAILED), bytes) != 0)) {
             return rz_check_say(group, "T-1: %u and %u decided operation %llu differently", i, j,
                                 (unsigned long long)seq);
+        }
     }
     if (a->decided == b->decided && memcmp(rz_twophase_set(a, RZ_TWOPHASE_AGREED),
-                                           rz_twophase_set(b, RZ_TWOPHASE_AGREED), bytes) != 0)
+                                           rz_twophase_set(b, RZ_TWOPHASE_AGREED), bytes) != 0) {
         return rz_check_say(group, "T-4: %u and %u decided %llu, but not the same members failed",
                             i, j, (unsigned long long)a->decided);
+    }
     return true;
 }
 
@@ -44,11 +46,13 @@ static bool check_votes(const struct rz_check_group *group, rz_id i,
     for (rz_id j = 0; op && j < group->n_members; j++) {
         uint64_t vote = proposal_of(j, op->seq);
         bool left_out = (op->flag & ~vote) != 0;
-        if (member->config.extremes)
+        if (member->config.extremes) {
             left_out |= extreme[0] > vote || extreme[1] < vote;
-        if (left_out && !rz_twophase_agreed_failed(member, j))
+        }
+        if (left_out && !rz_twophase_agreed_failed(member, j)) {
             return rz_check_say(group, "T-2: %u decided operation %llu without %u", i,
                                 (unsigned long long)op->seq, j);
+        }
     }
     return true;
 }
@@ -56,20 +60,26 @@ static bool check_votes(const struct rz_check_group *group, rz_id i,
 bool rz_twophase_check(const struct rz_check_group *group, rz_twophase_proposal_of proposal_of)
 {
     for (rz_id i = 0; i < group->n_members; i++) {
-        if (!group->state[i])
+        if (!group->state[i]) {
             continue;
-        for (rz_id j = 0; j < group->n_members; j++)
-            if (rz_twophase_agreed_failed(group->state[i], j) &&
-                !rz_twophase_knows_failed(group->state[i], j))
-                return rz_check_say(group, "T-3: %u decided that %u failed, and hears it", i, j);
-        for (rz_id j = 0; j < group->n_members; j++) {
-            if (rz_twophase_knows_failed(group->state[i], j) && !group->crashed[j])
-                return rz_check_say(group, "T-3: %u holds %u for failed, which is not", i, j);
-            if (j != i && group->state[j] && !check_pair(group, i, j))
-                return false;
         }
-        if (!check_votes(group, i, proposal_of))
+        for (rz_id j = 0; j < group->n_members; j++) {
+            if (rz_twophase_agreed_failed(group->state[i], j) &&
+                !rz_twophase_knows_failed(group->state[i], j)) {
+                return rz_check_say(group, "T-3: %u decided that %u failed, and hears it", i, j);
+            }
+        }
+        for (rz_id j = 0; j < group->n_members; j++) {
+            if (rz_twophase_knows_failed(group->state[i], j) && !group->crashed[j]) {
+                return rz_check_say(group, "T-3: %u holds %u for failed, which is not", i, j);
+            }
+            if (j != i && group->state[j] && !check_pair(group, i, j)) {
+                return false;
+            }
+        }
+        if (!check_votes(group, i, proposal_of)) {
             return false;
+        }
     }
     return true;
 }
@@ -79,15 +89,17 @@ bool rz_twophase_check_liveness(const struct rz_check_group *group)
     for (rz_id i = 0; i < group->n_members; i++) {
         member_t member = group->state[i];
         bool all = true;
-        if (!member || member->proposed == member->decided)
+        if (!member || member->proposed == member->decided) {
             continue;
+        }
         for (rz_id j = 0; j < group->n_members; j++) {
             member_t other = group->state[j];
             all = all && (!other || other->proposed >= member->proposed);
         }
-        if (all)
+        if (all) {
             return rz_check_say(group, "T-5: all have voted in operation %llu, and %u waits for it",
                                 (unsigned long long)member->proposed, i);
+        }
     }
     return true;
 }

@@ -7,10 +7,12 @@
 static void leave_failed_roots(struct rz_twophase *tp, struct rz_twophase_op *op)
 {
     uint32_t attempt = op->attempt;
-    while (rz_twophase_knows_failed(tp, rz_twophase_tree_root(tp, attempt)))
+    while (rz_twophase_knows_failed(tp, rz_twophase_tree_root(tp, attempt))) {
         attempt++;
-    if (attempt > op->attempt)
+    }
+    if (attempt > op->attempt) {
         rz_twophase_give_up(tp, op, attempt);
+    }
 }
 
 /* Removes from KIDS the members whose votes are there; true: some are missing. */
@@ -23,8 +25,9 @@ static bool votes_missing(struct rz_twophase *tp, const struct rz_twophase_op *o
         kids[word] &= ~gathered[word];
         missing += rz_twophase_count(kids[word]);
     }
-    if (is_root && rz_twophase_mutated(tp, RZ_TWOPHASE_COMMIT_EARLY))
+    if (is_root && rz_twophase_mutated(tp, RZ_TWOPHASE_COMMIT_EARLY)) {
         return missing > 1;
+    }
     return missing > 0;
 }
 
@@ -35,8 +38,9 @@ static void ask_missing(struct rz_twophase *tp, struct rz_twophase_op *op)
     const uint64_t *kids = rz_twophase_set(tp, RZ_TWOPHASE_KIDS);
     uint64_t *asked = rz_twophase_op_set(tp, op, RZ_TWOPHASE_ASKED);
     uint64_t *pending = rz_twophase_set(tp, RZ_TWOPHASE_PENDING);
-    if (op->attempt == 1 || rz_twophase_mutated(tp, RZ_TWOPHASE_NO_TERMINATION))
+    if (op->attempt == 1 || rz_twophase_mutated(tp, RZ_TWOPHASE_NO_TERMINATION)) {
         return;
+    }
     uint64_t any = 0;
     for (uint32_t word = 0; word < tp->n_words; word++) {
         pending[word] = kids[word] & ~asked[word];
@@ -54,24 +58,28 @@ static void seal(struct rz_twophase *tp, struct rz_twophase_op *op)
     const uint64_t *known_failed = rz_twophase_set(tp, RZ_TWOPHASE_KNOWN_FAILED);
     const uint64_t *agreed = rz_twophase_set(tp, RZ_TWOPHASE_AGREED);
     uint64_t *failed = rz_twophase_op_set(tp, op, RZ_TWOPHASE_FAILED);
-    for (uint32_t word = 0; word < tp->n_words; word++)
+    for (uint32_t word = 0; word < tp->n_words; word++) {
         failed[word] |= known_failed[word] & ~agreed[word];
+    }
 }
 
 void rz_twophase_review(struct rz_twophase *tp, struct rz_actions *out)
 {
     struct rz_twophase_op *op = &tp->op[tp->proposed % 2];
-    if (op->status != RZ_TWOPHASE_GATHERING && op->status != RZ_TWOPHASE_VOTED)
+    if (op->status != RZ_TWOPHASE_GATHERING && op->status != RZ_TWOPHASE_VOTED) {
         return;
+    }
     leave_failed_roots(tp, op);
     rz_id parent = rz_twophase_tree_parent(tp, op->attempt);
     bool is_root = parent == RZ_ID_NONE;
     if (op->status == RZ_TWOPHASE_VOTED) {
-        if (parent == op->parent)
+        if (parent == op->parent) {
             return;
+        }
         op->parent = parent;
-        if (!rz_twophase_mutated(tp, RZ_TWOPHASE_NO_QUERY))
+        if (!rz_twophase_mutated(tp, RZ_TWOPHASE_NO_QUERY)) {
             rz_twophase_send(tp, op, RZ_TWOPHASE_QUERY, &op->parent, 1, op->attempt, out);
+        }
         return;
     }
     rz_twophase_tree_children(tp, op->attempt);

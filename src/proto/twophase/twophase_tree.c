@@ -14,8 +14,9 @@ static uint32_t position_of(const struct rz_twophase *tp, rz_id id)
 {
     const uint64_t *agreed = rz_twophase_set(tp, RZ_TWOPHASE_AGREED);
     uint32_t gone = 0;
-    for (uint32_t word = 0; word < id / 64; word++)
+    for (uint32_t word = 0; word < id / 64; word++) {
         gone += rz_twophase_count(agreed[word]);
+    }
     return id - gone - rz_twophase_count(agreed[id / 64] & ((UINT64_C(1) << id % 64) - 1));
 }
 
@@ -28,8 +29,9 @@ static rz_id member_at(const struct rz_twophase *tp, uint32_t position)
             position -= rz_twophase_count(left);
             continue;
         }
-        while (position-- > 0)
+        while (position-- > 0) {
             left &= left - 1;
+        }
         return 64 * word + (rz_id)__builtin_ctzll(left);
     }
     return RZ_ID_NONE;
@@ -67,8 +69,9 @@ rz_id rz_twophase_tree_parent(const struct rz_twophase *tp, uint32_t attempt)
     for (uint32_t rank = own_rank(tp, attempt); rank > 0;) {
         rank &= ~highest_bit(rank);
         rz_id id = member_of(tp, attempt, rank);
-        if (!known_failed(tp, id))
+        if (!known_failed(tp, id)) {
             return id;
+        }
     }
     return RZ_ID_NONE;
 }
@@ -83,10 +86,11 @@ static void add_children(struct rz_twophase *tp, uint32_t attempt, uint32_t rank
          bit *= 2) {
         uint32_t child = rank | (uint32_t)bit;
         rz_id id = member_of(tp, attempt, child);
-        if (known_failed(tp, id))
+        if (known_failed(tp, id)) {
             add_children(tp, attempt, child);
-        else
+        } else {
             rz_twophase_bit_set(rz_twophase_set(tp, RZ_TWOPHASE_KIDS), id);
+        }
     }
 }
 

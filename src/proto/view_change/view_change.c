@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* --- actions ---------------------------------------------------------------------------------- */
+/* ---- actions ---- */
 
 static struct rz_action *send(struct rz_view_change *turn, enum rz_view_change_message type,
                               uint64_t group, struct rz_actions *out)
@@ -30,11 +30,14 @@ static bool send_to_all(struct rz_view_change *turn, enum rz_view_change_message
 {
     rz_id *to = rz_view_change_destinations(turn);
     uint32_t n = 0;
-    for (rz_id id = 0; id < turn->config.n_members; id++)
-        if (id != turn->self && !rz_view_change_bit(rz_view_change_failed_daemons(turn), id))
+    for (rz_id id = 0; id < turn->config.n_members; id++) {
+        if (id != turn->self && !rz_view_change_bit(rz_view_change_failed_daemons(turn), id)) {
             to[n++] = id;
-    if (n == 0)
+        }
+    }
+    if (n == 0) {
         return false;
+    }
     struct rz_action *action = send(turn, type, group->record.group, out);
     action->to = to;
     action->n_to = n;
@@ -57,9 +60,10 @@ static uint64_t *compose(const struct rz_view_change *turn,
 {
     uint64_t *items = rz_view_change_scratch(turn);
     items[0] = number;
-    memcpy(items + 1, rz_view_change_processes(group), group->n * sizeof *items);
-    if (view)
-        memcpy(items + 1 + group->n, view, rz_view_change_set_words(group->n) * sizeof *items);
+    memcpy(items + 1, rz_view_change_processes(group), group->n * sizeof(*items));
+    if (view) {
+        memcpy(items + 1 + group->n, view, rz_view_change_set_words(group->n) * sizeof(*items));
+    }
     return items;
 }
 
@@ -80,8 +84,9 @@ static void say_round(struct rz_view_change *turn, const struct rz_view_change_g
 static void say_decided(struct rz_view_change *turn, const struct rz_view_change_group *group,
                         struct rz_actions *out)
 {
-    if (!send_to_all(turn, RZ_VIEW_CHANGE_DECIDED, group, out))
+    if (!send_to_all(turn, RZ_VIEW_CHANGE_DECIDED, group, out)) {
         return;
+    }
     struct rz_action *action = &out->v[out->count - 1];
     action->message.word[0] = group->kept.round;
     action->message.word[1] = group->kept.progress;
@@ -99,8 +104,9 @@ static void say_of_group(struct rz_view_change *turn, struct rz_view_change_grou
         rz_view_change_look_at_gone(turn, group);
     } else if (group->say & RZ_VIEW_CHANGE_SAY_SETTLED) {
         group->say &= ~(uint32_t)RZ_VIEW_CHANGE_SAY_SETTLED;
-        if (send_to_all(turn, RZ_VIEW_CHANGE_SETTLED, group, out))
+        if (send_to_all(turn, RZ_VIEW_CHANGE_SETTLED, group, out)) {
             out->v[out->count - 1].message.word[0] = group->counts.round;
+        }
     } else if (group->say & RZ_VIEW_CHANGE_SAY_ROUND) {
         group->say &= ~(uint32_t)RZ_VIEW_CHANGE_SAY_ROUND;
         say_round(turn, group, out);
@@ -115,15 +121,16 @@ static void say_arrived(struct rz_view_change *turn, const struct rz_view_change
 {
     arrival->say = false;
     turn->one = rz_view_change_leader(turn);
-    if (turn->one == turn->self)
+    if (turn->one == turn->self) {
         return;
+    }
     uint64_t rank = arrival->record.key - 1;
     struct rz_action *action = send(turn, RZ_VIEW_CHANGE_ARRIVED, arrival->record.group, out);
     action->message.word[0] = (uint64_t)arrival->count << 32 | arrival->round;
     action->message.word[1] = arrival->progress;
     action->message.n_items = 1 + group->n + arrival->n_items;
     uint64_t *items = compose(turn, group, rank << 32 | group->n, NULL);
-    memcpy(items + 1 + group->n, arrival->items, arrival->n_items * sizeof *items);
+    memcpy(items + 1 + group->n, arrival->items, arrival->n_items * sizeof(*items));
     action->items = items;
 }
 
@@ -136,36 +143,43 @@ static enum rz_more work(struct rz_view_change *turn, struct rz_actions *out)
          r = rz_view_change_next(turn, r)) {
         struct rz_view_change_arrival *arrival =
             r->key > 0 ? (struct rz_view_change_arrival *)r : NULL;
-        if (!arrival)
+        if (!arrival) {
             group = (struct rz_view_change_group *)r;
-        if (arrival ? !arrival->say : group->say == 0)
+        }
+        if (arrival ? !arrival->say : group->say == 0) {
             continue;
-        if (arrival)
+        }
+        if (arrival) {
             say_arrived(turn, group, arrival, out);
-        else
+        } else {
             say_of_group(turn, group, out);
+        }
         return RZ_MORE;
     }
     turn->busy = false;
     return RZ_DONE;
 }
 
-/* --- processes -------------------------------------------------------------------------------- */
+/* ---- processes ---- */
 
 static bool are_processes(const struct rz_view_change *turn, uint32_t n, const uint64_t *processes)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if ((uint32_t)processes[i] >= turn->config.n_slots || processes[i] >> 32 == 0)
+    for (uint32_t i = 0; i < n; i++) {
+        if ((uint32_t)processes[i] >= turn->config.n_slots || processes[i] >> 32 == 0) {
             return false;
+        }
+    }
     return true;
 }
 
 static bool was_forgotten(const struct rz_view_change *turn, uint64_t group)
 {
     uint32_t n = turn->n_forgotten;
-    for (uint32_t i = 0; i < n && i < RZ_VIEW_CHANGE_FORGOTTEN_MAX; i++)
-        if (turn->forgotten[i] == group)
+    for (uint32_t i = 0; i < n && i < RZ_VIEW_CHANGE_FORGOTTEN_MAX; i++) {
+        if (turn->forgotten[i] == group) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -173,7 +187,7 @@ static bool same_processes(const struct rz_view_change_group *group, uint32_t n,
                            const uint64_t *processes)
 {
     return group->n == n &&
-           memcmp(rz_view_change_processes(group), processes, n * sizeof *processes) == 0;
+           memcmp(rz_view_change_processes(group), processes, n * sizeof(*processes)) == 0;
 }
 
 /* The items of an arrival or a leave: rank << 32 | n, the processes, counters. */
@@ -193,14 +207,16 @@ static bool is_welcome(const struct rz_view_change *turn, const struct rz_event 
     const struct rz_view_change_group *group = rz_view_change_find(turn, arg[0]);
     rz_status_t why = RZ_OK;
     if (!is_arrival(turn, arg[2], event->items, event->n_items) ||
-        (group && !same_processes(group, (uint32_t)arg[2], event->items)))
+        (group && !same_processes(group, (uint32_t)arg[2], event->items))) {
         why = RZ_ERR_INVALID;
-    else if (arg[1] > (group ? group->counts.round : 0) || was_forgotten(turn, arg[0]))
+    } else if (arg[1] > (group ? group->counts.round : 0) || was_forgotten(turn, arg[0])) {
         why = RZ_ERR_NOT_FOUND;
-    else if (!(group && group->local) && turn->n_local >= turn->config.groups_max)
+    } else if (!(group && group->local) && turn->n_local >= turn->config.groups_max) {
         why = RZ_ERR_NO_MEMORY;
-    if (why != RZ_OK)
+    }
+    if (why != RZ_OK) {
         refuse(arg[0], (uint32_t)(arg[2] >> 32), why, out);
+    }
     return why == RZ_OK;
 }
 
@@ -209,10 +225,12 @@ static enum rz_more on_arrive(struct rz_view_change *turn, const struct rz_event
 {
     const uint64_t *arg = event->arg;
     uint32_t rank = (uint32_t)(arg[2] >> 32), n = (uint32_t)arg[2];
-    if (!is_welcome(turn, event, out))
+    if (!is_welcome(turn, event, out)) {
         return RZ_DONE;
-    if (!rz_view_change_has_room(turn, n, event->n_items - n, out))
+    }
+    if (!rz_view_change_has_room(turn, n, event->n_items - n, out)) {
         return RZ_NEED;
+    }
     struct rz_view_change_group *group = rz_view_change_enter(turn, arg[0], n, event->items);
     turn->n_local += !group->local;
     group->local = true;
@@ -239,8 +257,9 @@ static enum rz_more on_arrive(struct rz_view_change *turn, const struct rz_event
 static void goes(struct rz_view_change *turn, struct rz_view_change_group *group, uint32_t rank)
 {
     struct rz_view_change_arrival *arrival = rz_view_change_arrival(turn, group, rank);
-    if (arrival)
+    if (arrival) {
         rz_view_change_remove(turn, &arrival->record);
+    }
     rz_view_change_bit_set(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_GONE), rank);
 }
 
@@ -250,8 +269,9 @@ static enum rz_more on_leave(struct rz_view_change *turn, const struct rz_event 
     struct rz_view_change_group *group = rz_view_change_find(turn, event->arg[0]);
     uint64_t rank = event->arg[1];
     if (!group || rank >= group->n ||
-        rz_view_change_bit(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_GONE), (uint32_t)rank))
+        rz_view_change_bit(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_GONE), (uint32_t)rank)) {
         return RZ_DONE;
+    }
     goes(turn, group, (uint32_t)rank);
     group->say |= RZ_VIEW_CHANGE_LOOK_AT_GONE;
     turn->busy = true;
@@ -269,12 +289,13 @@ static bool bury(struct rz_view_change *turn, struct rz_view_change_group *group
 {
     const uint64_t *gone = rz_view_change_set(group, RZ_VIEW_CHANGE_SET_GONE);
     bool any = false;
-    for (uint32_t rank = 0; rank < group->n; rank++)
+    for (uint32_t rank = 0; rank < group->n; rank++) {
         if (!rz_view_change_bit(gone, rank) &&
             rz_view_change_process_failed(turn, rz_view_change_processes(group)[rank])) {
             goes(turn, group, rank);
             any = true;
         }
+    }
     return !any || rz_view_change_look_at_gone(turn, group);
 }
 
@@ -284,16 +305,18 @@ static void on_process_failed(struct rz_view_change *turn, const struct rz_event
     for (uint32_t i = 0; i < event->n_items; i++) {
         uint32_t slot = (uint32_t)event->items[i], incarnation = (uint32_t)(event->items[i] >> 32);
         rz_assert(slot < turn->config.n_slots);
-        if (failed[slot] < incarnation)
+        if (failed[slot] < incarnation) {
             failed[slot] = incarnation;
+        }
     }
     struct rz_view_change_record *r = rz_view_change_first(turn);
     while (r) {
         uint64_t number = r->group;
-        if (r->key == 0 && !bury(turn, (struct rz_view_change_group *)r))
+        if (r->key == 0 && !bury(turn, (struct rz_view_change_group *)r)) {
             r = rz_view_change_behind(turn, number);
-        else
+        } else {
             r = rz_view_change_next(turn, r);
+        }
     }
 }
 
@@ -313,7 +336,7 @@ static enum rz_more on_call(struct rz_view_change *turn, const struct rz_event *
     return RZ_DONE;
 }
 
-/* --- messages --------------------------------------------------------------------------------- */
+/* ---- messages ---- */
 
 /* Of two arrivals of one process the later one wins, whichever message comes first. */
 static void take_arrival(struct rz_view_change *turn, struct rz_view_change_group *group,
@@ -325,8 +348,9 @@ static void take_arrival(struct rz_view_change *turn, struct rz_view_change_grou
     struct rz_view_change_arrival *arrival = rz_view_change_arrival(turn, group, rank);
     if (round < group->counts.round ||
         (arrival && (arrival->local || arrival->round > round ||
-                     (arrival->round == round && arrival->count >= count))))
+                     (arrival->round == round && arrival->count >= count)))) {
         return;
+    }
     arrival = rz_view_change_enter_arrival(turn, group, rank, event->items + 1 + n,
                                            message->n_items - 1 - n);
     arrival->round = round;
@@ -340,18 +364,22 @@ static enum rz_more on_arrived(struct rz_view_change *turn, const struct rz_even
     const struct rz_message *message = event->message;
     const uint64_t *items = event->items;
     if (message->n_items == 0 || !is_arrival(turn, items[0], items + 1, message->n_items - 1) ||
-        was_forgotten(turn, message->seq))
+        was_forgotten(turn, message->seq)) {
         return RZ_DONE;
+    }
     uint32_t n = (uint32_t)items[0], rank = (uint32_t)(items[0] >> 32);
-    if (!rz_view_change_has_room(turn, n, message->n_items - 1 - n, out))
+    if (!rz_view_change_has_room(turn, n, message->n_items - 1 - n, out)) {
         return RZ_NEED;
+    }
     struct rz_view_change_group *group = rz_view_change_enter(turn, message->seq, n, items + 1);
-    if (!same_processes(group, n, items + 1))
+    if (!same_processes(group, n, items + 1)) {
         return RZ_DONE;
-    if (message->flags & RZ_VIEW_CHANGE_LEFT)
+    }
+    if (message->flags & RZ_VIEW_CHANGE_LEFT) {
         goes(turn, group, rank);
-    else if (!rz_view_change_bit(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_GONE), rank))
+    } else if (!rz_view_change_bit(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_GONE), rank)) {
         take_arrival(turn, group, event);
+    }
     rz_view_change_look_at_gone(turn, group);
     return RZ_MORE;
 }
@@ -359,16 +387,19 @@ static enum rz_more on_arrived(struct rz_view_change *turn, const struct rz_even
 static bool is_decision(const struct rz_view_change *turn, const struct rz_message *message,
                         const uint64_t *items)
 {
-    if (message->n_items == 0 || items[0] == 0 || items[0] > RZ_VIEW_CHANGE_PROCESSES_MAX)
+    if (message->n_items == 0 || items[0] == 0 || items[0] > RZ_VIEW_CHANGE_PROCESSES_MAX) {
         return false;
+    }
     uint32_t n = (uint32_t)items[0], words = rz_view_change_set_words(n);
     if (message->n_items != 1 + n + words || !are_processes(turn, n, items + 1) ||
-        message->word[0] == 0 || message->word[0] > UINT32_MAX)
+        message->word[0] == 0 || message->word[0] > UINT32_MAX) {
         return false;
+    }
     const uint64_t *view = items + 1 + n;
     uint64_t any = 0;
-    for (uint32_t i = 0; i < words; i++)
+    for (uint32_t i = 0; i < words; i++) {
         any |= view[i];
+    }
     return any != 0 && (n % 64 == 0 || view[words - 1] >> n % 64 == 0);
 }
 
@@ -379,20 +410,24 @@ static bool take_decision(struct rz_view_change *turn, struct rz_view_change_gro
                           const struct rz_message *message, const uint64_t *items)
 {
     uint32_t round = (uint32_t)message->word[0];
-    if (round < group->kept.round)
+    if (round < group->kept.round) {
         return round <= group->counts.round;
+    }
     if (round == group->kept.round && message->from < group->kept.by &&
-        !(turn->config.mutations & RZ_VIEW_CHANGE_KEEP_LATER))
+        !(turn->config.mutations & RZ_VIEW_CHANGE_KEEP_LATER)) {
         return false;
-    if (round == group->kept.round + 1)
+    }
+    if (round == group->kept.round + 1) {
         rz_view_change_count(turn, group); /* the decision that it is based on counts */
+    }
     group->kept.by = message->from;
-    if (round == group->counts.round)
+    if (round == group->counts.round) {
         return true;
+    }
     group->kept.round = round;
     group->kept.progress = message->word[1];
     memcpy(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_KEPT), items + 1 + group->n,
-           rz_view_change_set_words(group->n) * sizeof *items);
+           rz_view_change_set_words(group->n) * sizeof(*items));
     return true;
 }
 
@@ -401,11 +436,13 @@ static enum rz_more on_decided(struct rz_view_change *turn, const struct rz_even
 {
     const struct rz_message *message = event->message;
     const uint64_t *items = event->items;
-    if (!is_decision(turn, message, items) || was_forgotten(turn, message->seq))
+    if (!is_decision(turn, message, items) || was_forgotten(turn, message->seq)) {
         return RZ_DONE;
+    }
     uint32_t n = (uint32_t)items[0];
-    if (!rz_view_change_has_room(turn, n, 0, out))
+    if (!rz_view_change_has_room(turn, n, 0, out)) {
         return RZ_NEED;
+    }
     struct rz_view_change_group *group = rz_view_change_enter(turn, message->seq, n, items + 1);
     if (same_processes(group, n, items + 1) && take_decision(turn, group, message, items)) {
         turn->one = message->from;
@@ -421,15 +458,19 @@ static enum rz_more on_receive(struct rz_view_change *turn, const struct rz_even
     const struct rz_message *message = event->message;
     if (message->view != turn->config.view || message->from == turn->self ||
         message->from >= turn->config.n_members ||
-        rz_view_change_bit(rz_view_change_failed_daemons(turn), message->from))
+        rz_view_change_bit(rz_view_change_failed_daemons(turn), message->from)) {
         return RZ_DONE;
-    if (message->type == RZ_VIEW_CHANGE_ARRIVED)
+    }
+    if (message->type == RZ_VIEW_CHANGE_ARRIVED) {
         return on_arrived(turn, event, out);
-    if (message->type == RZ_VIEW_CHANGE_DECIDED)
+    }
+    if (message->type == RZ_VIEW_CHANGE_DECIDED) {
         return on_decided(turn, event, out);
+    }
     struct rz_view_change_group *group = rz_view_change_find(turn, message->seq);
-    if (!group || message->word[0] != group->kept.round)
+    if (!group || message->word[0] != group->kept.round) {
         return RZ_DONE;
+    }
     if (message->type == RZ_VIEW_CHANGE_KEPT && group->kept.by == turn->self) {
         rz_view_change_bit_set(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_CONFIRMED),
                                message->from);
@@ -440,7 +481,7 @@ static enum rz_more on_receive(struct rz_view_change *turn, const struct rz_even
     return RZ_MORE;
 }
 
-/* --- steps ------------------------------------------------------------------------------------ */
+/* ---- steps ---- */
 
 static void on_failure(struct rz_view_change *turn, const struct rz_event *event)
 {
@@ -484,19 +525,23 @@ uint64_t rz_view_change_hash(const struct rz_view_change *turn)
 {
     uint64_t hash = rz_mix(turn->self, ((uint64_t)turn->n_local << 32) + turn->n_forgotten);
     const uint64_t *at = rz_view_change_failed_daemons(turn);
-    for (uint32_t i = 0; i < rz_view_change_set_words(turn->config.n_members); i++)
+    for (uint32_t i = 0; i < rz_view_change_set_words(turn->config.n_members); i++) {
         hash = rz_mix(hash, at[i]);
-    for (uint32_t slot = 0; slot < turn->config.n_slots; slot++)
+    }
+    for (uint32_t slot = 0; slot < turn->config.n_slots; slot++) {
         hash = rz_mix(hash, rz_view_change_failed_incarnations(turn)[slot]);
-    for (uint32_t i = 0; i < RZ_VIEW_CHANGE_FORGOTTEN_MAX; i++)
+    }
+    for (uint32_t i = 0; i < RZ_VIEW_CHANGE_FORGOTTEN_MAX; i++) {
         hash = rz_mix(hash, turn->forgotten[i]);
+    }
     at = (const uint64_t *)rz_view_change_first(turn);
-    for (uint64_t i = 0; i < turn->used; i++)
+    for (uint64_t i = 0; i < turn->used; i++) {
         hash = rz_mix(hash, at[i]);
+    }
     return hash;
 }
 
-/* --- accessors ------------------------------------------------------------------------------- */
+/* ---- accessors ---- */
 
 static void look(const struct rz_view_change_group *group, struct rz_view_change_look *look)
 {
@@ -515,11 +560,12 @@ bool rz_view_change_look_at(const struct rz_view_change *turn, uint32_t i,
                             struct rz_view_change_look *result)
 {
     for (struct rz_view_change_record *r = rz_view_change_first(turn); r;
-         r = rz_view_change_next(turn, r))
+         r = rz_view_change_next(turn, r)) {
         if (r->key == 0 && i-- == 0) {
             look((const struct rz_view_change_group *)r, result);
             return true;
         }
+    }
     return false;
 }
 
@@ -527,8 +573,9 @@ bool rz_view_change_look_for(const struct rz_view_change *turn, uint64_t number,
                              struct rz_view_change_look *result)
 {
     const struct rz_view_change_group *group = rz_view_change_find(turn, number);
-    if (group)
+    if (group) {
         look(group, result);
+    }
     return group != NULL;
 }
 
@@ -538,8 +585,9 @@ bool rz_view_change_arrived_at(const struct rz_view_change *turn, uint64_t numbe
     const struct rz_view_change_group *group = rz_view_change_find(turn, number);
     const struct rz_view_change_arrival *arrival =
         group ? rz_view_change_arrival(turn, group, rank) : NULL;
-    if (!arrival || arrival->round != group->counts.round)
+    if (!arrival || arrival->round != group->counts.round) {
         return false;
+    }
     *arrived = (struct rz_view_change_arrived){
         .progress = arrival->progress, .counters = arrival->items, .n_counters = arrival->n_items};
     return true;

@@ -129,7 +129,7 @@ rz_time rz_view_change_deadline(const struct rz_view_change *turn); /* never */
 uint64_t rz_view_change_hash(const struct rz_view_change *turn);
 void rz_view_change_grow(struct rz_view_change *turn, size_t bytes);
 
-/* --- accessors ------------------------------------------------------------------------------- */
+/* ---- accessors ---- */
 
 /* A round of a group as one daemon knows it. Round 0: view = all. */
 struct rz_view_change_round {

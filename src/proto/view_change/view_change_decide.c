@@ -9,8 +9,9 @@ rz_id rz_view_change_leader(const struct rz_view_change *turn)
 {
     const uint64_t *failed = rz_view_change_failed_daemons(turn);
     rz_id id = 0;
-    while (id != turn->self && rz_view_change_bit(failed, id))
+    while (id != turn->self && rz_view_change_bit(failed, id)) {
         id++;
+    }
     return id;
 }
 
@@ -23,11 +24,12 @@ static uint32_t list_waiting(const struct rz_view_change *turn,
     for (struct rz_view_change_record *r = rz_view_change_next(turn, &group->record);
          r && r->group == group->record.group; r = rz_view_change_next(turn, r)) {
         const struct rz_view_change_arrival *arrival = (const struct rz_view_change_arrival *)r;
-        if (arrival->round == group->counts.round)
+        if (arrival->round == group->counts.round) {
             waiting[n++] = (struct rz_view_change_waiting){.rank = r->key - 1,
                                                            .progress = arrival->progress,
                                                            .counters = arrival->items,
                                                            .n_counters = arrival->n_items};
+        }
     }
     return n;
 }
@@ -45,8 +47,9 @@ static void tell(struct rz_view_change *turn, struct rz_view_change_group *group
 /* False: there is nothing to decide. */
 static bool decide_one(struct rz_view_change *turn, struct rz_view_change_group *group)
 {
-    if (rz_view_change_leader(turn) != turn->self || group->kept.round != group->counts.round)
+    if (rz_view_change_leader(turn) != turn->self || group->kept.round != group->counts.round) {
         return false;
+    }
     uint32_t words = rz_view_change_set_words(group->n);
     uint64_t *scratch = rz_view_change_scratch(turn), progress;
     struct rz_view_change_waiting *waiting = (struct rz_view_change_waiting *)scratch;
@@ -62,19 +65,21 @@ static bool decide_one(struct rz_view_change *turn, struct rz_view_change_group 
         .waiting = waiting,
         .count_absent = turn->config.mutations & RZ_VIEW_CHANGE_COUNT_ABSENT};
     if (group->counts.round == UINT32_MAX ||
-        !rz_view_change_ends(&now, lists, (uint32_t *)(view + words), view, &progress))
+        !rz_view_change_ends(&now, lists, (uint32_t *)(view + words), view, &progress)) {
         return false;
+    }
     group->kept.round++;
     group->kept.progress = progress;
-    memcpy(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_KEPT), view, words * sizeof *view);
+    memcpy(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_KEPT), view, words * sizeof(*view));
     tell(turn, group);
     return true;
 }
 
 void rz_view_change_count(struct rz_view_change *turn, struct rz_view_change_group *group)
 {
-    if (group->counts.round == group->kept.round)
+    if (group->counts.round == group->kept.round) {
         return;
+    }
     group->counts = group->kept;
     memcpy(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_COUNTS),
            rz_view_change_set(group, RZ_VIEW_CHANGE_SET_KEPT),
@@ -94,12 +99,15 @@ static bool is_confirmed(const struct rz_view_change *turn,
 {
     const uint64_t *confirmed = rz_view_change_set(group, RZ_VIEW_CHANGE_SET_CONFIRMED);
     const uint64_t *failed = rz_view_change_failed_daemons(turn);
-    if (turn->config.mutations & RZ_VIEW_CHANGE_TELL_EARLY)
+    if (turn->config.mutations & RZ_VIEW_CHANGE_TELL_EARLY) {
         return true;
-    for (rz_id id = 0; id < turn->config.n_members; id++)
+    }
+    for (rz_id id = 0; id < turn->config.n_members; id++) {
         if (id != turn->self && !rz_view_change_bit(failed, id) &&
-            !rz_view_change_bit(confirmed, id))
+            !rz_view_change_bit(confirmed, id)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -109,23 +117,26 @@ void rz_view_change_settle(struct rz_view_change *turn, struct rz_view_change_gr
            is_confirmed(turn, group)) {
         rz_view_change_count(turn, group);
         group->say |= RZ_VIEW_CHANGE_SAY_SETTLED;
-        if (!decide_one(turn, group))
+        if (!decide_one(turn, group)) {
             return;
+        }
     }
 }
 
 void rz_view_change_decide(struct rz_view_change *turn, struct rz_view_change_group *group)
 {
-    if (decide_one(turn, group))
+    if (decide_one(turn, group)) {
         rz_view_change_settle(turn, group);
+    }
 }
 
 bool rz_view_change_look_at_gone(struct rz_view_change *turn, struct rz_view_change_group *group)
 {
     const uint64_t *gone = rz_view_change_set(group, RZ_VIEW_CHANGE_SET_GONE);
     uint32_t rank = 0;
-    while (rank < group->n && rz_view_change_bit(gone, rank))
+    while (rank < group->n && rz_view_change_bit(gone, rank)) {
         rank++;
+    }
     if (rank < group->n) {
         rz_view_change_decide(turn, group);
         return true;

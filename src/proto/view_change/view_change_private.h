@@ -80,8 +80,7 @@ struct rz_view_change {
     uint64_t block[];
 };
 
-/* --- view_change_store.c: the block
- * ------------------------------------------------------------------ */
+/* ---- view_change_store.c: the block ---- */
 
 uint32_t *rz_view_change_failed_incarnations(const struct rz_view_change *turn);
 uint64_t *rz_view_change_failed_daemons(const struct rz_view_change *turn);
@@ -133,8 +132,7 @@ static inline void rz_view_change_bit_set(uint64_t *set, uint32_t i)
 
 bool rz_view_change_process_failed(const struct rz_view_change *turn, uint64_t process);
 
-/* --- view_change_rule.c: the rule
- * -------------------------------------------------------------------- */
+/* ---- view_change_rule.c: the rule ---- */
 
 /* A living process that waits in the current round. */
 struct rz_view_change_waiting {
@@ -158,8 +156,7 @@ struct rz_view_change_situation {
 bool rz_view_change_ends(const struct rz_view_change_situation *now, struct rz_diagnose_list *lists,
                          uint32_t *counters, uint64_t *view, uint64_t *progress);
 
-/* --- view_change_decide.c: decisions
- * ----------------------------------------------------------------- */
+/* ---- view_change_decide.c: decisions ---- */
 
 /* The least living daemon. */
 rz_id rz_view_change_leader(const struct rz_view_change *turn);

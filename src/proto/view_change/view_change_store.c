@@ -61,8 +61,9 @@ void rz_view_change_init(struct rz_view_change *turn, const struct rz_view_chang
     rz_assert(self < config->n_members);
     memset(turn, 0, rz_view_change_size(config));
     turn->config = *config;
-    if (config->groups_max == 0)
+    if (config->groups_max == 0) {
         turn->config.groups_max = RZ_VIEW_CHANGE_GROUPS_DEFAULT;
+    }
     turn->self = self;
     turn->max = RECORD_WORDS_DEFAULT;
     turn->scratch_max = turn->scratch_want = scratch_words(N_DEFAULT);
@@ -119,7 +120,7 @@ static uint64_t group_words(const struct rz_view_change *turn, uint32_t n)
            rz_view_change_set_words(turn->config.n_members);
 }
 
-/* --- records ---------------------------------------------------------------------------------- */
+/* ---- records ---- */
 
 struct rz_view_change_record *rz_view_change_first(const struct rz_view_change *turn)
 {
@@ -141,8 +142,9 @@ static struct rz_view_change_record *at(const struct rz_view_change *turn,
                                         uint32_t key)
 {
     struct rz_view_change_record *record = from;
-    while (record && (record->group < group || (record->group == group && record->key < key)))
+    while (record && (record->group < group || (record->group == group && record->key < key))) {
         record = rz_view_change_next(turn, record);
+    }
     return record;
 }
 
@@ -167,10 +169,12 @@ bool rz_view_change_has_room(struct rz_view_change *turn, uint32_t n, uint32_t n
 {
     uint64_t need = turn->used + group_words(turn, n) + ARRIVAL_WORDS + n_counters;
     uint64_t scratch = scratch_words(n), most = turn->max;
-    if (need <= turn->max && scratch <= turn->scratch_max)
+    if (need <= turn->max && scratch <= turn->scratch_max) {
         return true;
-    if (need > most)
+    }
+    if (need > most) {
         most = need > 2 * most ? need : 2 * most;
+    }
     turn->scratch_want = scratch > turn->scratch_max ? scratch : turn->scratch_max;
     out->need = bytes_for(&turn->config, most, turn->scratch_want);
     return false;
@@ -182,9 +186,9 @@ static struct rz_view_change_record *insert(struct rz_view_change *turn,
 {
     uint64_t *end = records(turn) + turn->used, *place = before ? (uint64_t *)before : end;
     rz_assert(turn->used + record.words <= turn->max);
-    memmove(place + record.words, place, (size_t)(end - place) * sizeof *place);
-    memset(place, 0, record.words * sizeof *place);
-    memcpy(place, &record, sizeof record);
+    memmove(place + record.words, place, (size_t)(end - place) * sizeof(*place));
+    memset(place, 0, record.words * sizeof(*place));
+    memcpy(place, &record, sizeof(record));
     turn->used += record.words;
     return (struct rz_view_change_record *)place;
 }
@@ -195,7 +199,7 @@ struct rz_view_change_record *rz_view_change_remove(struct rz_view_change *turn,
     uint64_t *place = (uint64_t *)record, *next = place + record->words;
     uint64_t *end = records(turn) + turn->used;
     turn->used -= record->words;
-    memmove(place, next, (size_t)(end - next) * sizeof *place);
+    memmove(place, next, (size_t)(end - next) * sizeof(*place));
     return place < records(turn) + turn->used ? record : NULL;
 }
 
@@ -203,8 +207,9 @@ void rz_view_change_remove_group(struct rz_view_change *turn, struct rz_view_cha
 {
     uint64_t number = group->record.group;
     struct rz_view_change_record *record = &group->record;
-    while (record && record->group == number)
+    while (record && record->group == number) {
         record = rz_view_change_remove(turn, record);
+    }
 }
 
 struct rz_view_change_record *rz_view_change_behind(const struct rz_view_change *turn,
@@ -222,19 +227,21 @@ struct rz_view_change_group *rz_view_change_enter(struct rz_view_change *turn, u
                                                   uint32_t n, const uint64_t *processes)
 {
     struct rz_view_change_record *record = at(turn, rz_view_change_first(turn), number, 0);
-    if (record && record->group == number)
+    if (record && record->group == number) {
         return (struct rz_view_change_group *)record;
+    }
     uint32_t words = (uint32_t)group_words(turn, n);
     struct rz_view_change_group *group = (struct rz_view_change_group *)insert(
         turn, record, (struct rz_view_change_record){.group = number, .words = words});
     group->n = n;
     group->kept.by = group->counts.by = RZ_ID_NONE;
-    memcpy(rz_view_change_processes(group), processes, n * sizeof *processes);
+    memcpy(rz_view_change_processes(group), processes, n * sizeof(*processes));
     for (uint32_t rank = 0; rank < n; rank++) {
         rz_view_change_bit_set(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_KEPT), rank);
         rz_view_change_bit_set(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_COUNTS), rank);
-        if (rz_view_change_process_failed(turn, processes[rank]))
+        if (rz_view_change_process_failed(turn, processes[rank])) {
             rz_view_change_bit_set(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_GONE), rank);
+        }
     }
     return group;
 }
@@ -244,8 +251,9 @@ rz_view_change_enter_arrival(struct rz_view_change *turn, const struct rz_view_c
                              uint32_t rank, const uint64_t *counters, uint32_t n_counters)
 {
     struct rz_view_change_arrival *former = rz_view_change_arrival(turn, group, rank);
-    if (former)
+    if (former) {
         rz_view_change_remove(turn, &former->record);
+    }
     struct rz_view_change_record record = {.group = group->record.group,
                                            .key = rank + 1,
                                            .words = (uint32_t)(ARRIVAL_WORDS + n_counters)};
@@ -254,7 +262,8 @@ rz_view_change_enter_arrival(struct rz_view_change *turn, const struct rz_view_c
     struct rz_view_change_arrival *arrival =
         (struct rz_view_change_arrival *)insert(turn, before, record);
     arrival->n_items = n_counters;
-    if (n_counters > 0)
-        memcpy(arrival->items, counters, n_counters * sizeof *counters);
+    if (n_counters > 0) {
+        memcpy(arrival->items, counters, n_counters * sizeof(*counters));
+    }
     return arrival;
 }

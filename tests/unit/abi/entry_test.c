@@ -31,7 +31,7 @@ static void assert_told(int result, int error_class, const char *words)
     assert_int_equal(result, error_class);
     assert_int_equal(MPI_Error_string(result, text, &length), MPI_SUCCESS);
     assert_int_equal(length, (int)strlen(text));
-    if (strstr(text, words) == NULL) {
+    if (!strstr(text, words)) {
         fail_msg("\"%s\" does not say \"%s\"", text, words);
     }
     assert_int_equal(fake.lock_depth, 0);

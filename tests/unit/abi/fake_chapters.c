@@ -257,7 +257,7 @@ int rzm_wait(MPI_Request *request, MPI_Status *status)
 {
     (void)status;
     struct rz_request *waited = rz_request_of(*request);
-    if (waited == NULL) {
+    if (!waited) {
         return MPI_SUCCESS;
     }
     int error = waited->error;
@@ -303,7 +303,7 @@ int rzm_alltoallv(const void *sendbuf, struct rz_counts sendcounts, struct rz_co
     (void)comm;
     fake.count2 = rz_counts_at(recvcounts, 3);
     fake.datatype2 = recvtype;
-    return communicate(sendtype != NULL ? rz_counts_at(sendcounts, 2) : 0, sendtype);
+    return communicate(sendtype ? rz_counts_at(sendcounts, 2) : 0, sendtype);
 }
 
 int rzm_allreduce(const void *sendbuf, void *recvbuf, MPI_Count count, struct rz_datatype *datatype,

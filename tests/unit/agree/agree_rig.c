@@ -14,8 +14,8 @@ static void *memory(void *old, size_t bytes)
 
 struct rig *rig_create(uint32_t n, uint32_t in_flight_max)
 {
-    struct rig *rig = memory(NULL, sizeof *rig);
-    memset(rig, 0, sizeof *rig);
+    struct rig *rig = memory(NULL, sizeof(*rig));
+    memset(rig, 0, sizeof(*rig));
     rig->n = n;
     rig->actions_max = RZ_ACTIONS_MIN;
     struct rz_agree_config config = {
@@ -31,17 +31,19 @@ struct rig *rig_create(uint32_t n, uint32_t in_flight_max)
 
 void rig_destroy(struct rig *rig)
 {
-    for (uint32_t i = 0; i < rig->n_queue; i++)
+    for (uint32_t i = 0; i < rig->n_queue; i++) {
         free(rig->queue[i].items);
-    for (rz_id id = 0; id < rig->n; id++)
+    }
+    for (rz_id id = 0; id < rig->n; id++) {
         free(rig->member[id]);
+    }
     free(rig);
 }
 
 static void carry_out(struct rig *rig, rz_id id, const struct rz_action *action)
 {
     if (action->kind == RZ_ACTION_NOTIFY) {
-        rz_assert(rig->n_notes < sizeof rig->notes / sizeof *rig->notes);
+        rz_assert(rig->n_notes < sizeof(rig->notes) / sizeof(*rig->notes));
         struct rig_note *note = &rig->notes[rig->n_notes++];
         *note = (struct rig_note){id,
                                   action->what,
@@ -52,8 +54,9 @@ static void carry_out(struct rig *rig, rz_id id, const struct rz_action *action)
                                   action->n_items,
                                   0,
                                   {0}};
-        for (uint32_t i = 0; i < action->n_items && i < 4; i++)
+        for (uint32_t i = 0; i < action->n_items && i < 4; i++) {
             note->items[i] = action->items[i];
+        }
         rz_agree_failed(rig->member[id], &note->n_failed);
         return;
     }
@@ -64,8 +67,9 @@ static void carry_out(struct rig *rig, rz_id id, const struct rz_action *action)
         struct rig_letter *letter = &rig->queue[rig->n_queue++];
         *letter = (struct rig_letter){
             .to = action->to[i], .message = action->message, .items = memory(NULL, bytes + 1)};
-        if (bytes > 0)
+        if (bytes > 0) {
             memcpy(letter->items, action->items, bytes);
+        }
         rig->n_sent[action->message.type]++;
     }
 }
@@ -89,10 +93,12 @@ void rig_step(struct rig *rig, rz_id id, const struct rz_event *first)
             rig->n_grown++;
             continue;
         }
-        for (uint32_t i = 0; i < out.count; i++)
+        for (uint32_t i = 0; i < out.count; i++) {
             carry_out(rig, id, &v[i]);
-        if (more == RZ_DONE)
+        }
+        if (more == RZ_DONE) {
             return;
+        }
         rig->n_more++;
         event = (struct rz_event){.kind = RZ_EVENT_CONTINUE};
     }
@@ -125,7 +131,7 @@ void rig_drop(struct rig *rig, uint32_t at)
     rz_assert(at < rig->n_queue);
     free(rig->queue[at].items);
     rig->n_queue--;
-    memmove(rig->queue + at, rig->queue + at + 1, (rig->n_queue - at) * sizeof *rig->queue);
+    memmove(rig->queue + at, rig->queue + at + 1, (rig->n_queue - at) * sizeof(*rig->queue));
 }
 
 void rig_deliver(struct rig *rig, uint32_t at)
@@ -133,25 +139,29 @@ void rig_deliver(struct rig *rig, uint32_t at)
     rz_assert(at < rig->n_queue);
     struct rig_letter letter = rig->queue[at];
     rig->n_queue--;
-    memmove(rig->queue + at, rig->queue + at + 1, (rig->n_queue - at) * sizeof *rig->queue);
+    memmove(rig->queue + at, rig->queue + at + 1, (rig->n_queue - at) * sizeof(*rig->queue));
     struct rz_event event = {
         .kind = RZ_EVENT_RECEIVE, .message = &letter.message, .items = letter.items};
-    if (!rig->failed[letter.to])
+    if (!rig->failed[letter.to]) {
         rig_step(rig, letter.to, &event);
+    }
     free(letter.items);
 }
 
 void rig_deliver_all(struct rig *rig)
 {
-    while (rig->n_queue > 0)
+    while (rig->n_queue > 0) {
         rig_deliver(rig, 0);
+    }
 }
 
 uint32_t rig_find(const struct rig *rig, enum rz_agree_message type, rz_id to)
 {
-    for (uint32_t i = 0; i < rig->n_queue; i++)
-        if (rig->queue[i].message.type == type && rig->queue[i].to == to)
+    for (uint32_t i = 0; i < rig->n_queue; i++) {
+        if (rig->queue[i].message.type == type && rig->queue[i].to == to) {
             return i;
+        }
+    }
     return RIG_QUEUE_MAX;
 }
 
@@ -161,11 +171,13 @@ uint32_t rig_told(const struct rig *rig, rz_id member, uint32_t what, uint64_t s
     uint32_t times = 0;
     for (uint32_t i = 0; i < rig->n_notes; i++) {
         if (rig->notes[i].member != member || rig->notes[i].what != what ||
-            rig->notes[i].seq != seq)
+            rig->notes[i].seq != seq) {
             continue;
+        }
         times++;
-        if (note)
+        if (note) {
             *note = &rig->notes[i];
+        }
     }
     return times;
 }

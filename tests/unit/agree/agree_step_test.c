@@ -14,8 +14,9 @@ static void without_failures_an_operation_costs_two_messages_per_edge(void **sta
     (void)state;
     for (uint32_t n = 1; n <= 64; n++) {
         struct rig *rig = rig_create(n, 1);
-        for (rz_id id = 0; id < n; id++)
+        for (rz_id id = 0; id < n; id++) {
             rig_propose(rig, id);
+        }
         rig_deliver_all(rig);
         assert_int_equal(rig->n_sent[RZ_AGREE_UP], n - 1);
         assert_int_equal(rig->n_sent[RZ_AGREE_DOWN], n - 1);
@@ -89,12 +90,15 @@ static void whom_a_member_waits_for(void **state)
     assert_int_equal(rz_agree_awaited(rig->member[0]), 5);
     rig_propose(rig, 5);
     rig_propose(rig, 6);
-    for (rz_id id = 1; id < 7; id++)
+    for (rz_id id = 1; id < 7; id++) {
         rig_tell(rig, id, &failed, 1);
+    }
     rig_deliver_all(rig);
-    for (rz_id id = 0; id < 7; id++)
-        if (id != failed)
+    for (rz_id id = 0; id < 7; id++) {
+        if (id != failed) {
             assert_int_equal(rz_agree_awaited(rig->member[id]), RZ_ID_NONE);
+        }
+    }
     rig_destroy(rig);
 }
 
@@ -102,8 +106,9 @@ static void late_asker_is_answered_from_the_store(void **state)
 {
     (void)state;
     struct rig *rig = rig_create(3, 1);
-    for (rz_id id = 0; id < 3; id++)
+    for (rz_id id = 0; id < 3; id++) {
         rig_propose(rig, id);
+    }
     rig_deliver_all(rig);
     for (uint32_t type = RZ_AGREE_UP; type <= RZ_AGREE_REQUEST;
          type += RZ_AGREE_REQUEST - RZ_AGREE_UP) {
@@ -130,11 +135,14 @@ static void decisions_are_told_in_order(void **state)
 {
     (void)state;
     struct rig *rig = rig_create(2, 3);
-    for (uint32_t seq = 1; seq <= 3; seq++)
-        for (rz_id id = 0; id < 2; id++)
+    for (uint32_t seq = 1; seq <= 3; seq++) {
+        for (rz_id id = 0; id < 2; id++) {
             rig_propose(rig, id);
-    while (rig_find(rig, RZ_AGREE_UP, 0) != RIG_QUEUE_MAX)
+        }
+    }
+    while (rig_find(rig, RZ_AGREE_UP, 0) != RIG_QUEUE_MAX) {
         rig_deliver(rig, rig_find(rig, RZ_AGREE_UP, 0));
+    }
     assert_int_equal(rig->n_queue, 3);
     rig_deliver(rig, 2);
     rig_deliver(rig, 1);
@@ -142,8 +150,9 @@ static void decisions_are_told_in_order(void **state)
     rig->n_notes = 0;
     rig_deliver(rig, 0);
     assert_int_equal(rig->n_notes, 3);
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 3; i++) {
         assert_int_equal(rig->notes[i].seq, i + 1);
+    }
     rig_destroy(rig);
 }
 
@@ -153,8 +162,9 @@ static void decisions_are_forgotten_when_nobody_can_ask(void **state)
     (void)state;
     struct rig *rig = rig_create(5, 2);
     for (uint32_t round = 0; round < 1000; round++) {
-        for (rz_id id = 0; id < 5; id++)
+        for (rz_id id = 0; id < 5; id++) {
             rig_propose(rig, id);
+        }
         rig_deliver_all(rig);
         for (rz_id id = 0; id < 5; id++) {
             assert_int_equal(rz_agree_decided(rig->member[id]), round + 1);
@@ -171,11 +181,13 @@ static void the_failed_are_in_the_decision_and_out_of_later_trees(void **state)
     struct rig *rig = rig_create(7, 1);
     const rz_id failed[] = {0, 1};
     rig->failed[0] = rig->failed[1] = true;
-    for (rz_id id = 2; id < 7; id++)
+    for (rz_id id = 2; id < 7; id++) {
         rig_tell(rig, id, failed, 2);
+    }
     for (uint32_t seq = 1; seq <= 2; seq++) {
-        for (rz_id id = 2; id < 7; id++)
+        for (rz_id id = 2; id < 7; id++) {
             rig_propose(rig, id);
+        }
         rig_deliver_all(rig);
         for (rz_id id = 2; id < 7; id++) {
             uint32_t n_failed;
@@ -197,8 +209,9 @@ static void messages_of_the_failed_are_dropped(void **state)
     (void)state;
     struct rig *rig = rig_create(3, 1);
     const rz_id failed[] = {0};
-    for (rz_id id = 0; id < 3; id++)
+    for (rz_id id = 0; id < 3; id++) {
         rig_propose(rig, id);
+    }
     rig_deliver(rig, rig_find(rig, RZ_AGREE_UP, 0));
     rig_deliver(rig, rig_find(rig, RZ_AGREE_UP, 0));
     assert_int_equal(rz_agree_decided(rig->member[0]), 1);
@@ -223,8 +236,9 @@ static void strange_messages_are_dropped(void **state)
     const struct rz_message good = {
         .type = RZ_AGREE_UP, .view = 3, .from = 3, .seq = 1, .n_items = 6, .word = {2, 0}};
     struct rz_message bad[9];
-    for (uint32_t i = 0; i < 9; i++)
+    for (uint32_t i = 0; i < 9; i++) {
         bad[i] = good;
+    }
     bad[0].view = 4;
     bad[1].type = RZ_AGREE_MESSAGE_COUNT;
     bad[2].from = 4;
@@ -238,8 +252,9 @@ static void strange_messages_are_dropped(void **state)
     for (uint32_t i = 0; i < 9; i++) {
         struct rz_event event = {.kind = RZ_EVENT_RECEIVE, .message = &bad[i], .items = items};
         rig_step(rig, 1, &event);
-        if (rz_agree_hash(rig->member[1]) != before || rig->n_queue > 0)
+        if (rz_agree_hash(rig->member[1]) != before || rig->n_queue > 0) {
             fail_msg("message %u was heard", i);
+        }
     }
     struct rz_event event = {.kind = RZ_EVENT_RECEIVE, .message = &good, .items = items};
     rig_step(rig, 1, &event);
@@ -298,15 +313,18 @@ static void little_room_for_actions_loses_nothing(void **state)
         struct rig *rig = rig_create(4, FLIGHT);
         const rz_id failed[] = {0};
         rig->actions_max = actions_max;
-        for (uint32_t seq = 1; seq <= FLIGHT; seq++)
-            for (rz_id id = 1; id < 4; id++)
+        for (uint32_t seq = 1; seq <= FLIGHT; seq++) {
+            for (rz_id id = 1; id < 4; id++) {
                 rig_propose(rig, id);
+            }
+        }
         rig->failed[0] = true;
         rig_deliver_all(rig);
-        for (rz_id id = 1; id < 4; id++)
+        for (rz_id id = 1; id < 4; id++) {
             rig_tell(rig, id, failed, 1);
+        }
         rig_deliver_all(rig);
-        for (rz_id id = 1; id < 4; id++)
+        for (rz_id id = 1; id < 4; id++) {
             for (uint64_t seq = 1; seq <= FLIGHT; seq++) {
                 const struct rig_note *note;
                 assert_int_equal(rig_told(rig, id, RZ_AGREE_DECIDED, seq, &note), 1);
@@ -314,6 +332,7 @@ static void little_room_for_actions_loses_nothing(void **state)
                 assert_int_equal(note->items[0], 100 * seq + 1);
                 assert_int_equal(note->n_failed, 1);
             }
+        }
         assert_true(rig->n_more > 0 || actions_max > RZ_ACTIONS_MIN);
         rig_destroy(rig);
     }
@@ -332,22 +351,28 @@ static void lists_grow_and_nothing_is_cut(void **state)
     }
     for (rz_id id = 0; id < MEMBERS; id++) {
         uint64_t items[ITEMS];
-        for (uint32_t i = 0; i < ITEMS; i++)
+        for (uint32_t i = 0; i < ITEMS; i++) {
             items[i] = i * 1000 + id;
-        if (rig->failed[id])
+        }
+        if (rig->failed[id]) {
             continue;
+        }
         rig_propose_items(rig, id, items, ITEMS);
     }
-    for (uint32_t i = 0; i < FAILED; i++)
-        for (rz_id id = 0; id < MEMBERS; id++)
-            if (!rig->failed[id])
+    for (uint32_t i = 0; i < FAILED; i++) {
+        for (rz_id id = 0; id < MEMBERS; id++) {
+            if (!rig->failed[id]) {
                 rig_tell(rig, id, &failed[(i + id) % FAILED], 1);
+            }
+        }
+    }
     rig_deliver_all(rig);
     assert_true(rig->n_grown > 0);
     for (rz_id id = 0; id < MEMBERS; id++) {
         const struct rig_note *note;
-        if (rig->failed[id])
+        if (rig->failed[id]) {
             continue;
+        }
         assert_int_equal(rig_told(rig, id, RZ_AGREE_DECIDED, 1, &note), 1);
         assert_int_equal(note->n_items, (MEMBERS - FAILED) * ITEMS);
         assert_int_equal(note->n_failed, FAILED);
@@ -373,7 +398,7 @@ static void a_copy_is_a_snapshot(void **state)
     assert_true(rz_agree_hash(copy) == rz_agree_hash(original));
     assert_int_equal(rig->n_queue, 2);
     assert_memory_equal(&rig->queue[0].message, &rig->queue[1].message,
-                        sizeof rig->queue[0].message);
+                        sizeof(rig->queue[0].message));
     free(original);
     rig_destroy(rig);
 }
@@ -384,9 +409,10 @@ static bool take_cached(struct rig *rig, rz_id member, rz_id from)
     struct rz_message own, message;
     const uint64_t *items = rz_agree_cached(rig->member[from], 1, &own);
     assert_non_null(items);
-    if (!rz_agree_is_cached(rig->member[member], from, 1, own.word[0], own.n_items, &message))
+    if (!rz_agree_is_cached(rig->member[member], from, 1, own.word[0], own.n_items, &message)) {
         return false;
-    assert_memory_equal(&message, &own, sizeof message);
+    }
+    assert_memory_equal(&message, &own, sizeof(message));
     rig_step(rig, member,
              &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .message = &message, .items = items});
     return true;
@@ -394,11 +420,14 @@ static bool take_cached(struct rig *rig, rz_id member, rz_id from)
 
 static void all_but_decisions(struct rig *rig)
 {
-    for (rz_id id = 0; id < rig->n; id++)
+    for (rz_id id = 0; id < rig->n; id++) {
         rig_propose(rig, id);
-    for (rz_id to = 0; to < rig->n; to++)
-        while (rig_find(rig, RZ_AGREE_UP, (rz_id)(rig->n - 1 - to)) < RIG_QUEUE_MAX)
+    }
+    for (rz_id to = 0; to < rig->n; to++) {
+        while (rig_find(rig, RZ_AGREE_UP, (rz_id)(rig->n - 1 - to)) < RIG_QUEUE_MAX) {
             rig_deliver(rig, rig_find(rig, RZ_AGREE_UP, (rz_id)(rig->n - 1 - to)));
+        }
+    }
 }
 
 static void a_cached_of_the_new_parent_is_its_answer(void **state)

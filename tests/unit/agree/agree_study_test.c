@@ -24,8 +24,9 @@ static struct rz_table *run(const char *name, const struct rz_study_options *opt
 {
     const char *why = NULL;
     struct rz_table *table = rz_table_create(name);
-    if (!rz_study_find(name)->run(options, table, NULL, &why))
+    if (!rz_study_find(name)->run(options, table, NULL, &why)) {
         fail_msg("%s: %s", name, why);
+    }
     assert_int_equal(rz_table_rows(table), options->trials);
     for (uint32_t i = 0; i < options->trials; i++) {
         assert_true(rz_table_at(table, i, "undecided") == 0);
@@ -47,7 +48,7 @@ static void without_failures_exactly_two_messages_per_edge(void **state)
     (void)state;
     static const uint64_t sizes[] = {1, 2, 3, 17, 100, 1000, 16384};
     struct rz_study_options options = options_of("agree");
-    for (uint32_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (uint32_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         double formula = 2 * (double)(sizes[i] - 1);
         options.members = sizes[i];
         for (uint32_t tree = RZ_STUDY_TREE_BINARY; tree <= RZ_STUDY_TREE_BIN_BIN; tree++) {
@@ -92,7 +93,7 @@ static void every_rank_that_lives_agrees_whoever_fails(void **state)
     (void)state;
     static const char *const studies[] = {"agree", "twophase", "twophase-scans", "shrink",
                                           "shrink-twophase"};
-    for (uint32_t i = 0; i < sizeof studies / sizeof *studies; i++) {
+    for (uint32_t i = 0; i < sizeof(studies) / sizeof(*studies); i++) {
         struct rz_study_options options = options_of(studies[i]);
         options.members = 200;
         options.trials = 20;
@@ -123,8 +124,9 @@ static void the_root_may_fail_at_any_time(void **state)
     options.kill = 1;
     options.detector_lag = 5 * RZ_MICROSECOND;
     for (options.kill_at = 0; options.kill_at < 50 * RZ_MICROSECOND;
-         options.kill_at += RZ_MICROSECOND)
+         options.kill_at += RZ_MICROSECOND) {
         rz_table_destroy(run("agree", &options));
+    }
 }
 
 /* Four agreements, and one more for failures that are new. */

@@ -12,19 +12,22 @@
 static uint32_t list_of(uint32_t bits, rz_id *ids)
 {
     uint32_t n = 0;
-    for (rz_id id = 0; bits >> id; id++)
-        if (bits >> id & 1)
+    for (rz_id id = 0; bits >> id; id++) {
+        if (bits >> id & 1) {
             ids[n++] = id;
+        }
+    }
     return n;
 }
 
 static void assert_tree(const struct rz_agree_tree_view *tree)
 {
     char why[256] = "";
-    struct rz_check_group group = {.why = why, .why_bytes = sizeof why};
-    if (!rz_agree_check_tree(&group, tree))
+    struct rz_check_group group = {.why = why, .why_bytes = sizeof(why)};
+    if (!rz_agree_check_tree(&group, tree)) {
         fail_msg("%u members, %u failed, %u left out: %s", tree->n_members, tree->n_failed,
                  tree->n_base, why);
+    }
 }
 
 /* The trees that are put to the test: binary, and those by node with 1 to 4 members each. */
@@ -44,7 +47,7 @@ static void every_tree_is_a_tree(void **state)
 {
     (void)state;
     rz_id failed[16], base[16];
-    for (uint32_t number = 0; number < TREES; number++)
+    for (uint32_t number = 0; number < TREES; number++) {
         for (uint32_t n = 1; n <= 9; n++) {
             for (uint32_t failed_bits = 0; failed_bits < (1u << n) - 1; failed_bits++) {
                 for (uint32_t base_bits = failed_bits;; base_bits = (base_bits - 1) & failed_bits) {
@@ -54,11 +57,13 @@ static void every_tree_is_a_tree(void **state)
                     tree.n_failed = list_of(failed_bits, failed);
                     tree.n_base = list_of(base_bits, base);
                     assert_tree(&tree);
-                    if (base_bits == 0)
+                    if (base_bits == 0) {
                         break;
+                    }
                 }
             }
         }
+    }
 }
 
 /* Written down the long way: the tree over those not in base as a list of parents. */
@@ -68,12 +73,14 @@ static void parents_by_hand(const struct rz_agree_tree_view *tree, uint32_t base
     rz_id left[16], firsts[16], locals[16];
     uint32_t n_left = 0, n_firsts = 0, n_locals = 0;
     for (rz_id id = 0; id < tree->n_members; id++) {
-        if (base_bits >> id & 1)
+        if (base_bits >> id & 1) {
             continue;
+        }
         above[id] = n_left > 0 ? left[(n_left - 1) / 2] : RZ_ID_NONE;
         left[n_left++] = id;
-        if (tree->kind == RZ_AGREE_BINARY)
+        if (tree->kind == RZ_AGREE_BINARY) {
             continue;
+        }
         if (n_firsts == 0 || firsts[n_firsts - 1] / per_node != id / per_node) {
             above[id] = n_firsts > 0 ? firsts[(n_firsts - 1) / 2] : RZ_ID_NONE;
             firsts[n_firsts++] = id;
@@ -90,13 +97,17 @@ static void parents_by_hand(const struct rz_agree_tree_view *tree, uint32_t base
 static void splice(rz_id *above, uint32_t n, uint32_t gone, rz_id x)
 {
     rz_id replacement = above[x];
-    for (rz_id id = 0; id < n && replacement == RZ_ID_NONE; id++)
-        if (id != x && !(gone >> id & 1) && above[id] == x)
+    for (rz_id id = 0; id < n && replacement == RZ_ID_NONE; id++) {
+        if (id != x && !(gone >> id & 1) && above[id] == x) {
             replacement = id;
+        }
+    }
     bool was_root = above[x] == RZ_ID_NONE;
-    for (rz_id id = 0; id < n; id++)
-        if (id != x && !(gone >> id & 1) && above[id] == x)
+    for (rz_id id = 0; id < n; id++) {
+        if (id != x && !(gone >> id & 1) && above[id] == x) {
             above[id] = id == replacement && was_root ? RZ_ID_NONE : replacement;
+        }
+    }
 }
 
 /* Every order in which the failed processes may be found, by the source's repair one after the
@@ -105,18 +116,22 @@ static void assert_orders(struct rz_agree_tree_view *tree, const rz_id *above, u
                           uint32_t base_bits, uint32_t left)
 {
     if (left == 0) {
-        for (rz_id id = 0; id < tree->n_members; id++)
-            if (!(gone >> id & 1))
+        for (rz_id id = 0; id < tree->n_members; id++) {
+            if (!(gone >> id & 1)) {
                 assert_int_equal(rz_agree_tree_parent(tree, id),
                                  above[id] == RZ_ID_NONE ? id : above[id]);
+            }
+        }
         return;
     }
     for (uint32_t i = 0; i < tree->n_failed; i++) {
         rz_id x = tree->failed[i], mended[16];
-        if (gone >> x & 1)
+        if (gone >> x & 1) {
             continue;
-        for (rz_id id = 0; id < tree->n_members; id++)
+        }
+        for (rz_id id = 0; id < tree->n_members; id++) {
             mended[id] = above[id];
+        }
         splice(mended, tree->n_members, gone, x);
         assert_orders(tree, mended, gone | 1u << x, base_bits, left - 1);
     }
@@ -125,8 +140,9 @@ static void assert_orders(struct rz_agree_tree_view *tree, const rz_id *above, u
 static uint32_t count_of(uint32_t bits)
 {
     uint32_t n = 0;
-    for (; bits; bits &= bits - 1)
+    for (; bits; bits &= bits - 1) {
         n++;
+    }
     return n;
 }
 
@@ -136,11 +152,12 @@ static void the_parent_depends_on_the_set_of_the_failed_alone(void **state)
 {
     (void)state;
     rz_id failed[16], base[16], above[16];
-    for (uint32_t number = 0; number < TREES; number++)
-        for (uint32_t n = 2; n <= 9; n++)
+    for (uint32_t number = 0; number < TREES; number++) {
+        for (uint32_t n = 2; n <= 9; n++) {
             for (uint32_t bits = 0; bits < (1u << n) - 1; bits++) {
-                if (count_of(bits) > 4)
+                if (count_of(bits) > 4) {
                     continue;
+                }
                 struct rz_agree_tree_view tree = tree_number(number, n);
                 tree.base = base;
                 tree.failed = failed;
@@ -152,6 +169,8 @@ static void the_parent_depends_on_the_set_of_the_failed_alone(void **state)
                     assert_orders(&tree, above, base_bits, base_bits, tree.n_failed - tree.n_base);
                 }
             }
+        }
+    }
 }
 
 /* With 16 members per node (15 + 2) / 8 children per member that has any, the
@@ -178,8 +197,9 @@ static void bin_star_has_a_node_below_its_first(void **state)
     (void)state;
     struct rz_agree_tree_view tree = {
         .n_members = 16 * 7, .kind = RZ_AGREE_BIN_STAR, .per_node = 16};
-    for (rz_id id = 0; id < tree.n_members; id++)
+    for (rz_id id = 0; id < tree.n_members; id++) {
         assert_int_equal(rz_agree_shape_degree(&tree, id), id % 16 ? 0 : id / 16 < 3 ? 17 : 15);
+    }
     assert_int_equal(rz_agree_shape_degree_max(tree.kind, tree.per_node), 17);
 }
 
@@ -190,14 +210,16 @@ static void large_trees_cost_failures_only(void **state)
     enum { MEMBERS = 1 << 20, FAILED = 100 };
     struct rz_random random = {42};
     rz_id failed[FAILED];
-    for (uint32_t i = 0; i < FAILED; i++)
+    for (uint32_t i = 0; i < FAILED; i++) {
         failed[i] = i * (MEMBERS / FAILED) / (i % 3 == 0 ? 64 : 1);
-    for (uint32_t i = 1; i < FAILED; i++)
+    }
+    for (uint32_t i = 1; i < FAILED; i++) {
         for (uint32_t j = i; j > 0 && failed[j - 1] > failed[j]; j--) {
             rz_id swap = failed[j];
             failed[j] = failed[j - 1];
             failed[j - 1] = swap;
         }
+    }
     struct rz_agree_tree_view tree = {
         .n_members = MEMBERS, .base = failed, .n_base = FAILED / 2, .failed = failed};
     tree.n_failed = FAILED;
@@ -205,14 +227,16 @@ static void large_trees_cost_failures_only(void **state)
         tree.kind = (enum rz_agree_tree)(i % RZ_AGREE_TREE_COUNT);
         tree.per_node = 16;
         rz_id id = (rz_id)rz_random_below(&random, MEMBERS);
-        if (rz_agree_ids_contain(failed, FAILED, id))
+        if (rz_agree_ids_contain(failed, FAILED, id)) {
             continue;
+        }
         rz_id parent = rz_agree_tree_parent(&tree, id);
         struct rz_agree_walk walk = {.member = parent};
         uint32_t times = 0, children = 0;
         for (rz_id child; (child = rz_agree_tree_next_child(&tree, &walk)) != RZ_ID_NONE;
-             children++)
+             children++) {
             times += child == id;
+        }
         assert_int_equal(times, parent != id);
         assert_true(children <= rz_agree_shape_degree_max(tree.kind, 16) * (FAILED + 1));
     }

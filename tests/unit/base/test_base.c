@@ -33,8 +33,9 @@ static void items_stay_sorted_and_single(void **state)
             assert_int_equal(rz_items_remove(items, &n, item), (present & bit) != 0);
             present &= ~bit;
         }
-        for (uint32_t k = 1; k < n; k++)
+        for (uint32_t k = 1; k < n; k++) {
             assert_true(items[k - 1] < items[k]);
+        }
         assert_int_equal(n, __builtin_popcountll(present));
     }
 }
@@ -81,24 +82,28 @@ static void random_numbers_below_a_bound_fill_it_evenly(void **state)
         assert_true(number < 10);
         count[number]++;
     }
-    for (int i = 0; i < 10; i++)
+    for (int i = 0; i < 10; i++) {
         assert_in_range(count[i], 9500, 10500);
+    }
     assert_true(rz_random_below(&random, 1) == 0);
 }
 
 static void mix_separates_streams(void **state)
 {
     (void)state;
-    for (uint64_t a = 0; a < 50; a++)
-        for (uint64_t b = 0; b < 50; b++)
+    for (uint64_t a = 0; a < 50; a++) {
+        for (uint64_t b = 0; b < 50; b++) {
             assert_true((rz_mix(a, b) == rz_mix(b, a)) == (a == b));
+        }
+    }
 }
 
 static void each_status_has_a_text(void **state)
 {
     (void)state;
-    for (int i = 0; i < RZ_STATUS_COUNT; i++)
+    for (int i = 0; i < RZ_STATUS_COUNT; i++) {
         assert_string_not_equal(rz_status_text((rz_status_t)i), "unknown status");
+    }
     assert_string_equal(rz_status_text(RZ_OK), "success");
     assert_string_equal(rz_status_text((rz_status_t)RZ_STATUS_COUNT), "unknown status");
     assert_string_equal(rz_status_text((rz_status_t)-1), "unknown status");
@@ -122,8 +127,9 @@ static void an_item_is_taken_out_of_a_list(void **state)
         rz_list_unlink(&first, &items[gone]);
         const struct item *at = first;
         for (int i = 0; i < N; i++) {
-            if (i == gone)
+            if (i == gone) {
                 continue;
+            }
             assert_ptr_equal(at, &items[i]);
             at = at->next;
         }

@@ -18,7 +18,7 @@ static bool gnuplot_is_there;
 static const char *in_folder(const char *name)
 {
     static char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
     return path;
 }
 
@@ -26,8 +26,9 @@ static size_t files(void)
 {
     size_t n = 0;
     DIR *listing = opendir(folder);
-    for (struct dirent *entry; (entry = readdir(listing));)
+    for (struct dirent *entry; (entry = readdir(listing));) {
         n += entry->d_name[0] != '.';
+    }
     closedir(listing);
     return n;
 }
@@ -37,8 +38,9 @@ static size_t contents(const char *path, char *out, size_t bytes)
     FILE *in = fopen(path, "r");
     size_t n = in ? fread(out, 1, bytes - 1, in) : 0;
     out[n] = 0;
-    if (in)
+    if (in) {
         fclose(in);
+    }
     return n;
 }
 
@@ -51,8 +53,9 @@ static struct rz_chart *sample(void)
     rz_chart_scales(chart, RZ_CHART_LOG2, RZ_CHART_LOG10);
     for (int style = RZ_CHART_LINES; style <= RZ_CHART_STATED; style++) {
         rz_chart_curve(chart, names[style], (enum rz_chart_style)style);
-        for (int i = 0; i <= 20; i += 5)
+        for (int i = 0; i <= 20; i += 5) {
             rz_chart_point_spread(chart, ldexp(1, i), i * (style + 1.0), i, 300);
+        }
     }
     rz_chart_panel(chart, "Second", "x", "y");
     rz_chart_range_x(chart, 0, NAN);
@@ -78,14 +81,18 @@ static void test_svg(void **state)
     struct rz_chart *chart = sample();
     const char *why = "";
     (void)state;
-    if (!gnuplot_is_there)
+    if (!gnuplot_is_there) {
         skip();
-    if (!rz_chart_draw(chart, in_folder("a.svg"), &why))
+    }
+    if (!rz_chart_draw(chart, in_folder("a.svg"), &why)) {
         fail_msg("%s", why);
-    assert_in_range(contents(in_folder("a.svg"), text, sizeof text), 1000, sizeof text - 2);
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        if (!strstr(text, wanted[i]))
+    }
+    assert_in_range(contents(in_folder("a.svg"), text, sizeof(text)), 1000, sizeof(text) - 2);
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+        if (!strstr(text, wanted[i])) {
             fail_msg("no '%s' in the drawing", wanted[i]);
+        }
+    }
     assert_null(strstr(text, "Zeroth"));
     assert_int_equal(files(), 1);
     unlink(in_folder("a.svg"));
@@ -98,16 +105,19 @@ static void test_png_and_pdf(void **state)
     struct rz_chart *chart = sample();
     const char *why = "";
     (void)state;
-    if (!gnuplot_is_there)
+    if (!gnuplot_is_there) {
         skip();
-    if (!rz_chart_draw(chart, in_folder("a.png"), &why))
+    }
+    if (!rz_chart_draw(chart, in_folder("a.png"), &why)) {
         fail_msg("%s", why);
-    contents(in_folder("a.png"), text, sizeof text);
+    }
+    contents(in_folder("a.png"), text, sizeof(text));
     assert_memory_equal(text, "\x89PNG", 4);
     unlink(in_folder("a.png"));
-    if (!rz_chart_draw(chart, in_folder("a.pdf"), &why))
+    if (!rz_chart_draw(chart, in_folder("a.pdf"), &why)) {
         fail_msg("%s", why);
-    contents(in_folder("a.pdf"), text, sizeof text);
+    }
+    contents(in_folder("a.pdf"), text, sizeof(text));
     assert_memory_equal(text, "%PDF", 4);
     unlink(in_folder("a.pdf"));
     rz_chart_destroy(chart);
@@ -125,19 +135,21 @@ static void test_titles_are_no_commands(void **state)
                                        "a_b^{c} @d \\ ~e 1,024.05 (7)"};
     const char *why = "";
     (void)state;
-    if (!gnuplot_is_there)
+    if (!gnuplot_is_there) {
         skip();
-    for (size_t i = 0; i < sizeof evil / sizeof *evil; i++) {
+    }
+    for (size_t i = 0; i < sizeof(evil) / sizeof(*evil); i++) {
         struct rz_chart *chart = rz_chart_create(evil[i], evil[i], evil[i]);
         rz_chart_curve(chart, evil[i], RZ_CHART_LINES);
         rz_chart_point(chart, 1, 1);
         rz_chart_point(chart, 2, 2);
-        if (!rz_chart_draw(chart, in_folder("evil.svg"), &why))
+        if (!rz_chart_draw(chart, in_folder("evil.svg"), &why)) {
             fail_msg("title %zu: %s", i, why);
+        }
         assert_int_not_equal(access("chart-evil", F_OK), 0);
         rz_chart_destroy(chart);
     }
-    contents(in_folder("evil.svg"), text, sizeof text);
+    contents(in_folder("evil.svg"), text, sizeof(text));
     assert_non_null(strstr(text, "a_b^{c} @d \\ ~e 1,024.05 (7)"));
     unlink(in_folder("evil.svg"));
 }
@@ -172,13 +184,13 @@ static void test_gnuplot_missing(void **state)
     FILE *old = fopen(in_folder("a.svg"), "w");
     fputs("old", old);
     fclose(old);
-    snprintf(path_before, sizeof path_before, "%s", getenv("PATH"));
+    snprintf(path_before, sizeof(path_before), "%s", getenv("PATH"));
     setenv("PATH", "/nowhere", 1);
     assert_false(rz_chart_draw(chart, in_folder("a.svg"), &why));
     setenv("PATH", path_before, 1);
     assert_string_equal(why, "gnuplot is not installed");
     assert_int_equal(files(), 1);
-    contents(in_folder("a.svg"), text, sizeof text);
+    contents(in_folder("a.svg"), text, sizeof(text));
     assert_string_equal(text, "old");
     unlink(in_folder("a.svg"));
     rz_chart_destroy(chart);

@@ -35,7 +35,7 @@ static char *shown(void (*show)(const struct rz_table *, FILE *), const struct r
     assert_non_null(out);
     show(table, out);
     rewind(out);
-    text[fread(text, 1, sizeof text - 1, out)] = 0;
+    text[fread(text, 1, sizeof(text) - 1, out)] = 0;
     fclose(out);
     return text;
 }
@@ -63,7 +63,7 @@ static void test_spread(void **state)
     rz_table_column(table, "x", "x", NULL);
     assert_int_equal(rz_table_spread(table, "x").n, 0);
     assert_true(isnan(rz_table_spread(table, "x").median));
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+    for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
         rz_table_row(table);
         rz_table_number(table, values[i]);
     }
@@ -145,7 +145,7 @@ static void test_csv(void **state)
     assert_true(rz_table_write_csv(table, path, &why));
     FILE *in = fopen(path, "r");
     assert_non_null(in);
-    text[fread(text, 1, sizeof text - 1, in)] = 0;
+    text[fread(text, 1, sizeof(text) - 1, in)] = 0;
     fclose(in);
     unlink(path);
     assert_string_equal(text, "who,detect_ms\n"
@@ -173,7 +173,7 @@ static void test_csv_read(void **state)
     struct rz_table *table = rz_table_create("t");
     rz_table_column(table, "cell", "a heading", "ms");
     rz_table_column(table, "number", "number", NULL);
-    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+    for (size_t i = 0; i < sizeof(cells) / sizeof(*cells); i++) {
         rz_table_row(table);
         rz_table_text(table, "%s", cells[i]);
         rz_table_number(table, 0.1);
@@ -181,20 +181,21 @@ static void test_csv_read(void **state)
     assert_true(rz_table_write_csv(table, path, &why));
     struct rz_table *read = rz_table_read_csv(path, &why);
     assert_non_null(read);
-    assert_int_equal(rz_table_rows(read), sizeof cells / sizeof *cells);
+    assert_int_equal(rz_table_rows(read), sizeof(cells) / sizeof(*cells));
     for (uint32_t i = 0; i < rz_table_rows(read); i++) {
         assert_string_equal(rz_table_text_at(read, i, "cell"), cells[i]);
         assert_string_equal(rz_table_text_at(read, i, "number"), "0.1");
     }
     rz_table_destroy(read);
     rz_table_destroy(table);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         FILE *out = fopen(path, "w");
         assert_non_null(out);
         fputs(bad[i], out);
         fclose(out);
-        if (rz_table_read_csv(path, &why))
+        if (rz_table_read_csv(path, &why)) {
             fail_msg("'%s' is read", bad[i]);
+        }
     }
     assert_int_equal(unlink(path), 0);
     assert_null(rz_table_read_csv(path, &why));
@@ -203,7 +204,7 @@ static void test_csv_read(void **state)
 static void test_csv_numbers(void **state)
 {
     static const double values[] = {1.0 / 3, 1e300, 5e-324, -2.5, 123456789012345680.0, 0.1 + 0.2};
-    enum { N = sizeof values / sizeof *values };
+    enum { N = sizeof(values) / sizeof(*values) };
     struct rz_table *table = rz_table_create("");
     const char *why = NULL;
     char line[64], path[] = "chart-numbers-XXXXXX";
@@ -217,9 +218,9 @@ static void test_csv_numbers(void **state)
     assert_true(rz_table_write_csv(table, path, &why));
     FILE *in = fopen(path, "r");
     assert_non_null(in);
-    assert_non_null(fgets(line, sizeof line, in));
+    assert_non_null(fgets(line, sizeof(line), in));
     for (size_t i = 0; i < N; i++) {
-        assert_non_null(fgets(line, sizeof line, in));
+        assert_non_null(fgets(line, sizeof(line), in));
         assert_true(strtod(line, NULL) == values[i]);
     }
     fclose(in);

@@ -13,11 +13,12 @@ static inline void piece_write(void *at, const struct rz_region *regions, uint32
     struct rz_piece_copy copy = {.to = at,
                                  .regions = regions,
                                  .n = n,
-                                 .hashes = calloc(pages, sizeof *copy.hashes),
+                                 .hashes = calloc(pages, sizeof(*copy.hashes)),
                                  .changed = malloc(rz_pages_bitmap_bytes(pages))};
     rz_piece_copy_begin(&copy);
-    while (rz_piece_copy_some(&copy, 1))
+    while (rz_piece_copy_some(&copy, 1)) {
         ;
+    }
     free(copy.hashes);
     free(copy.changed);
 }
@@ -29,10 +30,12 @@ static inline rz_status_t piece_read(const void *at, size_t bytes, const struct 
     struct rz_piece_table table;
     rz_status_t status = rz_piece_open(at, bytes, &table);
     *id = 0;
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         status = rz_piece_fits(&table, regions, n, id);
-    if (status == RZ_OK)
+    }
+    if (status == RZ_OK) {
         rz_piece_take(at, &table, regions, n);
+    }
     return status;
 }
 

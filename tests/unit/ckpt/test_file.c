@@ -34,9 +34,9 @@ static int remove_one(const char *name, const struct stat *info, int kind, struc
 static int open_folder(void **state)
 {
     (void)state;
-    snprintf(root, sizeof root, "/tmp/test-ckpt-file-XXXXXX");
+    snprintf(root, sizeof(root), "/tmp/test-ckpt-file-XXXXXX");
     assert_non_null(mkdtemp(root));
-    snprintf(path, sizeof path, "%s/job", root);
+    snprintf(path, sizeof(path), "%s/job", root);
     assert_int_equal(mkdir(path, 0777), 0);
     folder = (struct rz_ckpt_folder){.path = path, .name = "job", .n_ranks = RANKS};
     return 0;
@@ -52,7 +52,7 @@ static int close_folder(void **state)
 static const char *in_folder(const char *name)
 {
     static char text[256];
-    snprintf(text, sizeof text, "%s/%s", path, name);
+    snprintf(text, sizeof(text), "%s/%s", path, name);
     return text;
 }
 
@@ -61,15 +61,16 @@ static bool there(const char *name)
     return access(in_folder(name), F_OK) == 0;
 }
 
-/* ---- writing what a generation consists of */
+/* ---- writing what a generation consists of ---- */
 
 static int memory_of(uint32_t rank, uint64_t number, size_t bytes, uint64_t *hash)
 {
     int fd;
     uint8_t content[BYTES];
-    assert_true(bytes <= sizeof content);
-    for (size_t i = 0; i < bytes; i++)
+    assert_true(bytes <= sizeof(content));
+    for (size_t i = 0; i < bytes; i++) {
         content[i] = (uint8_t)(i * 7 + rank * 31 + number);
+    }
     assert_int_equal(rz_memory_create("test", bytes ? bytes : 1, &fd), RZ_OK);
     assert_int_equal(pwrite(fd, content, bytes, 0), (ssize_t)bytes);
     *hash = rz_piece_hash(content, bytes);
@@ -105,8 +106,9 @@ static void begin_run(uint32_t expected)
 
 static void write_pieces(struct rz_ckpt_generation g)
 {
-    for (uint32_t rank = 0; rank < RANKS; rank++)
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
         assert_int_equal(write_piece(g, rank), RZ_OK);
+    }
 }
 
 static void write_whole(struct rz_ckpt_generation g)
@@ -121,14 +123,15 @@ static void expect_listed(const char *expected)
     uint32_t n;
     char text[256] = "";
     assert_int_equal(rz_ckpt_list(&folder, &found, &n, &words), RZ_OK);
-    for (uint32_t i = 0; i < n; i++)
-        snprintf(text + strlen(text), sizeof text - strlen(text), " %u.%u.%llu", found[i].run,
+    for (uint32_t i = 0; i < n; i++) {
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), " %u.%u.%llu", found[i].run,
                  found[i].epoch, (unsigned long long)found[i].number);
+    }
     free(found);
     assert_string_equal(text, expected);
 }
 
-/* ---- what was written */
+/* ---- what was written ---- */
 
 static void what_was_written_comes_back(void **state)
 {
@@ -145,7 +148,7 @@ static void what_was_written_comes_back(void **state)
         assert_int_equal(content.bytes, size_of(rank));
         close(memory_of(rank, 7, size_of(rank), &hash));
         assert_int_equal(content.hash, hash);
-        assert_int_equal(pread(content.fd, read, sizeof read, 0),
+        assert_int_equal(pread(content.fd, read, sizeof(read), 0),
                          size_of(rank) ? (ssize_t)size_of(rank) : 1);
         assert_int_equal(rz_piece_hash(read, size_of(rank)), hash);
         close(content.fd);
@@ -216,8 +219,9 @@ static struct {
 int fsync(int fd)
 {
     struct stat info;
-    if (fstat(fd, &info) == 0)
+    if (fstat(fd, &info) == 0) {
         disk.synced = info.st_ino;
+    }
     disk.awaited = disk.awaited == disk.synced ? 0 : disk.awaited;
     return (int)syscall(SYS_fsync, fd);
 }
@@ -226,7 +230,7 @@ int rename(const char *from, const char *to)
 {
     struct stat info;
     char parent[256];
-    snprintf(parent, sizeof parent, "%.*s", (int)(strrchr(to, '/') - to), to);
+    snprintf(parent, sizeof(parent), "%.*s", (int)(strrchr(to, '/') - to), to);
     if (disk.watched && stat(from, &info) == 0) {
         disk.names++;
         disk.too_early += disk.synced != info.st_ino;
@@ -240,8 +244,9 @@ int close(int fd)
 {
     int mode = disk.close_error ? fcntl(fd, F_GETFL) & O_ACCMODE : O_RDONLY;
     int result = (int)syscall(SYS_close, fd);
-    if (mode != O_WRONLY)
+    if (mode != O_WRONLY) {
         return result;
+    }
     errno = disk.close_error;
     disk.close_error = 0;
     return -1;
@@ -253,7 +258,7 @@ static void a_name_comes_last_and_stays(void **state)
     struct stat run;
     (void)state;
     begin_run(1);
-    memset(&disk, 0, sizeof disk);
+    memset(&disk, 0, sizeof(disk));
     disk.watched = true;
     assert_int_equal(stat(in_folder("run-1"), &run), 0);
     disk.awaited = run.st_ino; /* the generation has a name, too */
@@ -274,8 +279,9 @@ static void a_name_comes_last_and_stays(void **state)
 static unsigned descriptors(void)
 {
     unsigned n = 0;
-    for (int fd = 0; fd < 1024; fd++)
+    for (int fd = 0; fd < 1024; fd++) {
         n += fcntl(fd, F_GETFD) >= 0;
+    }
     return n;
 }
 
@@ -316,7 +322,7 @@ static void what_cannot_be_written_is_said(void **state)
     assert_non_null(strstr(words.text, "No such file"));
 }
 
-/* ---- damage */
+/* ---- damage ---- */
 
 static void change_byte(const char *name, off_t at)
 {
@@ -333,7 +339,7 @@ static void copy_file(const char *from, const char *to)
 {
     uint8_t bytes[BYTES + RZ_CKPT_HEADER_BYTES];
     int fd = open(in_folder(from), O_RDONLY);
-    ssize_t n = read(fd, bytes, sizeof bytes);
+    ssize_t n = read(fd, bytes, sizeof(bytes));
     assert_true(fd >= 0 && n > 0);
     close(fd);
     fd = open(in_folder(to), O_WRONLY | O_CREAT | O_TRUNC, 0666);
@@ -434,7 +440,7 @@ static void every_damage_is_found_and_said(void **state)
         {mark_changed, RZ_ERR_MALFORMED, "committed is damaged"},
         {mark_cut, RZ_ERR_TRUNCATE, "committed is cut"}};
     const struct rz_ckpt_generation g = generation(1, 1, 7), before = generation(1, 1, 6);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
         close_folder(state);
         open_folder(state);
         begin_run(1);
@@ -464,7 +470,7 @@ static void files_of_another_job_are_refused(void **state)
     assert_non_null(strstr(words.text, "of another job, `job`"));
 }
 
-/* ---- what goes and what stays */
+/* ---- what goes and what stays ---- */
 
 static void runs_and_epochs_count_before_numbers(void **state)
 {
@@ -487,8 +493,9 @@ static void as_many_generations_stay_as_are_wanted(void **state)
 {
     (void)state;
     begin_run(1);
-    for (uint64_t number = 1; number <= 5; number++)
+    for (uint64_t number = 1; number <= 5; number++) {
         write_whole(generation(1, 1, number));
+    }
     write_pieces(generation(1, 1, 6));
     prune(generation(1, 1, 5), generation(1, 1, 4), 3);
     expect_listed(" 1.1.5 1.1.4 1.1.3");
@@ -536,8 +543,9 @@ static void the_next_run_clears_up(void **state)
     begin_run(2);
     copy_file("run-1/generation-4.1/piece-1", "run-1/generation-5.1/thesis.tex");
     copy_file("run-1/generation-4.1/piece-1", "run-1/generation-5.1/piece-1.7.tex");
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+    for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++) {
         assert_int_equal(mkdir(in_folder(foreign[i]), 0777), 0);
+    }
     assert_int_equal(rz_ckpt_tidy(&folder, &words), RZ_OK);
     expect_listed(" 1.1.4");
     assert_false(there("run-2"));
@@ -545,8 +553,9 @@ static void the_next_run_clears_up(void **state)
     assert_false(there("run-1/generation-5.1/piece-1.7.part"));
     assert_true(there("run-1/generation-5.1/thesis.tex")); /* none of ours */
     assert_true(there("run-1/generation-5.1/piece-1.7.tex"));
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+    for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++) {
         assert_true(there(foreign[i]));
+    }
     begin_run(2);
 }
 
@@ -555,8 +564,9 @@ static void what_cannot_be_removed_keeps_nothing_else(void **state)
     const struct rz_ckpt_generation newest = generation(1, 1, 5), before = generation(1, 1, 4);
     (void)state;
     begin_run(1);
-    for (uint64_t number = 1; number <= 5; number++)
+    for (uint64_t number = 1; number <= 5; number++) {
         write_whole(generation(1, 1, number));
+    }
     assert_int_equal(mkdir(in_folder("run-1/generation-3.1/piece-7"), 0777), 0);
     assert_int_equal(mkdir(in_folder("run-1/generation-2.1/piece-7"), 0777), 0);
     assert_int_equal(rz_ckpt_prune(&folder, &newest, &before, 2, &words), RZ_ERR_SYSTEM);
@@ -580,7 +590,7 @@ static void at_the_end_nothing_of_ours_is_left(void **state)
     expect_listed("");
 }
 
-/* ---- heads */
+/* ---- heads ---- */
 
 static void a_head_has_one_form(void **state)
 {
@@ -595,23 +605,25 @@ static void a_head_has_one_form(void **state)
     uint8_t bytes[RZ_CKPT_HEADER_BYTES];
     (void)state;
     rz_ckpt_header_encode(&header, bytes);
-    assert_int_equal(rz_ckpt_header_decode(&read, bytes, sizeof bytes), RZ_OK);
+    assert_int_equal(rz_ckpt_header_decode(&read, bytes, sizeof(bytes)), RZ_OK);
     assert_string_equal(read.name, header.name);
     assert_int_equal(read.rank, 7);
     assert_int_equal(rz_ckpt_generation_compare(&read.generation, &header.generation), 0);
-    for (size_t n = 0; n < sizeof bytes; n++)
+    for (size_t n = 0; n < sizeof(bytes); n++) {
         assert_int_equal(rz_ckpt_header_decode(&read, bytes, n), RZ_ERR_TRUNCATE);
-    for (size_t i = 0; i < sizeof bytes; i++) {
+    }
+    for (size_t i = 0; i < sizeof(bytes); i++) {
         bytes[i] ^= 1;
-        assert_int_not_equal(rz_ckpt_header_decode(&read, bytes, sizeof bytes), RZ_OK);
+        assert_int_not_equal(rz_ckpt_header_decode(&read, bytes, sizeof(bytes)), RZ_OK);
         bytes[i] ^= 1;
     }
     /* Something behind the last field, and the checksum of that. */
-    bytes[sizeof bytes - 9] = 1;
-    uint64_t hash = rz_piece_hash(bytes, sizeof bytes - sizeof hash);
-    for (size_t i = 0; i < sizeof hash; i++)
-        bytes[sizeof bytes - sizeof hash + i] = (uint8_t)(hash >> 8 * i);
-    assert_int_equal(rz_ckpt_header_decode(&read, bytes, sizeof bytes), RZ_ERR_MALFORMED);
+    bytes[sizeof(bytes) - 9] = 1;
+    uint64_t hash = rz_piece_hash(bytes, sizeof(bytes) - sizeof(hash));
+    for (size_t i = 0; i < sizeof(hash); i++) {
+        bytes[sizeof(bytes) - sizeof(hash) + i] = (uint8_t)(hash >> 8 * i);
+    }
+    assert_int_equal(rz_ckpt_header_decode(&read, bytes, sizeof(bytes)), RZ_ERR_MALFORMED);
 }
 
 /* Heads that no writer makes, with valid checksums. */
@@ -625,8 +637,9 @@ static void a_head_of_nothing_is_refused(void **state)
     struct rz_ckpt_header bad[9], read;
     uint8_t bytes[RZ_CKPT_HEADER_BYTES];
     (void)state;
-    for (size_t i = 0; i < 9; i++)
+    for (size_t i = 0; i < 9; i++) {
         bad[i] = good;
+    }
     bad[0].rank = 8;
     bad[1].generation.run = 0;
     bad[2].generation.epoch = 0;
@@ -640,10 +653,10 @@ static void a_head_of_nothing_is_refused(void **state)
         bad[i].hash = i == 8;
     }
     rz_ckpt_header_encode(&good, bytes);
-    assert_int_equal(rz_ckpt_header_decode(&read, bytes, sizeof bytes), RZ_OK);
+    assert_int_equal(rz_ckpt_header_decode(&read, bytes, sizeof(bytes)), RZ_OK);
     for (size_t i = 0; i < 9; i++) {
         rz_ckpt_header_encode(&bad[i], bytes);
-        assert_int_equal(rz_ckpt_header_decode(&read, bytes, sizeof bytes), RZ_ERR_MALFORMED);
+        assert_int_equal(rz_ckpt_header_decode(&read, bytes, sizeof(bytes)), RZ_ERR_MALFORMED);
     }
 }
 

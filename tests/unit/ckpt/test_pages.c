@@ -41,17 +41,19 @@ static void upper_halves_of_registers_are_left_empty(void **state)
     static uint8_t page[RZ_PAGE_BYTES], halves[3][16][16], nothing[16][16];
     struct rz_page_hash hashes[1];
     (void)state;
-    if (!__builtin_cpu_supports("avx"))
+    if (!__builtin_cpu_supports("avx")) {
         skip();
-    memset(page, 0x5A, sizeof page);
-    hashes[0] = rz_page_hash(page, sizeof page);
+    }
+    memset(page, 0x5A, sizeof(page));
+    hashes[0] = rz_page_hash(page, sizeof(page));
     look_at_upper_halves(halves[0]);
-    rz_pages_look(page, sizeof page, hashes);
+    rz_pages_look(page, sizeof(page), hashes);
     look_at_upper_halves(halves[1]);
-    rz_pages_hash(hashes, sizeof page);
+    rz_pages_hash(hashes, sizeof(page));
     look_at_upper_halves(halves[2]);
-    for (int i = 0; i < 3; i++)
-        assert_memory_equal(halves[i], nothing, sizeof nothing);
+    for (int i = 0; i < 3; i++) {
+        assert_memory_equal(halves[i], nothing, sizeof(nothing));
+    }
 }
 #else
 static void upper_halves_of_registers_are_left_empty(void **state)
@@ -66,10 +68,10 @@ static void the_checksum_is_of_every_byte_and_of_the_size(void **state)
     static const size_t sizes[] = {0,        1,         EDGE - 1,      EDGE,
                                    EDGE + 1, 64 * EDGE, 64 * EDGE + 1, 130 * EDGE};
     (void)state;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         size_t bytes = sizes[i], pages = rz_pages_of(bytes);
         uint8_t *at = calloc(1, bytes + 1);
-        struct rz_page_hash *hashes = calloc(pages + 1, sizeof *hashes);
+        struct rz_page_hash *hashes = calloc(pages + 1, sizeof(*hashes));
         assert_int_equal(pages, (bytes + EDGE - 1) / EDGE);
         uint64_t hash = rz_pages_look(at, bytes, hashes);
         assert_true(hash == rz_pages_hash(hashes, bytes));
@@ -92,15 +94,18 @@ static void runs_are_found_as_bit_by_bit(void **state)
     for (int round = 0; round < 300; round++) {
         size_t pages = draw(70), page = 0, n = 0, seen = 0;
         uint8_t bitmap[10] = {0}, again[10] = {0};
-        for (size_t p = 0; p < pages; p++)
-            if (draw((uint64_t)round % 7 + 2) == 0)
+        for (size_t p = 0; p < pages; p++) {
+            if (draw((uint64_t)round % 7 + 2) == 0) {
                 bitmap[p / 8] |= (uint8_t)(1u << p % 8);
+            }
+        }
         for (; rz_pages_next_run(bitmap, pages, &page, &n); page += n + 1, seen++) {
             assert_true(n > 0 && page + n <= pages);
-            for (size_t p = page; p < page + n; p++)
+            for (size_t p = page; p < page + n; p++) {
                 again[p / 8] |= (uint8_t)(1u << p % 8);
+            }
         }
-        assert_memory_equal(bitmap, again, sizeof bitmap);
+        assert_memory_equal(bitmap, again, sizeof(bitmap));
     }
 }
 
@@ -120,21 +125,23 @@ static size_t write_over(struct place *place, const struct rz_region *regions, u
                                  .hashes = place->hashes,
                                  .known = place->known,
                                  .changed = place->changed};
-    assert_true(rz_piece_bytes(regions, n) <= sizeof place->at);
-    memcpy(place->before, place->at, sizeof place->at);
-    memset(place->changed, 0xff, sizeof place->changed); /* it may lie where pages lay */
+    assert_true(rz_piece_bytes(regions, n) <= sizeof(place->at));
+    memcpy(place->before, place->at, sizeof(place->at));
+    memset(place->changed, 0xff, sizeof(place->changed)); /* it may lie where pages lay */
     rz_piece_copy_begin(&copy);
-    while (rz_piece_copy_some(&copy, 1 + draw(9)))
+    while (rz_piece_copy_some(&copy, 1 + draw(9))) {
         ;
+    }
     place->known = copy.pages;
     size_t n_marked = 0;
-    for (size_t p = 0; p < copy.pages; p++) /* a reader of the bitmap knows what was touched */
+    for (size_t p = 0; p < copy.pages; p++) { /* a reader of the bitmap knows what was touched */
         if (place->changed[p / 8] >> p % 8 & 1) {
             n_marked++;
         } else {
             size_t bytes = copy.bytes - p * EDGE < EDGE ? copy.bytes - p * EDGE : EDGE;
             assert_memory_equal(place->at + p * EDGE, place->before + p * EDGE, bytes);
         }
+    }
     assert_int_equal(n_marked, copy.n_changed);
     assert_true(rz_pages_hash(place->hashes, copy.bytes) == rz_piece_hash(place->at, copy.bytes));
     return copy.n_changed;
@@ -153,17 +160,18 @@ static void what_is_written_over_an_older_piece_is_the_same(void **state)
         if (round % 10 == 0) { /* other regions, or other sizes */
             n = (uint32_t)draw(REGIONS_MAX + 1);
             for (uint32_t i = 0; i < n; i++) {
-                size_t bytes = draw(2) ? edges[draw(7)] : draw(sizeof memory[i] - 7);
+                size_t bytes = draw(2) ? edges[draw(7)] : draw(sizeof(memory[i]) - 7);
                 regions[i] = (struct rz_region){.memory = memory[i] + draw(8),
                                                 .bytes = bytes,
                                                 .kind = (enum rz_region_kind)draw(2)};
             }
         }
-        for (uint64_t writes = draw(4); writes > 0; writes--)
-            memory[draw(REGIONS_MAX)][draw(sizeof memory[0])] ^= (uint8_t)(1 + draw(255));
+        for (uint64_t writes = draw(4); writes > 0; writes--) {
+            memory[draw(REGIONS_MAX)][draw(sizeof(memory[0]))] ^= (uint8_t)(1 + draw(255));
+        }
         size_t bytes = rz_piece_bytes(regions, n);
         write_over(&place, regions, n);
-        memset(whole, 0xEE, sizeof whole);
+        memset(whole, 0xEE, sizeof(whole));
         piece_write(whole, regions, n);
         assert_memory_equal(place.at, whole, bytes);
     }
@@ -173,7 +181,7 @@ static void only_changed_pages_are_written(void **state)
 {
     static struct place place;
     static uint8_t memory[20 * RZ_PAGE_BYTES];
-    struct rz_region region = {.memory = memory, .bytes = sizeof memory};
+    struct rz_region region = {.memory = memory, .bytes = sizeof(memory)};
     (void)state;
     place = (struct place){0};
     assert_int_equal(write_over(&place, &region, 1), 21); /* the table's page, too */
@@ -181,10 +189,10 @@ static void only_changed_pages_are_written(void **state)
     memory[7 * RZ_PAGE_BYTES] ^= 1;
     assert_int_equal(write_over(&place, &region, 1), 1);
     memory[0] ^= 1;
-    memory[sizeof memory - 1] ^= 1;
+    memory[sizeof(memory) - 1] ^= 1;
     assert_int_equal(write_over(&place, &region, 1), 2);
     region.bytes--;
-    memory[sizeof memory - 1] ^= 1;
+    memory[sizeof(memory) - 1] ^= 1;
     assert_int_equal(write_over(&place, &region, 1), 2); /* the size in the table, and the end */
     place.known = 0;
     assert_int_equal(write_over(&place, &region, 1), 21);
@@ -196,8 +204,9 @@ static void large_pieces_too(void **state)
     size_t bytes = (size_t)9 << 20;
     uint8_t *memory = malloc(bytes);
     (void)state;
-    for (size_t i = 0; i < bytes; i++)
+    for (size_t i = 0; i < bytes; i++) {
         memory[i] = (uint8_t)(i >> 12 ^ i);
+    }
     const struct rz_region region = {.memory = memory + 3, .bytes = bytes - 5};
     size_t all = rz_piece_bytes(&region, 1);
     uint8_t *piece = malloc(all);

@@ -11,14 +11,16 @@
 #define REGIONS 3
 static uint8_t a[100], b[1], c[70];
 static const struct rz_region regions[REGIONS] = {
-    {.memory = a, .bytes = sizeof a}, {0}, {.memory = c, .bytes = sizeof c}};
+    {.memory = a, .bytes = sizeof(a)}, {0}, {.memory = c, .bytes = sizeof(c)}};
 
 static void *make(size_t *bytes)
 {
-    for (size_t i = 0; i < sizeof a; i++)
+    for (size_t i = 0; i < sizeof(a); i++) {
         a[i] = (uint8_t)(i * 7);
-    for (size_t i = 0; i < sizeof c; i++)
+    }
+    for (size_t i = 0; i < sizeof(c); i++) {
         c[i] = (uint8_t)(i * 3);
+    }
     *bytes = rz_piece_bytes(regions, REGIONS);
     void *piece = malloc(*bytes);
     assert_non_null(piece);
@@ -30,16 +32,16 @@ static void test_what_was_written_comes_back(void **state)
 {
     size_t bytes;
     uint32_t id;
-    uint8_t old_a[sizeof a], old_c[sizeof c];
+    uint8_t old_a[sizeof(a)], old_c[sizeof(c)];
     void *piece = make(&bytes);
     (void)state;
-    memcpy(old_a, a, sizeof a);
-    memcpy(old_c, c, sizeof c);
-    memset(a, 0, sizeof a);
-    memset(c, 0, sizeof c);
+    memcpy(old_a, a, sizeof(a));
+    memcpy(old_c, c, sizeof(c));
+    memset(a, 0, sizeof(a));
+    memset(c, 0, sizeof(c));
     assert_int_equal(piece_read(piece, bytes, regions, REGIONS, &id), RZ_OK);
-    assert_memory_equal(a, old_a, sizeof a);
-    assert_memory_equal(c, old_c, sizeof c);
+    assert_memory_equal(a, old_a, sizeof(a));
+    assert_memory_equal(c, old_c, sizeof(c));
     free(piece);
 }
 
@@ -48,11 +50,11 @@ static void test_other_regions_are_refused_and_nothing_is_copied(void **state)
     size_t bytes;
     uint32_t id = 99;
     void *piece = make(&bytes);
-    const struct rz_region other[REGIONS] = {{.memory = a, .bytes = sizeof a},
+    const struct rz_region other[REGIONS] = {{.memory = a, .bytes = sizeof(a)},
                                              {.memory = b, .bytes = 1},
-                                             {.memory = c, .bytes = sizeof c}};
+                                             {.memory = c, .bytes = sizeof(c)}};
     (void)state;
-    memset(a, 0x55, sizeof a);
+    memset(a, 0x55, sizeof(a));
     assert_int_equal(piece_read(piece, bytes, other, REGIONS, &id), RZ_ERR_INVALID);
     assert_int_equal(id, 1);
     assert_int_equal(piece_read(piece, bytes, regions, REGIONS - 1, &id), RZ_ERR_INVALID);
@@ -86,8 +88,9 @@ static void test_what_stands_behind_the_last_region_is_refused(void **state)
     (void)state;
     assert_non_null(longer);
     memcpy(longer, piece, bytes);
-    for (size_t more = 1; more <= 64; more++)
+    for (size_t more = 1; more <= 64; more++) {
         assert_int_equal(piece_read(longer, bytes + more, regions, REGIONS, &id), RZ_ERR_MALFORMED);
+    }
     free(longer);
     free(piece);
 }
@@ -106,17 +109,18 @@ static void test_more_regions_than_there_are_ids_are_refused(void **state)
     uint32_t one_more = RZ_PIECE_REGIONS_MAX + 1;
     piece[4] = (uint8_t)one_more;
     piece[5] = (uint8_t)(one_more >> 8);
-    assert_int_equal(rz_piece_open(piece, sizeof piece, &table), RZ_ERR_MALFORMED);
+    assert_int_equal(rz_piece_open(piece, sizeof(piece), &table), RZ_ERR_MALFORMED);
 }
 
 /* Streams are the caller's business, but no memory is taken for one. */
 static void test_streams_are_told_from_memory(void **state)
 {
     static uint8_t text[] = "stream";
-    const struct rz_region made[] = {{.memory = a, .bytes = sizeof a},
+    const struct rz_region made[] = {{.memory = a, .bytes = sizeof(a)},
                                      {.memory = text, .bytes = 6, .kind = RZ_REGION_STREAM},
                                      {.memory = NULL, .bytes = 0, .kind = RZ_REGION_STREAM}};
-    const struct rz_region memory[] = {{.memory = a, .bytes = sizeof a}, {.memory = c, .bytes = 6}};
+    const struct rz_region memory[] = {{.memory = a, .bytes = sizeof(a)},
+                                       {.memory = c, .bytes = 6}};
     uint32_t id = 99;
     size_t bytes = rz_piece_bytes(made, REGIONS);
     uint8_t *piece = malloc(bytes);
@@ -152,11 +156,13 @@ static void test_tables_of_any_content_are_read(void **state)
             dice = dice * 6364136223846793005u + 1442695040888963407u;
             copy[4 + (dice >> 33) % 40] = (uint8_t)(dice >> 56 & (i % 3 ? 0xFF : 0x80));
         }
-        if (rz_piece_open(copy, bytes, &table) != RZ_OK)
+        if (rz_piece_open(copy, bytes, &table) != RZ_OK) {
             continue;
-        for (uint32_t r = 0; r < table.n; r++)
+        }
+        for (uint32_t r = 0; r < table.n; r++) {
             assert_true(table.entry[r].at <= bytes &&
                         table.entry[r].bytes <= bytes - table.entry[r].at);
+        }
     }
     free(piece);
 }

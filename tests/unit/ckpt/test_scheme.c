@@ -18,7 +18,7 @@ static const struct {
 static void what_is_read_is_written_again(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
         struct rz_scheme scheme;
         const char *why;
         char text[RZ_SCHEME_TEXT_MAX];
@@ -42,7 +42,7 @@ static void anything_else_is_refused_in_words(void **state)
         "rs:3+0",  "rs:16+17", "rs:3+2+1", "rs:3 + 2", "files", "memory:1",
         "rs:1e1+1"};
     (void)state;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         struct rz_scheme scheme = {.kind = RZ_SCHEME_COUNT};
         const char *why = NULL;
         assert_false(rz_scheme_parse(bad[i], &scheme, &why));
@@ -58,8 +58,9 @@ static void numbers_of_the_wire_are_looked_at(void **state)
                                            {RZ_SCHEME_XOR, 0, 1},          {RZ_SCHEME_RS, 3, 0},
                                            {RZ_SCHEME_RS, UINT32_MAX, 33}, {RZ_SCHEME_RS, 31, 2}};
     (void)state;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         assert_false(rz_scheme_valid(&bad[i]));
+    }
 }
 
 int main(void)

@@ -19,13 +19,15 @@ static void test_durations(void **state)
                                       "nan", "0x2s1", "30m1h", "1m1m", "1h30", "1h-1m"};
     rz_time ns;
     (void)state;
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
         assert_true(rz_quantity_duration(good[i].text, &ns));
         assert_int_equal(ns, good[i].ns);
     }
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        if (rz_quantity_duration(bad[i], &ns))
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        if (rz_quantity_duration(bad[i], &ns)) {
             fail_msg("'%s' was taken for a duration", bad[i]);
+        }
+    }
     assert_true(rz_quantity_seconds("90", &ns) && ns == 90 * RZ_SECOND);
     assert_true(rz_quantity_seconds("1m30s", &ns) && ns == 90 * RZ_SECOND);
     assert_false(rz_quantity_seconds("1.5", &ns));
@@ -57,9 +59,11 @@ static void test_powers(void **state)
     assert_true(rz_quantity_power("4096", 1, 4096, &value) && value == 4096);
     assert_false(rz_quantity_power("2^4", 1, 15, &value));
     assert_false(rz_quantity_power("2^1", 3, 15, &value));
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        if (rz_quantity_power(bad[i], 0, UINT64_MAX, &value))
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        if (rz_quantity_power(bad[i], 0, UINT64_MAX, &value)) {
             fail_msg("'%s' was taken for a number", bad[i]);
+        }
+    }
 }
 
 static void test_shares(void **state)
@@ -72,9 +76,11 @@ static void test_shares(void **state)
     assert_true(rz_quantity_share("100%", &value) && value == 1);
     assert_true(rz_quantity_share("1e-3", &value) && value == 0.001);
     assert_true(rz_quantity_share("0", &value) && value == 0);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        if (rz_quantity_share(bad[i], &value))
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        if (rz_quantity_share(bad[i], &value)) {
             fail_msg("'%s' was taken for a share", bad[i]);
+        }
+    }
 }
 
 static void test_sizes(void **state)
@@ -89,9 +95,11 @@ static void test_sizes(void **state)
     assert_true(rz_quantity_bytes("2GiB", 0, UINT64_MAX, &value) && value == UINT64_C(2) << 30);
     assert_false(rz_quantity_bytes("4KiB", 4097, 8192, &value));
     assert_false(rz_quantity_bytes("4KiB", 0, 4095, &value));
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        if (rz_quantity_bytes(bad[i], 0, UINT64_C(1) << 40, &value))
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        if (rz_quantity_bytes(bad[i], 0, UINT64_C(1) << 40, &value)) {
             fail_msg("'%s' was taken for a size", bad[i]);
+        }
+    }
 }
 
 static void test_nearest(void **state)

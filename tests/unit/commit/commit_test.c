@@ -61,8 +61,9 @@ static void copied(struct rig *rig, rz_id owner, uint32_t epoch, uint64_t genera
 {
     rz_id keepers[RZ_COMMIT_MEMBERS_MAX];
     uint32_t n = rz_commit_keepers(rig->state[owner], rank, keepers);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         rig_call_4(rig, owner, RZ_COMMIT_COPIED, epoch, generation, rank, keepers[i]);
+    }
 }
 
 #define ALL(rig, d)                                                                                \
@@ -76,10 +77,12 @@ static void begin(struct rig *rig, uint32_t epoch, uint64_t generation, const ch
 {
     uint64_t items[32];
     uint32_t n = 0;
-    for (const char *at = placement; *at; at++)
+    for (const char *at = placement; *at; at++) {
         items[n++] = (uint64_t)(*at - '0');
-    for (const char *at = failed; *at; at++)
+    }
+    for (const char *at = failed; *at; at++) {
         items[n++] = (uint64_t)(*at - '0');
+    }
     rig->seen = rig->n_notices;
     ALL(rig, d)
     rig_call_items(rig, d, RZ_COMMIT_EPOCH, epoch, generation, items, n);
@@ -103,8 +106,9 @@ static void store(struct rig *rig, uint32_t epoch, uint64_t generation, uint32_t
 
 static void store_all(struct rig *rig, uint32_t epoch, uint64_t generation, const char *placement)
 {
-    for (uint32_t rank = 0; placement[rank]; rank++)
+    for (uint32_t rank = 0; placement[rank]; rank++) {
         store(rig, epoch, generation, rank, placement);
+    }
     rig_run(rig);
 }
 
@@ -125,8 +129,9 @@ static void a_generation_needs_every_piece_in_both_places(void **state)
         assert_non_null(rig_next(rig, d, RZ_COMMIT_PROTECTED));
     }
     open_barrier(rig, 1);
-    for (uint32_t rank = 0; rank < 3; rank++)
+    for (uint32_t rank = 0; rank < 3; rank++) {
         store(rig, 1, 1, rank, "0011");
+    }
     rig_call(rig, 1, RZ_COMMIT_STORED, 1, 1, 3);
     rig_run(rig);
     assert_generation(rig, 0);
@@ -206,14 +211,15 @@ static char digit(rz_id id)
 static void a_generation_is_restored_from_who_is_left(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof epochs / sizeof *epochs; i++) {
+    for (size_t i = 0; i < sizeof(epochs) / sizeof(*epochs); i++) {
         struct rig *rig = rig_open(4, 4);
         begin(rig, 1, 0, epochs[i].first, "");
         open_barrier(rig, 1);
         store_all(rig, 1, 1, epochs[i].first);
         assert_generation(rig, 1);
-        for (const char *failed = epochs[i].failed; *failed; failed++)
+        for (const char *failed = epochs[i].failed; *failed; failed++) {
             rig_kill(rig, (rz_id)(*failed - '0'));
+        }
         begin(rig, 2, 1, epochs[i].second, epochs[i].failed);
         ALL(rig, d)
         {
@@ -222,9 +228,11 @@ static void a_generation_is_restored_from_who_is_left(void **state)
                 holders[rank] = digit(holder_of(rig->state[d], rank));
                 buddies[rank] = digit(buddy_of(rig->state[d], rank));
             }
-            if (strcmp(holders, epochs[i].holders) != 0 || strcmp(buddies, epochs[i].buddies) != 0)
+            if (strcmp(holders, epochs[i].holders) != 0 ||
+                strcmp(buddies, epochs[i].buddies) != 0) {
                 fail_msg("case %zu at %u: holders %s (%s), buddies %s (%s)", i, d, holders,
                          epochs[i].holders, buddies, epochs[i].buddies);
+            }
             assert_int_equal(rig_next(rig, d, RZ_COMMIT_RESTORE)->arg[1], epochs[i].restorable);
             assert_int_equal(rz_commit_generation(rig->state[d]), epochs[i].restorable);
             assert_int_equal(rz_commit_written_in(rig->state[d]), epochs[i].restorable);
@@ -245,8 +253,9 @@ static void protected_is_told_once_both_places_have_it(void **state)
     begin(rig, 2, 1, "0023", "1"); /* rank 1 to 0, whose new buddy is 2, as of rank 0 */
     assert_null(rig_next(rig, 0, RZ_COMMIT_PROTECTED));
     assert_null(rig_next(rig, 2, RZ_COMMIT_PROTECTED)); /* it has not looked at its piece */
-    for (uint32_t rank = 2; rank < 4; rank++)
+    for (uint32_t rank = 2; rank < 4; rank++) {
         rig_call(rig, rank, RZ_COMMIT_STORED, 2, 1, rank);
+    }
     rig_call(rig, 0, RZ_COMMIT_STORED, 2, 1, 0);
     assert_non_null(rig_next(rig, 2, RZ_COMMIT_PROTECTED));
     assert_non_null(rig_next(rig, 3, RZ_COMMIT_PROTECTED));
@@ -275,8 +284,9 @@ static void a_failure_before_the_barrier_counts_against_the_old_placement(void *
         begin(rig, 2, 1, "0023", "1");
         rig_call(rig, 0, RZ_COMMIT_STORED, 2, 1, 1);
         copied(rig, 0, 2, 1, 0);
-        if (opened)
+        if (opened) {
             open_barrier(rig, 2);
+        }
         /* 2 held rank 1 in the old placement; 0 and 2 do so in the new one. */
         rig_kill(rig, 2);
         begin(rig, 3, 1, "0033", "12");
@@ -292,8 +302,9 @@ static void numbers_go_on_after_a_loss(void **state)
     struct rig *rig = rig_open(3, 3);
     begin(rig, 1, 0, "012", "");
     open_barrier(rig, 1);
-    for (uint64_t generation = 1; generation <= 4; generation++)
+    for (uint64_t generation = 1; generation <= 4; generation++) {
         store_all(rig, 1, generation, "012");
+    }
     rig_kill(rig, 0);
     rig_kill(rig, 1);
     begin(rig, 2, 4, "222", "01"); /* rank 0 is lost: 0 and its buddy 1 have failed */
@@ -301,14 +312,16 @@ static void numbers_go_on_after_a_loss(void **state)
     assert_non_null(rig_next(rig, 2, RZ_COMMIT_PROTECTED));
     assert_generation(rig, 0);
     open_barrier(rig, 2);
-    for (uint32_t rank = 0; rank < 3; rank++)
+    for (uint32_t rank = 0; rank < 3; rank++) {
         rig_call(rig, 2, RZ_COMMIT_STORED, 2, 4, rank); /* a number of the past */
+    }
     assert_generation(rig, 0);
     begin(rig, 3, 4, "222", "01"); /* a process failed: what was lost stays lost */
     assert_int_equal(rig_next(rig, 2, RZ_COMMIT_RESTORE)->arg[1], 0);
     open_barrier(rig, 3);
-    for (uint32_t rank = 0; rank < 3; rank++)
+    for (uint32_t rank = 0; rank < 3; rank++) {
         rig_call(rig, 2, RZ_COMMIT_STORED, 3, 5, rank);
+    }
     assert_generation(rig, 5);
     begin(rig, 4, 5, "222", "01");
     assert_int_equal(rig_next(rig, 2, RZ_COMMIT_RESTORE)->arg[1], 5);
@@ -359,7 +372,7 @@ static void a_failure_ends_the_generations_of_its_epoch(void **state)
     rig_close(rig);
 }
 
-/* ---- schemes */
+/* ---- schemes ---- */
 
 /* Whether the generation can be restored when the daemons of the mask have failed, one rank on each
  * of n; all survivors must say the same. */
@@ -369,21 +382,25 @@ static bool survives(struct rz_commit_config config, uint32_t mask)
     uint32_t n = config.n_daemons, replacement = 0;
     config.n_ranks = n;
     struct rig *rig = rig_open_with(config);
-    while (mask >> replacement & 1)
+    while (mask >> replacement & 1) {
         replacement++;
+    }
     for (uint32_t d = 0; d < n; d++) {
         first[d] = (char)('0' + d);
         second[d] = (char)('0' + (mask >> d & 1 ? replacement : d));
-        if (mask >> d & 1)
+        if (mask >> d & 1) {
             failed[strlen(failed)] = (char)('0' + d);
+        }
     }
     begin(rig, 1, 0, first, "");
     open_barrier(rig, 1);
     store_all(rig, 1, 1, first);
     assert_generation(rig, 1);
-    for (uint32_t d = 0; d < n; d++)
-        if (mask >> d & 1)
+    for (uint32_t d = 0; d < n; d++) {
+        if (mask >> d & 1) {
             rig_kill(rig, d);
+        }
+    }
     begin(rig, 2, 1, second, failed);
     bool restored = rig_next(rig, replacement, RZ_COMMIT_RESTORE)->arg[1] == 1;
     ALL(rig, d)
@@ -395,8 +412,9 @@ static bool survives(struct rz_commit_config config, uint32_t mask)
 static uint32_t count(uint32_t mask)
 {
     uint32_t n = 0;
-    for (; mask; mask &= mask - 1)
+    for (; mask; mask &= mask - 1) {
         n++;
+    }
     return n;
 }
 
@@ -435,17 +453,19 @@ static void groups_are_of_equal_size_or_one_more(void **state)
                  {5, 3, 2, 3, "22", 1},       {5, 3, 2, 4, "1", 0},
                  {6, 1, 1, 0, "222222", 1},   {1, 1, 1, 0, "1", 0}};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct rig *rig = rig_open_with((struct rz_commit_config){.n_daemons = cases[i].n,
                                                                   .n_ranks = 1,
                                                                   .scheme = RZ_COMMIT_GROUPS,
                                                                   .data = cases[i].data,
                                                                   .parity = cases[i].parity});
         char last[2] = {(char)('0' + cases[i].n - 1)}, failed[9] = "";
-        for (uint32_t d = 0; d < cases[i].failed; d++)
+        for (uint32_t d = 0; d < cases[i].failed; d++) {
             failed[d] = (char)('0' + d);
-        for (uint32_t d = 0; d < cases[i].failed; d++)
+        }
+        for (uint32_t d = 0; d < cases[i].failed; d++) {
             rig_kill(rig, d);
+        }
         begin(rig, 1, 0, last, failed);
         const struct rz_commit *c = rig->state[cases[i].n - 1];
         for (rz_id d = cases[i].failed; d < cases[i].n; d++) {
@@ -470,7 +490,7 @@ static void groups_are_of_equal_size_or_one_more(void **state)
 static void stripes_are_even(void **state)
 {
     (void)state;
-    for (uint32_t n = 2; n <= 20; n++)
+    for (uint32_t n = 2; n <= 20; n++) {
         for (uint32_t parity = 1; parity < n; parity++) {
             uint32_t data = n - parity;
             for (uint32_t place = 0; place < n; place++) {
@@ -490,6 +510,7 @@ static void stripes_are_even(void **state)
                 assert_int_equal(keepers, ((1u << n) - 1) & ~(1u << place));
             }
         }
+    }
 }
 
 static void every_keeper_must_acknowledge(void **state)
@@ -501,15 +522,17 @@ static void every_keeper_must_acknowledge(void **state)
     open_barrier(rig, 1);
     rig_call(rig, 1, RZ_COMMIT_STORED, 1, 1, 0);
     static const rz_id acks[] = {0, 0, 1, 2, 2}; /* 1 is the owner and counts for nothing */
-    for (size_t i = 0; i < sizeof acks / sizeof *acks; i++)
+    for (size_t i = 0; i < sizeof(acks) / sizeof(*acks); i++) {
         rig_call_4(rig, 1, RZ_COMMIT_COPIED, 1, 1, 0, acks[i]);
+    }
     rig_run(rig);
     assert_generation(rig, 0);
     rig_call_4(rig, 1, RZ_COMMIT_COPIED, 1, 1, 0, 3);
     rig_run(rig);
     assert_generation(rig, 1);
-    for (rz_id keeper = 0; keeper < 3; keeper++) /* those of the next one are counted again */
+    for (rz_id keeper = 0; keeper < 3; keeper++) { /* those of the next one are counted again */
         rig_call_4(rig, 1, RZ_COMMIT_COPIED, 1, 2, 0, keeper);
+    }
     rig_call(rig, 1, RZ_COMMIT_STORED, 1, 2, 0);
     rig_run(rig);
     assert_generation(rig, 1);
@@ -571,8 +594,9 @@ static void the_generation_before_takes_the_place_of_a_damaged_one(void **state)
     struct rig *rig = rig_open(3, 3);
     begin(rig, 1, 0, "012", "");
     open_barrier(rig, 1);
-    for (uint64_t generation = 1; generation <= 3; generation++)
+    for (uint64_t generation = 1; generation <= 3; generation++) {
         store_all(rig, 1, generation, "012");
+    }
     begin(rig, 2, 3, "012", "");
     ALL(rig, d)
     assert_int_equal(rz_commit_older_written_in(rig->state[d]), 1);

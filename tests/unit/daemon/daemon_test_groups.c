@@ -52,8 +52,9 @@ static void on_round(void *arg, const struct rz_link_message *message, const int
 {
     const struct rz_link_group_round *told = &message->group_round;
     (void)arg, (void)fds, (void)n_fds;
-    if (told->group != group.number)
+    if (told->group != group.number) {
         return;
+    }
     group.told = true;
     group.status = told->status;
     if (told->status != RZ_OK) {
@@ -63,11 +64,12 @@ static void on_round(void *arg, const struct rz_link_message *message, const int
     }
     rz_assert(told->view_length == 8 && told->round > group.round);
     uint64_t before = group.view;
-    memcpy(&group.view, told->view, sizeof group.view);
+    memcpy(&group.view, told->view, sizeof(group.view));
     group.round = told->round;
     group.progress = told->progress + (group.view >> info()->self.rank & 1);
-    if (told->round > SHOWN_MAX && group.view == before)
+    if (told->round > SHOWN_MAX && group.view == before) {
         return;
+    }
     printf("round %u progress %llu view %llx\n", told->round, (unsigned long long)told->progress,
            (unsigned long long)group.view);
     fflush(stdout);
@@ -75,17 +77,19 @@ static void on_round(void *arg, const struct rz_link_message *message, const int
 
 static void put_u64(uint8_t *at, uint64_t value)
 {
-    for (uint32_t i = 0; i < 8; i++)
+    for (uint32_t i = 0; i < 8; i++) {
         at[i] = (uint8_t)(value >> 8 * i);
+    }
 }
 
 /* A group belongs to an epoch. */
 static void begin(void)
 {
     uint64_t number = GROUP * (1 + which) + epoch_now();
-    if (group.number == number)
+    if (group.number == number) {
         return;
-    memset(&group, 0, sizeof group);
+    }
+    memset(&group, 0, sizeof(group));
     group.number = number;
 }
 
@@ -101,8 +105,9 @@ static struct rz_link_message arrival(void)
     for (uint32_t rank = 0; rank < n; rank++) {
         pairs[rank] = (struct rz_link_process){
             rank, rz_board_incarnation(atomic_load(&info()->board->rank[rank]))};
-        if (group.counters[rank] > 0)
+        if (group.counters[rank] > 0) {
             put_u64(&counters[8 * n_counters++], RZ_DIAGNOSE_ITEM(rank, group.counters[rank]));
+        }
     }
     rz_link_put_pairs(processes, pairs, n);
     return (struct rz_link_message){.type = RZ_LINK_GROUP_ARRIVE,
@@ -134,21 +139,24 @@ static bool await_round(void)
     uint32_t epoch = epoch_now();
     group.told = false;
     arrive();
-    while (!group.told && epoch_now() == epoch)
+    while (!group.told && epoch_now() == epoch) {
         helper_turn();
+    }
     return group.told && epoch_now() == epoch;
 }
 
 static void rounds_until(uint32_t last)
 {
-    while (await_round() && group.round < last)
+    while (await_round() && group.round < last) {
         ;
+    }
 }
 
 static void rounds_until_view(uint64_t view)
 {
-    while (await_round() && group.view != view)
+    while (await_round() && group.view != view) {
         ;
+    }
 }
 
 static void go(void)
@@ -170,11 +178,13 @@ static void on_socket(void *arg, const struct rz_link_message *message, const in
     (void)arg;
     rz_assert(told->status == RZ_OK && n_fds == 2 && told->question == 5);
     rz_assert(rz_socket_send_to(fds[0], "myself", 7, &self) == RZ_OK);
-    while (rz_socket_receive_from(fds[0], text, sizeof text, &n, &from) == RZ_IN_PROGRESS)
+    while (rz_socket_receive_from(fds[0], text, sizeof(text), &n, &from) == RZ_IN_PROGRESS) {
         ;
+    }
     printf("socket %s %d key ", text, from.port == told->port && from.ip == told->ip);
-    for (uint32_t i = 0; i < told->key_length; i++)
+    for (uint32_t i = 0; i < told->key_length; i++) {
         printf("%02x", told->key[i]);
+    }
     printf("\n");
     fflush(stdout);
     close(fds[0]);
@@ -187,8 +197,9 @@ static void ask_for_socket(void)
     rz_link_handle(helper_link, RZ_LINK_GROUP_SOCKET, on_socket, NULL);
     group.told = false;
     send(&(struct rz_link_message){.type = RZ_LINK_GROUP_JOIN, .group_join = {.question = 5}});
-    while (!group.told)
+    while (!group.told) {
         helper_turn();
+    }
 }
 
 static void arrive_wrongly(const char *how)
@@ -197,56 +208,59 @@ static void arrive_wrongly(const char *how)
     struct rz_link_message message = arrival();
     struct rz_link_group_arrive *arrive = &message.group_arrive;
     char name[300];
-    memset(name, 'x', sizeof name);
-    name[sizeof name - 1] = '\0';
+    memset(name, 'x', sizeof(name));
+    name[sizeof(name) - 1] = '\0';
     put_u64(bytes, RZ_DIAGNOSE_ITEM(1, 1));
     put_u64(bytes + 8, RZ_DIAGNOSE_ITEM(strcmp(how, "unsorted") == 0 ? 0 : 99, 1));
-    if (strcmp(how, "rank") == 0)
+    if (strcmp(how, "rank") == 0) {
         arrive->rank = info()->n_ranks;
-    else if (strcmp(how, "other") == 0)
+    } else if (strcmp(how, "other") == 0) {
         arrive->rank = (info()->self.rank + 1) % info()->n_ranks;
-    else if (strcmp(how, "processes") == 0)
+    } else if (strcmp(how, "processes") == 0) {
         arrive->processes_length--;
-    else if (strcmp(how, "none") == 0)
+    } else if (strcmp(how, "none") == 0) {
         arrive->processes_length = 0;
-    else if (strcmp(how, "counters") == 0)
+    } else if (strcmp(how, "counters") == 0) {
         arrive->counters = bytes, arrive->counters_length = 7;
-    else if (strcmp(how, "unsorted") == 0 || strcmp(how, "nobody") == 0)
+    } else if (strcmp(how, "unsorted") == 0 || strcmp(how, "nobody") == 0) {
         arrive->counters = bytes, arrive->counters_length = 16;
-    else if (strcmp(how, "name") == 0)
+    } else if (strcmp(how, "name") == 0) {
         arrive->name = name;
-    else if (strcmp(how, "round") == 0)
+    } else if (strcmp(how, "round") == 0) {
         arrive->round = 17;
-    else if (strcmp(how, "fewer") == 0) /* than others say */
+    } else if (strcmp(how, "fewer") == 0) { /* than others say */
         arrive->processes_length -= RZ_LINK_PAIR_BYTES;
-    else
+    } else {
         rz_assert(!"an unknown way");
+    }
     group.told = false;
     send(&message);
-    while (!group.told)
+    while (!group.told) {
         helper_turn();
+    }
 }
 
 bool helper_do_group_word(const char *word, const char *argument)
 {
     const char *comma = strchr(argument, ',');
-    if (strcmp(word, "rounds") == 0)
+    if (strcmp(word, "rounds") == 0) {
         rounds_until((uint32_t)atoi(argument));
-    else if (strcmp(word, "view") == 0)
+    } else if (strcmp(word, "view") == 0) {
         rounds_until_view(strtoull(argument, NULL, 16));
-    else if (strcmp(word, "doubt") == 0)
+    } else if (strcmp(word, "doubt") == 0) {
         begin(), group.counters[atoi(argument)] = (uint32_t)atoi(comma + 1);
-    else if (strcmp(word, "arrive") == 0)
+    } else if (strcmp(word, "arrive") == 0) {
         arrive();
-    else if (strcmp(word, "group") == 0)
+    } else if (strcmp(word, "group") == 0) {
         which = (uint32_t)atoi(argument);
-    else if (strcmp(word, "go") == 0)
+    } else if (strcmp(word, "go") == 0) {
         go();
-    else if (strcmp(word, "socket") == 0)
+    } else if (strcmp(word, "socket") == 0) {
         ask_for_socket();
-    else if (strcmp(word, "wrong") == 0)
+    } else if (strcmp(word, "wrong") == 0) {
         arrive_wrongly(argument);
-    else
+    } else {
         return false;
+    }
     return true;
 }

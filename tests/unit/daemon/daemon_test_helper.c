@@ -70,8 +70,9 @@ static uint32_t self(void)
 void helper_turn(void)
 {
     const struct rz_link_info *info = rz_link_info(helper_link);
-    if (rz_link_check(helper_link) != RZ_OK || rz_link_progress(helper_link) != RZ_OK)
+    if (rz_link_check(helper_link) != RZ_OK || rz_link_progress(helper_link) != RZ_OK) {
         exit(75);
+    }
     uint32_t value = rz_doorbell_prepare(info->doorbell, RZ_DOORBELL_POLL);
     rz_doorbell_sleep(info->doorbell, value, info->doorbell_fd, &info->fd, 1, TURN_NS);
 }
@@ -95,15 +96,17 @@ static void pass(uint32_t phase)
     do {
         epoch = (uint32_t)(helper_epoch_phase() >> 8);
         reached(phase);
-        while (helper_epoch_phase() == ((uint64_t)epoch << 8 | phase))
+        while (helper_epoch_phase() == ((uint64_t)epoch << 8 | phase)) {
             helper_turn();
+        }
     } while (helper_epoch_phase() >> 8 != epoch);
 }
 
 static void await_epoch(uint32_t number)
 {
-    while ((epoch = (uint32_t)(helper_epoch_phase() >> 8)) < number)
+    while ((epoch = (uint32_t)(helper_epoch_phase() >> 8)) < number) {
         helper_turn();
+    }
 }
 
 static void send_simple(enum rz_link_type type)
@@ -116,15 +119,17 @@ static void on_answer(void *arg, const struct rz_link_message *message, const in
                       unsigned n_fds)
 {
     (void)arg;
-    if (message->type == RZ_LINK_OPENED)
+    if (message->type == RZ_LINK_OPENED) {
         printf("opened %u %u\n", message->opened.rank, n_fds);
-    else
+    } else {
         printf("endpoint address %u %.*s\n", message->ep_address.rank,
                (int)message->ep_address.ep_address_length,
                (const char *)message->ep_address.ep_address);
+    }
     fflush(stdout);
-    while (n_fds > 0)
+    while (n_fds > 0) {
         close(fds[--n_fds]);
+    }
     answered = true;
 }
 
@@ -133,7 +138,7 @@ static void on_open_net(void *arg, const struct rz_link_message *message, const 
 {
     char ep_address[32];
     (void)arg, (void)fds, (void)n_fds;
-    int n = snprintf(ep_address, sizeof ep_address, "endpoint address-of-%u", self());
+    int n = snprintf(ep_address, sizeof(ep_address), "endpoint address-of-%u", self());
     struct rz_link_message put = {.type = RZ_LINK_PUT_EP_ADDRESS,
                                   .put_ep_address = {.epoch = message->open_net.epoch,
                                                      .ep_address = (const uint8_t *)ep_address,
@@ -167,14 +172,16 @@ static void say_lane(void)
 static void ask(enum rz_link_type type, uint32_t rank)
 {
     struct rz_link_message message = {.type = type};
-    if (type == RZ_LINK_OPEN)
+    if (type == RZ_LINK_OPEN) {
         message.open.rank = rank;
-    else
+    } else {
         message.get_ep_address.rank = rank, message.get_ep_address.epoch = epoch;
+    }
     answered = false;
     rz_assert(rz_link_send(helper_link, &message, -1) == RZ_OK);
-    while (!answered)
+    while (!answered) {
         helper_turn();
+    }
 }
 
 static void on_spawns(void *arg, const struct rz_link_message *message, const int *fds,
@@ -191,8 +198,9 @@ static void on_spawns(void *arg, const struct rz_link_message *message, const in
                                        message->spawned.processes_length, at, 64);
         printf("spawned %llu %u", (unsigned long long)message->spawned.question,
                message->spawned.status);
-        for (uint32_t i = 0; i < n; i++)
+        for (uint32_t i = 0; i < n; i++) {
             printf(" %u.%u", at[i].slot, at[i].incarnation);
+        }
         printf("\n");
     } else if (message->type == RZ_LINK_PIECE) {
         printf("piece %llu\n", (unsigned long long)message->piece.generation);
@@ -211,8 +219,9 @@ static void send_and_wait(const struct rz_link_message *message)
 {
     answered = false;
     rz_assert(rz_link_send(helper_link, message, -1) == RZ_OK);
-    while (!answered)
+    while (!answered) {
         helper_turn();
+    }
 }
 
 static void cause(uint32_t slot)
@@ -229,7 +238,7 @@ static void replace(uint32_t slot, uint32_t incarnation)
     struct rz_link_process wanted = {slot, incarnation};
     struct rz_link_message message = {
         .type = RZ_LINK_REPLACE,
-        .replace = {.question = slot, .spawns = pair, .spawns_length = sizeof pair}};
+        .replace = {.question = slot, .spawns = pair, .spawns_length = sizeof(pair)}};
     rz_link_put_pairs(pair, &wanted, 1);
     send_and_wait(&message);
     cause(slot);
@@ -243,9 +252,10 @@ static struct rz_spawn_command command_of(const char *words, uint32_t n)
     static int used;
     int which = used++ % 2;
     uint32_t count = 0;
-    snprintf(text[which], sizeof text[which], "%s", words ? words : "");
-    for (char *at = strtok(text[which], " "); at; at = strtok(NULL, " "))
+    snprintf(text[which], sizeof(text[which]), "%s", words ? words : "");
+    for (char *at = strtok(text[which], " "); at; at = strtok(NULL, " ")) {
         arguments[which][count++] = at;
+    }
     arguments[which][count] = NULL;
     static const char *const environment[] = {"TEST_MARK=spawned", NULL};
     return (struct rz_spawn_command){
@@ -256,11 +266,12 @@ static void spawn(const char *counts)
 {
     static uint8_t commands[8192];
     uint32_t n = (uint32_t)atoi(counts), more = 0;
-    if (strchr(counts, ','))
+    if (strchr(counts, ',')) {
         more = (uint32_t)atoi(strchr(counts, ',') + 1);
+    }
     struct rz_spawn_command list[2] = {command_of(getenv("TEST_SPAWN"), n),
                                        command_of(getenv("TEST_SPAWN2"), more)};
-    size_t bytes = rz_spawn_order_write(list, more ? 2 : 1, commands, sizeof commands);
+    size_t bytes = rz_spawn_order_write(list, more ? 2 : 1, commands, sizeof(commands));
     rz_assert(bytes > 0);
     struct rz_link_message message = {.type = RZ_LINK_SPAWN,
                                       .spawn = {.question = 77,
@@ -278,8 +289,9 @@ static void show_cohort(void)
     printf("cohort %u of %u command %u restarted %d %.*s %s:", cohort->index, cohort->n,
            cohort->command, rz_link_info(helper_link)->restarted, (int)cohort->parent_bytes,
            (const char *)cohort->parent, getenv("TEST_MARK"));
-    for (uint32_t i = 0; i < cohort->n; i++)
+    for (uint32_t i = 0; i < cohort->n; i++) {
         printf(" %u.%u", cohort->processes[i].slot, cohort->processes[i].incarnation);
+    }
     printf("\n");
     fflush(stdout);
 }
@@ -291,7 +303,7 @@ static void acknowledge(uint32_t slot)
     rz_link_put_pairs(pair, &failed, 1);
     struct rz_link_message message = {
         .type = RZ_LINK_ACKNOWLEDGED,
-        .acknowledged = {.processes = pair, .processes_length = sizeof pair}};
+        .acknowledged = {.processes = pair, .processes_length = sizeof(pair)}};
     rz_assert(rz_link_send(helper_link, &message, -1) == RZ_OK);
 }
 
@@ -303,7 +315,7 @@ static void end_one(uint32_t slot, uint32_t code)
     struct rz_link_message message = {.type = RZ_LINK_ABORT,
                                       .abort = {.code = code,
                                                 .processes = pair,
-                                                .processes_length = sizeof pair,
+                                                .processes_length = sizeof(pair),
                                                 .reason = "only this one"}};
     rz_assert(rz_link_send(helper_link, &message, -1) == RZ_OK);
 }
@@ -317,8 +329,9 @@ static void want_piece(void)
 
 static void await_refusal(void)
 {
-    for (answered = false; !answered;)
+    for (answered = false; !answered;) {
         helper_turn();
+    }
 }
 
 static void ask_only(uint32_t rank)
@@ -336,8 +349,9 @@ static void put_ep_address(void)
 
 static void join(void)
 {
-    if (rz_link_open(&helper_link) != RZ_OK)
+    if (rz_link_open(&helper_link) != RZ_OK) {
         exit(76);
+    }
     rz_link_handle(helper_link, RZ_LINK_OPENED, on_answer, NULL);
     rz_link_handle(helper_link, RZ_LINK_EP_ADDRESS, on_answer, NULL);
     rz_link_handle(helper_link, RZ_LINK_REPLACED, on_spawns, NULL);
@@ -351,15 +365,17 @@ static void copy_input(void)
 {
     char data[4096];
     ssize_t n;
-    while ((n = read(0, data, sizeof data)) > 0)
+    while ((n = read(0, data, sizeof(data))) > 0) {
         rz_assert(write(1, data, (size_t)n) == n);
+    }
 }
 
 static void flood(size_t bytes)
 {
     static const char line[64] = "012345678901234567890123456789012345678901234567890123456789ab\n";
-    for (size_t done = 0; done < bytes; done += sizeof line - 1)
-        rz_assert(write(1, line, sizeof line - 1) > 0);
+    for (size_t done = 0; done < bytes; done += sizeof(line) - 1) {
+        rz_assert(write(1, line, sizeof(line) - 1) > 0);
+    }
 }
 
 static void grow(size_t mebibytes)
@@ -385,14 +401,16 @@ static void say(const char *text)
 
 static void hang(void)
 {
-    for (;;)
+    for (;;) {
         pause();
+    }
 }
 
 static void serve(void)
 {
-    for (;;)
+    for (;;) {
         helper_turn();
+    }
 }
 
 /* Answers pile up until the daemon gives this process up. */
@@ -402,12 +420,13 @@ static void deaf(void)
     struct rz_link_message put = {.type = RZ_LINK_PUT_EP_ADDRESS,
                                   .put_ep_address = {.epoch = epoch,
                                                      .ep_address = ep_address,
-                                                     .ep_address_length = sizeof ep_address}};
+                                                     .ep_address_length = sizeof(ep_address)}};
     struct rz_link_message get = {.type = RZ_LINK_GET_EP_ADDRESS,
                                   .get_ep_address = {.rank = self(), .epoch = epoch}};
     rz_assert(rz_link_send(helper_link, &put, -1) == RZ_OK);
-    while (rz_link_send(helper_link, &get, -1) == RZ_OK)
+    while (rz_link_send(helper_link, &get, -1) == RZ_OK) {
         ;
+    }
 }
 
 static void noise(void)
@@ -456,10 +475,12 @@ static void store(const char *what)
                                                : 1,
                strcmp(what, "short") == 0 ? BYTES + 1 : BYTES,
                strcmp(what, "no-fd") == 0 ? -1 : fd);
-    if (strcmp(what, "twice") == 0)
+    if (strcmp(what, "twice") == 0) {
         send_store(1, BYTES, fd);
-    if (strcmp(what, "right") != 0)
+    }
+    if (strcmp(what, "right") != 0) {
         serve();
+    }
 }
 
 static void enter(void)
@@ -488,30 +509,35 @@ static bool lives(uint32_t slot, uint32_t incarnation)
 
 static bool do_spawn_word(const char *word, const char *argument, uint32_t number, uint32_t second)
 {
-    if (strcmp(word, "failed") == 0)
-        while (lives(number, second ? second : 1))
+    if (strcmp(word, "failed") == 0) {
+        while (lives(number, second ? second : 1)) {
             helper_turn();
-    else if (strcmp(word, "all-failed") == 0)
-        for (uint32_t slot = number; slot <= second; slot++)
-            while (lives(slot, 1))
+        }
+    } else if (strcmp(word, "all-failed") == 0) {
+        for (uint32_t slot = number; slot <= second; slot++) {
+            while (lives(slot, 1)) {
                 helper_turn();
-    else if (strcmp(word, "grown") == 0)
-        while (rz_board_incarnation(word_of(number)) < second)
+            }
+        }
+    } else if (strcmp(word, "grown") == 0) {
+        while (rz_board_incarnation(word_of(number)) < second) {
             helper_turn();
-    else if (strcmp(word, "replace") == 0)
+        }
+    } else if (strcmp(word, "replace") == 0) {
         replace(number, second);
-    else if (strcmp(word, "spawn") == 0)
+    } else if (strcmp(word, "spawn") == 0) {
         spawn(argument);
-    else if (strcmp(word, "ack") == 0)
+    } else if (strcmp(word, "ack") == 0) {
         acknowledge(number);
-    else if (strcmp(word, "end") == 0)
+    } else if (strcmp(word, "end") == 0) {
         end_one(number, second);
-    else if (strcmp(word, "ask") == 0)
+    } else if (strcmp(word, "ask") == 0) {
         ask_only(number);
-    else if (strcmp(word, "verdict") == 0)
+    } else if (strcmp(word, "verdict") == 0) {
         cause(number);
-    else
+    } else {
         return false;
+    }
     return true;
 }
 
@@ -529,55 +555,60 @@ static void do_word(const char *word, const char *argument)
                  {"want", want_piece},    {"refusal", await_refusal},
                  {"put", put_ep_address}, {"lane", say_lane},
                  {"lanes", answer_lanes}};
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+    for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++) {
         if (strcmp(word, plain[i].word) == 0) {
             plain[i].act();
             return;
         }
+    }
     uint32_t number = (uint32_t)atoi(argument);
     const char *comma = strchr(argument, ',');
     uint32_t second = comma ? (uint32_t)atoi(comma + 1) : 0;
-    if (do_spawn_word(word, argument, number, second) || helper_do_group_word(word, argument))
+    if (do_spawn_word(word, argument, number, second) || helper_do_group_word(word, argument)) {
         return;
-    if (strcmp(word, "repairing") == 0)
+    }
+    if (strcmp(word, "repairing") == 0) {
         send_simple(RZ_LINK_REPAIRING);
-    else if (strcmp(word, "net") == 0)
+    } else if (strcmp(word, "net") == 0) {
         rz_link_handle(helper_link, RZ_LINK_OPEN_NET, on_open_net, NULL);
-    else if (strcmp(word, "epoch") == 0)
+    } else if (strcmp(word, "epoch") == 0) {
         await_epoch(number);
-    else if (strcmp(word, "say") == 0)
+    } else if (strcmp(word, "say") == 0) {
         say(argument);
-    else if (strcmp(word, "store") == 0)
+    } else if (strcmp(word, "store") == 0) {
         store(argument);
-    else if (strcmp(word, "flood") == 0)
+    } else if (strcmp(word, "flood") == 0) {
         flood(number);
-    else if (strcmp(word, "grow") == 0)
+    } else if (strcmp(word, "grow") == 0) {
         grow(number);
-    else if (strcmp(word, "open") == 0)
+    } else if (strcmp(word, "open") == 0) {
         ask(RZ_LINK_OPEN, number);
-    else if (strcmp(word, "address") == 0)
+    } else if (strcmp(word, "address") == 0) {
         ask(RZ_LINK_GET_EP_ADDRESS, number);
-    else if (strcmp(word, "abort") == 0)
+    } else if (strcmp(word, "abort") == 0) {
         abort_job(number);
-    else if (strcmp(word, "kill") == 0)
+    } else if (strcmp(word, "kill") == 0) {
         kill(getpid(), SIGKILL);
-    else if (strcmp(word, "exit") == 0)
+    } else if (strcmp(word, "exit") == 0) {
         exit((int)number);
-    else
+    } else {
         rz_assert(!"an unknown word");
+    }
 }
 
 int main(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
         char word[64];
-        snprintf(word, sizeof word, "%s", argv[i]);
+        snprintf(word, sizeof(word), "%s", argv[i]);
         char *colon = strchr(word, ':');
-        if (colon)
+        if (colon) {
             *colon = '\0';
+        }
         if (strcmp(word, "if") == 0) {
-            if ((uint32_t)atoi(colon + 1) != self())
+            if ((uint32_t)atoi(colon + 1) != self()) {
                 hang();
+            }
             continue;
         }
         do_word(word, colon ? colon + 1 : "");

@@ -24,7 +24,7 @@ static rz_time deadline(void)
     return rz_clock_now() + TEST_HANG_S * RZ_SECOND;
 }
 
-/* ---- daemons */
+/* ---- daemons ---- */
 
 static void start_node(struct fake_node *node, uint32_t number)
 {
@@ -37,9 +37,9 @@ static void start_node(struct fake_node *node, uint32_t number)
     if (node->keeper == 0) {
         rz_process_keep_on_exec(stream[1], true);
         rz_process_keep_on_exec(alive[0], true);
-        snprintf(launcher_fd, sizeof launcher_fd, "--launcher-fd=%d", stream[1]);
-        snprintf(alive_fd, sizeof alive_fd, "--alive-fd=%d", alive[0]);
-        snprintf(node_option, sizeof node_option, "--node=%u", number);
+        snprintf(launcher_fd, sizeof(launcher_fd), "--launcher-fd=%d", stream[1]);
+        snprintf(alive_fd, sizeof(alive_fd), "--alive-fd=%d", alive[0]);
+        snprintf(node_option, sizeof(node_option), "--node=%u", number);
         execl(TEST_RZD, TEST_RZD, "--keeper", launcher_fd, alive_fd, node_option, NULL);
         _exit(127);
     }
@@ -56,8 +56,9 @@ void fake_start_only(struct fake_job *job, uint32_t n_nodes)
     *job = (struct fake_job){
         .n_nodes = n_nodes, .hb_period_ns = 50 * RZ_MILLISECOND, .hb_timeout_ns = 5 * RZ_SECOND};
     assert_true(n_nodes <= FAKE_NODES_MAX);
-    for (uint32_t i = 0; i < n_nodes; i++)
+    for (uint32_t i = 0; i < n_nodes; i++) {
         start_node(&job->node[i], i);
+    }
 }
 
 void fake_start(struct fake_job *job, uint32_t n_nodes)
@@ -79,18 +80,20 @@ void fake_start(struct fake_job *job, uint32_t n_nodes)
 void fake_send(struct fake_job *job, uint32_t node, const struct rz_launch_message *message)
 {
     static uint8_t buffer[RZ_LAUNCH_FRAME_MAX];
-    size_t n = rz_launch_encode(message, buffer, sizeof buffer);
+    size_t n = rz_launch_encode(message, buffer, sizeof(buffer));
     assert_true(n > 0);
-    if (job->node[node].frames)
+    if (job->node[node].frames) {
         rz_frames_send(job->node[node].frames, buffer, n);
+    }
 }
 
 static uint32_t pack_texts(const char *const *texts, uint8_t *buffer, size_t bytes)
 {
     struct rz_wire_writer w;
     rz_wire_writer_init(&w, buffer, bytes);
-    for (; texts && *texts; texts++)
+    for (; texts && *texts; texts++) {
         rz_wire_put_text(&w, *texts);
+    }
     assert_false(w.overflow);
     return (uint32_t)(w.at - w.start);
 }
@@ -101,11 +104,12 @@ void fake_run(struct fake_job *job, uint32_t n_ranks, const char *const *argumen
     static const uint8_t key[32] = "the key of a job under test ....";
     struct rz_wire_writer p, s, a;
     job->n_ranks = n_ranks;
-    rz_wire_writer_init(&p, placement, sizeof placement);
-    rz_wire_writer_init(&s, slots, sizeof slots);
-    rz_wire_writer_init(&a, addresses, sizeof addresses);
-    for (uint32_t rank = 0; rank < n_ranks; rank++)
+    rz_wire_writer_init(&p, placement, sizeof(placement));
+    rz_wire_writer_init(&s, slots, sizeof(slots));
+    rz_wire_writer_init(&a, addresses, sizeof(addresses));
+    for (uint32_t rank = 0; rank < n_ranks; rank++) {
         rz_wire_put_u32(&p, rank * job->n_nodes / n_ranks);
+    }
     for (uint32_t i = 0; i < job->n_nodes; i++) {
         rz_wire_put_u32(&s, n_ranks);
         rz_wire_put_text(&a, "127.0.0.1");
@@ -118,7 +122,7 @@ void fake_run(struct fake_job *job, uint32_t n_ranks, const char *const *argumen
         .type = RZ_LAUNCH_JOB,
         .job = {.job = 4711,
                 .key = key,
-                .key_length = sizeof key,
+                .key_length = sizeof(key),
                 .n_nodes = job->n_nodes,
                 .n_ranks = n_ranks,
                 .hb_period_ns = job->hb_period_ns,
@@ -132,9 +136,10 @@ void fake_run(struct fake_job *job, uint32_t n_ranks, const char *const *argumen
                 .addresses = addresses,
                 .addresses_length = (uint32_t)(a.at - a.start),
                 .arguments = texts,
-                .arguments_length = pack_texts(arguments, texts, sizeof texts),
+                .arguments_length = pack_texts(arguments, texts, sizeof(texts)),
                 .environment = environment,
-                .environment_length = pack_texts(job->environment, environment, sizeof environment),
+                .environment_length =
+                    pack_texts(job->environment, environment, sizeof(environment)),
                 .checkpoint_folder = "",
                 .checkpoint_name = "",
                 .directory = ""}};
@@ -144,41 +149,45 @@ void fake_run(struct fake_job *job, uint32_t n_ranks, const char *const *argumen
     }
 }
 
-/* ---- what they say */
+/* ---- what they say ---- */
 
 /* For a failure's reader: everything that was said and not taken, in order. */
 static void print_said(const struct fake_job *job)
 {
-    for (uint32_t i = 0; i < job->n_nodes; i++)
+    for (uint32_t i = 0; i < job->n_nodes; i++) {
         for (const struct fake_message *m = job->node[i].first; m; m = m->next) {
             const struct rz_launch_message *l = &m->message;
             fprintf(stderr, "node %u: %s", i, rz_launch_type_name(l->type));
-            if (l->type == RZ_LAUNCH_EVENT)
+            if (l->type == RZ_LAUNCH_EVENT) {
                 fprintf(stderr, " kind %u epoch %u rank %d node %d incarnation %u value %llu (%s)",
                         l->event.kind, l->event.epoch, (int)l->event.rank, (int)l->event.node,
                         l->event.incarnation, (unsigned long long)l->event.value, l->event.note);
-            else if (l->type == RZ_LAUNCH_STARTED)
+            } else if (l->type == RZ_LAUNCH_STARTED) {
                 fprintf(stderr, " rank %u incarnation %u pid %u", l->started.rank,
                         l->started.incarnation, l->started.pid);
-            else if (l->type == RZ_LAUNCH_EXITED)
+            } else if (l->type == RZ_LAUNCH_EXITED) {
                 fprintf(stderr, " rank %u incarnation %u status %x", l->exited.rank,
                         l->exited.incarnation, l->exited.status);
-            else if (l->type == RZ_LAUNCH_OUTPUT)
+            } else if (l->type == RZ_LAUNCH_OUTPUT) {
                 fprintf(stderr, " rank %u: %.*s", l->output.rank, (int)l->output.data_length,
                         (const char *)l->output.data);
-            else if (l->type == RZ_LAUNCH_WAITING)
+            } else if (l->type == RZ_LAUNCH_WAITING) {
                 fprintf(stderr, " rank %u in %s", l->waiting.rank, l->waiting.call);
+            }
             fprintf(stderr, "\n");
         }
+    }
 }
 
 static void close_node(struct fake_node *node)
 {
-    if (node->frames)
+    if (node->frames) {
         rz_frames_close(node->frames);
+    }
     node->frames = NULL;
-    if (node->alive_fd >= 0)
+    if (node->alive_fd >= 0) {
         close(node->alive_fd);
+    }
     node->alive_fd = -1;
 }
 
@@ -188,7 +197,7 @@ static void read_node(struct fake_node *node)
     const void *bytes;
     size_t n;
     while (rz_frames_next(node->frames, &bytes, &n)) {
-        struct fake_message *m = calloc(1, sizeof *m + n);
+        struct fake_message *m = calloc(1, sizeof(*m) + n);
         assert_non_null(m);
         memcpy(m->bytes, bytes, n);
         assert_int_equal(rz_launch_decode(&m->message, m->bytes, n), RZ_OK);
@@ -213,10 +222,12 @@ void fake_pump(struct fake_job *job, int timeout_ms)
     }
     poll(fds, job->n_nodes, timeout_ms);
     for (uint32_t i = 0; i < job->n_nodes; i++) {
-        if (fds[i].revents & POLLOUT)
+        if (fds[i].revents & POLLOUT) {
             rz_frames_flush(job->node[i].frames);
-        if (fds[i].revents & ~POLLOUT)
+        }
+        if (fds[i].revents & ~POLLOUT) {
             read_node(&job->node[i]);
+        }
     }
 }
 
@@ -224,16 +235,19 @@ static struct fake_message *
 take_match(struct fake_job *job, bool (*match)(const struct rz_launch_message *, const void *),
            const void *arg)
 {
-    for (uint32_t i = 0; i < job->n_nodes; i++)
+    for (uint32_t i = 0; i < job->n_nodes; i++) {
         for (struct fake_message **link = &job->node[i].first; *link; link = &(*link)->next) {
             struct fake_message *m = *link;
-            if (!match(&m->message, arg))
+            if (!match(&m->message, arg)) {
                 continue;
+            }
             *link = m->next;
-            if (!m->next)
+            if (!m->next) {
                 job->node[i].last = link;
+            }
             return m;
         }
+    }
     return NULL;
 }
 
@@ -292,16 +306,18 @@ void fake_await_exit(struct fake_job *job, uint32_t rank, uint32_t status, bool 
 void fake_output(struct fake_job *job, uint32_t rank, uint32_t stream, char text[FAKE_TEXT_MAX])
 {
     size_t n = 0;
-    for (uint32_t i = 0; i < job->n_nodes; i++)
+    for (uint32_t i = 0; i < job->n_nodes; i++) {
         for (struct fake_message *m = job->node[i].first; m; m = m->next) {
             const struct rz_launch_output *output = &m->message.output;
             if (m->message.type != RZ_LAUNCH_OUTPUT || output->rank != rank ||
-                output->stream != stream)
+                output->stream != stream) {
                 continue;
+            }
             assert_true(n + output->data_length < FAKE_TEXT_MAX);
             memcpy(text + n, output->data, output->data_length);
             n += output->data_length;
         }
+    }
     text[n] = '\0';
 }
 
@@ -312,8 +328,9 @@ void fake_await_line(struct fake_job *job, uint32_t rank, const char *line)
     for (;;) {
         fake_output(job, rank, 1, text);
         const char *at = strstr(text, line);
-        if (at && (at == text || at[-1] == '\n') && strchr(at, '\n'))
+        if (at && (at == text || at[-1] == '\n') && strchr(at, '\n')) {
             return;
+        }
         if (rz_clock_now() > until) {
             print_said(job);
             fail_msg("rank %u did not write \"%s\" within %d s, but \"%s\"", rank, line,
@@ -323,27 +340,32 @@ void fake_await_line(struct fake_job *job, uint32_t rank, const char *line)
     }
 }
 
-/* ---- the end */
+/* ---- the end ---- */
 
 void fake_vanish(struct fake_job *job)
 {
-    for (uint32_t i = 0; i < job->n_nodes; i++)
+    for (uint32_t i = 0; i < job->n_nodes; i++) {
         close_node(&job->node[i]);
+    }
 }
 
 static bool is_done(const struct fake_node *node)
 {
-    for (const struct fake_message *m = node->first; m; m = m->next)
-        if (m->message.type == RZ_LAUNCH_DONE)
+    for (const struct fake_message *m = node->first; m; m = m->next) {
+        if (m->message.type == RZ_LAUNCH_DONE) {
             return true;
+        }
+    }
     return !node->frames;
 }
 
 static bool all_done(const struct fake_job *job)
 {
-    for (uint32_t i = 0; i < job->n_nodes; i++)
-        if (!is_done(&job->node[i]))
+    for (uint32_t i = 0; i < job->n_nodes; i++) {
+        if (!is_done(&job->node[i])) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -351,22 +373,26 @@ void fake_end(struct fake_job *job, int status)
 {
     struct rz_launch_message shutdown = {.type = RZ_LAUNCH_SHUTDOWN, .shutdown = {.grace_ms = 0}};
     struct rz_launch_message leave = {.type = RZ_LAUNCH_LEAVE};
-    for (uint32_t i = 0; i < job->n_nodes; i++)
+    for (uint32_t i = 0; i < job->n_nodes; i++) {
         fake_send(job, i, &shutdown);
+    }
     for (rz_time until = deadline(); !all_done(job);) {
-        if (rz_clock_now() > until)
+        if (rz_clock_now() > until) {
             fail_msg("not all daemons have said DONE within %d s", TEST_HANG_S);
+        }
         fake_pump(job, 10);
     }
-    for (uint32_t i = 0; i < job->n_nodes; i++)
+    for (uint32_t i = 0; i < job->n_nodes; i++) {
         fake_send(job, i, &leave);
+    }
     for (uint32_t i = 0; i < job->n_nodes; i++) {
         rz_time until = deadline();
         int wait_status;
         pid_t pid;
         while ((pid = waitpid(job->node[i].keeper, &wait_status, WNOHANG)) == 0) {
-            if (rz_clock_now() > until)
+            if (rz_clock_now() > until) {
                 fail_msg("the keeper of node %u has not ended within %d s", i, TEST_HANG_S);
+            }
             fake_pump(job, 10);
         }
         assert_int_equal(pid, job->node[i].keeper);
@@ -397,12 +423,15 @@ void fake_assert_nothing_left(const char *when)
 {
     rz_time until = deadline();
     for (;;) {
-        while (waitpid(-1, NULL, WNOHANG) > 0)
+        while (waitpid(-1, NULL, WNOHANG) > 0) {
             ;
-        if (waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD)
+        }
+        if (waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD) {
             return;
-        if (rz_clock_now() > until)
+        }
+        if (rz_clock_now() > until) {
             break;
+        }
         poll(NULL, 0, 10); /* for the end of a process that is not our child to begin with there is
                               no event */
     }

@@ -93,26 +93,29 @@ static void open_side(unsigned i)
 
 static void close_side(unsigned i)
 {
-    if (side[i].overlay)
+    if (side[i].overlay) {
         rz_overlay_close(side[i].overlay);
+    }
     side[i].overlay = NULL;
 }
 
 static void open_sides(void)
 {
-    memset(side, 0, sizeof side);
+    memset(side, 0, sizeof(side));
     base = event_base_new();
     assert_non_null(base);
     assert_int_equal(event_base_priority_init(base, 2), 0);
-    for (unsigned i = 0; i < NODES; i++)
+    for (unsigned i = 0; i < NODES; i++) {
         open_side(i);
+    }
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < NODES; i++)
+    for (unsigned i = 0; i < NODES; i++) {
         close_side(i);
+    }
     event_base_free(base);
     return 0;
 }

@@ -26,8 +26,9 @@ static enum rz_more clock_step(void *state, const struct rz_event *event, struct
     struct clock_room *protocol = state;
     (void)out;
     assert_true(event->now >= protocol->last_now);
-    if (protocol->last_now > 0 && event->now - protocol->last_now > protocol->largest_step)
+    if (protocol->last_now > 0 && event->now - protocol->last_now > protocol->largest_step) {
         protocol->largest_step = event->now - protocol->last_now;
+    }
     protocol->last_now = event->now;
     if (event->kind == RZ_EVENT_TICK) {
         assert_true(event->now >= protocol->deadline);
@@ -89,8 +90,9 @@ static void begin(struct fixture *f, rz_time oversleeps)
 
 static void run_ticks(struct fixture *f, unsigned n)
 {
-    for (unsigned until = f->protocol->ticks + n; f->protocol->ticks < until;)
+    for (unsigned until = f->protocol->ticks + n; f->protocol->ticks < until;) {
         event_base_loop(f->base, EVLOOP_ONCE);
+    }
 }
 
 static void end(struct fixture *f)

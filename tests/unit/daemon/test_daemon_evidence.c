@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- errors */
+/* ---- errors ---- */
 
 /* The two connections between the sides, as side 0 has them; a bit each. */
 enum { OUTGOING = 1, INCOMING = 2 };
@@ -23,7 +23,7 @@ static bool begun;     /* that has come */
 static uint16_t port_of(int fd, int (*name_of)(int, struct sockaddr *, socklen_t *))
 {
     struct sockaddr_in name = {.sin_port = 0};
-    socklen_t bytes = sizeof name;
+    socklen_t bytes = sizeof(name);
     return name_of(fd, (struct sockaddr *)&name, &bytes) == 0 ? ntohs(name.sin_port) : 0;
 }
 
@@ -36,12 +36,14 @@ ssize_t read(int fd, void *buffer, size_t bytes)
         begun = got > 0;
         return got;
     }
-    if (failing & OUTGOING && port_of(fd, getpeername) == peers[1].tcp_port)
+    if (failing & OUTGOING && port_of(fd, getpeername) == peers[1].tcp_port) {
         which = OUTGOING;
-    else if (failing & INCOMING && port_of(fd, getsockname) == peers[0].tcp_port)
+    } else if (failing & INCOMING && port_of(fd, getsockname) == peers[0].tcp_port) {
         which = INCOMING;
-    if (!which)
+    }
+    if (!which) {
         return syscall(SYS_read, fd, buffer, bytes);
+    }
     failing &= ~which; /* the system reports it once */
     errno = error;
     return -1;
@@ -54,7 +56,7 @@ static void fail_next(unsigned which, int with)
     cut_short = begun = false;
 }
 
-/* ---- two overlays */
+/* ---- two overlays ---- */
 
 static void start_side(unsigned i)
 {
@@ -88,13 +90,14 @@ static void meet(void)
 
 static void told(unsigned broken, unsigned lost)
 {
-    for (int i = 0; i < 20; i++) /* all further consequences happen now */
+    for (int i = 0; i < 20; i++) { /* all further consequences happen now */
         event_base_loop(base, EVLOOP_NONBLOCK);
+    }
     assert_int_equal(side[0].broken, broken);
     assert_int_equal(side[0].lost, lost);
 }
 
-/* ---- the tests */
+/* ---- the tests ---- */
 
 static void the_end_of_a_connection_is_proof(void **state)
 {
@@ -120,7 +123,7 @@ static void connections_that_stood_and_timed_out_are_silence(void **state)
 {
     static const int errors[] = {ETIMEDOUT, EHOSTUNREACH};
     (void)state;
-    for (unsigned i = 0; i < sizeof errors / sizeof *errors; i++) {
+    for (unsigned i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
         if (i > 0) {
             teardown(NULL);
             setup(NULL);

@@ -39,22 +39,25 @@ static uint32_t check_rounds(struct fake_job *job, uint64_t view)
     static char text[FAKE_TEXT_MAX];
     static char rounds[ROUNDS_MAX][128];
     uint32_t first = 0;
-    memset(rounds, 0, sizeof rounds);
+    memset(rounds, 0, sizeof(rounds));
     for (uint32_t rank = 0; rank < job->n_ranks; rank++) {
         unsigned long long before = 0;
         fake_output(job, rank, 1, text);
         for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
             unsigned round;
             unsigned long long progress, in;
-            if (sscanf(line, "round %u progress %llu view %llx", &round, &progress, &in) != 3)
+            if (sscanf(line, "round %u progress %llu view %llx", &round, &progress, &in) != 3) {
                 continue;
+            }
             assert_true(round > 0 && progress >= before && in != 0);
             before = progress;
-            if (round >= ROUNDS_MAX)
+            if (round >= ROUNDS_MAX) {
                 continue;
-            if (rounds[round][0] != '\0')
+            }
+            if (rounds[round][0] != '\0') {
                 assert_string_equal(rounds[round], line);
-            snprintf(rounds[round], sizeof rounds[round], "%s", line);
+            }
+            snprintf(rounds[round], sizeof(rounds[round]), "%s", line);
             first = first == 0 && in == view ? round : first;
         }
     }
@@ -63,11 +66,12 @@ static uint32_t check_rounds(struct fake_job *job, uint64_t view)
 
 static void over_at(struct fake_job *job, uint32_t first, uint32_t end)
 {
-    for (uint32_t rank = first; rank < end; rank++)
+    for (uint32_t rank = first; rank < end; rank++) {
         fake_await_line(job, rank, "over");
+    }
 }
 
-/* ---- rounds */
+/* ---- rounds ---- */
 
 static void all_are_told_the_same_rounds(void **state)
 {
@@ -115,7 +119,7 @@ static void who_leaves_is_not_waited_for(void **state)
     fake_free(&job);
 }
 
-/* ---- failures */
+/* ---- failures ---- */
 
 static void the_failed_are_not_waited_for(void **state)
 {
@@ -151,11 +155,11 @@ static void the_deciding_daemon_may_fail_at_any_step(void **state)
     (void)state;
     char point[64];
     for (uint32_t nth = 1; nth <= 9; nth++) { /* DECIDED and SETTLED, to three others each */
-        snprintf(point, sizeof point, "turn:%u@0", nth);
+        snprintf(point, sizeof(point), "turn:%u@0", nth);
         fail_at(point);
     }
     for (uint32_t nth = 1; nth <= 10; nth++) { /* six arrivals, three that have kept it */
-        snprintf(point, sizeof point, "turn-read:%u@0", nth);
+        snprintf(point, sizeof(point), "turn-read:%u@0", nth);
         fail_at(point);
     }
     fail_at("round@0");
@@ -171,11 +175,11 @@ static void any_node_may_fail_while_others_decide(void **state)
         struct fake_job job;
         char view[512];
         uint32_t node = killed % 4, gone = 2 * node;
-        snprintf(view, sizeof view, OTHERS("view:%x go say:over serve"), 0xffu & ~(3u << gone));
+        snprintf(view, sizeof(view), OTHERS("view:%x go say:over serve"), 0xffu & ~(3u << gone));
         fake_start(&job, 4);
         fake_run(&job, 8, SHELL(view));
         char line[64];
-        snprintf(line, sizeof line, "round %u ", 1 + 7 * killed);
+        snprintf(line, sizeof(line), "round %u ", 1 + 7 * killed);
         fake_await_line(&job, gone, line);
         kill(job.node[node].daemon, SIGKILL);
         over_at(&job, 0, gone);
@@ -216,8 +220,9 @@ static void a_spawned_process_is_of_another_group(void **state)
                    " join enter view:7 failed:3 replace:3,2 group:1 rounds:3 go "
                    "say:over serve"));
     over_at(&job, 0, 4);
-    for (uint32_t rank = 0; rank < 4; rank++)
+    for (uint32_t rank = 0; rank < 4; rank++) {
         fake_await_line(&job, rank, "round 3 progress 2 view f");
+    }
     fake_end(&job, 0);
 }
 
@@ -244,7 +249,7 @@ static void a_roll_back_forgets_all_groups(void **state)
     fake_end(&job, 0);
 }
 
-/* ---- sockets, and what cannot be */
+/* ---- sockets, and what cannot be ---- */
 
 static void each_process_gets_a_socket_and_the_key_of_all(void **state)
 {
@@ -271,10 +276,10 @@ static void who_breaks_the_protocol_is_killed(void **state)
     static const char *const ways[] = {"rank",     "other",    "processes", "none",
                                        "counters", "unsorted", "nobody",    "name"};
     (void)state;
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
         struct fake_job job;
         char words[512];
-        snprintf(words, sizeof words, ONLY("1", "wrong:%s") OTHERS("rounds:3 go say:over serve"),
+        snprintf(words, sizeof(words), ONLY("1", "wrong:%s") OTHERS("rounds:3 go say:over serve"),
                  ways[i]);
         fake_start(&job, 1);
         fake_run(&job, 3, SHELL(words));
@@ -296,9 +301,9 @@ static void what_cannot_be_is_refused(void **state)
                        ONLY("1", "rounds:1 wrong:fewer arrive go say:over serve")
                            OTHERS("rounds:1 go say:over serve")));
     over_at(&job, 0, 3);
-    snprintf(line, sizeof line, "refused %d", RZ_ERR_NOT_FOUND);
+    snprintf(line, sizeof(line), "refused %d", RZ_ERR_NOT_FOUND);
     fake_await_line(&job, 0, line);
-    snprintf(line, sizeof line, "refused %d", RZ_ERR_INVALID);
+    snprintf(line, sizeof(line), "refused %d", RZ_ERR_INVALID);
     fake_await_line(&job, 1, line);
     fake_end(&job, 0);
 }
@@ -321,7 +326,8 @@ int main(int argc, char **argv)
     };
     signal(SIGPIPE, SIG_IGN);
     fake_adopt();
-    if (argc > 1)
+    if (argc > 1) {
         cmocka_set_test_filter(argv[1]); /* a name, with * and ? */
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ static void make(struct example *e)
     struct rz_wire_writer w;
     *e = (struct example){.job = {.job = 1,
                                   .key = key,
-                                  .key_length = sizeof key,
+                                  .key_length = sizeof(key),
                                   .n_nodes = 2,
                                   .n_ranks = 3,
                                   .node = 1,
@@ -32,11 +32,11 @@ static void make(struct example *e)
                                   .checkpoint_name = "",
                                   .directory = ""}};
     e->job.placement = e->placement;
-    e->job.placement_length = sizeof e->placement;
+    e->job.placement_length = sizeof(e->placement);
     e->placement[4] = 1; /* rank 1 on node 1 */
     e->job.slots = e->slots;
-    e->job.slots_length = sizeof e->slots;
-    rz_wire_writer_init(&w, e->addresses, sizeof e->addresses);
+    e->job.slots_length = sizeof(e->slots);
+    rz_wire_writer_init(&w, e->addresses, sizeof(e->addresses));
     for (uint32_t i = 0; i < 2; i++) {
         rz_wire_put_text(&w, "127.0.0.1");
         rz_wire_put_u32(&w, 1000 + i);
@@ -45,12 +45,12 @@ static void make(struct example *e)
     }
     e->job.addresses = e->addresses;
     e->job.addresses_length = (uint32_t)(w.at - w.start);
-    rz_wire_writer_init(&w, e->arguments, sizeof e->arguments);
+    rz_wire_writer_init(&w, e->arguments, sizeof(e->arguments));
     rz_wire_put_text(&w, "program");
     rz_wire_put_text(&w, "");
     e->job.arguments = e->arguments;
     e->job.arguments_length = (uint32_t)(w.at - w.start);
-    rz_wire_writer_init(&w, e->environment, sizeof e->environment);
+    rz_wire_writer_init(&w, e->environment, sizeof(e->environment));
     rz_wire_put_text(&w, "NAME=value");
     e->job.environment = e->environment;
     e->job.environment_length = (uint32_t)(w.at - w.start);
@@ -107,7 +107,7 @@ static void each_rank_has_its_program(void **state)
     (void)state;
     make(&e);
     e.job.contexts = programs;
-    e.job.contexts_length = put_programs(programs, sizeof programs);
+    e.job.contexts_length = put_programs(programs, sizeof(programs));
     assert_int_equal(rz_job_read(&job, &e.job, &why), RZ_OK);
     assert_string_equal(rz_job_program(&job, 0).arguments[0], "one");
     for (uint32_t rank = 1; rank < 3; rank++) {
@@ -153,9 +153,10 @@ static void each_bad_value_is_refused_in_words(void **state)
     make(&e), e.job.arguments_length--, refused(&e);
     make(&e), e.environment[8] = '_', refused(&e); /* the '=' */
     uint8_t programs[128];
-    uint32_t n = put_programs(programs, sizeof programs);
-    for (uint32_t length = 1; length < n; length++)
+    uint32_t n = put_programs(programs, sizeof(programs));
+    for (uint32_t length = 1; length < n; length++) {
         make(&e), e.job.contexts = programs, e.job.contexts_length = length, refused(&e);
+    }
     make(&e), e.job.contexts = programs, e.job.contexts_length = n, e.job.n_ranks = 2;
     e.job.placement_length = 8, refused(&e); /* programs of three ranks */
 }
@@ -204,15 +205,15 @@ static void keys_of_processes_differ_and_hide_the_job_key(void **state)
     rz_job_process_key(&job, 1, 1, a);
     rz_job_process_key(&job, 1, 2, b);
     rz_job_process_key(&job, 1, 1, again);
-    assert_memory_equal(a, again, sizeof a);
-    assert_memory_not_equal(a, b, sizeof a);
-    assert_memory_not_equal(a, job.key, sizeof a);
+    assert_memory_equal(a, again, sizeof(a));
+    assert_memory_not_equal(a, b, sizeof(a));
+    assert_memory_not_equal(a, job.key, sizeof(a));
     rz_job_ring_key(&job, b);
-    assert_memory_not_equal(a, b, sizeof a);
-    assert_memory_not_equal(b, job.key, sizeof b);
+    assert_memory_not_equal(a, b, sizeof(a));
+    assert_memory_not_equal(b, job.key, sizeof(b));
     rz_job_group_key(&job, a);
-    assert_memory_not_equal(a, b, sizeof a);
-    assert_memory_not_equal(a, job.key, sizeof a);
+    assert_memory_not_equal(a, b, sizeof(a));
+    assert_memory_not_equal(a, job.key, sizeof(a));
     rz_job_clear(&job);
 }
 

@@ -118,7 +118,7 @@ static void one_round(uint64_t seed)
     enum victim victim = (enum victim)rz_random_below(&random, VICTIM_COUNT);
     uint64_t choice = rz_random_next(&random);
     uint64_t delay = rz_random_below(&random, (seed & 1 ? 1 : 40) * RZ_MILLISECOND);
-    snprintf(when, sizeof when, "%s, %llu us after JOB (replay: RZ_TEST_SEED=%llu)",
+    snprintf(when, sizeof(when), "%s, %llu us after JOB (replay: RZ_TEST_SEED=%llu)",
              victim_name[victim], (unsigned long long)(delay / RZ_MICROSECOND),
              (unsigned long long)seed);
     fake_start(&job, 1);
@@ -143,8 +143,9 @@ static void nothing_outlives_any_kill(void **state)
         return;
     }
     uint64_t rounds = number("RZ_TEST_ROUNDS", 60);
-    for (uint64_t seed = 1; seed <= rounds; seed++)
+    for (uint64_t seed = 1; seed <= rounds; seed++) {
         one_round(seed);
+    }
 }
 
 /* While keeper and daemon are just coming into being. */
@@ -154,7 +155,7 @@ static void nothing_outlives_a_kill_of_the_keeper_at_its_start(void **state)
     for (uint64_t delay_us = 0; delay_us < 3000; delay_us += 150) {
         struct fake_job job;
         char when[64];
-        snprintf(when, sizeof when, "keeper, %llu us after its start",
+        snprintf(when, sizeof(when), "keeper, %llu us after its start",
                  (unsigned long long)delay_us);
         fake_start_only(&job, 1);
         pass(delay_us * RZ_MICROSECOND);
@@ -184,7 +185,8 @@ int main(int argc, char **argv)
     };
     signal(SIGPIPE, SIG_IGN);
     fake_adopt();
-    if (argc > 1)
+    if (argc > 1) {
         cmocka_set_test_filter(argv[1]); /* a name, with * and ? */
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,8 +41,9 @@ static void over(uint32_t lane, const uint32_t *others, unsigned n)
     rz_lanes_ended(lanes, lane, 0);
     assert_true(rz_lanes_next_over(lanes, &next, &rank, &incarnation));
     assert_int_equal(next, lane);
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
         rz_lanes_ask(lanes, lane, others[i]);
+    }
     rz_lanes_asked(lanes, lane);
 }
 
@@ -112,9 +113,11 @@ static void a_writer_that_still_runs_keeps_the_lane(void **state)
     (void)state;
     uint32_t a = take(0, 1), b = take(1, 1), next = 0, rank, incarnation;
     pid_t child = fork();
-    if (child == 0)
-        for (;;)
+    if (child == 0) {
+        for (;;) {
             pause();
+        }
+    }
     rz_lanes_ended(lanes, a, child);
     rz_lanes_ended(lanes, b, -1);
     assert_false(rz_lanes_next_over(lanes, &next, &rank, &incarnation));
@@ -133,8 +136,9 @@ static void all_lanes_can_be_taken_and_then_none(void **state)
 {
     (void)state;
     uint32_t lane, others[LANES];
-    for (uint32_t i = 0; i < LANES; i++)
+    for (uint32_t i = 0; i < LANES; i++) {
         others[i] = take(i, 1);
+    }
     assert_false(rz_lanes_take(lanes, 1, 2, &lane));
     over(129, others, LANES - 1);
     for (uint32_t i = 0; i < LANES - 1; i++) {

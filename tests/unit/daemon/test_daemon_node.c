@@ -22,7 +22,7 @@ static int nothing_left(void **state)
     return 0;
 }
 
-/* ---- programs that do not use MPI */
+/* ---- programs that do not use MPI ---- */
 
 static void a_plain_program_ends_without_a_failure(void **state)
 {
@@ -32,8 +32,9 @@ static void a_plain_program_ends_without_a_failure(void **state)
     fake_start(&job, 1);
     fake_run(&job, 2,
              ARGUMENTS("sh", "-c", "echo out $RZ_RANK $RZ_INCARNATION; echo err >&2; exit 3"));
-    for (uint32_t rank = 0; rank < 2; rank++)
+    for (uint32_t rank = 0; rank < 2; rank++) {
         fake_await_exit(&job, rank, EXIT_STATUS(3), true, false);
+    }
     fake_output(&job, 1, 1, text);
     assert_string_equal(text, "out 1 1\n");
     fake_output(&job, 1, 2, text);
@@ -91,26 +92,26 @@ static void standard_input_reaches_rank_0(void **state)
     fake_start(&job, 1);
     fake_run(&job, 2, ARGUMENTS("cat"));
     fake_await_exit(&job, 1, 0, true, false); /* nothing to read */
-    memset(line, 'x', sizeof line);
+    memset(line, 'x', sizeof(line));
     uint32_t credit = 0, sent = 0;
     while (sent < 60) {
-        if (credit < sizeof line) {
+        if (credit < sizeof(line)) {
             struct fake_message *m = fake_await(&job, RZ_LAUNCH_STDIN_WANTED);
             credit += m->message.stdin_wanted.bytes;
             free(m);
             continue;
         }
         sent++;
-        credit -= sizeof line;
+        credit -= sizeof(line);
         struct rz_launch_message data = {.type = RZ_LAUNCH_STDIN,
                                          .stdin_data = {.data = (const uint8_t *)line,
-                                                        .data_length = sizeof line,
+                                                        .data_length = sizeof(line),
                                                         .end = sent == 60}};
         fake_send(&job, 0, &data);
     }
     fake_await_exit(&job, 0, 0, true, false);
     fake_output(&job, 0, 1, text);
-    assert_int_equal(strlen(text), 60 * sizeof line);
+    assert_int_equal(strlen(text), 60 * sizeof(line));
     fake_end(&job, 0);
 }
 
@@ -120,20 +121,24 @@ static long look_up(pid_t pid, const char *name, bool protocol_message)
 {
     char path[64], line[256];
     long value = 0;
-    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
     FILE *file = fopen(path, "r");
-    while (file && !value && fgets(line, sizeof line, file))
-        if (strncmp(line, name, strlen(name)) == 0)
+    while (file && !value && fgets(line, sizeof(line), file)) {
+        if (strncmp(line, name, strlen(name)) == 0) {
             value = protocol_message ? line[strlen(name) + 1] : atol(line + strlen(name));
-    if (file)
+        }
+    }
+    if (file) {
         fclose(file);
+    }
     return value;
 }
 
 static void await_asleep(pid_t pid)
 {
-    for (int quiet = 0; quiet < 20; usleep(1000))
+    for (int quiet = 0; quiet < 20; usleep(1000)) {
         quiet = look_up(pid, "State:", true) == 'S' ? quiet + 1 : 0;
+    }
 }
 
 static void a_launcher_that_does_not_read_holds_writers_not_the_daemon(void **state)
@@ -145,7 +150,7 @@ static void a_launcher_that_does_not_read_holds_writers_not_the_daemon(void **st
     pid_t pid[2];
     (void)state;
     fake_start(&job, 1);
-    snprintf(word, sizeof word, "flood:%zu", bytes);
+    snprintf(word, sizeof(word), "flood:%zu", bytes);
     fake_run(&job, 2, ARGUMENTS(TEST_HELPER, word));
     for (int i = 0; i < 2; i++) {
         struct fake_message *m = fake_await(&job, RZ_LAUNCH_STARTED);
@@ -160,12 +165,14 @@ static void a_launcher_that_does_not_read_holds_writers_not_the_daemon(void **st
     struct rz_launch_message inject = {.type = RZ_LAUNCH_INJECT,
                                        .inject = {.what = RZ_INJECT_KILL_RANK, .rank = 1}};
     fake_send(&job, 0, &inject);
-    while (look_up(pid[1], "State:", true))
+    while (look_up(pid[1], "State:", true)) {
         usleep(1000);
+    }
     for (bool ended = false; !ended;) {
         struct fake_message *m = fake_await_any(&job);
-        if (m->message.type == RZ_LAUNCH_OUTPUT && m->message.output.rank == 0)
+        if (m->message.type == RZ_LAUNCH_OUTPUT && m->message.output.rank == 0) {
             got += m->message.output.data_length;
+        }
         ended = m->message.type == RZ_LAUNCH_EXITED && m->message.exited.rank == 0;
         free(m);
     }
@@ -173,7 +180,7 @@ static void a_launcher_that_does_not_read_holds_writers_not_the_daemon(void **st
     fake_end(&job, 0);
 }
 
-/* ---- what a launcher may get wrong */
+/* ---- what a launcher may get wrong ---- */
 
 static void a_bad_job_is_refused_in_words(void **state)
 {
@@ -207,7 +214,7 @@ static void noise_instead_of_a_job_ends_the_daemon(void **state)
     fake_end(&job, 2);
 }
 
-/* ---- programs that join */
+/* ---- programs that join ---- */
 
 static void ranks_join_pass_the_barriers_and_leave(void **state)
 {
@@ -218,7 +225,7 @@ static void ranks_join_pass_the_barriers_and_leave(void **state)
              ARGUMENTS(TEST_HELPER, "join", "enter", "say:running", "leave", "bye", "exit:5"));
     for (uint32_t rank = 0; rank < 4; rank++) {
         char line[32];
-        snprintf(line, sizeof line, "running %u 1 1", rank);
+        snprintf(line, sizeof(line), "running %u 1 1", rank);
         fake_await_line(&job, rank, line);
         fake_await_exit(&job, rank, EXIT_STATUS(5), true, true);
     }
@@ -241,8 +248,9 @@ static void an_end_without_bye_is_a_failure(void **state)
     fake_run(&job, 1, ARGUMENTS(TEST_HELPER, "join", "enter", "exit:0"));
     struct fake_message *m = fake_await_match(&job, "FAILURE_SEEN", is_failure, &rank);
     /* A small process is torn down so fast that its exit may be seen first. */
-    if (strcmp(m->message.event.note, "exit") != 0)
+    if (strcmp(m->message.event.note, "exit") != 0) {
         assert_string_equal(m->message.event.note, "robust mutex");
+    }
     free(m);
     fake_await_exit(&job, 0, 0, false, true);
     fake_end(&job, 0);
@@ -275,7 +283,7 @@ static void expect_failure_by(const char *word)
     char script[512];
     fake_start(&job, 1);
     snprintf(
-        script, sizeof script,
+        script, sizeof(script),
         "if [ $RZ_RANK = 1 ] && [ $RZ_INCARNATION = 1 ]; then exec %s join repairing enter %s; fi; "
         "if [ $RZ_RANK = 1 ]; then exec %s join enter say:second serve; fi; "
         "exec %s join repairing enter epoch:2 enter say:second serve",
@@ -312,8 +320,8 @@ static void a_process_that_stores_wrong_pieces_fails_alone(void **state)
                                        "unsealed", "pipe",     "no-fd"};
     char word[32];
     (void)state;
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        snprintf(word, sizeof word, "store:%s", ways[i]);
+    for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+        snprintf(word, sizeof(word), "store:%s", ways[i]);
         expect_failure_by(word);
     }
 }
@@ -376,7 +384,7 @@ static void a_killed_rank_comes_again_in_a_new_epoch(void **state)
     fake_await_line(&job, 2, "first 2 2 2");
     for (uint32_t rank = 0; rank < 4; rank++) {
         char line[32];
-        snprintf(line, sizeof line, "last %u %u 3", rank, rank == 2 ? 3 : 1);
+        snprintf(line, sizeof(line), "last %u %u 3", rank, rank == 2 ? 3 : 1);
         fake_await_line(&job, rank, line);
     }
     fake_end(&job, 0);
@@ -389,7 +397,7 @@ static void lanes_of_many(const char *program_of_1, unsigned lane[], unsigned n)
     struct fake_job job;
     char script[1024], text[FAKE_TEXT_MAX];
     fake_start(&job, 1);
-    snprintf(script, sizeof script,
+    snprintf(script, sizeof(script),
              "if [ $RZ_RANK = 2 ]; then if [ $RZ_INCARNATION -lt %u ]; then "
              "exec " TEST_HELPER " join repairing lane enter kill; fi; "
              "exec " TEST_HELPER " join repairing lane lanes enter say:last serve; fi; "
@@ -398,8 +406,9 @@ static void lanes_of_many(const char *program_of_1, unsigned lane[], unsigned n)
              "exec " TEST_HELPER " $all enter say:last serve",
              n, program_of_1, n);
     fake_run(&job, 3, ARGUMENTS("sh", "-c", script));
-    for (uint32_t rank = 0; rank < 3; rank++)
+    for (uint32_t rank = 0; rank < 3; rank++) {
         fake_await_line(&job, rank, "last");
+    }
     fake_output(&job, 2, 1, text);
     const char *at = text;
     for (unsigned i = 0; i < n; i++) {
@@ -419,9 +428,11 @@ static void lanes_of_the_failed_serve_others_once_all_have_closed_them(void **st
     /* The next one may join before all have answered: on a loaded machine each one of a job. */
     for (unsigned jobs = 0; jobs < JOBS_MAX && again == 0; jobs++) {
         lanes_of_many("join lanes", lane, N);
-        for (unsigned i = 1; i < N; i++)
-            for (unsigned k = 0; k < i; k++)
+        for (unsigned i = 1; i < N; i++) {
+            for (unsigned k = 0; k < i; k++) {
                 again += lane[k] == lane[i];
+            }
+        }
     }
     assert_true(again > 0);
 }
@@ -432,8 +443,9 @@ static void a_lane_that_one_has_not_closed_serves_nobody(void **state)
     unsigned lane[N];
     (void)state;
     lanes_of_many("join", lane, N);
-    for (unsigned i = 1; i < N; i++)
+    for (unsigned i = 1; i < N; i++) {
         assert_int_equal(lane[i], 2 + i);
+    }
 }
 
 static void the_ranks_of_a_failed_node_come_again_elsewhere(void **state)
@@ -447,14 +459,15 @@ static void the_ranks_of_a_failed_node_come_again_elsewhere(void **state)
                        "  exec " TEST_HELPER
                        " join repairing enter say:first epoch:2 enter say:second serve; fi; "
                        "exec " TEST_HELPER " join repairing enter say:second serve"));
-    for (uint32_t rank = 0; rank < 8; rank++)
+    for (uint32_t rank = 0; rank < 8; rank++) {
         fake_await_line(&job, rank, "first");
+    }
     struct rz_launch_message inject = {.type = RZ_LAUNCH_INJECT,
                                        .inject = {.what = RZ_INJECT_KILL_NODE}};
     fake_send(&job, 2, &inject);
     for (uint32_t rank = 0; rank < 8; rank++) {
         char line[32];
-        snprintf(line, sizeof line, "second %u %u 2", rank, rank / 2 == 2 ? 2 : 1);
+        snprintf(line, sizeof(line), "second %u %u 2", rank, rank / 2 == 2 ? 2 : 1);
         fake_await_line(&job, rank, line);
     }
     int status;
@@ -527,7 +540,7 @@ static void the_hang_report_names_call_and_peer(void **state)
     fake_end(&job, 0);
 }
 
-/* ---- faults on order */
+/* ---- faults on order ---- */
 
 static void stops_and_goes_on(uint32_t what, rz_time for_ns)
 {
@@ -628,7 +641,8 @@ int main(int argc, char **argv)
     };
     signal(SIGPIPE, SIG_IGN);
     fake_adopt();
-    if (argc > 1)
+    if (argc > 1) {
         cmocka_set_test_filter(argv[1]); /* a name, with * and ? */
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

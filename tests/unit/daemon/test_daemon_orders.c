@@ -39,7 +39,7 @@ __attribute__((format(printf, 1, 2))) static void did(const char *format, ...)
     size_t n = strlen(rig.did);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(rig.did + n, sizeof rig.did - n, format, arguments);
+    vsnprintf(rig.did + n, sizeof(rig.did) - n, format, arguments);
     va_end(arguments);
 }
 
@@ -49,13 +49,14 @@ static void done(const char *expected)
     rig.did[0] = '\0';
 }
 
-/* ---- the rest of the daemon */
+/* ---- the rest of the daemon ---- */
 
 void rz_recovery_want(struct rz_recovery *recovery, const uint64_t *items, uint32_t n_items)
 {
     (void)recovery;
-    for (uint32_t i = 0; i < n_items; i++)
+    for (uint32_t i = 0; i < n_items; i++) {
         rig.wanted[rig.n_wanted++] = items[i];
+    }
     did("want ");
 }
 
@@ -102,11 +103,12 @@ rz_status_t rz_link_router_send_to(const struct rz_children *children, uint32_t 
                                    const struct rz_link_message *message, int fd)
 {
     (void)children, (void)fd;
-    if (message->type == RZ_LINK_REPLACED)
+    if (message->type == RZ_LINK_REPLACED) {
         did("born%u:%u ", slot, message->replaced.status);
-    else
+    } else {
         did("spawned%u:%u+%u ", slot, message->spawned.status,
             message->spawned.processes_length / RZ_LINK_PAIR_BYTES);
+    }
     return RZ_OK;
 }
 
@@ -142,8 +144,9 @@ bool rz_placement_spawn(struct rz_placement *placement, uint32_t slot, uint32_t 
                         bool replaces)
 {
     (void)placement;
-    if (!rz_membership_spawn(&rig.own.membership, slot, rig.node_of[slot], incarnation, replaces))
+    if (!rz_membership_spawn(&rig.own.membership, slot, rig.node_of[slot], incarnation, replaces)) {
         return false;
+    }
     did("word%u.%u@%u ", slot, rig.slots[slot].incarnation, rig.slots[slot].node);
     return true;
 }
@@ -173,8 +176,9 @@ void rz_children_recount(struct rz_children *children)
 void rz_report_event(const struct rz_report *report, const struct rz_launch_event *event)
 {
     (void)report;
-    if (event->kind == RZ_EVENT_RECORD_ENDED_BY)
+    if (event->kind == RZ_EVENT_RECORD_ENDED_BY) {
         did("by:%llu ", (unsigned long long)event->value);
+    }
 }
 
 void rz_report_log(const struct rz_report *report, uint32_t level, const char *format, ...)
@@ -183,7 +187,7 @@ void rz_report_log(const struct rz_report *report, uint32_t level, const char *f
     did("log%u ", level);
 }
 
-/* ---- what is played */
+/* ---- what is played ---- */
 
 static int setup(void **state)
 {
@@ -194,10 +198,12 @@ static int setup(void **state)
         .n_nodes = NODES, .n_ranks = RANKS, .n_slots = SLOTS, .node = SELF, .directory = ""};
     rig.own.membership = (struct rz_membership){
         .n_nodes = NODES, .n_slots = SLOTS, .epoch = 1, .slots = rig.slots, .nodes = rig.nodes};
-    for (uint32_t slot = 0; slot < SLOTS; slot++)
+    for (uint32_t slot = 0; slot < SLOTS; slot++) {
         rig.slots[slot].node = RZ_ID_NONE;
-    for (uint32_t rank = 0; rank < RANKS; rank++)
+    }
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
         rig.slots[rank] = (struct rz_membership_slot){.node = rank, .incarnation = 1};
+    }
     rig.slots[1].node = SELF;
     const struct rz_spawns_config config = {.own = &rig.own, .children = &rig.children};
     return rz_spawns_open(&rig.spawns, &config) == RZ_OK ? 0 : -1;
@@ -222,7 +228,7 @@ static bool ask_replace(uint32_t slot, uint32_t incarnation)
     const struct rz_link_process wanted = {slot, incarnation};
     rz_link_put_pairs(pair, &wanted, 1);
     return ask(&(struct rz_link_message){
-        .type = RZ_LINK_REPLACE, .replace = {.spawns = pair, .spawns_length = sizeof pair}});
+        .type = RZ_LINK_REPLACE, .replace = {.spawns = pair, .spawns_length = sizeof(pair)}});
 }
 
 /* An order of 2 processes: a program each. */
@@ -246,7 +252,7 @@ static void ask_spawn_of(uint32_t count, const uint8_t *commands, uint32_t lengt
 static void ask_spawn(void)
 {
     uint8_t commands[256];
-    ask_spawn_of(2, commands, write_order(commands, sizeof commands));
+    ask_spawn_of(2, commands, write_order(commands, sizeof(commands)));
 }
 
 static void order_comes(rz_id from, uint32_t serial)
@@ -257,7 +263,7 @@ static void order_comes(rz_id from, uint32_t serial)
         .spawn_order = {.serial = serial,
                         .count = 2,
                         .commands = commands,
-                        .commands_length = write_order(commands, sizeof commands),
+                        .commands_length = write_order(commands, sizeof(commands)),
                         .parent = (const uint8_t *)"",
                         .parent_length = 0}};
     rig.overlay[RZ_OVERLAY_SPAWN_ORDER](rig.spawns, from, &order);
@@ -273,7 +279,7 @@ static void cohort_decided(rz_id node, uint32_t serial)
     rz_spawns_decided(rig.spawns, RZ_OK, items, 3);
 }
 
-/* ---- tests */
+/* ---- tests ---- */
 
 static void an_answer_comes_when_the_board_shows_it(void **state)
 {
@@ -315,7 +321,7 @@ static void the_first_refusal_is_the_answer(void **state)
     uint8_t pairs[2 * RZ_LINK_PAIR_BYTES];
     const struct rz_link_process wanted[2] = {{2, 2}, {0, 2}};
     const struct rz_link_message asked = {
-        .type = RZ_LINK_REPLACE, .replace = {.spawns = pairs, .spawns_length = sizeof pairs}};
+        .type = RZ_LINK_REPLACE, .replace = {.spawns = pairs, .spawns_length = sizeof(pairs)}};
     char text[64];
     (void)state;
     rig.slots[2].incarnation = rig.slots[0].incarnation = 2;
@@ -323,7 +329,7 @@ static void the_first_refusal_is_the_answer(void **state)
     rig.taken = 2;
     rz_link_put_pairs(pairs, wanted, 2);
     assert_true(ask(&asked));
-    snprintf(text, sizeof text, "born1:%d ", RZ_ERR_EXISTS);
+    snprintf(text, sizeof(text), "born1:%d ", RZ_ERR_EXISTS);
     done(text);
 }
 
@@ -362,19 +368,19 @@ static void every_refusal_is_told(void **state)
     assert_true(ask_replace(0, 2));
     rig.spawn = RZ_SPAWN_REFUSED;
     rz_spawns_look(rig.spawns);
-    snprintf(text, sizeof text, "want born1:%d ", RZ_ERR_UNSUPPORTED);
+    snprintf(text, sizeof(text), "want born1:%d ", RZ_ERR_UNSUPPORTED);
     done(text);
     ask_spawn();
     const uint64_t cohort = rz_recover_pack_cohort(SELF, 1, 2);
     rz_spawns_decided(rig.spawns, RZ_OK, &cohort, 1); /* not enough slots */
     rz_spawns_look(rig.spawns);
-    snprintf(text, sizeof text,
+    snprintf(text, sizeof(text),
              "SPAWN_ORDER@1 SPAWN_ORDER@2 want publish stale recount spawned1:%d+0 ",
              RZ_ERR_NO_MEMORY);
     done(text);
     rig.repairing = true;
     ask_spawn();
-    snprintf(text, sizeof text, "log0 spawned1:%d+0 ", RZ_ERR_UNSUPPORTED);
+    snprintf(text, sizeof(text), "log0 spawned1:%d+0 ", RZ_ERR_UNSUPPORTED);
     done(text);
 }
 
@@ -392,11 +398,11 @@ static void too_many_cost_nothing(void **state)
     const struct rz_spawn_command list[1] = {{1 << 28, "", one, NULL}};
     uint8_t commands[256];
     char text[64];
-    uint32_t length = (uint32_t)rz_spawn_order_write(list, 1, commands, sizeof commands);
+    uint32_t length = (uint32_t)rz_spawn_order_write(list, 1, commands, sizeof(commands));
     long before = resident_kib();
     (void)state;
     ask_spawn_of(1 << 28, commands, length);
-    snprintf(text, sizeof text, "spawned1:%d+0 ", RZ_ERR_NO_MEMORY);
+    snprintf(text, sizeof(text), "spawned1:%d+0 ", RZ_ERR_NO_MEMORY);
     done(text);
     assert_true(resident_kib() - before < 100 * 1024);
     ask_spawn(); /* and it has used up no serial, for which all others would wait */
@@ -413,7 +419,7 @@ static void what_could_not_be_begun_is_not_begun_again(void **state)
     rz_membership_observe_process(&rig.own.membership, 0, 2, RZ_END_NEVER);
     rz_membership_observe_process(&rig.own.membership, 0, 1, RZ_END_NEVER); /* old news */
     assert_true(ask_replace(0, 3));
-    snprintf(text, sizeof text, "born1:%d ", RZ_ERR_SYSTEM);
+    snprintf(text, sizeof(text), "born1:%d ", RZ_ERR_SYSTEM);
     done(text);
     rig.slots[0].incarnation = 3; /* somebody wanted it, who had not heard */
     assert_true(ask_replace(0, 4));

@@ -40,8 +40,9 @@ static int setup(void **state)
 
 static void run_for(rz_time ns)
 {
-    for (rz_time end = rz_clock_now() + ns; rz_clock_now() < end; poll(NULL, 0, 1))
+    for (rz_time end = rz_clock_now() + ns; rz_clock_now() < end; poll(NULL, 0, 1)) {
         event_base_loop(base, EVLOOP_NONBLOCK);
+    }
 }
 
 static void say(unsigned from, uint32_t rank)
@@ -57,7 +58,7 @@ static void beat(unsigned from)
     rz_overlay_send_protocol(side[from].overlay, 1 - from, &message, NULL, true);
 }
 
-/* ---- strangers with raw sockets */
+/* ---- strangers with raw sockets ---- */
 
 static int stranger_to(unsigned i)
 {
@@ -74,15 +75,16 @@ static bool is_closed(int fd)
 {
     char byte[512];
     ssize_t got;
-    while ((got = recv(fd, byte, sizeof byte, MSG_DONTWAIT)) > 0)
+    while ((got = recv(fd, byte, sizeof(byte), MSG_DONTWAIT)) > 0) {
         ;
+    }
     return got == 0 || errno != EAGAIN;
 }
 
 static void send_frame(int fd, const struct rz_overlay_message *message)
 {
     uint8_t frame[512];
-    size_t n = rz_overlay_encode(message, frame + 4, sizeof frame - 4);
+    size_t n = rz_overlay_encode(message, frame + 4, sizeof(frame) - 4);
     struct rz_wire_writer w;
     rz_wire_writer_init(&w, frame, 4);
     rz_wire_put_u32(&w, (uint32_t)n);
@@ -98,7 +100,7 @@ static void receive_frame(int fd, struct rz_overlay_message *message)
     assert_int_equal(recv(fd, frame, 4, 0), 4);
     rz_wire_reader_init(&r, frame, 4);
     uint32_t n = rz_wire_get_u32(&r);
-    assert_true(n <= sizeof frame);
+    assert_true(n <= sizeof(frame));
     RUN_UNTIL(recv(fd, frame, n, MSG_DONTWAIT | MSG_PEEK) == (ssize_t)n);
     assert_int_equal(recv(fd, frame, n, 0), (ssize_t)n);
     assert_int_equal(rz_overlay_decode(message, frame, n), RZ_OK);
@@ -110,11 +112,11 @@ static void make_terms(const uint8_t *with, const uint8_t *challenge, const uint
 {
     static uint8_t bound[16];
     struct rz_wire_writer w;
-    rz_wire_writer_init(&w, bound, sizeof bound);
+    rz_wire_writer_init(&w, bound, sizeof(bound));
     rz_wire_put_u64(&w, JOB);
     rz_wire_put_u32(&w, 1);
     rz_wire_put_u32(&w, 0);
-    *terms = (struct rz_proof_terms){with, challenge, answer, bound, sizeof bound};
+    *terms = (struct rz_proof_terms){with, challenge, answer, bound, sizeof(bound)};
 }
 
 /* Of the last one answered. */
@@ -142,7 +144,7 @@ static void answer_challenge(int fd, const uint8_t *with, const uint8_t *nonce, 
     send_frame(fd, &message);
 }
 
-/* ---- the tests */
+/* ---- the tests ---- */
 
 static void friends_meet(void **state)
 {
@@ -171,7 +173,7 @@ static void noise_is_refused(void **state)
                  {"\x00\x00\x00\x00", 4}};                   /* empty */
     (void)state;
     start_side(0, key, 60 * RZ_SECOND); /* patience would close them, too */
-    for (unsigned i = 0; i < sizeof noise / sizeof *noise; i++) {
+    for (unsigned i = 0; i < sizeof(noise) / sizeof(*noise); i++) {
         int fd = stranger_to(0);
         assert_int_equal(send(fd, noise[i].bytes, noise[i].n, MSG_NOSIGNAL), (ssize_t)noise[i].n);
         RUN_UNTIL(is_closed(fd));
@@ -181,8 +183,9 @@ static void noise_is_refused(void **state)
     }
     close(stranger_to(0)); /* what goes away without a word was not refused */
     RUN_UNTIL(rz_overlay_refusals(side[0].overlay)->connections ==
-              sizeof noise / sizeof *noise + 1);
-    assert_int_equal(rz_overlay_refusals(side[0].overlay)->unproved, sizeof noise / sizeof *noise);
+              sizeof(noise) / sizeof(*noise) + 1);
+    assert_int_equal(rz_overlay_refusals(side[0].overlay)->unproved,
+                     sizeof(noise) / sizeof(*noise));
     assert_int_equal(side[0].messages + side[0].broken, 0);
 }
 
@@ -225,8 +228,8 @@ static void the_acceptor_proves_itself_and_a_recorded_hello_is_worth_nothing(voi
     struct rz_proof_terms terms;
     make_terms(key, last_challenge, nonce, &terms);
     rz_proof_make(&terms, RZ_PROOF_ACCEPTOR, expected);
-    assert_int_equal(message.welcome.proof_length, sizeof expected);
-    assert_memory_equal(message.welcome.proof, expected, sizeof expected);
+    assert_int_equal(message.welcome.proof_length, sizeof(expected));
+    assert_memory_equal(message.welcome.proof, expected, sizeof(expected));
     int again = stranger_to(0);
     answer_challenge(again, NULL, nonce, proof); /* what was recorded on the first */
     RUN_UNTIL(is_closed(again));
@@ -239,13 +242,14 @@ static void send_sealed(int fd, struct rz_seal *seal, const struct rz_overlay_me
                         unsigned spoil)
 {
     uint8_t plain[256], frame[4 + 256 + RZ_SEAL_BYTES];
-    size_t n = rz_overlay_encode(message, plain, sizeof plain) + RZ_SEAL_BYTES;
+    size_t n = rz_overlay_encode(message, plain, sizeof(plain)) + RZ_SEAL_BYTES;
     struct rz_wire_writer w;
     rz_wire_writer_init(&w, frame, 4);
     rz_wire_put_u32(&w, (uint32_t)n);
     rz_seal_put(seal, plain, n - RZ_SEAL_BYTES, frame + 4);
-    if (spoil < n)
+    if (spoil < n) {
         frame[4 + spoil] ^= 1;
+    }
     assert_int_equal(send(fd, frame, n + 4, MSG_NOSIGNAL), (ssize_t)n + 4);
 }
 
@@ -270,14 +274,17 @@ static void a_frame_that_is_not_the_next_one_ends_the_connection(void **state)
         rz_seal_begin(&seal, &terms);
         send_sealed(fd, &seal, &pong, UINT32_MAX);
         RUN_UNTIL(side[0].messages == before + 1);
-        if (way == REPEATED)
+        if (way == REPEATED) {
             seal.frames--;
-        if (way == LEFT_OUT)
+        }
+        if (way == LEFT_OUT) {
             seal.frames++;
-        if (way == PLAIN)
+        }
+        if (way == PLAIN) {
             send_frame(fd, &pong);
-        else
+        } else {
             send_sealed(fd, &seal, &pong, way == CHANGED ? 2 : UINT32_MAX);
+        }
         RUN_UNTIL(is_closed(fd));
         close(fd);
         assert_int_equal(side[0].messages, before + 1);
@@ -341,8 +348,9 @@ static void a_crowd_of_strangers_keeps_no_friend_out(void **state)
     say(1, 1);
     RUN_UNTIL(side[0].messages == 1);
     assert_true(rz_overlay_refusals(side[0].overlay)->connections >= CROWD - 256);
-    for (unsigned i = 0; i < CROWD; i++)
+    for (unsigned i = 0; i < CROWD; i++) {
         close(fd[i]);
+    }
 }
 
 static void datagrams_count_once(void **state)
@@ -358,8 +366,9 @@ static void datagrams_count_once(void **state)
     to.port = peers[0].udp_port;
     assert_int_equal(rz_socket_datagram(&own, &fd), RZ_OK);
     assert_int_equal(rz_datagrams_open(&friend, NODES, 1, key), RZ_OK);
-    assert_int_equal(rz_protocol_message_encode(&message, NULL, bytes, sizeof bytes), sizeof bytes);
-    size_t n = rz_datagram_seal(friend, 0, bytes, sizeof bytes, packet);
+    assert_int_equal(rz_protocol_message_encode(&message, NULL, bytes, sizeof(bytes)),
+                     sizeof(bytes));
+    size_t n = rz_datagram_seal(friend, 0, bytes, sizeof(bytes), packet);
     assert_int_equal(rz_socket_send_to(fd, packet, n, &to), RZ_OK);
     RUN_UNTIL(side[0].heartbeats == 1);
     assert_int_equal(rz_socket_send_to(fd, packet, n, &to), RZ_OK);
@@ -369,8 +378,9 @@ static void datagrams_count_once(void **state)
     assert_int_equal(rz_socket_send_to(fd, packet, n, &to), RZ_OK);
     RUN_UNTIL(refused->datagrams == 2);
     message.from = 0; /* claims another identity */
-    assert_int_equal(rz_protocol_message_encode(&message, NULL, bytes, sizeof bytes), sizeof bytes);
-    n = rz_datagram_seal(friend, 0, bytes, sizeof bytes, packet);
+    assert_int_equal(rz_protocol_message_encode(&message, NULL, bytes, sizeof(bytes)),
+                     sizeof(bytes));
+    n = rz_datagram_seal(friend, 0, bytes, sizeof(bytes), packet);
     assert_int_equal(rz_socket_send_to(fd, packet, n, &to), RZ_OK);
     run_for(20 * RZ_MILLISECOND);
     assert_int_equal(side[0].heartbeats, 1);
@@ -378,14 +388,16 @@ static void datagrams_count_once(void **state)
     close(fd);
 }
 
-/* ---- faults on purpose */
+/* ---- faults on purpose ---- */
 
 static void inject(enum rz_inject what, uint64_t amount)
 {
     const uint32_t nodes[] = {1};
-    for (unsigned i = 0; i < NODES; i++)
-        if (side[i].overlay)
+    for (unsigned i = 0; i < NODES; i++) {
+        if (side[i].overlay) {
             assert_int_equal(rz_overlay_inject(side[i].overlay, what, nodes, 1, amount), RZ_OK);
+        }
+    }
 }
 
 static void behind_a_cut_everything_waits_and_nothing_breaks(void **state)
@@ -396,8 +408,9 @@ static void behind_a_cut_everything_waits_and_nothing_breaks(void **state)
     say(0, 1);
     RUN_UNTIL(side[1].messages == 1);
     inject(RZ_INJECT_CUT, 1);
-    for (uint32_t rank = 2; rank <= 100; rank++)
+    for (uint32_t rank = 2; rank <= 100; rank++) {
         say(0, rank);
+    }
     beat(0);
     assert_true(rz_overlay_queued(side[0].overlay, 1) > 0);
     run_for(20 * RZ_MILLISECOND);
@@ -434,8 +447,9 @@ static void a_delay_is_kept_and_the_order_too(void **state)
     start_side(1, key, 0);
     inject(RZ_INJECT_DELAY, 50 * RZ_MILLISECOND);
     rz_time begin = rz_clock_now();
-    for (uint32_t rank = 1; rank <= 50; rank++)
+    for (uint32_t rank = 1; rank <= 50; rank++) {
         say(0, rank);
+    }
     inject(RZ_INJECT_DELAY, 0);
     say(0, 51);
     RUN_UNTIL(side[1].messages == 51);
@@ -463,8 +477,9 @@ static void a_fenced_peer_is_told_after_the_cut(void **state)
 
 int main(void)
 {
-    if (sodium_init() < 0)
+    if (sodium_init() < 0) {
         return 1;
+    }
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(friends_meet),

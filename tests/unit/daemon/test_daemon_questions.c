@@ -26,8 +26,9 @@ static void a_question_stands_once(void **state)
     struct rz_questions questions = {0};
     struct rz_daemon_question question;
     (void)state;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         rz_questions_add(&questions, about(RZ_QUESTION_OPEN, 1, 2, 0));
+    }
     rz_questions_add(&questions, about(RZ_QUESTION_EP_ADDRESS, 1, 2, 1));
     assert_true(rz_questions_take(&questions, 1, 1, OPEN, 0, &question));
     assert_int_equal(question.asker, 2);

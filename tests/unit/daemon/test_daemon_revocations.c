@@ -44,7 +44,7 @@ static void send_mail(void *arg, rz_id to, const struct rz_message *message, con
         return;
     }
     node->may_send--;
-    struct mail *mail = malloc(sizeof *mail + message->n_items * sizeof(uint64_t));
+    struct mail *mail = malloc(sizeof(*mail) + message->n_items * sizeof(uint64_t));
     mail->next = NULL;
     mail->to = to;
     mail->message = *message;
@@ -92,10 +92,12 @@ static void deliver_all(void)
     while (mails) {
         struct mail *mail = mails;
         mails = mail->next;
-        if (!mails)
+        if (!mails) {
             mails_last = &mails;
-        if (!nodes[mail->to].failed)
+        }
+        if (!nodes[mail->to].failed) {
             rz_revocations_message(nodes[mail->to].revocations, &mail->message, mail->items);
+        }
         free(mail);
         turn();
     }
@@ -121,8 +123,9 @@ static void all_hear_of(rz_id failed, uint64_t seed)
 {
     for (uint32_t i = 0; i < n_nodes; i++) {
         rz_id id = (rz_id)((i + seed) % n_nodes);
-        if (!nodes[id].failed)
+        if (!nodes[id].failed) {
             rz_revocations_node_failed(nodes[id].revocations, failed, true);
+        }
     }
 }
 
@@ -131,11 +134,13 @@ static unsigned knowing(uint64_t revocation)
     unsigned n = 0;
     for (rz_id id = 0; id < n_nodes; id++) {
         unsigned told = 0;
-        for (uint32_t i = 0; i < nodes[id].n_learnt; i++)
+        for (uint32_t i = 0; i < nodes[id].n_learnt; i++) {
             told += nodes[id].learnt[i] == revocation;
+        }
         assert_in_range(told, 0, 1);
-        if (!nodes[id].failed)
+        if (!nodes[id].failed) {
             assert_int_equal(told, rz_revocations_known(nodes[id].revocations, revocation));
+        }
         n += !nodes[id].failed && told;
     }
     return n;
@@ -144,8 +149,9 @@ static unsigned knowing(uint64_t revocation)
 static unsigned living(void)
 {
     unsigned n = 0;
-    for (rz_id id = 0; id < n_nodes; id++)
+    for (rz_id id = 0; id < n_nodes; id++) {
         n += !nodes[id].failed;
+    }
     return n;
 }
 
@@ -158,8 +164,9 @@ static void each_daemon_learns_each_revocation_once(void **state)
         rz_revocations_add(nodes[(i + 1) % 7].revocations, 1000 + i); /* by two at once */
     }
     deliver_all();
-    for (uint64_t i = 0; i < 50; i++)
+    for (uint64_t i = 0; i < 50; i++) {
         assert_int_equal(knowing(1000 + i), 7);
+    }
     assert_int_equal(knowing(999), 0);
     end();
 }
@@ -172,21 +179,27 @@ static void a_flood_that_was_cut_off_goes_on_when_the_failures_are_known(void **
     (void)state;
     for (uint64_t seed = 0; seed < 2000; seed++) {
         begin(3 + seed % (NODES_MAX - 2));
-        for (unsigned i = 0; i < n_nodes; i++)
-            if (rz_mix(seed, i) % 8 < 5)
+        for (unsigned i = 0; i < n_nodes; i++) {
+            if (rz_mix(seed, i) % 8 < 5) {
                 nodes[i].may_send = rz_mix(seed, 100 + i) % 3;
+            }
+        }
         rz_id first = (rz_id)(rz_mix(seed, 7) % n_nodes);
         nodes[first].may_send = rz_mix(seed, 8) % 4;
         rz_revocations_add(nodes[first].revocations, 5);
         deliver_all();
         kill_node(first);
         cut += knowing(5) > 0 && knowing(5) < living();
-        for (rz_id id = 0; id < n_nodes; id++)
-            if (nodes[id].may_send < 4)
+        for (rz_id id = 0; id < n_nodes; id++) {
+            if (nodes[id].may_send < 4) {
                 kill_node(id);
-        for (rz_id id = 0; id < n_nodes; id++)
-            if (nodes[id].failed)
+            }
+        }
+        for (rz_id id = 0; id < n_nodes; id++) {
+            if (nodes[id].failed) {
                 all_hear_of(id, seed);
+            }
+        }
         deliver_all();
         assert_true(knowing(5) == 0 || knowing(5) == living());
         everywhere += knowing(5) > 0;
@@ -208,8 +221,9 @@ static void what_closes_the_ring_goes_in_pieces(void **state)
     kill_node(2);
     nodes[1].may_send = 0; /* cut off, so that it gets everything at once, by the failure */
     nodes[1].failed = true;
-    for (uint64_t i = 0; i < MANY; i++)
+    for (uint64_t i = 0; i < MANY; i++) {
         rz_revocations_add(nodes[0].revocations, i);
+    }
     deliver_all();
     nodes[1].failed = false;
     nodes[1].may_send = UINT32_MAX;

@@ -52,22 +52,26 @@ static uint64_t await_event(struct fake_job *job, uint32_t kind, uint32_t rank,
     const struct event_wanted wanted = {kind, rank, incarnation};
     struct fake_message *m = fake_await_match(job, "EVENT", is_event, &wanted);
     uint64_t value = m->message.event.value;
-    if (node)
+    if (node) {
         *node = m->message.event.node;
+    }
     free(m);
     return value;
 }
 
 static bool nothing_aborted(const struct fake_job *job)
 {
-    for (uint32_t i = 0; i < job->n_nodes; i++)
-        for (const struct fake_message *m = job->node[i].first; m; m = m->next)
-            if (m->message.type == RZ_LAUNCH_ABORTED || m->message.type == RZ_LAUNCH_STOPPING)
+    for (uint32_t i = 0; i < job->n_nodes; i++) {
+        for (const struct fake_message *m = job->node[i].first; m; m = m->next) {
+            if (m->message.type == RZ_LAUNCH_ABORTED || m->message.type == RZ_LAUNCH_STOPPING) {
                 return false;
+            }
+        }
+    }
     return true;
 }
 
-/* ---- replace */
+/* ---- replace ---- */
 
 static void a_failed_process_is_replaced_where_it_was(void **state)
 {
@@ -88,8 +92,9 @@ static void a_failed_process_is_replaced_where_it_was(void **state)
                          RZ_START_REPLACES);
         assert_int_equal(node, 1);
     }
-    for (uint32_t rank = 0; rank < 3; rank++)
+    for (uint32_t rank = 0; rank < 3; rank++) {
         fake_await_line(&job, rank, "out"); /* the barrier of the end counts the spawned process */
+    }
     assert_true(nothing_aborted(&job));
     fake_end(&job, 0);
 }
@@ -137,8 +142,9 @@ static void the_lost_processes_of_a_node_begin_elsewhere(void **state)
               " join enter say:second leave bye; fi; fi; "
               "exec " TEST_HELPER
               " join enter say:first failed:4 failed:5 replace:5,2 replace:4,2 leave bye say:out"));
-    for (uint32_t rank = 0; rank < 6; rank++)
+    for (uint32_t rank = 0; rank < 6; rank++) {
         fake_await_line(&job, rank, "first");
+    }
     kill(job.node[2].daemon, SIGKILL);
     for (uint32_t rank = 0; rank < 4; rank++) {
         fake_await_line(&job, rank, "spawned 5 0");
@@ -183,7 +189,7 @@ static void a_new_rank_0_reads_what_is_left_of_the_input(void **state)
     static const char text[] = "first\nsecond\nthird\n";
     const struct rz_launch_message data = {
         .type = RZ_LAUNCH_STDIN,
-        .stdin_data = {.data = (const uint8_t *)text, .data_length = sizeof text - 1, .end = 1}};
+        .stdin_data = {.data = (const uint8_t *)text, .data_length = sizeof(text) - 1, .end = 1}};
     fake_send(&job, 0, &data);
     fake_await_line(&job, 0, "got first");
     fake_await_line(&job, 0, "second");
@@ -232,7 +238,7 @@ static void an_answer_to_the_failed_is_not_given_to_its_successor(void **state)
     fake_end(&job, 0);
 }
 
-/* ---- spawn */
+/* ---- spawn ---- */
 
 static void a_program_spawns_processes(void **state)
 {
@@ -258,8 +264,9 @@ static void a_program_spawns_processes(void **state)
     fake_await_line(&job, 4, "cohort 2 of 3 command 1 restarted 0 parents spawned: 2.1 3.1 4.1");
     fake_await_line(&job, 4, "endpoint address 2 endpoint address-of-2");
     fake_await_line(&job, 4, "slot 1 incarnation 1 node 1 verdict 0");
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         assert_int_equal(await_event(&job, RZ_EVENT_RECORD_SPAWNED, 3, 1, &node), RZ_START_SPAWNED);
+    }
     fake_end(&job, 0);
 }
 
@@ -320,7 +327,7 @@ static void a_program_that_cannot_be_spawned_is_a_failure(void **state)
     fake_end(&job, 0);
 }
 
-/* ---- refusals */
+/* ---- refusals ---- */
 
 static void refused_with(uint32_t flags, uint32_t detector, const char *replace, const char *spawn)
 {
@@ -340,8 +347,8 @@ static void spawns_are_refused_where_nobody_decides_them(void **state)
 {
     char replace[32], spawn[32];
     (void)state;
-    snprintf(replace, sizeof replace, "spawned 1 %d", RZ_ERR_UNSUPPORTED);
-    snprintf(spawn, sizeof spawn, "spawned 77 %d", RZ_ERR_UNSUPPORTED);
+    snprintf(replace, sizeof(replace), "spawned 1 %d", RZ_ERR_UNSUPPORTED);
+    snprintf(spawn, sizeof(spawn), "spawned 77 %d", RZ_ERR_UNSUPPORTED);
     refused_with(RZ_JOB_NO_FT | RZ_JOB_REPAIR_NEVER, RZ_DETECTOR_RING, replace, spawn);
     refused_with(0, RZ_DETECTOR_FLAT, replace, spawn);
     refused_with(RZ_JOB_REPAIR_NEVER | RZ_JOB_REPLACE_NEVER, RZ_DETECTOR_RING, replace,
@@ -358,10 +365,11 @@ static void too_many_are_refused_and_none_is_begun(void **state)
     fake_run(
         &job, 2,
         SHELL(ONLY("0", "spawn:65 spawn:3 say:between spawn:62 spawn:61 serve") OTHERS("serve")));
-    snprintf(line, sizeof line, "spawned 77 %d\nspawned 77 0 2.1 3.1 4.1\nbetween",
+    snprintf(line, sizeof(line), "spawned 77 %d\nspawned 77 0 2.1 3.1 4.1\nbetween",
              RZ_ERR_NO_MEMORY);
     fake_await_line(&job, 0, line);
-    snprintf(line, sizeof line, "between 0 1 1\nspawned 77 %d\nspawned 77 0 5.1", RZ_ERR_NO_MEMORY);
+    snprintf(line, sizeof(line), "between 0 1 1\nspawned 77 %d\nspawned 77 0 5.1",
+             RZ_ERR_NO_MEMORY);
     fake_await_line(&job, 0, line);
     fake_end(&job, 0);
 }
@@ -375,14 +383,14 @@ static void a_job_that_repairs_itself_refuses(void **state)
     fake_run(&job, 2,
              SHELL(FIRST_OF("1", "repairing kill", "say:second serve")
                        OTHERS("repairing epoch:2 enter replace:1,2 say:lives serve")));
-    snprintf(line, sizeof line, "spawned 1 %d", RZ_ERR_UNSUPPORTED);
+    snprintf(line, sizeof(line), "spawned 1 %d", RZ_ERR_UNSUPPORTED);
     fake_await_line(&job, 1, "second 1 2 2");
     fake_await_line(&job, 0, line);
     fake_await_line(&job, 0, "lives");
     fake_end(&job, 0);
 }
 
-/* ---- what a program says of failures */
+/* ---- what a program says of failures ---- */
 
 static void one_process_is_ended_and_the_others_go_on(void **state)
 {
@@ -396,13 +404,14 @@ static void one_process_is_ended_and_the_others_go_on(void **state)
     assert_int_equal(await_event(&job, RZ_EVENT_RECORD_FAILURE_SEEN, 3, 1, NULL), RZ_FAILURE_PLAIN);
     await_event(&job, RZ_EVENT_RECORD_ACKNOWLEDGED, 3, 1, NULL);
     fake_await_exit(&job, 3, SIGKILL, false, true);
-    for (uint32_t rank = 0; rank < 3; rank++)
+    for (uint32_t rank = 0; rank < 3; rank++) {
         fake_await_line(&job, rank, "out");
+    }
     assert_true(nothing_aborted(&job));
     fake_end(&job, 0);
 }
 
-/* ---- at any moment */
+/* ---- at any moment ---- */
 
 /* The node of a process that spawns and replaces is killed during this. Whatever part of it was
  * done: the others can continue, and no process waits for one that never started. */

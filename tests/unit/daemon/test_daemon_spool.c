@@ -27,9 +27,10 @@ static const char *next(const struct rz_spool *spool, struct rz_spool_place *pla
     static char text[64];
     const void *frame;
     size_t n;
-    if (!rz_spool_next(spool, place, &frame, &n, missed))
+    if (!rz_spool_next(spool, place, &frame, &n, missed)) {
         return NULL;
-    snprintf(text, sizeof text, "%.*s", (int)n, (const char *)frame);
+    }
+    snprintf(text, sizeof(text), "%.*s", (int)n, (const char *)frame);
     return text;
 }
 
@@ -81,8 +82,8 @@ static void test_random_readers(void **state)
     (void)state;
     for (uint32_t i = 0; i < PUTS; i++) {
         uint8_t bytes[600];
-        size_t length = 4 + rz_random_below(&random, sizeof bytes - 4);
-        memset(bytes, 0, sizeof bytes);
+        size_t length = 4 + rz_random_below(&random, sizeof(bytes) - 4);
+        memset(bytes, 0, sizeof(bytes));
         memcpy(bytes, &put_bytes, 4); /* each frame says how much was put before it */
         assert_int_equal(rz_spool_put(spool, bytes, length, length), RZ_OK);
         put_bytes += length;
@@ -90,7 +91,7 @@ static void test_random_readers(void **state)
         uint64_t reads = rz_random_below(&random, 6 * READERS), held = 0;
         while (reads-- > 0 && rz_spool_next(spool, &places[reader], &frame, &n, &missed)) {
             uint32_t before;
-            memcpy(&before, frame, sizeof before);
+            memcpy(&before, frame, sizeof(before));
             got[reader] += missed;
             assert_int_equal(before, (uint32_t)got[reader]);
             got[reader] += n;
@@ -99,8 +100,9 @@ static void test_random_readers(void **state)
         assert_in_range(held, 0, BYTES_MAX);
     }
     for (uint32_t reader = 0; reader < READERS; reader++) {
-        while (rz_spool_next(spool, &places[reader], &frame, &n, &missed))
+        while (rz_spool_next(spool, &places[reader], &frame, &n, &missed)) {
             got[reader] += missed + n;
+        }
         assert_int_equal(got[reader], put_bytes);
     }
     rz_spool_close(spool);

@@ -17,7 +17,7 @@
 
 enum { OWNER = 0, BUDDY = 1, RANK = 3, N_RANKS = 4, BYTES_MAX = 40 * 4096 };
 
-/* ---- what is played */
+/* ---- what is played ---- */
 
 struct played {
     struct rz_own_node own;
@@ -38,17 +38,20 @@ uint64_t rz_recover_generation_floor(const struct rz_recover *recover)
 
 struct piece *store_find(struct rz_store *store, uint32_t rank, uint64_t generation)
 {
-    for (struct piece *piece = store->pieces; piece; piece = piece->next)
-        if (piece->rank == rank && piece->generation == generation)
+    for (struct piece *piece = store->pieces; piece; piece = piece->next) {
+        if (piece->rank == rank && piece->generation == generation) {
             return piece;
+        }
+    }
     return NULL;
 }
 
 void store_drop_piece(struct rz_store *store, struct piece *piece)
 {
     struct piece **link = &store->pieces;
-    while (*link != piece)
+    while (*link != piece) {
         link = &(*link)->next;
+    }
     *link = piece->next;
     close(piece->fd);
     free(piece->changes);
@@ -62,10 +65,11 @@ struct piece *store_add(struct rz_store *store, uint32_t rank, uint64_t generati
     uint64_t below = floor_of_buddy < generation - 1 ? floor_of_buddy : generation - 1;
     for (; piece; piece = next) {
         next = piece->next;
-        if (piece->generation < below)
+        if (piece->generation < below) {
             store_drop_piece(store, piece);
+        }
     }
-    piece = calloc(1, sizeof *piece);
+    piece = calloc(1, sizeof(*piece));
     assert_non_null(piece);
     *piece = (struct piece){.next = store->pieces,
                             .rank = rank,
@@ -117,10 +121,11 @@ void store_demand(struct rz_store *store, const struct demand *demand)
     assert_int_equal(demand->kind, DEMAND_KEEP);
     assert_int_equal(demand->to, OWNER);
     assert_non_null(piece);
-    if (hash_of(piece) == piece->hash)
+    if (hash_of(piece) == piece->hash) {
         kept++;
-    else
+    } else {
         refused++;
+    }
 }
 
 /* Through messages, and at once. */
@@ -129,18 +134,19 @@ void rz_overlay_send(struct rz_overlay *overlay, rz_id to, const struct rz_overl
     static uint8_t wire[RZ_STORE_CHUNK_BYTES + 512];
     struct rz_overlay_message told;
     (void)overlay;
-    size_t n = rz_overlay_encode(message, wire, sizeof wire);
+    size_t n = rz_overlay_encode(message, wire, sizeof(wire));
     assert_true(n > 0);
     assert_int_equal(to, BUDDY);
-    if (damage > 0 && --damage == 0)
+    if (damage > 0 && --damage == 0) {
         wire[n - 1] ^= 4;
+    }
     assert_int_equal(rz_overlay_decode(&told, wire, n), RZ_OK);
     assert_int_equal(told.type, RZ_OVERLAY_CHANGES);
     sent += told.changes.data_length;
     store_on_changes(&nodes[BUDDY].store, OWNER, &told.changes);
 }
 
-/* ---- a process, and its two slots */
+/* ---- a process, and its two slots ---- */
 
 static uint64_t dice;
 static uint8_t memory[BYTES_MAX];
@@ -167,7 +173,7 @@ static void begin(uint64_t seed)
 {
     dice = seed;
     bytes = 1 + draw(BYTES_MAX);
-    memset(nodes, 0, sizeof nodes);
+    memset(nodes, 0, sizeof(nodes));
     floor_of_buddy = UINT64_MAX;
     sent = kept = refused = damage = 0;
     for (int i = 0; i < 2; i++) {
@@ -178,8 +184,9 @@ static void begin(uint64_t seed)
         nodes[i].store.epoch = 1;
     }
     for (uint64_t generation = 1; generation <= 2; generation++) {
-        for (size_t i = 0; i < bytes; i++)
+        for (size_t i = 0; i < bytes; i++) {
             memory[i] = (uint8_t)draw(256);
+        }
         int slot = (int)(generation % 2);
         slots[slot] = copy_of(memory);
         memcpy(in_slot[slot], memory, bytes);
@@ -196,8 +203,9 @@ static void begin(uint64_t seed)
 static void end(void)
 {
     for (int i = 0; i < 2; i++) {
-        while (nodes[i].store.pieces)
+        while (nodes[i].store.pieces) {
             store_drop_piece(&nodes[i].store, nodes[i].store.pieces);
+        }
         close(slots[i]);
     }
 }
@@ -207,12 +215,14 @@ static struct rz_link_store write_over(uint64_t generation, uint64_t writes)
 {
     int slot = (int)(generation % 2);
     uint8_t bitmap[(BYTES_MAX / 4096 + 7) / 8] = {0};
-    for (; writes > 0; writes--)
+    for (; writes > 0; writes--) {
         memory[draw(bytes)]++;
+    }
     for (size_t page = 0; page < rz_pages_of(bytes); page++) {
         size_t at = page * 4096, n = bytes - at < 4096 ? bytes - at : 4096;
-        if (memcmp(memory + at, in_slot[slot] + at, n) != 0)
+        if (memcmp(memory + at, in_slot[slot] + at, n) != 0) {
             bitmap[page / 8] |= (uint8_t)(1u << page % 8);
+        }
     }
     memcpy(in_slot[slot], memory, bytes);
     assert_int_equal(pwrite(slots[slot], memory, bytes, 0), (ssize_t)bytes);
@@ -235,14 +245,16 @@ static struct piece *store_and_send(const struct rz_link_store *told)
     struct transfer transfer = {.rank = RANK, .generation = told->number, .to = BUDDY};
     piece->have = piece->bytes;
     piece->changes = changes;
-    if (!store_changes_serve(piece, BUDDY))
+    if (!store_changes_serve(piece, BUDDY)) {
         return NULL;
-    while (store_send_changes(store, &transfer))
+    }
+    while (store_send_changes(store, &transfer)) {
         ;
+    }
     return piece;
 }
 
-/* ---- tests */
+/* ---- tests ---- */
 
 static void the_buddy_has_the_same_bits(void **state)
 {
@@ -295,16 +307,17 @@ static void without_its_base_the_buddy_refuses(void **state)
         begin((uint64_t)why + 100);
         struct rz_store *buddy = &nodes[BUDDY].store;
         struct piece *base = store_find(buddy, RANK, 1);
-        if (why == 0)
+        if (why == 0) {
             store_drop_piece(buddy, base);
-        else if (why == 1)
+        } else if (why == 1) {
             base->hash ^= 1; /* another one of the same number */
-        else if (why == 2)
+        } else if (why == 2) {
             base->have--; /* it has not come whole */
-        else if (why == 3)
+        } else if (why == 3) {
             floor_of_buddy = 1; /* a recovery may still choose it */
-        else
+        } else {
             base->bytes = base->have = bytes + 1;
+        }
         struct rz_link_store told = write_over(3, 1 + draw(5));
         uint64_t last = store_find(buddy, RANK, 2)->hash;
         store_and_send(&told);
@@ -341,18 +354,19 @@ static void no_changes_are_taken_that_nobody_keeps(void **state)
         struct rz_store *owner = &nodes[OWNER].store;
         struct rz_link_store told = write_over(3, 1 + draw(5));
         struct piece *base = store_find(owner, RANK, 1);
-        if (why == 0)
+        if (why == 0) {
             told.back = 0;
-        else if (why == 1)
+        } else if (why == 1) {
             told.back = 3; /* generation 0 */
-        else if (why == 2)
+        } else if (why == 2) {
             told.back = UINT32_MAX;
-        else if (why == 3)
+        } else if (why == 3) {
             base->kept_by = RZ_ID_NONE;
-        else if (why == 4)
+        } else if (why == 4) {
             base->bytes++; /* of another size */
-        else
+        } else {
             told.bytes = BYTES_MAX + 4096; /* no space for a bitmap after it */
+        }
         struct store_changes *changes = store_changes_of(owner, RANK, &told, slots[1]);
         assert_null(changes);
         end();
@@ -381,13 +395,15 @@ static void any_message_is_survived(void **state)
                           : draw(3) ? bytes
                                     : UINT64_MAX - draw(5000),
                 .data = data,
-                .data_length = (uint32_t)draw(sizeof data)};
-            if (draw(2))
+                .data_length = (uint32_t)draw(sizeof(data))};
+            if (draw(2)) {
                 told.rank = RANK;
+            }
             store_on_changes(&nodes[BUDDY].store, (rz_id)OWNER, &told);
         }
-        for (const struct piece *piece = nodes[BUDDY].store.pieces; piece; piece = piece->next)
+        for (const struct piece *piece = nodes[BUDDY].store.pieces; piece; piece = piece->next) {
             assert_true(piece->bytes == bytes);
+        }
         assert_int_equal(kept, 0);
         end();
     }

@@ -51,8 +51,8 @@ static int open_writer(void **state)
     struct rz_ckpt_words words;
     uint32_t run;
     (void)state;
-    memset(&told, 0, sizeof told);
-    snprintf(folder_path, sizeof folder_path, "/tmp/test-store-writer-XXXXXX");
+    memset(&told, 0, sizeof(told));
+    snprintf(folder_path, sizeof(folder_path), "/tmp/test-store-writer-XXXXXX");
     assert_non_null(mkdtemp(folder_path));
     base = event_base_new();
     const struct rz_store_writer_config config = {
@@ -65,8 +65,9 @@ static int open_writer(void **state)
 static int close_writer(void **state)
 {
     (void)state;
-    if (writer)
+    if (writer) {
         rz_store_writer_close(writer);
+    }
     writer = NULL;
     event_base_free(base);
     nftw(folder_path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
@@ -113,7 +114,7 @@ static void await(uint32_t n)
 static bool there(const char *name)
 {
     char path[160];
-    snprintf(path, sizeof path, "%s/run-1/%s", folder_path, name);
+    snprintf(path, sizeof(path), "%s/run-1/%s", folder_path, name);
     return access(path, F_OK) == 0;
 }
 
@@ -154,7 +155,7 @@ static void what_cannot_be_removed_spoils_no_commit(void **state)
         order_piece(number);
         await((uint32_t)(2 * number - 1));
         if (number == 3) { /* a file cannot be removed that is none */
-            snprintf(path, sizeof path, "%s/run-1/generation-1.1/piece-7", folder_path);
+            snprintf(path, sizeof(path), "%s/run-1/generation-1.1/piece-7", folder_path);
             assert_int_equal(mkdir(path, 0777), 0);
         }
         order(RZ_STORE_COMMIT, number);
@@ -169,8 +170,9 @@ static void what_cannot_be_removed_spoils_no_commit(void **state)
 static void what_is_dropped_has_no_answer(void **state)
 {
     (void)state;
-    for (uint64_t number = 1; number <= 20; number++)
+    for (uint64_t number = 1; number <= 20; number++) {
         order_piece(number);
+    }
     rz_store_writer_drop(writer);
     order_piece(50);
     await(1);
@@ -184,8 +186,9 @@ static void it_ends_with_its_orders(void **state)
     order_piece(1);
     await(1);
     order(RZ_STORE_COMMIT, 1);
-    for (uint64_t number = 2; number <= 20; number++)
+    for (uint64_t number = 2; number <= 20; number++) {
         order_piece(number);
+    }
     rz_store_writer_close(writer);
     writer = NULL;
     assert_true(there("generation-1.1/committed")); /* a mark is worth the wait */

@@ -19,7 +19,7 @@ struct fixture {
 
 static inline struct fixture *make_of(const struct rz_diagnose_config *config, rz_id self)
 {
-    struct fixture *f = calloc(1, sizeof *f);
+    struct fixture *f = calloc(1, sizeof(*f));
     f->config = *config;
     f->config.view = VIEW;
     f->config.interval = RZ_SECOND;
@@ -96,8 +96,9 @@ static inline const struct rz_action *find(const struct fixture *f, enum rz_acti
     for (uint32_t i = 0; i < f->count; i++) {
         const struct rz_action *action = &f->actions[i];
         uint32_t is = kind == RZ_ACTION_SEND ? action->message.type : action->what;
-        if (action->kind == kind && is == what)
+        if (action->kind == kind && is == what) {
             return action;
+        }
     }
     return NULL;
 }
@@ -111,9 +112,11 @@ static inline void crash(struct fixture *f, const rz_id *ids, uint32_t n)
 static inline void interval(struct fixture *f, rz_time *now, rz_id silent)
 {
     tick(f, *now);
-    for (rz_id k = 1; k < f->config.n_members; k++)
-        if (k != silent)
+    for (rz_id k = 1; k < f->config.n_members; k++) {
+        if (k != silent) {
             reply(f, k, rz_diagnose_interval(f->diagnose), *now, *now + 48 * MS, 0);
+        }
+    }
     *now += RZ_SECOND;
 }
 

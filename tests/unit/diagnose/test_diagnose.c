@@ -50,8 +50,9 @@ static void a_group_begins_with_counters(void **state)
     assert_true(rz_diagnose_has(f->diagnose, 1) && !rz_diagnose_has(f->diagnose, 2));
     assert_int_equal(rz_diagnose_group_size(f->diagnose), 2);
     rz_time now = 0;
-    for (uint32_t i = 0; i < 5; i++)
+    for (uint32_t i = 0; i < 5; i++) {
         interval(f, &now, RZ_ID_NONE);
+    }
     assert_int_equal(rz_diagnose_okrun(f->diagnose, 2), 5);
     release(f);
 }
@@ -77,8 +78,9 @@ static void late_answers_adapt_the_threshold_after_the_diagnosis(void **state)
     (void)state;
     struct fixture *f = make(3, 0);
     rz_time now = 0;
-    for (uint32_t i = 0; i < 50; i++)
+    for (uint32_t i = 0; i < 50; i++) {
         interval(f, &now, RZ_ID_NONE);
+    }
     rz_time threshold = rz_diagnose_threshold(f->diagnose, 1);
     assert_true(threshold < 123 * MS && threshold > 119 * MS); /* 2.5 * 48 ms, and what is left */
     tick(f, now);
@@ -102,11 +104,13 @@ static void events_of_an_interval_are_one_message_to_the_group(void **state)
     (void)state;
     struct fixture *f = make(5, 0);
     rz_time now = 0;
-    for (uint32_t i = 0; i < 20; i++)
+    for (uint32_t i = 0; i < 20; i++) {
         interval(f, &now, RZ_ID_NONE);
+    }
     tick(f, now);
-    for (rz_id k = 1; k < 5; k++)
+    for (rz_id k = 1; k < 5; k++) {
         reply(f, k, 21, now, now + (k <= 2 ? 500 : 48) * MS, 0);
+    }
     tick(f, now + RZ_SECOND);
     const struct rz_action *events = find(f, RZ_ACTION_SEND, RZ_DIAGNOSE_EVENTS);
     assert_non_null(events);
@@ -117,8 +121,9 @@ static void events_of_an_interval_are_one_message_to_the_group(void **state)
     const struct rz_action *tests = find(f, RZ_ACTION_SEND, RZ_DIAGNOSE_TEST);
     assert_int_equal(tests->n_to, 4); /* all others are tested, members or not */
     assert_int_equal(tests->message.n_items, 2);
-    for (rz_id k = 1; k < 5; k++)
+    for (rz_id k = 1; k < 5; k++) {
         reply(f, k, 22, now + RZ_SECOND, now + RZ_SECOND + 48 * MS, 0);
+    }
     tick(f, now + 2 * RZ_SECOND);
     assert_int_equal(rz_diagnose_group_size(f->diagnose), 3);
     assert_null(find(f, RZ_ACTION_SEND, RZ_DIAGNOSE_EVENTS));
@@ -151,8 +156,9 @@ static void five_good_tests_ask_for_a_rejoin(void **state)
     (void)state;
     struct fixture *f = make(3, 0);
     rz_time now = 0;
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 3; i++) {
         interval(f, &now, RZ_ID_NONE);
+    }
     const uint64_t out[] = {RZ_DIAGNOSE_ITEM(2, 1)};
     test(f, 1, out, 1);
     for (uint32_t i = 1; i <= 10; i++) {
@@ -181,8 +187,9 @@ static void who_is_out_takes_the_word_of_the_group(void **state)
     const uint64_t out[] = {RZ_DIAGNOSE_ITEM(3, 1)};
     test(f, 1, out, 1); /* not a member, as it thinks: not believed */
     assert_true(rz_diagnose_has(f->diagnose, 3));
-    for (rz_id k = 0; k < 3; k++)
+    for (rz_id k = 0; k < 3; k++) {
         readmit(f, k, 1);
+    }
     test(f, 1, out, 1);
     assert_false(rz_diagnose_has(f->diagnose, 3));
     assert_int_equal(rz_diagnose_counter(f->diagnose, 0), 0); /* its own findings are dropped */
@@ -206,8 +213,9 @@ static void who_is_tested_by_nobody_takes_over(void **state)
     const uint64_t out[] = {RZ_DIAGNOSE_ITEM(1, 1)};
     rz_time now = 0;
     test(f, 0, out, 1);
-    for (uint32_t i = 0; i < 20; i++, now += RZ_SECOND)
+    for (uint32_t i = 0; i < 20; i++, now += RZ_SECOND) {
         tick(f, now);
+    }
     test(f, 0, out, 1);
     for (uint32_t i = 0; i < 20; i++, now += RZ_SECOND) {
         tick(f, now);
@@ -294,7 +302,7 @@ static void strange_messages_are_dropped(void **state)
                                           {RZ_DIAGNOSE_ITEM(2, 1), RZ_DIAGNOSE_ITEM(2, 3)},
                                           {RZ_DIAGNOSE_ITEM(1, 1), RZ_DIAGNOSE_ITEM(2, ~0u)}};
     struct fixture *f = make(5, 0);
-    for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
+    for (size_t i = 0; i < sizeof(strange) / sizeof(*strange); i++) {
         test(f, 1, strange[i], 2);
         assert_int_equal(f->count, 0);
         assert_int_equal(rz_diagnose_group_size(f->diagnose), 5);
@@ -315,8 +323,9 @@ static void the_failed_are_tested_no_more(void **state)
     (void)state;
     struct fixture *f = make(12, 0);
     rz_id failed[9];
-    for (rz_id k = 0; k < 9; k++)
+    for (rz_id k = 0; k < 9; k++) {
         failed[k] = k + 2;
+    }
     crash(f, failed, 9);
     assert_int_equal(f->count, 9); /* nine changes reported, in two steps */
     assert_int_equal(rz_diagnose_group_size(f->diagnose), 3);
@@ -362,9 +371,10 @@ static void an_interval_costs_two_messages_per_pair(void **state)
     (void)state;
     struct fixture *member[N];
     uint64_t tests = 0, replies = 0, others = 0;
-    for (rz_id id = 0; id < N; id++)
+    for (rz_id id = 0; id < N; id++) {
         member[id] = make(N, id);
-    for (rz_time now = 0; now < 10 * RZ_SECOND; now += RZ_SECOND)
+    }
+    for (rz_time now = 0; now < 10 * RZ_SECOND; now += RZ_SECOND) {
         for (rz_id id = 0; id < N; id++) {
             tick(member[id], now);
             const struct rz_action *action = find(member[id], RZ_ACTION_SEND, RZ_DIAGNOSE_TEST);
@@ -372,8 +382,9 @@ static void an_interval_costs_two_messages_per_pair(void **state)
             tests += action->n_to;
             struct rz_message message = action->message;
             for (rz_id to = 0; to < N; to++) {
-                if (to == id)
+                if (to == id) {
                     continue;
+                }
                 step(member[to],
                      &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .now = now, .message = &message});
                 struct rz_message answer = member[to]->actions[0].message;
@@ -384,11 +395,13 @@ static void an_interval_costs_two_messages_per_pair(void **state)
                 others += member[id]->count;
             }
         }
+    }
     assert_int_equal(tests, 10 * N * (N - 1));
     assert_int_equal(replies, 10 * N * (N - 1));
     assert_int_equal(others, 0);
-    for (rz_id id = 0; id < N; id++)
+    for (rz_id id = 0; id < N; id++) {
         release(member[id]);
+    }
 }
 
 int main(void)

@@ -21,8 +21,9 @@ static struct fixture *make_cube(uint32_t n, rz_id self)
 static uint32_t testers_of(uint64_t view, uint32_t n, rz_id k)
 {
     uint32_t testers = 0;
-    for (uint32_t s = 1; s <= rz_diagnose_dimensions(n); s++)
+    for (uint32_t s = 1; s <= rz_diagnose_dimensions(n); s++) {
         testers += rz_diagnose_partner(&view, n, k, s) != RZ_ID_NONE;
+    }
     return testers;
 }
 
@@ -33,18 +34,22 @@ static uint64_t messages(uint32_t n, uint64_t view)
     uint64_t items[N_MAX], sent = 0;
     uint32_t n_items = 0;
     rz_id first = RZ_ID_NONE, second = RZ_ID_NONE;
-    for (rz_id k = n; k-- > 0;)
+    for (rz_id k = n; k-- > 0;) {
         if (view >> k & 1) {
             second = first;
             first = k;
         }
-    for (rz_id k = 0; k < n; k++)
-        if (!(view >> k & 1))
+    }
+    for (rz_id k = 0; k < n; k++) {
+        if (!(view >> k & 1)) {
             items[n_items++] = RZ_DIAGNOSE_ITEM(k, 1);
+        }
+    }
     for (rz_id id = 0; id < n; id++) {
         member[id] = make_cube(n, id);
-        if (n_items > 0)
+        if (n_items > 0) {
             test(member[id], id == first ? second : first, items, n_items);
+        }
     }
     for (rz_id id = 0; id < n; id++) {
         tick(member[id], 0);
@@ -58,8 +63,9 @@ static uint64_t messages(uint32_t n, uint64_t view)
             sent += 2;
         }
     }
-    for (rz_id id = 0; id < n; id++)
+    for (rz_id id = 0; id < n; id++) {
         release(member[id]);
+    }
     return sent;
 }
 
@@ -68,11 +74,13 @@ static void an_interval_costs_two_messages_per_cluster(void **state)
     (void)state;
     for (uint32_t n = 2; n <= N_MAX; n++) {
         uint64_t all = (UINT64_C(1) << n) - 1, formula = 0;
-        for (rz_id k = 0; k < n; k++)
+        for (rz_id k = 0; k < n; k++) {
             formula += 2 * testers_of(all, n, k);
+        }
         assert_int_equal(messages(n, all), formula);
-        if ((n & (n - 1)) == 0)
+        if ((n & (n - 1)) == 0) {
             assert_int_equal(formula, 2 * n * rz_diagnose_dimensions(n));
+        }
         assert_in_range(formula, 2 * n, 2 * n * rz_diagnose_dimensions(n));
     }
 }
@@ -81,14 +89,16 @@ static void who_is_out_is_tested_by_every_member(void **state)
 {
     (void)state;
     static const uint64_t outs[] = {0x1, 0x8, 0x11, 0x3C, 0xF0, 0xFE0, 0x1555};
-    for (uint32_t n = 13; n <= 16; n++)
-        for (size_t i = 0; i < sizeof outs / sizeof *outs; i++) {
+    for (uint32_t n = 13; n <= 16; n++) {
+        for (size_t i = 0; i < sizeof(outs) / sizeof(*outs); i++) {
             uint64_t view = ((UINT64_C(1) << n) - 1) & ~outs[i], formula = 0;
             uint32_t in = (uint32_t)__builtin_popcountll(view);
-            for (rz_id k = 0; k < n; k++)
+            for (rz_id k = 0; k < n; k++) {
                 formula += 2 * (view >> k & 1 ? testers_of(view, n, k) : in);
+            }
             assert_int_equal(messages(n, view), formula);
         }
+    }
 }
 
 /* The members that the members of the view test, by the objects themselves. */
@@ -96,14 +106,18 @@ static void tests_of_all(uint32_t n, uint64_t view, uint64_t *tests)
 {
     for (rz_id id = 0; id < n; id++) {
         tests[id] = 0;
-        if (!(view >> id & 1))
+        if (!(view >> id & 1)) {
             continue;
+        }
         struct fixture *f = make_cube(n, id);
-        for (rz_id k = 0; k < n; k++)
-            if (!(view >> k & 1))
+        for (rz_id k = 0; k < n; k++) {
+            if (!(view >> k & 1)) {
                 crash(f, &k, 1);
-        for (rz_id k = 0; k < n; k++)
+            }
+        }
+        for (rz_id k = 0; k < n; k++) {
             tests[id] |= (uint64_t)rz_diagnose_tests(f->diagnose, k) << k;
+        }
         release(f);
     }
 }
@@ -113,19 +127,23 @@ static void tests_of_all(uint32_t n, uint64_t view, uint64_t *tests)
 static void news_reach_all_members_in_every_group(void **state)
 {
     (void)state;
-    for (uint32_t n = 2; n <= 9; n++)
+    for (uint32_t n = 2; n <= 9; n++) {
         for (uint64_t view = 1; view < UINT64_C(1) << n; view++) {
             uint64_t tests[N_MAX];
             tests_of_all(n, view, tests);
             for (rz_id id = 0; id < n; id++) {
                 uint64_t knows = UINT64_C(1) << id;
-                for (uint32_t i = 0; i < rz_diagnose_dimensions(n); i++)
-                    for (uint64_t before = knows, k = 0; k < n; k++)
+                for (uint32_t i = 0; i < rz_diagnose_dimensions(n); i++) {
+                    for (uint64_t before = knows, k = 0; k < n; k++) {
                         knows |= before >> k & 1 ? tests[k] : 0;
-                if (view >> id & 1)
+                    }
+                }
+                if (view >> id & 1) {
                     assert_int_equal(knows, (UINT64_C(1) << n) - 1);
+                }
             }
         }
+    }
 }
 
 /* The threshold of member 0's first test of 3, which begins because `out` are excluded, after this
@@ -138,8 +156,9 @@ static rz_time threshold_of_another(uint32_t intervals, const rz_id *out, uint32
     rz_time now = 0;
     for (uint32_t i = 0; i < intervals; i++, now += RZ_SECOND) {
         tick(f, now);
-        for (rz_id k = 1; k <= 4; k *= 2)
+        for (rz_id k = 1; k <= 4; k *= 2) {
             reply(f, k, rz_diagnose_interval(f->diagnose), now, now + 48 * MS, 0);
+        }
     }
     *measured = rz_diagnose_threshold(f->diagnose, 4);
     assert_false(rz_diagnose_tests(f->diagnose, 3));

@@ -24,14 +24,16 @@ static void clusters_are_those_of_table_2(void **state)
          {2, 3, 0, 1},
          {3, 2, 1, 0}},
     };
-    for (uint32_t s = 1; s <= 3; s++)
+    for (uint32_t s = 1; s <= 3; s++) {
         for (rz_id i = 0; i < 8; i++) {
             rz_id cluster[4];
             uint32_t size = rz_diagnose_cluster(i, s, cluster);
             assert_int_equal(size, 1u << (s - 1));
-            for (uint32_t j = 0; j < size; j++)
+            for (uint32_t j = 0; j < size; j++) {
                 assert_int_equal(cluster[j], table[s - 1][i][j]);
+            }
         }
+    }
 }
 
 /* c(i,s) = i XOR 2^(s-1), then c of that for 1 .. s-1. */
@@ -40,22 +42,25 @@ static uint32_t by_definition(rz_id i, uint32_t s, rz_id *cluster)
     uint32_t n = 0;
     rz_id first = i ^ (1u << (s - 1));
     cluster[n++] = first;
-    for (uint32_t r = 1; r < s; r++)
+    for (uint32_t r = 1; r < s; r++) {
         n += by_definition(first, r, cluster + n);
+    }
     return n;
 }
 
 static void clusters_are_as_defined(void **state)
 {
     (void)state;
-    for (uint32_t s = 1; s <= 7; s++)
+    for (uint32_t s = 1; s <= 7; s++) {
         for (rz_id i = 0; i < 128; i++) {
             rz_id one[128], other[128];
             uint32_t n = rz_diagnose_cluster(i, s, one);
             assert_int_equal(n, by_definition(i, s, other));
-            for (uint32_t j = 0; j < n; j++)
+            for (uint32_t j = 0; j < n; j++) {
                 assert_int_equal(one[j], other[j]);
+            }
         }
+    }
 }
 
 static void examples_of_the_source(void **state)
@@ -78,8 +83,8 @@ static void examples_of_the_source(void **state)
 static void one_owner_in_every_view(void **state)
 {
     (void)state;
-    for (uint32_t n = 1; n <= 11; n++)
-        for (uint64_t view = 0; view < UINT64_C(1) << n; view++)
+    for (uint32_t n = 1; n <= 11; n++) {
+        for (uint64_t view = 0; view < UINT64_C(1) << n; view++) {
             for (rz_id v = 0; v < 1u << rz_diagnose_dimensions(n); v++) {
                 rz_id owner = rz_diagnose_owner(&view, n, v);
                 if (view == 0) {
@@ -87,17 +92,21 @@ static void one_owner_in_every_view(void **state)
                     continue;
                 }
                 assert_true(owner < n && view >> owner & 1);
-                if (v < n && view >> v & 1)
+                if (v < n && view >> v & 1) {
                     assert_int_equal(owner, v);
+                }
                 for (uint32_t s = 1; s <= rz_diagnose_dimensions(n); s++) {
                     rz_id partner = rz_diagnose_partner(&view, n, v, s);
                     rz_id other = rz_diagnose_owner(&view, n, v ^ (1u << (s - 1)));
-                    if (partner != RZ_ID_NONE)
+                    if (partner != RZ_ID_NONE) {
                         assert_int_equal(partner, other);
-                    else if (owner == v)
+                    } else if (owner == v) {
                         assert_int_equal(other, v); /* the exchange is local */
+                    }
                 }
             }
+        }
+    }
 }
 
 int main(void)

@@ -19,15 +19,17 @@ static struct fixture *make_healthy(uint32_t n)
 /* Intervals in which all answer in time. */
 static void good(struct fixture *f, rz_time *now, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         interval(f, now, RZ_ID_NONE);
+    }
 }
 
 /* Intervals without answers; the result of the last one is seen at the end. */
 static void deaf(struct fixture *f, rz_time *now, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++, *now += RZ_SECOND)
+    for (uint32_t i = 0; i < count; i++, *now += RZ_SECOND) {
         tick(f, *now);
+    }
 }
 
 static const struct rz_action *doubt_of(const struct fixture *f)
@@ -55,9 +57,10 @@ static void who_finds_all_slow_doubts_itself(void **state)
         assert_true(rz_diagnose_threshold(f->diagnose, 1) == (1 + doubts) * threshold);
         assert_null(find(f, RZ_ACTION_SEND, RZ_DIAGNOSE_EVENTS));
     }
-    for (rz_id k = 1; k < 5; k++) /* of the test sent last */
+    for (rz_id k = 1; k < 5; k++) { /* of the test sent last */
         reply(f, k, rz_diagnose_interval(f->diagnose), now - RZ_SECOND, now - RZ_SECOND + 48 * MS,
               0);
+    }
     for (uint32_t health = HEALTH_MAX - 1; health < HEALTH_MAX; health--) {
         good(f, &now, 1);
         assert_null(doubt_of(f));

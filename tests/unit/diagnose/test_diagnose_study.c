@@ -66,8 +66,9 @@ static void a_loaded_host_leaves_and_comes_back(void **state)
         assert_true(run->removed[N - 1] > 2);
         assert_in_range(run->rejoined[N - 1], run->removed[N - 1] - 1, run->removed[N - 1]);
         assert_int_equal(run->decided_yes, run->rejoined[N - 1]);
-        for (rz_id k = 0; k < N - 1; k++)
+        for (rz_id k = 0; k < N - 1; k++) {
             assert_int_equal(run->removed[k], 0);
+        }
         uint64_t instances = run->decided_yes + run->decided_no;
         uint64_t phases = sent(run, PAXOS, RZ_PAXOS_PREPARE) + sent(run, PAXOS, RZ_PAXOS_PROMISE) +
                           sent(run, PAXOS, RZ_PAXOS_ACCEPT) + sent(run, PAXOS, RZ_PAXOS_ACCEPTED);
@@ -80,8 +81,9 @@ static void a_loaded_host_leaves_and_comes_back(void **state)
 static void kill_two(struct rz_dgrp_run *run)
 {
     const rz_id victims[] = {0, 4};
-    for (uint32_t i = 0; i < 2; i++)
+    for (uint32_t i = 0; i < 2; i++) {
         rz_dgrp_kill(run, victims[i], 60 * RZ_SECOND + 500 * RZ_MILLISECOND);
+    }
     rz_dgrp_go(run);
     for (uint32_t i = 0; i < 2; i++) {
         rz_id k = victims[i];
@@ -92,8 +94,9 @@ static void kill_two(struct rz_dgrp_run *run)
     }
     assert_int_equal(run->false_removals, 0);
     assert_int_equal(run->group_size[run->interval], N - 2);
-    for (rz_id k = 0; k < N; k++)
+    for (rz_id k = 0; k < N; k++) {
         assert_int_equal(rz_dgrp_is_in(run, run->interval, k), k != 0 && k != 4);
+    }
     rz_dgrp_destroy(run);
 }
 
@@ -113,9 +116,11 @@ static void a_quiet_cube_costs_two_messages_per_cluster(void **state)
     struct rz_dgrp_host hosts[N];
     uint64_t all = (1u << N) - 1, each = 0;
     rz_dgrp_hosts_even(hosts, N, 0);
-    for (rz_id k = 0; k < N; k++)
-        for (uint32_t s = 1; s <= rz_diagnose_dimensions(N); s++)
+    for (rz_id k = 0; k < N; k++) {
+        for (uint32_t s = 1; s <= rz_diagnose_dimensions(N); s++) {
             each += 2 * (rz_diagnose_partner(&all, N, k, s) != RZ_ID_NONE);
+        }
+    }
     struct rz_dgrp_run *run = make_cube(hosts, 40, 1);
     rz_dgrp_go(run);
     assert_int_equal(sent(run, DIAGNOSE, UINT32_MAX), 40 * each);
@@ -153,11 +158,13 @@ static uint32_t least_group_with(uint32_t health_max, rz_time pause)
     run->setup.diagnose.health_max = health_max;
     rz_dgrp_pause(run, 0, 60, 10 * RZ_MILLISECOND, pause);
     rz_dgrp_go(run);
-    for (uint64_t i = 1; i <= run->interval; i++)
+    for (uint64_t i = 1; i <= run->interval; i++) {
         least = run->group_size[i] < least ? run->group_size[i] : least;
+    }
     assert_int_equal(run->group_size[run->interval], N);
-    for (rz_id k = 1; k < N && health_max > 0; k++)
+    for (rz_id k = 1; k < N && health_max > 0; k++) {
         assert_int_equal(run->removed[k], 0);
+    }
     rz_dgrp_destroy(run);
     return least;
 }
@@ -168,8 +175,9 @@ static void a_tester_that_stops_for_a_while_takes_nobody_along(void **state)
     for (uint32_t tenths = 1; tenths <= 25; tenths += 4) {
         rz_time pause = tenths * (RZ_SECOND / 10);
         assert_true(least_group_with(3, pause) >= N - 1);
-        if (tenths < 9)
+        if (tenths < 9) {
             assert_int_equal(least_group_with(0, pause), 1);
+        }
     }
 }
 
@@ -195,7 +203,7 @@ static void what_loss_has_done_heals(void **state)
 static void the_published_peaks_are_the_detections(void **state)
 {
     (void)state;
-    struct rz_dgrp_replay *replay = malloc(sizeof *replay);
+    struct rz_dgrp_replay *replay = malloc(sizeof(*replay));
     for (uint64_t seed = 1; seed <= 10; seed++) {
         rz_dgrp_replay(seed, replay);
         for (uint32_t peak = 0; peak < RZ_DGRP_REPLAY_PEAKS; peak++) {
@@ -203,8 +211,9 @@ static void the_published_peaks_are_the_detections(void **state)
             assert_in_range(replay->threshold[stated->interval], stated->threshold - RZ_MILLISECOND,
                             stated->threshold + RZ_MILLISECOND);
         }
-        for (uint64_t i = RZ_DGRP_REPLAY_FROM; i <= RZ_DGRP_REPLAY_INTERVALS; i++)
+        for (uint64_t i = RZ_DGRP_REPLAY_FROM; i <= RZ_DGRP_REPLAY_INTERVALS; i++) {
             assert_int_equal(replay->detected[i], i == 13226 || i == 13641);
+        }
     }
     free(replay);
 }
@@ -238,8 +247,8 @@ static void the_same_seed_gives_the_same_run(void **state)
     struct rz_dgrp_run *one = make(hosts, 500, 7), *other = make(hosts, 500, 7);
     rz_dgrp_go(one);
     rz_dgrp_go(other);
-    assert_memory_equal(one->group_size, other->group_size, 501 * sizeof *one->group_size);
-    assert_memory_equal(one->removed, other->removed, N * sizeof *one->removed);
+    assert_memory_equal(one->group_size, other->group_size, 501 * sizeof(*one->group_size));
+    assert_memory_equal(one->removed, other->removed, N * sizeof(*one->removed));
     assert_int_equal(sent(one, PAXOS, UINT32_MAX), sent(other, PAXOS, UINT32_MAX));
     rz_dgrp_destroy(one);
     rz_dgrp_destroy(other);

@@ -24,9 +24,9 @@ static void joined_is(uint32_t n_lists, const struct rz_diagnose_list *lists,
                       const uint32_t *expected)
 {
     uint32_t counters[N];
-    memset(counters, 0xFF, sizeof counters);
+    memset(counters, 0xFF, sizeof(counters));
     rz_diagnose_join(N, n_lists, lists, counters);
-    assert_memory_equal(counters, expected, sizeof counters);
+    assert_memory_equal(counters, expected, sizeof(counters));
 }
 
 static void the_greatest_counter_holds(void **state)
@@ -75,21 +75,26 @@ static void draw_lists(struct rz_random *random, uint64_t items[N][N],
     uint64_t most = 1 + rz_random_below(random, 4);
     *n_lists = 0;
     for (rz_id id = 0; id < N; id++) {
-        if (!(senders >> id & 1))
+        if (!(senders >> id & 1)) {
             continue;
+        }
         struct rz_diagnose_list *list = &lists[(*n_lists)++];
         *list = (struct rz_diagnose_list){.from = id, .items = items[id]};
-        for (rz_id k = 0; k < N; k++)
-            if (rz_random_below(random, 2) == 0)
+        for (rz_id k = 0; k < N; k++) {
+            if (rz_random_below(random, 2) == 0) {
                 items[id][list->n_items++] = ITEM(k, 1 + rz_random_below(random, most));
+            }
+        }
     }
 }
 
 static uint32_t listed(const struct rz_diagnose_list *list, rz_id k)
 {
-    for (uint32_t i = 0; i < list->n_items; i++)
-        if (list->items[i] >> 32 == k)
+    for (uint32_t i = 0; i < list->n_items; i++) {
+        if (list->items[i] >> 32 == k) {
             return (uint32_t)list->items[i];
+        }
+    }
     return 0;
 }
 
@@ -107,16 +112,18 @@ static void somebody_is_in_and_nothing_is_made_up(void **state)
         rz_diagnose_join(N, n_lists, lists, counters);
         for (uint32_t l = n_lists; l-- > 0;) {
             in += counters[lists[l].from] % 2 == 0;
-            if (listed(&lists[l], lists[l].from) % 2 == 0)
+            if (listed(&lists[l], lists[l].from) % 2 == 0) {
                 first = l;
+            }
         }
         assert_true(in > 0);
         assert_true(first < N ||
                     (in == 1 && counters[lists[0].from] == listed(&lists[0], lists[0].from) + 1));
         for (rz_id k = 0; k < N; k++) {
             uint32_t greatest = 0;
-            for (uint32_t l = 0; l < n_lists; l++)
+            for (uint32_t l = 0; l < n_lists; l++) {
                 greatest = listed(&lists[l], k) > greatest ? listed(&lists[l], k) : greatest;
+            }
             assert_true(first == N || counters[k] <= greatest);
             assert_true(first == N || counters[k] >= listed(&lists[first], k));
         }

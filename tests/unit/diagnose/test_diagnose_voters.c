@@ -95,18 +95,20 @@ static void call(struct run *run, rz_id member, uint32_t part, uint32_t what, ui
 
 static void expect(struct run *run, bool holds, const char *what)
 {
-    if (!holds && !run->violation)
+    if (!holds && !run->violation) {
         run->violation = what;
+    }
 }
 
-/* --- votes ------------------------------------------------------------------------------------ */
+/* ---- votes ---- */
 
 static struct decision *decision_of(struct run *run, rz_id p, uint64_t instance)
 {
     uint32_t number = rz_paxos_view(rz_timing_state(run->timing, p, PAXOS)), i = 0;
     while (i < run->n_decisions &&
-           (run->decision[i].number != number || run->decision[i].instance != instance))
+           (run->decision[i].number != number || run->decision[i].instance != instance)) {
         i++;
+    }
     if (i == run->n_decisions) {
         assert_true(i < DECISIONS_MAX);
         run->decision[run->n_decisions++] =
@@ -119,8 +121,9 @@ static void on_asked(struct run *run, rz_id p, uint64_t instance)
 {
     bool yes = rz_diagnose_would_readmit(tests_of(run, p), (rz_id)(instance >> 48),
                                          (uint32_t)(instance >> 24 & 0xFFFFFF));
-    if (yes)
+    if (yes) {
         decision_of(run, p, instance)->yes |= UINT64_C(1) << p;
+    }
     call(run, p, PAXOS, RZ_PAXOS_VOTE, instance, yes, NULL, 0);
 }
 
@@ -147,14 +150,15 @@ static void on_changed(struct run *run, rz_id p, rz_id k, uint32_t counter)
 {
     uint64_t doubted = 0;
     expect(run, counter % 2 == 1 || counter <= run->granted[k], "one came back by no decision");
-    for (rz_id i = 0; i < N; i++)
+    for (rz_id i = 0; i < N; i++) {
         doubted |= (uint64_t)!rz_diagnose_has(tests_of(run, p), i) << i;
+    }
     run->process[p].attempt[k] = 0;
     run->process[p].untold = run->process[p].voters.asked;
     call(run, p, PAXOS, RZ_PAXOS_DOUBT, 0, 0, &doubted, 1);
 }
 
-/* --- voters ----------------------------------------------------------------------------------- */
+/* ---- voters ---- */
 
 static void take_voters(struct run *run, rz_id p, uint32_t number, uint64_t set)
 {
@@ -164,7 +168,7 @@ static void take_voters(struct run *run, rz_id p, uint32_t number, uint64_t set)
     run->set[number] = process->set = set;
     rz_diagnose_take_voters(&process->voters, number);
     process->untold = false;
-    memset(process->attempt, 0, sizeof process->attempt);
+    memset(process->attempt, 0, sizeof(process->attempt));
     call(run, p, PAXOS, RZ_PAXOS_VIEW, number, 0, &set, 1);
 }
 
@@ -174,11 +178,14 @@ static void ask(struct run *run, rz_id p)
     uint64_t items[2 * N];
     uint32_t n = N;
     rz_id daemon = N + p % DAEMONS;
-    for (rz_id k = 0; k < N; k++)
+    for (rz_id k = 0; k < N; k++) {
         items[k] = RZ_VIEW_CHANGE_PROCESS(k, 1);
-    for (rz_id k = 0; k < N; k++)
-        if (rz_diagnose_counter(tests_of(run, p), k) > 0)
+    }
+    for (rz_id k = 0; k < N; k++) {
+        if (rz_diagnose_counter(tests_of(run, p), k) > 0) {
             items[n++] = RZ_DIAGNOSE_ITEM(k, rz_diagnose_counter(tests_of(run, p), k));
+        }
+    }
     const uint64_t arg[4] = {GROUP, process->voters.number, (uint64_t)p << 32 | N};
     process->untold = false;
     process->waits = true;
@@ -189,20 +196,24 @@ static void ask(struct run *run, rz_id p)
 static void look_at_voters(struct run *run, rz_id p)
 {
     struct process *process = &run->process[p];
-    if (process->mail > process->voters.number)
+    if (process->mail > process->voters.number) {
         take_voters(run, p, process->mail, process->mail_set);
+    }
     process->mail = 0;
     if (rz_diagnose_asks_for_voters(tests_of(run, p), &process->voters)) {
         uint64_t group = 0;
-        for (rz_id k = 0; k < N; k++)
+        for (rz_id k = 0; k < N; k++) {
             group |= (uint64_t)rz_diagnose_has(tests_of(run, p), k) << k;
-        if (run->mutation == OWN_VOTERS)
+        }
+        if (run->mutation == OWN_VOTERS) {
             take_voters(run, p, process->voters.number + 1, group);
-        else
+        } else {
             process->untold = true;
+        }
     }
-    if (process->untold && run->mutation != OWN_VOTERS)
+    if (process->untold && run->mutation != OWN_VOTERS) {
         ask(run, p);
+    }
 }
 
 static void on_round(struct run *run, rz_id daemon, const struct rz_action *notice)
@@ -210,15 +221,16 @@ static void on_round(struct run *run, rz_id daemon, const struct rz_action *noti
     uint32_t number = (uint32_t)notice->arg[1];
     for (rz_id p = daemon - N; p < N; p += DAEMONS) {
         struct process *process = &run->process[p];
-        if (!process->waits || process->round >= number)
+        if (!process->waits || process->round >= number) {
             continue;
+        }
         process->waits = false;
         process->mail = number;
         process->mail_set = notice->items[N];
     }
 }
 
-/* --- the run ---------------------------------------------------------------------------------- */
+/* ---- the run ---- */
 
 static void notified(struct rz_timing *timing, rz_id member, uint32_t part,
                      const struct rz_action *notice)
@@ -244,10 +256,13 @@ static void notified(struct rz_timing *timing, rz_id member, uint32_t part,
 static bool all_are_in(const struct run *run)
 {
     uint64_t gone = run->failed | run->still;
-    for (rz_id p = 0; p < N; p++)
-        for (rz_id k = 0; k < N && !(gone >> p & 1); k++)
-            if (rz_diagnose_has(tests_of(run, p), k) == (gone >> k & 1))
+    for (rz_id p = 0; p < N; p++) {
+        for (rz_id k = 0; k < N && !(gone >> p & 1); k++) {
+            if (rz_diagnose_has(tests_of(run, p), k) == (gone >> k & 1)) {
                 return false;
+            }
+        }
+    }
     return true;
 }
 
@@ -255,27 +270,32 @@ static bool all_are_in(const struct run *run)
 static void process_fails(struct run *run, rz_id k)
 {
     const uint64_t process = RZ_VIEW_CHANGE_PROCESS(k, 1);
-    if (run->failed >> k & 1)
+    if (run->failed >> k & 1) {
         return;
+    }
     run->failed |= UINT64_C(1) << k;
     rz_timing_kill(run->timing, k, 0);
-    for (rz_id id = 0; id < ALL; id++)
+    for (rz_id id = 0; id < ALL; id++) {
         if (id >= N) {
             call(run, id, TURN, RZ_VIEW_CHANGE_PROCESS_FAILED, 0, 0, &process, 1);
         } else if (id != k) {
             rz_timing_tell(run->timing, id, DIAGNOSE, 0, &k, 1);
             rz_timing_tell(run->timing, id, PAXOS, 0, &k, 1);
         }
+    }
 }
 
 static void daemon_fails(struct run *run, rz_id daemon)
 {
     rz_timing_kill(run->timing, daemon, 0);
-    for (rz_id id = N; id < ALL; id++)
-        if (id != daemon)
+    for (rz_id id = N; id < ALL; id++) {
+        if (id != daemon) {
             rz_timing_tell(run->timing, id, TURN, 0, &daemon, 1);
-    for (rz_id p = daemon - N; p < N; p += DAEMONS)
+        }
+    }
+    for (rz_id p = daemon - N; p < N; p += DAEMONS) {
         process_fails(run, p);
+    }
 }
 
 /* Some, or nearly all, are stopped at once. */
@@ -286,8 +306,9 @@ static void stop_some(struct run *run, rz_time now)
     for (rz_id p = 0; p < N; p++) {
         struct process *process = &run->process[p];
         if (random_below(run, 10) >= tenths || run->still >> p & 1 ||
-            process->stopped_to + LOOK > now)
+            process->stopped_to + LOOK > now) {
             continue;
+        }
         process->stopped_to = now + 1 + lasts;
         rz_timing_pause(run->timing, p, now + 1, process->stopped_to);
     }
@@ -296,8 +317,9 @@ static void stop_some(struct run *run, rz_time now)
 static void stop_for_good(struct run *run, rz_id p, rz_time now)
 {
     struct process *process = &run->process[p];
-    if (process->stopped_to + LOOK > now || __builtin_popcountll(run->failed) >= N - 2)
+    if (process->stopped_to + LOOK > now || __builtin_popcountll(run->failed) >= N - 2) {
         return;
+    }
     process->stopped_to = RZ_TIME_NEVER;
     run->still |= UINT64_C(1) << p;
     rz_timing_pause(run->timing, p, now + 1, 2 * RECOVERED_BY);
@@ -305,15 +327,19 @@ static void stop_for_good(struct run *run, rz_id p, rz_time now)
 
 static void disturb(struct run *run, rz_time now)
 {
-    if (run->seed % 6 == 0 && random_below(run, 200) == 0 && run->still == 0)
+    if (run->seed % 6 == 0 && random_below(run, 200) == 0 && run->still == 0) {
         stop_for_good(run, (rz_id)random_below(run, N), now);
-    if (random_below(run, 150) == 0)
+    }
+    if (random_below(run, 150) == 0) {
         stop_some(run, now);
-    if (run->seed % 4 == 0 && random_below(run, 1000) == 0 && run->failed == 0)
+    }
+    if (run->seed % 4 == 0 && random_below(run, 1000) == 0 && run->failed == 0) {
         daemon_fails(run, N + (rz_id)random_below(run, DAEMONS));
+    }
     if (run->seed % 5 == 0 && random_below(run, 400) == 0 &&
-        __builtin_popcountll(run->failed | run->still) < N - 2)
+        __builtin_popcountll(run->failed | run->still) < N - 2) {
         process_fails(run, (rz_id)random_below(run, N));
+    }
 }
 
 static void alarm(struct rz_timing *timing, uint64_t what)
@@ -321,16 +347,20 @@ static void alarm(struct rz_timing *timing, uint64_t what)
     struct run *run = rz_timing_study(timing);
     rz_time now = rz_timing_now(timing);
     (void)what;
-    for (rz_id p = 0; p < N; p++)
-        if (rz_timing_alive(timing, p) && run->process[p].stopped_to <= now)
+    for (rz_id p = 0; p < N; p++) {
+        if (rz_timing_alive(timing, p) && run->process[p].stopped_to <= now) {
             look_at_voters(run, p);
-    if (now >= ROUGH_FROM && now < ROUGH_TO)
+        }
+    }
+    if (now >= ROUGH_FROM && now < ROUGH_TO) {
         disturb(run, now);
+    }
     run->recovered = now >= ROUGH_TO + STOP_MAX && all_are_in(run);
-    if (run->recovered || run->violation)
+    if (run->recovered || run->violation) {
         rz_timing_stop(timing);
-    else
+    } else {
         rz_timing_alarm(timing, now + LOOK, 0);
+    }
 }
 
 /* Between daemons nothing is lost, and all in order. */
@@ -338,10 +368,12 @@ static rz_time delay(struct rz_timing *timing, rz_id from, rz_id to)
 {
     struct run *run = rz_timing_study(timing);
     rz_time now = rz_timing_now(timing);
-    if (from >= N || to >= N)
+    if (from >= N || to >= N) {
         return 0;
-    if (run->loss && now >= ROUGH_FROM && now < ROUGH_TO && rz_timing_random(timing, 100) == 0)
+    }
+    if (run->loss && now >= ROUGH_FROM && now < ROUGH_TO && rz_timing_random(timing, 100) == 0) {
         return RZ_TIME_NEVER;
+    }
     return rz_timing_random(timing, 5 * RZ_MILLISECOND);
 }
 
@@ -380,8 +412,9 @@ static void start(struct run *run)
         run->process[p].set = run->set[0] = (UINT64_C(1) << N) - 1;
         run->process[p].voters.asked = run->process[p].untold = run->mutation != OWN_VOTERS;
     }
-    for (rz_id daemon = N; daemon < ALL; daemon++) /* they are no members of view_change */
+    for (rz_id daemon = N; daemon < ALL; daemon++) { /* they are no members of view_change */
         rz_timing_tell(run->timing, daemon, TURN, 0, processes, N);
+    }
     rz_timing_alarm(run->timing, LOOK, 0);
 }
 
@@ -389,7 +422,7 @@ static void start(struct run *run)
 static const struct run *run_one(uint64_t seed, enum mutation mutation)
 {
     static struct run run;
-    memset(&run, 0, sizeof run);
+    memset(&run, 0, sizeof(run));
     run.seed = seed;
     run.mutation = mutation;
     run.loss = seed % 7 == 0;
@@ -420,9 +453,10 @@ static void all_that_live_come_back(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         const struct run *run = run_one(seed, RIGHT);
-        if (run->violation || !run->recovered)
+        if (run->violation || !run->recovered) {
             fail_msg("seed %llu: %s", (unsigned long long)seed,
                      run->violation ? run->violation : "not all are in again");
+        }
     }
 }
 

@@ -10,15 +10,15 @@
 
 struct group *group_create(uint32_t n, struct rz_gossip_config config, uint64_t seed)
 {
-    struct group *group = calloc(1, sizeof *group);
+    struct group *group = calloc(1, sizeof(*group));
     config.n_members = n;
     config.view = VIEW;
     config.cycle = GROUP_CYCLE;
     config.timeout = GROUP_TIMEOUT;
     group->config = config;
     group->n = n;
-    group->state = calloc(n, sizeof *group->state);
-    group->crashed = calloc(n, sizeof *group->crashed);
+    group->state = calloc(n, sizeof(*group->state));
+    group->crashed = calloc(n, sizeof(*group->crashed));
     for (rz_id id = 0; id < n; id++) {
         group->state[id] = malloc(rz_gossip_size(&config));
         rz_gossip_init(group->state[id], &config, id, 0, rz_mix(rz_mix(seed, 1), id));
@@ -35,10 +35,12 @@ void group_kill(struct group *group, rz_id member)
 
 void group_destroy(struct group *group)
 {
-    for (rz_id id = 0; id < group->n; id++)
+    for (rz_id id = 0; id < group->n; id++) {
         free(group->state[id]);
-    for (uint32_t i = 0; i < group->n_letters; i++)
+    }
+    for (uint32_t i = 0; i < group->n_letters; i++) {
         free(group->letters[i].items);
+    }
     free(group->letters);
     free(group->notices);
     free(group->crashed);
@@ -48,8 +50,9 @@ void group_destroy(struct group *group)
 
 static void *enlarge(void *array, uint32_t n, uint32_t *max, size_t each)
 {
-    if (n < *max)
+    if (n < *max) {
         return array;
+    }
     *max = *max > 0 ? 2 * *max : 64;
     return realloc(array, *max * each);
 }
@@ -59,11 +62,12 @@ static void post(struct group *group, const struct rz_action *action)
     size_t bytes = action->message.n_items * sizeof(uint64_t);
     for (uint32_t i = 0; i < action->n_to; i++) {
         group->letters =
-            enlarge(group->letters, group->n_letters, &group->letters_max, sizeof *group->letters);
+            enlarge(group->letters, group->n_letters, &group->letters_max, sizeof(*group->letters));
         struct group_letter letter = {.message = action->message, .to = action->to[i]};
         letter.items = malloc(bytes + 1);
-        if (bytes > 0)
+        if (bytes > 0) {
             memcpy(letter.items, action->items, bytes);
+        }
         group->letters[group->n_letters++] = letter;
         group->messages++;
     }
@@ -72,12 +76,13 @@ static void post(struct group *group, const struct rz_action *action)
 static void record(struct group *group, rz_id member, const struct rz_action *action)
 {
     group->notices =
-        enlarge(group->notices, group->n_notices, &group->notices_max, sizeof *group->notices);
+        enlarge(group->notices, group->n_notices, &group->notices_max, sizeof(*group->notices));
     struct group_notice notice = {
         .member = member, .what = action->what, .n_items = action->n_items};
-    memcpy(notice.arg, action->arg, sizeof notice.arg);
-    if (action->n_items > 0)
+    memcpy(notice.arg, action->arg, sizeof(notice.arg));
+    if (action->n_items > 0) {
         notice.first_item = action->items[0];
+    }
     group->notices[group->n_notices++] = notice;
 }
 
@@ -95,11 +100,13 @@ void group_step(struct group *group, rz_id member, const struct rz_event *event)
             rz_gossip_grow(group->state[member], out.need);
             continue;
         }
-        for (uint32_t i = 0; i < out.count; i++)
-            if (v[i].kind == RZ_ACTION_SEND)
+        for (uint32_t i = 0; i < out.count; i++) {
+            if (v[i].kind == RZ_ACTION_SEND) {
                 post(group, &v[i]);
-            else
+            } else {
                 record(group, member, &v[i]);
+            }
+        }
         event = &again;
     } while (more != RZ_DONE);
 }
@@ -115,11 +122,13 @@ static void tick_all(struct group *group, rz_time now)
 {
     struct rz_event begin = {.kind = RZ_EVENT_CALL, .now = now, .call = RZ_GOSSIP_BEGIN};
     struct rz_event tick = {.kind = RZ_EVENT_TICK, .now = now};
-    for (rz_id id = 0; id < group->n; id++)
-        if (group->state[id] && now == 0)
+    for (rz_id id = 0; id < group->n; id++) {
+        if (group->state[id] && now == 0) {
             group_step(group, id, &begin);
-        else if (group->state[id] && rz_gossip_deadline(group->state[id]) <= now)
+        } else if (group->state[id] && rz_gossip_deadline(group->state[id]) <= now) {
             group_step(group, id, &tick);
+        }
+    }
 }
 
 /* All that is under way now arrives; what it causes is under way then. */
@@ -135,8 +144,9 @@ static void deliver(struct group *group, rz_time now)
                                  .message = &letters[i].message,
                                  .items = letters[i].items};
         if (group->state[letters[i].to] &&
-            !(group->lost && group->lost(group, &letters[i].message, letters[i].to)))
+            !(group->lost && group->lost(group, &letters[i].message, letters[i].to))) {
             group_step(group, letters[i].to, &event);
+        }
         free(letters[i].items);
     }
     free(letters);
@@ -145,8 +155,9 @@ static void deliver(struct group *group, rz_time now)
 void group_cycle(struct group *group)
 {
     rz_time begin = group->cycle * GROUP_CYCLE;
-    if (group->cycle == 0)
+    if (group->cycle == 0) {
         tick_all(group, 0);
+    }
     deliver(group, begin + 10);
     deliver(group, begin + 20);
     tick_all(group, begin + GROUP_TIMEOUT);
@@ -156,16 +167,19 @@ void group_cycle(struct group *group)
 
 static bool all_returned(const struct group *group)
 {
-    for (rz_id id = 0; id < group->n; id++)
-        if (group->state[id] && !rz_gossip_returned(group->state[id]))
+    for (rz_id id = 0; id < group->n; id++) {
+        if (group->state[id] && !rz_gossip_returned(group->state[id])) {
             return false;
+        }
+    }
     return true;
 }
 
 uint64_t group_finish(struct group *group, uint64_t most)
 {
-    while (!all_returned(group) && group->cycle < most)
+    while (!all_returned(group) && group->cycle < most) {
         group_cycle(group);
+    }
     return group->cycle;
 }
 
@@ -176,6 +190,6 @@ const struct rz_check_group *group_check(struct group *group)
                                            .crashed = group->crashed,
                                            .now = group->cycle * GROUP_CYCLE,
                                            .why = group->why,
-                                           .why_bytes = sizeof group->why};
+                                           .why_bytes = sizeof(group->why)};
     return &group->check;
 }

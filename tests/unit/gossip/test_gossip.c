@@ -23,8 +23,9 @@ static struct group *make(enum rz_gossip_kind kind, uint32_t n, uint64_t seed)
 static void receive(struct group *group, rz_id to, struct rz_message message, const uint64_t *items)
 {
     message.protocol = RZ_PROTOCOL_GOSSIP;
-    if (message.view == 0)
+    if (message.view == 0) {
         message.view = group->config.view;
+    }
     struct rz_event event = {.kind = RZ_EVENT_RECEIVE,
                              .now = group->cycle * GROUP_CYCLE,
                              .message = &message,
@@ -35,12 +36,13 @@ static void receive(struct group *group, rz_id to, struct rz_message message, co
 static uint32_t count_notices(const struct group *group, rz_id member, uint32_t what)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < group->n_notices; i++)
+    for (uint32_t i = 0; i < group->n_notices; i++) {
         count += group->notices[i].member == member && group->notices[i].what == what;
+    }
     return count;
 }
 
-/* --- targets ---------------------------------------------------------------------------------- */
+/* ---- targets ---- */
 
 /* 99.9 % of all honest generators stay below the bound; the seed is fixed. */
 static void targets_are_uniform_and_never_self(void **state)
@@ -49,16 +51,18 @@ static void targets_are_uniform_and_never_self(void **state)
     static uint32_t hits[16];
     const uint32_t draws = 160000;
     for (rz_id self = 0; self < 16; self += 5) {
-        memset(hits, 0, sizeof hits);
+        memset(hits, 0, sizeof(hits));
         for (uint64_t cycle = 0; cycle < draws; cycle++) {
             rz_id target = rz_gossip_target(77, 16, self, cycle, 0);
             assert_true(target < 16 && target != self);
             hits[target]++;
         }
         double expected = draws / 15.0, chi_square = 0;
-        for (rz_id id = 0; id < 16; id++)
-            if (id != self)
+        for (rz_id id = 0; id < 16; id++) {
+            if (id != self) {
                 chi_square += (hits[id] - expected) * (hits[id] - expected) / expected;
+            }
+        }
         assert_true(chi_square < 36.1); /* 14 degrees of freedom */
     }
 }
@@ -82,21 +86,25 @@ static void known_failed_are_not_pinged(void **state)
     (void)state;
     for (uint32_t kind = 0; kind < RZ_GOSSIP_KIND_COUNT; kind++) {
         struct group *group = make(kind, N, 3);
-        for (rz_id failed = 3; failed < N; failed++)
+        for (rz_id failed = 3; failed < N; failed++) {
             group_kill(group, failed);
-        for (rz_id id = 0; id < 3; id++)
-            for (rz_id failed = 3; failed < N; failed++)
+        }
+        for (rz_id id = 0; id < 3; id++) {
+            for (rz_id failed = 3; failed < N; failed++) {
                 group_tell(group, id, failed);
+            }
+        }
         for (uint32_t cycle = 0; cycle < 5; cycle++) {
             group_cycle(group);
-            for (uint32_t i = 0; i < group->n_letters; i++)
+            for (uint32_t i = 0; i < group->n_letters; i++) {
                 assert_true(group->letters[i].to < 3);
+            }
         }
         group_destroy(group);
     }
 }
 
-/* --- merging ---------------------------------------------------------------------------------- */
+/* ---- merging ---- */
 
 static void list_merges_to_the_union_and_twice_is_once(void **state)
 {
@@ -145,8 +153,9 @@ static void matrix_counts_failed_members_as_silent_witnesses(void **state)
     struct group *group = make(RZ_GOSSIP_MATRIX, 3, 1);
     group_kill(group, 2);
     group_finish(group, 40);
-    for (rz_id id = 0; id < 2; id++)
+    for (rz_id id = 0; id < 2; id++) {
         assert_int_equal(rz_gossip_phase(group->state[id], 2), 2);
+    }
     assert_false(rz_gossip_detected_by(group->state[0], 2, 2));
     group_destroy(group);
 }
@@ -167,8 +176,9 @@ static void bad_messages_are_dropped(void **state)
             {.type = RZ_GOSSIP_PING, .from = 1, .n_items = N - 1},
             {.type = RZ_GOSSIP_PING, .from = 1, .n_items = 3 * N},
         };
-        for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
             receive(group, 0, bad[i], items);
+        }
         assert_true(rz_gossip_hash(group->state[0]) == hash);
         assert_int_equal(group->n_letters, 0);
         group_destroy(group);
@@ -180,10 +190,12 @@ static void all_news_are_told_however_many(void **state)
     (void)state;
     for (uint32_t kind = 0; kind < RZ_GOSSIP_KIND_COUNT; kind++) {
         struct group *group = make(kind, 100, 1);
-        for (rz_id failed = 20; failed < 100; failed++)
+        for (rz_id failed = 20; failed < 100; failed++) {
             group_kill(group, failed);
-        for (rz_id failed = 20; failed < 100; failed++)
+        }
+        for (rz_id failed = 20; failed < 100; failed++) {
             group_tell(group, 0, failed);
+        }
         group_finish(group, 200);
         for (rz_id id = 0; id < 20; id++) {
             assert_int_equal(count_notices(group, id, RZ_GOSSIP_DETECTED), 80);
@@ -196,7 +208,7 @@ static void all_news_are_told_however_many(void **state)
     }
 }
 
-/* --- returning -------------------------------------------------------------------------------- */
+/* ---- returning ---- */
 
 static void list_has_no_variance(void **state)
 {
@@ -206,9 +218,11 @@ static void list_has_no_variance(void **state)
         group_kill(group, 5);
         group_kill(group, 40);
         group_finish(group, 100);
-        for (uint32_t i = 0; i < group->n_notices; i++)
-            if (group->notices[i].what == RZ_GOSSIP_CONSENSUS)
+        for (uint32_t i = 0; i < group->n_notices; i++) {
+            if (group->notices[i].what == RZ_GOSSIP_CONSENSUS) {
                 assert_int_equal(group->notices[i].arg[2], 6 + 8 + 1);
+            }
+        }
         assert_true(rz_gossip_check_agreed(group_check(group), 2));
         group_destroy(group);
     }
@@ -221,8 +235,9 @@ static void whoever_has_returned_still_answers(void **state)
         struct group *group = make(kind, N, 4);
         group_kill(group, 7);
         group_finish(group, 100);
-        for (uint32_t i = 0; i < 3; i++)
+        for (uint32_t i = 0; i < 3; i++) {
             group_cycle(group);
+        }
         assert_int_equal(group->n_letters, 0);
         assert_true(rz_gossip_deadline(group->state[0]) == RZ_TIME_NEVER);
         static const uint64_t nothing[N];
@@ -246,16 +261,19 @@ static void late_news_are_settled_without_a_second_return(void **state)
         struct group *group = make(kinds[seed % 2], N, seed);
         group_kill(group, 7);
         group_finish(group, 80);
-        for (uint32_t i = 0; i < 5; i++)
+        for (uint32_t i = 0; i < 5; i++) {
             group_cycle(group);
+        }
         group_kill(group, 8);
         group_tell(group, 0, 8);
-        for (uint32_t i = 0; i < 40; i++)
+        for (uint32_t i = 0; i < 40; i++) {
             group_cycle(group);
+        }
         assert_true(rz_gossip_check_agreed(group_check(group), seed % 2 == 1 ? 3 : 2));
         assert_int_equal(group->n_letters, 0);
-        for (rz_id id = 0; id < N; id++)
+        for (rz_id id = 0; id < N; id++) {
             assert_int_equal(count_notices(group, id, RZ_GOSSIP_RETURNED), id != 7);
+        }
         group_destroy(group);
     }
 }
@@ -264,7 +282,7 @@ static void nothing_failed_returns_nothing(void **state)
 {
     (void)state;
     static const uint32_t sizes[] = {1, 2, 3, 16};
-    for (uint32_t kind = 0; kind < RZ_GOSSIP_KIND_COUNT; kind++)
+    for (uint32_t kind = 0; kind < RZ_GOSSIP_KIND_COUNT; kind++) {
         for (size_t i = 0; i < 4; i++) {
             struct group *group = make(kind, sizes[i], 2);
             uint64_t cycles = group_finish(group, 100);
@@ -273,6 +291,7 @@ static void nothing_failed_returns_nothing(void **state)
             assert_true(group->notices[0].arg[0] == 1 && group->notices[0].n_items == 0);
             group_destroy(group);
         }
+    }
 }
 
 static void the_limit_of_cycles_ends_a_call_without_success(void **state)
@@ -282,9 +301,11 @@ static void the_limit_of_cycles_ends_a_call_without_success(void **state)
         N, (struct rz_gossip_config){.kind = RZ_GOSSIP_SUM, .cycles_max = 6, .report = true}, 1);
     group_kill(group, 3);
     assert_int_equal(group_finish(group, 100), 6);
-    for (uint32_t i = 0; i < group->n_notices; i++)
-        if (group->notices[i].what == RZ_GOSSIP_RETURNED)
+    for (uint32_t i = 0; i < group->n_notices; i++) {
+        if (group->notices[i].what == RZ_GOSSIP_RETURNED) {
             assert_true(group->notices[i].arg[0] == 0 && group->notices[i].arg[2] == 6);
+        }
+    }
     group_cycle(group);
     assert_int_equal(group->n_letters, 0);
     group_destroy(group);

@@ -24,10 +24,12 @@ static void look_at_notices(const struct group *group, struct odds *odds)
     uint64_t consensus = 0, commit = 0;
     for (uint32_t i = 0; i < group->n_notices; i++) {
         const struct group_notice *notice = &group->notices[i];
-        if (notice->what == RZ_GOSSIP_CONSENSUS && notice->arg[2] > consensus)
+        if (notice->what == RZ_GOSSIP_CONSENSUS && notice->arg[2] > consensus) {
             consensus = notice->arg[2];
-        if (notice->what == RZ_GOSSIP_COMMITTED && notice->arg[2] > commit)
+        }
+        if (notice->what == RZ_GOSSIP_COMMITTED && notice->arg[2] > commit) {
             commit = notice->arg[2];
+        }
     }
     odds->consensus_last += (double)consensus / odds->runs;
     odds->commit_last += (double)commit / odds->runs;
@@ -66,7 +68,7 @@ static void matrix_is_never_wrong_and_logarithmic(void **state)
         uint32_t n, runs;
         double low, high;
     } rows[] = {{4, 300, 2, 8}, {16, 300, 6, 11}, {64, 100, 10, 15}, {256, 20, 13, 18}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct odds odds =
             run((struct rz_gossip_config){.kind = RZ_GOSSIP_MATRIX}, rows[i].n, rows[i].runs);
         assert_int_equal(odds.false_consensus, 0);
@@ -95,7 +97,7 @@ static void sum_commits_when_all_have_consensus(void **state)
     } rows[] = {{3, 5000, false, 8, 30},   {4, 5000, false, 15, 30}, {16, 3000, false, 30, 44},
                 {64, 1000, false, 36, 50}, {3, 5000, true, 8, 30},   {4, 5000, true, 12, 30},
                 {16, 3000, true, 27, 41},  {64, 1000, true, 33, 47}, {256, 100, true, 36, 50}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct rz_gossip_config config = {.kind = RZ_GOSSIP_SUM,
                                           .before_only = rows[i].before_only};
         struct odds odds = run(config, rows[i].n, rows[i].runs);

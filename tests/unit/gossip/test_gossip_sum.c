@@ -24,11 +24,14 @@ static bool same_failed(const struct rz_gossip *gossip, const struct group_lette
 {
     uint32_t n;
     const uint64_t *failed = rz_gossip_failed(gossip, &n);
-    if (letter->message.n_items != 3 * n)
+    if (letter->message.n_items != 3 * n) {
         return false;
-    for (uint32_t i = 0; i < n; i++)
-        if (letter->items[3 * i] != failed[i])
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (letter->items[3 * i] != failed[i]) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -43,15 +46,16 @@ static struct rz_gossip_mass mass_of(const struct group *group, uint32_t entry, 
         uint32_t n_other;
         const uint64_t *other =
             group->state[id] ? rz_gossip_failed(group->state[id], &n_other) : NULL;
-        if (!other || n_other != n || memcmp(other, failed, n * sizeof *failed) != 0)
+        if (!other || n_other != n || memcmp(other, failed, n * sizeof(*failed)) != 0) {
             continue;
+        }
         struct rz_gossip_mass mass = rz_gossip_mass(group->state[id], (rz_id)failed[entry]);
         all.weight += mass.weight;
         all.detected += mass.detected;
         all.consensus += mass.consensus;
         ++*members;
     }
-    for (uint32_t i = 0; i < group->n_letters; i++)
+    for (uint32_t i = 0; i < group->n_letters; i++) {
         if (group->state[group->letters[i].message.from] &&
             same_failed(group->state[0], &group->letters[i]) &&
             same_failed(group->state[group->letters[i].message.from], &group->letters[i])) {
@@ -59,14 +63,16 @@ static struct rz_gossip_mass mass_of(const struct group *group, uint32_t entry, 
             all.detected += group->letters[i].items[3 * entry + 1];
             all.consensus += group->letters[i].items[3 * entry + 2];
         }
+    }
     return all;
 }
 
 static uint32_t with_consensus(const struct group *group, rz_id failed)
 {
     uint32_t count = 0;
-    for (rz_id id = 0; id < group->n; id++)
+    for (rz_id id = 0; id < group->n; id++) {
         count += group->state[id] && rz_gossip_phase(group->state[id], failed) > 1;
+    }
     return count;
 }
 
@@ -77,12 +83,14 @@ static bool mass_stays(struct group *group, rz_id failed)
         group_cycle(group);
         uint32_t n, members;
         rz_gossip_failed(group->state[0], &n);
-        if (n == 0)
+        if (n == 0) {
             continue;
+        }
         struct rz_gossip_mass all = mass_of(group, 0, &members);
         if (all.weight != RZ_GOSSIP_WHOLE || all.detected != members * RZ_GOSSIP_ONE ||
-            all.consensus != with_consensus(group, failed) * RZ_GOSSIP_ONE)
+            all.consensus != with_consensus(group, failed) * RZ_GOSSIP_ONE) {
             return false;
+        }
     }
     return with_consensus(group, failed) == group->n - 1;
 }
@@ -130,8 +138,9 @@ static void a_new_failure_restarts_the_count_and_keeps_phases(void **state)
     (void)state;
     struct group *group = make(true, 0, 8);
     group_kill(group, 5);
-    while (with_consensus(group, 5) < N - 1)
+    while (with_consensus(group, 5) < N - 1) {
         group_cycle(group);
+    }
     group_kill(group, 6);
     uint32_t before = rz_gossip_phase(group->state[0], 5);
     group_tell(group, 0, 6);
@@ -143,8 +152,9 @@ static void a_new_failure_restarts_the_count_and_keeps_phases(void **state)
     assert_int_equal(rz_gossip_phase(group->state[0], 5), before);
     assert_int_equal(rz_gossip_phase(group->state[0], 6), 1);
     group_finish(group, 120);
-    for (uint32_t i = 0; i < 40; i++)
+    for (uint32_t i = 0; i < 40; i++) {
         group_cycle(group);
+    }
     assert_true(rz_gossip_check_agreed(group_check(group), 3));
     assert_true(rz_gossip_check_mass_whole(group_check(group), 0));
     group_destroy(group);
@@ -233,8 +243,7 @@ static void late_answers_bring_news_and_no_mass(void **state)
     group_destroy(group);
 }
 
-/* --- as published: failures before the first cycle only ----------------------------------------
- */
+/* ---- as published: failures before the first cycle only ---- */
 
 static struct group *make_before(bool report, uint32_t mutations, uint64_t seed)
 {
@@ -249,8 +258,9 @@ static struct rz_gossip_mass mass_before(const struct group *group, rz_id failed
     struct rz_gossip_mass all = {0};
     *knowing = 0;
     for (rz_id id = 0; id < group->n; id++) {
-        if (!group->state[id])
+        if (!group->state[id]) {
             continue;
+        }
         struct rz_gossip_mass mass = rz_gossip_mass(group->state[id], failed);
         all.weight += mass.weight;
         all.detected += mass.detected;
@@ -260,11 +270,12 @@ static struct rz_gossip_mass mass_before(const struct group *group, rz_id failed
     for (uint32_t i = 0; i < group->n_letters; i++) {
         const struct group_letter *letter = &group->letters[i];
         all.weight += letter->message.word[0];
-        for (uint32_t k = 0; k < letter->message.n_items; k += 3)
+        for (uint32_t k = 0; k < letter->message.n_items; k += 3) {
             if (letter->items[k] == failed) {
                 all.detected += letter->items[k + 1];
                 all.consensus += letter->items[k + 2];
             }
+        }
     }
     return all;
 }
@@ -275,8 +286,9 @@ static bool mass_stays_before(uint32_t mutations, uint64_t seed)
     static const rz_id failed[] = {0, 3, 11, 17};
     struct group *group = make_before(true, mutations, seed);
     bool stays = true;
-    for (uint32_t i = 0; i < 4; i++)
+    for (uint32_t i = 0; i < 4; i++) {
         group_kill(group, failed[i]);
+    }
     for (uint32_t cycle = 0; cycle < 60; cycle++) {
         group_cycle(group);
         for (uint32_t i = 0; i < 4; i++) {
@@ -336,11 +348,13 @@ static void before_halves_come_back_to_a_list_that_has_grown(void **state)
     group_tell(group, 2, 5);
     group_step(group, 2, &begin);
     assert_true(rz_gossip_mass(group->state[2], 5).detected == RZ_GOSSIP_ONE / 2);
-    for (rz_id failed = 3; failed < 10; failed++)
+    for (rz_id failed = 3; failed < 10; failed++) {
         group_tell(group, 2, failed);
+    }
     group_step(group, 2, &tick);
-    for (rz_id failed = 3; failed < 10; failed++)
+    for (rz_id failed = 3; failed < 10; failed++) {
         assert_true(rz_gossip_mass(group->state[2], failed).detected == RZ_GOSSIP_ONE);
+    }
     assert_true(rz_gossip_mass(group->state[2], 5).weight == RZ_GOSSIP_ONE);
     group_destroy(group);
 }
@@ -351,8 +365,9 @@ static void before_a_later_failure_spoils_the_count(void **state)
     (void)state;
     struct group *group = make_before(true, 0, 8);
     group_kill(group, 11);
-    for (uint32_t cycle = 0; cycle < 12; cycle++)
+    for (uint32_t cycle = 0; cycle < 12; cycle++) {
         group_cycle(group);
+    }
     group_kill(group, 7);
     group_finish(group, 120);
     assert_false(rz_gossip_check_agreed(group_check(group), 3) &&

@@ -57,8 +57,9 @@ static void counting_grow(void *state, size_t bytes)
 {
     struct counting *counting = state;
     const unsigned char *all = state;
-    for (size_t i = sizeof *counting; i < bytes; i++)
+    for (size_t i = sizeof(*counting); i < bytes; i++) {
         assert_int_equal(all[i], 0);
+    }
     assert_int_equal(bytes, MORE_BYTES);
     counting->grown = 1;
 }
@@ -73,8 +74,9 @@ static const struct rz_protocol counting_room = {.name = "counting",
 static void sum_up(void *arg, const struct rz_actions *actions)
 {
     uint32_t *sum = arg;
-    for (uint32_t i = 0; i < actions->count; i++)
+    for (uint32_t i = 0; i < actions->count; i++) {
         *sum = *sum * 10 + actions->v[i].what;
+    }
 }
 
 static void an_event_comes_to_its_end(void **state)

@@ -82,11 +82,12 @@ static void test_what_is_refused_in_words(void **state)
                                       "kill kill kill kill kill kill kill kill kill kill kill",
                                       "kill rank 33333333333333333333333333333333333333 at 2s"};
     (void)state;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         struct rz_fault fault;
         const char *why = NULL;
-        if (rz_fault_parse(bad[i], &fault, &why))
+        if (rz_fault_parse(bad[i], &fault, &why)) {
             fail_msg("'%s' was understood", bad[i]);
+        }
         assert_non_null(why);
     }
 }

@@ -76,7 +76,7 @@ static bool read_hosts(struct rz_launch_layout *layout, const char *text, const 
     int fd = memfd_create("hosts", MFD_CLOEXEC);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     bool good = rz_layout_add_hostfile(layout, path, why);
     close(fd);
     return good;
@@ -94,10 +94,11 @@ static void test_nodes_are_numbered_so_that_neighbours_share_no_rack(void **stat
                            &why));
     rz_layout_place(&layout, 6, RZ_PLACE_BY_SLOT);
     static const uint32_t placement[] = {0, 0, 2, 2, 1, 3}, slots[] = {2, 1, 2, 1};
-    assert_memory_equal(layout.placement, placement, sizeof placement);
-    assert_memory_equal(layout.slots, slots, sizeof slots);
-    for (uint32_t i = 0; i < 4; i++)
+    assert_memory_equal(layout.placement, placement, sizeof(placement));
+    assert_memory_equal(layout.slots, slots, sizeof(slots));
+    for (uint32_t i = 0; i < 4; i++) {
         assert_string_equal(layout.nodes[i].rack, i % 2 ? "b" : "a");
+    }
     rz_layout_clear(&layout);
 }
 
@@ -123,11 +124,12 @@ static void test_bad_lines_are_refused(void **state)
                                       "",
                                       "# nobody\n\n"};
     (void)state;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         struct rz_launch_layout layout = {0};
         const char *why = NULL;
-        if (read_hosts(&layout, bad[i], &why))
+        if (read_hosts(&layout, bad[i], &why)) {
             fail_msg("'%s' was taken for a host", bad[i]);
+        }
         assert_non_null(why);
         rz_layout_clear(&layout);
     }
@@ -156,11 +158,12 @@ static void test_bad_hosts_are_refused(void **state)
         "",           "localhost:",   "localhost:0",       "localhost:x",
         ",localhost", "no.such.host", "localhost:99999999"};
     (void)state;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         struct rz_launch_layout layout = {0};
         const char *why = NULL;
-        if (rz_layout_add_hosts(&layout, bad[i], &why))
+        if (rz_layout_add_hosts(&layout, bad[i], &why)) {
             fail_msg("'%s' was taken for a list of hosts", bad[i]);
+        }
         assert_non_null(why);
         rz_layout_clear(&layout);
     }

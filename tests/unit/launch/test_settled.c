@@ -19,10 +19,11 @@ static void deliver(void *arg, uint32_t by, const struct rz_launch_event *event)
     char one[32];
     bool failure = event->kind == SEEN || event->kind == NEWS;
     (void)arg;
-    if (failure)
-        snprintf(one, sizeof one, "%u%s%u ", by, event->kind == SEEN ? ">" : "~", event->node);
-    else
-        snprintf(one, sizeof one, "%u:%u ", by, event->kind);
+    if (failure) {
+        snprintf(one, sizeof(one), "%u%s%u ", by, event->kind == SEEN ? ">" : "~", event->node);
+    } else {
+        snprintf(one, sizeof(one), "%u:%u ", by, event->kind);
+    }
     strcat(told, one);
     assert_string_equal(event->note, "silence");
 }
@@ -48,7 +49,7 @@ static void tell(enum rz_event_record kind, uint32_t by, uint32_t node)
     rz_settled_event(
         &settled, by,
         &(struct rz_launch_event){.kind = kind, .rank = RZ_ID_NONE, .node = node, .note = note});
-    memset(note, 'x', sizeof note - 1);
+    memset(note, 'x', sizeof(note) - 1);
 }
 
 static void test_what_the_cut_off_node_tells_counts_for_nothing(void **state)

@@ -12,8 +12,9 @@ static void test_looks_add_up_until_something_is_heard(void **state)
 {
     struct rz_silent silence = {0};
     (void)state;
-    for (unsigned i = 1; i <= 5; i++)
+    for (unsigned i = 1; i <= 5; i++) {
         assert_int_equal(rz_silent_look(&silence, LOOK, 'S'), i * LOOK);
+    }
     silence.heard = true;
     assert_int_equal(rz_silent_look(&silence, LOOK, 'S'), 0);
     assert_int_equal(rz_silent_look(&silence, LOOK, 'T'), LOOK);
@@ -32,8 +33,9 @@ static void test_who_waits_for_a_processor_cannot_speak(void **state)
 {
     struct rz_silent silence = {0};
     (void)state;
-    for (unsigned i = 0; i < RZ_SILENT_STARVED; i++)
+    for (unsigned i = 0; i < RZ_SILENT_STARVED; i++) {
         rz_silent_look(&silence, LOOK, 'R');
+    }
     assert_int_equal(silence.lasted, LOOK); /* and yet it does not wait for ever */
 }
 

@@ -62,9 +62,11 @@ static void begin(void)
         event(RZ_EVENT_RECORD_AT_START, 1, rank, 1, 0, 6 * MS);
     }
     event(RZ_EVENT_RECORD_RUN, 1, RZ_ID_NONE, 0, 0, 7 * MS);
-    for (uint64_t i = 0; i <= 12; i++)
-        for (uint32_t rank = 2; rank-- > 0;) /* the first one is received last */
+    for (uint64_t i = 0; i <= 12; i++) {
+        for (uint32_t rank = 2; rank-- > 0;) { /* the first one is received last */
             mark(rank, 1, i, (100 + 10 * i + rank) * MS);
+        }
+    }
 }
 
 /* Rank 1 fails at 225 ms and is begun again; to the barrier of epoch. */
@@ -325,8 +327,9 @@ static void test_very_many_iterations(void **state)
     const uint64_t many = 10 * RZ_WORK_DATES_MAX;
     struct rz_work_lost lost;
     (void)state;
-    for (uint64_t i = 0; i <= many; i++)
+    for (uint64_t i = 0; i <= many; i++) {
         rz_work_mark(&work, i, (i + 1) * MS);
+    }
     assert_true(work.n <= RZ_WORK_DATES_MAX);
     rz_work_failed(&work, (many + 2) * MS);
     for (uint64_t again = 1; again < many; again = again * 3 + 1) {

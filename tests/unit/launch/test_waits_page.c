@@ -35,8 +35,9 @@ static void expect(const struct rz_launch_waiting *told, size_t n, const char *e
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
-    for (size_t i = n; i-- > 0;) /* in any order */
+    for (size_t i = n; i-- > 0;) { /* in any order */
         rz_waits_page_add(&page, told[i].rank / 4, &told[i]);
+    }
     rz_waits_page_print(&page, &page, RZ_SECOND, out); /* nothing has changed since */
     fclose(out);
     assert_string_equal(text, expected);
@@ -56,7 +57,7 @@ static void test_collective(void **state)
         idle(6, RZ_WAITING_LEFT),
         idle(7, RZ_WAITING_LEFT),
         idle(4, RZ_WAITING_NOT_JOINED)};
-    expect(told, sizeof told / sizeof *told,
+    expect(told, sizeof(told) / sizeof(*told),
            "  rank 4 (node 1, pid 104) has not called MPI_Init\n"
            "  rank 3 (node 0, pid 103) computes\n"
            "  ranks 6-7 have left MPI\n"
@@ -88,8 +89,9 @@ static void expect_no_circle(const struct rz_launch_waiting *told, size_t n)
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         rz_waits_page_add(&page, 0, &told[i]);
+    }
     rz_waits_page_print(&page, &page, RZ_SECOND, out);
     fclose(out);
     assert_null(strstr(text, "circle"));

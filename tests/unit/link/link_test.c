@@ -50,8 +50,9 @@ static int memory(const char *name, size_t bytes, void **at)
 {
     int fd;
     assert_int_equal(rz_memory_create(name, bytes, &fd), RZ_OK);
-    if (at)
+    if (at) {
         assert_int_equal(rz_memory_map(fd, 0, true, at, NULL), RZ_OK);
+    }
     return fd;
 }
 
@@ -59,7 +60,7 @@ static int setup(void **state)
 {
     (void)state;
     void *board;
-    memset(&d, 0, sizeof d);
+    memset(&d, 0, sizeof(d));
     assert_int_equal(rz_channel_pair(d.link), RZ_OK);
     d.fds[0] = memory("board", rz_board_bytes_ring(SLOTS), &board);
     d.board = board;
@@ -94,7 +95,7 @@ static int setup(void **state)
                                          .net_key = (const uint8_t *)NET_KEY,
                                          .net_key_length = RZ_LINK_NET_KEY_BYTES};
     char fd[16];
-    snprintf(fd, sizeof fd, "%d", d.link[1]);
+    snprintf(fd, sizeof(fd), "%d", d.link[1]);
     setenv("RZ_LINK_FD", fd, 1);
     setenv("RZ_JOB_ID", "4711", 1);
     setenv("RZ_JOB_KEY", "00ff7F", 1);
@@ -106,12 +107,15 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    if (d.link[0] >= 0)
+    if (d.link[0] >= 0) {
         close(d.link[0]);
+    }
     rz_memory_unmap(d.board, rz_board_bytes_ring(SLOTS));
-    for (unsigned i = 0; i <= FDS; i++)
-        if (i != 3)
+    for (unsigned i = 0; i <= FDS; i++) {
+        if (i != 3) {
             close(d.fds[i]);
+        }
+    }
     rz_watch_close(d.watch);
     return 0;
 }
@@ -119,7 +123,7 @@ static int teardown(void **state)
 static void daemon_send(const struct rz_link_message *message, const int *fds, unsigned n_fds)
 {
     static char buffer[RZ_LINK_MESSAGE_MAX];
-    size_t n = rz_link_encode(message, buffer, sizeof buffer);
+    size_t n = rz_link_encode(message, buffer, sizeof(buffer));
     assert_true(n > 0);
     assert_int_equal(rz_channel_send(d.link[0], buffer, n, fds, n_fds), RZ_OK);
 }
@@ -128,7 +132,7 @@ static void daemon_receive(struct rz_link_message *message, int *fds, unsigned *
 {
     static char buffer[RZ_LINK_MESSAGE_MAX];
     size_t n;
-    assert_int_equal(rz_channel_receive(d.link[0], buffer, sizeof buffer, &n, fds, n_fds), RZ_OK);
+    assert_int_equal(rz_channel_receive(d.link[0], buffer, sizeof(buffer), &n, fds, n_fds), RZ_OK);
     assert_int_equal(rz_link_decode(message, buffer, n), RZ_OK);
 }
 
@@ -145,12 +149,14 @@ static void *answer(void *arg)
     assert_int_equal(hello.hello.key_length, 3);
     assert_memory_equal(hello.hello.key, "\x00\xff\x7f", 3);
     struct rz_link_message message = {.type = RZ_LINK_WELCOME, .welcome = d.welcome};
-    if (d.refusal)
+    if (d.refusal) {
         message =
             (struct rz_link_message){.type = RZ_LINK_REFUSED, .refused = {.reason = d.refusal}};
+    }
     daemon_send(&message, d.fds, d.refusal ? 0 : d.ring ? FDS + 1 : FDS);
-    if (d.cohort.type == RZ_LINK_COHORT)
+    if (d.cohort.type == RZ_LINK_COHORT) {
         daemon_send(&d.cohort, NULL, 0);
+    }
     return NULL;
 }
 
@@ -298,7 +304,7 @@ static void a_world_without_us_is_refused(void **state)
                                         {16, 1, INCARNATION + 1},
                                         {15, 1, INCARNATION},
                                         {0, 0, INCARNATION}};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         if (i > 0) {
             teardown(NULL);
             setup(NULL);
@@ -327,12 +333,12 @@ static void a_ring_comes_whole(void **state)
     d.ring = true;
     d.board->flags = RZ_BOARD_RING;
     d.welcome.ring_key = key;
-    d.welcome.ring_key_length = sizeof key;
+    d.welcome.ring_key_length = sizeof(key);
     d.welcome.hb_timeout_ns = HB_PERIOD_NS + 1;
     assert_int_equal(join(&link), RZ_OK);
     assert_true(rz_link_info(link)->ring_fd >= 0);
     assert_int_equal(rz_link_info(link)->hb_timeout, HB_PERIOD_NS + 1);
-    assert_memory_equal(rz_link_info(link)->ring_key, key, sizeof key);
+    assert_memory_equal(rz_link_info(link)->ring_key, key, sizeof(key));
     rz_link_close(link, true);
 }
 
@@ -396,7 +402,7 @@ static void half_an_environment_is_refused(void **state)
                                            {"RZ_JOB_KEY", "123"},    {"RZ_JOB_KEY", "zz"},
                                            {"RZ_JOB_ID", ""},        {"RZ_RANK", "4294967296"},
                                            {"RZ_LINK_FD", "100000"}, {"RZ_INCARNATION", "-1"}};
-    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (unsigned i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         char *before = strdup(getenv(wrong[i][0]));
         setenv(wrong[i][0], wrong[i][1], 1);
         assert_int_equal(rz_link_open(&link), RZ_ERR_INVALID);
@@ -417,8 +423,9 @@ static void on_opened(void *arg, const struct rz_link_message *message, const in
     seen.n++;
     seen.n_fds = n_fds;
     seen.rank = message->opened.rank;
-    for (unsigned i = 0; i < n_fds; i++)
+    for (unsigned i = 0; i < n_fds; i++) {
         close(fds[i]);
+    }
     struct rz_link_message mark = {.type = RZ_LINK_MARK, .mark = {.iteration = 12}};
     assert_int_equal(rz_link_send(link, &mark, -1), RZ_OK); /* handlers may send */
     seen.pid = message->opened.pid;                         /* and the message is still whole */
@@ -463,8 +470,9 @@ static void messages_reach_their_handlers(void **state)
 static void pass(rz_time ns)
 {
     struct timespec pause = {.tv_nsec = (long)ns};
-    while (nanosleep(&pause, &pause) != 0)
+    while (nanosleep(&pause, &pause) != 0) {
         ;
+    }
 }
 
 static void a_withdrawn_lease_fences(void **state)
@@ -485,8 +493,9 @@ static rz_time look_until_doubted(struct rz_lease *lease, rz_time *now)
     rz_time begun = *now, period = rz_lease_period(d.board);
     for (int i = 0; i < 100; i++) {
         *now += period;
-        if (rz_lease_look(lease, d.board, *now) != RZ_LEASE_HELD)
+        if (rz_lease_look(lease, d.board, *now) != RZ_LEASE_HELD) {
             return *now - begun;
+        }
     }
     return RZ_TIME_NEVER;
 }
@@ -560,10 +569,12 @@ static int be_program(void)
 {
     struct rz_link *link;
     struct rz_link_message mark = {.type = RZ_LINK_MARK};
-    if (rz_link_open(&link) != RZ_OK || rz_link_send(link, &mark, -1) != RZ_OK)
+    if (rz_link_open(&link) != RZ_OK || rz_link_send(link, &mark, -1) != RZ_OK) {
         return 5;
-    for (;;)
+    }
+    for (;;) {
         pause();
+    }
 }
 
 static pid_t start_program(void)
@@ -617,7 +628,7 @@ static void the_link_survives_exec_and_tells_of_failure(void **state)
     waitpid(pid, NULL, 0);
     static char buffer[RZ_LINK_MESSAGE_MAX];
     size_t n;
-    assert_int_equal(rz_channel_receive(d.link[0], buffer, sizeof buffer, &n, NULL, NULL),
+    assert_int_equal(rz_channel_receive(d.link[0], buffer, sizeof(buffer), &n, NULL, NULL),
                      RZ_ERR_CLOSED);
 }
 
@@ -626,21 +637,22 @@ static void the_last_decision_on_each_communicator_is_found(void **state)
     (void)state;
     static struct rz_decisions decisions;
     uint64_t words[RZ_DECISION_WORDS_MAX], found[RZ_DECISION_WORDS_MAX];
-    for (uint32_t i = 0; i < RZ_DECISION_WORDS_MAX; i++)
+    for (uint32_t i = 0; i < RZ_DECISION_WORDS_MAX; i++) {
         words[i] = 1000 + i;
+    }
     assert_int_equal(rz_decision_read(&decisions, 0, 0, found), 0);
     rz_decision_write(&decisions.cached[0], 7, 1, words, 5);
     rz_decision_write(&decisions.cached[1], 8, 1, words, RZ_DECISION_WORDS_MAX);
     assert_int_equal(rz_decision_read(&decisions, 7, 1, found), 5);
-    assert_memory_equal(found, words, 5 * sizeof *words);
+    assert_memory_equal(found, words, 5 * sizeof(*words));
     assert_int_equal(rz_decision_read(&decisions, 8, 1, found), RZ_DECISION_WORDS_MAX);
-    assert_memory_equal(found, words, sizeof words);
+    assert_memory_equal(found, words, sizeof(words));
     assert_int_equal(rz_decision_read(&decisions, 7, 2, found), 0);
     assert_int_equal(rz_decision_read(&decisions, 9, 1, found), 0);
     rz_decision_write(&decisions.cached[0], 7, 2, words + 1, 3);
     assert_int_equal(rz_decision_read(&decisions, 7, 1, found), 0);
     assert_int_equal(rz_decision_read(&decisions, 7, 2, found), 3);
-    assert_memory_equal(found, words + 1, 3 * sizeof *words);
+    assert_memory_equal(found, words + 1, 3 * sizeof(*words));
     rz_decision_write(&decisions.cached[0], 7, 3, words, RZ_DECISION_WORDS_MAX + 1);
     assert_int_equal(rz_decision_read(&decisions, 7, 3, found), 0);
     /* Killed while writing. */
@@ -653,8 +665,9 @@ static void *write_decisions(void *arg)
     struct rz_decisions *decisions = arg;
     uint64_t words[20];
     for (uint64_t number = 1; number <= 200000; number++) {
-        for (uint32_t i = 0; i < 20; i++)
+        for (uint32_t i = 0; i < 20; i++) {
             words[i] = number;
+        }
         rz_decision_write(&decisions->cached[3], 5, number, words, 20);
     }
     return NULL;
@@ -670,17 +683,20 @@ static void a_decision_that_is_read_is_whole(void **state)
     for (uint64_t number = 1; number < 200000;) {
         uint64_t now = atomic_load(&decisions.cached[3].number);
         number = now > number ? now : number;
-        if (rz_decision_read(&decisions, 5, number, found) == 20)
-            for (uint32_t i = 0; i < 20; i++)
+        if (rz_decision_read(&decisions, 5, number, found) == 20) {
+            for (uint32_t i = 0; i < 20; i++) {
                 assert_int_equal(found[i], number);
+            }
+        }
     }
     pthread_join(writer, NULL);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "program") == 0)
+    if (argc > 1 && strcmp(argv[1], "program") == 0) {
         return be_program();
+    }
 #define LINK_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_decision_on_each_communicator_is_found),

@@ -82,7 +82,7 @@ static void send(void *arg, const struct rz_action *action)
         if (bytes > 0) {
             memcpy(protocol_message->items, action->items, bytes);
         }
-        struct protocol_message **at = world.first[member->id][to] != NULL
+        struct protocol_message **at = world.first[member->id][to]
                                            ? &world.last[member->id][to]->next
                                            : &world.first[member->id][to];
         *at = world.last[member->id][to] = protocol_message;
@@ -147,7 +147,7 @@ static uint64_t bits_of(rz_id id)
 
 static void propose(struct member *member)
 {
-    if (member->agreement == NULL) {
+    if (!member->agreement) {
         open_member(member);
     }
     member->waits = true;
@@ -158,7 +158,7 @@ static void propose(struct member *member)
 static void look(struct member *member)
 {
     struct rz_decision decision;
-    if (member->failed || member->agreement == NULL) {
+    if (member->failed || !member->agreement) {
         return;
     }
     assert_false(rz_agreement_knows_failed(member->agreement, member->id));
@@ -192,7 +192,7 @@ static bool deliver_one(void)
         rz_id from = at / world.n, to = at % world.n;
         struct protocol_message *protocol_message = world.first[from][to];
         struct member *member = &world.member[to];
-        if (protocol_message == NULL || (member->agreement == NULL && !member->failed)) {
+        if (!protocol_message || (!member->agreement && !member->failed)) {
             continue;
         }
         world.first[from][to] = protocol_message->next;
@@ -218,7 +218,7 @@ static bool tell_one_failure(void)
             continue;
         }
         member->told[failed] = true;
-        if (member->agreement != NULL) {
+        if (member->agreement) {
             rz_agreement_failure(member->agreement, world.now, failed);
             look(member);
         }
@@ -246,7 +246,7 @@ static bool tick_due(void)
     bool any = false;
     for (rz_id id = 0; id < world.n; id++) {
         struct member *member = &world.member[id];
-        if (!member->failed && member->agreement != NULL &&
+        if (!member->failed && member->agreement &&
             rz_agreement_deadline(member->agreement) <= world.now) {
             rz_agreement_tick(member->agreement, world.now);
             look(member);
@@ -261,7 +261,7 @@ static bool pass_time(void)
     rz_time next = RZ_TIME_NEVER;
     for (rz_id id = 0; id < world.n; id++) {
         const struct member *member = &world.member[id];
-        rz_time at = member->failed || member->agreement == NULL
+        rz_time at = member->failed || !member->agreement
                          ? RZ_TIME_NEVER
                          : rz_agreement_deadline(member->agreement);
         next = at < next ? at : next;
@@ -332,10 +332,10 @@ static void check_alike(void)
         if (member->failed) {
             continue;
         }
-        first = first != NULL ? first : member;
+        first = first ? first : member;
         assert_memory_equal(member->decided, first->decided, sizeof(first->decided));
     }
-    for (uint32_t m = 1; first != NULL && m <= world.n_proposals; m++) {
+    for (uint32_t m = 1; first && m <= world.n_proposals; m++) {
         const struct decision *decision = &first->decided[m];
         for (rz_id id = 0; id < world.n; id++) {
             bool said = (decision->and &~bits_of(id)) == 0;
@@ -485,7 +485,7 @@ static bool take_cached(struct member *member, struct member *of, uint64_t numbe
 {
     struct rz_message laid, protocol_message;
     const uint64_t *items = rz_agreement_cached(of->agreement, number, &laid);
-    if (items == NULL || rz_agreement_asked(member->agreement, 0) != of->id ||
+    if (!items || rz_agreement_asked(member->agreement, 0) != of->id ||
         !rz_agreement_is_cached(member->agreement, of->id, number, laid.word[0], laid.n_items,
                                 &protocol_message)) {
         return false;
@@ -551,12 +551,12 @@ static void wrong_words_are_named(void **state)
                                             {"era", "oak", RZ_AGREEMENT_TREE_ENVIRONMENT}};
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         const char *name, *words;
-        for (int v = 0; v < 2 && values[i][v] != NULL; v++) {
+        for (int v = 0; v < 2 && values[i][v]; v++) {
             setenv(v == 0 ? RZ_AGREEMENT_ENVIRONMENT : RZ_AGREEMENT_TREE_ENVIRONMENT, values[i][v],
                    1);
         }
-        assert_int_equal(rz_agreement_environment_is_known(&name, &words), values[i][2] == NULL);
-        if (values[i][2] != NULL) {
+        assert_int_equal(rz_agreement_environment_is_known(&name, &words), !values[i][2]);
+        if (values[i][2]) {
             assert_string_equal(name, values[i][2]);
             assert_non_null(strstr(words, values[i][2][8] == '\0' ? "twophase" : "star"));
         }

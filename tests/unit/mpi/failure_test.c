@@ -565,7 +565,7 @@ static void random_traffic(struct rz_random *random, int steps)
  * collectives refer to none. */
 static void check_nobody_waits_for(uint32_t failed)
 {
-    for (const struct rz_request *r = rz_engine.active; r != NULL; r = r->next) {
+    for (const struct rz_request *r = rz_engine.active; r; r = r->next) {
         bool open = r->flags & RZ_REQUEST_POSTED && r->peer == MPI_ANY_SOURCE;
         bool fetching = r->flags & RZ_REQUEST_NETWORK && !(r->flags & RZ_REQUEST_SEND);
         assert_true(open || fetching || r->peer != (int)failed);
@@ -619,8 +619,8 @@ static void random_traffic_survives_failures_and_roll_backs(void **state)
 {
     (void)state;
     const char *given = getenv("RZ_SEED");
-    uint64_t first = given != NULL ? strtoull(given, NULL, 0) : 1;
-    uint64_t last = given != NULL ? first : 300;
+    uint64_t first = given ? strtoull(given, NULL, 0) : 1;
+    uint64_t last = given ? first : 300;
     for (uint64_t seed = first; seed <= last; seed++) {
         if (seed % 50 == 1) {
             fprintf(stderr, "seeds from %llu; replay: RZ_SEED=<seed> mpi_failure_test\n",

@@ -154,10 +154,10 @@ static void fake_drop(struct rz_net *n, rz_net_token_t token)
 static unsigned finish_pending(void)
 {
     unsigned events = 0;
-    while (net.pending != NULL) {
+    while (net.pending) {
         struct pending *p = net.pending;
         net.pending = p->next;
-        if (p->into != NULL) {
+        if (p->into) {
             memcpy(p->into, p->from, p->bytes);
         }
         free(p->from);
@@ -175,7 +175,7 @@ static unsigned deliver(void)
     struct arrival *a;
     while ((a = net.first) != NULL) {
         net.first = a->next;
-        if (net.first == NULL) {
+        if (!net.first) {
             net.last = &net.first;
         }
         struct rz_net_token *token = a->token;
@@ -197,7 +197,7 @@ static unsigned fake_progress(struct rz_net *n)
 {
     (void)n;
     unsigned events = deliver() + finish_pending();
-    if (fake.turn != NULL && events == 0) {
+    if (fake.turn && events == 0) {
         fake.turn(fake.turn_arg);
     }
     if (events == 0 && ++fake.rounds_without_turn > ROUNDS_MAX) {
@@ -218,7 +218,7 @@ static void fake_renew(struct rz_net *n, rz_peer_t peer, rz_status_t status)
     (void)n;
     assert_false(net.gone[peer]);
     struct pending **at = &net.pending;
-    while (*at != NULL) {
+    while (*at) {
         struct pending *p = *at;
         if (!p->by_peer || p->peer != peer) {
             at = &p->next;
@@ -252,14 +252,14 @@ static bool fake_withdraw(struct rz_net *n, rz_peer_t peer, rz_net_token_t token
 static bool fake_quiet(struct rz_net *n)
 {
     (void)n;
-    return net.pending == NULL;
+    return !net.pending;
 }
 
 /* What is still under way ends. */
 static void fake_close(struct rz_net *n)
 {
     (void)n;
-    while (net.pending != NULL) {
+    while (net.pending) {
         struct pending *p = net.pending;
         net.pending = p->next;
         free(p->from);
@@ -369,7 +369,7 @@ rz_status_t rz_link_send(struct rz_link *link, const struct rz_link_message *mes
 {
     (void)fd;
     fake.last_link = *message;
-    if (fake.heard != NULL) {
+    if (fake.heard) {
         fake.heard(message);
     }
     if (message->type == RZ_LINK_OPEN && !fake.mute_daemon) {
@@ -398,7 +398,7 @@ rz_status_t rz_link_progress(struct rz_link *link)
         link->handlers[RZ_LINK_OPENED](NULL, &message, fds, 2);
     }
     link->n_asked = 0;
-    if (link->n_said > 0 && fake.before_read != NULL) {
+    if (link->n_said > 0 && fake.before_read) {
         fake.before_read();
     }
     for (size_t i = 0; i < link->n_said; i++) {

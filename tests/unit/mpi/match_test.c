@@ -76,8 +76,8 @@ static void one_step(struct rz_matcher *matcher, struct reference *posted, struc
     if (rz_random_below(random, 2) == 0) {
         struct rz_match_entry *met = rz_match_arrive(matcher, context, source, tag);
         struct item *expected = reference_receive_for(posted, context, source, tag);
-        assert_ptr_equal(met, expected != NULL ? &expected->entry : NULL);
-        if (expected != NULL) {
+        assert_ptr_equal(met, expected ? &expected->entry : NULL);
+        if (expected) {
             rz_match_unpost(matcher, met);
             expected->present = false;
         } else {
@@ -89,8 +89,8 @@ static void one_step(struct rz_matcher *matcher, struct reference *posted, struc
     tag = rz_random_below(random, 3) == 0 ? RZ_MATCH_ANY_TAG : tag;
     struct item *expected = reference_message_for(early, context, source, tag);
     struct rz_match_entry *seen = rz_match_find(matcher, context, source, tag, false);
-    assert_ptr_equal(seen, expected != NULL ? &expected->entry : NULL);
-    if (expected != NULL) {
+    assert_ptr_equal(seen, expected ? &expected->entry : NULL);
+    if (expected) {
         assert_ptr_equal(rz_match_find(matcher, context, source, tag, true), seen);
         expected->present = false;
     } else {
@@ -113,15 +113,16 @@ static void matches_as_the_reference_does(void **state)
 {
     (void)state;
     const char *given = getenv("RZ_SEED");
-    uint64_t first = given != NULL ? strtoull(given, NULL, 0) : 1;
-    uint64_t last = given != NULL ? first : 60;
+    uint64_t first = given ? strtoull(given, NULL, 0) : 1;
+    uint64_t last = given ? first : 60;
     static struct reference posted, early;
     for (uint64_t seed = first; seed <= last; seed++) {
         struct rz_random random = {.state = seed};
         struct rz_matcher matcher;
-        if (seed == first)
+        if (seed == first) {
             fprintf(stderr, "replay: RZ_SEED=<seed> match_test; seeds from %llu\n",
                     (unsigned long long)seed);
+        }
         posted.n = early.n = 0;
         assert_true(rz_matcher_init(&matcher));
         for (int step = 0; step < 3000; step++) {

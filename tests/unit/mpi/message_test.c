@@ -539,8 +539,8 @@ static void random_orders_meet_as_in_the_reference(void **state)
 {
     (void)state;
     const char *given = getenv("RZ_SEED");
-    uint64_t first = given != NULL ? strtoull(given, NULL, 0) : 1;
-    uint64_t last = given != NULL ? first : 30;
+    uint64_t first = given ? strtoull(given, NULL, 0) : 1;
+    uint64_t last = given ? first : 30;
     for (uint64_t seed = first; seed <= last; seed++) {
         fake_world_begin(8);
         run_random(seed);

@@ -13,7 +13,7 @@ static int read_terms(const char *const *pairs, struct rz_monitor_terms *terms)
 {
     struct rz_info *info;
     assert_int_equal(rzm_info_create(&info), MPI_SUCCESS);
-    for (; *pairs != NULL; pairs += 2) {
+    for (; *pairs; pairs += 2) {
         assert_int_equal(rzm_info_set(info, pairs[0], pairs[1]), MPI_SUCCESS);
     }
     int error = rz_monitor_terms_read(info, terms);

@@ -221,7 +221,7 @@ static void leave(int me, int operation)
     for (int from = 0; from < world.n && self->stopped; from++) {
         drop(me, from, operation);
     }
-    while (question != NULL) {
+    while (question) {
         struct rz_question *next = question->next;
         say(me, (int)question->process,
             (struct message){
@@ -419,7 +419,7 @@ static void absent(int me, int from, const struct message *message)
     struct rz_question absence = {.process = (uint32_t)from, .tag = message->operation};
     learn(me, message->failed);
     rz_participation_miss(&self->all, &absence);
-    if (pending_find(&self->run[message->operation], from, false) != NULL) {
+    if (pending_find(&self->run[message->operation], from, false)) {
         give_up(me, message->operation);
     }
 }
@@ -438,7 +438,7 @@ static void deliver(int from, int to)
     struct pending *pending = pending_find(run, from, message.kind == TAKEN);
     switch (message.kind) {
     case DATA:
-        if (pending != NULL) {
+        if (pending) {
             pending->on = false;
             take(to, from, message.operation, message);
         } else {
@@ -447,7 +447,7 @@ static void deliver(int from, int to)
         }
         break;
     case TAKEN:
-        if (pending != NULL) {
+        if (pending) {
             pending->on = false;
         }
         break;

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- the time: these come before the library's */
+/* ---- the time: these come before the library's ---- */
 
 static rz_time slept;
 
@@ -44,7 +44,7 @@ int usleep(useconds_t us)
     abort(); /* no rank waits in a send */
 }
 
-/* ---- each try in a process of its own: what was refused once is not tried again there */
+/* ---- each try in a process of its own: what was refused once is not tried again there ---- */
 
 struct trial {
     uint32_t epoch;
@@ -148,7 +148,7 @@ static void what_will_not_change_is_told_at_once(void **state)
                        .tries = 1});
 }
 
-/* ---- what is sent meanwhile */
+/* ---- what is sent meanwhile ---- */
 
 static rz_status_t ended;
 static unsigned asked_for; /* endpoint addresses */

@@ -58,7 +58,7 @@ static void spins_longer_than_wake_ups_take(void **state)
 {
     (void)state;
     static const rz_time wakes[] = {1000, 5000, 70 * RZ_MICROSECOND, 500 * RZ_MICROSECOND};
-    for (size_t i = 0; i < sizeof wakes / sizeof *wakes; i++) {
+    for (size_t i = 0; i < sizeof(wakes) / sizeof(*wakes); i++) {
         struct rz_wait_rule rule = rule_with(wakes[i]);
         assert_false(waits(&rule, (RZ_WAIT_WAKES - 1) * wakes[i]).slept);
     }
@@ -68,7 +68,7 @@ static void an_idle_rank_sleeps(void **state)
 {
     (void)state;
     static const rz_time wakes[] = {0, 5000, 70 * RZ_MICROSECOND, RZ_SECOND};
-    for (size_t i = 0; i < sizeof wakes / sizeof *wakes; i++) {
+    for (size_t i = 0; i < sizeof(wakes) / sizeof(*wakes); i++) {
         struct rz_wait_rule rule = rule_with(wakes[i]);
         struct wait wait = waits(&rule, RZ_SECOND);
         assert_true(wait.slept);

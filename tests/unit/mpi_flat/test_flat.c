@@ -40,14 +40,15 @@ static void write_board(struct rz_board *board, uint32_t rank, enum rz_process_s
 
 static void write_epoch(uint32_t epoch, enum rz_recover_phase phase)
 {
-    for (unsigned i = 0; i < N; i++)
+    for (unsigned i = 0; i < N; i++) {
         atomic_store(&member[i].board->epoch_phase, (uint64_t)epoch << 8 | (uint64_t)phase);
+    }
 }
 
 static void member_open(struct member *m, uint32_t rank)
 {
     int ends[2];
-    memset(m, 0, sizeof *m);
+    memset(m, 0, sizeof(*m));
     m->board = aligned_alloc(64, (rz_board_bytes_ring(N) + 63) / 64 * 64);
     assert_non_null(m->board);
     memset(m->board, 0, rz_board_bytes_ring(N));
@@ -71,22 +72,25 @@ static void member_open(struct member *m, uint32_t rank)
 static int setup(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < N; i++)
+    for (uint32_t i = 0; i < N; i++) {
         member_open(&member[i], i);
-    for (uint32_t i = 0; i < N; i++)
+    }
+    for (uint32_t i = 0; i < N; i++) {
         for (uint32_t k = 0; k < N; k++) {
             write_board(member[i].board, k, RZ_PROCESS_ALIVE);
             atomic_store(&member[i].board->rank[N + k],
                          rz_board_ring_word(1, member[k].address.ip, member[k].address.port));
         }
+    }
     write_epoch(1, RZ_PHASE_RUN);
     return 0;
 }
 
 static void leave(uint32_t rank)
 {
-    if (member[rank].flat)
+    if (member[rank].flat) {
         rz_flat_entry.close(member[rank].flat);
+    }
     member[rank].flat = NULL;
 }
 
@@ -114,10 +118,11 @@ static bool hears(uint32_t rank, struct rz_link_message *message, int wait_ms)
     static uint8_t bytes[RZ_LINK_MESSAGE_MAX];
     struct pollfd polled = {.fd = member[rank].daemon_fd, .events = POLLIN};
     size_t n;
-    if (poll(&polled, 1, wait_ms) == 0)
+    if (poll(&polled, 1, wait_ms) == 0) {
         return false;
+    }
     assert_int_equal(
-        rz_channel_receive(member[rank].daemon_fd, bytes, sizeof bytes, &n, NULL, NULL), RZ_OK);
+        rz_channel_receive(member[rank].daemon_fd, bytes, sizeof(bytes), &n, NULL, NULL), RZ_OK);
     assert_int_equal(rz_link_decode(message, bytes, n), RZ_OK);
     return true;
 }
@@ -152,25 +157,29 @@ static void only_the_silent_are_reported(void **state)
     struct rz_link_message message;
     (void)state;
     const uint32_t running[] = {0, 1, 3, 5};
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < 4; i++) {
         begin(running[i]);
+    }
     leave(5);
     for (unsigned i = 0; i < N; i++) {
         write_board(member[i].board, 4, RZ_PROCESS_FAILED);
         write_board(member[i].board, 5, RZ_PROCESS_ENDED);
     }
     expect_silent(3, 1, 2);
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 3; i++) {
         expect_heard(running[i], 1, 2);
-    for (unsigned i = 0; i < 3; i++)
+    }
+    for (unsigned i = 0; i < 3; i++) {
         assert_false(hears(running[i], &message, i == 0 ? 500 : 0));
+    }
     write_epoch(2, RZ_PHASE_ENTER);
     leave(3);
     begin(2);
     write_epoch(2, RZ_PHASE_RUN);
     expect_silent(0, 2, 3);
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 3; i++) {
         expect_heard(i, 2, 3);
+    }
 }
 
 /* Datagrams of strangers, and those of an older epoch, keep no process alive. */
@@ -182,8 +191,9 @@ static void only_the_key_counts(void **state)
     rz_datagram_derive(member[0].info.ring_key, 1, key);
     assert_int_equal(rz_datagrams_open(&old, N, 5, key), RZ_OK);
     write_epoch(2, RZ_PHASE_RUN);
-    for (uint32_t i = 0; i < 5; i++)
+    for (uint32_t i = 0; i < 5; i++) {
         begin(i);
+    }
     rz_time end = rz_clock_now() + TEST_HANG_MS * RZ_MILLISECOND;
     struct rz_link_message message;
     bool found = false;
@@ -191,7 +201,7 @@ static void only_the_key_counts(void **state)
         const struct rz_message heartbeat = {
             .protocol = RZ_PROTOCOL_RING, .view = 2, .from = 5, .origin = 5, .seq = rz_clock_now()};
         uint8_t payload[RZ_PROTOCOL_HEADER_BYTES];
-        size_t n = rz_protocol_message_encode(&heartbeat, NULL, payload, sizeof payload);
+        size_t n = rz_protocol_message_encode(&heartbeat, NULL, payload, sizeof(payload));
         n = rz_datagram_seal(old, 0, payload, n, packet);
         rz_socket_send_to(member[5].info.ring_fd, packet, n, &member[0].address);
         rz_socket_send_to(member[5].info.ring_fd, "garbage", 7, &member[0].address);

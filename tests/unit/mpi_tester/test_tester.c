@@ -36,8 +36,9 @@ static int test(void *arg)
 {
     struct member *m = arg;
     m->tests++;
-    while (m->hold)
+    while (m->hold) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
     return m->failed;
 }
 
@@ -51,13 +52,14 @@ static void write_board(struct rz_board *board, uint32_t rank, uint32_t incarnat
 static void member_prepare(struct member *m, uint32_t rank)
 {
     size_t bytes = (rz_board_bytes(N) + 63) / 64 * 64;
-    memset(m, 0, sizeof *m);
+    memset(m, 0, sizeof(*m));
     m->board = aligned_alloc(64, bytes);
     assert_non_null(m->board);
     memset(m->board, 0, bytes);
     m->board->n_slots = N;
-    for (uint32_t k = 0; k < N; k++)
+    for (uint32_t k = 0; k < N; k++) {
         write_board(m->board, k, 1, RZ_PROCESS_ALIVE);
+    }
     m->info = (struct rz_link_info){.self = {.rank = rank, .incarnation = 1},
                                     .n_slots = N,
                                     .board = m->board,
@@ -96,10 +98,12 @@ static void member_open(uint32_t rank, const uint32_t *counter)
 
 static void all_open(const uint32_t *counter)
 {
-    for (uint32_t k = 0; k < N; k++)
+    for (uint32_t k = 0; k < N; k++) {
         member_prepare(&member[k], k);
-    for (uint32_t k = 0; k < N; k++)
+    }
+    for (uint32_t k = 0; k < N; k++) {
         member_open(k, counter);
+    }
 }
 
 static int setup(void **state)
@@ -111,16 +115,18 @@ static int setup(void **state)
 
 static void leave(uint32_t rank)
 {
-    if (member[rank].tester)
+    if (member[rank].tester) {
         rz_tester_entry.close(member[rank].tester);
+    }
     member[rank].tester = NULL;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    for (uint32_t k = 0; k < N; k++)
+    for (uint32_t k = 0; k < N; k++) {
         member[k].hold = 0;
+    }
     for (uint32_t k = 0; k < N; k++) {
         leave(k);
         close(member[k].info.doorbell_fd);
@@ -143,9 +149,11 @@ static bool is_out(uint32_t at, uint32_t of)
 /* Of what it is itself, one that is held at a test knows nothing. */
 static bool all_hold(uint32_t of, bool out)
 {
-    for (uint32_t at = 0; at < N; at++)
-        if (member[at].tester && !member[at].hold && is_out(at, of) != out)
+    for (uint32_t at = 0; at < N; at++) {
+        if (member[at].tester && !member[at].hold && is_out(at, of) != out) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -161,10 +169,14 @@ static void await_standing(uint32_t of, bool out)
 static void test_all_answer(void **state)
 {
     (void)state;
-    for (uint32_t at = 0; at < N; at++)
-        for (uint32_t of = 0; of < N; of++)
-            while (at != of && atomic_load(&member[at].seen->member[of].test_time) == RZ_TIME_NEVER)
+    for (uint32_t at = 0; at < N; at++) {
+        for (uint32_t of = 0; of < N; of++) {
+            while (at != of &&
+                   atomic_load(&member[at].seen->member[of].test_time) == RZ_TIME_NEVER) {
                 nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+            }
+        }
+    }
     for (uint32_t k = 0; k < N; k++) {
         assert_true(member[k].tests > 0);
         assert_true(atomic_load(&member[k].seen->sent) >= N - 1);
@@ -229,10 +241,12 @@ static void test_a_spawned_process_is_voted_in(void **state)
 static void test_the_last_one_takes_over(void **state)
 {
     (void)state;
-    for (uint32_t k = 0; k < N - 1; k++)
+    for (uint32_t k = 0; k < N - 1; k++) {
         leave(k);
-    for (uint32_t k = 0; k < N - 1; k++)
+    }
+    for (uint32_t k = 0; k < N - 1; k++) {
         await_standing(k, true);
+    }
     await_standing(N - 1, false);
 }
 

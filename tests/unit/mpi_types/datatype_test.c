@@ -187,7 +187,7 @@ static void every_predefined_type_has_the_abi_s_size_and_name(void **state)
         struct rz_datatype *type = rz_datatype_predefined(handle);
         char name[MPI_MAX_OBJECT_NAME];
         int length;
-        if (type == NULL) {
+        if (!type) {
             continue;
         }
         n++;

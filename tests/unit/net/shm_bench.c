@@ -43,15 +43,17 @@ static void bench_arrived(struct rig_user *user, const void *header, uint32_t he
 
 static void bench_receive(struct bench *bench)
 {
-    while (bench->got == 0 && !bench->token)
+    while (bench->got == 0 && !bench->token) {
         rz_shm_ops.progress(bench->net);
+    }
     if (bench->token) {
         struct rig_op op;
         rig_op_init(&op, "", 0);
         rz_status_t status =
             rz_shm_ops.fetch(bench->net, bench->token, bench->in, bench->token_bytes, &op.op);
-        while (status == RZ_IN_PROGRESS && !op.ended)
+        while (status == RZ_IN_PROGRESS && !op.ended) {
             rz_shm_ops.progress(bench->net);
+        }
         rz_assert(status == RZ_OK || op.status == RZ_OK);
         bench->token = NULL;
     } else {
@@ -63,8 +65,9 @@ static void bench_send(struct bench *bench, size_t bytes, struct rig_op *op)
 {
     op->ended = 0;
     rz_status_t status = rz_shm_ops.send(bench->net, 0, bench->out, bytes, &op->op);
-    while (status == RZ_IN_PROGRESS && !op->ended)
+    while (status == RZ_IN_PROGRESS && !op->ended) {
         rz_shm_ops.progress(bench->net);
+    }
 }
 
 /* Best of many short repetitions: the machine's noise only ever adds. */
@@ -79,11 +82,13 @@ static double bench_ping_pong(struct bench *bench, bool first, size_t bytes, uns
     for (unsigned repetition = 0; repetition < REPETITIONS; repetition++) {
         rz_time start = rz_clock_now();
         for (unsigned i = 0; i < rounds; i++) {
-            if (first)
+            if (first) {
                 bench_send(bench, bytes, &op);
+            }
             bench_receive(bench);
-            if (!first)
+            if (!first) {
                 bench_send(bench, bytes, &op);
+            }
         }
         double half = (double)(rz_clock_now() - start) / rounds / 2;
         best = half < best ? half : best;
@@ -102,7 +107,7 @@ static void bench_run(struct bench *bench, bool first, int cpu, uint32_t peer_pi
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET(cpu, &set);
-    sched_setaffinity(0, sizeof set, &set);
+    sched_setaffinity(0, sizeof(set), &set);
     bench->out = malloc(BYTES_MAX);
     bench->in = malloc(BYTES_MAX);
     memset(bench->out, 1, BYTES_MAX);
@@ -110,11 +115,12 @@ static void bench_run(struct bench *bench, bool first, int cpu, uint32_t peer_pi
     bench->user = (struct rig_user){.arrived = bench_arrived, .arg = bench};
     bench->net = rig_join(&bench->rig, first ? 0 : 1, &bench->user);
     rig_connect(&bench->rig, bench->net, first ? 1 : 0, 0, peer_pid);
-    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         double ns = bench_ping_pong(bench, first, cases[i].bytes, cases[i].rounds);
-        if (first)
+        if (first) {
             printf("%8zu B  %9.3f us  %7.2f GB/s\n", cases[i].bytes, ns / 1000,
                    (double)cases[i].bytes / ns);
+        }
     }
     rz_shm_ops.close(bench->net);
 }

@@ -38,7 +38,7 @@ static void on_stays(struct rig_user *user, const void *header, uint32_t header_
                      const void *data, size_t bytes, rz_net_token_t token)
 {
     (void)user, (void)header_bytes;
-    memcpy(&stays.last, header, sizeof stays.last);
+    memcpy(&stays.last, header, sizeof(stays.last));
     stays.first_byte = data && bytes > 0 ? *(const unsigned char *)data : 0;
     stays.token = token;
     stays.n++;
@@ -48,8 +48,9 @@ static void on_guest(struct rig_user *user, const void *header, uint32_t header_
                      const void *data, size_t bytes, rz_net_token_t token)
 {
     (void)user, (void)header, (void)header_bytes, (void)data, (void)bytes;
-    if (token)
+    if (token) {
         rz_shm_ops.drop(guest_net, token);
+    }
 }
 
 static struct rz_identity guest_identity(void)
@@ -87,7 +88,7 @@ static void setup(void)
     rig = (struct rig){.n = LANES, .copy = RZ_SHM_COPY_RING};
     rig.incarnation[STAYS] = 1;
     make_inbox(STAYS);
-    memset(&stays, 0, sizeof stays);
+    memset(&stays, 0, sizeof(stays));
     stays.user.arrived = on_stays;
     stays.net = rig_join(&rig, STAYS, &stays.user);
 }
@@ -102,7 +103,7 @@ static void teardown(void)
 static rz_status_t send_to(struct rz_net *net, rz_peer_t to, uint64_t number, size_t bytes,
                            struct rig_op *op)
 {
-    rig_op_init(op, &number, sizeof number);
+    rig_op_init(op, &number, sizeof(number));
     return rz_shm_ops.send(net, to, large, bytes, &op->op);
 }
 
@@ -120,8 +121,9 @@ static void one_owner(unsigned i)
     struct rig_op op, offer, back;
     bool met = i % 2;
     guest_comes();
-    if (met)
+    if (met) {
         assert_int_equal(rig_connect(&rig, stays.net, GUEST, i, (uint32_t)getpid()), RZ_OK);
+    }
     for (unsigned sent = 0; sent < SHM_RING; sent += SHM_EAGER_MAX) {
         unsigned before = stays.n;
         large[0] = (unsigned char)i;
@@ -131,8 +133,9 @@ static void one_owner(unsigned i)
         assert_int_equal(stays.last, i);
         assert_int_equal(stays.first_byte, (unsigned char)i);
     }
-    if (met)
+    if (met) {
         assert_int_equal(send_to(stays.net, i, i, 100, &back), RZ_OK);
+    }
     assert_int_equal(send_to(guest_net, 0, i, LARGE, &offer), RZ_IN_PROGRESS);
     rz_shm_ops.progress(stays.net);
     assert_non_null(stays.token);

@@ -55,15 +55,17 @@ static unsigned char *payload(uint64_t number, size_t bytes)
 {
     unsigned char *data = malloc(bytes + 1);
     assert_non_null(data);
-    for (size_t i = 0; i < bytes; i++)
+    for (size_t i = 0; i < bytes; i++) {
         data[i] = (unsigned char)rz_mix(number, i);
+    }
     return data;
 }
 
 static void assert_payload(uint64_t number, const unsigned char *data, size_t bytes)
 {
-    for (size_t i = 0; i < bytes; i++)
+    for (size_t i = 0; i < bytes; i++) {
         assert_int_equal(data[i], (unsigned char)rz_mix(number, i));
+    }
 }
 
 /* The epoch check, and behind it what came in order. */
@@ -72,19 +74,21 @@ static void on_arrived(struct rig_user *user, const void *header, uint32_t heade
 {
     struct side *side = user->arg;
     uint64_t number;
-    assert_int_equal(header_bytes, sizeof number);
-    memcpy(&number, header, sizeof number);
+    assert_int_equal(header_bytes, sizeof(number));
+    memcpy(&number, header, sizeof(number));
     if (number >> 32 != side->epoch) {
         assert_true(number >> 32 < side->epoch);
-        if (token)
+        if (token) {
             rz_shm_ops.drop(side->net, token);
+        }
         return;
     }
     assert_int_equal((uint32_t)number, side->arrived++);
-    if (token)
+    if (token) {
         side->held[side->n_held++] = (struct held){number, bytes, token};
-    else
+    } else {
         assert_payload(number, data, bytes);
+    }
 }
 
 /* ---- What a side does ---- */
@@ -95,7 +99,7 @@ static void begin_send(struct side *side, struct rz_random *random)
     send->number = (uint64_t)side->epoch << 32 | side->sent++;
     send->bytes = rz_random_below(random, rz_random_below(random, 3) ? 5000 : BYTES_MAX);
     send->data = payload(send->number, send->bytes);
-    rig_op_init(&send->op, &send->number, sizeof send->number);
+    rig_op_init(&send->op, &send->number, sizeof(send->number));
     rz_status_t status =
         rz_shm_ops.send(side->net, side->peer, send->data, send->bytes, &send->op.op);
     assert_true(status == RZ_OK || status == RZ_IN_PROGRESS);
@@ -104,10 +108,11 @@ static void begin_send(struct side *side, struct rz_random *random)
 
 static void begin_fetch(struct side *side, bool drop)
 {
-    if (side->n_held == 0)
+    if (side->n_held == 0) {
         return;
+    }
     struct held held = side->held[0];
-    memmove(side->held, side->held + 1, --side->n_held * sizeof *side->held);
+    memmove(side->held, side->held + 1, --side->n_held * sizeof(*side->held));
     if (drop) {
         rz_shm_ops.drop(side->net, held.token);
         return;
@@ -129,14 +134,16 @@ static void look_at_fetches(struct side *side, bool settled)
 {
     for (unsigned i = 0; i < side->n_fetch; i++) {
         struct transfer *fetch = &side->fetch[i];
-        if (!fetch->pending || !fetch->op.ended)
+        if (!fetch->pending || !fetch->op.ended) {
             continue;
+        }
         fetch->pending = false;
         assert_int_equal(fetch->op.ended, 1);
-        if (fetch->op.status == RZ_OK)
+        if (fetch->op.status == RZ_OK) {
             assert_payload(fetch->number, fetch->data, fetch->bytes);
-        else
+        } else {
             assert_true(!settled && fetch->op.status == RZ_ERR_CANCELLED);
+        }
     }
 }
 
@@ -154,36 +161,40 @@ static void go_back(struct side *side, struct rz_random *random)
 {
     look_at_fetches(side, false);
     bool renews = rz_random_below(random, 3) != 0;
-    if (renews)
+    if (renews) {
         rz_shm_ops.renew(side->net, side->peer, RZ_ERR_ROLLBACK);
-    else
+    } else {
         rz_shm_ops.disconnect(side->net, side->peer, false, RZ_ERR_ROLLBACK);
+    }
     all_is_over(side->send, side->n_send);
     all_is_over(side->fetch, side->n_fetch);
     for (unsigned i = 0; i < side->n_held; i++) {
         struct rig_op late;
         unsigned char byte;
         rig_op_init(&late, "", 0);
-        if (i % 2)
+        if (i % 2) {
             rz_shm_ops.drop(side->net, side->held[i].token);
-        else
+        } else {
             assert_int_equal(rz_shm_ops.fetch(side->net, side->held[i].token, &byte, 1, &late.op),
                              RZ_ERR_ROLLBACK);
+        }
     }
     side->n_held = 0;
     side->epoch++;
     side->sent = side->arrived = 0;
-    if (!renews)
+    if (!renews) {
         assert_int_equal(
             rig_connect(&rig, side->net, !side->self, ++side->peer, (uint32_t)getpid()), RZ_OK);
+    }
 }
 
 static void any_step(struct side *side, struct rz_random *random, bool may_send)
 {
     switch (rz_random_below(random, 4)) {
     case 0:
-        if (may_send)
+        if (may_send) {
             begin_send(side, random);
+        }
         break;
     case 1:
         begin_fetch(side, rz_random_below(random, 4) == 0);
@@ -199,10 +210,12 @@ static void any_step(struct side *side, struct rz_random *random, bool may_send)
 static bool is_settled(const struct side *side, const struct side *other)
 {
     bool all = side->arrived == other->sent && side->n_held == 0;
-    for (unsigned i = 0; all && i < side->n_send; i++)
+    for (unsigned i = 0; all && i < side->n_send; i++) {
         all = !side->send[i].pending || side->send[i].op.ended;
-    for (unsigned i = 0; all && i < side->n_fetch; i++)
+    }
+    for (unsigned i = 0; all && i < side->n_fetch; i++) {
         all = !side->fetch[i].pending;
+    }
     return all;
 }
 
@@ -227,8 +240,9 @@ static void end_transfers(struct transfer *transfers, unsigned n)
         struct transfer *one = &transfers[i];
         bool old = (one->number >> 32) + 1 < EPOCHS;
         assert_in_range(one->op.ended, 0, 1);
-        for (size_t at = 0; old && at < one->bytes; at++)
+        for (size_t at = 0; old && at < one->bytes; at++) {
             assert_int_equal(one->data[at], FOREIGN);
+        }
         free(one->data);
     }
 }
@@ -248,19 +262,22 @@ static void live_through(uint32_t epoch, struct rz_random *random)
     unsigned faster = (unsigned)rz_random_below(random, 2);
     for (uint64_t step = 0; step < second; step++) {
         unsigned who = (unsigned)rz_random_below(random, 2);
-        if (step == first)
+        if (step == first) {
             go_back(&sides[faster], random);
+        }
         any_step(&sides[who], random, sides[who].epoch == epoch);
     }
-    for (unsigned i = 0; i < 2; i++)
-        if (sides[i].epoch == epoch)
+    for (unsigned i = 0; i < 2; i++) {
+        if (sides[i].epoch == epoch) {
             go_back(&sides[i], random);
+        }
+    }
 }
 
 static void setup(enum rz_shm_copy copy)
 {
     rig_open(&rig, 2, copy);
-    memset(sides, 0, sizeof sides);
+    memset(sides, 0, sizeof(sides));
     for (unsigned i = 0; i < 2; i++) {
         sides[i].user = (struct rig_user){.arrived = on_arrived, .arg = &sides[i]};
         sides[i].self = i;
@@ -280,10 +297,12 @@ static void run(uint64_t seed)
 {
     struct rz_random random = {.state = seed};
     setup(seed % 2 ? RZ_SHM_COPY_RING : RZ_SHM_COPY_AUTO);
-    for (uint32_t epoch = 0; epoch + 1 < EPOCHS; epoch++)
+    for (uint32_t epoch = 0; epoch + 1 < EPOCHS; epoch++) {
         live_through(epoch, &random);
-    for (unsigned step = 0; step < STEPS; step++)
+    }
+    for (unsigned step = 0; step < STEPS; step++) {
         any_step(&sides[rz_random_below(&random, 2)], &random, true);
+    }
     settle();
     teardown();
 }
@@ -298,7 +317,7 @@ static void a_renewed_connection_has_all_its_room(void **state)
         struct rig_op ops[200];
         for (unsigned i = 0; i < 200; i++) {
             uint64_t number = (uint64_t)epoch << 32 | i;
-            rig_op_init(&ops[i], &number, sizeof number);
+            rig_op_init(&ops[i], &number, sizeof(number));
             ops[i].ended = rz_shm_ops.send(sides[0].net, 0, data, i < 100 ? BYTES_MAX : 5000,
                                            &ops[i].op) == RZ_OK;
         }
@@ -306,14 +325,16 @@ static void a_renewed_connection_has_all_its_room(void **state)
             rz_shm_ops.renew(sides[i].net, 0, RZ_ERR_ROLLBACK);
             sides[i].epoch++;
         }
-        for (unsigned i = 0; i < 200; i++)
+        for (unsigned i = 0; i < 200; i++) {
             assert_int_equal(ops[i].ended, 1);
+        }
         rz_shm_ops.progress(sides[1].net); /* all of it is of the last epoch */
         assert_int_equal(sides[1].arrived, 0);
     }
     struct rz_random random = {.state = 1};
-    for (unsigned i = 0; i < 20; i++)
+    for (unsigned i = 0; i < 20; i++) {
         begin_send(&sides[0], &random);
+    }
     settle();
     free(data);
     teardown();
@@ -325,9 +346,10 @@ static void what_was_before_a_roll_back_reaches_nobody_after_it(void **state)
     const char *given = getenv("RZ_SEED");
     uint64_t first = given ? strtoull(given, NULL, 0) : 1, last = given ? first : 300;
     for (uint64_t seed = first; seed <= last; seed++) {
-        if (seed % 100 == 1)
+        if (seed % 100 == 1) {
             fprintf(stderr, "seeds from %llu; replay: RZ_SEED=<seed> net_shm_renew_test\n",
                     (unsigned long long)seed);
+        }
         run(seed);
     }
 }

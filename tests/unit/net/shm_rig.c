@@ -87,7 +87,7 @@ rz_status_t rig_connect(const struct rig *rig, struct rz_net *net, unsigned i, r
         .inbox_fd = rig->inbox_fd[i],
         .event_fd = rig->event_fd[i],
     };
-    return rz_shm_ops.connect(net, peer, &ep_address, sizeof ep_address);
+    return rz_shm_ops.connect(net, peer, &ep_address, sizeof(ep_address));
 }
 
 static void rig_op_done(struct rz_net_op *op, rz_status_t status)
@@ -107,10 +107,12 @@ bool rig_turn(const struct rig *rig, struct rz_net *net, unsigned self)
 {
     enum { SPINS = 200, YIELDS = 20 };
     for (unsigned i = 0; i < SPINS + YIELDS; i++) {
-        if (rz_shm_ops.progress(net) > 0)
+        if (rz_shm_ops.progress(net) > 0) {
             return true;
-        if (i >= SPINS)
+        }
+        if (i >= SPINS) {
             sched_yield();
+        }
     }
     static unsigned turn; /* both ways of sleeping take their turns */
     struct rz_doorbell *bell = rig->bell[self];

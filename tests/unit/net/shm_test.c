@@ -42,16 +42,19 @@ static unsigned char pattern(uint64_t number, size_t at)
 static unsigned char *payload(uint64_t number, size_t bytes)
 {
     unsigned char *data = malloc(bytes + 1);
-    for (size_t i = 0; i < bytes; i++)
+    for (size_t i = 0; i < bytes; i++) {
         data[i] = pattern(number, i);
+    }
     return data;
 }
 
 static bool is_payload(uint64_t number, const unsigned char *data, size_t bytes)
 {
-    for (size_t i = 0; i < bytes; i++)
-        if (data[i] != pattern(number, i))
+    for (size_t i = 0; i < bytes; i++) {
+        if (data[i] != pattern(number, i)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -61,11 +64,12 @@ static void on_arrived(struct rig_user *user, const void *header, uint32_t heade
     struct member *member = user->arg;
     assert_true(member->n < MESSAGES_MAX);
     struct message message = {0};
-    member->wrong |= header_bytes != sizeof message.number;
-    memcpy(&message.number, header, sizeof message.number);
+    member->wrong |= header_bytes != sizeof(message.number);
+    memcpy(&message.number, header, sizeof(message.number));
     message.bytes = bytes;
-    if (!token)
+    if (!token) {
         member->wrong |= !is_payload(message.number, data, bytes);
+    }
     member->token[member->n] = token;
     member->got[member->n++] = message;
 }
@@ -73,7 +77,7 @@ static void on_arrived(struct rig_user *user, const void *header, uint32_t heade
 static void setup(enum rz_shm_copy copy)
 {
     rig_open(&rig, NODES, copy);
-    memset(members, 0, sizeof members);
+    memset(members, 0, sizeof(members));
     for (unsigned i = 0; i < NODES; i++) {
         members[i].user = (struct rig_user){.arrived = on_arrived, .arg = &members[i]};
         members[i].net = rig_join(&rig, i, &members[i].user);
@@ -109,7 +113,7 @@ static unsigned progress(unsigned i)
 static rz_status_t send_to(unsigned from, rz_peer_t to, uint64_t number, const void *data,
                            size_t bytes, struct rig_op *op)
 {
-    rig_op_init(op, &number, sizeof number);
+    rig_op_init(op, &number, sizeof(number));
     return rz_shm_ops.send(members[from].net, to, data, bytes, &op->op);
 }
 
@@ -126,12 +130,14 @@ static void small_messages_arrive_whole_and_in_order(void **state)
         unsigned char *data = payload(number, bytes);
         assert_int_equal(send_to(0, 1, number, data, bytes, &op), RZ_OK);
         free(data);
-        if (number % 4 == 3)
+        if (number % 4 == 3) {
             progress(1);
+        }
     }
     assert_int_equal(members[1].n, MESSAGES_MAX);
-    for (uint64_t number = 0; number < MESSAGES_MAX; number++)
+    for (uint64_t number = 0; number < MESSAGES_MAX; number++) {
         assert_int_equal(members[1].got[number].number, number);
+    }
     teardown();
 }
 
@@ -194,10 +200,12 @@ static void fetch_large(enum rz_shm_copy copy)
         rig_op_init(&fetched, "", 0);
         rz_status_t status =
             rz_shm_ops.fetch(members[1].net, members[1].token[i], to, wanted[i], &fetched.op);
-        if (copy == RZ_SHM_COPY_DIRECT)
+        if (copy == RZ_SHM_COPY_DIRECT) {
             assert_int_equal(status, RZ_OK);
-        if (status == RZ_IN_PROGRESS)
+        }
+        if (status == RZ_IN_PROGRESS) {
             settle(0, 1, &fetched);
+        }
         assert_int_equal(fetched.status, RZ_OK);
         assert_true(is_payload(5, to, wanted[i]));
         assert_true(wanted[i] == LARGE || to[wanted[i]] == 0);
@@ -252,17 +260,20 @@ static void dropped_payloads_end_their_sends(void **state)
     enum { SENDS = 3 * SHM_SLOTS }; /* more than there are slots */
     static struct rig_op ops[SENDS];
     unsigned char *data = payload(9, LARGE);
-    for (unsigned i = 0; i < SENDS; i++)
+    for (unsigned i = 0; i < SENDS; i++) {
         assert_int_equal(send_to(0, 1, i, data, LARGE, &ops[i]), RZ_IN_PROGRESS);
+    }
     unsigned dropped = 0;
     for (unsigned turn = 0; turn < 1000 && dropped < SENDS; turn++) {
         progress(1);
         progress(0);
-        for (; dropped < members[1].n; dropped++)
+        for (; dropped < members[1].n; dropped++) {
             rz_shm_ops.drop(members[1].net, members[1].token[dropped]);
+        }
     }
-    for (unsigned turn = 0; turn < 10; turn++)
+    for (unsigned turn = 0; turn < 10; turn++) {
         progress(0);
+    }
     for (unsigned i = 0; i < SENDS; i++) {
         assert_int_equal(members[1].got[i].number, i);
         assert_int_equal(ops[i].ended, 1);
@@ -444,17 +455,20 @@ static void after_a_roll_back_the_same_processes_connect_anew(void **state)
         rz_shm_ops.drop(members[1].net, members[1].token[before]);
         join(0, 1, base);
         send_to(0, base + 1, 1, data, LARGE, &fresh);
-        if (base % 20)
+        if (base % 20) {
             join(1, 0, base);
+        }
         progress(1);
         assert_int_equal(members[1].n, before + 3); /* the old one too: its header tells the user */
-        if (base % 20 == 0)
+        if (base % 20 == 0) {
             join(1, 0, base);
+        }
         rig_op_init(&fetched, "", 0);
         rz_status_t status =
             rz_shm_ops.fetch(members[1].net, members[1].token[before + 2], to, LARGE, &fetched.op);
-        if (status == RZ_IN_PROGRESS)
+        if (status == RZ_IN_PROGRESS) {
             settle(0, 1, &fetched);
+        }
         assert_true(is_payload(1, to, LARGE));
         settle(0, 1, &fresh);
         assert_int_equal(old.ended, 1);
@@ -475,8 +489,9 @@ static void tear(unsigned from, unsigned in, uint64_t seed)
     struct shm_lane_page *page = at;
     struct rz_random random = {.state = seed};
     unsigned char *ring = (unsigned char *)at + shm_page_bytes();
-    for (unsigned i = 0; i < SHM_RING; i++)
+    for (unsigned i = 0; i < SHM_RING; i++) {
         ring[i] = (unsigned char)rz_random_below(&random, i % 64 < 8 ? 6 : 256);
+    }
     uint64_t tail = page->tail;
     atomic_store(&page->tail,
                  seed % 3 ? tail + 64 * rz_random_below(&random, 1025) : rz_random_next(&random));
@@ -490,15 +505,18 @@ static void on_garbage(struct rig_user *user, const void *header, uint32_t heade
     /* Whatever is delivered lies within the ring: the sanitizers and the page tables watch. */
     struct member *member = user->arg;
     unsigned char sum = 0;
-    for (uint32_t i = 0; i < header_bytes; i++)
+    for (uint32_t i = 0; i < header_bytes; i++) {
         sum ^= ((const unsigned char *)header)[i];
-    for (size_t i = 0; data && i < bytes; i++)
+    }
+    for (size_t i = 0; data && i < bytes; i++) {
         sum ^= ((const unsigned char *)data)[i];
+    }
     member->got[0].bytes += sum;
-    if (token)
+    if (token) {
         rz_shm_ops.drop(member->net, token);
-    else
+    } else {
         member->n++;
+    }
 }
 
 static void a_torn_ring_spoils_its_own_lane_alone(void **state)
@@ -510,8 +528,9 @@ static void a_torn_ring_spoils_its_own_lane_alone(void **state)
         join_both(1, 2);
         members[1].user.arrived = on_garbage;
         tear(0, 1, seed);
-        for (unsigned turn = 0; turn < 10; turn++)
+        for (unsigned turn = 0; turn < 10; turn++) {
             progress(1);
+        }
         members[1].user.arrived = on_arrived;
         members[1].n = 0;
         unsigned char *data = payload(3, 1000);
@@ -535,21 +554,24 @@ static void *sleeper(void *arg)
     struct member *member = &members[self];
     for (unsigned i = 0; i < SLEEPERS_ROUNDS; i++) {
         struct rig_op op;
-        if (self == i % 2)
+        if (self == i % 2) {
             send_to(self, other, i, "", 0, &op);
-        else
+        } else {
             while (member->n == 0) {
                 struct rz_doorbell *bell = rig.bell[self];
                 uint32_t value =
                     rz_doorbell_prepare(bell, i / 2 % 2 ? RZ_DOORBELL_POLL : RZ_DOORBELL_FUTEX);
-                if (rz_shm_ops.arm(member->net))
+                if (rz_shm_ops.arm(member->net)) {
                     rz_doorbell_sleep(bell, value, rig.event_fd[self], NULL, 0, RZ_TIME_NEVER);
-                else
+                } else {
                     rz_doorbell_awake(bell);
+                }
                 progress(self);
             }
-        if (member->n > 0)
+        }
+        if (member->n > 0) {
             member->n = 0;
+        }
     }
     return NULL;
 }
@@ -576,10 +598,11 @@ static void *flooder(void *arg)
         rz_status_t status = send_to(0, 1, UINT64_MAX, zeros, 8000, &op);
         while (status == RZ_IN_PROGRESS && !op.ended) {
             uint32_t value = rz_doorbell_prepare(rig.bell[0], RZ_DOORBELL_FUTEX);
-            if (rz_shm_ops.arm(members[0].net))
+            if (rz_shm_ops.arm(members[0].net)) {
                 rz_doorbell_sleep(rig.bell[0], value, rig.event_fd[0], NULL, 0, RZ_TIME_NEVER);
-            else
+            } else {
                 rz_doorbell_awake(rig.bell[0]);
+            }
             progress(0);
         }
     }
@@ -605,8 +628,9 @@ static void a_sender_that_sleeps_for_room_is_woken(void **state)
     members[1].user.arrived = on_counted;
     pthread_t thread;
     pthread_create(&thread, NULL, flooder, NULL);
-    while (members[1].n < SLEEPERS_ROUNDS)
+    while (members[1].n < SLEEPERS_ROUNDS) {
         assert_true(rig_turn(&rig, members[1].net, 1));
+    }
     pthread_join(thread, NULL);
     teardown();
 }

@@ -44,8 +44,8 @@ static void what_was_sealed_comes_out(void **state)
     static uint8_t data[RZ_DATAGRAM_PAYLOAD_MAX], packet[RZ_DATAGRAM_MAX];
     const size_t lengths[] = {0, 1, 48, RZ_DATAGRAM_PAYLOAD_MAX};
     (void)state;
-    memset(data, 0x5A, sizeof data);
-    for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    memset(data, 0x5A, sizeof(data));
+    for (unsigned i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
         rz_id from;
         const uint8_t *payload;
         size_t length, n = rz_datagram_seal(sender, 1, data, lengths[i], packet);
@@ -66,8 +66,9 @@ static void any_change_is_noticed(void **state)
         assert_int_equal(take(packet, n), RZ_ERR_AUTHENTICATION);
         packet[i] ^= 1;
     }
-    for (size_t shorter = 0; shorter < n; shorter++)
+    for (size_t shorter = 0; shorter < n; shorter++) {
         assert_true(take(packet, shorter) != RZ_OK);
+    }
     assert_int_equal(take(packet, n), RZ_OK); /* nothing of it was noted */
 }
 
@@ -90,15 +91,18 @@ static void repetitions_are_refused(void **state)
     static uint8_t packet[N][RZ_DATAGRAM_MAX];
     size_t n = 0;
     (void)state;
-    for (unsigned i = 0; i < N; i++)
+    for (unsigned i = 0; i < N; i++) {
         n = rz_datagram_seal(sender, 1, "hello", 5, packet[i]);
+    }
     const unsigned newest = N - 1, oldest = N - RZ_DATAGRAM_WINDOW;
     assert_int_equal(take(packet[5], n), RZ_OK);
     assert_int_equal(take(packet[newest], n), RZ_OK);
-    for (unsigned i = oldest; i < newest; i++)
+    for (unsigned i = oldest; i < newest; i++) {
         assert_int_equal(take(packet[i], n), RZ_OK);
-    for (unsigned i = 0; i < N; i++)
+    }
+    for (unsigned i = 0; i < N; i++) {
         assert_int_equal(take(packet[i], n), RZ_ERR_INVALID);
+    }
 }
 
 /* Each number makes another key, the same for all; nothing of one counts under the other. */
@@ -108,11 +112,11 @@ static void derived_keys_count_anew(void **state)
     (void)state;
     rz_datagram_derive(key, 1, first);
     rz_datagram_derive(key, 1, again);
-    assert_memory_equal(first, again, sizeof first);
+    assert_memory_equal(first, again, sizeof(first));
     rz_datagram_derive(key, 2, again);
-    assert_memory_not_equal(first, again, sizeof first);
+    assert_memory_not_equal(first, again, sizeof(first));
     rz_datagram_derive(other_key, 1, again);
-    assert_memory_not_equal(first, again, sizeof first);
+    assert_memory_not_equal(first, again, sizeof(first));
     rz_datagrams_close(stranger);
     assert_int_equal(rz_datagrams_open(&stranger, 3, 0, first), RZ_OK);
     size_t n = rz_datagram_seal(stranger, 1, "hello", 5, packet);

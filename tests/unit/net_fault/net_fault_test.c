@@ -57,8 +57,9 @@ static void so_many_datagrams_are_lost_as_was_ordered(void **state)
 {
     unsigned lost = 0;
     rz_net_fault_lose(*state, 0, 300);
-    for (unsigned i = 0; i < 10000; i++)
+    for (unsigned i = 0; i < 10000; i++) {
         lost += rz_net_fault_datagram(*state, 0, NOW) == RZ_TIME_NEVER;
+    }
     assert_in_range(lost, 2700, 3300);
     rz_net_fault_lose(*state, 0, RZ_NET_FAULT_CERTAIN);
     assert_true(rz_net_fault_datagram(*state, 0, NOW) == RZ_TIME_NEVER);

@@ -23,7 +23,7 @@ static void a_proof_is_for_one_connection_and_role(void **state)
     (void)state;
     rz_proof_nonce(nonce[0]);
     rz_proof_nonce(nonce[1]);
-    assert_memory_not_equal(nonce[0], nonce[1], sizeof nonce[0]);
+    assert_memory_not_equal(nonce[0], nonce[1], sizeof(nonce[0]));
     struct rz_proof_terms terms = terms_of(nonce[0], nonce[1]), other = terms;
     rz_proof_make(&terms, RZ_PROOF_CONNECTOR, proof);
     assert_true(rz_proof_holds(&terms, RZ_PROOF_CONNECTOR, proof));
@@ -35,7 +35,7 @@ static void a_proof_is_for_one_connection_and_role(void **state)
     other = terms;
     other.bound = "from 1 to 3";
     assert_false(rz_proof_holds(&other, RZ_PROOF_CONNECTOR, proof));
-    for (size_t bit = 0; bit < 8 * sizeof proof; bit++) {
+    for (size_t bit = 0; bit < 8 * sizeof(proof); bit++) {
         proof[bit / 8] ^= (uint8_t)(1u << bit % 8);
         assert_false(rz_proof_holds(&terms, RZ_PROOF_CONNECTOR, proof));
         proof[bit / 8] ^= (uint8_t)(1u << bit % 8);
@@ -53,11 +53,11 @@ static void sealed_frames_come_out_in_order_and_unchanged(void **state)
     rz_seal_begin(&from, &terms);
     rz_seal_begin(&to, &terms);
     for (size_t i = 0; i < FRAMES; i++) {
-        memset(plain, (int)i, sizeof plain);
+        memset(plain, (int)i, sizeof(plain));
         rz_seal_put(&from, plain, i, sealed[i]);
     }
     for (size_t i = 0; i < FRAMES; i++) {
-        memset(plain, (int)i, sizeof plain);
+        memset(plain, (int)i, sizeof(plain));
         assert_int_equal(rz_seal_get(&to, sealed[i], i + RZ_SEAL_BYTES, opened), RZ_OK);
         assert_memory_equal(opened, plain, i);
     }
@@ -73,8 +73,9 @@ static void sealed_frames_come_out_in_order_and_unchanged(void **state)
                          RZ_ERR_AUTHENTICATION);
         sealed[9][bit / 8] ^= (uint8_t)(1u << bit % 8);
     }
-    for (size_t n = 0; n < RZ_SEAL_BYTES; n++)
+    for (size_t n = 0; n < RZ_SEAL_BYTES; n++) {
         assert_int_equal(rz_seal_get(&to, sealed[0], n, opened), RZ_ERR_AUTHENTICATION);
+    }
 }
 
 int main(void)
@@ -83,7 +84,8 @@ int main(void)
         cmocka_unit_test(a_proof_is_for_one_connection_and_role),
         cmocka_unit_test(sealed_frames_come_out_in_order_and_unchanged),
     };
-    if (rz_proof_begin() != RZ_OK)
+    if (rz_proof_begin() != RZ_OK) {
         return 1;
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,8 +40,9 @@ static void arrived(void *arg, const void *header, uint32_t header_bytes, const 
     arrivals++;
     last_bytes = bytes;
     token = offered;
-    if (data != NULL && bytes <= sizeof last)
+    if (data && bytes <= sizeof(last)) {
         memcpy(last, data, bytes);
+    }
 }
 
 static void broken(void *arg, rz_peer_t peer)
@@ -74,8 +75,9 @@ static void open_with(rz_time prove_ns)
         rz_time limit_ = rz_clock_now() + HANG;                                                    \
         while (!(condition)) {                                                                     \
             ops->progress(net);                                                                    \
-            if (rz_clock_now() > limit_)                                                           \
+            if (rz_clock_now() > limit_) {                                                         \
                 fail_msg("hang: " #condition);                                                     \
+            }                                                                                      \
         }                                                                                          \
     } while (0)
 
@@ -83,7 +85,7 @@ static void open_with(rz_time prove_ns)
 static struct rz_address address_of(struct rz_tcp_party *party)
 {
     uint8_t ep_address[EP_ADDRESS_MAX];
-    size_t bytes = sizeof ep_address;
+    size_t bytes = sizeof(ep_address);
     struct rz_wire_reader r;
     struct rz_address address;
     assert_int_equal(ops->ep_address(net, ep_address, &bytes), RZ_OK);
@@ -114,8 +116,9 @@ static bool is_closed(int fd)
 {
     char bytes[512];
     ssize_t n;
-    while ((n = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
+    while ((n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT)) > 0) {
         ;
+    }
     return n == 0 || (errno != EAGAIN && errno != ENOTCONN);
 }
 
@@ -138,14 +141,15 @@ static int shake_hands(const uint8_t *with, uint64_t name, size_t slice, uint8_t
     uint8_t challenge[RZ_TCP_CHALLENGE_BYTES];
     int fd = stranger();
     address_of(&shake.acceptor);
-    hear(fd, challenge, sizeof challenge);
+    hear(fd, challenge, sizeof(challenge));
     assert_true(rz_tcp_challenge_read(&shake, challenge));
     rz_tcp_hello_write(&shake, hello);
-    for (size_t at = 0; at < RZ_TCP_HELLO_BYTES; at += slice)
+    for (size_t at = 0; at < RZ_TCP_HELLO_BYTES; at += slice) {
         say(fd, hello + at, slice < RZ_TCP_HELLO_BYTES - at ? slice : RZ_TCP_HELLO_BYTES - at);
+    }
     if (with == key) {
         uint8_t welcome[RZ_TCP_WELCOME_BYTES];
-        hear(fd, welcome, sizeof welcome);
+        hear(fd, welcome, sizeof(welcome));
         assert_true(rz_tcp_welcome_read(&shake, welcome));
     }
     return fd;
@@ -177,7 +181,7 @@ static void only_frames_of_ours_are_taken(void **state)
         {UINT32_MAX, UINT32_MAX, UINT32_MAX, false},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
         uint8_t bytes[RZ_TCP_FRAME_BYTES];
         struct rz_rdv_frame frame = {.kind = heads[i].kind,
                                      .header_bytes = heads[i].header,
@@ -209,15 +213,18 @@ static void slices_of_every_length_are_put_together(void **state)
     for (size_t slice = 1; slice <= 130; slice += slice < 40 ? 1 : 9) {
         int fd = shake_hands(key, 1000 + slice, slice, hello);
         size_t n = 0;
-        for (unsigned i = 0; i < FRAMES; i++)
+        for (unsigned i = 0; i < FRAMES; i++) {
             n += small_frame(stream + n, slice + i, (slice * 7 + i * 50) % SMALL);
+        }
         arrivals = 0;
-        for (size_t at = 0; at < n; at += slice)
+        for (size_t at = 0; at < n; at += slice) {
             say(fd, stream + at, slice < n - at ? slice : n - at);
+        }
         TURN_UNTIL(arrivals == FRAMES);
         assert_int_equal(last_bytes, (slice * 7 + 150) % SMALL);
-        for (size_t i = 0; i < last_bytes; i++)
+        for (size_t i = 0; i < last_bytes; i++) {
             assert_int_equal(last[i], (uint8_t)(slice + 3));
+        }
         close(fd);
     }
     assert_int_equal(warnings, 0);
@@ -230,7 +237,7 @@ static void a_stream_without_meaning_ends_alone(void **state)
     (void)state;
     open_with(HANG);
     int good = shake_hands(key, 1, 92, hello), bad = shake_hands(key, 2, 92, hello);
-    memset(bytes, 0xFF, sizeof bytes);
+    memset(bytes, 0xFF, sizeof(bytes));
     say(bad, bytes, 100);
     TURN_UNTIL(is_closed(bad));
     say(good, bytes, small_frame(bytes, 9, 20));
@@ -260,7 +267,7 @@ static void without_proof_nothing_is_read(void **state)
     fd = shake_hands(key, 6, 92, hello);
     int other = stranger();
     hear(other, again, RZ_TCP_CHALLENGE_BYTES);
-    say(other, hello, sizeof hello);
+    say(other, hello, sizeof(hello));
     TURN_UNTIL(is_closed(other));
     close(other);
     /* A name that is here already. */
@@ -307,8 +314,9 @@ static void a_crowd_keeps_no_friend_out(void **state)
     TURN_UNTIL(arrivals == 1);
     assert_int_equal(warnings, 1);
     close(fd);
-    for (unsigned i = 0; i < CROWD; i++)
+    for (unsigned i = 0; i < CROWD; i++) {
         close(crowd[i]);
+    }
     ops->close(net);
 }
 
@@ -317,7 +325,7 @@ static void an_impostor_hears_nothing(void **state)
 {
     static void (*const nobody)(struct rz_net_op *, rz_status_t) = NULL;
     uint8_t ep_address[EP_ADDRESS_MAX], heard[512];
-    size_t bytes = sizeof ep_address;
+    size_t bytes = sizeof(ep_address);
     struct rz_address own = {.ip = RZ_ADDRESS_LOOPBACK};
     struct rz_net_op op = {.done = nobody, .header_bytes = 48};
     struct rz_tcp_shake shake = {.key = other_key, .job = JOB};
@@ -333,9 +341,9 @@ static void an_impostor_hears_nothing(void **state)
     assert_int_equal(ops->send(net, 0, "secret", 6, &op), RZ_IN_PROGRESS);
     TURN_UNTIL(fd >= 0 || rz_socket_accept(listening, &fd, NULL) == RZ_OK);
     rz_tcp_challenge_write(&shake, challenge);
-    say(fd, challenge, sizeof challenge);
+    say(fd, challenge, sizeof(challenge));
     hear(fd, heard, RZ_TCP_HELLO_BYTES);
-    say(fd, welcome, sizeof welcome);
+    say(fd, welcome, sizeof(welcome));
     TURN_UNTIL(is_closed(fd)); /* and not a byte more was said */
     assert_true(ops->withdraw(net, 0, NULL, &op));
     close(fd);

@@ -15,15 +15,16 @@ static void open_four(struct rz_outcome *outcome)
 {
     static const uint32_t placement[4] = {0, 0, 1, 1};
     rz_outcome_open(outcome, 4, placement, 2);
-    for (uint32_t rank = 0; rank < 4; rank++)
+    for (uint32_t rank = 0; rank < 4; rank++) {
         rz_outcome_started(outcome, rank, 1, placement[rank]);
+    }
 }
 
 static int status_of(struct rz_outcome *outcome)
 {
     const char *cause;
     int status = rz_outcome_status(outcome, &cause);
-    assert_true((status == 0) == (cause == NULL));
+    assert_true((status == 0) == (!cause));
     rz_outcome_clear(outcome);
     return status;
 }
@@ -48,10 +49,12 @@ static void test_a_failure_behind_the_end_is_no_reason_to_begin_anew(void **stat
     (void)state;
     for (int noted = 0; noted < 3; noted++) {
         open_four(&outcome);
-        if (noted == 1)
+        if (noted == 1) {
             rz_outcome_noted(&outcome, 3, 1);
-        if (noted == 2)
+        }
+        if (noted == 2) {
             rz_outcome_node_noted(&outcome, 1);
+        }
         rz_outcome_left(&outcome);
         rz_outcome_exited(&outcome, 3, 1, SIGNALLED(9), false);
         assert_true(rz_outcome_by_failure(&outcome) == (noted > 0));
@@ -74,8 +77,9 @@ static void test_a_repaired_failure_is_forgotten(void **state)
     assert_false(rz_outcome_complete(&outcome));
     rz_outcome_started(&outcome, 2, 2, 0);
     rz_outcome_exited(&outcome, 2, 1, SIGNALLED(9), false); /* old news */
-    for (uint32_t rank = 0; rank < 4; rank++)
+    for (uint32_t rank = 0; rank < 4; rank++) {
         rz_outcome_exited(&outcome, rank, rank == 2 ? 2 : 1, EXITED(0), true);
+    }
     assert_true(rz_outcome_complete(&outcome));
     assert_int_equal(status_of(&outcome), 0);
 }
@@ -94,17 +98,20 @@ static void test_a_rank_that_never_began_is_no_success(void **state)
         assert_int_not_equal(rz_outcome_status(&outcome, &(const char *){NULL}), 0);
         rz_outcome_node_lost(&outcome, 1);
         assert_false(rz_outcome_complete(&outcome));
-        if (noted)
+        if (noted) {
             rz_outcome_node_noted(&outcome, 1);
+        }
         assert_true(rz_outcome_complete(&outcome) == (noted > 0));
         assert_int_equal(status_of(&outcome), 137);
     }
     rz_outcome_open(&outcome, 2, placement, 2); /* it begins elsewhere: there was no failure */
     rz_outcome_node_lost(&outcome, 1);
-    for (uint32_t rank = 0; rank < 2; rank++)
+    for (uint32_t rank = 0; rank < 2; rank++) {
         rz_outcome_started(&outcome, rank, 1, 0);
-    for (uint32_t rank = 0; rank < 2; rank++)
+    }
+    for (uint32_t rank = 0; rank < 2; rank++) {
         rz_outcome_exited(&outcome, rank, 1, EXITED(0), true);
+    }
     assert_true(rz_outcome_complete(&outcome));
     assert_int_equal(status_of(&outcome), 0);
 }
@@ -129,8 +136,9 @@ static void test_all_failed_is_no_success(void **state)
     struct rz_outcome outcome;
     (void)state;
     open_four(&outcome);
-    for (uint32_t rank = 0; rank < 4; rank++)
+    for (uint32_t rank = 0; rank < 4; rank++) {
         rz_outcome_acknowledged(&outcome, rank, 1);
+    }
     rz_outcome_node_lost(&outcome, 0);
     rz_outcome_node_lost(&outcome, 1);
     assert_int_not_equal(status_of(&outcome), 0);
@@ -138,9 +146,11 @@ static void test_all_failed_is_no_success(void **state)
 
 static void end_others(struct rz_outcome *outcome, uint32_t but)
 {
-    for (uint32_t rank = 0; rank < 4; rank++)
-        if (rank != but)
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        if (rank != but) {
             rz_outcome_exited(outcome, rank, 1, EXITED(0), true);
+        }
+    }
 }
 
 static void test_an_acknowledged_failure_does_not_spoil_it(void **state)
@@ -300,9 +310,11 @@ static void test_an_unrepaired_failure_ends_with_its_signal(void **state)
     (void)state;
     open_four(&outcome);
     rz_outcome_exited(&outcome, 2, 1, SIGNALLED(11), false);
-    for (uint32_t rank = 0; rank < 4; rank++)
-        if (rank != 2)
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        if (rank != 2) {
             rz_outcome_exited(&outcome, rank, 1, EXITED(rank == 3 ? 5 : 0), true);
+        }
+    }
     assert_false(rz_outcome_complete(&outcome)); /* it might still be repaired */
     rz_outcome_noted(&outcome, 2, 1);
     assert_true(rz_outcome_complete(&outcome));
@@ -316,9 +328,11 @@ static void test_the_agreement_may_overtake_the_exit(void **state)
     open_four(&outcome);
     rz_outcome_failing(&outcome, 2, 1);
     rz_outcome_noted(&outcome, 2, 1);
-    for (uint32_t rank = 0; rank < 4; rank++)
-        if (rank != 2)
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        if (rank != 2) {
             rz_outcome_exited(&outcome, rank, 1, EXITED(0), true);
+        }
+    }
     assert_false(rz_outcome_complete(&outcome)); /* the report of how it ended is still to come */
     rz_outcome_exited(&outcome, 2, 1, SIGNALLED(9), false);
     assert_true(rz_outcome_complete(&outcome));
@@ -330,8 +344,9 @@ static void test_a_failure_after_finalize_is_waited_for_by_nobody(void **state)
     struct rz_outcome outcome;
     (void)state;
     open_four(&outcome);
-    for (uint32_t rank = 0; rank < 4; rank++)
+    for (uint32_t rank = 0; rank < 4; rank++) {
         rz_outcome_exited(&outcome, rank, 1, rank == 1 ? SIGNALLED(9) : EXITED(0), true);
+    }
     assert_true(rz_outcome_complete(&outcome));
     assert_int_equal(status_of(&outcome), 128 + 9);
 }
@@ -367,9 +382,11 @@ static void test_an_end_before_finalize_is_no_success(void **state)
     open_four(&outcome);
     rz_outcome_noted(&outcome, 1, 1); /* the news may overtake the failure */
     rz_outcome_exited(&outcome, 1, 1, EXITED(0), false);
-    for (uint32_t rank = 0; rank < 4; rank++)
-        if (rank != 1)
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        if (rank != 1) {
             rz_outcome_exited(&outcome, rank, 1, EXITED(0), true);
+        }
+    }
     assert_true(rz_outcome_complete(&outcome));
     assert_int_equal(status_of(&outcome), 1);
 }

@@ -57,8 +57,9 @@ static void ends_with(struct rz_referee *referee, int expected, const char *word
 {
     const char *cause;
     assert_int_equal(rz_outcome_status(&referee->outcome, &cause), expected);
-    if (words && (!cause || !strstr(cause, words)))
+    if (words && (!cause || !strstr(cause, words))) {
         fail_msg("'%s' does not say '%s'", cause ? cause : "", words);
+    }
     rz_referee_clear(referee);
 }
 
@@ -143,12 +144,15 @@ static void test_all_start_again(void **state)
         open_two(&referee, false);
         rz_referee_clear(&referee);
         rz_referee_open(&referee, 2, placement, 2, RZ_JOB_REPAIRS);
-        for (uint32_t rank = 0; rank < 2; rank++)
+        for (uint32_t rank = 0; rank < 2; rank++) {
             rz_outcome_started(&referee.outcome, rank, 1, rank);
-        if (left)
+        }
+        if (left) {
             assert_int_equal(event(&referee, RZ_EVENT_RECORD_LEFT, RZ_ID_NONE, 0), LATER);
-        for (uint32_t rank = 0; rank < 2; rank++)
+        }
+        for (uint32_t rank = 0; rank < 2; rank++) {
             assert_int_equal(exits(&referee, rank, SIGKILL, false, true), LATER);
+        }
         assert_int_equal(event(&referee, RZ_EVENT_RECORD_NOTED, 0, 0), LATER);
         assert_int_equal(event(&referee, RZ_EVENT_RECORD_NOTED, 1, 1), left ? 0 : LATER);
         ends_with(&referee, 137, "rank 0 was killed by signal 9");
@@ -275,7 +279,7 @@ static void test_who_is_out_is_refused(void **state)
                                                        RZ_LAUNCH_EXITED,  RZ_LAUNCH_STARTED,
                                                        RZ_LAUNCH_ABORTED, RZ_LAUNCH_STDIN_WANTED};
     const struct rz_launch_message stopping = {.type = RZ_LAUNCH_STOPPING};
-    const size_t n = sizeof of_processes / sizeof *of_processes;
+    const size_t n = sizeof(of_processes) / sizeof(*of_processes);
     struct rz_referee referee;
     (void)state;
     open_two(&referee, false);

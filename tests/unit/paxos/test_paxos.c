@@ -17,7 +17,7 @@
 #define QUEUE_MAX 4096
 #define BALLOT(round, id) ((uint64_t)(round) << 32 | (id))
 
-/* --- a member alone --------------------------------------------------------------------------- */
+/* ---- a member alone ---- */
 
 struct fixture {
     struct rz_paxos *paxos;
@@ -30,7 +30,7 @@ static struct fixture *make(uint32_t n, rz_id self, bool votes)
 {
     const struct rz_paxos_config config = {
         .n_members = n, .view = VIEW, .retry = RETRY, .votes = votes, .instances_max = 1};
-    struct fixture *f = calloc(1, sizeof *f);
+    struct fixture *f = calloc(1, sizeof(*f));
     f->paxos = malloc(rz_paxos_size(&config));
     memset(f->paxos, 0xA5, rz_paxos_size(&config));
     rz_paxos_init(f->paxos, &config, self, 0, 1);
@@ -209,20 +209,24 @@ static void late_acceptances_do_not_count(void **state)
     (void)state;
     struct fixture *f = make(5, 0, false);
     call(f, RZ_PAXOS_PROPOSE, INSTANCE, 50);
-    for (rz_id id = 1; id <= 2; id++)
+    for (rz_id id = 1; id <= 2; id++) {
         receive(f, id, RZ_PAXOS_PROMISE, BALLOT(1, 0), RZ_PAXOS_UNKNOWN);
+    }
     expect_send(f, 0, RZ_PAXOS_ACCEPT, 4, BALLOT(1, 0));
     receive(f, 3, RZ_PAXOS_REFUSED, BALLOT(1, 0), BALLOT(2, 3));
     tick(f, rz_paxos_deadline(f->paxos));
     expect_send(f, 0, RZ_PAXOS_PREPARE, 4, BALLOT(3, 0));
-    for (rz_id id = 1; id <= 2; id++)
+    for (rz_id id = 1; id <= 2; id++) {
         receive(f, id, RZ_PAXOS_PROMISE, BALLOT(3, 0), RZ_PAXOS_UNKNOWN);
+    }
     expect_send(f, 0, RZ_PAXOS_ACCEPT, 4, BALLOT(3, 0));
-    for (rz_id id = 1; id <= 4; id++)
+    for (rz_id id = 1; id <= 4; id++) {
         receive(f, id, RZ_PAXOS_ACCEPTED, BALLOT(1, 0), 0);
+    }
     assert_false(rz_paxos_decision(f->paxos, INSTANCE, NULL));
-    for (rz_id id = 1; id <= 2; id++)
+    for (rz_id id = 1; id <= 2; id++) {
         receive(f, id, RZ_PAXOS_ACCEPTED, BALLOT(3, 0), 0);
+    }
     assert_true(rz_paxos_decision(f->paxos, INSTANCE, NULL));
     release(f);
 }
@@ -316,8 +320,9 @@ static void a_new_view_forgets_the_old_one(void **state)
 {
     (void)state;
     struct fixture *f = make(5, 0, false);
-    for (uint64_t i = 0; i < 10; i++)
+    for (uint64_t i = 0; i < 10; i++) {
         call(f, RZ_PAXOS_PROPOSE, i, 50);
+    }
     assert_true(f->grown > 2);
     assert_true(rz_paxos_knows(f->paxos, 9));
     const uint64_t members = 0x1A; /* 1, 3, 4 */
@@ -340,8 +345,8 @@ static void a_new_view_forgets_the_old_one(void **state)
 static void votes_are_counted_against_the_view(void **state)
 {
     (void)state;
-    for (uint32_t n = 1; n <= 9; n++)
-        for (uint32_t voted = 0; voted <= n; voted++)
+    for (uint32_t n = 1; n <= 9; n++) {
+        for (uint32_t voted = 0; voted <= n; voted++) {
             for (uint32_t yes = 0; yes <= voted; yes++) {
                 enum rz_paxos_vote verdict = rz_paxos_count(n, yes, voted, false);
                 bool can = 2 * (yes + n - voted) > n;
@@ -350,9 +355,11 @@ static void votes_are_counted_against_the_view(void **state)
                                                       : RZ_PAXOS_NO);
                 assert_int_equal(rz_paxos_count(n, yes, voted, true), 2 * yes > n);
             }
+        }
+    }
 }
 
-/* --- a group on a table: every message arrives, in order -------------------------------------- */
+/* ---- a group on a table: every message arrives, in order ---- */
 
 struct send_desc {
     struct rz_message message;
@@ -392,19 +399,21 @@ static void table_step(struct table *t, rz_id id, const struct rz_event *event)
         for (uint32_t k = 0; k < action->n_to; k++) {
             struct send_desc *send_desc = &t->queue[t->tail++ % QUEUE_MAX];
             *send_desc = (struct send_desc){.message = action->message, .to = action->to[k]};
-            for (uint32_t j = 0; j < action->message.n_items; j++)
+            for (uint32_t j = 0; j < action->message.n_items; j++) {
                 send_desc->items[j] = action->items[j];
+            }
         }
     }
 }
 
 static void table_run(struct table *t, uint32_t n, uint64_t would, rz_id asker)
 {
-    memset(t, 0, sizeof *t);
+    memset(t, 0, sizeof(*t));
     t->n = n;
     t->would = would;
-    for (rz_id id = 0; id < n; id++)
+    for (rz_id id = 0; id < n; id++) {
         t->member[id] = make(n, id, true);
+    }
     struct rz_event ask = {.kind = RZ_EVENT_CALL, .call = RZ_PAXOS_PROPOSE, .arg = {INSTANCE}};
     table_step(t, asker, &ask);
     table_step(t, asker, &ask);
@@ -414,8 +423,9 @@ static void table_run(struct table *t, uint32_t n, uint64_t would, rz_id asker)
             .kind = RZ_EVENT_RECEIVE, .message = &send_desc->message, .items = send_desc->items};
         table_step(t, send_desc->to, &event);
     }
-    for (rz_id id = 0; id < n; id++)
+    for (rz_id id = 0; id < n; id++) {
         release(t->member[id]);
+    }
 }
 
 /* The source counts 4(N-1) for a rejoin: the two phases. The news of the decision are N-1 more, a
@@ -424,7 +434,7 @@ static void a_rejoin_costs_four_messages_per_member_and_the_news(void **state)
 {
     (void)state;
     static struct table t;
-    for (uint32_t n = 2; n <= 32; n++)
+    for (uint32_t n = 2; n <= 32; n++) {
         for (rz_id asker = 0; asker < n; asker += n - 1) {
             table_run(&t, n, UINT64_MAX, asker);
             uint64_t phases = t.sent[RZ_PAXOS_PREPARE] + t.sent[RZ_PAXOS_PROMISE] +
@@ -436,19 +446,21 @@ static void a_rejoin_costs_four_messages_per_member_and_the_news(void **state)
             assert_int_equal(t.decided, n);
             assert_int_equal(t.yes, n);
         }
+    }
 }
 
 static void a_majority_of_yes_is_needed_and_enough(void **state)
 {
     (void)state;
     static struct table t;
-    for (uint32_t n = 1; n <= 9; n++)
+    for (uint32_t n = 1; n <= 9; n++) {
         for (uint64_t would = 0; would < UINT64_C(1) << n; would++) {
             table_run(&t, n, would, n / 2);
             uint32_t yes = (uint32_t)__builtin_popcountll(would);
             assert_int_equal(t.decided, n);
             assert_int_equal(t.yes, 2 * yes > n ? n : 0);
         }
+    }
 }
 
 int main(void)

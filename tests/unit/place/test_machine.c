@@ -32,7 +32,7 @@ static void test_all_that_is_ours(void **state)
 {
     cpu_set_t mask;
     (void)state;
-    assert_int_equal(sched_getaffinity(0, sizeof mask, &mask), 0);
+    assert_int_equal(sched_getaffinity(0, sizeof(mask), &mask), 0);
     assert_covers(&mask);
 }
 
@@ -40,16 +40,17 @@ static void test_no_more_than_the_mask(void **state)
 {
     cpu_set_t all, one;
     (void)state;
-    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
     for (int processor = 0; processor < CPU_SETSIZE; processor++) {
-        if (!CPU_ISSET(processor, &all))
+        if (!CPU_ISSET(processor, &all)) {
             continue;
+        }
         CPU_ZERO(&one);
         CPU_SET(processor, &one);
-        assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+        assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
         assert_covers(&one);
     }
-    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
 }
 
 int main(void)

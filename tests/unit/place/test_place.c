@@ -28,10 +28,12 @@ static void place(enum rz_place_by by, const struct rz_place_node *nodes, uint32
 {
     uint32_t placement[32];
     rz_place_ranks(by, nodes, NODES, n_ranks, placement);
-    for (uint32_t rank = 0; rank < n_ranks; rank++)
-        if (placement[rank] != expected[rank])
+    for (uint32_t rank = 0; rank < n_ranks; rank++) {
+        if (placement[rank] != expected[rank]) {
             fail_msg("rule %d: rank %u is on node %u, not %u", by, rank, placement[rank],
                      expected[rank]);
+        }
+    }
 }
 #define PLACE(by, nodes, ...)                                                                      \
     place(by, nodes, sizeof(uint32_t[]){__VA_ARGS__} / sizeof(uint32_t), (uint32_t[]){__VA_ARGS__})
@@ -94,12 +96,13 @@ static void test_every_rule_keeps_the_slots(void **state)
                 (struct rz_place_node){1 + left % 4, left % 3, i > 0 && shape >> (i - 1) & 1};
             all += nodes[i].spare ? 0 : nodes[i].slots;
         }
-        for (uint32_t n = 1; n <= all + 3; n++)
+        for (uint32_t n = 1; n <= all + 3; n++) {
             for (int by = RZ_PLACE_BY_SLOT; by <= RZ_PLACE_BY_CORE; by++) {
                 uint32_t placement[32], load[NODES] = {0}, slots[NODES];
                 rz_place_ranks((enum rz_place_by)by, nodes, NODES, n, placement);
-                for (uint32_t rank = 0; rank < n; rank++)
+                for (uint32_t rank = 0; rank < n; rank++) {
                     load[placement[rank]]++;
+                }
                 rz_place_capacities(nodes, NODES, placement, n, slots);
                 for (uint32_t i = 0; i < NODES; i++) {
                     assert_true(!nodes[i].spare || load[i] == 0);
@@ -107,6 +110,7 @@ static void test_every_rule_keeps_the_slots(void **state)
                     assert_int_equal(slots[i], nodes[i].slots);
                 }
             }
+        }
     }
 }
 
@@ -118,13 +122,13 @@ static void test_capacity_of_nodes_without_bound(void **state)
     uint32_t slots[NODES];
     (void)state;
     rz_place_capacities(nodes, NODES, placement, 5, slots);
-    assert_memory_equal(slots, expected, sizeof slots);
+    assert_memory_equal(slots, expected, sizeof(slots));
 }
 
 static void test_shares_cover_all_cores_once(void **state)
 {
     (void)state;
-    for (uint32_t n = 0; n < 20; n++)
+    for (uint32_t n = 0; n < 20; n++) {
         for (uint32_t k = 1; k < 9; k++) {
             uint32_t next = 0;
             for (uint32_t i = 0; i < k; i++) {
@@ -136,6 +140,7 @@ static void test_shares_cover_all_cores_once(void **state)
             }
             assert_int_equal(next, n);
         }
+    }
 }
 
 static void test_free_core(void **state)
@@ -152,13 +157,13 @@ static void test_lists(void **state)
     static const uint32_t numbers[] = {0, 1, 2, 3, 8, 10, 11, 4000000000};
     char text[64], small[12];
     (void)state;
-    rz_place_list(numbers, 8, text, sizeof text);
+    rz_place_list(numbers, 8, text, sizeof(text));
     assert_string_equal(text, "0-3,8,10-11,4000000000");
-    rz_place_list(numbers, 1, text, sizeof text);
+    rz_place_list(numbers, 1, text, sizeof(text));
     assert_string_equal(text, "0");
-    rz_place_list(numbers, 0, text, sizeof text);
+    rz_place_list(numbers, 0, text, sizeof(text));
     assert_string_equal(text, "none");
-    rz_place_list(numbers, 8, small, sizeof small);
+    rz_place_list(numbers, 8, small, sizeof(small));
     assert_string_equal(small, "0-3,8...");
 }
 

@@ -19,8 +19,9 @@ static uint32_t least_clashes(const uint32_t *rack, uint32_t n)
     uint32_t largest = 0;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t size = 0;
-        for (uint32_t j = 0; j < n; j++)
+        for (uint32_t j = 0; j < n; j++) {
             size += rack[j] == rack[i];
+        }
         largest = size > largest ? size : largest;
     }
     return n > 1 && 2 * largest > n ? 2 * largest - n : 0;
@@ -28,9 +29,11 @@ static uint32_t least_clashes(const uint32_t *rack, uint32_t n)
 
 static bool is_identity(const uint32_t *order, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if (order[i] != i)
+    for (uint32_t i = 0; i < n; i++) {
+        if (order[i] != i) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -40,7 +43,7 @@ static void assert_good_ring(const uint32_t *rack, uint32_t n)
     bool seen[LARGE] = {false};
     rz_place_ring(rack, n, order);
     rz_place_ring(rack, n, again);
-    assert_memory_equal(order, again, n * sizeof *order);
+    assert_memory_equal(order, again, n * sizeof(*order));
     assert_int_equal(order[0], 0);
     for (uint32_t i = 0; i < n; i++) {
         assert_true(order[i] < n && !seen[order[i]]);
@@ -49,8 +52,9 @@ static void assert_good_ring(const uint32_t *rack, uint32_t n)
     }
     uint32_t least = least_clashes(rack, n);
     assert_int_equal(rz_place_ring_clashes(rack, order, n), least);
-    if (rz_place_ring_clashes(rack, own, n) == least)
+    if (rz_place_ring_clashes(rack, own, n) == least) {
         assert_true(is_identity(order, n));
+    }
 }
 
 static void test_every_small_ring(void **state)
@@ -58,13 +62,15 @@ static void test_every_small_ring(void **state)
     (void)state;
     for (uint32_t n = 1; n <= SMALL_MAX; n++) {
         uint64_t ways = 1;
-        for (uint32_t i = 0; i < n; i++)
+        for (uint32_t i = 0; i < n; i++) {
             ways *= n;
+        }
         for (uint64_t way = 0; way < ways; way++) {
             uint32_t rack[SMALL_MAX];
             uint64_t left = way;
-            for (uint32_t i = 0; i < n; i++, left /= n)
+            for (uint32_t i = 0; i < n; i++, left /= n) {
                 rack[i] = (uint32_t)(left % n);
+            }
             assert_good_ring(rack, n);
         }
     }
@@ -73,8 +79,9 @@ static void test_every_small_ring(void **state)
 /* No ring of up to six is better than what least_clashes says: tried by hand, all orders. */
 static uint32_t best_of_all_orders(const uint32_t *rack, uint32_t *order, uint32_t n, uint32_t at)
 {
-    if (at == n)
+    if (at == n) {
         return rz_place_ring_clashes(rack, order, n);
+    }
     uint32_t best = n;
     for (uint32_t i = at; i < n; i++) {
         uint32_t kept = order[at];
@@ -92,7 +99,7 @@ static void test_the_bound_is_the_best_there_is(void **state)
 {
     (void)state;
     for (uint32_t n = 1; n <= 6; n++) {
-        for (uint32_t first = 1; first <= n; first++)
+        for (uint32_t first = 1; first <= n; first++) {
             for (uint32_t second = 0; first + second <= n; second++) {
                 uint32_t rack[6], order[6];
                 for (uint32_t i = 0; i < n; i++) {
@@ -101,6 +108,7 @@ static void test_the_bound_is_the_best_there_is(void **state)
                 }
                 assert_int_equal(best_of_all_orders(rack, order, n, 1), least_clashes(rack, n));
             }
+        }
     }
 }
 
@@ -110,8 +118,9 @@ static void test_large_rings(void **state)
     (void)state;
     for (uint32_t n_racks = 1; n_racks <= 64; n_racks *= 2) {
         uint32_t rack[LARGE];
-        for (uint32_t i = 0; i < LARGE; i++)
+        for (uint32_t i = 0; i < LARGE; i++) {
             rack[i] = (uint32_t)rz_random_below(&random, n_racks);
+        }
         assert_good_ring(rack, LARGE);
     }
 }
@@ -123,7 +132,7 @@ static void test_two_halves_alternate(void **state)
     uint32_t order[6];
     (void)state;
     rz_place_ring(rack, 6, order);
-    assert_memory_equal(order, expected, sizeof order);
+    assert_memory_equal(order, expected, sizeof(order));
 }
 
 int main(void)

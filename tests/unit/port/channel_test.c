@@ -31,13 +31,14 @@ static void datagrams_carry_descriptors(void **state)
     assert_int_equal(rz_channel_pair(pair), RZ_OK);
     not_blocking(pair[0]);
     not_blocking(pair[1]);
-    assert_int_equal(rz_channel_receive(pair[1], buffer, sizeof buffer, &n, got, &n_fds),
+    assert_int_equal(rz_channel_receive(pair[1], buffer, sizeof(buffer), &n, got, &n_fds),
                      RZ_IN_PROGRESS);
-    for (unsigned i = 0; i < RZ_CHANNEL_FDS_MAX; i++)
+    for (unsigned i = 0; i < RZ_CHANNEL_FDS_MAX; i++) {
         sent[i] = dup(pair[0]);
+    }
     assert_int_equal(rz_channel_send(pair[0], "seven!", 7, sent, RZ_CHANNEL_FDS_MAX), RZ_OK);
     assert_int_equal(rz_channel_send(pair[0], "x", 1, NULL, 0), RZ_OK);
-    assert_int_equal(rz_channel_receive(pair[1], buffer, sizeof buffer, &n, got, &n_fds), RZ_OK);
+    assert_int_equal(rz_channel_receive(pair[1], buffer, sizeof(buffer), &n, got, &n_fds), RZ_OK);
     assert_int_equal(n, 7);
     assert_string_equal(buffer, "seven!");
     assert_int_equal(n_fds, RZ_CHANNEL_FDS_MAX);
@@ -46,11 +47,11 @@ static void datagrams_carry_descriptors(void **state)
         close(got[i]);
         close(sent[i]);
     }
-    assert_int_equal(rz_channel_receive(pair[1], buffer, sizeof buffer, &n, got, &n_fds), RZ_OK);
+    assert_int_equal(rz_channel_receive(pair[1], buffer, sizeof(buffer), &n, got, &n_fds), RZ_OK);
     assert_int_equal(n, 1);
     assert_int_equal(n_fds, 0);
     close(pair[0]);
-    assert_int_equal(rz_channel_receive(pair[1], buffer, sizeof buffer, &n, got, &n_fds),
+    assert_int_equal(rz_channel_receive(pair[1], buffer, sizeof(buffer), &n, got, &n_fds),
                      RZ_ERR_CLOSED);
     assert_int_equal(rz_channel_send(pair[1], "x", 1, NULL, 0), RZ_ERR_CLOSED);
     close(pair[1]);
@@ -69,10 +70,11 @@ static void what_was_sent_by_a_peer_that_left_messages_unread_is_read(void **sta
     assert_int_equal(rz_channel_send(pair[1], "unread", 6, NULL, 0), RZ_OK);
     close(pair[0]);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(rz_channel_receive(pair[1], buffer, sizeof buffer, &n, NULL, NULL), RZ_OK);
+        assert_int_equal(rz_channel_receive(pair[1], buffer, sizeof(buffer), &n, NULL, NULL),
+                         RZ_OK);
         assert_memory_equal(buffer, i == 0 ? "one" : "bye", 3);
     }
-    assert_int_equal(rz_channel_receive(pair[1], buffer, sizeof buffer, &n, NULL, NULL),
+    assert_int_equal(rz_channel_receive(pair[1], buffer, sizeof(buffer), &n, NULL, NULL),
                      RZ_ERR_CLOSED);
     close(pair[1]);
 }
@@ -85,9 +87,9 @@ static void too_long_datagrams_leave_no_descriptor_behind(void **state)
     size_t n;
     assert_int_equal(rz_channel_pair(pair), RZ_OK);
     fd = dup(0);
-    assert_int_equal(rz_channel_send(pair[0], large, sizeof large, &fd, 1), RZ_OK);
+    assert_int_equal(rz_channel_send(pair[0], large, sizeof(large), &fd, 1), RZ_OK);
     close(fd);
-    assert_int_equal(rz_channel_receive(pair[1], buffer, sizeof buffer, &n, &fd, NULL),
+    assert_int_equal(rz_channel_receive(pair[1], buffer, sizeof(buffer), &n, &fd, NULL),
                      RZ_ERR_MALFORMED);
     next = dup(0);
     assert_int_equal(next, fd); /* the lowest number is free again */
@@ -104,8 +106,9 @@ static void a_full_channel_does_not_block(void **state)
     assert_int_equal(rz_channel_pair(pair), RZ_OK);
     not_blocking(pair[0]);
     rz_status_t status = RZ_OK;
-    for (unsigned i = 0; i < 1000 && status == RZ_OK; i++)
-        status = rz_channel_send(pair[0], large, sizeof large, NULL, 0);
+    for (unsigned i = 0; i < 1000 && status == RZ_OK; i++) {
+        status = rz_channel_send(pair[0], large, sizeof(large), NULL, 0);
+    }
     assert_int_equal(status, RZ_IN_PROGRESS);
     close(pair[0]);
     close(pair[1]);
@@ -142,8 +145,9 @@ static void frames_arrive_whole_and_in_order(void **state)
         const void *bytes;
         size_t n;
         while (rz_frames_next(b, &bytes, &n)) {
-            for (size_t i = 0; i < n; i++)
+            for (size_t i = 0; i < n; i++) {
                 assert_int_equal(((const unsigned char *)bytes)[i], got % 256);
+            }
             got++;
         }
     }
@@ -179,7 +183,7 @@ static void a_frame_that_is_too_long_is_malformed(void **state)
     stream_pair(&a, &b, 100);
     /* One good frame, one lie, whatever comes with it in one read. */
     static const unsigned char lie[] = {1, 0, 0, 0, 'x', 101, 0, 0, 0};
-    assert_int_equal(write(rz_frames_fd(a), lie, sizeof lie), sizeof lie);
+    assert_int_equal(write(rz_frames_fd(a), lie, sizeof(lie)), sizeof(lie));
     assert_int_equal(rz_frames_read(b), RZ_ERR_MALFORMED);
     rz_frames_close(a);
     rz_frames_close(b);
@@ -228,16 +232,16 @@ static void datagram_sockets_send_and_receive(void **state)
     size_t n;
     assert_int_equal(rz_socket_datagram(&a, &at_a), RZ_OK);
     assert_int_equal(rz_socket_datagram(&b, &at_b), RZ_OK);
-    assert_int_equal(rz_socket_receive_from(at_b, buffer, sizeof buffer, &n, &from),
+    assert_int_equal(rz_socket_receive_from(at_b, buffer, sizeof(buffer), &n, &from),
                      RZ_IN_PROGRESS);
     assert_int_equal(rz_socket_send_to(at_a, "beat", 4, &b), RZ_OK);
     assert_int_equal(rz_socket_send_to(at_a, "123456789", 9, &b), RZ_OK);
     await(at_b, POLLIN);
-    assert_int_equal(rz_socket_receive_from(at_b, buffer, sizeof buffer, &n, &from), RZ_OK);
+    assert_int_equal(rz_socket_receive_from(at_b, buffer, sizeof(buffer), &n, &from), RZ_OK);
     assert_int_equal(n, 4);
     assert_int_equal(from.port, a.port);
     await(at_b, POLLIN);
-    assert_int_equal(rz_socket_receive_from(at_b, buffer, sizeof buffer, &n, &from),
+    assert_int_equal(rz_socket_receive_from(at_b, buffer, sizeof(buffer), &n, &from),
                      RZ_ERR_TRUNCATE);
     close(at_a);
     close(at_b);
@@ -254,8 +258,9 @@ static void addresses_are_read_and_written(void **state)
     assert_int_equal(address.port, 0);
     static const char *const wrong[] = {"",         "1.2.3",     "256.1.1.1",     "1.2.3.4:",
                                         "1.2.3.4x", "1.2.3.4:x", "1.2.3.4:65536", "1.2.3.4:1 "};
-    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    for (unsigned i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         assert_int_equal(rz_address_parse(wrong[i], &address), RZ_ERR_MALFORMED);
+    }
 }
 
 int main(void)

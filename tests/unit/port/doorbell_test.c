@@ -25,10 +25,12 @@ static int event_fd;
 static void *ringer(void *arg)
 {
     (void)arg;
-    while (atomic_load(&bell.mode) == RZ_DOORBELL_AWAKE)
+    while (atomic_load(&bell.mode) == RZ_DOORBELL_AWAKE) {
         sched_yield();
-    for (rz_time until = rz_clock_now() + 20 * RZ_MILLISECOND; rz_clock_now() < until;)
+    }
+    for (rz_time until = rz_clock_now() + 20 * RZ_MILLISECOND; rz_clock_now() < until;) {
         sched_yield();
+    }
     rz_doorbell_ring(&bell, event_fd);
     return NULL;
 }

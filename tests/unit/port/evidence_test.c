@@ -27,14 +27,15 @@
 
 enum { FRAME_MAX = 100 };
 
-/* ---- simulated errors of the system: this replaces the library's read */
+/* ---- simulated errors of the system: this replaces the library's read ---- */
 
 static int fake_fd = -1, fake_error, fake_after; /* after this number of successful reads */
 
 ssize_t read(int fd, void *buffer, size_t bytes)
 {
-    if (fd != fake_fd || fake_after-- > 0)
+    if (fd != fake_fd || fake_after-- > 0) {
         return syscall(SYS_read, fd, buffer, bytes);
+    }
     fake_fd = -1; /* the system reports it once; then follows the end */
     errno = fake_error;
     return -1;
@@ -66,7 +67,7 @@ static const struct {
 static void each_error_proves_what_it_proves(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+    for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
         struct rz_frames *a, *b;
         stream_pair(&a, &b);
         fail_read(rz_frames_fd(b), errors[i].error, 0);
@@ -82,7 +83,7 @@ static void each_error_proves_what_it_proves(void **state)
 static void an_error_behind_good_bytes_is_remembered(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+    for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
         struct rz_frames *a, *b;
         const void *bytes;
         size_t n;
@@ -97,7 +98,7 @@ static void an_error_behind_good_bytes_is_remembered(void **state)
     }
 }
 
-/* ---- real connections */
+/* ---- real connections ---- */
 
 static void await(int fd, short events)
 {
@@ -140,8 +141,9 @@ static void an_end_and_a_reset_are_proof(void **state)
         int there, here;
         connect_pair(&there, &here);
         assert_int_equal(rz_frames_open(&frames, here, FRAME_MAX), RZ_OK);
-        if (reset)
-            setsockopt(there, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+        if (reset) {
+            setsockopt(there, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+        }
         close(there);
         assert_int_equal(read_end(frames), RZ_ERR_CLOSED);
         rz_frames_close(frames);
@@ -184,7 +186,7 @@ static void without_a_way(void)
     set_loopback(true);
     connect_pair(&there, &here);
     assert_int_equal(
-        setsockopt(here, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms, sizeof patience_ms), 0);
+        setsockopt(here, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms, sizeof(patience_ms)), 0);
     assert_int_equal(rz_frames_open(&frames, here, FRAME_MAX), RZ_OK);
     set_loopback(false);
     assert_int_equal(rz_frames_send(frames, "anybody?", 8), RZ_OK);
@@ -203,14 +205,16 @@ static void no_way_is_no_proof(void **state)
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0)
+        if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
             _exit(77);
+        }
         without_a_way();
         _exit(0);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
         skip(); /* this system allows no namespaces */
+    }
     assert_int_equal(status, 0);
 }
 

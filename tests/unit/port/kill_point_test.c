@@ -24,7 +24,7 @@ static void plans_are_understood_or_refused(void **state)
         assert_false(rz_kill_arm(bad[i], 0));
         assert_null(rz_kill_plan);
     }
-    for (unsigned point = 0; rz_kill_point_name(point) != NULL; point++) {
+    for (unsigned point = 0; rz_kill_point_name(point); point++) {
         char text[64];
         snprintf(text, sizeof(text), "%s:7@3", rz_kill_point_name(point));
         assert_true(rz_kill_arm(text, 3));

@@ -114,10 +114,11 @@ static void *take_turns(void *arg)
         while (atomic_load_explicit(&own->news, memory_order_acquire) < turn) {
             uint32_t value =
                 rz_doorbell_prepare(&own->bell, turn % 2 ? RZ_DOORBELL_FUTEX : RZ_DOORBELL_POLL);
-            if (atomic_load_explicit(&own->news, memory_order_relaxed) < turn)
+            if (atomic_load_explicit(&own->news, memory_order_relaxed) < turn) {
                 rz_doorbell_sleep(&own->bell, value, own->event_fd, NULL, 0, RZ_TIME_NEVER);
-            else
+            } else {
                 rz_doorbell_awake(&own->bell);
+            }
         }
         if (own != sides) {
             atomic_store_explicit(&other->news, turn, memory_order_release);
@@ -130,14 +131,16 @@ static void *take_turns(void *arg)
 static void no_ring_is_lost(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < 2; i++)
+    for (unsigned i = 0; i < 2; i++) {
         sides[i].event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    }
     pthread_t thread;
     pthread_create(&thread, NULL, take_turns, &sides[1]);
     take_turns(&sides[0]);
     pthread_join(thread, NULL);
-    for (unsigned i = 0; i < 2; i++)
+    for (unsigned i = 0; i < 2; i++) {
         close(sides[i].event_fd);
+    }
 }
 
 static void sleep_ends_by_descriptor_and_by_time(void **state)

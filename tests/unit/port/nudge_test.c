@@ -35,8 +35,9 @@ static void taken(void)
 {
     atomic_fetch_add(&n_taken, 1);
     atomic_store(&seen, atomic_load(&word));
-    if (leave)
+    if (leave) {
         longjmp(back, 1);
+    }
 }
 
 static const struct rz_nudge_config config = {.word = &word, .due = due, .taken = taken};
@@ -66,8 +67,9 @@ static void want(void)
 /* No library is called here. */
 static void compute_until_taken(unsigned n)
 {
-    while (atomic_load(&n_taken) < n)
+    while (atomic_load(&n_taken) < n) {
         sink = sink * 3 + 1;
+    }
 }
 
 static void the_programs_code_is_known(void **state)
@@ -104,9 +106,11 @@ static void on_user(int number)
     unsigned before = atomic_load(&n_taken);
     (void)number;
     want();
-    for (rz_time end = rz_clock_now() + 20 * RZ_MILLISECOND; rz_clock_now() < end;)
-        for (int i = 0; i < 100000; i++)
+    for (rz_time end = rz_clock_now() + 20 * RZ_MILLISECOND; rz_clock_now() < end;) {
+        for (int i = 0; i < 100000; i++) {
             sink = sink * 3 + 1;
+        }
+    }
     assert_int_equal(atomic_load(&n_taken), before);
 }
 

@@ -18,22 +18,25 @@ static int ready[2];
 
 static void tell(void)
 {
-    if (write(ready[1], "", 1) != 1)
+    if (write(ready[1], "", 1) != 1) {
         _exit(9);
+    }
 }
 
 static void await_told(unsigned n)
 {
     char byte;
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
         assert_int_equal(read(ready[0], &byte, 1), 1);
+    }
 }
 
 static void wait_for_ever(void)
 {
     tell();
-    for (;;)
+    for (;;) {
         pause();
+    }
 }
 
 /* Becomes a tree `depth` deep with two children each; every second one leaves its session and loses
@@ -46,8 +49,9 @@ static void grow(unsigned depth)
             child = fork() == 0;
             if (child && i == 1) {
                 setsid();
-                if (fork() != 0)
+                if (fork() != 0) {
                     _exit(0);
+                }
             }
         }
     }
@@ -79,14 +83,17 @@ static void a_whole_tree_ends_orphans_too(void **state)
     assert_int_equal(rz_process_adopt_orphans(), RZ_OK);
     assert_int_equal(pipe(ready), 0);
     pid_t other = fork(); /* no part of the tree to end, though it looks alike */
-    if (other == 0)
+    if (other == 0) {
         wait_for_ever();
+    }
     pid_t keeper = fork();
     if (keeper == 0) {
         rz_process_adopt_orphans();
-        for (unsigned i = 0; i < 2; i++)
-            if (fork() == 0)
+        for (unsigned i = 0; i < 2; i++) {
+            if (fork() == 0) {
                 grow(3);
+            }
+        }
         wait_for_ever();
     }
     await_told(1 + 1 + 2 * 15);
@@ -99,8 +106,9 @@ static void a_whole_tree_ends_orphans_too(void **state)
     char byte;
     assert_int_equal(read(ready[0], &byte, 1), 0); /* no process holds the other end any more */
     close(ready[0]);
-    while (waitpid(-1, NULL, WNOHANG) > 0)
+    while (waitpid(-1, NULL, WNOHANG) > 0) {
         ;
+    }
 }
 
 static void all_descendants_are_cleared_away(void **state)
@@ -109,9 +117,11 @@ static void all_descendants_are_cleared_away(void **state)
     assert_int_equal(rz_process_adopt_orphans(), RZ_OK);
     assert_true(rz_process_clear(0)); /* no child: no time needed */
     assert_int_equal(pipe(ready), 0);
-    for (unsigned i = 0; i < 2; i++)
-        if (fork() == 0)
+    for (unsigned i = 0; i < 2; i++) {
+        if (fork() == 0) {
             grow(3);
+        }
+    }
     await_told(2 * 15);
     assert_true(rz_process_clear(TEST_HANG_S * RZ_SECOND));
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
@@ -127,8 +137,9 @@ static void a_pidfd_names_one_process(void **state)
     int pidfd;
     assert_int_equal(pipe(ready), 0);
     pid_t child = fork();
-    if (child == 0)
+    if (child == 0) {
         wait_for_ever();
+    }
     await_told(1);
     rz_status_t status = rz_process_open(child, &pidfd);
     if (status == RZ_ERR_UNSUPPORTED) { /* as on an old kernel */
@@ -155,12 +166,14 @@ static void descriptors_of_a_range_are_closed(void **state)
     enum { N = 300, FROM = 20, TO = 250 };
     static int fds[N];
     (void)state;
-    for (int i = 0; i < N; i++)
+    for (int i = 0; i < N; i++) {
         assert_true((fds[i] = fcntl(STDERR_FILENO, F_DUPFD, 100)) >= 100);
+    }
     rz_process_close(fds[TO], fds[FROM]); /* nothing lies between */
     rz_process_close(fds[FROM], fds[TO]);
-    for (int i = 0; i < N; i++)
+    for (int i = 0; i < N; i++) {
         assert_int_equal(fcntl(fds[i], F_GETFD) == -1, i >= FROM && i <= TO);
+    }
     rz_process_close(100, INT_MAX);
     assert_int_equal(fcntl(fds[N - 1], F_GETFD), -1);
     assert_true(fcntl(STDERR_FILENO, F_GETFD) >= 0);
@@ -170,10 +183,11 @@ static void the_own_program_is_found(void **state)
 {
     char path[4096], exe[4096] = "";
     (void)state;
-    assert_true(rz_process_path(path, sizeof path));
+    assert_true(rz_process_path(path, sizeof(path)));
     assert_int_equal(path[0], '/');
-    if (readlink("/proc/self/exe", exe, sizeof exe - 1) > 0)
+    if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) > 0) {
         assert_string_equal(path, exe);
+    }
     assert_false(rz_process_path(path, 3));
 }
 
@@ -185,12 +199,14 @@ static void a_child_fails_with_its_parent(void **state)
     if (parent == 0) {
         pid_t self = getpid();
         if (fork() == 0) {
-            if (rz_process_fail_with_parent(self, SIGKILL) != RZ_OK)
+            if (rz_process_fail_with_parent(self, SIGKILL) != RZ_OK) {
                 _exit(1);
+            }
             wait_for_ever();
         }
-        for (;;)
+        for (;;) {
             pause();
+        }
     }
     close(ready[1]);
     await_told(1);

@@ -20,7 +20,7 @@ static char folder[] = "/tmp/processor-test-XXXXXX";
 static const char *put(const char *name, const char *text)
 {
     static char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
     FILE *f = fopen(path, "w");
     assert_non_null(f);
     fputs(text, f);
@@ -31,7 +31,7 @@ static const char *put(const char *name, const char *text)
 static void make(const char *name)
 {
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
     assert_int_equal(mkdir(path, 0700), 0);
 }
 
@@ -64,7 +64,7 @@ static void nonsense_is_no_quota(void **state)
     (void)state;
     static const char *const bad[] = {
         "", "max", "0 100000", "5 0", "-7 100000", "x y", "9999999999999999999999 1"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         put("cpu.max", bad[i]);
         assert_int_equal(rz_processor_quota_in(put("groups", "0::/\n"), folder),
                          RZ_PROCESSOR_MILLI_MAX);
@@ -78,13 +78,13 @@ static void processors_are_those_of_the_mask(void **state)
 {
     (void)state;
     cpu_set_t all, one;
-    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
     assert_in_range(rz_processor_count(), 0, CPU_COUNT(&all));
     CPU_ZERO(&one);
     CPU_SET((size_t)sched_getcpu(), &one);
-    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
     assert_in_range(rz_processor_count(), 0, 1);
-    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
 }
 
 static int forget(const char *path, const struct stat *status, int flag, struct FTW *walk)
@@ -100,8 +100,9 @@ int main(void)
         cmocka_unit_test(nonsense_is_no_quota),
         cmocka_unit_test(processors_are_those_of_the_mask),
     };
-    if (!mkdtemp(folder))
+    if (!mkdtemp(folder)) {
         return 1;
+    }
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     nftw(folder, forget, 8, FTW_DEPTH | FTW_PHYS);
     return failed;

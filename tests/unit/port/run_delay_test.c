@@ -49,8 +49,9 @@ static void who_runs_is_ready_and_who_is_stopped_is_not(void **state)
 {
     (void)state;
     int status;
-    if (access("/proc/self/schedstat", R_OK) != 0)
+    if (access("/proc/self/schedstat", R_OK) != 0) {
         skip();
+    }
     while (rz_run_delay_look(getpid()).ran == 0) {
         /* the kernel counts at its ticks */
     }

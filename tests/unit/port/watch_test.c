@@ -24,8 +24,9 @@ typedef void (*conduct_t)(struct rz_watch_held *held);
 static void conduct_wait(struct rz_watch_held *held)
 {
     (void)held;
-    for (;;)
+    for (;;) {
         pause();
+    }
 }
 
 static void conduct_release(struct rz_watch_held *held)
@@ -68,10 +69,12 @@ static struct child start(struct rz_watch *watch, uint32_t slot, conduct_t condu
     if (child.pid == 0) {
         struct rz_watch_held *held;
         if (rz_process_fail_with_parent(parent, SIGKILL) != RZ_OK ||
-            rz_watch_hold(&held, rz_watch_page_fd(watch), slot) != RZ_OK)
+            rz_watch_hold(&held, rz_watch_page_fd(watch), slot) != RZ_OK) {
             _exit(8);
-        if (write(ready[1], "", 1) != 1)
+        }
+        if (write(ready[1], "", 1) != 1) {
             _exit(7);
+        }
         conduct(held);
         _exit(6);
     }
@@ -117,8 +120,9 @@ static void an_end_is_told(conduct_t conduct, int signal, enum rz_watch_end expe
     assert_int_equal(rz_watch_slot_open(watch, &slot), RZ_OK);
     struct child child = start(watch, slot, conduct);
     await_ready(&child);
-    if (signal)
+    if (signal) {
         kill(child.pid, signal);
+    }
     assert_int_equal(await_end(watch, slot), expected);
     kill(child.pid, SIGKILL);
     waitpid(child.pid, NULL, 0);
@@ -227,8 +231,9 @@ static void many_children_are_watched_by_several_waiters(void **state)
             assert_true(end == RZ_WATCH_FAILED || slot % 5 == 4);
         }
     }
-    for (unsigned i = 0; i < SLOTS; i++)
+    for (unsigned i = 0; i < SLOTS; i++) {
         waitpid(children[i].pid, NULL, 0);
+    }
     rz_watch_close(watch);
 }
 
@@ -243,12 +248,14 @@ static void a_used_slot_tells_nothing_of_its_last_child(void **state)
         struct child child = start(watch, slot, i % 3 == 0 ? conduct_release : conduct_wait);
         /* Killed before, while and after it locks; its end is not taken, as when the pidfd came
          * first. */
-        if (i % 3 != 1)
+        if (i % 3 != 1) {
             await_ready(&child);
-        else
+        } else {
             close(child.ready);
-        if (i % 3 != 0)
+        }
+        if (i % 3 != 0) {
             kill(child.pid, SIGKILL);
+        }
         waitpid(child.pid, NULL, 0);
         rz_watch_slot_close(watch, slot);
         assert_true(nothing_to_take(watch));

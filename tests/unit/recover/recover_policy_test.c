@@ -36,17 +36,20 @@ static const struct {
 static void quorum_is_a_majority_of_those_not_gone(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof quorum_cases / sizeof *quorum_cases; i++) {
+    for (size_t i = 0; i < sizeof(quorum_cases) / sizeof(*quorum_cases); i++) {
         const char *text = quorum_cases[i].votes;
         uint32_t n = (uint32_t)strlen(text);
         uint8_t votes[16];
-        for (uint32_t d = 0; d < n; d++)
+        for (uint32_t d = 0; d < n; d++) {
             votes[d] = text[d] == 'L'   ? RZ_VOTE_LIVE
                        : text[d] == 's' ? RZ_VOTE_SILENT
                                         : RZ_VOTE_GONE;
-        if (rz_recover_has_quorum(votes, n, quorum_cases[i].tie_breaker) != quorum_cases[i].quorum)
+        }
+        if (rz_recover_has_quorum(votes, n, quorum_cases[i].tie_breaker) !=
+            quorum_cases[i].quorum) {
             fail_msg("votes %s, tie-breaker %d: quorum should be %d", text,
                      (int)quorum_cases[i].tie_breaker, quorum_cases[i].quorum);
+        }
     }
 }
 
@@ -54,9 +57,9 @@ static void quorum_is_a_majority_of_those_not_gone(void **state)
 static void no_partition_has_two_quorums(void **state)
 {
     (void)state;
-    for (uint32_t n = 1; n <= 6; n++)
-        for (uint32_t gone = 0; gone < 1u << n; gone++)
-            for (uint32_t side = 0; side < 1u << n; side++)
+    for (uint32_t n = 1; n <= 6; n++) {
+        for (uint32_t gone = 0; gone < 1u << n; gone++) {
+            for (uint32_t side = 0; side < 1u << n; side++) {
                 for (uint32_t tie = 0; tie <= n; tie++) {
                     uint8_t a[6], b[6];
                     for (uint32_t d = 0; d < n; d++) {
@@ -72,6 +75,9 @@ static void no_partition_has_two_quorums(void **state)
                     assert_false(both);
                     assert_true(!none || gone == (1u << n) - 1);
                 }
+            }
+        }
+    }
 }
 
 /* Digits: the daemon of each rank, the slots of each daemon; x: failed. */
@@ -118,29 +124,35 @@ static void look_at_case(const struct placement_case *one, bool together)
     uint32_t placement[16], slots[16], load[16];
     bool failed[16];
     char result[17] = "";
-    for (uint32_t rank = 0; rank < n_ranks; rank++)
+    for (uint32_t rank = 0; rank < n_ranks; rank++) {
         placement[rank] = (uint32_t)(one->placement[rank] - '0');
+    }
     for (uint32_t d = 0; d < n; d++) {
         slots[d] = (uint32_t)(one->slots[d] - '0');
         failed[d] = one->failed[d] == 'x';
     }
-    if (together)
+    if (together) {
         rz_recover_place_together(placement, n_ranks, slots, failed, n, load);
+    }
     rz_recover_place(placement, n_ranks, slots, failed, n, load);
-    for (uint32_t rank = 0; rank < n_ranks; rank++)
+    for (uint32_t rank = 0; rank < n_ranks; rank++) {
         result[rank] = (char)('0' + placement[rank]);
-    if (strcmp(result, one->expected) != 0)
+    }
+    if (strcmp(result, one->expected) != 0) {
         fail_msg("%s, slots %s, failed %s: %s, should be %s", one->placement, one->slots,
                  one->failed, result, one->expected);
+    }
 }
 
 static void lost_ranks_go_where_there_is_room(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof placement_cases / sizeof *placement_cases; i++)
+    for (size_t i = 0; i < sizeof(placement_cases) / sizeof(*placement_cases); i++) {
         look_at_case(&placement_cases[i], false);
-    for (size_t i = 0; i < sizeof together_cases / sizeof *together_cases; i++)
+    }
+    for (size_t i = 0; i < sizeof(together_cases) / sizeof(*together_cases); i++) {
         look_at_case(&together_cases[i], true);
+    }
 }
 
 static void only_the_slots_of_the_living_count(void **state)

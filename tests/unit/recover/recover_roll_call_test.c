@@ -63,8 +63,9 @@ static void step(struct daemon *daemon, struct rz_event event)
             rz_recover_grow(daemon->recover, out.need);
             continue;
         }
-        for (uint32_t i = 0; i < out.count; i++)
+        for (uint32_t i = 0; i < out.count; i++) {
             take(daemon, &out.v[i]);
+        }
         event = (struct rz_event){.kind = RZ_EVENT_CONTINUE, .now = event.now};
     } while (more != RZ_DONE);
 }
@@ -123,12 +124,13 @@ static void who_answers_meanwhile_is_not_reported(void **state)
         open_daemon(&daemon, 3, 0);
         suspect(&daemon, 100, 2, false);
         comes(&daemon, 130, 1, RZ_RECOVER_HERE);
-        if (by_host)
+        if (by_host) {
             step(&daemon,
                  (struct rz_event){
                      .kind = RZ_EVENT_CALL, .now = 150, .call = RZ_RECOVER_HEARD, .arg = {2}});
-        else
+        } else {
             comes(&daemon, 150, 2, RZ_RECOVER_HERE);
+        }
         assert_false(rz_recover_asking(daemon.recover));
         tick(&daemon, 160);
         assert_int_equal(daemon.reports, 0);
@@ -244,8 +246,9 @@ static void of_many_a_sample_and_the_suspect_are_asked(void **state)
     assert_true(daemon.doubts > 32 && daemon.doubts <= 65);
     const uint8_t *answers = rz_recover_answers(daemon.recover);
     uint32_t voters = 0;
-    for (rz_id d = 0; d < DAEMONS_MAX; d++)
+    for (rz_id d = 0; d < DAEMONS_MAX; d++) {
         voters += answers[d] != RZ_VOTE_GONE;
+    }
     assert_int_equal(voters, daemon.doubts + 1);
     assert_int_equal(answers[9], RZ_VOTE_SILENT);
     close_daemon(&daemon);

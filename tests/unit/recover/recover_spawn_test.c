@@ -51,8 +51,9 @@ static void assert_spawns(struct rig *rig, uint32_t round, rz_status_t status, u
         assert_int_equal(spawns->arg[0], round);
         assert_int_equal(spawns->arg[1], status);
         assert_int_equal(spawns->n_items, n);
-        for (uint32_t i = 0; i < n; i++)
+        for (uint32_t i = 0; i < n; i++) {
             assert_true(spawns->items[i] == items[i]);
+        }
         assert_int_equal(rz_recover_round(rig->state[d]), round);
     }
 }
@@ -205,8 +206,8 @@ static void a_cohort_gets_the_free_slots_in_order(void **state)
         assert_true(rz_recover_spawned_of(rig->state[d], 8) == third);
         assert_false(rz_recover_slot_free(rig->state[d], 9));
         const struct rig_notice *refused = NULL;
-        for (uint32_t i = rig->seen; i < rig->n_notices; i++)
-            for (uint32_t k = 0; k < rig->notice[i].n_items; k++)
+        for (uint32_t i = rig->seen; i < rig->n_notices; i++) {
+            for (uint32_t k = 0; k < rig->notice[i].n_items; k++) {
                 if (rig->notice[i].member == d && rig->notice[i].items[k] == second) {
                     uint32_t slot, incarnation;
                     refused = &rig->notice[i];
@@ -215,6 +216,8 @@ static void a_cohort_gets_the_free_slots_in_order(void **state)
                         k + 1 == refused->n_items ||
                         !rz_recover_unpack_spawn(refused->items[k + 1], &slot, &incarnation));
                 }
+            }
+        }
         assert_non_null(refused);
     }
     rig_close(rig);
@@ -228,8 +231,9 @@ static void all_of_a_cohort_are_spawned_or_none(void **state)
     ALL(rig, d)
     {
         assert_int_equal(rz_recover_cohorts_decided(rig->state[d], 0), 1);
-        for (uint32_t slot = 6; slot < 10; slot++)
+        for (uint32_t slot = 6; slot < 10; slot++) {
             assert_true(rz_recover_slot_free(rig->state[d], slot));
+        }
     }
     all_want(rig, rz_recover_pack_cohort(0, 2, 4));
     ALL(rig, d)
@@ -351,10 +355,11 @@ static void a_spawn_that_one_knows_of_is_decided(void **state)
         rig_call(rig, 2, RZ_RECOVER_REACHED, 1, RZ_PHASE_RUN, 0);
         want(rig, 1, wanted);
         rig_run(rig);
-        if (by_cohort)
+        if (by_cohort) {
             ASSERT_SPAWNS(rig, 1, RZ_OK, wanted, rz_recover_pack_spawn(6, 1));
-        else
+        } else {
             ASSERT_SPAWNS(rig, 1, RZ_OK, wanted);
+        }
         look_again(rig);
         want(rig, 0, wanted);
         want(rig, 2, wanted);
@@ -422,14 +427,16 @@ static void outside_of_phase_run_spawns_are_refused(void **state)
     } cases[] = {{RZ_PHASE_ENTER, false, RZ_ERR_INVALID},
                  {RZ_PHASE_LEFT, false, RZ_ERR_JOB_ENDED},
                  {RZ_PHASE_LEFT, true, RZ_ERR_ROLLBACK}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct rig rig;
         open_with(&rig, 2, (struct rz_recover_config){.tie_breaker = RZ_ID_NONE, .n_slots = 8});
-        for (int phase = RZ_PHASE_ENTER; phase < (int)cases[i].phase; phase++)
+        for (int phase = RZ_PHASE_ENTER; phase < (int)cases[i].phase; phase++) {
             all_reach(&rig, 1, (enum rz_recover_phase)phase);
+        }
         ALL(&rig, d)
-        if (cases[i].repairing)
+        if (cases[i].repairing) {
             rig_call(&rig, d, RZ_RECOVER_REPAIRING, 0, 0, 0);
+        }
         look_again(&rig);
         const uint64_t items[] = {cohort, spawn};
         ALL(&rig, d)
@@ -480,8 +487,9 @@ static void many_cohorts_are_decided_in_order(void **state)
     uint64_t items[MANY];
     (void)state;
     struct rig *rig = spawns_rig(2);
-    for (uint32_t i = 0; i < MANY; i++)
+    for (uint32_t i = 0; i < MANY; i++) {
         items[i] = rz_recover_pack_cohort(1, MANY - i, 1);
+    }
     ALL(rig, d)
     rig_call_items(rig, d, RZ_RECOVER_WANT, 0, 0, items, MANY);
     rig_run(rig);
@@ -489,9 +497,10 @@ static void many_cohorts_are_decided_in_order(void **state)
     {
         assert_int_equal(rz_recover_cohorts_decided(rig->state[d], 1), MANY);
         assert_int_equal(rig_count(rig, d, RZ_RECOVER_SPAWNS), 2);
-        for (uint32_t i = 0; i < FREE_SLOTS; i++)
+        for (uint32_t i = 0; i < FREE_SLOTS; i++) {
             assert_true(rz_recover_spawned_of(rig->state[d], 4 + i) ==
                         rz_recover_pack_cohort(1, i + 1, 1));
+        }
     }
     rig_close(rig);
 }
@@ -504,10 +513,11 @@ static void what_a_lost_decision_bore_has_been(void **state)
     (void)state;
     for (int successor_wanted = 0; successor_wanted < 2; successor_wanted++) {
         struct rig *rig = spawns_rig(3);
-        if (successor_wanted)
+        if (successor_wanted) {
             want(rig, 0, rz_recover_pack_spawn(0, 3));
-        else
+        } else {
             rig_call(rig, 0, RZ_RECOVER_FAILED, 0, 2, 0);
+        }
         rig_call(rig, 0, RZ_RECOVER_FAILED, 7, 1, 0); /* of a cohort */
         all_want(rig, rz_recover_pack_spawn(0, 2));
         all_hear_of(rig, 7, 1);
@@ -575,11 +585,11 @@ static void a_decision_of_spawns_out_of_turn_bears_nobody(void **state)
                               rz_recover_pack_spawn(1, 2), /* not failed */
                               rz_recover_pack_spawn(4, 1), /* of a cohort */
                               rz_recover_pack_cohort(0, 2, 1)};
-    down.n_items = sizeof items / sizeof *items;
+    down.n_items = sizeof(items) / sizeof(*items);
     rig->n_mail = 0;
     struct rig_mail *mail = &rig->mail[rig->n_mail++];
     *mail = (struct rig_mail){.to = 1, .message = down};
-    memcpy(mail->items, items, sizeof items);
+    memcpy(mail->items, items, sizeof(items));
     rig_run(rig);
     assert_non_null(rig_next(rig, 1, RZ_RECOVER_FAILURES));
     assert_int_equal(rig_count(rig, 1, RZ_RECOVER_SPAWNS), 0);
@@ -597,19 +607,23 @@ static void a_decision_settles_only_so_many_cohorts(void **state)
     uint64_t items[2][EACH];
     (void)state;
     struct rig *rig = spawns_rig(2);
-    for (uint32_t i = 0; i < EACH; i++)
-        for (rz_id d = 0; d < 2; d++)
+    for (uint32_t i = 0; i < EACH; i++) {
+        for (rz_id d = 0; d < 2; d++) {
             items[d][i] = rz_recover_pack_cohort(d, i + 1, 1);
-    for (rz_id d = 0; d < 2; d++)
+        }
+    }
+    for (rz_id d = 0; d < 2; d++) {
         rig_call_items(rig, d, RZ_RECOVER_WANT, 0, 0, items[d], EACH);
+    }
     rig_run(rig);
     ALL(rig, d)
     {
         assert_int_equal(rz_recover_cohorts_decided(rig->state[d], 0), EACH);
         assert_int_equal(rz_recover_cohorts_decided(rig->state[d], 1), SETTLED - EACH);
     }
-    for (rz_id d = 0; d < 2; d++)
+    for (rz_id d = 0; d < 2; d++) {
         rig_call_items(rig, d, RZ_RECOVER_WANT, 0, 0, items[1 - d], EACH);
+    }
     rig_run(rig);
     ALL(rig, d)
     assert_int_equal(rz_recover_cohorts_decided(rig->state[d], 1), EACH);

@@ -13,11 +13,13 @@ static void a_job_without_failures_enters_runs_and_leaves(void **state)
     (void)state;
     for (uint32_t n = 1; n <= 5; n++) {
         struct rig *rig = rig_open(n);
-        for (rz_id d = 0; d + 1 < n; d++)
+        for (rz_id d = 0; d + 1 < n; d++) {
             rig_call(rig, d, RZ_RECOVER_REACHED, 1, RZ_PHASE_ENTER, 0);
+        }
         rig_run(rig);
-        if (n > 1)
+        if (n > 1) {
             assert_all(rig, 1, RZ_PHASE_ENTER);
+        }
         rig_call(rig, n - 1, RZ_RECOVER_REACHED, 1, RZ_PHASE_ENTER, 0);
         rig_run(rig);
         assert_all(rig, 1, RZ_PHASE_RUN);
@@ -85,7 +87,7 @@ static void a_failed_daemons_ranks_move(void **state)
 /* One daemon with this number of ranks. */
 static void open_wide(struct rig *rig, uint32_t n_ranks)
 {
-    uint32_t *placement = calloc(n_ranks, sizeof *placement);
+    uint32_t *placement = calloc(n_ranks, sizeof(*placement));
     const struct rz_recover_config config = {.n_daemons = 1,
                                              .n_ranks = n_ranks,
                                              .tie_breaker = RZ_ID_NONE,
@@ -102,7 +104,7 @@ static void open_wide(struct rig *rig, uint32_t n_ranks)
 static void an_epoch_names_who_begins_anew(void **state)
 {
     static const uint32_t failed[] = {0, 1, 62, 63, 64, 127, 128, 199};
-    enum { N = sizeof failed / sizeof *failed, RANKS = 200 };
+    enum { N = sizeof(failed) / sizeof(*failed), RANKS = 200 };
     static struct rig rig;
     (void)state;
     for (uint32_t set = 1; set < 1u << N; set++) {
@@ -112,8 +114,9 @@ static void an_epoch_names_who_begins_anew(void **state)
         assert_int_equal(rz_recover_next_begun(rig.state[0], 0), RANKS);
         uint32_t epochs = 1, begun;
         for (uint32_t i = 0; i < N; i++) {
-            if (!(set & 1u << i))
+            if (!(set & 1u << i)) {
                 continue;
+            }
             all_hear_of(&rig, failed[i], 1);
             assert_all(&rig, ++epochs, RZ_PHASE_ENTER);
             begun = rz_recover_next_begun(rig.state[0], 0);
@@ -271,12 +274,14 @@ static void cut(struct rig *rig, rz_id first)
 {
     ALL(rig, a)
     ALL(rig, b)
-    if ((a < first) != (b < first))
+    if ((a < first) != (b < first)) {
         rig->cut[a][b] = true;
+    }
     ALL(rig, a)
     ALL(rig, b)
-    if ((a < first) != (b < first))
+    if ((a < first) != (b < first)) {
         rig_tell(rig, a, b, false);
+    }
     rig_run(rig);
 }
 
@@ -290,9 +295,10 @@ static void of_two_sides_the_majority_goes_on(void **state)
         {
             bool majority = d < first ? first > 2 : 5 - first > 2;
             const struct rig_notice *stop = rig_next(rig, d, RZ_RECOVER_STOP);
-            assert_int_equal(stop == NULL, majority);
-            if (stop)
+            assert_int_equal(!stop, majority);
+            if (stop) {
                 assert_int_equal(stop->arg[0], RZ_ERR_NO_QUORUM);
+            }
             assert_int_equal(rz_recover_epoch(rig->state[d]), majority ? 2 : 1);
         }
         rig_close(rig);
@@ -309,8 +315,9 @@ static void silent_failures_in_a_row_count_together_until_confirmed(void **state
         rig_tell(rig, d, 0, false);
         rig_run(rig);
         assert_all(rig, 2, RZ_PHASE_ENTER);
-        if (confirmed)
+        if (confirmed) {
             all_reach(rig, 2, RZ_PHASE_ENTER); /* the survivors have agreed once more */
+        }
         rig_kill(rig, 1);
         rig_kill(rig, 2);
         ALL(rig, d)
@@ -331,8 +338,9 @@ static void silent_failures_in_a_row_count_together_until_confirmed(void **state
         ALL(rig, d)
         rig_tell(rig, d, 5, false);
         rig_run(rig);
-        if (confirmed)
+        if (confirmed) {
             all_reach(rig, 2, RZ_PHASE_ENTER);
+        }
         rig_kill(rig, 3);
         rig_kill(rig, 4);
         ALL(rig, d)
@@ -534,8 +542,9 @@ static void who_is_held_for_failed_stops(void **state)
     down.word[0] = 1;
     down.n_items = 6;
     rig->mail[rig->n_mail] = (struct rig_mail){.to = 2, .message = down};
-    for (uint32_t i = 0; i < 6; i++)
+    for (uint32_t i = 0; i < 6; i++) {
         rig->mail[rig->n_mail].items[i] = items[i];
+    }
     rig->n_mail++;
     rig_run(rig);
     const struct rig_notice *stop = rig_next(rig, 2, RZ_RECOVER_STOP);

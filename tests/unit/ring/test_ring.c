@@ -32,7 +32,7 @@ static int set_up_group(void **state, uint32_t n, rz_id self)
                                           .hb_period = PERIOD,
                                           .hb_timeout = TIMEOUT,
                                           .start_slack = SLACK};
-    struct fixture *f = calloc(1, sizeof *f);
+    struct fixture *f = calloc(1, sizeof(*f));
     f->ring = malloc(rz_ring_size(&config));
     rz_ring_init(f->ring, &config, self, 0, 1);
     *state = f;
@@ -109,19 +109,23 @@ static void tell_failed(struct fixture *f, rz_time now, const rz_id *ids, uint32
 
 static const struct rz_action *sent(const struct fixture *f, enum rz_ring_message type, rz_id to)
 {
-    for (uint32_t i = 0; i < f->count; i++)
+    for (uint32_t i = 0; i < f->count; i++) {
         if (f->actions[i].kind == RZ_ACTION_SEND && f->actions[i].message.type == type &&
-            f->actions[i].to[0] == to)
+            f->actions[i].to[0] == to) {
             return &f->actions[i];
+        }
+    }
     return NULL;
 }
 
 static bool told(const struct fixture *f, enum rz_ring_notice what, rz_id about)
 {
-    for (uint32_t i = 0; i < f->count; i++)
+    for (uint32_t i = 0; i < f->count; i++) {
         if (f->actions[i].kind == RZ_ACTION_NOTIFY && f->actions[i].what == what &&
-            f->actions[i].arg[0] == about)
+            f->actions[i].arg[0] == about) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -131,11 +135,12 @@ static rz_time serve_until(struct fixture *f, rz_time until, rz_id *suspected)
 {
     for (rz_time at; (at = rz_ring_deadline(f->ring)) <= until;) {
         tick(f, at);
-        for (uint32_t i = 0; i < f->count; i++)
+        for (uint32_t i = 0; i < f->count; i++) {
             if (f->actions[i].kind == RZ_ACTION_NOTIFY && f->actions[i].what == RZ_RING_SUSPECT) {
                 *suspected = (rz_id)f->actions[i].arg[0];
                 return at;
             }
+        }
     }
     return RZ_TIME_NEVER;
 }
@@ -311,7 +316,7 @@ static void last_survivor_has_found_all_others(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-/* ---- lateness */
+/* ---- lateness ---- */
 
 #define LATE UINT64_C(2000)
 
@@ -322,7 +327,7 @@ static int set_up_late(void **state)
                                           .hb_period = PERIOD,
                                           .hb_timeout = TIMEOUT,
                                           .lateness_max = 3000};
-    struct fixture *f = calloc(1, sizeof *f);
+    struct fixture *f = calloc(1, sizeof(*f));
     f->ring = malloc(rz_ring_size(&config));
     rz_ring_init(f->ring, &config, SELF, 0, 1);
     *state = f;

@@ -28,7 +28,7 @@ struct group {
 static struct group *create(uint32_t n)
 {
     struct rz_rounds_config config = {.n_members = n, .view = VIEW};
-    struct group *group = calloc(1, sizeof *group);
+    struct group *group = calloc(1, sizeof(*group));
     group->n = n;
     for (rz_id id = 0; id < n; id++) {
         group->member[id] = malloc(rz_rounds_size(&config));
@@ -39,8 +39,9 @@ static struct group *create(uint32_t n)
 
 static void destroy(struct group *group)
 {
-    for (rz_id id = 0; id < group->n; id++)
+    for (rz_id id = 0; id < group->n; id++) {
         free(group->member[id]);
+    }
     free(group);
 }
 
@@ -77,8 +78,9 @@ static void deliver_all(struct group *group)
     for (uint32_t i = 0; i < group->n_queue; i++) {
         struct letter letter = group->queue[i];
         struct rz_event event = {.kind = RZ_EVENT_RECEIVE, .message = &letter.message};
-        if (!group->failed[letter.to])
+        if (!group->failed[letter.to]) {
             step(group, letter.to, &event);
+        }
     }
     group->n_queue = 0;
 }
@@ -88,8 +90,9 @@ static void two_rounds_without_failures(void **state)
     (void)state;
     for (uint32_t n = 1; n <= RZ_ROUNDS_MEMBERS_MAX; n++) {
         struct group *group = create(n);
-        for (rz_id id = 0; id < n; id++)
+        for (rz_id id = 0; id < n; id++) {
             propose(group, id);
+        }
         deliver_all(group);
         for (rz_id id = 0; id < n; id++) {
             struct rz_rounds_decision decision = rz_rounds_decision(group->member[id]);
@@ -110,12 +113,14 @@ static void nobody_waits_for_the_failed(void **state)
     (void)state;
     struct group *group = create(4);
     group->failed[0] = true;
-    for (rz_id id = 1; id < 4; id++)
+    for (rz_id id = 1; id < 4; id++) {
         propose(group, id);
+    }
     deliver_all(group);
     assert_false(rz_rounds_decision(group->member[1]).made);
-    for (rz_id id = 1; id < 4; id++)
+    for (rz_id id = 1; id < 4; id++) {
         tell(group, id, 0);
+    }
     deliver_all(group);
     for (rz_id id = 1; id < 4; id++) {
         struct rz_rounds_decision decision = rz_rounds_decision(group->member[id]);
@@ -149,8 +154,9 @@ static void strange_messages_are_dropped(void **state)
     const struct rz_message good = {
         .view = VIEW, .from = 0, .seq = 1, .word = {1 | 7 << 16 | UINT64_C(1) << 32, 5}};
     struct rz_message bad[5];
-    for (uint32_t i = 0; i < 5; i++)
+    for (uint32_t i = 0; i < 5; i++) {
         bad[i] = good;
+    }
     bad[0].view = VIEW + 1;
     bad[1].type = 2;
     bad[2].from = 3;
@@ -160,8 +166,9 @@ static void strange_messages_are_dropped(void **state)
     for (uint32_t i = 0; i < 5; i++) {
         struct rz_event event = {.kind = RZ_EVENT_RECEIVE, .message = &bad[i]};
         step(group, 1, &event);
-        if (rz_rounds_hash(group->member[1]) != before)
+        if (rz_rounds_hash(group->member[1]) != before) {
             fail_msg("message %u was heard", i);
+        }
     }
     struct rz_event event = {.kind = RZ_EVENT_RECEIVE, .message = &good};
     step(group, 1, &event);

@@ -22,8 +22,9 @@ static double seconds(clockid_t clock)
 static double bare_loop(uint32_t n, uint64_t seed)
 {
     uint8_t *bytes = rz_scale_table_create(n);
-    if (!bytes)
+    if (!bytes) {
         return 0;
+    }
     memset(bytes, 1, n);
     double began = seconds(CLOCK_THREAD_CPUTIME_ID);
     uint64_t stem = rz_mix(seed, 1);
@@ -64,8 +65,9 @@ int main(int argc, char **argv)
     struct limit limit = {argc > 5 ? strtoull(argv[5], NULL, 10) : 0};
     config.n_failed = argc > 3 ? (uint32_t)atoi(argv[3]) : 1;
     config.threads = argc > 4 ? (uint32_t)atoi(argv[4]) : 0;
-    for (uint32_t i = 0; i < config.n_failed && i < RZ_SCALE_FAILED_MAX; i++)
+    for (uint32_t i = 0; i < config.n_failed && i < RZ_SCALE_FAILED_MAX; i++) {
         config.failed[i] = (rz_id)(config.n_members / 5 * (i + 1));
+    }
     struct rz_scale_result result;
     const char *why;
     double began = seconds(CLOCK_PROCESS_CPUTIME_ID);

@@ -25,10 +25,11 @@ struct watch {
 static bool watch_cycle(void *user, const struct rz_scale_cycle *cycle)
 {
     struct watch *watch = user;
-    uint64_t words[sizeof *cycle / sizeof(uint64_t)];
-    memcpy(words, cycle, sizeof *cycle);
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+    uint64_t words[sizeof(*cycle) / sizeof(uint64_t)];
+    memcpy(words, cycle, sizeof(*cycle));
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         watch->hash = rz_mix(watch->hash, words[i]);
+    }
     watch->estimate = cycle->estimate_consensus;
     return ++watch->cycles != watch->stop_after;
 }
@@ -38,7 +39,7 @@ static void hold(scale_function *scale, struct rz_scale_config config)
     struct rz_scale_result one = {0};
     uint64_t hash = 0;
     static const uint32_t threads[] = {1, 2, 3, 7};
-    for (size_t i = 0; i < sizeof threads / sizeof threads[0]; i++) {
+    for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++) {
         struct rz_scale_result result = {0};
         struct watch watch = {0};
         const char *why = NULL;
@@ -51,7 +52,7 @@ static void hold(scale_function *scale, struct rz_scale_config config)
         }
         result.seconds = one.seconds;
         result.bytes_member = one.bytes_member;
-        assert_memory_equal(&result, &one, sizeof one);
+        assert_memory_equal(&result, &one, sizeof(one));
         assert_int_equal(watch.hash, hash);
     }
     assert_true(one.known_last > 0 && one.consensus_last > one.known_last);
@@ -139,8 +140,9 @@ static void impossible_runs_are_refused(void **state)
 static void too_little_memory_is_told(void **state)
 {
     (void)state;
-    if (SANITIZED)
+    if (SANITIZED) {
         skip();
+    }
     struct rz_scale_config config = {.n_members = UINT64_C(1) << 28, .n_failed = 1, .threads = 1};
     struct rlimit before, tight;
     assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);

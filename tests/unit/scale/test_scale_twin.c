@@ -25,9 +25,11 @@ struct outcome {
 static const struct rz_gossip_entry *entry_of(const struct rz_gossip *gossip, rz_id failed)
 {
     const uint64_t *ids = rz_gossip_ids(gossip);
-    for (uint32_t i = 0; i < gossip->n_failed; i++)
-        if (ids[i] == failed)
+    for (uint32_t i = 0; i < gossip->n_failed; i++) {
+        if (ids[i] == failed) {
             return &rz_gossip_entries(gossip)[i];
+        }
+    }
     return NULL;
 }
 
@@ -37,10 +39,12 @@ static bool same_list(const struct rz_scale_config *config, const struct rz_goss
     for (uint32_t i = 0; i < config->n_failed; i++) {
         const struct rz_gossip_entry *entry = entry_of(object, config->failed[i]);
         uint32_t phase = (member->known >> i & 1) + (member->settled >> i & 1);
-        if (rz_gossip_phase(object, config->failed[i]) != phase)
+        if (rz_gossip_phase(object, config->failed[i]) != phase) {
             return false;
-        if (entry && phase == 1 && member->count[i] != (entry->count < 255 ? entry->count : 255))
+        }
+        if (entry && phase == 1 && member->count[i] != (entry->count < 255 ? entry->count : 255)) {
             return false;
+        }
     }
     return rz_gossip_returned(object) == member->returned;
 }
@@ -51,8 +55,9 @@ static bool same_sum(const struct rz_scale_config *config, const struct rz_gossi
     const struct rz_gossip_entry *entry = entry_of(object, config->failed[0]);
     struct rz_gossip_mass mass = rz_gossip_mass(object, config->failed[0]);
     if (rz_gossip_phase(object, config->failed[0]) != member->phase ||
-        rz_gossip_returned(object) != member->returned)
+        rz_gossip_returned(object) != member->returned) {
         return false;
+    }
     return mass.weight == member->weight &&
            (!entry || (entry->count == member->count && object->since == member->since &&
                        mass.detected == member->detected && mass.consensus == member->consensus));
@@ -60,10 +65,12 @@ static bool same_sum(const struct rz_scale_config *config, const struct rz_gossi
 
 static void reached(uint64_t *first, uint64_t *last, uint64_t count, uint64_t all, uint64_t cycle)
 {
-    if (count > 0 && *first == 0)
+    if (count > 0 && *first == 0) {
         *first = cycle;
-    if (count == all && *last == 0)
+    }
+    if (count == all && *last == 0) {
         *last = cycle;
+    }
 }
 
 /* The number of live objects that have every failed member in this phase or a later one. */
@@ -75,8 +82,9 @@ static uint64_t in_phase(const struct rz_scale_config *config, const struct twin
         const struct rz_gossip *object = twin_member(twin, p);
         uint32_t i = 0;
         while (object && i < config->n_failed &&
-               rz_gossip_phase(object, config->failed[i]) >= phase)
+               rz_gossip_phase(object, config->failed[i]) >= phase) {
             i++;
+        }
         count += object && i == config->n_failed;
     }
     return count;
@@ -87,17 +95,20 @@ static void note(const struct rz_scale_config *config, enum rz_gossip_kind kind,
 {
     struct rz_scale_result *result = &outcome->result;
     uint64_t living = config->n_members - config->n_failed, cycle = ++result->cycles, in[4];
-    for (uint32_t phase = 1; phase <= 3; phase++)
+    for (uint32_t phase = 1; phase <= 3; phase++) {
         in[phase] = in_phase(config, twin, phase);
+    }
     reached(&result->known_first, &result->known_last, in[1], living, cycle);
     reached(&result->consensus_first, &result->consensus_last, in[2], living, cycle);
     reached(&result->commit_first, &result->commit_last, in[3], living, cycle);
     result->messages = twin_messages(twin);
-    if (kind == RZ_GOSSIP_SUM && in[1] < living)
+    if (kind == RZ_GOSSIP_SUM && in[1] < living) {
         result->false_consensus += in[2] - outcome->in[2];
-    if (kind == RZ_GOSSIP_SUM && in[2] < living)
+    }
+    if (kind == RZ_GOSSIP_SUM && in[2] < living) {
         result->early_commits += in[3] - outcome->in[3];
-    memcpy(outcome->in, in, sizeof in);
+    }
+    memcpy(outcome->in, in, sizeof(in));
 }
 
 static uint64_t differences(const struct rz_scale_config *config, enum rz_gossip_kind kind,
@@ -152,8 +163,9 @@ static void say(enum rz_gossip_kind kind, const struct rz_scale_config *config)
 {
     print_message("kind %d, %u members, seed %u, failed", (int)kind, (unsigned)config->n_members,
                   (unsigned)config->seed);
-    for (uint32_t i = 0; i < config->n_failed; i++)
+    for (uint32_t i = 0; i < config->n_failed; i++) {
         print_message(" %u", (unsigned)config->failed[i]);
+    }
     print_message(", initial %u, window %u, tolerance %u, cycles %u, threads %u\n",
                   (unsigned)config->initial, (unsigned)config->window,
                   (unsigned)config->tolerance_ppm, (unsigned)config->cycles_max,
@@ -178,8 +190,9 @@ static void hold(enum rz_gossip_kind kind, const struct rz_scale_config *config)
         wanted->commit_first == result.commit_first && wanted->commit_last == result.commit_last &&
         wanted->messages == result.messages && wanted->false_consensus == result.false_consensus &&
         wanted->early_commits == result.early_commits;
-    if (same)
+    if (same) {
         return;
+    }
     say(kind, config);
     assert_int_equal(outcome.differences, 0);
     fail_msg("member by member the same, but not in what is reported");
@@ -191,14 +204,19 @@ static void fail_some(struct rz_scale_config *config, uint32_t n_failed)
     rz_id n = (rz_id)config->n_members, at = (rz_id)(rz_mix(config->seed, n) % n);
     static const uint32_t steps[] = {0, 1, 3, 7};
     config->n_failed = n_failed < n ? n_failed : n - 1;
-    for (uint32_t i = 0; i < config->n_failed; i++)
+    for (uint32_t i = 0; i < config->n_failed; i++) {
         config->failed[i] = (at + (n > 8 ? steps[i] : i)) % n;
-    if (config->seed % 3 == 0)
-        for (uint32_t i = 0; i < config->n_failed; i++)
+    }
+    if (config->seed % 3 == 0) {
+        for (uint32_t i = 0; i < config->n_failed; i++) {
             config->failed[i] = n - 1 - i;
-    if (config->seed % 3 == 1)
-        for (uint32_t i = 0; i < config->n_failed; i++)
+        }
+    }
+    if (config->seed % 3 == 1) {
+        for (uint32_t i = 0; i < config->n_failed; i++) {
             config->failed[i] = i;
+        }
+    }
 }
 
 struct variant {
@@ -211,9 +229,9 @@ static void hold_all(enum rz_gossip_kind kind, const struct variant *variants, s
     static const struct {
         uint32_t members, seeds;
     } sizes[] = {{2, 12}, {3, 12}, {4, 12}, {5, 12}, {16, 6}, {100, 6}, {1000, 3}, {4096, 1}};
-    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
-        for (size_t v = 0; v < n_variants; v++)
-            for (uint32_t n_failed = 1; n_failed <= failed_max; n_failed++)
+    for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+        for (size_t v = 0; v < n_variants; v++) {
+            for (uint32_t n_failed = 1; n_failed <= failed_max; n_failed++) {
                 for (uint64_t seed = 1; seed <= sizes[s].seeds; seed++) {
                     struct rz_scale_config config = {.n_members = sizes[s].members,
                                                      .seed = seed + v,
@@ -225,6 +243,9 @@ static void hold_all(enum rz_gossip_kind kind, const struct variant *variants, s
                     fail_some(&config, n_failed);
                     hold(kind, &config);
                 }
+            }
+        }
+    }
 }
 
 /* Short initial phases: some do not know yet, some return with an empty list and are woken. */
@@ -234,7 +255,7 @@ static void the_list_model_equals_the_objects(void **state)
     static const struct variant variants[] = {{0, 0, 0, 0}, {0, 3, 0, 0}, {1, 1, 0, 0},
                                               {3, 2, 0, 0}, {5, 1, 0, 0}, {4, 9, 0, 9},
                                               {9, 1, 0, 5}};
-    hold_all(RZ_GOSSIP_LIST, variants, sizeof variants / sizeof variants[0], 4);
+    hold_all(RZ_GOSSIP_LIST, variants, sizeof(variants) / sizeof(variants[0]), 4);
 }
 
 static void the_sum_model_equals_the_objects(void **state)
@@ -242,7 +263,7 @@ static void the_sum_model_equals_the_objects(void **state)
     (void)state;
     static const struct variant variants[] = {{0, 0, 0, 0},     {1, 0, 0, 0},   {2, 2, 100000, 0},
                                               {0, 1, 50000, 0}, {40, 9, 10, 0}, {0, 0, 0, 12}};
-    hold_all(RZ_GOSSIP_SUM, variants, sizeof variants / sizeof variants[0], 1);
+    hold_all(RZ_GOSSIP_SUM, variants, sizeof(variants) / sizeof(variants[0]), 1);
 }
 
 /* The comparison sees a single rule or number that is not the same. */

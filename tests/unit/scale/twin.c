@@ -37,15 +37,16 @@ static void post(struct twin *twin, const struct rz_action *action)
     struct box *box = &twin->out;
     if (box->count == box->max) {
         box->max = box->max ? 2 * box->max : 64;
-        box->letters = realloc(box->letters, box->max * sizeof *box->letters);
+        box->letters = realloc(box->letters, box->max * sizeof(*box->letters));
         rz_assert(box->letters);
     }
     rz_assert(action->n_to == 1 && action->message.n_items <= ITEMS_MAX);
     struct letter *letter = &box->letters[box->count++];
     letter->to = action->to[0];
     letter->message = action->message;
-    if (action->message.n_items > 0)
+    if (action->message.n_items > 0) {
         memcpy(letter->items, action->items, action->message.n_items * sizeof(uint64_t));
+    }
     twin->leaving++;
 }
 
@@ -56,24 +57,29 @@ static void step(struct twin *twin, rz_id p, struct rz_event event)
     do {
         out.count = 0;
         more = rz_gossip_step(twin->members[p], &event, &out);
-        for (uint32_t i = 0; i < out.count; i++)
-            if (out.v[i].kind == RZ_ACTION_SEND)
+        for (uint32_t i = 0; i < out.count; i++) {
+            if (out.v[i].kind == RZ_ACTION_SEND) {
                 post(twin, &out.v[i]);
+            }
+        }
         if (more == RZ_NEED) {
             twin->members[p] = realloc(twin->members[p], out.need);
             rz_assert(twin->members[p]);
             rz_gossip_grow(twin->members[p], out.need);
-        } else
+        } else {
             event.kind = RZ_EVENT_CONTINUE;
+        }
     } while (more != RZ_DONE);
 }
 
 /* All that is due by now, in order of members. */
 static void tick(struct twin *twin)
 {
-    for (rz_id p = 0; p < twin->n; p++)
-        if (twin->members[p] && rz_gossip_deadline(twin->members[p]) <= twin->now)
+    for (rz_id p = 0; p < twin->n; p++) {
+        if (twin->members[p] && rz_gossip_deadline(twin->members[p]) <= twin->now) {
             step(twin, p, (struct rz_event){.kind = RZ_EVENT_TICK, .now = twin->now});
+        }
+    }
 }
 
 static void deliver(struct twin *twin)
@@ -85,12 +91,13 @@ static void deliver(struct twin *twin)
     twin->in = arriving;
     for (uint32_t i = 0; i < arriving.count; i++) {
         const struct letter *letter = &arriving.letters[i];
-        if (twin->members[letter->to])
+        if (twin->members[letter->to]) {
             step(twin, letter->to,
                  (struct rz_event){.kind = RZ_EVENT_RECEIVE,
                                    .now = twin->now,
                                    .message = &letter->message,
                                    .items = letter->items});
+        }
     }
 }
 
@@ -109,7 +116,7 @@ struct twin *twin_create(enum rz_gossip_kind kind, const struct rz_scale_config 
                                       .before_only = kind == RZ_GOSSIP_SUM,
                                       .report = true,
                                       .mutations = mutations};
-    struct twin *twin = calloc(1, sizeof *twin);
+    struct twin *twin = calloc(1, sizeof(*twin));
     rz_assert(twin);
     twin->n = gossip.n_members;
     twin->members = calloc(twin->n, sizeof(struct rz_gossip *));
@@ -123,16 +130,19 @@ struct twin *twin_create(enum rz_gossip_kind kind, const struct rz_scale_config 
         free(twin->members[config->failed[i]]);
         twin->members[config->failed[i]] = NULL;
     }
-    for (rz_id p = 0; p < twin->n; p++)
-        if (twin->members[p])
+    for (rz_id p = 0; p < twin->n; p++) {
+        if (twin->members[p]) {
             step(twin, p, (struct rz_event){.kind = RZ_EVENT_CALL, .call = RZ_GOSSIP_BEGIN});
+        }
+    }
     return twin;
 }
 
 void twin_destroy(struct twin *twin)
 {
-    for (rz_id p = 0; p < twin->n; p++)
+    for (rz_id p = 0; p < twin->n; p++) {
         free(twin->members[p]);
+    }
     free(twin->members);
     free(twin->out.letters);
     free(twin->in.letters);
@@ -153,9 +163,11 @@ void twin_cycle(struct twin *twin)
 
 bool twin_awake(const struct twin *twin)
 {
-    for (rz_id p = 0; p < twin->n; p++)
-        if (twin->members[p] && rz_gossip_deadline(twin->members[p]) != RZ_TIME_NEVER)
+    for (rz_id p = 0; p < twin->n; p++) {
+        if (twin->members[p] && rz_gossip_deadline(twin->members[p]) != RZ_TIME_NEVER) {
             return true;
+        }
+    }
     return false;
 }
 

@@ -40,7 +40,7 @@ static void explore(enum toy_kind kind)
 /* The word after a flag of the printed command. */
 static const char *word_after(const char *flag)
 {
-    static char word[sizeof result.replay];
+    static char word[sizeof(result.replay)];
     const char *at = strstr(result.replay, flag);
     assert_non_null(at);
     assert_int_equal(sscanf(at + strlen(flag), "%8191s", word), 1);
@@ -51,7 +51,7 @@ static void replays(enum toy_kind kind)
 {
     assert_true(result.violated);
     struct rz_sim_options options = options_of(kind);
-    char reason[sizeof result.reason], text[sizeof result.replay];
+    char reason[sizeof(result.reason)], text[sizeof(result.replay)];
     strcpy(reason, result.reason);
     if (strstr(result.replay, "--path")) {
         strcpy(text, word_after("--path"));
@@ -86,7 +86,7 @@ static void same_seed_is_the_same_run(void **state)
         options.seed_first = options.seed_last = seed;
         rz_sim_run(&options, &result);
         rz_sim_run(&options, &again);
-        assert_memory_equal(&result, &again, sizeof result);
+        assert_memory_equal(&result, &again, sizeof(result));
     }
 }
 
@@ -221,10 +221,12 @@ static void visited_set_keeps_each_state_once(void **state)
     (void)state;
     struct rz_visited visited;
     rz_visited_init(&visited);
-    for (uint64_t i = 0; i < 300000; i++)
+    for (uint64_t i = 0; i < 300000; i++) {
         assert_int_equal(rz_visited_enter(&visited, rz_mix(7, i)), RZ_VISIT_NEW);
-    for (uint64_t i = 0; i < 300000; i++)
+    }
+    for (uint64_t i = 0; i < 300000; i++) {
         assert_int_equal(rz_visited_enter(&visited, rz_mix(7, i)), RZ_VISIT_ON_PATH);
+    }
     rz_visited_leave(&visited, rz_mix(7, 5));
     assert_int_equal(rz_visited_enter(&visited, rz_mix(7, 5)), RZ_VISIT_SEEN);
     assert_int_equal(visited.count, 300000);

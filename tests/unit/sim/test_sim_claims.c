@@ -42,7 +42,7 @@ static void is_caught(const struct rz_sim_scenario *scenario, const char *reason
     explore(scenario, false);
     assert_true(result.violated);
     assert_non_null(strstr(result.reason, reason));
-    char path[sizeof result.replay];
+    char path[sizeof(result.replay)];
     assert_int_equal(sscanf(strstr(result.replay, "--path "), "--path %8191s", path), 1);
     struct rz_sim_options options = {
         .scenario = scenario, .crashes = UINT32_MAX, .path = path, .quiet = true};

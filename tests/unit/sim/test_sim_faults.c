@@ -27,8 +27,9 @@ static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *n
 {
     (void)notice;
     struct record *record = rz_sim_record(sim);
-    if (record->got[member]++ == 0)
+    if (record->got[member]++ == 0) {
         record->first[member] = rz_sim_now(sim);
+    }
 }
 
 static bool none_missing(struct rz_sim *sim)
@@ -68,8 +69,9 @@ static bool note_destinations(struct rz_sim *sim)
 {
     const struct record *record = rz_sim_record(sim);
     uint32_t bits = 0;
-    for (rz_id id = 1; id < 4; id++)
+    for (rz_id id = 1; id < 4; id++) {
         bits |= (uint32_t)(record->got[id] > 0) << (id - 1);
+    }
     destinations_seen[bits] = true;
     return true;
 }
@@ -97,7 +99,7 @@ static void run(const struct rz_sim_scenario *scenario, const char *plan)
 
 static const char *plan_of_result(void)
 {
-    static char plan[sizeof result.replay];
+    static char plan[sizeof(result.replay)];
     const char *at = strstr(result.replay, "--plan ");
     assert_non_null(at);
     assert_int_equal(sscanf(at, "--plan %8191s", plan), 1);
@@ -108,7 +110,7 @@ static const char *plan_of_result(void)
 static void needs_only(const struct rz_sim_scenario *scenario, const char *fault)
 {
     assert_true(result.violated);
-    char reason[sizeof result.reason], plan[sizeof result.replay];
+    char reason[sizeof(result.reason)], plan[sizeof(result.replay)];
     strcpy(reason, result.reason);
     strcpy(plan, plan_of_result());
     assert_int_equal(strncmp(plan, fault, strlen(fault)), 0);
@@ -261,7 +263,7 @@ static void all_faults_together_are_the_same_run_each_time(void **state)
     run(&scenario, NULL);
     struct rz_sim_result first = result;
     run(&scenario, NULL);
-    assert_memory_equal(&first, &result, sizeof result);
+    assert_memory_equal(&first, &result, sizeof(result));
     assert_true(result.lost > 0 && result.doubled > 0 && result.waited > 0 && result.crashes > 0);
 }
 
@@ -274,7 +276,7 @@ static void crash_comes_at_every_point_of_a_step(void **state)
         uint64_t messages;
     } points[] = {{"0@0:0:0", 0}, {"0@0:3:0", 3}, {"0@0:9:0", 9}, {"0@0:4294967295:0", SENT}};
     struct rz_sim_scenario scenario = quiet_scenario(NULL);
-    for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
+    for (size_t i = 0; i < sizeof(points) / sizeof(*points); i++) {
         run(&scenario, points[i].plan);
         assert_int_equal(result.messages, 1000 * points[i].messages);
         assert_int_equal(result.crashes, 1000);
@@ -282,11 +284,12 @@ static void crash_comes_at_every_point_of_a_step(void **state)
     scenario.liveness = note_destinations;
     for (uint32_t loss = 1; loss <= 100; loss++) {
         char plan[64];
-        snprintf(plan, sizeof plan, "0@0:3:%u", loss);
+        snprintf(plan, sizeof(plan), "0@0:3:%u", loss);
         run(&scenario, plan);
     }
-    for (uint32_t bits = 0; bits < 8; bits++)
+    for (uint32_t bits = 0; bits < 8; bits++) {
         assert_true(destinations_seen[bits]);
+    }
 }
 
 static void troubles_are_read_as_printed(void **state)

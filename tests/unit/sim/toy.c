@@ -42,7 +42,7 @@ static void rz_toy_init(struct rz_toy *toy, const void *config, rz_id self, rz_t
 
 static void rz_toy_grow(struct rz_toy *toy, size_t bytes)
 {
-    toy->max = (uint32_t)((bytes - sizeof *toy) / sizeof(uint64_t));
+    toy->max = (uint32_t)((bytes - sizeof(*toy)) / sizeof(uint64_t));
 }
 
 static void send(struct rz_toy *toy, rz_id to, uint64_t seq, struct rz_actions *out)
@@ -64,8 +64,9 @@ static enum rz_more send_on(struct rz_toy *toy, struct rz_actions *out)
 {
     uint32_t copies = toy->kind == TOY_SOUND ? COPIES : toy->n - 1;
     for (; toy->cursor < copies; toy->cursor++) {
-        if (out->count == out->max)
+        if (out->count == out->max) {
             return RZ_MORE;
+        }
         rz_id to =
             toy->kind == TOY_ORDER || toy->kind == TOY_ASSERT ? 1 : toy->cursor % (toy->n - 1) + 1;
         send(toy, to, toy->cursor + 1, out);
@@ -83,7 +84,7 @@ static enum rz_more receive(struct rz_toy *toy, const struct rz_message *message
         return RZ_DONE;
     }
     if (toy->n_got == toy->max) {
-        out->need = sizeof *toy + (toy->max + 1) * sizeof(uint64_t);
+        out->need = sizeof(*toy) + (toy->max + 1) * sizeof(uint64_t);
         return RZ_NEED;
     }
     toy->got[toy->n_got++] = message->seq;
@@ -104,8 +105,9 @@ static enum rz_more rz_toy_step(struct rz_toy *toy, const struct rz_event *event
     case RZ_EVENT_RECEIVE:
         return receive(toy, event->message, out);
     case RZ_EVENT_FAILURE:
-        for (uint32_t i = 0; i < event->n_ids && toy->n_failed < 2; i++)
+        for (uint32_t i = 0; i < event->n_ids && toy->n_failed < 2; i++) {
             toy->failed[toy->n_failed++] = event->ids[i];
+        }
         return RZ_DONE;
     case RZ_EVENT_TICK:
         rz_assert(!toy->ticked && event->now >= TICK_AT);
@@ -123,16 +125,18 @@ static rz_time rz_toy_deadline(const struct rz_toy *toy)
 static uint64_t rz_toy_hash(const struct rz_toy *toy)
 {
     uint64_t hash = rz_mix(toy->n_got, toy->ticked);
-    for (uint32_t i = 0; i < toy->n_got; i++)
+    for (uint32_t i = 0; i < toy->n_got; i++) {
         hash = rz_mix(hash, toy->got[i]);
-    for (uint32_t i = 0; i < toy->n_failed; i++)
+    }
+    for (uint32_t i = 0; i < toy->n_failed; i++) {
         hash = rz_mix(hash, toy->failed[i]);
+    }
     return hash;
 }
 
 RZ_PROTOCOL(toy, RZ_PROTOCOL_RING);
 
-/* --- scenarios -------------------------------------------------------------------------------- */
+/* ---- scenarios ---- */
 
 /* Which members' hosts were notified: survives the member. */
 struct record {
@@ -162,17 +166,20 @@ static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *n
 static bool no_gap(struct rz_sim *sim)
 {
     const struct record *record = rz_sim_record(sim);
-    if (!record->got[1] && record->got[2] && !record->got[3])
+    if (!record->got[1] && record->got[2] && !record->got[3]) {
         return rz_sim_say(sim, "only 2 got it");
+    }
     return true;
 }
 
 static bool in_order(struct rz_sim *sim)
 {
     const struct rz_toy *toy = rz_sim_state(sim, 1);
-    for (uint32_t i = 1; toy && i < toy->n_got; i++)
-        if (toy->got[i] < toy->got[i - 1])
+    for (uint32_t i = 1; toy && i < toy->n_got; i++) {
+        if (toy->got[i] < toy->got[i - 1]) {
             return rz_sim_say(sim, "message %u overtook", (unsigned)toy->got[i - 1]);
+        }
+    }
     return true;
 }
 
@@ -181,10 +188,12 @@ static bool same_order_of_failures(struct rz_sim *sim)
     const struct rz_toy *first = NULL;
     for (rz_id id = 0; id < rz_sim_members(sim); id++) {
         const struct rz_toy *toy = rz_sim_state(sim, id);
-        if (!toy || toy->n_failed < 2)
+        if (!toy || toy->n_failed < 2) {
             continue;
-        if (first && first->failed[0] != toy->failed[0])
+        }
+        if (first && first->failed[0] != toy->failed[0]) {
             return rz_sim_say(sim, "%u and %u learnt in different orders", first->self, id);
+        }
         first = toy;
     }
     return true;
@@ -195,8 +204,9 @@ static bool tick_after_message(struct rz_sim *sim)
 {
     for (rz_id id = 1; id < rz_sim_members(sim); id++) {
         const struct rz_toy *toy = rz_sim_state(sim, id);
-        if (toy && toy->ticked && toy->n_got == 0)
+        if (toy && toy->ticked && toy->n_got == 0) {
             return rz_sim_say(sim, "%u ticked before its message came", id);
+        }
     }
     return true;
 }
@@ -204,12 +214,14 @@ static bool tick_after_message(struct rz_sim *sim)
 static bool all_told_of_failures(struct rz_sim *sim)
 {
     uint32_t failed = 0;
-    for (rz_id id = 0; id < rz_sim_members(sim); id++)
+    for (rz_id id = 0; id < rz_sim_members(sim); id++) {
         failed += !rz_sim_alive(sim, id);
+    }
     for (rz_id id = 0; id < rz_sim_members(sim); id++) {
         const struct rz_toy *toy = rz_sim_state(sim, id);
-        if (toy && toy->n_failed != failed)
+        if (toy && toy->n_failed != failed) {
             return rz_sim_say(sim, "%u knows %u of %u failures", id, toy->n_failed, failed);
+        }
     }
     return true;
 }

@@ -27,7 +27,7 @@ static int open_member(void **state, rz_time redundant_after)
 {
     const struct rz_spread_config config = {
         .n_members = N, .view = VIEW, .items_max = 2, .redundant_after = redundant_after};
-    struct fixture *f = calloc(1, sizeof *f);
+    struct fixture *f = calloc(1, sizeof(*f));
     f->spread = malloc(rz_spread_size(&config));
     rz_spread_init(f->spread, &config, 3, 0, 1);
     *state = f;
@@ -107,9 +107,11 @@ static void tell_failed(struct fixture *f, const rz_id *ids, uint32_t n)
 
 static bool sends_to(const struct rz_action *action, rz_id id)
 {
-    for (uint32_t i = 0; i < action->n_to; i++)
-        if (action->to[i] == id)
+    for (uint32_t i = 0; i < action->n_to; i++) {
+        if (action->to[i] == id) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -180,13 +182,16 @@ static void failed_are_left_out_and_the_ring_closes_over_them(void **state)
     tell_failed(f, failed, 3);
     assert_int_equal(f->count, 0);
     broadcast(f, &item, 1);
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 3; i++) {
         assert_false(sends_to(&f->actions[0], failed[i]));
+    }
     assert_true(sends_to(&f->actions[0], 6));
     assert_true(sends_to(&f->actions[0], 1));
-    for (uint32_t i = 0; i < f->actions[0].n_to; i++)
-        for (uint32_t k = 0; k < i; k++)
+    for (uint32_t i = 0; i < f->actions[0].n_to; i++) {
+        for (uint32_t k = 0; k < i; k++) {
             assert_int_not_equal(f->actions[0].to[i], f->actions[0].to[k]);
+        }
+    }
 }
 
 static void new_neighbours_get_all_that_is_known(void **state)
@@ -209,27 +214,31 @@ static void new_neighbours_get_all_that_is_known(void **state)
 static void sets_grow_by_need(void **state)
 {
     struct fixture *f = *state;
-    for (uint64_t item = 100; item > 0; item--)
+    for (uint64_t item = 100; item > 0; item--) {
         broadcast(f, &item, 1);
-    for (rz_id id = 0; id < N; id++)
-        if (id != 3)
+    }
+    for (rz_id id = 0; id < N; id++) {
+        if (id != 3) {
             tell_failed(f, &id, 1);
+        }
+    }
     assert_true(f->grown >= 5);
     uint32_t n;
     const uint64_t *known = rz_spread_known(f->spread, &n);
     assert_int_equal(n, 100);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         assert_true(known[i] == i + 1);
-    for (rz_id id = 0; id < N; id++)
+    }
+    for (rz_id id = 0; id < N; id++) {
         assert_int_equal(rz_spread_knows_failed(f->spread, id), id != 3);
+    }
     const uint64_t last = 1000;
     broadcast(f, &last, 1);
     assert_int_equal(f->count, 1); /* there is no receiver left; the host is notified */
     assert_int_equal(f->actions[0].kind, RZ_ACTION_NOTIFY);
 }
 
-/* --- what is put off: the neighbours of 3 are 4, 5, 7, 11, its children, and 2, 1 ---------------
- */
+/* ---- what is put off: the neighbours of 3 are 4, 5, 7, 11, its children, and 2, 1 ---- */
 
 static void expect_late(struct fixture *f, uint32_t n_to, uint32_t n_items)
 {
@@ -250,8 +259,9 @@ static void children_hear_at_once_and_the_others_later(void **state)
     assert_int_equal(f->count, 2);
     assert_int_equal(f->actions[0].n_to, 4);
     assert_int_equal(f->actions[0].message.flags, 0);
-    for (uint32_t i = 0; i < 4; i++)
+    for (uint32_t i = 0; i < 4; i++) {
         assert_int_equal(f->actions[0].to[i], 3 + (1 << i));
+    }
     assert_int_equal(f->actions[1].what, RZ_SPREAD_DELIVER);
     assert_true(rz_spread_deadline(f->spread) == 500 + LATER);
     tick(f, 499 + LATER);
@@ -328,13 +338,15 @@ static void nothing_is_put_off_where_a_failure_is_known_or_the_news_are_urgent(v
 static void what_is_put_off_grows_with_the_sets(void **state)
 {
     struct fixture *f = *state;
-    for (uint64_t item = 100; item > 0; item--)
+    for (uint64_t item = 100; item > 0; item--) {
         broadcast(f, &item, 1);
+    }
     assert_true(f->grown >= 5);
     tick(f, LATER);
     expect_late(f, 2, 100);
-    for (uint32_t i = 0; i < 100; i++)
+    for (uint32_t i = 0; i < 100; i++) {
         assert_true(f->actions[0].items[i] == 100 - i);
+    }
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

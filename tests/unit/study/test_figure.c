@@ -15,7 +15,7 @@ static char folder[] = "study-figure-XXXXXX";
 static const char *in_folder(const char *name)
 {
     static char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
     return path;
 }
 
@@ -70,7 +70,7 @@ static const char *markdown(const struct rz_figure_report *report)
     assert_non_null(out);
     rz_figure_report_markdown(report, out);
     rewind(out);
-    text[fread(text, 1, sizeof text - 1, out)] = 0;
+    text[fread(text, 1, sizeof(text) - 1, out)] = 0;
     fclose(out);
     return text;
 }
@@ -92,19 +92,23 @@ static void test_make(void **state)
     struct rz_figure_report *report = rz_figure_report_create();
     const char *why = "";
     (void)state;
-    if (system("gnuplot --version > /dev/null 2>&1") != 0)
+    if (system("gnuplot --version > /dev/null 2>&1") != 0) {
         skip();
-    if (!rz_figure_make(&line, &options, folder, report, &why))
+    }
+    if (!rz_figure_make(&line, &options, folder, report, &why)) {
         fail_msg("%s", why);
+    }
     assert_false(rz_figure_make(&nothing, &options, folder, report, &why));
     assert_string_equal(why, "it cannot be measured");
     assert_int_equal(rz_figure_report_differences(report), 1);
     assert_int_equal(rz_figure_report_failures(report), 1);
     rz_figure_leave_out(report, &nothing, "no time");
     assert_int_equal(rz_figure_report_failures(report), 1);
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        if (!strstr(markdown(report), wanted[i]))
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+        if (!strstr(markdown(report), wanted[i])) {
             fail_msg("no '%s' in\n%s", wanted[i], markdown(report));
+        }
+    }
     assert_int_equal(access(in_folder("test-2.csv"), F_OK), -1);
     assert_int_equal(access(in_folder("test-2.svg"), F_OK), -1);
     assert_int_equal(unlink(in_folder("test-1.csv")), 0);
@@ -128,29 +132,37 @@ static void test_seeds(void **state)
     char line_text[256];
     uint32_t lines = 0;
     (void)state;
-    if (system("gnuplot --version > /dev/null 2>&1") != 0)
+    if (system("gnuplot --version > /dev/null 2>&1") != 0) {
         skip();
-    if (!rz_figure_make(&line, &options, folder, report, &why))
+    }
+    if (!rz_figure_make(&line, &options, folder, report, &why)) {
         fail_msg("%s", why);
-    for (options.seed = 2; options.seed <= 6; options.seed += 2)
+    }
+    for (options.seed = 2; options.seed <= 6; options.seed += 2) {
         assert_true(rz_figure_assess_again(&line, &options, report, &why));
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        if (!strstr(markdown(report), wanted[i]))
+    }
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+        if (!strstr(markdown(report), wanted[i])) {
             fail_msg("no '%s' in\n%s", wanted[i], markdown(report));
+        }
+    }
     assert_true(rz_figure_report_csv(report, in_folder("verdicts.csv"), &why));
     FILE *csv = fopen(in_folder("verdicts.csv"), "r");
     assert_non_null(csv);
-    while (fgets(line_text, sizeof line_text, csv))
+    while (fgets(line_text, sizeof(line_text), csv)) {
         lines++;
+    }
     fclose(csv);
     assert_int_equal(lines, 1 + 4 * 4);
     assert_int_equal(unlink(in_folder("verdicts.csv")), 0);
     assert_int_equal(unlink(in_folder("test-1.csv")), 0);
     assert_int_equal(unlink(in_folder("test-1.svg")), 0);
-    for (options.seed = 8; options.seed <= 18; options.seed += 2)
+    for (options.seed = 8; options.seed <= 18; options.seed += 2) {
         assert_true(rz_figure_assess_again(&line, &options, report, &why));
-    if (!strstr(markdown(report), "| holds | 9 of 10 (60 to 98 %) |"))
+    }
+    if (!strstr(markdown(report), "| holds | 9 of 10 (60 to 98 %) |")) {
         fail_msg("%s", markdown(report));
+    }
     rz_figure_report_destroy(report);
 }
 
@@ -184,12 +196,14 @@ static void test_resume(void **state)
     struct rz_figure_options options = {.seed = 1, .effort = 1};
     const char *why = "", *path = "verdicts.csv";
     (void)state;
-    if (system("gnuplot --version > /dev/null 2>&1") != 0)
+    if (system("gnuplot --version > /dev/null 2>&1") != 0) {
         skip();
+    }
     struct rz_figure_report *report = rz_figure_report_create();
     assert_true(rz_figure_make(&counted, &options, folder, report, &why));
-    for (options.seed = 2; options.seed <= 4; options.seed += 2)
+    for (options.seed = 2; options.seed <= 4; options.seed += 2) {
         assert_true(rz_figure_assess_again(&counted, &options, report, &why));
+    }
     assert_true(rz_figure_report_csv(report, in_folder(path), &why));
     rz_figure_report_destroy(report);
 
@@ -198,9 +212,10 @@ static void test_resume(void **state)
     fputs("test-1,slope,6,1,agrees,0.50\n" /* cut short */
           "test-0,slope,8,1,agrees,0.50\n",
           more); /* another figure's */
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         fprintf(more, "test-1,%s,10,0.5,agrees,1\n",
                 (const char *[]){"slope", "luck", "height | of it", "colour"}[i]);
+    }
     fclose(more);
 
     drawn = 0;
@@ -214,8 +229,9 @@ static void test_resume(void **state)
     assert_false(rz_figure_report_has(report, &counted, 10));
     assert_int_equal(drawn, 1);
     if (!strstr(markdown(report), "| luck | not stated; 2 | 1 | depends on the seed | 2 of 3 "
-                                  "(21 to 94 %) |"))
+                                  "(21 to 94 %) |")) {
         fail_msg("%s", markdown(report));
+    }
 
     write_file(in_folder(path), "figure,what,seed,verdict,measured\ntest-1,slope,1,agrees,1\n");
     assert_int_equal(rz_figure_report_resume(report, in_folder(path), &why), -1);

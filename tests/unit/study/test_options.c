@@ -31,9 +31,11 @@ static const struct rz_study gossip = {.name = "gossip",
 
 static const struct rz_cli_option *find(const struct rz_study *study, const char *name)
 {
-    for (const struct rz_cli_option *o = rz_study_cli_options(study); o->name || o->help; o++)
-        if (o->name && strcmp(o->name, name) == 0)
+    for (const struct rz_cli_option *o = rz_study_cli_options(study); o->name || o->help; o++) {
+        if (o->name && strcmp(o->name, name) == 0) {
             return o;
+        }
+    }
     return NULL;
 }
 
@@ -74,10 +76,12 @@ static void test_headings(void **state)
     assert_true(!o->name && o->help);
     for (; o->name || o->help; o++) {
         assert_non_null(o->help);
-        if (!o->name)
+        if (!o->name) {
             assert_non_null(o[1].name);
-        if (!o->name)
+        }
+        if (!o->name) {
             assert_string_not_equal(o->help, "Who fails");
+        }
     }
 }
 
@@ -88,7 +92,7 @@ static void test_words_for_members(void **state)
     (void)state;
     assert_string_equal(rz_study_cli_options(&ring)[1].name, "--nodes");
     assert_string_equal(rz_study_cli_options(&gossip)[1].name, "--members");
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
         rz_study_request_begin(&request, &ring);
         assert_true(take(&request, words[i], "2^13"));
         assert_int_equal(request.options.members, 8192);
@@ -196,13 +200,13 @@ static void test_numbers_as_shown(void **state)
 {
     char text[32];
     (void)state;
-    rz_study_show_count(1000, text, sizeof text);
+    rz_study_show_count(1000, text, sizeof(text));
     assert_string_equal(text, "1000");
-    rz_study_show_count(1 << 20, text, sizeof text);
+    rz_study_show_count(1 << 20, text, sizeof(text));
     assert_string_equal(text, "2^20");
-    rz_study_show_time(1500, text, sizeof text);
+    rz_study_show_time(1500, text, sizeof(text));
     assert_string_equal(text, "1.5us");
-    rz_study_show_time(300 * RZ_MILLISECOND, text, sizeof text);
+    rz_study_show_time(300 * RZ_MILLISECOND, text, sizeof(text));
     assert_string_equal(text, "300ms");
 }
 

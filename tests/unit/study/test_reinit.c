@@ -62,8 +62,9 @@ static void notified(struct rz_timing *timing, rz_id daemon, uint32_t part,
         call(timing, daemon, RZ_RECOVER_REACHED, notice->arg[0], RZ_PHASE_ENTER);
     } else if (notice->what == RZ_RECOVER_PHASE) {
         world.ran = rz_timing_now(timing);
-        if (++world.running[notice->arg[0] - 1] == world.daemons && notice->arg[0] == 1)
+        if (++world.running[notice->arg[0] - 1] == world.daemons && notice->arg[0] == 1) {
             rz_timing_alarm(timing, world.ran + RZ_SECOND, 0);
+        }
     }
 }
 
@@ -76,12 +77,14 @@ static void alarm_rang(struct rz_timing *timing, uint64_t what)
 /* Microseconds from the notice until all daemons run again. */
 static double together_us(uint32_t daemons)
 {
-    memset(&world, 0, sizeof world);
+    memset(&world, 0, sizeof(world));
     world.daemons = daemons;
-    for (uint32_t i = 0; i < daemons * PER_NODE; i++)
+    for (uint32_t i = 0; i < daemons * PER_NODE; i++) {
         world.placement[i] = i / PER_NODE;
-    for (uint32_t i = 0; i < daemons; i++)
+    }
+    for (uint32_t i = 0; i < daemons; i++) {
         world.slots[i] = PER_NODE;
+    }
     world.item = rz_recover_pack_process(daemons * PER_NODE - FAILING, 1);
     world.spread = (struct rz_spread_config){.n_members = daemons, .view = VIEW};
     world.recover = (struct rz_recover_config){.n_daemons = daemons,
@@ -116,10 +119,12 @@ static double together_us(uint32_t daemons)
 
 static double in_the_figure_us(const struct rz_table *table, double ranks)
 {
-    for (uint32_t row = 0; row < rz_table_rows(table); row++)
+    for (uint32_t row = 0; row < rz_table_rows(table); row++) {
         if (strstr(rz_table_text_at(table, row, "curve"), "alone") &&
-            rz_table_at(table, row, "ranks") == ranks)
+            rz_table_at(table, row, "ranks") == ranks) {
             return rz_table_at(table, row, "median_us");
+        }
+    }
     return NAN;
 }
 

@@ -33,20 +33,24 @@ static void test_every_kind(void **state)
 {
     static rz_id victims[100];
     (void)state;
-    for (uint64_t members = 2; members <= 60; members++)
-        for (uint32_t kill = 0; kill <= members; kill++)
+    for (uint64_t members = 2; members <= 60; members++) {
+        for (uint32_t kill = 0; kill <= members; kill++) {
             for (int kind = RZ_STUDY_VICTIMS_RANDOM; kind <= RZ_STUDY_VICTIMS_RACK; kind++) {
                 struct rz_study_options options = with(members, kill, (enum rz_study_victims)kind);
-                memset(victims, 0xff, sizeof victims);
+                memset(victims, 0xff, sizeof(victims));
                 rz_study_draw_victims(&options, members * 100 + kill, victims);
                 check_sorted(victims, kill, members);
                 assert_int_equal(victims[kill], RZ_ID_NONE);
                 bool row = kind == RZ_STUDY_VICTIMS_CONTIGUOUS || kind == RZ_STUDY_VICTIMS_FIRST;
-                if (row && kill > 0)
+                if (row && kill > 0) {
                     assert_int_equal(victims[kill - 1] - victims[0], kill - 1);
-                if (kind == RZ_STUDY_VICTIMS_FIRST && kill > 0)
+                }
+                if (kind == RZ_STUDY_VICTIMS_FIRST && kill > 0) {
                     assert_int_equal(victims[0], 0);
+                }
             }
+        }
+    }
 }
 
 /* Whole nodes fail, none but perhaps the last one in part. */
@@ -75,14 +79,16 @@ static void test_evenly(void **state)
     for (uint64_t seed = 0; seed < TRIALS; seed++) {
         rz_study_draw_victims(&options, seed, victims);
         rz_study_draw_victims(&options, seed, other);
-        assert_memory_equal(victims, other, sizeof other);
-        for (uint32_t i = 0; i < KILL; i++)
+        assert_memory_equal(victims, other, sizeof(other));
+        for (uint32_t i = 0; i < KILL; i++) {
             failed[victims[i]]++;
+        }
         rz_study_draw_victims(&options, seed + 1, other);
-        differ += memcmp(victims, other, sizeof other) != 0;
+        differ += memcmp(victims, other, sizeof(other)) != 0;
     }
-    for (uint32_t i = 0; i < MEMBERS; i++) /* 3000 expected, deviation 50 */
+    for (uint32_t i = 0; i < MEMBERS; i++) { /* 3000 expected, deviation 50 */
         assert_in_range(failed[i], 2750, 3250);
+    }
     assert_true(differ > TRIALS * 99 / 100);
 }
 

@@ -12,7 +12,7 @@
 
 void rig_open(struct rig *rig, const struct rz_swim_config *config, rz_id self)
 {
-    memset(rig, 0, sizeof *rig);
+    memset(rig, 0, sizeof(*rig));
     rig->config = *config;
     rig->config.view = RIG_VIEW;
     rig->swim = malloc(rz_swim_size(&rig->config));
@@ -34,10 +34,12 @@ static void collect(struct rig *rig, const struct rz_actions *out)
             action->kind == RZ_ACTION_SEND ? action->message.n_items : action->n_items;
         kept->action = *action;
         assert_true(n_items <= RIG_ITEMS_MAX);
-        if (action->kind == RZ_ACTION_SEND)
-            memcpy(kept->to, action->to, action->n_to * sizeof *kept->to);
-        if (n_items > 0)
-            memcpy(kept->items, action->items, n_items * sizeof *kept->items);
+        if (action->kind == RZ_ACTION_SEND) {
+            memcpy(kept->to, action->to, action->n_to * sizeof(*kept->to));
+        }
+        if (n_items > 0) {
+            memcpy(kept->items, action->items, n_items * sizeof(*kept->items));
+        }
         kept->action.to = kept->to;
         kept->action.items = kept->items;
     }
@@ -59,8 +61,9 @@ void rig_step(struct rig *rig, const struct rz_event *event)
             continue;
         }
         collect(rig, &out);
-        if (more == RZ_DONE)
+        if (more == RZ_DONE) {
             return;
+        }
         next = (struct rz_event){.kind = RZ_EVENT_CONTINUE, .now = next.now};
     }
 }
@@ -99,24 +102,30 @@ void rig_tick(struct rig *rig)
 
 void rig_pass(struct rig *rig, rz_time until)
 {
-    while (rz_swim_deadline(rig->swim) <= until)
+    while (rz_swim_deadline(rig->swim) <= until) {
         rig_tick(rig);
+    }
     rig->now = until;
 }
 
 const struct rig_action *rig_sent(const struct rig *rig, enum rz_swim_message type)
 {
-    for (uint32_t i = 0; i < rig->count; i++)
+    for (uint32_t i = 0; i < rig->count; i++) {
         if (rig->actions[i].action.kind == RZ_ACTION_SEND &&
-            rig->actions[i].action.message.type == type)
+            rig->actions[i].action.message.type == type) {
             return &rig->actions[i];
+        }
+    }
     return NULL;
 }
 
 const struct rig_action *rig_told(const struct rig *rig, enum rz_swim_notice what)
 {
-    for (uint32_t i = 0; i < rig->count; i++)
-        if (rig->actions[i].action.kind == RZ_ACTION_NOTIFY && rig->actions[i].action.what == what)
+    for (uint32_t i = 0; i < rig->count; i++) {
+        if (rig->actions[i].action.kind == RZ_ACTION_NOTIFY &&
+            rig->actions[i].action.what == what) {
             return &rig->actions[i];
+        }
+    }
     return NULL;
 }

@@ -45,9 +45,9 @@ static void reopen(struct rig *rig, const struct rz_swim_config *config)
 
 static void begin_probe(struct rig *rig)
 {
-    do
+    do {
         rig_tick(rig);
-    while (!rig_sent(rig, RZ_SWIM_PING));
+    } while (!rig_sent(rig, RZ_SWIM_PING));
 }
 
 static void acknowledge(struct rig *rig, const struct rig_action *ping)
@@ -58,10 +58,12 @@ static void acknowledge(struct rig *rig, const struct rig_action *ping)
 static bool carries(const struct rig_action *sent, rz_id member, uint32_t incarnation,
                     enum rz_swim_state state)
 {
-    for (uint32_t i = 0; i < sent->action.message.n_items; i += 2)
+    for (uint32_t i = 0; i < sent->action.message.n_items; i += 2) {
         if ((rz_id)sent->items[i] == member &&
-            sent->items[i + 1] == ((uint64_t)state << 32 | incarnation))
+            sent->items[i + 1] == ((uint64_t)state << 32 | incarnation)) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -138,9 +140,9 @@ static void helper_relays_the_answer_or_says_that_there_is_none(void **state)
     rz_time asked = rig->now;
     rig_receive(rig, RZ_SWIM_PING_REQUEST, 4, 79, SELF, NULL, 0);
     assert_int_equal(rig->count, 0);
-    do
+    do {
         rig_tick(rig);
-    while (!rig_sent(rig, RZ_SWIM_NACK));
+    } while (!rig_sent(rig, RZ_SWIM_NACK));
     assert_true(rig->now == asked + PERIOD / 2);
     assert_int_equal(rig_sent(rig, RZ_SWIM_NACK)->to[0], 2);
     assert_int_equal(rig_sent(rig, RZ_SWIM_NACK)->action.message.seq, 78);
@@ -238,9 +240,11 @@ static void where_failure_is_final_the_reported_is_fenced(void **state)
 static void buddy_tells_the_suspect_first(void **state)
 {
     struct rig *rig = *state;
-    for (rz_id id = 0; id < N; id++)
-        if (id != SELF)
+    for (rz_id id = 0; id < N; id++) {
+        if (id != SELF) {
             rig_hear(rig, id, (id + 1) % N == SELF ? 0 : (id + 1) % N, 0, RZ_SWIM_SUSPECT);
+        }
+    }
     begin_probe(rig);
     const struct rig_action *ping = rig_sent(rig, RZ_SWIM_PING);
     assert_int_equal(ping->action.message.n_items, 2);
@@ -300,11 +304,14 @@ static void news_are_sent_on_as_often_as_the_limit_says(void **state)
     assert_true(rz_swim_look(rig->swim, 7).queued);
     for (uint32_t i = 0; i < 40; i++) {
         rig_tick(rig);
-        for (uint32_t k = 0; k < rig->count; k++)
-            if (rig->actions[k].action.kind == RZ_ACTION_SEND)
+        for (uint32_t k = 0; k < rig->count; k++) {
+            if (rig->actions[k].action.kind == RZ_ACTION_SEND) {
                 sent += carries(&rig->actions[k], 7, 1, RZ_SWIM_ALIVE);
-        if (rig_sent(rig, RZ_SWIM_PING))
+            }
+        }
+        if (rig_sent(rig, RZ_SWIM_PING)) {
             acknowledge(rig, rig_sent(rig, RZ_SWIM_PING));
+        }
     }
     assert_int_equal(sent, rz_swim_limit(rig->swim));
     assert_int_equal(sent, 4 * 2);
@@ -317,8 +324,9 @@ static void what_was_sent_least_goes_first(void **state)
     struct rz_swim_config config = basic();
     config.updates_max = 2;
     reopen(rig, &config);
-    for (rz_id id = 5; id < 8; id++)
+    for (rz_id id = 5; id < 8; id++) {
         rig_hear(rig, id, id, 1, RZ_SWIM_ALIVE);
+    }
     rig_receive(rig, RZ_SWIM_PING, 1, 1, 0, NULL, 0); /* the two latest */
     assert_true(carries(rig_sent(rig, RZ_SWIM_ACK), 7, 1, RZ_SWIM_ALIVE));
     assert_true(carries(rig_sent(rig, RZ_SWIM_ACK), 6, 1, RZ_SWIM_ALIVE));
@@ -331,8 +339,9 @@ static void what_was_sent_least_goes_first(void **state)
         rig_receive(rig, RZ_SWIM_PING, 1, seq, 0, NULL, 0);
         assert_false(carries(rig_sent(rig, RZ_SWIM_ACK), 7, 1, RZ_SWIM_ALIVE));
     }
-    for (rz_id id = 5; id < 8; id++)
+    for (rz_id id = 5; id < 8; id++) {
         assert_int_equal(rz_swim_look(rig->swim, id).sent, rz_swim_limit(rig->swim));
+    }
 }
 
 static void exchange_tells_all_and_takes_the_failed_for_suspects(void **state)
@@ -358,9 +367,11 @@ static void leaver_tells_the_others_and_goes(void **state)
     assert_int_equal(rz_swim_incarnation(rig->swim), 0);
     while (!rz_swim_silent(rig->swim)) {
         rig_tick(rig);
-        for (uint32_t k = 0; k < rig->count; k++)
-            if (rig->actions[k].action.kind == RZ_ACTION_SEND)
+        for (uint32_t k = 0; k < rig->count; k++) {
+            if (rig->actions[k].action.kind == RZ_ACTION_SEND) {
                 told += carries(&rig->actions[k], SELF, 0, RZ_SWIM_LEFT);
+            }
+        }
     }
     assert_int_equal(told, rz_swim_limit(rig->swim));
     assert_int_equal(rig_told(rig, RZ_SWIM_TOLD_LEFT)->action.arg[0], SELF);
@@ -373,8 +384,9 @@ static void who_leaves_last_waits_for_nobody(void **state)
     struct rz_swim_config config = basic();
     config.n_members = SELF + 1;
     reopen(rig, &config);
-    for (rz_id id = 0; id < SELF; id++)
+    for (rz_id id = 0; id < SELF; id++) {
         rig_hear(rig, id, id, 0, RZ_SWIM_LEFT);
+    }
     rig_step(rig,
              &(struct rz_event){.kind = RZ_EVENT_CALL, .now = rig->now, .call = RZ_SWIM_LEAVE});
     rig_tick(rig);
@@ -388,15 +400,17 @@ static void only_the_living_are_asked_for_help(void **state)
     struct rz_swim_config config = basic();
     config.n_members = 8;
     reopen(rig, &config);
-    for (rz_id id = 4; id < 8; id++)
+    for (rz_id id = 4; id < 8; id++) {
         rig_hear(rig, id, 0, 0, id % 2 ? RZ_SWIM_SUSPECT : RZ_SWIM_FAILED);
-    do
+    }
+    do {
         rig_tick(rig);
-    while (!rig_sent(rig, RZ_SWIM_PING_REQUEST));
+    } while (!rig_sent(rig, RZ_SWIM_PING_REQUEST));
     const struct rig_action *request = rig_sent(rig, RZ_SWIM_PING_REQUEST);
     assert_true(request->action.n_to >= 2);
-    for (uint32_t i = 0; i < request->action.n_to; i++)
+    for (uint32_t i = 0; i < request->action.n_to; i++) {
         assert_true(request->to[i] < SELF);
+    }
 }
 
 static void large_groups_exchange_less_often(void **state)
@@ -408,9 +422,9 @@ static void large_groups_exchange_less_often(void **state)
     reopen(rig, &config);
     rz_time before = 0;
     for (uint32_t i = 0; i < 3; i++) {
-        do
+        do {
             rig_tick(rig);
-        while (!rig_sent(rig, RZ_SWIM_PULL));
+        } while (!rig_sent(rig, RZ_SWIM_PULL));
         assert_true(before == 0 || rig->now == before + 6 * PERIOD);
         before = rig->now;
     }
@@ -449,7 +463,7 @@ static void malformed_and_foreign_messages_are_dropped(void **state)
         {(uint64_t)5 << 32 | 6, (uint64_t)4 << 32},                 /* no state */
         {(uint64_t)6 << 32 | 6, UINT32_MAX},                        /* not to be refuted */
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         rig_receive(rig, RZ_SWIM_GOSSIP, 1, 0, 0, bad[i], 2);
         assert_int_equal(rig->count, 0);
     }

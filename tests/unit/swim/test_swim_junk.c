@@ -17,8 +17,9 @@ static void asks_no_room_for_junk(void **state)
     struct rz_swim_config config = rz_swim_config_scaled(1000, 5);
     struct rz_swim *swim = malloc(rz_swim_size(&config));
     uint64_t items[ITEMS_MAX];
-    for (uint32_t i = 0; i < ITEMS_MAX; i++)
+    for (uint32_t i = 0; i < ITEMS_MAX; i++) {
         items[i] = i % 2 ? (uint64_t)RZ_SWIM_SUSPECT << 32 : (uint64_t)1 << 32 | (5 + i);
+    }
     struct rz_message message = {
         .protocol = RZ_PROTOCOL_SWIM, .type = RZ_SWIM_GOSSIP, .from = 1, .n_items = ITEMS_MAX};
     struct rz_event event = {.kind = RZ_EVENT_RECEIVE, .message = &message, .items = items};
@@ -27,8 +28,9 @@ static void asks_no_room_for_junk(void **state)
     rz_swim_init(swim, &config, 0, 0, 1);
     assert_int_equal(rz_swim_step(swim, &event, &out), RZ_DONE);
     assert_int_equal(rz_swim_records(swim), 0);
-    for (uint32_t i = 0; i < ITEMS_MAX; i += 2)
+    for (uint32_t i = 0; i < ITEMS_MAX; i += 2) {
         items[i] = (uint64_t)1 << 32 | 2;
+    }
     assert_int_equal(rz_swim_step(swim, &event, &out), RZ_NEED);
     assert_true(out.need <= rz_swim_size(&(struct rz_swim_config){.records_max = 5}));
     free(swim);

@@ -26,8 +26,9 @@ static uint32_t belief_after(const struct rz_swim_config *config, const uint32_t
 {
     static struct rig rig;
     rig_open(&rig, config, 0);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         hear(&rig, kinds[i]);
+    }
     struct rz_swim_view view = rz_swim_look(rig.swim, ABOUT);
     assert_int_equal(view.timers, view.state == RZ_SWIM_SUSPECT);
     rig_close(&rig);
@@ -43,8 +44,8 @@ static uint32_t count_disagreements(bool final, uint32_t mutations)
     uint32_t disagreements = 0;
     config.final = final;
     config.mutations = mutations;
-    for (uint32_t a = 0; a < KINDS; a++)
-        for (uint32_t b = 0; b <= a; b++)
+    for (uint32_t a = 0; a < KINDS; a++) {
+        for (uint32_t b = 0; b <= a; b++) {
             for (uint32_t c = 0; c <= b; c++) {
                 const uint32_t kinds[] = {a, b, c};
                 uint32_t first = belief_after(&config, kinds, 3);
@@ -57,6 +58,8 @@ static uint32_t count_disagreements(bool final, uint32_t mutations)
                     }
                 }
             }
+        }
+    }
     return disagreements;
 }
 
@@ -106,16 +109,18 @@ static void rules_are_those_of_the_papers(void **state)
         {1, RZ_SWIM_FAILED, 1, RZ_SWIM_LEFT, true, true},
         {1, RZ_SWIM_LEFT, 1, RZ_SWIM_FAILED, false, false},
     };
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+    for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
         for (int final = 0; final < 2; final++) {
             struct rz_swim_config config = rz_swim_config_scaled(RZ_SECOND, N);
             config.final = final;
             const uint32_t kinds[] = {kind(rules[i].inc_before, rules[i].before),
                                       kind(rules[i].inc_heard, rules[i].heard)};
             bool wins = final ? rules[i].wins_final : rules[i].wins;
-            if (belief_after(&config, kinds, 2) != kinds[wins])
+            if (belief_after(&config, kinds, 2) != kinds[wins]) {
                 fail_msg("rule %zu, final %d", i, final);
+            }
         }
+    }
 }
 
 /* A node killed as of incarnation 10 is not brought back by a stale Alive of 2. */

@@ -34,8 +34,9 @@ static void ceiling_of_the_decimal_logarithm_is_exact(void **state)
     for (uint32_t digits = 0; digits < 19; digits++, power *= 10) {
         assert_int_equal(rz_swim_ceil_log10(power), digits);
         assert_int_equal(rz_swim_ceil_log10(power + 1), digits + 1);
-        if (digits > 0)
+        if (digits > 0) {
             assert_int_equal(rz_swim_ceil_log10(power - 1), digits == 1 ? 1 : digits);
+        }
     }
 }
 
@@ -59,7 +60,7 @@ static void parameters_of_lan_are_as_the_formulas_give_them(void **state)
                 {1024, 12.04, 72.25, 16},
                 {4096, 14.45, 86.70, 16},
                 {10000, 16.00, 96.00, 20}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct rz_swim_config config = rz_swim_config_of(RZ_SWIM_LAN, rows[i].n);
         struct rz_swim *swim = member_of(&config);
         assert_int_equal(rz_swim_limit(swim), rows[i].limit);
@@ -88,15 +89,16 @@ static void order_is_a_permutation(void **state)
 {
     (void)state;
     static bool seen[5000];
-    for (uint32_t n = 1; n <= 5000; n += n < 70 ? 1 : 411)
+    for (uint32_t n = 1; n <= 5000; n += n < 70 ? 1 : 411) {
         for (uint64_t key = 0; key < 5; key++) {
-            memset(seen, 0, sizeof seen);
+            memset(seen, 0, sizeof(seen));
             for (uint32_t i = 0; i < n; i++) {
                 uint32_t at = rz_swim_order(key * UINT64_C(0x9E3779B97F4A7C15), n, i);
                 assert_true(at < n && !seen[at]);
                 seen[at] = true;
             }
         }
+    }
 }
 
 /* Over many keys each member comes at each place equally often, within five standard deviations. */
@@ -105,17 +107,22 @@ static void order_is_even(void **state)
     (void)state;
     static const uint32_t sizes[] = {2, 3, 5, 8, 13};
     enum { KEYS = 20000 };
-    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+    for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
         uint32_t n = sizes[s], counts[13][13] = {{0}};
-        for (uint32_t key = 0; key < KEYS; key++)
-            for (uint32_t i = 0; i < n; i++)
+        for (uint32_t key = 0; key < KEYS; key++) {
+            for (uint32_t i = 0; i < n; i++) {
                 counts[i][rz_swim_order(key * UINT64_C(0xD1342543DE82EF95) + 1, n, i)]++;
+            }
+        }
         double mean = (double)KEYS / n, deviation = sqrt(mean * (1 - 1.0 / n));
-        for (uint32_t i = 0; i < n; i++)
-            for (uint32_t k = 0; k < n; k++)
-                if (fabs(counts[i][k] - mean) > 5 * deviation)
+        for (uint32_t i = 0; i < n; i++) {
+            for (uint32_t k = 0; k < n; k++) {
+                if (fabs(counts[i][k] - mean) > 5 * deviation) {
                     fail_msg("of %u members, %u comes at place %u %u times, not about %g", n, k, i,
                              counts[i][k], mean);
+                }
+            }
+        }
     }
 }
 

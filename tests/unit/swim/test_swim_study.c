@@ -17,8 +17,9 @@ static struct rz_table *study(const struct rz_study_options *options)
     const char *why = NULL;
     struct rz_table *table = rz_table_create("");
     struct rz_chart *chart = rz_chart_create("", "", "");
-    if (!rz_study_find("swim")->run(options, table, chart, &why))
+    if (!rz_study_find("swim")->run(options, table, chart, &why)) {
         fail_msg("%s", why);
+    }
     rz_chart_destroy(chart);
     return table;
 }
@@ -63,8 +64,9 @@ static void false_suspicions_are_as_many_as_the_formula_says(void **state)
         double p = 1 - losses[i];
         double expected = 10 * 128 * 60 * (1 - p * p) * pow(1 - p * p * p * p, 3);
         /* Suspects are no helpers, and what is under way at the end is not counted: some less. */
-        if (fabs(all - expected) > 4 * sqrt(expected) + 0.06 * expected)
+        if (fabs(all - expected) > 4 * sqrt(expected) + 0.06 * expected) {
             fail_msg("%g false suspicions where %g are expected", all, expected);
+        }
     }
 }
 
@@ -114,9 +116,9 @@ static void comparison_has_a_row_for_each_detector(void **state)
     assert_true(rz_compare(&options, 16, table, chart, &why));
     static const char *const names[] = {"ring and broadcast", "SWIM",     "SWIM with Lifeguard",
                                         "gossip 1",           "gossip 2", "gossip 3"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         uint32_t failures = 0;
-        for (uint32_t row = 0; row < rz_table_rows(table); row++)
+        for (uint32_t row = 0; row < rz_table_rows(table); row++) {
             if (strcmp(rz_table_text_at(table, row, "protocol"), names[i]) == 0 &&
                 strcmp(rz_table_text_at(table, row, "case"), "one failure") == 0) {
                 failures++;
@@ -125,6 +127,7 @@ static void comparison_has_a_row_for_each_detector(void **state)
                 const char *note = rz_table_text_at(table, row, "note");
                 assert_true((found > 0 && known >= found && known < 60) || note[0] != 0);
             }
+        }
         assert_int_equal(failures, 1);
     }
     rz_chart_destroy(chart);

@@ -26,29 +26,34 @@ static void draw(struct world *w, struct rz_random *random)
     w->n_tasks = (int)rz_random_below(random, TASKS_MAX + 1);
     w->size = 1 + (int)rz_random_below(random, MEMBERS_MAX);
     uint64_t percent = rz_random_below(random, 101);
-    for (int member = 0; member < w->size; member++)
-        for (int id = 0; id < w->n_tasks; id++)
+    for (int member = 0; member < w->size; member++) {
+        for (int id = 0; id < w->n_tasks; id++) {
             w->done[member][id] = rz_random_below(random, 100) < percent;
+        }
+    }
 }
 
 /* As the reduction of the exchange does it. */
 static void join(struct world *w)
 {
     int mine[2 * TASKS_MAX];
-    for (int i = 0; i < 2 * w->n_tasks; i++)
+    for (int i = 0; i < 2 * w->n_tasks; i++) {
         w->words[i] = INT_MAX;
+    }
     for (int member = 0; member < w->size; member++) {
         rz_tasks_say(w->done[member], w->n_tasks, member, mine);
-        for (int i = 0; i < 2 * w->n_tasks; i++)
+        for (int i = 0; i < 2 * w->n_tasks; i++) {
             w->words[i] = mine[i] < w->words[i] ? mine[i] : w->words[i];
+        }
     }
 }
 
 static int holders(const struct world *w, int id)
 {
     int n = 0;
-    for (int member = 0; member < w->size; member++)
+    for (int member = 0; member < w->size; member++) {
         n += w->done[member][id];
+    }
     return n;
 }
 
@@ -65,12 +70,14 @@ static void what_is_left_is_dealt_once_and_evenly(void **state)
             int n = rz_tasks_deal(w.words, w.n_tasks, member, w.size, dealt);
             most = n > most ? n : most;
             least = n < least ? n : least;
-            for (int k = 0; k < n; k++)
+            for (int k = 0; k < n; k++) {
                 times[dealt[k]]++;
+            }
         }
         assert_true(most - least <= 1);
-        for (int id = 0; id < w.n_tasks; id++)
+        for (int id = 0; id < w.n_tasks; id++) {
             assert_int_equal(times[id], holders(&w, id) == 0);
+        }
     }
 }
 
@@ -85,8 +92,9 @@ static void a_result_is_sent_by_one_that_has_it_where_one_lacks_it(void **state)
         for (int id = 0; id < w.n_tasks; id++) {
             int sender = rz_tasks_sender(w.words, id), n = holders(&w, id);
             assert_int_equal(sender >= 0, n > 0 && n < w.size);
-            if (sender >= 0)
+            if (sender >= 0) {
                 assert_true(w.done[sender][id]);
+            }
         }
     }
 }
@@ -109,8 +117,9 @@ static void who_follows_callbacks_has_all_and_its_own_first(void **state)
         int owned[TASKS_MAX] = {0}, list[TASKS_MAX], left = 0;
         draw(&w, &random);
         const bool *done = w.done[0];
-        for (int id = 0; id < w.n_tasks; id++)
+        for (int id = 0; id < w.n_tasks; id++) {
             left += !done[id];
+        }
         for (int member = 0; member < w.size; member++) {
             bool there[TASKS_MAX] = {false}, own = true;
             assert_int_equal(rz_tasks_list(done, w.n_tasks, member, w.size, list), left);
@@ -122,8 +131,9 @@ static void who_follows_callbacks_has_all_and_its_own_first(void **state)
                 owned[list[k]] += mine;
             }
         }
-        for (int id = 0; id < w.n_tasks; id++)
+        for (int id = 0; id < w.n_tasks; id++) {
             assert_int_equal(owned[id], !done[id]);
+        }
     }
 }
 
@@ -132,7 +142,7 @@ static void of_what_nothing_is_known_all_is_left(void **state)
     int words[2 * TASKS_MAX], dealt[TASKS_MAX];
     bool all[TASKS_MAX];
     (void)state;
-    memset(all, true, sizeof all);
+    memset(all, true, sizeof(all));
     rz_tasks_say_nothing(TASKS_MAX, words);
     assert_int_equal(rz_tasks_first_left(words, TASKS_MAX), 0);
     assert_int_equal(rz_tasks_first_left(words, 0), 0);

@@ -66,8 +66,9 @@ static uint32_t differences(const char *name, double effort)
     struct rz_table *table = rz_table_create(name);
     struct rz_chart *chart = rz_chart_create("", "", "");
     const char *why = "";
-    if (!figure->draw(&options, table, chart, report, &why))
+    if (!figure->draw(&options, table, chart, report, &why)) {
         fail_msg("%s: %s", name, why);
+    }
     uint32_t n = rz_figure_report_differences(report);
     assert_true(rz_table_rows(table) > 4);
     assert_true(rz_table_at(table, 0, "trials") >= 3);

@@ -31,8 +31,9 @@ static struct rz_table *run(const char *name, const struct rz_study_options *opt
     struct rz_chart *chart = rz_chart_create("", "", "");
     const char *why = "";
     bool done = rz_study_find(name)->run(options, table, chart, &why);
-    if (!done)
+    if (!done) {
         fail_msg("%s: %s", name, why);
+    }
     rz_chart_destroy(chart);
     return table;
 }
@@ -45,7 +46,7 @@ static double measure(const char *name, const struct rz_study_options *options, 
     return value;
 }
 
-/* --- counts ----------------------------------------------------------------------------------- */
+/* ---- counts ---- */
 
 static void a_quiet_ring_sends_one_heartbeat_per_member_and_period(void **state)
 {
@@ -91,7 +92,7 @@ static void the_order_of_sending_is_worth_what_the_model_says(void **state)
                 {256, {15, 58}, {38, 74}},
                 {1024, {19, 78}, {58, 103}},
                 {4096, {22, 92}, {82, 136}}};
-    for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (uint32_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         for (uint32_t far = 0; far < 2; far++) {
             struct rz_study_options options = options_of("spread", rows[i].n);
             options.send_overhead = RZ_MILLISECOND;
@@ -107,7 +108,7 @@ static void the_order_of_sending_is_worth_what_the_model_says(void **state)
     }
 }
 
-/* --- dates ------------------------------------------------------------------------------------ */
+/* ---- dates ---- */
 
 static void one_failure_is_found_within_its_bounds(void **state)
 {
@@ -163,7 +164,7 @@ static void a_star_takes_its_time(void **state)
     assert_true(measure("process", &options, "known_ms") > 0);
 }
 
-/* --- faults ----------------------------------------------------------------------------------- */
+/* ---- faults ---- */
 
 /* A member whose messages are too late is declared failed; it learns so and gives up, and the
  * others agree on it. */
@@ -214,7 +215,7 @@ static void a_network_without_delays_is_allowed(void **state)
 {
     (void)state;
     static const char *const studies[] = {"spread", "agree", "twophase"};
-    for (uint32_t i = 0; i < sizeof studies / sizeof *studies; i++) {
+    for (uint32_t i = 0; i < sizeof(studies) / sizeof(*studies); i++) {
         struct rz_study_options options = options_of(studies[i], 32);
         options.latency = options.latency_local = 0;
         options.send_overhead = options.receive_overhead = 0;
@@ -228,7 +229,7 @@ static void what_does_not_fit_into_memory_is_refused(void **state)
 {
     (void)state;
     static const char *const studies[] = {"ring", "spread", "agree"};
-    for (uint32_t i = 0; i < sizeof studies / sizeof *studies; i++) {
+    for (uint32_t i = 0; i < sizeof(studies) / sizeof(*studies); i++) {
         struct rz_study_options options = options_of(studies[i], 1 << 20);
         options.kill = 1 << 18;
         struct rz_table *table = rz_table_create("");
@@ -245,7 +246,7 @@ static void a_trace_that_is_cut_off_is_no_success(void **state)
 {
     (void)state;
     static const char *const studies[] = {"ring", "process", "spread", "agree", "diagnose"};
-    for (uint32_t i = 0; i < sizeof studies / sizeof *studies; i++) {
+    for (uint32_t i = 0; i < sizeof(studies) / sizeof(*studies); i++) {
         struct rz_study_options options = options_of(studies[i], 8);
         options.trace = "/dev/full";
         options.until = 3 * RZ_SECOND;
@@ -300,8 +301,9 @@ static void a_trial_repeats(void **state)
     options.kill_during = true;
     options.trials = 2;
     struct rz_table *a = run("ring", &options), *b = run("ring", &options);
-    for (uint32_t i = 0; i < sizeof columns / sizeof *columns; i++)
+    for (uint32_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
         assert_true(rz_table_at(a, 0, columns[i]) == rz_table_at(b, 0, columns[i]));
+    }
     assert_true(rz_table_at(a, 0, "known_ms") != rz_table_at(a, 1, "known_ms"));
     rz_table_destroy(a);
     rz_table_destroy(b);

@@ -20,7 +20,7 @@ static void assert_received(rz_id member, uint32_t i, rz_time at, rz_id from)
     assert_int_equal(line->arg[0], from);
 }
 
-/* --- the network ------------------------------------------------------------------------------ */
+/* ---- the network ---- */
 
 static void sends_of_a_multicast_leave_one_after_the_other(void **state)
 {
@@ -93,8 +93,9 @@ static void a_busy_member_serves_in_order_of_arrival(void **state)
     setup.network.receive_overhead = 50;
     setup.network.send_overhead = 20;
     struct rz_timing *timing = rz_timing_create(&setup);
-    for (rz_id id = 3; id >= 1; id--)
+    for (rz_id id = 3; id >= 1; id--) {
         toy_send(timing, id == 2 ? 1 : 2, id, TOY_PING, id, (uint64_t[]){0}, 1);
+    }
     rz_timing_run(timing);
     rz_time first = 1 + 20 + 1000 + 50;
     assert_received(0, 0, first, 2);
@@ -147,7 +148,7 @@ static void overheads_of_zero_cost_no_events(void **state)
     (void)state;
     struct rz_timing_setup setup = toy_setup(8, &record);
     for (rz_time overhead = 0; overhead < 2; overhead++) {
-        memset(&record, 0, sizeof record);
+        memset(&record, 0, sizeof(record));
         setup.network.receive_overhead = overhead;
         struct rz_timing *timing = rz_timing_create(&setup);
         toy_send(timing, 0, 0, TOY_NEWS, 1, (uint64_t[]){1, 2, 3, 4, 5, 6, 7}, 7);
@@ -180,7 +181,7 @@ static void a_study_delays_and_loses_transfers(void **state)
     rz_timing_destroy(timing);
 }
 
-/* --- steps ------------------------------------------------------------------------------------ */
+/* ---- steps ---- */
 
 static void equal_dates_are_served_in_order_of_queueing(void **state)
 {
@@ -188,11 +189,13 @@ static void equal_dates_are_served_in_order_of_queueing(void **state)
     struct rz_timing_setup setup = toy_setup(6, &record);
     struct rz_timing *timing = rz_timing_create(&setup);
     static const rz_id order[] = {4, 2, 5, 1, 3};
-    for (uint32_t i = 0; i < 5; i++)
+    for (uint32_t i = 0; i < 5; i++) {
         toy_send(timing, 7, order[i], TOY_NEWS, i, (uint64_t[]){0}, 1);
+    }
     rz_timing_run(timing);
-    for (uint32_t i = 0; i < 5; i++)
+    for (uint32_t i = 0; i < 5; i++) {
         assert_received(0, i, 1007, order[i]);
+    }
     rz_timing_destroy(timing);
 }
 
@@ -202,12 +205,14 @@ static void more_and_need_are_served(void **state)
     struct rz_timing_setup setup = toy_setup(2, &record);
     struct rz_timing *timing = rz_timing_create(&setup);
     rz_timing_call(timing, 0, 0, 0, TOY_MANY, (const uint64_t[4]){1000, 1}, NULL, 0);
-    for (uint64_t more = 8; more <= 100000; more *= 5)
+    for (uint64_t more = 8; more <= 100000; more *= 5) {
         rz_timing_call(timing, 0, 0, 0, TOY_GROW, (const uint64_t[4]){more}, NULL, 0);
+    }
     rz_timing_run(timing);
     assert_int_equal(toy_count(&record, TOY_RECEIVED, 1), 1000);
-    for (uint32_t i = 0; i < 1000; i++)
+    for (uint32_t i = 0; i < 1000; i++) {
         assert_int_equal(toy_line(&record, TOY_RECEIVED, 1, i)->arg[1], 1000 - i);
+    }
     assert_int_equal(toy_count(&record, TOY_GROWN, 0), 6);
     assert_true(rz_timing_cost(timing).bytes_peak > 25000);
     rz_timing_destroy(timing);
@@ -256,8 +261,9 @@ static void ticks_do_not_multiply(void **state)
     setup.network.receive_overhead = 100;
     timing = rz_timing_create(&setup);
     tick_to(timing, 0, 1150);
-    for (uint32_t i = 0; i < 5; i++)
+    for (uint32_t i = 0; i < 5; i++) {
         toy_send(timing, 0, 1, TOY_NEWS, i, (uint64_t[]){0}, 1);
+    }
     rz_timing_run(timing);
     assert_int_equal(toy_line(&record, TOY_TICKED, 0, 0)->at, 1500); /* after what came before */
     assert_int_equal(rz_timing_cost(timing).events, 6 + 5 * 2 + 1);
@@ -281,13 +287,14 @@ static void a_run_ends_at_its_date_and_goes_on(void **state)
     rz_timing_destroy(timing);
 }
 
-/* --- hosts ------------------------------------------------------------------------------------ */
+/* ---- hosts ---- */
 
 /* As a host joins two protocols: the output of one is passed to the other at once. */
 static void host(struct rz_timing *timing, rz_id member, const struct rz_action *notice)
 {
-    if (notice->what != TOY_RECEIVED || member != 1)
+    if (notice->what != TOY_RECEIVED || member != 1) {
         return;
+    }
     rz_id failed[] = {5, 6};
     rz_timing_tell_arg(timing, 1, 1, 0, failed, 2, 77);
     rz_timing_call(timing, 1, 0, 0, TOY_SEND, (const uint64_t[4]){TOY_NEWS, 9}, (uint64_t[]){2}, 1);
@@ -309,8 +316,9 @@ static void a_host_calls_its_parts_at_once(void **state)
         {1000, 1, 1, TOY_FAILURE, {6, 77, 0}}, {1000, 2, 0, TOY_RECEIVED, {0, 1, 0}},
         {1000, 2, 0, TOY_FAILURE, {5, 0, 0}},  {2000, 2, 0, TOY_RECEIVED, {1, 9, 0}},
     };
-    for (uint32_t i = 0; i < 6; i++)
-        assert_memory_equal(&record.lines[i], &expected[i], sizeof expected[i]);
+    for (uint32_t i = 0; i < 6; i++) {
+        assert_memory_equal(&record.lines[i], &expected[i], sizeof(expected[i]));
+    }
     rz_timing_destroy(timing);
 }
 
@@ -320,10 +328,11 @@ static uint32_t n_alarms;
 static void alarm_rang(struct rz_timing *timing, uint64_t what)
 {
     alarms[n_alarms++] = what;
-    if (what == 1)
+    if (what == 1) {
         rz_timing_alarm(timing, rz_timing_now(timing) + 10, 2);
-    else
+    } else {
         rz_timing_stop(timing);
+    }
 }
 
 static void alarms_ring_and_stop_the_run(void **state)

@@ -12,8 +12,7 @@
 
 static struct toy_log record;
 
-/* --- failures -----------------------------------------------------------------------------------
- */
+/* ---- failures ---- */
 
 static uint32_t failures;
 
@@ -40,8 +39,9 @@ static void a_failure_cuts_a_multicast(void **state)
     rz_timing_run(timing);
     assert_int_equal(failures, 1);
     assert_int_equal(toy_count(&record, TOY_RECEIVED, RZ_ID_NONE), 3);
-    for (rz_id id = 5; id <= 7; id++)
+    for (rz_id id = 5; id <= 7; id++) {
         assert_int_equal(toy_count(&record, TOY_RECEIVED, id), 1);
+    }
     assert_int_equal(rz_timing_count(timing, 0, TOY_NEWS).messages, 7);
     assert_int_equal(rz_timing_count(timing, 0, TOY_NEWS).lost, 4);
     rz_timing_destroy(timing);
@@ -54,8 +54,9 @@ static void the_failed_do_nothing(void **state)
     struct rz_timing_setup setup = toy_setup(3, &record);
     setup.network.receive_overhead = 100;
     struct rz_timing *timing = rz_timing_create(&setup);
-    for (uint32_t i = 0; i < 5; i++)
+    for (uint32_t i = 0; i < 5; i++) {
         toy_send(timing, 0, i % 2, TOY_PING, i, (uint64_t[]){2}, 1);
+    }
     rz_timing_call(timing, 2, 0, 0, TOY_TIMER, (const uint64_t[4]){5000}, NULL, 0);
     toy_send(timing, 6000, 0, TOY_PING, 9, (uint64_t[]){2}, 1);
     rz_timing_kill(timing, 2, 1250);
@@ -69,8 +70,9 @@ static void the_failed_do_nothing(void **state)
 
 static void kill_self(struct rz_timing *timing, rz_id member, const struct rz_action *notice)
 {
-    if (notice->what != TOY_RECEIVED || member != 1)
+    if (notice->what != TOY_RECEIVED || member != 1) {
         return;
+    }
     toy_send(timing, 0, 1, TOY_NEWS, 5, (uint64_t[]){2}, 1); /* follows the step: too late */
     rz_timing_kill(timing, 1, 0);
 }
@@ -88,7 +90,7 @@ static void a_host_stops_in_the_middle_of_a_step(void **state)
     rz_timing_destroy(timing);
 }
 
-/* --- pauses ----------------------------------------------------------------------------------- */
+/* ---- pauses ---- */
 
 /* Messages first, in order of arrival, then the tick that came due meanwhile. */
 static void a_pause_defers_everything(void **state)
@@ -99,8 +101,9 @@ static void a_pause_defers_everything(void **state)
     rz_timing_call(timing, 2, 0, 0, TOY_TIMER, (const uint64_t[4]){1500}, NULL, 0);
     rz_timing_pause(timing, 2, 1200, 4000);
     rz_timing_pause(timing, 2, 1300, 3000); /* inside the other */
-    for (uint32_t i = 0; i < 4; i++)
+    for (uint32_t i = 0; i < 4; i++) {
         toy_send(timing, 1000 * i, i % 2, TOY_NEWS, i, (uint64_t[]){2}, 1);
+    }
     rz_timing_run(timing);
     static const rz_time at[] = {1000, 4000, 4000, 4000, 4000};
     for (uint32_t i = 0; i < 4; i++) {
@@ -126,7 +129,7 @@ static void a_pause_stops_a_service(void **state)
     rz_timing_destroy(timing);
 }
 
-/* --- partitions ------------------------------------------------------------------------------- */
+/* ---- partitions ---- */
 
 static void a_partition_loses_what_crosses_it_until_it_heals(void **state)
 {
@@ -134,8 +137,9 @@ static void a_partition_loses_what_crosses_it_until_it_heals(void **state)
     struct rz_timing_setup setup = toy_setup(4, &record);
     struct rz_timing *timing = rz_timing_create(&setup);
     rz_timing_partition(timing, (const uint8_t[]){0, 0, 1, 1}, 2000, 4000);
-    for (uint32_t i = 0; i < 6; i++)
+    for (uint32_t i = 0; i < 6; i++) {
         toy_send(timing, 1000 * i, 0, TOY_NEWS, i, (uint64_t[]){1, 2}, 2);
+    }
     rz_timing_run(timing);
     assert_int_equal(toy_count(&record, TOY_RECEIVED, 1), 6);
     assert_int_equal(toy_count(&record, TOY_RECEIVED, 2), 4);
@@ -145,7 +149,7 @@ static void a_partition_loses_what_crosses_it_until_it_heals(void **state)
     rz_timing_destroy(timing);
 }
 
-/* --- loss and duplication --------------------------------------------------------------------- */
+/* ---- loss and duplication ---- */
 
 static void copies_add_up(void **state)
 {
@@ -176,16 +180,19 @@ static void a_copy_goes_its_own_way(void **state)
     rz_timing_call(timing, 0, 0, 0, TOY_MANY, (const uint64_t[4]){400, 1}, NULL, 0);
     rz_timing_run(timing);
     uint32_t copies[401] = {0}, times[3] = {0};
-    for (uint32_t i = 0; i < record.n; i++)
+    for (uint32_t i = 0; i < record.n; i++) {
         copies[record.lines[i].arg[1]]++;
-    for (uint32_t i = 1; i <= 400; i++)
+    }
+    for (uint32_t i = 1; i <= 400; i++) {
         times[copies[i]]++;
-    for (uint32_t i = 0; i < 3; i++) /* 100, 200, 100 expected */
+    }
+    for (uint32_t i = 0; i < 3; i++) { /* 100, 200, 100 expected */
         assert_in_range(times[i], i == 1 ? 160 : 65, i == 1 ? 240 : 135);
+    }
     rz_timing_destroy(timing);
 }
 
-/* --- repetition ------------------------------------------------------------------------------- */
+/* ---- repetition ---- */
 
 /* Storms of pings with everything that is drawn. Returns the hash of all notices. */
 static uint64_t storm(uint64_t seed, rz_time kill_at)
@@ -205,8 +212,9 @@ static uint64_t storm(uint64_t seed, rz_time kill_at)
     for (uint32_t i = 0; i < 200; i++) {
         uint64_t to[3];
         rz_id from = (rz_id)rz_timing_random(timing, 15);
-        for (uint32_t k = 0; k < 3; k++)
+        for (uint32_t k = 0; k < 3; k++) {
             to[k] = (from + 1 + rz_timing_random(timing, 15)) % 16;
+        }
         toy_send(timing, rz_timing_random(timing, 5000), from, TOY_PING, i, to, 3);
     }
     rz_timing_pause(timing, 3, 1000, 2000);
@@ -234,14 +242,16 @@ static void arrivals(bool others, rz_time at[20])
     struct rz_timing *timing = rz_timing_create(&setup);
     for (uint32_t i = 0; i < 20; i++) {
         toy_send(timing, i, 0, TOY_NEWS, i, (uint64_t[]){1}, 1);
-        if (others)
+        if (others) {
             toy_send(timing, i, 2, TOY_NEWS, i, (uint64_t[]){3}, 1);
+        }
     }
     rz_timing_run(timing);
     assert_int_equal(toy_count(&record, TOY_RECEIVED, 1), 20);
-    for (uint32_t i = 0; i < 20; i++)
+    for (uint32_t i = 0; i < 20; i++) {
         at[toy_line(&record, TOY_RECEIVED, 1, i)->arg[1]] =
             toy_line(&record, TOY_RECEIVED, 1, i)->at;
+    }
     rz_timing_destroy(timing);
 }
 
@@ -251,10 +261,11 @@ static void delays_do_not_depend_on_what_others_do(void **state)
     rz_time alone[20], among[20];
     arrivals(false, alone);
     arrivals(true, among);
-    assert_memory_equal(alone, among, sizeof alone);
+    assert_memory_equal(alone, among, sizeof(alone));
     bool differ = false;
-    for (uint32_t i = 1; i < 20; i++)
+    for (uint32_t i = 1; i < 20; i++) {
         differ |= alone[i] - i != alone[0];
+    }
     assert_true(differ);
 }
 

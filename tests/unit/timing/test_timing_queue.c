@@ -23,8 +23,9 @@ struct entry {
 static int by_date_and_number(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
-    if (x->date != y->date)
+    if (x->date != y->date) {
         return x->date < y->date ? -1 : 1;
+    }
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
@@ -51,19 +52,20 @@ static void mix_up(struct rz_timing_queue *queue, uint64_t seed, rz_time spread)
             popped[n_popped++] = (struct entry){event.date, event.member};
         }
     }
-    qsort(pushed, EVENTS_MAX, sizeof *pushed, by_date_and_number);
+    qsort(pushed, EVENTS_MAX, sizeof(*pushed), by_date_and_number);
     assert_int_equal(queue->count, 0);
-    assert_memory_equal(pushed, popped, sizeof pushed);
+    assert_memory_equal(pushed, popped, sizeof(pushed));
 }
 
 static void events_leave_by_date_and_then_as_they_came(void **state)
 {
     (void)state;
-    struct rz_timing_queue *queue = malloc(sizeof *queue);
+    struct rz_timing_queue *queue = malloc(sizeof(*queue));
     rz_timing_queue_init(queue);
     static const rz_time spreads[] = {6, 300, 70000, 5000000, RZ_SECOND, UINT64_C(1) << 50};
-    for (uint32_t i = 0; i < sizeof spreads / sizeof *spreads; i++)
+    for (uint32_t i = 0; i < sizeof(spreads) / sizeof(*spreads); i++) {
         mix_up(queue, i + 1, spreads[i]);
+    }
     rz_timing_queue_release(queue);
     free(queue);
 }
@@ -71,7 +73,7 @@ static void events_leave_by_date_and_then_as_they_came(void **state)
 static void nothing_leaves_after_the_limit(void **state)
 {
     (void)state;
-    struct rz_timing_queue *queue = malloc(sizeof *queue);
+    struct rz_timing_queue *queue = malloc(sizeof(*queue));
     rz_timing_queue_init(queue);
     struct rz_timing_event event;
     rz_timing_queue_push(queue, 1000000)->member = 0;
@@ -91,7 +93,7 @@ static void nothing_leaves_after_the_limit(void **state)
 static void chunks_are_used_again(void **state)
 {
     (void)state;
-    struct rz_timing_queue *queue = malloc(sizeof *queue);
+    struct rz_timing_queue *queue = malloc(sizeof(*queue));
     rz_timing_queue_init(queue);
     struct rz_timing_event event = {.date = 0};
     uint64_t bytes = 0;

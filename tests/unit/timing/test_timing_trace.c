@@ -18,13 +18,16 @@ int main(int argc, char **argv)
     setup.network = (struct rz_timing_network){
         .latency = 1000, .latency_local = 100, .send_overhead = 100, .receive_overhead = 50};
     setup.message_name = message_name;
-    if (argc > 2)
+    if (argc > 2) {
         setup.network.per_node = 2;
-    if (argc > 3)
+    }
+    if (argc > 3) {
         setup.trace_events_max = strtoull(argv[3], NULL, 10);
+    }
     setup.trace = argc > 1 ? fopen(argv[1], "w") : NULL;
-    if (!setup.trace)
+    if (!setup.trace) {
         return 1;
+    }
     struct rz_timing *timing = rz_timing_create(&setup);
     toy_send(timing, 0, 0, TOY_PING, 1, (uint64_t[]){1, 2, 3, 4}, 4);
     toy_send(timing, 5000, 1, TOY_NEWS, 2, (uint64_t[]){5}, 1);

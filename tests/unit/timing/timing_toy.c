@@ -27,11 +27,11 @@ static void rz_toy_init(struct rz_toy *toy, const void *config, rz_id self, rz_t
                         uint64_t seed)
 {
     (void)now, (void)seed;
-    memset(toy, 0, sizeof *toy);
+    memset(toy, 0, sizeof(*toy));
     toy->self = self;
     toy->number = *(const uint32_t *)config;
     toy->deadline = RZ_TIME_NEVER;
-    toy->bytes = sizeof *toy;
+    toy->bytes = sizeof(*toy);
 }
 
 static void rz_toy_grow(struct rz_toy *toy, size_t bytes)
@@ -43,7 +43,7 @@ static struct rz_action *emit(struct rz_actions *out, enum rz_action_kind kind)
 {
     rz_assert(out->count < out->max);
     struct rz_action *action = &out->v[out->count++];
-    memset(action, 0, sizeof *action);
+    memset(action, 0, sizeof(*action));
     action->kind = kind;
     return action;
 }
@@ -75,8 +75,9 @@ static void send(struct rz_toy *toy, uint32_t n_to, uint8_t type, uint64_t seq, 
 static enum rz_more send_many(struct rz_toy *toy, struct rz_actions *out)
 {
     for (; toy->left > 0; toy->left--) {
-        if (out->count == out->max)
+        if (out->count == out->max) {
             return RZ_MORE;
+        }
         send(toy, 1, TOY_NEWS, toy->left, 0, out);
     }
     return RZ_DONE;
@@ -88,8 +89,9 @@ static enum rz_more on_call(struct rz_toy *toy, const struct rz_event *event,
     switch ((enum toy_call)event->call) {
     case TOY_SEND:
         rz_assert(event->n_items <= TO_MAX && event->arg[2] <= TO_MAX);
-        for (uint32_t i = 0; i < event->n_items; i++)
+        for (uint32_t i = 0; i < event->n_items; i++) {
             toy->to[i] = (rz_id)event->items[i];
+        }
         send(toy, event->n_items, (uint8_t)event->arg[0], event->arg[1], (uint32_t)event->arg[2],
              out);
         break;
@@ -101,8 +103,8 @@ static enum rz_more on_call(struct rz_toy *toy, const struct rz_event *event,
         toy->deadline = event->arg[0];
         break;
     case TOY_GROW:
-        if (toy->bytes < sizeof *toy + event->arg[0]) {
-            out->need = sizeof *toy + event->arg[0];
+        if (toy->bytes < sizeof(*toy) + event->arg[0]) {
+            out->need = sizeof(*toy) + event->arg[0];
             return RZ_NEED;
         }
         notify(out, TOY_GROWN, toy->bytes, 0, 0);
@@ -121,14 +123,16 @@ static enum rz_more rz_toy_step(struct rz_toy *toy, const struct rz_event *event
         return send_many(toy, out);
     case RZ_EVENT_RECEIVE:
         notify(out, TOY_RECEIVED, event->message->from, event->message->seq, event->message->type);
-        if (event->message->type != TOY_PING)
+        if (event->message->type != TOY_PING) {
             break;
+        }
         toy->to[0] = event->message->from;
         send(toy, 1, TOY_NEWS, event->message->seq, 0, out);
         break;
     case RZ_EVENT_FAILURE:
-        for (uint32_t i = 0; i < event->n_ids; i++)
+        for (uint32_t i = 0; i < event->n_ids; i++) {
             notify(out, TOY_FAILURE, event->ids[i], event->arg[0], 0);
+        }
         break;
     case RZ_EVENT_TICK:
         rz_assert(event->now >= toy->deadline);
@@ -151,7 +155,7 @@ static uint64_t rz_toy_hash(const struct rz_toy *toy)
 
 RZ_PROTOCOL(toy, RZ_PROTOCOL_RING);
 
-/* --- runs ------------------------------------------------------------------------------------- */
+/* ---- runs ---- */
 
 static struct rz_protocol other_protocol;
 
@@ -177,13 +181,14 @@ static void notified(struct rz_timing *timing, rz_id member, uint32_t part,
                           .part = part,
                           .what = notice->what,
                           .arg = {notice->arg[0], notice->arg[1], notice->arg[2]}};
-    if (log->also)
+    if (log->also) {
         log->also(timing, member, notice);
+    }
 }
 
 struct rz_timing_setup toy_setup(uint32_t n, struct toy_log *log)
 {
-    memset(log, 0, sizeof *log);
+    memset(log, 0, sizeof(*log));
     return (struct rz_timing_setup){.members = n,
                                     .n_parts = 1,
                                     .parts = {&rz_protocol_toy},
@@ -212,8 +217,9 @@ const struct toy_line *toy_line(const struct toy_log *log, enum toy_notice what,
 {
     for (uint32_t k = 0; k < log->n; k++) {
         const struct toy_line *line = &log->lines[k];
-        if (line->what == what && (member == RZ_ID_NONE || line->member == member) && i-- == 0)
+        if (line->what == what && (member == RZ_ID_NONE || line->member == member) && i-- == 0) {
             return line;
+        }
     }
     return NULL;
 }
@@ -221,7 +227,8 @@ const struct toy_line *toy_line(const struct toy_log *log, enum toy_notice what,
 uint32_t toy_count(const struct toy_log *log, enum toy_notice what, rz_id member)
 {
     uint32_t n = 0;
-    while (toy_line(log, what, member, n))
+    while (toy_line(log, what, member, n)) {
         n++;
+    }
     return n;
 }

@@ -32,7 +32,7 @@ struct group {
 static struct group *create(uint32_t n)
 {
     struct rz_twophase_config config = {.n_members = n, .view = VIEW};
-    struct group *group = calloc(1, sizeof *group);
+    struct group *group = calloc(1, sizeof(*group));
     group->n = n;
     for (rz_id id = 0; id < n; id++) {
         group->member[id] = malloc(rz_twophase_size(&config));
@@ -43,8 +43,9 @@ static struct group *create(uint32_t n)
 
 static void destroy(struct group *group)
 {
-    for (rz_id id = 0; id < group->n; id++)
+    for (rz_id id = 0; id < group->n; id++) {
         free(group->member[id]);
+    }
     free(group);
 }
 
@@ -59,8 +60,9 @@ static void carry_out(struct group *group, rz_id id, const struct rz_action *act
         assert_true(group->n_queue < QUEUE_MAX && action->message.n_items <= 8);
         struct letter *letter = &group->queue[group->n_queue++];
         *letter = (struct letter){.to = action->to[k], .message = action->message};
-        for (uint32_t i = 0; i < action->message.n_items; i++)
+        for (uint32_t i = 0; i < action->message.n_items; i++) {
             letter->items[i] = action->items[i];
+        }
         group->n_sent[action->message.type]++;
     }
 }
@@ -73,8 +75,9 @@ static void step(struct group *group, rz_id id, const struct rz_event *first)
         struct rz_actions out = {.v = v, .max = RZ_ACTIONS_MIN};
         more = rz_twophase_step(group->member[id], &event, &out);
         assert_int_not_equal(more, RZ_NEED);
-        for (uint32_t i = 0; i < out.count; i++)
+        for (uint32_t i = 0; i < out.count; i++) {
             carry_out(group, id, &v[i]);
+        }
     }
 }
 
@@ -95,24 +98,29 @@ static void deliver(struct group *group, uint32_t at)
 {
     struct letter letter = group->queue[at];
     group->n_queue--;
-    memmove(group->queue + at, group->queue + at + 1, (group->n_queue - at) * sizeof *group->queue);
+    memmove(group->queue + at, group->queue + at + 1,
+            (group->n_queue - at) * sizeof(*group->queue));
     struct rz_event event = {
         .kind = RZ_EVENT_RECEIVE, .message = &letter.message, .items = letter.items};
-    if (!group->failed[letter.to])
+    if (!group->failed[letter.to]) {
         step(group, letter.to, &event);
+    }
 }
 
 static void deliver_all(struct group *group)
 {
-    while (group->n_queue > 0)
+    while (group->n_queue > 0) {
         deliver(group, 0);
+    }
 }
 
 static uint32_t find(const struct group *group, enum rz_twophase_message type, rz_id to)
 {
-    for (uint32_t i = 0; i < group->n_queue; i++)
-        if (group->queue[i].message.type == type && group->queue[i].to == to)
+    for (uint32_t i = 0; i < group->n_queue; i++) {
+        if (group->queue[i].message.type == type && group->queue[i].to == to) {
             return i;
+        }
+    }
     fail_msg("there is no message %u to %u", type, to);
     return 0;
 }
@@ -121,11 +129,12 @@ static void without_failures_an_operation_costs_two_messages_per_edge(void **sta
 {
     (void)state;
     static const uint32_t sizes[] = {1, 2, 3, 7, 64, 65, 300};
-    for (uint32_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (uint32_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
         struct group *group = create(sizes[i]);
         for (uint64_t seq = 1; seq <= 3; seq++) {
-            for (rz_id id = 0; id < group->n; id++)
+            for (rz_id id = 0; id < group->n; id++) {
                 propose(group, id);
+            }
             deliver_all(group);
             assert_int_equal(group->n_sent[RZ_TWOPHASE_VOTE], seq * (group->n - 1));
             assert_int_equal(group->n_sent[RZ_TWOPHASE_DECISION], seq * (group->n - 1));
@@ -145,8 +154,8 @@ static void without_failures_an_operation_costs_two_messages_per_edge(void **sta
 static void every_tree_is_a_tree(void **state)
 {
     (void)state;
-    for (uint32_t n = 1; n <= 9; n++)
-        for (uint32_t bits = 0; bits < (1u << n) - 1; bits++)
+    for (uint32_t n = 1; n <= 9; n++) {
+        for (uint32_t bits = 0; bits < (1u << n) - 1; bits++) {
             for (uint32_t attempt = 1; attempt <= n; attempt++) {
                 struct group *group = create(n);
                 uint32_t agreed = bits & 0x155; /* some of them */
@@ -156,29 +165,36 @@ static void every_tree_is_a_tree(void **state)
                     group->member[id]->n_agreed = (uint32_t)__builtin_popcount(agreed);
                 }
                 rz_id root = RZ_ID_NONE;
-                for (rz_id id = 0; id < n && root == RZ_ID_NONE; id++)
-                    if (!(bits >> id & 1))
+                for (rz_id id = 0; id < n && root == RZ_ID_NONE; id++) {
+                    if (!(bits >> id & 1)) {
                         root = rz_twophase_tree_root(group->member[id], attempt);
+                    }
+                }
                 if (bits >> root & 1) {
                     destroy(group);
                     continue; /* the attempt would be given up */
                 }
                 uint64_t seen = UINT64_C(1) << root;
                 for (rz_id id = 0; id < n; id++) {
-                    if (bits >> id & 1)
+                    if (bits >> id & 1) {
                         continue;
+                    }
                     rz_twophase_tree_children(group->member[id], attempt);
                     uint64_t kids = *rz_twophase_set(group->member[id], RZ_TWOPHASE_KIDS);
                     assert_true((kids & (bits | seen)) == 0);
                     seen |= kids;
-                    for (rz_id child = 0; child < n; child++)
-                        if (kids >> child & 1)
+                    for (rz_id child = 0; child < n; child++) {
+                        if (kids >> child & 1) {
                             assert_int_equal(rz_twophase_tree_parent(group->member[child], attempt),
                                              id);
+                        }
+                    }
                 }
                 assert_true(seen == (~(uint64_t)bits & ((1u << n) - 1)));
                 destroy(group);
             }
+        }
+    }
 }
 
 /* The root decides, sends it to one member and fails: the others are uncertain, and get the old
@@ -187,8 +203,9 @@ static void the_termination_protocol_finds_a_decision(void **state)
 {
     (void)state;
     struct group *group = create(4);
-    for (rz_id id = 0; id < 4; id++)
+    for (rz_id id = 0; id < 4; id++) {
         propose(group, id);
+    }
     deliver(group, find(group, RZ_TWOPHASE_VOTE, 1));
     deliver(group, find(group, RZ_TWOPHASE_VOTE, 0));
     deliver(group, find(group, RZ_TWOPHASE_VOTE, 0));
@@ -197,8 +214,9 @@ static void the_termination_protocol_finds_a_decision(void **state)
     assert_int_equal(rz_twophase_decided(group->member[2]), 1);
     group->n_queue = 0;
     group->failed[0] = true;
-    for (rz_id id = 1; id < 4; id++)
+    for (rz_id id = 1; id < 4; id++) {
         tell(group, id, 0);
+    }
     deliver_all(group);
     assert_true(group->n_sent[RZ_TWOPHASE_ASK] > 0);
     for (rz_id id = 1; id < 4; id++) {
@@ -215,11 +233,13 @@ static void without_a_decision_the_attempt_is_given_up(void **state)
     (void)state;
     struct group *group = create(4);
     group->failed[0] = true;
-    for (rz_id id = 1; id < 4; id++)
+    for (rz_id id = 1; id < 4; id++) {
         propose(group, id);
+    }
     deliver_all(group);
-    for (rz_id id = 1; id < 4; id++)
+    for (rz_id id = 1; id < 4; id++) {
         tell(group, id, 0);
+    }
     deliver_all(group);
     for (rz_id id = 1; id < 4; id++) {
         assert_int_equal(group->attempt[id], 2);
@@ -236,8 +256,9 @@ static void an_old_attempt_is_told_of_the_new_one(void **state)
     (void)state;
     struct group *group = create(4);
     group->failed[0] = true;
-    for (rz_id id = 1; id < 4; id++)
+    for (rz_id id = 1; id < 4; id++) {
         propose(group, id);
+    }
     tell(group, 1, 0);
     deliver(group, find(group, RZ_TWOPHASE_VOTE, 1));
     deliver(group, find(group, RZ_TWOPHASE_ABORT, 3));
@@ -265,9 +286,11 @@ static void orphans_vote_again(void **state)
     tell(group, 0, 1);
     tell(group, 2, 1);
     deliver_all(group);
-    for (rz_id id = 0; id < 4; id++)
-        if (id != 1)
+    for (rz_id id = 0; id < 4; id++) {
+        if (id != 1) {
             assert_int_equal(group->attempt[id], 1);
+        }
+    }
     assert_true(rz_twophase_agreed_failed(group->member[3], 1));
     destroy(group);
 }
@@ -281,8 +304,9 @@ static void who_is_held_for_failed_knows(void **state)
         tell(group, 0, 2); /* and no other member knows anything of it */
         propose(group, 0);
         propose(group, 1);
-        if (votes)
+        if (votes) {
             propose(group, 2);
+        }
         deliver_all(group);
         assert_int_equal(rz_twophase_decided(group->member[0]), 1);
         const uint64_t items = 1 << 2;
@@ -310,8 +334,9 @@ static void strange_messages_are_dropped(void **state)
         .type = RZ_TWOPHASE_VOTE, .view = VIEW, .from = 3, .seq = 1, .word = {1, 5}, .n_items = 1};
     struct rz_message bad[9];
     uint64_t items[2] = {0, 0};
-    for (uint32_t i = 0; i < 9; i++)
+    for (uint32_t i = 0; i < 9; i++) {
         bad[i] = good;
+    }
     bad[0].view = VIEW + 1;
     bad[1].type = RZ_TWOPHASE_MESSAGE_COUNT;
     bad[2].from = 5;
@@ -327,8 +352,9 @@ static void strange_messages_are_dropped(void **state)
             .kind = RZ_EVENT_RECEIVE, .message = i < 9 ? &bad[i] : &good, .items = items};
         items[0] = i < 9 ? 0 : 32; /* a bit beyond the members */
         step(group, 1, &event);
-        if (rz_twophase_hash(group->member[1]) != before || group->n_queue > 0)
+        if (rz_twophase_hash(group->member[1]) != before || group->n_queue > 0) {
             fail_msg("message %u was heard", i);
+        }
     }
     items[0] = 0;
     struct rz_event event = {.kind = RZ_EVENT_RECEIVE, .message = &good, .items = items};

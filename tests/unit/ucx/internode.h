@@ -22,8 +22,9 @@ struct internode {
 static inline void internode_environment(void)
 {
 #ifndef RZ_TEST_TCP
-    for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name != NULL; v++)
+    for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name; v++) {
         setenv(v->name, v->value, 0);
+    }
 #endif
 }
 

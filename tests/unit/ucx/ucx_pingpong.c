@@ -23,16 +23,18 @@ static bool ended;
 static void done(struct rz_net_op *op, rz_status_t status)
 {
     (void)op;
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         _exit(2);
+    }
     ended = true;
 }
 
 static void fetched(struct rz_net_op *op, rz_status_t status)
 {
     (void)op;
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         _exit(3);
+    }
     got = true;
 }
 
@@ -41,15 +43,16 @@ static void arrived(void *arg, const void *header, uint32_t header_bytes, const 
 {
     static struct rz_net_op op;
     (void)arg, (void)header, (void)header_bytes;
-    if (token == NULL) {
+    if (!token) {
         memcpy(in, data, bytes);
         got = true;
         return;
     }
     op = (struct rz_net_op){.done = fetched};
     rz_status_t status = ops->fetch(net, token, in, bytes, &op);
-    if (status != RZ_IN_PROGRESS)
+    if (status != RZ_IN_PROGRESS) {
         fetched(&op, status);
+    }
 }
 
 static void broken(void *arg, rz_peer_t peer)
@@ -69,24 +72,27 @@ static void push(size_t bytes)
     op = (struct rz_net_op){.done = done, .header_bytes = 40};
     ended = false;
     rz_status_t status = ops->send(net, 0, out, bytes, &op);
-    if (status == RZ_OK)
+    if (status == RZ_OK) {
         ended = true;
-    else if (status != RZ_IN_PROGRESS)
+    } else if (status != RZ_IN_PROGRESS) {
         _exit(4);
+    }
 }
 
 static void wait_for(const bool *flag)
 {
-    while (!*flag)
+    while (!*flag) {
         (void)ops->progress(net);
+    }
 }
 
 static double half_trip_us(bool first, size_t bytes, unsigned turns)
 {
     rz_time start = 0;
     for (unsigned turn = 0; turn < turns + 20; turn++) {
-        if (turn == 20)
+        if (turn == 20) {
             start = rz_clock_now();
+        }
         if (first) {
             got = false;
             push(bytes);
@@ -108,37 +114,43 @@ int main(int argc, char **argv)
     unsigned turns = argc > 1 ? (unsigned)atoi(argv[1]) : 2000;
     int pair[2];
     internode_environment();
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) != 0)
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) != 0) {
         return 1;
+    }
     pid_t child = fork();
     bool first = child != 0;
     int other = pair[first];
     cpu_set_t core;
     CPU_ZERO(&core);
     CPU_SET(first ? 0 : 1, &core);
-    sched_setaffinity(0, sizeof core, &core);
+    sched_setaffinity(0, sizeof(core), &core);
     in = malloc(BYTES_MAX);
     out = calloc(1, BYTES_MAX);
     struct internode config = {.host = {NULL, arrived, broken}, .complain = complain};
-    if (internode_open(&config, &net, &ops) != RZ_OK)
+    if (internode_open(&config, &net, &ops) != RZ_OK) {
         return 1;
+    }
     unsigned char ep_address[EP_ADDRESS_MAX];
-    size_t bytes = sizeof ep_address;
+    size_t bytes = sizeof(ep_address);
     if (ops->ep_address(net, ep_address, &bytes) != RZ_OK ||
-        write(other, ep_address, bytes) != (ssize_t)bytes)
+        write(other, ep_address, bytes) != (ssize_t)bytes) {
         return 1;
-    ssize_t received = read(other, ep_address, sizeof ep_address);
-    if (received <= 0 || ops->connect(net, 0, ep_address, (size_t)received) != RZ_OK)
+    }
+    ssize_t received = read(other, ep_address, sizeof(ep_address));
+    if (received <= 0 || ops->connect(net, 0, ep_address, (size_t)received) != RZ_OK) {
         return 1;
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    }
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         unsigned n = sizes[i] >= 1u << 20 ? turns / 20 + 1 : turns;
         double us = half_trip_us(first, sizes[i], n);
-        if (first)
+        if (first) {
             printf("%8zu B  %9.2f us half round trip  %8.1f MB/s\n", sizes[i], us,
                    (double)sizes[i] / us);
+        }
     }
     ops->close(net);
-    if (first)
+    if (first) {
         waitpid(child, NULL, 0);
+    }
     return 0;
 }

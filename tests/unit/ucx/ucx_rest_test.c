@@ -10,11 +10,14 @@
 static bool has_come(struct side *side, uint64_t number)
 {
     unsigned last = side->notes_count - 1;
-    if (side->notes_count == 0 || side->notes[last].number != number)
+    if (side->notes_count == 0 || side->notes[last].number != number) {
         return false;
-    for (unsigned i = 0; i < last; i++)
-        if (side->notes[i].token != NULL)
+    }
+    for (unsigned i = 0; i < last; i++) {
+        if (side->notes[i].token) {
             ops->drop(side->net, side->notes[i].token);
+        }
+    }
     side->notes[0] = side->notes[last];
     side->notes_count = 0;
     return true;
@@ -36,9 +39,10 @@ static void what_rests_is_woken_by_the_same_ep_address(void **state)
     for (rz_peer_t round = 0; round < 50; round++) {
         uint64_t choice = rz_random_next(&random), number = 1000 + round;
         fill_with(data, BYTES, round);
-        for (unsigned i = 0; i < 2; i++)
+        for (unsigned i = 0; i < 2; i++) {
             assert_int_equal(
                 introduce_as(&side[i ^ (choice & 1)], &side[!(i ^ (choice & 1))], round), RZ_OK);
+        }
         for (unsigned i = 0; i < 2; i++) {
             struct side *to = &side[!i];
             side_send(&side[i], round, data, BYTES, &large, number);
@@ -49,14 +53,17 @@ static void what_rests_is_woken_by_the_same_ep_address(void **state)
             TURN_UNTIL(&side[0], &side[1], fetching.calls == 1 && large.calls == 1);
             assert_memory_equal(data, memory, BYTES);
         }
-        for (unsigned i = 0; i < 2 * BEFORE; i++)
+        for (unsigned i = 0; i < 2 * BEFORE; i++) {
             side_send(&side[i % 2], round, data, choice & (2u << i) ? BYTES : 8, &before[i], round);
-        for (unsigned turns = (unsigned)(choice >> 16) % 64; turns > 0; turns--)
+        }
+        for (unsigned turns = (unsigned)(choice >> 16) % 64; turns > 0; turns--) {
             ops->progress(side[turns % 2].net);
+        }
         unsigned first = (choice >> 12) & 1;
         assert_true(ops->rest(side[first].net, round, RZ_ERR_ROLLBACK));
-        for (unsigned turns = (unsigned)(choice >> 24) % 16; turns > 0; turns--)
+        for (unsigned turns = (unsigned)(choice >> 24) % 16; turns > 0; turns--) {
             ops->progress(side[turns % 2].net);
+        }
         assert_true(ops->rest(side[!first].net, round, RZ_ERR_ROLLBACK));
         for (unsigned i = 0; i < 2 * BEFORE; i++) {
             assert_int_equal(before[i].calls, 1);
@@ -80,14 +87,15 @@ static void a_broken_connection_does_not_rest(void **state)
     (void)state;
     for (unsigned rests = 0; rests < 2; rests++) {
         unsigned char ep_address[EP_ADDRESS_MAX];
-        size_t bytes = sizeof ep_address;
+        size_t bytes = sizeof(ep_address);
         open_pair(&a, &b);
         assert_int_equal(ops->ep_address(b.net, ep_address, &bytes), RZ_OK);
         side_send(&a, 0, "x", 1, &first, 1);
         side_send(&b, 0, "x", 1, &second, 1);
         TURN_UNTIL(&a, &b, a.notes_count == 1 && b.notes_count == 1);
-        if (rests)
+        if (rests) {
             assert_true(ops->rest(a.net, 0, RZ_ERR_ROLLBACK));
+        }
         close_side(&b);
         if (!rests) {
             TURN_UNTIL(&a, &nobody, a.broken_count == 1);

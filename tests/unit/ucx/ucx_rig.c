@@ -12,15 +12,17 @@ char last_complaint[256];
 uint64_t sum_of(const void *data, size_t bytes)
 {
     uint64_t sum = bytes;
-    for (size_t i = 0; i < bytes; i++)
+    for (size_t i = 0; i < bytes; i++) {
         sum = sum * 31 + ((const unsigned char *)data)[i];
+    }
     return sum;
 }
 
 void fill_with(void *data, size_t bytes, uint64_t seed)
 {
-    for (size_t i = 0; i < bytes; i++)
+    for (size_t i = 0; i < bytes; i++) {
         ((unsigned char *)data)[i] = (unsigned char)(rz_mix(seed, i / 8) >> (8 * (i % 8)));
+    }
 }
 
 static void done(struct rz_net_op *op, rz_status_t status)
@@ -35,8 +37,8 @@ struct rz_net_op *fresh_op(struct result *result, uint64_t number)
     *result =
         (struct result){.op = {.done = done, .user = result, .header_bytes = RZ_NET_HEADER_MAX},
                         .status = RZ_IN_PROGRESS};
-    fill_with(result->op.header, sizeof result->op.header, number);
-    memcpy(result->op.header, &number, sizeof number);
+    fill_with(result->op.header, sizeof(result->op.header), number);
+    memcpy(result->op.header, &number, sizeof(number));
     return &result->op;
 }
 
@@ -57,22 +59,23 @@ static void arrived(void *arg, const void *header, uint32_t header_bytes, const 
     unsigned char wanted[RZ_NET_HEADER_MAX];
     uint64_t number;
     assert_int_equal(header_bytes, RZ_NET_HEADER_MAX);
-    memcpy(&number, header, sizeof number);
-    fill_with(wanted, sizeof wanted, number);
-    assert_memory_equal(wanted + 8, (const char *)header + 8, sizeof wanted - 8);
+    memcpy(&number, header, sizeof(number));
+    fill_with(wanted, sizeof(wanted), number);
+    assert_memory_equal(wanted + 8, (const char *)header + 8, sizeof(wanted) - 8);
     assert_true(side->notes_count < NOTES_MAX);
     assert_int_equal(token != NULL, bytes > ops->eager_max);
-    side->notes[side->notes_count++] = (struct note){.number = number,
-                                                     .bytes = bytes,
-                                                     .sum = token == NULL ? sum_of(data, bytes) : 0,
-                                                     .token = token};
-    if (token != NULL && side->drop_at_once)
+    side->notes[side->notes_count++] = (struct note){
+        .number = number, .bytes = bytes, .sum = !token ? sum_of(data, bytes) : 0, .token = token};
+    if (token && side->drop_at_once) {
         ops->drop(side->net, token);
-    if (token != NULL && side->fetch_at_once)
+    }
+    if (token && side->fetch_at_once) {
         side->fetch_status =
             ops->fetch(side->net, token, side->fetch_memory, side->fetch_bytes, side->fetch_op);
-    if (side->leave_at_once)
+    }
+    if (side->leave_at_once) {
         ops->disconnect(side->net, 0, true, RZ_ERR_PROC_FAILED);
+    }
 }
 
 static void broken(void *arg, rz_peer_t peer)
@@ -85,7 +88,7 @@ static void broken(void *arg, rz_peer_t peer)
 static void complain(void *arg, const char *text)
 {
     (void)arg;
-    snprintf(last_complaint, sizeof last_complaint, "%s", text);
+    snprintf(last_complaint, sizeof(last_complaint), "%s", text);
 }
 
 struct internode side_config(struct side *side)
@@ -98,14 +101,16 @@ void open_side(struct side *side)
     struct internode config = side_config(side);
     *side = (struct side){.notes = calloc(NOTES_MAX, sizeof(struct note))};
     rz_status_t status = internode_open(&config, &side->net, &ops);
-    if (status != RZ_OK)
+    if (status != RZ_OK) {
         fail_msg("open: %s: %s", rz_status_text(status), last_complaint);
+    }
 }
 
 void close_side(struct side *side)
 {
-    if (side->net != NULL)
+    if (side->net) {
         ops->close(side->net);
+    }
     free(side->notes);
     *side = (struct side){.net = NULL};
 }
@@ -113,7 +118,7 @@ void close_side(struct side *side)
 rz_status_t introduce_as(struct side *side, const struct side *other, rz_peer_t number)
 {
     unsigned char ep_address[EP_ADDRESS_MAX];
-    size_t bytes = sizeof ep_address;
+    size_t bytes = sizeof(ep_address);
     assert_int_equal(ops->ep_address(other->net, ep_address, &bytes), RZ_OK);
     return ops->connect(side->net, number, ep_address, bytes);
 }

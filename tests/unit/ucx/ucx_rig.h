@@ -69,12 +69,15 @@ void open_pair(struct side *a, struct side *b);
     do {                                                                                           \
         time_t limit_ = time(NULL) + TEST_HANG_S;                                                  \
         while (!(condition)) {                                                                     \
-            if ((a)->net != NULL)                                                                  \
+            if ((a)->net) {                                                                        \
                 ops->progress((a)->net);                                                           \
-            if ((b)->net != NULL)                                                                  \
+            }                                                                                      \
+            if ((b)->net) {                                                                        \
                 ops->progress((b)->net);                                                           \
-            if (time(NULL) > limit_)                                                               \
+            }                                                                                      \
+            if (time(NULL) > limit_) {                                                             \
                 fail_msg("hang: " #condition);                                                     \
+            }                                                                                      \
         }                                                                                          \
     } while (0)
 

@@ -20,12 +20,13 @@ static void environment_is_checked(void **state)
     unsigned checked = 0;
     (void)state;
     assert_null(rz_ucx_environment_problem());
-    for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name != NULL; v++) {
-        for (unsigned i = 0; v->problem != NULL && i < 2; i++, checked++) {
-            if (wrong[i] != NULL)
+    for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name; v++) {
+        for (unsigned i = 0; v->problem && i < 2; i++, checked++) {
+            if (wrong[i]) {
                 setenv(v->name, wrong[i], 1);
-            else
+            } else {
                 unsetenv(v->name);
+            }
             last_complaint[0] = '\0';
             assert_int_equal(internode_open(&config, &net, &ops), RZ_ERR_INVALID);
             assert_non_null(strstr(last_complaint, v->name));
@@ -50,10 +51,11 @@ static void ep_addresses_are_refused_in_kind(void **state)
     open_side(&a);
     open_side(&b);
     assert_int_equal(ops->ep_address(b.net, ep_address, &bytes), RZ_ERR_INVALID);
-    bytes = sizeof ep_address;
+    bytes = sizeof(ep_address);
     assert_int_equal(ops->ep_address(b.net, ep_address, &bytes), RZ_OK);
-    for (size_t length = 0; length < bytes; length++)
+    for (size_t length = 0; length < bytes; length++) {
         assert_int_equal(ops->connect(a.net, 0, ep_address, length), RZ_ERR_MALFORMED);
+    }
     static const struct {
         size_t at;
         rz_status_t status;
@@ -64,7 +66,7 @@ static void ep_addresses_are_refused_in_kind(void **state)
         assert_int_equal(ops->connect(a.net, 0, bad, bytes), spoilt[i].status);
     }
     assert_int_equal(ops->connect(a.net, UINT32_MAX, ep_address, bytes), RZ_ERR_INVALID);
-    size_t own_bytes = sizeof bad;
+    size_t own_bytes = sizeof(bad);
     assert_int_equal(ops->ep_address(a.net, bad, &own_bytes), RZ_OK);
     assert_int_equal(ops->connect(a.net, 0, bad, own_bytes), RZ_ERR_INVALID);
     assert_int_equal(ops->connect(a.net, 3, ep_address, bytes), RZ_OK);
@@ -81,7 +83,7 @@ static void ep_addresses_are_refused_in_kind(void **state)
 static void small_payloads_arrive_whole_and_in_order(void **state)
 {
     static const size_t sizes[] = {0, 1, 8, 100, 4096, 7900, 8192, 8193, 20000, 32767, 32768};
-    enum { COUNT = sizeof sizes / sizeof sizes[0] };
+    enum { COUNT = sizeof(sizes) / sizeof(sizes[0]) };
     struct side a, b;
     struct result results[COUNT];
     unsigned char *data[COUNT];
@@ -121,8 +123,9 @@ static void exchange_large(struct side *a, struct side *b, size_t bytes, size_t 
     side_send(a, 0, data, bytes, &sending, bytes);
     TURN_UNTIL(a, b, b->notes_count == 1);
     assert_int_equal(sending.calls, 0);
-    if (!at_once)
+    if (!at_once) {
         b->fetch_status = ops->fetch(b->net, b->notes[0].token, memory, wanted, &fetching.op);
+    }
     if (wanted > 0) {
         assert_int_equal(b->fetch_status, RZ_IN_PROGRESS);
         TURN_UNTIL(a, b, fetching.calls == 1);
@@ -133,8 +136,9 @@ static void exchange_large(struct side *a, struct side *b, size_t bytes, size_t 
     TURN_UNTIL(a, b, sending.calls == 1);
     assert_int_equal(sending.status, RZ_OK);
     assert_memory_equal(data, memory, wanted);
-    for (size_t i = 0; i < 64; i++)
+    for (size_t i = 0; i < 64; i++) {
         assert_int_equal(memory[wanted + i], 0x5a);
+    }
     free(data);
     free(memory);
 }
@@ -145,13 +149,14 @@ static void large_payloads_are_fetched_whole_or_in_part(void **state)
     struct side a, b;
     (void)state;
     open_pair(&a, &b);
-    for (unsigned at_once = 0; at_once < 2; at_once++)
-        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    for (unsigned at_once = 0; at_once < 2; at_once++) {
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
             exchange_large(&a, &b, sizes[i], sizes[i], at_once);
             exchange_large(&a, &b, sizes[i], sizes[i] / 3, at_once);
             exchange_large(&a, &b, sizes[i], 1, at_once);
             exchange_large(&a, &b, sizes[i], 0, at_once);
         }
+    }
     close_side(&a);
     close_side(&b);
 }
@@ -168,8 +173,9 @@ static void a_dropped_payload_ends_its_send(void **state)
         b.drop_at_once = i % 2;
         side_send(&a, 0, data, 1 << 20, &result, i);
         TURN_UNTIL(&a, &b, b.notes_count == 1);
-        if (!b.drop_at_once)
+        if (!b.drop_at_once) {
             ops->drop(b.net, b.notes[0].token);
+        }
         TURN_UNTIL(&a, &b, result.calls == 1);
         assert_int_equal(result.status, RZ_OK);
     }
@@ -182,18 +188,21 @@ static void a_sleeping_receiver_gets_all_in_order_later(void **state)
 {
     enum { COUNT = 6000 };
     struct side a, b;
-    struct result *results = calloc(COUNT, sizeof *results);
+    struct result *results = calloc(COUNT, sizeof(*results));
     unsigned char data[1000];
     unsigned waiting = 0;
     (void)state;
-    memset(data, 7, sizeof data);
+    memset(data, 7, sizeof(data));
     open_pair(&a, &b);
-    for (unsigned i = 0; i < COUNT; i++)
-        side_send(&a, 0, data, sizeof data, &results[i], i);
-    for (unsigned i = 0; i < 1000; i++)
+    for (unsigned i = 0; i < COUNT; i++) {
+        side_send(&a, 0, data, sizeof(data), &results[i], i);
+    }
+    for (unsigned i = 0; i < 1000; i++) {
         ops->progress(a.net);
-    for (unsigned i = 0; i < COUNT; i++)
+    }
+    for (unsigned i = 0; i < COUNT; i++) {
         waiting += results[i].calls == 0;
+    }
     assert_true(waiting > COUNT / 2); /* the kernel's memory is bounded */
     TURN_UNTIL(&a, &b, b.notes_count == COUNT && results[COUNT - 1].calls == 1);
     for (unsigned i = 0; i < COUNT; i++) {
@@ -223,8 +232,9 @@ static void disconnect_ends_everything_with_its_status(void **state)
     side_send(&b, 0, data, 1 << 20, &dropped, 902);
     TURN_UNTIL(&a, &b, a.notes_count == 3);
     /* b does not turn any more: as one stopped. */
-    for (unsigned i = 0; i < COUNT; i++)
+    for (unsigned i = 0; i < COUNT; i++) {
         side_send(&a, 0, data, i % 3 ? 8 : 1 << 20, &results[i], i);
+    }
     assert_int_equal(ops->fetch(a.net, a.notes[0].token, memory, 1 << 20, fresh_op(&fetching, 1)),
                      RZ_IN_PROGRESS);
     struct side nobody = {.net = NULL};
@@ -243,15 +253,18 @@ static void disconnect_ends_everything_with_its_status(void **state)
                      RZ_ERR_PROC_FAILED);
     ops->drop(a.net, a.notes[2].token);
     /* b lives, but it need not notice the disconnect: it needs a failure report of its own. */
-    for (unsigned i = 0; i < 1000; i++)
+    for (unsigned i = 0; i < 1000; i++) {
         ops->progress(i % 2 ? a.net : b.net);
+    }
     ops->disconnect(b.net, 0, false, RZ_ERR_ROLLBACK);
     TURN_UNTIL(&a, &b,
                late.calls == 1 && kept.calls == 1 && dropped.calls == 1 && ops->quiet(b.net));
     assert_true(kept.status == RZ_ERR_CLOSED || kept.status == RZ_ERR_ROLLBACK);
-    for (unsigned i = 0; i < 1 << 20; i++)
-        if (memory[i] != 0xa5)
+    for (unsigned i = 0; i < 1 << 20; i++) {
+        if (memory[i] != 0xa5) {
             fail_msg("written after the end, byte %u", i);
+        }
+    }
     assert_int_equal(a.broken_count, 0);
     close_side(&a);
     close_side(&b);
@@ -270,26 +283,30 @@ static void a_fetch_from_a_stranger_waits_for_connect(void **state)
         open_side(&a);
         open_side(&b);
         introduce(&b, &a);
-        for (unsigned i = 0; i < 2; i++)
+        for (unsigned i = 0; i < 2; i++) {
             side_send(&b, 0, data, 8 << 20, &sending[i], i);
+        }
         TURN_UNTIL(&a, &b, a.notes_count == 2);
         assert_int_equal(
             ops->fetch(a.net, a.notes[0].token, memory, 8 << 20, fresh_op(&fetching[0], 1)),
             RZ_IN_PROGRESS);
         ops->drop(a.net, a.notes[1].token);
-        for (unsigned i = 0; i < 100; i++)
+        for (unsigned i = 0; i < 100; i++) {
             ops->progress(a.net);
+        }
         assert_int_equal(fetching[0].calls, 0);
         assert_false(ops->quiet(a.net));
         introduce(&a, &b);
-        if (end)
+        if (end) {
             ops->disconnect(a.net, 0, false, RZ_ERR_PROC_FAILED);
-        else
+        } else {
             TURN_UNTIL(&a, &b, sending[0].calls == 1 && sending[1].calls == 1);
+        }
         TURN_UNTIL(&a, &b, fetching[0].calls == 1 && ops->quiet(a.net));
         assert_int_equal(fetching[0].status, end ? RZ_ERR_PROC_FAILED : RZ_OK);
-        if (!end)
+        if (!end) {
             assert_memory_equal(data, memory, 8 << 20);
+        }
         close_side(&a);
         close_side(&b);
     }
@@ -309,8 +326,9 @@ static void a_broken_connection_is_told_once(void **state)
     close_side(&b);
     TURN_UNTIL(&a, &b, a.broken_count == 1);
     assert_int_equal(ops->send(a.net, 0, "x", 1, fresh_op(&first, 1)), RZ_ERR_CLOSED);
-    for (unsigned i = 0; i < 1000; i++)
+    for (unsigned i = 0; i < 1000; i++) {
         ops->progress(a.net);
+    }
     assert_int_equal(a.broken_count, 1);
     ops->disconnect(a.net, 0, false, RZ_ERR_ROLLBACK);
     assert_int_equal(ops->send(a.net, 0, "x", 1, fresh_op(&first, 1)), RZ_ERR_ROLLBACK);
@@ -325,13 +343,15 @@ static void disconnect_inside_a_callback_is_allowed(void **state)
     open_pair(&a, &b);
     b.leave_at_once = true;
     struct side nobody = {.net = NULL};
-    for (unsigned i = 0; i < 100; i++)
+    for (unsigned i = 0; i < 100; i++) {
         side_send(&a, 0, "x", 1, &results[i], i);
+    }
     TURN_UNTIL(&a, &b, b.notes_count >= 1);
     ops->disconnect(a.net, 0, false, RZ_ERR_ROLLBACK);
     TURN_UNTIL(&a, &nobody, results[99].calls == 1);
-    for (unsigned i = 0; i < 100; i++)
+    for (unsigned i = 0; i < 100; i++) {
         assert_int_equal(results[i].calls, 1);
+    }
     assert_true(ops->quiet(b.net));
     close_side(&a);
     close_side(&b);
@@ -360,14 +380,17 @@ static void the_living_meet_again_by_new_ep_addresses(void **state)
             TURN_UNTIL(&side[0], &side[1], fetching.calls == 1 && large.calls == 1);
             assert_memory_equal(data, memory, 1 << 20);
         }
-        for (unsigned i = 0; i < 2; i++)
+        for (unsigned i = 0; i < 2; i++) {
             side_send(&side[i], 0, data, choice & (1u << i) ? 1 << 20 : 8, &before[i], 0);
-        for (unsigned turns = (unsigned)(choice >> 8) % 64; turns > 0; turns--)
+        }
+        for (unsigned turns = (unsigned)(choice >> 8) % 64; turns > 0; turns--) {
             ops->progress(side[turns % 2].net);
+        }
         unsigned first = (choice >> 4) & 1;
         ops->disconnect(side[first].net, 0, choice & 16, RZ_ERR_ROLLBACK);
-        if (choice & 32)
+        if (choice & 32) {
             ops->progress(side[!first].net);
+        }
         ops->disconnect(side[!first].net, 0, choice & 64, RZ_ERR_ROLLBACK);
         TURN_UNTIL(&side[0], &side[1],
                    before[0].calls == 1 && before[1].calls == 1 && ops->quiet(side[0].net) &&
@@ -405,15 +428,17 @@ static void an_armed_sleeper_is_woken_by_news(void **state)
         side_send(&a, 0, data, sizes[i % 3], &result, i);
         while (b.notes_count == before) {
             ops->progress(a.net);
-            if (!ops->arm(b.net) || readable(&b, 1))
+            if (!ops->arm(b.net) || readable(&b, 1)) {
                 ops->progress(b.net);
+            }
             assert_true(time(NULL) <= limit);
         }
         TURN_UNTIL(&a, &b, result.calls == 1);
     }
     /* A failure wakes too. */
-    while (ops->progress(b.net) != 0 || !ops->arm(b.net))
+    while (ops->progress(b.net) != 0 || !ops->arm(b.net)) {
         ;
+    }
     close_side(&a);
     assert_true(readable(&b, TEST_HANG_MS));
     close_side(&b);
@@ -433,14 +458,16 @@ static void an_armed_sender_is_woken_by_room(void **state)
     TURN_UNTIL(&a, &b, b.notes_count == 1);
     assert_int_equal(ops->fetch(b.net, b.notes[0].token, memory, 16 << 20, fresh_op(&fetching, 1)),
                      RZ_IN_PROGRESS);
-    for (unsigned i = 0; i < 100; i++)
+    for (unsigned i = 0; i < 100; i++) {
         side_send(&a, 0, data, ops->eager_max, &more[i], i);
+    }
     time_t limit = time(NULL) + TEST_HANG_S;
     while (fetching.calls == 0 || more[99].calls == 0 || b.notes_count < 101) {
-        if (!ops->arm(a.net) || readable(&a, 0))
+        if (!ops->arm(a.net) || readable(&a, 0)) {
             ops->progress(a.net);
-        else if (++sleeps > 0)
+        } else if (++sleeps > 0) {
             ops->progress(b.net);
+        }
         assert_true(time(NULL) <= limit);
     }
     assert_true(sleeps > 0);
@@ -455,8 +482,9 @@ static unsigned descriptors_open(void)
 {
     DIR *folder = opendir("/proc/self/fd");
     unsigned count = 0;
-    while (readdir(folder) != NULL)
+    while (readdir(folder)) {
         count++;
+    }
     closedir(folder);
     return count;
 }
@@ -472,22 +500,27 @@ static void close_ends_all_and_leaves_no_descriptor(void **state)
         open_pair(&a, &b);
         side_send(&b, 0, data, 4 << 20, &owed, 1);
         TURN_UNTIL(&a, &b, a.notes_count == 1);
-        for (unsigned j = 0; j < 50; j++)
+        for (unsigned j = 0; j < 50; j++) {
             side_send(&a, 0, data, j % 2 ? 4 << 20 : 4000, &results[j], j);
-        if (i % 2)
+        }
+        if (i % 2) {
             assert_int_equal(
                 ops->fetch(a.net, a.notes[0].token, memory, 4 << 20, fresh_op(&fetching, 1)),
                 RZ_IN_PROGRESS);
+        }
         close_side(&a);
-        for (unsigned j = 0; j < 50; j++)
+        for (unsigned j = 0; j < 50; j++) {
             assert_int_equal(results[j].calls, 1);
+        }
         assert_int_equal(results[49].status, RZ_ERR_CANCELLED);
-        if (i % 2)
+        if (i % 2) {
             assert_int_equal(fetching.calls, 1);
+        }
         close_side(&b);
         assert_int_equal(owed.calls, 1);
-        if (i == 1)
+        if (i == 1) {
             before = descriptors_open();
+        }
     }
     assert_int_equal(descriptors_open(), before);
     free(data);
@@ -525,17 +558,19 @@ static void helper_threads_take_no_signals(void **state)
     folder = opendir("/proc/self/task");
     while ((entry = readdir(folder)) != NULL) {
         char path[300], line[256];
-        if (entry->d_name[0] == '.' || atoi(entry->d_name) == getpid())
+        if (entry->d_name[0] == '.' || atoi(entry->d_name) == getpid()) {
             continue;
-        snprintf(path, sizeof path, "/proc/self/task/%s/status", entry->d_name);
+        }
+        snprintf(path, sizeof(path), "/proc/self/task/%s/status", entry->d_name);
         FILE *file = fopen(path, "r");
-        while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        while (file && fgets(line, sizeof(line), file)) {
             if (strncmp(line, "SigBlk:", 7) == 0) {
                 unsigned long long blocked = strtoull(line + 7, NULL, 16);
                 assert_true((blocked & 0x7fffu & ~(1u << 8)) ==
                             (0x7fffu & ~(1u << 8))); /* KILL cannot be */
                 helpers++;
             }
+        }
         fclose(file);
     }
     closedir(folder);

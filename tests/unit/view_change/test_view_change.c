@@ -40,7 +40,7 @@ struct table {
 static struct table *open_with(uint32_t n, struct rz_view_change_config config)
 {
     static struct table t;
-    memset(&t, 0, sizeof t);
+    memset(&t, 0, sizeof(t));
     t.n = n;
     config.n_members = n;
     config.view = VIEW;
@@ -79,8 +79,9 @@ static void carry_out(struct table *t, rz_id id, const struct rz_action *action)
             assert_true(t->tail - t->head < QUEUE_MAX && action->to[k] != id);
             *send_desc = (struct send_desc){.message = action->message, .to = action->to[k]};
             send_desc->items = malloc((action->message.n_items + 1) * sizeof(uint64_t));
-            for (uint32_t i = 0; i < action->message.n_items; i++)
+            for (uint32_t i = 0; i < action->message.n_items; i++) {
                 send_desc->items[i] = action->items[i];
+            }
         }
     }
 }
@@ -102,8 +103,9 @@ static void step(struct table *t, rz_id id, const struct rz_event *event)
             rz_view_change_grow(t->state[id], out.need);
             continue;
         }
-        for (uint32_t i = 0; i < out.count; i++)
+        for (uint32_t i = 0; i < out.count; i++) {
             carry_out(t, id, &actions[i]);
+        }
         now = (struct rz_event){.kind = RZ_EVENT_CONTINUE};
     } while (more != RZ_DONE);
 }
@@ -112,31 +114,35 @@ static void step(struct table *t, rz_id id, const struct rz_event *event)
 static void deliver_one(struct table *t)
 {
     struct send_desc send_desc = t->queue[t->head++ % QUEUE_MAX];
-    if (t->state[send_desc.to])
+    if (t->state[send_desc.to]) {
         step(t, send_desc.to,
              &(struct rz_event){.kind = RZ_EVENT_RECEIVE,
                                 .message = &send_desc.message,
                                 .items = send_desc.items});
+    }
     free(send_desc.items);
 }
 
 static void deliver(struct table *t)
 {
-    while (t->head != t->tail)
+    while (t->head != t->tail) {
         deliver_one(t);
+    }
 }
 
 static void lose_all(struct table *t)
 {
-    while (t->head != t->tail)
+    while (t->head != t->tail) {
         free(t->queue[t->head++ % QUEUE_MAX].items);
+    }
 }
 
 static void close_table(struct table *t)
 {
     lose_all(t);
-    for (rz_id id = 0; id < t->n; id++)
+    for (rz_id id = 0; id < t->n; id++) {
         free(t->state[id]);
+    }
 }
 
 /* Process `rank` of n, slots 0..n-1, waits at daemon rank % t->n; counters: up to four, a digit
@@ -144,14 +150,17 @@ static void close_table(struct table *t)
 static void arrive_in(struct table *t, uint64_t group, uint64_t round, uint32_t rank, uint32_t n,
                       uint64_t progress, const char *counters)
 {
-    uint64_t *items = calloc(n + 4, sizeof *items);
+    uint64_t *items = calloc(n + 4, sizeof(*items));
     uint32_t n_items = n;
     assert_non_null(items);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         items[i] = RZ_VIEW_CHANGE_PROCESS(i, 1);
-    for (uint32_t i = 0; counters && counters[i]; i++)
-        if (counters[i] != '0')
+    }
+    for (uint32_t i = 0; counters && counters[i]; i++) {
+        if (counters[i] != '0') {
             items[n_items++] = RZ_DIAGNOSE_ITEM(i, (uint32_t)(counters[i] - '0'));
+        }
+    }
     step(t, rank % t->n,
          &(struct rz_event){.kind = RZ_EVENT_CALL,
                             .call = RZ_VIEW_CHANGE_ARRIVE,
@@ -177,13 +186,15 @@ static void leave(struct table *t, uint32_t rank)
 static void process_fails(struct table *t, uint32_t slot, uint32_t incarnation)
 {
     const uint64_t process = RZ_VIEW_CHANGE_PROCESS(slot, incarnation);
-    for (rz_id id = 0; id < t->n; id++)
-        if (t->state[id])
+    for (rz_id id = 0; id < t->n; id++) {
+        if (t->state[id]) {
             step(t, id,
                  &(struct rz_event){.kind = RZ_EVENT_CALL,
                                     .call = RZ_VIEW_CHANGE_PROCESS_FAILED,
                                     .items = &process,
                                     .n_items = 1});
+        }
+    }
 }
 
 static void learn(struct table *t, rz_id id, rz_id failed)
@@ -196,16 +207,19 @@ static void daemon_fails(struct table *t, rz_id failed)
 {
     free(t->state[failed]);
     t->state[failed] = NULL;
-    for (uint32_t slot = failed; slot < 2 * t->n; slot += t->n)
+    for (uint32_t slot = failed; slot < 2 * t->n; slot += t->n) {
         process_fails(t, slot, 1);
+    }
 }
 
 static void daemon_is_failed(struct table *t, rz_id failed)
 {
     daemon_fails(t, failed);
-    for (rz_id id = 0; id < t->n; id++)
-        if (t->state[id])
+    for (rz_id id = 0; id < t->n; id++) {
+        if (t->state[id]) {
             learn(t, id, failed);
+        }
+    }
 }
 
 static void expect(struct table *t, rz_id id, uint64_t round, uint64_t progress, uint64_t view)
@@ -221,7 +235,7 @@ static bool known(struct table *t, rz_id id)
     return rz_view_change_look_for(t->state[id], GROUP, &look);
 }
 
-/* --- rounds ----------------------------------------------------------------------------------- */
+/* ---- rounds ---- */
 
 static void a_group_of_one_needs_nobody(void **state)
 {
@@ -246,8 +260,9 @@ static void a_round_costs_one_message_to_arrive_and_three_to_each(void **state)
             deliver(t);
             assert_int_equal(t->told[0].rounds, round + (rank == 7));
         }
-        for (rz_id id = 0; id < 4; id++)
+        for (rz_id id = 0; id < 4; id++) {
             expect(t, id, round + 1, round, 0xFF);
+        }
     }
     assert_int_equal(t->sent[RZ_VIEW_CHANGE_ARRIVED], 3 * 6); /* the least daemon needs none */
     assert_int_equal(t->sent[RZ_VIEW_CHANGE_DECIDED], 3 * 3);
@@ -260,8 +275,9 @@ static void a_decision_counts_when_all_have_kept_it(void **state)
 {
     (void)state;
     struct table *t = open_table(3);
-    for (uint32_t rank = 0; rank < 3; rank++)
+    for (uint32_t rank = 0; rank < 3; rank++) {
         arrive(t, 0, rank, 3, 0, NULL);
+    }
     deliver_one(t), deliver_one(t); /* the arrivals */
     assert_int_equal(t->sent[RZ_VIEW_CHANGE_DECIDED], 2);
     deliver_one(t), deliver_one(t); /* the decision */
@@ -311,8 +327,7 @@ static void who_is_behind_is_told_at_once(void **state)
     close_table(t);
 }
 
-/* --- failures -----------------------------------------------------------------------------------
- */
+/* ---- failures ---- */
 
 static void the_failed_and_their_elders_are_not_awaited(void **state)
 {
@@ -333,8 +348,9 @@ static void who_leaves_is_as_failed(void **state)
 {
     (void)state;
     struct table *t = open_table(3);
-    for (uint32_t rank = 0; rank < 3; rank++)
+    for (uint32_t rank = 0; rank < 3; rank++) {
         arrive(t, 0, rank, 3, 0, NULL);
+    }
     deliver(t);
     uint64_t arrived = t->sent[RZ_VIEW_CHANGE_ARRIVED];
     arrive(t, 1, 0, 3, 1, NULL);
@@ -353,8 +369,9 @@ static void a_group_of_nobody_is_forgotten(void **state)
 {
     (void)state;
     struct table *t = open_table(3);
-    for (uint32_t rank = 0; rank < 3; rank++)
+    for (uint32_t rank = 0; rank < 3; rank++) {
         arrive(t, 0, rank, 3, 0, NULL);
+    }
     deliver(t);
     leave(t, 0);
     leave(t, 1);
@@ -391,10 +408,12 @@ static void what_was_kept_is_told_again(void **state)
 {
     (void)state;
     struct table *t = open_table(3);
-    for (uint32_t rank = 0; rank < 3; rank++)
+    for (uint32_t rank = 0; rank < 3; rank++) {
         arrive(t, 0, rank, 3, 0, NULL);
-    for (uint32_t i = 0; i < 6; i++) /* two arrivals, two decisions, two that have kept it */
+    }
+    for (uint32_t i = 0; i < 6; i++) { /* two arrivals, two decisions, two that have kept it */
         deliver_one(t);
+    }
     expect(t, 0, 1, 0, 0x7);
     lose_all(t);
     daemon_is_failed(t, 0);
@@ -408,8 +427,9 @@ static void what_the_next_one_has_not_kept_is_decided_anew(void **state)
 {
     (void)state;
     struct table *t = open_table(3);
-    for (uint32_t rank = 0; rank < 3; rank++)
+    for (uint32_t rank = 0; rank < 3; rank++) {
         arrive(t, 0, rank, 3, 0, NULL);
+    }
     deliver_one(t), deliver_one(t); /* the arrivals */
     t->queue[t->head % QUEUE_MAX].to = 0;
     daemon_fails(t, 0); /* its decision reaches 2 alone */
@@ -454,8 +474,9 @@ static void a_round_that_counts_is_confirmed_to_who_tells_it_late(void **state)
     arrive(t, 1, 0, 2, 1, "01");
     while (t->head != t->tail) { /* SETTLED and DECIDED to 1 are lost */
         struct send_desc *next = &t->queue[t->head % QUEUE_MAX];
-        if (next->to == 1)
+        if (next->to == 1) {
             next->to = 0, next->message.view = 0;
+        }
         deliver_one(t);
     }
     assert_int_equal(t->told[2].round, 1);
@@ -470,7 +491,7 @@ static void a_round_that_counts_is_confirmed_to_who_tells_it_late(void **state)
     close_table(t);
 }
 
-/* --- what cannot be --------------------------------------------------------------------------- */
+/* ---- what cannot be ---- */
 
 static void what_cannot_be_is_refused(void **state)
 {
@@ -557,8 +578,9 @@ static void the_largest_group_fits(void **state)
         expect(t, id, 1, 7, UINT64_MAX);
         assert_true(rz_view_change_look_at(t->state[id], 0, &look));
         assert_int_equal(look.n, RZ_VIEW_CHANGE_PROCESSES_MAX);
-        for (uint32_t rank = 0; rank < look.n; rank++)
+        for (uint32_t rank = 0; rank < look.n; rank++) {
             assert_true(look.counts.view[rank / 64] >> rank % 64 & 1);
+        }
     }
     close_table(t);
 }

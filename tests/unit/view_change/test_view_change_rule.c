@@ -32,12 +32,15 @@ static void check(const struct story *story)
     uint64_t items[N][N], view = 0, progress = 0;
     uint32_t n = 0, counters[N];
     for (uint32_t rank = 0; rank < N; rank++) {
-        if (story->came[rank] == NO)
+        if (story->came[rank] == NO) {
             continue;
+        }
         uint32_t k = 0;
-        for (uint32_t i = 0; story->counters[rank] && i < N; i++)
-            if (story->counters[rank][i] != '0')
+        for (uint32_t i = 0; story->counters[rank] && i < N; i++) {
+            if (story->counters[rank][i] != '0') {
                 items[rank][k++] = RZ_DIAGNOSE_ITEM(i, (uint32_t)(story->counters[rank][i] - '0'));
+            }
+        }
         waiting[n++] = (struct rz_view_change_waiting){rank, story->came[rank], items[rank], k};
     }
     const struct rz_view_change_situation now = {.n = N,
@@ -48,9 +51,10 @@ static void check(const struct story *story)
                                                  .n_waiting = n,
                                                  .waiting = waiting};
     bool ends = rz_view_change_ends(&now, lists, counters, &view, &progress);
-    if (ends != story->ends || (ends && (view != story->next || progress != story->progress)))
+    if (ends != story->ends || (ends && (view != story->next || progress != story->progress))) {
         fail_msg("%s: ends %d, view %llx, progress %llu", story->what, ends,
                  (unsigned long long)view, (unsigned long long)progress);
+    }
 }
 
 #define ALL 0xF
@@ -144,8 +148,9 @@ static const struct story stories[] = {
 static void every_story(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof stories / sizeof *stories; i++)
+    for (size_t i = 0; i < sizeof(stories) / sizeof(*stories); i++) {
         check(&stories[i]);
+    }
 }
 
 /* Whatever is said: a view of some that wait, progress between the old one and the least. */
@@ -165,12 +170,15 @@ static void the_view_is_never_empty(void **state)
         gone = bits >> 4 & bits >> 8 & 0xF;
         for (uint32_t rank = 0; rank < N; rank++) {
             uint64_t own = seed >> (12 + 12 * rank);
-            if (gone >> rank & 1 || (own & 1))
+            if (gone >> rank & 1 || (own & 1)) {
                 continue;
+            }
             uint32_t k = 0;
-            for (uint32_t j = 0; j < N; j++)
-                if (own >> (1 + 2 * j) & 3)
+            for (uint32_t j = 0; j < N; j++) {
+                if (own >> (1 + 2 * j) & 3) {
                     items[rank][k++] = RZ_DIAGNOSE_ITEM(j, (uint32_t)(own >> (1 + 2 * j) & 3));
+                }
+            }
             waiting[n++] =
                 (struct rz_view_change_waiting){rank, 5 + (own >> 9 & 3), items[rank], k};
             who |= UINT64_C(1) << rank;

@@ -22,7 +22,7 @@ static void what_was_written_is_read(void **state)
     uint8_t buffer[512];
     uint32_t n_commands, n;
     (void)state;
-    size_t bytes = rz_spawn_order_write(list, 3, buffer, sizeof buffer);
+    size_t bytes = rz_spawn_order_write(list, 3, buffer, sizeof(buffer));
     assert_true(bytes > 0);
     assert_int_equal(rz_spawn_order_look(buffer, bytes, &n_commands, &n), RZ_OK);
     assert_int_equal(n_commands, 3);
@@ -33,15 +33,17 @@ static void what_was_written_is_read(void **state)
     assert_int_equal(read.n_arguments, 4);
     assert_int_equal(read.n_environment, 0);
     const char *text = read.arguments;
-    for (uint32_t i = 0; i < 4; i++, text = rz_spawn_text_next(text))
+    for (uint32_t i = 0; i < 4; i++, text = rz_spawn_text_next(text)) {
         assert_string_equal(text, worker[i]);
+    }
     read = rz_spawn_order_command(buffer, bytes, 1);
     assert_string_equal(read.directory, "/tmp");
     assert_string_equal(read.environment, "A=1");
     assert_string_equal(rz_spawn_text_next(read.environment), "B=");
     const uint32_t command_of[5] = {0, 0, 0, 2, 2}; /* the one in between starts none */
-    for (uint32_t index = 0; index < 5; index++)
+    for (uint32_t index = 0; index < 5; index++) {
         assert_int_equal(rz_spawn_order_command_of(buffer, bytes, index), command_of[index]);
+    }
 }
 
 static void every_cut_is_refused(void **state)
@@ -50,7 +52,7 @@ static void every_cut_is_refused(void **state)
     uint8_t buffer[512];
     uint32_t n_commands, n;
     (void)state;
-    size_t bytes = rz_spawn_order_write(list, 2, buffer, sizeof buffer);
+    size_t bytes = rz_spawn_order_write(list, 2, buffer, sizeof(buffer));
     for (size_t cut = 0; cut < bytes; cut++) {
         uint8_t *block =
             malloc(cut + 1); /* of exactly this number of bytes: checked by the sanitizer */
@@ -68,7 +70,7 @@ static void refused(struct rz_spawn_command command)
 {
     uint8_t buffer[256];
     uint32_t n_commands, n;
-    size_t bytes = rz_spawn_order_write(&command, 1, buffer, sizeof buffer);
+    size_t bytes = rz_spawn_order_write(&command, 1, buffer, sizeof(buffer));
     assert_true(bytes > 0);
     assert_int_equal(rz_spawn_order_look(buffer, bytes, &n_commands, &n), RZ_ERR_MALFORMED);
 }

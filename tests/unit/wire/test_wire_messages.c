@@ -27,8 +27,9 @@ struct family {
     static size_t family##_again(const void *bytes, size_t n, void *out, size_t max)               \
     {                                                                                              \
         struct rz_##family##_message message;                                                      \
-        if (rz_##family##_decode(&message, bytes, n) != RZ_OK)                                     \
+        if (rz_##family##_decode(&message, bytes, n) != RZ_OK) {                                   \
             return 0;                                                                              \
+        }                                                                                          \
         return rz_##family##_encode(&message, out, max);                                           \
     }
 FAMILY(link)
@@ -40,8 +41,9 @@ static size_t protocol_again(const void *bytes, size_t n, void *out, size_t max)
 {
     struct rz_message message;
     uint64_t items[64];
-    if (rz_protocol_message_decode(&message, items, 64, bytes, n) != RZ_OK)
+    if (rz_protocol_message_decode(&message, items, 64, bytes, n) != RZ_OK) {
         return 0;
+    }
     return rz_protocol_message_encode(&message, items, out, max);
 }
 
@@ -71,34 +73,40 @@ static void test_accepted_bytes_encode_to_themselves(void **state)
         struct rz_random random = {seed};
         const struct family *family = &families[seed % 4];
         size_t n = (size_t)rz_random_below(&random, 120);
-        memset(bytes, 0, sizeof bytes);
-        for (size_t i = 0; i < n; i++)
+        memset(bytes, 0, sizeof(bytes));
+        for (size_t i = 0; i < n; i++) {
             bytes[i] = rz_random_below(&random, 4) ? 0 : (uint8_t)rz_random_next(&random);
+        }
         bytes[0] = (uint8_t)rz_random_below(&random, family->types + 1);
         bytes[1] = bytes[2] = bytes[3] = 0;
-        size_t encoded = again_in_own_block(family, bytes, n, out, sizeof out);
-        if (encoded == 0)
+        size_t encoded = again_in_own_block(family, bytes, n, out, sizeof(out));
+        if (encoded == 0) {
             continue;
+        }
         accepted[seed % 4]++;
-        if (encoded != n || memcmp(bytes, out, n) != 0)
+        if (encoded != n || memcmp(bytes, out, n) != 0) {
             fail_msg("%s, seed %llu: other bytes come back", family->name,
                      (unsigned long long)seed);
+        }
     }
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < 4; i++) {
         assert_true(accepted[i] > 0); /* else the test has tested nothing */
+    }
 }
 
 static void assert_every_cut_is_refused(const struct family *family, const uint8_t *bytes, size_t n)
 {
     uint8_t out[1024], longer[1025];
     assert_true(n > 0 && n <= 1024);
-    assert_int_equal(again_in_own_block(family, bytes, n, out, sizeof out), n);
-    for (size_t cut = 0; cut < n; cut++)
-        if (again_in_own_block(family, bytes, cut, out, sizeof out) != 0)
+    assert_int_equal(again_in_own_block(family, bytes, n, out, sizeof(out)), n);
+    for (size_t cut = 0; cut < n; cut++) {
+        if (again_in_own_block(family, bytes, cut, out, sizeof(out)) != 0) {
             fail_msg("%s: cut to %zu of %zu bytes, and accepted", family->name, cut, n);
+        }
+    }
     memcpy(longer, bytes, n);
     longer[n] = 0;
-    assert_int_equal(again_in_own_block(family, longer, n + 1, out, sizeof out), 0);
+    assert_int_equal(again_in_own_block(family, longer, n + 1, out, sizeof(out)), 0);
 }
 
 static void test_link_hello(void **state)
@@ -111,16 +119,16 @@ static void test_link_hello(void **state)
                                            .incarnation = 2,
                                            .pid = 77,
                                            .key = key,
-                                           .key_length = sizeof key}},
+                                           .key_length = sizeof(key)}},
                            out;
     (void)state;
-    size_t n = rz_link_encode(&in, buffer, sizeof buffer);
+    size_t n = rz_link_encode(&in, buffer, sizeof(buffer));
     assert_every_cut_is_refused(&families[0], buffer, n);
     assert_int_equal(rz_link_decode(&out, buffer, n), RZ_OK);
     assert_int_equal(out.type, RZ_LINK_HELLO);
     assert_true(out.hello.job == in.hello.job && out.hello.rank == 3 && out.hello.incarnation == 2);
     assert_int_equal(out.hello.key_length, 32);
-    assert_memory_equal(out.hello.key, key, sizeof key);
+    assert_memory_equal(out.hello.key, key, sizeof(key));
     assert_int_equal(rz_link_encode(&in, buffer, n - 1), 0); /* no space: nothing, not a part */
     assert_int_equal(buffer[4], RZ_LINK_VERSION); /* little-endian, whatever the machine */
     assert_int_equal(buffer[8], 8);
@@ -133,7 +141,7 @@ static void test_texts_end_with_nul(void **state)
                                     .fenced = {.reason = "declared failed"}},
                               out;
     (void)state;
-    size_t n = rz_overlay_encode(&in, buffer, sizeof buffer);
+    size_t n = rz_overlay_encode(&in, buffer, sizeof(buffer));
     assert_every_cut_is_refused(&families[1], buffer, n);
     assert_int_equal(rz_overlay_decode(&out, buffer, n), RZ_OK);
     assert_string_equal(out.fenced.reason, "declared failed");
@@ -154,12 +162,12 @@ static void test_protocol_message(void **state)
                       out;
     uint8_t buffer[256];
     (void)state;
-    size_t n = rz_protocol_message_encode(&in, items, buffer, sizeof buffer);
+    size_t n = rz_protocol_message_encode(&in, items, buffer, sizeof(buffer));
     assert_int_equal(n, RZ_PROTOCOL_HEADER_BYTES + 24);
     assert_every_cut_is_refused(&families[3], buffer, n);
     assert_int_equal(rz_protocol_message_decode(&out, back, 3, buffer, n), RZ_OK);
-    assert_memory_equal(&in, &out, sizeof in);
-    assert_memory_equal(items, back, sizeof items);
+    assert_memory_equal(&in, &out, sizeof(in));
+    assert_memory_equal(items, back, sizeof(items));
     assert_int_equal(rz_protocol_message_decode(&out, back, 2, buffer, n),
                      RZ_ERR_MALFORMED); /* no space for three */
 }
