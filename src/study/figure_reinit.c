@@ -4,7 +4,7 @@
  * the daemons is run here, with the shipped objects: the failure report on the binomial graph, the
  * agreement on the failed processes, and that on the barrier. The local work of a node does not
  * depend on the others; it was measured, and is added. The parts are added as they follow each
- * other (tests/unit/study/test_reinit.c runs them together: within a quarter).
+ * other (tests/unit/study/reinit_test.c runs them together: within a quarter).
  */
 #include "study/figure_ulfm_sweep.h"
 
