@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The two commands of the README are `make demo` and `make check`; both install what they miss, and build what they need.
 # BUDGET (seconds) bounds the long campaigns: make torture BUDGET=3600
 BUDGET ?= 600

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # rz_component(NAME SOURCES ... [USES ...]): one component of the tree, a static library rz_NAME that its users link.
 function(rz_component name)
   cmake_parse_arguments(COMPONENT "" "" "SOURCES;USES" ${ARGN})

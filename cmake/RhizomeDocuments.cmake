@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What an installation has to read: the licence, the documents for users, and the examples' sources with a README that builds them.
 # The manual pages are installed with their commands: RhizomeManual.cmake.
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # rz_manual(COMMAND): its manual page, which the program itself writes from the table of its options. A program of another
 # machine runs by CMAKE_CROSSCOMPILING_EMULATOR if that is set; else a program of this machine does it, from a folder with
 # a build of the same version: RZ_HOST_TOOLS; without either there are no manual pages.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Toolchain file: builds for arm64 Linux with Debian's cross compiler against the libraries that tools/arm64-root has unpacked.
 #
 #   tools/arm64-root; cmake -B build-arm64 --toolchain cmake/arm64.cmake -DRZ_HOST_TOOLS=$PWD/build/bin

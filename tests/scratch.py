@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A folder of a test that goes with it, also when the test is killed: a process apart waits for the end of a pipe that the test alone holds."""
 import subprocess
 import tempfile

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A bag of tasks of unequal length on a dynamic group of recommended processes: whichever processes
  * fail, stop or are slow meanwhile, the checksum of all results is that of an undisturbed run.

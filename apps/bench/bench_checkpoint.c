@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The cost of a checkpoint for the process that takes it, compared with memcpy of the same bytes in
  * the same run: memcpy, checkpoint, memcpy, checkpoint, ...

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Dates of one job on one machine, in memory that all its processes can write although some fail: a
  * mapped file beside the program. CLOCK_MONOTONIC, in nanoseconds; 0: did not happen.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Parities beside ISA-L's own function on the same memory, in turns: for each code and repetition a
  * line `erasure DATA+PARITY OURS ISAL`, data in GB/s. It is built with Rhizome, for it measures a

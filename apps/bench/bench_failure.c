@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The time from one failure until the others continue, for Rhizome:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A finite-element program like MiniFE that loses a process and continues (local failure, local
  * recovery), for any MPI with ULFM:

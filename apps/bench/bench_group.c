@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Barrier and allreduce of 8 bytes over all ranks, for any MPI:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Binding of the calling thread: the n-th processor of a list "0,1,..." for the n-th rank. */
 #ifndef BENCH_PIN_H
 #define BENCH_PIN_H

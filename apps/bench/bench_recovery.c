@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * From a failure until the job is whole again, for any MPI:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The times of ULFM's calls, for any MPI that has them:
  *

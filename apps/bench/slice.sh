@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Runs a command with a share of a processor, as if the machine had more and slower ones:
 #
 #   slice.sh FOLDER PERCENT COMMAND [ARGUMENT]...

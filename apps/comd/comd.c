@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Molecular dynamics of copper, like the proxy application CoMD 1.1, written from its published
  * description: atoms of an fcc lattice in a periodic box, link cells, Lennard-Jones (or, with

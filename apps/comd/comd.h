@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * comd: what its files share. Units: eV, angstrom, femtosecond, kelvin; mass in eV fs^2 / A^2.
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Checks of comd: comd_check.py RZRUN COMD CASE, where CASE is
 
 lattice     the energy of the perfect lattice: against sums over shells, those against published constants

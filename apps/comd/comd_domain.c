@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Ownership of atoms, and the exchange of the boundaries.
  *

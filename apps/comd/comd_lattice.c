@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The start: a perfect fcc lattice, and momenta that do not depend on the decomposition. */
 #include "comd.h"
 

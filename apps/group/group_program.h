@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What programs of the dynamic group have in common: their command line, and a group that begins
  * with the live processes.

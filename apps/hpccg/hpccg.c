@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Conjugate gradient on a 27-point operator, like the Mantevo mini-application HPCCG 1.0: diagonal
  * 27, off-diagonal -1, exact solution 1, blocks of NX x NY x NZ points stacked in z, one per rank;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * HyperQuickSort that survives the loss of processes: sorts COUNT pseudo-random integers on a
  * hypercube of virtual processes; the live and recommended processes act for these. After

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * HyperQuickSort of virtual processes: what the files of this program share.
  *

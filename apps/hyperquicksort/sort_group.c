@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Turns by the dynamic group: a turn is a round of the monitor. All agree on the next step and the
  * round that completed the one before, so that a process that joins the group knows which

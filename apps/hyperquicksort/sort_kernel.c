@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Lists: generated, sorted, split, merged. */
 #include "sort.h"
 

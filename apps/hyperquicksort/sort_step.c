@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One step of the sort, by the processes that take part in a turn: input, exchange, checkpoint. */
 #include "sort.h"
 

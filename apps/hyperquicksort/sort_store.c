@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Checkpoints: a file for each list of a generation, with the round in its name. With --dir they
  * are in a folder of the job. With memory they are in the scratch folder of the node (RZ_SCRATCH),

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Turns by ULFM: an agreement ends each; after a failure the survivors shrink to a smaller
  * communicator and repeat the step. A process that is only slow is waited for.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Processes that leave on purpose: an experiment for programs that survive this. Which processes
  * leave, at which of the program's moments and for how long is drawn from a seed, the same at all

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Shock hydrodynamics like the proxy application LULESH 2.0, written from its published
  * descriptions (LLNL-TR-490254, LLNL-TR-641973): Sedov's blast wave, from the corner of a cube of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * lulesh: what its files share. Units are those of the problem's definition, LLNL-TR-490254.
  *

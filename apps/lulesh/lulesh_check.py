@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Checks of lulesh: lulesh_check.py RZRUN LULESH CASE, where CASE is
 
 known       iterations and energy of the origin as published for LULESH 2.0

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Elements: volumes, artificial viscosity, equation of state, and the steps they allow.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Geometry of a hexahedron with corners at the lattice points of a cube (see lulesh.h): corners
  * that differ in one bit share an edge, so an axis is a bit, and formulas that textbooks write once

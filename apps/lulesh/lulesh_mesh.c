@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Ranks and mesh: ownership, the start, the sums over shared nodes, the gradients beyond faces.
  *

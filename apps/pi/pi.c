@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Pi by the midpoint rule, repeatedly, on a dynamic group of recommended processes: a run is a
  * phase of a bag of tasks, and a task is a slice of its intervals. Shows how much the time of one

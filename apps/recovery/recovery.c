@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Options, the choice between the ways, times, and faults: see recovery.h. */
 #include "recovery.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One loop, three ways to survive the loss of processes and nodes: what an iterative program needs
  * besides its loop.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Copies in the memory of two processes: which exist, which can be completed, and where they are
  * stored. See recovery_buddy.h. */
 #include "recovery_buddy.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Checkpoints in the memory of the processes, for the ULFM way: each keeps its own and that of a
  * buddy on another node, in two versions, the newest that is complete at all and the next one. In a

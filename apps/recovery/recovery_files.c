@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A process's checkpoints in files: which exist, which all have, and how they are written. See
  * recovery_files.h. */
 #include "recovery_files.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Checkpoints in files, for the ULFM way: each process writes its own, to a directory that all
  * nodes see. It tolerates the loss of any processes and nodes, as long as one process lives.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A world that is repaired by its processes: the rule is in recovery_ulfm.h. */
 #include "recovery_ulfm.h"
 

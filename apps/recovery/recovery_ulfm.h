@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The ULFM way, for recovery.c: a world that is repaired by its processes.
  *

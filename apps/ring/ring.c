@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A token goes round a ring of all ranks; each adds one. The smallest program that sends anything.
  */
 #include <mpi.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Step 1: an ordinary program. Rank 2 fails; what happens to the others? */
 #include "tutorial.h"
 

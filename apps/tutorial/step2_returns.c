@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Step 2: the call that encounters the failure returns an error. */
 #include "tutorial.h"
 

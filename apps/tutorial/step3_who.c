@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Step 3: which process has failed? */
 #include "tutorial.h"
 

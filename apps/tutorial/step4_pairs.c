@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Step 4: a failure is an error only for processes that need the failed one. */
 #include "tutorial.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Step 5: the survivors make a communicator of their own, and continue together. */
 #include "tutorial.h"
 

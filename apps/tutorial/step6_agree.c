@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Step 6: did all processes succeed? All get the same answer. */
 #include "tutorial.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Step 7: a neighbour has a copy of the state of a failed process. */
 #include "tutorial.h"
 

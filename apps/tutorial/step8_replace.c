@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Step 8: failed processes are replaced. All processes keep their ranks, and the loop does not
  * notice it. */
 #include "tutorial.h"

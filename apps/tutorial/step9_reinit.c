@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Step 9: the same without repair code: all roll back to the last checkpoint. */
 #include "tutorial.h"
 

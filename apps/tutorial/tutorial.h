@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The work of all steps of docs/tutorial.md: pi, as the area below a curve, in STEPS slices. */
 #ifndef TUTORIAL_H
 #define TUTORIAL_H

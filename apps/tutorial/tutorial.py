@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """docs/tutorial.md and the programs in this folder: listings are the text of the files, outputs are what the programs print.
 
     tutorial.py check --build BUILD [STEP...]   all listings, and the runs of these steps (all): 1 if anything differs

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Checkpoints of a Rhizome program: protect memory, checkpoint, restore.
  *

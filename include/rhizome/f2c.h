@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Handles of Fortran: MPI_Fint, MPI_Comm_f2c, MPI_Comm_c2f and their counterparts, which the
  * standard ABI leaves to a Fortran library. A handle is the integer of MPI_Comm_toint (MPI 5.0,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The step interface of every protocol core: a step takes one event and outputs actions.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A bag of tasks for a dynamic group of recommended processes (docs/group.md): tasks are assigned
  * evenly to the members of each round's view, their results are exchanged when the next round

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Basic types: identities, time, components of the protocol core. Independent of the operating
  * system. */
 #ifndef RHIZOME_TYPES_H

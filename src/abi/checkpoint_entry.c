@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The entry points of rhizome/checkpoint.h: like those of MPI, so that a roll-back may happen in
  * them. */
 #include <rhizome/checkpoint.h>

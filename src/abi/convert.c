@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Handles as integers, for languages that cannot hold a pointer: MPI_X_toint and MPI_X_fromint. */
 #include "abi/entry.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Entry points that need no chapter: the binding itself has the answer. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The error exits of an entry point's checks, and the checks that are too long to be inline. */
 #include "abi/entry.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The generated tables: what this build supports, and the names of error classes. */
 #ifndef RZ_ABI_FEATURES_H
 #define RZ_ABI_FEATURES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a Fortran binding on top of this library registers, and queries: MPI 5.0, "Fortran Type
  * Registration". The first successful call of each kind counts, later ones get MPI_ERR_ABI. All may

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The end of a call with an error: error handlers and roll-back run here, with no lock held and no
  * chapter on the stack. */
 #include "abi/entry.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MPIX_Reinit: the program's loop is entered again after each failure. The frame that roll-backs
  * jump to lives here, because it must stay on the stack while the loop runs, and the clean-up

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPIX_Reinit's frame. */
 #ifndef RZ_ABI_REINIT_H
 #define RZ_ABI_REINIT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Assertions for programming errors; enabled in release builds, too. */
 #ifndef RZ_BASE_ASSERT_H
 #define RZ_BASE_ASSERT_H

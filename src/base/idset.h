@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sorted sets of 64-bit items in memory of the caller: they grow with failures, not with members.
  */
 #ifndef RZ_BASE_IDSET_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The lateness of a periodic activity, as one number that grows at once and decays slowly: lateness
  * on a loaded machine is likely to recur. */
 #ifndef RZ_BASE_LATENESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Singly linked lists of structs with a field `next`. */
 #ifndef RZ_BASE_LINKED_LIST_H
 #define RZ_BASE_LINKED_LIST_H

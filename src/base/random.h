@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pseudo-random numbers that are the same on every machine: splitmix64 (Steele, Lea, Flood 2014).
  */
 #ifndef RZ_BASE_RANDOM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/status.h"
 
 const char *rz_status_text(rz_status_t status)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Status codes, grouped by what an error affects: message < link < process < group < job.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The output of measurements: tables (text, CSV) and charts (gnuplot writes SVG or PNG). The maker
  * of a table or chart knows its subject, this component does not.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A chart as a gnuplot script. */
 #include "chart/chart_state.h"
 

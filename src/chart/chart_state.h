@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The internals of tables and charts, for the files of this component. */
 #ifndef RZ_CHART_CHART_STATE_H
 #define RZ_CHART_CHART_STATE_H

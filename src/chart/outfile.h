@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Files that appear whole or not at all: until the end they have no name, so that nothing is left
  * if the program is killed. Devices, pipes and links are written in place. */
 #ifndef RZ_CHART_OUTFILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "chart/chart_state.h"
 
 #include "base/assert.h"

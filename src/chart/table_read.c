@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Tables read back from CSV. */
 #include "chart/chart.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The three formats of a table: aligned text, Markdown, CSV. */
 #include "chart/chart_state.h"
 

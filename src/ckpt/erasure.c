@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Erasure codes by ISA-L: Cauchy matrices, and all ones where there is one parity. */
 #include "ckpt/erasure.h"
 

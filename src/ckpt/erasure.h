@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Erasure codes over checkpoint pieces. A stripe has `data` blocks and `parity` blocks; any `data`
  * of them give back the others. Column c < data is a data block, column data + q is parity q:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Checkpoint files, one at a time: a piece or a mark is written whole, or read and checked. */
 #include "ckpt/file.h"
 

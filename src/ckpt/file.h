@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Checkpoints in files: the folder of a job, and its content.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The folder of a job: its generations, which of them may be removed, and the remains of earlier
  * runs. */
 #include "ckpt/file_private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The head of a checkpoint file: bytes and struct. */
 #include "ckpt/file_header.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The head of every checkpoint file: its job, its generation, and checksums. A file is a piece (its
  * content follows the head) or a commit mark (nothing follows).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the two parts of the file store share: names of files, messages, durable directories. */
 #ifndef RZ_CKPT_FILE_PRIVATE_H
 #define RZ_CKPT_FILE_PRIVATE_H

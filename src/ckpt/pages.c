@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Checksums of pages, and how pages are copied. */
 #include "ckpt/pages.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A checkpoint piece by pages: their checksums, and from these that of the whole. A writer that
  * knows the checksums of what is stored in a place writes only those pages that differ, and can

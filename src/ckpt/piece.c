@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pieces: written page by page; read with all checks. */
 #include "ckpt/piece.h"
 

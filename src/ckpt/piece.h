@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The layout of a checkpoint piece, and how one is written and read. A piece is a table (number of
  * regions, then the kind and the size of each) followed by the bytes of each region; table and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Checkpoint schemes as text. */
 #include "ckpt/scheme.h"
 

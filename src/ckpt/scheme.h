@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How the checkpoints of a job are kept, as the user requests it (rzrun --checkpoint SCHEME):
  *

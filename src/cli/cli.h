@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Command lines from one table: parsing, --help, and the manual page. */
 #ifndef RZ_CLI_CLI_H
 #define RZ_CLI_CLI_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The help page and the manual page, written from a command's table. */
 #include "cli/cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Numbers as users write them. */
 #ifndef RZ_CLI_QUANTITY_H
 #define RZ_CLI_QUANTITY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rzdoctor: what this build of the library supports, and what is missing on this machine. */
 #include "cmd/rzdoctor.h"
 

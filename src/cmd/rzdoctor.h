@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rzdoctor's parts: what the library can do (features), what this machine lacks (check), and the
  * program that check runs as a job (probe). Each returns the exit status. */
 #ifndef RZ_CMD_RZDOCTOR_H

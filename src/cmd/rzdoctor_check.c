@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rzdoctor check: the findings and their output; a separate process for each trial. */
 #include "cmd/rzdoctor.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rzdoctor features: asks the library itself (RZ_Feature), function by function. */
 #include "cmd/rzdoctor.h"
 

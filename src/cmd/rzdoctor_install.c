@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rzdoctor check: whether the commands that this shell finds are those of this installation. */
 #include "cmd/rzdoctor.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rzdoctor check: what Rhizome needs of the kernel, tested as Rhizome uses it. */
 #include "cmd/rzdoctor.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rzdoctor check: limits of this user and of the control group, and the network of this machine. */
 #include "cmd/rzdoctor.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rzdoctor check, its last part: two ranks that send each other messages, on one node and on
  * two. */
 #include "cmd/rzdoctor.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rzps: the jobs on this machine, as their daemons report them (docs/status.md). */
 #include "cli/cli.h"
 #include "port/local_socket.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rzsim: verifies (src/sim) and measures (src/study) the shipped protocol objects. */
 #include "cmd/rzsim.h"
 

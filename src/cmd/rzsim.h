@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rzsim's commands: each takes its arguments (argv[0] is the command's name) and returns the exit
  * status. */
 #ifndef RZ_CMD_RZSIM_H

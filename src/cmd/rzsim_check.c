@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rzsim check and rzsim replay: protocol components under the explorer (src/sim). */
 #include "cmd/rzsim.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rzsim compare: the failure detectors side by side. */
 #include "cmd/rzsim.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rzsim figure: the figures of the papers, from runs made for them. */
 #include "cmd/rzsim.h"
 

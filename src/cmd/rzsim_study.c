@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rzsim STUDY: measures a protocol in virtual time. */
 #include "cmd/rzsim.h"
 

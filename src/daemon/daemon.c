@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "daemon/daemon.h"
 
 #include "daemon/daemon_private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How the modules of a daemon are put together: who is opened with what, and who is told of a
  * failure before whom. */
 #include "daemon/daemon_private.h"

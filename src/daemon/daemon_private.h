@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* All modules of a daemon. Only daemon.c and daemon_modules.c include this: they are what knows
  * everything. */
 #ifndef RZ_DAEMON_DAEMON_PRIVATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "daemon/ending.h"
 
 #include "daemon/state/loop.h"

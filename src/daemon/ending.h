@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The end of a daemon: processes first, in order where there is time, then the loop. */
 #ifndef RZ_DAEMON_ENDING_H
 #define RZ_DAEMON_ENDING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What recovery has agreed on, carried out on this node: epochs, phases, generations, the end; and
  * failures, for the record.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * rzd: the daemon of a node, started by rzrun.
  *

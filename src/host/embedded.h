@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An embedded protocol core: its memory, which grows on request of the core, and its steps; each
  * event is processed to its end. The host carries out the actions: a daemon (daemon/state/core.h),

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "launch/attach.h"
 
 #include "base/assert.h"

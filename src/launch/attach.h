@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A detached job (daemon/launcher/detached.h) from outside: looked at, or ended. */
 #ifndef RZ_LAUNCH_ATTACH_H
 #define RZ_LAUNCH_ATTACH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The runs of a job, one after the other. */
 #include "launch/attempts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The runs of a job, one after the other. With --on-failure restart there is another one when a
  * process or node has failed; with --checkpoint-dir also when the checkpoint that the job must go

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A byte buffer that grows. */
 #ifndef RZ_LAUNCH_BYTES_H
 #define RZ_LAUNCH_BYTES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Case files: for each failure a JSON document that names the observer and its evidence, and says
  * when each daemon learnt of it and how it was repaired. docs/cases.md describes the fields.

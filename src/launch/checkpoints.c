@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rzrun's part of checkpoint files: ownership of the folder, and where an attempt begins. */
 #include "launch/checkpoints.h"
 

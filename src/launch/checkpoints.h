@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The folder of a job's checkpoint files, seen from rzrun: nobody else works in it, and before each
  * attempt the newest generation that is whole is found. Reads and removes; what is written is the

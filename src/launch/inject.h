@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Faults that the user orders: kind, target, time. */
 #ifndef RZ_LAUNCH_INJECT_H
 #define RZ_LAUNCH_INJECT_H

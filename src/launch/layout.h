@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The nodes, and the initial placement of ranks. */
 #ifndef RZ_LAUNCH_LAYOUT_H
 #define RZ_LAUNCH_LAYOUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A node as rzrun sees it: a keeper process (whose child is the daemon) and the channel to that
  * daemon. Both run on this machine; the adapter defines their environment. */
 #ifndef RZ_LAUNCH_NODE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "launch/program.h"
 
 #include "outcome/exit_codes.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The program to run: found, executable, and not linked against another MPI. */
 #ifndef RZ_LAUNCH_PROGRAM_H
 #define RZ_LAUNCH_PROGRAM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rzrun: see `rzrun --help`. */
 #include "outcome/exit_codes.h"
 #include "launch/attach.h"

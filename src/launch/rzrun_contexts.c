@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "launch/rzrun_contexts.h"
 
 #include "base/assert.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The parts of a command line between its `:` (and the lines of an --app FILE): each starts ranks
  * of its own program (MPMD). The number of a part is MPI_APPNUM.

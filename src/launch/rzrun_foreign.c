@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Options of other launchers (the mpiexec of the MPI standard, MPICH's hydra, Open MPI's mpirun),
  * for scripts written for them. Where Rhizome has the same option, it is used; an option that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "launch/rzrun_options.h"
 #include "launch/rzrun_foreign.h"
 #include "launch/rzrun_settle.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The options that the user gave to rzrun. */
 #ifndef RZ_LAUNCH_RZRUN_OPTIONS_H
 #define RZ_LAUNCH_RZRUN_OPTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Defaults that follow from a command line, and checks of whether its options fit together. */
 #ifndef RZ_LAUNCH_RZRUN_SETTLE_H
 #define RZ_LAUNCH_RZRUN_SETTLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One run of a job, as rzrun handles it: nodes, ranks, output, input, faults, and the end. */
 #ifndef RZ_LAUNCH_SESSION_H
 #define RZ_LAUNCH_SESSION_H

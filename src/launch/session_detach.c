@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rzrun ends, and the job continues. In two steps, so that no job continues with an unknown number:
  * each node says that it can, the number is printed, each node is released. Until then the loss of
  * rzrun ends the job. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Faults that the user ordered, carried out by the daemons of their targets. */
 #include "launch/session.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Forwards rzrun's standard input to the node of rank 0, as far as that node accepts it. */
 #include "launch/session.h"
 

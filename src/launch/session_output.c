@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Output of processes on its way out of rzrun. A slow reader delays the writing processes, through
  * the daemons, and nothing else: news of failures, exits, signals and --timeout are not delayed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The effect of signals on rzrun; docs/signals-and-streams.md has the table. */
 #include "launch/session.h"
 #include "launch/surroundings.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Each wait of rzrun is bounded: silent daemons are asked, and a job is ended with a message when
  * all its daemons are silent for too long. So is a start that makes no progress. */
 #include "launch/session.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Collects the waits of all nodes when --timeout has expired (then the job ends), or when a node
  * reports that one of its processes has waited for longer than --hang-report. */
 #include "launch/session.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which failures of nodes the job has agreed on. A daemon that is cut off reports all others as
  * failed, and its report alone proves nothing. So events of a node's failure are held back until

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "launch/silent.h"
 
 rz_time rz_silent_look(struct rz_silent *silence, rz_time passed, char state)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * When a daemon has been silent for too long: a rule on times that the caller passes. Checks are
  * made every RZ_SILENT_LOOK. One that is late, because rzrun did not run (a loaded machine, Ctrl-Z,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The history of a job for its user: a few lines per recovery on standard error, and a record of
  * every event in a file. Times are CLOCK_MONOTONIC of one machine; between machines they are not

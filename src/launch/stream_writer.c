@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "launch/stream_writer.h"
 
 #include "launch/bytes.h"

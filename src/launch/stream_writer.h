@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A thread that writes to one descriptor, so that a reader that is slow, or that does not read at
  * all, never holds the event loop. The descriptor keeps its flags, which it may share with others.

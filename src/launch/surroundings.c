@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "launch/surroundings.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The environment that rzrun was started with, as far as it changes it for itself: ranks, and the
  * end of rzrun, get it unchanged. */
 #ifndef RZ_LAUNCH_SURROUNDINGS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The timeline of a recovery: computed from the nodes' events: when each phase was over everywhere,
  * and how much work was lost. Pure arithmetic on events; for the story and for case files. It

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The waits of the whole job on one page: each daemon reports those of its processes; processes
  * that wait in the same operation are shown together, and circles of waits are marked.

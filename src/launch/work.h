@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The work that a recovery loses: iterations, as the processes mark them (RZ_Progress_mark), and
  * the time for which they ran. Pure; for the timeline, which says whether a mark was made before or

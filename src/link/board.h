@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The board: one page set per node, written by the node's daemon alone, read by its processes. What
  * a process must know immediately is here, as single atomic words: epoch and phase, the state of

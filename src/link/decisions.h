@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a process has decided with others, cached where its daemon can read it: beside its wait
  * objects (waits.h). A member whose message is awaited may have left its call and compute for long;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "link/lease.h"
 
 rz_time rz_lease_period(const struct rz_board *board)

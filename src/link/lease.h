@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The lease as the helper thread of a process sees it: pure, so that tests can set the clock.
  *

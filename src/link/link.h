@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The process's end of the runtime: the link to the daemon of its node, the board, its own
  * doorbell. Used by the MPI library and the checkpoint client. Not thread-safe: callers hold the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Without a daemon the link takes its role: a board that never changes, an inbox with one lane. */
 #include "link/link_state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How a process joins its job: HELLO, WELCOME, the descriptors passed with it. */
 #include "link/link_state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files of the link share. */
 #ifndef RZ_LINK_LINK_STATE_H
 #define RZ_LINK_LINK_STATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a process waits for: its wait objects, in a memory of their own that the daemon made and
  * passed with WELCOME. The process writes them, the daemon reads them for the hang report; neither

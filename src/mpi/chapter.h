@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The contract between the entry points (src/abi) and the chapters of the library (src/mpi).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The interface of all transports. A transport moves a header (at most RZ_NET_HEADER_MAX bytes) and
  * a payload from process to process. It knows peers (small numbers that its user chose), never

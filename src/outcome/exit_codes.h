@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The meaning of rzrun's exit status if it is not the program's own. Help and code are generated
  * from this one table. */
 #ifndef RZ_OUTCOME_EXIT_CODES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The end of the job: which ranks still run, the first cause of the end, and the exit status. */
 #ifndef RZ_OUTCOME_OUTCOME_H
 #define RZ_OUTCOME_OUTCOME_H

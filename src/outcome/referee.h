@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The meaning of a job's events for its end: it takes the messages of the daemons, maintains the
  * outcome, and decides when the job must end. Two kinds of hosts: rzrun while it is attached; and

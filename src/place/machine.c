@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "place/machine.h"
 
 #include <hwloc.h>

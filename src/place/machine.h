@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The machine as hwloc reports it: the cores that this process may use. */
 #ifndef RZ_PLACE_MACHINE_H
 #define RZ_PLACE_MACHINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "place/place.h"
 
 #include "base/assert.h"

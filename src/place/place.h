@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rules of placement: ranks on nodes at the first start, cores among nodes and processes. */
 #ifndef RZ_PLACE_PLACE_H
 #define RZ_PLACE_PLACE_H

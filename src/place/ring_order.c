@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The order of nodes in the ring of heartbeats: a node and its observer should not fail together.
  */
 #include "base/assert.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Datagrams with descriptors beside them. */
 #include "port/channel.h"
 

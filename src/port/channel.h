@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Message sockets and framed streams.
  *   datagram pair: SOCK_SEQPACKET, one message per datagram, descriptors beside it;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "port/child_process.h"
 
 #include "base/assert.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Children of this process: forked, signalled with all that they started, and their ends. */
 #ifndef RZ_PORT_CHILD_PROCESS_H
 #define RZ_PORT_CHILD_PROCESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The monotonic clock of the machine. */
 #ifndef RZ_PORT_CLOCK_H
 #define RZ_PORT_CLOCK_H

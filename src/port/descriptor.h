@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Descriptors of any kind: made, copied, told not to wait. All made here are close-on-exec. */
 #ifndef RZ_PORT_DESCRIPTOR_H
 #define RZ_PORT_DESCRIPTOR_H

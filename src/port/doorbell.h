@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The doorbell of a process: how others wake it. Everything here is a single atomic word that many
  * may write; it never shares a page with data of one writer.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Framed streams: length (u32, little-endian), then the bytes. */
 #include "port/channel.h"
 

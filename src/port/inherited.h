@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a child shall inherit although its parent has changed it for itself: signals, niceness, the
  * bound of open files.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * System calls that are younger than the oldest supported system (Linux 4.18, as in RHEL 8), with
  * numbers for C libraries and headers that do not know them. Each has a fallback where it is used;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Places where a process can be told to fail: RZ_KILL_AT=POINT[:NTH][@RANK] ends it by SIGKILL when
  * it reaches that place for the NTH time (1); RZ_KILL_AT=POINT[:NTH][@RANK]+stop stops it there by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "port/local_socket.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Where a daemon accepts requests on its own machine: a stream socket in the abstract namespace,
  * named after user, job and node. No file can be left behind; only the same user (or root) is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One lock, and waiting under it until another thread has changed something. */
 #ifndef RZ_PORT_LOCK_H
 #define RZ_PORT_LOCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared memory without names: sealed memfds. */
 #ifndef RZ_PORT_MEMORY_H
 #define RZ_PORT_MEMORY_H

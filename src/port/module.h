@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Modules: parts of the library with dependencies of their own, loaded when they are first
  * needed. */
 #ifndef RZ_PORT_MODULE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A cluster of nodes on one machine, each with a network and a host name of its own: network
  * namespaces attached to a bridge in a namespace without processes, the switch.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "port/nudge.h"
 
 #include "port/kernel.h"

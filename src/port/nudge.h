@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Interrupting a thread that computes: a helper thread sleeps until a word in shared memory
  * changes, and as long as the thread is requested it sends it a signal, each millisecond, until the

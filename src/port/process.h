@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Processes: their descriptors, their children, and how to end a whole tree of them. */
 #ifndef RZ_PORT_PROCESS_H
 #define RZ_PORT_PROCESS_H

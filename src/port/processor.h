@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The processors that the calling process may use, and whether other threads need the one it runs
  * on.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A set of processors, and a thread that runs on no others. */
 #ifndef RZ_PORT_PROCESSOR_SET_H
 #define RZ_PORT_PROCESSOR_SET_H

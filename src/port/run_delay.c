@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "port/run_delay.h"
 
 #include "port/process.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How long this process has waited for a processor: ready to run, and not running. */
 #ifndef RZ_PORT_RUN_DELAY_H
 #define RZ_PORT_RUN_DELAY_H

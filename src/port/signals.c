@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "port/signals.h"
 
 #include <sys/signalfd.h>

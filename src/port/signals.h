@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Signals: their names, which are ignored, and a descriptor that they come by. */
 #ifndef RZ_PORT_SIGNALS_H
 #define RZ_PORT_SIGNALS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* TCP and UDP over IPv4, non-blocking and close-on-exec throughout. */
 #ifndef RZ_PORT_SOCKET_H
 #define RZ_PORT_SOCKET_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "port/terminal.h"
 
 #include "port/descriptor.h"

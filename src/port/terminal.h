@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pseudo-terminals for what another process writes, and lines for the user of this one. */
 #ifndef RZ_PORT_TERMINAL_H
 #define RZ_PORT_TERMINAL_H

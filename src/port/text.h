@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The program's own code: the executable segments of the main program, in contrast to those of the
  * shared libraries it uses, above all the C library. A thread that is interrupted there holds no

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Threads of the library, most of them inside a user's program. */
 #ifndef RZ_PORT_THREAD_H
 #define RZ_PORT_THREAD_H

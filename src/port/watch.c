@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The daemon's side of the watch: slots, waiter threads, and the failures and clean ends that they
  * noticed. */
 #include "port/watch.h"

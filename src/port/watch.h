@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Early detection: a failed process is noticed within a fraction of a millisecond, however much
  * memory it has. Each child locks a process-shared robust mutex in a page of its daemon; the kernel

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The child's side of the watch: a helper thread owns the lock while the process runs. */
 #include "port/watch.h"
 

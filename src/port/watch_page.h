@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The watch page as daemon and children share it. Each slot is a robust mutex, whose lock word the
  * kernel marks at its owner's failure, and a word that the owner sets once it holds the lock.

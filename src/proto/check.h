@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The view that the checkers of the protocol components (PROTOCOL_check.c) have of a group of
  * members: states by position, read through the accessors of the component. Checkers know neither

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How a component outputs an action. */
 #ifndef RZ_PROTO_EMIT_H
 #define RZ_PROTO_EMIT_H

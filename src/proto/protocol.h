@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A protocol component as a table of its functions, for the programs that run any component: host
  * (production), sim (verification) and timing (measurement). RZ_PROTOCOL(ring, RZ_PROTOCOL_RING)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "scale/crew.h"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The threads of a model run: all do the same task, each for its own part, and synchronize in
  * between. The caller of rz_scale_crew_do is one of them. */
 #ifndef RZ_SCALE_CREW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Algorithm 2 of Katti et al.: the initial phase, and the whole. Once all members know all
  * failures, no message can change anything: from then on cycles of the initial phase are only

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The model of algorithm 2: bit planes, one bit per member and failure. */
 #ifndef RZ_SCALE_LIST_H
 #define RZ_SCALE_LIST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sparse cycles: at the beginning few members know any failure, at the end few do not know all. If
  * sender and target know the same, and no other member tells the target more during the cycle,

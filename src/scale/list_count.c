@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* After the initial phase: the number of consecutive messages that listed a failure, for each
  * member and failure; which members have consensus, which have returned. */
 #include "scale/list_state.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The state of the model of algorithm 2. Private to its files: list.c, list_busy.c, list_count.c.
  */
 #ifndef RZ_SCALE_LIST_STATE_H

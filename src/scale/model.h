@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The common part of the two models: the rules of a run, checked and with their defaults, and the
  * counts of a cycle. */
 #ifndef RZ_SCALE_MODEL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A table of 1, 2, 4 or more bits per member, in words of 64 bits. */
 #ifndef RZ_SCALE_PLANE_H
 #define RZ_SCALE_PLANE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Carries the PINGs of one cycle to their targets: each target gets its PINGs in order of the
  * senders, for any number of threads. Senders are taken in blocks; within a block each thread draws

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A model run: its rules, its cycles, its result. */
 #include "scale/scale.h"
 

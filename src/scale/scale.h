@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Cycle-synchronous scale models of gossip: what algorithms 2 and 3 do with 2^27 and 2^30 members,
  * in the memory of one machine. A model keeps a few bits or words per member instead of an object,

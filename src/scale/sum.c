@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Algorithm 3 with failures before the first cycle only (before_only): all members hold weight from
  * the start, and exchange it whether or not they know the failure. The PING of each member in the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The model of algorithm 3 with one failed member: three words of mass and a few bytes per member.
  */
 #ifndef RZ_SCALE_SUM_H

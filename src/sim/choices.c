@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The possible next events of an exhaustively explored world. */
 #include "sim/explorer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Exhaustive mode: depth-first search over all possible next events, each state once. A violation
  * is reported as a path: the number of the choice at each step. The path is shortened by omitting

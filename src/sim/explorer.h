@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Internal to exhaustive mode: a world with its flights, choices and undo (explorer.c); the search
  * (explore.c). */
 #ifndef RZ_SIM_EXPLORER_H

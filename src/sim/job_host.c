@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The treatment of notices by the daemon: start and rollback of processes, spawns, barriers. Its
  * store: job_pieces.c. */
 #include "sim/job_node.h"

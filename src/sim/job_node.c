@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Takes events, steps the two objects one at a time, passes their notices to job_host.c, and
  * outputs its work. */
 #include "sim/job_node.h"

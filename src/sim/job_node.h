@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A daemon with its processes, reduced to recovery and checkpoints: the host of recover and commit
  * in the simulator. It is itself a pure state machine, so that it can be a member of a world: the

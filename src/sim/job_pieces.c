@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The store of a daemon, reduced: pieces are stored, kept by other daemons by the scheme, fetched
  * and restored. Parities are represented by the set of pieces that they include; a group restores a
  * piece only from as many members as real parities would need. */

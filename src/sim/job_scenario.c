@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "sim/job_scenario.h"
 
 #include "base/random.h"

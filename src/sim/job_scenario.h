@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Worlds of job nodes, for the scenarios of recover and of commit: one set of callbacks, configured
  * by `parameter`. */
 #ifndef RZ_SIM_JOB_SCENARIO_H

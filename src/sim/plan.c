@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The faults of a random run: crashes, and faults of the network and of hosts. All are drawn before
  * the run begins, from a stream of their own; the fate of one message is a function of seed, plan

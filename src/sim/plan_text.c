@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Fault plans as text, and described for traces. */
 #include "sim/world.h"
 

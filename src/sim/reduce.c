@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Exhaustive mode with fewer states: differences that the scenario claims to be irrelevant are
  * omitted. docs/protocols/exploration.md explains why that is sound; here each claim is checked

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Random runs: one seed, one run. Every event in flight has a date; the earliest one is next. The
  * style of delays is drawn per run, so that one run has an even network and the next has links that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Agreement under every schedule: hosts that propose a number of operations, and mutants that must
  * be caught. */
 #include "proto/agree/agree_check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Checkpoints through recoveries, under each scheme: the restored generation is complete, whatever
  * daemons and processes fail. */
 #include "sim/job_scenario.h"

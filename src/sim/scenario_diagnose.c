@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The dynamic group under loss, partitions, pauses and failures. The decisions on rejoins and the
  * agreement on views, which other components make, are taken here at once from all states. */
 #include "sim/sim.h"

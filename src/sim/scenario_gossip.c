@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Scenarios of gossip: failures before and during a run, news from a detector instead of silence, a
  * lossy network, and mutants that must be caught. */
 #include "sim/sim.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Consensus over channels that lose, repeat and reorder messages, with leaders that are doubted in
  * error. */
 #include "sim/sim.h"

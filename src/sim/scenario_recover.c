@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Recovery under every schedule: daemons and processes fail, the job continues or stops everywhere.
  * No checkpoints. */
 #include "sim/job_scenario.h"

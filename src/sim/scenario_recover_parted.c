@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Partitions of the daemons, and the quorum of recovery: each side considers the other failed, by
  * silence, each member at its own time, while messages from before are still in flight. The other

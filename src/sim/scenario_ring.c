@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Scenarios of the heartbeat ring: with and without news of failures from elsewhere, with members
  * that leave. */
 #include "sim/sim.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Agreement by rounds under every schedule, and mutants that must be caught. */
 #include "proto/rounds/rounds_check.h"
 #include "sim/sim.h"

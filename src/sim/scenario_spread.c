@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Scenarios of reliable broadcast: the broadcasts, and what must be known at the end. */
 #include "sim/sim.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Scenarios of SWIM: crashes, members that leave, lost and duplicated messages, pauses, partitions,
  * short suspicions, final failures; and mutants. */
 #include "sim/sim.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The two-phase commit under every schedule, and mutants that must be caught. */
 #include "proto/twophase/twophase_check.h"
 #include "sim/sim.h"

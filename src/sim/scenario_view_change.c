@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Computing rounds: processes arrive, change their counters, fail and leave; daemons fail with
  * their processes. */
 #include "sim/sim.h"

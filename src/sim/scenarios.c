@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The one table of scenarios: what each scenario_PROTOCOL.c offers as rz_PROTOCOL_scenarios[]. */
 #include "sim/sim.h"
 

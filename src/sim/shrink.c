@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs seeds one after the other; for a violation, finds the smallest fault plan that still shows
  * it, and the command to replay it. */
 #include "sim/world.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The simulator: n members of one view, each a state block of one protocol component, on a virtual
  * network with virtual time, crashes and a detector. The members are the shipped objects; the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Timed worlds in turns: if no action of a member in a tick affects another one before the next
  * tick, the steps of different members in one tick commute, and one order represents all: by id. A

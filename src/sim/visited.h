@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The set of states that exhaustive mode has visited: 64-bit keys, open addressing, no removal. */
 #ifndef RZ_SIM_VISITED_H
 #define RZ_SIM_VISITED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Internal to the simulator: one world, as the two drivers (runs.c, explore.c) share it. */
 #ifndef RZ_SIM_WORLD_H
 #define RZ_SIM_WORLD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The comparison of failure detectors: the heartbeat ring with its broadcast, SWIM with and without
  * Lifeguard, and gossip 1, 2 and 3, over the number of members, under loss and with slow members.

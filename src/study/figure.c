@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The list of figures, the making of one, and the report of agreement. */
 #include "study/figure.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Figures: each redraws one figure of a source from runs made here, marks the statements of the
  * source, and assesses agreement row by row. A file figure_SOURCE.c defines const struct rz_figure

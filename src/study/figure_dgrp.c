@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Figures 7 to 13 of Camargo, Duarte 2018 (JBCS 24:5): a dynamic group of recommended processes on
  * a cluster of 18 hosts shared with other users. Their load is not known: the load here is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared by the files of the figures of Camargo, Duarte 2018 (figure_dgrp.c). */
 #ifndef RZ_STUDY_FIGURE_DGRP_H
 #define RZ_STUDY_FIGURE_DGRP_H

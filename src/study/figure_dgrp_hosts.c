@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Host by host: its membership in the group over time, and its load. */
 #include "study/figure_dgrp.h"
 

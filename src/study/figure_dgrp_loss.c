@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The group under message loss, and afterwards: what is violated, and how it recovers. */
 #include "study/figure_dgrp.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Figure 11 with the published peaks: see study_diagnose_replay.h for the fit. */
 #include "study/figure_dgrp.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The figures of Katti, Di Fatta, Naughton, Engelmann (IJHPCA 32(5), 2018). Axes that the text does
  * not name are chosen here; sizes are those of the text. */
 #include "study/figure_katti_runs.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Figures 10 and 11: algorithm 2, the list, and its bandwidth compared with algorithm 1. */
 #include "study/figure_katti_runs.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Not in the source: the three algorithms on a network that loses messages. */
 #include "study/figure_katti_runs.h"
 

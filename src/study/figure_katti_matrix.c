@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Figures 5 to 9: algorithm 1, the matrix. */
 #include "study/figure_katti_runs.h"
 

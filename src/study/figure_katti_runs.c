@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "study/figure_katti_runs.h"
 
 #include "base/assert.h"

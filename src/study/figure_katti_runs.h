@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Inside the figures of Katti et al.: trials that several figures share, and means over them. */
 #ifndef RZ_STUDY_FIGURE_KATTI_RUNS_H
 #define RZ_STUDY_FIGURE_KATTI_RUNS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Figures 12 to 15: algorithm 3, three phases with push-sum. */
 #include "study/figure_katti_runs.h"
 

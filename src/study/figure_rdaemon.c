@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * RDaemon# (Zhong, Bouteiller, Luo, Bosilca, EuroMPI 2019), figures 9 to 15. A node's failure is
  * detected by the ring of daemons, and reported to all; the timeout is twice the period. 30 trials

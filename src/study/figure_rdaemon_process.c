@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * RDaemon#, figures 11 and 12: a process fails; the time until all processes know.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "study/figure_rdaemon_sweep.h"
 
 #include "base/assert.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Inside the figures of RDaemon#: points measured by studies, and trend lines. */
 #ifndef RZ_STUDY_FIGURE_RDAEMON_SWEEP_H
 #define RZ_STUDY_FIGURE_RDAEMON_SWEEP_H

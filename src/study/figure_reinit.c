@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Global restart (Georgakoudis, Guo, Laguna: Reinit++, ISC 2020; figures 6 and 7) at sizes beyond
  * this machine: recovery by MPIX_Reinit over the number of ranks, 16 per node. The communication of

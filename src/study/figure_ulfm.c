@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ULFM: revoke, and ERA compared with its predecessors (Herault and others, SC'15; Bouteiller and
  * others; the ULFM site). The network is assumed (study_agree_run.h): shapes and orders of curves

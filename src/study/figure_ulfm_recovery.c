@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The waiting time of a program like MiniFE when one process failed and a spare replaces it: the
  * revoke reaches all, the survivors shrink, and two collectives assign the ranks (an allgather and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The benchmark of revoke: plan A repeats a collective on a communicator until one rank revokes it
  * instead; then plan B does the same collective on another one. The collective is an agreement

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Inside the figures of ULFM and of global restart: points of a curve from runs of a study, and
  * trends through them. */
 #ifndef RZ_STUDY_FIGURE_ULFM_SWEEP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of all options of all studies, and how each is parsed. */
 #include "study/options_table.h"
 

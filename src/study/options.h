@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The command line of a study, from one table: only the options that the study uses are accepted.
  */
 #ifndef RZ_STUDY_OPTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Texts made from the table of options: the options of one study with its defaults, refusals, and
  * the rules between options. */
 #include "study/options_table.h"

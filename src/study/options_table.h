@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of options (options.c), for the texts made from it (options_show.c). */
 #ifndef RZ_STUDY_OPTIONS_TABLE_H
 #define RZ_STUDY_OPTIONS_TABLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared by all studies: their list, defaults, network, victims, and the progress line. */
 #include "study/study.h"
 

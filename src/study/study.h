@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Studies: the measurements of rzsim. A study runs protocol components in timing runs (or calls a
  * scale model) for each trial, and reports one table with a row per trial and one chart of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Studies of agreement: ERA, the two-phase commit it was measured against, rounds of all to all,
  * and what is built on them: shrink, and revoke on the broadcast.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Internal to the studies agree, twophase, rounds, shrink and revoke: hosts that agree on
  * operations one after the other, failures, and dates of decisions. */
 #ifndef RZ_STUDY_STUDY_AGREE_RUN_H

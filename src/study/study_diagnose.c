@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The study of the dynamic group of recommended processes on hosts under synthetic load: removals
  * and rejoins, when the failed processes are non-recommended everywhere, and the costs. With

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The synthetic load: bursts of single hosts, noisy testers, storms. */
 #include "study/study_diagnose_run.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The tests of p2 by p6 in figure 11 of Camargo, Duarte 2018, replayed through a member: 13,700
  * intervals whose test times are a base and, in the two intervals that are published, the published

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The agreement and the observations at the end of each interval. */
 #include "study/study_diagnose_run.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A dynamic group of recommended processes on loaded hosts: components diagnose and paxos combined
  * as in a host, for the study of diagnose and the figures of DGRP.

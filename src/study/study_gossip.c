@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Studies of gossip by Katti et al.: a call that agrees on the failed members. Members begin at
  * random within the first cycle, because cycles are not synchronized in the source; the scale model

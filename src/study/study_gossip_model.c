@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A trial by the scale model: cycles are synchronous, failures are before the first of them. */
 #include "scale/scale.h"
 #include "study/study_gossip_run.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "study/study_gossip_run.h"
 
 #include "base/assert.h"

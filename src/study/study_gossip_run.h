@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Internal to the studies gossip1, gossip2 and gossip3 and the figures of Katti et al.: one trial,
  * on objects or by the scale model, and its results cycle by cycle. */
 #ifndef RZ_STUDY_STUDY_GOSSIP_RUN_H

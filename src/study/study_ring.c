@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Studies of the heartbeat ring with its broadcast, combined as in the daemon: a suspicion is
  * broadcast, and a member that learns of a failure reports it to both components.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Internal to the studies ring, process and spread: the host that combines the components as the
  * daemon does, and the dates of knowledge. */
 #ifndef RZ_STUDY_STUDY_RING_RUN_H

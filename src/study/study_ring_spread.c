@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Studies of the broadcast alone: the report of a process's failure, and one broadcast. */
 #include "study/study_ring_run.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The study of SWIM: when the failed members are first suspected, when all members consider them
  * failed, the costs, and the false reports. The probe interval is --hb-period or --cycle, whichever

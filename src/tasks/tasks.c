@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Bags of tasks (rhizome/tasks.h), by public calls alone: the common part of both modes. */
 #include "tasks/tasks_bag.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A bag of tasks, as the files of this component share it. */
 #ifndef RZ_TASKS_BAG_H
 #define RZ_TASKS_BAG_H

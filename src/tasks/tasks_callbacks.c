@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A bag by callbacks: no rounds but the last. The monitor calls when a process is excluded or comes
  * back, and each process deals itself its tasks again, by what it knows; each result is sent to all

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "tasks/tasks_deal.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a bag of tasks decides without communication. */
 #ifndef RZ_TASKS_DEAL_H
 #define RZ_TASKS_DEAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A bag by rounds: all results that any member knows are exchanged when a round begins. */
 #include "tasks/tasks_bag.h"
 #include "tasks/tasks_deal.h"

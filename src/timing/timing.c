@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Creation and destruction of a run, and its clock. */
 #include "timing/timing_run.h"
 

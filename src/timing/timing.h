@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Timing runs: up to 2^20 members, each with a state block of one or more protocol components, on a
  * LogGP-style network in virtual time. The members are the shipped objects. Nothing is verified

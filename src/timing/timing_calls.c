@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The calls by which studies affect a run, and its accessors. */
 #include "timing/timing_run.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "timing/timing_memory.h"
 
 #include "base/assert.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Memory of timing runs: malloc or exit (a run is part of a tool), and a pool of shared blobs
  * (messages, calls) behind 32-bit handles. Blocks of a pool are powers of two of 64 bytes; freed

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* From a send to its arrivals. */
 #include "timing/timing_run.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The event queue of timing runs: a radix heap over dates with digits of eight bits. Dates never
  * decrease, so an event moves at most once per digit in which its date differs from the clock,

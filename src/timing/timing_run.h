@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Internal to timing runs: the run as its files share it. */
 #ifndef RZ_TIMING_TIMING_RUN_H
 #define RZ_TIMING_TIMING_RUN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The order of service: a member serves one event at a time, in order of arrival. */
 #include "timing/timing_run.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The members' state blocks: in one arena, or separate once they have grown. */
 #include "timing/timing_run.h"
 

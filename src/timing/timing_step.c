@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One step of a member's part, and its effects. */
 #include "timing/timing_run.h"
 

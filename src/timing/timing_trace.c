@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Traces in the JSON form of Chrome's trace events, as Perfetto opens them: one track per member
  * (grouped by node), a slice per step, an arrow from each send to the step that it causes, marks

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Bounded little-endian reading and writing; an error is sticky, so that callers check once at the
  * end. */
 #ifndef RZ_WIRE_CURSOR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The envelope: the header of every message between processes, ahead of its payload. 48 bytes,
  * little-endian. A receiver checks job_token, epoch and incarnation before anything else.

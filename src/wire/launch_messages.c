@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "wire/launch_messages.h"
 
 #define CASE(NAME, name)                                                                           \

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Between rzrun and a daemon, over a stream: each frame is its length (u32), then one message.
  */

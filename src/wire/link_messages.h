@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The link between a process and the daemon of its node: one SOCK_SEQPACKET datagram per message,
  * descriptors beside it (SCM_RIGHTS) where the table says so.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "wire/overlay_messages.h"
 
 #define CASE(NAME, name)                                                                           \

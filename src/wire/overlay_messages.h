@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Between daemons, over TCP: each frame is its length (u32), then one message. Only CHALLENGE,
  * HELLO and WELCOME are parsed before the peer has proved that it holds the job key, and no frame

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "wire/protocol_encoding.h"
 
 #include "wire/cursor.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A protocol core's message on the wire: the 48-byte header of rhizome/protocol.h, then its items,
  * little-endian. */
 #ifndef RZ_WIRE_PROTOCOL_ENCODING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The definition of a family of messages: one table per family, from which its structs, its enum,
  * its encoder and its decoder are generated. A table is a macro

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Slots: places for processes of a job. Slots 0..n_ranks-1 are the ranks that the job was started
  * with; the slots behind them are for processes that the program spawns. A process is (slot,

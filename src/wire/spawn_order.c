@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "wire/spawn_order.h"
 
 #include "base/assert.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The arguments of MPI_Comm_spawn_multiple: a list of commands, as in SPAWN. Written by the
  * library, read by the daemons. */
 #ifndef RZ_WIRE_SPAWN_ORDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One wait of a process: in the report of the process to its daemon (link/waits.h), of the daemons
  * to rzrun (WAITING of launch_messages.h), of rzrun to the user. */
 #ifndef RZ_WIRE_WAIT_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* For programs that know nothing but the ABI: a check says what is not so, and counts. */
 #ifndef ABI_CHECK_H
 #define ABI_CHECK_H

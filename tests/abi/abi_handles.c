@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Handles as integers and back (MPI 5.0, "Handle Serialization"): predefined handles keep the
  * number of the ABI, users' handles get numbers above the predefined space, the same at every call;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Abi_*: what the library says of itself, and what a Fortran binding may tell it, once. All of
  * it at any time. */
 #include "abi_check.h"

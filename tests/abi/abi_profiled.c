@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sends in every way a tool may want to count; says how often a tool saw it (abi_tool.c). */
 #include "abi_check.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A program as it comes from elsewhere: it exchanges data of its own types, reads statuses, and is
  * called back, through nothing but the ABI. */
 #include "abi_check.h"

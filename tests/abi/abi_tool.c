@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A profiling tool: stands between program and library, counts, and calls on through PMPI. */
 #include <mpi.h>
 

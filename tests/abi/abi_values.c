@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Every constant as a compiled program sees it, and the layout of what has one: a line each, for
  * constants_test.py. Compiled with Rhizome's header and with an independent one. */
 #include <mpi.h>

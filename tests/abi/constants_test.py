@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """constants_test.py TABLES PROGRAM...: every constant, size and offset that compiled programs see is that of the tables."""
 import csv
 import os

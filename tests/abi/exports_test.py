@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """exports_test.py SOURCE LIBRARY: the library's name, and exactly the ABI, its twins and the extensions show.
 
 The 438 functions that mpi4py cannot be loaded without are among them.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """independent_header.py TABLES FOLDER: writes what another MPI of this ABI would bring along, from the tables of facts alone.
 
 FOLDER/mpi.h declares types, constants and functions; FOLDER/abi_facts.h lists the constants and predefined handles, so that a

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """profile_test.py RZRUN PLAIN LIBRARY_LINKED TOOL_INSIDE TOOL: a tool that wraps calls sees those of the program, and only those.
 
 Three ways to put it there: linked into the program, as a library linked before MPI's, loaded before everything.

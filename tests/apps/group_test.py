@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The programs of the dynamic group end with the right result, whichever processes leave: group_test.py BUILD CASE, where CASE is
 
 plain METHOD   the sort undisturbed: sizes, numbers of processes and of lists, distributions, places for checkpoints

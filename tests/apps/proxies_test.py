@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The proxies survive in each of their ways with the result of the undisturbed run: proxies_test.py BUILD CASE, where CASE is
 
 PROXY WAY   hpccg, comd, eam or lulesh; reinit, replace, spawn, files (replace, and checkpoints in files) or restart: a process

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The parts of the sort that need no other process: lists, owners, checkpoints. */
 #include "proto/diagnose/diagnose.h"
 #include "sort.h"

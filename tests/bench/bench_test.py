@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """What rzbench computes: intervals, claims, the verdict; what it reads from records and programs; and how it ends commands."""
 import math
 import os

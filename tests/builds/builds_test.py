@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Builds other than that of the presets: configured and built in a folder of their own, and the ring run in it.
 
     RZ_TEST_SOURCE=. tests/builds/builds_test.py clang|core|subproject|plain|cross|arm64 [--keep]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Jobs on nodes with networks of their own, whose daemons are killed and stopped and whose cables are pulled.
 
 In each case the side that has a quorum continues to the exact result, all its daemons through the same epochs; every

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A job that survives, for as long as the test wants: cluster_job FOLDER [PAUSE_US].
  *

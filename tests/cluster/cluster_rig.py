@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the tests of clusters share: a job on nodes with networks of their own, and functions that cut its links.
 
 The whole test runs in a user namespace of its own. So it needs no root where users may have namespaces, and the kernel

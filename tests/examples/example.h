@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What stands in the place of each `...` of an example: its beginning, its work, its end. The work
  * of an iteration changes all numbers, once more if it is done twice, and takes the neighbour's.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The examples of global restart in the documents, as they stand, under failures: the answer is the one without any.
 
     examples.py --build BUILD readme|header|tutorial

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Agreement under random kills: agree_kills SEED FILE [ROUNDS]. In each round some of the ranks, or
  * all of a node with their daemon, fail in, before or after an agreement of the members of a

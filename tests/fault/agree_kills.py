@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Agreement under random kills: jobs of agree_kills.c, until so many schedules were played or the time is over.
 
     agree_kills.py --build build [--schedules N | --budget SECONDS] [--seeds FIRST] [--agree ENGINE] [--kind KIND] [--table]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Checkpoints in files: what is kept, what is removed, which job may continue from it, and the effect of damaged files."""
 import os
 import shutil

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A program inside MPIX_Reinit that takes a checkpoint in each iteration, runs a command in its
  * middle, and then loses a node:

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """A daemon is killed at each step of writing, marking, removing and reading checkpoint files: the generations before are whole,
 and the program ends with the bits of the undisturbed run, whether it goes on in place (MPIX_Reinit), restarts in the same
 rzrun (--on-failure restart), or is started again later (--restart).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the tests of checkpoint files share: the conjugate gradient with its checkpoints in a folder of the test's own, and the
 answer of a run in which nothing happens."""
 import os

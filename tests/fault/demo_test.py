@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """tools/demo, small: plain lines into a file; on a terminal lines for each node and rank, which leave the terminal as it was.
 
     RZ_TEST_BUILD=build tests/fault/demo_test.py

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Computes without MPI calls: detect_compute FOLDER [alive].
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * detect_leave SECONDS: after MPIX_Reinit, when MPI_Finalize waits for no process any more, all odd
  * ranks leave at once and the others stay for this time.

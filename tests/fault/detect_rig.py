@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the tests of detection share: a job of four emulated nodes that runs until it is stopped, its record, its daemons.
 
 The program is tests/cluster/cluster_job.c: one lost, duplicate or stale message, and its last line is not `exact`.

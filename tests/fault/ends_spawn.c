@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Two processes spawn two more; all four add up their ranks in one communicator, and rank 0 says
  * the sum. For ends_test.py: a job that starts processes while it runs. */
 #include <mpi.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Ends of rzrun, a keeper or a daemon at named points of its life, from the first fork to the last message: each is killed,
 stopped and continued, or stopped permanently there, with 1 and 2 nodes, attached, detached and with a spawn. Then the job
 ends with a status that is not 0 and a line, or continues with the right answer; each wait ends, nothing is left.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Jobs without any fault beside processes that use all processors: none may declare a node or a rank failed, and each must end with status 0.
 
 Each run draws a kind of job and a number of nodes (1, 2, 4, 16); beside them --spinners processes compute, each in a session

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """`--detector flat`: each process watches another. A stopped process is found, a killed one is removed from the ring, one that is only slow
 or has slept with all others is not reported; each epoch has a ring of its own."""
 import signal

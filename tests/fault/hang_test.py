@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The watchdog (rzrun --hang-timeout): a process without progress is killed and replaced like any failed one; one that waits, or reports that it
 is alive, is not."""
 import detect_rig as rig

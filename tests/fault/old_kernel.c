@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Runs a program as on a kernel that lacks calls, or in a container that forbids them: a filter of
  * seccomp refuses them to it and to all that it starts.

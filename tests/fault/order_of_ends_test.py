@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """A job ends, and some daemons hear of it late: none that leaves in order may be held for failed by one that does not know yet."""
 import os
 import signal

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """A network that is cut, slow or lossy between the daemons (rzrun --inject): one side continues, the other stops itself and reports
 it; no node is reported for being slow; none comes back unnoticed. Needs no namespaces: messages between the processes are not cut."""
 import detect_rig as rig

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Jobs of kinds in which others hang or do not end cleanly: peers MODE SEED. The seed determines
  * which processes fail and when; the failures themselves come from a timer, at any instruction of

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Jobs of kinds in which other systems hang or do not end cleanly (docs/reports has both), each under many seeds.
 
     peers_test.py --build build [--only MODE,...] [--count N] [--seeds FIRST] [--sample] [--budget SECONDS] [--report FILE]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Seeded runs of the three proxies under failures: every one must end with the answer of a run without faults, or report,
 with a status that is not 0, that more was lost than is tolerated; never with another answer.
 

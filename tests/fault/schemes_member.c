@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A job for tests of checkpoint schemes: numbers that depend on all iterations and all ranks, a
  * checkpoint after every third one, pieces of different sizes.

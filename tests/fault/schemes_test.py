@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Checkpoint schemes (rzrun --checkpoint): the losses that each tolerates are restored to the bit, from the reported source; after one more loss
 the job begins at the beginning and reports it; damaged copies are found, and others used."""
 import glob

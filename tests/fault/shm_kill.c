@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A failed process damages only its own data. Two bystanders exchange checked messages; victims
  * flood both of them with small and large messages and are SIGKILLed at random instants. After each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Bystanders and victims of the kill campaign. Lane, rank and peer number are one and the same
  * here. */
 #include "shm_kill_page.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the kill campaign's processes share: the page of the killer, and the members' parts. */
 #ifndef RZ_TESTS_SHM_KILL_PAGE_H
 #define RZ_TESTS_SHM_KILL_PAGE_H

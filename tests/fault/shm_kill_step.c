@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A sender killed between any two instructions of a send. The victim runs its send one instruction
  * at a time, under our eyes, and is killed after n of them, for every n (or, for long sends, for

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Seeded runs of the sort on a dynamic group: whichever processes leave, by failure, by a stop, by doing nothing or by starving (a tenth of the time, in
 turns of 20 to 400 ms), at random places of the sort or at random times, the result is right.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Daemons and whole nodes that are stopped (SIGSTOP) and woken: before they are declared failed nothing happens, after it they end
 at once; a machine that slept as a whole continues normally."""
 import os

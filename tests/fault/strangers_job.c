@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What strangers_test.py runs while it is attacked: all ranks exchange payloads of many sizes, each
  * with its next ones round a ring, and check every byte, until the file that argv[1] names is

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Another user of the machine attacks a running job of two nodes: each port that its processes listen on, and the sockets and files
 through which it could be reached otherwise. The job ends with the right result, and each process prints at most one line about it.
 

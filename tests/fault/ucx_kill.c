@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Kills of a process that uses a transport between nodes, at many points. Three processes over
  * loopback TCP: the victim; the survivor, which must end all it has with the victim soon after the

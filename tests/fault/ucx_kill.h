@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the processes of the UCX kill campaign share: one page per run, and the roles. */
 #ifndef RZ_TESTS_UCX_KILL_H
 #define RZ_TESTS_UCX_KILL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What all roles do alike; the victim and the bystander. */
 #include "ucx_kill.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The survivor: it must end all operations with the victim, keep its memory, and continue with the
  * bystander. */
 #include "ucx_kill.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a fuzz target is, and what all of them share. A target is one file that decodes bytes from
  * untrusted writers; README.md says how they are run.

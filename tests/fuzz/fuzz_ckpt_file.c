@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The head of a checkpoint file, as a full disk, another version or another job may have left it.
  */
 #include "ckpt/file_header.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A checkpoint piece, as a failing process or another version may have left it. */
 #include "fuzz.h"
 #include "piece_made.h"

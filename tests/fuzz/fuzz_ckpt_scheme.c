@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Checkpoint schemes as people write them: what is accepted is a scheme, and is read again from its
  * own text. */
 #include "ckpt/scheme.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Command lines: that of rzrun with everything behind its options, and the guess which name an
  * unknown word was meant to be. A refusal ends the process; here it ends the case.

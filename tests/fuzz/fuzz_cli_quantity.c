@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Numbers, powers, shares, durations and addresses as people write them. */
 #include "cli/quantity.h"
 #include "fuzz_text.h"

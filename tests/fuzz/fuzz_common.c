@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What targets use, under the driver and under libFuzzer. */
 #include "fuzz.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The description of a job: the frame, and the arrays inside it. */
 #include "daemon/state/job.h"
 #include "fuzz.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The name service: daemons of one job with their processes. Questions, failures and the order in
  * which messages arrive are chosen by the input. If all are correct, each question is answered

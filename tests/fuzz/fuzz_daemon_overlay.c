@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What another machine may send to a daemon: frames before and after a peer has proved itself,
  * challenges from one that only listens, datagrams. Over loopback, for sockets are part of it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Runs a target without libFuzzer: its seeds, the corpus beside it, then mutations of both. A case
  * is a pure function of seed and number, so what fails is replayed by naming the two.

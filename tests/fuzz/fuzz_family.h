@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The target of a family of messages (wire/schema.h): RZ_FUZZ_FAMILY(link, LINK). The file that
  * uses it defines CASE and END as the family's source does. Seeds are messages of every type,

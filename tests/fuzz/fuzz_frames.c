@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A framed stream in portions of any size, against a parser written again. */
 #include "fuzz.h"
 #include "port/channel.h"

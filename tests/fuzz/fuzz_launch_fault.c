@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The grammar of --inject. */
 #include "fuzz_text.h"
 #include "launch/inject.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Lists of hosts, on the command line and in a file. */
 #include "fuzz_text.h"
 #include "launch/layout.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages from other processes, as the transports deliver them: envelopes of any content and
  * length, payloads inline and still in their sender's memory, control messages of the library,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Handles as integers and info objects, through the library's own entry points in a job of one: a
  * number of any value is a live object of that kind, or none; what is in an info is what a list

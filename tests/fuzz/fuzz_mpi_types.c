@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Datatypes: constructors with arguments of any value, in any nesting; each is taken to pieces by
  * MPI_Type_get_contents and made again; external32 of any bytes is read into memory of just the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sealed datagrams: any bytes, and sealed ones in any order, changed, repeated, or from a sender
  * without the key. A model of the window says which are new.

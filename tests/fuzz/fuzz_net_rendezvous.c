@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Frames of the transports between nodes, of any sender and content, and endpoint addresses. The
  * carrier is played by the target. */
 #include "fuzz_transport.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What another process leaves in its lane of our inbox: records cut anywhere, lengths and offsets
  * of any value, offers and answers to ours. The other process is played by the input.

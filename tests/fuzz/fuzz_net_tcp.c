@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a stream between processes of different nodes may hold: heads of frames of any content, and
  * the messages of the handshake. What is taken for a frame is one that this build could have

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A member of a protocol that gets nothing but nonsense: what every component's target shares. */
 #ifndef RZ_TESTS_FUZZ_PATIENT_H
 #define RZ_TESTS_FUZZ_PATIENT_H

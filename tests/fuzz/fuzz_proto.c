@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The protocol components on messages of any content, calls, failures and dates: built once for
  * each component (RZ_FUZZ_PROTOCOL). Members must survive, stay quiet about members that do not

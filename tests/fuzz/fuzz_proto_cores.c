@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Of each component: its configurations, the calls that its host may make, and what must hold.
  * Components with a model of their own are in fuzz_proto_models.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The component that fuzz_proto.c is built for: fuzz_proto_protocols.c has them all. */
 #ifndef RZ_TESTS_FUZZ_PROTO_PROTOCOLS_H
 #define RZ_TESTS_FUZZ_PROTO_PROTOCOLS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Components whose steps are compared with a model: the allowed actions of a member upon an event
  * are predicted before the step.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Plans of faults, as `rzsim replay` takes them. */
 #include "fuzz_text.h"
 #include "sim/world.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Inputs that are texts. */
 #ifndef RZ_TESTS_FUZZ_TEXT_H
 #define RZ_TESTS_FUZZ_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The user of a transport under test: its sends and fetches, each of which must end once, and the
  * announcements of payloads that are still in their senders' memory. */
 #ifndef RZ_FUZZ_TRANSPORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The cursor and the envelope. An input is a program of reads, then the bytes that it reads; a
  * reader written again for this test says what each must give.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages between rzrun and a daemon. */
 #include "wire/launch_messages.h"
 

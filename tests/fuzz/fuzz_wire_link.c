@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages between a process and its daemon. */
 #include "wire/link_messages.h"
 

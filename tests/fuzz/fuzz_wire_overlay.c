@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages between daemons. */
 #include "wire/overlay_messages.h"
 

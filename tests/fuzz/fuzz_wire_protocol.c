@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages of the protocol cores: header and items. */
 #include "base/random.h"
 #include "fuzz.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The spawn request of a program, as its process, or another daemon, sent it. */
 #include "wire/spawn_order.h"
 

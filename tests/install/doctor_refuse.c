@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Loaded before a program: the system call named by RZ_TEST_REFUSE is refused, as on a system that
  * lacks or forbids it; with "hang:" before the name, it does not come back, and the file named by
  * RZ_TEST_REACHED says that it was called. */

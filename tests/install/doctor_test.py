@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """rzdoctor: its lists agree with the tables and with the library; it finds what is amiss, and nothing where nothing is."""
 import csv
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """An installation has the licence, a manual page of each command, the documents, and examples that their README builds and runs."""
 import os
 import re

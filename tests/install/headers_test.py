@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The installed headers stand alone, pass the strictest compilers of every standard, and C++ programs link with all they declare."""
 import csv
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """pkg-config, find_package(MPI) and find_package(rhizome) find an installation, and what they say builds programs that run."""
 import os
 

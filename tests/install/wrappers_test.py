@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """mpicc, mpicxx, mpiexec of an installation: they compile and run, say how in the words of MPICH and Open MPI, and may be moved."""
 import os
 import shutil

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """A wrong command line gets one line on standard error that says what to do, and the right exit status; nothing is started."""
 import launch_rig as rig
 from launch_rig import BAD_LINE, NO_SLOTS, NO_START, NOT_EXECUTABLE, NOT_FOUND

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Jobs that continue without rzrun: what is shown of them later, how they end, and that nothing of them is left."""
 import json
 import os

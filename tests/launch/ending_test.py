@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The end of a job that does not end by itself: --timeout with its report, Ctrl-C, signals that are passed on."""
 import os
 import re

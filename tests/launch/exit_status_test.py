@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """rzrun's exit status is the job's, and its message names the first cause."""
 import signal
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Streams of rzrun that fill, block or close: every byte arrives, or the exit status and a line say why; failures are
 handled all the while."""
 import os

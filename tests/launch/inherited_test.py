@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """What rzrun was started with: ranks have it, and rzrun itself goes by it (nohup, jobs in the background)."""
 import os
 import pty

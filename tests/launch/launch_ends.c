@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An MPI program that ends in the way its first argument names; rank 1 does it, the others wait.
  *   return N   every rank finalises and returns N       abort N   rank 1 calls MPI_Abort(N)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* In the place of rzd: sends LISTENING with an unknown version, or, with RZ_TEST_NONSENSE in its
  * environment, an invalid message. */
 #include "port/channel.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A process whose library speaks another version of the link protocol, or (argument `key`) the
  * right version with a wrong key. Prints the daemon's refusal and exits with 3.

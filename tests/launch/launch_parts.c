@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a process of a job with several programs finds: `launch_parts WORD [fail]` prints its rank,
  * its program's number, the slots of the universe and WORD; with `fail` rank 1 fails once, inside

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the tests of rzrun share: a run as a user would start it, and a search for what it left behind.
 
 Every test has a folder and a mark of its own. The mark is in the environment of all started processes, so that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An MPI program that never ends by itself.
  *   receive   each rank waits in MPI_Recv for the next one, tag 77

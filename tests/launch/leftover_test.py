@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """SIGKILL of any member of a job, at any moment, leaves nothing behind: no process, socket, shared memory or file.
 
     leftover_test.py [SEED [RUNS]]     RZ_TEST_BUILD names the build tree

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Command lines as other launchers take them, and the end of each command on a full disk."""
 import os
 import subprocess

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """What a rank has started and left, out of its session, is ended with the job. Run under tests/fault/old_kernel.c, too."""
 import launch_rig as rig
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """--help and the manual page say everything that the table of options holds, and render without a warning."""
 import re
 import shutil

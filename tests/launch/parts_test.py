@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Several programs in one job (MPMD), by `:` and from a file."""
 import os
 

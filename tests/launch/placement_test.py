@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Where ranks run: on which node, on which cores (the masks that processes really have), and where they go after a failure; --no-ft."""
 import os
 import re

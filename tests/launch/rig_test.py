@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The search for what is left behind (launch_rig.py): it finds what stays, and leaves out what belongs to jobs that other tests run."""
 import itertools
 import os

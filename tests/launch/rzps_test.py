@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """rzps: the reports of the daemons of running jobs, and which users may ask them."""
 import json
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Daemons that are stopped: each wait of rzrun for a daemon is bounded, and it ends no job that only pauses."""
 import contextlib
 import os

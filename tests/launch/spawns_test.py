@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The exit status where processes are replaced, spawned, ended one by one, or their failures are known to the program; and what
 --on-failure makes of failures. The processes speak the link protocol without MPI (tests/unit/daemon/daemon_test_helper.c)."""
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """What the standard output of a rank is (--stdout): last output, terminals, bytes."""
 import os
 import pty

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The timeline of a recovery, on the terminal, in the report and in case files: they agree, and the phases add up."""
 import glob
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Input, output, environment and directory of the processes."""
 import os
 import subprocess

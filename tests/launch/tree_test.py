@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The build tree is usable in place, and what `cmake --install` makes works wherever it is moved to."""
 import os
 import shutil

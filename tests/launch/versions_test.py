@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Parts of different versions, and programs of another MPI, are refused with a message."""
 import os
 import shutil

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Wrong arguments, row by row: see arguments.h. Run by two processes, which do the same. */
 #include "../patience.h"
 #include "arguments.h"

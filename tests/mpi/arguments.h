@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The frame of the tests of argument errors: a row is one wrong call, the error class it must
  * return, and the argument that the text of the error must name.

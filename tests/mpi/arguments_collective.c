@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Collective operations: what may be reduced, MPI_IN_PLACE, one buffer for both sides, two groups.
  */
 #include "arguments.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Communicators, their attributes and error handlers, groups. */
 #include "arguments.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """arguments_complete.py MADE: every implemented function that can fail has a row of wrong arguments.
 
 Reads the bindings of the ABI, the rows that were made (MADE) and those in tests/mpi/arguments_*.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Info objects; classes and codes of errors. */
 #include "arguments.h"
 

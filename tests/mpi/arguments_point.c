@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Point-to-point messages, their buffers, packing. */
 #include "arguments.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests: started twice, not startable, of the wrong kind; many at once. */
 #include "arguments.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """arguments_rows.py FILE: the rows of the tests of argument errors that follow from the types.
 
 From the prototypes of the ABI: every implemented function is called once for each thing that can

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sessions, and communicators made without a parent. */
 #include "arguments.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_T: errors are codes of its own, and no error handler runs. */
 #include "arguments.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Topologies: grids, graphs, and communicators without them. */
 #include "arguments.h"
 

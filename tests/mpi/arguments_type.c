@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Datatypes and reduction operations. */
 #include "arguments.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* For MPI programs that are tests: a check that fails says where and ends the job. */
 #ifndef CHECK_H
 #define CHECK_H

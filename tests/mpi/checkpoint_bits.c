@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Checkpoints of every kind of region under random writes: after each roll-back what RZ_Restore
  * brings back is compared, bit for bit, with what the same steps make again from nothing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Each call of rhizome/checkpoint.h, made wrongly: a class, a message that names the error, and
  * nothing lost: the right call afterwards does what it should. Runs alone, without fault tolerance,

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Kills processes of checkpoint_bits at named places inside RZ_Checkpoint and RZ_Restore, and processes and nodes at
 random steps. Each run must end with the sum of the undisturbed one, and go back to no other generation than it should.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What is protected after a roll-back: the state of the entry to MPIX_Reinit, in survivors and in
  * restarted processes; the same for streams. Memory that the restart point had protected is freed

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Any collective operation in any form (blocking, non-blocking, persistent; with counts of int and
  * of MPI_Count) on any communicator, with any counts, datatypes, operations and roots, several at

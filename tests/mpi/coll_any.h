@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Any collective operation against a naive reference: what the parts of the program coll_any share.
  * Everything is drawn from (seed, trial), so that each rank knows the input of all others and one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Floating-point sums of random numbers of all magnitudes by all reductions, with random roots and
  * lengths; rank 0 prints a digest of all bits of all results of all ranks. coll_any_bits.py runs it

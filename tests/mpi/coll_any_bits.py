@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Reductions give the same bits on one node and on several, and each time: coll_any_bits.py RZRUN PROGRAM."""
 import os
 import subprocess

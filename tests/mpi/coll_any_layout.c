@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Chance, layouts and images: see coll_any.h. */
 #include "coll_any.h"
 

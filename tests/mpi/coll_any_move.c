@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Tasks that move data: each part of a buffer holds a message; its bytes follow from sender and
  * receiver. */
 #include "coll_any.h"

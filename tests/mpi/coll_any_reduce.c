@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tasks that reduce: the predefined operations on all predefined types they are defined on, and
  * operations of the user on structs with holes. Values are such that the result does not depend on

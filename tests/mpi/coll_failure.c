@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A rank is killed between or inside collective operations: every survivor gets MPI_ERR_PROC_FAILED
  * from one of them and from all later ones, from blocking and non-blocking ones alike; messages

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Collective operations that move data, with random roots, counts, datatypes and communicators,
  * blocking or not, in place or not: every element is where it belongs, and no gap of a datatype is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Random numbers that are the same at all ranks, so that every rank knows what every other one
  * sends. */
 #ifndef COLL_RANDOM_H

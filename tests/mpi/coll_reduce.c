@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reductions with random operations, types, lengths, roots and communicators, blocking or not, in
  * place or not, against the bracketing that src/mpi/coll/coll.h promises: results are the same to

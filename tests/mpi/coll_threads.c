@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Threads with a communicator each run collective operations at the same time; the user's operation
  * asks MPI questions. */
 #include "check.h"

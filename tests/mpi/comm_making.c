@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Communicators made in every way keep their members in order and their messages apart. */
 #include "check.h"
 

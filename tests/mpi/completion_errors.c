@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Calls that complete several requests: the error handler of the first request that failed runs,
  * with that request's error, and the call returns MPI_ERR_IN_STATUS (MPI 4.1, section 9.3.1). The

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Random datatypes against their type maps: bounds, packing, external32, counting, decoding and
  * making again; and messages between types that differ but match. Arguments: the seed (the one a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Attributes of datatypes: copy and delete functions at dup, set, delete and free. */
 #include "check.h"
 

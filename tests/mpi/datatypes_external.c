@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* external32: the bytes that the standard prescribes, and what is read back. */
 #include "check.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Datatypes: extents, huge counts, decoding, predefined types, and how wrong arguments are named.
  */
 #include "check.h"

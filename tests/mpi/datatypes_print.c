@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Prints what a random datatype was made of, and where its data lies: compiled with two MPI
  * libraries, both must print the same. Argument: the seed. Constants are printed by name, for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What programs with processes that come later ask again and again. */
 #ifndef DYN_H
 #define DYN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Ports, MPI_Comm_connect and MPI_Comm_accept, MPI_Comm_join, without failures; the first argument
  * is the scene.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Dynamic processes, and a failure: of the process that RZ_KILL_AT names, at the named place inside
  * the library (rzrun -x RZ_KILL_AT=spawned@1), or the victim of the scene. The survivors repair

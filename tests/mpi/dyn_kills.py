@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Kills processes of dyn_failure at places inside the library, by chance; a job that does not end well is shown, with the
 command that runs it again.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MPI_Comm_spawn without failures; the first argument is the scene. The program spawns itself, with
  * another word for its first argument.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs a job of which processes crash, and checks both its output and its exit status; CTest ignores the status when it searches
 the output. (The status is 0 where all failures were acknowledged or repaired: docs/exit-status.md.)
 

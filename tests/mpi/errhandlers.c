@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Error handlers on all kinds of objects: which one runs, which objects inherit it, how long it
  * exists. */
 #include "check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Errors while there is no MPI_COMM_SELF, and handlers that end the program, by the argument:
  * "return": before MPI_Init, between and after, started with mpi_errors_return; "sessions": the

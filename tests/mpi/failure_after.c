@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A rank that has completed a collective operation is killed a moment later. The others do not need
  * it any more, so that the operation succeeds at each of them that had entered it, with the right

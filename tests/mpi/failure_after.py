@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs failure_after again and again, each time with another seed. A job that does not end well is shown, with the command that
 runs it again.
 

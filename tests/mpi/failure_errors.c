@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A rank is killed in a job without MPIX_Reinit: every call that needs it returns an error class,
  * calls between survivors continue, and MPI_Finalize ends. Run with --on-failure continue.

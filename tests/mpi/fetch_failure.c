@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A large message was announced, and its sender fails before it is fetched: the receive ends with
  * MPI_ERR_PROC_FAILED. The receiver has never sent anything to the sender, so that it has no

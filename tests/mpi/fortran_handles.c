@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rhizome/f2c.h: handles and statuses go to Fortran's form and back, predefined and made ones. */
 #include "check.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What graph topologies answer, and which arguments they refuse: a ring and a star of all ranks as
  * graph, distributed graph by its neighbours, and distributed graph given by rank 0 alone.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MPI_Dist_graph_create where the last rank runs out of memory: for its rows of edges, for those it
  * receives, for the topology itself. No process is left waiting.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What programs with a group monitor ask in each round, whatever happens to the members: all see
  * the same view in a round, and the same progress; rounds and progress never fall; the round's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A group whose program begins no round recovers, too: `group_back LEADER AWAY DEAD [VICTIM]`, sets
  * of ranks as hexadecimal numbers. LEADER kills those in DEAD, and twice stops those in AWAY until

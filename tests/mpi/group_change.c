@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A program that follows its group by callbacks, without a round: `group_change SCENE`.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What else may end a monitor, or its waits: `group_ends SCENE`.
  *

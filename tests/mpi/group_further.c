@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A monitor moves to another communicator while one member has missed the last rounds: all continue
  * from the same progress, the one that the others had agreed on.

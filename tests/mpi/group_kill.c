@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Members of a group are killed, whatever they are at: computing, in a round, in MPI. `group_kill
  * SEED LEFT [node]`: all but the first LEFT (the last -LEFT) are killed, each at a time of its own;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A member of a group fails and is replaced; the group continues with the new process, which is
  * excluded until it is voted in: `group_replace VICTIM TIMES`.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Rounds of a group in which no process fails: `group_round STEPS INTERVAL [ASSIGNMENT]`. All see
  * the same views and reach the end together, whichever members were excluded for a while.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * RZ_Group_monitor_start has the same outcome at all live processes, whichever fail inside it:
  * `group_start SEED`: in each start one more member fails, at a time of its own, until one is left;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Members of a group do not answer for a while: `group_stop HOW FIRST`: ranks FIRST and up are
  * stopped (HOW is stop, by SIGSTOP) or do not finish their tests (slow), once the others have done

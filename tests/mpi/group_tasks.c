@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Bags of tasks: `group_tasks SCENE`.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a group monitor refuses, by name, and what it leaves as it was. */
 #include "group.h"
 

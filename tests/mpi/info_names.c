@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What MPI names: null handles, the environment (before, during and after MPI), hints of what is
  * made. The argument: how many processes there are, and the initial error handler.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Collective operations between random groups, blocking or not, compared with the expected results.
  * Prints a sum over all that was received, which is the same with every MPI.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A member of one of two groups is killed between or inside collective operations of their
  * inter-communicator: every survivor in both groups gets MPI_ERR_PROC_FAILED from one of them and

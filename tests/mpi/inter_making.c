@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Inter-communicators between random groups: made, queried, copied, divided, merged; messages both
  * ways. Prints a sum over what was seen, which is the same with every MPI.

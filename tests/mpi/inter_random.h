@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Random pairs of groups for inter-communicators; all ranks of the world draw the same. */
 #ifndef INTER_RANDOM_H
 #define INTER_RANDOM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MPIX_Reinit with inter-communicators: a rank kills itself during collective operations between
  * two groups; all roll back, make the same communicators again by the same names, and these work.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """One job of a kill driver (kill_matrix, dyn_kills, failure_after): run, and assessed by what it printed. Its status is that of the first
 failure, which was intended."""
 import re

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * In each row of a table a process fails: before a call, at a random instant, at a named place
  * inside the library, or after the call. The others must return from the call in time, with an

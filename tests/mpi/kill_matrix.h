@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The rows of the kill matrix: a call each, in which a process fails (kill_matrix.c). */
 #ifndef KILL_MATRIX_H
 #define KILL_MATRIX_H

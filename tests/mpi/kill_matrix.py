@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs kill_matrix repeatedly, until every row had its failures or the time is over; counts the results of the survivors.
 A job that does not end well is shown, with the command that runs it again.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Collective operations: each blocking, non-blocking and persistent. */
 #include "kill_matrix.h"
 

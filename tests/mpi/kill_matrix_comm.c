@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Making communicators, and mending them. */
 #include "kill_matrix.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Processes that come later: spawning them, meeting them at a port or over a socket, and what
  * parents do with the children they have. The children run kill_matrix_child and fail of nothing;

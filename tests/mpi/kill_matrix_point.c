@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages between two, in all modes, and all the ways of waiting for them. */
 #include "kill_matrix.h"
 

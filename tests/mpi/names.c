@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The name service: what one process publishes every process finds, wherever its node; names are
  * refused, taken back, and go with their process. With the argument "failure" the last rank is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Neighbourhood collectives on random topologies (grids of 0 to 4 dimensions with extents 1 and 2
  * among them, graphs, distributed graphs, with edges to oneself and several between two) against

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A rank is killed while the others run neighbourhood and persistent collectives on a grid: every
  * survivor gets MPI_ERR_PROC_FAILED from one of them and from all later ones, requests stay usable

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Send modes, persistent requests, probes, cancelling, truncation, between neighbours of a ring. */
 #include "check.h"
 

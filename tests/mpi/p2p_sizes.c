@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages of all sizes between all pairs arrive whole, whichever is first, the message or the
  * receive. */
 #include "check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Random traffic between all ranks. All ranks draw the same plan from the seed, so each knows what
  * it must get: from each source in each tag the messages arrive in order and whole, however they

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Several threads of each rank talk at once, each with its partner thread on the neighbours
  * (MPI_THREAD_MULTIPLE). */
 #include "check.h"

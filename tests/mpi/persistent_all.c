@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Persistent collective operations with random roots, counts and communicators, in place or not:
  * several at once, started three times with new data and in another order at each rank, give what

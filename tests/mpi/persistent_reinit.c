@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MPIX_Reinit while persistent and neighbourhood collectives run: ranks kill themselves in the
  * middle, inactive and active requests of the old epoch go with it, and those made again work.

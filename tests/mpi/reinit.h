@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What programs that go back to MPIX_Reinit ask again and again. */
 #ifndef REINIT_H
 #define REINIT_H

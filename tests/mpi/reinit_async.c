@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MPIX_Reinit_async: processes that compute and never call MPI roll back to their restart point,
  * with valid data: heap, streams, their own data under a mask.

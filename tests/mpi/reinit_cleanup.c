@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Clean-up handlers of MPIX_Reinit: they run in reverse order before the restart point is entered
  * again, while its locals exist; popped ones do not; no handler is left afterwards; they may query

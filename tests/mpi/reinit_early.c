@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Failures before every process has reached MPIX_Reinit: failed processes are restarted, the others
  * wait at the entry, and those that have not reached it continue: messages between them arrive.

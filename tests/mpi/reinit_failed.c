@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A restart point that receives the failed ranks: one rank after the other kills itself, and in the
  * round after that all receive its number. OMPI_Reinit takes both forms of a restart point.

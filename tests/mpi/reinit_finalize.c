@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MPI_Finalize inside the restart point of MPIX_Reinit is an error with a message, in any thread
  * and in a clean-up handler, and changes nothing: the round continues, the end of MPIX_Reinit is

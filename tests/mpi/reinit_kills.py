@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Failures at each named point of a global restart, of a process or of a whole node, beside the failure that began it, and before
 all have entered it: the program ends as it should, all the same.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MPIX_Reinit: ranks kill themselves in the middle of traffic, at chosen rounds; all roll back to
  * the restart point, the states are as specified, no message of an old epoch is received, and in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MPIX_Reinit in a program with MPI_THREAD_MULTIPLE: threads communicate all the time; when a rank
  * fails, their calls return an error first, whatever they wait for, and only then is the restart

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Requests of the user (MPI_Grequest_start), looking at requests without ending them, buffers of
  * communicators and sessions, removing error codes, hardware.

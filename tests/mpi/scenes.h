@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Programs of several scenes, of which the command line names the one to be played. */
 #ifndef SCENES_H
 #define SCENES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MPI_Cancel of sends: MPI_Wait ends, whatever the receiver does, and the message was cancelled and
  * never arrives, or was not and does. Ranks 0 and 1, and each process with itself.

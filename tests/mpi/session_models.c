@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sessions, by the argument: "only": without MPI_Init, several and one after another; "world":
  * beside MPI_Init, and after MPI_Finalize; "threads": one in each thread; "outside": MPI_COMM_WORLD

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sessions and MPIX_Reinit: a session made inside the restart point ends with a roll-back and is
  * made again; one made outside stays.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Comm_split_type: by memory, by hardware with a guide and without, by process set. */
 #include "check.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Receivers of synchronous messages are killed as soon as they have received them. The
  * acknowledgement has left by then, so that each send succeeds. Most receivers have no connection

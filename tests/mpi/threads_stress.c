@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Threads of each rank do all that MPI lets them do at once (MPI_THREAD_MULTIPLE): messages with
  * wildcards, probes and cancels, collectives, every way of waiting, and the making and freeing of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the parts of threads_stress share. */
 #ifndef THREADS_STRESS_H
 #define THREADS_STRESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Deeds of threads_stress that make, use and free what has a handle. */
 #include "threads_stress.h"
 

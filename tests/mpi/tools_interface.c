@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_T: all that is listed can be queried, read and found again; counters count what was done. */
 #include "check.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Cartesian grids: neighbours, slices and duplicates agree with arithmetic on coordinates; balanced
  * dimensions. */
 #include "check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Random datatypes, and making one again from its contents. */
 #include "type_map.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Datatypes as the standard defines them, for tests: the type map of any datatype, written out in
  * full by recursion over MPI_Type_get_envelope and MPI_Type_get_contents; random datatypes. All by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What programs that repair communicators ask again and again. */
 #ifndef ULFM_H
 #define ULFM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Processes that have decided compute, and others have not received the decision yet, because its
  * sender failed (RZ_KILL_AT=protocol-message:N@RANK): they return nevertheless, long before the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Making, agreeing on, revoking, shrinking and freeing communicators again and again takes no more
  * memory after thousands of times than after half of them: by then the rings and tables that stay

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Operations that end although no process takes part in them any more, a scene per run.
  *   freed      a message for a communicator that its receiver has freed: once revoked, its send

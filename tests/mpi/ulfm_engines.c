@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The agreement engines of communicators: the job's engine (rzrun --agree) and that of one
  * communicator (info key rz_agree), as get_info and the counters of MPI_T tell, and their results

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * RZ_Comm_repair: communicators that overlap are repaired together, so that they cannot wait for
  * one another. `ulfm_overlap SCENE ...`; RZ_KILL_AT may name one more process that fails meanwhile.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Survivors repair their communicator until one is left: one rank after the other is killed inside
  * a collective, the others get errors, revoke, agree, shrink and continue with the same sum. Run

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * RZ_Comm_replace: the failed processes are replaced in their ranks, whenever they fail.
  * `ulfm_replace SCENE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A revocation reaches all members of its communicator and no other process, in both ways
  * (RZ_REVOKE): a scene per run.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Rules of ULFM, a scene per run; the last rank is killed in all but two (--on-failure continue).
  *

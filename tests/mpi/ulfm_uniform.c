@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * mpi_error_uniform: calls that return the same at all members although some of them fail, or
  * revoke the communicator without having begun the operation of the others.

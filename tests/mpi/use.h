@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a process uses, its own or that of its daemon, for tests that look for growth. */
 #ifndef USE_H
 #define USE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Two ranks with a processor each must not put each other to sleep, although wake-ups are expensive
  * (RZ_TEST_WAKE_DELAY_US): counts voluntary context switches, which is how often they slept, in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The dynamic group under schedules: a small world whole, larger ones at random with loss,
  * partitions, pauses and failures, in both assignments and with local health; mutants. */
 #include "schedules.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Gossip under schedules: failures before and during the run, lost messages, a small world whole,
  * and mutants. */
 #include "schedules.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Consensus under schedules: small worlds whole, larger ones at random with loss, duplication,
  * partitions and pauses; mutants. */
 #include "schedules.h"

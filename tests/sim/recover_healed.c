@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A short cut of some nodes, which heals while both sides are about to find each other silent: the
  * shipped ring and recover objects, and what their daemon does with what they tell it (news to all,

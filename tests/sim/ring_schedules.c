@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The heartbeat ring under schedules: small worlds whole, larger ones at random, a mutant, and what
  * it costs. */
 #include "schedules.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Agreement by rounds under schedules, mutants that must be caught, and the same failures put to
  * `agree`: two protocols that share nothing but the specification. */
 #include "schedules.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the programs of this folder share: a scenario by its name, explored or run. It must hold; a
  * mutant must be caught. */
 #ifndef RZ_TESTS_SCHEDULES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Reliable broadcast under schedules: small worlds whole, larger ones at random, a mutant, and what
  * it costs. */
 #include "schedules.h"

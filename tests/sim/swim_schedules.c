@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* SWIM under schedules: small worlds whole, random runs with every kind of fault, mutants, and what
  * it costs. */
 #include "schedules.h"

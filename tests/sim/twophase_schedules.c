@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The two-phase commit under schedules: small worlds whole, larger ones at random, and mutants that
  * must be caught. */
 #include "schedules.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Computing rounds under schedules: small worlds whole, larger ones at random; mutants. */
 #include "schedules.h"
 

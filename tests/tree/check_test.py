@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """tools/check, with a cmake, a ctest and a make that are played: every part runs, and any failure is in the exit status."""
 import os
 import subprocess

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """tools/coverage finds lines that nothing ran, and refuses a module that is below its floor or is not there."""
 import glob
 import os

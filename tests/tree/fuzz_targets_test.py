@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Every decoder of bytes that cross a process, or come from a user, has a fuzz target. `--self-test` shows that each rule can be
 broken."""
 import os

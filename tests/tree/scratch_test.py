@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """A test's folder goes with the test, however that ends (tests/scratch.py)."""
 import os
 import subprocess

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """tools/tidy on a small tree: it finds an include of a higher layer and a circle of modules, and nothing else."""
 import importlib.util
 import os

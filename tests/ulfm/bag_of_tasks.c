@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Rank 0 hands out tasks and takes results from any source; workers fail with a task in hand, and
  * it is returned to the bag. No process shrinks: failures are acknowledged, and the work continues.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A checkpoint in memory: each rank keeps a copy of its left neighbour's state. After a failure all
  * go back to the last checkpoint that all have. Argument: shrink (the neighbour continues with the

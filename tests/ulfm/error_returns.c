@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * After the last rank's failure each call that needs it returns PROC_FAILED, and no other call
  * returns an error.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What programs and bindings ask of the headers before they use ULFM, each in its own way. Nothing
  * here runs: it compiles, as C and as C++, or it does not.

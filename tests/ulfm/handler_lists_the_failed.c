@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An error handler of the program lists the failed processes: two ranks fail, the others call a
  * barrier until their handler has seen both.

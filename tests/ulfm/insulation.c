@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Two halves with a communicator each, and a copy of one of them. A failure and a revocation in one
  * half are no business of the other, nor of the copy, nor of messages between the halves.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Jacobi's iteration on a square whose rows are spread over the ranks. Rows are kept in memory by
  * their owner and its right neighbour; when ranks fail, the others share the rows again and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A library that is wrong in one way: these stand before the calls of the real one. MUTANT says
  * which way; suite.py --mutants shows that the suite notices each.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Repair as programs for ULFM do it with spawning alone: shrink, spawn as many as failed, tell each
  * spawned process the rank that it takes, merge, and split into the old order of ranks. A step that

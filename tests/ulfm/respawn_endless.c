@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * In each round a process fails and is replaced: the spawned processes learn the number of the
  * round from the others. Arguments: rounds, seed, and how: spawn, or replace (RZ_Comm_replace).

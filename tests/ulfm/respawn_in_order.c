@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Two ranks fail; the survivors spawn two processes, and all have their old ranks. What each keeps
  * at heart, its rank in a table, is what it was.

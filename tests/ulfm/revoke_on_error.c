@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A ring in which each rank waits for its left neighbour. One fails; only its neighbours can
  * notice, and revoke, so that the others, which wait for survivors, learn of it, too.

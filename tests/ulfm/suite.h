@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the programs of this suite share: how they say that something is wrong, how they fail, and
  * the three spellings in which programs for ULFM are written.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The programs of this folder, compiled as a user compiles them, in three spellings, and run on one node and on three.
 
     suite.py --build BUILD PROGRAM...       without a program: all

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Transactions: an error handler revokes the communicator and jumps out of the call to where the
  * transaction began. It is committed if all have completed it, else repeated by the survivors. The

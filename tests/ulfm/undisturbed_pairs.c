@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Ranks work in pairs on MPI_COMM_WORLD. One fails in the middle of its work: its partner gets an
  * error, the other pairs get none and lose no message.

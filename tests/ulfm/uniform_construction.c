@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A communicator is made by all or by none: a process that has got it asks the others, by
  * agreement, and frees it again if one has not. A process fails around each construction.

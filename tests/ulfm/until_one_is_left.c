@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * In each round one of the survivors fails, rank 0 included, at one of several places; the others
  * shrink and continue. Argument: the seed.

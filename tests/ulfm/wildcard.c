@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Receives from any source: a failure leaves them pending until it is acknowledged, then they
  * continue; arrived messages are received first.

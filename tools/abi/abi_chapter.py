@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """src/mpi/chapter_calls.h: one prototype for each chapter function."""
 
 from abi_tables import HANDLES, wrap

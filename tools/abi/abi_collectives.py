@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The forms of collective operations: a room writes one plan for each operation, the calls that run it, start it and keep
 it follow from the tables."""
 

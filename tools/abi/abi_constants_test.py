@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """constants_test.c: the header against the tables, by the compiler."""
 
 import abi_header

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The entry points: PMPI_X with its checks, and MPI_X as its weak twin."""
 
 import re

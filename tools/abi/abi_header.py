@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """mpi.h and mpi-ext.h."""
 
 from itertools import groupby

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The tables of the ABI, read once and understood once."""
 
 import csv

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """generate.py WHAT FILE: write a generated part of the MPI binding; FILE - is standard output."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What all studies share: the time there is, what is said and counted, and parts. A part runs commands, repetition after repetition with all systems
 in turn (A B A B), fills tables with what they printed, and shows them."""
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The study checkpoint: what checkpoints cost, each part beside what it cannot be faster than, measured in turns in the same run."""
 from . import records
 from .systems import needs

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a study was asked to show, beside what it measured, and the verdict."""
 from dataclasses import dataclass
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A command line from one table: parsing, --help, and the manual page, laid out as src/cli does it for the commands in C."""
 import argparse
 import re

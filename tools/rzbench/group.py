@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The study group: the dynamic group of recommended processes after Camargo, Duarte (JBCS 24:5, 2018): figure 14, HyperQuickSort whose processes leave;
 the same by one process; large amounts; what the tests among processes cost; and the group over time."""
 import os

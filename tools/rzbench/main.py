@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The command: its options, its studies, and a run of them from the first line of the report to the last."""
 import os
 import shutil

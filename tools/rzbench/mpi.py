@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The study mpi: point-to-point and collective calls beside Open MPI and MPICH, on this machine as it is and with wake-ups that take longer, so that the
 verdict does not depend on which machine it is made on."""
 import math

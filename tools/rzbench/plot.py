@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A table as a picture, in gnuplot's words, as src/chart draws those of rzsim."""
 import math
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What is read from the record that rzrun writes (--report), and from lines of programs."""
 import os
 import re

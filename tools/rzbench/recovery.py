@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The study recovery: global restart after Georgakoudis, Guo, Laguna (Reinit++, ISC 2020), figures 4 to 7, on emulated nodes of this machine:
 by MPIX_Reinit, in the way of ULFM, and by restarting; and what peers need for the same. Values are medians with the 95 % interval of the mean
 by Student's t."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """One command: started, listened to, bounded, and cleared away."""
 import ctypes
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The study runtime: jobs of real daemons with a fault in them, and their dates from the record that rzrun writes. All dates are of one
 clock, CLOCK_MONOTONIC, since all nodes stand on this machine. The parts follow the figures of RDaemon# (EuroMPI 2019), whose simulated
 twins `rzsim figure` draws."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The studies of `rzbench all`: what a failure costs, what a message costs, what a crowd costs."""
 import math
 import re

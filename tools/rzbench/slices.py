@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Shares of processors for the processes of a job, by groups of the kernel (cgroup), as if a small machine had a processor for each of them.
 Needs root, and the controller `cpu` of version 1 or 2."""
 import os

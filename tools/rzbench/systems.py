@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Rhizome and its peers: which are here, how they compile, how they start a program."""
 import os
 import shutil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Samples, and how they are shown: medians with the smallest and largest value, or with the 95 % interval of the mean."""
 import math
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The study ulfm: the calls of user-level failure mitigation over the number of ranks, Rhizome's and its peer's in turns. The peer, Open MPI 5 with ULFM,
 has no emulated nodes: on one node it takes shared memory, on several its TCP over loopback. Programs print `WHAT RANKS VALUE`."""
 import math

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Runs a command inside the root folder of another system:
 #
 #   enter_root.sh ROOT FOLDER COMMAND [ARGUMENT]...

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Group membership by HashiCorp's memberlist (SWIM with Lifeguard), measured as rzbench measures
 // our daemons:
 //

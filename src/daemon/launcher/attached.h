@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The rzrun --attach that look at a detached job: each reads the spool at its own pace, from the
  * oldest frame that is kept; at the end of the job it gets the result behind the last output. One

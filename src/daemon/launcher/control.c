@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "daemon/launcher/control.h"
 
 #include "daemon/state/loop.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The control socket of a daemon: where the user's other commands (rzps, rztop) ask it, on its own
  * machine (port/local_socket.h). A question is one line, the answer one JSON document, then the

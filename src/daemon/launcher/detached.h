@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The part of rzrun that the daemons of a detached job play themselves: output goes to a spool, and
  * each daemon hears from all others what rzrun would have heard (FACT), keeps the outcome and knows

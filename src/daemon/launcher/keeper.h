@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The keeper: the parent of a daemon, which owns nothing but the duty that nothing is left behind.
  * It adopts every orphan of the node, holds a pipe from rzrun, and kills the whole tree when the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The stream to rzrun (wire/launch_messages.h): which module obeys which order, and what rzrun is
  * told. Modules register at their opening.

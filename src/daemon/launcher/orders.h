@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What rzrun may order while the job runs: faults, signals, a report of who waits for whom.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a detached job has written, as frames for rzrun: the newest, up to a bound of bytes. Readers
  * hold a place; what was dropped before they came is counted for them.

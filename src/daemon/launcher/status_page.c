@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "daemon/launcher/status_page.h"
 
 #include "net/datagram/datagram.h"

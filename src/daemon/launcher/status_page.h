@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a daemon says of its job when it is asked: docs/status.md. */
 #ifndef RZ_DAEMON_STATUS_PAGE_H
 #define RZ_DAEMON_STATUS_PAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The overlay: authenticated TCP connections between the daemons of a job, and small authenticated
  * UDP datagrams for heartbeats, so that retransmission cannot delay them. Each daemon sends over

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Faults of the network between the daemons, put in on purpose (net/fault): holds messages back, or
  * lets them vanish, before the overlay sends them. Made at the first order; without one the overlay

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What comes in: connections that peers opened, and datagrams. */
 #include "daemon/overlay/overlay_private.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The connections that this daemon opened: it sends on them. */
 #include "daemon/overlay/overlay_private.h"
 

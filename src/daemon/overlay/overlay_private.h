@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files of the overlay share; nobody else includes this. */
 #ifndef RZ_DAEMON_OVERLAY_PRIVATE_H
 #define RZ_DAEMON_OVERLAY_PRIVATE_H

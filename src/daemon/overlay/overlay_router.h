@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which module handles which message of another daemon. Modules register at their opening; the
  * overlay's callbacks end here. What no module has registered for is dropped.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Where the processes of this node may run: a core each while there are free ones (--bind-to core),
  * or anywhere. hwloc is asked once, when the job begins, and only if somebody wants to know.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The processes of a node: what is kept of each, and the list of all. Who starts and ends them is
  * child_life.h, who talks with them link_router.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The life of the processes of a node: from fork to the last trace.
  *

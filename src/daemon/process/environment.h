@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The environment of a process: the daemon's own, the user's for this job, the network's needs, its
  * identity. */
 #ifndef RZ_DAEMON_ENVIRONMENT_H

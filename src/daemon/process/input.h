@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Standard input of rank 0, where it lives on this node: one pipe for all its incarnations, so that
  * a new one finds the unread rest, never a replay. rzrun sends no more than the credit it was given

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The lanes of a node: which of them serves which process, and which may serve another. A lane is a
  * number: each process that joins sends through its own, to every inbox of the node

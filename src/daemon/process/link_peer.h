@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The daemon's end of one process's link: datagrams out, queued where the socket is full and
  * bounded; datagrams in, a few at a time. A process that stands still or floods costs the daemon

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The links of the node's processes (wire/link_messages.h): which module handles which message.
  * Modules register at their opening; this one receives, checks that a message may come now, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "daemon/process/output.h"
 
 #include "base/linked_list.h"

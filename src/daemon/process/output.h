@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Standard output and error of processes, on their way to rzrun: bytes as they come, tagged with
  * the rank. While the stream to rzrun is backed up the pipes are not read, so that a slow terminal

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "daemon/process/share.h"
 
 #include "net/shm/shm.h"

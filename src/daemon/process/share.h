@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a process is given when it joins: a watch slot, a lane, and three memories without names:
  * its inbox (whose first page is its doorbell), its doorbell's eventfd, its wait objects. The

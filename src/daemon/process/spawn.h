@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Starting a process of the job: fork, a clean environment of file descriptors and signals, exec.
  */
 #ifndef RZ_DAEMON_SPAWN_H

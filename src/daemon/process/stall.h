@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Looks, where --hang-report asks for it, whether a process of this node has waited in one call for
  * longer than the bound, and tells rzrun so, once for each such wait. Nobody is ended for it.

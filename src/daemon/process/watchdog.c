@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "daemon/process/watchdog.h"
 
 #include "daemon/process/child_life.h"

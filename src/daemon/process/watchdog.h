@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The watchdog, off by default: a process whose progress counter (link/waits.h) has not moved for
  * hang_timeout_ns is held for hung and killed; its failure is then one like any other, with that

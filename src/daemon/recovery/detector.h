@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The detector of the job: who finds out that a daemon is silent. The heartbeat ring, or SWIM with
  * Lifeguard; both are the objects that the simulator runs, hosted by recovery as one core.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "daemon/recovery/own_lateness.h"
 
 #include "port/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How late this daemon runs: the time that it was ready to run and got no processor, as the kernel
  * counts it; where it does not, by how much timers came late. Told to the others in heartbeats

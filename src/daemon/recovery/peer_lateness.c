@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "daemon/recovery/peer_lateness.h"
 
 rz_time rz_peer_lateness_look(struct rz_peer_lateness *peer, pid_t pid, rz_time now)

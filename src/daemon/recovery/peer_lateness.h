@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How late the daemon that this one observes runs, where both are on one machine: what the kernel
  * says of it, while it itself cannot say anything since it gets no processor. A silence that comes

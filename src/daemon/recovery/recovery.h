@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Host of the protocol cores in the daemon: ring or swim (detection), spread (broadcast of
  * failures), recover (epochs), commit (generations). It starts the overlay, takes their messages

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files of recovery share. */
 #ifndef RZ_DAEMON_RECOVERY_PRIVATE_H
 #define RZ_DAEMON_RECOVERY_PRIVATE_H

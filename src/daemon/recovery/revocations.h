@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Revoked communicators, spread among the daemons and handed to the processes: the two-level form
  * of a revocation. A process says it to its daemon (REVOKE), the daemons tell one another

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What follows when a node is silent: whether it is that node, or we, who are cut off. */
 #include "daemon/state/loop.h"
 #include "daemon/recovery/recovery_private.h"

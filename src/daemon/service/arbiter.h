@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The daemon's part in `--detector flat`, where the processes of the job watch one another
  * (mpi/flat/flat.h): it gives each process that joins a socket, tells all nodes the socket's port,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which processes of this node have reached the end of a phase, and which have entered MPIX_Reinit:
  * once all have, recovery is told, which opens the barrier with the other daemons.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "daemon/service/decision_cache.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Decisions that processes of this node have cached (link/decisions.h), for members of their
  * communicators that wait for their word while they compute. Nothing is kept here: whoever waits

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How a process reaches another one: by shared memory on this node (OPEN), or by the endpoint
  * address of its transport, here or on another node (PUT_EP_ADDRESS, GET_EP_ADDRESS). Questions

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Computing rounds of dynamic groups (RZ_Group_monitor): hosts proto/view_change for the processes
  * of this node. A process that waits for a round says so (GROUP_ARRIVE); the daemons settle among

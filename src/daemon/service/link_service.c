@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "daemon/service/link_service.h"
 
 #include "base/assert.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a process says of itself to its daemon (wire/link_messages.h): that it joins, ends, aborts,
  * has come to a mark, revokes a communicator.

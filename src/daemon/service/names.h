@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The name service of a job (MPI_Publish_name): what its processes publish is kept by every daemon,
  * so that it outlives any of them, and asking needs no message. A name is published when all living

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What was agreed about where processes run, carried out on this node: the membership's slots and
  * the board's words.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Who waits for whom to join: processes that want to reach a process which has not said HELLO yet,
  * or has no endpoint address yet. Each question stands once.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Spawns: processes that begin while the job runs, because the program asked for them
  * (RZ_Comm_replace, MPI_Comm_spawn). All daemons decide them together (proto/recover); this

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What processes of this node ask for, and their answers. */
 #include "daemon/service/spawns_private.h"
 

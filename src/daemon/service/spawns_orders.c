@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What spawned processes run: the orders, from the first word of them to their last process. */
 #include "daemon/service/spawns_private.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files of spawns share; nobody else includes this. */
 #ifndef RZ_DAEMON_SPAWNS_PRIVATE_H
 #define RZ_DAEMON_SPAWNS_PRIVATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The daemon's side of the board (link/board.h): the one writer. Words are written first, then
  * rz_board_writer_publish makes them news and rings the doorbells of the node's processes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A hosted protocol core (host/embedded.h) in the daemon's loop: carries out its actions, keeps its
  * timer. Notices are not carried out at once but queued for the host, in order,

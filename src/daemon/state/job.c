@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "daemon/state/job.h"
 
 #include "wire/cursor.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The job as JOB describes it, and what is derived from its key. */
 #ifndef RZ_DAEMON_JOB_H
 #define RZ_DAEMON_JOB_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The event loop's objects as the daemon uses them: times in nanoseconds, errors as statuses, NULL
  * is no object. */
 #ifndef RZ_DAEMON_LOOP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which nodes and processes of the job are there, and which have failed: the one place of a daemon
  * that keeps it. A process is (slot, incarnation); slots are ranks and, behind them, places for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Where the daemon of another node is reached, and what daemons of a job share. */
 #ifndef RZ_DAEMON_OVERLAY_PEER_H
 #define RZ_DAEMON_OVERLAY_PEER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What every module of a daemon may know of its own node: the loop, the job, which nodes and
  * processes are there, and where to report. Nothing here knows a module above.

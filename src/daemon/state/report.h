@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What this daemon tells: lines for the user, and messages for rzrun, that is what has happened
  * here. Where they go is plugged in from above: the stream to rzrun is the sink; a detached job

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The scratch folder of a job on a node: files in the machine's memory that belong to the job's
  * processes and go with the node. Its name is the variable RZ_SCRATCH of every process; the first

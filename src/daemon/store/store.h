@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Checkpoint pieces held by the daemon: of its own processes, and as buddy of others. A piece is a
  * memfd, so it outlives the process that wrote it. What may be overwritten, who holds what, and

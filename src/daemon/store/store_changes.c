@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Copies of pieces by what changed. A process tells with a piece which pages are as they were in an
  * older generation (wire/link_messages.h, STORE). If the buddy keeps that one it gets the other

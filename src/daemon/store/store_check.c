@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Looks whether pieces are what they were, a few MiB in each turn of the loop, before anybody is
  * given them. */
 #include "base/assert.h"

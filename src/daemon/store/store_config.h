@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the checkpoint store needs of the rest of the daemon, and what its parts are told by. */
 #ifndef RZ_DAEMON_STORE_CONFIG_H
 #define RZ_DAEMON_STORE_CONFIG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pieces in files: what is written when, and what follows. */
 #include "daemon/store/store_files.h"
 

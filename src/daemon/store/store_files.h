@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The pieces of this node's ranks in files (--checkpoint-dir): which are written when, what their
  * being there allows, when a generation gets its mark, and reading them back. The files themselves:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What processes say of their checkpoint pieces. */
 #include "daemon/store/store_private.h"
 

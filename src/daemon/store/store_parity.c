@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Parities, with groups: the chunks of the others' pieces are folded in as they come, each once and
  * in order; and the blocks that a lost piece is made from are given (proto/commit/stripes.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the parts of the store share; nobody else includes this. store.c keeps pieces and knows
  * where one is to be had; store_send.c sends; store_changes.c sends and takes what changed in one;

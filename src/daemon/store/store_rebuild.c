@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Makes a lost piece from the blocks of its group: as many columns of each stripe as there are
  * chunks, folded together as they come. What comes out is looked at as any piece; if it is wrong,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pieces and parts of them on their way to other daemons, as fast as the connections take them. */
 #include "base/assert.h"
 #include "daemon/store/store.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The thread that reads and writes checkpoint files. */
 #include "daemon/store/store_writer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One thread that reads and writes checkpoint files, so that the loop never waits for a disk.
  * Orders are carried out one after the other, pieces to write last; answers come from the loop.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/agree/acknowledge.h"
 
 #include "mpi/engine/liveness.h"

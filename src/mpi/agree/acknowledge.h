@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Failures that the program knows of do not count against it: the daemon is told (ACKNOWLEDGED). */
 #ifndef RZ_MPI_ACKNOWLEDGE_H
 #define RZ_MPI_ACKNOWLEDGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/agree/agree_hooks.h"
 
 #include "mpi/agree/comm_revoke.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Agreement engines: what an agreement context settles its proposals with. Each hosts the protocol
  * cores that the simulator runs (src/proto/{agree,twophase,gossip}) behind one face: propose,

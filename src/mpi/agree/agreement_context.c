@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/agree/agreement_context_state.h"
 
 #include "mpi/comm/comm_hints.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An agreement context: what the members of one communicator settle among themselves although some
  * of them fail: agreement (agreement.h) and revocation (src/proto/spread). It hosts them, brings

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Agreement contexts beside that of a communicator: the same members, or a part of them, and
  * another order.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Decisions by way of the daemons. Who has decided leaves its call and may compute for long; a
  * member whose way to the decision a failure has cut would wait until that one calls MPI again, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Who sits in an agreement context: members and their processes. */
 #include "mpi/agree/agreement_context_state.h"
 

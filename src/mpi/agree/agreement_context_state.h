@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files of the agreement context share; nobody else includes it. */
 #ifndef RZ_MPI_AGREEMENT_CONTEXT_STATE_H
 #define RZ_MPI_AGREEMENT_CONTEXT_STATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* ERA decides flags, minimum, maximum and the failed processes in one operation. */
 #include "mpi/agree/agreement_state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Gossip finds out who failed, proposal by proposal, and the members return from it when each
  * believes that all know the same: a matter of probability. So nobody acts on it before a check:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the engines share; nobody else includes it. */
 #ifndef RZ_MPI_AGREEMENT_STATE_H
 #define RZ_MPI_AGREEMENT_STATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The two-phase commit decides the flag and who failed; minimum and maximum travel behind the
  * bitmap (`extremes`). */
 #include "mpi/agree/agreement_state.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Agreement of the members of a communicator, as requests of the user see it. */
 #ifndef RZ_MPI_BALLOT_H
 #define RZ_MPI_BALLOT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Comm_set_info and _get_info: what hints of communicators mean. */
 #include "mpi/agree/comm_info.h"
 

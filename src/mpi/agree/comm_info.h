@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Hints of communicators, as the user gives them. */
 #ifndef RZ_MPI_COMM_INFO_H
 #define RZ_MPI_COMM_INFO_H

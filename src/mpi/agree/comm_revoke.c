@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPIX_Comm_revoke: marked first, told to the others then (ULFM). */
 #include "mpi/agree/comm_revoke.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Revocation: from now on a communicator is of no use but to agree, to shrink, to ask and to free.
  */
 #ifndef RZ_MPI_COMM_REVOKE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The same verdict at all members (info key mpi_error_uniform; ULFM): calls that
  * make communicators (construct), and collective operations, too (coll), end with an agreement on

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/agree/protocol_message.h"
 
 #include "mpi/engine/epoch_check.h"

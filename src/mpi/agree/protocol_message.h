@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Protocol messages: how the protocol cores inside the library talk, process to process. A protocol
  * message is a message of a core (rhizome/protocol.h) for one communicator. It passes the epoch

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/agree/revoke_nodes.h"
 
 #include "base/random.h"

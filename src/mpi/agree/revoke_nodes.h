@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The two-level form of a revocation: the process that revokes tells its daemon, the daemons tell
  * one another, and all processes of the job find it on the boards of their nodes (link/board.h,

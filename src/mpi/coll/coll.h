@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Collective operations. Each algorithm is a plan: it adds the steps of this process to a schedule
  * (schedule.h) and returns it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The arguments of collective calls as plans take them. */
 #ifndef RZ_MPI_COLL_ARGUMENTS_H
 #define RZ_MPI_COLL_ARGUMENTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Collective operations of inter-communicators: the part within a group is the plan of an
  * intra-communicator over the hidden local one; what goes across goes between the two ranks 0, or,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The tree, and collective operations that only move data. */
 #include "mpi/coll/coll.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The arguments of collective operations that move data, as their plans take them. */
 #include "mpi/coll/coll_arguments.h"
 #include "mpi/coll_plans.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Collective operations that reduce. The bracketing they all keep to is told in coll.h. */
 #include "mpi/coll/coll.h"
 

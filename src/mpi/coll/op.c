@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/coll/op.h"
 
 #include "mpi/engine/waiting.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Reduction operations. */
 #ifndef RZ_MPI_OP_H
 #define RZ_MPI_OP_H

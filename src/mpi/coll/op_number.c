@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The arithmetic of the predefined operations: one function for each operation and kind of number
  * (section 6.9.2 of the standard). Integers wrap around. The characters of C and MPI_CHAR count as

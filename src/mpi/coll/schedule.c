@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/coll/schedule.h"
 
 #include "mpi/agree/comm_uniform.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A collective operation as a schedule: the steps of this process, in order. Each algorithm writes
  * its steps once; a blocking call runs them and waits, a non-blocking one has its request run them

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Attributes of communicators: the user's, and what the library says of the job. */
 #include "mpi/type/attribute.h"
 #include "mpi/comm/comm.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Communicators. A communicator is a group and a context id; nothing is agreed to make one: the id
  * is a function of (parent, number of the collective operation on it, colour), the same at all

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/comm/comm_hints.h"
 
 #define VALUES_MAX 6

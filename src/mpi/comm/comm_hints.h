@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Hints of communicators, as they are kept. Most are assertions of the user about how the
  * communicator is used: they are shown, and nothing depends on them. Those that matter: how far the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Error handlers of communicators. */
 #include "mpi/comm/comm.h"
 #include "mpi/core/errhandler.h"

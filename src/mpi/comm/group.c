@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/comm/group.h"
 
 #include "mpi/engine/waiting.h"

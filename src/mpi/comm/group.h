@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Groups: ordered sets of processes, by their numbers. Immutable after creation. */
 #ifndef RZ_MPI_GROUP_H
 #define RZ_MPI_GROUP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * In which collective operations of a communicator this process takes part now, who asked to be
  * told when it does no more, and which members have said that they do not take part in them. Pure

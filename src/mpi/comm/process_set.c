@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/comm/process_set.h"
 
 #include <strings.h>

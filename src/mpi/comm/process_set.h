@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The process sets of the standard, which are those of the predefined communicators. */
 #ifndef RZ_MPI_PROCESS_SET_H
 #define RZ_MPI_PROCESS_SET_H

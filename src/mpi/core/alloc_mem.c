@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Alloc_mem: memory of the program's own, on pages of its own when it is large. */
 #include "mpi/chapter.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Error handlers of communicators (of sessions: sessions.c). The struct and the predefined ones are
  * in chapter.h. */
 #ifndef RZ_MPI_ERRHANDLER_H

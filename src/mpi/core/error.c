@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/core/error.h"
 
 #include "mpi/chapter.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Info objects: ordered lists of key and value. */
 #include "mpi/core/info.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Info objects: what the library itself needs of them beside the calls of MPI. */
 #ifndef RZ_MPI_INFO_H
 #define RZ_MPI_INFO_H

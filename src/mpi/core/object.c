@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Numbers of users' objects, for MPI_X_toint and MPI_X_fromint; the last of the failed processes.
  */
 #include "mpi/core/object.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What every MPI object begins with. A user's handle is the address of an object (>= 0x1000); a
  * predefined handle is a small number of the ABI. The first word tells kind and life, so that a

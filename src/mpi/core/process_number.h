@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The number of a process in the universe: the slot of the job's table it lives in, and which
  * incarnation. The ranks that rzrun starts have slots 0, 1, ..., so rank r of the job lives

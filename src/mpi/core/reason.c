@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Why a call returned an error: noted by whoever knows first, shown by the entry point. */
 #include "mpi/chapter.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/core/wait_rule.h"
 
 /* A single wake-up or yield counts for no more. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * When a waiting call spins, offers its processor to others, or sleeps. A pure rule: it reads no
  * clock and makes no system call; times are handed in.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/create/comm_creation.h"
 
 #include "mpi/agree/comm_uniform.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What calls that make communicators have in common: a creation is numbered like a collective
  * operation, what members tell one another in it, and how it ends.

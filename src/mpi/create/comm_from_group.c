@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Communicators out of groups and a name, without a parent. The context id is a function of the
  * members, the name, and how many were made of these before: every member takes part in each of

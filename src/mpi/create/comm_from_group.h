@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Comm_create_from_group and its variant for inter-communicators. */
 #ifndef RZ_MPI_COMM_FROM_GROUP_H
 #define RZ_MPI_COMM_FROM_GROUP_H

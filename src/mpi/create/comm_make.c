@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Making and freeing communicators. What a new one is, every member computes by itself; but nobody
  * leaves the call before all have entered it, so that a failed one is told of. */
 #include "mpi/coll/coll.h"

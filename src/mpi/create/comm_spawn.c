@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MPI_Comm_spawn and MPI_Comm_spawn_multiple.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The end of MPI_Comm_spawn that hears from spawned processes. */
 #ifndef RZ_MPI_COMM_SPAWN_H
 #define RZ_MPI_COMM_SPAWN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Comm_split and MPI_Comm_split_type: everybody's colour and key go to everybody. */
 #include "mpi/agree/comm_info.h"
 #include "mpi/comm/process_set.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MPI_Comm_connect and MPI_Comm_accept. The roots tell each other by words; each tells its group.
  *

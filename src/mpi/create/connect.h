@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The end of connect and accept that hears from others. */
 #ifndef RZ_MPI_CONNECT_H
 #define RZ_MPI_CONNECT_H

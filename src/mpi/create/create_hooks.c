@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/create/create_hooks.h"
 
 #include "mpi/create/comm_from_group.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/create/dynamic.h"
 
 #include "base/random.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Processes that come later: what spawn, connect, accept and join have in common. Everything stays
  * inside one universe, the daemons of this job, so that a number names a process for all of them.

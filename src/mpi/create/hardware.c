@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Get_hw_resource_info: which pieces of hardware this process is bound to one of. */
 #include "mpi/create/hardware.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The hardware that this process is bound to one piece of. */
 #ifndef RZ_MPI_HARDWARE_H
 #define RZ_MPI_HARDWARE_H

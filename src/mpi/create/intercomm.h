@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Inter-communicators: what one group tells the other, and communicators made of such news. The
  * members of rank 0 of both groups (or the leaders that the user names) swap, then each tells its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Intercomm_create: two groups that know each other by their leaders only. */
 #include "base/random.h"
 #include "mpi/create/intercomm.h"

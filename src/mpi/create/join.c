@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MPI_Comm_join: two processes with a socket between them. Each says over it who it is, and then
  * whether it has made the inter-communicator; nothing else ever stands in the socket.

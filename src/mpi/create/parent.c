@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The spawned, among themselves and towards their parents: the world they were spawned into, the
  * inter-communicator of MPI_Comm_get_parent, and MPI_Init, which waits until the parents know.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The processes of a spawn, among themselves, and what their parents tell them. */
 #ifndef RZ_MPI_PARENT_H
 #define RZ_MPI_PARENT_H

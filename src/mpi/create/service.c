@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ports and the names under which they are published: the daemons keep the names
  * (daemon/service/names.h).
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ports of this process; their names are published with the daemons. */
 #ifndef RZ_MPI_SERVICE_H
 #define RZ_MPI_SERVICE_H

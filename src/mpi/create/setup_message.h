@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Words: what one process tells another outside of any communicator, to make one: a bootstrap
  * message to a spawned process, the two halves of connect and accept. They pass no matcher and wait

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The commands of a spawn, from what the user said of them to what the daemons read. */
 #include "mpi/create/spawn_commands.h"
 

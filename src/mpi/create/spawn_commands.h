@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What is to be started by MPI_Comm_spawn, as the daemons read it. */
 #ifndef RZ_MPI_SPAWN_COMMANDS_H
 #define RZ_MPI_SPAWN_COMMANDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a blocked call waits for, told to the daemon (link/waits.h) when the call first sleeps, and
  * again where that changes: for the pages that show who waits for whom.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Notes: what parts of the library tell each other, process to process: protocol messages of
  * protocol cores (agree/protocol_message.h), words outside of communicators

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The engine of the library: one per process. Its state is here, read by all layers: the link to
  * the daemon and the board, the epoch, the open transports, the requests that have not ended. Who

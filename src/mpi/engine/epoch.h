@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The epoch in which this process stands. It ends by a roll-back (docs/reinit.md) or with the
  * library; then the modules give up what they have of it, in the order of hooks.h. Waiting for the

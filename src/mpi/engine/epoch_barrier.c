@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/engine/epoch_barrier.h"
 
 #include "mpi/chapter.h"

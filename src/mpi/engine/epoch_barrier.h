@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The barriers of an epoch: all processes stand at its start before any of them goes on, and all
  * want to leave it before any of them does. The daemons count (proto/recover).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The epoch check: what arrives from other processes is dropped unless it is of this job, this
  * epoch and a living incarnation; the rest goes to the module that takes messages of its kind

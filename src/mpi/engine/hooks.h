@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What lower layers of the library tell upper ones, which they never call. A module that has to do
  * something at an event says so in its struct rz_hooks; src/mpi/init/layers.c lists these structs.

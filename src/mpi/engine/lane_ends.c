@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/engine/lane_ends.h"
 
 #include "mpi/engine/hooks.h"

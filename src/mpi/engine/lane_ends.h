@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Lanes of shared memory whose owners are gone: what this process had of them is closed, and the
  * daemon hears of it, so that the lanes may serve others (daemon/process/lanes.h).

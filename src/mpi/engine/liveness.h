@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Who is alive in this process's knowledge: the one place where the failed processes are kept. It
  * follows the board of the daemon and what agreements say, and tells the other modules of each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/engine/paths.h"
 
 #include "net/shm/shm.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The transports of the engine: opening and closing them, and the conversation with the daemon
  * about how a process is reached. What comes out of a transport goes from here to the epoch check

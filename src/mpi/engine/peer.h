@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Peers: whom this process sends to. Made at the first message: the node stands in the board's
  * word, the daemon helps with the introduction (the inbox of a process of the same node, or the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Progress: looks at the transports, the link to the daemon and the board, and does the work that
  * is due (hooks.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What waits for a transport, or is in its hands: a message for one peer, or a payload to be
  * fetched from it. */
 #ifndef RZ_MPI_SEND_DESC_H

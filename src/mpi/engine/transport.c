@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/engine/transport.h"
 
 #include "mpi/engine/control_message.h"

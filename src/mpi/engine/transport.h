@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The transports as a whole: opened with the library, given what they tell (epoch_check.h, peer.h),
  * closed with it.

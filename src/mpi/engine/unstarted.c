@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/engine/unstarted.h"
 
 #include "mpi/engine/paths.h"

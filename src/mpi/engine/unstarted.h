@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages of processes that our board does not show yet. Whoever was spawned is known to the
  * daemons one after the other: a process may hear of it from another one, or from itself, before

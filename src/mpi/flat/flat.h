@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * `rzrun --detector flat`, for comparison with the daemons' detectors: the heartbeat ring of
  * SC'16, in which each process watches another one, as in Open MPI's ULFM. A thread of its own runs

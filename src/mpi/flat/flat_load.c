@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Loads the module of the ring among processes where the job has one. */
 #include "mpi/flat/flat.h"
 

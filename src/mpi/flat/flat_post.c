@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Where the ring's datagrams go, and what its thread tells the daemon. */
 #include "mpi/flat/flat_state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The thread that watches another process, and is watched: mpi/flat/flat.h. */
 #include "mpi/flat/flat_state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files of the ring among processes share; all of it belongs to their thread. */
 #ifndef RZ_MPI_FLAT_FLAT_STATE_H
 #define RZ_MPI_FLAT_FLAT_STATE_H

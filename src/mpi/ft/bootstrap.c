@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/ft/bootstrap.h"
 
 #include "mpi/engine/liveness.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Bootstrap messages: by a word (create/setup_message.h) the survivors of a communicator tell a
  * process that came in place of a failed one of the new communicator to which it belongs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/ft/bootstrap_peers.h"
 
 #include "mpi/chapter.h"

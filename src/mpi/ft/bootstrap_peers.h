@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Whom a spawned process can hope for. Who came in place of a failed process waits until it is
  * invited (bootstrap.h). Those who would have invited it may have failed; then it must not wait for

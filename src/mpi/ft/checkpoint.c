@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Checkpoints, the process's side. A piece is written into one of two slots, which the daemon then
  * holds, too: they outlive this process. Which of the two may be overwritten follows from the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The chapter behind rhizome/checkpoint.h. Called by the entry points with the engine lock held;
  * returns as chapters do. */
 #ifndef RZ_MPI_CHECKPOINT_H

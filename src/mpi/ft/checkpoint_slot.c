@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Slots for pieces. */
 #include "mpi/ft/checkpoint_slot.h"
 

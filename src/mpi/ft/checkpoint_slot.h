@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Where pieces are written: memory that the daemon holds, too, so that it outlives this process.
  * Two of them take turns. Used by checkpoint.c only.

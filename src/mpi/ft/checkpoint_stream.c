@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Streams of checkpoints: growing memory behind a FILE. */
 #include "mpi/ft/checkpoint_stream.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What programs write to streams instead of protecting memory (rhizome/checkpoint.h): contents of
  * regions, and the FILEs that write and read them. Used by checkpoint.c only.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * RZ_Comm_repair and RZ_Comm_replace: the failed processes of communicators are replaced by new
  * processes, in their ranks. For each communicator, its line:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Communicators whose failed are replaced (RZ_Comm_replace, RZ_Comm_repair). */
 #ifndef RZ_MPI_COMM_REPAIR_H
 #define RZ_MPI_COMM_REPAIR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MPIX_Comm_shrink (ULFM): one agreement on who has failed. The rest is a function of
  * what was agreed: the group is who is left, the context id comes from the old one, the number of

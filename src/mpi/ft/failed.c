@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which processes of a communicator are known to be failed, and which of them the user has
  * acknowledged. All local. */
 #include "mpi/comm/comm.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What this layer does at the events of hooks.h. */
 #ifndef RZ_MPI_FT_HOOKS_H
 #define RZ_MPI_FT_HOOKS_H

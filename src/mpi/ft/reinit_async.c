@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/ft/reinit_async.h"
 
 #include "mpi/chapter.h"

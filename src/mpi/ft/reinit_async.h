@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Asynchronous roll-back: a thread that computes without calling MPI is brought back, too. The
  * entry points own the frame it is brought to (abi/reinit.c); here is how it is interrupted.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Global restart, seen from a process (docs/reinit.md). The daemons decide; here
  * the old epoch is given up, the epoch check raised, the barrier of the new epoch awaited, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Global restart, as the entry points see it. The chapter ft owns the bodies. */
 #ifndef RZ_MPI_FT_H
 #define RZ_MPI_FT_H

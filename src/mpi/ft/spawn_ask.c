@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/ft/spawn_ask.h"
 
 #include "base/linked_list.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a process asks of its daemon after failures: that processes be started in place of the
  * failed ones (REPLACE and its answer).

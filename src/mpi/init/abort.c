@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Abort: the end of a communicator's processes, or of the job. */
 #include "mpi/comm/comm.h"
 #include "mpi/engine/waiting.h"

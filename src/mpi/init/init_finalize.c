@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * From MPI_Init to MPI_Finalize, and the same for sessions; MPI_Abort: abort.c.
  *

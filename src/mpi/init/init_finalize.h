@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* When the library runs: from the first of MPI_Init and MPI_Session_init to the end of the last
  * model, or of the process. */
 #ifndef RZ_MPI_LIFE_H

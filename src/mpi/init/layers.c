@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/init/layers.h"
 
 #include "mpi/agree/agree_hooks.h"

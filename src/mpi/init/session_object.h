@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sessions. A session is a licence to make groups of process sets, with an error handler; what is
  * made from it are groups and communicators like others. It survives a roll-back when it was made

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/init/session_object.h"
 
 #include "mpi/agree/comm_info.h"

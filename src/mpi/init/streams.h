@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the program writes, where rzrun asks for it line by line. */
 #ifndef RZ_MPI_CORE_STREAMS_H
 #define RZ_MPI_CORE_STREAMS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* RZ_Group_monitor_start and _stop: the life of monitors and their groups. */
 #include "mpi/monitor/monitor.h"
 

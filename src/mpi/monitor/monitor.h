@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Group monitors (docs/group.md): the library's end of them. A thread of the module rhizome-tester
  * finds out who answers in time (mpi/tester/tester.h); the daemons settle rounds and views

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How a group begins: each member gets a socket of its daemon, all tell one another where they are
  * and what they know of the others, each starts its thread, and a verdict (agree/comm_uniform.h)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Loads the module of the testing thread, when a monitor is first started. */
 #include "mpi/monitor/monitor.h"
 #include "port/module.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * RZ_Group_monitor_round: the caller has done its part of a round, and waits until the daemons
  * have settled the next one (proto/view_change).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/monitor/monitor_terms.h"
 
 #include "base/random.h"

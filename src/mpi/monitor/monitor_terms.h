@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a monitor is told by info (docs/group.md). */
 #ifndef RZ_MPI_MONITOR_TERMS_H
 #define RZ_MPI_MONITOR_TERMS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What is known of the members: from the thread's snapshot and from the board; who falls out of the
  * present view, and who is told.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the rest of the library knows of group monitors. With the engine lock held. A build without
  * dynamic groups (RZ_GROUP) has none. */
 #ifndef RZ_MPI_MONITORS_H

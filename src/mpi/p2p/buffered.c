@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Buffered sends: MPI_Bsend, and attaching, detaching and flushing buffers. */
 #include "mpi/p2p/buffered.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Buffered sends: detaching and flushing the buffers of send_buffer.h, in the call that is named.
  */
 #ifndef RZ_MPI_BUFFERED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A failed member, and who waits for the living ones. A collective operation fails at a process
  * only where a message that it needs will never come: from the failed process, or from a member

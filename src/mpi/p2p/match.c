@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/p2p/match.h"
 
 #include "base/assert.h"

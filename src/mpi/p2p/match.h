@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The matcher: which message meets which receive. One for all transports, so wildcards span them.
  * Pure bookkeeping over entries owned by the caller: no allocation but its table, no network.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/p2p/message.h"
 
 #include "mpi/chapter.h"

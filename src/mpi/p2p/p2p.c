@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages: sending, receiving, meeting. The calls of the user are in point.c, those for
  * collectives in p2p_inside.c. */
 #include "mpi/p2p/p2p.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Point-to-point messages: sending, receiving, meeting. The user's calls (rzm_send and variants)
  * use them with RZ_CONTEXT_OFFSET_POINT, the inside of the library mostly through p2p_inside.h.

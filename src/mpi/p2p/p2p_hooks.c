@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/p2p/p2p_hooks.h"
 
 #include "mpi/engine/paths.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/p2p/p2p_inside.h"
 
 #include "mpi/p2p/inquiry.h"

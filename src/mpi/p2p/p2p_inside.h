@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages for the inside of the library: collectives, creation of communicators.
  *

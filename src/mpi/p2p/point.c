@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The user's point-to-point calls: MPI_Send, MPI_Recv and variants. */
 #include "mpi/p2p/p2p_inside.h"
 #include "mpi/request/wait.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Looking at messages before they are received: MPI_Probe, MPI_Mprobe and variants. */
 #include "mpi/p2p/probe.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages that a probe has taken out of the matcher (MPI_Mprobe). */
 #ifndef RZ_MPI_PROBE_H
 #define RZ_MPI_PROBE_H

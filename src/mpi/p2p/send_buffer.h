@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The buffers that the user attaches for buffered sends. An attached buffer is a licence, not a
  * place: payloads are copied to memory of their own, and the size of the buffer says how much may

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/p2p/sync.h"
 
 #include "mpi/p2p/message.h"

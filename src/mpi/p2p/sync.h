@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sends that may wait for their receivers: the acknowledgement that a synchronous one has met its
  * receive, and cancelling. Both name a serial, never an address; a serial is a slot and how often

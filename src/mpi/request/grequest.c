@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/request/grequest.h"
 
 #include <stdlib.h>

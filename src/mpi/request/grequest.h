@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Generalised requests: operations of the user behind requests of MPI. */
 #ifndef RZ_MPI_GREQUEST_H
 #define RZ_MPI_GREQUEST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the matcher (p2p/match.h) keeps of a message or of a posted receive. */
 #ifndef RZ_MPI_MATCH_ENTRY_H
 #define RZ_MPI_MATCH_ENTRY_H

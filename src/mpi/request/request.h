@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Requests. All of them come from one pool whose memory is never given back to the system, so a
  * stale handle reads a failed object, not foreign memory.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Request_get_status and variants: looking at requests without ending their use. An operation's
  * own error is told in the status, not by the call. */
 #include "mpi/request/wait.h"

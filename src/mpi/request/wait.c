@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Wait, MPI_Test and variants; freeing and cancelling. */
 #include "mpi/request/wait.h"
 

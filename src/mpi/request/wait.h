@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Waiting for requests: the ways shared by MPI_Wait, MPI_Test and variants, and by the blocking
  * calls. */
 #ifndef RZ_MPI_WAIT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The thread in which a group monitor (mpi/monitor) tests the others and is tested: it hosts the
  * cores diagnose, which decides who answers in time, and paxos, in which the members of the group

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The two cores of the tester's thread. When diagnose finds that a member that is out may come
  * back, paxos lets those who compute vote; what they decide goes back to diagnose.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files of the tester's thread share; all but `ends` belongs to the thread. */
 #ifndef RZ_MPI_TESTER_STATE_H
 #define RZ_MPI_TESTER_STATE_H

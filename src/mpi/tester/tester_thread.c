@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The thread that tests other processes, and is tested: mpi/tester/tester.h. */
 #include "mpi/tester/tester_state.h"
 

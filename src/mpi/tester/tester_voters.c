@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The line to the daemon: the daemons settle who votes on rejoins, as they settle computing rounds
  * (proto/view_change, in a group of its own number), whenever the members ask for it

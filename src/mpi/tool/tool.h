@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The tools interface, MPI_T. Its functions return codes of their own (MPI_T_ERR_*), run no error
  * handler and may be called at any time, by any thread: the entry points hold the engine lock.

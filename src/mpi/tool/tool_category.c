@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_T categories: one over all, and one for each kind of thing to look at. They never change. */
 #include "mpi/tool/tool.h"
 

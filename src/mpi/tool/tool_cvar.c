@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MPI_T control variables: what this library was told, by the environment and by the launcher. All
  * of them are read when the process joins its job; only what communicators agree by and where the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_T: beginning and end, texts, enumerations, and the events that there are not. */
 #include "mpi/tool/tool.h"
 

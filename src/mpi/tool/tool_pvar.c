@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MPI_T performance variables: what the engine counts anyway. A counter of a handle runs between
  * start and stop and holds the sum of these times; the other variables always show the present.

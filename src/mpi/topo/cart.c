@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What Cartesian topologies answer; making communicators with them is in cart_make.c. */
 #include "mpi/topo/cart.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Cartesian topologies, kept at rz_comm.topology. */
 #ifndef RZ_MPI_CART_H
 #define RZ_MPI_CART_H

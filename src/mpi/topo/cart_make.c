@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Communicators with Cartesian topologies. Everyone computes who is in; messages only tell that all
  * have come. */
 #include "mpi/topo/cart.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Neighbourhood collectives: a message along each edge of the topology. All receives stand before
  * the first send and there is one wait for all, so that no cycle of neighbours waits for itself.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Neighbourhood collectives as plans. */
 #ifndef RZ_MPI_COLL_NEIGHBOUR_H
 #define RZ_MPI_COLL_NEIGHBOUR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The arguments of neighbourhood collectives, as their plan takes them. */
 #include "mpi/topo/coll_neighbour.h"
 #include "mpi/coll_plans.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MPI_Dims_create: the most even grid there is. "As close to each other as possible" (MPI 5.0,
  * section 8.5.2) is read so: the largest and the smallest free dimension differ as little as can

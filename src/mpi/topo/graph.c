@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What graph topologies answer; making communicators with them is in graph_make.c. */
 #include "mpi/topo/graph.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Graph topologies: the whole graph at every member, or of a distributed graph what touches this
  * process. Both are immutable and one block of memory. */
 #ifndef RZ_MPI_GRAPH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Communicators with graph topologies. Only MPI_Dist_graph_create sends messages. */
 #include "mpi/coll/coll_arguments.h"
 #include "mpi/agree/comm_info.h"

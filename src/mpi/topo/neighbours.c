@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/topo/neighbours.h"
 
 #include "mpi/topo/cart.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Topologies, kept at rz_comm.topology, and what neighbourhood collectives ask of them: the edges
  * that come in to this process and those that go out, each numbered from 0. How many: see

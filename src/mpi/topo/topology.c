@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/topo/topology.h"
 
 int rz_topology_kind(const struct rz_comm *comm)

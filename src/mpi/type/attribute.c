@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/type/attribute.h"
 
 #include "mpi/engine/waiting.h"

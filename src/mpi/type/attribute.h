@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Attributes that users cache on communicators, datatypes and windows. The three kinds differ in
  * the types of the user's functions only; an object that carries attributes holds a list.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Attributes of datatypes. */
 #include "mpi/type/attribute.h"
 #include "mpi/type/datatype.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Datatypes: making one from blocks, its life, its facts, packing. */
 #include "mpi/type/datatype.h"
 

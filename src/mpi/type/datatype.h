@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Datatypes, as the point-to-point engine sees them: how many bytes, and how they come into one
  * row. */
 #ifndef RZ_MPI_DATATYPE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Making layouts from blocks, and copying along them. */
 #include "mpi/type/datatype_layout.h"
 

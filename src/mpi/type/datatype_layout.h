@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Where the data of one element of a datatype lies: a list of pieces, in the order of the type map.
  * A piece is a row of bytes, or another layout, repeated at a stride. A layout never changes once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The constructors of the standard, each as blocks and with its recipe; arrays are in type_array.c.
  */
 #include "mpi/type/attribute.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Datatypes as objects: what they hold. */
 #ifndef RZ_MPI_DATATYPE_OBJECT_H
 #define RZ_MPI_DATATYPE_OBJECT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The predefined datatypes. */
 #include "mpi/type/datatype.h"
 #include "mpi/type/datatype_layout.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The predefined datatypes of the ABI, one line each, and what kind of number each holds: what
  * reductions ask for. Source: section 20 (application binary interface) and table 6.x of MPI 5.0;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Pack_external and variants: along the layout of a type, each row by its basic type. */
 #include "mpi/type/datatype.h"
 #include "mpi/type/datatype_layout.h"

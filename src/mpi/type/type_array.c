@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Datatypes that are parts of arrays: MPI_Type_create_subarray and MPI_Type_create_darray. Both go
  * from the dimension whose index moves fastest to the slowest; each step wraps the type of one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How a datatype was made: MPI_Type_get_envelope, MPI_Type_get_contents. */
 #include "mpi/type/type_recipe.h"
 

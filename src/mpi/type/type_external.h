@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Data in external32, the standard's form for any machine: big-endian, sizes of section 14.5.2. */
 #ifndef RZ_MPI_TYPE_EXTERNAL_H
 #define RZ_MPI_TYPE_EXTERNAL_H

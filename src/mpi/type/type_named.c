@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Predefined types by what they hold: MPI_Type_match_size, MPI_Type_get_value_index, and the types
  * of Fortran's kinds, MPI_Type_create_f90_*. The kinds are those of compilers for x86-64 and

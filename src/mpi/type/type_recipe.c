@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/type/type_recipe.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How a datatype was made: what MPI_Type_get_envelope and MPI_Type_get_contents tell of it. Values
  * are kept in the order in which the tables of section 5.1.13 of the standard list them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Small authenticated datagrams between the members of a job: its daemons, or its processes
  * (mpi/flat/flat.h), each group with a key of its own.

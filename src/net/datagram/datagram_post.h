@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages of protocol cores between the processes of a job, by authenticated datagrams on one
  * socket: split where one datagram does not hold them, dropped where they are not genuine. For the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "net/fault/net_fault.h"
 
 #include "base/assert.h"

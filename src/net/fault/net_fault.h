@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Injected faults of a network: what happens to the next message to a peer. A wrapper in the
  * production build asks this module before it sends (the overlay of the daemons; a transport of

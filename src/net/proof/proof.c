@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "net/proof/proof.h"
 
 #include "base/assert.h"

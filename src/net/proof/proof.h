@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How both ends of a connection prove that they hold the key of their job, and the keys that follow
  * from it. The acceptor sends a challenge (a random nonce); the connector answers with a proof over

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Operations: their queues and their ends. */
 #include "net/rendezvous/rendezvous.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Peers: endpoint addresses, connections, and their ends; opening and closing. */
 #include "net/rendezvous/rendezvous.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Incoming frames. */
 #include "net/rendezvous/rendezvous.h"
 

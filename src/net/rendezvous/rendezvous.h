@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The common part of the transports between nodes: eager messages, rendezvous for large payloads,
  * queues, tokens, and their ends. A carrier (net/tcp, net/ucx) only moves frames: each is sent at

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Opening and closing, connections, checks before sleep. */
 #include "net/shm/shm_state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The transport between processes of one node. Each process has an inbox: a memfd that its daemon
  * made, with one ring for each process that may send to it. A process sends through its lane, a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Payloads that stay with their sender: tokens, copying from the sender's memory, pieces where that
  * is refused. */
 #include "net/shm/shm_state.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The receiving side: lanes with news, and records from their rings. */
 #include "net/shm/shm_state.h"
 

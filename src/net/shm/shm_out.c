@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The sending side: records into our rings in the inboxes of others, queues for those that find no
  * room. */
 #include "net/shm/shm_state.h"

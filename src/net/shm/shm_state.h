@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files of the shared-memory transport share: the state of a process; no other process
  * sees it. */
 #ifndef RZ_NET_SHM_STATE_H

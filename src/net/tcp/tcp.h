@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The transport between nodes: our own frames over TCP, behind the table of net/net.h. It is a
  * module (it links libsodium), loaded with the first rz_tcp_open; a job on one node never loads it.

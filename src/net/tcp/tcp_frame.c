@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "net/tcp/tcp_frame.h"
 
 #include <string.h>

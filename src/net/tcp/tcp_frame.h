@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The byte format of a connection. First the handshake, of fixed lengths:
  *   challenge  acceptor -> connector: magic u32, nonce

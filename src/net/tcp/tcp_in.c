@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Connections that others open: first they authenticate, then frames arrive. */
 #include "net/tcp/tcp_internal.h"
 

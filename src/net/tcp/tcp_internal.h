@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files of the module share. */
 #ifndef RZ_NET_TCP_TCP_INTERNAL_H
 #define RZ_NET_TCP_TCP_INTERNAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds and loads the module, so that nothing else is linked with libsodium. */
 #include "net/tcp/tcp.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The module: opening, turning and closing; its tables. */
 #include "net/tcp/tcp_internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Connections that we open: the connector's part of the handshake, then outgoing frames. */
 #include "net/tcp/tcp_internal.h"
 

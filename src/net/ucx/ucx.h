@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The transport between nodes: UCP active messages behind the table of net/net.h. UCX is loaded
  * with the first rz_ucx_open (it costs a helper thread, some file descriptors and about 10 ms), so

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* UCX as a carrier: endpoints, and frames as active messages. */
 #include "net/ucx/ucx_internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What UCX must find in the environment. Nearly each line was found by tests that kill processes
  * without it. */
 #include "net/ucx/ucx.h"

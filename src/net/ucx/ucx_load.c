@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds and loads the module, so that nothing else is linked with UCX. */
 #include "net/ucx/ucx.h"
 

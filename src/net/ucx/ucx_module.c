@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The module: opening, turning and closing; its table. */
 #include "net/ucx/ucx_internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Agreement that returns early (ERA: Herault et al., SC'15; ULFM), with rules F1 to F4 of
  * docs/protocols/agree.md.

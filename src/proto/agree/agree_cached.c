@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Cached decisions: the answer of a member, kept where other hosts can read it while the member
  * cannot answer. */
 #include "proto/agree/agree_private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Properties of agreement (numbers as in docs/protocols/agree.md), as predicates over the states of
  * a group.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* DOWN: the decision, from the parent or from a member that was asked (ERA: "DOWN"). */
 #include "proto/agree/agree_private.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The layout of the flat block, and its growth. */
 #include "proto/agree/agree_private.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Operations in flight, their peers, and the known failures. */
 #include "proto/agree/agree_private.h"
 

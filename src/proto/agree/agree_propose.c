@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The host's call: contribute to the next operation. */
 #include "proto/agree/agree_private.h"
 

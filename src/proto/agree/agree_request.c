@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* REQUEST: a new root asks whether the old one has decided (ERA: "RESULT_REQUEST"). */
 #include "proto/agree/agree_private.h"
 

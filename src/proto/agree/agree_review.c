@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The next step of an operation, a function of its state and of the known failures (ERA: "Check",
  * and the reaction to failures). */
 #include "proto/agree/agree_private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The tree before repair: parents and children over the members that are left. */
 #include "proto/agree/agree_tree.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Decided operations: reported to the host in order, forwarded, kept for late requests, and
  * forgotten when no member can request them. */
 #include "proto/agree/agree_private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The repaired tree: the original one without the failed members. */
 #include "proto/agree/agree_tree.h"
 

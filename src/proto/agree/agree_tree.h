@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The tree of one agreement, never stored. Its shape is a function of the remaining members
  * (agree_shape.c); failed members are skipped (agree_tree.c): a living member hangs below its

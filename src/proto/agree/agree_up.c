@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* UP: the contribution of a child and its subtree (ERA: "UP"). */
 #include "proto/agree/agree_private.h"
 

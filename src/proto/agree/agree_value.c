@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Values: merged from contributions, replaced by a decision, always in the form of a message. */
 #include "proto/agree/agree_private.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The object around the agreement of the current epoch: its operation k commits generation base +
  * k.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Checkpoint generations: when one exists, which daemons hold its pieces, which pieces may be
  * overwritten.

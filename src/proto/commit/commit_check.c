@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "proto/commit/commit_check.h"
 
 #include "proto/commit/commit_state.h"

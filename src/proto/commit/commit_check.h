@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The properties of commit, to be checked after every step of any member. States: struct rz_commit.
  */
 #ifndef RZ_PROTO_COMMIT_CHECK_H

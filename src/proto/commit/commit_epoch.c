@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The meaning of a new epoch for the pieces: what can be restored and from which daemons, what must
  * be protected again. A pure function of the calls EPOCH and OPENED, which are the same at all

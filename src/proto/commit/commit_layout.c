@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The holders under each scheme: pure functions of a layout. Groups are runs of the list of live
  * daemons, so equal layouts have equal groups. */
 #include "base/assert.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The state of a commit object; private to the component. */
 #ifndef RZ_PROTO_COMMIT_STATE_H
 #define RZ_PROTO_COMMIT_STATE_H

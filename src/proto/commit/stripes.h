@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The holder of each block of a stripe, in a group of n daemons with `parity` parities (RAID 5
  * generalized to several losses). Each piece is cut into data = n - parity chunks; chunk c of the

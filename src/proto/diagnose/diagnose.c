@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "proto/diagnose/diagnose.h"
 
 #include "base/assert.h"

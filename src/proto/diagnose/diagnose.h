@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The dynamic group of recommended processes (DGRP; Camargo, Duarte 2018): the processes that
  * answer tests in time, as tested by the members of the group.

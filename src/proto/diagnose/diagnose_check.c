@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "proto/diagnose/diagnose_check.h"
 
 #include "proto/diagnose/diagnose.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Properties of the dynamic group (docs/protocols/diagnose.md), over the states of a group of at
  * most RZ_DIAGNOSE_CHECK_MAX members and earlier observations. */
 #ifndef RZ_PROTO_DIAGNOSE_CHECK_H

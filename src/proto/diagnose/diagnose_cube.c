@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* VCube clusters: the j-th of c(i, s) is i XOR 2^(s-1) XOR j, j = 0, 1, ... 2^(s-1)-1. */
 #include "proto/diagnose/diagnose_private.h"
 

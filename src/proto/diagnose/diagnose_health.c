@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Local health: a tester to which most members seem slow doubts itself, within a limit. */
 #include "proto/diagnose/diagnose_private.h"
 

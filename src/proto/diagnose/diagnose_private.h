@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The state of a member, shared by the files of this component. One block: struct rz_diagnose; a
  * peer for each process; items; the agreed view; two lists of destinations. */
 #ifndef RZ_PROTO_DIAGNOSE_PRIVATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The event counters: the larger one wins; a non-recommended process takes those of the group. */
 #include "proto/diagnose/diagnose_private.h"
 

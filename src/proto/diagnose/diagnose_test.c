@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests, their assessment, intervals. */
 #include "proto/diagnose/diagnose_private.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Mean and spread of test times as in RFC 6298, with the weights of the source: alpha = 0.9 of the
  * old, beta = 4. */
 #include "proto/diagnose/diagnose_private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The view of a computing round, from the lists of the members that have arrived. */
 #include "proto/diagnose/diagnose_private.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* When a member requests another set of voters. */
 #include "proto/diagnose/diagnose_private.h"
 

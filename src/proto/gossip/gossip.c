@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The time behaviour of a member: cycles, pings, answers, notices. For their payloads see
  * gossip_matrix.c, gossip_list.c, gossip_sum.c. */
 #include "proto/gossip/gossip.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Failure detection and consensus by gossip (Katti, Di Fatta, Naughton, Engelmann, IJHPCA 2018):
  * the matrix (algorithm 1), the list (2) and the three phases with push-sum (3).

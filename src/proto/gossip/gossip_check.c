@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "proto/gossip/gossip_check.h"
 
 #include "base/assert.h"

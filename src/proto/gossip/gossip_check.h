@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Properties of gossip, over the states of a group (docs/protocols/gossip.md). S4-2 is certain for
  * MATRIX only; with LIST and SUM it, S4-5 and S4-6 hold with high probability.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Algorithm 2 of Katti et al.: an initial phase that is long enough with high probability, then
  * consensus by a count of consecutive messages that list the failure. */
 #include "proto/gossip/gossip_state.h"

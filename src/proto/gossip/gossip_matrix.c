@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Algorithm 1 of Katti et al.: the matrix of detections, which member has detected which. */
 #include "proto/gossip/gossip_state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The state of one member, and the parts common to the three kinds. Private to the component. */
 #ifndef RZ_PROTO_GOSSIP_STATE_H
 #define RZ_PROTO_GOSSIP_STATE_H

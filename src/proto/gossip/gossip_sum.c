@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Algorithm 3 of Katti et al.: symmetric push-sum counts the members that have detected a failure
  * and those that have reached consensus on it. Fixed point: halving loses nothing, so the mass of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "proto/paxos/paxos.h"
 
 #include "base/assert.h"

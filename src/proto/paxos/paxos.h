@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Consensus on one value per instance over channels that lose, repeat and reorder messages
  * (Lamport, "The part-time parliament" 1998, "Paxos made simple" 2001), with the collection of

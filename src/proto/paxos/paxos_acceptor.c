@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The acceptor: promises and acceptances, and the vote that goes with the first promise. */
 #include "proto/paxos/paxos_private.h"
 

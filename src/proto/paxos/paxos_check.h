@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Properties of consensus, over the states of a group and earlier observations: decisions of failed
  * members count.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The leader: two phases, then the dissemination of the decision; and the steps of a waiting
  * member. */
 #include "proto/paxos/paxos_private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The state of a member, shared by the files of this component. One block: struct rz_paxos; three
  * sets of members (view, doubted, failed); destinations; the instances, sorted by number; three

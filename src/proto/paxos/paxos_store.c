@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The layout of sets and instances in the block. */
 #include "proto/paxos/paxos_private.h"
 

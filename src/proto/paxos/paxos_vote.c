@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The rule that maps votes to a value: a majority of the view, not of the answers.
  */

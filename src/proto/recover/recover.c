@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The object around the agreements: what this member knows, when it contributes, how its steps are
  * divided.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The recovery of a job by its daemons: epochs, placement, spawns, barriers, quorum. There is no
  * leader: all daemons agree (component agree, inside this object) and then compute the same

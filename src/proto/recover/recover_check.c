@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "proto/recover/recover_check.h"
 
 #include "proto/recover/recover_state.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The properties of recover, to be checked after every step of any member. States: struct
  * rz_recover. */
 #ifndef RZ_PROTO_RECOVER_CHECK_H

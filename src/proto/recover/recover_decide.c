@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The effect of a decision. Everything here depends on the decision and on state that is the same
  * at all members, never on the knowledge of this member alone: therefore all reach the same result

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The pure functions behind a decision: failures and spawns as items, quorum, placement. */
 #include "base/assert.h"
 #include "proto/recover/recover.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The roll call: a daemon that misses another asks all whether they are there, before it says so.
  * What it misses is held for failed only where those that answer are a quorum without it, and only

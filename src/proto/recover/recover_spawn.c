@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Spawns: the known requests, and their treatment by a decision. Which processes are spawned on
  * which daemons depends on the decision and on state that is the same at all members; the knowledge

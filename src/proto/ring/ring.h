@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The heartbeat ring: each member is watched by exactly one other, its observer, which detects its
  * failure by silence (Bosilca et al., SC'16 / IJHPCA'18; RDaemon#, "ring").

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "proto/ring/ring_check.h"
 
 #include "base/idset.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Properties of the heartbeat ring (docs/protocols/ring.md), over the states of a group. */
 #ifndef RZ_PROTO_RING_CHECK_H
 #define RZ_PROTO_RING_CHECK_H

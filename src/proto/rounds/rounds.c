@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages: ESTIMATE word[0] = round | heard << 16 | members << 32, word[1] = and: what the sender
  * has gathered before this round, and the members that it heard in the round before. DECISION:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Agreement by all-to-all rounds, early terminating (after Bonnet and Raynal, EDCC 2010; the third
  * algorithm beside ERA in Open MPI). It costs n^2 messages per round and takes at most 16 members:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "proto/rounds/rounds_check.h"
 
 static bool check_value(const struct rz_check_group *group, rz_id i,

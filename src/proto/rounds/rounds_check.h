@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Properties of agreement by rounds (docs/protocols/rounds.md), as predicates over the states of a
  * group. Each returns whether the property holds, and else writes the reason to group->why.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "proto/spread/spread.h"
 
 #include "base/assert.h"

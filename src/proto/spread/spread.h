@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reliable broadcast on the binomial graph (Angskun, Bosilca, Dongarra, ISPA 2007; RDaemon#,
  * algorithm 1): news of failures among daemons, revocations among processes, any set of opaque

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "proto/spread/spread_check.h"
 
 #include "base/idset.h"

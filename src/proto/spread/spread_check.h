@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Properties of reliable broadcast (docs/protocols/spread.md), over the states of a group.
  */
 #ifndef RZ_PROTO_SPREAD_CHECK_H

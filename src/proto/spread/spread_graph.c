@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The binomial graph and the order in which its edges are used. */
 #include "proto/spread/spread.h"
 

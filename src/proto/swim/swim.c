@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "proto/swim/swim_state.h"
 
 #include "base/assert.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * SWIM: failure detection by random probing, and its dissemination by gossip (Das, Gupta, Motivala,
  * DSN 2002), with suspicion, incarnation numbers and the parameters of memberlist, and with the

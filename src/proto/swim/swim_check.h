@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Properties of SWIM (docs/protocols/swim.md, S5-1 to S5-6, L5-1, L5-2), over the states of a group
  * and the checker's memory of earlier ones. */
 #ifndef RZ_PROTO_SWIM_CHECK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* memberlist's parameter sets. */
 #include "proto/swim/swim.h"
 

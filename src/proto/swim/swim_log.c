@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Logarithms without a mathematics library: the same on every machine. */
 #include "proto/swim/swim.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Accessors of a member's state. */
 #include "proto/swim/swim_state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Evidence about a member, received or own: which evidence wins, and its effects. All of it is
  * processed by rz_swim_hear, so that there is one rule. */
 #include "proto/swim/swim_state.h"

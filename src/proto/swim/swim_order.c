@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A permutation of 0..n-1 that is computed and not stored: a Feistel network over the least power
  * of two that holds n, applied until the result is below n. On average it is applied fewer than two

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pings: own ones, those requested from helpers, and those done for others. */
 #include "proto/swim/swim_state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Dissemination: each member that learns news sends them on a limited number of times. News that
  * were sent least come first. New ones precede others that were never sent, and news that were just

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The block: which members have a record, and where it is. */
 #include "proto/swim/swim_state.h"
 

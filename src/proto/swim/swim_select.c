@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Random members: to probe, to ask for help, to send news to. */
 #include "proto/swim/swim_state.h"
 

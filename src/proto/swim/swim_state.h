@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The block and what the files of this component share. */
 #ifndef RZ_PROTO_SWIM_STATE_H
 #define RZ_PROTO_SWIM_STATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "proto/twophase/twophase.h"
 
 #include "base/random.h"

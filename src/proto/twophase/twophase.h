@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Log2phases: agreement by a two-phase commit on a binomial tree, the baseline that ERA was
  * measured against (Hursey, Naughton, Vallee, Graham, EuroMPI 2011). Not for large groups: every

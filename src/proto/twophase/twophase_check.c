@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "proto/twophase/twophase_check.h"
 
 #include "proto/twophase/twophase_private.h"

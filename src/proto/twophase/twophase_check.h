@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Properties of the two-phase commit (docs/protocols/twophase.md): those of `agree`, as predicates
  * over the states of a group. Two decisions are compared while both members live, for the reason

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The state of the two-phase commit and the declarations that its files share; only this component,
  * its checkers and its tests include this header.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Each of these functions counts bits of a bitmap of all members: the linear local computation that
  * dominates in measurements of this algorithm. */
 #include "proto/twophase/twophase_private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "proto/view_change/view_change.h"
 
 #include "base/assert.h"

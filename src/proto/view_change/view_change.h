@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Computing rounds of dynamic groups (component diagnose): when a round ends, and which processes
  * compute in the next one, decided by the daemons, so that all processes of a group see the same

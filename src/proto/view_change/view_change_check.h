@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Properties of computing rounds, over the states of the daemons and earlier reports: rounds
  * reported at failed daemons count. For groups of at most 64 processes. */
 #ifndef RZ_PROTO_TURN_CHECK_H

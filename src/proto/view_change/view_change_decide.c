@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Decisions: taken by the least living daemon, kept by all; then they count. */
 #include "proto/view_change/view_change_private.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The state of a daemon, shared by the files of this component. One block: struct rz_view_change;
  * newest failed incarnation of each slot; failed daemons (a bit set); destinations; records;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* When a computing round ends, which processes compute in the next one, and the common progress. */
 #include "proto/view_change/view_change_private.h"
 

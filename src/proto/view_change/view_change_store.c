@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The layout of the block. */
 #include "proto/view_change/view_change_private.h"
 

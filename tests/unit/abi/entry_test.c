@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What every entry point promises: checks that name the argument, handlers after unlocking, nulled
  * handles. */
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "fake_chapters.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Chapters of one imagined process, rank 1 of 4, that note what the entry points hand them. For
  * tests of the binding. */
 #ifndef FAKE_CHAPTERS_H

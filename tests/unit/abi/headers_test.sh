@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # headers_test.sh BUILD: what programs in the field do with mpi.h and mpi-ext.h compiles in C and C++ without a warning.
 set -eu
 bin=$1/bin

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A tool's MPI_Send takes the place of ours, in the program and over the shared library, and
  * reaches the work by PMPI_Send. */
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """symbols_test.py NM LIBRARY [HEADER...]: what a library shows.
 
 Each function of the tables and its twin, MPI_X weak; each RZ_ function that the headers declare;

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # wrappers_test.sh BUILD: mpicc and its kin, in place, compile C and C++ without a warning.
 set -eu
 bin=$1/bin

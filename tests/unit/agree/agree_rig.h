@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A handful of members and a queue of messages, driven by hand. */
 #ifndef AGREE_RIG_H
 #define AGREE_RIG_H

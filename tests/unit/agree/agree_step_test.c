@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "agree_rig.h"
 
 #include <setjmp.h>

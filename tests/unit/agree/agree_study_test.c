@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The studies of agreement: counts that are exact, failures that all members survive, and costs
  * that do not grow with the ranks. */
 #include "study/study.h"

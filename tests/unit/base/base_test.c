@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sorted sets, lists, pseudo-random numbers, status texts. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Charts: gnuplot takes every kind of curve, and no words of a title for commands; what cannot be
  * drawn says why and leaves nothing behind. */
 #include "chart/chart.h"

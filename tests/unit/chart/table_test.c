@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Tables: what goes in comes out again, to the last bit, in each of the three forms. */
 #include "chart/chart.h"
 

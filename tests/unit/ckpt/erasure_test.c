@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Erasure codes: every pattern of losses up to the promised number gives the bytes back, for small
  * groups and sizes at the edges. */
 #include "ckpt/erasure.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Checkpoint files: what was written is read back, every damage is found and reported, and obsolete
  * files are removed. */
 #include "ckpt/file.h"

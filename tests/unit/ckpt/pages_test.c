@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Checksums by pages, runs in bitmaps, and pieces written over older ones. */
 #include "piece_made.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pieces made, and read, at one go, for tests. */
 #ifndef RZ_TEST_PIECE_MADE_H
 #define RZ_TEST_PIECE_MADE_H

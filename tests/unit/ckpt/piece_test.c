@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pieces: what was written is read back, all else is refused. */
 #include "piece_made.h"
 

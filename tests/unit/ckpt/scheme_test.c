@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Checkpoint schemes as the user says them. */
 #include "ckpt/scheme.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sequences of a group of stores, written by hand; and the consequences of a new epoch, as golden
  * cases. */
 #include "../recover/group_rig.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The clock of a core: what its daemon slept through does not pass for a detector. */
 #include "daemon/state/core.h"
 #include "port/clock.h"

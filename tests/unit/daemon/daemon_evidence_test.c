@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How the overlay treats the end of a connection: `broken` is proof that the peer's daemon is gone,
  * `lost` is silence, and where nothing was sent yet there is only another try. The errors of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Computing rounds, settled by real daemons under a fake launcher for real processes, some of which
  * are killed. */
 #include "fake_launcher.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What JOB may say, and what is derived from its key. */
 #include "daemon/state/job.h"
 #include "wire/cursor.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A kill of any process at any moment leaves no process behind. Each round starts one node whose
  * ranks have children of their own (some in sessions of their own), waits a random time from JOB to

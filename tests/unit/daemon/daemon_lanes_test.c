@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The book of lanes: which serves whom, and when it may serve another. */
 #include "daemon/process/lanes.h"
 

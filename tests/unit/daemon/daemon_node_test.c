@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One daemon (or two) under a fake launcher: the states of a process as seen from outside. */
 #include "fake_launcher.h"
 

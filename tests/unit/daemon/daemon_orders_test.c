@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The daemon's part in spawns, alone: what it was asked, what other daemons tell and what is
  * decided come in every order. The rest of the daemon is played by this test. */
 #include "daemon/service/spawns.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The overlay among friends and strangers: overlays in one loop, and raw sockets that know the
  * protocol, the key, or neither.

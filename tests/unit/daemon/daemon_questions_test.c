@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Questions that wait for a process to join: each once, answered once, gone with its asker. */
 #include "daemon/service/questions.h"
 

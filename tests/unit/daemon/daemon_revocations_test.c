@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The host of revocations: several daemons in one loop, with a network between them that the test
  * plays. */
 #include "daemon/recovery/revocations.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Processes that begin while the job runs: replaced and spawned, by real daemons under a fake
  * launcher. */
 #include "fake_launcher.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The spool: what is kept, what is dropped and counted, and readers at their own pace. */
 #include "base/random.h"
 #include "daemon/launcher/spool.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Words of a process that takes part in computing rounds, with all ranks of the job in the group:
  *

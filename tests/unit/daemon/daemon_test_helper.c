@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A process of a job that speaks the link protocol without MPI. Its words (arguments) are done in
  * order:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files of daemon_test_helper share. */
 #ifndef DAEMON_TEST_HELPER_H
 #define DAEMON_TEST_HELPER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A launcher for tests: starts the daemons of a job (each under its keeper), gives them the job,
  * keeps what they say. */
 #ifndef TEST_FAKE_LAUNCHER_H

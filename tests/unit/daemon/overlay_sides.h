@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Two overlays of one job in one event loop, and the events that each has reported. */
 #ifndef TEST_OVERLAY_SIDES_H
 #define TEST_OVERLAY_SIDES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Copies by what changed, between two stores that the test plays: the overlay is a queue, commit
  * and recover answer what the test says.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The thread that writes checkpoint files: what is ordered is done, what is dropped has no answer,
  * and it ends with its writer. */
 #include "../../patience.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The assignment of tests in the cube: the cost of an interval, and that no member is left without
  * a tester. */
 #include <setjmp.h>

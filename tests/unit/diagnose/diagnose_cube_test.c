@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Clusters, partners and owners: the table of the source, its examples, and the laws behind them.
  */
 #include <setjmp.h>

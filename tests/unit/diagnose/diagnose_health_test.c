@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Local health: the reaction of a tester to an interval without answers. */
 #include <setjmp.h>
 #include <stdarg.h>

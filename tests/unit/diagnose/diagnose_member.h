@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One member of a dynamic group, alone with a test: it is stepped by hand. After cmocka.h. */
 #ifndef RZ_TESTS_DIAGNOSE_MEMBER_H
 #define RZ_TESTS_DIAGNOSE_MEMBER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* diagnose and paxos together, as a host joins them, in timing runs. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One member, test by test; and what a quiet group costs. */
 #include <setjmp.h>
 #include <stdarg.h>

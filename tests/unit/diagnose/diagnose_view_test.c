@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The view of a round, joined from lists. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Votes on rejoins when no process begins a round: diagnose, paxos and view_change together, as the
  * testing threads and the daemons join them, in virtual time. Processes are stopped, alone or most

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "gossip_group.h"
 
 #include "base/assert.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A group of gossip members in synchronous cycles, in the order that gossip.h states. The tests of
  * the room look at it between cycles: then the PINGs of the next one are under way (letters), and

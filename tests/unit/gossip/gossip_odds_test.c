@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What holds with high probability only, over many seeds. With no failure in R runs the rate is
  * below 4.6 / R at 99 % confidence; where some are allowed the bound is the number that a rate of

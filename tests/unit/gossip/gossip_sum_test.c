@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The push-sum of algorithm 3: no mass is lost or made, and a new failure begins a new count. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Gossip member by member: whom it pings, what it merges, when it returns. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which failures of nodes are handed on, from events in whatever order they come. */
 #include "launch/settled.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* When a daemon has been silent for too long, with times that are handed in. */
 #include "launch/silent.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What is told of failures, from events as the nodes tell them, in whatever order they come. */
 #include "launch/story.h"
 

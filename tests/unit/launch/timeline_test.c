@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Timelines of recoveries, from events as the nodes tell them, and the work that is lost. */
 #include "launch/timeline.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The page of waits: which are grouped, which ranks are missing, and circles. */
 #include "launch/waits_page.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The process's end of the link, against a daemon played by this test. */
 #include "../../patience.h"
 #include "link/lease.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Agreement contexts of one process; the test plays the other members: the effect of a decision on
  * waiting proposals, and the set of failed members after it. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The engines of agreement, a group of each in one process: protocol messages in any order that
  * keeps that of each pair, members that propose late and fail at any time, messages of failed

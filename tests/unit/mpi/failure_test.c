@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What failures, and the roll-back to a new epoch, do to calls: the order of decisions of
  * section 2.4, and section 7. */
 #include <setjmp.h>

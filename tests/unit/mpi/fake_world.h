@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A job around one process, for tests of the engine: the daemon's link, board and doorbell, and one
  * transport, played by the test. The process is rank 0; what others do is what the test injects.

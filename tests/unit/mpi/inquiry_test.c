@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The effect of a failure inside collective operations: which processes continue, which get an
  * error, which are informed. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The matcher against a list of everything, under random orders of messages and receives. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages through the whole chapter: the epoch check, meeting, payloads inline and by token,
  * acknowledgements, probes. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a group monitor takes from info, and what it says of the rest. */
 #include <setjmp.h>
 #include <stdarg.h>

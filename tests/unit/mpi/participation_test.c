@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The rule of docs/failure-semantics.md in a model: members run collective operations over channels
  * that keep the order of messages, some of them are killed, the news of it reach each member at any

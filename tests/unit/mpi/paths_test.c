@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How patiently a process opens the network, without waiting in a send: a transport that refuses,
  * in a time that passes only where the test lets it. */
 #include "fake_world.h"

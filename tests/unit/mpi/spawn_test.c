@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Processes that are spawned into slots of the job's table: their numbers, their messages before
  * our board shows them, the list of failed processes, control messages outside of communicators. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* When a waiting call spins, offers its processor and sleeps: the rule alone, in virtual time. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The ring among processes: several of its threads in one process, over real sockets; boards and
  * daemons are played. */
 #include "../../patience.h"

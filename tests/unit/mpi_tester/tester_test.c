@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The thread of a group monitor: several of them in one process, over real sockets; boards and the
  * library are played. Nothing here asserts a time: what is to come is awaited. */
 #include "../../patience.h"

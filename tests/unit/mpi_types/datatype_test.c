@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Random datatypes against type maps written out in full: bounds, packing, unpacking of a part,
  * counting. A failure names its seed: run with that seed as the argument to see it alone.

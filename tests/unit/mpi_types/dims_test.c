@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Dims_create against all grids there are, and with numbers that have very many. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Info objects and error codes. */
 #include <setjmp.h>
 #include <stdarg.h>

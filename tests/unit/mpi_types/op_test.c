@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The predefined operations on every type they are for, against arithmetic on one element at a
  * time. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the user says of processes to be spawned, and what the daemons read of it; names of ports.
  */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "type_model.h"
 
 #include <stdlib.h>

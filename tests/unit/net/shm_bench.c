@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Half round trip and bandwidth between two pinned processes: shm_bench [CPU CPU]. */
 #include "shm_rig.h"
 

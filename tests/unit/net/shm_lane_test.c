@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A lane serves one owner after the other: what a failed one left is removed, and so is its
  * memory. */
 #include "shm_rig.h"

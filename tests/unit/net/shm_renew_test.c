@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Roll-backs between two processes that live on, under random traffic: each goes back when it
  * likes, by renewing its connection or by ending it and connecting again, and neither knows which

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "../../patience.h"
 #include "shm_rig.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What tests of the shared-memory transport share: inboxes of a node, and processes (or threads)
  * that join it. */
 #ifndef RZ_TESTS_SHM_RIG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The shared-memory transport within one process: several nets, each with an inbox of its own. */
 #include "shm_rig.h"
 

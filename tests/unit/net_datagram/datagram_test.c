@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Datagrams between members of a job: each counts once, and only from a member that has the key. */
 #include "net/datagram/datagram.h"
 

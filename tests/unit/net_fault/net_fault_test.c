@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What becomes of messages under injected faults. */
 #include "net/fault/net_fault.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Proofs of both ends of a connection, and the frames sealed after them. */
 #include "net/proof/proof.h"
 

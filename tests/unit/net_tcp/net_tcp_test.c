@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The TCP transport among strangers, and in pieces of every length: raw sockets that know the
  * protocol and the key, the protocol alone, or neither. */
 #include "../../patience.h"

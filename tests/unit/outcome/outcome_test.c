@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The exit status: 0 iff the last incarnation of every rank returned 0 and every failure was
  * repaired or acknowledged; else the first cause. */
 #include "outcome/outcome.h"

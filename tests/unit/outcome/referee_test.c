@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* When a job must end, from the reports of its daemons. */
 #include "outcome/exit_codes.h"
 #include "outcome/referee.h"

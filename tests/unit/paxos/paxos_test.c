@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Consensus message by message: one member, and a group on a table without loss. */
 #include <setjmp.h>
 #include <stdarg.h>

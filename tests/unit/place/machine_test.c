@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What hwloc says of this machine agrees with what the kernel lets this process use. */
 #include "place/machine.h"
 

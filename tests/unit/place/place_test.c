@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ranks on nodes, cores among takers, and numbers as people write them. */
 #include "place/place.h"
 

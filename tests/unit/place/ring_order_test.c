@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Nodes in the ring of heartbeats: every way of dealing up to seven nodes to racks, and large
  * rings. */
 #include "base/random.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Datagrams with descriptors, framed streams, sockets. */
 #include "port/channel.h"
 #include "port/socket.h"

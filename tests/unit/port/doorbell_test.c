@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The doorbell: a sleeper is woken, the time of the wake-up is measured, and the hook for tests
  * delays it. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a connection's end proves: only what the peer's side says (an end, a reset, a refusal) is
  * RZ_ERR_CLOSED. What this side says because no way leads there is not.

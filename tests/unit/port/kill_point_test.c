@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What RZ_KILL_AT may say, and that a process fails where it says. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory without names, rings mapped twice, the doorbell. */
 #include "port/clock.h"
 #include "port/doorbell.h"

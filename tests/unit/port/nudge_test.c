@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A thread that computes is interrupted in the program's own code and nowhere else, and nothing of
  * that stays behind. */
 #include <setjmp.h>

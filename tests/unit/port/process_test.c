@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Trees of processes and their ends. */
 #include "../../patience.h"
 #include "port/process.h"

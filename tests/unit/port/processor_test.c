@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Quotas of control groups, of both versions, as files say them. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What is seen of how long a process waits for a processor. */
 #include "port/run_delay.h"
 

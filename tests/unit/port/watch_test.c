@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The early verdict: failures, clean ends, slots used again. */
 #include "../../patience.h"
 #include "port/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A group of objects of one component, connected by one first-in first-out queue: for hand-written
  * sequences of events. */
 #ifndef RZ_TEST_GROUP_RIG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The pure functions behind a decision: golden cases, input and verdict. */
 #include "proto/recover/recover.h"
 

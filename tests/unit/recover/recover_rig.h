@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Groups of recover objects, for hand-written sequences of events. */
 #ifndef RZ_TEST_RECOVER_RIG_H
 #define RZ_TEST_RECOVER_RIG_H

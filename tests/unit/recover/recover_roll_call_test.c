@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The roll call of one daemon, answered by hand. */
 #include "proto/recover/recover.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Stories of spawns: replacements and cohorts. */
 #include "base/status.h"
 #include "recover_rig.h"

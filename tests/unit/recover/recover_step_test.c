@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Hand-written sequences of a group of daemons. */
 #include "base/status.h"
 #include "recover_rig.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One member of the heartbeat ring, step by step. Names of steps: docs/protocols/ring.md. */
 #include <setjmp.h>
 #include <stdarg.h>

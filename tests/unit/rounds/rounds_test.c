@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Agreement by rounds, step by step. */
 #include "proto/rounds/rounds.h"
 

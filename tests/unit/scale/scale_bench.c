@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a model run costs: scale_bench list|sum LOG2_MEMBERS [FAILED [THREADS [CYCLES]]]. Beside it
  * the bare loop of one thread: each member in turn pings another one at random in an array of one

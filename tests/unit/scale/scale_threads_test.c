@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The number of threads changes nothing; what cannot be done is refused with a message. */
 #include <setjmp.h>
 #include <stdarg.h>

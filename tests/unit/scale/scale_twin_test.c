@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The models do what the objects do: member by member, cycle by cycle, and in what they report. */
 #include <setjmp.h>
 #include <stdarg.h>

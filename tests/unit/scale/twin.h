@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A group of gossip objects, driven in synchronous cycles: the twin that a scale model must equal.
  */
 #ifndef TEST_SCALE_TWIN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Exhaustive mode with claims: a false one is a violation, which replays; without use of the claims
  * it is none. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What goes wrong in random runs: each fault is seen, ends when it must, replays, and is left out
  * of the printed plan where it is not needed. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The engine on a toy protocol: what it must be able to find, and that what it prints replays. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A protocol made to test the engine: member 0 sends to all others one by one; each other's host
  * counts its messages. */
 #ifndef RZ_TEST_TOY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The binomial graph: degree, connectivity, and what the order of sending is worth. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One member of the broadcast, step by step. */
 #include <setjmp.h>
 #include <stdarg.h>

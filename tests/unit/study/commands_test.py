@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """rzsim's commands: every study in small with every kind of file it writes; and what a wrong command line is told."""
 import csv
 import json

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Figures: a figure leaves its drawing and its data, and its rows stand in the report; one that
  * fails leaves nothing and stands there with the reason. */
 #include "study/figure.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The cheapest figures, with little effort: each leaves a drawing and its data, and the report names it."""
 import csv
 import os

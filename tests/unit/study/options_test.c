@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The command line of a study: it takes what it heeds and nothing else, and says what is wrong. */
 #include "study/options.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The figure of global restart adds up what was run one by one: news, decision, barrier. Here the
  * shipped objects of all daemons run together, the news feeding the recovery as in the daemon, and

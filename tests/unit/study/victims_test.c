@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The failing members: as many as requested, sorted, each once, of the requested kind, by the
  * seed. */
 #include "study/study.h"

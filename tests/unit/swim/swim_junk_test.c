@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory is requested for what may become a record, not for any received bytes. Junk of every other
  * kind: tests/fuzz. */
 #include "proto/swim/swim.h"

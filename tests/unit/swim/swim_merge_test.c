@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which evidence wins does not depend on its order of arrival; in the mutants it does. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The arithmetic of SWIM: logarithms against the mathematics library, the parameters' formulas, the
  * order of probing. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "swim_rig.h"
 
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One member of SWIM on the bench: events in, all its actions of one event collected. */
 #ifndef RZ_TESTS_SWIM_RIG_H
 #define RZ_TESTS_SWIM_RIG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What SWIM does at scale is what its paper's formulas say: the study against them. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One member of SWIM, rule by rule. */
 #include <setjmp.h>
 #include <stdarg.h>

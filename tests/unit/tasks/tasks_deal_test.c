@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The rules of a bag of tasks, over random views and what their members have: every task that no
  * member has is dealt to one of them, evenly; every result that one lacks is sent by one that has
  * it. */

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """check_trace.py PROGRAM: the traces it writes are JSON that a viewer takes, and show what happened."""
 import collections
 import json

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The figures of RDaemon#: trend lines are right, and what must agree does, also in small. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The studies ring, process and spread measure what the formulas say. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Timing runs: failures, pauses, partitions, loss, duplication, and that a run repeats. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The queue of events against a plain sorted list, and the pool of blobs. */
 #include <setjmp.h>
 #include <stdarg.h>

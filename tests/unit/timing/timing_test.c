@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Timing runs: dates by the LogGP arithmetic, order, service, ticks, counts. */
 #include <setjmp.h>
 #include <stdarg.h>

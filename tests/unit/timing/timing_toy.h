@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A protocol made to test the engine of timing runs: members do what calls request, and notify
  * their host of all events. */
 #ifndef RZ_TEST_TIMING_TOY_H

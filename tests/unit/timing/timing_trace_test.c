@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Writes a trace of a small run to the file named; check_trace.py looks at it. */
 #include "timing_toy.h"
 

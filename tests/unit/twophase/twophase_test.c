@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The two-phase commit: its tree, and attempts step by step. */
 #include "proto/twophase/twophase_private.h"
 

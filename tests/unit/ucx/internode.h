@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The transport between nodes that a test is built for: UCX, or, with RZ_TEST_TCP, our own. The
  * same tests run over both. */
 #ifndef RZ_TESTS_INTERNODE_H

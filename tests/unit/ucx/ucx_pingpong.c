@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Half round trips of the transport over loopback: two processes, the table only. Usage:
  * ucx_pingpong | tcp_pingpong [turns] */
 #include "internode.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A roll-back of the users of a transport between nodes: connections rest, and are woken. */
 #include "ucx_rig.h"
 

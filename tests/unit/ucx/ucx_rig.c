@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "ucx_rig.h"
 
 #include "base/random.h"

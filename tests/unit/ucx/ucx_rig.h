@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What tests of the transports between nodes share: transports in one process over loopback TCP,
  * and what they have seen. */
 #ifndef RZ_TESTS_UCX_RIG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A transport between nodes through its table: two transports in one process over loopback TCP. */
 #include "ucx_rig.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* When a round ends, the members of the next one, the common progress: cases of the rule alone. */
 #include "proto/view_change/view_change_private.h"
 

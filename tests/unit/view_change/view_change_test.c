@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Daemons that settle rounds on a table: messages wait in a queue, and arrive in order. */
 #include "proto/diagnose/diagnose.h"
 #include "proto/view_change/view_change.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Orders to spawn: read as written; what is cut, or names nothing to run, is refused. */
 #include "wire/spawn_order.h"
 

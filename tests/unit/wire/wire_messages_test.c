@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Decoders check all input: what was encoded is decoded, truncated or invented input is refused,
  * and nothing is read out of bounds (this test also runs under the address sanitizer, every buffer
  * in a block of its own). */
