@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "cli/quantity.h"
+#include "launch/text_file.h"
 #include "port/socket.h"
 
 #include <stdio.h>
@@ -124,11 +125,10 @@ static bool read_word(const char *word, struct rz_layout_node *node, const char 
 
 bool rz_layout_add_hostfile(struct rz_launch_layout *layout, const char *file, const char **why)
 {
-    char *line = NULL;
+    char *line = NULL, *text;
     size_t room = 0;
-    FILE *in = fopen(file, "r");
+    FILE *in = rz_text_file_open(file, &text, why);
     uint32_t before = layout->n_nodes;
-    *why = "the file cannot be read";
     if (!in) {
         return false;
     }
@@ -155,19 +155,16 @@ bool rz_layout_add_hostfile(struct rz_launch_layout *layout, const char *file, c
         good = good && add(layout, &node, why);
     }
     if (!good) {
-        static char text[256];
-        snprintf(text, sizeof(text), "line %u: %s", number, *why);
-        *why = text;
-    }
-    if (good && ferror(in)) {
-        *why = "the file cannot be read; is it a directory?";
-        good = false;
-    } else if (good && layout->n_nodes == before) {
+        static char reason[256];
+        snprintf(reason, sizeof(reason), "line %u: %s", number, *why);
+        *why = reason;
+    } else if (layout->n_nodes == before) {
         *why = "the file names no host; a line is HOST [slots=N] [rack=NAME]";
         good = false;
     }
     free(line);
     fclose(in);
+    free(text);
     return good;
 }
 

@@ -2,6 +2,7 @@
 #include "launch/rzrun_contexts.h"
 
 #include "base/assert.h"
+#include "launch/text_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -73,32 +74,31 @@ static bool read_line(struct rz_texts *words, char *line)
 
 char **rz_context_file(const char *file, int *n_words, const char **why)
 {
-    static char text[128];
+    static char reason[128];
     struct rz_texts words = {0};
-    char *line = NULL;
+    char *line = NULL, *text;
     size_t room = 0;
     unsigned number = 0;
     bool good = true;
-    FILE *in = fopen(file, "r");
-    *why = text;
-    snprintf(text, sizeof(text), "it cannot be read: %s", strerror(errno));
+    FILE *in = rz_text_file_open(file, &text, why);
     if (!in) {
         return NULL;
     }
+    *why = reason;
     while (good && getline(&line, &room, in) >= 0) {
         number++;
         good = read_line(&words, line);
     }
     if (!good) {
-        snprintf(text, sizeof(text), "line %u: a quote does not end", number);
-    } else if (ferror(in)) {
-        snprintf(text, sizeof(text), "it cannot be read; is it a directory?");
+        snprintf(reason, sizeof(reason), "line %u: a quote does not end", number);
     } else if (words.n == 0) {
-        snprintf(text, sizeof(text), "it names no program; a line is [-n N] PROGRAM [ARGUMENT]...");
+        snprintf(reason, sizeof(reason),
+                 "it names no program; a line is [-n N] PROGRAM [ARGUMENT]...");
     }
-    good = good && !ferror(in) && words.n > 0;
+    good = good && words.n > 0;
     free(line);
     fclose(in);
+    free(text);
     *n_words = (int)words.n;
     if (good) {
         return words.texts;

@@ -63,6 +63,7 @@ CASES = [
     (["--host", "localhost:two", TRUE], BAD_LINE, "slots are a whole number"),
     (["--hostfile", "/nonexistent/hosts", TRUE], BAD_LINE, "cannot be read"),
     (["--hostfile", "/tmp", TRUE], BAD_LINE, "directory"),
+    (["--hostfile", "/dev/zero", TRUE], BAD_LINE, "more than 16 MiB"),
     (["--hostfile", "/dev/null", TRUE], BAD_LINE, "names no host"),
     (["--host", "localhost", "--nodes", "2", TRUE], BAD_LINE, "one or the other"),
     (["-n", "3", "--host", "localhost:2", TRUE], NO_SLOTS, "--oversubscribe"),

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads a text file that the user names into memory, up to a bound. */
+#include "launch/text_file.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Copies at most RZ_TEXT_FILE_MAX bytes and one, by which a larger file is recognised. */
+static size_t copy(FILE *from, FILE *to)
+{
+    char part[65536];
+    size_t all = 0, n;
+    while (all <= RZ_TEXT_FILE_MAX && (n = fread(part, 1, sizeof(part), from)) > 0) {
+        fwrite(part, 1, n, to);
+        all += n;
+    }
+    return all;
+}
+
+FILE *rz_text_file_open(const char *file, char **text, const char **why)
+{
+    static char reason[128];
+    size_t n = 0, all = 0;
+    FILE *in = fopen(file, "r"), *memory = in ? open_memstream(text, &n) : NULL;
+    bool good = memory;
+    *why = reason;
+    snprintf(reason, sizeof(reason), "it cannot be read: %s", strerror(errno));
+    if (good) {
+        errno = 0;
+        all = copy(in, memory);
+        good = !ferror(in) && !ferror(memory);
+        snprintf(reason, sizeof(reason), "it cannot be read: %s", strerror(errno));
+    }
+    if (good && all > RZ_TEXT_FILE_MAX) {
+        snprintf(reason, sizeof(reason), "it has more than %d MiB", RZ_TEXT_FILE_MAX >> 20);
+        good = false;
+    }
+    if (in) {
+        fclose(in);
+    }
+    if (memory) {
+        good = fclose(memory) == 0 && good;
+    }
+    FILE *lines = good ? fmemopen(*text, n, "r") : NULL;
+    if (memory && !lines) {
+        free(*text);
+    }
+    return lines;
+}
