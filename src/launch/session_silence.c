@@ -7,6 +7,7 @@
 #include "outcome/exit_codes.h"
 #include "port/clock.h"
 #include "port/process.h"
+#include "port/processor.h"
 
 #include <event2/event.h>
 #include <stdio.h>
@@ -111,7 +112,9 @@ static void look_at_start(struct rz_launch_session *session, rz_time passed)
 {
     const unsigned bound_s = START_BOUND_NS / RZ_SECOND;
     uint32_t n = session->options->layout.n_nodes;
-    if (rz_silent_look(&session->start, passed, 0) < START_BOUND_NS) {
+    /* The daemon's process is not known before it reports. */
+    char state = rz_processors_crowded() ? 'R' : 0;
+    if (rz_silent_look(&session->start, passed, state) < START_BOUND_NS) {
         return;
     }
     if (session->started) {

@@ -7,9 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 /* Where Linux mounts control groups. */
 #define CGROUPS "/sys/fs/cgroup"
+
+/* More threads than this for each processor are a crowd. */
+#define CROWD 4
 
 /* Up to two tokens of a small file; their number. */
 static int words_of(const char *folder, const char *group, const char *file, char words[2][32])
@@ -122,4 +126,16 @@ uint64_t rz_processor_losses(void)
 {
     struct rusage usage;
     return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_nivcsw : 0;
+}
+
+bool rz_processors_crowded(void)
+{
+    long ready = 0, processors = sysconf(_SC_NPROCESSORS_ONLN);
+    FILE *f = fopen("/proc/loadavg", "re");
+    if (f) {
+        bool told = fscanf(f, "%*s %*s %*s %ld/", &ready) == 1;
+        fclose(f);
+        ready = told ? ready : 0;
+    }
+    return processors > 0 && ready > CROWD * processors;
 }

@@ -6,6 +6,7 @@
 #ifndef RZ_PORT_PROCESSOR_H
 #define RZ_PORT_PROCESSOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* No quota. */
@@ -23,6 +24,10 @@ uint32_t rz_processor_quota_milli(void);
 /* The same from given paths: a file like /proc/self/cgroup, and the folder of the groups. For
  * tests. */
 uint32_t rz_processor_quota_in(const char *groups_file, const char *folder);
+
+/* Whether a new process of this machine waits long for a processor: several threads for each
+ * processor are ready to run (/proc/loadavg). false: unknown. */
+bool rz_processors_crowded(void);
 
 /* Grows each time the calling thread lost its processor to another one although it could have
  * run. */

@@ -13,6 +13,9 @@
 /* How many timeouts the others have to answer, besides what the own lateness adds. */
 #define ANSWER_TIMEOUTS 3
 
+/* Daemons of this machine that get no processor are waited for until then. */
+#define STARVED_MAX (4 * RZ_LATENESS_MAX)
+
 /*
  * Recovery asks all others whether they are there (proto/recover, "roll call"). Where those that
  * answer are too few for a quorum it is this node that is cut off, and stops.
@@ -36,24 +39,31 @@ static void arm(struct rz_roll_call *call)
     rz_loop_arm_every(call->timer, wait);
 }
 
-/* Whether there may still be answers enough: those on this machine that have had no processor since
- * they were asked cannot have heard it. Not for ever. */
+/* How long a daemon has waited for a processor since it was asked; 0 for one of another machine. It
+ * answers when it runs, and may have to run several times, for the connection is made first. */
+static rz_time starved_for(const struct rz_roll_call *call, rz_id node)
+{
+    const struct rz_run_look *asked = &call->node[node].run;
+    rz_time elapsed = rz_clock_now() - call->asked_at;
+    struct rz_run_look now = rz_run_delay_look(call->recovery->own->job.peers[node].pid);
+    bool looked_at = asked->ran > 0 && now.ran > 0 && elapsed < STARVED_MAX;
+    return looked_at ? rz_run_delay_between(asked, &now, elapsed) : 0;
+}
+
+/* Whether there may still be enough answers: some daemons have not had the time to answer. */
 static bool may_still_answer(const struct rz_roll_call *call)
 {
     const struct rz_recovery *recovery = call->recovery;
     const struct rz_daemon_job *job = &recovery->own->job;
+    rz_time elapsed = rz_clock_now() - call->asked_at,
+            enough = ANSWER_TIMEOUTS * job->hb_timeout_ns;
     uint8_t *vote = malloc(job->n_nodes);
-    if (!vote || rz_clock_now() - call->asked_at > RZ_LATENESS_MAX) {
-        free(vote);
+    if (!vote) {
         return false;
     }
     memcpy(vote, rz_recover_answers(recovery->recover.embedded.state), job->n_nodes);
     for (rz_id node = 0; node < job->n_nodes; node++) {
-        struct rz_run_look now = {0};
-        if (vote[node] == RZ_VOTE_SILENT) {
-            now = rz_run_delay_look(job->peers[node].pid);
-        }
-        if (rz_run_delay_lasts(&call->node[node].run, &now)) {
+        if (vote[node] == RZ_VOTE_SILENT && elapsed - starved_for(call, node) < enough) {
             vote[node] = RZ_VOTE_LIVE;
         }
     }
@@ -151,9 +161,15 @@ static void report(struct rz_recovery *recovery, rz_id node, const char *how)
     rz_recovery_found_failed(recovery, node, false, how);
 }
 
+/* A daemon that has mostly waited for a processor since it was asked is not reported: the ring
+ * finds it silent again if it stays so. What SWIM finds it finds once. */
 void rz_recovery_report(struct rz_recovery *recovery, rz_id node)
 {
-    report(recovery, node, roll_call(recovery)->node[node].how);
+    const struct rz_roll_call *call = roll_call(recovery);
+    bool for_good = recovery->detector.embedded.protocol->number == RZ_PROTOCOL_SWIM;
+    if (for_good || starved_for(call, node) <= (rz_clock_now() - call->asked_at) / 2) {
+        report(recovery, node, call->node[node].how);
+    }
 }
 
 /* Where it does not bind us one other node is left at most: it will not hear us any more, and

@@ -11,7 +11,10 @@
 
 #include <ftw.h>
 #include <limits.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -88,6 +91,33 @@ static void processors_are_those_of_the_mask(void **state)
     assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
 }
 
+static atomic_bool over;
+
+static void *spin(void *arg)
+{
+    while (!atomic_load(&over)) {
+    }
+    return arg;
+}
+
+/* Threads are added until there is a crowd; without one the test would not end. */
+static void many_ready_threads_are_a_crowd(void **state)
+{
+    enum { MAX = 4096 };
+    static pthread_t threads[MAX];
+    int n = 0;
+    (void)state;
+    while (!rz_processors_crowded() && n < MAX) {
+        assert_int_equal(pthread_create(&threads[n++], NULL, spin, NULL), 0);
+    }
+    bool crowded = n < MAX;
+    atomic_store(&over, true);
+    for (int i = 0; i < n; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    assert_true(crowded);
+}
+
 static int forget(const char *path, const struct stat *status, int flag, struct FTW *walk)
 {
     (void)status, (void)flag, (void)walk;
@@ -100,6 +130,7 @@ int main(void)
         cmocka_unit_test(the_least_quota_on_the_way_counts),
         cmocka_unit_test(nonsense_is_no_quota),
         cmocka_unit_test(processors_are_those_of_the_mask),
+        cmocka_unit_test(many_ready_threads_are_a_crowd),
     };
     if (!mkdtemp(folder)) {
         return 1;
