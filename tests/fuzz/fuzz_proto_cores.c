@@ -451,8 +451,10 @@ static void begin_swim(struct patient *patient)
 static bool call_swim(struct patient *patient, struct rz_event *event, uint64_t *items)
 {
     (void)items;
-    event->call = RZ_SWIM_LEAVE;
-    return patient_below(patient, 20) == 0;
+    event->call = patient_below(patient, 2) == 0 ? RZ_SWIM_LEAVE : RZ_SWIM_HOLD;
+    event->arg[0] = patient_below(patient, 8);
+    event->arg[1] = patient_below(patient, 1000) * RZ_MILLISECOND;
+    return event->call == RZ_SWIM_HOLD || patient_below(patient, 20) == 0;
 }
 
 static void holds_swim(struct patient *patient)

@@ -3,6 +3,7 @@
 
 #include "base/lateness.h"
 #include "port/clock.h"
+#include "port/processor.h"
 #include "proto/ring/ring.h"
 #include "proto/swim/swim.h"
 
@@ -12,6 +13,10 @@
 
 /* SWIM begins to probe so much later. */
 #define SWIM_SLACK (2 * RZ_SECOND)
+
+/* Both last longer by this factor where processes wait long for a processor: rzrun and the daemons
+ * that it tells last do, too. It matters only until the first heartbeat, or probe. */
+#define CROWDED_FACTOR 8
 
 /* A suspect has so many probe intervals to refute (memberlist). */
 #define SWIM_SUSPICION_MULT 4
@@ -23,6 +28,11 @@
 RZ_PROTOCOL(ring, RZ_PROTOCOL_RING);
 RZ_PROTOCOL(swim, RZ_PROTOCOL_SWIM);
 
+static rz_time slack(rz_time usual)
+{
+    return rz_processors_crowded() ? CROWDED_FACTOR * usual : usual;
+}
+
 static void ring_open(struct rz_core *core, const struct rz_daemon_job *job, uint32_t view,
                       const struct rz_core_host *host, struct rz_core_notices *notices,
                       struct event_base *base)
@@ -32,7 +42,7 @@ static void ring_open(struct rz_core *core, const struct rz_daemon_job *job, uin
                                           .view = view,
                                           .hb_period = slower * job->hb_period_ns,
                                           .hb_timeout = slower * job->hb_timeout_ns,
-                                          .start_slack = START_SLACK,
+                                          .start_slack = slack(START_SLACK),
                                           .lateness_max = RZ_LATENESS_MAX,
                                           .held = true};
     rz_core_open(core, &rz_protocol_ring, &config, job->node, rz_clock_now(), job->id, host,
@@ -50,7 +60,7 @@ static void swim_open(struct rz_core *core, const struct rz_daemon_job *job, uin
     config.view = view;
     config.final = true;
     config.suspicion_mult = SWIM_SUSPICION_MULT;
-    rz_core_open(core, &rz_protocol_swim, &config, job->node, rz_clock_now() + SWIM_SLACK,
+    rz_core_open(core, &rz_protocol_swim, &config, job->node, rz_clock_now() + slack(SWIM_SLACK),
                  job->id + job->node /* each in an order of its own */, host, notices, base);
     core->oversleeps = interval;
 }
@@ -128,6 +138,17 @@ void rz_detector_late(struct rz_core *core, rz_time late)
     if (core->embedded.protocol->number == RZ_PROTOCOL_RING && late > 0) {
         rz_core_call(core, RZ_RING_LATENESS, late, 0, 0, NULL, 0);
     }
+}
+
+rz_id rz_detector_suspect(const struct rz_core *core, uint32_t number)
+{
+    bool swim = core->embedded.protocol->number == RZ_PROTOCOL_SWIM;
+    return swim ? rz_swim_suspect(core->embedded.state, number) : RZ_ID_NONE;
+}
+
+void rz_detector_hold(struct rz_core *core, rz_id suspect, rz_time for_ns)
+{
+    rz_core_call(core, RZ_SWIM_HOLD, suspect, for_ns, 0, NULL, 0);
 }
 
 void rz_detector_leave(struct rz_core *core)

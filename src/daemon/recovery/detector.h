@@ -40,6 +40,13 @@ rz_id rz_detector_observed(const struct rz_core *core);
  * longer, and the others shall know (ring; SWIM has a measure of its own, Lifeguard's). */
 void rz_detector_late(struct rz_core *core, rz_time late);
 
+/* The suspect with that number, from 0; RZ_ID_NONE: no more. The ring has none: what it finds is
+ * looked into by the roll call. */
+rz_id rz_detector_suspect(const struct rz_core *core, uint32_t number);
+
+/* The suspect is known to be alive: its suspicion lasts for so long still, at least. */
+void rz_detector_hold(struct rz_core *core, rz_id suspect, rz_time for_ns);
+
 /* The job is over: the coming silence is no failure. */
 void rz_detector_leave(struct rz_core *core);
 

@@ -53,6 +53,7 @@ static void core_before_tick(void *arg, enum rz_protocol_number protocol)
         now);
     rz_lateness_raise(&recovery->lateness.lateness, now, late);
     rz_detector_late(&recovery->detector, late > own ? late : own);
+    rz_suspects_look(recovery->suspects, &recovery->detector);
     rz_overlay_read_heartbeats(recovery->config.overlay);
 }
 
@@ -472,6 +473,7 @@ static void heartbeat(void *arg, const struct rz_message *message, const uint64_
         rz_peer_lateness_heard(&recovery->observed);
     }
     if (message->protocol == recovery->detector.embedded.protocol->number) {
+        rz_suspects_look(recovery->suspects, &recovery->detector);
         core_message(&recovery->detector, message, items);
     }
 }
@@ -621,7 +623,8 @@ rz_status_t rz_recovery_open(struct rz_recovery **result, const struct rz_recove
         (struct rz_core_host){.arg = recovery, .before_tick = core_before_tick, .send = core_send};
     recovery->noticing = event_new(config->own->base, -1, 0, run_notices, recovery);
     rz_core_notices_init(&recovery->notices, recovery->noticing);
-    rz_status_t status = open_store(recovery);
+    recovery->suspects = rz_suspects_new(&config->own->job);
+    rz_status_t status = recovery->suspects ? open_store(recovery) : RZ_ERR_NO_MEMORY;
     if (status == RZ_OK) {
         open_cores(recovery, rz_clock_now());
         handle(recovery);
@@ -659,6 +662,7 @@ void rz_recovery_close(struct rz_recovery *recovery)
         event_free(recovery->noticing);
     }
     rz_own_lateness_close(&recovery->lateness);
+    rz_suspects_free(recovery->suspects);
     rz_recovery_roll_call_close(recovery);
     free(recovery);
 }

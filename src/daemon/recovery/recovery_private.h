@@ -6,6 +6,7 @@
 #include "daemon/recovery/own_lateness.h"
 #include "daemon/recovery/peer_lateness.h"
 #include "daemon/recovery/recovery.h"
+#include "daemon/recovery/suspects.h"
 #include "daemon/state/core.h"
 #include "proto/commit/commit.h"
 
@@ -19,6 +20,7 @@ struct rz_recovery {
     struct event *noticing;
     struct rz_own_lateness lateness;
     struct rz_peer_lateness observed;
+    struct rz_suspects *suspects;
     struct rz_core detector, spread, recover, commit;
     struct rz_store *store;
     uint32_t epoch;                 /* for which hooks.epoch was called */

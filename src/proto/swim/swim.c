@@ -359,8 +359,12 @@ static enum rz_more serve(struct rz_swim *swim, const struct rz_event *event,
     case RZ_EVENT_FAILURE:
         return on_failure(swim, event, out);
     case RZ_EVENT_CALL:
-        rz_assert(event->call == RZ_SWIM_LEAVE);
-        return on_leave(swim, event->now, out);
+        if (event->call == RZ_SWIM_LEAVE) {
+            return on_leave(swim, event->now, out);
+        }
+        rz_assert(event->call == RZ_SWIM_HOLD);
+        rz_swim_hold(swim, (rz_id)event->arg[0], event->now + event->arg[1]);
+        return RZ_DONE;
     case RZ_EVENT_TICK:
     case RZ_EVENT_CONTINUE:
         break;

@@ -91,8 +91,11 @@ struct rz_swim_config rz_swim_config_scaled(rz_time probe_interval, uint32_t n_m
  *
  * RZ_EVENT_CALL, call = RZ_SWIM_LEAVE: tell the others that the coming silence is no failure; then
  * be silent for ever (reported as TOLD_LEFT of the own id).
+ *
+ * RZ_EVENT_CALL, call = RZ_SWIM_HOLD: the host knows why the member arg[0], if it is suspected,
+ * does not answer: it is not declared failed here before arg[1] from now.
  */
-enum rz_swim_call { RZ_SWIM_LEAVE };
+enum rz_swim_call { RZ_SWIM_LEAVE, RZ_SWIM_HOLD };
 
 /*
  * RZ_ACTION_NOTIFY, what = the state that another member has here now: arg[0] = member, arg[1] =
@@ -148,6 +151,9 @@ struct rz_swim_view {
     uint32_t sent;      /* how often the latest news about it were sent */
 };
 struct rz_swim_view rz_swim_look(const struct rz_swim *swim, rz_id member);
+
+/* The suspect with that number, counted from 0; RZ_ID_NONE: there are fewer. */
+rz_id rz_swim_suspect(const struct rz_swim *swim, uint32_t number);
 
 uint32_t rz_swim_incarnation(const struct rz_swim *swim); /* the own one */
 uint32_t rz_swim_health(const struct rz_swim *swim);      /* Lifeguard's health score; 0: healthy */

@@ -82,6 +82,13 @@ struct rz_swim_view rz_swim_look(const struct rz_swim *swim, rz_id member)
     return view;
 }
 
+rz_id rz_swim_suspect(const struct rz_swim *swim, uint32_t number)
+{
+    return number < swim->n_timers
+               ? rz_swim_record_at(swim, rz_swim_timers_of(swim)[number])->member
+               : RZ_ID_NONE;
+}
+
 uint32_t rz_swim_incarnation(const struct rz_swim *swim)
 {
     return swim->incarnation;

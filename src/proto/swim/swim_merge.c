@@ -184,6 +184,15 @@ void rz_swim_hear(struct rz_swim *swim, const struct rz_swim_update *update, rz_
     }
 }
 
+void rz_swim_hold(struct rz_swim *swim, rz_id member, rz_time until)
+{
+    struct rz_swim_record *record = rz_swim_find(swim, member);
+    if (record && record->state == RZ_SWIM_SUSPECT && record->expires_at < until) {
+        record->expires_at = until;
+        find_first_timer(swim);
+    }
+}
+
 void rz_swim_expire(struct rz_swim *swim, rz_time now)
 {
     for (uint32_t i = 0; i < swim->n_timers;) {

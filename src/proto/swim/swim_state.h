@@ -121,6 +121,9 @@ bool rz_swim_update_read(const struct rz_swim *swim, const uint64_t items[2],
 void rz_swim_hear(struct rz_swim *swim, const struct rz_swim_update *update, rz_time now);
 /* Suspicions whose timers have expired become failures. */
 void rz_swim_expire(struct rz_swim *swim, rz_time now);
+
+/* The suspicion of that member, if there is one, does not expire before `until`. */
+void rz_swim_hold(struct rz_swim *swim, rz_id member, rz_time until);
 void rz_swim_fence(struct rz_swim *swim);
 void rz_swim_health_add(struct rz_swim *swim, uint32_t by);
 

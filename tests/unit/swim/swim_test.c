@@ -395,6 +395,28 @@ static void who_leaves_last_waits_for_nobody(void **state)
     assert_true(rz_swim_silent(rig->swim));
 }
 
+/* A suspicion that the host holds expires later. */
+static void a_held_suspicion_expires_later(void **state)
+{
+    struct rig *rig = *state;
+    rig_hear(rig, 5, 1, 0, RZ_SWIM_SUSPECT);
+    rz_time before = rz_swim_look(rig->swim, 5).expires_at;
+    assert_int_equal(rz_swim_suspect(rig->swim, 0), 5);
+    assert_int_equal(rz_swim_suspect(rig->swim, 1), RZ_ID_NONE);
+    for (rz_id member = 5; member <= 6; member++) { /* 6 is no suspect */
+        rig_step(rig, &(struct rz_event){.kind = RZ_EVENT_CALL,
+                                         .now = rig->now,
+                                         .call = RZ_SWIM_HOLD,
+                                         .arg = {member, before - rig->now + RZ_SECOND}});
+    }
+    assert_int_equal(rz_swim_look(rig->swim, 5).expires_at, before + RZ_SECOND);
+    assert_int_equal(rz_swim_look(rig->swim, 6).state, RZ_SWIM_ALIVE);
+    rig_pass(rig, before + RZ_SECOND - 1);
+    assert_int_equal(rz_swim_look(rig->swim, 5).state, RZ_SWIM_SUSPECT);
+    rig_pass(rig, before + RZ_SECOND);
+    assert_int_equal(rz_swim_look(rig->swim, 5).state, RZ_SWIM_FAILED);
+}
+
 static void only_the_living_are_asked_for_help(void **state)
 {
     struct rig *rig = *state;
@@ -529,6 +551,7 @@ int main(void)
         TEST(exchange_tells_all_and_takes_the_failed_for_suspects),
         TEST(leaver_tells_the_others_and_goes),
         TEST(who_leaves_last_waits_for_nobody),
+        TEST(a_held_suspicion_expires_later),
         TEST(only_the_living_are_asked_for_help),
         TEST(large_groups_exchange_less_often),
         TEST(alone_one_leaves_at_once),
