@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Writes the wait object of a sleeping call: a free record of the process's page of waits, with the
+ * call, peer, tag and communicator that it waits for.
+ */
 #include "mpi/engine/blocked.h"
 
 #include "mpi/engine/engine.h"

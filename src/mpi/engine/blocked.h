@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a blocked call waits for, told to the daemon (link/waits.h) when the call first sleeps, and
- * again where that changes: for the pages that show who waits for whom.
+ * What a blocked call waits for. The library tells the daemon (link/waits.h) when the call first
+ * sleeps, and again when that changes. The monitoring pages show from it which process waits for
+ * which.
  */
 #ifndef RZ_MPI_BLOCKED_H
 #define RZ_MPI_BLOCKED_H
@@ -17,27 +18,28 @@ struct rz_wait;
 struct rz_blocked {
     const char *call;
     const struct rz_comm *comm;
-    uint64_t operation; /* the number of the collective operation in comm, 0: point-to-point */
+    uint64_t
+        operation; /* the sequence number of the collective operation in comm; 0: point-to-point */
     int64_t peer;
     int tag; /* MPI_ANY_TAG where no single tag is meant */
 
-    /* Where the others change while the call waits (NULL: they stay): sets them again. arg: of
-     * rz_engine_wait. */
+    /* Sets the other fields again where they change while the call waits; NULL: they do not change.
+     * arg: the one of rz_engine_wait. */
     void (*look)(struct rz_blocked *blocked, const void *arg);
 };
 
-/* What was said of one wait; {NULL} at its begin. */
+/* What the daemon was told of one wait; {NULL} at its beginning. */
 struct rz_blocked_told {
-    struct rz_wait *wait; /* NULL: nothing yet, or there was no room to say it */
+    struct rz_wait *wait; /* NULL: nothing was told yet, or no wait object was free */
     rz_time since;
     struct rz_blocked what;
 };
 
-/* It is about to sleep: says so, or what it waits for now. */
+/* The call is about to sleep: writes its wait object, or updates it with what it waits for now. */
 void rz_blocked_tell(struct rz_blocked_told *told, const struct rz_blocked *blocked,
                      const void *arg);
 
-/* It waits no more. */
+/* The call waits no longer: clears its wait object. */
 void rz_blocked_over(struct rz_blocked_told *told);
 
 #endif

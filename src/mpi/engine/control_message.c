@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sends control messages and fetches the payloads of those that were only announced. Each runs as a
+ * send descriptor of a peer (peer.h) and is freed here when it is done.
+ */
 #include "mpi/engine/control_message.h"
 
 #include "mpi/engine/epoch_check.h"
@@ -29,9 +33,10 @@ struct rz_control_message *rz_control_message_new(size_t bytes)
 }
 
 /*
- * A note is lost, or can never be fetched. To a process that is gone, or when all goes back, that
- * is well; but one that lives would wait for it for ever, and so would others. Who cannot speak to
- * the living (rz_peers_overdue) is as good as failed: it ends, and they go on without it.
+ * A control message is lost, or its payload can never be fetched. If the other process is gone or
+ * the epoch ends, that does no harm. But a process that is alive would wait for the message for
+ * ever, and others for that process. A process that cannot reach one that is alive
+ * (rz_peers_overdue) counts as failed: it ends here, and the others continue without it.
  */
 static void look_at_loss(uint32_t process, rz_status_t status)
 {
@@ -44,8 +49,11 @@ static void look_at_loss(uint32_t process, rz_status_t status)
 
 /* ---- Sending ---- */
 
-/* The connection broke under it although nobody is said to be failed: it waits for the verdict with
- * what else goes there. That it may arrive twice is no harm to any reader. */
+/*
+ * The connection broke under the message although its peer is not known to have failed: the message
+ * waits, with all else for that peer, until the daemons have decided. It may then arrive twice;
+ * every reader tolerates that.
+ */
 static bool waits_for_cause(struct rz_control_message *note, rz_status_t status)
 {
     if (status != RZ_ERR_CLOSED || rz_engine.rollback || rz_process_failed(note->process)) {
@@ -112,7 +120,7 @@ static void fetch(struct rz_path *path, const struct rz_envelope *envelope, size
     if (!note) {
         fprintf(stderr, "rhizome: rank %u: no memory for a message of the library of %zu bytes\n",
                 rz_engine.info->self.rank, bytes);
-        abort(); /* others wait for what comes of it */
+        abort(); /* other processes wait for the effect of this message */
     }
     rz_send_desc_init(&note->send_desc, fetched);
     note->send_desc.token = token;

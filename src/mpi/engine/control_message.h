@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Notes: what parts of the library tell each other, process to process: protocol messages of
- * protocol cores (agree/protocol_message.h), words outside of communicators
- * (create/setup_message.h). A note passes the epoch check like any message, but no matcher, and its
- * payload is fetched where it was not sent along.
+ * Control messages: what modules of the library in different processes tell each other: protocol
+ * messages of protocol cores (agree/protocol_message.h) and setup messages outside of communicators
+ * (create/setup_message.h). A control message passes the epoch check like any message, but no
+ * matcher. If its payload was not sent along, it is fetched.
  */
 #ifndef RZ_MPI_NOTE_H
 #define RZ_MPI_NOTE_H
@@ -12,35 +12,36 @@
 #include "mpi/engine/send_desc.h"
 #include "wire/envelope.h"
 
-/* Whoever understands notes of a kind: the payload is whole, and valid during the call only, which
- * may come from inside a callback of a transport. */
+/* Reads control messages of one kind. The payload is complete, and valid only during the call,
+ * which may come from inside a callback of a transport. */
 typedef void (*rz_control_message_reader_t)(const struct rz_envelope *envelope, const void *data,
                                             size_t bytes);
 
-/* What moves: a note that is sent, or one that is being fetched. */
+/* One transfer: a control message that is sent, or one whose payload is fetched. */
 struct rz_control_message {
     struct rz_send_desc send_desc;
     struct rz_envelope envelope;
-    uint32_t process;                   /* to whom it goes, or who wrote it */
-    rz_control_message_reader_t reader; /* of one that is fetched */
+    uint32_t process;                   /* the receiver, or the sender of one that is fetched */
+    rz_control_message_reader_t reader; /* of a message that is fetched */
     unsigned char bytes[];
 };
 
-/* A note with room for so many bytes, to be filled and sent; NULL: no memory. */
+/* Allocates a control message with space for so many bytes, to be filled and sent; NULL: no memory.
+ */
 struct rz_control_message *rz_control_message_new(size_t bytes);
 
-/*
- * Sends it: kind, context, tag and serial of its envelope are set. The note is the callee's from
- * here on. A process that has failed gets nothing.
- */
+/* Sends a control message: kind, context, tag and serial of its envelope are set. The callee owns
+ * it from here on. Nothing is sent to a process that has failed. */
 void rz_control_message_send(uint32_t process, struct rz_control_message *note);
 
-/* A note has passed the epoch check; a longer one than bytes_max is somebody's bug, and dropped. */
+/* A control message has passed the epoch check. One longer than bytes_max is a bug of its sender,
+ * and is dropped. */
 void rz_control_message_arrived(struct rz_path *path, const struct rz_envelope *envelope,
                                 const void *data, size_t bytes, rz_net_token_t token,
                                 size_t bytes_max, rz_control_message_reader_t reader);
 
-/* Whether all that were sent are on their way, and all that are fetched are here. */
+/* Whether all control messages that were sent are on their way, and all payloads to be fetched are
+ * here. */
 bool rz_control_messages_quiet(void);
 
 #endif

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The one engine object of the process, and what ends the process: rz_engine_exit, also when the
+ * link to the daemon is broken.
+ */
 #include "mpi/engine/engine.h"
 
 #include <stdio.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The engine of the library: one per process. Its state is here, read by all layers: the link to
- * the daemon and the board, the epoch, the open transports, the requests that have not ended. Who
- * is alive: liveness.h; rounds of progress: progress.h; the lock, and waiting: waiting.h.
+ * the daemon and the board, the epoch, the open transports, the requests that have not ended. Which
+ * processes are alive: liveness.h; rounds of progress: progress.h; the lock, and waiting:
+ * waiting.h.
  *
- * One lock for all of it, taken by the entry points when several threads may call
+ * One lock protects all of it. The entry points take it when several threads may call
  * (rz_engine_shared). Everything in this folder is called with that lock held.
  */
 #ifndef RZ_MPI_ENGINE_H
@@ -29,7 +30,7 @@ struct rz_request;
 struct rz_path {
     const struct rz_net_ops *ops;
     struct rz_net *net; /* NULL: not open */
-    bool spoilt;        /* it has lost a connection to a process that lives */
+    bool spoilt;        /* it has lost a connection to a process that is alive */
 };
 
 enum rz_path_kind { RZ_PATH_SHM, RZ_PATH_NET, RZ_PATH_COUNT };
@@ -40,21 +41,23 @@ struct rz_engine {
     const struct rz_board *board;
     uint32_t self;      /* the number of this process */
     uint32_t epoch;     /* messages of other epochs are dropped (epoch_check.h) */
-    uint64_t news_seen; /* of the board */
-    bool rollback;   /* the job has moved on; every call returns RZM_ROLLBACK until the next epoch
+    uint64_t news_seen; /* the value of the board's news counter at the last look */
+    bool rollback;   /* the job has moved on: every call returns RZM_ROLLBACK until the next epoch
                         begins (epoch.h) */
     bool going_back; /* a roll-back inside MPIX_Reinit is under way: other threads are refused */
     bool reinit_entered; /* MPIX_Reinit was called */
-    bool reinit_open;    /* inside MPIX_Reinit: a failure ends no operation, the job goes back */
+    bool reinit_open;    /* inside MPIX_Reinit: a failure ends no operation; the job rolls back */
     bool late;           /* this process was spawned into an epoch that ran already */
-    bool comes_again;    /* it was started by a roll-back, and is on the way to MPIX_Reinit */
+    bool comes_again;    /* this process was started by a roll-back, and has not reached MPIX_Reinit
+                            yet */
     struct rz_wait_rule waiting; /* when waiting calls spin, yield and sleep */
-    rz_time wake_at;             /* sleeping calls wake up then at the latest; or RZ_TIME_NEVER */
+    rz_time wake_at; /* sleeping calls wake up at this time at the latest; RZ_TIME_NEVER: no such
+                        time */
     struct rz_path paths[RZ_PATH_COUNT];
     struct rz_request *active; /* all requests that are not complete, newest first */
     struct rz_request *polled; /* those whose class has a poll function */
-    uint64_t completions; /* grows with each completed request, and all else that a call may wait
-                             for */
+    uint64_t completions; /* grows with each completed request, and with each other event that a
+                             call may wait for */
     struct rz_engine_counters {
         uint64_t foreign, old_epoch, future_epoch,
             old_incarnation; /* messages dropped by the epoch check, by reason */
@@ -65,19 +68,19 @@ struct rz_engine {
 
 extern struct rz_engine rz_engine;
 
-/* False: the first failure ends the job (rzrun --no-ft). Then what exists only to outlive one is
- * never asked for: an agreement may be a plain reduction, a checkpoint need not be kept. */
+/* False: the first failure ends the job (rzrun --no-ft). What serves only to survive a failure can
+ * then be left out: an agreement may be a plain reduction, a checkpoint need not be kept. */
 static inline bool rz_engine_fault_tolerant(void)
 {
     return !rz_engine.board || rz_board_fault_tolerant(rz_engine.board);
 }
 
-/* Ends the process at once: the daemon gone, the lease expired, the stop word set. Prints why, if
- * the user can act. */
+/* Ends the process at once: the daemon is gone, the lease has expired, or the stop word is set.
+ * Prints the cause if the user can act on it. */
 _Noreturn void rz_engine_exit(rz_status_t why);
 
-/* Sends it to the daemon of this node. It does not return when that is gone: then so is this
- * process. */
+/* Sends a message to the daemon of this node. Does not return when the daemon is gone: the process
+ * ends then. */
 void rz_engine_tell_daemon(const struct rz_link_message *message);
 
 /* Closes the file descriptors that came with a message of the daemon. */

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The end and the begin of an epoch in this process: runs the hooks of the modules in order, rolls
+ * back peers and transports, and reads the states of all slots from the board.
+ */
 #include "mpi/engine/epoch.h"
 
 #include "mpi/engine/hooks.h"
@@ -22,7 +26,7 @@ uint64_t rz_epoch_phase_on_board(void)
     return epoch_and_phase() & 0xFF;
 }
 
-/* Protocols name requests that end with the connections, so they are stopped first. */
+/* Protocols refer to requests that end with the connections, so protocols are stopped first. */
 void rz_epoch_give_up(void)
 {
     rz_engine.rollback = true;
@@ -41,8 +45,8 @@ int rz_epoch_discard(void)
     return rz_hooks_begin();
 }
 
-/* A connection to a process that is not there any more is of no use; the one in its place is
- * connected to later. */
+/* A connection to a process that has been replaced is of no use; the replacement is connected to
+ * later. */
 static void refresh(uint32_t slot)
 {
     struct rz_member *member = &rz_liveness.members[slot];
@@ -53,7 +57,7 @@ static void refresh(uint32_t slot)
     }
 }
 
-/* An epoch that runs already has not waited for this process: it was spawned into it. */
+/* An epoch that runs already has not waited for this process, which was spawned into it. */
 void rz_epoch_enter(void)
 {
     const struct rz_link_info *info = rz_engine.info;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Implements the barriers of an epoch: reports to the daemon that this process has reached the end
+ * of a phase, and waits until the board shows the next phase or a newer epoch.
+ */
 #include "mpi/engine/epoch_barrier.h"
 
 #include "mpi/chapter.h"
@@ -9,7 +13,7 @@
 #include "port/kill_point.h"
 #include "proto/recover/recover.h"
 
-/* Whether our epoch has come to that phase, or is over. */
+/* Whether our epoch has reached that phase, or has ended. */
 static bool phase_has_come(void *arg)
 {
     uint64_t phase = *(const enum rz_recover_phase *)arg;
@@ -18,8 +22,8 @@ static bool phase_has_come(void *arg)
            (epoch == rz_engine.epoch && rz_epoch_phase_on_board() >= phase);
 }
 
-/* This process has come to the end of `phase`; waits for the next one. MPI_SUCCESS, or
- * RZM_ROLLBACK. */
+/* This process has reached the end of `phase`: reports it and waits for the next phase.
+ * MPI_SUCCESS, or RZM_ROLLBACK. */
 static int phase_end(enum rz_recover_phase phase, const char *call)
 {
     struct rz_link_message message = {.type = RZ_LINK_REACHED,
@@ -34,8 +38,8 @@ static int phase_end(enum rz_recover_phase phase, const char *call)
     struct rz_blocked blocked = {
         .call = call, .operation = rz_engine.epoch, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
     int error = rz_engine_wait(&blocked, phase_has_come, &next);
-    /* The epoch is over, and that is not what was waited for: it may stand on the board before the
-     * news of it do. */
+    /* The epoch has ended, which is not what the call waited for: the board may show a newer epoch
+     * before its news counter does. */
     if (error == MPI_SUCCESS && rz_engine.reinit_open && rz_epoch_on_board() > rz_engine.epoch) {
         rz_epoch_give_up();
         error = RZM_ROLLBACK;
@@ -56,8 +60,8 @@ int rz_epoch_reach_start(void)
         if (rz_epoch_on_board() == rz_engine.epoch && !rz_engine.rollback) {
             return MPI_SUCCESS;
         }
-        /* Yet another failure on the way. Peers may have been met while waiting: nothing of this
-         * epoch must stay. */
+        /* A further failure during the wait. Peers may have been connected meanwhile: nothing of
+         * this epoch may stay. */
         rz_epoch_give_up();
     }
 }

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The epoch check: compares job token, epoch and incarnation of each arrived message with the
+ * present ones, and counts what it drops.
+ */
 #include "mpi/engine/epoch_check.h"
 
 #include "mpi/engine/hooks.h"
@@ -10,8 +14,9 @@
 enum admission { DROPPED, ADMITTED, WAITS };
 
 /*
- * What is not of this job, this epoch and a living incarnation is dropped before anything of it is
- * looked at. Forced closing of connections does not fence; this does.
+ * A message that is not of this job and this epoch, or whose sender is not the present incarnation
+ * of its slot, is dropped before anything else of it is read. Closing connections does not keep
+ * such messages out; this check does.
  */
 static enum admission admission_of(const struct rz_envelope *envelope)
 {
@@ -22,8 +27,8 @@ static enum admission admission_of(const struct rz_envelope *envelope)
         return DROPPED;
     }
     if (envelope->epoch != rz_engine.epoch || rz_engine.rollback) {
-        /* No process is in a later epoch before we said that we stand at its start: such a message
-         * is a bug of its sender. */
+        /* No process enters a later epoch before we have reported that we are at its start: such a
+         * message is a bug of its sender. */
         *(envelope->epoch > rz_engine.epoch ? &counters->future_epoch : &counters->old_epoch) += 1;
         return DROPPED;
     }
@@ -46,8 +51,8 @@ void rz_epoch_check_passed(struct rz_path *path, const struct rz_envelope *envel
     if (path == &rz_engine.paths[RZ_PATH_SHM]) {
         uint32_t from = rz_message_from(envelope);
         if (!rz_member_of(from)->peer) {
-            /* Its flow control needs the way back; the transport's own call (stranger) may have
-             * come in an earlier epoch. */
+            /* Flow control needs a connection back to the sender; the transport's own call
+             * (stranger) may have come in an earlier epoch. */
             rz_peer_meet(from);
         }
     }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The epoch check: what arrives from other processes is dropped unless it is of this job, this
- * epoch and a living incarnation; the rest goes to the module that takes messages of its kind
- * (hooks.h). Of a process that our board does not show yet it waits (unstarted.h).
+ * The epoch check: a message from another process is dropped unless it is of this job, of this
+ * epoch and of the present incarnation of its slot. Other messages go to the module that takes
+ * their kind (hooks.h). A message of a process that our board does not show yet is kept
+ * (unstarted.h).
  */
 #ifndef RZ_MPI_EPOCH_CHECK_H
 #define RZ_MPI_EPOCH_CHECK_H
@@ -10,7 +11,7 @@
 #include "mpi/engine/liveness.h"
 #include "wire/envelope.h"
 
-/* The number of the process that has sent it. */
+/* The number of the process that sent the message. */
 static inline uint32_t rz_message_from(const struct rz_envelope *envelope)
 {
     return rz_process(envelope->slot, envelope->incarnation);
@@ -20,7 +21,7 @@ static inline uint32_t rz_message_from(const struct rz_envelope *envelope)
 void rz_epoch_check_arrived(void *path, const void *header, uint32_t header_bytes, const void *data,
                             size_t bytes, rz_net_token_t token);
 
-/* It has passed the check: to where its kind belongs. */
+/* The message has passed the check: passes it to the module that takes its kind. */
 void rz_epoch_check_passed(struct rz_path *path, const struct rz_envelope *envelope,
                            const void *data, size_t bytes, rz_net_token_t token);
 

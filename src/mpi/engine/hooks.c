@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Makes the two tables of the layers' structs (functions by kind of message, and by work of a
+ * round), and calls the hooks of all layers in order.
+ */
 #include "mpi/engine/hooks.h"
 
 #include "base/assert.h"
@@ -29,7 +33,7 @@ void rz_hooks_set(const struct rz_hooks *const *list, unsigned n)
     }
 }
 
-/* Work that is found to be due meanwhile is done, too, unless its turn has passed. */
+/* Work that becomes due meanwhile is done as well, unless its place in the order has passed. */
 unsigned rz_hooks_work(uint32_t stage)
 {
     unsigned events = 0;
@@ -42,7 +46,7 @@ unsigned rz_hooks_work(uint32_t stage)
     return events;
 }
 
-/* Calls one function of each struct that has it. */
+/* Calls a function of each struct that has it. */
 #define TELL(event, ...)                                                                           \
     for (unsigned i = 0; i < n_hooks; i++) {                                                       \
         if (hooks[i]->event) {                                                                     \
@@ -50,7 +54,8 @@ unsigned rz_hooks_work(uint32_t stage)
         }                                                                                          \
     }
 
-/* The same, until one returns something else than `go_on`: what that was, or go_on. */
+/* Calls a function of each struct that has it until one returns something else than `go_on`; yields
+ * that value, or go_on. */
 #define ASK(event, go_on, ...)                                                                     \
     for (unsigned i = 0; i < n_hooks; i++) {                                                       \
         if (hooks[i]->event) {                                                                     \

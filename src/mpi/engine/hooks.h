@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What lower layers of the library tell upper ones, which they never call. A module that has to do
- * something at an event says so in its struct rz_hooks; src/mpi/init/layers.c lists these structs.
- * Their order there is the order in which modules are told of an event. The list is static: nothing
- * is registered later, nothing is allocated.
+ * What lower layers of the library tell upper ones, which they never call directly. A module that
+ * must act at an event puts a function into its struct rz_hooks; src/mpi/init/layers.c lists these
+ * structs. Their order there is the order of the calls. The list is static: nothing is registered
+ * later, nothing is allocated.
  *
  * Two tables are made of the same structs: which function takes a message of which kind, and which
  * function does which work in a round of progress.
@@ -34,8 +34,8 @@ enum rz_work {
     RZ_WORK_PROTOCOL_MESSAGES, /* unread messages of agreement and revocation */
     RZ_WORK_SETUP_MESSAGES,    /* unread messages outside of communicators */
     RZ_WORK_INQUIRIES,         /* unread inquiries about collective operations */
-    RZ_WORK_DEADLINE,          /* agreements have one (rz_engine.wake_at) */
-    RZ_WORK_MONITORS,          /* group monitors: after the news of the daemon */
+    RZ_WORK_DEADLINE,          /* agreements have a deadline (rz_engine.wake_at) */
+    RZ_WORK_MONITORS,          /* group monitors: after the daemon's messages */
     RZ_WORK_LANES,             /* lanes of failed processes that are to be closed */
     RZ_WORK_COUNT
 };
@@ -45,7 +45,7 @@ enum rz_work {
 #define RZ_WORK_AFTER (RZ_WORK_BIT(RZ_WORK_MONITORS) | RZ_WORK_BIT(RZ_WORK_LANES))
 #define RZ_WORK_BETWEEN (~(RZ_WORK_BEFORE | RZ_WORK_AFTER))
 
-/* The work that there is, as bits. Its module sets and clears them. */
+/* The work that is due, as bits. The module of each bit sets and clears it. */
 extern uint32_t rz_work_due;
 
 static inline void rz_work_set(enum rz_work work, bool due)
@@ -63,11 +63,12 @@ struct rz_hooks {
     int (*begin)(void);
     /* MPI_Finalize was called: the program will receive and begin nothing more. */
     void (*last_call)(void);
-    /* Whether all that was sent is on its way. */
+    /* Whether all messages that were sent are on their way. */
     bool (*is_sent)(void);
-    /* Nobody new is served any more. */
+    /* No new request of another process is served any more. */
     void (*retire)(void);
-    /* Waits for those who still need this process. MPI_SUCCESS, an error class or RZM_ROLLBACK. */
+    /* Waits for the processes that still need this one. MPI_SUCCESS, an error class or
+     * RZM_ROLLBACK. */
     int (*part)(void);
     /* The library ends; all objects have ended. */
     void (*close)(void);
@@ -77,60 +78,61 @@ struct rz_hooks {
     unsigned (*work[RZ_WORK_COUNT])(void); /* the number of events; called while its bit is set */
     /* Once in many rounds, and before each sleep. */
     void (*check)(rz_time now);
-    /* The board has changed; the states of processes on it were not looked at yet. */
+    /* The board has changed; the states of processes on it have not been read yet. */
     void (*board_changed)(void);
 
     /* ---- Messages ---- */
 
     rz_arrived_t arrived[RZ_ENVELOPE_COUNT];
-    /* A setup message has come. True: it was answered, and nobody will take it. */
+    /* A setup message has arrived. True: this module has answered it, and no other receives it. */
     bool (*answers)(const struct rz_setup_message *message);
 
     /* ---- Processes (liveness.h) ---- */
 
-    /* That process is about to be marked as gone: take what it has sent. */
+    /* That process is about to be marked as gone: receive what it has sent. */
     void (*leaving)(uint32_t process);
-    /* It is gone; failed: it has not ended in order. */
+    /* That process is gone; failed: it did not end in order. */
     void (*gone)(uint32_t process, bool failed);
     /* The board shows another process in that slot. */
     void (*adopted)(uint32_t slot);
-    /* Whether that failed process must be remembered. */
+    /* Whether this module still needs to know of that failed process. */
     bool (*holds)(uint32_t process);
 
-    /* ---- The end of an epoch: a roll-back, or finalize (epoch.h). In this order. ---- */
+    /* ---- The end of an epoch: a roll-back, or finalize (epoch.h). Called in this order. ---- */
 
     /* Protocols of the epoch end. */
     void (*stop)(void);
-    /* Connections were given up: drop what has come and was not received. */
+    /* Connections were given up: drop what has arrived and was not received. */
     void (*forget)(void);
-    /* The transports hold no memory of the user any more: end all requests. */
+    /* The transports refer to no memory of the user any more: end all requests. */
     void (*abandon)(void);
     /* No call of the epoch is on a stack any more: all objects of the epoch end. */
     void (*discard)(void);
 
     /* ---- Communicators ---- */
 
-    /* comm is whole: messages for it may have come already. */
+    /* comm is complete: messages for it may have arrived already. */
     void (*comm_begun)(struct rz_comm *comm);
-    /* comm is revoked, from now on. */
+    /* comm has been revoked. */
     void (*comm_revoked)(struct rz_comm *comm);
-    /* comm ends. farewell: other members may wait for this one to say so. */
+    /* comm ends. farewell: other members may wait for a farewell of this one. */
     void (*comm_ends)(struct rz_comm *comm, bool farewell);
     /* For reports: what a call on comm waits in. */
     void (*describe_comm)(const struct rz_comm *comm, struct rz_wait_text *text);
 };
 
-/* From now on these are told. Before the link is opened. */
+/* Sets the list of hooks. Before the link is opened. */
 void rz_hooks_set(const struct rz_hooks *const *list, unsigned n);
 
 /* The function that takes messages of each kind. */
 extern rz_arrived_t rz_hooks_arrived[RZ_ENVELOPE_COUNT];
 
-/* Does the work of that stage (RZ_WORK_BEFORE, _BETWEEN, _AFTER) that is due; the number of events.
+/* Does the due work of that stage (RZ_WORK_BEFORE, _BETWEEN, _AFTER); returns the number of events.
  */
 unsigned rz_hooks_work(uint32_t stage);
 
-/* Each tells all, in order. Those that return an error end with the first one. */
+/* Each calls the function of all modules, in order. Those that return an error stop at the first
+ * one. */
 int rz_hooks_open(void);
 int rz_hooks_begin(void);
 void rz_hooks_last_call(void);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Keeps the list of lanes whose owners are gone, closes this process's end of each when it may,
+ * and reports that to the daemon.
+ */
 #include "mpi/engine/lane_ends.h"
 
 #include "mpi/engine/hooks.h"
@@ -20,7 +24,7 @@ static void on_lane_over(void *arg, const struct rz_link_message *message, const
         uint32_t more = ends_max == 0 ? 16 : 2 * ends_max;
         struct rz_link_lane_over *bigger = realloc(ends, more * sizeof(*ends));
         if (!bigger) {
-            return; /* never answered: the lane is of no use to anybody any more */
+            return; /* never answered: the lane stays unused */
         }
         ends = bigger;
         ends_max = more;
@@ -30,8 +34,9 @@ static void on_lane_over(void *arg, const struct rz_link_message *message, const
 }
 
 /*
- * The board said before that the owner is gone. But inside MPIX_Reinit a failure is dealt with by
- * the roll-back alone: until then operations with the failed one hold, and its lane with them.
+ * The board has shown already that the owner is gone. But inside MPIX_Reinit only the roll-back
+ * deals with a failure: until then operations with the failed process stay pending, and its lane
+ * stays open with them.
  */
 static bool is_gone(const struct rz_link_lane_over *over)
 {
@@ -53,7 +58,7 @@ static void close_lane(const struct rz_link_lane_over *over)
         status = rz_shm_lane_over(path->net, over->lane, who);
     }
     if (status != RZ_OK) {
-        return; /* what cannot be given back must not be used again */
+        return; /* a lane that cannot be given back must not be used again */
     }
     struct rz_link_message message = {
         .type = RZ_LINK_LANE_CLOSED,

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Follows the states of the slots on the board, and keeps the list of failed processes. Each change
+ * is told once to the hooks of all modules.
+ */
 #include "mpi/engine/liveness.h"
 
 #include "base/assert.h"
@@ -8,10 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Room in the first list of failed processes. */
+/* Space in the first list of failed processes. */
 enum { FAILED_MIN = 16 };
 
-/* In thousandths: with less of one, what is spun away is missing when there is work. */
+/* In thousandths of a processor: with less than one, the time that a process spins is missing when
+ * it has work. */
 enum { WHOLE_PROCESSOR = 1000 };
 
 struct rz_liveness rz_liveness;
@@ -43,7 +48,7 @@ uint32_t rz_process_incarnation(uint32_t process)
 
 /* ---- The list of failed processes ---- */
 
-/* Processes that no communicator holds any more go. */
+/* Removes failed processes that no communicator holds any more. */
 static void failed_compact(void)
 {
     uint32_t kept = 0;
@@ -55,7 +60,7 @@ static void failed_compact(void)
     rz_liveness.n_failed = kept;
 }
 
-/* Half of the list is free after it was compacted, so that this is rare. */
+/* After compaction half of the list is free, so growing is rare. */
 static void failed_make_room(void)
 {
     failed_compact();
@@ -86,9 +91,9 @@ void rz_liveness_list_failed(uint32_t process)
     rz_liveness.failed[rz_liveness.n_failed++] = process;
 }
 
-/* ---- A process is gone, another one has come ---- */
+/* ---- A process is gone, another one is in its slot ---- */
 
-/* The present process of that slot. */
+/* The present process of that slot is gone. */
 static void member_gone(struct rz_member *member, bool failed)
 {
     uint32_t process = member->process;
@@ -104,8 +109,8 @@ static void member_gone(struct rz_member *member, bool failed)
     rz_hooks_gone(process, failed);
 }
 
-/* Agreements leave out a process that has ended in order as they do a failed one; it is not to be
- * reported. */
+/* Agreements exclude a process that has ended in order as they do a failed one; such a process is
+ * not reported as failed. */
 void rz_liveness_learn_failure(uint32_t process)
 {
     struct rz_member *member = rz_member_of(process);
@@ -118,8 +123,8 @@ void rz_liveness_learn_failure(uint32_t process)
     }
 }
 
-/* A process was spawned into a slot that is empty or whose last process is gone, as far as we knew.
- */
+/* A process was spawned into a slot that is empty, or whose last process is gone as far as this
+ * process knows. */
 static void adopt(uint32_t slot, uint64_t word)
 {
     uint32_t incarnation = rz_board_incarnation(word);
@@ -128,16 +133,16 @@ static void adopt(uint32_t slot, uint64_t word)
     member->word = rz_board_rank_word(incarnation, rz_board_node(word), RZ_PROCESS_ALIVE);
     member->process = rz_process(slot, incarnation);
     member->failed = false;
-    rz_engine.completions++; /* news to all waiting calls */
+    rz_engine.completions++; /* all waiting calls must look again */
     rz_hooks_adopted(slot);
 }
 
 /* ---- The board ---- */
 
 /*
- * A word of the board that changed. While the job repairs itself failures are no errors: the
- * roll-back will come. So it will where the board is of a later epoch than ours: its new processes
- * belong to that.
+ * A word of the board has changed. While the job recovers (inside MPIX_Reinit) failures are no
+ * errors, since a roll-back will come. The same holds where the epoch of the board is later than
+ * ours: its new processes belong to that epoch.
  */
 static void member_news(uint32_t slot, uint64_t word, bool ours)
 {
@@ -177,8 +182,8 @@ void rz_liveness_ranks_left(void)
     }
 }
 
-/* Many pages of news are of something else, and a process that is woken for it shall be back soon.
- */
+/* Most changes of the board concern other things, and a process that is woken for one shall
+ * continue soon. */
 void rz_liveness_look(bool ours)
 {
     const struct rz_board *board = rz_engine.board;
@@ -212,7 +217,8 @@ void rz_liveness_begin(void)
     rz_liveness.news_settled = 0;
 }
 
-/* A process that is gone is dealt with as news, once the communicators stand. */
+/* A process that is gone by then is handled like any other failure, once the communicators exist.
+ */
 void rz_liveness_refresh(uint32_t slot)
 {
     uint64_t word = atomic_load_explicit(&rz_engine.board->rank[slot], memory_order_acquire);
@@ -226,8 +232,8 @@ void rz_liveness_refresh(uint32_t slot)
     rz_liveness.failures = rz_liveness.failures || incarnation > 1;
 }
 
-/* The processors that the ranks counted with us share: those of the daemon, for this process may
- * have been given some of its own. */
+/* The processors that the counted ranks share. These are the daemon's: this process may be bound to
+ * some of its own. */
 static uint32_t shared_processors(void)
 {
     uint32_t processors = rz_engine.board->processors;

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Opens and closes the transports (shared memory; tcp or ucx between nodes), and handles the
+ * daemon's messages about inboxes and endpoint addresses. A node that is cut off from the network
+ * tries again from time to time.
+ */
 #include "mpi/engine/paths.h"
 
 #include "net/shm/shm.h"
@@ -10,17 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long transports may take to let go of memory before they are destroyed. */
+/* How long transports may take to release memory before they are destroyed. */
 #define QUIET_MAX (2 * RZ_SECOND)
 
-/* How long a process waits for a network that its node had before, and between two tries. */
+/* How long a process waits for a network that its node had before, and the time between two tries.
+ */
 #define CUT_OFF_MAX (30 * RZ_SECOND)
 #define CUT_OFF_AGAIN (20 * RZ_MILLISECOND)
 
 static uint32_t
-    net_wanted; /* the newest epoch in which somebody off this node wants our endpoint address */
-static uint32_t
-    ep_address_epoch; /* the newest epoch in which the open transport's endpoint address was put */
+    net_wanted; /* the newest epoch in which a process of another node wants our endpoint address */
+static uint32_t ep_address_epoch; /* the newest epoch in which the open transport's endpoint address
+                                     was given to the daemon */
 
 /* ---- What comes out of a transport ---- */
 
@@ -55,7 +61,8 @@ static void on_open_net(void *arg, const struct rz_link_message *message, const 
 
 void rz_paths_open_wanted(void)
 {
-    /* Without a network nobody off this node reaches us; those who try hear it from their own. */
+    /* Without a network no process of another node reaches us; a process that tries learns that
+     * from its own daemon. */
     if (net_wanted == rz_engine.epoch && !rz_engine.rollback) {
         rz_paths_open_net();
     }
@@ -91,7 +98,7 @@ static void note_reason(void *arg, const char *text)
     snprintf(refusal, sizeof(refusal), "%s", text);
 }
 
-/* Strangers that are turned away: whoever runs the job should know, and nothing else follows. */
+/* Unauthorized connections that were refused: a warning for the user, without further effect. */
 static void warn(void *arg, const char *text)
 {
     (void)arg;
@@ -133,9 +140,9 @@ static rz_status_t open_chosen(struct rz_net **net, struct rz_path *path)
 
 /*
  * A node that had a network and has none now is cut off. That is no error of its processes, which
- * would end the whole job by it: the others hear nothing of them meanwhile, and either the network
- * comes back or the node is declared failed. Until then nobody waits in here: peers queue, and the
- * engine tries again (rz_paths_retry).
+ * would end the whole job: the others hear nothing of them meanwhile, and either the network
+ * returns or the node is declared failed. No call waits here until then: send descriptors queue at
+ * their peers, and the engine tries again (rz_paths_retry).
  */
 static struct rz_cut_off {
     bool waits;
@@ -143,7 +150,7 @@ static struct rz_cut_off {
     rz_time until, again;
 } cut_off;
 
-/* The try failed: whether there will be another. */
+/* The try failed: whether another one will follow. */
 static bool will_try_again(rz_time now)
 {
     if (!cut_off.waits || cut_off.epoch != rz_engine.epoch) {
@@ -156,7 +163,7 @@ static bool will_try_again(rz_time now)
     return cut_off.waits;
 }
 
-/* RZ_IN_PROGRESS: not now, but perhaps later. */
+/* RZ_IN_PROGRESS: not now, but a later try may succeed. */
 static rz_status_t open_once(struct rz_net **net, struct rz_path *path)
 {
     rz_time now = rz_clock_now();
@@ -180,7 +187,7 @@ rz_status_t rz_paths_retry(void)
     return cut_off.waits && !rz_engine.rollback ? rz_paths_open_net() : RZ_IN_PROGRESS;
 }
 
-/* Once in each epoch: it says that this process reached it, and by which transport. */
+/* Once in each epoch: shows that this process has reached the epoch, and by which transport. */
 static rz_status_t put_ep_address(const struct rz_path *path)
 {
     if (ep_address_epoch == rz_engine.epoch) {

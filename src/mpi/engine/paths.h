@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The transports of the engine: opening and closing them, and the conversation with the daemon
- * about how a process is reached. What comes out of a transport goes from here to the epoch check
- * (p2p) or to the peers.
+ * The transports of the engine: opening and closing them, and the exchange with the daemon about
+ * how a process is reached. What a transport delivers goes from here to the epoch check or to the
+ * peers.
  */
 #ifndef RZ_MPI_PATHS_H
 #define RZ_MPI_PATHS_H
 
 #include "mpi/engine/engine.h"
 
-/* What comes out of the transports; functions as in rz_net_host (arg: the path) and rz_shm_config.
- */
+/* The events of the transports; functions as in rz_net_host (arg: the path) and rz_shm_config. */
 struct rz_path_events {
     void (*arrived)(void *path, const void *header, uint32_t header_bytes, const void *data,
                     size_t bytes, rz_net_token_t token);
@@ -18,34 +17,37 @@ struct rz_path_events {
     void (*stranger)(void *arg, struct rz_identity who);
 };
 
-/* Registers for the daemon's messages and opens shared memory. events: stay where they are. */
+/* Registers for the daemon's messages and opens shared memory. events must stay valid. */
 rz_status_t rz_paths_open(const struct rz_path_events *events);
 
-/* Opens the transport between nodes, if it is not open, and tells the daemon how it is reached.
- * RZ_IN_PROGRESS: this node is cut off; it is tried again for a while (rz_paths_retry).
- * Never waits. */
+/*
+ * Opens the transport between nodes, if it is not open, and gives the daemon its endpoint address.
+ * RZ_IN_PROGRESS: this node is cut off; it is tried again for a while (rz_paths_retry). Never
+ * waits.
+ */
 rz_status_t rz_paths_open_net(void);
 
-/* Tries again where that is due; from time to time, not from inside a callback. RZ_IN_PROGRESS:
- * nothing is due, or it comes later. */
+/* Tries again where that is due. Called from time to time, not from inside a callback.
+ * RZ_IN_PROGRESS: nothing is due, or a later try will follow. */
 rz_status_t rz_paths_retry(void);
 
-/* Opens it, if somebody off this node wants our endpoint address of this epoch: when an epoch
- * begins. */
+/* Opens the transport between nodes if a process of another node wants our endpoint address of this
+ * epoch: when an epoch begins. */
 void rz_paths_open_wanted(void);
 
-/* Asks the daemon how the process in that slot is reached; the answer goes to the peers (peer.h).
+/* Asks the daemon how the process in that slot is reached. The answer goes to the peers (peer.h).
  */
 void rz_paths_ask(uint32_t slot, enum rz_path_kind kind);
 
 /* A process of this node to which we were never connected has failed: what it left in shared memory
- * is void. */
+ * is invalid. */
 void rz_paths_forget(uint32_t slot, uint32_t incarnation);
 
 /*
- * After the peers were rolled back: progresses until the transports have let go of everything, two
- * seconds at most. One that has lost a connection to a process that lives is closed then, and
- * opened again at its next use, with a new endpoint address (a name is connected once).
+ * After the peers were rolled back: progresses until the transports have released all memory, for
+ * two seconds at most. A transport that has lost a connection to a process that is alive is then
+ * closed, and opened again at its next use, with a new endpoint address (an address is connected to
+ * once).
  */
 void rz_paths_quiet(void);
 

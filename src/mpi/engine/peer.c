@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Peers: asks the daemon for each at its first message, connects, and hands the queued send
+ * descriptors to the transport. Ends the operations of a peer that failed, and holds them while its
+ * connection is broken without a known failure.
+ */
 #include "mpi/engine/peer.h"
 
 #include "base/assert.h"
@@ -9,7 +14,8 @@
 
 #include <stdlib.h>
 
-/* A connection that broke while its peer is said to live for so long is an error of the network. */
+/* A connection that has been broken for so long, although its peer is not known to have failed, is
+ * an error of the network. */
 #define BROKEN_MAX (30 * RZ_SECOND)
 
 static struct rz_peer **by_number; /* [n_numbers]; NULL: closed */
@@ -32,7 +38,7 @@ static bool number_take(struct rz_peer *peer)
     return true;
 }
 
-/* ---- The queue ahead of the connection ---- */
+/* ---- The queue before the connection ---- */
 
 static void queue_append(struct rz_peer *peer, struct rz_send_desc *send_desc)
 {
@@ -61,8 +67,8 @@ static rz_status_t hand_over(struct rz_peer *peer, struct rz_send_desc *send_des
     return ops->send(net, peer->number, send_desc->data, send_desc->bytes, &send_desc->op);
 }
 
-/* A send on a broken connection waits for the verdict: the peer failed, or the network is at fault.
- */
+/* A send on a broken connection waits until the daemons have decided whether the peer has failed;
+ * if not, the network is at fault. */
 static rz_status_t hand_over_or_hold(struct rz_peer *peer, struct rz_send_desc *send_desc)
 {
     rz_status_t status = hand_over(peer, send_desc);
@@ -134,8 +140,8 @@ static rz_status_t peer_new(uint32_t process, struct rz_peer **new_peer)
     return RZ_OK;
 }
 
-/* The network between nodes has been opened (RZ_OK) or will not be: for the peers that wait for it.
- */
+/* The network between nodes has been opened (RZ_OK) or will not be: continues the peers that wait
+ * for it. */
 static void network_opened(rz_status_t status)
 {
     for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
@@ -171,7 +177,8 @@ static void introduce(struct rz_peer *peer, const void *ep_address, size_t bytes
     } else {
         mark_broken(peer);
     }
-    if (status == RZ_ERR_NO_MEMORY) { /* ours; no daemon will say that the peer has failed */
+    if (status ==
+        RZ_ERR_NO_MEMORY) { /* an error of this process: no daemon will report the peer as failed */
         rz_peer_close(rz_process_slot(peer->process), true, status);
     }
 }
@@ -273,8 +280,11 @@ rz_status_t rz_peer_fetch(uint32_t process, struct rz_path *path, struct rz_send
         return RZ_IN_PROGRESS;
     }
     rz_kill_here(RZ_KILL_FETCH);
-    /* Within a node the transport knows whether the payload outlived its sender. From another node
-     * nobody sends it any more; the transport cannot know of a sender that it was never told of. */
+    /*
+     * Within a node the transport knows whether the payload outlived its sender. On another node
+     * the payload is lost with its sender; the transport cannot know of a sender that it was never
+     * told of.
+     */
     if (failed && path == &rz_engine.paths[RZ_PATH_NET]) {
         path->ops->drop(path->net, send_desc->token);
         return RZ_ERR_PROC_FAILED;
@@ -355,13 +365,13 @@ void rz_peer_close(uint32_t slot, bool drain, rz_status_t status)
     free(peer);
 }
 
-/* The connection outlives a roll-back, if its process does. */
+/* The connection is kept over a roll-back, if its process is. */
 static bool is_kept(const struct rz_peer *peer)
 {
     return peer->state == RZ_PEER_OPEN && peer->path->ops->renew;
 }
 
-/* By the board, which the news of this failure may have reached before us. */
+/* By the board, which may show this failure before we have dealt with it. */
 static bool lives(const struct rz_peer *peer)
 {
     uint64_t word = atomic_load_explicit(&rz_engine.board->rank[rz_process_slot(peer->process)],
@@ -370,9 +380,8 @@ static bool lives(const struct rz_peer *peer)
            rz_board_state(word) == RZ_PROCESS_ALIVE;
 }
 
-/* Ends what is under way; the next epoch asks for this process again, or for who comes in its
- * place.
- */
+/* Ends what is under way; in the next epoch the daemon is asked for this process again, or for its
+ * replacement. */
 static void roll_back(uint32_t slot, struct rz_peer *peer)
 {
     struct rz_path *path = peer->path;

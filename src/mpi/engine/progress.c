@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A round of progress: the transports, the daemon's messages, the board, and the work that is due;
+ * less often the stop word, the lease and broken connections.
+ */
 #include "mpi/engine/progress.h"
 
 #include "mpi/chapter.h"
@@ -8,13 +12,13 @@
 #include "port/clock.h"
 #include "proto/recover/recover.h"
 
-/* Lease and broken connections are looked at once in so many rounds of progress, and before each
+/* The lease and broken connections are checked once in so many rounds of progress, and before each
  * sleep. */
 #define ROUNDS_PER_CHECK 1024
 
 static uint32_t rounds;
 
-/* ---- What the daemon says ---- */
+/* ---- Messages of the daemon ---- */
 
 /* The board has changed. */
 static void look_at_board(uint64_t news)
@@ -58,7 +62,7 @@ static void read_link(void)
 {
     rz_status_t status = rz_link_progress(rz_engine.link);
     if (status != RZ_OK) {
-        /* The stop word, if the daemon set it before it went, knows better. */
+        /* The stop word is the better cause, if the daemon set it before it ended. */
         uint64_t stop = atomic_load_explicit(&rz_engine.board->stop, memory_order_acquire);
         rz_engine_exit(stop != 0 ? (rz_status_t)stop : status);
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What waits for a transport, or is in its hands: a message for one peer, or a payload to be
- * fetched from it. */
+/*
+ * A send descriptor: a message for one peer, or a payload to be fetched from it, that waits for a
+ * transport or has been handed to it.
+ */
 #ifndef RZ_MPI_SEND_DESC_H
 #define RZ_MPI_SEND_DESC_H
 
@@ -10,7 +12,7 @@
 
 struct rz_send_desc {
     struct rz_net_op op;  /* its done function belongs to the owner of the send descriptor */
-    rz_net_token_t token; /* not NULL: fetch the payload it names into data */
+    rz_net_token_t token; /* not NULL: the payload it names is fetched into data */
     void *data;           /* only read when sending */
     size_t bytes;
     struct rz_send_desc *next; /* in the queue of a peer that is not connected yet */

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The layer "transport": passes the events of the transports on to the epoch check and the peers,
+ * and follows processes that appear or are gone.
+ */
 #include "mpi/engine/transport.h"
 
 #include "mpi/engine/control_message.h"
@@ -8,8 +12,8 @@
 #include "mpi/engine/peer.h"
 #include "mpi/engine/unstarted.h"
 
-/* A process sends to us to which we never sent: fetching from it, and its flow control, need the
- * way back. */
+/* A process to which we never sent sends to us: fetching from it, and its flow control, need a
+ * connection to it. */
 static void stranger(void *arg, struct rz_identity who)
 {
     (void)arg;
@@ -43,8 +47,8 @@ void rz_transport_close(void)
     rz_peers_forget();
 }
 
-/* A message that was received wins over the news of a failure, so take what lies here while the
- * epoch check still admits it. */
+/* A message that has arrived counts although its sender has failed since, so receive what lies here
+ * while the epoch check still admits it. */
 static void leaving(uint32_t process)
 {
     for (int i = 0; i < 64 && rz_paths_progress() > 0; i++) {

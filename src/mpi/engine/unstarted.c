@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A list of messages, and of processes that have connected, in the order of arrival, until the
+ * board shows their senders.
+ */
 #include "mpi/engine/unstarted.h"
 
 #include "mpi/engine/paths.h"
@@ -8,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A message, or that somebody was met. In the order in which they came. */
+/* A message, or the event that a process has connected. In the order of arrival. */
 struct waiting {
     struct waiting *next;
     uint32_t slot, incarnation;
@@ -56,8 +60,8 @@ void rz_unstarted_met(struct rz_identity who)
     append(who.rank, who.incarnation, 0)->met = true;
 }
 
-/* Its process is gone for good. The transport drops a payload only when it knows that of somebody
- * to whom we never connected. */
+/* Its process is gone for good. The transport drops a payload by itself only if it knows that a
+ * process to which we never connected is gone. */
 static void drop(const struct waiting *waiting)
 {
     rz_paths_forget(waiting->slot, waiting->incarnation);
@@ -73,7 +77,8 @@ static void arrive(const struct waiting *waiting, rz_arrived_t arrived)
     }
 }
 
-/* What is for that slot and not of a still later process of it; the rest stays. */
+/* Takes the entries that are for that slot and not of a still later process of it; the others stay.
+ */
 static struct waiting *take(uint32_t slot, uint32_t incarnation)
 {
     struct waiting *taken = NULL, **taken_last = &taken;

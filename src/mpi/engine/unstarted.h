@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages of processes that our board does not show yet. Whoever was spawned is known to the
- * daemons one after the other: a process may hear of it from another one, or from itself, before
- * its own daemon says so. What comes early waits here until then; so messages are never lost
- * between the living.
+ * Messages of processes that our board does not show yet. The daemons learn of a spawned process
+ * one after the other, so this process may hear of it from another one, or from itself, before its
+ * own daemon shows it. Messages that come early wait here until then; so no message is lost between
+ * processes that are alive.
  */
 #ifndef RZ_MPI_UNSTARTED_H
 #define RZ_MPI_UNSTARTED_H
@@ -11,22 +11,22 @@
 #include "mpi/engine/hooks.h"
 #include "wire/envelope.h"
 
-/* A message of this epoch whose sender is a later process of its slot than we know of. Arguments as
- * in rz_net_host.arrived; data is copied. */
+/* Keeps a message of this epoch whose sender is a later process of its slot than we know of.
+ * Arguments as in rz_net_host.arrived; data is copied. */
 void rz_unstarted_keep(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
                        size_t bytes, rz_net_token_t token);
 
-/* Such a process writes to us through shared memory (rz_shm_config.stranger). */
+/* Such a process has connected through shared memory (rz_shm_config.stranger). */
 void rz_unstarted_met(struct rz_identity who);
 
 /*
- * The board shows another process in that slot: `arrived` is called with what it has said so far,
- * in order; what came of an older one, which we shall never know, is dropped. Not from inside a
- * callback of a transport.
+ * The board shows another process in that slot: calls `arrived` with the messages that it has sent
+ * so far, in order. Messages of an older process of the slot, which we shall never know, are
+ * dropped. Not called from inside a callback of a transport.
  */
 void rz_unstarted_adopted(uint32_t slot, rz_arrived_t arrived);
 
-/* All of it is dropped: at a roll-back and in finalize. */
+/* Drops all of it: at a roll-back and in finalize. */
 void rz_unstarted_close(void);
 
 #endif

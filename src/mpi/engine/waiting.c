@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The engine lock, and the loop of each waiting call: progress, then spin, yield or sleep on the
+ * doorbell as core/wait_rule.h says. With several threads, also which one sleeps on the doorbell,
+ * and how the lock passes between them.
+ */
 #include "mpi/engine/waiting.h"
 
 #include "mpi/chapter.h"
@@ -9,20 +14,21 @@
 #include <sched.h>
 #include <time.h>
 
-/* No sleep is longer: a lost wake-up costs this much and no more. */
+/* No sleep is longer, so a lost wake-up costs at most this. */
 #define SLEEP_MAX (100 * RZ_MILLISECOND)
 
-/* Without a runtime nobody rings: what is only polled is looked at so often. */
+/* Without a runtime nothing rings the doorbell: what can only be polled is polled at this interval.
+ */
 #define SLEEP_ALONE RZ_MILLISECOND
 
-/* A thread tries so often to get the lock before it sleeps for it; as long does one that gives it
- * away wait for the other to take it. */
+/* A thread tries so often to get the lock before it sleeps for it; a thread that gives the lock
+ * away waits as long for another to take it. */
 enum { LOCK_ROUNDS = 1000 };
 
 bool rz_engine_shared;
 
 /* Recursive: a reduction function of the user, called with the lock held, may ask for the size of a
- * type. */
+ * datatype. */
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static pthread_cond_t woken =
     PTHREAD_COND_INITIALIZER; /* the thread that slept on the doorbell is awake */
@@ -31,13 +37,13 @@ static uint64_t completions_at_sleep;
 
 static _Atomic unsigned queued; /* threads that want the lock and did not get it at once */
 static _Atomic unsigned turns;  /* how often such a thread got it */
-static unsigned beside;         /* threads that sleep beside the one on the doorbell */
+static unsigned beside;         /* threads that sleep on the condition, not on the doorbell */
 static uint64_t completions_at_sleep_beside;
 
-static unsigned callers;   /* calls that are inside, as far as threads share the engine */
-static uint32_t came_back; /* how often this process has come back from a roll-back */
+static unsigned callers;   /* calls that are inside, if threads share the engine */
+static uint32_t came_back; /* how often this process has rolled back */
 static _Thread_local uint32_t
-    known_back; /* that and 1, as this thread knows it; 0: it never called */
+    known_back; /* came_back + 1 as this thread knows it; 0: it has not called yet */
 static _Thread_local unsigned user_depth; /* functions of the user below calls of this thread */
 
 /* ---- The lock ---- */
@@ -47,12 +53,13 @@ static inline void relax(void)
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    __asm__ volatile("isb"); /* yield does nothing on most; this takes about as long as pause */
+    __asm__ volatile(
+        "isb"); /* yield has no effect on most processors; isb takes about as long as pause */
 #endif
 }
 
-/* A thread that holds the lock while it spins gives it to the queued one, within a round: to sleep
- * for that would take far longer. */
+/* A thread that holds the lock while it spins gives it to a queued one within a round: a sleep for
+ * the lock would take far longer. */
 static void lock_take_queued(void)
 {
     atomic_fetch_add(&queued, 1);
@@ -138,7 +145,7 @@ bool rz_engine_runs_user(void)
 bool rz_engine_thread_is_current(void)
 {
     if (known_back == 0) {
-        known_back = came_back + 1; /* its first call: it has seen nothing of what was before */
+        known_back = came_back + 1; /* its first call: it has seen nothing of earlier epochs */
     }
     return known_back == came_back + 1 && !rz_engine.going_back;
 }
@@ -157,7 +164,7 @@ void rz_engine_came_back(void)
 
 /* ---- Waiting ---- */
 
-/* Whether all that could ring the doorbell is quiet, after it was prepared. */
+/* Whether all sources that can ring the doorbell are quiet, after it was prepared. */
 static bool nothing_new(void)
 {
     for (int i = 0; i < RZ_PATH_COUNT; i++) {
@@ -171,7 +178,7 @@ static bool nothing_new(void)
                rz_engine.news_seen;
 }
 
-/* With several threads one sleeps on the doorbell; the others wait for it to come back. */
+/* With several threads one sleeps on the doorbell; the others wait until it is awake. */
 static void sleep_beside(rz_time timeout_ns)
 {
     struct timespec until;
@@ -261,7 +268,7 @@ void rz_engine_yield(void)
     rz_engine_lock_after_user();
 }
 
-/* Another thread wants the lock: it has it before this one takes it again, unless it sleeps for
+/* Another thread wants the lock: it gets it before this one takes it again, unless it sleeps for
  * longer. */
 static void give_way(void)
 {
@@ -273,7 +280,7 @@ static void give_way(void)
     rz_engine_lock_after_user();
 }
 
-/* Gives the processor away, and learns what that takes. */
+/* Gives the processor away, and measures how long that takes. */
 static void offer(void)
 {
     rz_time begun = rz_clock_now();
@@ -281,13 +288,13 @@ static void offer(void)
     rz_wait_offered(&rz_engine.waiting, rz_clock_now() - begun);
 }
 
-/* Other threads are inside calls: they wait, too, or run a function of the user. */
+/* Other threads are inside calls: they wait as well, or run a function of the user. */
 static inline bool others_inside(void)
 {
     return rz_engine_shared && callers > 1;
 }
 
-/* After a round in vain. */
+/* The next step after a round without an event. */
 static enum rz_wait_step next_step(struct rz_wait_course *course)
 {
     struct rz_wait_rule *rule = &rz_engine.waiting;
@@ -359,11 +366,11 @@ int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), vo
     return rz_engine.rollback ? RZM_ROLLBACK : MPI_SUCCESS;
 }
 
-/* ---- Processes that others told us of ---- */
+/* ---- Processes named by other processes ---- */
 
 struct awaited {
     const uint32_t *process;
-    int n, first; /* all before `first` are known */
+    int n, first; /* the board shows all before `first` */
 };
 
 static bool all_known(void *arg)

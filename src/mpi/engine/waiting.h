@@ -23,39 +23,42 @@ void rz_engine_leave(void);
 void rz_engine_unlock_for_user(void);
 void rz_engine_lock_after_user(void);
 
-/* The same with the lock held throughout: for functions that may only ask (reductions). While a
- * function of the user runs below the library, its thread is not carried away by a roll-back. */
+/*
+ * As above, with the lock held throughout, for functions that may only call inquiries (reductions).
+ * While a function of the user runs below the library, a roll-back does not jump out of its thread.
+ */
 void rz_engine_user_begins(void);
 void rz_engine_user_ended(void);
 
-/* A roll-back: waits until no other thread is inside a call. Their waits have ended already. */
+/* A roll-back: waits until no other thread is inside a call. The waits of those threads have ended
+ * already. */
 void rz_engine_await_others(void);
 
-/* The roll-back is over. The calling thread took part in it; each other one that has called MPI
- * before is told at its next call, by an error. */
+/* The roll-back is over. The calling thread took part in it; every other thread that has called MPI
+ * before gets an error at its next call. */
 void rz_engine_came_back(void);
 
 /* ---- Waiting ---- */
 
 /*
- * Makes progress until done(arg). Sleeps when nothing moves (core/wait_rule.h). MPI_SUCCESS or
- * RZM_ROLLBACK (as rz_engine_begin). What can end it besides done: news of a failure completes
- * requests; a roll-back; stop word or lease end the process.
+ * Makes progress until done(arg). Sleeps when there are no events (core/wait_rule.h). MPI_SUCCESS
+ * or RZM_ROLLBACK (as rz_engine_begin). Besides done, a wait ends by a failure, which completes
+ * requests, and by a roll-back; stop word and lease end the process.
  */
 int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), void *arg);
 
 /*
- * Waits until our board knows all of these: before communicators of processes are made that others
- * told us of. Ends at the latest when the daemons have decided about them. MPI_SUCCESS,
- * MPI_ERR_OTHER: such slots are not in this job; RZM_ROLLBACK.
+ * Waits until our board shows all of these processes: called before communicators are made of
+ * processes that other processes named. Ends at the latest when the daemons have decided about
+ * them. MPI_SUCCESS; MPI_ERR_OTHER: such slots are not in this job; RZM_ROLLBACK.
  */
 int rz_engine_await(const uint32_t *process, int n, const char *call);
 
 /* Gives the processor and the lock away once. */
 void rz_engine_yield(void);
 
-/* Whether a test that found nothing (MPI_Test) gives the processor away: the awaited process may
- * want this very one. */
+/* Whether a test that finds nothing (MPI_Test) gives the processor away: the awaited process may
+ * need this very processor. */
 static inline bool rz_engine_yields(void)
 {
     const struct rz_wait_rule *rule = &rz_engine.waiting;
