@@ -13,7 +13,7 @@ int rzm_ibsend(const void *buf, MPI_Count count, struct rz_datatype *datatype, i
     if (error != MPI_SUCCESS) {
         return error;
     }
-    rz_engine_progress(); /* what has gone meanwhile makes room */
+    rz_engine_progress(); /* messages that have left meanwhile free their share of the buffer */
     MPI_Count bytes = rz_datatype_bytes(datatype, count) + MPI_BSEND_OVERHEAD;
     struct rz_send_buffer *buffer = dest != MPI_PROC_NULL ? rz_send_buffer_for(comm) : NULL;
     if (dest != MPI_PROC_NULL && (error = rz_send_buffer_reserve(buffer, bytes)) != MPI_SUCCESS) {
@@ -31,8 +31,8 @@ int rzm_ibsend(const void *buf, MPI_Count count, struct rz_datatype *datatype, i
         return error;
     }
     send->state = buffer;
-    /* The message goes by itself; the user's request is complete at once, with what is known by
-     * now. */
+    /* The library completes the message; the user's request is complete at once, with the result
+     * known so far. */
     error = send->complete ? send->error : MPI_SUCCESS;
     rz_request_detach(send);
     return error != MPI_SUCCESS ? error : rz_request_new_complete(comm, request);
@@ -93,7 +93,7 @@ static bool all_gone(void *arg)
     return ((const struct rz_send_buffer *)arg)->used == 0;
 }
 
-/* Whether a buffer is attached or not: nothing is on its way where there is none. */
+/* Also where no buffer is attached: then no message is on its way. */
 int rz_buffered_flush(enum rz_buffer_owner kind, uint64_t owner, const char *call)
 {
     struct rz_blocked blocked = {.call = call, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};

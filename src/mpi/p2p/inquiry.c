@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Inquiries about messages of collective operations after a failure (docs/failure-semantics.md,
+ * "How it works"): sends questions and answers, queues those that arrive, and ends the receives
+ * that will never get a message.
+ */
 #include "mpi/p2p/inquiry.h"
 
 #include "mpi/p2p/message.h"
@@ -21,7 +26,7 @@ struct rz_inquiry {
 static struct rz_inquiry *unread;
 static struct rz_inquiry **unread_last = &unread;
 
-/* Others wait for what these messages say. */
+/* Other processes wait for what these messages say. */
 static _Noreturn void out_of_memory(void)
 {
     fprintf(stderr, "rhizome: rank %u: no memory to tell others of a failed collective operation\n",
@@ -42,7 +47,8 @@ static void send_note(uint32_t process, enum rz_envelope_kind kind, struct rz_en
     rz_control_message_send(process, note);
 }
 
-/* A failed process of comm: so that the receiver knows of it, too. */
+/* A failed process of comm; it is named in the message, so that the receiver learns of its failure
+ * as well. */
 static uint32_t failed_member(const struct rz_comm *comm)
 {
     for (uint32_t i = 0; i < rz_liveness.n_failed; i++) {
@@ -60,8 +66,8 @@ static void answer(const struct rz_question *question)
         (struct rz_envelope){.context = question->context, .tag = question->tag, .serial = NOBODY});
 }
 
-/* Where no connection is open yet none is opened for this: it would lead nowhere before the next
- * call, and there the inquiry is answered. */
+/* If there is no open connection, none is opened for this message: it would not be complete before
+ * the next call of MPI, in which this process answers inquiries anyway. */
 void rz_absence_tell(const struct rz_comm *comm, int peer, int tag)
 {
     const struct rz_question about = {.process = rz_comm_process(comm, peer),
@@ -78,7 +84,7 @@ void rz_absence_tell(const struct rz_comm *comm, int peer, int tag)
                                    .serial = failed_member(rz_comm_whole(comm))});
 }
 
-/* What has come for an operation that failed here meets no receive any more. */
+/* Messages that have arrived for an operation that failed here will meet no receive: drops them. */
 static void drop_leftovers(uint64_t context, int source, int tag)
 {
     struct rz_match_entry *entry;
@@ -112,7 +118,7 @@ void rz_operation_end(struct rz_comm *comm, struct rz_participation *one)
     }
 }
 
-/* ---- Asking ---- */
+/* ---- Sending inquiries ---- */
 
 static bool is_to_be_asked_about(const struct rz_request *request)
 {
@@ -123,7 +129,7 @@ static bool is_to_be_asked_about(const struct rz_request *request)
            !(request->flags & RZ_REQUEST_INQUIRED);
 }
 
-/* That no message of it will come. */
+/* Whether the process has told us that no message of this operation will come. */
 static bool has_been_told(const struct rz_request *request, uint32_t process)
 {
     return rz_participation_misses(&rz_comm_whole(request->comm)->participations,
@@ -154,7 +160,7 @@ void rz_inquire(struct rz_request *request)
                                    .serial = failed_member(rz_comm_whole(comm))});
 }
 
-/* Sending may end requests, so the list is looked through again after each. */
+/* Sending may end requests, so the list is searched from its start again after each inquiry. */
 void rz_inquire_all(void)
 {
     struct rz_request *request = rz_engine.active;
@@ -167,7 +173,7 @@ void rz_inquire_all(void)
     }
 }
 
-/* ---- Being asked, being told ---- */
+/* ---- Reading inquiries and answers ---- */
 
 void rz_inquiry_arrived(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
                         size_t bytes, rz_net_token_t token)
@@ -204,9 +210,9 @@ static void learn(uint32_t failed)
 }
 
 /*
- * From here on the failed member is known here, too, so that no operation begins in comm that would
- * wait for anybody: "I do not take part" stays true. The same holds of a communicator that is yet
- * to be made, for it will have a failed member.
+ * From here on this process knows of the failed member as well, so it begins no operation on comm
+ * that would wait for a message: its answer "I do not take part" stays true. The same holds for a
+ * communicator that is not made yet, since it will have a failed member.
  */
 static void inquiry_read(const struct rz_envelope *envelope)
 {
@@ -234,7 +240,7 @@ static bool waits_for(const struct rz_request *request, const struct rz_question
            rz_comm_process(request->comm, request->match.source) == absence->process;
 }
 
-/* Where nobody has failed it says nothing. */
+/* A process without knowledge of a failure sends no such message. */
 static void absence_read(const struct rz_envelope *envelope)
 {
     learn((uint32_t)envelope->serial);

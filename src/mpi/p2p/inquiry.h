@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A failed member, and who waits for the living ones. A collective operation fails at a process
- * only where a message that it needs will never come: from the failed process, or from a member
- * that has left the operation or will not begin it. Of the latter it learns by asking: as soon as a
- * failed member of the communicator is known, each message of a collective operation that has not
- * ended is inquired about at its living peer, once. The peer answers when it does not take part in
- * the operation (comm/participation.h): at once, or when it leaves it. A process that leaves an
- * operation, or refuses to begin one, because of a failure tells that unasked to those whom it owes
- * messages: it may be outside of MPI, where it answers nobody, when they ask. What it says never
- * overtakes the messages that it sent before.
+ * A failed member, and processes that wait for members that are alive. A collective operation fails
+ * at a process only where a message that it needs will never come: from the failed process, or from
+ * a member that has left the operation or will not begin it. The process learns of the latter by
+ * inquiry: as soon as it knows of a failed member of the communicator, it asks the sender of each
+ * message that it waits for there, once. The sender answers when it does not take part in the
+ * operation (comm/participation.h): at once, or when it leaves. A process that leaves an operation,
+ * or refuses to begin one, because of a failure also answers without a question, to all processes
+ * that it owes messages: it may be outside of MPI when they ask. An answer never overtakes messages
+ * that were sent before it.
  */
 #ifndef RZ_MPI_INQUIRY_H
 #define RZ_MPI_INQUIRY_H
@@ -16,30 +16,33 @@
 #include "mpi/request/request.h"
 #include "wire/envelope.h"
 
-/* This process does not take part in the operation of comm any more, which is told to those who
- * asked; nothing if it has ended already. */
+/* This process takes part in the operation of comm no longer: answers those that have asked. Does
+ * nothing if the operation has ended already. */
 void rz_operation_end(struct rz_comm *comm, struct rz_participation *one);
 
-/* Asks the peer of a message of a collective operation about it, unless it was asked already. Not
+/* Asks the peer about a message of a collective operation, unless it was asked already. Not called
  * from inside a callback of a transport. */
 void rz_inquire(struct rz_request *request);
 
-/* The same for all active requests of communicators with a failed member. */
+/* As rz_inquire, for all active requests of communicators with a failed member. */
 void rz_inquire_all(void);
 
-/* Tells the process at that rank of comm (of its remote group) that no further message of the
- * operation with this tag will come from here: some member is known to have failed. Not from inside
- * a callback of a transport. */
+/*
+ * Tells the process at that rank of comm (of its remote group) that this process will send no
+ * further message of the operation with this tag: some member is known to have failed. Not called
+ * from inside a callback of a transport.
+ */
 void rz_absence_tell(const struct rz_comm *comm, int peer, int tag);
 
-/* An inquiry, or the answer to one, has passed the epoch check: it is read outside of callbacks. */
+/* An inquiry, or the answer to one, has passed the epoch check: queues it, to be read outside of
+ * callbacks. */
 void rz_inquiry_arrived(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
                         size_t bytes, rz_net_token_t token);
 
-/* Reads what has arrived; how many. The work RZ_WORK_INQUIRIES. */
+/* Reads what has arrived; returns the number of messages. The work RZ_WORK_INQUIRIES. */
 unsigned rz_inquiries_read(void);
 
-/* Forgets what was not read: at a roll-back and in finalize. */
+/* Drops what was not read: at a roll-back and in finalize. */
 void rz_inquiries_close(void);
 
 #endif

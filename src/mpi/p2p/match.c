@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Implements the matcher: a hash table of contexts, each with two ordered lists (receives with
+ * wildcards, unexpected messages) and a hash table of keys (source, tag).
+ */
 #include "mpi/p2p/match.h"
 
 #include "base/assert.h"
@@ -10,7 +14,7 @@
 #define BUCKETS_MIN 256
 #define CONTEXTS_MIN 16
 
-/* ---- Lists: two kinds of links, one shape ---- */
+/* ---- Lists: two kinds of links, one structure ---- */
 
 static void bucket_append(struct rz_match_list *list, struct rz_match_entry *entry)
 {
@@ -65,7 +69,7 @@ static struct rz_match_entry *table_find(const struct rz_match_table *table, uin
     return entry;
 }
 
-/* Doubles the table; entries of one key keep their order. Without memory the old table does, only
+/* Doubles the table; entries of one key keep their order. Without memory the old table stays, only
  * slower. */
 static void table_grow(struct rz_match_table *table)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The matcher: which message meets which receive. One for all transports, so wildcards span them.
- * Pure bookkeeping over entries owned by the caller: no allocation but its table, no network.
+ * The matcher: which message meets which receive. There is one for all transports, so wildcards
+ * span them. It stores entries that the caller owns, allocates only its own tables, and knows no
+ * network.
  *
  * The rule of MPI: messages from one source in one context match in the order sent (here: arrived);
- * receives match in the order posted; a receive may leave source or tag open. Exact receives and
- * messages are found by hash; open receives stand in a list of their context, and the older of the
- * two candidates wins.
+ * receives match in the order posted; a receive may leave source or tag open. Receives without
+ * wildcards and messages are found by hash; receives with a wildcard are in a list of their
+ * context. Of the two candidates the older one is taken.
  */
 #ifndef RZ_MPI_MATCH_H
 #define RZ_MPI_MATCH_H
@@ -17,11 +18,11 @@ struct rz_match_list {
     struct rz_match_entry *first, *last;
 };
 
-/* What belongs to one context id. Made at the first use, by a receive or by a message that came
+/* The entries of one context id. Made at the first use, by a receive or by a message that came
  * early. */
 struct rz_match_context {
     uint64_t id;
-    bool closed; /* of no use any more: arriving messages are to be dropped (see rz_match_close) */
+    bool closed;                /* messages for it are to be dropped (rz_match_close) */
     struct rz_match_list open;  /* receives with a wildcard, in order of posting */
     struct rz_match_list early; /* messages without a receive, in order of arrival */
     struct rz_match_context *next;
@@ -31,7 +32,7 @@ struct rz_matcher {
     struct rz_match_table {
         struct rz_match_list *buckets;
         uint32_t mask;    /* number of buckets - 1 */
-        uint32_t entries; /* in the table */
+        uint32_t entries; /* in this table */
     } posted, early;
     struct rz_match_context **contexts; /* hashed by id */
     uint32_t contexts_mask, n_contexts;
@@ -42,22 +43,24 @@ struct rz_matcher {
 /* False: no memory. */
 bool rz_matcher_init(struct rz_matcher *matcher);
 
-/* Forgets everything; the entries stay the caller's. */
+/* Forgets all entries, which stay the caller's. */
 void rz_matcher_clear(struct rz_matcher *matcher);
 
-/* A message with this key has come: the receive it meets, still posted, or NULL. */
+/* A message with this key has arrived. Returns the receive that it meets, which stays posted, or
+ * NULL. */
 struct rz_match_entry *rz_match_arrive(struct rz_matcher *matcher, uint64_t context, int32_t source,
                                        int32_t tag);
 
 /* Keeps a message that met no receive. entry->context, source and tag are set. False: no memory. */
 bool rz_match_keep(struct rz_matcher *matcher, struct rz_match_entry *entry);
 
-/* The first kept message that a receive with this key meets, taken out when `take`; NULL: none. */
+/* Returns the first kept message that a receive with this key meets, and takes it out if `take`;
+ * NULL: none. */
 struct rz_match_entry *rz_match_find(struct rz_matcher *matcher, uint64_t context, int32_t source,
                                      int32_t tag, bool take);
 
-/* The first kept message of the context for which is(entry, arg), taken out; NULL:
- * none. */
+/* Takes out and returns the first kept message of the context for which is(entry, arg) is true;
+ * NULL: none. */
 struct rz_match_entry *rz_match_take_back(struct rz_matcher *matcher, uint64_t context,
                                           bool (*is)(const struct rz_match_entry *entry,
                                                      const void *arg),
@@ -67,18 +70,18 @@ struct rz_match_entry *rz_match_take_back(struct rz_matcher *matcher, uint64_t c
  * False: no memory. */
 bool rz_match_post(struct rz_matcher *matcher, struct rz_match_entry *entry);
 
-/* Takes back a posted receive that is still there. */
+/* Removes a posted receive, if it is still there. */
 void rz_match_unpost(struct rz_matcher *matcher, struct rz_match_entry *entry);
 
 /*
- * From now on messages of the context are of no use (its collectives ended with a failure, it was
- * revoked, it was freed); rz_match_closed tells. The caller takes out what is there with
+ * From now on messages of the context are to be dropped (its collectives ended with a failure, it
+ * was revoked or freed); rz_match_closed tells so. The caller takes out those that are there with
  * rz_match_find(ANY, ANY, take). False: no memory.
  */
 bool rz_match_close(struct rz_matcher *matcher, uint64_t context);
 bool rz_match_closed(struct rz_matcher *matcher, uint64_t context);
 
-/* The context has ended: forget it, unless messages or receives are left in it. */
+/* The context has ended: forgets it, unless messages or receives are left in it. */
 void rz_match_release(struct rz_matcher *matcher, uint64_t context);
 
 #endif

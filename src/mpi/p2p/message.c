@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages that arrive before their receive: kept in the matcher, dropped where no receive can come
+ * (a closed context, MPI_Finalize), or cancelled by their sender.
+ */
 #include "mpi/p2p/message.h"
 
 #include "mpi/chapter.h"
@@ -10,9 +14,11 @@
 
 struct rz_matcher rz_matcher;
 
-/* Synchronous messages that were dropped before they met a receive, as none will come:
- * MPI_Finalize, or the end of their communicator. Their senders wait for a receive that never
- * comes: only programs that cancel such sends, or are wrong, add to it. */
+/*
+ * Synchronous messages that were dropped without a receive, since none will come: in MPI_Finalize,
+ * or at the end of their communicator. Each is kept here so that its sender, which waits, can still
+ * cancel it. Only erroneous programs, and those that cancel such sends, have any.
+ */
 static struct dropped {
     struct dropped *next;
     struct rz_envelope envelope;
@@ -38,7 +44,7 @@ static void remember_dropped(const struct rz_envelope *envelope)
     all_dropped = dropped;
 }
 
-/* The same of one that no receive will meet any more. */
+/* As above, for a message that no receive will meet any more. */
 static void drop_unmet(struct rz_path *path, const struct rz_envelope *envelope,
                        rz_net_token_t token)
 {
@@ -48,7 +54,7 @@ static void drop_unmet(struct rz_path *path, const struct rz_envelope *envelope,
     rz_message_drop_payload(path, envelope, token);
 }
 
-/* Without memory for a message that has arrived nothing can be promised to its sender any more. */
+/* Without memory for a message that has arrived its sender can be promised nothing any more. */
 static _Noreturn void out_of_memory(size_t bytes)
 {
     fprintf(stderr,
@@ -96,7 +102,7 @@ struct rz_early *rz_message_find(const struct rz_comm *comm, enum rz_context_off
     return entry ? RZ_EARLY_OF(entry) : NULL;
 }
 
-/* Of a message that has met no receive. */
+/* Whether a message that met no receive is to be dropped. */
 static bool is_of_no_use(const struct rz_envelope *envelope)
 {
     return last_call || rz_match_closed(&rz_matcher, envelope->context) ||
@@ -167,7 +173,7 @@ void rz_messages_forget(void)
     }
 }
 
-/* ---- Messages that are cancelled ---- */
+/* ---- Cancelled messages ---- */
 
 static bool is_same(const struct rz_envelope *kept, const struct rz_envelope *wanted)
 {

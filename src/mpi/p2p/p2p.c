@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages: sending, receiving, meeting. The calls of the user are in point.c, those for
- * collectives in p2p_inside.c. */
+/*
+ * Messages: sending, receiving, matching. The calls of the user are in point.c, those for
+ * collectives in p2p_inside.c.
+ *
+ * How a request ends that its message does not end (docs/failure-semantics.md):
+ *   - its communicator is revoked: MPI_ERR_REVOKED, except for messages of repair operations;
+ *   - a receive whose source, or a send whose receiver, has failed: MPI_ERR_PROC_FAILED; a message
+ *     that has arrived completely is delivered first;
+ *   - a receive from MPI_ANY_SOURCE, while a failed member is not acknowledged: MPI_ERR_PROC_FAILED
+ *     in a blocking call; a non-blocking request stays pending (MPI_ERR_PROC_FAILED_PENDING);
+ *   - the connection breaks without a known failure: the request waits for the daemons' decision;
+ *   - the job rolls back: RZM_ROLLBACK.
+ */
 #include "mpi/p2p/p2p.h"
 
 #include "base/assert.h"
@@ -19,22 +30,20 @@
 #define REQUEST_OF_SEND_DESC(op_)                                                                  \
     ((struct rz_request *)(void *)((char *)(op_)-offsetof(struct rz_request, send_desc.op)))
 
-/* A verdict that has not come after so long will not come: the network is at fault. */
+/* If the daemons have not declared a failure after so long, the network is at fault. */
 #define CAUSE_MAX (30 * RZ_SECOND)
 
-/* So long a receive waits for the connection that takes its acknowledgement: its sender may compute
- * instead of answering. */
+/* So long a receive waits for the connection on which its acknowledgement is sent: its sender may
+ * compute and not answer. */
 #define ANSWER_MAX RZ_SECOND
 
-static rz_time answer_last; /* when a receive last began to wait for that; 0: none does */
-static rz_time lost_last;   /* when a request was last left without its connection; 0: none is */
+static rz_time answer_last; /* when a receive last began to wait for that; 0: none waits */
+static rz_time lost_last;   /* when a request last lost its connection; 0: none has */
 
 /* ---- Ends ---- */
 
-/*
- * The transport says that the peer is gone, but only the daemons' verdict reports: until it comes,
- * or a roll-back, the request waits as it would have for its message.
- */
+/* The transport says that the peer is gone, but only the daemons' failure report counts: until that
+ * comes, or a roll-back, the request waits as it would for its message. */
 static void end_without_cause(struct rz_request *request)
 {
     request->flags |= RZ_REQUEST_LOST;
@@ -50,7 +59,7 @@ static uint32_t request_process(const struct rz_request *request)
     return rz_comm_process(request->comm, peer);
 }
 
-/* Rule 2: what had not ended when its communicator was revoked ends with that. */
+/* A request that had not ended when its communicator was revoked ends with MPI_ERR_REVOKED. */
 static void p2p_complete(struct rz_request *request, int error)
 {
     bool revoked = request->comm->revoked && request->context_offset != RZ_CONTEXT_OFFSET_REPAIR;
@@ -64,7 +73,7 @@ static void end_with(struct rz_request *request, rz_status_t status)
     bool revoked = request->comm->revoked && !rz_engine.rollback;
     if (gone && !revoked &&
         (rz_engine.reinit_open || !rz_process_failed(request_process(request)))) {
-        /* A verdict that is being dealt with just now ends it in rz_p2p_gone. */
+        /* If a failure report is being dealt with just now, rz_p2p_gone ends the request. */
         end_without_cause(request);
         return;
     }
@@ -76,8 +85,8 @@ static void end_with(struct rz_request *request, rz_status_t status)
 /* What a send waits for. */
 #define SEND_DUE (RZ_REQUEST_PAYLOAD_DUE | RZ_REQUEST_ACK_DUE | RZ_REQUEST_CANCEL_DUE)
 
-/* A synchronous send ends when both its payload was taken over and the acknowledgement has come, in
- * any order; one that is to be cancelled not before the answer. */
+/* A synchronous send ends when its payload was taken and its acknowledgement has arrived, in either
+ * order; one that is to be cancelled also waits for the answer. */
 static void send_settle(struct rz_request *request, uint32_t what)
 {
     request->flags &= ~what;
@@ -118,7 +127,7 @@ static void send_done(struct rz_net_op *op, rz_status_t status)
     send_ended(request, status);
 }
 
-/* A payload in one row: the user's own where the type has no gaps, else a packed copy. */
+/* A contiguous payload: the user's buffer if the datatype has no gaps, otherwise a packed copy. */
 static bool send_pack(struct rz_request *request, const void *buffer, bool copy)
 {
     struct rz_datatype *datatype = request->datatype;
@@ -196,14 +205,15 @@ static void send_go(struct rz_request *request)
     }
 }
 
-/* Whether it is a message of a collective operation in spite of a failed member. */
+/* Whether the request is a message of a collective operation that continues in spite of a failed
+ * member. */
 static bool goes_on(const struct rz_request *request)
 {
     return __builtin_expect(request->comm->collectives_failed, 0) &&
            request->context_offset == RZ_CONTEXT_OFFSET_COLLECTIVE;
 }
 
-/* MPI_SUCCESS, or why it may not begin. */
+/* MPI_SUCCESS, or the error because of which the request may not begin. */
 static int comm_refuses(const struct rz_request *request)
 {
     if (request->comm->revoked && request->context_offset != RZ_CONTEXT_OFFSET_REPAIR) {
@@ -232,15 +242,15 @@ static struct rz_request *p2p_new(void *buffer, MPI_Count count, struct rz_datat
     return request;
 }
 
-/* Whether a send can wait for its receive: so that it can be cancelled, it is given a serial. (The
- * bound is below what any transport sends without asking.) */
+/* Whether a send may have to wait for its receive; it then gets a serial, so that it can be
+ * cancelled. (The bound is smaller than what any transport sends without a handshake.) */
 static bool may_wait(const struct rz_request *request)
 {
     return request->flags & RZ_REQUEST_SYNC ||
            (request->context_offset == RZ_CONTEXT_OFFSET_POINT && request->bytes > 4096);
 }
 
-/* Begins (for a persistent request: again) what p2p_new described. */
+/* Starts the send that rz_p2p_new described; a persistent one each time. */
 static int send_start(struct rz_request *request)
 {
     int refused = comm_refuses(request);
@@ -292,14 +302,15 @@ int rz_p2p_start_send(const void *buffer, MPI_Count count, struct rz_datatype *d
 
 /* ---- Receiving ---- */
 
-/* Whether somebody who might have sent to an open receive failed without the user having
- * acknowledged it. */
+/* Whether a process that might have sent to a receive from MPI_ANY_SOURCE has failed, and the user
+ * has not acknowledged that. */
 static bool comm_has_news_of_failure(const struct rz_comm *comm)
 {
     return rz_liveness.n_failed > 0 && rz_comm_failed(comm) > (int)comm->acknowledged;
 }
 
-/* A failed process, or a member that will not take part in an operation, is waited for in vain. */
+/* The receive waits in vain: for a failed process, or for a member that does not take part in the
+ * operation. */
 void rz_p2p_receive_fails(struct rz_request *request)
 {
     rz_p2p_withdraw(request);
@@ -308,7 +319,7 @@ void rz_p2p_receive_fails(struct rz_request *request)
     rz_request_complete(request, MPI_ERR_PROC_FAILED);
 }
 
-/* Rules 5 and 6 for a receive that met no message. */
+/* What a failure does to a receive that met no message: see the head comment. */
 static void receive_look_at_failures(struct rz_request *request)
 {
     int source = request->match.source;
@@ -320,7 +331,7 @@ static void receive_look_at_failures(struct rz_request *request)
             rz_request_complete(request, MPI_ERR_PROC_FAILED);
         } else {
             request->pending_error = MPI_ERR_PROC_FAILED_PENDING;
-            rz_engine.completions++; /* that, too, is news to who waits */
+            rz_engine.completions++; /* waiting calls must see the pending error */
         }
     } else if (rz_process_failed(rz_comm_process(request->comm, source))) {
         rz_p2p_receive_fails(request);
@@ -388,7 +399,7 @@ void rz_p2p_withdraw(struct rz_request *request)
     request->flags &= ~(uint32_t)RZ_REQUEST_POSTED;
 }
 
-/* Its acknowledgement has not left yet. */
+/* The receive waits until its acknowledgement has left. */
 static void await_answer(struct rz_request *request, int error)
 {
     request->error = error;
@@ -414,7 +425,8 @@ static void answered(struct rz_request *request)
     }
 }
 
-/* The payload has come, whole or as far as there was room: in the user's buffer, or packed. */
+/* The payload is complete, or as much of it as the buffer holds: in the user's buffer, or packed.
+ */
 static void receive_ended(struct rz_request *request, rz_status_t status)
 {
     if (status != RZ_OK) {
@@ -441,7 +453,7 @@ static void receive_done(struct rz_net_op *op, rz_status_t status)
     receive_ended(request, status);
 }
 
-/* The payload is still with its sender: have it brought. */
+/* The payload is still with its sender: fetches it. */
 static void receive_fetch(struct rz_request *request, uint32_t process, struct rz_path *path,
                           rz_net_token_t token, size_t bytes)
 {
@@ -470,7 +482,8 @@ static void receive_fetch(struct rz_request *request, uint32_t process, struct r
     }
 }
 
-/* Tells its sender that it has met that receive. True: the receive waits until that has left. */
+/* Tells the sender that its message has met that receive. True: the receive waits until the
+ * acknowledgement has left. */
 static bool acknowledge(const struct rz_envelope *envelope, struct rz_request *receive)
 {
     uint32_t from = rz_message_from(envelope);
@@ -484,7 +497,8 @@ static bool acknowledge(const struct rz_envelope *envelope, struct rz_request *r
     return false;
 }
 
-/* request meets this message, inline or by token; path: of the token. */
+/* request meets this message, whose payload is `data` or is fetched by token; path: of the token.
+ */
 static void receive(struct rz_request *request, struct rz_path *path,
                     const struct rz_envelope *envelope, const void *data, size_t bytes,
                     rz_net_token_t token)
@@ -522,8 +536,8 @@ void rz_p2p_meet(struct rz_request *request, struct rz_early *message)
     free(message);
 }
 
-/* Gives the message to the receive that waits for it, or keeps it. path and token: NULL for own
- * ones. */
+/* Passes the message to the receive that it matches, or keeps it. path and token: NULL for messages
+ * of this process to itself. */
 static void take(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
                  size_t bytes, rz_net_token_t token)
 {
@@ -546,7 +560,8 @@ void rz_p2p_arrived(struct rz_path *path, const struct rz_envelope *envelope, co
                     size_t bytes, rz_net_token_t token)
 {
     if ((uint32_t)envelope->source > RZ_SLOT_MASK) {
-        rz_engine.counters.foreign++; /* no communicator has such a rank: nobody may look it up */
+        rz_engine.counters
+            .foreign++; /* no communicator has such a rank: it must not be looked up */
         rz_path_drop(path, token);
     } else {
         take(path, envelope, data, bytes, token);
@@ -563,17 +578,20 @@ static bool concerns(const struct rz_request *request, uint32_t process)
     return !open && rz_comm_process(request->comm, peer) == process;
 }
 
-/* Rules 2 to 6 for one active request after a failure; what the transport still holds ends by
- * itself, and then comes here. */
+/* The rules of the head comment for one active request after a failure. A request that the
+ * transport still holds is ended by the transport, and then comes here. */
 static void request_look_at_failure(struct rz_request *request, uint32_t process, bool failure)
 {
     if (request->flags & RZ_REQUEST_NETWORK) {
         return;
     }
     if (concerns(request, process) && (request->flags & SEND_DUE) == RZ_REQUEST_CANCEL_DUE) {
-        rz_request_complete(request, MPI_SUCCESS); /* it has sent, and nobody answers any more */
+        rz_request_complete(
+            request,
+            MPI_SUCCESS); /* the message has been sent, and its receiver will not answer any more */
     } else if (concerns(request, process) && waits_for_answer_alone(request)) {
-        answered(request); /* it has received, and nobody waits for the answer any more */
+        answered(request); /* the message has been received, and its sender does not wait for the
+                              answer any more */
     } else if (concerns(request, process)) {
         if (request->flags & RZ_REQUEST_POSTED) {
             rz_p2p_receive_fails(request);
@@ -597,8 +615,8 @@ void rz_p2p_gone(uint32_t process, bool failure)
     }
 }
 
-/* What a transport holds and does not give back ends by itself: when the other side hears of the
- * revocation, too. */
+/* Whether the transport holds the request no longer. One that it does not give back ends by itself,
+ * when the other side learns of the revocation as well. */
 static bool is_ours_again(struct rz_request *request)
 {
     if (request->flags & RZ_REQUEST_NETWORK &&
@@ -668,7 +686,8 @@ static int p2p_restart(struct rz_request *request)
     return request->flags & RZ_REQUEST_SEND ? send_start(request) : receive_start(request);
 }
 
-/* What has met its other half cannot be cancelled. Whether a send has its receiver says. */
+/* A message that has met its receive cannot be cancelled. Only the receiver knows whether a send
+ * has. */
 static void send_cancel(struct rz_request *request)
 {
     struct rz_envelope envelope;

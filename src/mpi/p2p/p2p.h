@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Point-to-point messages: sending, receiving, meeting. The user's calls (rzm_send and variants)
- * use them with RZ_CONTEXT_OFFSET_POINT, the inside of the library mostly through p2p_inside.h.
+ * Point-to-point messages: sending, receiving, matching. The user's calls (rzm_send and variants)
+ * use them with RZ_CONTEXT_OFFSET_POINT, other layers of the library mostly through p2p_inside.h.
  *
  * Ranks are ranks of comm (of the remote group if inter), or MPI_PROC_NULL. Between two processes
  * messages of one tag arrive in the order sent.
@@ -32,22 +32,22 @@ extern const struct rz_request_class rz_p2p_class;
 
 /* ---- Between the files of the chapter ---- */
 
-/* The kept message, already out of the matcher, meets request; it is freed. */
+/* The kept message, already out of the matcher, meets request. Frees the message. */
 void rz_p2p_meet(struct rz_request *request, struct rz_early *message);
 
-/* The acknowledgement of a synchronous send has come. */
+/* The acknowledgement of a synchronous send has arrived. */
 void rz_p2p_acknowledged(struct rz_request *request);
 
-/* Its receiver has said whether the send that was to be cancelled is. */
+/* The receiver has answered whether the send is cancelled. */
 void rz_p2p_cancel_answered(struct rz_request *request, bool cancelled);
 
-/* Takes a posted receive out of the matcher. */
+/* Removes a posted receive from the matcher. */
 void rz_p2p_withdraw(struct rz_request *request);
 
 /* A posted receive ends with MPI_ERR_PROC_FAILED: its source has failed, or will not send. */
 void rz_p2p_receive_fails(struct rz_request *request);
 
-/* Before telling a pending_error: it may have been acknowledged since. */
+/* Called before a pending_error is reported: the user may have acknowledged the failure since. */
 void rz_p2p_look_again(struct rz_request *request);
 
 /* ---- From the engine ---- */
@@ -57,18 +57,18 @@ void rz_p2p_arrived(struct rz_path *path, const struct rz_envelope *envelope, co
                     size_t bytes, rz_net_token_t token);
 
 /*
- * That process is gone (failed or ended) and its transport was drained: end what else
- * waits for it, in the order of the rules in p2p.c. `failure`: those who
- * wait for anybody, and collectives, are concerned, too.
+ * That process is gone (failed or ended), and its transport was drained: ends the other requests
+ * that wait for it, by the rules in p2p.c. `failure`: requests from MPI_ANY_SOURCE and collectives
+ * are concerned as well.
  */
 void rz_p2p_gone(uint32_t process, bool failure);
 
-/* comm was revoked: what waits for messages of it ends; what a transport still holds ends when the
- * transport lets go of it. */
+/* comm was revoked: ends the requests that wait for its messages; those that a transport still
+ * holds end when the transport gives them up. */
 void rz_p2p_revoked(const struct rz_comm *comm);
 
-/* Requests whose connection broke long ago although nobody was declared failed: they end, with
- * MPI_ERR_OTHER. */
+/* Ends with MPI_ERR_OTHER the requests whose connection broke long ago although no process was
+ * declared failed. */
 void rz_p2p_overdue(rz_time now);
 
 #endif

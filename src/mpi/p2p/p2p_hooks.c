@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The hooks of the layer p2p: acknowledgements and answers that arrive, failures, revocations, and
+ * the ends of epochs.
+ */
 #include "mpi/p2p/p2p_hooks.h"
 
 #include "mpi/engine/paths.h"
@@ -9,7 +13,7 @@
 #include "mpi/p2p/send_buffer.h"
 #include "mpi/p2p/sync.h"
 
-/* ---- Answers about sends ---- */
+/* ---- Acknowledgements and answers ---- */
 
 static void acknowledgement_arrived(struct rz_path *path, const struct rz_envelope *envelope,
                                     const void *data, size_t bytes, rz_net_token_t token)
@@ -43,8 +47,8 @@ static void cancel_answered(struct rz_path *path, const struct rz_envelope *enve
 
 /* ---- Revoked communicators ---- */
 
-/* Messages for it are dropped from now on, and those that came before, so that their senders end,
- * too. */
+/* From now on messages for the communicator are dropped, and those that have arrived, so that their
+ * senders end, too. */
 static void close_contexts_of(struct rz_comm *comm)
 {
     static const enum rz_context_offset offsets[] = {
@@ -69,8 +73,8 @@ static unsigned close_contexts(void)
     return 0;
 }
 
-/* The calls that were pending on it return first; then its contexts are closed, before the
- * transports are looked at again. */
+/* The calls pending on comm return first; then its contexts are closed, before the transports are
+ * polled again. */
 static void end_pending(struct rz_comm *comm)
 {
     comm->contexts_to_close = true;

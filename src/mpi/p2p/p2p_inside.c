@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages of the library's own operations: blocking and non-blocking ones over p2p.h, with a look
+ * at failed members.
+ */
 #include "mpi/p2p/p2p_inside.h"
 
 #include "mpi/p2p/inquiry.h"
 #include "mpi/request/wait.h"
 
-/* A message of an operation that goes on in spite of a failed member: its peer may not take part
- * any more. */
+/* A message of an operation that continues in spite of a failed member: its peer may not take part
+ * any more, and is asked. */
 static inline void look_at_failures(const struct rz_comm *comm, struct rz_request *request)
 {
     if (__builtin_expect(comm->collectives_failed, 0)) {
@@ -99,8 +103,7 @@ int rz_p2p_wait(struct rz_request **requests, size_t n)
                                      .operation = request->comm->operations,
                                      .peer = rz_wait_peer(request),
                                      .tag = request->tag};
-        /* At a roll-back all of them have ended with it, so that they can be given back here, too.
-         */
+        /* At a roll-back all of them have ended, so they can be destroyed here, too. */
         rz_engine_wait(&blocked, set_done, &set);
     }
     return rz_p2p_end(requests, n);

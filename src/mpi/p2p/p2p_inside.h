@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages for the inside of the library: collectives, creation of communicators.
+ * Messages of the library's own operations: collectives, creation of communicators.
  *
  * For a collective: `op = rz_comm_begin(comm, "MPI_Bcast")`, `tag = rz_comm_operation_tag(op)`,
  * then the functions below, which use RZ_CONTEXT_OFFSET_COLLECTIVE.
  *
- * Errors: MPI_ERR_PROC_FAILED when the peer has failed, or when a member of comm has and the peer
- * tells that it does not take part in the operation (inquiry.h), or when this process does not;
- * RZM_ROLLBACK when the job goes back. Nothing is pending any more when a blocking call returns:
- * temporaries may be freed.
+ * Errors: MPI_ERR_PROC_FAILED when the peer has failed, or when another member of comm has failed
+ * and the peer answers that it does not take part in the operation (inquiry.h), or when this
+ * process does not take part; RZM_ROLLBACK when the job rolls back. Nothing is pending any more
+ * when a blocking call returns: temporaries may be freed.
  */
 #ifndef RZ_MPI_P2P_INSIDE_H
 #define RZ_MPI_P2P_INSIDE_H
@@ -31,7 +31,7 @@ int rz_p2p_isend(const void *buffer, MPI_Count count, struct rz_datatype *dataty
 int rz_p2p_irecv(void *buffer, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
                  struct rz_comm *comm, struct rz_request **request);
 
-/* The same with the context offset given. */
+/* The same with a given context offset. */
 int rz_p2p_isend_at(const void *buffer, MPI_Count count, struct rz_datatype *datatype, int dest,
                     int tag, struct rz_comm *comm, enum rz_context_offset context_offset,
                     struct rz_request **request);
@@ -39,19 +39,21 @@ int rz_p2p_irecv_at(void *buffer, MPI_Count count, struct rz_datatype *datatype,
                     int tag, struct rz_comm *comm, enum rz_context_offset context_offset,
                     struct rz_request **request);
 
-/* Waits until all n (NULL entries are skipped) have ended, gives them back, sets the entries NULL;
- * the first error. */
+/* Waits until all n have ended (NULL entries are skipped), destroys them, and sets the entries
+ * NULL; returns the first error. */
 int rz_p2p_wait(struct rz_request **requests, size_t n);
 
 /* For poll functions of non-blocking collectives: whether all n have ended; no progress is made. */
 bool rz_p2p_done(struct rz_request **requests, size_t n);
 
-/* Gives back n that have ended, sets the entries NULL; the first error. */
+/* Destroys n requests that have ended and sets the entries NULL; returns the first error. */
 int rz_p2p_end(struct rz_request **requests, size_t n);
 
-/* Nobody asks for these any more, whatever their state: they end by themselves. Entries become
- * NULL. Their buffers must stay until then: for abandon functions of request classes, where
- * transports hold nothing. */
+/*
+ * Gives up these requests, whatever their state: they end by themselves. Entries become NULL. Their
+ * buffers must stay valid until then. For abandon functions of request classes, which run when
+ * transports hold no memory.
+ */
 void rz_p2p_abandon(struct rz_request **requests, size_t n);
 
 #endif

@@ -106,10 +106,11 @@ int rzm_sendrecv(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *s
         return send_error;
     }
     if (send_error != MPI_SUCCESS) {
-        /* Who was to hear from us may be what the other half waits for, by however many corners. */
+        /* The process that did not get our message may be the one that the receive depends on,
+         * directly or through others. */
         rzm_cancel(receive);
     }
-    /* The status tells of the receive, whatever became of the send. */
+    /* The status is that of the receive, whatever the result of the send. */
     error = rz_wait_end(receive, "MPI_Sendrecv", status);
     return error != MPI_SUCCESS ? error : send_error;
 }
@@ -126,7 +127,7 @@ static void pair_poll(struct rz_request *request)
     if (pair->send->complete && pair->send->error != MPI_SUCCESS) {
         rzm_cancel(pair->receive); /* as in rzm_sendrecv */
     }
-    /* Its failure is told by the request that the user holds. */
+    /* A failure of the receive is reported by the request that the user holds. */
     bool receive_ends = pair->receive->complete || pair->receive->pending_error != MPI_SUCCESS;
     if (!pair->send->complete || !receive_ends) {
         return;
@@ -219,7 +220,7 @@ static int replace_begin(void *buf, MPI_Count count, struct rz_datatype *datatyp
     if (error != MPI_SUCCESS) {
         return error;
     }
-    /* What goes out is copied before anything can come in. */
+    /* The outgoing data are copied before a message can arrive in the same buffer. */
     error = rz_p2p_start_send(buf, count, datatype, dest, sendtag, comm, RZ_CONTEXT_OFFSET_POINT,
                               RZ_REQUEST_COPY, &send);
     if (error != MPI_SUCCESS) {

@@ -14,7 +14,7 @@ struct rz_matched {
     struct rz_object object;
     struct rz_comm *comm; /* retained */
     struct rz_early *message;
-    struct rz_matched *next, *prev; /* all of them, for the roll-back */
+    struct rz_matched *next, *prev; /* list of all of them, for the roll-back */
 };
 
 static struct rz_matched *matched_first;
@@ -49,13 +49,13 @@ static void fill_status_no_proc(MPI_Status *status)
     }
 }
 
-/* ---- Finding ---- */
+/* ---- Looking for a message ---- */
 
 struct look {
     struct rz_comm *comm;
     int source, tag;
     struct rz_early *found;
-    int error; /* what a failure says, when nothing is found */
+    int error; /* the error of a failure or revocation, if no message is found */
 };
 
 static struct rz_early *find(const struct look *look, bool take)
@@ -63,7 +63,8 @@ static struct rz_early *find(const struct look *look, bool take)
     return rz_message_find(look->comm, RZ_CONTEXT_OFFSET_POINT, look->source, look->tag, take);
 }
 
-/* Rules 2, 5 and 6; a message that is there wins. */
+/* Whether a message was found, or the probe must end with an error (revoked, failed source, a
+ * failure not acknowledged: p2p.c). A message that has arrived is found first. */
 static bool found_or_refused(void *arg)
 {
     struct look *look = arg;
@@ -144,7 +145,7 @@ int rzm_iprobe(int source, int tag, struct rz_comm *comm, int *flag, MPI_Status 
     return error;
 }
 
-/* ---- Taking ---- */
+/* ---- Taking a message out ---- */
 
 static int take(const struct look *look, struct rz_matched **matched, MPI_Status *status)
 {
@@ -228,7 +229,7 @@ int rzm_improbe(int source, int tag, struct rz_comm *comm, int *flag, struct rz_
     return error;
 }
 
-/* ---- Receiving what was taken ---- */
+/* ---- Receiving a message that was taken out ---- */
 
 int rzm_imrecv(void *buf, MPI_Count count, struct rz_datatype *datatype, struct rz_matched *matched,
                struct rz_request **request)

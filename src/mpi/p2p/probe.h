@@ -5,12 +5,12 @@
 
 struct rz_comm;
 
-/* Messages that a probe has taken and nobody received: they are dropped, and their handles stale
- *. */
+/* Drops the messages that a probe has taken and that were not received; their handles become stale.
+ */
 void rz_matched_close(void);
 
-/* comm was revoked: what is still with its sender stays there, who need not wait for it.
- */
+/* comm was revoked: payloads that are still with their senders are not fetched, and the senders
+ * need not wait. */
 void rz_matched_revoked(const struct rz_comm *comm);
 
 #endif

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The list of attached buffers, with the bytes that messages on their way count towards each.
+ */
 #include "mpi/p2p/send_buffer.h"
 
 #include <stdlib.h>

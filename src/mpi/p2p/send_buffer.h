@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The buffers that the user attaches for buffered sends. An attached buffer is a licence, not a
- * place: payloads are copied to memory of their own, and the size of the buffer says how much may
- * be on its way at a time. So nothing of the library's bookkeeping lies in the user's memory.
+ * The buffers that the user attaches for buffered sends. Nothing is stored in an attached buffer:
+ * payloads are copied to memory of the library, and the size of the buffer only limits how much may
+ * be on its way at a time. So the user's memory holds none of the library's data.
  *
- * A send counts against the buffer of its communicator, else of the communicator's session, else of
+ * A send counts towards the buffer of its communicator, else of the communicator's session, else of
  * the process.
  */
 #ifndef RZ_MPI_SEND_BUFFER_H
@@ -19,11 +19,11 @@ struct rz_send_buffer {
     uint64_t owner; /* context id or session id; both are never used again */
     void *address;
     MPI_Count size, used;
-    unsigned references; /* of the list while attached, of each MPI_Buffer_iflush */
+    unsigned references; /* one of the list while attached, and one of each MPI_Buffer_iflush */
     struct rz_send_buffer *next;
 };
 
-/* The buffer of the send that has no request yet. */
+/* The buffer of a send that has no request yet. */
 extern struct rz_send_buffer *rz_send_buffer_starting;
 
 /* Attaches the user's buffer. MPI_ERR_BUFFER, MPI_ERR_NO_MEM. */
@@ -32,23 +32,24 @@ int rz_send_buffer_attach(enum rz_buffer_owner kind, uint64_t owner, void *addre
 /* The place in the list that holds the owner's buffer; *place NULL: none is attached. */
 struct rz_send_buffer **rz_send_buffer_find(enum rz_buffer_owner kind, uint64_t owner);
 
-/* Takes the buffer at that place out of the list; gives back one reference. */
+/* Takes the buffer at that place out of the list; releases one reference. */
 void rz_send_buffer_detach(struct rz_send_buffer **at);
 void rz_send_buffer_release(struct rz_send_buffer *buffer);
 
-/* The buffer that sends on comm count against, NULL: there is none. */
+/* The buffer that sends on comm count towards; NULL: there is none. */
 struct rz_send_buffer *rz_send_buffer_for(const struct rz_comm *comm);
 
-/* Takes so many bytes of it. MPI_ERR_BUFFER: it has no room, or is NULL. */
+/* Takes so many bytes of it. MPI_ERR_BUFFER: it has too little left, or is NULL. */
 int rz_send_buffer_reserve(struct rz_send_buffer *buffer, MPI_Count bytes);
 
 /* A buffered send has ended: its share of its buffer is free again. */
 void rz_send_buffer_ended(struct rz_request *request);
 
-/* The session of that id ends; its buffer, with nothing on its way any more, is not attached. */
+/* The session of that id ends; its buffer, towards which no message counts any more, is detached.
+ */
 void rz_send_buffer_session_ends(uint64_t session);
 
-/* At a roll-back and in finalize: nothing is attached. */
+/* At a roll-back and in finalize: detaches all buffers. */
 void rz_send_buffers_close(void);
 
 #endif

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Serials of sends that may wait for their receivers, and the messages about them:
+ * acknowledgements, cancel requests and their answers.
+ */
 #include "mpi/p2p/sync.h"
 
 #include "mpi/p2p/message.h"
@@ -53,7 +57,7 @@ void rz_sync_release(struct rz_request *request)
     request->serial = 0;
 }
 
-/* The request that is called so; or NULL. */
+/* The request with that serial, or NULL. */
 static struct rz_request *request_called(uint64_t serial)
 {
     uint32_t index = (uint32_t)serial;
@@ -69,16 +73,16 @@ struct rz_request *rz_sync_send_of(uint64_t serial, uint32_t process)
     return fits ? request : NULL;
 }
 
-/* An acknowledgement on its way lives by itself. */
+/* A message about a send, on its way; it outlives the requests. */
 struct ack {
     struct rz_send_desc send_desc;
-    uint64_t receive; /* the serial of the receive that waits for it to go; 0: none does */
+    uint64_t receive; /* the serial of the receive that waits until it has left; 0: none does */
     void (*answered)(struct rz_request *receive);
 };
 
 static void ack_done(struct rz_net_op *op, rz_status_t status)
 {
-    (void)status; /* a sender that is gone will not miss it */
+    (void)status; /* if the sender is gone, it needs no answer */
     struct ack *ack = (struct ack *)(void *)((char *)op - offsetof(struct ack, send_desc.op));
     struct rz_request *receive = ack->receive != 0 ? request_called(ack->receive) : NULL;
     void (*answered)(struct rz_request * receive) = ack->answered;
@@ -89,17 +93,15 @@ static void ack_done(struct rz_net_op *op, rz_status_t status)
     }
 }
 
-/*
- * Sends an envelope of that kind about the message of `envelope`. RZ_IN_PROGRESS: *sent is on its
- * way; RZ_OK: it has gone; else that process is gone.
- */
+/* Sends an envelope of that kind about the message of `envelope`. RZ_IN_PROGRESS: *sent is on its
+ * way; RZ_OK: it has left; otherwise that process is gone. */
 static rz_status_t send_about(uint32_t process, const struct rz_envelope *envelope,
                               enum rz_envelope_kind kind, struct ack **sent)
 {
     const struct rz_link_info *info = rz_engine.info;
     struct ack *ack = calloc(1, sizeof(*ack));
     if (!ack) {
-        abort(); /* the other one would wait for ever */
+        abort(); /* the other process would wait for ever */
     }
     struct rz_envelope about = *envelope;
     about.kind = kind;
@@ -126,8 +128,8 @@ static bool tell(uint32_t process, const struct rz_envelope *envelope, enum rz_e
     return status == RZ_OK || status == RZ_IN_PROGRESS;
 }
 
-/* Where the connection is open but has no room, the sender may be computing: nobody waits for that.
- */
+/* Where the connection is open but congested, the sender may be computing: the receive does not
+ * wait then. */
 bool rz_sync_acknowledge(const struct rz_envelope *envelope, struct rz_request *receive,
                          void (*answered)(struct rz_request *receive))
 {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Generalised requests (MPI_Grequest_start and its variants): a class of requests whose query, free
+ * and cancel functions are the user's.
+ */
 #include "mpi/request/grequest.h"
 
 #include <stdlib.h>
@@ -22,7 +26,7 @@ static int run_query(struct grequest *grequest, MPI_Status *status)
 static int run_free(struct rz_request *request)
 {
     struct grequest *grequest = request->state;
-    request->state = NULL; /* once, whoever comes first */
+    request->state = NULL; /* free_fn is called once, by the first of query and destroy */
     rz_engine_unlock_for_user();
     int error = grequest->free(grequest->extra);
     rz_engine_lock_after_user();
@@ -30,7 +34,8 @@ static int run_free(struct rz_request *request)
     return error;
 }
 
-/* At the end both functions may fail; the standard wants the error of the last one. */
+/* At the end of a request query_fn and free_fn may both fail; the standard requires the error of
+ * the last one. */
 static int query(struct rz_request *request, bool ends)
 {
     int error = run_query(request->state, &request->status);

@@ -5,8 +5,8 @@
 
 #include "mpi/request/request.h"
 
-/* MPI_Cancel: the user's function is asked whether or not the operation has ended. False: request
- * is none of these; else *error is what the function returned. */
+/* MPI_Cancel: calls the user's cancel_fn, whether or not the operation has ended. False: request is
+ * no generalised request; otherwise *error is what the function returned. */
 bool rz_grequest_cancel(struct rz_request *request, int *error);
 
 #endif

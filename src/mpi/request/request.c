@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The pool of requests, and the list of active ones: making, activating, completing and ending
+ * them.
+ */
 #include "mpi/request/request.h"
 
 #include <stdlib.h>
@@ -158,7 +162,7 @@ void rz_requests_abandon(void)
 {
     struct rz_request *request;
     while ((request = rz_engine.active) != NULL) {
-        /* What a destroyed transport held it does not hold any more. */
+        /* A transport that was destroyed holds none of this memory any more. */
         request->flags &= ~(uint32_t)RZ_REQUEST_NETWORK;
         if (request->class->abandon) {
             request->class->abandon(request);
@@ -167,8 +171,8 @@ void rz_requests_abandon(void)
     }
 }
 
-/* Handles of before a roll-back name nobody until the next one: what ended in the last one serves
- * again, what ends now does not yet. */
+/* Handles of an epoch refer to no other request until the end of the next epoch: requests that
+ * ended in the epoch before are free for use again, those that end now are not yet. */
 void rz_requests_close(void)
 {
     static struct rz_request *ended_last;
@@ -204,7 +208,7 @@ static unsigned poll_requests(void)
     return (unsigned)(rz_engine.completions - before);
 }
 
-/* A receive that is never answered is no send. */
+/* Counts sends only: a receive that is never matched does not keep MPI_Finalize. */
 static bool is_sent(void)
 {
     for (const struct rz_request *request = rz_engine.active; request; request = request->next) {

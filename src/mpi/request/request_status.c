@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Request_get_status and variants: looking at requests without ending their use. An operation's
- * own error is told in the status, not by the call. */
+/*
+ * MPI_Request_get_status and variants: inquiries that do not end the use of a request. The error of
+ * an operation is put into the status; the call does not return it.
+ */
 #include "mpi/request/wait.h"
 
 static bool is_done(const struct rz_request *request)
@@ -8,7 +10,7 @@ static bool is_done(const struct rz_request *request)
     return !request || !request->active;
 }
 
-/* One that has ended or is not active. */
+/* Looks at a request that is complete or inactive. */
 static int look_into(struct rz_request *request, MPI_Status *status)
 {
     bool ended = request && request->complete;
@@ -24,7 +26,7 @@ static int look_into(struct rz_request *request, MPI_Status *status)
     return error;
 }
 
-/* In an array of statuses each tells its error. */
+/* In an array each status carries its error. */
 static void look_into_one_of(struct rz_request *request, MPI_Status *status, struct rz_blame *blame)
 {
     int error = look_into(request, status);
@@ -35,7 +37,7 @@ static void look_into_one_of(struct rz_request *request, MPI_Status *status, str
     rz_wait_blame(blame, error, request);
 }
 
-/* Some progress, unless there is nothing to wait for. */
+/* Makes some progress, unless no request is active. */
 static int progress(void)
 {
     int error = rz_engine_begin();

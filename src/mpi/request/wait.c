@@ -14,7 +14,7 @@ static bool is_inactive(const struct rz_request *request)
     return !request->active && !request->complete;
 }
 
-/* Complete, or in trouble that a call must tell. */
+/* Whether it is complete, or has an error that a call must report. */
 static bool has_news(struct rz_request *request)
 {
     if (request->complete) {
@@ -40,7 +40,7 @@ int64_t rz_wait_peer(const struct rz_request *request)
     return blocked.peer;
 }
 
-/* What a wait for it is a wait for. */
+/* Sets what a wait for the request waits for. */
 static void tell_of(struct rz_blocked *blocked, const struct rz_request *request)
 {
     blocked->comm = request->comm;
@@ -57,10 +57,8 @@ static void tell_of_one(struct rz_blocked *blocked, const void *arg)
     tell_of(blocked, arg);
 }
 
-/*
- * Waits until request is complete or has a pending_error (ANY_SOURCE and a failure): MPI_SUCCESS,
- * whatever its error, or RZM_ROLLBACK. call: for the hang report. The request stays.
- */
+/* Waits until request is complete or has a pending_error (ANY_SOURCE and a failure): MPI_SUCCESS,
+ * whatever its error, or RZM_ROLLBACK. call: for reports of hanging calls. The request is kept. */
 static int wait_for(struct rz_request *request, const char *call)
 {
     if (has_news(request)) {
@@ -108,8 +106,8 @@ int rz_wait_cause(const struct rz_blame *blame)
                                        : rzm_error_in_status(blame->error, blame->comm);
 }
 
-/* A request that has news ends its use here: its error, which is blamed on it; the user's handle
- * becomes null or the request inactive. */
+/* Ends the use of a request that is complete or has an error to report. Returns its error, which
+ * `blame` records; the user's handle becomes null, or the request inactive. */
 static int harvest(MPI_Request *handle, struct rz_request *request, MPI_Status *status,
                    struct rz_blame *blame)
 {
@@ -154,7 +152,7 @@ int rzm_wait(MPI_Request *handle, MPI_Status *status)
     return error != MPI_SUCCESS ? error : harvest(handle, request, status, NULL);
 }
 
-/* Makes progress unless has(arg) already; whether it has then. */
+/* Makes progress unless has(arg) is true already; returns has(arg) afterwards. */
 static bool look(bool (*has)(void *arg), void *arg)
 {
     if (has(arg)) {
@@ -182,18 +180,18 @@ int rzm_test(MPI_Request *handle, int *flag, MPI_Status *status)
     return *flag ? harvest(handle, request, status, NULL) : MPI_SUCCESS;
 }
 
-/* ---- Many ---- */
+/* ---- Several requests ---- */
 
 struct many {
     MPI_Request *handles;
     int n;
     uint64_t looked_at; /* completions at the last look, plus one */
-    bool all;           /* every one is wanted; an error of one is news, too */
-    int found;          /* any: the first with news, MPI_UNDEFINED: none */
+    bool all;           /* all must be complete; an error of one also ends the wait */
+    int found;          /* if not all: the first with news; MPI_UNDEFINED: none */
     bool have_news;     /* at the last look */
 };
 
-/* Looked at again only when something has completed since. */
+/* Checks the requests again only when something has completed since the last look. */
 static bool many_have_news(void *arg)
 {
     struct many *many = arg;
@@ -220,7 +218,7 @@ static bool many_have_news(void *arg)
     return many->have_news;
 }
 
-/* Whether there is anything to wait for. */
+/* Whether any of the requests is active. */
 static bool any_active(const MPI_Request *handles, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -232,7 +230,7 @@ static bool any_active(const MPI_Request *handles, int n)
     return false;
 }
 
-/* Of the first that has no news. */
+/* Reports the first request that has no news. */
 static void tell_of_many(struct rz_blocked *blocked, const void *arg)
 {
     const struct many *many = arg;
@@ -254,7 +252,8 @@ static int wait_many(struct many *many, const char *call)
                : rz_engine_wait(&blocked, many_have_news, many);
 }
 
-/* One of several that has news: its error goes into the status, too, and is blamed on it. */
+/* Ends the use of one of several requests that has news: its error goes into the status as well,
+ * and `blame` records it. */
 static void harvest_one(MPI_Request *handle, struct rz_request *request, MPI_Status *status,
                         struct rz_blame *blame)
 {
@@ -264,7 +263,8 @@ static void harvest_one(MPI_Request *handle, struct rz_request *request, MPI_Sta
     }
 }
 
-/* Those without news are MPI_ERR_PENDING, which is no error of theirs: there is another one. */
+/* Requests without news get MPI_ERR_PENDING, which is no error of their own: another request has
+ * one. */
 static int harvest_all(int count, MPI_Request *handles, MPI_Status *statuses)
 {
     struct rz_blame blame = {0};
@@ -409,7 +409,7 @@ static bool is_startable(const struct rz_request *request)
     return request && (request->flags & RZ_REQUEST_PERSISTENT) && is_inactive(request);
 }
 
-/* Why it is not startable. name: of the argument. */
+/* Reports why the request cannot be started. name: of the argument. */
 static int refuse_start(const struct rz_request *request, const char *name)
 {
     return rzm_error(MPI_ERR_REQUEST, "%s %s", name,
@@ -428,7 +428,8 @@ int rzm_start(struct rz_request *request)
     return error != MPI_SUCCESS ? error : request->class->start(request);
 }
 
-/* One wrong request, and none is started; but of one that stands there twice the first is. */
+/* If one request cannot be started, none is. But of a request that is listed twice, the first entry
+ * is started. */
 int rzm_startall(int count, MPI_Request *handles)
 {
     int error = rz_engine_begin();
@@ -475,7 +476,7 @@ int rzm_cancel(struct rz_request *request)
     return MPI_SUCCESS;
 }
 
-/* ---- Counting what a status says ---- */
+/* ---- What a status says ---- */
 
 int rzm_get_count(const MPI_Status *status, struct rz_datatype *datatype, MPI_Count *count)
 {
