@@ -5,18 +5,18 @@
  *
  * The tree. Most plans follow one tree over the ranks 0..n-1 of the communicator: the range [lo,
  * hi) of more than one rank splits at lo + the largest power of two below hi - lo, and so on down
- * to single ranks. Of each range one rank is the host: the root of the operation if it lies in the
- * range, else the first rank. Up the tree the host of the half without the host of the whole sends
- * to it; down the tree it is the other way round. 2 (n - 1) messages and so many wake-ups take a
- * value up and down, in 2 log2(n) steps.
+ * to single ranks. Each range has a host rank: the root of the operation if it lies in the range,
+ * else the first rank. One half contains the host of the whole range; up the tree the host of the
+ * other half sends to it, down the tree it receives from it. To take a value up and down costs 2 (n
+ * - 1) messages and as many wake-ups, in 2 log2(n) steps.
  *
  * The bracketing of reductions. The value of a range is value(left half) op value(right half),
- * computed wherever it suits; so a reduction over 6 ranks is (((0 1) (2 3)) (4 5)), whatever the
+ * computed at any suitable rank; so a reduction over 6 ranks is (((0 1) (2 3)) (4 5)), whatever the
  * root, the length of the vector, the placement and the order of arrival, in MPI_Reduce,
  * MPI_Allreduce and the two MPI_Reduce_scatter alike: their results are the same to the last bit.
- * In MPI_Scan and MPI_Exscan the value before rank r is the product, from the left, of the values
- * of the ranges that the way to r in the tree leaves to its left; MPI_Scan appends the value of r.
- * Operands keep the order of ranks always, so operations need not commute.
+ * In MPI_Scan and MPI_Exscan the value before rank r is the product, from left to right, of the
+ * values of the ranges to the left of the path to r in the tree; MPI_Scan appends the value of r.
+ * Operands always keep the order of ranks, so operations need not commute.
  */
 #ifndef RZ_MPI_COLL_H
 #define RZ_MPI_COLL_H
@@ -26,41 +26,46 @@
 /* One split of the tree that this process lies in. */
 struct rz_split {
     int lo, mid, hi;
-    int host;  /* of the whole */
+    int host;  /* of the whole range */
     int guest; /* the host of the other half */
 };
 
-/* An int has so many bits, and each split takes one at least. */
+/* An int has so many bits, and each split uses up at least one. */
 #define RZ_SPLITS_MAX 31
 
-/* The splits from the whole of 0..size-1 down to rank, which lies in all of them; how many. */
+/* The splits of 0..size-1 down to rank, each of which contains rank; returns their number. */
 int rz_splits(int size, int rank, int root, struct rz_split splits[RZ_SPLITS_MAX]);
 
-/* Where the largest power of two below hi - lo (> 1) cuts the range. */
+/* The position at which the range is split: lo plus the largest power of two below hi - lo (> 1).
+ */
 int rz_split_at(int lo, int hi);
 
-/* Vectors whose part for each rank is this long at least are reduced in parts, one by each rank. */
+/* Vectors whose part for each rank has at least this length are reduced in parts, one by each rank.
+ */
 #define RZ_PART_BYTES_MIN 8192
 
-/* No more messages to (and as many from) others at once. */
+/* At most so many messages are sent to other ranks at once, and as many received. */
 #define RZ_EXCHANGE_WINDOW 32
 
-/* What one rank gives to a data movement or gets from it. */
+/* What one rank contributes to a data movement, or receives from it. */
 struct rz_part {
     char *buffer;
     MPI_Count count;
     struct rz_datatype *datatype;
 };
 
-/* The parts of all ranks in one buffer, as the arguments of the call describe them: count alike for
- * all, or counts and displacements, these in units of the extent, or with types in bytes. */
+/*
+ * The parts of all ranks in one buffer, as the arguments of the call describe them: one count for
+ * all, or counts and displacements. The displacements are in units of the extent, or in bytes if
+ * there is a datatype for each part.
+ */
 struct rz_parts {
     char *buffer;
     struct rz_datatype *datatype;
     const MPI_Datatype *datatypes; /* NULL: datatype */
     MPI_Count count;               /* of each, when counts is empty */
     struct rz_counts counts, displacements;
-    bool same; /* the parts of all ranks are one: to send it to everyone */
+    bool same; /* all ranks have the same part: the same data go to each */
 };
 
 struct rz_part rz_parts_at(const struct rz_parts *parts, int rank);
@@ -75,20 +80,21 @@ void rz_schedule_recv_part(struct rz_schedule *schedule, const struct rz_part *p
 void rz_schedule_copy_part(struct rz_schedule *schedule, const struct rz_part *from,
                            const struct rz_part *to);
 
-/* The same, where there are bytes at all: both sides know when there are none. */
+/* As rz_schedule_send and _recv, but no message for an empty part: both sides know when it is
+ * empty. */
 void rz_schedule_send_some(struct rz_schedule *schedule, const struct rz_part *part, int dest);
 void rz_schedule_recv_some(struct rz_schedule *schedule, const struct rz_part *part, int source);
 
-/* To each other rank its part of `out`, and from each its part of `in`; nothing to itself. Ends
- * with a fence. */
+/* Sends each other rank its part of `out`, and receives the parts of `in`; nothing for the own
+ * rank. Ends with a fence. */
 void rz_schedule_exchange(struct rz_schedule *schedule, const struct rz_parts *out,
                           const struct rz_parts *in);
 
-/* buffer goes from root to all, down the tree. */
+/* Sends buffer from root to all ranks, down the tree. */
 struct rz_schedule *rz_plan_bcast(struct rz_schedule *schedule, const struct rz_part *part,
                                   int root);
 
-/* Nobody's ends before everybody's has begun. */
+/* No process leaves the barrier before all have entered it. */
 struct rz_schedule *rz_plan_barrier(struct rz_schedule *schedule);
 
 /*
@@ -106,7 +112,7 @@ struct rz_schedule *rz_plan_allgather(struct rz_schedule *schedule, const struct
 struct rz_schedule *rz_plan_alltoall(struct rz_schedule *schedule, const struct rz_parts *out,
                                      const struct rz_parts *in);
 
-/* A reduction: count elements at from (what the user gave, or `to` for MPI_IN_PLACE) to `to`. */
+/* A reduction: count elements at `from` (the user's, or `to` for MPI_IN_PLACE) into `to`. */
 struct rz_reduction {
     const void *from;
     void *to;
@@ -115,35 +121,35 @@ struct rz_reduction {
     struct rz_op *op;
 };
 
-/* reduction->to is used at root only; with from == to there MPI_IN_PLACE is meant. */
+/* reduction->to is used at root only; from == to there means MPI_IN_PLACE. */
 struct rz_schedule *rz_plan_reduce(struct rz_schedule *schedule,
                                    const struct rz_reduction *reduction, int root);
 struct rz_schedule *rz_plan_allreduce(struct rz_schedule *schedule,
                                       const struct rz_reduction *reduction);
 
-/* reduction->count is ignored; rank i gets counts[i] elements at `to`; from NULL: they come from
- * `to`, in place. */
+/* reduction->count is ignored; rank i gets counts[i] elements at `to`; from NULL: in place, they
+ * come from `to`. */
 struct rz_schedule *rz_plan_reduce_scatter(struct rz_schedule *schedule,
                                            const struct rz_reduction *reduction,
                                            const struct rz_parts *blocks);
 
-/* The blocks of all ranks of the (local) group in one row of `count` elements: counts and
- * displacements. False: no memory. */
+/* The blocks of all ranks of the (local) group, contiguous, with `count` elements in total: sets
+ * counts and displacements. False: no memory. */
 bool rz_blocks_line_up(struct rz_schedule *schedule, const struct rz_parts *blocks,
                        struct rz_parts *row, MPI_Count *count);
 
-/* exclusive: MPI_Exscan, which leaves `to` of rank 0 alone. */
+/* exclusive: MPI_Exscan, which leaves `to` of rank 0 unchanged. */
 struct rz_schedule *rz_plan_scan(struct rz_schedule *schedule, const struct rz_reduction *reduction,
                                  bool exclusive);
 
-/* ---- Inter-communicators (coll_inter.c): the plans above choose these ---- */
+/* ---- Inter-communicators (coll_inter.c): the plans above call these ---- */
 
 static inline bool rz_plan_is_inter(const struct rz_schedule *schedule)
 {
     return rz_schedule_comm(schedule)->object.flags & RZ_COMM_INTER;
 }
 
-/* The other group's data come here. root: as in MPI, MPI_ROOT and MPI_PROC_NULL, too. */
+/* The data of the other group arrive here. root: as in MPI, also MPI_ROOT and MPI_PROC_NULL. */
 struct rz_schedule *rz_inter_barrier(struct rz_schedule *schedule);
 struct rz_schedule *rz_inter_bcast(struct rz_schedule *schedule, const struct rz_part *part,
                                    int root);
@@ -156,7 +162,7 @@ struct rz_schedule *rz_inter_allgather(struct rz_schedule *schedule, const struc
 struct rz_schedule *rz_inter_alltoall(struct rz_schedule *schedule, const struct rz_parts *out,
                                       const struct rz_parts *in);
 
-/* Each group's value, with the brackets of that group, goes to the other. */
+/* The value of each group, with the bracketing of that group, goes to the other group. */
 struct rz_schedule *rz_inter_reduce(struct rz_schedule *schedule,
                                     const struct rz_reduction *reduction, int root);
 struct rz_schedule *rz_inter_allreduce(struct rz_schedule *schedule,
@@ -165,7 +171,7 @@ struct rz_schedule *rz_inter_reduce_scatter(struct rz_schedule *schedule,
                                             const struct rz_reduction *reduction,
                                             const struct rz_parts *blocks);
 
-/* MPI_Scan and MPI_Exscan have no such form: MPI_ERR_COMM. */
+/* MPI_Scan and MPI_Exscan are not defined on inter-communicators: MPI_ERR_COMM. */
 struct rz_schedule *rz_inter_refuse(struct rz_schedule *schedule);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The arguments of collective calls as plans take them. */
+/*
+ * Makes the parts that plans take from the arguments of collective calls.
+ */
 #ifndef RZ_MPI_COLL_ARGUMENTS_H
 #define RZ_MPI_COLL_ARGUMENTS_H
 
 #include "mpi/coll/coll.h"
 
-/* What this process gives or gets, in *place; NULL for MPI_IN_PLACE. */
+/* What this process contributes or receives, in *place; NULL for MPI_IN_PLACE. */
 static inline struct rz_part *rz_part_of(struct rz_part *place, const void *buffer, MPI_Count count,
                                          struct rz_datatype *datatype)
 {
@@ -13,7 +15,7 @@ static inline struct rz_part *rz_part_of(struct rz_part *place, const void *buff
     return buffer == MPI_IN_PLACE ? NULL : place;
 }
 
-/* As many for each. */
+/* The same count for each rank. */
 static inline struct rz_parts rz_parts_regular(const void *buffer, MPI_Count count,
                                                struct rz_datatype *datatype)
 {
@@ -21,7 +23,7 @@ static inline struct rz_parts rz_parts_regular(const void *buffer, MPI_Count cou
         .buffer = (char *)(uintptr_t)buffer, .count = count, .datatype = datatype};
 }
 
-/* One count and place for each. */
+/* A count and a displacement for each rank. */
 static inline struct rz_parts rz_parts_listed(const void *buffer, struct rz_counts counts,
                                               struct rz_counts displacements,
                                               struct rz_datatype *datatype)
@@ -32,7 +34,7 @@ static inline struct rz_parts rz_parts_listed(const void *buffer, struct rz_coun
                              .datatype = datatype};
 }
 
-/* And one datatype. */
+/* A count, a displacement and a datatype for each rank. */
 static inline struct rz_parts rz_parts_typed(const void *buffer, struct rz_counts counts,
                                              struct rz_counts displacements,
                                              const MPI_Datatype *datatypes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Collective operations of inter-communicators: the part within a group is the plan of an
- * intra-communicator over the hidden local one; what goes across goes between the two ranks 0, or,
+ * intra-communicator on the hidden local communicator. Data cross between the two ranks 0, or,
  * where each message is for one process alone, directly.
  */
 #include "mpi/coll/coll.h"
@@ -47,7 +47,7 @@ struct rz_schedule *rz_inter_bcast(struct rz_schedule *schedule, const struct rz
     return schedule;
 }
 
-/* Both groups are complete before the first of any leaves. */
+/* Both groups are complete before any process leaves. */
 struct rz_schedule *rz_inter_barrier(struct rz_schedule *schedule)
 {
     struct rz_comm *inter = rz_schedule_comm(schedule);
@@ -96,9 +96,9 @@ struct rz_schedule *rz_inter_scatter(struct rz_schedule *schedule, const struct 
 }
 
 /*
- * Everyone and everyone of the other group. Seen on a ring as long as the larger group, rank r
- * sends to r + d and receives from r - d at distance d: both ends of a message come to it in the
- * same window, so that windows never wait for each other in a circle.
+ * Each process exchanges with each of the other group. With the ranks on a ring as long as the
+ * larger group, rank r sends to r + d and receives from r - d at distance d. Both ends of a message
+ * reach it in the same window, so that windows never wait for each other in a circle.
  */
 static void exchange(struct rz_schedule *schedule, const struct rz_parts *out,
                      const struct rz_parts *in)
@@ -126,7 +126,7 @@ static void exchange(struct rz_schedule *schedule, const struct rz_parts *out,
     }
 }
 
-/* Directly: nobody but the sender knows how much it sends, so nobody could pass it on. */
+/* Directly: only the sender knows how much it sends, so no other process could forward it. */
 struct rz_schedule *rz_inter_allgather(struct rz_schedule *schedule, const struct rz_part *mine,
                                        const struct rz_parts *all)
 {
@@ -151,7 +151,7 @@ struct rz_schedule *rz_inter_alltoall(struct rz_schedule *schedule, const struct
 
 /* ---- Reducing ---- */
 
-/* The value of the local group at its rank 0, in memory of the schedule. */
+/* Reduces the local group's values at its rank 0, in memory of the schedule. */
 static struct rz_part reduce_here(struct rz_schedule *schedule,
                                   const struct rz_reduction *reduction)
 {
@@ -165,7 +165,7 @@ static struct rz_part reduce_here(struct rz_schedule *schedule,
     return (struct rz_part){here.to, here.count, here.datatype};
 }
 
-/* The value of the other group, at rank 0. */
+/* Exchanges the values of the two groups between their ranks 0. */
 static void swap_values(struct rz_schedule *schedule, const struct rz_reduction *reduction,
                         const struct rz_part *into)
 {

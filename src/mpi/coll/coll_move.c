@@ -63,7 +63,7 @@ struct rz_schedule *rz_plan_barrier(struct rz_schedule *schedule)
     if (rz_plan_is_inter(schedule)) {
         return rz_inter_barrier(schedule);
     }
-    if (rz_comm_size(comm) == 2) { /* one message's time rather than two */
+    if (rz_comm_size(comm) == 2) { /* takes the time of one message rather than of two */
         rz_schedule_recv_part(schedule, &nothing, !rank);
         rz_schedule_send_part(schedule, &nothing, !rank);
         return schedule;
@@ -169,7 +169,7 @@ void rz_schedule_exchange(struct rz_schedule *schedule, const struct rz_parts *o
     }
 }
 
-/* ---- Gather and scatter: everyone and the root, directly ---- */
+/* ---- Gather and scatter: directly between each rank and the root ---- */
 
 struct rz_schedule *rz_plan_gather(struct rz_schedule *schedule, const struct rz_part *mine,
                                    const struct rz_parts *all, int root)
@@ -219,11 +219,12 @@ struct rz_schedule *rz_plan_scatter(struct rz_schedule *schedule, const struct r
 
 /* ---- Allgather ---- */
 
-/* Up to so many bytes in all go through rank 0: few messages; more go directly: no byte takes a
- * detour. */
+/* Up to so many bytes in total go by way of rank 0: few messages. More go directly: no byte is sent
+ * twice. */
 #define ALLGATHER_TREE_BYTES_MAX 32768
 
-/* Through one row of bytes, in the order of ranks, of which each range of the tree is a part. */
+/* Moves the parts as one contiguous row of bytes in the order of ranks; each range of the tree is a
+ * part of it. */
 static void allgather_tree(struct rz_schedule *schedule, const struct rz_parts *all,
                            MPI_Count bytes)
 {
@@ -304,7 +305,7 @@ struct rz_schedule *rz_plan_allgather(struct rz_schedule *schedule, const struct
 
 /* ---- Alltoall ---- */
 
-/* What goes out in place, packed: rows one behind the other. False: no memory. */
+/* Packs the outgoing data of an operation in place, one row behind the other. False: no memory. */
 static bool pack_out(struct rz_schedule *schedule, const struct rz_parts *in,
                      struct rz_parts *packed)
 {

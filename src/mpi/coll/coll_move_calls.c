@@ -15,7 +15,7 @@ struct rz_schedule *rz_coll_bcast(struct rz_schedule *schedule, void *buffer, MP
     return rz_plan_bcast(schedule, &part, root);
 }
 
-/* ---- To and from one ---- */
+/* ---- From or to one rank ---- */
 
 struct rz_schedule *rz_coll_gather(struct rz_schedule *schedule, const void *sendbuf,
                                    MPI_Count sendcount, struct rz_datatype *sendtype, void *recvbuf,
@@ -56,7 +56,7 @@ struct rz_schedule *rz_coll_scatterv(struct rz_schedule *schedule, const void *s
     return rz_plan_scatter(schedule, &all, mine, root);
 }
 
-/* ---- To and from all ---- */
+/* ---- From and to all ranks ---- */
 
 struct rz_schedule *rz_coll_allgather(struct rz_schedule *schedule, const void *sendbuf,
                                       MPI_Count sendcount, struct rz_datatype *sendtype,

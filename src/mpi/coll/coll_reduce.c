@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collective operations that reduce. The bracketing they all keep to is told in coll.h. */
+/*
+ * Collective operations that reduce. All keep to the bracketing that coll.h defines.
+ */
 #include "mpi/coll/coll.h"
 
 static MPI_Count bytes_of(const struct rz_reduction *reduction)
@@ -51,10 +53,8 @@ static void *recv_to(struct rz_schedule *schedule, const struct rz_reduction *re
 
 /* ---- Up the tree ---- */
 
-/*
- * The value of all at root in reduction->to; the other ranks of the tree help. All receives stand
- * before the first wait, so that a host sleeps once for all of its guests.
- */
+/* Reduces the values of all ranks into reduction->to at root. All receives are posted before the
+ * first wait, so that a host sleeps once for all ranks below it. */
 static void reduce_tree(struct rz_schedule *schedule, const struct rz_reduction *reduction,
                         int root)
 {
@@ -68,7 +68,7 @@ static void reduce_tree(struct rz_schedule *schedule, const struct rz_reduction 
     bool writable = in_place;
     int i;
     for (i = n - 1; i >= 0 && splits[i].host == rank; i--) {
-        /* The last result lands in the right operand: at root that is where it is wanted. */
+        /* The last result is written to the right operand: at root that is its destination. */
         bool last = i == 0 && rank < splits[i].mid && !in_place;
         void *room = last ? reduction->to : room_for(schedule, reduction);
         others[i] = recv_to(schedule, reduction, room, splits[i].guest);
@@ -96,8 +96,8 @@ static void reduce_tree(struct rz_schedule *schedule, const struct rz_reduction 
 
 /* ---- Two ranks ---- */
 
-/* Both send what they have and reduce for themselves, with the same bracket: one message's time
- * rather than two. */
+/* Both ranks send their value and reduce for themselves, with the same bracketing: takes the time
+ * of one message rather than of two. */
 static void allreduce_two(struct rz_schedule *schedule, const struct rz_reduction *reduction)
 {
     bool right = rz_comm_rank(rz_schedule_comm(schedule)) == 1;
@@ -105,7 +105,7 @@ static void allreduce_two(struct rz_schedule *schedule, const struct rz_reductio
     void *room = right || in_place ? room_for(schedule, reduction) : reduction->to;
     recv_to(schedule, reduction, room, !right);
     send(schedule, reduction, reduction->from, !right);
-    rz_schedule_fence(schedule); /* in place, what is sent lies where the result comes */
+    rz_schedule_fence(schedule); /* in place, the result overwrites what is sent */
     if (right) {
         copy(schedule, reduction, reduction->from, reduction->to);
         combine(schedule, reduction, room, reduction->to);
@@ -115,7 +115,7 @@ static void allreduce_two(struct rz_schedule *schedule, const struct rz_reductio
     }
 }
 
-/* ---- In parts: rank i reduces part i of the vector, with the same brackets ---- */
+/* ---- In parts: rank i reduces part i of the vector, with the same bracketing ---- */
 
 static bool goes_in_parts(struct rz_schedule *schedule, const struct rz_reduction *reduction)
 {
@@ -123,7 +123,7 @@ static bool goes_in_parts(struct rz_schedule *schedule, const struct rz_reductio
     return size > 1 && reduction->count >= size && bytes_of(reduction) / size >= RZ_PART_BYTES_MIN;
 }
 
-/* The value of ranks [lo, hi) out of the values of all in a row of `values`. */
+/* The value of ranks [lo, hi), computed from the values of all ranks in one row, `values`. */
 static char *combine_range(struct rz_schedule *schedule, const struct rz_reduction *reduction,
                            const struct rz_parts *values, int lo, int hi)
 {
@@ -137,8 +137,8 @@ static char *combine_range(struct rz_schedule *schedule, const struct rz_reducti
     return right;
 }
 
-/* Everyone sends each rank its part of the vector at reduction->from; the value of this rank's
- * part, in new memory. */
+/* Each rank sends every other rank its part of the vector at reduction->from; returns the value of
+ * this rank's part, in new memory. */
 static struct rz_part reduce_part(struct rz_schedule *schedule,
                                   const struct rz_reduction *reduction, struct rz_parts parts)
 {
@@ -155,8 +155,8 @@ static struct rz_part reduce_part(struct rz_schedule *schedule,
     return place;
 }
 
-/* Cuts the vector: the first parts are one element longer if it does not divide. NULL buffer: no
- * memory. */
+/* Divides the vector into parts: the first ones have one element more if it does not divide evenly.
+ * NULL buffer: no memory. */
 static bool cut(struct rz_schedule *schedule, const struct rz_reduction *reduction,
                 struct rz_parts *parts)
 {
@@ -213,7 +213,7 @@ struct rz_schedule *rz_plan_allreduce(struct rz_schedule *schedule,
         allreduce_two(schedule, reduction);
     } else if (!goes_in_parts(schedule, reduction)) {
         reduce_tree(schedule, reduction, 0);
-        rz_schedule_fence(schedule); /* in place, what is sent up lies where the result comes */
+        rz_schedule_fence(schedule); /* in place, the result overwrites what is sent up */
         rz_plan_bcast(schedule, &whole, 0);
     } else if (cut(schedule, reduction, &parts)) {
         struct rz_part value = reduce_part(schedule, reduction, parts);
@@ -275,9 +275,9 @@ struct rz_schedule *rz_plan_reduce_scatter(struct rz_schedule *schedule,
 /* ---- MPI_Scan ---- */
 
 /*
- * Up the tree for the values of left halves, down it with what lies before a range. lefts[i]: the
- * value of the left half of split i, at its host; the value of a range that reaches the last rank
- * is needed by nobody. Returns the split at which this process is the guest, -1 at rank 0.
+ * Values of left halves go up the tree; the value before each range goes down. lefts[i]: the value
+ * of the left half of split i, at its host. The value of a range that reaches the last rank is not
+ * needed. Returns the split in which this process is the host of the other half, -1 at rank 0.
  */
 static int scan_up(struct rz_schedule *schedule, const struct rz_reduction *reduction,
                    const struct rz_split *splits, int n, void **lefts)

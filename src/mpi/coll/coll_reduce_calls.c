@@ -3,7 +3,8 @@
 #include "mpi/coll/coll_arguments.h"
 #include "mpi/coll_plans.h"
 
-/* Whether op is for datatype. If not nobody sends anything, for all members give the same. */
+/* Whether op is defined for datatype. If not, no process sends anything, since all members pass the
+ * same arguments. */
 static bool fits(struct rz_schedule *schedule, const struct rz_op *op,
                  const struct rz_datatype *datatype)
 {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reduction operations: the predefined ones (their functions: op_number.c), those of the user, and
+ * their application to vectors.
+ */
 #include "mpi/coll/op.h"
 
 #include "mpi/engine/waiting.h"
@@ -44,10 +48,10 @@ struct rz_op *rz_op_predefined(unsigned handle)
     return i < 0x20 && predefined[i].object.magic != 0 ? &predefined[i] : NULL;
 }
 
-/* ---- Those of the user ---- */
+/* ---- The user's operations ---- */
 
-static struct rz_op
-    *free_first; /* memory of ended ones, by `table`: a stale handle reads a failed object */
+static struct rz_op *free_first; /* memory of freed ones, linked by `table`: a stale handle reads a
+                                    freed object, no foreign memory */
 
 int rzm_op_create(MPI_User_function *user_fn, MPI_User_function_c *user_fn_c, int commute,
                   struct rz_op **op)
@@ -84,7 +88,7 @@ int rzm_op_commutative(struct rz_op *op, int *commute)
     return MPI_SUCCESS;
 }
 
-/* ---- Using them ---- */
+/* ---- Applying operations ---- */
 
 int rz_op_check(const struct rz_op *op, const struct rz_datatype *datatype)
 {
@@ -102,7 +106,7 @@ int rz_op_check(const struct rz_op *op, const struct rz_datatype *datatype)
     return MPI_SUCCESS;
 }
 
-/* The int variant counts in int: a long vector goes in parts. */
+/* The int variant takes an int count: a long vector is passed in parts. */
 static void apply_user(struct rz_op *op, const char *in, char *inout, MPI_Count count,
                        struct rz_datatype *datatype)
 {
@@ -131,8 +135,8 @@ void rz_op_apply(struct rz_op *op, const void *in, void *inout, MPI_Count count,
         rz_engine_user_ended();
         return;
     }
-    if (!op->table) { /* MPI_REPLACE, MPI_NO_OP; between equal contiguous types copying
-                                cannot run out of memory */
+    if (!op->table) { /* MPI_REPLACE, MPI_NO_OP; between equal contiguous datatypes a copy needs no
+                         memory */
         if (op->object.predefined == 0x3c) {
             rz_datatype_copy(datatype, count, in, datatype, count, inout);
         }

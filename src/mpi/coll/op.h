@@ -15,13 +15,13 @@ typedef rz_op_function_t *rz_op_table_t[RZ_NUMBER_COUNT];
 struct rz_op {
     struct rz_object object;
     bool commutative;
-    const char *name;           /* of a predefined one */
-    const rz_op_table_t *table; /* of a predefined one; NULL: MPI_REPLACE, MPI_NO_OP */
-    MPI_User_function *user;    /* of the user's: one of these two */
+    const char *name;           /* of a predefined operation */
+    const rz_op_table_t *table; /* of a predefined operation; NULL: MPI_REPLACE, MPI_NO_OP */
+    MPI_User_function *user;    /* of a user's operation: one of these two */
     MPI_User_function_c *user_c;
 };
 
-/* op_number.c: the tables of the arithmetic operations, by number of the ABI - 0x20. */
+/* op_number.c: the tables of the arithmetic operations, indexed by the ABI's number - 0x20. */
 extern const rz_op_table_t rz_op_tables[0x20];
 
 /* Whether a reduction may use op on datatype: MPI_SUCCESS, or MPI_ERR_OP with the reason. op NULL:
@@ -30,8 +30,8 @@ int rz_op_check(const struct rz_op *op, const struct rz_datatype *datatype);
 
 /*
  * inout[i] = in[i] op inout[i]: `in` is the operand of the lower ranks. After rz_op_check(). A
- * function of the user runs with the engine lock held, which its thread may take again: it may ask
- * local questions, as for the size of the type.
+ * function of the user runs with the engine lock held, which its thread may take again: it may call
+ * local inquiries, such as the size of the datatype.
  */
 void rz_op_apply(struct rz_op *op, const void *in, void *inout, MPI_Count count,
                  struct rz_datatype *datatype);

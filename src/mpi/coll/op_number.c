@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The arithmetic of the predefined operations: one function for each operation and kind of number
- * (section 6.9.2 of the standard). Integers wrap around. The characters of C and MPI_CHAR count as
- * integers, and logical operations take every integer, which is more than the standard demands and
- * what programs use.
+ * (section 6.9.2 of the standard). Integers wrap around. MPI_CHAR and the other character types of
+ * C count as integers, and logical operations accept every integer type: more than the standard
+ * requires, but programs use it.
  */
 #include "mpi/coll/op.h"
 
 #include <stdint.h>
 
-/* x: of the lower ranks, y: of the higher ones */
+/* x: operand of the lower ranks, y: of the higher ones */
 #define FUNCTION(name, type, expression)                                                           \
     static void name(const void *in, void *inout, MPI_Count n)                                     \
     {                                                                                              \
@@ -21,7 +21,7 @@
         }                                                                                          \
     }
 
-/* X(kind, type, unsigned type wide enough to wrap around in) */
+/* X(kind, type, unsigned type wide enough for wrap-around) */
 #define INTEGERS_64(X)                                                                             \
     X(I8, int8_t, uint64_t)                                                                        \
     X(I16, int16_t, uint64_t)                                                                      \
@@ -48,7 +48,7 @@
     X(CF64, double _Complex)                                                                       \
     X(CFLONG, long double _Complex)
 
-/* What not every compiler has: a type without arithmetic can still be sent. */
+/* Types that not every compiler has. A type without arithmetic can still be sent. */
 #ifdef __SIZEOF_INT128__
 #define INTEGERS(X) INTEGERS_64(X) X(I128, __int128, unsigned __int128)
 #define LOGICALS(X) LOGICALS_64(X) X(L128, unsigned __int128, unsigned __int128)
@@ -64,12 +64,12 @@
 #define COMPLEXES_16(X)
 #endif
 #ifdef __SIZEOF_FLOAT128__
-#ifdef __clang__ /* which knows the type, but not by its name in C */
+#ifdef __clang__ /* clang knows the type, but not its name in C */
 #define FLOAT_128 __float128
 #else
 #define FLOAT_128 _Float128
 #endif
-#elif __LDBL_MANT_DIG__ == 113 /* arm64: it is long double, and has no macro of its own */
+#elif __LDBL_MANT_DIG__ == 113 /* arm64: long double is this type, and there is no other macro */
 #define FLOAT_128 long double
 #endif
 #ifdef FLOAT_128
@@ -124,7 +124,7 @@
     FUNCTION(sum_##kind, type, x + y)                                                              \
     FUNCTION(prod_##kind, type, x *y)
 
-/* Of equal values the smaller index. Only value and index are written: what lies between is the
+/* Of equal values the smaller index. Only value and index are written: padding between them is the
  * user's. */
 #define PAIR_FUNCTION(name, pair, wins)                                                            \
     static void name(const void *in, void *inout, MPI_Count n)                                     \

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Makes and runs schedules: the steps with their memory, the messages pending at a fence, the end
+ * after an error, and the requests of non-blocking and persistent operations.
+ */
 #include "mpi/coll/schedule.h"
 
 #include "mpi/agree/comm_uniform.h"
@@ -21,37 +25,38 @@ struct step {
     struct rz_op *op;                        /* retained, or NULL */
 };
 
-/* Memory for the user of the schedule, in blocks. */
+/* Memory for the plan that makes the schedule, in blocks. */
 struct block {
     struct block *next;
     size_t used, size;
     _Alignas(16) char bytes[];
 };
 
-/* What one schedule keeps for the next. */
+/* What a schedule that has ended leaves for the next one. */
 #define BLOCK_SIZE 4096
 #define KEPT_MAX 16
 
 struct rz_schedule {
-    struct rz_schedule *next; /* while it is kept */
+    struct rz_schedule *next; /* in the list of kept schedules */
     struct rz_comm *comm;
     int tag;
-    int error; /* the first */
-    bool over; /* no further step begins */
+    int error; /* the first error */
+    bool over; /* no further step is begun */
     struct step *steps;
-    size_t n, max, at; /* at: the next to begin */
+    size_t n, max, at; /* at: the next step to begin */
     struct rz_request **pending;
     size_t n_pending, pending_max;
     struct block *blocks;
-    bool uniform;                   /* its end is that of all members (agree/comm_uniform.h) */
-    struct rz_uniform_results *row; /* of a persistent one, its own */
+    bool uniform;                   /* all members get the same error (agree/comm_uniform.h) */
+    struct rz_uniform_results *row; /* of a persistent operation: its own row of results */
     struct rz_uniform_result result;
-    struct rz_request *request; /* of a uniform one that is not blocking */
-    bool told;                  /* how it ended here; the verdict ends it */
+    struct rz_request *request; /* of a non-blocking uniform operation */
+    bool told; /* its local result was proposed; the agreement's decision ends it */
     uint64_t operation;
-    struct rz_comm *whole; /* whose operation it is, whatever it is turned to */
+    struct rz_comm
+        *whole; /* the communicator of the operation, whatever rz_schedule_turn has set */
     struct rz_participation participation;
-    size_t complete; /* of `pending`, in order, as far as was looked */
+    size_t complete; /* so many of `pending`, in order, were found complete */
 };
 
 static struct rz_schedule *kept;
@@ -105,7 +110,7 @@ static void schedule_release(struct rz_schedule *schedule)
         schedule_free(schedule);
         return;
     }
-    /* The oldest block has the usual size; larger ones go. */
+    /* The oldest block has the usual size and is kept; larger ones are freed. */
     struct block *newer = NULL;
     while (schedule->blocks && schedule->blocks->next) {
         newer = schedule->blocks;
@@ -155,8 +160,8 @@ void *rz_schedule_bytes(struct rz_schedule *schedule, MPI_Count bytes)
 void *rz_schedule_room(struct rz_schedule *schedule, MPI_Count count,
                        const struct rz_datatype *datatype)
 {
-    /* From the first byte of data to the last one; a negative extent goes down from the first
-     * element. */
+    /* From the first byte of data to the last; with a negative extent the elements lie below the
+     * first one. */
     MPI_Count step = datatype->extent < 0 ? -datatype->extent : datatype->extent;
     MPI_Count span = count > 0 ? (count - 1) * step + datatype->true_extent : 0;
     MPI_Count below = datatype->extent < 0 && count > 0 ? (count - 1) * step : 0;
@@ -165,7 +170,7 @@ void *rz_schedule_room(struct rz_schedule *schedule, MPI_Count count,
     return memory + below - datatype->true_lb;
 }
 
-/* ---- Writing it ---- */
+/* ---- Adding steps ---- */
 
 static void note(struct rz_schedule *schedule, int error)
 {
@@ -198,7 +203,7 @@ int rz_schedule_begin(struct rz_comm *comm, const char *call, struct rz_schedule
     if (error != MPI_SUCCESS) {
         return error;
     }
-    /* Counted even if it comes to nothing here, since the other members count it. */
+    /* Counted even if the operation fails here, since the other members count it. */
     uint64_t operation = rz_comm_begin(comm, call);
     return schedule_new(comm, operation, rz_comm_is_uniform(comm, RZ_UNIFORM_COLL), schedule);
 }
@@ -309,9 +314,9 @@ void rz_schedule_combine(struct rz_schedule *schedule, struct rz_op *op, const v
     rz_op_retain(op);
 }
 
-/* ---- Running it ---- */
+/* ---- Running a schedule ---- */
 
-/* Its place among those whose ends are agreed on. */
+/* Takes a place among the operations whose results are agreed on. */
 static void begin_result(struct rz_schedule *schedule)
 {
     if (!schedule->uniform) {
@@ -319,7 +324,7 @@ static void begin_result(struct rz_schedule *schedule)
     }
     struct rz_uniform_results *row =
         schedule->row ? schedule->row : rz_uniform_results_of(schedule->comm);
-    if (!row) { /* the others will not be told anything by this process either */
+    if (!row) { /* this process cannot tell the others its result either */
         schedule->uniform = false;
         rz_schedule_refuse(schedule, MPI_ERR_NO_MEM);
         return;
@@ -327,7 +332,7 @@ static void begin_result(struct rz_schedule *schedule)
     rz_uniform_result_begin(row, &schedule->result);
 }
 
-/* One more place for a request, at the end of `pending`; false: no memory. */
+/* Makes space for one more request at the end of `pending`; false: no memory. */
 static bool pending_reserve(struct rz_schedule *schedule)
 {
     if (schedule->n_pending < schedule->pending_max) {
@@ -348,7 +353,8 @@ static bool sends_to(const struct step *step, const struct step *like)
     return step->kind == STEP_SEND && step->comm == like->comm && step->peer == like->peer;
 }
 
-/* Because of a failed member it sends nothing more: tells each process that it owes a message. */
+/* Because of a failed member this process sends nothing more: tells each process to which it owes a
+ * message. */
 static void tell_absence(const struct rz_schedule *schedule)
 {
     if (!schedule->whole->collectives_failed || rz_engine.rollback) {
@@ -367,9 +373,10 @@ static void tell_absence(const struct rz_schedule *schedule)
 }
 
 /*
- * It will not succeed: it waits for nobody's message any more, and sends none. Those who wait for
- * one are told now, not when all that it has sent was read: of members that have failed each could
- * wait for another one to read. A process that fails in a part of an operation leaves all of it.
+ * The operation will not succeed: this process waits for no further message of it, and sends none.
+ * Processes that wait for one are told now, and not when all that this process has sent was read:
+ * members of a communicator could otherwise wait for one another to read. A process that fails in a
+ * part of an operation leaves all of it.
  */
 static void give_up(struct rz_schedule *schedule, int error)
 {
@@ -387,7 +394,7 @@ static void give_up(struct rz_schedule *schedule, int error)
     }
 }
 
-/* How a message ended, as far as the operation needs it. */
+/* The error of a message, if the operation needs the message. */
 static int error_of_message(const struct rz_request *request)
 {
     bool unneeded = request->flags & RZ_REQUEST_SEND && request->error == MPI_ERR_PROC_FAILED;
@@ -436,7 +443,7 @@ static void begin_step(struct rz_schedule *schedule, const struct step *step)
     }
 }
 
-/* Begins steps up to the next fence that something is pending at; false: the end was reached. */
+/* Begins steps up to the next fence at which a message is pending; false: the end was reached. */
 static bool advance(struct rz_schedule *schedule)
 {
     while (!schedule->over && schedule->at < schedule->n) {
@@ -450,8 +457,11 @@ static bool advance(struct rz_schedule *schedule)
     return schedule->n_pending > 0;
 }
 
-/* A member failed before it begins. Others may wait in it: in the first such operation, for all
- * that this process completed before had its messages. */
+/*
+ * A member failed before the operation began here. Other processes may wait in it, but only in the
+ * first such operation: this process has sent all messages of the operations that it completed
+ * before.
+ */
 static void refuse(struct rz_schedule *schedule)
 {
     note(schedule, MPI_ERR_PROC_FAILED);
@@ -461,7 +471,8 @@ static void refuse(struct rz_schedule *schedule)
     }
 }
 
-/* Before its first step. A part of an operation runs within that. */
+/* Called before the first step. A part of an operation is covered by the participation in the
+ * whole. */
 static void begin_steps(struct rz_schedule *schedule)
 {
     struct rz_comm *comm = schedule->whole;
@@ -477,13 +488,13 @@ static void begin_steps(struct rz_schedule *schedule)
     }
 }
 
-/* After its last step. */
+/* Called after the last step. */
 static void end_steps(struct rz_schedule *schedule)
 {
     rz_operation_end(schedule->whole, &schedule->participation);
 }
 
-/* Among what is pending something may have failed already; then the rest is not waited for. */
+/* If a pending message has failed already, the others are not waited for. */
 static void look_for_failures(struct rz_schedule *schedule)
 {
     for (size_t i = 0; i < schedule->n_pending && !schedule->over; i++) {
@@ -495,7 +506,7 @@ static void look_for_failures(struct rz_schedule *schedule)
     }
 }
 
-/* Whether nothing is pending any more. */
+/* Whether no message is pending any more. */
 static bool is_settled(void *arg)
 {
     struct rz_schedule *schedule = arg;
@@ -509,7 +520,7 @@ static bool is_settled(void *arg)
     return schedule->complete == schedule->n_pending;
 }
 
-/* Gives back what was pending. */
+/* Destroys the requests that were pending. */
 static void collect(struct rz_schedule *schedule)
 {
     for (size_t i = 0; i < schedule->n_pending; i++) {
@@ -528,8 +539,7 @@ static void settle(struct rz_schedule *schedule)
                                      .operation = request->comm->operations,
                                      .peer = rz_wait_peer(request),
                                      .tag = request->tag};
-        /* At a roll-back all of them have ended with it, so that they can be given back here, too.
-         */
+        /* At a roll-back all of them have ended, so they can be destroyed here, too. */
         rz_engine_wait(&blocked, is_settled, schedule);
     }
     collect(schedule);
@@ -554,7 +564,7 @@ int rz_schedule_run(struct rz_schedule *schedule)
 
 /* ---- The request of a non-blocking operation ---- */
 
-/* As far as it goes without waiting; true: to its end. */
+/* Runs the schedule as far as it goes without waiting; true: to its end. */
 static bool run_on(struct rz_schedule *schedule)
 {
     while (advance(schedule)) {
@@ -574,7 +584,7 @@ static void result_ended(struct rz_uniform_result *result)
     rz_request_complete(schedule->request, result->error);
 }
 
-/* The request is active. */
+/* Poll function of the active request. */
 static void schedule_poll(struct rz_request *request)
 {
     struct rz_schedule *schedule = request->state;
@@ -610,11 +620,11 @@ static void schedule_abandon(struct rz_request *request)
 
 static void schedule_destroy(struct rz_request *request)
 {
-    end_steps(request->state); /* at a roll-back it has not come to its end */
+    end_steps(request->state); /* at a roll-back the operation has not reached its end */
     schedule_release(request->state);
 }
 
-/* Runs a schedule that stands at its beginning. */
+/* Starts a schedule from its first step. */
 static void begin_request(struct rz_request *request)
 {
     struct rz_schedule *schedule = request->state;
@@ -652,7 +662,8 @@ static const struct rz_request_class schedule_class = {
     .destroy = schedule_destroy,
 };
 
-/* A request for it that has not begun; what kept the plan from being made ends it here. */
+/* Makes a request, not begun, for the schedule; an error that kept the plan from being made ends it
+ * here. */
 static int request_for(struct rz_schedule *schedule, struct rz_request **request)
 {
     struct rz_request *made = NULL;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Attributes of communicators: the user's, and what the library says of the job. */
+/*
+ * Attributes of communicators: the user's, and the predefined ones.
+ */
 #include "mpi/type/attribute.h"
 #include "mpi/comm/comm.h"
 #include "mpi/engine/waiting.h"
@@ -30,7 +32,7 @@ int rzm_comm_delete_attr(struct rz_comm *comm, int keyval)
     return rz_attribute_delete(&comm->object, &comm->attributes, keyval);
 }
 
-/* What the library itself says about the job; NULL: not one of these keys. */
+/* The value of a predefined attribute; NULL: not one of these keys. */
 static const void *predefined_value(int keyval)
 {
     static int tag_ub = RZ_TAG_UB, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, wtime_is_global = 0;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Communicators as objects: context ids, the list of all communicators, what failures and
+ * revocation do to them, the predefined ones, and ids of communicators that have ended.
+ */
 
 #include "mpi/comm/comm.h"
 
@@ -11,19 +15,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The predefined ones stand here for ever, so that asking for their rank is safe even between two
- * epochs. */
+/* The predefined communicators are static objects, so that asking for their rank is safe even
+ * between two epochs. */
 static struct rz_comm world, self;
 
-static bool closing;           /* all of them end */
-static struct rz_comm *living; /* all communicators, by next and prev */
-static struct rz_comm
-    *free_first; /* memory of ended ones, by next: a stale handle reads a failed object */
+static bool closing;               /* all communicators are being ended */
+static struct rz_comm *living;     /* all communicators, linked by next and prev */
+static struct rz_comm *free_first; /* memory of ended ones, linked by next: a stale handle reads an
+                                      ended object, no foreign memory */
 
 /* ---- Context ids ---- */
 
-/* Never the id of another communicator, now or later: see the head of comm.h. The context offsets
- * have the low bits. */
+/* No other communicator has this id, now or later: see the head of comm.h. The low bits are for the
+ * context offset. */
 static uint64_t context_of(uint64_t a, uint64_t b, uint64_t c)
 {
     return rz_mix(rz_mix(a, b), c) & ~(uint64_t)(RZ_CONTEXT_OFFSET_COUNT - 1);
@@ -38,9 +42,9 @@ struct rz_comm *rz_comm_by_context(uint64_t context)
     return comm;
 }
 
-/* ---- Those that have ended ---- */
+/* ---- Communicators that have ended ---- */
 
-/* By id, which is well mixed: one that comes to the same place displaces the one before. */
+/* Hashed by id, whose bits are well mixed: an id displaces the one that was in its place. */
 enum { ENDED = 1 << 13 };
 static uint64_t ended[ENDED];
 
@@ -61,7 +65,7 @@ bool rz_comm_has_ended(uint64_t context)
 
 /* ---- Failures ---- */
 
-/* Messages that have come are kept: what they belong to may still succeed. */
+/* Messages that have arrived are kept: their operation may still succeed. */
 void rz_comm_stop_collectives(struct rz_comm *comm)
 {
     comm->collectives_failed = true;
@@ -95,7 +99,7 @@ int rz_comm_failed(const struct rz_comm *comm)
     return failed;
 }
 
-/* A process is gone: notes where collectives cannot go on any more. */
+/* A process is gone: marks the communicators on which collectives can no longer succeed. */
 static void gone(uint32_t process, bool failed)
 {
     for (struct rz_comm *comm = failed ? living : NULL; comm; comm = comm->next) {
@@ -117,11 +121,11 @@ void rz_comm_revoked(struct rz_comm *comm)
         comm->local->revoked = true;
     }
     rz_hooks_comm_revoked(comm);
-    rz_engine.completions++; /* news to all waiting calls */
+    rz_engine.completions++; /* all waiting calls must look again */
     rz_comm_release(comm);
 }
 
-/* ---- Beginning and ending ---- */
+/* ---- Making and ending ---- */
 
 static void comm_begin(struct rz_comm *comm, struct rz_group *group, struct rz_group *remote,
                        uint64_t context, uint16_t predefined, struct rz_errhandler *errhandler)
@@ -130,7 +134,7 @@ static void comm_begin(struct rz_comm *comm, struct rz_group *group, struct rz_g
     rz_object_init(&comm->object, RZ_OBJECT_COMM, predefined);
     comm->object.flags = remote != group ? RZ_COMM_INTER : 0;
     comm->context = context;
-    if (rz_comm_has_ended(context)) { /* a process that joins a second time */
+    if (rz_comm_has_ended(context)) { /* a process that joins for a second time */
         *ended_place(context) = 0;
     }
     comm->group = group;
@@ -145,7 +149,7 @@ static void comm_begin(struct rz_comm *comm, struct rz_group *group, struct rz_g
     living = comm;
 }
 
-/* Everything of it but its memory. */
+/* Ends a communicator, except for its memory. */
 static void comm_end(struct rz_comm *comm)
 {
     if (comm->coll_free) {
@@ -182,7 +186,7 @@ void rz_comm_release(struct rz_comm *comm)
 {
     if (rz_object_release(&comm->object)) {
         comm_end(comm);
-        if (closing) { /* handles of before a roll-back name nobody after it */
+        if (closing) { /* handles from before a roll-back refer to no object after it */
             rz_object_bury(&comm->object, sizeof(*comm));
             return;
         }
@@ -191,7 +195,7 @@ void rz_comm_release(struct rz_comm *comm)
     }
 }
 
-/* Retains the groups, which are the same one for an intra-communicator. */
+/* Makes a communicator. Retains the groups, which are the same one for an intra-communicator. */
 static int comm_new(struct rz_errhandler *errhandler, struct rz_group *group,
                     struct rz_group *remote, uint64_t context, struct rz_comm **newcomm)
 {
@@ -213,8 +217,8 @@ static int comm_new(struct rz_errhandler *errhandler, struct rz_group *group,
     return MPI_SUCCESS;
 }
 
-/* Of a process that is gone: whether it ended in order. Of those before the present one of its slot
- * that is forgotten, and makes no difference. */
+/* Whether a process that is gone ended in order. If its slot has been used again and the end is no
+ * longer known, the answer makes no difference. */
 static bool ended_well(uint32_t process)
 {
     const struct rz_member *member = rz_member_of(process);
@@ -232,7 +236,7 @@ static void look_back_at(struct rz_comm *comm, const struct rz_group *group)
     }
 }
 
-/* What happened before the communicator was there. */
+/* Applies failures and revocations that happened before the communicator was made. */
 static void look_back(struct rz_comm *comm)
 {
     if (rz_liveness.failures) {
@@ -244,7 +248,8 @@ static void look_back(struct rz_comm *comm)
     rz_hooks_comm_begun(comm);
 }
 
-/* Collective operations of an inter-communicator are done partly within the local group. */
+/* Collective operations of an inter-communicator run partly within the local group: makes the
+ * hidden communicator for that. */
 static int hidden_new(struct rz_comm *inter)
 {
     struct rz_comm *local;
@@ -301,10 +306,10 @@ int rz_comm_derive_alone(struct rz_comm *parent, struct rz_group *group, uint64_
     return error;
 }
 
-/* ---- The predefined ones ---- */
+/* ---- The predefined communicators ---- */
 
-/* Who is in MPI_COMM_WORLD: the ranks of the job as they are, or those who were spawned together.
- * what: tells this world from others of the epoch. */
+/* The group of MPI_COMM_WORLD: the ranks of the job, or the processes that were spawned together.
+ * what: distinguishes this world from others of the epoch. */
 static struct rz_group *world_group(uint64_t *what)
 {
     const struct rz_link_info *info = rz_engine.info;
@@ -348,8 +353,7 @@ int rz_comms_open(void)
     return MPI_SUCCESS;
 }
 
-/* Protocols have ended already; but objects that have ended since may have brought some to life
- * again. */
+/* Protocols have ended already; but objects that ended since may have restarted some. */
 void rz_comms_close(void)
 {
     rz_hooks_stop();
@@ -357,7 +361,7 @@ void rz_comms_close(void)
     while (living) {
         struct rz_comm *comm = living;
         comm->object.references = 1;
-        comm->local = NULL; /* its turn comes in this loop */
+        comm->local = NULL; /* it is ended later in this loop */
         if (comm->object.predefined != 0) {
             rz_object_release(&comm->object);
             comm_end(comm);
@@ -398,7 +402,7 @@ bool rz_comm_says_farewell(const struct rz_comm *comm)
     return comm->met || reaches_beyond(comm);
 }
 
-/* ---- Asking ---- */
+/* ---- Inquiries ---- */
 
 int rz_comm_admit(const struct rz_comm *comm)
 {
@@ -530,7 +534,7 @@ uint64_t rz_comm_number(uint64_t context, uint32_t first)
 
 static void describe(const struct rz_comm *comm, struct rz_wait_text *text)
 {
-    comm = rz_comm_whole(comm); /* the one the user knows */
+    comm = rz_comm_whole(comm); /* the communicator that the user knows */
     text->context = comm->context;
     text->members = (uint32_t)comm->group->size;
     if (comm->remote != comm->group) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Communicators. A communicator is a group and a context id; nothing is agreed to make one: the id
- * is a function of (parent, number of the collective operation on it, colour), the same at all
- * members and never used again.
+ * Communicators. A communicator is a group and a context id. To make one needs no agreement: the id
+ * is a function of (parent, number of the collective operation on it, colour), equal at all members
+ * and never used again.
  */
 #ifndef RZ_MPI_COMM_H
 #define RZ_MPI_COMM_H
@@ -14,10 +14,12 @@
 /* One context id carries separate context offsets that never match each other: the low bits of the
  * id on the wire. */
 enum rz_context_offset {
-    RZ_CONTEXT_OFFSET_POINT,      /* what the user sends */
+    RZ_CONTEXT_OFFSET_POINT,      /* messages of the user */
     RZ_CONTEXT_OFFSET_COLLECTIVE, /* messages inside collective operations */
-    RZ_CONTEXT_OFFSET_CREATE, /* MPI_Comm_create_group: collective over a part only, by user tag */
-    RZ_CONTEXT_OFFSET_REPAIR, /* agreement and shrink: works on broken and revoked communicators */
+    RZ_CONTEXT_OFFSET_CREATE, /* MPI_Comm_create_group: collective over a part of the members, by
+                                 the user's tag */
+    RZ_CONTEXT_OFFSET_REPAIR, /* agreement and shrink: works on communicators that are revoked or
+                                 have failed members */
     RZ_CONTEXT_OFFSET_COUNT
 };
 
@@ -25,34 +27,34 @@ struct rz_attribute;
 
 struct rz_comm {
     struct rz_object object; /* flags: RZ_COMM_INTER, RZ_COMM_ROUND */
-    uint64_t context;        /* the id; low two bits 0, where the context offset goes */
+    uint64_t context;        /* the id; its low two bits are 0, the place of the context offset */
     struct rz_group *group;  /* local */
-    struct rz_group *remote; /* what ranks refer to: == group unless inter */
-    struct rz_comm *local; /* of an inter-communicator: one of the local group, that no user sees */
-    struct rz_comm *inter; /* of such a hidden one: whose; what ends the one ends the other */
-    uint64_t operations;   /* collective operations begun on it, creations included */
-    const char *call;      /* the collective operation going on, for the hang report */
+    struct rz_group *remote; /* the group that ranks refer to: == group unless inter */
+    struct rz_comm *local; /* of an inter-communicator: a hidden communicator of the local group */
+    struct rz_comm *inter; /* of a hidden communicator: its inter-communicator; both end together */
+    uint64_t operations;   /* number of collective operations begun on it, including creations */
+    const char *call;      /* the current collective operation, for reports of hanging calls */
     uint32_t hints;        /* comm_hints.h */
     struct rz_errhandler *errhandler;
     struct rz_attribute *attributes;
     bool revoked;
     bool contexts_to_close; /* p2p/p2p_hooks.c */
-    bool unshared; /* nobody else has it: the MPI_COMM_WORLD of a process that replaces a failed
-                      one, revoked from spawn */
-    bool met; /* made by processes that had no communicator in common: spawn, connect, accept, join
-               */
+    bool unshared; /* no other process has it: the MPI_COMM_WORLD of a process that replaces a
+                      failed one, revoked from the start */
+    bool met; /* made by processes without a common communicator: spawn, connect, accept, join */
     bool collectives_failed; /* a member is known to have failed: only collective operations that
-                              had begun before go on, and those whose messages are all here */
-    bool refusal_told;       /* the others were told of the first one that did not begin for that */
-    struct rz_participations participations; /* of this process; a hidden one has none */
-    struct rz_participation making;          /* a call that makes a communicator out of this one */
-    uint32_t acknowledged; /* how many of the failed (as found by get_failed, in order) the user has
-                              acknowledged */
+                                had begun before continue */
+    bool refusal_told;       /* the other members were told of the first operation that was refused
+                                because of that */
+    struct rz_participations participations; /* of this process; a hidden communicator has none */
+    struct rz_participation making; /* in a call that makes a communicator out of this one */
+    uint32_t acknowledged; /* how many of the failed processes (in the order of get_failed) the user
+                              has acknowledged */
     struct rz_agreement_context
-        *agreement_context; /* agreement_context.h; NULL: nothing was agreed or revoked on it yet */
-    struct rz_comm *next, *prev; /* all living communicators */
+        *agreement_context; /* agreement_context.h; NULL: no agreement or revocation on it yet */
+    struct rz_comm *next, *prev; /* list of all communicators */
     char name[MPI_MAX_OBJECT_NAME];
-    /* Parts of other chapters, given back when the communicator ends. */
+    /* Parts that belong to other modules, freed when the communicator ends. */
     void *coll, *topology;
     void (*coll_free)(void *coll);
     void (*topology_free)(void *topology);
@@ -78,32 +80,30 @@ static inline struct rz_comm *rz_comm_whole(const struct rz_comm *comm)
     return (struct rz_comm *)(uintptr_t)(comm->inter ? comm->inter : comm);
 }
 
-/* Whether this process takes part in the operation of comm whose messages have this tag; NULL: it
- * does not. */
+/* Whether this process takes part in the operation of comm whose messages have this tag: its
+ * participation, or NULL. */
 static inline struct rz_participation *rz_operation_find(const struct rz_comm *comm, int tag)
 {
     return rz_participation_find(&rz_comm_whole(comm)->participations, tag);
 }
 
-/* It does from now on, until rz_operation_end (p2p/inquiry.h); no failed member of comm is known.
- */
+/* This process takes part in the operation from now on, until rz_operation_end (p2p/inquiry.h). No
+ * failed member of comm is known. */
 static inline void rz_operation_begin(struct rz_comm *comm, struct rz_participation *one, int tag)
 {
     rz_participation_begin(&rz_comm_whole(comm)->participations, one, tag);
 }
 
 /*
- * rz_engine_begin for an operation of all members, before it is counted. MPI_ERR_OTHER in a process
- * that was started again, as long as it is on the way from MPI_Init to MPIX_Reinit: what it would
- * say there the others have long said, and heard. rz_comm_admit: that alone.
+ * rz_engine_begin for an operation of all members, before it is counted. MPI_ERR_OTHER in a
+ * restarted process between MPI_Init and MPIX_Reinit: the other processes have completed long ago
+ * what it would do there. rz_comm_admit: that check alone.
  */
 int rz_comm_enter(const struct rz_comm *comm);
 int rz_comm_admit(const struct rz_comm *comm);
 
-/*
- * Begins a collective operation: its number on this communicator, from 1, the same at all members.
- * call: for the hang report, e.g. "MPI_Allreduce" (a literal).
- */
+/* Begins a collective operation: returns its number on this communicator, counted from 1, equal at
+ * all members. call: for reports of hanging calls, e.g. "MPI_Allreduce" (a literal). */
 static inline uint64_t rz_comm_begin(struct rz_comm *comm, const char *call)
 {
     comm->call = call;
@@ -115,87 +115,89 @@ static inline uint64_t rz_comm_begin(struct rz_comm *comm, const char *call)
     return comm->operations;
 }
 
-/* The tag for messages of that operation on the collective context offset; order of messages
- * settles the rest. */
+/* The tag of messages of that operation on the collective context offset; operations with the same
+ * tag are separated by the order of messages. */
 static inline int rz_comm_operation_tag(uint64_t operation)
 {
     return (int)(operation & RZ_TAG_UB);
 }
 
 /*
- * A new communicator of `group` (retained) out of operation number `operation` of parent; processes
- * whose group is the same one give the same colour, others another. Local: no message. Error
- * handler of the parent; attributes are not copied. MPI_ERR_NO_MEM, MPI_ERR_INTERN (context ids
- * collide; 2^-62).
+ * Makes a new communicator of `group` (retained) out of operation number `operation` of parent.
+ * Processes whose group is the same give the same colour, different groups different colours.
+ * Local: no message. It gets the error handler of the parent; attributes are not copied.
+ * MPI_ERR_NO_MEM, MPI_ERR_INTERN (context ids collide; probability 2^-62).
  */
 int rz_comm_derive(struct rz_comm *parent, struct rz_group *group, uint64_t operation,
                    uint64_t colour, struct rz_comm **newcomm);
 
 /*
- * The same out of nothing but three words that are the same at all members and never come again.
- * remote NULL: an intra-communicator; else (retained, too) an inter-communicator between the
- * disjoint `group` and `remote`, and its hidden one of the local group. The error handler is
- * retained. Errors as above.
+ * Makes a communicator without a parent, from three words that are equal at all members and are
+ * never used again. remote NULL: an intra-communicator; otherwise (retained, too) an
+ * inter-communicator between the disjoint `group` and `remote`, with its hidden communicator of the
+ * local group. The error handler is retained. Errors as for rz_comm_derive.
  */
 int rz_comm_make(const uint64_t words[3], struct rz_group *group, struct rz_group *remote,
                  struct rz_errhandler *errhandler, struct rz_comm **newcomm);
 
 /*
- * A new communicator for a part of parent whose other members take no part. *context 0: this
- * process invents the id and tells it in *context; else it is what that process invented.
+ * Makes a new communicator for some members of parent; the others take no part. *context 0: this
+ * process chooses the id and returns it in *context; otherwise *context is the id that another
+ * process has chosen.
  */
 int rz_comm_derive_alone(struct rz_comm *parent, struct rz_group *group, uint64_t *context,
                          struct rz_comm **newcomm);
 
-/* The living communicator with this id, whatever the context offset; NULL: none. */
+/* The communicator with this id that has not ended, whatever the context offset; NULL: none. */
 struct rz_comm *rz_comm_by_context(uint64_t context);
 
-/* A member is known to have failed, here or elsewhere. */
+/* A member is known to have failed, here or at another process: no further collective operation
+ * begins. */
 void rz_comm_stop_collectives(struct rz_comm *comm);
 
 void rz_comm_retain(struct rz_comm *comm);
 
-/* Make MPI_COMM_WORLD and MPI_COMM_SELF of the engine's epoch; MPI_ERR_NO_MEM. */
+/* Makes MPI_COMM_WORLD and MPI_COMM_SELF of the engine's epoch; MPI_ERR_NO_MEM. */
 int rz_comms_open(void);
 
-/* Ends all communicators, world and self too: at a roll-back and in finalize. Handles of them are
- * stale from then on. */
+/* Ends all communicators, including the predefined ones: at a roll-back and in finalize. Their
+ * handles are stale from then on. */
 void rz_comms_close(void);
 
-/* All living communicators. */
+/* The first in the list of all communicators. */
 struct rz_comm *rz_comms_first(void);
 
 /*
- * Whether the communicator with this id was here, in this epoch, and has ended: what still comes
- * for it is of no use to anybody, while what comes for an id never heard of waits for its
- * communicator to be made. False, too, of one that ended long ago: some thousands are remembered.
+ * Whether a communicator with this id existed here in this epoch and has ended. Messages for it are
+ * dropped then, while messages for an unknown id wait until its communicator is made. False as well
+ * for a communicator that ended long ago: some thousands of ids are kept.
  */
 bool rz_comm_has_ended(uint64_t context);
 
-/* The agreement context with this id has; that of a communicator has the same one. */
+/* The agreement context with this id has ended; it has the id of its communicator. */
 void rz_comm_note_end(uint64_t context);
 
-/* How many processes of comm (of both groups if inter) are known to be failed. */
+/* How many processes of comm (of both groups if inter) are known to have failed. */
 int rz_comm_failed(const struct rz_comm *comm);
 
-/* Whether comm, or some living communicator, holds that process. */
+/* Whether comm, or any communicator that has not ended, holds that process. */
 bool rz_comm_holds(const struct rz_comm *comm, uint32_t process);
 bool rz_comms_hold(uint32_t process);
 
-/* The number of a communicator in the whole job, for ever; first: the lower of the first members of
- * its groups. */
+/* The number of a communicator, unique in the job for all time; first: the lower one of the first
+ * members of its groups. */
 uint64_t rz_comm_number(uint64_t context, uint32_t first);
 
-/* comm is revoked, whoever said so: everything that is pending on it ends here. Once; harmless
- * again. */
+/* comm is revoked, by any process: all operations pending on it end here. A second call has no
+ * effect. */
 void rz_comm_revoked(struct rz_comm *comm);
 
 /*
  * Whether members of comm part in an orderly way, because nothing else brings them together at the
- * end: it was made by spawn, connect, accept or join, or reaches beyond the world of this process.
- * To end such a one is a part in an agreement of all its members. So a process that waits for the
- * others, in MPI_Comm_disconnect, MPI_Finalize or MPIX_Comm_agree, waits for none that has ended
- * it.
+ * end: it was made by spawn, connect, accept or join, or has members outside of this process's
+ * world. A process that ends such a communicator contributes to an agreement of all its members. So
+ * a process that waits for the others, in MPI_Comm_disconnect, MPI_Finalize or MPIX_Comm_agree,
+ * waits for none that has ended it.
  */
 bool rz_comm_says_farewell(const struct rz_comm *comm);
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of hints with their keys and values, and their storage in the bits of comm->hints.
+ */
 #include "mpi/comm/comm_hints.h"
 
 #define VALUES_MAX 6
-#define BITS 3 /* of comm->hints, for each hint */
+#define BITS 3 /* bits of comm->hints per hint */
 
 static const struct {
     const char *key, *values[VALUES_MAX + 1]; /* the first is the default; NULL: no more */

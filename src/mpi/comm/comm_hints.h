@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hints of communicators, as they are kept. Most are assertions of the user about how the
- * communicator is used: they are shown, and nothing depends on them. Those that matter: how far the
- * error of a failure reaches, and which calls tell it alike everywhere (mpi_error_range,
- * mpi_error_uniform: ULFM), by which engine the members agree (rz_agree;
- * docs/agreement-engines.md), and how a revocation gets to them (rz_revoke).
+ * Hints of communicators. Most are assertions of the user about how the communicator is used: they
+ * can be queried, and have no effect. Hints with an effect: how far the error of a failure reaches,
+ * and which calls return the same error at all members (mpi_error_range, mpi_error_uniform: ULFM),
+ * the engine of agreements (rz_agree; docs/agreement-engines.md), and how a revocation reaches the
+ * members (rz_revoke).
  */
 #ifndef RZ_MPI_COMM_HINTS_H
 #define RZ_MPI_COMM_HINTS_H
@@ -33,7 +33,7 @@ const char *rz_hint_value(enum rz_hint hint, unsigned value);
 unsigned rz_comm_hint(const struct rz_comm *comm, enum rz_hint hint);
 void rz_comm_set_hint(struct rz_comm *comm, enum rz_hint hint, unsigned value);
 
-/* Whose failure revokes comm at once, without a call. */
+/* The processes whose failure revokes comm at once, without a call. */
 enum rz_error_range { RZ_RANGE_LOCAL, RZ_RANGE_GROUP, RZ_RANGE_UNIVERSE };
 enum rz_error_range rz_comm_error_range(const struct rz_comm *comm);
 

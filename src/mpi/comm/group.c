@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Groups as objects, and the calls on them: translation of ranks, union, intersection and
+ * difference, include and exclude.
+ */
 #include "mpi/comm/group.h"
 
 #include "mpi/engine/waiting.h"
@@ -20,7 +24,7 @@ static struct rz_group *group_alloc(int n)
     return group;
 }
 
-/* After process[] was filled. */
+/* Completes a group after process[] was filled. */
 static struct rz_group *group_seal(struct rz_group *group)
 {
     group->rank = rz_group_find(group, rz_engine.self);
@@ -78,7 +82,7 @@ void rz_group_forget_empty(void)
     empty = NULL;
 }
 
-/* An empty result is MPI_GROUP_EMPTY itself. from: what it was made of. */
+/* Returns MPI_GROUP_EMPTY itself for an empty result. from: the group that it was made of. */
 static int group_result(const struct rz_group *from, struct rz_group *made,
                         struct rz_group **newgroup)
 {
@@ -97,7 +101,7 @@ static int group_result(const struct rz_group *from, struct rz_group *made,
     return MPI_SUCCESS;
 }
 
-/* ---- Asking ---- */
+/* ---- Inquiries ---- */
 
 int rz_group_rank(const struct rz_group *group)
 {
@@ -116,12 +120,12 @@ int rzm_group_rank(struct rz_group *group, int *rank)
     return MPI_SUCCESS;
 }
 
-/* Where each process stands in a group: a table by its number, at most half full. */
+/* The rank of each process in a group: a hash table by process number, at most half full. */
 struct positions {
     uint32_t mask;
     struct place {
         uint32_t process;
-        int rank; /* MPI_UNDEFINED: nobody is here */
+        int rank; /* MPI_UNDEFINED: an empty place */
     } place[];
 };
 
@@ -135,7 +139,7 @@ static struct place *place_of(struct positions *positions, uint32_t process)
     return &positions->place[at];
 }
 
-/* NULL: no memory; else of the caller. */
+/* The caller frees it. NULL: no memory. */
 static struct positions *positions_new(const struct rz_group *group)
 {
     uint32_t n = 2;
@@ -208,10 +212,11 @@ int rzm_group_translate_ranks(struct rz_group *group1, int n, const int ranks1[]
     return MPI_SUCCESS;
 }
 
-/* ---- Making ---- */
+/* ---- Making groups ---- */
 
-/* Those of group1, in order, that are (wanted) or are not in group2; then, with `more`, those of
- * group2 not in group1. */
+/* Selects from group1, in order: all processes if `all`, otherwise those that are in group2
+ * (wanted) or are not (!wanted). With `more`, appends the processes of group2 that are not in
+ * group1. */
 static int combine(struct rz_group *group1, struct rz_group *group2, bool all, bool wanted,
                    bool more, struct rz_group **newgroup)
 {
@@ -257,8 +262,8 @@ int rzm_group_difference(struct rz_group *group1, struct rz_group *group2,
     return combine(group1, group2, false, false, false, newgroup);
 }
 
-/* One flag per rank of group, set for each of ranks; an error names the first that is out of bounds
- * or there twice. */
+/* Sets a flag for each of ranks, in an array with one flag per rank of group; the error of the
+ * first rank that is out of bounds or listed twice. */
 static int mark_ranks(const struct rz_group *group, const char *name, int n, const int ranks[],
                       bool **marks)
 {
@@ -280,7 +285,7 @@ static int mark_ranks(const struct rz_group *group, const char *name, int n, con
     return MPI_SUCCESS;
 }
 
-/* name: of the argument that the ranks are from. */
+/* name: of the argument with the ranks. */
 static int include(struct rz_group *group, const char *name, int n, const int ranks[],
                    struct rz_group **newgroup)
 {
@@ -325,7 +330,7 @@ int rzm_group_excl(struct rz_group *group, int n, const int ranks[], struct rz_g
     return exclude(group, "ranks", n, ranks, newgroup);
 }
 
-/* The ranks of n triplets (first, last, stride), one by one; of the caller. */
+/* The ranks of n triplets (first, last, stride), one by one; the caller frees them. */
 static int expand(const struct rz_group *group, int n, int ranges[][3], int **ranks, int *count)
 {
     int64_t total = 0;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lists of participations, questions and absences of one communicator.
+ */
 #include "mpi/comm/participation.h"
 
 #include <stdlib.h>
@@ -18,7 +21,7 @@ struct rz_participation *rz_participation_find(const struct rz_participations *a
     return one;
 }
 
-/* Takes what is about an operation out of a list. */
+/* Takes an entry about an operation out of a list. */
 static struct rz_question *take_of(struct rz_question **list, int tag)
 {
     struct rz_question *taken = NULL, **link = list;
@@ -75,7 +78,7 @@ static bool list_has(const struct rz_question *list, const struct rz_question *q
     return list != NULL;
 }
 
-/* A copy goes into the list, once; false: no memory. */
+/* Adds a copy to the list, once; false: no memory. */
 static bool list_add(struct rz_question **list, const struct rz_question *question)
 {
     if (list_has(*list, question)) {
@@ -105,7 +108,7 @@ bool rz_participation_is_asked(const struct rz_participations *all,
 void rz_participation_miss(struct rz_participations *all, const struct rz_question *absence)
 {
     if (rz_participation_find(all, absence->tag)) {
-        (void)list_add(&all->absences, absence); /* else its sender will be asked */
+        (void)list_add(&all->absences, absence); /* without memory, the sender will be asked */
     }
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * In which collective operations of a communicator this process takes part now, who asked to be
- * told when it does no more, and which members have said that they do not take part in them. Pure
- * bookkeeping: no message, no clock; the rule that it serves stands in docs/failure-semantics.md.
+ * The collective operations of a communicator in which this process takes part now, the processes
+ * that asked to be told when it leaves one, and the members that have answered that they do not
+ * take part. Only lists: no message, no clock. The rule behind it is in docs/failure-semantics.md.
  *
- * Only a communicator with a failed member is asked about. There a process that does not take part
- * in an operation sends no message of it from now on: either it has left the operation, or it will
- * refuse to begin it. So whoever waits for a message of it can be told at once; and whoever asks
- * about an operation that goes on is told when this process leaves it. Answers follow the messages
- * that were sent before them.
+ * Questions are asked only about a communicator with a failed member. There a process that does not
+ * take part in an operation sends no message of it from now on: it has left the operation, or it
+ * will refuse to begin it. So a process that waits for such a message can be answered at once. A
+ * question about an operation that is under way is answered when this process leaves it. An answer
+ * follows the messages that were sent before it.
  */
 #ifndef RZ_MPI_PARTICIPATION_H
 #define RZ_MPI_PARTICIPATION_H
@@ -16,42 +16,44 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One operation; memory of the caller from begin to end. */
+/* One operation; the caller's memory from begin to end. */
 struct rz_participation {
     struct rz_participation *next;
-    int tag; /* of its messages */
+    int tag; /* the tag of its messages */
     bool on; /* begun, and not ended */
 };
 
-/* A process waits for a message of this one. */
+/* Another process waits for a message of this one. */
 struct rz_question {
     struct rz_question *next;
     uint32_t process;
-    uint64_t context; /* where the message is expected */
+    uint64_t context; /* the context in which the message is expected */
     int tag;
 };
 
-/* Of one communicator; empty when zeroed. */
+/* The lists of one communicator; empty when zeroed. */
 struct rz_participations {
     struct rz_participation *first;
-    struct rz_question *questions; /* about operations that go on */
-    struct rz_question *absences;  /* in such: `process` sends nothing more in `context` */
+    struct rz_question *questions; /* about operations under way */
+    struct rz_question
+        *absences; /* in operations under way: `process` sends nothing more in `context` */
 };
 
 /* This process takes part in the operation from now on. */
 void rz_participation_begin(struct rz_participations *all, struct rz_participation *one, int tag);
 
-/* It does no more: the questions to be answered, of the caller now. Nothing if it is not on. */
+/* This process takes part in the operation no longer. Returns the questions to be answered, which
+ * the caller frees; NULL if it took no part. */
 struct rz_question *rz_participation_end(struct rz_participations *all,
                                          struct rz_participation *one);
 
-/* The operation with this tag that goes on; NULL: none. */
+/* The operation under way with this tag; NULL: none. */
 struct rz_participation *rz_participation_find(const struct rz_participations *all, int tag);
 
 /*
- * A process asks about question->tag. True: the answer is due now, for this process does not take
- * part (or there is no memory to remember it). False: a copy of the question is kept until the
- * operation ends; the same one is kept once.
+ * A process asks about question->tag. True: the answer is due now, since this process does not take
+ * part (or has no memory for the question). False: a copy of the question is kept until the
+ * operation ends; equal questions are kept once.
  */
 bool rz_participation_ask(struct rz_participations *all, const struct rz_question *question);
 
@@ -59,15 +61,15 @@ bool rz_participation_ask(struct rz_participations *all, const struct rz_questio
 bool rz_participation_is_asked(const struct rz_participations *all,
                                const struct rz_question *question);
 
-/* absence->process sends no further message of that context and tag. It is remembered until the
- * operation ends here; without memory, or if the operation does not go on here, not at all. */
+/* absence->process sends no further message of that context and tag. This is kept until the
+ * operation ends here. It is not kept without memory, or if the operation is not under way here. */
 void rz_participation_miss(struct rz_participations *all, const struct rz_question *absence);
 
-/* Whether that was remembered. */
+/* Whether that absence was kept. */
 bool rz_participation_misses(const struct rz_participations *all,
                              const struct rz_question *absence);
 
-/* Forgets all questions and absences: nobody is to be answered any more. */
+/* Drops all questions and absences; no process is answered any more. */
 void rz_participations_forget(struct rz_participations *all);
 
 #endif

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The names of the process sets, and which predefined communicator each one belongs to.
+ */
 #include "mpi/comm/process_set.h"
 
 #include <strings.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The process sets of the standard, which are those of the predefined communicators. */
+/*
+ * The process sets that the standard defines: those of the predefined communicators.
+ */
 #ifndef RZ_MPI_PROCESS_SET_H
 #define RZ_MPI_PROCESS_SET_H
 
@@ -8,8 +10,8 @@ enum { RZ_PROCESS_SETS = 2 };
 /* Their names, by number. */
 extern const char *const rz_process_sets[RZ_PROCESS_SETS];
 
-/* The predefined communicator whose processes that process set has (0x101 WORLD, 0x102 SELF), 0:
- * none. Upper and lower case are the same. */
+/* The predefined communicator with the processes of that process set (0x101 WORLD, 0x102 SELF); 0:
+ * none. Names are not case-sensitive. */
 unsigned rz_process_set_comm(const char *name);
 
 #endif
