@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Exchange, broadcast and barrier within calls that make communicators, and the begin and end of
+ * such calls. They are schedules on the context offset of collective operations.
+ */
 #include "mpi/create/comm_creation.h"
 
 #include "mpi/agree/comm_uniform.h"
@@ -12,10 +16,10 @@ static struct rz_datatype *bytes_type(void)
     return rz_datatype_of(MPI_BYTE);
 }
 
-/* ---- Small collectives of their own ---- */
+/* ---- Small collective operations ---- */
 
-/* Everything to rank 0: each collects its subtree of a binomial tree, which is a row of ranks that
- * begins at itself. */
+/* Gathers the data of all at rank 0: each process collects its subtree of a binomial tree, a
+ * contiguous range of ranks that starts with its own. */
 static void plan_gather_to_0(struct rz_schedule *schedule, size_t bytes, char *all)
 {
     const struct rz_comm *comm = rz_schedule_comm(schedule);
@@ -35,7 +39,7 @@ static void plan_gather_to_0(struct rz_schedule *schedule, size_t bytes, char *a
     }
 }
 
-/* Down a binomial tree; places in it are counted from root. */
+/* Broadcasts down a binomial tree; places in it are counted from root. */
 static void plan_spread(struct rz_schedule *schedule, int root, void *data, size_t bytes)
 {
     const struct rz_comm *comm = rz_schedule_comm(schedule);
@@ -99,7 +103,7 @@ int rz_comm_create_begin(struct rz_comm *comm, const char *call, uint64_t *opera
     }
     if (error == MPI_SUCCESS) {
         *operation = rz_comm_begin(comm, call);
-        rz_comm_create_end(comm); /* of a call that nobody ended */
+        rz_comm_create_end(comm); /* of an earlier call that was not ended */
     }
     if (error == MPI_SUCCESS && !comm->collectives_failed) {
         rz_operation_begin(comm, &comm->making, rz_comm_operation_tag(*operation));
@@ -137,7 +141,7 @@ int rz_uniform_made_by(struct rz_comm *comm, struct rz_group *part, int tag, int
 
 int rz_uniform_made(struct rz_comm *comm, int error, struct rz_comm **made)
 {
-    if (!comm) { /* a new process, to whom RZ_Comm_replace gives its first one */
+    if (!comm) { /* a new process, which gets its first communicator by RZ_Comm_replace */
         return error;
     }
     rz_comm_create_end(comm);

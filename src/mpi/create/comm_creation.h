@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What calls that make communicators have in common: a creation is numbered like a collective
- * operation, what members tell one another in it, and how it ends.
+ * operation; exchanges between its members; its end.
  */
 #ifndef RZ_MPI_COMM_CREATION_H
 #define RZ_MPI_COMM_CREATION_H
@@ -9,33 +9,32 @@
 #include "mpi/comm/comm.h"
 
 /*
- * Every member gives `bytes` bytes at mine and gets all of them in order of rank at all (size *
- * bytes). For the making of communicators; MPI_SUCCESS, an error class or RZM_ROLLBACK.
+ * An allgather: every member passes `bytes` bytes at mine and gets those of all members in order of
+ * rank at all (size * bytes). For the making of communicators; MPI_SUCCESS, an error class or
+ * RZM_ROLLBACK.
  */
 int rz_comm_exchange(struct rz_comm *comm, uint64_t operation, const void *mine, size_t bytes,
                      void *all);
 
-/* The same number of bytes from root to all. */
+/* A broadcast of `bytes` bytes from root. */
 int rz_comm_spread(struct rz_comm *comm, uint64_t operation, int root, void *data, size_t bytes);
 
 /*
- * A creation that all of comm take part in: its number, from 1. RZM_ROLLBACK, MPI_ERR_REVOKED: it
- * does not count. Messages of it may be sent until rz_comm_create_end (p2p/inquiry.h), which the
- * entry points call.
+ * Begins a creation in which all members of comm take part: its number, counted from 1. With
+ * RZM_ROLLBACK or MPI_ERR_REVOKED it is not counted. Messages of it may be sent until
+ * rz_comm_create_end (p2p/inquiry.h), which the entry points call.
  */
 int rz_comm_create_begin(struct rz_comm *comm, const char *call, uint64_t *operation);
 void rz_comm_create_end(struct rz_comm *comm);
 
-/*
- * Returns when all members have entered the creation with this number. MPI_ERR_PROC_FAILED: one of
- * them has failed, or another member tells so.
- */
+/* Returns when all members have entered the creation with this number. MPI_ERR_PROC_FAILED: one of
+ * them has failed, or another member has left because of a failure. */
 int rz_comm_synchronise(struct rz_comm *comm, uint64_t operation);
 
 /*
  * A call by which `part` of comm's members (NULL: all) made a communicator has ended here with
- * `error`; *made is given back, and NULL then, where the members agree on an error
- * (agree/comm_uniform.h). tag: of the call.
+ * `error`. Where the errors of members must be uniform (agree/comm_uniform.h), the members agree on
+ * the error; if there is one, *made is released and set to NULL. tag: of the call.
  */
 int rz_uniform_made_by(struct rz_comm *comm, struct rz_group *part, int tag, int error,
                        struct rz_comm **made);

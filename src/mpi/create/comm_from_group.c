@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Communicators out of groups and a name, without a parent. The context id is a function of the
- * members, the name, and how many were made of these before: every member takes part in each of
- * them, so that all count alike.
+ * Communicators made of groups and a name, without a parent. The context id is a function of the
+ * members, the name, and the number of earlier creations with the same members and name: every
+ * member takes part in each of these, so that all count alike.
  */
 #include "base/random.h"
 #include "mpi/create/comm_from_group.h"
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- How often ---- */
+/* ---- The number of creations ---- */
 
 struct made {
     uint64_t key; /* 0: free */
@@ -56,7 +56,7 @@ static bool made_reserve(void)
     return true;
 }
 
-/* This one is the ordinal of that key, from 1; 0: no memory. */
+/* The number of this creation among those with that key, counted from 1; 0: no memory. */
 static uint64_t made_count(uint64_t key)
 {
     if (!made_reserve()) {
@@ -77,9 +77,9 @@ void rz_comm_from_group_close(void)
     made_used = 0;
 }
 
-/* ---- Names ---- */
+/* ---- Keys ---- */
 
-/* Told apart although members and name be the same. */
+/* Distinguish creations with equal members and name. */
 enum { KIND_INTRA = 0x6701, KIND_LOCAL = 0x6702, KIND_INTER = 0x6703 };
 
 static uint64_t key_of_text(uint64_t key, const char *text)
@@ -90,7 +90,7 @@ static uint64_t key_of_text(uint64_t key, const char *text)
     return rz_mix(key, 0x100);
 }
 
-/* Within an epoch a rank of the job names one incarnation. */
+/* Within an epoch a rank of the job identifies one incarnation. */
 static uint64_t key_of_group(uint64_t key, const struct rz_group *group)
 {
     key = rz_mix(key, (uint64_t)rz_engine.epoch << 32 | (uint32_t)group->size);
@@ -100,7 +100,7 @@ static uint64_t key_of_group(uint64_t key, const struct rz_group *group)
     return key;
 }
 
-/* An intra-communicator of group; kind: what it is for. */
+/* Makes an intra-communicator of group; kind: its purpose. */
 static int make_intra(uint64_t kind, struct rz_group *group, const char *stringtag,
                       struct rz_errhandler *errhandler, struct rz_comm **newcomm)
 {
@@ -124,8 +124,8 @@ static int check(const char *name, const struct rz_group *group,
     return error;
 }
 
-/* The barrier after which all members have entered, so that a failed one is told of. Each of them
- * has made `made` by itself before, so each takes part. Releases it at an error. */
+/* A barrier that ends when all members have entered, so that a failed member is reported. Each
+ * member has made `made` by itself before, so each takes part. Releases it on an error. */
 static int settle(struct rz_comm *made, const char *call)
 {
     uint64_t operation;
@@ -164,7 +164,7 @@ int rzm_comm_create_from_group(struct rz_group *group, const char *stringtag, st
 
 /* ---- MPI_Intercomm_create_from_groups ---- */
 
-/* At a leader, who knows both groups: a word that the other leader finds, too. */
+/* At a leader, which knows both groups: computes a word that the other leader computes, too. */
 static int leader_word(const struct rz_group *local, int local_leader,
                        const struct rz_group *remote, int remote_leader, const char *stringtag,
                        uint64_t *word)
@@ -188,7 +188,8 @@ static int leader_word(const struct rz_group *local, int local_leader,
     return times != 0 ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
-/* The leader's word and the remote group, told in the local group by a communicator for that. */
+/* Broadcasts the leader's word and the remote group in the local group, over a communicator made
+ * for that. */
 static int told_by_leader(struct rz_comm *local, int local_leader, struct rz_group *remote,
                           int remote_leader, const char *stringtag, uint64_t *word,
                           struct rz_group **told)

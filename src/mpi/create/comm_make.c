@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Making and freeing communicators. What a new one is, every member computes by itself; but nobody
- * leaves the call before all have entered it, so that a failed one is told of. */
+/*
+ * Making and freeing communicators. Every member computes the new communicator by itself; but no
+ * member leaves the call before all have entered it, so that a failure is reported.
+ */
 #include "mpi/coll/coll.h"
 #include "mpi/type/attribute.h"
 #include "mpi/agree/comm_info.h"
@@ -20,7 +22,7 @@ static struct rz_datatype *bytes_type(void)
 
 /* ---- MPI_Comm_dup ---- */
 
-/* All of it that needs nobody else. */
+/* The part of a duplication that needs no other process. */
 static int duplicate_make(struct rz_comm *comm, uint64_t operation, struct rz_info *info,
                           struct rz_comm **newcomm)
 {
@@ -63,7 +65,7 @@ int rzm_comm_dup(struct rz_comm *comm, struct rz_comm **newcomm)
     return rzm_comm_dup_with_info(comm, NULL, newcomm);
 }
 
-/* A duplicate that is there, and whose verdict is not. */
+/* A duplicate that exists, while the agreement on its error is not complete. */
 struct duplicate {
     struct rz_uniform_result result;
     struct rz_request *request;
@@ -89,7 +91,7 @@ static void duplicate_ended(struct rz_uniform_result *result)
     rz_request_complete(duplicate->request, result->error);
 }
 
-/* error: of the making. The request ends with what all were told. */
+/* error: of the making here. The request ends with the error that the members agree on. */
 static int duplicate_agree(struct rz_comm *comm, int error, struct rz_comm *made, MPI_Comm *newcomm,
                            struct rz_request **request)
 {
@@ -116,7 +118,7 @@ static int duplicate_agree(struct rz_comm *comm, int error, struct rz_comm *made
     return MPI_SUCCESS;
 }
 
-/* Ends when all have called it. */
+/* The request ends when all members have made the call. */
 static int duplicate_await(struct rz_comm *comm, uint64_t operation, struct rz_request **request)
 {
     struct rz_schedule *schedule;
@@ -124,7 +126,7 @@ static int duplicate_await(struct rz_comm *comm, uint64_t operation, struct rz_r
     return error != MPI_SUCCESS ? error : rz_schedule_start(rz_plan_barrier(schedule), request);
 }
 
-/* The duplicate is there at once. */
+/* The duplicate exists when the call returns. */
 int rzm_comm_idup_with_info(struct rz_comm *comm, struct rz_info *info, MPI_Comm *newcomm,
                             struct rz_request **request)
 {
@@ -192,20 +194,19 @@ int rzm_comm_create(struct rz_comm *comm, struct rz_group *group, struct rz_comm
         *newcomm = NULL;
         return MPI_SUCCESS;
     }
-    /* Groups of one call are the same or have no member in common: the first member tells them
-     * apart. */
+    /* The groups in one call are equal or disjoint, so their first members distinguish them. */
     return rz_comm_derive(comm, group, operation, group->process[0], newcomm);
 }
 
 /* ---- MPI_Comm_create_group ---- */
 
 /*
- * Those outside the group do not call, so operations are not numbered alike in it: the first
- * member, the leader, invents the context id. It hears each other member first and answers all of
- * them then, so that nobody leaves before all have entered. All of it are messages in comm: a
- * member waits for the leader only, and the leader for members, and a revocation of comm ends it.
- * A message is one word: the context id from the leader, 1 from a member; 0: the sender knows of a
- * failed member.
+ * Processes outside the group do not call, so its members do not number operations alike. Therefore
+ * the first member, the leader, chooses the context id. It first receives a message of each other
+ * member, and then answers all of them, so that no member leaves before all have entered. All
+ * messages are sent in comm: a member waits for the leader only, the leader waits for the members,
+ * and a revocation of comm ends the waits. A message is one word: the context id from the leader, 1
+ * from a member; 0: the sender knows of a failed member.
  */
 static int group_isend(struct rz_comm *comm, const struct rz_group *group, int member, int tag,
                        uint64_t *word, struct rz_request **request)
@@ -243,8 +244,8 @@ static bool has_failed(const struct rz_group *group)
     return false;
 }
 
-/* At the leader. The members that have not failed are heard whatever happened to the others: what
- * they send must not wait for the next call. */
+/* At the leader. Receives the message of each member that has not failed, even after an error: such
+ * a message must not match a receive of the next call. */
 static int group_gather(struct rz_comm *comm, const struct rz_group *group, int tag)
 {
     int result = MPI_SUCCESS;
@@ -259,7 +260,7 @@ static int group_gather(struct rz_comm *comm, const struct rz_group *group, int 
     return result == MPI_SUCCESS && has_failed(group) ? MPI_ERR_PROC_FAILED : result;
 }
 
-/* At the leader. */
+/* At the leader: answers all members. */
 static int group_tell(struct rz_comm *comm, const struct rz_group *group, int tag,
                       uint64_t *context)
 {
@@ -332,7 +333,7 @@ int rzm_comm_create_group(struct rz_comm *comm, struct rz_group *group, int tag,
 
 /* ---- The end ---- */
 
-/* What a program was lent it does not end. */
+/* A program must not free a communicator that it does not own. */
 static int comm_is_the_programs(const struct rz_comm *comm)
 {
     return comm->object.flags & RZ_COMM_ROUND

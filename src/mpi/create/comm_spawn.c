@@ -2,16 +2,18 @@
 /*
  * MPI_Comm_spawn and MPI_Comm_spawn_multiple.
  *
- *   1. The root has its daemon start the processes, and waits until each has said READY or is gone.
- *   2. It tells comm who they are; each member makes the inter-communicator and confirms.
- *   3. It tells the processes to GO on: their MPI_Init ends now (parent.c). When each has heard it,
- *      it says GOING. Then the root tells comm that all is well; had it done so before, it could
- *      fail with a GO still on its way, and nobody would go on to whom a parent was bound.
+ *   1. The root has its daemon start the processes, and waits until each has sent READY or is gone.
+ *   2. The root tells the members of comm the numbers of the processes; each member makes the
+ *      inter-communicator and confirms.
+ *   3. The root sends GO to the processes, whose MPI_Init ends then (parent.c). Each answers GOING.
+ *      Then the root tells comm that the call has succeeded. Earlier it must not: it could fail
+ *      with a GO still on its way, and the processes would end although members have an
+ *      inter-communicator with them.
  *
- * Where the root returns an error, whatever the cause, the processes are ended, and where it fails
- * before it could tell them to go on they leave by themselves: a spawn that came to nothing leaves
- * nobody behind who could communicate with the parents. Where one member returns MPI_SUCCESS all
- * have made the inter-communicator; those that were not told so have revoked and ended it.
+ * Where the root returns an error, whatever its cause, the processes are ended; where it fails
+ * before it has sent GO, they exit by themselves. So a failed spawn leaves no process that could
+ * communicate with the parents. If one member returns MPI_SUCCESS, all have made the
+ * inter-communicator; members that did not learn of the success have revoked and ended it.
  */
 #include "mpi/create/comm_creation.h"
 #include "mpi/create/comm_spawn.h"
@@ -29,9 +31,9 @@
 
 #define SPAWN UINT64_C(0x5397)
 
-/* ---- Asking the daemon ---- */
+/* ---- The daemon's part ---- */
 
-/* An order that the daemon has not answered yet. Several threads may have some. */
+/* A spawn order that the daemon has not answered yet. Several threads may have one each. */
 struct spawn {
     uint64_t question;
     bool answered;
@@ -70,7 +72,8 @@ static bool is_answered(void *arg)
     return ((struct spawn *)arg)->answered;
 }
 
-/* Has the order carried out: MPI_SUCCESS (spawn->status says what became of it) or RZM_ROLLBACK. */
+/* Passes the order to the daemon and waits for the answer: MPI_SUCCESS (spawn->status is the
+ * result) or RZM_ROLLBACK. */
 static int ask(const struct rz_news *order, uint32_t n, const struct rz_news *parent,
                const char *call, struct spawn *spawn)
 {
@@ -92,13 +95,13 @@ static int ask(const struct rz_news *order, uint32_t n, const struct rz_news *pa
     return error;
 }
 
-/* ---- The spawned, seen from the root ---- */
+/* ---- The spawned processes, at the root ---- */
 
-/* What all members are told. */
+/* What the root sends to all members. */
 struct spawn_news {
     int32_t error;   /* MPI_SUCCESS, or that of the call */
-    uint32_t wanted; /* processes */
-    uint32_t n;      /* of which more is said here: all, or none */
+    uint32_t wanted; /* requested number of processes */
+    uint32_t n;      /* number of entries: one for each process, or none */
     struct {
         uint32_t process; /* its number */
         int32_t code;     /* MPI_SUCCESS, or MPI_ERR_SPAWN */
@@ -110,10 +113,10 @@ static size_t news_bytes(uint32_t n)
     return sizeof(struct spawn_news) + n * sizeof(((struct spawn_news *)0)->item[0]);
 }
 
-/* The root while it waits for a word of each of the spawned. */
+/* The root waits for a setup message of each spawned process. */
 struct gathering {
     enum rz_setup_kind kind;
-    const struct rz_comm *comm; /* nobody is waited for when it breaks; NULL: never */
+    const struct rz_comm *comm; /* the wait ends when it breaks; NULL: it does not */
     uint64_t order;
     const struct spawn_news *news;
     bool *said;
@@ -155,7 +158,8 @@ static int gather(struct gathering *gathering, const char *call)
     return gathering->said ? rz_engine_wait(&blocked, all_have_said_it, gathering) : MPI_ERR_NO_MEM;
 }
 
-/* Waits until they stand in MPI_Init; who does not come there has MPI_ERR_SPAWN for its code. */
+/* Waits until the processes are in MPI_Init; one that is gone before gets the code MPI_ERR_SPAWN.
+ */
 static int gather_ready(const struct rz_comm *comm, struct spawn_news *news, uint64_t order,
                         const char *call)
 {
@@ -202,15 +206,15 @@ static void send_processes(enum rz_link_type type, const struct rz_link_process 
     free(pairs);
 }
 
-/* The call returns an error: whoever was started for it ends, and the program knows of that. By an
- * abort of code 0, which is nobody's failure. */
+/* The call returns an error: ends the processes that were started for it, without a failure of the
+ * job. They end as by an abort with code 0. */
 static void undo(const struct spawn *spawn)
 {
     send_processes(RZ_LINK_ACKNOWLEDGED, spawn->processes, spawn->n);
     send_processes(RZ_LINK_ABORT, spawn->processes, spawn->n);
 }
 
-/* Whatever befalls comm meanwhile: some may go on already. */
+/* Continues whatever happens to comm meanwhile, since some processes may have got GO already. */
 static int go(const struct spawn_news *news, uint64_t order, const char *call)
 {
     for (uint32_t i = 0; i < news->n; i++) {
@@ -234,12 +238,13 @@ struct spawning {
     struct rz_comm *comm;
     int root;
     uint64_t operation;
-    struct spawn spawn;      /* at the root */
-    struct spawn_news *news; /* at all, once told; NULL: nothing was told */
+    struct spawn spawn;      /* used at the root */
+    struct spawn_news *news; /* at all members, once received; NULL: nothing was received */
     struct spawning *next;   /* at the root */
 };
 
-/* What roots of this process are at; what is said of another spawn comes too late. */
+/* The spawn calls of which this process is the root; a message about another spawn comes too late.
+ */
 static struct spawning *spawnings;
 
 static void words_of(const struct spawning *spawning, uint64_t words[3])
@@ -298,7 +303,7 @@ static int start(struct spawning *spawning, const struct rz_news *order, uint32_
     rz_kill_here(RZ_KILL_SPAWNED);
     const struct spawn *spawn = &spawning->spawn;
     if (spawn->status == RZ_OK && spawn->n != n) {
-        return MPI_ERR_NO_MEM; /* the answer was not kept */
+        return MPI_ERR_NO_MEM; /* there was no memory for the answer */
     }
     const char *why = rz_dynamic_refusal();
     if (spawn->status == RZ_ERR_UNSUPPORTED) {
@@ -313,7 +318,7 @@ static int start(struct spawning *spawning, const struct rz_news *order, uint32_
                                               n, rz_status_text(spawn->status));
 }
 
-/* What the members are told, whatever became of the order; NULL: no memory. */
+/* What the members are told, whatever the result of the order; NULL: no memory. */
 static struct spawn_news *news_new(uint32_t wanted, uint32_t n)
 {
     struct spawn_news *news = calloc(1, news_bytes(n));
@@ -324,7 +329,7 @@ static struct spawn_news *news_new(uint32_t wanted, uint32_t n)
     return news;
 }
 
-/* All that the root does before it tells the others. */
+/* The root's part up to the message to the members. */
 static int beget(struct spawning *spawning)
 {
     struct rz_news order = {0};
@@ -351,7 +356,8 @@ static int beget(struct spawning *spawning)
 
 /* ---- All members ---- */
 
-/* Everybody hears the same from the root, errors of the order included, so that all confirm. */
+/* The root sends the same result to all members, including errors of the order, so that all
+ * confirm. */
 static int tell(struct spawning *spawning, int error)
 {
     struct rz_news news = {spawning->news, spawning->news ? news_bytes(spawning->news->n) : 0};
@@ -365,7 +371,7 @@ static int tell(struct spawning *spawning, int error)
     const char *why = rz_dynamic_refusal();
     int told = rz_news_tell(spawning->comm, spawning->operation, spawning->root,
                             is_root && !spawning->news ? error : MPI_SUCCESS, &news);
-    if (told != MPI_SUCCESS && !is_root) { /* it may have come in part */
+    if (told != MPI_SUCCESS && !is_root) { /* it may have arrived in part */
         free(news.data);
         news.data = NULL;
     }
@@ -406,7 +412,7 @@ static void give_codes(const struct spawn_news *news, int *codes)
     }
 }
 
-/* The root ends what it has begun, one way or the other. */
+/* The root ends what it has begun, after success or an error. */
 static int let_go(const struct spawning *spawning, int error)
 {
     if (error == MPI_SUCCESS) {
@@ -448,7 +454,7 @@ static int spawn(struct spawning *spawning, struct rz_comm **intercomm, int *cod
     if (error == MPI_SUCCESS) {
         *intercomm = made;
     } else if (made && error != RZM_ROLLBACK) {
-        rz_comm_revoke(made); /* others may have it, and wait for us */
+        rz_comm_revoke(made); /* other members may have it, and wait for us */
         rz_comm_release(made);
     }
     return error;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of MPI_Comm_spawn that hears from spawned processes. */
+/*
+ * The receiver of messages of spawned processes, for MPI_Comm_spawn.
+ */
 #ifndef RZ_MPI_COMM_SPAWN_H
 #define RZ_MPI_COMM_SPAWN_H
 
@@ -7,8 +9,8 @@
 
 struct rz_setup_message;
 
-/* A spawned process tells its root something. True: no call that spawns here is concerned any more;
- * it was answered. Not from inside a callback of a transport. */
+/* Handles a message of a spawned process to its root. True: it concerns no spawn that is under way
+ * here, and was answered. Not called from inside a callback of a transport. */
 bool rz_spawn_answers(const struct rz_setup_message *message);
 
 #endif

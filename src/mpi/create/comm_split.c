@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Comm_split and MPI_Comm_split_type: everybody's colour and key go to everybody. */
+/*
+ * MPI_Comm_split and MPI_Comm_split_type: all members exchange colours and keys.
+ */
 #include "mpi/agree/comm_info.h"
 #include "mpi/comm/process_set.h"
 #include "mpi/create/comm_creation.h"
@@ -24,7 +26,8 @@ static int split_order(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Those of my colour to the front, in the order of the new communicator; how many. */
+/* Moves the members of my colour to the front, in the order of the new communicator; returns their
+ * number. */
 static int split_select(struct split *all, int size, int32_t colour)
 {
     int n = 0;
@@ -38,8 +41,8 @@ static int split_select(struct split *all, int size, int32_t colour)
     return n;
 }
 
-/* The group of those of `from` whose colour is mine, in the order of the new communicator; it may
- * be empty. */
+/* The group of the members of `from` that have my colour, in the order of the new communicator; it
+ * may be empty. */
 static int split_group(const struct rz_group *from, struct split *all, int size, int32_t colour,
                        struct rz_group **group)
 {
@@ -70,7 +73,7 @@ static int split_derive(struct rz_comm *comm, uint64_t operation, struct split *
         error = split_group(comm->remote, others->data, rz_comm_peers(comm), colour, &remote);
     }
     if (error == MPI_SUCCESS && remote && remote->size == 0) {
-        *newcomm = NULL; /* a colour that the other group does not have */
+        *newcomm = NULL; /* no member of the other group has this colour */
     } else if (error == MPI_SUCCESS) {
         error = rz_comm_make(words, group, remote, comm->errhandler, newcomm);
     }
@@ -122,7 +125,7 @@ int rzm_comm_split(struct rz_comm *comm, int color, int key, struct rz_comm **ne
     return split(comm, "MPI_Comm_split", color, key, newcomm);
 }
 
-/* ---- MPI_Comm_split_type: the colour is the number of what processes have in common ---- */
+/* ---- MPI_Comm_split_type: the colour is the number of the shared piece of hardware ---- */
 
 static int node_of_process(uint32_t process)
 {
@@ -134,14 +137,14 @@ static int colour_node(void)
     return node_of_process(rz_engine.self);
 }
 
-/* MPI_UNDEFINED where this process is not bound to one. */
+/* MPI_UNDEFINED where this process is not bound to a single processor. */
 static int colour_processor(void)
 {
     int processor = rz_hardware_processor();
     return processor < 0 ? MPI_UNDEFINED : colour_node() * CPU_SETSIZE + processor;
 }
 
-/* A type of hardware that is not known has no pieces: the standard wants MPI_COMM_NULL then. */
+/* Of an unknown hardware type there are no pieces: the standard then requires MPI_COMM_NULL. */
 static int colour_of_hardware(const char *type)
 {
     if (strcmp(type, RZ_HARDWARE_SHARED_MEMORY) == 0 || strcmp(type, RZ_HARDWARE_NODE) == 0) {
@@ -174,7 +177,7 @@ static int colour_guided(int split_type, struct rz_info *info)
                                                               : MPI_UNDEFINED;
 }
 
-/* ---- MPI_COMM_TYPE_HW_UNGUIDED: the next smaller thing that does not hold all of comm ---- */
+/* ---- MPI_COMM_TYPE_HW_UNGUIDED: pieces that do not hold all of comm ---- */
 
 static bool on_one_node(const struct rz_comm *comm)
 {
@@ -194,7 +197,7 @@ static int split_unguided(struct rz_comm *comm, int key, struct rz_info *info,
     int error = split(comm, "MPI_Comm_split_type", by_node ? colour_node() : colour_processor(),
                       key, &made);
     if (error == MPI_SUCCESS && made && made->group->size == comm->group->size) {
-        rz_comm_release(made); /* nothing smaller; so everywhere */
+        rz_comm_release(made); /* not smaller than comm; the result is the same at all members */
         made = NULL;
     }
     if (error == MPI_SUCCESS && made && info) {

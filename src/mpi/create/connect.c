@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Comm_connect and MPI_Comm_accept. The roots tell each other by words; each tells its group.
+ * MPI_Comm_connect and MPI_Comm_accept. The roots exchange setup messages; each informs its group.
  *
  *     connecting root                        accepting root
  *        CONNECT (its group)  -------------->   takes the oldest; tells its group, all confirm
  *        tells its group, all confirm  <-----   ACCEPT (its group)
  *        ACCEPT  --------------------------->   both groups have made the inter-communicator
  *
- * Who does not wait for ACCEPT any more says LEAVE, and is not taken; if it just was, it answers
- * ACCEPT by REFUSE. In place of ACCEPT comes REFUSE where a root cannot go on; then, and where a
- * root is gone, the other one returns an error, too. Once the last word has left, the roots
- * succeed; each tells its group so. A member that does not hear of it has made the
- * inter-communicator already: it revokes it, so that nobody waits for that member there.
+ * A connecting root that stops waiting for ACCEPT sends LEAVE, and its CONNECT is not taken; if it
+ * was just taken, the root answers ACCEPT by REFUSE. A root that cannot continue sends REFUSE in
+ * place of ACCEPT; after REFUSE, or when a root is gone, the other root returns an error, too. The
+ * roots succeed when the last message has left; each tells its group so. A member that does not
+ * learn of the success has made the inter-communicator already: it revokes it, so that no process
+ * waits for that member there.
  */
 #include "mpi/create/comm_creation.h"
 #include "mpi/create/connect.h"
@@ -28,16 +29,16 @@
 
 #define MEET UINT64_C(0xacce97)
 
-/* What the roots tell each other, before the numbers of the group. The last ACCEPT has only this.
- */
+/* What the roots send to each other, before the process numbers of the group. The last ACCEPT has
+ * only this. */
 struct offer {
-    uint64_t id;   /* answers are about this */
-    uint64_t seed; /* one of two words that the context id is made of */
-    int32_t error; /* of REFUSE: the class */
-    uint32_t n;    /* members */
+    uint64_t id;   /* answers carry this id */
+    uint64_t seed; /* one of the two words of which the context id is made */
+    int32_t error; /* of REFUSE: the error class */
+    uint32_t n;    /* number of members */
 };
 
-/* A root that waits for an answer about its id; an answer about another one comes too late. */
+/* A root that waits for an answer with its id; an answer with another id comes too late. */
 struct waiting {
     uint64_t id;
     struct waiting *next;
@@ -54,7 +55,7 @@ static bool somebody_waits(uint64_t id)
     return waiting != NULL;
 }
 
-/* ---- Words ---- */
+/* ---- Setup messages ---- */
 
 static bool read_offer(const struct rz_setup_message *word, struct offer *offer)
 {
@@ -90,7 +91,7 @@ static void refuse(uint32_t process, uint64_t id, int error)
     say(process, RZ_SETUP_REFUSE, id, &why, NULL);
 }
 
-/* Nobody takes any more what still comes, or has come, about it. */
+/* Ends the wait: drops the messages with this id that have arrived; later ones are not taken. */
 static void waiting_end(struct waiting *waiting)
 {
     rz_list_unlink(&all_waiting, waiting);
@@ -102,8 +103,8 @@ static void waiting_end(struct waiting *waiting)
     free(rz_setup_message_take(RZ_SETUP_REFUSE, waiting->id));
 }
 
-/* What it said before it left: no accept takes that any more. It stays, for this may be called
- * while somebody looks through the words. */
+/* A process has sent LEAVE: marks its CONNECT as withdrawn, so that no accept takes it. It is not
+ * removed, since this may be called while the messages are searched. */
 static void withdraw(const struct rz_setup_message *leaves, uint64_t id)
 {
     struct rz_setup_message *word = NULL;
@@ -140,7 +141,7 @@ bool rz_connect_answers(const struct rz_setup_message *word)
     if (somebody_waits(word->about)) {
         return false;
     }
-    if (word->kind == RZ_SETUP_ACCEPT && offer.id != 0) { /* it waits for our answer to this */
+    if (word->kind == RZ_SETUP_ACCEPT && offer.id != 0) { /* the sender waits for our answer */
         refuse(word->process, offer.id, MPI_ERR_PROC_FAILED);
     }
     return true;
@@ -158,29 +159,29 @@ static void turn_away(uint64_t port)
     }
 }
 
-/* ---- A call of one side ---- */
+/* ---- A connect or accept call ---- */
 
 struct meeting {
     const char *call;
     struct rz_comm *comm;
     int root;
     uint64_t operation;
-    /* At the root. */
+    /* Used at the root. */
     uint64_t port;
     struct waiting waiting;
     uint64_t seed;
     uint32_t other;                /* the other root */
-    uint64_t other_id;             /* what it waits for; 0: nothing */
-    struct rz_setup_message *word; /* the one that was waited for */
+    uint64_t other_id;             /* the id with which the other root waits; 0: it does not wait */
+    struct rz_setup_message *word; /* the awaited message */
     rz_time deadline;              /* RZ_TIME_NEVER: none */
-    bool answered;                 /* the other root was told, or told us, the end of it */
+    bool answered;                 /* the other root was told the result, or has told it to us */
 };
 
-/* What all of a side are told. */
+/* What the root tells its group. */
 struct told {
     int32_t error;
     uint32_t n;
-    uint64_t seeds[2]; /* of the connecting side, of the accepting one */
+    uint64_t seeds[2]; /* of the connecting side and of the accepting side */
     uint32_t process[];
 };
 
@@ -195,7 +196,7 @@ static bool answer_has_come(void *arg)
     return meeting->word || rz_dynamic_is_gone(meeting->other);
 }
 
-/* The same before the other side has bound itself to anything: we may leave, too. */
+/* As last_answer_has_come, while the other side is not bound yet: this side may still withdraw. */
 static bool first_answer_has_come(void *arg)
 {
     const struct meeting *meeting = arg;
@@ -203,8 +204,11 @@ static bool first_answer_has_come(void *arg)
            rz_clock_now() >= meeting->deadline;
 }
 
-/* Whatever befalls our group: that side may have made its inter-communicator. But who revokes comm
- * wants all calls on it to end; then the other side's is revoked, too. */
+/*
+ * Waits whatever happens to our group, since the other side may have made its inter-communicator.
+ * But a revocation of comm must end all calls on it; then the inter-communicator of the other side
+ * is revoked, too.
+ */
 static bool last_answer_has_come(void *arg)
 {
     const struct meeting *meeting = arg;
@@ -218,7 +222,7 @@ static int gone(const struct meeting *meeting)
                : rzm_error(MPI_ERR_PROC_FAILED, "the root of the other side failed");
 }
 
-/* What the other root answered: MPI_SUCCESS and its offer, or why not. */
+/* The other root's answer: MPI_SUCCESS and its offer, or its error. */
 static int heard(struct meeting *meeting, struct offer *offer)
 {
     if (!meeting->word) {
@@ -249,7 +253,7 @@ static int wait(struct meeting *meeting, bool (*done)(void *arg))
     return error != MPI_SUCCESS ? error : rz_engine_wait(&blocked, done, meeting);
 }
 
-/* Of an offer and the group behind it: what our side is told. NULL: no memory. */
+/* Makes what our side is told from an offer and the group that follows it. NULL: no memory. */
 static struct told *told_of(const struct meeting *meeting, const struct offer *offer, bool connects,
                             size_t *bytes)
 {
@@ -268,9 +272,9 @@ static struct told *told_of(const struct meeting *meeting, const struct offer *o
     return told;
 }
 
-/* ---- The connecting root: from the name of the port to the answer ---- */
+/* ---- The connecting root: from the port name to the answer ---- */
 
-/* MPI_ERR_PORT: no port of this job. */
+/* MPI_ERR_PORT: it is no port of this job. */
 static int read_port(const char *name, uint32_t *process, uint64_t *port)
 {
     uint64_t job;
@@ -285,7 +289,8 @@ static int read_port(const char *name, uint32_t *process, uint64_t *port)
                : rzm_error(MPI_ERR_PORT, "port_name is of the connecting process itself");
 }
 
-/* Seconds to wait for the accepting side, by the info key; none: as long as the port is open. */
+/* When to stop waiting for the accepting side, by the info key in seconds; without it: as long as
+ * the port is open. */
 static rz_time deadline_of(struct rz_info *info)
 {
     char text[32];
@@ -300,7 +305,7 @@ static rz_time deadline_of(struct rz_info *info)
     return meant ? rz_clock_now() + (rz_time)(seconds * (double)RZ_SECOND) : RZ_TIME_NEVER;
 }
 
-/* Nobody has answered, and nobody is to. */
+/* The root stops waiting before an answer. */
 static int leave(const struct meeting *meeting)
 {
     struct offer mine = {.id = meeting->waiting.id};
@@ -347,7 +352,7 @@ static int connect(struct meeting *meeting, const char *name, struct rz_info *in
     return error;
 }
 
-/* ---- The accepting root: the oldest that waits before the port ---- */
+/* ---- The accepting root: takes the oldest CONNECT at the port ---- */
 
 static bool somebody_connects(void *arg)
 {
@@ -384,7 +389,7 @@ static int accept(struct meeting *meeting, const char *name, struct offer *offer
     return MPI_SUCCESS;
 }
 
-/* ---- Both: each with its group, then with the other root ---- */
+/* ---- Both roots: each with its group, then with the other root ---- */
 
 static int make(struct meeting *meeting, const struct told *told, struct rz_comm **made)
 {
@@ -398,15 +403,15 @@ static int make(struct meeting *meeting, const struct told *told, struct rz_comm
     return error;
 }
 
-/* error: of the root so far. All of the side end it with the inter-communicator made, or an error
- * that the root has, too. */
+/* error: of the root so far. All members of the side end with the inter-communicator made, or with
+ * an error that the root has as well. */
 static int prepare(struct meeting *meeting, int error, const struct offer *offer, bool connects,
                    struct rz_comm **made)
 {
     struct rz_comm *comm = meeting->comm;
     bool is_root = rz_comm_rank(comm) == meeting->root;
     struct rz_news news = {0};
-    int without = MPI_SUCCESS; /* the root has not even memory to say so */
+    int without = MPI_SUCCESS; /* the root has no memory even for the message */
     if (error == RZM_ROLLBACK) {
         return error;
     }
@@ -429,7 +434,7 @@ static int prepare(struct meeting *meeting, int error, const struct offer *offer
     return rz_dynamic_confirm(comm, meeting->operation, meeting->root, error);
 }
 
-/* The connecting root has the last word. */
+/* The connecting root sends the last message. */
 static int last_word(struct meeting *meeting)
 {
     struct offer end = {0};
@@ -478,7 +483,7 @@ static int meet(struct meeting *meeting, int error, const struct offer *offer, b
     if (error == MPI_SUCCESS) {
         *newcomm = made;
     } else if (made && error != RZM_ROLLBACK) {
-        rz_comm_revoke(made); /* others may have it */
+        rz_comm_revoke(made); /* other members may have it */
         rz_comm_release(made);
     }
     return error;

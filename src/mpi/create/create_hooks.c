@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The hooks of the layer create: setup messages, the ports and partings of MPI_Finalize, and the
+ * end of the parents' inter-communicator.
+ */
 #include "mpi/create/create_hooks.h"
 
 #include "mpi/create/comm_from_group.h"

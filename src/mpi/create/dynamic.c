@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What spawn, connect, accept and join share: confirmation and result within a group, the
+ * inter-communicator, and the parting of members in MPI_Comm_disconnect and MPI_Finalize.
+ */
 #include "mpi/create/dynamic.h"
 
 #include "base/random.h"
@@ -9,7 +13,7 @@
 
 #include <stdlib.h>
 
-/* ---- All of a communicator ---- */
+/* ---- Within a communicator ---- */
 
 int rz_dynamic_confirm(struct rz_comm *comm, uint64_t operation, int root, int error)
 {
@@ -61,7 +65,7 @@ int rz_dynamic_why_broken(const struct rz_comm *comm)
     return comm->revoked ? MPI_ERR_REVOKED : MPI_ERR_PROC_FAILED;
 }
 
-/* ---- Spawns and ends ---- */
+/* ---- Inter-communicators ---- */
 
 bool rz_dynamic_is_gone(uint32_t process)
 {
@@ -97,7 +101,7 @@ uint64_t rz_dynamic_word(void)
     return rz_mix(rz_mix((uint64_t)self->rank << 32 | self->incarnation, ++said), 0xd1a106);
 }
 
-/* ---- The end ---- */
+/* ---- Parting ---- */
 
 static int nothing_of_it(struct rz_comm *comm, const struct rz_proposal *proposal, void *result)
 {
@@ -127,8 +131,8 @@ static void tell_of_parting(struct rz_blocked *blocked, const void *arg)
     rz_agreement_context_waits_for(((const struct parting *)arg)->comm->agreement_context, blocked);
 }
 
-/* Who revokes comm has given it up, and may never have made it, unless something was agreed on it.
- */
+/* A process that revokes comm has given it up. It may never have made comm, unless there was an
+ * agreement on it. */
 static int part_end(struct rz_request *request, const char *call)
 {
     struct parting parting = {request, request->comm};
@@ -155,7 +159,8 @@ int rz_dynamic_part(struct rz_comm *comm, const char *call)
     return error != MPI_SUCCESS ? error : part_end(request, call);
 }
 
-/* Whether this process says good-bye on comm: it is one that the user knows and others share. */
+/* Whether this process parts from the members of comm: it is known to the user and shared with
+ * other processes. */
 static bool parts_with(const struct rz_comm *comm)
 {
     const struct rz_link_info *info = rz_engine.info;
@@ -179,9 +184,10 @@ static void tell_of_debt(struct rz_blocked *blocked, const void *arg)
 }
 
 /*
- * A member that has not yet taken what was agreed last on a communicator would find this process
- * gone, and the agreement failed at itself alone. No ring of processes can wait here: each has
- * proposed something on all such communicators that it has, and on those that it had.
+ * A member that has not received the last decision on a communicator would find this process gone,
+ * and the agreement would fail at that member alone. So this process waits until all have.
+ * Processes cannot wait here in a circle: each has made its proposals on all such communicators
+ * that it has, and on those that it had.
  */
 static int settle_debts(const char *call)
 {
@@ -190,7 +196,8 @@ static int settle_debts(const char *call)
     return rz_engine_wait(&blocked, owes_nothing, NULL);
 }
 
-/* All at once: whoever waits for one after the other could wait in a ring with others. */
+/* Begins all agreements before it waits for any: processes that waited for one after the other
+ * could wait in a circle. */
 int rz_dynamic_finish(void)
 {
     int error = MPI_SUCCESS;
@@ -215,7 +222,7 @@ int rz_dynamic_finish(void)
     return error != MPI_SUCCESS ? error : settle_debts("MPI_Finalize");
 }
 
-/* ---- Jobs that no process can join ---- */
+/* ---- Jobs in which no process can be spawned ---- */
 
 const char *rz_dynamic_refusal(void)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Get_hw_resource_info: which pieces of hardware this process is bound to one of. */
+/*
+ * MPI_Get_hw_resource_info: the types of hardware of which this process is bound to one piece.
+ */
 #include "mpi/create/hardware.h"
 
 #include "mpi/chapter.h"

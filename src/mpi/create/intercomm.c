@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Exchanges news between two leaders and spreads it in their groups; MPI_Comm_create and
+ * MPI_Intercomm_merge on inter-communicators.
+ */
 #include "mpi/create/intercomm.h"
 
 #include "mpi/create/comm_creation.h"
@@ -7,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Goes ahead of news. */
+/* Sent before the bytes of the news. */
 struct head {
     uint64_t bytes;
     int32_t error, zero;
@@ -23,7 +27,7 @@ static struct rz_datatype *bytes_type(void)
     return rz_datatype_of(MPI_BYTE);
 }
 
-/* ---- Between two ---- */
+/* ---- Between two leaders ---- */
 
 static int hear(struct rz_comm *bridge, enum rz_context_offset context_offset, int peer, int tag,
                 void *data, size_t bytes)
@@ -72,7 +76,7 @@ int rz_news_swap(struct rz_comm *bridge, enum rz_context_offset context_offset, 
     return error != MPI_SUCCESS && result != RZM_ROLLBACK ? error : result;
 }
 
-/* ---- Among many ---- */
+/* ---- Within and between groups ---- */
 
 int rz_news_tell(struct rz_comm *comm, uint64_t operation, int root, int error,
                  struct rz_news *news)
@@ -143,7 +147,7 @@ int rz_intercomm_check_disjoint(const struct rz_group *local, const struct rz_gr
 
 /* ---- MPI_Comm_create ---- */
 
-/* theirs: what the other group keeps. */
+/* theirs: the members that the other group selects. */
 static int create_of(struct rz_comm *inter, uint64_t operation, struct rz_group *group,
                      const struct rz_news *theirs, struct rz_comm **newcomm)
 {
@@ -205,7 +209,8 @@ int rzm_intercomm_merge(struct rz_comm *intercomm, int high, struct rz_comm **ne
     unsigned char other = *(unsigned char *)theirs.data;
     free(theirs.data);
     struct rz_group *first = intercomm->group, *second = intercomm->remote;
-    /* When both say the same, the group with the lower first rank in the job comes first. */
+    /* When both groups pass the same value, the group whose first member has the lower number comes
+     * first. */
     if (mine != other ? mine : second->process[0] < first->process[0]) {
         first = intercomm->remote;
         second = intercomm->group;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Intercomm_create: two groups that know each other by their leaders only. */
+/*
+ * MPI_Intercomm_create: two groups of which only the leaders can communicate at first.
+ */
 #include "base/random.h"
 #include "mpi/create/intercomm.h"
 #include "mpi/create/comm_creation.h"
 
 #include <stdlib.h>
 
-/* Leaders speak on the context offset of MPI_Comm_create_group, by the user's tag; this keeps the
- * two apart.
- */
+/* Leaders use the context offset of MPI_Comm_create_group and the user's tag; this bit keeps the
+ * two apart. */
 #define LEADER_TAG 0x40000000
 
-/* At the leader: what the other leader says. error: what hinders this one already. */
+/* At the leader: receives the news of the other leader. error: one that this leader has already. */
 static int leaders_meet(struct rz_comm *local_comm, uint64_t seed, struct rz_comm *peer_comm,
                         int remote_leader, int tag, int error, struct rz_news *theirs)
 {
@@ -62,7 +63,8 @@ int rzm_intercomm_create(struct rz_comm *local_comm, int local_leader, struct rz
     if (error == RZM_ROLLBACK) {
         return error;
     }
-    /* The leaders meet when all of both groups have entered, so nobody leaves before that. */
+    /* The leaders exchange news after all of both groups have entered, so no member leaves before
+     * that. */
     error = error != MPI_SUCCESS ? error : rz_comm_synchronise(local_comm, operation);
     if (error == RZM_ROLLBACK) {
         return error;
@@ -70,7 +72,7 @@ int rzm_intercomm_create(struct rz_comm *local_comm, int local_leader, struct rz
     uint64_t seed = rz_mix(local_comm->context, operation);
     struct rz_news theirs = {0};
     if (rz_comm_rank(local_comm) == local_leader) {
-        /* Also when nothing can come of it: the other leader waits. */
+        /* Also after an error, since the other leader waits. */
         error = leaders_meet(local_comm, seed, peer_comm, remote_leader, tag, error, &theirs);
     }
     error = rz_news_tell(local_comm, operation, local_leader, error, &theirs);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Comm_join: two processes with a socket between them. Each says over it who it is, and then
- * whether it has made the inter-communicator; nothing else ever stands in the socket.
+ * MPI_Comm_join: two processes with a socket between them. Each sends its identity over it, and
+ * then whether it has made the inter-communicator; no other bytes pass the socket.
  */
 #include "mpi/create/dynamic.h"
 
@@ -19,17 +19,17 @@ struct hello {
     uint32_t process, zero;
 };
 
-/* So many bytes each way. */
+/* An exchange of so many bytes in each direction. */
 struct swap {
     int fd;
     const char *mine;
     char *theirs;
     size_t bytes, sent, received;
-    const uint32_t *other; /* who is there; NULL: that is not known yet */
+    const uint32_t *other; /* the process at the other end; NULL: not known yet */
     int error;             /* errno; EPIPE: the other end was closed */
 };
 
-/* Whether trying once more may help. */
+/* Handles the result of a read or write: whether it should be tried again. */
 static bool look(struct swap *swap, ssize_t n, size_t *done)
 {
     if (n > 0) {
@@ -62,7 +62,7 @@ static bool swapped(void *arg)
     }
     bool all = swap->sent == swap->bytes && swap->received == swap->bytes;
     if (!all && swap->error == 0 && swap->other && rz_dynamic_is_gone(*swap->other)) {
-        swap->error = EPIPE; /* what it has forked may hold the socket open */
+        swap->error = EPIPE; /* a child process may hold the socket open */
     }
     return swap->error != 0 || all;
 }
@@ -100,7 +100,7 @@ static int make(const struct hello *mine, const struct hello *theirs, struct rz_
     return error;
 }
 
-/* An error at one end is one at the other. */
+/* An error at one end becomes an error at the other. */
 static int confirm(int fd, uint32_t other, int error)
 {
     int32_t mine = error, theirs = MPI_SUCCESS;
@@ -137,7 +137,8 @@ int rzm_comm_join(int fd, struct rz_comm **intercomm)
         return rzm_error(MPI_ERR_OTHER, "at the other end of fd %d no process joins", fd);
     }
     if (rz_engine.info->alone || theirs.job != mine.job || theirs.process == mine.process) {
-        *intercomm = NULL; /* as the standard has it: the socket is as it was, and no error */
+        *intercomm =
+            NULL; /* as the standard requires: the socket is as it was, and there is no error */
         return MPI_SUCCESS;
     }
     error = confirm(fd, theirs.process, make(&mine, &theirs, &made));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The spawned, among themselves and towards their parents: the world they were spawned into, the
- * inter-communicator of MPI_Comm_get_parent, and MPI_Init, which waits until the parents know.
+ * Spawned processes: the inter-communicator of MPI_Comm_get_parent, and MPI_Init, which waits until
+ * the parents know of all spawned processes.
  */
 #include "mpi/create/dynamic.h"
 #include "mpi/create/parent.h"
@@ -28,7 +28,7 @@ void rz_parent_ends(const struct rz_comm *comm)
     parent = parent == comm ? NULL : parent;
 }
 
-/* ---- What the parents gave along ---- */
+/* ---- What the parents have passed ---- */
 
 int rz_parent_write(const struct rz_parent_message *protocol_message,
                     const struct rz_group *parents, struct rz_news *news)
@@ -71,7 +71,7 @@ static int read_protocol_message(const struct rz_link_cohort_info *cohort,
     return *parents ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
-/* ---- Whether to go on ---- */
+/* ---- Whether to continue ---- */
 
 struct awaited {
     const struct rz_parent_message *protocol_message;
@@ -95,8 +95,11 @@ static int common_outcome(struct rz_comm *comm, const struct rz_proposal *propos
     return MPI_SUCCESS;
 }
 
-/* A root that failed may have told some of us: either all go on or nobody does. Once more, by those
- * who do not: then the others know it, too. If one left before, they would settle it without. */
+/*
+ * A root that failed may have sent GO to some of the processes: either all continue or none.
+ * Processes that get the decision "none" agree once more, so that all have received it; if one
+ * exited earlier, the others would decide without it.
+ */
 static int settle(bool *go)
 {
     struct rz_request *request;

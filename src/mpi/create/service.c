@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The one question that a thread of this process waits for, by its number; others wait beside it.
- */
+/* The question to the daemon for which a thread of this process waits, by its number; other threads
+ * may have others. */
 struct question {
     uint64_t number;
     bool answered;
@@ -26,7 +26,7 @@ static struct question *open_questions;
 static uint64_t last_question;
 static uint64_t last_port;
 
-/* ---- Asking the daemon ---- */
+/* ---- Questions to the daemon ---- */
 
 static void named(void *arg, const struct rz_link_message *message, const int *fds, unsigned n_fds)
 {
@@ -60,7 +60,7 @@ static int check_texts(const char *service, const char *port)
     return MPI_SUCCESS;
 }
 
-/* MPI_SUCCESS (then question->status says what the daemon answered), why it cannot be asked, or
+/* MPI_SUCCESS (then question->status is the daemon's answer), the error why it cannot be asked, or
  * RZM_ROLLBACK. */
 static int ask(enum rz_name_question what, const char *call, const char *service, const char *port,
                struct question *question)
@@ -134,7 +134,7 @@ struct port {
 
 static struct port *ports;
 
-/* What a port is called tells whose it is: the job, the process, and the ordinal. */
+/* The name of a port consists of the job, the process, and the port's number. */
 static void port_text(uint64_t number, char *text)
 {
     const struct rz_identity *self = &rz_engine.info->self;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ports of this process; their names are published with the daemons. */
+/*
+ * Ports of this process. The daemons keep the names under which they are published.
+ */
 #ifndef RZ_MPI_SERVICE_H
 #define RZ_MPI_SERVICE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the name of a port says; false: it is none. */
+/* Reads the name of a port; false: it is none. */
 bool rz_port_read(const char *name, uint64_t *job, uint32_t *slot, uint32_t *incarnation,
                   uint64_t *number);
 
@@ -14,7 +16,8 @@ bool rz_port_read(const char *name, uint64_t *job, uint32_t *slot, uint32_t *inc
 uint64_t rz_port_number(const char *name);
 bool rz_port_is_open(uint64_t number);
 
-/* The number of some open port of this process; 0: there is none. And the end of an open one. */
+/* The number of any open port of this process; 0: there is none. rz_port_remove closes an open one.
+ */
 uint64_t rz_port_first(void);
 void rz_port_remove(uint64_t number);
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sends setup messages as control messages, and keeps those that have arrived in a list until a
+ * call takes them or the layer answers them.
+ */
 #include "mpi/create/setup_message.h"
 
 #include "mpi/chapter.h"
@@ -11,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No word is longer: the groups of some communicators. */
+/* No setup message is longer: it carries the groups of some communicators. */
 #define WORD_BYTES_MAX ((size_t)64 << 20)
 
 static struct rz_setup_message *unread, **unread_last = &unread;
@@ -26,7 +30,7 @@ static void put_down(const struct rz_envelope *envelope, const void *data, size_
     if (!word) {
         fprintf(stderr, "rhizome: rank %u: no memory for what another process tells\n",
                 rz_engine.info->self.rank);
-        abort(); /* it waits for an answer */
+        abort(); /* the receiver waits for an answer */
     }
     word->next = NULL;
     word->looked_at = word->withdrawn = false;
@@ -40,7 +44,7 @@ static void put_down(const struct rz_envelope *envelope, const void *data, size_
     *unread_last = word;
     unread_last = &word->next;
     rz_work_set(RZ_WORK_SETUP_MESSAGES, true);
-    rz_engine.completions++; /* news to whoever waits */
+    rz_engine.completions++; /* waiting calls must look again */
 }
 
 void rz_setup_message_arrived(struct rz_path *path, const struct rz_envelope *envelope,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The commands of a spawn, from what the user said of them to what the daemons read. */
+/*
+ * The commands of a spawn: encodes the user's arguments as the order that the daemons read.
+ */
 #include "mpi/create/spawn_commands.h"
 
 #include "mpi/engine/waiting.h"
@@ -10,18 +12,19 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* An order goes to the daemon in one message, with what the parents give along. */
+/* An order goes to the daemon in one message, together with what the parents pass to the processes.
+ */
 #define ORDER_BYTES_MAX (RZ_LINK_MESSAGE_MAX / 2)
 
 #define INITIAL_ERRHANDLER "RZ_INITIAL_ERRHANDLER="
 
-/* Texts of the commands that are not the user's: all of them go at once. */
+/* Texts made here for the commands, freed together. */
 struct keeping {
     void **kept;
     size_t n;
 };
 
-/* Takes over what malloc gave; false: there was nothing, or no memory to remember it. */
+/* Keeps memory from malloc; false: the pointer was NULL, or there is no memory to keep it. */
 static bool keep(struct keeping *keeping, void *memory)
 {
     void **more = memory ? realloc(keeping->kept, (keeping->n + 1) * sizeof(*keeping->kept)) : NULL;
@@ -42,9 +45,9 @@ static void keep_nothing(struct keeping *keeping)
     free(keeping->kept);
 }
 
-/* ---- What info says ---- */
+/* ---- Info keys ---- */
 
-/* The value of a key, kept; NULL: there is none. */
+/* The value of a key, kept; NULL: the key is not set. */
 static int value_of(struct keeping *keeping, struct rz_info *info, const char *key, char **value)
 {
     *value = NULL;
@@ -62,8 +65,8 @@ static int value_of(struct keeping *keeping, struct rz_info *info, const char *k
     return error;
 }
 
-/* "path": where the program is, as one or several directories. Where it is in none of them, or
- * named with a directory, it is found as ever. */
+/* "path": one or several directories that contain the program. A program that is in none of them,
+ * or is named with a directory, is looked up as without "path". */
 static int find_program(struct keeping *keeping, struct rz_info *info, const char **program)
 {
     char *path, *rest = NULL;
@@ -92,7 +95,7 @@ static bool is_errhandler(const char *name)
            strcmp(name, "mpi_errors_return") == 0;
 }
 
-/* "env": lines of NAME=value; and the initial error handler. */
+/* "env": lines of NAME=value; also the initial error handler. */
 static int environment_of(struct keeping *keeping, struct rz_info *info,
                           const char *const **environment)
 {
@@ -133,7 +136,7 @@ static int environment_of(struct keeping *keeping, struct rz_info *info,
 
 /* ---- Commands ---- */
 
-/* The program and its arguments. */
+/* The program name followed by its arguments. */
 static int arguments_of(struct keeping *keeping, const char *program, char *const *argv,
                         const char *const **arguments)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is to be started by MPI_Comm_spawn, as the daemons read it. */
+/*
+ * What MPI_Comm_spawn is to start, in the form that the daemons read.
+ */
 #ifndef RZ_MPI_SPAWN_COMMANDS_H
 #define RZ_MPI_SPAWN_COMMANDS_H
 
@@ -13,8 +15,8 @@ struct rz_spawn_wish {
     struct rz_info **infos; /* [count], each may be NULL */
 };
 
-/* As the daemons read it (wire/spawn_order.h), and how many processes that makes. The order is of
- * the caller, by free(). MPI_ERR_NO_MEM, MPI_ERR_ARG, MPI_ERR_SPAWN: it is too long. */
+/* Writes the order as the daemons read it (wire/spawn_order.h), and the number of processes in it.
+ * The caller frees the order. MPI_ERR_NO_MEM, MPI_ERR_ARG, MPI_ERR_SPAWN: it is too long. */
 int rz_spawn_commands_write(const struct rz_spawn_wish *wish, struct rz_news *order,
                             uint32_t *n_processes);
 
