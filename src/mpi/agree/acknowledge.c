@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tells the daemon which failures the program knows of, once per process.
+ */
 #include "mpi/agree/acknowledge.h"
 
 #include "mpi/engine/liveness.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The hooks of the layer agree: protocol messages, failures, revocations on the board, and the
+ * begin and end of communicators.
+ */
 #include "mpi/agree/agree_hooks.h"
 
 #include "mpi/agree/comm_revoke.h"
@@ -6,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* Another engine or tree than at other ranks would keep all of them waiting. */
+/* With another engine or tree than at the other ranks, agreements would never end. */
 static int check_environment(void)
 {
     const char *name, *words;
@@ -26,7 +30,8 @@ static int open_all(void)
     return error;
 }
 
-/* Before what waits for the process ends: an error range may end it with MPI_ERR_REVOKED. */
+/* Called before the requests that wait for the process end: an error range may end them with
+ * MPI_ERR_REVOKED. */
 static void gone(uint32_t process, bool failed)
 {
     if (failed) {
@@ -51,7 +56,7 @@ static void comm_begun(struct rz_comm *comm)
 static void comm_ends(struct rz_comm *comm, bool farewell)
 {
     if (farewell) {
-        rz_agreement_context_open(comm); /* others may wait for our farewell */
+        rz_agreement_context_open(comm); /* other members may wait for our farewell */
     }
     rz_agreement_context_comm_ends(comm, farewell);
     rz_uniform_results_comm_ends(comm);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Chooses the engine of an agreement context, steps its protocol core event by event, and offers
+ * the common interface over the engines' classes (agreement_state.h).
+ */
 #include "mpi/agree/agreement_state.h"
 
 #include "base/assert.h"
@@ -11,13 +15,13 @@
 
 struct rz_agreement_counters rz_agreement_counters;
 
-/* The matrix has members squared bits, in each message, too. */
+/* The matrix has (number of members)^2 bits, in each message as well. */
 #define GOSSIP1_MEMBERS_MAX 2048
 
 static const struct {
     const char *name;
     const struct rz_agreement_class *class;
-    uint32_t members_max; /* 0: no bound */
+    uint32_t members_max; /* 0: no limit */
 } engines[RZ_AGREEMENT_ENGINES] = {
     [RZ_AGREEMENT_ERA] = {"era", &rz_agreement_era, 0},
 #if RZ_ENGINES
@@ -28,7 +32,7 @@ static const struct {
 #endif
 };
 
-/* ---- Choosing ---- */
+/* ---- Choosing an engine ---- */
 
 const char *rz_agreement_name(enum rz_agreement_engine engine)
 {
@@ -71,7 +75,7 @@ enum rz_agreement_engine rz_agreement_for(enum rz_agreement_engine wanted, uint3
     return n_members < 2 || (most != 0 && n_members > most) ? RZ_AGREEMENT_ERA : wanted;
 }
 
-/* ---- Beginning and ending ---- */
+/* ---- Opening and closing ---- */
 
 struct rz_agreement *rz_agreement_open(const struct rz_agreement_config *config,
                                        const struct rz_agreement_host *host)
@@ -139,7 +143,7 @@ void rz_agreement_step(struct rz_agreement *agreement, struct rz_embedded *core,
     }
 }
 
-/* ---- The face ---- */
+/* ---- The interface ---- */
 
 void rz_agreement_propose(struct rz_agreement *agreement, rz_time now, uint64_t and, uint64_t min,
                           uint64_t max)
@@ -237,7 +241,8 @@ bool rz_agreement_speaks(enum rz_protocol_number protocol)
            protocol == RZ_PROTOCOL_GOSSIP;
 }
 
-/* Each proposal has gossip of its own, told by its view; the sequence numbers there are cycles. */
+/* Each proposal has a gossip of its own, identified by its view; the sequence numbers there are
+ * cycles. */
 uint64_t rz_agreement_proposal_of(uint64_t context, const struct rz_message *message)
 {
     return message->protocol == RZ_PROTOCOL_GOSSIP ? message->view - (uint32_t)context

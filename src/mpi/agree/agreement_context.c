@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Agreement contexts: the queue of proposals of each and its engine, revocation by the spread core,
+ * protocol messages that come early or late, and the farewell after the end of a communicator.
+ */
 #include "mpi/agree/agreement_context_state.h"
 
 #include "mpi/comm/comm_hints.h"
@@ -10,18 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a revocation spreads: all there is to know of it. */
+/* The item that a revocation spreads; it has no other content. */
 #define ITEM_REVOKED UINT64_C(1)
 
 RZ_PROTOCOL(spread, RZ_PROTOCOL_SPREAD);
 
 static struct rz_agreement_context *agreement_contexts;
 static struct rz_protocol_message
-    *early_messages; /* protocol messages for communicators that do not exist here yet */
-static unsigned
-    busy; /* frames that may hold an agreement context: while there are any, none is freed */
+    *early_messages;  /* protocol messages for communicators that do not exist here yet */
+static unsigned busy; /* stack frames that may refer to an agreement context: as long as there are
+                         any, none is freed */
 static unsigned n_timed; /* agreement contexts whose engine may have a deadline */
-static bool to_speak;    /* rz_agreement_contexts_wake */
+static bool to_speak;    /* set by rz_agreement_contexts_wake */
 
 const struct rz_beside_events *rz_beside_events;
 
@@ -76,7 +80,7 @@ struct rz_agreement_context *rz_agreement_context_new(struct rz_comm *comm,
     return agreement_context;
 }
 
-/* The agreement context of comm, made at the first use; NULL: no memory. */
+/* The agreement context of comm, which is made at the first use; NULL: no memory. */
 static struct rz_agreement_context *agreement_context_of(struct rz_comm *comm)
 {
     struct rz_group *groups[2];
@@ -153,7 +157,7 @@ static void spread_failure(struct rz_agreement_context *agreement_context, rz_id
     }
 }
 
-/* What was learnt before a core was there. */
+/* Tells a new core of the failures that were learnt before it existed. */
 static void catch_up(struct rz_agreement_context *agreement_context,
                      void (*failure)(struct rz_agreement_context *agreement_context, rz_id member))
 {
@@ -197,10 +201,8 @@ static void agreement_protocol_message(struct rz_agreement_context *agreement_co
                          protocol_message->items);
 }
 
-/*
- * With the first proposal of this process, for then the communicator's hints say which engine it
- * is, at all members alike. What others said before waits until then.
- */
+/* Opened with the first proposal of this process: by then the communicator's hints determine the
+ * engine, equally at all members. Messages of other members wait until then. */
 bool rz_agreement_context_open_engine(struct rz_agreement_context *agreement_context,
                                       enum rz_agreement_engine wanted)
 {
@@ -290,8 +292,11 @@ static rz_id *copy_failed(const struct rz_decision *decision)
     return copy;
 }
 
-/* What the decision says of who did not take part; one that had left in order before is among the
- * failed from now on, too: the user is told that somebody is missing, and must find out who. */
+/*
+ * Learns the failed members of the decision. A member that had ended in order before is listed as
+ * failed from now on, too: the user is told that a member is missing, and must be able to find out
+ * which one.
+ */
 static void learn_failed(const struct rz_agreement_context *agreement_context, const rz_id *failed,
                          uint32_t n)
 {
@@ -305,9 +310,9 @@ static void learn_failed(const struct rz_agreement_context *agreement_context, c
 }
 
 /*
- * The first proposal was decided. No core is on the stack: what is told may come back here. While
- * the failed are learnt this agreement context does not go on to the next proposal: who is told of
- * this one may withdraw that.
+ * The first proposal was decided. No core is on the stack: the function called here may call this
+ * module again. While the failures are learnt, this agreement context does not start the next
+ * proposal, since the receiver of this decision may withdraw that.
  */
 static void announce(struct rz_agreement_context *agreement_context,
                      const struct rz_decision *decision)
@@ -330,7 +335,7 @@ static void announce(struct rz_agreement_context *agreement_context,
     free(failed);
 }
 
-/* After each event: tells what was decided, and goes on to the next proposal. */
+/* After each event: delivers decisions, and starts the next proposal. */
 static void agreement_context_go_on(struct rz_agreement_context *agreement_context)
 {
     struct rz_decision decision;
@@ -338,7 +343,7 @@ static void agreement_context_go_on(struct rz_agreement_context *agreement_conte
         return;
     }
     if (rz_agreement_knows_failed(agreement_context->agreement, agreement_context->self)) {
-        rz_engine_exit(RZ_ERR_FENCED); /* the others hold us for failed */
+        rz_engine_exit(RZ_ERR_FENCED); /* the other members consider this process failed */
     }
     for (;;) {
         if (rz_agreement_take(agreement_context->agreement, &decision)) {
@@ -364,7 +369,7 @@ static void proposal_append(struct rz_agreement_context *agreement_context,
     agreement_context_go_on(agreement_context);
 }
 
-/* Those that are over go, where nobody looks at them any more. */
+/* Frees the agreement contexts that are over, when no code uses them any more. */
 static void sweep(void)
 {
     struct rz_agreement_context **at = &agreement_contexts;
@@ -454,8 +459,8 @@ bool rz_agreement_context_has_proposed(const struct rz_comm *comm)
 
 /* ---- Protocol messages ---- */
 
-/* That member has ended the communicator. For the ring of those who have not, which carries a
- * revocation to all of them, it is as if it had failed. */
+/* That member has ended the communicator. For the ring of the remaining members, which carries a
+ * revocation to all of them, that counts as a failure. */
 static void is_over(struct rz_agreement_context *agreement_context,
                     enum rz_protocol_number protocol, rz_id member)
 {
@@ -469,7 +474,7 @@ static void is_over(struct rz_agreement_context *agreement_context,
     }
 }
 
-/* Frees the protocol message, or keeps it. */
+/* Frees the protocol message, or keeps it for later. */
 static void read_protocol_message(struct rz_agreement_context *agreement_context,
                                   struct rz_protocol_message *protocol_message)
 {
@@ -510,9 +515,9 @@ static struct rz_comm *comm_find(uint64_t context)
 }
 
 /*
- * Where nobody knows the communicator: it has ended, or does not exist here yet. Who speaks of a
- * second agreement has seen us decide the first one, so that we have taken part and are done with
- * it; else it does not exist here yet.
+ * The communicator is not known here: it has ended, or does not exist yet. The sender of a message
+ * about a second agreement has seen our decision of the first, so this process took part and has
+ * ended the communicator; otherwise it does not exist here yet.
  */
 static void protocol_message_without_agreement_context(struct rz_protocol_message *protocol_message)
 {
@@ -583,7 +588,7 @@ void rz_agreement_contexts_comm_begun(void)
     }
 }
 
-/* ---- What befalls agreement contexts ---- */
+/* ---- The end of communicators and of members ---- */
 
 void rz_agreement_contexts_failure(uint32_t process)
 {
@@ -662,8 +667,10 @@ void rz_agreement_context_open(struct rz_comm *comm)
 
 static void farewell(struct rz_agreement_context *agreement_context);
 
-/* Not all members have ended the communicator: who still has it may agree on more than one thing,
- * and each of them waits for all members. A proposal of theirs has a minimum not above the maximum.
+/*
+ * Not all members have ended the communicator: those that still have it may make several more
+ * agreements, and each of these waits for all members. A proposal of such a member has a minimum
+ * that is not above the maximum.
  */
 static void farewell_decided(struct rz_proposal *proposal,
                              struct rz_agreement_context *agreement_context)
@@ -675,7 +682,7 @@ static void farewell_decided(struct rz_proposal *proposal,
     }
 }
 
-/* What others agree on meanwhile has the flag 0. */
+/* In agreements of the other members meanwhile, this process proposes the flag 0. */
 static void farewell(struct rz_agreement_context *agreement_context)
 {
     agreement_context->farewell =
@@ -688,9 +695,9 @@ static void farewell(struct rz_agreement_context *agreement_context)
 }
 
 /*
- * What was agreed is kept for those who may still ask. Further agreements, for which nobody waits,
- * take part in what others agree on; the first one with nothing else in it tells that all have
- * decided everything before it.
+ * Decisions are kept for members that may still ask. This process takes part in further agreements
+ * of the others without waiting for them; the first one that contains only farewells shows that all
+ * members have all earlier decisions.
  */
 void rz_agreement_context_dismiss(struct rz_agreement_context **owner)
 {
@@ -700,7 +707,8 @@ void rz_agreement_context_dismiss(struct rz_agreement_context **owner)
     agreement_context->comm = NULL;
     rz_comm_note_end(agreement_context->context);
     if (!agreement_context->agreement) {
-        agreement_context->over = true; /* a revocation asks nothing of who has ended it */
+        agreement_context->over =
+            true; /* a revocation needs nothing of a process that has ended the communicator */
         sweep();
         return;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Agreement contexts beside that of a communicator: the same members, or a part of them, and
- * another order.
+/*
+ * Agreement contexts beside that of a communicator: for the same members, or a part of them, with
+ * an order of their own.
  */
 #include "mpi/agree/agreement_context_state.h"
 
@@ -8,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* Tells contexts made here from those of communicators. */
+/* Distinguishes contexts made here from those of communicators. */
 #define BESIDE UINT64_C(0xbe51de)
 
 static uint64_t context_beside(uint64_t context, uint64_t word)
@@ -33,7 +34,7 @@ int rz_agreement_context_beside(struct rz_comm *comm, struct rz_group *part, uin
         (*owner)->over = true;
         return MPI_ERR_NO_MEM;
     }
-    rz_agreement_contexts_comm_begun(); /* protocol messages for it may have come already */
+    rz_agreement_contexts_comm_begun(); /* protocol messages for it may have arrived already */
     return MPI_SUCCESS;
 }
 
@@ -117,7 +118,7 @@ void rz_agreement_context_announced_too_late(const struct rz_protocol_message *p
 {
     uint64_t context = context_beside(protocol_message->context, protocol_message->message.word[0]);
     if (rz_agreement_context_at(context)) {
-        return; /* it outlived the communicator, and still answers */
+        return; /* the context has outlived its communicator, and still answers */
     }
     struct rz_message over = {.protocol = RZ_PROTOCOL_AGREE, .type = RZ_AGREEMENT_CONTEXT_OVER};
     rz_protocol_message_send(protocol_message->process, context, &over, NULL);

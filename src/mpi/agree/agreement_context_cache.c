@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Decisions by way of the daemons. Who has decided leaves its call and may compute for long; a
- * member whose way to the decision a failure has cut would wait until that one calls MPI again, and
- * so would one whose protocol message still waits for a connection. So each decision is laid where
- * the own daemon finds it (link/decisions.h), and who waits after a failure, or for long, asks its
- * daemon now and then for that of the member whose word it waits for. What comes back is taken for
- * the protocol message that the other would write (docs/protocols/agree.md).
+ * Decisions by way of the daemons. A process that has decided leaves its call and may compute for
+ * long. A member whose path to the decision was cut by a failure would wait until that process
+ * calls MPI again, and so would a member whose protocol message still waits for a connection. So
+ * each process stores its decisions where its daemon finds them (link/decisions.h); a member that
+ * waits after a failure, or for long, repeatedly asks its daemon for the decision of the member it
+ * waits for. The answer is treated as the protocol message that the other member would send
+ * (docs/protocols/agree.md).
  */
 #include "mpi/agree/agreement_context_state.h"
 
@@ -14,25 +15,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The others are mostly in the same call and answer at once themselves. */
+/* The other members are mostly in the same call and answer by themselves. */
 #define ASK_SOON (2 * RZ_MILLISECOND)   /* after a failure */
-#define ASK_LATER (50 * RZ_MILLISECOND) /* without */
+#define ASK_LATER (50 * RZ_MILLISECOND) /* without a failure */
 #define ASK_EVERY_MAX (250 * RZ_MILLISECOND)
 
 enum { WORD_BYTES = 8 };
 
 unsigned rz_agreement_contexts_hurrying;
 
-static unsigned n_asking; /* agreement contexts that ask, in a hurry or not */
+static unsigned n_asking; /* agreement contexts that ask, soon or later */
 
-static uint32_t next_cached; /* the one that gives way next */
+static uint32_t next_cached; /* the entry that is replaced next */
 
 static uint64_t number_of(const struct rz_agreement_context *agreement_context)
 {
     return rz_comm_number(agreement_context->context, agreement_context->first->process[0]);
 }
 
-/* ---- Depositing ---- */
+/* ---- Storing decisions ---- */
 
 static bool has_daemon(void)
 {
@@ -116,7 +117,7 @@ static void ask_about(const struct rz_agreement_context *agreement_context, uint
 {
     const struct rz_member *member = rz_member_of(process);
     if (member->process != process) {
-        return; /* another has its slot; its failure will be told */
+        return; /* its slot has another process; the daemon will report its failure */
     }
     struct rz_link_message message = {
         .type = RZ_LINK_DECISION_ASK,
@@ -146,7 +147,7 @@ void rz_agreement_context_ask(struct rz_agreement_context *agreement_context, rz
     agreement_context->asking.at = now + agreement_context->asking.wait;
 }
 
-/* ---- The answer ---- */
+/* ---- The daemon's answer ---- */
 
 static uint64_t word_at(const uint8_t *value, uint32_t i)
 {
@@ -157,7 +158,8 @@ static uint64_t word_at(const uint8_t *value, uint32_t i)
     return word;
 }
 
-/* The protocol message that its process would write, or NULL: it answers nothing that was asked. */
+/* The protocol message that the process would send; NULL: the stored decision answers no question
+ * of ours. */
 static struct rz_protocol_message *
 protocol_message_of(const struct rz_agreement_context *agreement_context,
                     const struct rz_link_decision *decision)
@@ -174,7 +176,7 @@ protocol_message_of(const struct rz_agreement_context *agreement_context,
     struct rz_protocol_message *protocol_message =
         malloc(sizeof(*protocol_message) + n_items * sizeof(protocol_message->items[0]));
     if (!protocol_message) {
-        return NULL; /* it is asked for again */
+        return NULL; /* the next question is sent later */
     }
     protocol_message->context = agreement_context->context;
     protocol_message->process = process;

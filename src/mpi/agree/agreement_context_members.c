@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who sits in an agreement context: members and their processes. */
+/*
+ * The members of an agreement context: their numbers, processes and nodes.
+ */
 #include "mpi/agree/agreement_context_state.h"
 
 uint32_t rz_agreement_context_size(const struct rz_agreement_context *agreement_context)
@@ -52,7 +54,8 @@ rz_id rz_agreement_context_find_member(const struct rz_agreement_context *agreem
     return member_of(groups, process);
 }
 
-/* Where a member was when the epoch began. False: it was spawned later, or this process was. */
+/* The node of a member when the epoch began. False: the member or this process was spawned later.
+ */
 static bool home_of(const struct rz_agreement_context *agreement_context, rz_id member,
                     uint32_t *node)
 {

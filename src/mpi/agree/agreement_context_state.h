@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the agreement context share; nobody else includes it. */
+/*
+ * What the files of the agreement context share; no other file includes it.
+ */
 #ifndef RZ_MPI_AGREEMENT_CONTEXT_STATE_H
 #define RZ_MPI_AGREEMENT_CONTEXT_STATE_H
 
@@ -7,58 +9,62 @@
 #include "mpi/agree/agreement.h"
 #include "mpi/agree/agreement_context.h"
 
-/* A message that is of no core: the communicator was here and has ended. In the room of agreement:
- * everybody has decided all that was agreed. In that of revocation: who says so will tell nobody.
- */
+/* A message of no core: its sender has ended the communicator. With the component of agreement: all
+ * members have all decisions. With that of revocation: the sender will pass on no revocation. */
 #define RZ_AGREEMENT_CONTEXT_OVER 255
 
-/* And: somebody waits in an agreement context beside this one, word[0]; items: its members, none:
- * all. */
+/* Likewise: the sender waits in an agreement context beside this one, whose word is word[0]; items:
+ * its members; none: all. */
 #define RZ_AGREEMENT_CONTEXT_ANNOUNCED 254
 
 struct rz_agreement_context {
     uint64_t context;
-    uint64_t of;          /* beside that of a communicator: the context of that one; else 0 */
-    bool part;            /* ... and not of all its members */
+    uint64_t
+        of; /* of a context beside that of a communicator: the context of the latter; otherwise 0 */
+    bool part;            /* beside, and not for all members */
     struct rz_comm *comm; /* NULL: it has ended */
     struct rz_agreement_context *
-        *owner;                      /* whose it is: comm's pointer, or another's; NULL: nobody's */
-    struct rz_group *first, *second; /* retained; second: NULL or of an inter-communicator */
+        *owner; /* the pointer that refers to it, comm's or another one; NULL: none */
+    struct rz_group *first, *second; /* retained; second: NULL unless of an inter-communicator */
     rz_id self;
-    uint32_t per_node;              /* this many members in a row are on one node; 0: no such row */
-    struct rz_agreement *agreement; /* NULL: nothing was proposed here yet */
-    struct rz_protocol_message *early; /* to the engine, before it was there; oldest first */
+    uint32_t
+        per_node; /* so many consecutive members are on one node; 0: they are not grouped alike */
+    struct rz_agreement *agreement;    /* NULL: this process has made no proposal yet */
+    struct rz_protocol_message *early; /* for the engine, until it is opened; oldest first */
     bool timed;                        /* the engine has deadlines */
     struct rz_embedded spread;
-    struct rz_proposal *proposals, **proposals_last; /* the first is being voted on */
+    struct rz_proposal *proposals,
+        **proposals_last; /* the agreement on the first one is under way */
     bool voting;
-    bool owes; /* something was decided here, and another member may not know of it yet */
+    bool owes; /* there is a decision that another member may not have yet */
     struct rz_agreement_context_asking {
-        rz_time at, wait; /* when the daemon is asked next, and how long after; at 0: not at all */
-        bool hurry;       /* a failure has cut somebody off: whoever waits looks at the clock */
+        rz_time at, wait; /* when the daemon is asked next, and the interval after that; at 0: it is
+                             not asked */
+        bool hurry; /* a failure has cut off a member: waiting calls look at the time in each round
+                     */
         uint32_t turn;
     } asking;
-    uint32_t cached;             /* of its last decision: index + 1; 0: none yet */
-    struct rz_proposal farewell; /* once the communicator has ended */
+    uint32_t cached;             /* index + 1 of its last decision; 0: none yet */
+    struct rz_proposal farewell; /* used after the end of the communicator */
     struct rz_proposal own;      /* rz_agreement_context_own_proposal */
-    bool over;                   /* nobody asks any more: it goes when none of its code runs */
+    bool over;                   /* no member needs it any more: freed when none of its code runs */
     struct rz_agreement_context *next;
 };
 
 /* ---- agreement_context_cache.c ---- */
 
-/* So many agreement contexts ask their daemon in a hurry. */
+/* How many agreement contexts ask their daemon soon. */
 extern unsigned rz_agreement_contexts_hurrying;
 
-/* The decision of that number was taken: lays it where the daemon finds it. */
+/* The decision with that number was taken: stores it where the daemon finds it. */
 void rz_agreement_context_cached(struct rz_agreement_context *agreement_context, uint64_t number);
 
-/* A proposal is voted on: if that takes long, whoever is awaited may have decided and left with its
- * word unsent. A member has failed: the same, and likely. */
+/* Called when a proposal is made: if the agreement takes long, the awaited member may have decided
+ * and left with its message unsent. Called when a member has failed: the same is likely. */
 void rz_agreement_context_ask_later(struct rz_agreement_context *agreement_context, rz_time now);
 void rz_agreement_context_ask_soon(struct rz_agreement_context *agreement_context, rz_time now);
 
-/* Asks, if it is time. */
+/* Asks, if it is time to. */
 void rz_agreement_context_ask(struct rz_agreement_context *agreement_context, rz_time now);
 void rz_agreement_context_ask_no_more(struct rz_agreement_context *agreement_context);
 
@@ -74,31 +80,29 @@ uint32_t rz_agreement_context_size(const struct rz_agreement_context *agreement_
 rz_id rz_agreement_context_find_member(const struct rz_agreement_context *agreement_context,
                                        uint32_t process);
 
-/* The groups of comm in the order in which its members are numbered; the second may be NULL. */
+/* The groups of comm in the order of the member numbers; the second may be NULL. */
 void rz_agreement_context_order_groups(const struct rz_comm *comm, struct rz_group *groups[2]);
 
-/*
- * How many members in a row share a node, if they stand in rows of one length. By the nodes where
- * the epoch began, which all processes see alike.
- */
+/* How many consecutive members share a node, if that number is the same for all nodes. By the nodes
+ * at the begin of the epoch, which all processes know alike. */
 uint32_t rz_agreement_context_rows_of_nodes(const struct rz_agreement_context *agreement_context);
 
-/* The agreement context of that context, or NULL. A new one, of the members of groups, for comm;
- * NULL: no memory. */
+/* rz_agreement_context_at: the agreement context with that id, or NULL. rz_agreement_context_new: a
+ * new one, of the members of groups, for comm; NULL: no memory. */
 struct rz_agreement_context *rz_agreement_context_at(uint64_t context);
 struct rz_agreement_context *rz_agreement_context_new(struct rz_comm *comm,
                                                       struct rz_group *const groups[2],
                                                       uint64_t context,
                                                       struct rz_agreement_context **owner);
 
-/* Its engine, at the latest with the first proposal of this process; false: no memory. */
+/* Opens its engine, at the latest with the first proposal of this process; false: no memory. */
 bool rz_agreement_context_open_engine(struct rz_agreement_context *agreement_context,
                                       enum rz_agreement_engine wanted);
-/* By attribute, for that is part of the type, which that of a host's function has, too. */
+/* An attribute, since that belongs to the type, which the host's function pointer shares. */
 void rz_agreement_context_no_memory(void) __attribute__((noreturn));
 
-/* Another proposal; on with the first one, if it can be voted on. Agreement contexts that are over
- * go. */
+/* rz_agreement_context_append adds a proposal; rz_agreement_context_continue starts the first one,
+ * if it is ready, and frees agreement contexts that are over. */
 void rz_agreement_context_append(struct rz_agreement_context *agreement_context,
                                  struct rz_proposal *proposal);
 void rz_agreement_context_continue(struct rz_agreement_context *agreement_context);
@@ -106,8 +110,11 @@ struct rz_proposal *rz_agreement_context_take_first(struct rz_agreement_context 
 
 /* ---- agreement_context_beside.c ---- */
 
-/* A protocol message RZ_AGREEMENT_CONTEXT_ANNOUNCED, to the agreement context of a communicator; to
- * nobody: who has ended the communicator will say nothing beside it. */
+/*
+ * Handles a protocol message RZ_AGREEMENT_CONTEXT_ANNOUNCED for the agreement context of a
+ * communicator. _too_late: the communicator has ended here, so this process answers that it will
+ * send nothing beside it.
+ */
 void rz_agreement_context_announced(struct rz_agreement_context *agreement_context,
                                     const struct rz_protocol_message *protocol_message);
 void rz_agreement_context_announced_too_late(const struct rz_protocol_message *protocol_message);

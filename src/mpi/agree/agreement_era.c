@@ -9,7 +9,7 @@
 
 RZ_PROTOCOL(agree, RZ_PROTOCOL_AGREE);
 
-/* RZ_AGREE_TREE_COUNT: there is none of that name. */
+/* RZ_AGREE_TREE_COUNT: no tree has that name. */
 static enum rz_agree_tree find_tree(const char *name)
 {
     static const char *const names[RZ_AGREE_TREE_COUNT] = {
@@ -27,9 +27,9 @@ bool rz_agreement_era_knows_tree(const char *text)
 }
 
 /*
- * The same at all members, for all have the job's environment. By default a tree within each node,
- * for hands work side by side there. Where processes take turns on a few processors, each step down
- * a tree is a turn of all: a star needs two of them (docs/protocols/agree.md).
+ * Equal at all members, since all have the environment of the job. The default is a tree within
+ * each node, whose processes work in parallel. Where many processes share few processors, each
+ * level of a tree costs a turn of all processes: a star has only two (docs/protocols/agree.md).
  */
 static enum rz_agree_tree tree_of(const struct rz_agreement_config *config)
 {
@@ -40,8 +40,8 @@ static enum rz_agree_tree tree_of(const struct rz_agreement_config *config)
                                          : RZ_AGREE_BIN_BIN;
 }
 
-/* One proposal is voted on at a time, so that what is agreed failed is that of the decision told.
- */
+/* One proposal is under way at a time, so the failed members of the core are those of the decision
+ * that is delivered. */
 bool rz_agreement_era_open(struct rz_agreement *agreement)
 {
     const struct rz_agreement_config *config = &agreement->config;

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Gossip finds out who failed, proposal by proposal, and the members return from it when each
- * believes that all know the same: a matter of probability. So nobody acts on it before a check:
- * one ERA agreement, which carries the flags, and a word for the set that each has found. Where the
- * words are one, and stand for the very members that the check agreed failed, gossip was right.
- * Otherwise (sets differ, gossip gave up, somebody failed meanwhile) what the check agreed is the
- * result, so that no two members ever go on with different sets.
+ * Gossip finds the failed members, proposal by proposal. The members return from it when each
+ * believes that all know the same, which holds with high probability only. So no member acts on it
+ * before a check: one ERA agreement, which carries the flags, and a word for the set that each
+ * member has found. If all words are equal, and are the word of the members that the check agreed
+ * to have failed, gossip was right. Otherwise (the sets differ, gossip gave up, a member failed
+ * meanwhile) the result is that of the check, so that no two members ever continue with different
+ * sets.
  *
- * Whoever decides the check knows that everybody who lives has returned from this gossip, as all
- * have proposed in the check. Then nobody needs an answer any more, and it ends.
+ * A member that decides the check knows that all members that are alive have returned from this
+ * gossip, since all have made proposals in the check. Then no member needs an answer of this gossip
+ * any more, and it ends.
  *
- * Silence reports nobody here: processes compute between their calls and answer in calls only.
- * Failures come from the daemons. So a member's clock stands still, just before the time-out, as
- * long as the one it has pinged lives and has not answered: no half of push-sum is taken back that
- * has arrived, and who calls late does not make the others' cycles run out.
+ * Silence is no evidence of a failure here: processes compute between their calls, and answer in
+ * calls only. Failures are reported by the daemons. So a member's clock stops just before the
+ * timeout while the member it has pinged is alive and has not answered: push-sum then takes no half
+ * back that has arrived, and a member that calls late does not use up the cycles of the others.
  */
 #include "mpi/agree/agreement_state.h"
 
@@ -31,10 +33,10 @@ RZ_PROTOCOL(gossip, RZ_PROTOCOL_GOSSIP);
 #define CYCLE RZ_MILLISECOND
 #define TIMEOUT (CYCLE / 2)
 
-/* The word of a member whose gossip gave up. Those of sets are odd. */
+/* The word of a member whose gossip gave up. The words of sets are odd. */
 #define NOTHING_FOUND UINT64_C(0)
 
-/* A message of the next proposal's gossip: its sender has decided the present one. */
+/* A message of the gossip for the next proposal: its sender has decided the present one. */
 struct later {
     struct later *next;
     struct rz_message message;
@@ -42,16 +44,16 @@ struct later {
 };
 
 struct gossip {
-    struct rz_embedded core; /* open from the first word of a proposal until it is decided */
-    uint64_t proposal;       /* that the core is, or the next one will be, about */
-    bool proposed;           /* this member takes part in it */
+    struct rz_embedded core; /* open from the first message about a proposal until it is decided */
+    uint64_t proposal;       /* the proposal that the core, or the next one, is for */
+    bool proposed;           /* this member has made its proposal */
     bool returned, checked;
-    bool reported; /* somebody holds this member for failed */
+    bool reported; /* another member considers this one failed */
     uint64_t found;
     struct later *later, **later_last;
-    /* The core's clock. */
-    rz_time clock, real; /* clock at the real time */
-    bool held;           /* it stops before `limit`: target lives, and owes an answer to its ping */
+    /* The clock of the core. */
+    rz_time clock, real; /* the core's time; `real` is the real time at which it was set */
+    bool held; /* the clock stops before `limit`: target is alive, and has not answered its ping */
     rz_time limit;
     rz_id target;
 };
@@ -74,7 +76,7 @@ static rz_time advance(struct gossip *gossip, rz_time now)
     return gossip->clock;
 }
 
-/* A ping leaves: the clock waits for its answer. */
+/* A ping is sent: the clock waits for its answer. */
 static void sending(struct rz_agreement *agreement, const struct rz_action *action)
 {
     struct gossip *gossip = gossip_of(agreement);
@@ -100,7 +102,7 @@ static rz_time deadline(const struct rz_agreement *agreement)
 
 /* ---- Stepping gossip ---- */
 
-/* Odd, and the same for the same members. */
+/* The word of a set: odd, equal for equal sets. */
 static uint64_t word_of(const rz_id *ids, const uint64_t *items, uint32_t n)
 {
     uint64_t word = n;
@@ -129,7 +131,7 @@ static void step_gossip(struct rz_agreement *agreement, struct rz_event *event)
     rz_agreement_step(agreement, &gossip->core, event, hear_notice);
 }
 
-/* A core for the proposal, which knows of the failures so far. */
+/* Opens a core for the proposal and tells it of the failures so far. */
 static void begin_gossip(struct rz_agreement *agreement)
 {
     struct gossip *gossip = gossip_of(agreement);
@@ -317,7 +319,7 @@ static bool knows_failed(const struct rz_agreement *agreement, rz_id member)
            (member == agreement->config.self && gossip_of(agreement)->reported);
 }
 
-/* ---- Beginning and ending ---- */
+/* ---- Opening and closing ---- */
 
 static bool open_both(struct rz_agreement *agreement)
 {
@@ -355,5 +357,5 @@ const struct rz_agreement_class rz_agreement_gossip = {
     .deadline = deadline,
     .awaited = awaited,
     .knows_failed = knows_failed,
-    .cached = true, /* of the check: whoever is past it knows that nobody is in this gossip */
+    .cached = true, /* of the check: a member past it knows that no member is in this gossip */
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The two-phase commit decides the flag and who failed; minimum and maximum travel behind the
- * bitmap (`extremes`). */
+/*
+ * The two-phase commit decides the flag and the failed members; minimum and maximum are carried
+ * behind the bitmap (`extremes`).
+ */
 #include "mpi/agree/agreement_state.h"
 
 #include "proto/twophase/twophase.h"
@@ -16,7 +18,7 @@ static bool open_core(struct rz_agreement *agreement)
                             0, 0);
 }
 
-/* All decisions so far, not only this one. */
+/* Lists the failed members of all decisions so far. */
 static void list_failed(struct rz_agreement *agreement)
 {
     uint32_t n = 0;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requests that end with an agreement: proposes with the acknowledged failures, and computes the
+ * user's result from the decision.
+ */
 #include "mpi/agree/ballot.h"
 
 #include "base/random.h"
@@ -20,7 +24,7 @@ struct ballot {
 #define BALLOT_OF(proposal_)                                                                       \
     ((struct ballot *)(void *)((char *)(proposal_)-offsetof(struct ballot, proposal)))
 
-/* ---- What was acknowledged ---- */
+/* ---- Acknowledged failures ---- */
 
 static int by_id(const void *a, const void *b)
 {
@@ -40,8 +44,8 @@ static void take_acknowledged(const struct rz_comm *comm, struct ballot *ballot)
     qsort(ballot->acknowledged, ballot->n_acknowledged, sizeof(rz_id), by_id);
 }
 
-/* Two members that acknowledged different failures propose different words, so that minimum and
- * maximum differ. */
+/* A word for the acknowledged failures: two members that acknowledged different ones propose
+ * different words, so that minimum and maximum differ. */
 static uint64_t word_of_acknowledged(const struct ballot *ballot)
 {
     uint64_t word = ballot->n_acknowledged;
@@ -51,7 +55,7 @@ static uint64_t word_of_acknowledged(const struct ballot *ballot)
     return word;
 }
 
-/* Each of the agreed failed was acknowledged here; the same was acknowledged everywhere. */
+/* Whether all members had acknowledged the same failures, including all agreed ones. */
 static bool all_acknowledged(const struct ballot *ballot)
 {
     const struct rz_proposal *proposal = &ballot->proposal;
@@ -76,7 +80,7 @@ void rz_ballot_acknowledge(const struct rz_comm *comm, const struct rz_proposal 
     }
 }
 
-/* ---- Ballots ---- */
+/* ---- Agreements as requests ---- */
 
 static void ballot_decided(struct rz_proposal *proposal,
                            struct rz_agreement_context *agreement_context)

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Agreement of the members of a communicator, as requests of the user see it. */
+/*
+ * Agreements of the members of a communicator, as requests.
+ */
 #ifndef RZ_MPI_BALLOT_H
 #define RZ_MPI_BALLOT_H
 
 #include "mpi/agree/agreement_context.h"
 #include "mpi/request/request.h"
 
-/*
- * What a call makes of a decision. All members of the communicator come to the same;
- * proposal->failed is valid during the call. The result is the error of the request.
- */
+/* Computes the result of a call from the decision, equally at all members of the communicator;
+ * proposal->failed is valid during the call. The return value is the error of the request. */
 typedef int (*rz_ballot_outcome_t)(struct rz_comm *comm, const struct rz_proposal *proposal,
                                    void *result);
 
 /*
- * Proposes the bits `and`; *request, set on success, ends with what outcome(comm, proposal, result)
- * says. acknowledge: the members' acknowledged failures are compared on the way, and
- * MPI_ERR_PROC_FAILED is the error, everywhere, unless all members had acknowledged all that are
- * agreed failed; else acknowledging makes no difference.
+ * Proposes the bits `and`. *request, set on success, ends with the error that outcome(comm,
+ * proposal, result) returns. acknowledge: the acknowledged failures of the members are compared in
+ * the same agreement, and all members return MPI_ERR_PROC_FAILED, unless all had acknowledged all
+ * failures in the decision; otherwise acknowledged failures make no difference.
  *
- * How long it can take is bounded by the members that live: each must have called. Where a member
- * fails after a decision was made and before it told its part of the tree, that part asks those
- * above it, or their daemons where they compute (agreement_context_cache.c); by two-phase commit
- * it waits until they are in an MPI call again.
+ * Its duration is bounded by the members that are alive: each must have made the call. If a member
+ * fails after a decision and before it has told its subtree, that subtree asks the members above
+ * it, or their daemons if they compute (agreement_context_cache.c); with two-phase commit it waits
+ * until those members are in an MPI call again.
  */
 int rz_ballot_begin(struct rz_comm *comm, uint64_t and, bool acknowledge,
                     rz_ballot_outcome_t outcome, void *result, struct rz_request **request);
 
-/* For outcomes: the user learns of these failures and goes on (acknowledge.h). */
+/* For outcomes: the user learns of these failures and continues (acknowledge.h). */
 void rz_ballot_acknowledge(const struct rz_comm *comm, const struct rz_proposal *proposal);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Comm_set_info and _get_info: what hints of communicators mean. */
+/*
+ * MPI_Comm_set_info and _get_info: the hints of communicators.
+ */
 #include "mpi/agree/comm_info.h"
 
 #include "mpi/agree/agreement_context.h"
@@ -10,8 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The members must keep one engine. Whoever sets the hint of an engine later is told by get_info
- * that it makes no difference. */
+/* The engine must not change after the first proposal. A later change of the hint has no effect,
+ * and get_info shows the engine in use. */
 static bool is_fixed(const struct rz_comm *comm, enum rz_hint key)
 {
     return key == RZ_HINT_AGREE && rz_agreement_context_has_proposed(comm);
@@ -50,8 +52,8 @@ void rz_comm_take_hints(struct rz_comm *comm, struct rz_info *info)
     rz_uniform_results_look(comm);
 }
 
-/* Hints that are not understood are ignored, as the standard has it; but what was meant for this
- * library alone, and would be another engine at members that spell it right, is refused. */
+/* Unknown hints are ignored, as the standard requires. But a misspelt value of a key of this
+ * library is refused: members that spell it right would use another engine. */
 static int refuse_unknown(struct rz_info *info, enum rz_hint key)
 {
     char value[16], text[128] = "";

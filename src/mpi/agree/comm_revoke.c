@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPIX_Comm_revoke: marked first, told to the others then (ULFM). */
+/*
+ * MPIX_Comm_revoke (ULFM): marks the communicator first, then tells the other members.
+ */
 #include "mpi/agree/comm_revoke.h"
 
 #include "mpi/comm/comm_hints.h"
@@ -21,7 +23,7 @@ int rz_comm_revoke(struct rz_comm *comm)
     rz_kill_here(RZ_KILL_REVOKED);
     bool single = comm->remote == comm->group && comm->group->size == 1;
     if (single || rz_engine.info->alone) {
-        return MPI_SUCCESS; /* nobody else has it */
+        return MPI_SUCCESS; /* no other process has it */
     }
     if (rz_comm_revoke_way(comm) == RZ_REVOKE_FLAT || !rz_engine_fault_tolerant()) {
         return rz_agreement_context_revoke(comm);
@@ -40,7 +42,7 @@ void rz_comm_look_at_range(struct rz_comm *comm)
     }
 }
 
-/* Revoking ends requests, the last of which may hold the communicator. */
+/* A revocation ends requests, the last of which may hold the last reference to the communicator. */
 void rz_comms_look_at_ranges(void)
 {
     struct rz_comm *next;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Uniform errors: one agreement per operation, in rows of operations that all members begin in one
+ * order, and the refusals of members that know of a revocation.
+ */
 #include "mpi/agree/comm_uniform.h"
 
 #include "base/random.h"
@@ -7,31 +11,33 @@
 
 #include <stdlib.h>
 
-/* What a member proposes: it went well here; nobody waits for this here. */
+/* The flags of a proposal: the operation succeeded here; this process waits for no operation of the
+ * row. */
 #define WELL UINT64_C(1)
 #define IDLE UINT64_C(2)
 
-/* And as maximum: how bad it was. */
+/* Proposed as maximum: the severity of the local error. */
 enum severity { GOOD, OTHER, PROC_FAILED, REVOKED };
 
-/* Tells the agreement contexts apart. */
+/* Distinguish the agreement contexts. */
 #define OF_COMM UINT64_C(0x7d1)
 #define OF_OPERATION UINT64_C(0x7d2)
 #define OF_PART UINT64_C(0x7d3)
 
 struct rz_uniform_results {
-    struct rz_agreement_context
-        *agreement_context; /* NULL: nothing was begun in it yet, or all agreement contexts ended */
-    struct rz_comm *comm;   /* NULL: it was revoked and has ended, others may still wait */
-    uint64_t word;          /* tells its agreement context from others of comm */
-    bool refuses;           /* this member's refusal is under way */
-    bool announced;         /* all members know that there is this row, or will */
-    uint32_t told_by;       /* if this one failed before it told them; UINT32_MAX: nobody */
-    bool refused;           /* by all: nobody waits for a verdict any more */
+    struct rz_agreement_context *agreement_context; /* NULL: no operation has begun in it, or all
+                                                       agreement contexts have ended */
+    struct rz_comm *comm; /* NULL: it was revoked and has ended, but other members may still wait */
+    uint64_t word;        /* distinguishes its agreement context from others of comm */
+    bool refuses;         /* a refusal of this member is under way */
+    bool announced;       /* all members know of this row, or will */
+    uint32_t told_by; /* the member that told this one of the row; if it fails, this one tells the
+                         others; UINT32_MAX: none */
+    bool refused;     /* by all members: no member waits for a result any more */
     struct rz_uniform_results *next, *prev;
 };
 
-static struct rz_uniform_results *rows; /* all of them */
+static struct rz_uniform_results *rows; /* list of all rows */
 
 bool rz_comm_is_uniform(const struct rz_comm *comm, enum rz_error_uniform least)
 {
@@ -81,7 +87,7 @@ struct rz_uniform_results *rz_uniform_results_of(struct rz_comm *comm)
     return row_find(comm, NULL, OF_COMM);
 }
 
-/* Calls by the same part with the same tag make a row. */
+/* Calls of the same part with the same tag are one row. */
 struct rz_uniform_results *rz_uniform_results_of_part(struct rz_comm *comm, struct rz_group *part,
                                                       int tag)
 {
@@ -132,7 +138,7 @@ void rz_uniform_results_comm_ends(struct rz_comm *comm)
     }
 }
 
-/* ---- Verdicts ---- */
+/* ---- Results ---- */
 
 static enum severity severity_of(int error)
 {
@@ -142,8 +148,8 @@ static enum severity severity_of(int error)
                                           : OTHER;
 }
 
-/* What error becomes where the worst of all was this. An error of another kind, which the call of
- * one member may have for itself, stays at that one. */
+/* The common error for a local one, where the worst of all was this. An error of another kind,
+ * which the call at one member may have for itself, stays at that member. */
 static int common_error(int error, enum severity worst)
 {
     if (worst == OTHER) {
@@ -165,10 +171,10 @@ static void result_decided(struct rz_proposal *proposal,
         result->error = common_error(result->error, (enum severity)proposal->max);
     }
     if (!(WELL & proposal->and) && proposal->max == REVOKED) {
-        rz_comm_revoked(result->row->comm); /* the news of it are on their way, or were lost */
+        rz_comm_revoked(result->row->comm); /* its notification is on its way, or was lost */
     }
     if (result->row->comm->revoked) {
-        rz_agreement_contexts_wake(); /* others may wait for what nobody will begin here */
+        rz_agreement_contexts_wake(); /* others may wait for operations that will not begin here */
     }
     result->over = true;
     rz_engine.completions++;
@@ -188,7 +194,7 @@ void rz_uniform_result_begin(struct rz_uniform_results *row, struct rz_uniform_r
     }
 }
 
-/* All know that comm is revoked, so that all say so: nothing is to be agreed on any more. */
+/* All members know that comm is revoked and refuse: no agreement is needed any more. */
 static void end_as_revoked(struct rz_uniform_result *result)
 {
     result->put = false;
@@ -235,16 +241,16 @@ int rz_uniform_result_wait(struct rz_uniform_result *result, int error, const ch
     return error != MPI_SUCCESS ? error : result->error;
 }
 
-/* ---- Who knows that a communicator is revoked ---- */
+/* ---- Revoked communicators ---- */
 
-/* What was begun here since does not wait for anybody. */
+/* Ends the operations that were begun here since; none of them waits. */
 static void end_the_rest(struct rz_uniform_results *row)
 {
     struct rz_proposal *proposal;
     while (row->agreement_context &&
            (proposal = rz_agreement_context_withdraw(row->agreement_context)) != NULL) {
         if (proposal == rz_agreement_context_own_proposal(
-                            row->agreement_context)) { /* a refusal, which nobody needs now */
+                            row->agreement_context)) { /* a refusal, which is not needed any more */
             row->refuses = false;
             continue;
         }
@@ -292,8 +298,11 @@ static bool is_to_refuse(const struct rz_uniform_results *row)
            rz_agreement_context_is_idle(row->agreement_context);
 }
 
-/* All members know the row of the communicator, whatever they begin in it; of another one only who
- * has begun something: the others are told, for they are to refuse, too. */
+/*
+ * All members know the row of the communicator, whatever they begin in it. A row of another kind is
+ * known only to members that have begun an operation in it: these tell the others, which must
+ * refuse as well.
+ */
 static bool is_to_announce(const struct rz_uniform_results *row)
 {
     return (!row->comm || row->comm->revoked) && may_refuse(row) && !row->announced &&
@@ -308,9 +317,9 @@ static void announce(struct rz_uniform_results *row)
 
 static void announced(struct rz_comm *comm, struct rz_group *part, uint64_t word, uint32_t by)
 {
-    rz_comm_revoked(comm); /* as the others know */
+    rz_comm_revoked(comm); /* the other members know that it is */
     if (rz_agreement_context_was_beside(comm, word)) {
-        return; /* perhaps it has ended here, and still answers */
+        return; /* it may have ended here, and still answers */
     }
     struct rz_uniform_results *row = row_new(comm, part, word);
     if (row) {
@@ -320,7 +329,7 @@ static void announced(struct rz_comm *comm, struct rz_group *part, uint64_t word
     }
 }
 
-/* Who announced a row to us may have failed before it had told everybody: then we do. */
+/* If the member that told this one of a row failed, it may not have told all: this member does. */
 void rz_uniform_results_failure(uint32_t process)
 {
     for (struct rz_uniform_results *row = rows; row; row = row->next) {
@@ -382,11 +391,11 @@ static void speak(void)
         if (speaks) {
             refuse(row);
         }
-        row = speaks ? rows : row->next; /* what was decided may have ended any of them */
+        row = speaks ? rows : row->next; /* a decision may have ended any of the rows */
     }
 }
 
-/* ---- From agreement contexts ---- */
+/* ---- Events of agreement contexts ---- */
 
 void rz_uniform_results_open(void)
 {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sends the messages of protocol cores as control messages, and queues those that arrive until the
+ * layer reads them.
+ */
 #include "mpi/agree/protocol_message.h"
 
 #include "mpi/engine/epoch_check.h"
@@ -11,13 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No core's message is longer: a few words, every member of a job and as many items. */
+/* No message of a core is longer: a few words, every member of a job and as many items. */
 #define PROTOCOL_MESSAGE_BYTES_MAX ((size_t)4 << 20)
 
 static struct rz_protocol_message *unread, **unread_last = &unread;
 
-/* Others wait for what a protocol message says, and nothing could be promised to them without it.
- */
+/* Other processes wait for this message, and no result can be guaranteed without it. */
 static _Noreturn void out_of_memory(void)
 {
     fprintf(stderr, "rhizome: rank %u: no memory for a message of the repair protocols\n",

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Protocol messages: how the protocol cores inside the library talk, process to process. A protocol
- * message is a message of a core (rhizome/protocol.h) for one communicator. It passes the epoch
- * check like any message, but no matcher: it works on communicators that are broken or revoked.
+ * Protocol messages: the messages that protocol cores inside the library exchange between
+ * processes. A protocol message is a message of a core (rhizome/protocol.h) for one communicator.
+ * It passes the epoch check like any message, but no matcher: it works on communicators that are
+ * revoked or have failed members.
  *
- * Protocol messages are read outside transports' callbacks, one after the other, so that what they
- * lead to may send, end requests and learn of failures.
+ * Protocol messages are read outside transports' callbacks, one after the other, so that their
+ * readers may send, end requests and learn of failures.
  */
 #ifndef RZ_MPI_AGREEMENT_CONTEXT_PROTOCOL_MESSAGE_H
 #define RZ_MPI_AGREEMENT_CONTEXT_PROTOCOL_MESSAGE_H
@@ -23,7 +24,7 @@ struct rz_protocol_message {
     uint64_t items[];
 };
 
-/* Sends a core's message to a process; one that has failed gets nothing. */
+/* Sends a core's message to a process; nothing is sent to one that has failed. */
 void rz_protocol_message_send(uint32_t process, uint64_t context, const struct rz_message *message,
                               const uint64_t *items);
 
@@ -32,15 +33,15 @@ void rz_protocol_message_send(uint32_t process, uint64_t context, const struct r
 void rz_protocol_message_arrived(struct rz_path *path, const struct rz_envelope *envelope,
                                  const void *data, size_t bytes, rz_net_token_t token);
 
-/* A protocol message that came another way, from a process of which this one knows no failure; it
- * belongs to the callee. */
+/* Queues a protocol message that came on another path, from a process without a known failure; the
+ * callee owns it. */
 void rz_protocol_message_put(struct rz_protocol_message *protocol_message);
 
-/* The oldest unread one, which is the caller's now; NULL: all were read. While there are any,
- * RZ_WORK_PROTOCOL_MESSAGES is due. */
+/* Takes the oldest unread one, which the caller then owns; NULL: all were read. As long as there
+ * are any, RZ_WORK_PROTOCOL_MESSAGES is due. */
 struct rz_protocol_message *rz_protocol_message_take(void);
 
-/* Throws the unread ones away: at a roll-back and in finalize. */
+/* Drops the unread ones: at a roll-back and in finalize. */
 void rz_protocol_messages_close(void);
 
 #endif

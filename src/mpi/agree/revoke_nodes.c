@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Revocations by way of the daemons: reads the log of revocations on the board, and asks the daemon
+ * about communicators whose entries may have been overwritten.
+ */
 #include "mpi/agree/revoke_nodes.h"
 
 #include "base/random.h"
@@ -9,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t seen; /* of the log on the board */
+static uint64_t seen; /* how many entries of the board's log were read */
 
 enum rz_revoke_way rz_revoke_of_job(void)
 {
@@ -38,7 +42,8 @@ static void ask(const struct rz_comm *comm)
     rz_engine_tell_daemon(&message);
 }
 
-/* What ends with one communicator may free others: after each the list is looked through again. */
+/* The end of one communicator may free others: searches the list from its start again after each.
+ */
 static void revoked(uint64_t revocation)
 {
     struct rz_comm *comm = rz_comms_first();
@@ -52,10 +57,8 @@ static void revoked(uint64_t revocation)
     }
 }
 
-/*
- * Any word of the log, also one that is written while it is read, is a revocation. Of those that
- * were written over before they were read the daemon is asked.
- */
+/* Any entry of the log, also one that is written while it is read, is a revocation. For entries
+ * that were overwritten before they were read, the daemon is asked. */
 void rz_revoke_look(void)
 {
     const struct rz_board *board = rz_engine.board;
@@ -68,7 +71,7 @@ void rz_revoke_look(void)
     for (uint64_t i = count - from > max ? count - max : from; i < count; i++) {
         revoked(atomic_load_explicit(&board->revocation[i % max], memory_order_acquire));
     }
-    /* The next word to be written stands where the oldest one stood, and may be half done. */
+    /* The next entry takes the place of the oldest one, and may be half written. */
     if (atomic_load_explicit(&board->revocations, memory_order_relaxed) - from < max) {
         return;
     }
