@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Encodes bootstrap messages as setup messages and reads them, with checks of all counts.
+ */
 #include "mpi/ft/bootstrap.h"
 
 #include "mpi/engine/liveness.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bootstrap messages: by a word (create/setup_message.h) the survivors of a communicator tell a
- * process that came in place of a failed one of the new communicator to which it belongs.
+ * Bootstrap messages: by a setup message (create/setup_message.h) a survivor of a communicator
+ * tells a process that replaces a failed one of the new communicator that the process belongs to.
  */
 #ifndef RZ_MPI_BOOTSTRAP_H
 #define RZ_MPI_BOOTSTRAP_H
@@ -11,21 +11,24 @@
 
 struct rz_bootstrap {
     uint64_t context;
-    uint32_t n, index; /* which of how many communicators are repaired together */
+    uint32_t n, index; /* index of this communicator among the n that are repaired together */
     uint32_t rows;     /* rz_group.rows */
-    uint32_t size;     /* of the group */
+    uint32_t size;     /* size of the group */
     uint32_t *process; /* [size] */
-    bool *is_new;      /* [size]: is invited itself */
+    bool *is_new;      /* [size]: gets a bootstrap message itself */
 };
 
-/* As a word to all of them that are new and live; MPI_ERR_NO_MEM. */
+/* Sends a setup message to all new members that are alive; MPI_ERR_NO_MEM. */
 int rz_bootstrap_send(const struct rz_bootstrap *bootstrap);
 
-/* Reads one; *bootstrap message is to be freed, also when it is malformed. False: malformed, or of
- * no use to this process (it is not in the group, or a slot is not of this job). */
+/*
+ * Reads a bootstrap message; *bootstrap is to be freed, also when the message is malformed. False:
+ * it is malformed, or of no use to this process (which is not in the group, or a slot is not of
+ * this job).
+ */
 bool rz_bootstrap_read(struct rz_bootstrap *bootstrap, const struct rz_setup_message *word);
 
-/* Whether this process has the communicator of that id already, or had it. */
+/* Whether this process has the communicator with that id, or had it. */
 bool rz_bootstrap_known(uint64_t context);
 
 void rz_bootstrap_free(struct rz_bootstrap *bootstrap);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Asks all processes, after a wait of a second, whether they may still send a bootstrap message,
+ * answers such questions, and ends a process that gets one after it has left.
+ */
 #include "mpi/ft/bootstrap_peers.h"
 
 #include "mpi/chapter.h"
@@ -10,14 +14,17 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* An bootstrap message comes within milliseconds, as a rule: nobody is asked before. And so long
- * must it be hopeless: words of the failed processes may still be on their way. */
+/*
+ * A bootstrap message usually comes within milliseconds, so no process is asked before. A wait
+ * without a possible sender must last as long before it ends: messages of failed processes may
+ * still be on their way.
+ */
 #define ASK_AFTER RZ_SECOND
 
-/* What such a word is about. */
+/* The `about` of such a message. */
 enum { I_WAIT = 1, INVITE_NOBODY, MAY_INVITE };
 
-/* This process invites nobody now: it waits itself, or has left. */
+/* This process sends no bootstrap message now: it waits for one itself, or has left. */
 static bool waits, left;
 
 static void tell(uint32_t process, uint64_t about)
@@ -78,7 +85,7 @@ void rz_bootstrap_peers_joined(struct rz_bootstrap_peers *bootstrap_peers)
     }
 }
 
-/* ---- The end, and words ---- */
+/* ---- Leaving, and messages ---- */
 
 enum bootstrapped { NOT_BOOTSTRAPPED, BOOTSTRAPPED, BOOTSTRAPPED_AGAIN };
 
@@ -103,7 +110,7 @@ static _Noreturn void end_for_another(void)
     _exit(EXIT_FAILURE);
 }
 
-/* Those who asked before are told now. */
+/* Answers the processes that have asked before. */
 void rz_bootstrap_peers_leave(void)
 {
     left = true;

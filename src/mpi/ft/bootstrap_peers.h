@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whom a spawned process can hope for. Who came in place of a failed process waits until it is
- * invited (bootstrap.h). Those who would have invited it may have failed; then it must not wait for
- * ever. Each process that can be sure to invite nobody says so to who asks: one that waits itself,
- * and one that is in MPI_Finalize. When nobody else is left, the wait has ended.
+ * The processes that may send a bootstrap message to a spawned process. A process that replaces a
+ * failed one waits for it (bootstrap.h). The processes that would have sent it may have failed;
+ * then the wait must end. A process that is sure to send none says so when asked: one that waits
+ * itself, and one that is in MPI_Finalize. When no other process is left, the wait ends.
  */
 #ifndef RZ_MPI_BOOTSTRAP_PEERS_H
 #define RZ_MPI_BOOTSTRAP_PEERS_H
@@ -15,28 +15,31 @@ struct rz_setup_message;
 /* One wait for a bootstrap message. */
 struct rz_bootstrap_peers {
     rz_time begun;
-    rz_time hopeless_since; /* 0: there is hope */
-    bool asked;             /* everybody was asked: the wait is a long one */
+    rz_time hopeless_since; /* 0: some process may still send one */
+    bool asked;             /* all processes were asked: the wait is a long one */
 };
 
 void rz_bootstrap_peers_begin(struct rz_bootstrap_peers *bootstrap_peers);
 
-/* In a wait, again and again: whether all others have failed, have left, or will invite nobody. */
+/* Called repeatedly during a wait: whether all others have failed, have left, or will send no
+ * bootstrap message. */
 bool rz_bootstrap_peers_gone(struct rz_bootstrap_peers *bootstrap_peers);
 
-/* This process was invited, and may invite others from now on. */
+/* This process has got a bootstrap message, and may send some from now on. */
 void rz_bootstrap_peers_joined(struct rz_bootstrap_peers *bootstrap_peers);
 
-/* This process invites nobody any more, and joins nobody: it finalizes. If it is invited all the
- * same, now or later, those who wait for it would wait for ever: then it ends as if it had failed.
+/*
+ * This process finalizes: it sends no bootstrap message any more, and joins no communicator. If it
+ * gets one, now or later, the other members would wait for it for ever: then it ends as if it had
+ * failed.
  */
 void rz_bootstrap_peers_leave(void);
 
-/* A word has come. True: it was answered, or is a bootstrap message that was taken before, and
- * nobody will take it; it stays the caller's. */
+/* A setup message has arrived. True: it was answered, or is a bootstrap message that was taken
+ * before, and no call will take it; the caller keeps it. */
 bool rz_bootstrap_peers_answer(const struct rz_setup_message *word);
 
-/* At a roll-back and in finalize: no more words will come. */
+/* At a roll-back and in finalize: no more messages will come. */
 void rz_bootstrap_peers_close(void);
 
 #endif

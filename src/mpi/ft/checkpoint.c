@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checkpoints, the process's side. A piece is written into one of two slots, which the daemon then
- * holds, too: they outlive this process. Which of the two may be overwritten follows from the
- * board's count of committed checkpoints.
+ * Checkpoints, in the process. A piece is written into one of two slots, which the daemon maps as
+ * well, so that they outlive this process. The board's count of committed checkpoints determines
+ * which of the two may be overwritten.
  */
 #include "mpi/ft/checkpoint.h"
 
@@ -23,21 +23,24 @@ _Static_assert(RZ_CHECKPOINT_REGIONS_MAX <= RZ_PIECE_REGIONS_MAX, "a piece holds
 
 static struct {
     struct rz_region memory[RZ_CHECKPOINT_REGIONS_MAX]; /* protected */
-    struct rz_region before[RZ_CHECKPOINT_REGIONS_MAX]; /* MPIX_Reinit was entered */
+    struct rz_region
+        before[RZ_CHECKPOINT_REGIONS_MAX]; /* as they were when MPIX_Reinit was entered */
     struct rz_slot slots[2];
-    uint32_t round;  /* the epoch of the last call; what was protected and written is of it */
-    uint32_t epoch;  /* for which the daemon has told where checkpoints stand */
+    uint32_t
+        round; /* the epoch of the last call, in which regions were protected and pieces written */
+    uint32_t epoch;  /* for which the daemon has answered where checkpoints are */
     uint64_t base;   /* checkpoint k of this epoch is generation base + k */
     uint64_t number; /* checkpoints taken in this epoch */
-    bool busy;       /* a thread is in RZ_Checkpoint or RZ_Restore, perhaps asleep */
-    bool answered;   /* the daemon's answer for the epoch asked about has come */
+    bool busy;       /* a thread is in RZ_Checkpoint or RZ_Restore, and may sleep */
+    bool answered;   /* the daemon's answer for the present epoch has arrived */
     struct rz_link_piece piece;
-    int piece_fd;                /* what to restore; -1: none, or restored already */
-    struct rz_piece_table table; /* of it, n = 0 before it was looked at; outlives it */
+    int piece_fd; /* the piece to restore; -1: none, or it was restored already */
+    struct rz_piece_table
+        table; /* of that piece; n = 0: not read yet; stays valid after the piece is closed */
     bool looked_at;
 } state = {.piece_fd = -1};
 
-/* Nothing is kept: the same calls, and no daemon. */
+/* Whether checkpoints are not stored at all: the calls do the same without a daemon. */
 static bool for_nothing(void)
 {
     return rz_engine.info->alone || !rz_engine_fault_tolerant();
@@ -50,9 +53,9 @@ void rz_checkpoints_enter_reinit(void)
 }
 
 /*
- * At the begin of each call that has to do with regions. After a roll-back those who live have what
- * a process has that was started again: what was protected, and written by streams, on the way to
- * MPIX_Reinit. The rest may be memory that is no more.
+ * Called at the start of each call that uses regions. After a roll-back a survivor has what a
+ * restarted process has: the regions that were protected, and the contents of streams, when
+ * MPIX_Reinit was entered. Other regions may lie in memory that does not exist any more.
  */
 static void notice_epoch(void)
 {
@@ -71,7 +74,7 @@ static int check_id(int id)
     return rzm_error(MPI_ERR_ARG, "id %d is not from 0 to %d", id, RZ_CHECKPOINT_REGIONS_MAX - 1);
 }
 
-/* More than memory can have is a mistake of sign; and sums of sizes shall not overflow. */
+/* A size larger than memory is an error of sign; and sums of sizes must not overflow. */
 static bool is_possible(const void *memory, size_t bytes)
 {
     return bytes <= PTRDIFF_MAX / RZ_CHECKPOINT_REGIONS_MAX &&
@@ -98,7 +101,7 @@ int rzm_checkpoint_protect(int id, void *memory, size_t bytes)
     return MPI_SUCCESS;
 }
 
-/* ---- where checkpoints stand in this epoch ---- */
+/* ---- where the checkpoints of this epoch are ---- */
 
 static void on_piece(void *arg, const struct rz_link_message *message, const int *fds,
                      unsigned n_fds)
@@ -131,8 +134,8 @@ static void forget_piece(void)
     state.piece_fd = -1;
 }
 
-/* After a roll-back only that slot is known to hold what was written there whose piece the daemon
- * has just looked at. In others there may be what was found damaged: they are written again. */
+/* After a roll-back only the slot with the piece that the daemon has just checked is known to hold
+ * what was written to it. Others may hold damaged pages: they are written completely. */
 static void doubt_slots(void)
 {
     const struct rz_link_piece *piece = &state.piece;
@@ -146,7 +149,7 @@ static void doubt_slots(void)
     }
 }
 
-/* Once per epoch: ask the daemon what there is to restore and how generations are counted. */
+/* Asks the daemon, once per epoch, which piece can be restored and how generations are counted. */
 static int ask_daemon(const char *call)
 {
     if (state.epoch == rz_engine.epoch) {
@@ -174,7 +177,7 @@ static int ask_daemon(const char *call)
     return MPI_SUCCESS;
 }
 
-/* The calls that wait, one at a time. */
+/* Begins a call that waits; there is one at a time. */
 static int begin_alone(const char *call)
 {
     int error = rz_engine_begin();
@@ -210,15 +213,14 @@ int rzm_checkpoint_stream_open(int id, const char *mode, FILE **stream)
     return rz_stream_open(id, mode, false, stream);
 }
 
-/* ---- taking one ---- */
+/* ---- taking a checkpoint ---- */
 
 static bool is_committed(void)
 {
     return atomic_load_explicit(&rz_engine.board->committed, memory_order_acquire) >= state.number;
 }
 
-/* Without repair the failure of a process or of a node ends all commits: nobody waits for one then.
- */
+/* Without repair the failure of a process or node ends all commits; no call waits for one then. */
 static bool previous_settled(void *arg)
 {
     (void)arg;
@@ -227,14 +229,14 @@ static bool previous_settled(void *arg)
     return is_committed() || (failures && !rz_engine.reinit_open);
 }
 
-/* The slot that does not hold the generation to which a recovery would go back now. */
+/* The slot that does not hold the generation to which a recovery would return now. */
 static struct rz_slot *slot_to_overwrite(void)
 {
     return &state.slots[state.slots[0].generation == state.base + state.number];
 }
 
-/* How many generations ago the piece was written that lies in the slot, so that the next one of so
- * many bytes shares pages with it; 0: the daemons know none. */
+/* How many generations ago the piece in the slot was written, so that the next piece, of so many
+ * bytes, can share pages with it; 0: the daemons do not know that piece. */
 static uint32_t back_of(const struct rz_slot *slot, size_t bytes)
 {
     uint64_t next = state.base + state.number + 1;
@@ -245,7 +247,7 @@ static uint32_t back_of(const struct rz_slot *slot, size_t bytes)
     return known && near ? (uint32_t)(next - slot->generation) : 0;
 }
 
-/* Writes the next piece; *back: that of STORE. */
+/* Writes the next piece; *back: the field of the STORE message. */
 static int write_piece(struct rz_slot **written, uint32_t *back)
 {
     static struct rz_region regions[RZ_CHECKPOINT_REGIONS_MAX];
@@ -296,7 +298,7 @@ static int take_one(uint64_t *generation)
         error =
             rzm_error(MPI_ERR_PROC_FAILED, "a process failed, and this job does not repair itself");
     }
-    if (error == MPI_SUCCESS) { /* another thread may have begun to write */
+    if (error == MPI_SUCCESS) { /* another thread may have begun to write a stream */
         error = rz_streams_settled();
     }
     if (error == MPI_SUCCESS) {
@@ -328,9 +330,9 @@ int rzm_checkpoint(uint64_t *generation)
     return error;
 }
 
-/* ---- going back to one ---- */
+/* ---- restoring a checkpoint ---- */
 
-/* The piece may lie in a slot, and the second checkpoint of an epoch is written over it. */
+/* The piece may be in a slot, and the second checkpoint of an epoch overwrites it. */
 static int check_not_too_late(void)
 {
     if (state.number == 0) {
@@ -341,7 +343,7 @@ static int check_not_too_late(void)
                      (unsigned long long)state.piece.generation);
 }
 
-/* Maps the piece to restore; the first time it is checked. */
+/* Maps the piece to restore, and checks it at the first time. */
 static int map_piece(void **at)
 {
     size_t bytes = (size_t)state.piece.bytes;
@@ -391,7 +393,7 @@ int rzm_checkpoint_region_bytes(int id, size_t *bytes)
     return MPI_SUCCESS;
 }
 
-/* What of the regions does not fit the piece. */
+/* The error for the first region that does not fit the piece. */
 static int misfit(uint32_t id)
 {
     static const char *const kinds[RZ_REGION_KINDS] = {"memory", "of a stream"};
@@ -481,6 +483,6 @@ int rzm_progress_mark(uint64_t iteration)
 
 int rzm_alive(void)
 {
-    rz_engine_progress(); /* fenced, or rolled back, here as in any call */
+    rz_engine_progress(); /* so that fencing and roll-backs take effect here as in any call */
     return rz_engine_begin();
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The chapter behind rhizome/checkpoint.h. Called by the entry points with the engine lock held;
- * returns as chapters do. */
+/*
+ * The chapter of rhizome/checkpoint.h. Called by the entry points with the engine lock held;
+ * returns as chapters do.
+ */
 #ifndef RZ_MPI_CHECKPOINT_H
 #define RZ_MPI_CHECKPOINT_H
 
@@ -16,7 +18,8 @@ int rzm_restore(uint64_t *generation);
 int rzm_progress_mark(uint64_t iteration);
 int rzm_alive(void);
 
-/* MPIX_Reinit is entered: the regions of now are those after each roll-back. Engine lock held. */
+/* MPIX_Reinit is entered: after each roll-back the regions will be those of now. Engine lock held.
+ */
 void rz_checkpoints_enter_reinit(void);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Slots for pieces. */
+/*
+ * Slots for pieces: shared memory, a piece and its bitmap of changed pages.
+ */
 #include "mpi/ft/checkpoint_slot.h"
 
 #include <stdlib.h>
@@ -9,7 +11,7 @@
 #include "port/kill_point.h"
 #include "port/memory.h"
 
-/* Where the bitmap is, and the end behind it. */
+/* The position of the bitmap; the piece ends before it. */
 static size_t bitmap_at(size_t bytes)
 {
     return (bytes + 7) / 8 * 8;
@@ -62,7 +64,8 @@ rz_status_t rz_slot_reserve(struct rz_slot *slot, size_t bytes)
     if (had == 0 || wanted < had) {
         return slot_open(slot, wanted);
     }
-    /* It grows, so it will again: not each time again. */
+    /* A piece that grows will grow again: reserves more, so that the slot is not replaced each
+     * time. */
     rz_status_t status = slot_open(slot, wanted + wanted / 4);
     return status == RZ_ERR_NO_MEMORY ? slot_open(slot, wanted) : status;
 }

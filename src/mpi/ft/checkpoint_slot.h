@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where pieces are written: memory that the daemon holds, too, so that it outlives this process.
- * Two of them take turns. Used by checkpoint.c only.
+ * Where pieces are written: memory that the daemon maps as well, so that it outlives this process.
+ * Two slots are used in turn. Used by checkpoint.c only.
  */
 #ifndef RZ_MPI_CHECKPOINT_SLOT_H
 #define RZ_MPI_CHECKPOINT_SLOT_H
@@ -11,22 +11,23 @@
 
 struct rz_slot {
     int fd;          /* valid when at != NULL */
-    void *at;        /* mapped; a piece, and behind it the bitmap of pages that are new in it */
-    size_t capacity; /* bytes that are mapped */
-    struct rz_page_hash *hashes; /* of the pages that lie there */
-    size_t known, hashes_max;    /* so many; there is room for so many */
+    void *at;        /* mapped: a piece, followed by the bitmap of the pages that are new in it */
+    size_t capacity; /* mapped bytes */
+    struct rz_page_hash *hashes; /* of the pages in the slot */
+    size_t known, hashes_max;    /* number of valid hashes, and length of the array */
 
-    /* What was written there last; generation 0: nothing, or not to its end. */
+    /* The last piece written; generation 0: none, or not completely. */
     uint64_t generation, hash;
     size_t bytes;
     uint32_t epoch;
 };
 
-/* Makes room for a piece of so many bytes; what lies there may be lost, and is known to be then. */
+/* Makes the slot large enough for a piece of so many bytes. If its content is lost, the slot says
+ * so. */
 rz_status_t rz_slot_reserve(struct rz_slot *slot, size_t bytes);
 
-/* Writes the piece of these regions, in place of what lies there. Afterwards the slot says hash and
- * bytes; generation and epoch are the caller's to set. */
+/* Writes the piece of these regions over the content. Afterwards hash and bytes of the slot are
+ * set; the caller sets generation and epoch. */
 void rz_slot_write(struct rz_slot *slot, const struct rz_region *regions, uint32_t n);
 
 #endif

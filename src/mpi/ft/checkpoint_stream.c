@@ -16,32 +16,33 @@
 
 #define STREAM_BUFFER_BYTES (64u << 10)
 
-/* Nobody changes one that has two holders. */
+/* A content with two holders is not changed by either. */
 struct content {
     uint8_t *at;
     size_t bytes, max;
     unsigned holders;
 };
 
-/* The cookie of a FILE; its own thread at a time. */
+/* The cookie of a FILE, used by one thread at a time. */
 struct stream {
     struct stream *next;
     struct content *content;
     size_t position;
     int id;
     bool writes, forgets, failed;
-    atomic_bool cut; /* by a roll-back */
+    atomic_bool cut; /* set by a roll-back */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     struct content *content; /* NULL: none */
-    struct content *before;  /* when MPIX_Reinit was entered */
+    struct content *before;  /* the content when MPIX_Reinit was entered */
     struct stream *writer;   /* open; NULL: none */
-    bool spoilt;             /* its last writer ran out of memory */
+    bool spoilt;             /* its last writer had no memory */
 } contents[RZ_CHECKPOINT_REGIONS_MAX];
-static struct stream *streams;                          /* open */
-static struct content *held[RZ_CHECKPOINT_REGIONS_MAX]; /* by a checkpoint that is being written */
+static struct stream *streams; /* list of open streams */
+static struct content
+    *held[RZ_CHECKPOINT_REGIONS_MAX]; /* contents of the checkpoint that is being written */
 
 /* ---- contents ---- */
 
@@ -75,7 +76,7 @@ static void set_content(int id, struct content *content)
     contents[id].spoilt = false;
 }
 
-/* Room for so many bytes; those that were not there are zero. */
+/* Enlarges the content to so many bytes; the new ones are zero. */
 static bool content_grow(struct content *content, size_t bytes)
 {
     if (bytes > content->max) {
@@ -94,7 +95,7 @@ static bool content_grow(struct content *content, size_t bytes)
     return true;
 }
 
-/* ---- what a FILE does ---- */
+/* ---- the functions of a FILE ---- */
 
 static ssize_t on_write(void *cookie, const char *from, size_t n)
 {
@@ -147,7 +148,7 @@ static int on_seek(void *cookie, off64_t *offset, int whence)
     return 0;
 }
 
-/* The end of a writer: what it wrote counts from now on. */
+/* A writer is closed: its content becomes that of the region. */
 static void publish(struct stream *stream)
 {
     int id = stream->id;
@@ -184,7 +185,7 @@ static int on_close(void *cookie)
 
 /* ---- opening ---- */
 
-/* Where the stream begins; an error that says why it cannot. */
+/* Sets the initial content and position; returns the error if the stream cannot be opened. */
 static int stream_begin(struct stream *stream)
 {
     int id = stream->id;

@@ -11,7 +11,8 @@
 #define HALF 32
 #define LOW_HALF UINT64_C(0xffffffff)
 
-/* Of an inter-communicator each group proposes in its own half, and is told the other's. */
+/* On an inter-communicator each group proposes in its own half of the bits, and returns the half of
+ * the other group. */
 static uint64_t flag_as_bits(const struct rz_comm *comm, int flag)
 {
     uint64_t bits = (uint32_t)flag;
@@ -33,7 +34,7 @@ int rzm_comm_iagree(struct rz_comm *comm, int *flag, struct rz_request **request
     return rz_ballot_begin(comm, flag_as_bits(comm, *flag), true, agree_outcome, flag, request);
 }
 
-/* With --no-ft: no communicator outlives a failure, so that there is none to agree on. */
+/* With --no-ft a failure ends the job, so there is no failure to agree on. */
 static int agree_by_allreduce(struct rz_comm *comm, int *flag)
 {
     int mine = *flag;
@@ -53,7 +54,7 @@ int rzm_comm_agree(struct rz_comm *comm, int *flag)
 
 /* ---- MPIX_Comm_agree_failed ---- */
 
-/* A group of the members in failed: what all members then know of the failed. */
+/* Makes a group of the failed members that the decision names; all members get the same group. */
 static int failed_outcome(struct rz_comm *comm, const struct rz_proposal *proposal, void *result)
 {
     uint32_t *process = malloc((proposal->n_failed + 1) * sizeof(*process));

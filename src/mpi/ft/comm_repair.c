@@ -1,37 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * RZ_Comm_repair and RZ_Comm_replace: the failed processes of communicators are replaced by new
- * processes, in their ranks. For each communicator, its line:
+ * processes, in their ranks. Each communicator to be repaired has a line, the sequence of its
+ * steps:
  *
- * 1. the members agree who has failed (one agreement, as in shrink);
- * 2. each asks its daemon for processes in place of these failed, and waits for the answer, which
- * is sure;
- * 3. the new group is the old one with the failed replaced; its context id comes from the old one,
- *    the number of the agreement and the failed processes, so that nothing needs to be agreed for
- * it;
- * 4. the lowest survivor tells the spawned processes; whoever becomes the lowest by a failure tells
- * them again, and who was told already does not listen. Where no survivor is left, those who were
- *    told tell the others;
- * 5. all members of the new communicator, spawned processes included, go to 1 with it. When they
- * agree that nobody has failed, it is finished, at all of them in the same agreement.
+ *   1. The members agree on the failed members (one agreement, as in shrink).
+ *   2. Each asks its daemon for processes in place of the failed ones, and waits for the answer,
+ *      which will come in any case.
+ *   3. The new group is the old one with the failed processes replaced. Its context id is a
+ *      function of the old id, the number of the agreement and the failed processes, so no further
+ *      agreement is needed.
+ *   4. The lowest survivor sends bootstrap messages to the spawned processes. If it fails, the next
+ *      lowest sends them again; a process that has one ignores the second. Where no survivor is
+ *      left, spawned processes that have got one send them to the others.
+ *   5. All members of the new communicator, including the spawned processes, continue with step 1
+ *      on it. When they agree that none has failed, it is finished, at all of them by the same
+ *      agreement.
  *
- * Agreements are proposed with a flag, whether spawns were refused to nobody: then all end with the
- * same error. Whose spawn is refused, everywhere alike, stays in the group as the failed it is:
- * those who come in place of others know all of the group, join, and are told, too.
+ * An agreement carries a flag: that no spawn was refused. If one was, all members end with the same
+ * error. A failed process whose replacement is refused stays in the group. Spawned processes know
+ * the whole group, join, and learn of the refusal, too.
  *
- * Several lines: their agreements are begun on all before any is waited for, so that lines which
- * share members cannot wait for one another. A survivor begins the next ones when all of its lines
- * stand there: its k-th agreement on one is begun together with its k-th on the others, at all
- * survivors alike, so that whatever is awaited in round k depends on rounds before k only. A
- * spawned process, whose lines come one after the other, goes on with each by itself: nobody waits
- * for it through another line.
+ * Several lines: a survivor begins the agreements of all its lines before it waits for any, so that
+ * lines which share members cannot wait for one another. It begins the next agreements when all of
+ * its lines are ready: its k-th agreement on one line is begun together with its k-th on the
+ * others, at all survivors, so that all that is awaited in round k depends only on earlier rounds.
+ * A spawned process joins its lines one after the other, and continues with each separately: no
+ * process waits for it through another line.
  *
- * What a failure found in one line means for the others travels with the minimum that agreements
- * give: a process proposes its level, 0 when one of its lines had failed the last time, else one
- * more than the lowest that its lines agreed on. A line without failed is finished at level n - 1:
- * by then all lines that hang together through living processes have been without failed, for no
- * chain of n lines is longer; so who was lost in several of them is invited to all before any is
- * finished.
+ * What a failure in one line means for the others is carried by the minimum of the agreements. A
+ * process proposes its level: 0 when one of its lines had a failure in the last agreement,
+ * otherwise one more than the lowest level that its lines have agreed on. A line without failed
+ * members is finished at level n - 1. By then all lines that are connected through processes that
+ * are alive have been without failures, since no chain of n lines is longer. So a process that
+ * failed in several lines is replaced in all of them before any is finished.
  */
 #include "mpi/ft/comm_repair.h"
 
@@ -48,20 +50,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tells ids made here from those of other operations on the communicator. */
+/* Distinguishes the ids made here from those of other operations on the communicator. */
 #define REPLACE UINT64_C(0x5250)
 
 #define ALL_WELL UINT64_C(1)
 
-/* So often in one call those who come may fail in their turn. A program whose new processes do not
- * get as far as this call would have others started for ever. */
+/* So many times in one call spawned processes may fail in turn. Otherwise a program whose new
+ * processes fail before this call would have processes started for ever. */
 enum { SPAWNS_MAX = 64 };
 
 enum stage {
-    ABSENT,  /* this process is no member, or not yet */
-    READY,   /* for the next agreement */
-    VOTING,  /* waits for it */
-    DECIDED, /* it is there */
+    ABSENT,  /* this process is not a member, or not yet */
+    READY,   /* ready for the next agreement */
+    VOTING,  /* waits for the agreement */
+    DECIDED, /* has the decision */
     SPAWNS,  /* waits for the daemon */
     FINISHED,
     REFUSED
@@ -72,31 +74,33 @@ struct line {
     struct repair *repair;
     enum stage stage;
     struct rz_comm *comm; /* the present one, retained */
-    bool made;            /* half made, here or by those who invited us */
-    bool voted;           /* there was a decision; the following are of the last one */
+    bool made;  /* made in this call, here or by the sender of the bootstrap message; not agreed on
+                   yet */
+    bool voted; /* there was a decision; the next fields are those of the last one */
     uint64_t number, level;
     bool all_well;
-    uint32_t *failed, n_failed; /* as numbers */
+    uint32_t *failed, n_failed; /* process numbers */
     uint64_t failed_word;
     unsigned spawns; /* rounds of spawns in this call */
     struct rz_spawn_ask wish;
-    struct rz_bootstrap bootstrap; /* of comm, while `made` */
-    bool bootstrapped;             /* all that is to be said about it was said */
+    struct rz_bootstrap bootstrap; /* for comm, while `made` */
+    bool bootstrapped;             /* no bootstrap message needs to be sent for comm any more */
 };
 
 struct repair {
     const char *call;
     uint32_t n;
     struct line *lines;   /* [n] */
-    bool spawned_process; /* came with nothing, and has taken no bootstrap message yet */
-    bool single;          /* each line goes on by itself: some came by bootstrap message */
-    bool refused;         /* somebody was refused spawns */
-    rz_status_t why;      /* at this process */
+    bool spawned_process; /* it has no communicator, and has got no bootstrap message yet */
+    bool single;     /* the lines continue separately, since this process joined some by a bootstrap
+                        message */
+    bool refused;    /* a spawn was refused, here or at another process */
+    rz_status_t why; /* the reason at this process */
     struct rz_bootstrap_peers bootstrap_peers;
     int error;
 };
 
-/* The others wait for what this process would have said. */
+/* The other members wait for the messages of this process. */
 static _Noreturn void out_of_memory(void)
 {
     fprintf(stderr, "rhizome: rank %u: no memory to repair communicators\n",
@@ -132,7 +136,7 @@ static void decided(struct rz_proposal *proposal, struct rz_agreement_context *a
     line->all_well = proposal->and &ALL_WELL;
     line->voted = true;
     line->stage = DECIDED;
-    rz_engine.completions++; /* news to the call */
+    rz_engine.completions++; /* the waiting call must look again */
 }
 
 static bool is_open(const struct line *line)
@@ -140,7 +144,7 @@ static bool is_open(const struct line *line)
     return line->stage != ABSENT && line->stage != FINISHED && line->stage != REFUSED;
 }
 
-/* What this process proposes: see the head of the file. */
+/* The level that this process proposes: see the head of the file. */
 static uint64_t level_of(const struct repair *repair)
 {
     uint64_t level = UINT64_MAX - 1;
@@ -171,7 +175,7 @@ static void vote(struct line *line, uint64_t level)
     }
 }
 
-/* Begins the agreements of this round, if all lines stand there. */
+/* Begins the agreements of this round, if all lines are ready. */
 static void begin_votes(struct repair *repair)
 {
     for (uint32_t i = 0; i < repair->n && !repair->single; i++) {
@@ -222,7 +226,7 @@ static struct rz_group *group_replaced(struct line *line)
     return group;
 }
 
-/* The old one with its failed, if there are any, replaced. */
+/* Makes the next communicator: the old one, with its failed members, if there are any, replaced. */
 static void make_next(struct line *line)
 {
     struct rz_comm *old = line->comm, *next;
@@ -254,7 +258,8 @@ static void ask_for_spawns(struct line *line)
 static void spawns_answered(struct line *line)
 {
     struct repair *repair = line->repair;
-    rz_engine_look_again(); /* at the board, which may know of them for as long as of the answer */
+    rz_engine_look_again(); /* the board shows the spawned processes since the answer; the engine
+                               may not have read it */
     if (rz_engine.rollback) {
         rz_spawn_ask_end(&line->wish);
         return;
@@ -280,7 +285,7 @@ static void look_at_decision(struct line *line)
     } else if (line->n_failed > 0) {
         ask_for_spawns(line);
     } else if (line->level + 1 < line->repair->n) {
-        line->bootstrapped = true; /* whoever is new has taken part */
+        line->bootstrapped = true; /* all new members have taken part */
         line->stage = READY;
     } else {
         if (!line->made) {
@@ -292,7 +297,7 @@ static void look_at_decision(struct line *line)
 
 /* ---- Bootstrap messages ---- */
 
-/* Whether it is for this process to tell the spawned processes. */
+/* Whether this process must send the bootstrap messages. */
 static bool is_lowest(const struct rz_bootstrap *bootstrap)
 {
     for (uint32_t i = 0; i < bootstrap->size; i++) {
@@ -300,7 +305,7 @@ static bool is_lowest(const struct rz_bootstrap *bootstrap)
             return bootstrap->process[i] == rz_engine.self;
         }
     }
-    return true; /* no survivor is left: those whom they told */
+    return true; /* no survivor is left: each spawned process that has got one sends them */
 }
 
 static void invite(struct line *line)
@@ -313,7 +318,7 @@ static void invite(struct line *line)
     }
 }
 
-/* Whether all of them stand on our board, or have stood there. */
+/* Whether our board shows all processes of the group, or has shown them. */
 static bool all_known(const struct rz_bootstrap *bootstrap)
 {
     for (uint32_t i = 0; i < bootstrap->size; i++) {
@@ -324,7 +329,7 @@ static bool all_known(const struct rz_bootstrap *bootstrap)
     return true;
 }
 
-/* This process joins a line; the bootstrap message's arrays become the line's. */
+/* This process joins a line, which takes over the arrays of the bootstrap message. */
 static void join(struct repair *repair, struct rz_bootstrap *bootstrap)
 {
     struct line *line = &repair->lines[bootstrap->index];
@@ -349,11 +354,11 @@ static void join(struct repair *repair, struct rz_bootstrap *bootstrap)
     rz_kill_here(RZ_KILL_REPLACE_JOINED);
 }
 
-/* False: it stays for later. */
+/* Takes a bootstrap message. False: it must be taken later. */
 static bool take_bootstrap(struct repair *repair, struct rz_bootstrap *bootstrap)
 {
     if (rz_bootstrap_known(bootstrap->context)) {
-        return true; /* told a second time */
+        return true; /* received a second time */
     }
     if (bootstrap->n != repair->n && repair->spawned_process) {
         repair->error = rzm_error(MPI_ERR_ARG,
@@ -410,8 +415,8 @@ static bool any_open(const struct repair *repair)
     return false;
 }
 
-/* Goes on as far as it goes; whether it has ended. Between rounds of progress, so that what it
- * leads to may send and settle things. */
+/* Continues all lines as far as possible; returns whether the call has ended. Called between rounds
+ * of progress, so that it may send messages and end requests. */
 static bool go_on(void *arg)
 {
     struct repair *repair = arg;
@@ -451,7 +456,7 @@ static int refuse(const struct repair *repair)
                      repair->why != RZ_OK ? rz_status_text(repair->why) : "");
 }
 
-/* Of the first line that waits for other members. */
+/* Reports the first line that waits for other members. */
 static void tell_of_lines(struct rz_blocked *blocked, const void *arg)
 {
     const struct repair *repair = arg;
@@ -472,7 +477,7 @@ static int wait_for_all(struct repair *repair)
     return error != MPI_SUCCESS ? error : repair->error;
 }
 
-/* Gives what is finished to the caller, everything else back. */
+/* Returns the finished communicators to the caller, and releases all others. */
 static int end(struct repair *repair, int error, struct rz_comm *made[])
 {
     for (uint32_t i = 0; i < repair->n; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPIX_Comm_shrink (ULFM): one agreement on who has failed. The rest is a function of
- * what was agreed: the group is who is left, the context id comes from the old one, the number of
- * the agreement and the failed processes, so that nothing needs to be agreed for it.
+ * MPIX_Comm_shrink (ULFM): one agreement on the failed members. The rest is a function of its
+ * decision: the group consists of the other members, the context id is made of the old one, the
+ * number of the agreement and the failed processes; no further agreement is needed.
  */
 #include "mpi/agree/ballot.h"
 
@@ -11,10 +11,11 @@
 
 #include <stdlib.h>
 
-/* Tells ids made here from those of other operations on the communicator. */
+/* Distinguishes the ids made here from those of other operations on the communicator. */
 #define SHRINK UINT64_C(0x5347)
 
-/* The members of `group` that are not agreed failed, retained; NULL: no memory, or *empty. */
+/* The members of `group` that the decision does not name as failed, retained; NULL: no memory, or
+ * *empty. */
 static struct rz_group *group_without(const struct rz_comm *comm, const struct rz_group *group,
                                       const struct rz_proposal *proposal, bool *empty)
 {
@@ -63,7 +64,8 @@ static int shrink_outcome(struct rz_comm *comm, const struct rz_proposal *propos
     rz_ballot_acknowledge(comm, proposal);
     if (!group || (inter && !remote && !empty)) {
         error = MPI_ERR_NO_MEM;
-    } else if (!empty) { /* else nobody is left on the other side: there is nothing to make */
+    } else if (!empty) { /* if empty, no member is left on the other side, and there is no
+                            inter-communicator to make */
         error = make_shrunk(comm, proposal, group, remote, &made);
     }
     if (remote) {

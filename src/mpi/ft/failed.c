@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which processes of a communicator are known to be failed, and which of them the user has
- * acknowledged. All local. */
+/*
+ * The processes of a communicator that are known to have failed, and those that the user has
+ * acknowledged. All calls are local.
+ */
 #include "mpi/comm/comm.h"
 #include "mpi/engine/waiting.h"
 #include "mpi/agree/acknowledge.h"
 
 #include <stdlib.h>
 
-/* The first n failed of comm in the order in which their failures were learnt: so that earlier
- * answers are a part of later ones. */
+/* The first n failed processes of comm in the order in which this process learnt of them, so that
+ * an earlier answer is a prefix of a later one. */
 static int failed_group(struct rz_comm *comm, uint32_t n, struct rz_group **group)
 {
     uint32_t *ranks = malloc((rz_liveness.n_failed + 1) * sizeof(*ranks));
@@ -38,7 +40,7 @@ int rzm_comm_get_failed(struct rz_comm *comm, struct rz_group **group)
     return failed_group(comm, UINT32_MAX, group);
 }
 
-/* Of the failures that were acknowledged on comm. */
+/* Reports the failures that were acknowledged on comm. */
 static void tell_daemon(const struct rz_comm *comm)
 {
     uint32_t found = 0;
@@ -76,7 +78,7 @@ int rzm_comm_failure_get_acked(struct rz_comm *comm, struct rz_group **group)
 
 int rzm_comm_is_revoked(struct rz_comm *comm, int *flag)
 {
-    rz_engine_progress(); /* who asks again and again is to learn it */
+    rz_engine_progress(); /* so that a program that calls this repeatedly learns of failures */
     *flag = comm->revoked;
     return MPI_SUCCESS;
 }

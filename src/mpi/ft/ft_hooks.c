@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The hooks of the layer ft: messages about bootstrap peers, the daemon's answers to spawn
+ * requests, and the ends of epochs.
+ */
 #include "mpi/ft/ft_hooks.h"
 
 #include "mpi/ft/bootstrap_peers.h"

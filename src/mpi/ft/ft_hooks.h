@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What this layer does at the events of hooks.h. */
+/*
+ * The hooks of this layer (hooks.h).
+ */
 #ifndef RZ_MPI_FT_HOOKS_H
 #define RZ_MPI_FT_HOOKS_H
 

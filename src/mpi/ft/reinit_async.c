@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The helper thread that observes the board, and the signal by which it interrupts a thread that
+ * computes (port/nudge.h).
+ */
 #include "mpi/ft/reinit_async.h"
 
 #include "mpi/chapter.h"
@@ -11,19 +15,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A real-time signal far from both ends, where libraries and tools take theirs. */
+/* A real-time signal in the middle of the range: libraries and tools use those at both ends. */
 #define RZ_REINIT_SIGNAL_DEFAULT (SIGRTMIN + 10)
 
 static struct {
     bool runs;
     const struct rz_board *board;
     void (*go_back)(void);
-    _Atomic uint64_t epoch; /* where this process stands; UINT64_MAX: it is on its way */
-    /* Of the thread inside MPIX_Reinit, which alone writes it: also in a signal handler. */
+    _Atomic uint64_t
+        epoch; /* the epoch of this process; UINT64_MAX: it is on its way to a restart */
+    /* Written by the thread inside MPIX_Reinit only, also in a signal handler. */
     volatile sig_atomic_t masked;
 } async;
 
-/* In the helper thread and in the handler. The board is mapped until MPI_Finalize. */
+/* Called in the helper thread and in the handler. The board is mapped until MPI_Finalize. */
 static bool is_due(void)
 {
     uint64_t now = atomic_load_explicit(&async.board->epoch_phase, memory_order_acquire) >> 8;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Global restart, seen from a process (docs/reinit.md). The daemons decide; here
- * the old epoch is given up, the epoch check raised, the barrier of the new epoch awaited, and
- * MPI_COMM_WORLD made whole.
+ * Global restart in one process (docs/reinit.md). The daemons decide; this module gives up the old
+ * epoch, enters the new one in the epoch check, waits for its barrier, and makes MPI_COMM_WORLD
+ * complete again.
  */
 #include "mpi/ft/restart.h"
 
@@ -19,9 +19,9 @@
 #include <mpi-ext.h>
 
 static struct {
-    bool point_runs; /* the restart point was entered once */
-    bool went_back;  /* what was made in an epoch before this one has ended */
-    int state;       /* MPIX_REINIT_*, of the present round */
+    bool point_runs; /* the restart point was entered at least once */
+    bool went_back;  /* all objects of earlier epochs have ended */
+    int state;       /* MPIX_REINIT_*, in the present round */
 } reinit;
 
 int rz_ft_open(void)
@@ -59,7 +59,7 @@ static bool never(void *arg)
     return false;
 }
 
-/* And nobody has come in its place. */
+/* Whether a failed rank has not been replaced. */
 static bool somebody_is_failed(void)
 {
     for (uint32_t slot = 0; slot < rz_engine.info->n_ranks; slot++) {
@@ -71,9 +71,8 @@ static bool somebody_is_failed(void)
     return false;
 }
 
-/* Somebody failed before this process entered, when that was still an error: the repair is under
- * way.
- */
+/* A process failed before this one entered MPIX_Reinit, when a failure was still an error: the
+ * repair is under way. */
 static void hold_for_repair(void)
 {
     struct rz_blocked blocked = {.call = "MPIX_Reinit",
@@ -90,8 +89,8 @@ int rz_ft_reinit_wait(int *state)
         hold_for_repair();
     }
     if (!rz_engine.rollback && rz_epoch_on_board() > rz_engine.epoch) {
-        /* Somebody failed before this process entered: it is held here until the new epoch begins.
-         */
+        /* A process failed before this one entered MPIX_Reinit: this one waits here until the new
+         * epoch begins. */
         rz_epoch_give_up();
     }
     if (rz_engine.rollback) {
@@ -131,7 +130,7 @@ bool rz_ft_went_back(void)
     return reinit.went_back;
 }
 
-/* The news of a new epoch come with a word of the board that rz_engine_begin looks at. */
+/* A new epoch changes the board's news counter, which rz_engine_begin reads. */
 int rzm_reinit_test(void)
 {
     return rz_engine_begin();

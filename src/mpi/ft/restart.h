@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Global restart, as the entry points see it. The chapter ft owns the bodies. */
+/*
+ * Global restart, for the entry points. The chapter ft implements it.
+ */
 #ifndef RZ_MPI_FT_H
 #define RZ_MPI_FT_H
 
@@ -13,31 +15,31 @@
 int rz_ft_reinit_enter(void);
 
 /*
- * At the top of each round: give up everything of the old epoch, wait until the barrier of the
- * current epoch has opened, make MPI_COMM_WORLD whole, and say in *state how this process came here
- * (MPIX_REINIT_*). Engine lock held. Returns MPI_SUCCESS, RZM_ROLLBACK (yet another failure: call
- * again) or an error class.
+ * At the start of each round: gives up all that belongs to the old epoch, waits until the barrier
+ * of the current epoch has opened, makes MPI_COMM_WORLD complete again, and sets *state to how this
+ * process got here (MPIX_REINIT_*). Engine lock held. Returns MPI_SUCCESS, RZM_ROLLBACK (a further
+ * failure: call again) or an error class.
  */
 int rz_ft_reinit_wait(int *state);
 
 /*
- * The restart point returned: agree that it did so in every process in this epoch. Engine lock
- * held. Returns MPI_SUCCESS (all left; failures are errors again), RZM_ROLLBACK (go to the next
- * round) or an error class.
+ * The restart point has returned: agrees with all other processes of this epoch that theirs has,
+ * too. Engine lock held. Returns MPI_SUCCESS (all have left; failures are errors again),
+ * RZM_ROLLBACK (go to the next round) or an error class.
  */
 int rz_ft_reinit_leave(void);
 
-/* Whether the process has ever gone back to its restart point. */
+/* Whether this process has ever rolled back to its restart point. */
 bool rz_ft_went_back(void);
 
 /*
- * A call returned RZM_ROLLBACK and the entry point has unwound and given up the engine lock: jump
- * to the round of the open MPIX_Reinit. This body is in src/abi/reinit.c, beside the frame it jumps
- * to; asserts that MPIX_Reinit is open.
+ * A call returned RZM_ROLLBACK and the entry point has unwound and released the engine lock: jumps
+ * to the round of the open MPIX_Reinit. Defined in src/abi/reinit.c, with the frame it jumps to;
+ * asserts that MPIX_Reinit is open.
  */
 _Noreturn void rz_ft_rollback(void);
 
-/* MPI_Init: MPIX_Reinit was not called yet. MPI_SUCCESS. */
+/* In MPI_Init: MPIX_Reinit has not been called yet. MPI_SUCCESS. */
 int rz_ft_open(void);
 
 #endif

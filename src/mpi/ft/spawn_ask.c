@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requests to the daemon for replacement processes (REPLACE): their numbers, and the answers.
+ */
 #include "mpi/ft/spawn_ask.h"
 
 #include "base/linked_list.h"
@@ -6,10 +9,10 @@
 
 #include <stdlib.h>
 
-static struct rz_spawn_ask *wishes; /* by next */
+static struct rz_spawn_ask *wishes; /* list of requests, by next */
 static uint64_t last_question;
 
-/* ---- Numbers ---- */
+/* ---- Process numbers ---- */
 
 uint32_t rz_spawn_after(uint32_t failed)
 {
@@ -60,7 +63,7 @@ int rz_spawn_ask_ask(struct rz_spawn_ask *wish, const uint32_t *failed, uint32_t
     last_question = wish->last;
     wishes = wish;
     rz_link_handle(rz_engine.link, RZ_LINK_REPLACED, replaced, NULL);
-    for (uint32_t i = 0; i < n; i++) { /* each by itself, for some may be refused */
+    for (uint32_t i = 0; i < n; i++) { /* one question for each, since some may be refused */
         ask(wish->first + i, failed[i]);
     }
     return MPI_SUCCESS;

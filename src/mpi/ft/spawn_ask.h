@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a process asks of its daemon after failures: that processes be started in place of the
+ * Requests of a process to its daemon after failures: that processes be started in place of the
  * failed ones (REPLACE and its answer).
  */
 #ifndef RZ_MPI_SPAWN_WISH_H
@@ -8,24 +8,23 @@
 
 #include "mpi/engine/waiting.h"
 
-/* Spawns that were asked for; memory of the caller from rz_spawn_ask_ask until rz_spawn_ask_end.
- */
+/* Requested spawns; the caller's memory from rz_spawn_ask_ask until rz_spawn_ask_end. */
 struct rz_spawn_ask {
-    uint64_t first, last; /* the numbers of its questions */
+    uint64_t first, last; /* the numbers of its questions to the daemon */
     uint64_t unanswered;
     rz_status_t status; /* once answered: RZ_OK, or the first refusal */
-    bool *refused;      /* [of each failed] */
+    bool *refused;      /* for each failed process */
     struct rz_spawn_ask *next;
 };
 
-/* The process that comes in place of that failed one, as its number. */
+/* The number of the process that replaces that failed one. */
 uint32_t rz_spawn_after(uint32_t failed);
 
 /*
- * Asks for one in place of each of these failed. The answer is sure, whoever fails meanwhile, and
- * comes from inside the progress of the engine; who was spawned stands on our board before it,
- * which the engine may not have looked at since (rz_engine_look_again). Asking for spawns that
- * others asked for, too, is harmless. MPI_ERR_NO_MEM: nothing was asked.
+ * Requests a replacement of each of these failed processes. The answer comes in any case, whichever
+ * processes fail meanwhile, in a round of progress; our board shows the spawned processes before
+ * it, which the engine may not have read yet (rz_engine_look_again). Several processes may request
+ * the same spawns. MPI_ERR_NO_MEM: nothing was requested.
  */
 int rz_spawn_ask_ask(struct rz_spawn_ask *wish, const uint32_t *failed, uint32_t n);
 
