@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Alloc_mem: memory of the program's own, on pages of its own when it is large. */
+/*
+ * MPI_Alloc_mem: memory for the program; large blocks are on pages of their own.
+ */
 #include "mpi/chapter.h"
 
 #include <stdlib.h>
@@ -9,7 +11,7 @@
 
 int rzm_alloc_mem(MPI_Aint size, struct rz_info *info, void *baseptr)
 {
-    (void)info; /* hints; none is known */
+    (void)info; /* hints; none is used */
     if (size < 0) {
         return rzm_error(MPI_ERR_ARG, "size is %lld", (long long)size);
     }

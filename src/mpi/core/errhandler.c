@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Error handlers: the predefined ones, those of files and windows, and the common part of making,
+ * setting and freeing them.
+ */
 #include "mpi/core/errhandler.h"
 
 #include <stdlib.h>
@@ -12,7 +16,8 @@
         }                                                                                          \
     }
 
-/* Valid from the start of the program: ARE_FATAL, ABORT, RETURN. */
+/* Valid from the start of the program: MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT, MPI_ERRORS_RETURN.
+ */
 static struct rz_errhandler predefined[] = {PREDEFINED(0x141), PREDEFINED(0x142),
                                             PREDEFINED(0x143)};
 
@@ -83,7 +88,7 @@ static int get(struct rz_errhandler *place, struct rz_errhandler **errhandler)
     return MPI_SUCCESS;
 }
 
-/* ---- Of files: so far there is none but MPI_FILE_NULL, whose handler new files get ---- */
+/* ---- Files: there is only MPI_FILE_NULL, whose handler new files would get ---- */
 
 static struct rz_errhandler *of_new_files = &predefined[2];
 
@@ -122,7 +127,7 @@ int rzm_file_get_errhandler(MPI_File file, struct rz_errhandler **errhandler)
     return error != MPI_SUCCESS ? error : get(of_new_files, errhandler);
 }
 
-/* ---- Of windows ---- */
+/* ---- Windows ---- */
 
 int rzm_win_create_errhandler(MPI_Win_errhandler_function *win_errhandler_fn,
                               struct rz_errhandler **errhandler)
@@ -134,7 +139,7 @@ int rzm_win_create_errhandler(MPI_Win_errhandler_function *win_errhandler_fn,
     return error;
 }
 
-/* ---- Of all ---- */
+/* ---- All kinds ---- */
 
 int rzm_errhandler_free(struct rz_errhandler *errhandler)
 {

@@ -16,7 +16,8 @@ const char *rz_errhandler_initial_name(void);
 
 void rz_errhandler_release(struct rz_errhandler *errhandler);
 
-/* One of the user's, for that kind of object, without its function yet. MPI_ERR_NO_MEM. */
+/* A new error handler of the user, for that kind of object, without its function yet.
+ * MPI_ERR_NO_MEM. */
 int rz_errhandler_new(enum rz_object_kind of, struct rz_errhandler **errhandler);
 
 /* MPI_X_set_errhandler: *place holds the handler of an object of that kind. MPI_ERR_ERRHANDLER. */

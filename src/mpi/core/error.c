@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Error classes, codes and strings: those of the standard, and those that the program adds and
+ * removes.
+ */
 #include "mpi/core/error.h"
 
 #include "mpi/chapter.h"
 
 #include <stdlib.h>
 
-/* ---- The texts of the standard's classes and of fault tolerance ---- */
+/* ---- The strings of the standard's classes and of fault tolerance ---- */
 
 static const struct {
     int error_class;
@@ -109,12 +113,12 @@ static const char *standard_text(int code)
     return NULL;
 }
 
-/* ---- Those of the user: numbers from here on ---- */
+/* ---- The program's codes: numbers from here on ---- */
 
 #define USER_FIRST (MPI_ERR_LASTCODE + 1)
 
 static struct user_code {
-    int error_class; /* itself for a class; 0: removed */
+    int error_class; /* the class of a code; of a class its own number; 0: removed */
     char text[MPI_MAX_ERROR_STRING];
 } * user_codes;
 static int n_user_codes;
@@ -132,7 +136,7 @@ static int no_such_code(int code)
     return rzm_error(MPI_ERR_ARG, "errorcode is %d, no code of this library or program", code);
 }
 
-/* error_class 0: a class of its own. */
+/* error_class 0: adds a class. */
 static int add_code(int error_class, int *code)
 {
     struct user_code *larger =
@@ -176,10 +180,10 @@ int rzm_add_error_string(int errorcode, const char *string)
     return MPI_SUCCESS;
 }
 
-/* ---- Taking them back ---- */
+/* ---- Removing ---- */
 
-/* The code must be in use and made by the program, and its text removed before it (MPI 4.1, section
- * 9.5); is_class: whether it is to be a class. */
+/* The code must be in use and added by the program, and its string removed before it (MPI 4.1,
+ * section 9.5); is_class: whether it must be a class. */
 static int find_removable(int code, bool is_class, struct user_code **user)
 {
     *user = user_code_of(code);
@@ -242,7 +246,7 @@ int rzm_remove_error_string(int errorcode)
     return MPI_SUCCESS;
 }
 
-/* ---- What they mean ---- */
+/* ---- Classes and strings of codes ---- */
 
 int rzm_error_class(int errorcode, int *errorclass)
 {

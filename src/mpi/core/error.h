@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Error classes and codes, and their texts. What a call notes about one error is in reason.c. */
+/*
+ * Error classes and codes, and their strings. The reason that a call notes for one error is in
+ * reason.c.
+ */
 #ifndef RZ_MPI_ERROR_H
 #define RZ_MPI_ERROR_H
 

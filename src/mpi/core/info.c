@@ -20,7 +20,8 @@ struct rz_info {
     struct rz_object object;
     struct entry *entries;
     int n, max;
-    struct rz_info *next; /* while its memory is free: a stale handle reads a failed object */
+    struct rz_info *
+        next; /* while its memory is free: a stale handle reads a freed object, no foreign memory */
 };
 
 static struct rz_info *free_first;
@@ -66,7 +67,7 @@ static int append(struct rz_info *info, const char *key, const char *value)
     return MPI_SUCCESS;
 }
 
-/* ---- Life ---- */
+/* ---- Making and freeing ---- */
 
 int rzm_info_create(struct rz_info **info)
 {
@@ -178,7 +179,7 @@ static int look_up(const struct rz_info *info, const char *key, const char **val
     return error;
 }
 
-/* At most room characters and a null. */
+/* Copies at most room characters and a null. */
 static void give(char *to, const char *value, size_t room)
 {
     size_t length = strnlen(value, room);
@@ -254,9 +255,10 @@ int rzm_info_get_nthkey(struct rz_info *info, int n, char *key)
 
 /* ---- How this process was started ---- */
 
-static int maxprocs_kept; /* as this process was told when the library began; 0: it did not yet */
+static int maxprocs_kept; /* from the environment when the library began; 0: not read yet */
 
-/* What the launcher or MPI_Comm_spawn was asked for; 1 for a process without a launcher. */
+/* The number of processes that the launcher or MPI_Comm_spawn was asked for; 1 for a process
+ * without a launcher. */
 static int maxprocs(void)
 {
     const char *told = getenv("RZ_MAXPROCS");
@@ -272,7 +274,7 @@ void rz_info_keep_maxprocs(void)
     maxprocs_kept = maxprocs();
 }
 
-/* Values too long for an info object are left out. */
+/* Adds a pair; leaves out a value that is too long for an info object. */
 static int append_if_fits(struct rz_info *info, const char *key, const char *value)
 {
     size_t length = strlen(value);
@@ -337,10 +339,10 @@ int rzm_info_create_env(int argc, char *argv[], struct rz_info **info)
     return MPI_SUCCESS;
 }
 
-/* MPI_INFO_ENV, made when it is first asked for; without memory it is empty. */
+/* MPI_INFO_ENV, made at its first use; without memory it is empty. */
 static struct rz_info environment;
 
-/* The command line of this process, as far as there is room; returns how many arguments. */
+/* The command line of this process, as much of it as fits; returns the number of arguments. */
 static int command_line(char *text, size_t room, char *argv[], int max)
 {
     int argc = 0, fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -348,7 +350,7 @@ static int command_line(char *text, size_t room, char *argv[], int max)
     if (fd >= 0) {
         close(fd);
     }
-    if (n <= 0 || (size_t)n == room - 1) { /* none, or too long for an info object */
+    if (n <= 0 || (size_t)n == room - 1) { /* there is none, or it is too long for an info object */
         return 0;
     }
     text[n] = '\0';

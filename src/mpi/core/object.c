@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers of users' objects, for MPI_X_toint and MPI_X_fromint; the last of the failed processes.
+/*
+ * Numbers of users' objects, for MPI_X_toint and MPI_X_fromint; the memory of the objects that were
+ * freed last.
  */
 #include "mpi/core/object.h"
 
@@ -60,9 +62,9 @@ struct rz_object *rz_object_by_number(int32_t number, enum rz_object_kind kind)
     return rz_object_is(numbered[slot], kind) ? numbered[slot] : NULL;
 }
 
-/* ---- The failed ---- */
+/* ---- Freed objects ---- */
 
-/* A ring: the oldest goes when there are too many, or when they are too large together. */
+/* A ring: the oldest is freed when there are too many, or when they are too large together. */
 #define BURIED_MAX 256
 #define BURIED_BYTES_MAX ((size_t)1 << 20)
 

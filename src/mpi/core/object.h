@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What every MPI object begins with. A user's handle is the address of an object (>= 0x1000); a
- * predefined handle is a small number of the ABI. The first word tells kind and life, so that a
- * stale or foreign handle is refused in words.
+ * predefined handle is a small number of the ABI. The first word tells the kind of the object and
+ * that it is not freed, so that a stale or foreign handle is refused with a message.
  *
  * Each struct of a chapter that users hold a handle of has `struct rz_object object;` as its first
  * member: rz_comm, rz_group, rz_datatype, rz_op, rz_request, rz_matched (MPI_Message), rz_info,
@@ -44,28 +44,29 @@ enum rz_object_kind {
 #define RZ_DATATYPE_PERMANENT UINT16_C(2) /* predefined, but without a number in the ABI */
 #define RZ_DATATYPE_HUGE UINT16_C(4)      /* 2^31 bytes or more, from one end to the other */
 #define RZ_COMM_INTER UINT16_C(1)         /* is an inter-communicator */
-#define RZ_COMM_ROUND UINT16_C(2)         /* of a round: its monitor ends it, and nobody else */
+#define RZ_COMM_ROUND UINT16_C(2) /* of a round of a group monitor, which alone may end it */
 
 struct rz_object {
-    uint32_t magic; /* RZ_OBJECT_MAGIC + kind while it lives; 0 afterwards */
+    uint32_t magic; /* RZ_OBJECT_MAGIC + kind; 0 after the object was freed */
     uint16_t
         predefined; /* its number in the ABI (0x101 for MPI_COMM_WORLD); 0 for a user's object */
     uint16_t flags; /* by kind, see above */
-    uint32_t references; /* how many hold it, the user's handle included */
-    int32_t number;      /* what MPI_X_toint gave it; 0: never asked */
+    uint32_t references; /* number of references, including the user's handle */
+    int32_t number;      /* the number given by MPI_X_toint; 0: none */
 };
 
-/* Forget the number given by rz_object_number(); object.c. */
+/* Releases the number given by rz_object_number(); object.c. */
 void rz_object_number_drop(struct rz_object *object);
 
-/* The number MPI_X_toint shows for a user's object: >= 0x1000, the same until the object ends; 0:
- * no memory. */
+/* The number that MPI_X_toint returns for a user's object: >= 0x1000, constant until the object is
+ * freed; 0: no memory. */
 int32_t rz_object_number(struct rz_object *object);
 
-/* The living object of this kind with that number, or NULL. */
+/* The object of this kind with that number that is not freed, or NULL. */
 struct rz_object *rz_object_by_number(int32_t number, enum rz_object_kind kind);
 
-/* Begin a life, with one reference. predefined is the number in the ABI, 0 for a user's object. */
+/* Initialises an object, with one reference. predefined is the number in the ABI, 0 for a user's
+ * object. */
 static inline void rz_object_init(struct rz_object *object, enum rz_object_kind kind,
                                   uint16_t predefined)
 {
@@ -76,7 +77,7 @@ static inline void rz_object_init(struct rz_object *object, enum rz_object_kind 
     object->number = 0;
 }
 
-/* Whether object, not NULL, is a living object of this kind. */
+/* Whether object, not NULL, is an object of this kind that is not freed. */
 static inline bool rz_object_is(const void *object, enum rz_object_kind kind)
 {
     return ((const struct rz_object *)object)->magic == RZ_OBJECT_MAGIC + (uint32_t)kind;
@@ -94,9 +95,9 @@ static inline void rz_object_retain(struct rz_object *object)
 }
 
 /*
- * Give one reference back. True when it was the last: the object has failed to users and the caller
- * frees its memory. A predefined object is counted, too, but its owner keeps the first reference
- * until finalize.
+ * Releases a reference. True when it was the last one: users can no longer use the object, and the
+ * caller frees its memory. References to a predefined object are counted, too, but its owner keeps
+ * the first one until finalize.
  */
 static inline bool rz_object_release(struct rz_object *object)
 {
@@ -112,9 +113,9 @@ static inline bool rz_object_release(struct rz_object *object)
 }
 
 /*
- * The memory of a failed object, of `bytes`, is to be freed, but not at once: for as long as it is
- * among the last 256 failed (1 MiB in all) a stale handle reads a failed object. Kinds that keep
- * their memory in a list of their own do not need this.
+ * The memory of a freed object, of `bytes`, is to be released, but not at once: as long as it is
+ * among the last 256 (1 MiB in all), a stale handle reads a freed object. Kinds that keep their
+ * memory in a list of their own do not need this.
  */
 void rz_object_bury(struct rz_object *object, size_t bytes);
 

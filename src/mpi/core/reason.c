@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Why a call returned an error: noted by whoever knows first, shown by the entry point. */
+/*
+ * The reason of an error: noted by the first function that knows it, shown by the entry point.
+ */
 #include "mpi/chapter.h"
 
 #include <stdarg.h>
@@ -10,8 +12,8 @@ enum rz_phase rz_world = RZ_PHASE_BEFORE;
 unsigned rz_sessions_open;
 
 static _Thread_local struct {
-    int error_class;  /* MPI_SUCCESS: nothing noted */
-    const char *call; /* the call that returned it; NULL while that still runs */
+    int error_class;  /* MPI_SUCCESS: none noted */
+    const char *call; /* the call that returned the error; NULL while the call still runs */
     char text[256];
 } reason;
 
@@ -46,7 +48,7 @@ const char *rzm_error_reason(int error_class)
     return known && reason.text[0] != '\0' ? reason.text : NULL;
 }
 
-/* Between a chapter and the entry point that called it. */
+/* Passed from a chapter to the entry point that called it (rzm_error_in_status). */
 static _Thread_local struct {
     int error;
     struct rz_comm *comm;

@@ -1,34 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Implements the rule: measures wake-ups and yields, recognises a shared processor, and gives the
+ * next step of a wait, by time or by rounds.
+ */
 #include "mpi/core/wait_rule.h"
 
-/* A single wake-up or yield counts for no more. */
+/* Longer wake-ups and yields are counted as this. */
 #define WAKE_MAX RZ_MILLISECOND
 #define YIELD_MAX (8 * RZ_MILLISECOND)
 
-/* Where rounds decide and the ranks are not crowded (threads beside each other, and sleepless
- * ranks): so many rounds, the lock and the processor being given away once in so many. */
+/* Where rounds decide and the ranks are not crowded (several threads, and sleepless ranks): the
+ * number of rounds, and after how many the lock and the processor are given away. */
 enum { ROUNDS_MAX = 1000, ROUNDS_PER_YIELD = 32 };
 
-/* After them: give the processor away so often before sleeping. */
+/* Then the processor is given away so many times before the call sleeps. */
 enum { YIELDS_MAX = 16 };
 
-/* Where yielding costs more than sleeping: so many rounds before that. */
+/* Where yielding costs more than sleeping: so many rounds before a sleep. */
 enum { ROUNDS_SHARED = 32 };
 
-/* Sleepless ranks say what they wait for once in so many rounds. */
+/* Sleepless ranks report what they wait for once in so many rounds. */
 enum { ROUNDS_PER_WORD = 1024 };
 
-/* A processor counts as shared from so many hits on, and until so few. A hit counts two, and one
- * less for each so many waits since the last one. */
+/* A processor counts as shared from so many hits on, and until there are so few. A hit adds two,
+ * and each so many waits without a hit subtract one. */
 enum { SHARED_FROM = 8, SHARED_UNTIL = 3, HIT = 2, WAITS_PER_HIT = 16 };
 
-/* A shared processor: so many waits between two that spin, at first and at most. */
+/* On a shared processor: number of waits between two that spin, at first and at most. */
 enum { PROBE_MIN = 16, PROBE_MAX = 1024 };
 
-/* Of waits that yield, the first yield is measured once in so many. */
+/* Of the waits that yield, one in so many has its first yield measured. */
 enum { WAITS_PER_OFFER = 8 };
 
-/* Yielding is cheap, and what came after a sleep came of it, within so many wake-ups. */
+/* Yielding is cheap, and an event after a sleep was caused by it, within the time of so many
+ * wake-ups. */
 enum { PROMPT_WAKES = 2 };
 
 void rz_wait_rule_init(struct rz_wait_rule *rule, bool sleepless)
@@ -49,7 +54,7 @@ bool rz_wait_yields_cheaply(const struct rz_wait_rule *rule)
     return rule->yield_ns <= PROMPT_WAKES * rule->wake_ns;
 }
 
-/* Where it costs too much to yield, it is tried again some time. */
+/* If yielding has cost too much, it is tried again after some time. */
 static void forget_yields(struct rz_wait_rule *rule)
 {
     rule->yield_ns -= rule->yield_ns / 1024;
@@ -86,7 +91,7 @@ enum rz_wait_step rz_wait_timed(struct rz_wait_rule *rule, struct rz_wait_course
     return RZ_WAIT_OFFER;
 }
 
-/* The wait has yielded so often in vain. */
+/* The next step of a wait that has yielded so often without an event. */
 static enum rz_wait_step yield_or_sleep(const struct rz_wait_rule *rule, uint32_t yields)
 {
     bool more = yields <= YIELDS_MAX || (rule->sleepless && yields % ROUNDS_PER_WORD != 0);
@@ -129,7 +134,7 @@ void rz_wait_slept(struct rz_wait_course *course, rz_time took)
     course->slept_ns += took;
 }
 
-/* A wait that spun on a processor that counts as shared. */
+/* The result of a wait that spun on a processor that counts as shared. */
 static void probed(struct rz_wait_rule *rule, bool good)
 {
     rule->hits = good ? rule->hits / 2 : RZ_WAIT_HITS_MAX;
@@ -166,7 +171,8 @@ void rz_wait_came(struct rz_wait_rule *rule, const struct rz_wait_course *course
 
 void rz_wait_woke(struct rz_wait_rule *rule, rz_time took)
 {
-    /* What a wake-up takes on an idle processor is meant, not how long the woken waited for one. */
+    /* The time of a wake-up on an idle processor is meant, without the time for which the woken
+     * process waited for one. */
     took = took < WAKE_MAX ? took : WAKE_MAX;
     if (took > rule->wake_ns) {
         rule->wake_ns += (took - rule->wake_ns) / 8;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Keys and lists of attributes, and the calls of the user's copy and delete functions. The kinds of
+ * objects are in attribute_comm.c and attribute_type.c.
+ */
 #include "mpi/type/attribute.h"
 
 #include "mpi/engine/waiting.h"
@@ -7,7 +11,7 @@
 
 struct keyval {
     struct rz_keyval user;
-    uint32_t references; /* of the user, and of attributes; 0: free */
+    uint32_t references; /* held by the user and by attributes; 0: free */
     bool freed;          /* by the user */
 };
 
@@ -17,7 +21,7 @@ struct rz_attribute {
     void *value;
 };
 
-/* User's keys are numbers from here on; those below are the ABI's. */
+/* The keys of users are numbers from here on; lower ones are the ABI's. */
 #define KEYVAL_FIRST 0x10000
 
 static struct keyval *keyvals;
@@ -64,7 +68,7 @@ int rz_keyval_make(const struct rz_keyval *keyval, int *number)
     return MPI_SUCCESS;
 }
 
-/* Names the argument as both generations of the calls do. */
+/* Names the argument as both generations of the calls do (MPI_Keyval_, MPI_X_keyval). */
 static int no_such_key(enum rz_object_kind of, int number)
 {
     static const char *const names[][2] = {{"comm", "Comm"}, {"type", "Type"}, {"win", "Win"}};
@@ -95,7 +99,7 @@ static enum rz_object_kind kind_of(const struct rz_object *object)
     return (enum rz_object_kind)(object->magic - RZ_OBJECT_MAGIC);
 }
 
-/* The functions of the ABI that mean something without being called: 0 does nothing; a copy
+/* The predefined functions of the ABI, which are constants and not called: 0 does nothing; a copy
  * function of 1 copies the value. */
 static uintptr_t copy_word(const struct rz_keyval *keyval)
 {
@@ -204,7 +208,7 @@ int rz_attribute_set(struct rz_object *object, struct rz_attribute **list, int k
     int error = run_delete(object, *find(list, keyval));
     if (error == MPI_SUCCESS) {
         struct rz_attribute *attribute = *find(list, keyval);
-        if (!attribute) { /* the user's function took it away */
+        if (!attribute) { /* the user's function has deleted it */
             return attach(list, keyval, value);
         }
         attribute->value = value;
@@ -246,7 +250,7 @@ int rz_attribute_delete(struct rz_object *object, struct rz_attribute **list, in
     return error;
 }
 
-/* Oldest first, so that the copy has the same order as the original. */
+/* Oldest attribute first, so that the copy has the order of the original. */
 static int copy_from(struct rz_object *from, const struct rz_attribute *attribute,
                      struct rz_attribute **to)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Attributes that users cache on communicators, datatypes and windows. The three kinds differ in
- * the types of the user's functions only; an object that carries attributes holds a list.
+ * Attributes that users cache on communicators, datatypes and windows. The three kinds differ only
+ * in the types of the user's functions; an object with attributes holds a list.
  */
 #ifndef RZ_MPI_ATTRIBUTE_H
 #define RZ_MPI_ATTRIBUTE_H
@@ -22,7 +22,7 @@ union rz_attribute_delete {
     MPI_Win_delete_attr_function *win;
 };
 
-/* What the user gave for a key. of: RZ_OBJECT_COMM, _DATATYPE or _WIN. */
+/* The arguments with which the user made a key. of: RZ_OBJECT_COMM, _DATATYPE or _WIN. */
 struct rz_keyval {
     enum rz_object_kind of;
     union rz_attribute_copy copy;
@@ -38,9 +38,9 @@ int rz_keyval_make(const struct rz_keyval *keyval, int *number);
 int rz_keyval_free(enum rz_object_kind of, int *number);
 
 /*
- * MPI_X_set_attr and variants, on the list of an object (alive, its magic tells its kind).
- * Functions of the user run without the engine lock; what they return other than MPI_SUCCESS ends
- * the call. MPI_ERR_KEYVAL: no key of this kind.
+ * MPI_X_set_attr and variants, on the list of an object (not freed; its magic tells its kind).
+ * Functions of the user run without the engine lock; a result other than MPI_SUCCESS ends the call.
+ * MPI_ERR_KEYVAL: no key of this kind.
  */
 int rz_attribute_set(struct rz_object *object, struct rz_attribute **list, int keyval, void *value);
 int rz_attribute_get(const struct rz_object *object, struct rz_attribute *const *list, int keyval,
@@ -54,8 +54,7 @@ int rz_attributes_copy(struct rz_object *from, struct rz_attribute *const *list,
 /* MPI_X_free: runs the delete functions, newest attribute first. */
 int rz_attributes_delete(struct rz_object *object, struct rz_attribute **list);
 
-/* The object ends without the user having asked for it (roll-back): no function of the user runs.
- */
+/* The object ends at a roll-back, without a call of the user: no function of the user runs. */
 void rz_attributes_forget(struct rz_attribute **list);
 
 #endif

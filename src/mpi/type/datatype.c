@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Datatypes: making one from blocks, its life, its facts, packing. */
+/*
+ * Datatypes: building one from blocks, its bounds, retaining and releasing, inquiries, packing.
+ */
 #include "mpi/type/datatype.h"
 
 #include "mpi/type/attribute.h"
@@ -8,10 +10,10 @@
 
 #include <stdlib.h>
 
-/* ---- Making ---- */
+/* ---- Building ---- */
 
-/* Wide enough for every sum below, so that one check at the end finds what does not fit MPI_Count.
- */
+/* Wide enough for every sum below, so that one check at the end finds values that do not fit
+ * MPI_Count. */
 typedef __int128 wide;
 
 struct bounds {
@@ -28,7 +30,7 @@ static void bounds_add(struct bounds *bounds, wide low, wide high)
 
 struct facts {
     wide size, elements;
-    struct bounds data, marks; /* of the data; between the marks of resized types */
+    struct bounds data, marks; /* of the data; of the explicit bounds of resized types */
     uint8_t alignment;
     bool too_large;
 };
@@ -38,7 +40,7 @@ static bool fits(wide value)
     return value <= INT64_MAX && value >= INT64_MIN;
 }
 
-/* The farthest that n copies, step apart, reach to either side. */
+/* The lowest and highest positions of n copies, step apart. */
 static void reach(MPI_Count n, MPI_Count step, wide *low, wide *high)
 {
     wide last = (wide)(n - 1) * step;
@@ -74,7 +76,7 @@ static void facts_add(struct facts *facts, const struct rz_block *block)
     }
 }
 
-/* Everything of the type but its layout. */
+/* Sets all fields of the type except its layout. */
 static bool facts_give(const struct facts *facts, struct rz_datatype *type)
 {
     const struct bounds *data = &facts->data, *marks = &facts->marks;
@@ -96,7 +98,8 @@ static bool facts_give(const struct facts *facts, struct rz_datatype *type)
     return true;
 }
 
-/* Memory of ended types, by `layout`: a stale handle reads a failed object. */
+/* Memory of freed types, linked by `layout`: a stale handle reads a freed object, no foreign
+ * memory. */
 static struct rz_datatype *free_first;
 
 static struct rz_datatype *type_alloc(void)
@@ -117,7 +120,7 @@ static void type_free(struct rz_datatype *type)
     free_first = type;
 }
 
-/* Also after its extent was changed. */
+/* Also called after the extent was changed. */
 static void type_find_row(struct rz_datatype *type)
 {
     type->contiguous = type->size == 0 || (type->layout->is_row && type->extent == type->size);
@@ -176,7 +179,7 @@ void rz_datatype_resize(struct rz_datatype *type, MPI_Count lb, MPI_Count extent
     type_find_row(type);
 }
 
-/* ---- Life ---- */
+/* ---- Retaining and releasing ---- */
 
 bool rz_datatype_fits(const struct rz_datatype *datatype, MPI_Count count)
 {
@@ -205,8 +208,8 @@ void rz_datatype_release(struct rz_datatype *datatype)
     }
 }
 
-/* Ends the recipe; what is left to release is that of its last part, for types may be nested
- * deeper than the stack is. */
+/* Frees the recipe and returns the recipe of its last part, which is to be released next: a loop,
+ * since types may be nested deeper than the stack is. */
 static struct rz_recipe *recipe_end(struct rz_recipe *recipe)
 {
     struct rz_recipe *inner = NULL;
@@ -244,7 +247,7 @@ int rzm_type_free(struct rz_datatype *datatype)
     return error;
 }
 
-/* ---- Facts ---- */
+/* ---- Inquiries ---- */
 
 int rzm_type_size(struct rz_datatype *datatype, MPI_Count *size)
 {
@@ -335,7 +338,7 @@ static void copy(const struct rz_datatype *datatype, MPI_Count count, char *user
         memcpy(packing ? packed : row, packing ? row : packed, (size_t)bytes);
         return;
     }
-    /* Elements of one row each, the usual column of a matrix, are a piece of their own. */
+    /* Elements of one row each, such as the column of a matrix, are copied as one piece. */
     if (layout->is_row) {
         struct rz_piece piece = {.offset = layout->row_offset,
                                  .repeat = count,

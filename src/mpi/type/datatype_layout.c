@@ -61,7 +61,7 @@ static void add_up(struct rz_layout *layout)
     }
 }
 
-/* When its pieces are complete. */
+/* Called when its pieces are complete. */
 static void layout_finish(struct rz_layout *layout)
 {
     add_up(layout);
@@ -75,10 +75,11 @@ static void layout_finish(struct rz_layout *layout)
     }
 }
 
-/* The same piece count times, step bytes apart. False: no memory. */
+/* Repeats the piece count times, step bytes apart. False: no memory. */
 static bool piece_multiply(struct rz_piece *piece, MPI_Count count, MPI_Count step)
 {
-    MPI_Count span; /* one repetition further than the last: it alone may be too far */
+    MPI_Count
+        span; /* one repetition more than there are, since only its end can exceed the range */
     if (count == 1) {
         return true;
     }
@@ -126,7 +127,7 @@ static bool piece_of_block(const struct rz_block *block, struct rz_piece *piece)
     return true;
 }
 
-/* Adds a piece; a row that goes on where the last one ended makes that one longer. */
+/* Adds a piece; a row that continues the last one is merged with it. */
 static void layout_append(struct rz_layout *layout, const struct rz_piece *piece)
 {
     struct rz_piece *last = layout->n > 0 ? &layout->pieces[layout->n - 1] : NULL;
@@ -169,7 +170,8 @@ struct rz_layout *rz_layout_new(const struct rz_block *blocks, size_t n)
 
 /* ---- Copying ---- */
 
-/* `bytes` is a constant where this is expanded: memcpy of such a size is one instruction or two. */
+/* `bytes` is a constant where this is expanded: memcpy of such a size compiles to one or two
+ * instructions. */
 #define MOVE_ROWS(bytes)                                                                           \
     for (MPI_Count i = 0; i < repeat; i++) {                                                       \
         memcpy(packing ? packed : user, packing ? user : packed, bytes);                           \
@@ -177,7 +179,7 @@ struct rz_layout *rz_layout_new(const struct rz_block *blocks, size_t n)
         packed += (bytes);                                                                         \
     }
 
-/* Between `repeat` rows, stride apart, and packed. */
+/* Copies between `repeat` rows, stride apart, and packed. */
 static inline void move_rows(char *user, MPI_Count stride, MPI_Count repeat, size_t bytes,
                              char *packed, bool packing)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The constructors of the standard, each as blocks and with its recipe; arrays are in type_array.c.
+/*
+ * The constructors of the standard, each as blocks and a recipe; arrays are in type_array.c.
  */
 #include "mpi/type/attribute.h"
 #include "mpi/type/type_recipe.h"
@@ -83,16 +84,16 @@ int rzm_type_create_resized(struct rz_datatype *oldtype, MPI_Count lb, MPI_Count
 
 /* ---- Blocks in a list ---- */
 
-/* The five constructors of listed blocks differ in these. */
+/* What differs between the five constructors with lists of blocks. */
 struct list {
     int combiner;
     bool large;
     MPI_Count count;
     struct rz_counts lengths; /* unless `length` is given */
-    MPI_Count length;         /* of each block; -1: lengths */
+    MPI_Count length;         /* of each block; -1: given by `lengths` */
     struct rz_counts displacements;
-    bool in_extents;             /* displacements count elements of oldtype, else bytes */
-    struct rz_datatype *oldtype; /* NULL: types */
+    bool in_extents;             /* displacements are in extents of oldtype; otherwise in bytes */
+    struct rz_datatype *oldtype; /* NULL: `types` has one for each block */
     const MPI_Datatype *types;
 };
 

@@ -12,10 +12,8 @@
         .flags = RZ_DATATYPE_COMMITTED, .references = 1                                            \
     }
 
-/*
- * Section 14.5.2 of the standard: in external32 a long has 4 bytes, a wide character 2, a long
- * double 16. All else is as large as here.
- */
+/* Section 14.5.2 of the standard: in external32 a long has 4 bytes, a wide character 2, a long
+ * double 16. All others have their size on this machine. */
 #define IS_LONG_DOUBLE(handle) ((handle) == 0x20 || (handle) == 0x24 || (handle) == 0x25)
 #define EXTERNAL(handle, bytes)                                                                    \
     ((handle) == 0x0a || (handle) == 0x0e ? 4 : (handle) == 0x3c ? 2 : (bytes))
@@ -57,7 +55,7 @@ static const struct rz_basic basics[0x100] = {RZ_PLAIN_TYPES(BASIC)};
                                         .n = 1,                                                    \
                                         .pieces = (struct rz_piece[]){ROW(0, handle, bytes)}}},
 
-/* Which predefined type a half of a pair is. */
+/* The predefined type of one half of a pair. */
 #define HALF(type)                                                                                 \
     _Generic((type){0}, short : 0x08, int : 0x09, long : 0x0a, float : 0x10, double : 0x14,        \
              long double : 0x20)

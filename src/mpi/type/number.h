@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The predefined datatypes of the ABI, one line each, and what kind of number each holds: what
- * reductions ask for. Source: section 20 (application binary interface) and table 6.x of MPI 5.0;
+ * The predefined datatypes of the ABI, one line each, and the kind of number that each holds, for
+ * reductions. Source: section 20 (application binary interface) and table 6.x of MPI 5.0;
  * src/abi/tables/abi_constants.csv.
  */
 #ifndef RZ_MPI_NUMBER_H
@@ -12,10 +12,8 @@
 
 #include "mpi/chapter.h"
 
-/*
- * The pairs of MPI_Type_get_value_index that have no name: any value with an index of 4 or 8 bytes.
- * X(kind, struct, number of value, type of value, number of index, type of index)
- */
+/* The pairs of MPI_Type_get_value_index without a name: any value with an index of 4 or 8 bytes.
+ * X(kind, struct, number of value, type of value, number of index, type of index) */
 #define RZ_PAIR_OF(X, v, v_type, i, i_type)                                                        \
     X(PAIR_##v##_##i, struct rz_pair_##v##_##i, RZ_NUMBER_##v, v_type, RZ_NUMBER_##i, i_type)
 #define RZ_PAIRS_OF(X, v, v_type)                                                                  \
@@ -73,10 +71,10 @@ enum rz_number {
     RZ_UNNAMED_PAIRS(RZ_PAIR_NUMBER) RZ_NUMBER_COUNT
 };
 
-/* Of a datatype that is not predefined, by name or without one: RZ_NUMBER_NONE. */
+/* RZ_NUMBER_NONE for a datatype that is not predefined, with or without a number in the ABI. */
 enum rz_number rz_number_of(const struct rz_datatype *datatype);
 
-/* For people: what the user called it, else its name in the standard, else "". */
+/* For messages: the name that the user has set, else the name in the standard, else "". */
 const char *rz_datatype_name(const struct rz_datatype *datatype);
 
 /* The C structs of the pair types. */

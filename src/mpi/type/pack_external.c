@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Pack_external and variants: along the layout of a type, each row by its basic type. */
+/*
+ * MPI_Pack_external and variants: follows the layout of a type, and converts each row by its basic
+ * type.
+ */
 #include "mpi/type/datatype.h"
 #include "mpi/type/datatype_layout.h"
 #include "mpi/type/type_external.h"
@@ -22,7 +25,7 @@ static void store_big(unsigned char *to, uint64_t value, size_t bytes)
     }
 }
 
-/* An integer of this machine with 4 or 8 bytes. */
+/* Reads an integer of 4 or 8 bytes in this machine's byte order. */
 static uint64_t load_here(const char *from, size_t bytes)
 {
     uint64_t value = 0;
@@ -65,8 +68,9 @@ static void unpack_integer(const struct rz_basic *basic, const unsigned char *ex
 }
 
 /*
- * The long double of x86 (little-endian: 64 bits of mantissa with its leading one, then sign and
- * exponent) and IEEE binary128 (sign and exponent alike, then 112 bits without the leading one).
+ * The long double of x86 (little-endian: 64 bits of mantissa including the leading one, then sign
+ * and exponent) and IEEE binary128 (the same sign and exponent, then 112 bits of mantissa without
+ * the leading one).
  */
 #define LEADING_ONE (UINT64_C(1) << 63)
 #define EXPONENT_MASK 0x7fff
@@ -78,7 +82,7 @@ static void pack_long_double(const char *user, unsigned char *external)
     memcpy(&mantissa, user, sizeof(mantissa));
     memcpy(&head, user + 8, sizeof(head));
     if ((head & EXPONENT_MASK) == 0 && (mantissa & LEADING_ONE) != 0) {
-        head++; /* a denormal that reached the smallest normal number */
+        head++; /* a denormal that was rounded up to the smallest normal number */
     }
     mantissa &= ~LEADING_ONE;
     store_big(external, head, 2);
@@ -92,11 +96,11 @@ static void unpack_long_double(const unsigned char *external, char *user)
     uint16_t head = (uint16_t)load_big(external, 2);
     uint64_t high = load_big(external + 2, 6), low = load_big(external + 8, 8);
     uint64_t mantissa = high << 15 | low >> 49;
-    uint64_t rest = low << 15; /* what does not fit, from the highest bit down */
+    uint64_t rest = low << 15; /* the bits that do not fit, from the highest one down */
     bool special = (head & EXPONENT_MASK) == EXPONENT_MASK;
     if (special) {
         bool number = mantissa == 0 && rest == 0;
-        mantissa |= number ? 0 : LEADING_ONE >> 1; /* a NaN stays one */
+        mantissa |= number ? 0 : LEADING_ONE >> 1; /* a NaN must remain one */
     } else if (rest > LEADING_ONE || (rest == LEADING_ONE && (mantissa & 1) != 0)) {
         mantissa++;
     }
@@ -118,7 +122,7 @@ static void unpack_long_double(const unsigned char *external, char *user)
 #define OTHER_ORDER(bits, value) (value)
 #endif
 
-/* n numbers in the other order of bytes. */
+/* Copies n numbers with reversed byte order. */
 #define COPY_SWAPPED(bits)                                                                         \
     static void copy_swapped_##bits(char *to, const char *from, size_t n)                          \
     {                                                                                              \
@@ -165,7 +169,7 @@ static void copy_same(const struct rz_basic *basic, char *to, const char *from, 
     }
 }
 
-/* n basic elements in a row. False: one does not fit. */
+/* Converts a row of n basic elements. False: a value does not fit. */
 static bool row_copy(const struct rz_basic *basic, MPI_Count n, char *user, char *external,
                      bool packing)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Datatypes that are parts of arrays: MPI_Type_create_subarray and MPI_Type_create_darray. Both go
- * from the dimension whose index moves fastest to the slowest; each step wraps the type of one
- * index in that of the part of a dimension. Source: sections 5.1.3 and 5.1.4 of MPI 5.0.
+ * through the dimensions from the one whose index varies fastest to the slowest; each step builds
+ * the type of the part of a dimension from the type of one index. Source: sections 5.1.3 and 5.1.4
+ * of MPI 5.0.
  */
 #include "mpi/type/type_recipe.h"
 
@@ -18,14 +19,14 @@ static int bad_order(int order)
     return rzm_error(MPI_ERR_ARG, "order is %d, neither MPI_ORDER_C nor MPI_ORDER_FORTRAN", order);
 }
 
-/* An array while its dimensions are gone through. */
+/* An array during construction. */
 struct array {
     struct rz_datatype *type; /* of this process's part of the dimensions so far */
-    MPI_Count row_bytes;      /* between two indices of the next dimension */
+    MPI_Count row_bytes;      /* distance between two indices of the next dimension */
 };
 
-/* What of one dimension belongs to the part: `repeat` runs of `length` indices, `step` apart, from
- * `first` on; then one run of `rest`. */
+/* The indices of one dimension that belong to the part: `repeat` runs of `length` indices, `step`
+ * apart, from `first` on; then one run of `rest`. */
 struct runs {
     MPI_Count first, length, repeat, step, rest;
 };
@@ -38,7 +39,7 @@ static bool run_block(const struct array *array, MPI_Count first, MPI_Count leng
            !__builtin_mul_overflow(step, array->row_bytes, &block->stride);
 }
 
-/* One more dimension of `size` indices. */
+/* Adds a dimension of `size` indices. */
 static int array_wrap(struct array *array, MPI_Count size, const struct runs *runs)
 {
     struct rz_block blocks[2];
@@ -71,7 +72,7 @@ static int array_begin(struct array *array, const struct rz_datatype *oldtype)
     return error;
 }
 
-/* The type of the whole: as large as the array, with its recipe (consumed). */
+/* Completes the type: its extent is that of the whole array; consumes the recipe. */
 static int array_end(int error, struct array *array, struct rz_recipe *recipe,
                      struct rz_datatype **newtype)
 {
@@ -150,12 +151,13 @@ struct darray {
     int order;
 };
 
-/* What the process at `place` of `places` has of a dimension of `size` in blocks of `block`. */
+/* The indices of a dimension of `size`, in blocks of `block`, that belong to the process at `place`
+ * of `places`. */
 static struct runs cyclic_runs(MPI_Count size, MPI_Count block, MPI_Count places, MPI_Count place)
 {
     struct runs runs = {.first = 0};
     if (place > (size - 1) / block) {
-        return runs; /* no block at all */
+        return runs; /* no block */
     }
     runs.first = place * block;
     runs.length = block;
@@ -210,7 +212,7 @@ static int darray_runs(const struct darray *darray, int i, int place, struct run
     return MPI_SUCCESS;
 }
 
-/* Every argument that is not of one dimension only. */
+/* Checks all arguments that do not concern a single dimension. */
 static int darray_check(const struct darray *darray)
 {
     MPI_Count places = 1;
@@ -258,8 +260,8 @@ static struct rz_recipe *darray_recipe(const struct darray *darray,
     return recipe;
 }
 
-/* Where the process stands in dimension i of the grid, which is in the order of C for both orders
- * of the array. */
+/* The process's position in dimension i of the grid, which is row-major for both orders of the
+ * array. */
 static int darray_place(const struct darray *darray, int i)
 {
     int below = 1;

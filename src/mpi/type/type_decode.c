@@ -41,7 +41,7 @@ int rzm_type_get_envelope(struct rz_datatype *datatype, int *num_integers, int *
     return MPI_SUCCESS;
 }
 
-/* Whether an output array can take what there is. */
+/* Checks that an output array is long enough. */
 static int room(const char *limit, MPI_Count max, const char *name, const void *array, MPI_Count n)
 {
     if (max < n) {
@@ -61,7 +61,7 @@ static void copy_out(void *to, const void *from, size_t bytes)
     }
 }
 
-/* The user's own handles: a permanent type itself, else a new object. */
+/* Makes the user's handles: the permanent type itself, otherwise a new object. */
 static int give_types(const struct rz_recipe *recipe, MPI_Datatype *handles)
 {
     for (MPI_Count i = 0; i < recipe->n_types; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Predefined types by what they hold: MPI_Type_match_size, MPI_Type_get_value_index, and the types
+ * Predefined types by their content: MPI_Type_match_size, MPI_Type_get_value_index, and the types
  * of Fortran's kinds, MPI_Type_create_f90_*. The kinds are those of compilers for x86-64 and
- * AArch64: SELECTED_REAL_KIND and SELECTED_INT_KIND choose the smallest that will do.
+ * AArch64: SELECTED_REAL_KIND and SELECTED_INT_KIND choose the smallest sufficient one.
  */
 #include "mpi/type/number.h"
 #include "mpi/type/type_recipe.h"
@@ -44,7 +44,8 @@ int rzm_type_match_size(int typeclass, int size, struct rz_datatype **datatype)
 
 /* ---- Predefined types without a number in the ABI ---- */
 
-/* Types asked for once are given again: the same recipe is the same handle. For ever. */
+/* Types that were made once are returned again: equal recipes give the same handle. They are never
+ * freed. */
 struct kept {
     struct kept *next;
     struct rz_datatype *type;
@@ -59,7 +60,8 @@ static bool same_recipe(const struct rz_recipe *a, const struct rz_recipe *b)
            memcmp(a->types, b->types, (size_t)a->n_types * sizeof(a->types[0])) == 0;
 }
 
-/* As rz_datatype_done; but what was made before with the same recipe is given instead. */
+/* As rz_datatype_done, but returns the type that was made before with an equal recipe, if there is
+ * one. */
 static int keep(int error, struct rz_recipe *recipe, struct rz_datatype *const *built,
                 enum rz_number number, struct rz_datatype **newtype)
 {
@@ -113,7 +115,7 @@ static struct rz_datatype *named_pair(unsigned value, unsigned index)
     return NULL;
 }
 
-/* The pairs that reductions know: what they hold, and where the index lies. */
+/* The pairs that reductions support: their contents, and the position of the index. */
 #define UNNAMED(kind, pair, value_number, value_type, index_number, index_type)                    \
     {value_number, index_number, RZ_NUMBER_##kind, offsetof(pair, index)},
 static const struct {
@@ -149,7 +151,7 @@ int rzm_type_get_value_index(struct rz_datatype *value_type, struct rz_datatype 
                      unnamed_pairs[i].index != rz_number_of(index_type))) {
         i++;
     }
-    if (*pair_type || i == n) { /* NULL: MPI_DATATYPE_NULL, there is no such pair */
+    if (*pair_type || i == n) { /* NULL gives MPI_DATATYPE_NULL: there is no such pair */
         return MPI_SUCCESS;
     }
     return pair_of(value_type, index_type, unnamed_pairs[i].index_at,
@@ -158,7 +160,8 @@ int rzm_type_get_value_index(struct rz_datatype *value_type, struct rz_datatype 
 
 /* ---- MPI_Type_create_f90_ ---- */
 
-/* One kind of number: decimal digits, decimal exponent range (reals), its type, the complex one. */
+/* One kind of number: decimal digits, decimal exponent range (of reals), its type, and the complex
+ * type. */
 struct kind {
     int digits, range;
     uint16_t type, complex;
@@ -171,7 +174,7 @@ static const struct kind integers[] = {
 static const struct kind reals[] = {
     {FLT_DIG, FLT_MAX_10_EXP - 1, 0x2d2, 0x2db},
     {DBL_DIG, DBL_MAX_10_EXP - 1, 0x2da, 0x2e3},
-    {LDBL_DIG, LDBL_MAX_10_EXP - 1, 0x220, 0x224}, /* the kind with 10 bytes of x86 */
+    {LDBL_DIG, LDBL_MAX_10_EXP - 1, 0x220, 0x224}, /* the 10-byte kind of x86 */
     {33, 4931, 0x2e2, 0x2eb},
 };
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Makes recipes: adds the arguments of a constructor one by one, with own copies of the datatypes
+ * among them.
+ */
 #include "mpi/type/type_recipe.h"
 
 #include <stdlib.h>
@@ -75,7 +79,7 @@ void rz_recipe_type(struct rz_recipe *recipe, const struct rz_datatype *type)
         return;
     }
     if (!rz_datatype_is_permanent(type)) {
-        if (recipe->last == type) { /* as often in a struct */
+        if (recipe->last == type) { /* the same type as before, as often in a struct */
             own = recipe->types[recipe->n_types - 1];
             rz_datatype_retain(own);
         } else if (rz_datatype_clone(type, &own) != MPI_SUCCESS) {
@@ -93,7 +97,7 @@ int rz_datatype_done(int error, struct rz_recipe *recipe, struct rz_datatype *co
     bool complete = recipe && recipe->complete;
     if (error == MPI_SUCCESS && complete) {
         struct rz_datatype *type = *built;
-        if (type->recipe) { /* of the type that this one is a clone of */
+        if (type->recipe) { /* shared with the type that this one was cloned from */
             rz_recipe_release(type->recipe);
         }
         type->recipe = recipe;
