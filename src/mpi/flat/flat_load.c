@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loads the module of the ring among processes where the job has one. */
+/*
+ * Loads the module of the ring among processes in jobs that use it.
+ */
 #include "mpi/flat/flat.h"
 
 #include "mpi/chapter.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the ring's datagrams go, and what its thread tells the daemon. */
+/*
+ * The addresses of the ring's datagrams, and the thread's reports to the daemon.
+ */
 #include "mpi/flat/flat_state.h"
 
 #include "base/assert.h"
@@ -8,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reports that the daemon does not read are the daemon's loss; its lease ends us, not this. */
+/* If the daemon does not read, further reports are dropped; the lease ends this process then. */
 #define REPORTS_MAX 4096u
 
 bool rz_flat_address(const void *arg, rz_id rank, struct rz_address *address)
@@ -20,8 +22,8 @@ bool rz_flat_address(const void *arg, rz_id rank, struct rz_address *address)
     return word != 0;
 }
 
-/* By hand and not by rz_link_send, which belongs to who holds the engine's lock. A message is
- * written whole or not at all, so two threads may write. */
+/* Writes to the socket itself: rz_link_send may only be called with the engine lock held. A message
+ * is written completely or not at all, so two threads may write. */
 static rz_status_t send_report(struct rz_flat *flat, const struct rz_flat_report *report)
 {
     uint8_t bytes[256];

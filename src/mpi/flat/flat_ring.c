@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The thread that watches another process, and is watched: mpi/flat/flat.h. */
+/*
+ * The thread that observes another process, and sends heartbeats: mpi/flat/flat.h.
+ */
 #include "mpi/flat/flat_state.h"
 
 #include "base/assert.h"
@@ -17,14 +19,14 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* More patience at the beginning, as among the daemons: an epoch does not begin everywhere at once.
- */
+/* A longer timeout at the beginning, as among the daemons: an epoch does not begin everywhere at
+ * once. */
 #define START_SLACK (2 * RZ_SECOND)
 
 RZ_PROTOCOL(ring, RZ_PROTOCOL_RING);
 RZ_PROTOCOL(spread, RZ_PROTOCOL_SPREAD);
 
-/* So many messages are read before the clock is looked at again. */
+/* So many messages are read before the clock is read again. */
 #define TURN_MESSAGES 256
 
 #define STACK_BYTES (128 * 1024)
@@ -47,7 +49,7 @@ static uint64_t board_rank(const struct rz_flat *flat, uint32_t rank)
     return atomic_load_explicit(&flat->info->board->rank[rank], memory_order_acquire);
 }
 
-/* The same for all: an incarnation of a rank. */
+/* The item of a rank's present incarnation, equal at all processes. */
 static uint64_t item_of(const struct rz_flat *flat, uint32_t rank)
 {
     return (uint64_t)rz_board_incarnation(board_rank(flat, rank)) << 32 | rank;
@@ -92,7 +94,7 @@ static void step(struct rz_flat *flat, struct rz_embedded *core, const struct rz
     rz_assert(done);
 }
 
-/* A member is out of the ring: failed as the board says, or silent as others say. */
+/* Removes a member from the ring: the board shows it as failed, or others report it as silent. */
 static void put_out(struct rz_flat *flat, rz_id rank, rz_time now)
 {
     const struct rz_event event = {.kind = RZ_EVENT_FAILURE, .now = now, .ids = &rank, .n_ids = 1};
@@ -100,13 +102,15 @@ static void put_out(struct rz_flat *flat, rz_id rank, rz_time now)
         return;
     }
     flat->out[rank] = true;
-    step(flat, &flat->ring, &event); /* our own number: we are fenced, and fall silent */
+    step(flat, &flat->ring,
+         &event); /* the report names this process: it is fenced, and becomes silent */
     if (rank != flat->info->self.rank) {
         step(flat, &flat->spread, &event);
     }
 }
 
-/* The daemon hears it first: it is the assess, and if we fail of the next line it knows. */
+/* The daemon is told first, since it is the failure arbiter: if this process fails right after, the
+ * daemon has the report. */
 static void follow_one(struct rz_flat *flat, const struct rz_flat_find *find, rz_time now)
 {
     uint64_t item = (uint64_t)find->incarnation << 32 | find->rank;
@@ -126,7 +130,7 @@ static void follow_one(struct rz_flat *flat, const struct rz_flat_find *find, rz
     }
 }
 
-/* What the last steps found; following it up may find more. */
+/* Handles what the last steps have found, which may find more. */
 static void follow_up(struct rz_flat *flat, rz_time now)
 {
     for (uint32_t i = 0; i < flat->n_finds; i++) {
@@ -161,7 +165,9 @@ static void ring_begin(struct rz_flat *flat, uint32_t epoch, rz_time now)
                                         .lateness_max = RZ_LATENESS_MAX};
     const struct rz_spread_config spread = {.n_members = info->n_ranks, .view = epoch};
     uint8_t key[RZ_DATAGRAM_KEY_BYTES];
-    rz_datagram_derive(info->ring_key, epoch, key); /* in each epoch all count again */
+    rz_datagram_derive(
+        info->ring_key, epoch,
+        key); /* in each epoch all members count their messages from the start again */
     rz_status_t status =
         rz_datagrams_open(&flat->post.datagrams, info->n_ranks, info->self.rank, key);
     rz_assert(status == RZ_OK);
@@ -176,7 +182,8 @@ static void ring_begin(struct rz_flat *flat, uint32_t epoch, rz_time now)
     flat->news = 0;
 }
 
-/* Who is no member any more, as the daemons know: failed, or ended on this node. */
+/* Removes the processes that are no members any more by the daemons' knowledge: failed, or ended on
+ * this node. */
 static void look_at_ranks(struct rz_flat *flat, rz_time now)
 {
     uint64_t news = atomic_load_explicit(&flat->info->board->news, memory_order_acquire);
@@ -191,7 +198,7 @@ static void look_at_ranks(struct rz_flat *flat, rz_time now)
     }
 }
 
-/* An epoch that does not run yet has no ring: its processes are not all there. */
+/* An epoch that does not run yet has no ring, since not all of its processes exist. */
 static void look_at_board(struct rz_flat *flat, rz_time now)
 {
     uint64_t word = atomic_load_explicit(&flat->info->board->epoch_phase, memory_order_acquire);
@@ -210,7 +217,8 @@ static void look_at_board(struct rz_flat *flat, rz_time now)
 
 /* ---- the thread ---- */
 
-/* The cores' time: what we overslept by more than a period was none, for we could not listen. */
+/* The time of the cores: if the thread overslept by more than a period, that time does not count,
+ * since it could not receive. */
 static rz_time flat_now(struct rz_flat *flat)
 {
     rz_time now = rz_clock_now() - flat->slept;
@@ -220,7 +228,7 @@ static rz_time flat_now(struct rz_flat *flat)
         flat->slept += flat->late;
         now = flat->meant;
     }
-    flat->meant = now; /* until the next sleep is begun */
+    flat->meant = now; /* until the next sleep begins */
     return now;
 }
 
@@ -254,8 +262,8 @@ static void tick(struct rz_flat *flat, rz_time now)
     }
 }
 
-/* Until something comes, the ring's deadline, or a period: then the board is looked at. True when
- * the end has come. */
+/* Sleeps until a message comes, the deadline of the ring, or a period is over; then reads the
+ * board. True when the thread is to end. */
 static bool rest(struct rz_flat *flat)
 {
     rz_time now = flat_now(flat), wake = now + flat->info->board->hb_period_ns;
@@ -288,10 +296,11 @@ static void *flat_run(void *arg)
     do {
         ends = rest(flat);
         rz_time now = flat_now(flat);
-        if (flat->epoch == 0) { /* a message may be the first sign that it runs */
+        if (flat->epoch == 0) { /* a message may be the first sign that the epoch runs */
             look_at_board(flat, now);
         }
-        read_messages(flat, now); /* what has come counts before the tick, and before a new epoch */
+        read_messages(flat, now); /* messages that have arrived are handled before the tick, and
+                                     before a new epoch */
         look_at_board(flat, now);
         follow_up(flat, now);
         tick(flat, now);
@@ -301,7 +310,7 @@ static void *flat_run(void *arg)
     return NULL;
 }
 
-/* ---- life ---- */
+/* ---- begin and end ---- */
 
 static void flat_free(struct rz_flat *flat)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_Abort: the end of a communicator's processes, or of the job. */
+/*
+ * MPI_Abort: ends the processes of a communicator, or the job.
+ */
 #include "mpi/comm/comm.h"
 #include "mpi/engine/waiting.h"
 #include "port/clock.h"
@@ -8,7 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The daemon ends this process, too; if it does not in time, it ends by itself. */
+/* The daemon ends this process as well; if it does not within this time, the process ends by
+ * itself. */
 #define ABORT_MAX (2 * RZ_SECOND)
 
 /* So many fit into one message of the link. */
@@ -20,10 +23,8 @@ static bool is_world_of_the_job(const struct rz_comm *comm)
            rz_process_slot(rz_engine.self) < rz_engine.info->n_ranks;
 }
 
-/*
- * Whether the job ends with comm: also with the MPI_COMM_WORLD of rzrun's ranks, whatever they have
- * spawned, and without fault tolerance, where nobody outlives the first failure.
- */
+/* Whether the job ends with comm: true also for the MPI_COMM_WORLD of rzrun's ranks, whatever they
+ * have spawned, and without fault tolerance, where the first failure ends the job. */
 static bool is_everybody(const struct rz_comm *comm)
 {
     if (!comm || is_world_of_the_job(comm) || !rz_engine_fault_tolerant()) {
@@ -50,7 +51,8 @@ static void tell(const struct rz_link_process *processes, uint32_t n, uint8_t *b
     rz_link_send(rz_engine.link, &message, -1);
 }
 
-/* The living of group except this process, which goes last: its daemon ends it at once. */
+/* Names to the daemon the processes of group that have not failed, except this one, which comes
+ * last, since its daemon ends it at once. */
 static void tell_of(const struct rz_group *group, int code)
 {
     static struct rz_link_process pairs[PAIRS_MAX];
@@ -63,7 +65,7 @@ static void tell_of(const struct rz_group *group, int code)
             (rz_process_failed(process) && rz_process_known(process))) {
             continue;
         }
-        /* It may be spawned already and not stand on our board yet. */
+        /* The process may have been spawned and not be on our board yet. */
         uint32_t ahead = (process - member->process) >> RZ_SLOT_BITS;
         pairs[n++] = (struct rz_link_process){
             .slot = slot, .incarnation = rz_board_incarnation(member->word) + ahead};

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From MPI_Init to MPI_Finalize, and the same for sessions; MPI_Abort: abort.c.
+ * From MPI_Init to MPI_Finalize, and the same for sessions; MPI_Abort is in abort.c.
  *
- * The engine is opened once in a process, by whoever comes first, and closed once. MPI_Finalize
- * closes it in a process that never had a session. Nobody can tell which session is the last, so
- * a process that had one leaves its job when it exits, with no session open.
+ * The engine is opened once in a process, by the first of MPI_Init and MPI_Session_init, and closed
+ * once. MPI_Finalize closes it in a process that never had a session. Which session is the last one
+ * is not known in advance, so a process that had one leaves its job when it exits with no session
+ * open.
  */
 #include "mpi/init/init_finalize.h"
 
@@ -33,14 +34,14 @@ static int thread_level;
 
 static struct {
     bool opened; /* the engine runs */
-    bool left;   /* it ran, or could not, and will not run again */
+    bool left;   /* the engine ran, or could not run, and will not run again */
     bool had_session;
-    pid_t process; /* that opened it, not one that it forked */
+    pid_t process; /* the process that opened it, not a child that it forked */
 } library;
 
 /* ---- MPI_Init ---- */
 
-/* Who was started again for one that failed so does not fail so again. */
+/* A replacement of a process that failed by a planned fault does not repeat that fault. */
 static int take_kill_plan(void)
 {
     const char *text = getenv(RZ_KILL_AT);
@@ -51,7 +52,7 @@ static int take_kill_plan(void)
     return rzm_error(MPI_ERR_OTHER, RZ_KILL_AT " is '%s', not POINT[:NTH][@RANK]", text);
 }
 
-/* How waiting calls wait (rzrun --wait). */
+/* Reads how waiting calls wait (rzrun --wait). */
 static int look_at_wait(void)
 {
     const char *way = getenv(RZ_WAIT_ENVIRONMENT);
@@ -63,7 +64,7 @@ static int look_at_wait(void)
                : rzm_error(MPI_ERR_OTHER, RZ_WAIT_ENVIRONMENT " is '%s', not auto or yield", way);
 }
 
-/* The layers open from the lowest to the highest one, and hear of the events of lower ones from
+/* Opens the layers from the lowest to the highest one; each gets the events of lower layers from
  * then on. */
 static int engine_open(void)
 {
@@ -98,7 +99,7 @@ static int engine_open(void)
                                        rz_status_text(status));
 }
 
-/* The engine runs, whoever asks first. */
+/* Starts the engine, for MPI_Init or a session. */
 static int library_begin(void)
 {
     if (!library.opened) {
@@ -117,7 +118,7 @@ static int library_begin(void)
             return error;
         }
     }
-    if (rz_phase != RZ_PHASE_RUNNING) { /* threads with sessions read it without a lock */
+    if (rz_phase != RZ_PHASE_RUNNING) { /* threads with sessions read it without the lock */
         rz_phase = RZ_PHASE_RUNNING;
     }
     return MPI_SUCCESS;
@@ -155,7 +156,7 @@ int rzm_get_processor_name(char *name, int *resultlen)
 {
     char host[MPI_MAX_PROCESSOR_NAME / 2] = "localhost";
     gethostname(host, sizeof(host) - 1);
-    /* Several nodes may be one machine; the number tells them apart. */
+    /* Several nodes may be one machine; the node's number then makes the names different. */
     uint32_t flags = rz_engine.board->flags & (RZ_BOARD_ONE_HOST | RZ_BOARD_OWN_NAMES);
     bool emulated = rz_engine.info->n_nodes > 1 && flags == RZ_BOARD_ONE_HOST;
     int length =
@@ -174,10 +175,9 @@ static bool all_sent(void *arg)
 }
 
 /*
- * No process leaves while others may still need its help to send or to receive; failed processes
- * are not waited for. MPIX_Reinit has used the daemons' barrier up: what was sent after it is on
- * its way already, and a barrier of messages could wait for a process that was killed on its way
- * out.
+ * No process leaves while others may still need it to send or to receive; failed processes are not
+ * waited for. MPIX_Reinit has used up the daemons' barrier; after it all messages are on their way
+ * already, and a barrier of messages could wait for a process that was killed while it left.
  */
 static int finalize_barrier(const char *call)
 {
@@ -189,7 +189,7 @@ static int finalize_barrier(const char *call)
                                                                     : error;
 }
 
-/* In the order in which an epoch ends (epoch.h), but that the transports are closed. */
+/* In the order of the end of an epoch (epoch.h), followed by closing the transports. */
 static void engine_close(void)
 {
     rz_hooks_stop();
@@ -216,7 +216,8 @@ int rzm_finalize(void)
 {
     int error = rz_engine_begin();
     if (error == MPI_SUCCESS) {
-        /* The standard's place for what programs want done at the end. */
+        /* Deletes the attributes of MPI_COMM_SELF first: the standard's place for what programs do
+         * at the end. */
         struct rz_comm *self = rz_comm_predefined(0x102);
         error = rz_attributes_delete(&self->object, &self->attributes);
     }
@@ -245,7 +246,8 @@ int rzm_finalize(void)
 
 /* ---- Sessions ---- */
 
-/* At exit: who ends in good order says so. Else the daemon sees a process that ended too early. */
+/* At exit: a process that ends in order reports that. Otherwise the daemon sees a process that
+ * ended too early. */
 static void leave_at_exit(void)
 {
     static const char call[] = "the end of the process";
@@ -274,7 +276,7 @@ int rz_init_session_begins(void)
             return MPI_ERR_NO_MEM;
         }
         library.had_session = true;
-        rz_engine_shared = true; /* each session may be used by a thread of its own */
+        rz_engine_shared = true; /* each session may be used by another thread */
     }
     return error;
 }

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The list of the layers' hooks (engine/hooks.h).
+ */
 #include "mpi/init/layers.h"
 
 #include "mpi/agree/agree_hooks.h"
@@ -13,10 +16,10 @@
 #include "mpi/request/request.h"
 
 /*
- * The order in which they hear of an event. Where a process fails, communicators are marked and
- * agreements learn of it before pending messages end, for those end with what was agreed. Where an
- * epoch ends, monitors end before the communicators of their rounds, and requests before the
- * communicators that they name.
+ * The order in which the layers are told of an event. When a process fails, communicators are
+ * marked and agreements are told before pending messages end, since these end by the result. When
+ * an epoch ends, monitors end before the communicators of their rounds, and requests before the
+ * communicators that they refer to.
  */
 static const struct rz_hooks *const layers[] = {
     &rz_transport_hooks,

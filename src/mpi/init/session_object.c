@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The list of open sessions, and what a roll-back does to them.
+ */
 #include "mpi/init/session_object.h"
 
 #include "mpi/core/errhandler.h"
@@ -15,7 +18,7 @@ void rz_session_ended(void)
     }
 }
 
-/* Memory of sessions stays: a stale handle reads a failed object. */
+/* The memory of sessions is never freed: a stale handle reads an ended session. */
 struct rz_session *rz_session_new(void)
 {
     struct rz_session *session = free_first;
@@ -51,7 +54,7 @@ void rz_session_end(struct rz_session *session)
     rz_session_ended();
 }
 
-/* At a roll-back: those made inside MPIX_Reinit end. */
+/* At a roll-back: sessions that were made inside MPIX_Reinit end. */
 static void roll_back(void)
 {
     struct rz_session *next;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sessions. A session is a licence to make groups of process sets, with an error handler; what is
- * made from it are groups and communicators like others. It survives a roll-back when it was made
- * before MPIX_Reinit, and ends with it when it was made inside, for it will be made again.
+ * Sessions. A session allows its owner to make groups of process sets, and has an error handler;
+ * groups and communicators made from it are like others. A session that was made before MPIX_Reinit
+ * survives a roll-back; one that was made inside ends with it, since the program will make it
+ * again.
  */
 #ifndef RZ_MPI_SESSION_H
 #define RZ_MPI_SESSION_H
@@ -13,21 +14,20 @@
 struct rz_session {
     struct rz_object object;
     struct rz_errhandler *errhandler;
-    uint64_t id;                    /* from 1, never used again: groups name their session by it */
-    int thread_level;               /* MPI_THREAD_* as granted */
-    bool inside;                    /* made inside MPIX_Reinit */
-    struct rz_session *next, *prev; /* all open ones; the free ones by next */
+    uint64_t id;      /* counted from 1, never used again: groups refer to their session by it */
+    int thread_level; /* MPI_THREAD_* as granted */
+    bool inside;      /* made inside MPIX_Reinit */
+    struct rz_session *next, *prev; /* list of all open sessions; free ones are linked by next */
 };
 
-/* An open session; its error handler, thread level and `inside` are the caller's to set. NULL: no
- * memory. */
+/* A new open session; the caller sets error handler, thread level and `inside`. NULL: no memory. */
 struct rz_session *rz_session_new(void);
 
-/* It ends. */
+/* Ends the session. */
 void rz_session_end(struct rz_session *session);
 
-/* A session has ended, or did not come to be; if nothing else is open, the library does not run any
- * more. */
+/* A session has ended, or could not be opened; if no session or other model is open, the library
+ * runs no more. */
 void rz_session_ended(void);
 
 extern const struct rz_hooks rz_session_hooks;

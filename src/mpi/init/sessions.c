@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The calls on sessions: init and finalize, process sets, error handlers, buffers for buffered
+ * sends.
+ */
 #include "mpi/init/session_object.h"
 
 #include "mpi/agree/comm_info.h"
@@ -13,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- Life ---- */
+/* ---- Init and finalize ---- */
 
 static const char *const levels[] = {
     [MPI_THREAD_SINGLE] = "MPI_THREAD_SINGLE",
@@ -23,7 +27,7 @@ static const char *const levels[] = {
 };
 #define N_LEVELS ((int)(sizeof(levels) / sizeof(levels[0])))
 
-/* What the user asks for; all levels are there, so that is what he gets. */
+/* Reads the requested thread level; all levels are supported, so it is granted. */
 static int thread_level(struct rz_info *info, int *level)
 {
     char value[32];
@@ -78,8 +82,8 @@ int rzm_session_finalize(struct rz_session *session)
 
 /* ---- Process sets ---- */
 
-/* A new group of a process set: of a predefined communicator, or of a monitor's latest view. *group
- * NULL: there is no such set. */
+/* Makes a group of a process set: of a predefined communicator, or of a monitor's latest view.
+ * *group NULL: there is no such set. */
 static int pset_group(const char *name, struct rz_group **group)
 {
     const struct rz_comm *comm = rz_comm_predefined(rz_process_set_comm(name));
@@ -126,7 +130,7 @@ int rzm_session_get_nth_pset(struct rz_session *session, struct rz_info *info, i
     return MPI_SUCCESS;
 }
 
-/* A new info object of these pairs of key and value. */
+/* Makes an info object of these pairs of key and value. */
 static int info_of(const char *pairs[][2], int n, struct rz_info **info)
 {
     struct rz_info *made;
@@ -183,7 +187,7 @@ int rzm_group_from_session_pset(struct rz_session *session, const char *pset_nam
     if (error != MPI_SUCCESS) {
         return error;
     }
-    if (made) { /* no such set: as the standard has it, no error */
+    if (made) { /* no such set: no error, as the standard requires */
         made->session = session->id;
     }
     *newgroup = made;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sets line buffering on standard output, on request.
+ */
 #include "mpi/init/streams.h"
 
 #include <stdio.h>
@@ -7,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define USUAL_BUFFER_BYTES 4096 /* of a pipe */
+#define USUAL_BUFFER_BYTES 4096 /* the size of the C library's buffer for a pipe */
 
 void rz_streams_settle(void)
 {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the program writes, where rzrun asks for it line by line. */
+/*
+ * The buffering of the program's output.
+ */
 #ifndef RZ_MPI_CORE_STREAMS_H
 #define RZ_MPI_CORE_STREAMS_H
 
 /*
- * With RZ_STDOUT=line in the environment (rzrun --stdout): stdout, where it is a pipe with the
- * buffer that the C library gives it, is written line by line from now on, so that what a process
- * said before its failure is heard. What the program has chosen by setvbuf stays.
+ * With RZ_STDOUT=line in the environment (rzrun --stdout): if stdout is a pipe with the default
+ * buffer of the C library, it is written line by line from now on, so that what a process wrote
+ * before its failure is not lost. A buffer that the program has set by setvbuf stays.
  */
 void rz_streams_settle(void);
 

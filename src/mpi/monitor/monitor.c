@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* RZ_Group_monitor_start and _stop: the life of monitors and their groups. */
+/*
+ * RZ_Group_monitor_start and _stop: making and ending monitors and their groups.
+ */
 #include "mpi/monitor/monitor.h"
 
 #include <stdlib.h>
 
 struct rz_monitor *rz_monitors;
 
-static uint64_t ended_sent, ended_received; /* of groups that have ended */
+static uint64_t ended_sent, ended_received; /* counters of groups that have ended */
 
 struct rz_comm *rz_monitor_comm(const struct rz_monitor *monitor)
 {
@@ -135,7 +137,7 @@ void rz_monitors_stop(void)
 void rz_monitors_close(void)
 {
     while (rz_monitors) {
-        rz_monitors->group->comm = NULL; /* they end with all others */
+        rz_monitors->group->comm = NULL; /* it is ended with all other communicators */
         rz_monitors->group->round_comm = NULL;
         monitor_end(rz_monitors);
     }
@@ -160,7 +162,7 @@ static int check(const struct rz_comm *comm)
     return MPI_SUCCESS;
 }
 
-/* The monitor becomes what the plan says, with its new group. */
+/* Sets the monitor to the plan, with its new group. */
 static void monitor_take(struct rz_monitor *monitor, const struct rz_monitor *plan,
                          struct rz_monitor_group *group, uint8_t *untold)
 {
@@ -177,8 +179,8 @@ static void monitor_take(struct rz_monitor *monitor, const struct rz_monitor *pl
     monitor->group = group;
 }
 
-/* The monitor is as it was until its new group stands; what this process lacks for that it tells
- * the others. */
+/* The monitor is unchanged until its new group exists. An error of this process is told to the
+ * other members. */
 static int monitor_join(struct rz_comm *comm, struct rz_info *info, struct rz_monitor *monitor,
                         struct rz_monitor *plan)
 {

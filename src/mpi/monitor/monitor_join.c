@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a group begins: each member gets a socket of its daemon, all tell one another where they are
- * and what they know of the others, each starts its thread, and a verdict (agree/comm_uniform.h)
- * makes the outcome the same at all.
+ * The begin of a group: each member gets a socket from its daemon; all exchange endpoint addresses
+ * and what they know of one another; each starts its thread; and a uniform result
+ * (agree/comm_uniform.h) makes all succeed or fail alike.
  *
- * Nobody leaves before the verdict, for the others wait for what it says; so who has no memory for
- * that much ends.
+ * No member leaves before the uniform result, since the others wait for its message; so a process
+ * without memory for that message ends.
  */
 #include "mpi/monitor/monitor.h"
 
@@ -20,10 +20,10 @@
 
 #define CALL "RZ_Group_monitor_start"
 
-/* Tells the numbers of groups from those of communicators. */
+/* Distinguishes the numbers of groups from those of communicators. */
 enum { KIND_GROUP = 0x6d01 };
 
-/* The others wait for what this process would have said. */
+/* The other members wait for the messages of this process. */
 static _Noreturn void no_memory(void)
 {
     fprintf(stderr, "rhizome: rank %u: no memory to start a group monitor\n",
@@ -121,15 +121,15 @@ static int ask_for_socket(struct socket_question *question)
     return error;
 }
 
-/* ---- What members tell one another ---- */
+/* ---- What members exchange ---- */
 
 struct ep_address {
-    uint64_t terms;  /* as a number */
-    uint64_t agreed; /* how far it knows that all have come */
-    uint32_t error;  /* not 0: why this process will not go on, an error class */
+    uint64_t terms;  /* the number of its terms */
+    uint64_t agreed; /* the progress that it knows all members have reached */
+    uint32_t error;  /* not 0: the error class because of which this process cannot continue */
     uint32_t slot, incarnation;
     uint32_t ip, port;
-    uint32_t goes_on; /* it was in the group before */
+    uint32_t goes_on; /* it was a member of the earlier group */
 };
 
 static void ep_address_write(struct ep_address *ep_address, const struct rz_monitor *monitor,
@@ -146,8 +146,8 @@ static void ep_address_write(struct ep_address *ep_address, const struct rz_moni
                                       .goes_on = monitor->group != NULL};
 }
 
-/* All have the same endpoint addresses, so that all find the same. error: of this process, as its
- * endpoint address says. */
+/* Checks the endpoint addresses of all members; all get the same result, since all have the same
+ * addresses. error: of this process, as in its own entry. */
 static int ep_addresses_check(const struct ep_address *ep_addresses, int n, int error)
 {
     for (int k = 0; k < n; k++) {
@@ -166,10 +166,10 @@ static int ep_addresses_check(const struct ep_address *ep_addresses, int n, int 
     return MPI_SUCCESS;
 }
 
-/* ---- Counters to begin with, where a group goes on ---- */
+/* ---- The first counters of a group that continues another ---- */
 
-/* What this process knew of a member of comm, as an item; an odd one of who is new: it is to be
- * voted in. */
+/* What this process knew of a member of comm, as an item; an odd counter for a new member, which
+ * must be voted in. */
 static uint32_t counter_before(const struct rz_monitor_group *old, uint32_t process, bool is_new)
 {
     int rank = old ? rz_group_find(old->comm->group, process) : MPI_UNDEFINED;
@@ -193,7 +193,8 @@ static void lists_join(uint32_t n, const struct ep_address *ep_addresses, const 
     rz_diagnose_join(n, n_lists, lists, counters);
 }
 
-/* All that were in the group before tell what they know; whoever joins them finds the same. */
+/* All members of the earlier group exchange what they know; a new member computes the same
+ * counters. */
 static int counters_exchange(struct rz_comm *comm, uint64_t operation,
                              const struct rz_monitor_group *old,
                              const struct ep_address *ep_addresses, uint32_t *counters)
@@ -218,7 +219,7 @@ static int counters_exchange(struct rz_comm *comm, uint64_t operation,
     return error;
 }
 
-/* ---- Together ---- */
+/* ---- All steps together ---- */
 
 static void group_fill(struct rz_monitor_group *group, const struct ep_address *ep_addresses,
                        const uint32_t *counters, struct rz_tester_peer *peers)
@@ -261,7 +262,7 @@ static int thread_start(const struct rz_monitor *monitor, struct rz_monitor_grou
         return rzm_error(MPI_ERR_OTHER, "the monitor's thread could not be started: %s",
                          rz_status_text(status));
     }
-    question->fd = question->line_fd = -1; /* the thread's */
+    question->fd = question->line_fd = -1; /* the thread owns them */
     group->snapshot = module->snapshot(group->tester);
     return MPI_SUCCESS;
 }
@@ -277,7 +278,7 @@ static int group_make(const struct rz_monitor *monitor, uint64_t operation,
     bool goes_on = false;
     for (int k = 0; k < group->n; k++) {
         goes_on = goes_on || ep_addresses[k].goes_on;
-        /* One may have missed the last rounds of the group before. */
+        /* This process may have missed the last rounds of the earlier group. */
         MPI_Count agreed = (MPI_Count)ep_addresses[k].agreed;
         group->agreed = agreed > group->agreed ? agreed : group->agreed;
     }
@@ -293,8 +294,8 @@ static int group_make(const struct rz_monitor *monitor, uint64_t operation,
     return error;
 }
 
-/* All of it but the verdict. Messages are those of a collective operation on the communicator: they
- * end at all members when one fails, or when it is revoked. */
+/* All steps except the uniform result. Its messages are those of a collective operation on the
+ * communicator: they end at all members when one fails, or when it is revoked. */
 static int tell_and_make(const struct rz_monitor *monitor, uint64_t operation, int error,
                          struct rz_monitor_group *group)
 {
@@ -323,8 +324,8 @@ static int tell_and_make(const struct rz_monitor *monitor, uint64_t operation, i
     return error;
 }
 
-/* The row of verdicts is of this call alone: also who never comes to it, as the communicator is
- * revoked, learns of the row and speaks in it. At a roll-back both end with all else. */
+/* The row of results is for this call alone. A member that never makes the call, because the
+ * communicator is revoked, learns of the row and refuses in it. A roll-back ends both. */
 static int join_others(const struct rz_monitor *monitor, uint64_t operation, int error,
                        struct rz_monitor_group *group)
 {

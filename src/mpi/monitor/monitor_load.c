@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loads the module of the testing thread, when a monitor is first started. */
+/*
+ * Loads the module of the testing thread when a monitor is first started.
+ */
 #include "mpi/monitor/monitor.h"
 #include "port/module.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RZ_Group_monitor_round: the caller has done its part of a round, and waits until the daemons
- * have settled the next one (proto/view_change).
+ * RZ_Group_monitor_round: the caller has done its part of a round, and waits until the daemons have
+ * decided the next one (proto/view_change).
  */
 #include "mpi/monitor/monitor.h"
 
@@ -13,12 +13,13 @@
 
 #define CALL "RZ_Group_monitor_round"
 
-/* A word that tells the communicators of rounds from others. */
+/* Distinguishes the communicators of rounds from others. */
 enum { KIND_ROUND = 0x6d02 };
 
 /* ---- The end of a round ---- */
 
-/* What is pending on its communicator ends here; the others end theirs when they come to this. */
+/* Ends the operations pending on the round's communicator; the other members do the same when they
+ * learn of the end. */
 void rz_monitor_round_over(struct rz_monitor_group *group)
 {
     struct rz_comm *comm = group->round_comm;
@@ -126,7 +127,8 @@ struct arrival {
     int error;
 };
 
-/* While others are awaited, counters change: it is by them that nobody waits for who is out. */
+/* Counters change during the wait; they are sent to the daemon, so that the round does not wait for
+ * a process that is excluded. */
 static bool is_settled(void *arg)
 {
     struct arrival *arrival = arg;
@@ -212,7 +214,7 @@ static int round_begin(struct rz_monitor *monitor)
     return error;
 }
 
-/* Who is alone settles by itself. */
+/* A process that is the only member decides by itself. */
 static void settle_alone(struct rz_monitor_group *group, MPI_Count progress)
 {
     group->next_round = group->round + 1;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reads the info keys of a monitor, with their units and bounds.
+ */
 #include "mpi/monitor/monitor_terms.h"
 
 #include "base/random.h"
@@ -28,7 +31,7 @@ static const struct rz_monitor_terms defaults = {
 
 /* ---- Values ---- */
 
-/* A number, and what stands right behind it. */
+/* Reads a number, and returns what follows it. */
 static bool read_number(const char *text, double *value, const char **unit)
 {
     char *end;
@@ -90,7 +93,7 @@ static bool take_threshold(const char *value, struct rz_monitor_terms *terms)
     return add || strcmp(value, "multiply") == 0;
 }
 
-/* After `threshold`, which says what it is. */
+/* After `threshold`, which determines the meaning of the factor. */
 static bool take_factor(const char *value, struct rz_monitor_terms *terms)
 {
     const char *unit;
@@ -128,7 +131,7 @@ static bool take_local_health(const char *value, struct rz_monitor_terms *terms)
     return read_count(value, 0, RZ_DIAGNOSE_HEALTH_MAX, &terms->tests.health_max);
 }
 
-/* It is a part of the name of a process set. */
+/* The name is a part of the name of a process set. */
 static bool take_name(const char *value, struct rz_monitor_terms *terms)
 {
     size_t length = strlen(value);

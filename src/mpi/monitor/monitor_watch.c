@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is known of the members: from the thread's snapshot and from the board; who falls out of the
- * present view, and who is told.
+ * What is known of the members, from the thread's snapshot and from the board; which members fall
+ * out of the present view; and the calls of the program's on_change.
  */
 #include "mpi/monitor/monitor.h"
 
@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-/* ---- Looking ---- */
+/* ---- Reading the snapshot and the board ---- */
 
 static bool is_failed(const struct rz_monitor_group *group, int rank)
 {
@@ -25,7 +25,8 @@ static uint8_t why_of(const struct rz_monitor_group *group, int rank, uint32_t c
     return counter % 2 == 0 ? RZ_GROUP_RECOMMENDED : RZ_GROUP_SLOW;
 }
 
-/* Whether there is an odd number behind `from` and up to `to`: who was in has been out. */
+/* Whether an odd number is greater than `from` and at most `to`: the member was recommended and has
+ * been excluded since. */
 static bool passes_odd(uint32_t from, uint32_t to)
 {
     return to > from && (to + 1) / 2 > (from + 1) / 2;
@@ -38,8 +39,8 @@ static uint32_t counter_of(const struct rz_monitor_group *group, int rank)
                : atomic_load_explicit(&group->snapshot->member[rank].counter, memory_order_acquire);
 }
 
-/* The members of the round are told, whatever they wait for: none of them shall compute on with who
- * may not answer. */
+/* The members of the round are told, whatever they wait for, so that none continues to compute with
+ * a member that may not answer. */
 static void note_fall(struct rz_monitor_group *group)
 {
     if (!group->fallen) {
@@ -76,7 +77,7 @@ void rz_monitor_look(struct rz_monitor *monitor)
     }
 }
 
-static bool failures; /* a process is gone: its groups are to be looked at */
+static bool failures; /* a process is gone: the groups must be checked for it */
 
 static void gone(uint32_t process, bool failed)
 {
@@ -84,9 +85,11 @@ static void gone(uint32_t process, bool failed)
     failures = true;
 }
 
-/* Where there are monitors: takes note of members that are excluded or recommended again, and
- * revokes the communicators of rounds that lost a member. Not from inside a callback of a
- * transport. */
+/*
+ * If there are monitors: notes members that are excluded or recommended again, and revokes the
+ * communicators of rounds that have lost a member. Not called from inside a callback of a
+ * transport.
+ */
 static unsigned look_at_all(void)
 {
     bool all = failures;
@@ -109,8 +112,9 @@ const struct rz_hooks rz_monitor_hooks = {
 };
 
 /*
- * Who is in the view was in by the counters that all came with. A counter that has grown since then
- * is of a later event: but those that this process came with, however odd, the others knew better.
+ * A member of the view was recommended by the counters that all members have sent. A greater
+ * counter belongs to a later event; but a counter that this process has sent itself, even an odd
+ * one, was superseded by those of other members.
  */
 void rz_monitor_look_at_view(struct rz_monitor_group *group, const uint32_t *told)
 {
@@ -126,7 +130,7 @@ void rz_monitor_look_at_view(struct rz_monitor_group *group, const uint32_t *tol
 
 _Atomic bool rz_monitors_untold;
 
-/* One that was not told yet, or NULL. */
+/* A monitor and a rank whose change was not reported yet, or NULL. */
 static struct rz_monitor *next_untold(int *rank)
 {
     for (struct rz_monitor *monitor = rz_monitors; monitor; monitor = monitor->next) {
@@ -159,7 +163,7 @@ void rz_monitors_tell(void)
 {
     bool shared = rz_engine_shared;
     if (rz_engine_runs_user()) {
-        return; /* the call below tells the rest */
+        return; /* the enclosing call reports the rest */
     }
     if (shared) {
         rz_engine_enter();
@@ -182,7 +186,7 @@ int rzm_group_monitor_on_change(struct rz_monitor *monitor,
     return error;
 }
 
-/* ---- Asking ---- */
+/* ---- Inquiries ---- */
 
 int rzm_group_monitor_get_round(struct rz_monitor *monitor, MPI_Count *round, int *size,
                                 int members[])

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the rest of the library knows of group monitors. With the engine lock held. A build without
- * dynamic groups (RZ_GROUP) has none. */
+/*
+ * What the rest of the library knows of group monitors. All functions are called with the engine
+ * lock held. A build without dynamic groups (RZ_GROUP) has no monitors.
+ */
 #ifndef RZ_MPI_MONITORS_H
 #define RZ_MPI_MONITORS_H
 
@@ -12,21 +14,22 @@
 
 #if RZ_GROUP
 
-/* All living monitors; NULL in most programs. */
+/* List of all monitors; NULL in most programs. */
 extern struct rz_monitor *rz_monitors;
 
 extern const struct rz_hooks rz_monitor_hooks;
 
-/* Datagrams that monitors of this process have sent and received so far, ended ones included. */
+/* Number of datagrams that monitors of this process have sent and received so far, including ended
+ * ones. */
 uint64_t rz_monitors_sent(void);
 uint64_t rz_monitors_received(void);
 
-/* How many process sets there are; the name of the i-th one, behind RZ_MONITOR_PSET. */
+/* The number of process sets; the name of the i-th one, without RZ_MONITOR_PSET. */
 int rz_monitors_count(void);
 const char *rz_monitors_name(int i);
 
-/* A new group of the latest view of the monitor with that process set; *found: there is one. NULL:
- * there is none, or no memory. */
+/* Makes a group of the latest view of the monitor with that process set; *found: there is such a
+ * monitor. NULL: there is none, or no memory. */
 struct rz_group *rz_monitors_pset(const char *pset, bool *found);
 
 #else

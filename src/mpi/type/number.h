@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The predefined datatypes of the ABI, one line each, and the kind of number that each holds, for
- * reductions. Source: section 20 (application binary interface) and table 6.x of MPI 5.0;
+ * reductions. Source: section 20 (application binary interface) and section 6.9.2 of MPI 5.0;
  * src/abi/tables/abi_constants.csv.
  */
 #ifndef RZ_MPI_NUMBER_H
