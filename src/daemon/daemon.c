@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The event loop of the daemon: its start and its end, the signals, and the stream to rzrun. What
+ * depends on the job is in daemon_modules.c. */
 #include "daemon/daemon.h"
 
 #include "daemon/daemon_private.h"
@@ -17,11 +19,11 @@
 #define END_GRACE_MS 1000
 /* How long rzrun may take to read the last messages. */
 #define FLUSH_MS 1000
-/* Heartbeats and failures must not wait behind computing processes; granted where the system allows
- * it. */
+/* Heartbeats and failure reports must not wait behind computing processes. The priority is raised
+ * where the system allows it. */
 #define NICENESS (-15)
 
-/* What the loop itself attends to. */
+/* The events of the loop that belong to no module. */
 struct loop_events {
     struct event *lifeline, *terminated, *interrupted;
 };
@@ -44,7 +46,8 @@ static void told_to_end(evutil_socket_t signal_or_fd, short what, void *arg)
     rz_ending_begin(daemon->end, status, RZ_ERR_JOB_ENDED, END_GRACE_MS);
 }
 
-/* Nothing but its end can come: rzrun is gone, or the keeper is. */
+/* The lifeline carries no data to the daemon: readable means that its other end was closed, because
+ * rzrun has gone or the keeper has ended. */
 static void lifeline_readable(evutil_socket_t fd, short what, void *arg)
 {
     told_to_end(fd, what, arg);
@@ -66,7 +69,8 @@ static void backed_up(void *arg, bool hold)
     }
 }
 
-/* The daemon ends, unless rzrun went as it had said. */
+/* The stream to rzrun has ended. The daemon ends, too, unless the job is detached and rzrun was
+ * allowed to go. */
 static void lost(void *arg)
 {
     struct rz_daemon *daemon = arg;
@@ -134,11 +138,12 @@ static rz_status_t open_launcher(struct rz_daemon *daemon, int fd)
 
 static rz_status_t open_loop(struct rz_daemon *daemon, struct loop_events *events)
 {
-    /* However much there is to carry, heartbeats are looked at again after so long. */
+    /* The loop looks for heartbeats after this time at the latest, however many other events there
+     * are. */
     const struct timeval turn = {.tv_usec = 5000};
     struct event_config *config = event_config_new();
-    /* The usual clock of libevent goes in steps of some milliseconds: it wakes up too early,
-     * several times, and then too late. */
+    /* libevent's default clock has a resolution of some milliseconds: timers would fire too early,
+     * several times, or too late. */
     if (config && event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER) == 0 &&
         event_config_set_max_dispatch_interval(config, &turn, -1, 1) == 0) {
         daemon->own.base = event_base_new_with_config(config);
@@ -212,10 +217,10 @@ int rz_daemon_run(const struct rz_daemon_options *options)
     rz_kill_here(RZ_KILL_DAEMON_BEGIN);
     rz_inherited_take(&daemon.inherited);
     rz_signals_ignore_losses();
-    /* A daemon holds about ten descriptors for each process; its processes get the bound back that
-     * the user chose. */
+    /* A daemon holds about ten descriptors for each process. Its processes start with the limit
+     * that the user chose. */
     rz_inherited_raise(&daemon.inherited, NICENESS);
-    daemon.own.job.node = daemon.own.report.node = options->node; /* until JOB says the same */
+    daemon.own.job.node = daemon.own.report.node = options->node; /* until JOB confirms it */
     rz_status_t status = rz_process_adopt_orphans();
     if (status == RZ_OK) {
         status = open_loop(&daemon, &events);

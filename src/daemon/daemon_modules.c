@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the modules of a daemon are put together: who is opened with what, and who is told of a
- * failure before whom. */
+/* How the modules of a daemon are put together: which module is opened with which others, and in
+ * which order the modules learn of a failure. */
 #include "daemon/daemon_private.h"
 
 #include "daemon/launcher/keeper.h"
@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-/* A node that must stop gives its processes no time to do anything that others could still see. */
+/* The processes of a node that must stop get no time: nothing they do may be visible to others. */
 #define STOP_GRACE_MS 0
 
 /* ---- the order of effects ---- */
@@ -39,12 +39,15 @@ static void recount(void *children, uint32_t slot, uint32_t incarnation, enum rz
 }
 
 /*
- * The failure of a node: first nothing of it counts any more, then the protocols are told, those
- * that detect and spread before those that agree; then, once, the record and what processes wait
- * for. The board's words and doorbells go before all that looks for names and orders.
+ * The order in which the modules learn of a failure.
  *
- * The failure of a process: first those that wait for it (the board, then the record), for what is
- * agreed on takes messages. Its own process goes before what it held; the agreement comes last.
+ * A node: first all that it sends is dropped. Then the protocols learn of it: detection and
+ * broadcast before agreement. Then, for the first report only, come the job's record and what
+ * processes wait for: the board's words and the doorbells before names and spawns.
+ *
+ * A process: first what other processes wait for (the board), then the record, because an agreement
+ * takes several messages. The process itself is ended before what it held is released. The
+ * agreement comes last.
  */
 static void subscribe(struct rz_daemon *daemon)
 {
@@ -248,7 +251,7 @@ static void on_unwatched(void *arg, rz_id node)
 static void on_epoch(void *arg, uint32_t epoch, uint64_t generation)
 {
     const struct rz_daemon *daemon = arg;
-    (void)generation; /* the store restores it; processes ask the store */
+    (void)generation; /* the store restores it, and processes ask the store for it */
     rz_news_epoch(&daemon->news, epoch);
 }
 
@@ -290,7 +293,7 @@ static void on_stop(void *arg, rz_status_t why, const char *words)
     if (daemon->own.membership.ending) {
         return;
     }
-    /* Over by an agreement, others may not have heard of it yet. */
+    /* The job is over by an agreement, of which other daemons may not have heard yet. */
     bool over = rz_news_stop(&daemon->news, why, words);
     rz_ending_begin(daemon->end, over ? EXIT_SUCCESS : EXIT_FAILURE, over ? RZ_ERR_JOB_ENDED : why,
                     STOP_GRACE_MS);
@@ -536,7 +539,8 @@ static rz_status_t open_modules(struct rz_daemon *daemon)
     return RZ_OK;
 }
 
-/* Without a keeper nobody removes it when the daemon is killed. */
+/* The keeper removes the scratch folder when the daemon is killed. Without a keeper it would
+ * stay. */
 static void name_scratch(const struct rz_daemon *daemon)
 {
     char path[RZ_SCRATCH_PATH_MAX];
@@ -559,7 +563,8 @@ rz_status_t rz_daemon_begin_job(struct rz_daemon *daemon, const struct rz_launch
     daemon->own.report.verbosity = daemon->own.job.verbosity;
     rz_launcher_in_job(daemon->launcher);
     name_scratch(daemon);
-    if (getenv(RZ_KILL_AT) && !rz_kill_plan) { /* of this node's number in the place of a rank's */
+    if (getenv(RZ_KILL_AT) && !rz_kill_plan) {
+        /* The kill points of a daemon are numbered by node, not by rank. */
         rz_kill_arm(getenv(RZ_KILL_AT), daemon->own.job.node);
     }
     status = open_modules(daemon);
@@ -567,7 +572,8 @@ rz_status_t rz_daemon_begin_job(struct rz_daemon *daemon, const struct rz_launch
     if (status == RZ_OK) {
         open_control(daemon);
     }
-    if (status == RZ_OK && daemon->own.job.node == 0) { /* the others have the same */
+    if (status == RZ_OK && daemon->own.job.node == 0) {
+        /* The other daemons would report the same. */
         rz_environment_tell_overruled(&daemon->own);
     }
     rz_kill_here(RZ_KILL_DAEMON_OPEN);
@@ -578,7 +584,7 @@ void rz_daemon_end_job(struct rz_daemon *daemon)
 {
     struct rz_spawns *spawns = daemon->spawns;
     struct rz_endpoints *endpoints = daemon->endpoints;
-    daemon->spawns = NULL; /* nothing is asked for any more */
+    daemon->spawns = NULL; /* from here on processes can request no spawns and no endpoints */
     daemon->endpoints = NULL;
     rz_recovery_close(daemon->recovery);
     daemon->recovery = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All modules of a daemon. Only daemon.c and daemon_modules.c include this: they are what knows
- * everything. */
+/* All modules of a daemon. Only daemon.c and daemon_modules.c include this file: they alone know
+ * all modules. */
 #ifndef RZ_DAEMON_DAEMON_PRIVATE_H
 #define RZ_DAEMON_DAEMON_PRIVATE_H
 
@@ -25,7 +25,7 @@
 
 struct rz_daemon {
     struct rz_own_node own;
-    struct rz_inherited inherited; /* what its processes find as it was when it began */
+    struct rz_inherited inherited; /* what processes inherit unchanged */
     int lifeline_fd;               /* keeper.h; -1 without a keeper */
     bool has_job;
 
@@ -33,18 +33,18 @@ struct rz_daemon {
     struct rz_ending *end;
     struct rz_overlay *overlay; /* open before JOB; started by recovery */
 
-    /* From JOB on, from the lowest to the highest. */
+    /* These are open from JOB on, in the order of their layers, lowest first. */
     struct rz_children *children;
     struct rz_overlay_router *overlay_router;
-    struct rz_detached *detached; /* NULL: rzrun stays */
+    struct rz_detached *detached; /* NULL: the job is not detached */
     struct rz_input *input;
     struct rz_outputs *outputs;
     struct rz_link_router *router;
     struct rz_binding *binding; /* NULL: processes are not bound */
     struct rz_board_writer *board;
     struct rz_child_life *life;
-    struct rz_watchdog *watchdog; /* NULL: nothing is ended for making no progress */
-    struct rz_stall *stall;       /* NULL: no report is wanted */
+    struct rz_watchdog *watchdog; /* NULL: no process is ended for lack of progress */
+    struct rz_stall *stall;       /* NULL: no report is requested */
     struct rz_recovery *recovery;
     struct rz_revocations *revocations;
     struct rz_groups *groups;
@@ -59,15 +59,15 @@ struct rz_daemon {
     struct rz_orders *orders;
     struct rz_daemon_news news;
     struct rz_status_page page;
-    struct rz_control *control; /* NULL: nobody can ask */
+    struct rz_control *control; /* NULL: the control socket could not be opened */
 };
 
-/* What JOB asks for: all modules are opened and registered. After an error *why (static text) says
- * what was wrong. */
+/* Opens and registers all modules that JOB asks for. After an error *why (static text) says what
+ * was wrong. */
 rz_status_t rz_daemon_begin_job(struct rz_daemon *daemon, const struct rz_launch_job *message,
                                 const char **why);
 
-/* What is open of it, and the job. */
+/* Closes all modules that are open, and frees the job. */
 void rz_daemon_end_job(struct rz_daemon *daemon);
 
 #endif

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The end of a daemon as a sequence of timed steps: the processes get time to end, are killed, and
+ * are reaped; then the daemon tells rzrun DONE and waits for LEAVE, or leaves the loop at once. */
 #include "daemon/ending.h"
 
 #include "daemon/state/loop.h"
@@ -9,8 +11,8 @@
 
 #include <stdlib.h>
 
-/* From SIGKILL to the last process reaped; the teardown of much memory takes its time. The keeper
- * waits longer. */
+/* The longest time from SIGKILL until the last process is reaped: releasing much memory takes time.
+ * The keeper waits longer. */
 #define REAP_NS (2 * RZ_SECOND)
 
 struct rz_ending {
@@ -19,9 +21,9 @@ struct rz_ending {
     struct event *timer;
     rz_time kill_at, leave_at;
     bool killed;
-    bool in_order; /* the job is over: the others end, too */
-    bool done;     /* all has ended here, and rzrun was told */
-    bool released; /* all others have heard that the job is over, or nobody can say so any more */
+    bool in_order; /* the job is over, and the other daemons end, too */
+    bool done;     /* all processes here have ended, and rzrun was told DONE */
+    bool released; /* all other daemons know that the job is over, or rzrun cannot tell any more */
     int status;
 };
 
@@ -31,8 +33,8 @@ static struct rz_child *first_child(const struct rz_ending *ending)
 }
 
 /*
- * No daemon goes before all have heard that the job is over: one that has not would take the end of
- * our connections, or our silence, for a failure, or find nobody where it looks for us.
+ * The daemon stays until all daemons know that the job is over. A daemon that does not know it yet
+ * would take the end of our connections, or our silence, for a failure, or would fail to connect.
  */
 static void say_done(struct rz_ending *ending)
 {
@@ -99,7 +101,8 @@ static void time_is_over(evutil_socket_t fd, short what, void *arg)
 void rz_ending_begin(struct rz_ending *ending, int exit_status, rz_status_t why, uint32_t grace_ms)
 {
     rz_time kill_at = rz_clock_now() + grace_ms * RZ_MILLISECOND;
-    if (ending->own->membership.ending && exit_status != EXIT_SUCCESS) { /* told to end alone */
+    if (ending->own->membership.ending && exit_status != EXIT_SUCCESS) {
+        /* This daemon must end alone. */
         rz_ending_release(ending);
     }
     if (!ending->own->membership.ending) {
@@ -169,5 +172,5 @@ void rz_ending_close(struct rz_ending *ending)
 
 void rz_ending_clear(void)
 {
-    rz_process_clear(REAP_NS); /* what cannot be killed is left to the keeper */
+    rz_process_clear(REAP_NS); /* a process that cannot be killed is left to the keeper */
 }

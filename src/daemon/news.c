@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Carries out on this node what recovery has agreed on: writes the board, starts and ends
+ * processes, and adds failures to the job's record. */
 #include "daemon/news.h"
 
 #include "port/kill_point.h"
@@ -36,8 +38,8 @@ void rz_news_process_failed(void *arg, uint32_t slot, uint32_t incarnation, enum
 
 /* ---- epochs ---- */
 
-/* The next rank that begins in this epoch. In the first one, and after one of which this daemon did
- * not hear in time, it looks at all. */
+/* The next rank that this epoch restarts, or the next rank at all in the first epoch and when this
+ * daemon has missed an epoch. */
 static uint32_t next_begun(const struct rz_daemon_news *news, bool all, uint32_t from)
 {
     return all ? from : rz_recovery_next_begun(news->recovery, from);
@@ -107,7 +109,7 @@ void rz_news_committed(const struct rz_daemon_news *news, uint32_t epoch, uint64
 
 /* ---- the end ---- */
 
-/* Whether it is not this node that is cut off, but the job that cannot go on. */
+/* Whether the job cannot go on, and not only this node. */
 static bool ends_the_job(rz_status_t why)
 {
     return why == RZ_ERR_JOB_ENDED || why == RZ_ERR_NO_SLOTS || why == RZ_ERR_CHECKPOINT_LOST ||

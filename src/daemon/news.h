@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What recovery has agreed on, carried out on this node: epochs, phases, generations, the end; and
- * failures, for the record.
+ * Carries out on this node what recovery has agreed on: epochs, phases, generations and the end. It
+ * also adds failures to the job's record.
  */
 #ifndef RZ_DAEMON_NEWS_H
 #define RZ_DAEMON_NEWS_H
@@ -22,16 +22,16 @@ struct rz_daemon_news {
     struct rz_recovery *recovery;
 };
 
-/* As struct rz_recovery_hooks says. */
+/* These are the hooks of struct rz_recovery_hooks. */
 void rz_news_epoch(const struct rz_daemon_news *news, uint32_t epoch);
 void rz_news_phase(const struct rz_daemon_news *news, uint32_t epoch, enum rz_recover_phase phase);
 void rz_news_committed(const struct rz_daemon_news *news, uint32_t epoch, uint64_t generation);
 
-/* This daemon must stop: says why to rzrun and, where it is cut off, to its own processes. True: it
- * is the job that cannot go on, by an agreement; false: it is this node. */
+/* This daemon must stop. Tells rzrun why and, if this node is cut off, also its own processes.
+ * Returns true if the job cannot go on, by an agreement, and false if only this node cannot. */
 bool rz_news_stop(const struct rz_daemon_news *news, rz_status_t why, const char *words);
 
-/* Subscribers of the membership: for the record. */
+/* Subscribers of the membership: they write the failure into the job's record. */
 void rz_news_node_failed(void *news, rz_id node, bool proof, bool first);
 void rz_news_process_failed(void *news, uint32_t slot, uint32_t incarnation, enum rz_end end);
 

@@ -4,13 +4,13 @@
  *
  *   rzd --keeper --launcher-fd=F --alive-fd=A [--node=N] [--address=IP]
  *
- * F: an inherited stream socket, the launcher channel (wire/launch_messages.h). A: the reading end
- * of an inherited pipe (or a socket) whose other end only rzrun holds: its end means that rzrun is
- * gone. IP: where the overlay listens (127.0.0.1). Without --keeper the daemon runs alone, for
- * debugging: then nobody clears up after its failure.
+ * F is an inherited stream socket, the launcher channel (wire/launch_messages.h). A is the reading
+ * end of an inherited pipe (or a socket) whose other end only rzrun holds: end of file on it means
+ * that rzrun has gone. IP is the address the overlay listens on (default 127.0.0.1). Without
+ * --keeper the daemon runs alone, for debugging: then nothing cleans up after its failure.
  *
- * Exit status: 0 after SHUTDOWN; 1 the node had to stop, or rzrun is gone; 2 rzrun was refused, or
- * usage; 128 + signal.
+ * Exit status: 0 after SHUTDOWN; 1 if the node had to stop or rzrun has gone; 2 if rzrun's order
+ * was refused, and for wrong usage; 128 + signal.
  */
 #include "daemon/daemon.h"
 #include "daemon/launcher/keeper.h"
@@ -80,7 +80,8 @@ static bool read_arguments(int argc, char **argv, struct arguments *a)
     return good && optind == argc && a->daemon.launcher_fd > 2 && (!a->keeper || a->alive_fd >= 0);
 }
 
-/* What rzrun did not mean to pass on would stay open as long as any process of the node. */
+/* Closes all other descriptors. One that rzrun passed on by mistake would stay open as long as any
+ * process of the node. */
 static void close_others(const struct arguments *a)
 {
     int first = a->daemon.launcher_fd, second = a->alive_fd;

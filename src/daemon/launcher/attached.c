@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Sends the spool of a detached job to each attached rzrun, a bounded queue for each connection,
+ * and the result at the end. */
 #include "daemon/launcher/attached.h"
 
 #include "base/assert.h"
@@ -8,23 +10,23 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* So many bytes are on their way to each at most; the rest waits in the spool. */
+/* The largest number of bytes queued for one attached rzrun. The rest stays in the spool. */
 #define QUEUE_MAX (256u << 10)
 #define RESULT_BYTES_MAX 1024
 
 struct attacher {
-    struct rz_attached *all; /* NULL: nobody is here */
+    struct rz_attached *all; /* NULL: the entry is free */
     struct rz_frames *frames;
     struct event *readable, *writable;
     struct rz_spool_place place;
-    bool told; /* the result */
-    bool over; /* it has the result, or went: to be let go */
+    bool told; /* the result was sent to it */
+    bool over; /* it has confirmed the result, or its connection ended: the entry can be freed */
 };
 
 struct rz_attached {
     struct rz_attached_host host;
     struct attacher attachers[RZ_ATTACHED_MAX];
-    struct event *growing; /* one look for many puts */
+    struct event *growing; /* one event for many frames put into the spool */
     uint8_t result[RESULT_BYTES_MAX];
     size_t result_bytes; /* 0: the job goes on */
     bool collected;
@@ -40,7 +42,8 @@ static rz_status_t send_message(struct attacher *one, const struct rz_launch_mes
     return rz_frames_send(one->frames, frame, n);
 }
 
-/* As much as it takes now; its end shows in reading. */
+/* Queues as much as the connection takes now. The end of the connection is noticed when it is
+ * read. */
 static void pump(struct attacher *one)
 {
     const void *frame;
@@ -106,7 +109,7 @@ static void obey(struct attacher *one, const void *bytes, size_t n)
     } else {
         one->over = true;
     }
-    /* A result counts as fetched when its reader says so, not when it was written. */
+    /* A result counts as fetched when the reader confirms it, not when it was written. */
     if (message.type == RZ_LAUNCH_SHUTDOWN && one->told) {
         all->collected = true;
     }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rzrun --attach that look at a detached job: each reads the spool at its own pace, from the
- * oldest frame that is kept; at the end of the job it gets the result behind the last output. One
- * that does not read holds nobody up, it misses what is dropped meanwhile.
+ * The connections of rzrun --attach to a detached job. Each reads the spool at its own pace, from
+ * the oldest frame that is kept. At the end of the job it gets the result after the last output. A
+ * connection that does not read delays no other: it misses what is dropped from the spool
+ * meanwhile.
  */
 #ifndef RZ_DAEMON_ATTACHED_H
 #define RZ_DAEMON_ATTACHED_H
@@ -12,29 +13,30 @@
 
 struct rz_attached;
 
-#define RZ_ATTACHED_MAX 8 /* at a time */
+#define RZ_ATTACHED_MAX 8 /* at the same time */
 
 struct rz_attached_host {
     void *arg;
     const struct rz_own_node *own;
     const struct rz_spool *spool;
-    /* One of them wants the job to be ended. */
+    /* An attached rzrun orders the end of the job. */
     void (*finish)(void *arg, const struct rz_launch_message *message);
-    /* The last of those that had the result has gone: nobody else needs to stay for it. */
+    /* The last connection that fetched the result has ended: the daemon need not stay for another
+     * one. */
     void (*collected)(void *arg);
 };
 
 rz_status_t rz_attached_open(struct rz_attached **attached, const struct rz_attached_host *host);
 void rz_attached_close(struct rz_attached *attached); /* NULL: nothing */
 
-/* Takes the connection fd (non-blocking) over; false where there are too many already: it stays the
- * caller's. */
+/* Takes over the connection fd (non-blocking). False: there are too many connections already, and
+ * fd stays the caller's. */
 bool rz_attached_add(struct rz_attached *attached, int fd);
 
-/* The spool has grown. */
+/* To be called when the spool has grown. */
 void rz_attached_look(struct rz_attached *attached);
 
-/* Nothing follows in the spool: RESULT (copied) comes behind it, also to those who attach later. */
+/* The spool is complete: RESULT (copied) is sent after it, also to connections made later. */
 void rz_attached_conclude(struct rz_attached *attached, const struct rz_launch_message *result);
 
 #endif

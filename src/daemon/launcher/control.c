@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Serves the control socket. Each connection is a visit: one line is read, the answer is written,
+ * and the connection is closed or handed over to the detached job, all within VISIT_MAX. */
 #include "daemon/launcher/control.h"
 
 #include "daemon/state/loop.h"
@@ -12,11 +14,11 @@
 #define VISITS_MAX 16
 #define QUESTION_BYTES_MAX 64
 #define REFUSAL_BYTES_MAX 512
-/* From the connection to the last byte of the answer. */
+/* The longest time from the connection to the last byte of the answer. */
 #define VISIT_MAX (2 * RZ_SECOND)
 
 struct visit {
-    struct rz_control *control; /* NULL: nobody is here */
+    struct rz_control *control; /* NULL: the entry is free */
     int fd;
     struct event *readable, *writable, *bound;
     char question[QUESTION_BYTES_MAX];
@@ -65,7 +67,7 @@ static void visit_writable(evutil_socket_t fd, short what, void *arg)
     event_add(visit->writable, NULL);
 }
 
-/* One frame, where a stream was asked for. */
+/* A refusal as one frame, for a client that asked for a stream. */
 static char *refusal(const char *why, size_t *n)
 {
     struct rz_launch_message refused = {.type = RZ_LAUNCH_REFUSED, .refused = {.reason = why}};
@@ -81,7 +83,7 @@ static char *refusal(const char *why, size_t *n)
     return frame;
 }
 
-/* The connection becomes the detached job's; not NULL: why not. */
+/* Hands the connection over to the detached job. Returns NULL, or why it was refused. */
 static const char *hand_over(struct visit *visit)
 {
     const struct rz_control_config *config = &visit->control->config;
@@ -131,7 +133,7 @@ static void visit_readable(evutil_socket_t fd, short what, void *arg)
         return;
     }
     if (status != RZ_OK) {
-        visit_end(visit); /* gone, or its question is too long */
+        visit_end(visit); /* the client has gone, or its question is too long */
         return;
     }
     visit->n_question += n;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The state of a detached job in one daemon: it sends facts about its processes to the other
+ * daemons, evaluates all facts (outcome/referee.h), lets rzrun go, and keeps the result until it
+ * was fetched. */
 #include "daemon/launcher/detached.h"
 
 #include "base/assert.h"
@@ -13,23 +16,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So long the result waits for nodes that do not say DONE: failed ones that nobody has missed yet.
- */
+/* How long the result waits for nodes that do not say DONE: nodes that have failed without being
+ * detected. */
 #define DONE_BOUND_NS (5 * RZ_SECOND)
 
 struct rz_detached {
     struct rz_detached_config config;
-    const struct rz_own_node *own; /* of config */
+    const struct rz_own_node *own; /* copied from config */
     struct rz_referee referee;
     struct rz_spool *spool;
     struct rz_attached *attached;
-    struct event *deciding; /* from the loop: the cause may lie in the middle of something */
+    /* defers the decision to the loop, because the fact may arrive in the middle of another call */
+    struct event *deciding;
     struct event *timeout, *done_bound, *linger;
-    bool finish;       /* the job shall end */
-    uint32_t grace_ms; /* with this grace */
+    bool finish;       /* the job must end */
+    uint32_t grace_ms; /* the grace period for that */
     bool joined_told;  /* one JOINED per node is enough */
-    bool going, ready; /* rzrun said DETACH; was told CAN_DETACH */
-    bool let_go;       /* it said LET_GO, and was told DETACHED */
+    bool going, ready; /* rzrun has said DETACH; it was told CAN_DETACH */
+    bool let_go;       /* rzrun has said LET_GO, and was told DETACHED */
     bool dismissed;    /* the daemon does not stay */
     bool empty;        /* no process is left here */
     bool over;         /* the result is fixed */
@@ -53,8 +57,8 @@ static bool is_fact(struct rz_detached *d, const struct rz_launch_message *messa
         if (message->event.kind == RZ_EVENT_RECORD_JOINED && !d->joined_told) {
             return d->joined_told = true;
         }
-        /* A spawn also, that each daemon decides: the end of its parents may be heard before that
-         * decision is. */
+        /* A spawn is a fact, too, although each daemon decides it itself: a daemon may hear that
+         * the spawning processes have ended before it learns of the decision. */
         if (message->event.kind == RZ_EVENT_RECORD_ACKNOWLEDGED ||
             message->event.kind == RZ_EVENT_RECORD_ENDED_BY ||
             message->event.kind == RZ_EVENT_RECORD_SPAWNED) {
@@ -108,7 +112,8 @@ static void hear(struct rz_detached *d, uint32_t node, const struct rz_launch_me
     }
 }
 
-/* Something that is no output: for the outcome here, and where they need it on all other nodes. */
+/* Takes a message that is no output into the outcome of this daemon, and sends it to all other
+ * nodes if it is a fact that they need. */
 static void note(struct rz_detached *d, const struct rz_launch_message *message)
 {
     if (is_fact(d, message)) {
@@ -131,7 +136,7 @@ static void on_fact(void *arg, rz_id from, const struct rz_overlay_message *told
 static void node_lost(struct rz_detached *d, uint32_t node)
 {
     uint32_t grace_ms;
-    rz_loop_soon(d->deciding); /* nothing is waited for there */
+    rz_loop_soon(d->deciding); /* that node is not waited for */
     if (rz_referee_node_lost(&d->referee, node, &grace_ms)) {
         decide_soon(d, grace_ms);
     }
@@ -158,7 +163,8 @@ static void keep(struct rz_detached *d, const struct rz_launch_message *message,
 {
     size_t n = rz_launch_encode(message, d->frame, sizeof(d->frame));
     rz_assert(n > 0);
-    rz_spool_put(d->spool, d->frame, n, output); /* without memory it is missed, which is said */
+    /* without memory the output is lost, and the reader is told how much */
+    rz_spool_put(d->spool, d->frame, n, output);
     rz_attached_look(d->attached);
 }
 
@@ -292,7 +298,7 @@ static bool all_done(const struct rz_detached *d)
     return true;
 }
 
-/* The job is over as far as this daemon can ever know. */
+/* Fixes the result: this daemon can learn no more about the job. */
 static void conclude(struct rz_detached *d)
 {
     const char *cause;
@@ -349,7 +355,7 @@ void rz_detached_dismiss(struct rz_detached *d)
     }
 }
 
-/* Whatever is due: the answer to DETACH, the end, the result. */
+/* Does what is due: the answer to DETACH, the end of the job, the result. */
 static void decide(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_detached *d = arg;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The keeper's loop: it waits for the daemon's exit, for messages and the end of the lifeline, for
+ * the end of rzrun's pipe, and for signals. It stops, continues or kills the whole process tree. */
 #include "daemon/launcher/keeper.h"
 
 #include "daemon/state/scratch.h"
@@ -17,17 +19,17 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Looks at the tree when it is stopped or continued: a second one finds what was forked during the
- * first. */
+/* How often the process tree is read when it is stopped or continued: the second time finds
+ * processes that were forked during the first. */
 #define FREEZE_LOOKS 2
 
 struct keeper {
     pid_t daemon;
     int alive_fd;    /* -1: none, or its end was seen */
-    int lifeline_fd; /* -1: told the daemon to end */
+    int lifeline_fd; /* -1: the daemon was told to end */
     int signal_fd;
-    rz_time kill_at;                   /* the daemon's grace is over then */
-    rz_time continue_at;               /* the frozen node goes on then */
+    rz_time kill_at;                   /* when the daemon's grace period is over */
+    rz_time continue_at;               /* when the stopped node is continued */
     char scratch[RZ_SCRATCH_PATH_MAX]; /* "": the daemon has named none */
 };
 
@@ -58,12 +60,12 @@ static void tell_end(struct keeper *keeper)
     keeper->kill_at = rz_clock_now() + RZ_KEEPER_GRACE_MS * RZ_MILLISECOND;
     continue_node(keeper);
     rz_child_process_signal(keeper->daemon,
-                            SIGCONT); /* one that was stopped from outside ends in order, too */
+                            SIGCONT); /* a daemon stopped by SIGSTOP must end in order, too */
     rz_kill_here(RZ_KILL_KEEPER_TOLD);
 }
 
-/* The daemon has ended, however: so has everything below it. Orphans come to us, so that nothing
- * can leave the tree. */
+/* The daemon has ended: everything below it ends. The keeper adopts orphans, so that no process can
+ * leave the tree. */
 static void clear_node(void)
 {
     while (!rz_process_clear(RZ_SECOND)) {
@@ -71,7 +73,7 @@ static void clear_node(void)
     }
 }
 
-/* Reaps; does not return once the daemon has ended. */
+/* Reaps children. Does not return if the daemon has ended. */
 static void look_at_children(const struct keeper *keeper)
 {
     int status;
@@ -88,8 +90,8 @@ static void look_at_children(const struct keeper *keeper)
     }
 }
 
-/* rzrun is allowed to go, and whoever waits for the end of what it wrote to shall not wait for us.
- */
+/* rzrun may end. The keeper closes the terminal's descriptors, so that a reader of rzrun's output
+ * does not wait for the keeper. */
 static void let_rzrun_go(struct keeper *keeper)
 {
     if (keeper->alive_fd >= 0) {
@@ -115,7 +117,7 @@ static void look_at_lifeline(struct keeper *keeper)
     } else if (status == RZ_OK && n == sizeof(for_ns)) {
         freeze_node(keeper, for_ns);
     } else if (status == RZ_ERR_CLOSED) {
-        tell_end(keeper); /* it is ending; its exit is still to come, within the same bound */
+        tell_end(keeper); /* the daemon is ending by itself; it must exit within the same bound */
     }
 }
 
@@ -155,7 +157,8 @@ _Noreturn static void keep(struct keeper *keeper)
                 tell_end(keeper);
             }
         }
-        /* First all of the lifeline: it may say that the pipe's end means nothing. */
+        /* The lifeline is read first: a message in it may say that the pipe's end has no
+         * meaning. */
         if (ready & LIFELINE && keeper->lifeline_fd >= 0) {
             look_at_lifeline(keeper);
         } else if (ready & ALIVE && keeper->alive_fd >= 0) {
@@ -193,7 +196,7 @@ int rz_keeper_start(int alive_fd, int other_fd)
     if (rz_channel_pair(lifeline) != RZ_OK) {
         return keeper_error("lifeline");
     }
-    rz_signals_take(&signals); /* the daemon's processes shall find them as they were */
+    rz_signals_take(&signals); /* the daemon restores the signal mask for its processes */
     pid_t keeper_pid = getpid();
     keeper.daemon = rz_child_process_fork();
     if (keeper.daemon < 0) {
@@ -205,8 +208,8 @@ int rz_keeper_start(int alive_fd, int other_fd)
         if (alive_fd >= 0) {
             close(alive_fd);
         }
-        /* Not killed with the keeper, but woken where it was stopped: it must see the end of the
-         * lifeline. */
+        /* When the keeper has ended, the daemon is not killed, but continued if it was stopped: it
+         * must see the end of the lifeline. */
         if (rz_process_fail_with_parent(keeper_pid, SIGCONT) != RZ_OK) {
             _exit(EXIT_FAILURE);
         }

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The stream to rzrun: sends reports, limits what is queued, decodes the orders and calls the
+ * handler that is registered for each type. */
 #include "daemon/launcher/launcher.h"
 
 #include "base/assert.h"
@@ -11,10 +13,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Between these marks of bytes queued towards rzrun output is held back, then let go on. */
+/* Output is held back when QUEUE_HIGH bytes are queued for rzrun, and let go again below
+ * QUEUE_LOW. */
 #define QUEUE_HIGH (1u << 20)
 #define QUEUE_LOW (256u << 10)
-/* Above this, marks of progress are left out: they are many, and the next one says more. */
+/* Above this, marks of progress are dropped: they are many, and the next one says more. */
 #define QUEUE_FULL (8u << 20)
 
 struct rz_launcher {
@@ -22,8 +25,8 @@ struct rz_launcher {
     struct rz_frames *frames;
     struct event *readable, *writable;
     bool in_job;
-    bool full;      /* more is queued for rzrun than it may be */
-    bool told_hold; /* by rzrun, whose own readers are slow */
+    bool full;      /* more than QUEUE_HIGH bytes are queued */
+    bool told_hold; /* rzrun said so, because its own readers are slow */
     bool gone;
     struct {
         rz_launcher_handler_fn call;
@@ -33,7 +36,7 @@ struct rz_launcher {
     uint8_t buffer[RZ_LAUNCH_FRAME_MAX];
 };
 
-/* rzrun is gone: nothing more is sent. */
+/* rzrun has gone: no more is sent. */
 static void gone(struct rz_launcher *launcher)
 {
     if (launcher->gone) {
@@ -78,7 +81,8 @@ static void send_message(void *arg, const struct rz_launch_message *message)
     rz_assert(n > 0);
     if (rz_frames_send(launcher->frames, launcher->buffer, n) == RZ_ERR_CLOSED) {
         event_active(launcher->readable, EV_READ,
-                     0); /* its end is dealt with from the loop, not inside the caller */
+                     /* The end of the stream is handled from the loop, not inside the caller. */
+                     0);
     } else {
         look_at_queue(launcher);
     }
@@ -102,7 +106,7 @@ static const char *on_hold_output(void *arg, const struct rz_launch_message *mes
     return NULL;
 }
 
-/* It is answered by itself. */
+/* The answer to ALIVE is the same message. */
 static const char *on_alive(void *arg, const struct rz_launch_message *message)
 {
     const struct rz_launcher *launcher = arg;

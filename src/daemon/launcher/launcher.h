@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The stream to rzrun (wire/launch_messages.h): which module obeys which order, and what rzrun is
- * told. Modules register at their opening.
+ * The stream to rzrun (wire/launch_messages.h): what rzrun is told, and which module handles which
+ * order. Modules register when they are opened.
  */
 #ifndef RZ_DAEMON_LAUNCHER_H
 #define RZ_DAEMON_LAUNCHER_H
@@ -10,28 +10,30 @@
 
 struct rz_launcher;
 
-/* When an order is obeyed; else it is dropped where the daemon ends, and refused where there is no
- * job yet. */
+/* When an order is obeyed. At another time it is dropped if the daemon is ending, and refused if
+ * there is no job yet. */
 enum rz_launcher_when {
     RZ_LAUNCHER_ALWAYS,
     RZ_LAUNCHER_BEFORE_END, /* also before JOB */
     RZ_LAUNCHER_IN_JOB      /* from JOB on, before the end */
 };
 
-/* NULL: obeyed; else why it is refused, in words, which ends the daemon. */
+/* Returns NULL if the order was obeyed, else why it is refused, in words; a refusal ends the
+ * daemon. */
 typedef const char *(*rz_launcher_handler_fn)(void *arg, const struct rz_launch_message *message);
 
 struct rz_launcher_config {
     struct rz_own_node *own; /* the launcher becomes the sink of its report */
     int fd;                  /* the stream; taken over */
     void *arg;
-    /* Whether orders are dropped, because the daemon ends. */
+    /* Whether orders are dropped because the daemon is ending. */
     bool (*deaf)(void *arg);
-    /* The stream to rzrun, or what rzrun writes to, is backed up (true) or has room again. */
+    /* The stream to rzrun, or a reader of rzrun's output, is backed up (true) or has room again
+     * (false). */
     void (*backed_up)(void *arg, bool hold);
-    /* rzrun is gone. */
+    /* rzrun has gone. */
     void (*lost)(void *arg);
-    /* rzrun was refused, and told so: the daemon ends. */
+    /* An order of rzrun was refused, and rzrun was told so: the daemon ends. */
     void (*refused)(void *arg);
 };
 
@@ -43,14 +45,14 @@ void rz_launcher_close(struct rz_launcher *launcher); /* NULL: nothing */
 void rz_launcher_handle(struct rz_launcher *launcher, enum rz_launch_type type,
                         enum rz_launcher_when when, rz_launcher_handler_fn handler, void *arg);
 
-/* The job has come. */
+/* The job has arrived: orders for RZ_LAUNCHER_IN_JOB are obeyed from now on. */
 void rz_launcher_in_job(struct rz_launcher *launcher);
 
-/* Says where the overlay listens: the first message. */
+/* Tells rzrun where the overlay listens. This is the first message. */
 void rz_launcher_say_listening(struct rz_launcher *launcher, uint32_t node, const char *address,
                                uint16_t tcp_port, uint16_t udp_port);
 
-/* Waits at most timeout_ms until everything queued is written. */
+/* Waits until everything queued is written, at most timeout_ms. */
 void rz_launcher_flush(struct rz_launcher *launcher, uint32_t timeout_ms);
 
 #endif

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Carries out rzrun's orders while the job runs: injected faults, signals, and the report of the
+ * waits of this node's processes. */
 #include "daemon/launcher/orders.h"
 
 #include "daemon/launcher/keeper.h"
@@ -12,15 +14,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A daemon that is about to kill itself gives its last record so much time to leave. */
+/* How long a daemon that is about to kill itself waits until its last record is sent. */
 #define LAST_WORDS_MS 100
 
-/* Of one network fault; more are not looked at. */
+/* The largest number of nodes of one network fault; further ones are ignored. */
 #define INJECT_NODES_MAX 64
 
 struct rz_orders {
     struct rz_orders_config config;
-    const struct rz_own_node *own; /* of config */
+    const struct rz_own_node *own; /* copied from config */
 };
 
 static void record_injected(const struct rz_orders *orders, const struct rz_launch_inject *inject,
@@ -54,7 +56,7 @@ static void inject_rank(const struct rz_orders *orders, const struct rz_launch_i
     }
 }
 
-/* Told to all nodes; those that are cut off, delayed or deafened record it. */
+/* The order goes to all nodes. Those that are cut off, delayed or deafened record it. */
 static void inject_network(const struct rz_orders *orders, const struct rz_launch_inject *inject)
 {
     static const char *const notes[] = {[RZ_INJECT_CUT] = "cut node",

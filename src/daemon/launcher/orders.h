@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What rzrun may order while the job runs: faults, signals, a report of who waits for whom.
+ * What rzrun may order while the job runs: faults, signals, and a report of which processes wait
+ * for which.
  */
 #ifndef RZ_DAEMON_ORDERS_H
 #define RZ_DAEMON_ORDERS_H
@@ -19,13 +20,14 @@ struct rz_orders_config {
     int lifeline_fd; /* keeper.h; -1 without a keeper */
 };
 
-/* Obeys INJECT (a fault, enum rz_inject, which is recorded; to kill the node means this daemon, and
- * the call may not return), SIGNAL (to all processes here) and DUMP_WAITING. */
+/* Obeys three orders. INJECT is a fault (enum rz_inject), which is recorded; killing the node means
+ * this daemon, and then the call may not return. SIGNAL goes to all processes here. DUMP_WAITING
+ * asks for a report. */
 rz_status_t rz_orders_open(struct rz_orders **orders, const struct rz_orders_config *config);
 void rz_orders_close(struct rz_orders *orders); /* NULL: nothing */
 
-/* One WAITING line per wait of each process here (one that says so where there is none), then
- * WAITING_END. */
+/* Reports one WAITING line for each wait of each process here (a process without a wait gets a line
+ * that says so), then WAITING_END. */
 void rz_orders_dump_waiting(const struct rz_orders *orders);
 
 #endif

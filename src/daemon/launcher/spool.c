@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The spool of a detached job: a growing ring of pointers to frames, from which the oldest are
+ * dropped to keep the bound. */
 #include "daemon/launcher/spool.h"
 
 #include <stdlib.h>
@@ -7,17 +9,17 @@
 struct kept {
     void *frame;
     size_t n;
-    uint64_t before, output; /* bytes of output: in all frames before this one, in this one */
+    uint64_t before, output; /* bytes of output in all frames before this one, and in this one */
 };
 
-/* What an allocation takes besides its bytes, about. */
+/* The approximate overhead of an allocation. */
 #define KEPT_BYTES (sizeof(struct kept) + 16)
 
 struct rz_spool {
     uint64_t bytes_max, bytes;
-    struct kept *ring; /* [room], a power of two; frame number i lies at i % room */
+    struct kept *ring; /* [room], a power of two; frame number i is at i % room */
     uint64_t room, first, end;
-    uint64_t output; /* bytes of all that was ever put */
+    uint64_t output; /* bytes of output in all frames ever put */
 };
 
 rz_status_t rz_spool_open(struct rz_spool **result, uint64_t bytes_max)

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Writes the status document: one JSON object about the daemon, the job, its nodes and ranks, and
+ * the processes of this node with their waits. */
 #include "daemon/launcher/status_page.h"
 
 #include "net/datagram/datagram.h"
@@ -10,7 +12,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define NAME_MAX_BYTES 128 /* what is longer is cut */
+#define NAME_MAX_BYTES 128 /* longer names are cut */
 #define HEARTBEAT_BYTES                                                                            \
     (RZ_DATAGRAM_HEADER_BYTES + RZ_PROTOCOL_HEADER_BYTES + RZ_DATAGRAM_PROOF_BYTES)
 
@@ -21,10 +23,12 @@ static const char *const phases[] = {
 
 static void set(json_t *object, const char *key, json_t *value)
 {
-    json_object_set_new(object, key, value); /* NULL on no memory: the field is missing then */
+    /* without memory value is NULL, and the field is missing */
+    json_object_set_new(object, key, value);
 }
 
-/* Names are the program's: in one that is not UTF-8 each byte beyond ASCII is written as \xNN. */
+/* Names come from the program. In a name that is not UTF-8 each byte beyond ASCII is written as
+ * \xNN. */
 static json_t *name_of(const char *name)
 {
     json_t *text = json_string(name);
@@ -192,8 +196,8 @@ static json_t *detection(const struct rz_status_page *looked)
     set(one, "detector", json_string(off ? "none" : detectors[job->detector]));
     set(one, "hb_period_seconds", seconds(job->hb_period_ns));
     set(one, "hb_timeout_seconds", seconds(job->hb_timeout_ns));
-    /* Of the ring: one heartbeat sent and one received each period, whatever the number of nodes.
-     */
+    /* For the ring: each node sends one heartbeat and receives one in each period, whatever the
+     * number of nodes. */
     if (job->detector == RZ_DETECTOR_RING) {
         set(one, "heartbeat_bytes_per_second", json_real(2 * per_second * (double)HEARTBEAT_BYTES));
     }

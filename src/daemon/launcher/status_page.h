@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a daemon says of its job when it is asked: docs/status.md. */
+/* The status document that a daemon answers with: docs/status.md. */
 #ifndef RZ_DAEMON_STATUS_PAGE_H
 #define RZ_DAEMON_STATUS_PAGE_H
 
@@ -8,14 +8,14 @@
 #include "daemon/service/groups.h"
 #include "daemon/state/board_writer.h"
 
-/* What is looked at. */
+/* What the document is made of. */
 struct rz_status_page {
     const struct rz_own_node *own;
     const struct rz_children *children;
     const struct rz_board_writer *board;
     const struct rz_groups *groups;
     const struct rz_detached *detached; /* NULL: the job is not detached */
-    rz_time begun;                      /* when JOB came */
+    rz_time begun;                      /* when JOB arrived */
 };
 
 /* The status document, freed by the caller; NULL: no memory. */
