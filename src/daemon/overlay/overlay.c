@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The overlay's interface: it sends messages and datagrams, reports broken connections as evidence,
+ * and opens, starts and closes the overlay. Connections are in overlay_in.c and overlay_out.c. */
 #include "daemon/overlay/overlay_private.h"
 
 #include "base/assert.h"
@@ -31,7 +33,8 @@ const struct rz_proof_terms *rz_overlay_terms(const struct rz_overlay *overlay,
 
 /* ---- evidence ---- */
 
-/* Active events run in the order of their activation. */
+/* The loop runs active events in the order in which they were activated: what has arrived is read
+ * before the report. */
 void rz_overlay_suspect(struct rz_overlay *overlay, rz_id peer)
 {
     overlay->outgoing[peer].suspect = true;
@@ -41,7 +44,7 @@ void rz_overlay_suspect(struct rz_overlay *overlay, rz_id peer)
     event_active(overlay->reporting, EV_TIMEOUT, 0);
 }
 
-/* Behind a cut nothing is seen; healed() looks again. */
+/* A broken connection behind an injected cut is not seen; healed() looks at it again. */
 static bool is_cut(const struct rz_overlay *overlay, rz_id peer)
 {
     return overlay->faults && rz_overlay_faults_cut(overlay->faults, peer);
@@ -285,8 +288,9 @@ void rz_overlay_fence(struct rz_overlay *overlay, rz_id peer)
     struct rz_overlay_message fenced = {.type = RZ_OVERLAY_FENCED,
                                         .fenced = {.reason = "declared failed by the others"}};
     rz_overlay_send(overlay, peer, &fenced);
-    out->fenced = true; /* the connections stay open: a zombie must read FENCED, not an end that
-                           looks like our failure */
+    /* The connections stay open: a daemon that was stopped for long must read FENCED there, and not
+     * an end that looks like our failure. */
+    out->fenced = true;
 }
 
 void rz_overlay_ending(struct rz_overlay *overlay)

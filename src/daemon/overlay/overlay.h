@@ -2,14 +2,14 @@
 /*
  * The overlay: authenticated TCP connections between the daemons of a job, and small authenticated
  * UDP datagrams for heartbeats, so that retransmission cannot delay them. Each daemon sends over
- * connections it opened itself (one per peer, opened when first needed and, along the binomial
- * graph, at the start) and only reads from those it accepted: no crossing connections, one order
- * per direction.
+ * the connections that it opened itself and only reads from those that it accepted: connections
+ * never cross, and each direction has one order. A daemon opens one connection per peer: along the
+ * binomial graph at the start, to other peers when needed.
  *
- * Both ends of a connection prove first, by nonces and keyed hashes, that they hold the job's key
- * (net/proof); until then frames are short, time and number of such connections are bounded. From
- * then on each frame is encrypted and authenticated under a key of that connection: whoever sits on
- * the network between two nodes of the job can end the connection, and no more.
+ * Both ends of a connection first prove, by nonces and keyed hashes, that they hold the job's key
+ * (net/proof); until then frames are short, and the time and the number of such connections are
+ * bounded. From then on each frame is encrypted and authenticated under a key of that connection:
+ * an attacker in the network between two nodes can only end the connection.
  */
 #ifndef RZ_DAEMON_OVERLAY_H
 #define RZ_DAEMON_OVERLAY_H
@@ -29,16 +29,17 @@ struct rz_overlay_config {
     const uint8_t *key; /* RZ_JOB_KEY_BYTES, copied */
     uint32_t n_nodes, self;
     const struct rz_overlay_peer *peers; /* [n_nodes], copied */
-    rz_time prove_ns;                    /* who connects proves itself within this time; 0: 30 s */
+    /* the time a connecting peer has to prove itself; 0: 30 s */
+    rz_time prove_ns;
     void *arg;
     /* A message of an authenticated peer; pointers are valid during the call. */
     void (*message)(void *arg, rz_id from, const struct rz_overlay_message *message);
-    /* A datagram of an authenticated peer, each once. */
+    /* A datagram of an authenticated peer. Each datagram is passed on once. */
     void (*heartbeat)(void *arg, const struct rz_message *message, const uint64_t *items);
-    /* A connection with peer was refused or broke: proof that its daemon is gone. Told once per
+    /* A connection with peer was refused or broke: proof that its daemon has ended. Called once per
      * peer. */
     void (*broken)(void *arg, rz_id peer);
-    /* No way leads to peer any more, and what was sent to it is lost: no proof of anything. */
+    /* The peer cannot be reached any more, and what was sent to it is lost. This proves nothing. */
     void (*lost)(void *arg, rz_id peer);
     /* The queue towards peer has fallen below RZ_OVERLAY_QUEUE_LOW. */
     void (*writable)(void *arg, rz_id peer);
@@ -51,51 +52,51 @@ rz_status_t rz_overlay_open(struct rz_overlay **overlay, struct event_base *base
                             const char *address);
 void rz_overlay_ports(const struct rz_overlay *overlay, uint16_t *tcp_port, uint16_t *udp_port);
 
-/* Begins: accepts, and connects to the neighbours. Once. */
+/* Starts the overlay: accepts connections, and connects to the neighbours. To be called once. */
 rz_status_t rz_overlay_start(struct rz_overlay *overlay, const struct rz_overlay_config *config);
 bool rz_overlay_started(const struct rz_overlay *overlay);
 void rz_overlay_close(struct rz_overlay *overlay);
 
-/* Queues a message to a peer, connecting first where needed. Messages to a peer that was closed are
- * dropped. */
+/* Queues a message to a peer, connecting first if needed. Messages to a closed peer are dropped. */
 void rz_overlay_send(struct rz_overlay *overlay, rz_id to,
                      const struct rz_overlay_message *message);
 
-/* The same for a protocol core's message, as a datagram (which may be lost, and must be small, else
- * it is none) or by the connection. */
+/* Queues a protocol core's message to a peer, or sends it as a datagram. A datagram may be lost,
+ * and it must be small: one that is too large is dropped. */
 void rz_overlay_send_protocol(struct rz_overlay *overlay, rz_id to,
                               const struct rz_message *message, const uint64_t *items,
                               bool datagram);
 
-/* Delivers the datagrams that have come: before a detector is told that time has passed. */
+/* Delivers the datagrams that have arrived. To be called before a detector is told that time has
+ * passed. */
 void rz_overlay_read_heartbeats(struct rz_overlay *overlay);
 
 size_t rz_overlay_queued(const struct rz_overlay *overlay, rz_id to);
 
-/* A fault of the network between the daemons (RZ_INJECT_CUT to RZ_INJECT_HEAL): between the nodes
- * [n] and all others. */
+/* Injects a fault of the network between the daemons (RZ_INJECT_CUT to RZ_INJECT_HEAL), between the
+ * nodes [n] and all others. */
 rz_status_t rz_overlay_inject(struct rz_overlay *overlay, enum rz_inject what,
                               const uint32_t *nodes, uint32_t n, uint64_t amount);
 
-/* What was turned away, since the start. */
+/* Counts of what was turned away since the start. */
 struct rz_overlay_refusals {
     uint64_t connections; /* accepted, but not proved: garbage, wrong key, silence, too many */
-    uint64_t
-        unproved; /* of them: all but those that went away without having said anything wrong */
-    uint64_t strangers; /* opened by us, and somebody else listened there */
-    uint64_t datagrams; /* garbage, wrong key, for others */
-    uint64_t repeated;  /* datagrams that had come before */
+    /* Of these, the connections that were refused, not merely closed by the other end. */
+    uint64_t unproved;
+    uint64_t strangers; /* opened by this daemon, but the listener did not prove itself */
+    uint64_t datagrams; /* garbage, wrong key, or meant for another node */
+    uint64_t repeated;  /* datagrams that had arrived before */
 };
 const struct rz_overlay_refusals *rz_overlay_refusals(const struct rz_overlay *overlay);
 
-/* Peer has failed: it is told FENCED, nothing else is sent to it any more, and what it still sends
- * is dropped. Its connections stay open: their end would look like our failure to it. */
+/* The peer has failed: it is told FENCED, nothing else is sent to it, and what it still sends is
+ * dropped. Its connections stay open, because their end would look like our failure to it. */
 void rz_overlay_fence(struct rz_overlay *overlay, rz_id peer);
 
-/* From now on broken connections are no evidence here. */
+/* From now on this daemon takes broken connections for no evidence. */
 void rz_overlay_ending(struct rz_overlay *overlay);
 
-/* Nor shall the end of ours be any to the peers that we have a connection to. */
+/* Tells the connected peers that the end of this daemon's connections is no evidence either. */
 void rz_overlay_leave(struct rz_overlay *overlay);
 
 #endif

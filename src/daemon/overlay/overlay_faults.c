@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Injected network faults: a queue of messages that are held until their time or until a cut is
+ * healed. Streams keep their order; datagrams may be lost. */
 #include "daemon/overlay/overlay_faults.h"
 
 #include "base/assert.h"
@@ -10,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the nodes; the own number is mixed in. The faults of a run shall be like those of the last. */
+/* The seed, with which the node's number is mixed: each run of a scenario has the same faults. */
 #define SEED 1
 
 struct held {
     struct held *next;
-    rz_time at; /* RZ_TIME_NEVER: behind a cut */
+    rz_time at; /* RZ_TIME_NEVER: until a cut is healed */
     rz_id to;
     bool datagram;
     size_t bytes;
@@ -29,8 +31,8 @@ struct rz_overlay_faults {
     struct rz_net_fault *network;
     struct event *timer;
     struct held *first, **last; /* in the order of sending */
-    size_t *held_bytes;         /* [n_nodes]: of streams */
-    bool *waits;                /* [n_nodes]: scratch of release */
+    size_t *held_bytes;         /* [n_nodes]: bytes of streams */
+    bool *waits;                /* [n_nodes]: used by release */
 };
 
 static void arm(struct rz_overlay_faults *faults)
@@ -54,7 +56,7 @@ static void unlink_held(struct rz_overlay_faults *faults, struct held **link)
     }
 }
 
-/* Sends what is due; of a stream nothing before what is still waiting. */
+/* Sends what is due. A stream keeps its order: nothing passes a message that still waits. */
 static void release(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_overlay_faults *faults = arg;
@@ -113,7 +115,7 @@ bool rz_overlay_faults_cut(const struct rz_overlay_faults *faults, rz_id peer)
     return rz_net_fault_is_cut(faults->network, peer);
 }
 
-/* What waited behind the cut goes on its way. */
+/* Messages held by a cut that was healed are sent. */
 static void look_at_cuts(struct rz_overlay_faults *faults, const bool *was_cut)
 {
     rz_time now = rz_clock_now();

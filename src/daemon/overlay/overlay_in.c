@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What comes in: connections that peers opened, and datagrams. */
+/* What this daemon receives: over connections that peers opened, and by datagrams. */
 #include "daemon/overlay/overlay_private.h"
 
 #include "base/linked_list.h"
@@ -11,12 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Who connects proves itself within this time; nothing is kept longer for a stranger. On a loaded
- * machine one of ours takes seconds. */
+/* A connecting peer must prove itself within this time. On a loaded machine a daemon of the job may
+ * take seconds. */
 #define PROVE_NS (30 * RZ_SECOND)
 
-/* So many connections may be unproved at a time; one more, and the oldest of them is closed: one of
- * ours proves itself within a few milliseconds of its coming. */
+/* The largest number of unproved connections. When one more arrives, the oldest is closed: a daemon
+ * of the job proves itself within a few milliseconds. */
 #define UNPROVED_MAX 256
 
 #define DATAGRAM_ITEMS_MAX (RZ_DATAGRAM_PAYLOAD_MAX / sizeof(uint64_t))
@@ -32,7 +32,8 @@ static void incoming_close(struct incoming *in)
     free(in);
 }
 
-/* refused: by us; else it went away itself, as one of ours does that fails or ends. */
+/* refused: this daemon closes the connection. Otherwise the other end has closed it, as a daemon of
+ * the job does that fails or ends. */
 static void close_stranger(struct incoming *in, bool refused)
 {
     in->overlay->refusals.connections++;
@@ -86,7 +87,7 @@ static void challenge(struct incoming *in)
     rz_frames_send(in->frames, frame, rz_overlay_encode(&message, frame, sizeof(frame)));
 }
 
-/* The list begins with the newest. */
+/* The newest connection is the first of the list. */
 static struct incoming *oldest_unproved(const struct rz_overlay *overlay)
 {
     struct incoming *oldest = NULL;
@@ -122,7 +123,7 @@ static void out_of_patience(evutil_socket_t fd, short what, void *arg)
 
 /* ---- connections ---- */
 
-/* False: the connection must be closed. */
+/* Returns false if the connection must be closed. */
 static bool incoming_frame(struct incoming *in, const void *bytes, size_t n)
 {
     struct rz_overlay *overlay = in->overlay;
@@ -135,7 +136,7 @@ static bool incoming_frame(struct incoming *in, const void *bytes, size_t n)
         return false;
     }
     if (overlay->outgoing[in->peer].fenced) {
-        return true; /* dropped; it was told when it was fenced */
+        return true; /* dropped; the peer was told when it was fenced */
     }
     if (message.type == RZ_OVERLAY_LEAVING) {
         overlay->outgoing[in->peer].left = true;
@@ -166,7 +167,7 @@ static void incoming_read(evutil_socket_t fd, short what, void *arg)
     }
     rz_id peer = in->peer;
     incoming_close(in);
-    if (status != RZ_ERR_TIMEOUT) { /* no way led to it: that is no evidence */
+    if (status != RZ_ERR_TIMEOUT) { /* a timeout is no evidence */
         rz_overlay_suspect(overlay, peer);
     }
 }
@@ -230,13 +231,14 @@ static void datagrams_read(evutil_socket_t fd, short what, void *arg)
     uint8_t packet[RZ_DATAGRAM_MAX + 1];
     size_t n = 0;
     rz_status_t status;
-    /* RZ_ERR_CLOSED is of an earlier one of ours: its receiver is gone. */
+    /* RZ_ERR_CLOSED refers to an earlier datagram of this daemon, whose receiver has gone. */
     while ((status = rz_socket_receive_from(fd, packet, sizeof(packet), &n, NULL)) == RZ_OK ||
            status == RZ_ERR_CLOSED || status == RZ_ERR_TRUNCATE) {
         if (status == RZ_OK) {
             datagram_arrived(overlay, packet, n);
         } else {
-            overlay->refusals.datagrams += status == RZ_ERR_TRUNCATE; /* longer than any of ours */
+            /* A truncated datagram is longer than any of the overlay's. */
+            overlay->refusals.datagrams += status == RZ_ERR_TRUNCATE;
         }
     }
 }
@@ -254,8 +256,8 @@ rz_status_t rz_overlay_receive_begin(struct rz_overlay *overlay)
         event_new(overlay->base, overlay->listen_fd, EV_READ | EV_PERSIST, accept_one, overlay);
     overlay->arriving =
         event_new(overlay->base, overlay->udp_fd, EV_READ | EV_PERSIST, datagrams_read, overlay);
-    if (overlay
-            ->arriving) { /* before everything else: a heartbeat read late looks like a failure */
+    if (overlay->arriving) {
+        /* First priority: a heartbeat that is read late looks like a failure. */
         event_priority_set(overlay->arriving, 0);
     }
     if (!overlay->accepting || !overlay->arriving ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The connections that this daemon opened: it sends on them. */
+/* The connections that this daemon opened, and on which it sends. */
 #include "daemon/overlay/overlay_private.h"
 
 #include "base/assert.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where no way leads to the peer: so long until the next try. */
+/* The time between two attempts to connect while the peer cannot be reached. */
 #define AGAIN_NS RZ_SECOND
 
 static void outgoing_failed(struct outgoing *out, rz_status_t status);
@@ -28,13 +28,15 @@ static void outgoing_push(struct outgoing *out, const void *bytes, size_t n)
 {
     if (rz_frames_send(out->frames, bytes, n) != RZ_OK) {
         event_active(out->readable, EV_READ,
-                     0); /* told from the loop, not from inside the caller */
+                     /* The end is reported from the loop, not inside the caller. */
+                     0);
     } else {
         outgoing_update(out);
     }
 }
 
-/* Once both ends are proved: nobody else reads, changes, repeats or leaves out a frame. */
+/* For frames after the handshake: an attacker can neither read, change, repeat nor leave out a
+ * frame. */
 static void outgoing_push_sealed(struct outgoing *out, const void *bytes, size_t n)
 {
     uint8_t *sealed = out->overlay->sealed;
@@ -71,7 +73,7 @@ static void forget_waiting(struct outgoing *out)
     out->waiting_bytes = 0;
 }
 
-/* What waits for it is kept. */
+/* The frames that wait for the connection are kept. */
 static void drop_connection(struct outgoing *out)
 {
     if (out->readable) {
@@ -118,11 +120,13 @@ static void connect_later(struct outgoing *out)
 }
 
 /*
- * RZ_ERR_CLOSED: the peer's side says that its daemon is gone; but not in the midst of the
- * handshake: a daemon under load may have closed what took too long, and a failed one refuses the
- * next try. Else no way leads to it, as when one of us is cut off: that proves nothing, and half of
- * a partition would outvote the other by it. What was sent over a connection that stood cannot be
- * sent again; then the peer counts as silent.
+ * RZ_ERR_CLOSED is proof from the peer's machine that the peer's daemon has ended, except during
+ * the handshake: a loaded daemon may have closed a connection that took too long, and a failed
+ * daemon refuses the next attempt.
+ *
+ * Other errors mean that the peer cannot be reached, for example because one of the two nodes is
+ * cut off. They prove nothing: otherwise half of a partition would outvote the other half. What was
+ * sent over a lost connection cannot be sent again; then the peer counts as silent.
  */
 static void outgoing_failed(struct outgoing *out, rz_status_t status)
 {
@@ -179,7 +183,8 @@ static void become_ready(struct outgoing *out)
     }
     forget_waiting(out);
     event_add(out->writable,
-              NULL); /* who waits for room hears of it, even if all is sent already */
+              /* Modules that wait for room are notified even if everything is sent already. */
+              NULL);
 }
 
 static bool is_proof(const struct outgoing *out, const struct rz_overlay_welcome *welcome)
@@ -189,7 +194,7 @@ static bool is_proof(const struct outgoing *out, const struct rz_overlay_welcome
            rz_proof_holds(outgoing_terms(out, &room), RZ_PROOF_ACCEPTOR, welcome->proof);
 }
 
-/* False: who listens there is none of us. */
+/* Returns false if the listener is no daemon of the job. */
 static bool shake_hands(struct outgoing *out, const void *bytes, size_t n)
 {
     struct rz_overlay_message message;
@@ -210,7 +215,7 @@ static bool shake_hands(struct outgoing *out, const void *bytes, size_t n)
     return true;
 }
 
-/* After the handshake nothing may come but the end. */
+/* After the handshake nothing may arrive but the end of the connection. */
 static void outgoing_read(evutil_socket_t fd, short what, void *arg)
 {
     struct outgoing *out = arg;
@@ -223,7 +228,8 @@ static void outgoing_read(evutil_socket_t fd, short what, void *arg)
         good = !out->ready && shake_hands(out, bytes, n);
     }
     if (!good) {
-        /* A stranger has the place of our peer: nothing is said to it, and no failure is proved. */
+        /* Another program listens at the peer's address: nothing is sent to it, and this proves no
+         * failure. */
         out->overlay->refusals.strangers++;
         event_del(out->readable);
     } else if (status == RZ_ERR_CLOSED || status == RZ_ERR_TIMEOUT) {

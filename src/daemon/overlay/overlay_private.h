@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the overlay share; nobody else includes this. */
+/* What the files of the overlay share; no other file includes this. */
 #ifndef RZ_DAEMON_OVERLAY_PRIVATE_H
 #define RZ_DAEMON_OVERLAY_PRIVATE_H
 
@@ -16,41 +16,43 @@
 #define RZ_OVERLAY_NONCE_BYTES RZ_PROOF_NONCE_BYTES
 #define RZ_OVERLAY_SEALED_MAX (RZ_OVERLAY_FRAME_MAX + RZ_SEAL_BYTES)
 
-/* A frame that waits until its connection has proved itself. */
+/* A frame that waits until both ends of its connection are proved. */
 struct waiting_frame {
     struct waiting_frame *next;
     size_t bytes;
     uint8_t data[];
 };
 
-/* Our own connection to a peer: we send on it, and read nothing but CHALLENGE and WELCOME. */
+/* The connection that this daemon opened to a peer: it sends on it, and reads only CHALLENGE and
+ * WELCOME. */
 struct outgoing {
     struct rz_overlay *overlay;
     rz_id peer;
-    struct rz_frames *frames; /* NULL: not opened */
+    struct rz_frames *frames; /* NULL: not open */
     struct event *readable, *writable;
-    struct event *again; /* pending: no way led to the peer, and it is tried again later */
+    struct event *again; /* pending while the peer cannot be reached: tries again */
     uint8_t challenge[RZ_OVERLAY_NONCE_BYTES], nonce[RZ_OVERLAY_NONCE_BYTES];
-    struct rz_seal seal;    /* of each frame, once ready */
-    bool said_hello, ready; /* ready: the peer has proved itself, too */
+    struct rz_seal seal;    /* seals each frame, once the connection is ready */
+    bool said_hello, ready; /* ready: the peer has proved itself */
     bool fenced, suspect, broken, left, above_low;
     struct waiting_frame *first, **last;
     size_t waiting_bytes;
 };
 
-/* A connection that a peer opened: we read on it, and send nothing but CHALLENGE and WELCOME. */
+/* A connection that a peer opened: this daemon reads on it, and sends only CHALLENGE and
+ * WELCOME. */
 struct incoming {
     struct incoming *next;
     struct rz_overlay *overlay;
     struct rz_frames *frames;
     struct event *readable;
     rz_id peer;       /* RZ_ID_NONE until HELLO has proved it */
-    rz_time prove_by; /* closed then, unless it has */
+    rz_time prove_by; /* when the connection is closed if the peer has not proved itself */
     uint8_t nonce[RZ_OVERLAY_NONCE_BYTES];
-    struct rz_seal seal; /* of each frame, once it has */
+    struct rz_seal seal; /* opens each frame, once the peer has proved itself */
 };
 
-/* Where a daemon listens. */
+/* The address a daemon listens on. */
 struct place {
     struct rz_address tcp, udp;
 };
@@ -71,11 +73,11 @@ struct rz_overlay {
     struct rz_overlay_refusals refusals;
     bool ending;
     uint8_t scratch[RZ_OVERLAY_FRAME_MAX];
-    uint8_t sealed[RZ_OVERLAY_SEALED_MAX]; /* a frame that goes out */
-    uint8_t opened[RZ_OVERLAY_FRAME_MAX];  /* one that has come */
+    uint8_t sealed[RZ_OVERLAY_SEALED_MAX]; /* a frame to be sent */
+    uint8_t opened[RZ_OVERLAY_FRAME_MAX];  /* a received frame */
 };
 
-/* What both ends of a connection prove: for this job, from connector to acceptor. */
+/* The terms that both ends of a connection prove: for this job, from connector to acceptor. */
 struct rz_overlay_terms {
     struct rz_proof_terms proof;
     uint8_t bound[16];
@@ -86,9 +88,9 @@ const struct rz_proof_terms *rz_overlay_terms(const struct rz_overlay *overlay,
                                               struct rz_overlay_terms *terms);
 
 /*
- * The connection with peer broke. First everything that has already come in is read, then the break
- * is reported: a daemon that was stopped for a while may find FENCED there, and must not take the
- * closed connections of those who went on without it for their failures.
+ * The connection with peer broke. What has arrived on any connection is read first; then the break
+ * is reported. A daemon that was stopped for a while may find FENCED there: it must not take the
+ * closed connections of the daemons that went on without it for their failures.
  */
 void rz_overlay_suspect(struct rz_overlay *overlay, rz_id peer);
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Decodes what the overlay has received and calls the handler that is registered for the type, or
+ * for the protocol core and its view. */
 #include "daemon/overlay/overlay_router.h"
 
 #include "base/assert.h"
@@ -27,7 +29,7 @@ struct rz_overlay_router {
         void *arg;
     } datagram;
     uint32_t n_protocols, n_heard;
-    uint64_t *items; /* of a message being decoded */
+    uint64_t *items; /* the items of the message being decoded */
     uint32_t items_max;
 };
 

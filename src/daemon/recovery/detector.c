@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Opens the job's detector as a protocol core, ring or SWIM, and translates the notices of either
+ * into one set of news. */
 #include "daemon/recovery/detector.h"
 
 #include "base/lateness.h"
@@ -7,22 +9,22 @@
 #include "proto/ring/ring.h"
 #include "proto/swim/swim.h"
 
-/* More patience at the beginning: the daemons are told of the job one after another, and nothing is
- * known yet of how late they run while all processes start. */
+/* Additional timeout at the start: the daemons learn of the job one after another, and it is not
+ * known yet how late they run while all processes start. */
 #define START_SLACK (10 * RZ_SECOND)
 
-/* SWIM begins to probe so much later. */
+/* The delay before SWIM's first probe. */
 #define SWIM_SLACK (2 * RZ_SECOND)
 
 /* Both last longer by this factor where processes wait long for a processor: rzrun and the daemons
  * that it tells last do, too. It matters only until the first heartbeat, or probe. */
 #define CROWDED_FACTOR 8
 
-/* A suspect has so many probe intervals to refute (memberlist). */
+/* The number of probe intervals a suspected member has for its refutation (as in memberlist). */
 #define SWIM_SUSPICION_MULT 4
 
-/* Where processes watch one another the daemons' ring beats so much more slowly, for nodes without
- * processes that could be found silent. */
+/* With --detector flat the processes observe one another. The daemons' ring then uses longer times
+ * by this factor; it remains for nodes without processes. */
 #define FLAT_SLOWER 10
 
 RZ_PROTOCOL(ring, RZ_PROTOCOL_RING);
@@ -47,7 +49,7 @@ static void ring_open(struct rz_core *core, const struct rz_daemon_job *job, uin
                                           .held = true};
     rz_core_open(core, &rz_protocol_ring, &config, job->node, rz_clock_now(), job->id, host,
                  notices, base);
-    core->oversleeps = config.hb_timeout; /* what is less counts as lateness */
+    core->oversleeps = config.hb_timeout; /* a shorter oversleep counts as lateness */
 }
 
 static void swim_open(struct rz_core *core, const struct rz_daemon_job *job, uint32_t view,
@@ -61,7 +63,8 @@ static void swim_open(struct rz_core *core, const struct rz_daemon_job *job, uin
     config.final = true;
     config.suspicion_mult = SWIM_SUSPICION_MULT;
     rz_core_open(core, &rz_protocol_swim, &config, job->node, rz_clock_now() + slack(SWIM_SLACK),
-                 job->id + job->node /* each in an order of its own */, host, notices, base);
+                 job->id + job->node /* each member has its own random order */, host, notices,
+                 base);
     core->oversleeps = interval;
 }
 
@@ -74,7 +77,8 @@ void rz_detector_open(struct rz_core *core, const struct rz_daemon_job *job, uin
     } else {
         ring_open(core, job, view, host, notices, base);
     }
-    if (!(job->flags & RZ_JOB_NO_FT)) { /* else nobody looks for failures: it sleeps for ever */
+    if (!(job->flags & RZ_JOB_NO_FT)) {
+        /* with --no-ft no failures are looked for: the core never starts */
         rz_core_started(core);
     }
 }
@@ -98,7 +102,7 @@ static enum rz_detector_news read_ring(const struct rz_core_notice *notice)
     switch ((enum rz_ring_notice)notice->what) {
     case RZ_RING_SUSPECT:
         return RZ_DETECTOR_SILENT;
-    case RZ_RING_LEFT: /* it ends in order, and so shall we, when rzrun says so */
+    case RZ_RING_LEFT: /* the observed node ends in order, and this one will when rzrun says so */
         return RZ_DETECTOR_NOTHING;
     case RZ_RING_FENCED:
         return RZ_DETECTOR_FENCED;
@@ -114,7 +118,7 @@ static enum rz_detector_news read_swim(const struct rz_core_notice *notice)
     case RZ_SWIM_FENCED:
         return RZ_DETECTOR_FENCED;
     case RZ_SWIM_TOLD_ALIVE:
-    case RZ_SWIM_TOLD_SUSPECT: /* not yet a verdict, or none any more */
+    case RZ_SWIM_TOLD_SUSPECT: /* no decision yet, or a suspicion that was withdrawn */
     case RZ_SWIM_TOLD_LEFT:
         break;
     }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads the kernel's count of this daemon's waiting time and keeps the lateness derived from it. */
 #include "daemon/recovery/own_lateness.h"
 
 #include "port/clock.h"
@@ -23,7 +24,7 @@ void rz_own_lateness_close(struct rz_own_lateness *own)
 rz_time rz_own_lateness_look(struct rz_own_lateness *own, rz_time late)
 {
     rz_time waited = rz_run_delay(own->fd);
-    if (waited > 0) { /* else it is not counted here */
+    if (waited > 0) { /* 0: the kernel does not count it */
         late = waited - own->waited;
         own->waited = waited;
     }

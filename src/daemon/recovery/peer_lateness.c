@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Sums up the kernel's samples of the observed daemon's waiting time between two heartbeats. */
 #include "daemon/recovery/peer_lateness.h"
 
 rz_time rz_peer_lateness_look(struct rz_peer_lateness *peer, pid_t pid, rz_time now)

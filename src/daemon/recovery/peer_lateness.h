@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How late the daemon that this one observes runs, where both are on one machine: what the kernel
- * says of it, while it itself cannot say anything since it gets no processor. A silence that comes
- * of that is no failure; it counts as lateness (base/lateness.h).
+ * The lateness of the observed daemon, if it is on the same machine, as the kernel shows it: a
+ * daemon without a processor cannot report its own lateness. Silence for this reason is no failure;
+ * it counts as lateness (base/lateness.h).
  */
 #ifndef RZ_DAEMON_PEER_LATENESS_H
 #define RZ_DAEMON_PEER_LATENESS_H
@@ -15,11 +15,12 @@ struct rz_peer_lateness {
     struct rz_run_look run;
 };
 
-/* A look now at the daemon pid (0: of another machine). Returns for how long in all, in ns, it has
- * waited for a processor since it was heard, as far as that was looked at; 0 at the first look. */
+/* Samples the daemon pid (0: it is on another machine). Returns for how many ns in all it has
+ * waited for a processor since its last heartbeat, as far as samples show it; 0 at the first
+ * sample. */
 rz_time rz_peer_lateness_look(struct rz_peer_lateness *peer, pid_t pid, rz_time now);
 
-/* A heartbeat of it has come: what it waited before is over. */
+/* A heartbeat of the observed daemon has arrived: its waiting time begins at 0 again. */
 void rz_peer_lateness_heard(struct rz_peer_lateness *peer);
 
 #endif

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs the protocol cores of this daemon: passes them messages, failures and ticks, and carries out
+ * their notices from one event. The roll call of silent nodes is in silence.c. */
 #include "daemon/recovery/recovery.h"
 
 #include "base/assert.h"
@@ -13,16 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All daemons of a job are one immutable view for its whole life. */
+/* The view of all daemons of a job; it never changes. */
 #define VIEW 1
 
 RZ_PROTOCOL(spread, RZ_PROTOCOL_SPREAD);
 RZ_PROTOCOL(recover, RZ_PROTOCOL_RECOVER);
 RZ_PROTOCOL(commit, RZ_PROTOCOL_COMMIT);
 
-/* In news of the failure of a process: its daemon found that it hung; or it is no failure, a
- * spawned process has ended in order; both: it was never begun. In no other item: agreement and
- * recovery treat all ends alike. */
+/* Flags of a process's failure in the broadcast. HUNG: its daemon found that it hung. ENDED: no
+ * failure, a spawned process has ended in order. Both: it was never started. No other item has
+ * flags: agreement and recovery treat all ends alike. */
 #define NEWS_HUNG (UINT64_C(1) << 62)
 #define NEWS_ENDED (UINT64_C(1) << 61)
 _Static_assert((NEWS_HUNG | NEWS_ENDED) == RZ_RECOVER_HOST_FLAGS,
@@ -111,7 +113,8 @@ void rz_recovery_process_failed(void *arg, uint32_t slot, uint32_t incarnation, 
     rz_core_call(&recovery->recover, RZ_RECOVER_FAILED, slot, incarnation, 0, NULL, 0);
 }
 
-/* News of a failure, of damage, or of a spawn that is wanted, own or from elsewhere. */
+/* Takes in a report of a failure, of damage, or of a requested spawn, from this daemon or from
+ * another. */
 static void learn(struct rz_recovery *recovery, uint64_t item)
 {
     struct rz_membership *membership = &recovery->own->membership;
@@ -143,7 +146,7 @@ void rz_recovery_want(struct rz_recovery *recovery, const uint64_t *items, uint3
     }
 }
 
-/* An own observation (rz_recover_pack_*): all daemons are told. */
+/* An observation of this daemon (rz_recover_pack_*): all daemons are told. */
 static void observe(struct rz_recovery *recovery, uint64_t item)
 {
     rz_recovery_want(recovery, &item, 1);
@@ -169,7 +172,7 @@ static void report_process(void *arg, uint32_t slot, uint32_t incarnation, enum 
 static bool damaged(void *arg)
 {
     struct rz_recovery *recovery = arg;
-    /* Before REACHED, which needs all pieces. */
+    /* Damage is reported only before REACHED, which needs all pieces. */
     if (recovery->restored_epoch == recovery->epoch) {
         return false;
     }
@@ -221,7 +224,8 @@ static void on_spread(struct rz_recovery *recovery, const struct rz_core_notice 
 
 /* ---- epochs and phases ---- */
 
-/* All processes here stand at the start of the epoch, and their checkpoint is safe: say so. */
+/* If all processes here have reached the start of the epoch and their checkpoint is safe, tells
+ * recover so. */
 static void say_entered(struct rz_recovery *recovery)
 {
     uint32_t epoch = recovery->epoch;
@@ -254,7 +258,7 @@ void rz_recovery_repairing(struct rz_recovery *recovery)
     rz_core_call(&recovery->recover, RZ_RECOVER_REPAIRING, 0, 0, 0, NULL, 0);
 }
 
-/* Tells commit of the new epoch: where each rank is, then which daemons are agreed failed. */
+/* Tells commit of the new epoch: the node of each rank, then the daemons that are agreed failed. */
 static void tell_commit_epoch(struct rz_recovery *recovery, uint32_t epoch, uint64_t generation)
 {
     const struct rz_daemon_job *job = &recovery->own->job;
@@ -273,8 +277,9 @@ static void tell_commit_epoch(struct rz_recovery *recovery, uint32_t epoch, uint
     free(items);
 }
 
-/* What these nodes still say is refused from now on. Not after LEFT: then failures are noted
- * without a quorum, on both sides of a partition. */
+/* Fences the nodes that are agreed failed: what they still send is refused from now on. The fence
+ * is not recorded after LEFT: then failures are noted without a quorum, on both sides of a
+ * partition. */
 static void tell_who_is_out(struct rz_recovery *recovery)
 {
     const struct rz_recover *state = recovery->recover.embedded.state;
@@ -293,13 +298,14 @@ static void tell_who_is_out(struct rz_recovery *recovery)
 static void on_epoch(struct rz_recovery *recovery, uint32_t epoch, uint64_t generation)
 {
     if (epoch != rz_recover_epoch(recovery->recover.embedded.state)) {
-        return; /* overtaken by a newer one, whose notice is on its way */
+        return; /* a newer epoch has replaced it, whose notice follows */
     }
     tell_who_is_out(recovery);
     recovery->epoch = epoch;
     recovery->posted_committed = 0;
     tell_commit_epoch(recovery, epoch, generation);
-    /* What is restored: the newest that all agreed on may be lost. */
+    /* The record names the restored generation. It may be older than the newest agreed one, which
+     * may be lost. */
     rz_recovery_record(
         recovery, RZ_EVENT_RECORD_EPOCH, epoch, RZ_ID_NONE, recovery->own->job.node, 0,
         rz_store_number(recovery->store, rz_commit_generation(recovery->commit.embedded.state)),
@@ -382,8 +388,8 @@ static void on_recover(struct rz_recovery *recovery, const struct rz_core_notice
 /* ---- generations ---- */
 
 /*
- * Tells our processes how far they may overwrite: up to the newest committed generation, but not
- * while a recovery being agreed on may still choose an older one.
+ * Tells our processes up to which generation they may overwrite: the newest committed one, but not
+ * while a recovery that is being agreed on may still choose an older one.
  */
 static void post_committed(struct rz_recovery *recovery)
 {
@@ -437,7 +443,7 @@ static void run_notices(evutil_socket_t fd, short what, void *arg)
         } else if (notice->protocol == RZ_PROTOCOL_SPREAD) {
             on_spread(recovery, notice);
         } else if (recovery->own->membership.ending) {
-            ; /* the end has its own course */
+            ; /* the end does not depend on these notices */
         } else if (notice->protocol == RZ_PROTOCOL_RECOVER) {
             on_recover(recovery, notice);
         } else {
@@ -453,7 +459,7 @@ static void run_notices(evutil_socket_t fd, short what, void *arg)
 
 /* ---- what comes from other daemons ---- */
 
-/* A message for one of our cores. */
+/* A message for one of the cores of this module. */
 static void core_message(void *arg, const struct rz_message *message, const uint64_t *items)
 {
     rz_core_step(arg,
@@ -680,7 +686,8 @@ static void log_refusals(const struct rz_recovery *recovery)
             (unsigned long long)refused->datagrams, (unsigned long long)refused->repeated);
     }
     uint64_t strangers = refused->unproved + refused->strangers;
-    if (recovery->own->job.flags & RZ_JOB_DETACHED && strangers > 0) { /* rzrun will not say so */
+    if (recovery->own->job.flags & RZ_JOB_DETACHED && strangers > 0) {
+        /* In a detached job rzrun cannot report it. */
         rz_report_log(
             report, 0,
             "%llu connections were turned away: they did not prove that they belong to the job",

@@ -14,7 +14,7 @@ struct rz_store;
 
 struct rz_recovery {
     struct rz_recovery_config config;
-    struct rz_own_node *own; /* of config */
+    struct rz_own_node *own; /* copied from config */
     struct rz_core_host core_host;
     struct rz_core_notices notices;
     struct event *noticing;
@@ -23,38 +23,38 @@ struct rz_recovery {
     struct rz_suspects *suspects;
     struct rz_core detector, spread, recover, commit;
     struct rz_store *store;
-    uint32_t epoch;                 /* for which hooks.epoch was called */
-    uint32_t restored_epoch;        /* whose PROTECTED has come */
-    uint32_t round;                 /* of spawns, the newest that was told to hooks.spawns */
-    uint32_t entered_epoch;         /* whose ENTER our processes have reached */
-    uint64_t posted_committed;      /* generation last given to hooks.committed in this epoch */
+    uint32_t epoch;                 /* the last one for which hooks.epoch was called */
+    uint32_t restored_epoch;        /* the last one for which PROTECTED has arrived */
+    uint32_t round;                 /* the newest round of spawns told to hooks.spawns */
+    uint32_t entered_epoch;         /* the last one whose ENTER our processes have reached */
+    uint64_t posted_committed;      /* the generation last given to hooks.committed in this epoch */
     struct rz_roll_call *roll_call; /* silence.c; NULL: no node was silent yet */
 };
 
-/* One line of the job's story (rz_launch_event). */
+/* Sends one line of the job's story (rz_launch_event). */
 void rz_recovery_record(struct rz_recovery *recovery, enum rz_event_record kind, uint32_t epoch,
                         uint32_t rank, rz_id node, uint32_t incarnation, uint64_t value,
                         const char *note);
 
-/* This daemon has found that node failed: it is recorded, and all daemons are told. */
+/* This daemon has found that node failed: records it, and tells all daemons. */
 void rz_recovery_found_failed(struct rz_recovery *recovery, rz_id node, bool proof,
                               const char *how);
 
-/* Why this node stops, for the user. */
+/* Why this node stops, in words for the user. */
 const char *rz_recovery_stop_words(rz_status_t why);
 
 /* ---- silence.c ---- */
 
-/* Others hold this node for failed: it stops, where they can go on without it. */
+/* Other daemons consider this node failed: it stops, if they can go on without it. */
 void rz_recovery_fenced(struct rz_recovery *recovery);
 
 /* A roll call has begun: waits for the answers. */
 void rz_recovery_asking(struct rz_recovery *recovery);
 
-/* Something has come from that node. */
+/* Something has arrived from that node. */
 void rz_recovery_heard(void *recovery, rz_id node);
 
-/* The roll call says that this silent node has failed: all daemons are told. */
+/* The roll call has confirmed that this silent node failed: all daemons are told. */
 void rz_recovery_report(struct rz_recovery *recovery, rz_id node);
 
 void rz_recovery_roll_call_close(struct rz_recovery *recovery);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Hosts one object of proto/spread for revocations, and passes on each revocation that is new to
+ * this daemon. */
 #include "daemon/recovery/revocations.h"
 
 #include "base/assert.h"
@@ -8,8 +10,8 @@
 
 #include <stdlib.h>
 
-/* A daemon that closes the ring over a failed one sends all it knows: in pieces of so many, each of
- * which means the same alone, so that no frame grows with the age of the job. */
+/* The number of revocations per message. A daemon that closes the ring over a failed one sends all
+ * it knows. Each message has its meaning alone, and no frame grows with the age of the job. */
 #define ITEMS_PER_MESSAGE 4096u
 
 RZ_PROTOCOL(spread, RZ_PROTOCOL_SPREAD);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What follows when a node is silent: whether it is that node, or we, who are cut off. */
+/* The roll call after a node was found silent: it decides whether that node or this one is cut
+ * off. */
 #include "daemon/state/loop.h"
 #include "daemon/recovery/recovery_private.h"
 #include "port/clock.h"
@@ -10,23 +11,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many timeouts the others have to answer, besides what the own lateness adds. */
+/* The number of timeouts that the other daemons have for their answers, beside this daemon's
+ * lateness. */
 #define ANSWER_TIMEOUTS 3
 
 /* Daemons of this machine that get no processor are waited for until then. */
 #define STARVED_MAX (4 * RZ_LATENESS_MAX)
 
 /*
- * Recovery asks all others whether they are there (proto/recover, "roll call"). Where those that
- * answer are too few for a quorum it is this node that is cut off, and stops.
+ * A roll call: recovery asks all other daemons whether they are there (proto/recover, "roll call").
+ * If those that answer are too few for a quorum, this node is cut off, and stops.
  */
 struct rz_roll_call {
     struct rz_recovery *recovery;
     struct event *timer;
     rz_time asked_at, until;
     struct {
-        struct rz_run_look run; /* where it is of this machine: when it was asked */
-        const char *how;        /* it was last found silent */
+        struct rz_run_look run; /* sample taken when it was asked, if it is on this machine */
+        const char *how;        /* how it was last found silent */
     } node[];                   /* [n_nodes] */
 };
 
@@ -83,7 +85,7 @@ static void look(evutil_socket_t fd, short what, void *arg)
         return;
     }
     bool slept = rz_clock_now() > call->until + recovery->own->job.hb_timeout_ns;
-    if (slept || may_still_answer(call)) { /* having slept we could not hear */
+    if (slept || may_still_answer(call)) { /* a daemon that has slept could not receive answers */
         arm(call);
     } else {
         recovery->config.hooks.stop(recovery->config.hooks.arg, RZ_ERR_NO_QUORUM,
@@ -112,7 +114,7 @@ void rz_recovery_asking(struct rz_recovery *recovery)
     const struct rz_daemon_job *job = &recovery->own->job;
     struct rz_roll_call *call = roll_call(recovery);
     if (!rz_recover_asking(recovery->recover.embedded.state)) {
-        return; /* enough have answered since */
+        return; /* enough have answered meanwhile */
     }
     const uint8_t *vote = rz_recover_answers(recovery->recover.embedded.state);
     for (rz_id node = 0; node < job->n_nodes; node++) {
@@ -146,7 +148,7 @@ void rz_recovery_node_silent(struct rz_recovery *recovery, rz_id node, const cha
     if (recovery->own->membership.ending) {
         return;
     }
-    /* SWIM has let it refute, and its findings are final. */
+    /* SWIM has waited for a refutation, and its findings are final. */
     bool for_good = recovery->detector.embedded.protocol->number == RZ_PROTOCOL_SWIM;
     roll_call(recovery)->node[node].how = how;
     rz_core_call(&recovery->recover, RZ_RECOVER_SUSPECT, node, for_good, 0, NULL, 0);
@@ -156,7 +158,7 @@ static void report(struct rz_recovery *recovery, rz_id node, const char *how)
 {
     if (recovery->own->membership.ending ||
         rz_membership_node_has_failed(&recovery->own->membership, node)) {
-        return; /* another has seen it first, and the news were faster */
+        return; /* another daemon found it first, and its report is here already */
     }
     rz_recovery_found_failed(recovery, node, false, how);
 }
@@ -172,8 +174,8 @@ void rz_recovery_report(struct rz_recovery *recovery, rz_id node)
     }
 }
 
-/* Where it does not bind us one other node is left at most: it will not hear us any more, and
- * stops, for it has no quorum. */
+/* If the fence does not bind this node, at most one other node is left. That node no longer listens
+ * to this one, and it will stop, because it has no quorum. */
 void rz_recovery_fenced(struct rz_recovery *recovery)
 {
     const struct rz_daemon_job *job = &recovery->own->job;
