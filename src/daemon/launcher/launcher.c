@@ -80,9 +80,8 @@ static void send_message(void *arg, const struct rz_launch_message *message)
     size_t n = rz_launch_encode(message, launcher->buffer, sizeof(launcher->buffer));
     rz_assert(n > 0);
     if (rz_frames_send(launcher->frames, launcher->buffer, n) == RZ_ERR_CLOSED) {
-        event_active(launcher->readable, EV_READ,
-                     /* The end of the stream is handled from the loop, not inside the caller. */
-                     0);
+        /* The end of the stream is handled from the loop, not inside the caller. */
+        event_active(launcher->readable, EV_READ, 0);
     } else {
         look_at_queue(launcher);
     }

@@ -27,9 +27,8 @@ static void outgoing_update(struct outgoing *out)
 static void outgoing_push(struct outgoing *out, const void *bytes, size_t n)
 {
     if (rz_frames_send(out->frames, bytes, n) != RZ_OK) {
-        event_active(out->readable, EV_READ,
-                     /* The end is reported from the loop, not inside the caller. */
-                     0);
+        /* The end is reported from the loop, not inside the caller. */
+        event_active(out->readable, EV_READ, 0);
     } else {
         outgoing_update(out);
     }
@@ -182,9 +181,8 @@ static void become_ready(struct outgoing *out)
         outgoing_push_sealed(out, f->data, f->bytes);
     }
     forget_waiting(out);
-    event_add(out->writable,
-              /* Modules that wait for room are notified even if everything is sent already. */
-              NULL);
+    /* Modules that wait for room are notified even if everything is sent already. */
+    event_add(out->writable, NULL);
 }
 
 static bool is_proof(const struct outgoing *out, const struct rz_overlay_welcome *welcome)

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Chooses a core for each process of this node. hwloc describes the machine (place/machine.h); the
+ * processor set is made before the fork, so that the child needs no memory. */
 #include "daemon/process/binding.h"
 
 #include "base/assert.h"
@@ -13,9 +15,10 @@
 struct rz_binding {
     bool binds;
     struct rz_machine machine;
-    uint32_t first, n_cores;      /* of the machine's: those of this node */
-    bool *taken;                  /* [n_cores], while one is chosen */
-    struct rz_processor_set *set; /* of the last choice; made before fork, for the child */
+    uint32_t first, n_cores; /* of the machine's cores, those of this node */
+    bool *taken;             /* [n_cores]; used while a core is chosen */
+    /* the set of the last choice; made before the fork, for the child */
+    struct rz_processor_set *set;
 };
 
 static rz_status_t open_arrays(struct rz_binding *binding)
@@ -72,7 +75,7 @@ void rz_binding_close(struct rz_binding *binding)
     free(binding);
 }
 
-/* The cores of a choice: one, or all of this node's. */
+/* The cores of a choice: one, or all cores of this node. */
 static const struct rz_machine_core *cores_of(const struct rz_binding *binding, uint32_t core,
                                               uint32_t *n)
 {
@@ -138,7 +141,7 @@ void rz_binding_tell(const struct rz_binding *binding, uint32_t core, char *text
     }
     const struct rz_machine *machine = &binding->machine;
     const struct rz_machine_core *cores = cores_of(binding, core, &n);
-    if (n == 0) { /* more nodes than cores */
+    if (n == 0) { /* there are more nodes than cores */
         snprintf(text, bytes, "not bound, no core of its own");
         return;
     }

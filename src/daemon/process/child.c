@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The list of the node's processes: finds, signals and kills them, and rings their doorbells. */
 #include "daemon/process/child.h"
 
 #include "daemon/state/loop.h"

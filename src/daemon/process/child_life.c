@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Starts the processes of the node, gives them what they need when they join, and handles their
+ * failure, end and exit. All ways to an end meet in rz_child_failed or process_exited. */
 #include "daemon/process/child_life.h"
 
 #include "base/assert.h"
@@ -23,18 +25,18 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How long a process that has closed its link without BYE may take to end by itself. */
+/* How long a process that has closed its link without BYE may take to end. */
 #define PATIENCE_NS RZ_SECOND
 
-/* Each 127 slots cost a thread; nobody runs more processes than this on a node. */
+/* The watch needs a thread for each 127 slots; a node has fewer processes than this. */
 #define WATCH_SLOTS_MAX 4096u
 
 struct rz_child_life {
     struct rz_child_life_config config;
-    uint32_t *started; /* [n_slots]: newest incarnation forked here, 0: none */
+    uint32_t *started; /* [n_slots]: the newest incarnation forked here; 0: none */
     struct rz_watch *watch;
     struct event *failures, *exits;
-    struct rz_lanes *lanes; /* NULL: all is being freed */
+    struct rz_lanes *lanes; /* NULL: the module is being closed */
 };
 
 bool rz_child_has_ended(const struct rz_child_life *life, uint32_t rank)
@@ -61,7 +63,7 @@ static void record_failure(const struct rz_child *p, const char *how, rz_time at
     rz_report_event(&p->all->own->report, &event);
 }
 
-/* The board's word, and the doorbells. */
+/* Writes the state of a rank on the board and rings the doorbells. */
 static void post(const struct rz_child_life *life, uint32_t rank, uint32_t incarnation,
                  enum rz_process_state state)
 {
@@ -73,12 +75,12 @@ void rz_child_failed(struct rz_child *p, const char *how, rz_time at)
 {
     const struct rz_child_life *life = p->life;
     struct rz_own_node *own = life->config.own;
-    rz_link_router_drain(p); /* what it said before counts: a BYE above all */
+    rz_link_router_drain(p); /* what it sent before counts, a BYE above all */
     if (p->state == RZ_CHILD_FAILED || p->state == RZ_CHILD_LEFT) {
         return;
     }
     p->state = RZ_CHILD_FAILED;
-    rz_child_signal(p, SIGKILL); /* a failure is final, also for what it started */
+    rz_child_signal(p, SIGKILL); /* a failure is final, for its descendants, too */
     rz_link_peer_close(&p->link);
     life->config.gone(life->config.arg, p->rank, p->incarnation);
     if (p->ordered || own->membership.ending || !rz_child_is_current(p)) {
@@ -86,7 +88,7 @@ void rz_child_failed(struct rz_child *p, const char *how, rz_time at)
     }
     record_failure(p, how, at);
     if (own->job.flags & RZ_JOB_NO_FT) {
-        return; /* rzrun hears how it ended, and ends the job */
+        return; /* rzrun learns of its exit, and ends the job */
     }
     post(life, p->rank, p->incarnation, p->hung ? RZ_PROCESS_HUNG : RZ_PROCESS_FAILED);
     rz_membership_observe_process(&own->membership, p->rank, p->incarnation,
@@ -123,7 +125,7 @@ void rz_child_start_failed(struct rz_child_life *life, uint32_t rank, uint32_t i
 
 void rz_child_order_end(struct rz_child *p)
 {
-    rz_link_router_drain(p); /* what it said before counts: a BYE above all */
+    rz_link_router_drain(p); /* what it sent before counts, a BYE above all */
     p->ordered = true;
     if (p->state != RZ_CHILD_LEFT) {
         p->state = RZ_CHILD_FAILED;
@@ -151,13 +153,13 @@ void rz_child_life_process_failed(void *arg, uint32_t slot, uint32_t incarnation
     }
 }
 
-/* Who may still write to the lane of a child that was reaped: rz_lanes_ended. */
+/* The process that may still write to the lane of a reaped child: see rz_lanes_ended. */
 static pid_t writer_of(const struct rz_child *p)
 {
     return p->share.pid == p->pid ? 0 : p->share.seen ? p->share.pid : -1;
 }
 
-/* Lanes to which nobody writes any more: all that live close what they have of them. */
+/* For each lane whose writer has gone: all live processes are asked to close their part of it. */
 static void look_at_lanes(const struct rz_child_life *life)
 {
     struct rz_lanes *lanes = life->lanes;
@@ -166,7 +168,8 @@ static void look_at_lanes(const struct rz_child_life *life)
     for (; rz_lanes_next_over(lanes, &over->lane, &over->rank, &over->incarnation); over->lane++) {
         for (struct rz_child *p = life->config.children->first; p; p = p->next) {
             if (p->state == RZ_CHILD_JOINED) {
-                /* One that is about to fail counts until then, whether it hears this or not. */
+                /* A process that is about to fail counts until its failure, even if it never reads
+                 * this. */
                 rz_lanes_ask(lanes, over->lane, p->share.lane);
                 rz_link_router_send(p, &message);
             }
@@ -225,7 +228,8 @@ static struct rz_program program_of(const struct rz_child_life *life, uint32_t s
                : rz_job_program(&life->config.own->job, slot);
 }
 
-/* It is told as a failure when its exit is seen; the reason once for all that run the same. */
+/* Its failure is reported when its exit is seen. The reason is reported once for all processes of
+ * the same command. */
 static void say_not_executed(struct rz_child *p, const struct rz_spawn_report *report)
 {
     char reason[512];
@@ -237,7 +241,7 @@ static void say_not_executed(struct rz_child *p, const struct rz_spawn_report *r
     }
 }
 
-/* Reads the outcome of exec; true when the program could not be run. */
+/* Reads the outcome of exec. Returns true if the program could not be executed. */
 static bool look_at_report(struct rz_child *p)
 {
     struct rz_spawn_report report;
@@ -269,7 +273,8 @@ static bool look_at_report(struct rz_child *p)
     return true;
 }
 
-/* The child is a zombie with this status: the last look at what it left, then what it was. */
+/* The child is a zombie with this status. Reads what it has left, then determines whether it
+ * failed. */
 static void process_exited(struct rz_child *p, int status)
 {
     const struct rz_child_life *life = p->life;
@@ -289,7 +294,8 @@ static void process_exited(struct rz_child *p, int status)
         rz_child_failed(p, "exit", rz_clock_now());
     }
     bool clean = p->state != RZ_CHILD_FAILED;
-    rz_child_signal(p, SIGKILL); /* before waitpid: until then the group's number is its own */
+    /* before waitpid: until then no other process can get the group's number */
+    rz_child_signal(p, SIGKILL);
     if (clean && rz_child_is_current(p) && !own->membership.ending) {
         post(life, p->rank, p->incarnation, RZ_PROCESS_ENDED);
         life->config.ended(life->config.arg, p);
@@ -297,7 +303,8 @@ static void process_exited(struct rz_child *p, int status)
             rz_membership_observe_process(&own->membership, p->rank, p->incarnation, RZ_END_ORDER);
         }
     }
-    if (clean || !own->membership.told_to_end) { /* else by our own signal: lost with the node */
+    if (clean || !own->membership.told_to_end) {
+        /* Otherwise the daemon's own signal ended it: it counts as lost with the node. */
         tell_exited(own, p->rank, p->incarnation, status, clean, p->joined);
     }
     rz_kill_here(RZ_KILL_DAEMON_TOLD);
@@ -313,7 +320,7 @@ static struct rz_child *process_of_pid(const struct rz_children *children, pid_t
     return NULL;
 }
 
-/* Children that have ended; those that are no process of ours are orphans that we adopted. */
+/* Reaps children that have ended. A child without a record is an orphan that was adopted. */
 static void reap(evutil_socket_t fd, short what, void *arg)
 {
     const struct rz_child_life *life = arg;
@@ -526,7 +533,7 @@ rz_status_t rz_child_life_open(struct rz_child_life **result,
     if (!life) {
         return RZ_ERR_NO_MEMORY;
     }
-    /* All processes may come to live here, while as many as ranks that failed here before wait to
+    /* All slots may get a process here, while as many processes as ranks that failed here wait to
      * be reaped. */
     uint32_t n = own->job.n_slots + own->job.n_ranks;
     life->config = *config;

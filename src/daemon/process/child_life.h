@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The life of the processes of a node: from fork to the last trace.
+ * The life of the processes of a node, from fork until everything they used is released.
  *
  * A failure is noticed first by the watch (the robust mutex that a joined process holds), else by
- * its exit. An exit without HELLO is plain: a program that does not use MPI ended; but to be killed
- * by a signal is a failure at any time before LEFT. Whatever the end, the process group is killed,
- * and only waitpid lets go of what the process used: record, watch slot, inbox. Its lane serves
- * another once all have closed what it had of it (lanes.h). Exits are reaped at once: a reader that
- * copies from a process by pid compares the identity token it reads beside the data, so that a pid
- * which came to another process cannot deceive it.
+ * the exit. An exit without HELLO is plain: a program that does not use MPI has ended. A death by a
+ * signal is a failure at any time before LEFT.
+ *
+ * After each end the process group is killed, and only waitpid releases what the process used:
+ * record, watch slot, inbox. Its lane is used again when all processes have closed their part of it
+ * (lanes.h). Exits are reaped at once. A process that reads another one's memory by pid compares an
+ * identity token that it reads with the data, so that a pid which was given to another process is
+ * noticed.
  */
 #ifndef RZ_DAEMON_CHILD_LIFE_H
 #define RZ_DAEMON_CHILD_LIFE_H
@@ -31,18 +33,19 @@ struct rz_child_life_config {
     struct rz_binding *binding; /* NULL: processes are not bound */
     struct rz_input *input;
     struct rz_outputs *outputs;
-    const struct rz_inherited *inherited; /* what processes find as the daemon found it */
+    const struct rz_inherited *inherited; /* what processes inherit unchanged */
     void *arg;
-    /* What the process of slot runs; false: the job's program. */
+    /* The program of the process of slot; false: the job's program. */
     bool (*program)(void *arg, uint32_t slot, struct rz_program *program);
-    /* A program could not be run: whether this process is the one to say so for all that run it. */
+    /* A program could not be executed: whether this process reports it for all that run the
+     * program. */
     bool (*speaks)(void *arg, uint32_t slot, uint32_t incarnation);
     /* A process has begun its program, or could not. */
     void (*executed)(void *arg);
-    /* It has failed, or was ended, or is reaped: nothing it asked for is answered any more. May be
-     * called more than once. */
+    /* The process has failed, was ended, or was reaped: none of its requests is answered any more.
+     * May be called more than once. */
     void (*gone)(void *arg, uint32_t slot, uint32_t incarnation);
-    /* It has ended in order, whether it ever joined or not. */
+    /* The process has ended in order, whether or not it had joined. */
     void (*ended)(void *arg, struct rz_child *process);
     /* Processes were reaped. */
     void (*reaped)(void *arg);
@@ -50,47 +53,48 @@ struct rz_child_life_config {
 
 rz_status_t rz_child_life_open(struct rz_child_life **life,
                                const struct rz_child_life_config *config);
-/* Frees what is left; the processes must have ended already (ending.h sees to it). */
+/* Frees what is left. The processes must have ended already (ending.h). */
 void rz_child_life_close(struct rz_child_life *life); /* NULL: nothing */
 
-/* Forks (rank, incarnation), unless it was already. An error is told to rzrun in words and ends the
- * job; of a process that was spawned while the job runs it is a failure. */
+/* Forks (rank, incarnation), unless it was forked before. An error is reported to rzrun in words
+ * and ends the job; for a process that was spawned during the job it is a failure. */
 void rz_child_start(struct rz_child_life *life, uint32_t rank, uint32_t incarnation);
 
-/* Whether the current incarnation of rank ran here and has ended, or left MPI, without a failure.
- */
+/* Whether the current incarnation of rank ran here and has ended, or left MPI, without a
+ * failure. */
 bool rz_child_has_ended(const struct rz_child_life *life, uint32_t rank);
 
-/* HELLO was accepted: gives slot, lane, inbox, doorbell, waits. *why (static text) where there is
- * an error. */
+/* HELLO was accepted: gives the process slot, lane, inbox, doorbell and wait objects. *why (static
+ * text) describes an error. */
 rz_status_t rz_child_join(struct rz_child *process, pid_t pid, const char **why);
 int rz_child_life_watch_fd(const struct rz_child_life *life);
 
-/* The process has closed what it had of a lane (LANE_CLOSED); false: nobody has asked it. */
+/* The process has closed its part of a lane (LANE_CLOSED). False: it was not asked to. */
 bool rz_child_closed_lane(struct rz_child *process, uint32_t lane, uint32_t rank,
                           uint32_t incarnation);
 
-/* It has said BYE or ABORT: from here on its exit is no failure. */
+/* The process has said BYE or ABORT: from here on its exit is no failure. */
 void rz_child_leave(struct rz_child *process);
 
-/* It has failed. how and at for the record. Messages that came before count. */
+/* The process has failed. how and at are for the record. Messages that arrived before still
+ * count. */
 void rz_child_failed(struct rz_child *process, const char *how, rz_time at);
 
 /* A process that was spawned by decision cannot even be forked: a failure like any other. */
 void rz_child_start_failed(struct rz_child_life *life, uint32_t rank, uint32_t incarnation,
                            const char *how);
 
-/* It is not needed any more, by decision or at the end of the job: killed, and no failure to
- * tell. */
+/* The process is not needed any more, by decision or at the end of the job: it is killed, and no
+ * failure is reported. */
 void rz_child_order_end(struct rz_child *process);
 
-/* Ends processes whose place is taken by a newer incarnation, here or elsewhere. */
+/* Ends processes that were replaced by a newer incarnation, here or elsewhere. */
 void rz_children_end_stale(struct rz_children *children);
 
-/* SIGSTOP now, SIGCONT after for_ns. */
+/* Stops the process (SIGSTOP) and continues it (SIGCONT) after for_ns. */
 void rz_child_stop_for(struct rz_child *process, rz_time for_ns);
 
-/* Subscriber of the membership: one that all others were told has failed does not live on. */
+/* Subscriber of the membership: a process whose failure was reported to all is killed. */
 void rz_child_life_process_failed(void *life, uint32_t slot, uint32_t incarnation, enum rz_end end);
 
 #endif

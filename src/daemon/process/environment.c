@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Builds the environment of a process as an array that grows: each source adds entries, and a later
+ * entry replaces an earlier one of the same name. */
 #include "daemon/process/environment.h"
 
 #include "daemon/state/job.h"
@@ -12,7 +14,7 @@
 
 extern char **environ;
 
-#define ENTRY_BYTES 160 /* of an entry made here */
+#define ENTRY_BYTES 160 /* the longest entry made here */
 
 struct environment {
     char **entries;
@@ -49,7 +51,7 @@ static void set(struct environment *e, const char *entry)
         *place = copy;
         return;
     }
-    if (e->n + 1 >= e->room) { /* the terminating NULL needs its place, too */
+    if (e->n + 1 >= e->room) { /* including the terminating NULL */
         size_t room = e->room ? 2 * e->room : 64;
         char **more = realloc(e->entries, room * sizeof(*more));
         if (!more) {
@@ -81,8 +83,8 @@ static bool uses_ucx(const struct environment *e)
     return net && strcmp(*net, "RZ_NET=ucx") == 0;
 }
 
-/* What UCX must find before the process starts, where it is wanted (rzrun --net ucx). The user's
- * own settings stand above what is only good, and not above what must be. */
+/* The settings that UCX reads when the process starts, if the job uses UCX (rzrun --net ucx). The
+ * user's own settings override those that are only advisable, not those that are necessary. */
 static void set_network(struct environment *e, const struct rz_daemon_job *job)
 {
     bool single = rz_job_single_host(job);
@@ -117,7 +119,7 @@ static void set_identity(struct environment *e, const struct rz_daemon_job *job,
     set_made(e, "RZ_SCRATCH=%s", scratch);
 }
 
-/* Of all programs of the job. */
+/* The entries of all programs of the job. */
 static void set_user(struct environment *e, const struct rz_daemon_job *job)
 {
     for (char **entry = environ; *entry; entry++) {

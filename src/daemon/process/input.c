@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Passes rzrun's input to rank 0 through one pipe. Bytes that the pipe does not take yet are kept;
+ * rzrun gets new credit when they are written. */
 #include "daemon/process/input.h"
 
 #include "daemon/state/loop.h"
@@ -39,7 +41,7 @@ static void pour(struct rz_input *input)
             continue;
         }
         if (written < 0) {
-            event_add(input->writable, NULL); /* full: its reader is busy */
+            event_add(input->writable, NULL); /* the pipe is full, its reader is busy */
             break;
         }
         input->at += (uint32_t)written;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Standard input of rank 0, where it lives on this node: one pipe for all its incarnations, so that
- * a new one finds the unread rest, never a replay. rzrun sends no more than the credit it was given
- * by STDIN_WANTED.
+ * Standard input of rank 0, if it runs on this node: one pipe for all its incarnations, so that a
+ * new one reads the unread rest, and nothing twice. rzrun sends no more than the credit it was
+ * given by STDIN_WANTED.
  */
 #ifndef RZ_DAEMON_INPUT_H
 #define RZ_DAEMON_INPUT_H
@@ -14,11 +14,11 @@ struct rz_input;
 rz_status_t rz_input_open(struct rz_input **input, const struct rz_own_node *own);
 void rz_input_close(struct rz_input *input);
 
-/* The descriptor that rank starts with; of rank 0 the pipe, else, and in a detached job, nothing to
- * read. Stays the input's. Grants the first credit. */
+/* Returns the descriptor that rank starts with: the pipe for rank 0; for others, and in a detached
+ * job, one at end of file. It stays the input's. Grants the first credit. */
 int rz_input_fd(struct rz_input *input, uint32_t rank);
 
-/* Data of rzrun; end: no more follows. RZ_ERR_MALFORMED: more than the credit. */
+/* Takes data of rzrun; end: no more follows. RZ_ERR_MALFORMED: it is more than the credit. */
 rz_status_t rz_input_feed(struct rz_input *input, const uint8_t *data, uint32_t bytes, bool end);
 
 #endif

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The state of each lane and, for a lane that is being asked about, a bit for each process whose
+ * answer is missing. */
 #include "daemon/process/lanes.h"
 
 #include "base/assert.h"
@@ -12,8 +14,8 @@ struct lane {
     enum lane_state state;
     uint32_t rank, incarnation; /* of the owner */
     pid_t writer;               /* ENDED */
-    uint32_t n_asked;           /* ASKING: bits in asked */
-    uint64_t *asked;            /* by their lanes; NULL: nobody */
+    uint32_t n_asked;           /* ASKING: number of bits in asked */
+    uint64_t *asked;            /* bit i: the process with lane i is asked; NULL: none is */
 };
 
 struct rz_lanes {

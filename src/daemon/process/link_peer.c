@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Sends datagrams on a link at once or, if the socket is full, from a queue in order. */
 #include "daemon/process/link_peer.h"
 
 #include "base/assert.h"
@@ -51,8 +52,8 @@ static void write_unsent(evutil_socket_t fd, short what, void *arg)
             break;
         }
         some = true;
-        drop_first(
-            peer); /* sent, or nobody will ever read it: the end of the link shows to its reader */
+        /* Sent, or it will never be read: then the reader notices the end of the link. */
+        drop_first(peer);
     }
     if (some) {
         peer->sent(peer->arg);
@@ -117,14 +118,15 @@ static rz_status_t queue(struct rz_link_peer *peer, const uint8_t *data, size_t 
 rz_status_t rz_link_peer_send(struct rz_link_peer *peer, const struct rz_link_message *message,
                               const int *fds, unsigned n_fds)
 {
-    static uint8_t data[RZ_LINK_MESSAGE_MAX]; /* the daemon has one thread that sends */
+    /* static, because only one thread of the daemon sends */
+    static uint8_t data[RZ_LINK_MESSAGE_MAX];
     if (peer->fd < 0) {
         return RZ_ERR_CLOSED;
     }
     size_t bytes = rz_link_encode(message, data, sizeof(data));
     rz_assert(bytes > 0 && n_fds <= RZ_CHANNEL_FDS_MAX);
     if (peer->first) {
-        return queue(peer, data, bytes, fds, n_fds); /* in order */
+        return queue(peer, data, bytes, fds, n_fds); /* behind the queued ones, to keep the order */
     }
     rz_status_t status = rz_channel_send(peer->fd, data, bytes, fds, n_fds);
     return status == RZ_IN_PROGRESS ? queue(peer, data, bytes, fds, n_fds) : status;

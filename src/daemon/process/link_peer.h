@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The daemon's end of one process's link: datagrams out, queued where the socket is full and
- * bounded; datagrams in, a few at a time. A process that stands still or floods costs the daemon
- * memory up to the bound and nothing else.
+ * The daemon's end of one process's link: datagrams out, queued while the socket is full, up to a
+ * bound; datagrams in, a few at a time. A process that does not read, or sends too much, costs the
+ * daemon memory up to the bound and nothing else.
  */
 #ifndef RZ_DAEMON_LINK_PEER_H
 #define RZ_DAEMON_LINK_PEER_H
@@ -12,7 +12,8 @@
 
 #include <event2/event.h>
 
-/* What may lie unread by a process, beside its socket's buffer. */
+/* The largest number of bytes queued for a process that does not read, beside its socket's
+ * buffer. */
 #define RZ_LINK_PEER_QUEUE_MAX (4u << 20)
 
 struct rz_link_unsent;
@@ -25,15 +26,15 @@ struct rz_link_peer {
     size_t unsent_bytes;
 };
 
-/* Takes fd (non-blocking) over; readable calls back whenever there is something to receive, sent
- * when something that was queued has gone out. */
+/* Takes over fd (non-blocking). readable is called whenever there is something to receive, sent
+ * when something queued was sent. */
 rz_status_t rz_link_peer_open(struct rz_link_peer *peer, struct event_base *base, int fd,
                               event_callback_fn readable, void (*sent)(void *arg), void *arg);
 void rz_link_peer_close(struct rz_link_peer *peer);
 
 /*
- * Sends or queues; fds stay the caller's. RZ_ERR_CLOSED: nobody reads any more. RZ_ERR_NO_MEMORY:
- * too much lies unread (RZ_LINK_PEER_QUEUE_MAX): the caller gives the process up.
+ * Sends or queues; fds stay the caller's. RZ_ERR_CLOSED: the process does not read any more.
+ * RZ_ERR_NO_MEMORY: more than RZ_LINK_PEER_QUEUE_MAX is queued, and the caller kills the process.
  */
 rz_status_t rz_link_peer_send(struct rz_link_peer *peer, const struct rz_link_message *message,
                               const int *fds, unsigned n_fds);

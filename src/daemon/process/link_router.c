@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Receives the messages of the node's processes, checks that each may come in the state of its
+ * process, and calls the handler that is registered for its type. */
 #include "daemon/process/link_router.h"
 
 #include "base/assert.h"
@@ -7,9 +9,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Messages of one process per turn of the loop: no process keeps the others waiting. */
+/* The number of messages of one process per turn of the loop, so that no process makes others
+ * wait. */
 #define TURN_MESSAGES 32
-/* What can lie in the buffer of a failed process's socket, generously. */
+/* At least as many messages as the socket buffer of a failed process can hold. */
 #define DRAIN_MESSAGES 4096
 
 struct rz_link_router {
@@ -94,7 +97,7 @@ static void on_message(const struct rz_link_router *router, struct rz_child *p, 
     }
 }
 
-/* One message; false: there is none now, or the link has ended. */
+/* Receives one message. False: there is none now, or the link has ended. */
 static bool receive(struct rz_child *p)
 {
     struct rz_link_router *router = p->router;

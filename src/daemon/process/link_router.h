@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The links of the node's processes (wire/link_messages.h): which module handles which message.
- * Modules register at their opening; this one receives, checks that a message may come now, and
+ * Modules register when they are opened; this one receives, checks that a message may come now, and
  * sends.
  */
 #ifndef RZ_DAEMON_LINK_ROUTER_H
@@ -12,9 +12,10 @@
 struct rz_link_router;
 
 /*
- * message leads into memory that lives until the next message is received, which may be during the
- * call where the handler ends another process. *fd: the descriptor that came with it, or -1; a
- * handler that takes it over sets it to -1. False: the process breaks the protocol.
+ * A handler. Pointers in message are valid until the next message is received, which may happen
+ * during the call if the handler ends another process. *fd: the descriptor that came with the
+ * message, or -1; a handler that takes it over sets it to -1. False: the process has broken the
+ * protocol.
  */
 typedef bool (*rz_link_handler_fn)(void *arg, struct rz_child *process,
                                    const struct rz_link_message *message, int *fd);
@@ -22,34 +23,35 @@ typedef bool (*rz_link_handler_fn)(void *arg, struct rz_child *process,
 rz_status_t rz_link_router_open(struct rz_link_router **router, struct rz_children *children);
 void rz_link_router_close(struct rz_link_router *router); /* NULL: nothing */
 
-/* One handler per type. HELLO's alone is called for a process that has not joined. */
+/* One handler per type. Only HELLO's is called for a process that has not joined. */
 void rz_link_router_handle(struct rz_link_router *router, enum rz_link_type type,
                            rz_link_handler_fn handler, void *arg);
 
-/* Who is told that a process has closed its link. */
+/* Registers the function that is called when a process has closed its link. */
 void rz_link_router_on_closed(struct rz_link_router *router,
                               void (*closed)(struct rz_child *process));
 
-/* Attends to the link of a new process; takes fd over. */
+/* Watches the link of a new process; takes over fd. */
 rz_status_t rz_link_router_attach(struct rz_link_router *router, struct rz_child *process, int fd);
 
-/* Deals with everything that the process has sent so far (it may have failed). */
+/* Handles everything that the process has sent so far; it may have failed. */
 void rz_link_router_drain(struct rz_child *process);
 
-/* A message to a process that has joined; one that does not read is killed. */
+/* Sends a message to a process that has joined; one that does not read is killed. */
 void rz_link_router_send(struct rz_child *process, const struct rz_link_message *message);
-/* With descriptors, which stay the caller's. */
+/* Sends with descriptors, which stay the caller's. */
 void rz_link_router_send_with(struct rz_child *process, const struct rz_link_message *message,
                               const int *fds, unsigned n_fds);
 
 /*
- * To the local, live process of rank in its current incarnation; fd: -1, or one passed along (stays
- * the caller's). RZ_ERR_CLOSED: no such process here, or it has not said HELLO, or it is gone.
+ * Sends to the local, live process of rank in its current incarnation; fd is -1, or a descriptor
+ * that is passed along and stays the caller's. RZ_ERR_CLOSED: there is no such process here, or it
+ * has not said HELLO, or it has ended.
  */
 rz_status_t rz_link_router_send_to(const struct rz_children *children, uint32_t rank,
                                    const struct rz_link_message *message, int fd);
 
-/* REFUSED, and a line for the user. */
+/* Sends REFUSED, and reports a line to the user. */
 void rz_link_router_refuse(struct rz_child *process, const char *reason);
 
 #endif

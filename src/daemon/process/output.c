@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads the output pipes of the processes in chunks and reports them to rzrun. An output outlives
+ * its process as long as a descendant holds the pipe. */
 #include "daemon/process/output.h"
 
 #include "base/linked_list.h"
@@ -9,7 +11,8 @@
 #include <unistd.h>
 
 #define CHUNK_BYTES (64u << 10)
-#define DRAIN_BYTES_MAX (2u << 20) /* more than a pipe holds: somebody goes on writing */
+/* More than a pipe holds; beyond that a descendant is still writing. */
+#define DRAIN_BYTES_MAX (2u << 20)
 
 struct rz_output {
     struct rz_output *next;
@@ -17,14 +20,14 @@ struct rz_output {
     uint32_t rank, stream;
     int fd;
     struct event *readable;
-    bool left; /* its process is gone: frees itself at the end */
+    bool left; /* its process has ended: the output frees itself at its end */
     bool held, ended;
 };
 
 struct rz_outputs {
     const struct rz_own_node *own;
     struct rz_output *first;
-    bool held; /* they are not read now */
+    bool held; /* the pipes are not read now */
 };
 
 static void output_free(struct rz_output *output)
@@ -35,7 +38,7 @@ static void output_free(struct rz_output *output)
     free(output);
 }
 
-/* One chunk; its length, 0 when there is nothing now. */
+/* Forwards one chunk. Returns its length, 0 if there is nothing now. */
 static size_t forward(struct rz_output *output)
 {
     static uint8_t data[CHUNK_BYTES];

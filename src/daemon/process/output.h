@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Standard output and error of processes, on their way to rzrun: bytes as they come, tagged with
- * the rank. While the stream to rzrun is backed up the pipes are not read, so that a slow terminal
- * holds the writers, never the daemon.
+ * Standard output and error of the processes, on the way to rzrun: the bytes as they arrive, tagged
+ * with the rank. While the stream to rzrun is backed up the pipes are not read: a slow terminal
+ * makes the writers wait, never the daemon.
  */
 #ifndef RZ_DAEMON_OUTPUT_H
 #define RZ_DAEMON_OUTPUT_H
@@ -15,20 +15,21 @@ struct rz_outputs; /* of all processes of this node */
 rz_status_t rz_outputs_open(struct rz_outputs **outputs, const struct rz_own_node *own);
 void rz_outputs_close(struct rz_outputs *outputs); /* NULL: nothing */
 
-/* Takes fd (non-blocking) over; it is forwarded until its end, which may come after its process's
- * (a grandchild may hold it). */
+/* Takes over fd (non-blocking) and forwards it until its end, which may come after the end of the
+ * process (a descendant may hold the pipe). */
 rz_status_t rz_output_open(struct rz_output **output, struct rz_outputs *all, uint32_t rank,
                            uint32_t stream, int fd);
 
-/* Forwards what lies in the pipe now, also when rzrun is slow (a pipe is bounded): before its
- * process's end is told. */
+/* Forwards what is in the pipe now, even if rzrun is slow (a pipe is bounded). To be called before
+ * the end of the process is reported. */
 void rz_output_drain(struct rz_output *output);
 
-/* Forwards the rest as it comes; the output frees itself at its end. Not to be used any more. */
+/* Forwards the rest as it arrives; the output frees itself at its end. The caller must not use it
+ * any more. */
 void rz_output_leave(struct rz_output *output);
 
-/* The stream to rzrun, or what rzrun writes to, is backed up (true) or has room again (false); of
- * processes that start later, too. */
+/* The stream to rzrun, or a reader of rzrun's output, is backed up (true) or has room again
+ * (false). This holds for processes that start later, too. */
 void rz_outputs_hold(struct rz_outputs *outputs, bool hold);
 
 #endif

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes the memories and descriptors that a process gets when it joins, and releases them when it
+ * was reaped. */
 #include "daemon/process/share.h"
 
 #include "net/shm/shm.h"
@@ -22,11 +24,13 @@ void rz_share_init(struct rz_child_share *share)
 
 uint32_t rz_share_lanes_max(uint32_t n_slots)
 {
-    uint64_t lanes = (uint64_t)n_slots * 4; /* so many failed may wait for who computes for long */
+    /* Several incarnations of a slot may have failed while a process that computes has not closed
+     * their lanes. */
+    uint64_t lanes = (uint64_t)n_slots * 4;
     return lanes < LANES_MIN ? LANES_MIN : lanes > LANES_MAX ? LANES_MAX : (uint32_t)lanes;
 }
 
-/* A memory whose first `mapped` bytes are backed by pages and mapped here. */
+/* Makes a memory of which the first `mapped` bytes have pages and are mapped here. */
 static rz_status_t make_memory(const char *name, size_t bytes, size_t mapped, int *fd, void **at)
 {
     rz_status_t status = rz_memory_create(name, bytes, fd);
@@ -39,7 +43,7 @@ static rz_status_t make_memory(const char *name, size_t bytes, size_t mapped, in
     return status;
 }
 
-/* What the system would not give for an inbox, by errno. */
+/* Describes by errno what the system refused for an inbox. */
 static const char *shortage(void)
 {
     switch (errno) {

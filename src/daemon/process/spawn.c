@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Forks a process and executes its program. An error in the child is sent back through a pipe,
+ * which closes at a successful exec. */
 #include "daemon/process/spawn.h"
 
 #include "daemon/process/binding.h"
@@ -15,12 +17,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where the child puts the pipe of its report while it gets ready. */
+/* The descriptor of the child's report pipe while the child prepares its exec. */
 #define REPORT_FD (RZ_SPAWN_LINK_FD + 1)
 
 enum spawn_step { STEP_PARENT, STEP_DESCRIPTORS, STEP_DIRECTORY, STEP_EXEC };
 
-/* Both ends of what lies between daemon and child, [0] the daemon's. */
+/* Both ends of what connects daemon and child, [0] the daemon's. */
 struct spawn_ends {
     int link[2], output[2], error[2], report[2];
 };
@@ -35,8 +37,8 @@ int rz_spawn_report_tell(const struct rz_spawn_report *report, const struct rz_p
                  error);
         return RZ_SPAWN_NOT_STARTED;
     case STEP_EXEC: {
-        /* A file that is there but "does not exist": that is the interpreter which its first line,
-         * or its ELF header, names. */
+        /* If the file is there but "does not exist", the missing file is the interpreter that its
+         * first line or its ELF header names. */
         bool there = access(program, F_OK) == 0;
         if (report->error == ENOENT && there) {
             error = "the interpreter that it names does not exist";

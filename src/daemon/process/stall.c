@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Samples the wait objects of the node's processes with a timer, and reports waits that are longer
+ * than the bound. */
 #include "daemon/process/stall.h"
 
 #include "daemon/process/child.h"
@@ -7,14 +9,14 @@
 
 #include <stdlib.h>
 
-/* Looks per bound: a report comes at most this part of it late. */
+/* Samples per bound: a report is late by at most this part of it. */
 #define LOOKS 8
 #define LOOK_MIN_NS RZ_MILLISECOND
 
 struct rz_stall {
     const struct rz_children *children;
     struct event *timer;
-    rz_time told; /* waits that began no later were told */
+    rz_time told; /* waits that began before or at this time were reported */
 };
 
 /* The latest begin of a wait of p that is older than the bound; 0: there is none. */

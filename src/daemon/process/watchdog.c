@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Samples the progress counters of the node's processes with a timer, and kills a process whose
+ * counter has not changed for the timeout. */
 #include "daemon/process/watchdog.h"
 
 #include "daemon/process/child_life.h"
@@ -8,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Looks per timeout: a verdict comes at most this part of it late. */
+/* Samples per timeout: a process is killed late by at most this part of it. */
 #define LOOKS 8
 #define LOOK_MIN_NS RZ_MILLISECOND
 
@@ -27,8 +29,9 @@ static void bark(struct rz_watchdog *watchdog, struct rz_child *p, rz_time now)
     rz_child_failed(p, how, now);
 }
 
-/* Time in which it was to run and got no processor is no time without progress; time in which we
- * did not look counts as one look: it may have been stopped as we were. */
+/* Time in which the process was ready but got no processor does not count. Time in which this
+ * daemon did not sample counts as one sample: the process may have been stopped together with the
+ * daemon. */
 static void watch(struct rz_watchdog *watchdog, struct rz_child *p, rz_time now, rz_time gap)
 {
     const struct rz_run_look before = p->run;

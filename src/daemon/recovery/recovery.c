@@ -277,8 +277,8 @@ static void tell_commit_epoch(struct rz_recovery *recovery, uint32_t epoch, uint
     free(items);
 }
 
-/* Fences the nodes that are agreed failed: what they still send is refused from now on. The fence
- * is not recorded after LEFT: then failures are noted without a quorum, on both sides of a
+/* Marks the nodes that are agreed failed. The record says of each that what it sends is refused
+ * from now on, except after LEFT: then failures are noted without a quorum, on both sides of a
  * partition. */
 static void tell_who_is_out(struct rz_recovery *recovery)
 {

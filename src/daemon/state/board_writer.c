@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Creates the board in memory that only the daemon can write, writes its words with atomic stores,
+ * and renews the lease with a timer. */
 #include "daemon/state/board_writer.h"
 
 #include "base/assert.h"
@@ -12,7 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A lease outlives so many heartbeat timeouts: a daemon that others have given up stops its
+/* The number of heartbeat timeouts that a lease lasts. A daemon considered failed thus stops its
  * processes, too. */
 #define LEASE_TIMEOUTS 3
 
@@ -34,7 +36,7 @@ static void lease_renew(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* RZ_REVOCATION_LOG: for tests of what happens when it overflows. */
+/* RZ_REVOCATION_LOG sets the size of the log, for tests of its overflow. */
 static uint32_t log_words(void)
 {
     const char *text = getenv("RZ_REVOCATION_LOG");
@@ -60,7 +62,7 @@ static rz_status_t board_create(struct rz_board_writer *writer)
     }
     if (status == RZ_OK) {
         writer->board = at;
-        /* One writer by construction, not by habit. */
+        /* The processes' descriptor is read-only, so that no other process can write. */
         status = rz_descriptor_read_only(fd, &writer->fd);
     }
     close(fd);
@@ -93,7 +95,8 @@ static rz_status_t board_create(struct rz_board_writer *writer)
     if (ring) {
         board->flags |= RZ_BOARD_RING;
     }
-    /* On the only node nobody could go on without these processes: their end would save nothing. */
+    /* On the only node no other node could go on without these processes: ending them would be of
+     * no use. */
     bool forever = (job->flags & RZ_JOB_NO_FT) || job->n_nodes == 1;
     board->lease_ns = forever ? RZ_BOARD_LEASE_FOREVER : LEASE_TIMEOUTS * job->hb_timeout_ns;
     return RZ_OK;
@@ -188,7 +191,8 @@ void rz_board_writer_revoked(struct rz_board_writer *writer, uint64_t revocation
 {
     struct rz_board *board = writer->board;
     uint64_t count = atomic_load_explicit(&board->revocations, memory_order_relaxed);
-    /* Release: who reads this word in place of an older one sees that the count has moved on. */
+    /* Release: a reader that sees this word in place of an older one also sees that the count has
+     * moved on. */
     atomic_store_explicit(&board->revocation[count % board->revocations_max], revocation,
                           memory_order_release);
     atomic_store_explicit(&board->revocations, count + 1, memory_order_release);
@@ -210,5 +214,5 @@ void rz_board_writer_publish(struct rz_board_writer *writer)
 {
     atomic_fetch_add_explicit(&writer->board->news, 1, memory_order_release);
     writer->config.ring(writer->config.arg);
-    rz_nudge_wake(&writer->board->news); /* processes that compute inside MPIX_Reinit_async */
+    rz_nudge_wake(&writer->board->news); /* wakes processes that compute inside MPIX_Reinit_async */
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The daemon's side of the board (link/board.h): the one writer. Words are written first, then
- * rz_board_writer_publish makes them news and rings the doorbells of the node's processes.
+ * The daemon's side of the board (link/board.h), and its only writer. Words are written first; then
+ * rz_board_writer_publish makes them visible as news and rings the doorbells of the node's
+ * processes.
  */
 #ifndef RZ_DAEMON_BOARD_WRITER_H
 #define RZ_DAEMON_BOARD_WRITER_H
@@ -14,7 +15,7 @@ struct rz_board_writer;
 
 struct rz_board_writer_config {
     const struct rz_own_node *own;
-    uint32_t processors; /* that the processes of this node are bound to; 0: they are not */
+    uint32_t processors; /* the number that the processes of this node are bound to; 0: not bound */
     void *arg;
     void (*ring)(void *arg); /* rings the doorbells of all processes of this node */
 };
@@ -27,7 +28,7 @@ void rz_board_writer_close(struct rz_board_writer *writer);
 /* The board for processes: a descriptor that cannot be mapped writable. */
 int rz_board_writer_fd(const struct rz_board_writer *writer);
 
-/* The place and verdict of a rank; the verdict of an incarnation never goes back to ALIVE. */
+/* Writes the node and the state of a rank. The state of an incarnation never returns to ALIVE. */
 void rz_board_writer_rank(struct rz_board_writer *writer, uint32_t rank, uint32_t incarnation,
                           uint32_t node, enum rz_process_state state);
 enum rz_process_state rz_board_writer_state(const struct rz_board_writer *writer, uint32_t rank);
@@ -35,17 +36,17 @@ void rz_board_writer_phase(struct rz_board_writer *writer, uint32_t epoch,
                            enum rz_recover_phase phase);
 void rz_board_writer_committed(struct rz_board_writer *writer, uint64_t generation);
 
-/* Where the process of rank is reached (rz_board_ring_word), unless a newer one is known; only with
- * --detector flat. */
+/* Writes the address at which the process of rank is reached (rz_board_ring_word), unless a newer
+ * one is known; only with --detector flat. */
 void rz_board_writer_ring(struct rz_board_writer *writer, uint32_t rank, uint64_t word);
 
-/* One more revocation, for the log. */
+/* Adds a revocation to the log. */
 void rz_board_writer_revoked(struct rz_board_writer *writer, uint64_t revocation);
 
-/* One more daemon is known failed. */
+/* Counts another daemon that is known to have failed. */
 void rz_board_writer_node_failed(struct rz_board_writer *writer);
 
-/* The processes of this node must end; the lease is withdrawn for ever. Publishes. */
+/* The processes of this node must end; the lease is withdrawn for good. Publishes. */
 void rz_board_writer_stop(struct rz_board_writer *writer, rz_status_t why);
 
 void rz_board_writer_publish(struct rz_board_writer *writer);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs a protocol core in the daemon's loop: sets the timer as the core asks, carries out actions
+ * through the host, and queues notices. */
 #include "daemon/state/core.h"
 
 #include "base/assert.h"
@@ -99,10 +101,11 @@ static void timer_fired(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     rz_time told = rz_clock_now() - core->slept;
     core->late = told > core->armed ? told - core->armed : 0;
-    rz_time now = core_now(core); /* while it is known how late this is */
+    rz_time now = core_now(core); /* read now, while it is known how late the timer is */
     bool early = now < core->armed;
     core->armed = RZ_TIME_NEVER;
-    if (early) { /* the loop may have a coarser clock than we */
+    if (early) {
+        /* The loop's clock may be coarser than the core's. */
         set_timer(core);
         return;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A hosted protocol core (host/embedded.h) in the daemon's loop: carries out its actions, keeps its
- * timer. Notices are not carried out at once but queued for the host, in order,
- * so that no core is stepped from inside another's step.
+ * A hosted protocol core (host/embedded.h) in the daemon's loop: this module carries out its
+ * actions and keeps its timer. Notices are not carried out at once but queued for the host, in
+ * order, so that no core is stepped from inside another's step.
  */
 #ifndef RZ_DAEMON_CORE_H
 #define RZ_DAEMON_CORE_H
@@ -11,13 +11,13 @@
 
 #include <event2/event.h>
 
-/* The daemons' broadcasts (proto/spread) take the edges beside the tree so much later: by then the
- * processes that the news wake have run, also where they are many on few processors. */
+/* How much later the daemons' broadcasts (proto/spread) use the edges beside the tree: by then the
+ * processes that the news wake have run, even if there are many on few processors. */
 #define RZ_CORE_REDUNDANT_AFTER (10 * RZ_MILLISECOND)
 
 struct rz_core_host {
     void *arg;
-    /* Before a tick of this component: deliver what has come but was not read yet. */
+    /* Called before a tick of this component: deliver what has arrived but was not read yet. */
     void (*before_tick)(void *arg, enum rz_protocol_number protocol);
     void (*send)(void *arg, rz_id to, const struct rz_message *message, const uint64_t *items);
 };
@@ -35,7 +35,7 @@ struct rz_core_notice {
 /* Notices of all cores of a host, oldest first. */
 struct rz_core_notices {
     struct rz_core_notice *first, **last;
-    struct event *ready; /* made active when a notice is queued */
+    struct event *ready; /* activated when a notice is queued */
 };
 
 struct rz_core {
@@ -43,34 +43,35 @@ struct rz_core {
     const struct rz_core_host *host;
     struct rz_core_notices *notices;
     struct event *timer;
-    rz_time armed; /* for when the timer is set, by this core's clock */
+    rz_time armed; /* the time the timer is set for, by this core's clock */
 
-    /* Detectors that count time: what this daemon slept through (stopped, or its machine suspended)
-     * did not pass for them, since they could not listen meanwhile. A deadline missed by more than
-     * `oversleeps` counts as sleep; 0: never, the core is told the time as it is. */
+    /* For detectors, which count time: time in which this daemon slept (stopped, or its machine
+     * suspended) does not count for them, because they could not receive meanwhile. A deadline
+     * missed by more than `oversleeps` counts as sleep; 0: never, the core gets the time as it
+     * is. */
     rz_time oversleeps;
-    rz_time slept;    /* so far; this core's clock is so much behind */
-    rz_time late;     /* by how much its last timer came late, sleep or not */
-    rz_time told_now; /* its clock never goes back */
+    rz_time slept;    /* the sum of sleeps; this core's clock is behind by it */
+    rz_time late;     /* how late its last timer was, including sleep */
+    rz_time told_now; /* the last time told to the core; its clock never goes back */
 };
 
 void rz_core_notices_init(struct rz_core_notices *notices, struct event *ready);
 struct rz_core_notice *
-rz_core_notices_take(struct rz_core_notices *notices); /* freed by the caller; NULL: none */
+rz_core_notices_take(struct rz_core_notices *notices); /* the caller frees it; NULL: none */
 void rz_core_notices_clear(struct rz_core_notices *notices);
 
-/* Makes and begins the core; nothing is told to it before rz_core_started but by rz_core_step.
- * Asserts that there is memory. */
+/* Makes and begins the core. Before rz_core_started it gets events only by rz_core_step. Asserts
+ * that there is memory. */
 void rz_core_open(struct rz_core *core, const struct rz_protocol *protocol, const void *config,
                   rz_id self, rz_time now, uint64_t seed, const struct rz_core_host *host,
                   struct rz_core_notices *notices, struct event_base *base);
 void rz_core_started(struct rz_core *core);
 void rz_core_close(struct rz_core *core);
 
-/* One event; event->now is filled in here. */
+/* Passes one event to the core; fills in event->now. */
 void rz_core_step(struct rz_core *core, const struct rz_event *event);
 
-/* Shorthands for a call and for news of failures. */
+/* Shorthands for a call, and for the report of failures. */
 void rz_core_call(struct rz_core *core, uint32_t call, uint64_t arg0, uint64_t arg1, uint64_t arg2,
                   const uint64_t *items, uint32_t n_items);
 void rz_core_failure(struct rz_core *core, rz_id id, bool proof);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads and checks JOB, copies it, and derives the keys of the processes and of their networks from
+ * the job's key. */
 #include "daemon/state/job.h"
 
 #include "wire/cursor.h"
@@ -12,7 +14,7 @@ _Static_assert(RZ_JOB_KEY_BYTES == crypto_auth_KEYBYTES,
                "the job key is the key of the authenticator");
 _Static_assert(RZ_JOB_KEY_BYTES == crypto_auth_BYTES, "a derived key is one authenticator");
 
-/* Bounds of what one job may be; above them a launcher is broken, not ambitious. */
+/* Upper bounds of a job. A JOB beyond them is malformed. */
 #define NODES_MAX 65536u
 #define RANKS_MAX 1048576u
 #define TEXTS_MAX 4194304u
@@ -58,7 +60,7 @@ static uint32_t data_context_offset_token(const struct rz_daemon_job *job)
     struct rz_wire_reader r;
     derive(job, "token", 0, 0, key);
     rz_wire_reader_init(&r, key, sizeof(key));
-    return rz_wire_get_u32(&r) | 1; /* never 0, which a header of zeros would carry */
+    return rz_wire_get_u32(&r) | 1; /* never 0, which a header of zeros would contain */
 }
 
 static bool read_numbers(const uint8_t *bytes, uint32_t length, uint32_t n, uint32_t below,
@@ -83,7 +85,7 @@ static bool read_texts(const uint8_t *bytes, uint32_t length, char ***texts)
     rz_wire_reader_init(&r, bytes, length);
     uint32_t n = 0;
     for (uint32_t i = 0; i < length; i++) {
-        n += bytes[i] == 0; /* an upper bound; the reader finds the true number */
+        n += bytes[i] == 0; /* an upper bound; the reader determines the true number */
     }
     if (n > TEXTS_MAX || !(*texts = calloc(n + 1, sizeof(**texts)))) {
         return false;
@@ -105,7 +107,7 @@ static void free_texts(char **texts)
     free(texts);
 }
 
-/* n texts; false: there are fewer, or no memory. */
+/* Reads n texts; false: there are fewer, or no memory. */
 static bool read_so_many(struct rz_wire_reader *r, uint32_t n, char ***texts)
 {
     if (r->malformed || n > TEXTS_MAX || n > (size_t)(r->end - r->at) ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The event loop's objects as the daemon uses them: times in nanoseconds, errors as statuses, NULL
- * is no object. */
+/* The objects of the event loop as the daemon uses them: times are in nanoseconds, errors are
+ * statuses, and NULL is allowed for an object that was not made. */
 #ifndef RZ_DAEMON_LOOP_H
 #define RZ_DAEMON_LOOP_H
 
@@ -10,11 +10,11 @@
 
 #include <event2/event.h>
 
-/* Priorities of events: what is told of failures goes before everything else. */
+/* Priorities of events: reports of failures are handled before everything else. */
 enum { RZ_LOOP_PRIORITY_FAILURE, RZ_LOOP_PRIORITY_OTHER, RZ_LOOP_PRIORITIES };
 
-/* An event on fd that is active from now on (EV_READ), or only made (EV_WRITE alone: added when
- * there is something to write). */
+/* Makes an event on fd. With EV_READ it is active from now on; with EV_WRITE alone it is only made,
+ * and added when there is something to write. */
 static inline rz_status_t rz_loop_watch(struct event_base *base, struct event **event, int fd,
                                         short what, event_callback_fn callback, void *arg)
 {
@@ -28,7 +28,7 @@ static inline rz_status_t rz_loop_watch(struct event_base *base, struct event **
     return RZ_OK;
 }
 
-/* A timer, or an event to be activated by hand. */
+/* Makes a timer, or an event that is activated by hand. */
 static inline rz_status_t rz_loop_timer(struct event_base *base, struct event **event,
                                         event_callback_fn callback, void *arg)
 {
@@ -42,14 +42,14 @@ static inline struct timeval rz_loop_timeval(rz_time delay_ns)
                             .tv_usec = (suseconds_t)(delay_ns % RZ_SECOND / RZ_MICROSECOND)};
 }
 
-/* Calls back every period; to be stopped by event_del or rz_loop_free. */
+/* Makes the timer expire every period, until event_del or rz_loop_free. */
 static inline void rz_loop_arm_every(struct event *timer, rz_time period_ns)
 {
     struct timeval delay = rz_loop_timeval(period_ns);
     event_add(timer, &delay);
 }
 
-/* Calls back from the loop, soon and once however often this is called until then. */
+/* Calls back from the loop, once for several calls. */
 static inline void rz_loop_soon(struct event *event)
 {
     event_active(event, EV_TIMEOUT, 0);

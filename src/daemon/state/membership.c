@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Keeps the state of slots and nodes, and tells the subscribers of each failure once. */
 #include "daemon/state/membership.h"
 
 #include "base/assert.h"
@@ -60,7 +61,8 @@ void rz_membership_observe_node(const struct rz_membership *m, rz_id node, bool 
 void rz_membership_observe_process(struct rz_membership *m, uint32_t slot, uint32_t incarnation,
                                    enum rz_end end)
 {
-    if (end == RZ_END_NEVER) { /* at once: a replacement of it may be asked for before the report */
+    if (end == RZ_END_NEVER) {
+        /* At once: a replacement may be requested before the report comes back. */
         never_started(&m->slots[slot], incarnation);
     }
     if (!m->ending && m->reporter.process) {

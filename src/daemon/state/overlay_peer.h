@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the daemon of another node is reached, and what daemons of a job share. */
+/* The address of another node's daemon, and the constants that daemons of a job share. */
 #ifndef RZ_DAEMON_OVERLAY_PEER_H
 #define RZ_DAEMON_OVERLAY_PEER_H
 
@@ -11,7 +11,7 @@
 struct rz_overlay_peer {
     const char *address; /* numeric */
     uint16_t tcp_port, udp_port;
-    pid_t pid; /* of its daemon, where that is on this machine; else 0 */
+    pid_t pid; /* of its daemon, if that is on this machine; else 0 */
 };
 
 #endif

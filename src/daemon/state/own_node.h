@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What every module of a daemon may know of its own node: the loop, the job, which nodes and
- * processes are there, and where to report. Nothing here knows a module above.
+ * What every module of a daemon may know of its own node: the loop, the job, the state of nodes and
+ * processes, and the report. No file of this folder depends on a module above it.
  */
 #ifndef RZ_DAEMON_OWN_NODE_H
 #define RZ_DAEMON_OWN_NODE_H
@@ -14,7 +14,7 @@
 
 struct rz_own_node {
     struct event_base *base;
-    struct rz_daemon_job job; /* all zero but for its number of the node until JOB has come */
+    struct rz_daemon_job job; /* before JOB only the node's number is set */
     struct rz_membership membership;
     struct rz_report report;
 };

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Writes lines for the user to standard error, and passes messages for rzrun to the tap and the
+ * sink. */
 #include "daemon/state/report.h"
 
 #include "port/clock.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What this daemon tells: lines for the user, and messages for rzrun, that is what has happened
- * here. Where they go is plugged in from above: the stream to rzrun is the sink; a detached job
- * puts a tap in front of it, which sees everything first.
+ * What this daemon reports: lines for the user, and messages for rzrun about what has happened
+ * here. The modules above set where they go: the stream to rzrun is the sink, and a detached job
+ * sets a tap in front of it, which sees everything first.
  */
 #ifndef RZ_DAEMON_REPORT_H
 #define RZ_DAEMON_REPORT_H
@@ -26,28 +26,28 @@ struct rz_report_tap {
 };
 
 struct rz_report {
-    uint32_t node;              /* of this daemon */
-    uint32_t verbosity;         /* of the job */
+    uint32_t node;              /* the number of this daemon's node */
+    uint32_t verbosity;         /* the job's verbosity */
     struct rz_report_sink sink; /* send NULL: messages are dropped */
     struct rz_report_tap tap;   /* message and line NULL: there is none */
 };
 
-/* One line to standard error when the job's verbosity is at least level (0: always). No newline at
- * the end of format. Never blocks: a daemon that waits is taken for a failed one. */
+/* Writes one line to standard error if the job's verbosity is at least level (0: always). format
+ * has no newline at its end. Never blocks: a daemon that waits would be considered failed. */
 void rz_report_log(const struct rz_report *report, uint32_t level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* A message to rzrun; queued, never blocks. */
+/* Sends a message to rzrun: it is queued, and the call never blocks. */
 void rz_report_send(const struct rz_report *report, const struct rz_launch_message *message);
 
 /*
- * Tells rzrun what happened here. Fields that do not apply: RZ_ID_NONE for rank and incarnation, 0
- * for value and epoch. node RZ_ID_NONE: this node. at_ns 0: now. note NULL: "".
+ * Tells rzrun about an event of this node. Fields that do not apply are RZ_ID_NONE (rank,
+ * incarnation) or 0 (value, epoch). node RZ_ID_NONE: this node. at_ns 0: now. note NULL: "".
  */
 void rz_report_event(const struct rz_report *report, const struct rz_launch_event *event);
 
-/* A process ends the whole job (it called abort, or its program cannot be run): rzrun hears it and
- * ends all daemons. */
+/* A process ends the whole job (it called MPI_Abort, or its program cannot be executed): rzrun is
+ * told, and ends all daemons. */
 void rz_report_aborted(const struct rz_report *report, uint32_t rank, uint32_t code,
                        const char *reason);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The name of the scratch folder, and its removal. */
 #include "daemon/state/scratch.h"
 
 #include <ftw.h>
@@ -6,7 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Another node's process may write into it while it is removed; it can make no folder again. */
+/* How often the removal is tried: a process of another node may write into the folder meanwhile,
+ * but cannot make a new one. */
 #define LOOKS_MAX 100
 #define FILES_OPEN_MAX 8
 
