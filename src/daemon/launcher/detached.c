@@ -26,7 +26,8 @@ struct rz_detached {
     struct rz_referee referee;
     struct rz_spool *spool;
     struct rz_attached *attached;
-    /* defers the decision to the loop, because the fact may arrive in the middle of another call */
+    /* Defers the decision to the loop, because the fact may arrive in the middle of another call.
+     */
     struct event *deciding;
     struct event *timeout, *done_bound, *linger;
     bool finish;       /* the job must end */
@@ -163,7 +164,7 @@ static void keep(struct rz_detached *d, const struct rz_launch_message *message,
 {
     size_t n = rz_launch_encode(message, d->frame, sizeof(d->frame));
     rz_assert(n > 0);
-    /* without memory the output is lost, and the reader is told how much */
+    /* Without memory the output is lost, and the reader is told how much. */
     rz_spool_put(d->spool, d->frame, n, output);
     rz_attached_look(d->attached);
 }

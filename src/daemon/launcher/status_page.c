@@ -23,7 +23,7 @@ static const char *const phases[] = {
 
 static void set(json_t *object, const char *key, json_t *value)
 {
-    /* without memory value is NULL, and the field is missing */
+    /* Without memory value is NULL, and the field is missing. */
     json_object_set_new(object, key, value);
 }
 

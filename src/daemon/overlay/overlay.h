@@ -29,7 +29,7 @@ struct rz_overlay_config {
     const uint8_t *key; /* RZ_JOB_KEY_BYTES, copied */
     uint32_t n_nodes, self;
     const struct rz_overlay_peer *peers; /* [n_nodes], copied */
-    /* the time a connecting peer has to prove itself; 0: 30 s */
+    /* The time a connecting peer has to prove itself; 0: 30 s. */
     rz_time prove_ns;
     void *arg;
     /* A message of an authenticated peer; pointers are valid during the call. */

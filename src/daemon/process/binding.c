@@ -17,7 +17,7 @@ struct rz_binding {
     struct rz_machine machine;
     uint32_t first, n_cores; /* of the machine's cores, those of this node */
     bool *taken;             /* [n_cores]; used while a core is chosen */
-    /* the set of the last choice; made before the fork, for the child */
+    /* The set of the last choice; made before the fork, for the child. */
     struct rz_processor_set *set;
 };
 

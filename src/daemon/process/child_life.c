@@ -294,7 +294,7 @@ static void process_exited(struct rz_child *p, int status)
         rz_child_failed(p, "exit", rz_clock_now());
     }
     bool clean = p->state != RZ_CHILD_FAILED;
-    /* before waitpid: until then no other process can get the group's number */
+    /* Before waitpid: until then no other process can get the group's number. */
     rz_child_signal(p, SIGKILL);
     if (clean && rz_child_is_current(p) && !own->membership.ending) {
         post(life, p->rank, p->incarnation, RZ_PROCESS_ENDED);

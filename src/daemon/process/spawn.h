@@ -19,7 +19,7 @@ struct rz_spawned {
     int link_fd;   /* the daemon's end of the link */
     int output_fd; /* its standard output */
     int error_fd;  /* its standard error */
-    /* closes when the program runs; before that an error is sent as a struct rz_spawn_report */
+    /* Closes when the program runs; before that an error is sent as a struct rz_spawn_report. */
     int report_fd;
 };
 

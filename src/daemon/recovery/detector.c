@@ -78,7 +78,7 @@ void rz_detector_open(struct rz_core *core, const struct rz_daemon_job *job, uin
         ring_open(core, job, view, host, notices, base);
     }
     if (!(job->flags & RZ_JOB_NO_FT)) {
-        /* with --no-ft no failures are looked for: the core never starts */
+        /* With --no-ft no failures are looked for: the core never starts. */
         rz_core_started(core);
     }
 }

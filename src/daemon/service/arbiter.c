@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The failure arbiter: distributes the ports of the processes' sockets, ends processes that were
+ * found silent, and asks their daemons about those of other nodes. */
 #include "daemon/service/arbiter.h"
 
 #include "daemon/state/loop.h"
@@ -11,10 +13,10 @@
 
 struct rz_arbiter {
     struct rz_arbiter_config config;
-    const struct rz_own_node *own; /* of config */
+    const struct rz_own_node *own; /* copied from config */
     struct event *timer;
     rz_time looked_at;
-    rz_time *asked; /* [n_nodes]: when a daemon was asked that has said nothing since; 0: none */
+    rz_time *asked; /* [n_nodes]: when a daemon was asked that has sent nothing since; 0: none */
 };
 
 /* ---- where processes are reached ---- */
@@ -30,8 +32,8 @@ static void post_port(const struct rz_arbiter *arbiter, rz_id node, uint32_t ran
                          rz_board_ring_word(incarnation, address.ip, port));
 }
 
-/* Everybody may come to watch anybody, so all nodes hear of each process: fit for comparisons, not
- * for thousands of nodes. */
+/* Tells all nodes the port of a process, because any process may come to observe any other. This is
+ * fit for comparisons, not for thousands of nodes. */
 static void tell_port(const struct rz_arbiter *arbiter, const struct rz_child *p, uint16_t port)
 {
     const struct rz_overlay_message message = {
@@ -70,7 +72,7 @@ rz_status_t rz_arbiter_join(const struct rz_arbiter *arbiter, struct rz_child *p
 
 /* ---- what the processes find ---- */
 
-/* Here in this epoch, running, and not on its way out. */
+/* The process if it is here in this epoch, running, and not about to leave; else NULL. */
 static struct rz_child *member(const struct rz_arbiter *arbiter, uint32_t epoch, uint32_t rank,
                                uint32_t incarnation)
 {
@@ -119,7 +121,7 @@ static void node_lives(void *arg, rz_id node)
     arbiter->asked[node] = 0;
 }
 
-/* While we slept ourselves nobody could answer us. */
+/* Time in which this daemon slept does not count: it could not receive answers. */
 static void look(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_arbiter *arbiter = arg;
@@ -166,8 +168,8 @@ static void on_silent_told(void *arg, rz_id from, const struct rz_overlay_messag
     end_silent(arbiter, told->epoch, told->rank, told->incarnation);
 }
 
-/* A process of this node has found another one silent. arg NULL: with another detector it says
- * nothing that counts. */
+/* A process of this node has found another one silent. arg NULL: with another detector the report
+ * is ignored. */
 static bool on_silent(void *arg, struct rz_child *p, const struct rz_link_message *message, int *fd)
 {
     struct rz_arbiter *arbiter = arg;
@@ -182,7 +184,7 @@ static bool on_silent(void *arg, struct rz_child *p, const struct rz_link_messag
     return true;
 }
 
-/* It heard from others that one is silent: for the record. */
+/* A process has heard from others that a process is silent: for the record. */
 static bool on_heard(void *arg, struct rz_child *p, const struct rz_link_message *message, int *fd)
 {
     const struct rz_link_heard *heard = &message->heard;

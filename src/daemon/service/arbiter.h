@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The daemon's part in `--detector flat`, where the processes of the job watch one another
- * (mpi/flat/flat.h): it gives each process that joins a socket, tells all nodes the socket's port,
- * and is the failure arbiter of what the processes find.
+ * The daemon's part in `--detector flat`, where the processes of the job observe one another
+ * (mpi/flat/flat.h). The daemon gives each process that joins a socket, tells all nodes the
+ * socket's port, and is the failure arbiter of what the processes find.
  *
- * A process that others find silent is reported to its own daemon, which alone knows whether it has
- * left in order; else it ends it, and its failure is one like any other. A daemon that is asked so
- * and says nothing for an hb_timeout is held for failed with its node.
+ * A process that others find silent is reported to its own daemon, because only that daemon knows
+ * whether the process has left in order. If it has not, the daemon ends it, and its failure is like
+ * any other. If the daemon sends nothing for an hb_timeout after the report, it is considered
+ * failed with its node.
  */
 #ifndef RZ_DAEMON_ARBITER_H
 #define RZ_DAEMON_ARBITER_H
@@ -30,14 +31,15 @@ struct rz_arbiter_config {
     struct rz_recovery *recovery;
 };
 
-/* *arbiter stays NULL where the job has another detector, or nobody looks for failures. */
+/* *arbiter stays NULL if the job has another detector, or none. */
 rz_status_t rz_arbiter_open(struct rz_arbiter **arbiter, const struct rz_arbiter_config *config);
 void rz_arbiter_close(struct rz_arbiter *arbiter); /* NULL: nothing */
 
 /*
- * A process joins: *fd is the socket for its datagrams, which belongs to the caller and goes to the
- * process beside WELCOME, with the key of all processes of the job. *fd -1: nobody asked for one.
- * An error: it has none, and would be found silent. arbiter NULL: nothing.
+ * A process joins. *fd is the socket for its datagrams; it belongs to the caller and is sent to the
+ * process with WELCOME, together with the key of all processes of the job. *fd is -1 if the job
+ * needs no socket (arbiter NULL). After an error the process has no socket, and would be found
+ * silent.
  */
 rz_status_t rz_arbiter_join(const struct rz_arbiter *arbiter, struct rz_child *process,
                             uint8_t key[RZ_JOB_KEY_BYTES], int *fd);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Counts the processes of this node after each change, and tells recovery when the last one has
+ * reached the end of a phase or has entered MPIX_Reinit. */
 #include "daemon/service/barrier.h"
 
 #include <stdlib.h>
@@ -15,8 +17,9 @@ static bool has_reached(const struct rz_child *p, uint32_t epoch, enum rz_recove
     return p->state == RZ_CHILD_JOINED && p->reached_epoch == epoch && p->reached_phase >= phase;
 }
 
-/* Nobody who is on the way to MPIX_Reinit can be carried into another epoch: the others are held
- * there until all who live have come, or want to leave without it. */
+/* The job repairs itself only when all live processes have entered MPIX_Reinit, or want to leave
+ * without it: a process on the way there cannot be moved to another epoch. Until then MPIX_Reinit
+ * holds the others. */
 static void look_who_entered(const struct rz_barrier *barrier)
 {
     const struct rz_own_node *own = barrier->config.children->own;
@@ -31,8 +34,9 @@ static void look_who_entered(const struct rz_barrier *barrier)
         }
         entered |= p->entered;
     }
-    /* That the failed processes would have come nobody knows but who started the job. Not while
-     * others wait in MPI_Init: they must come out of it first. */
+    /* If no process of this node is live, only the user who started the job knows that they would
+     * have entered (RZ_JOB_REPAIRS). This does not count while other processes are in MPI_Init,
+     * which must return first. */
     entered |= own->job.flags & RZ_JOB_REPAIRS && !alive && own->membership.phase == RZ_PHASE_RUN;
     if (entered && !rz_recovery_is_repairing(barrier->config.recovery)) {
         rz_recovery_repairing(barrier->config.recovery);
@@ -81,7 +85,7 @@ static bool on_reached(void *arg, struct rz_child *p, const struct rz_link_messa
     p->reached_epoch = reached->epoch;
     p->reached_phase = (enum rz_recover_phase)reached->phase;
     if (p->reached_phase == RZ_PHASE_RUN) {
-        rz_groups_process_left(barrier->config.groups, p); /* it is in MPI_Finalize */
+        rz_groups_process_left(barrier->config.groups, p); /* the process is in MPI_Finalize */
     }
     if (p->reached_phase == RZ_PHASE_ENTER) {
         rz_report_event(&own->report, &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_AT_START,

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Answers questions about cached decisions from the wait objects of this node's processes, and
+ * passes questions about processes of other nodes to their daemons. */
 #include "daemon/service/decision_cache.h"
 
 #include <stdlib.h>
@@ -20,10 +22,13 @@ static struct rz_child *process_of(const struct rz_decision_cache *cache, uint32
 }
 
 /*
- * What that process has decided, if it is here and its failure was not told yet; bytes of value, or
- * 0. All learn of its failure from here: so nobody knows of it while this answers for it, and it
- * could have answered itself. For the failed must not be answered: others may have turned to
- * another root, which decides otherwise (proto/agree/agree.h).
+ * Reads what that process has decided, if it is here and its failure was not reported yet. Returns
+ * the bytes of value, or 0.
+ *
+ * A failed process must not be answered for, because other members may have chosen another root,
+ * which decides otherwise (proto/agree/agree.h). This daemon is the first that learns of the
+ * failure: as long as it answers, no other knows of the failure, and the process could have
+ * answered itself.
  */
 static uint32_t look(const struct rz_decision_cache *cache, const struct rz_link_decision_ask *ask,
                      uint8_t value[VALUE_BYTES_MAX])

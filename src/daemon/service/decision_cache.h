@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Decisions that processes of this node have cached (link/decisions.h), for members of their
- * communicators that wait for their word while they compute. Nothing is kept here: whoever waits
- * asks again, and is answered once there is an answer.
+ * communicators that wait for an answer while those processes compute. This module keeps nothing: a
+ * member that waits asks again, and is answered when there is an answer.
  */
 #ifndef RZ_DAEMON_CACHED_H
 #define RZ_DAEMON_CACHED_H
@@ -23,7 +23,7 @@ struct rz_decision_cache_config {
     struct rz_recovery *recovery;
 };
 
-/* Everything comes by the routers: DECISION_ASK of processes and of other daemons, DECISION. */
+/* All messages come by the routers: DECISION_ASK of processes and of other daemons, DECISION. */
 rz_status_t rz_decision_cache_open(struct rz_decision_cache **cache,
                                    const struct rz_decision_cache_config *config);
 void rz_decision_cache_close(struct rz_decision_cache *cache); /* NULL: nothing */

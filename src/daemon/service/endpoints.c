@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Answers OPEN and GET_EP_ADDRESS at once if the target is known, and otherwise keeps the question
+ * until the target has joined, has an endpoint address, or has ended. */
 #include "daemon/service/endpoints.h"
 
 #include "base/assert.h"
@@ -17,7 +19,7 @@ struct rz_endpoints {
     struct rz_questions questions;
 };
 
-/* Asks the node of a process for its endpoint address. */
+/* Asks the node of a process for the endpoint address of the process. */
 static void ask_node(const struct rz_endpoints *endpoints, rz_id node, uint32_t rank,
                      uint32_t incarnation, uint32_t asker, uint32_t asker_incarnation,
                      uint32_t epoch)
@@ -34,7 +36,7 @@ static void ask_node(const struct rz_endpoints *endpoints, rz_id node, uint32_t 
     }
 }
 
-/* To another node: our process has an endpoint address, or is gone (bytes 0). */
+/* Tells another node the endpoint address of a process here; bytes 0: the process has ended. */
 static void give_ep_address(const struct rz_endpoints *endpoints, rz_id node, uint32_t rank,
                             uint32_t incarnation, uint32_t asker, uint32_t asker_incarnation,
                             uint32_t epoch, const uint8_t *ep_address, uint32_t bytes)
@@ -65,7 +67,7 @@ static void send_opened(struct rz_child *asker, struct rz_child *target)
     rz_link_router_send_with(asker, &message, fds, 2);
 }
 
-/* Not to another incarnation than the one that asked. */
+/* Sends an endpoint address to the incarnation that asked for it, to no other. */
 static void send_ep_address(const struct rz_endpoints *endpoints, uint32_t asker,
                             uint32_t asker_incarnation, uint32_t rank, uint32_t incarnation,
                             uint32_t epoch, const uint8_t *ep_address, uint32_t bytes)
@@ -83,7 +85,7 @@ static void send_ep_address(const struct rz_endpoints *endpoints, uint32_t asker
     rz_link_router_send_to(endpoints->config.children, asker, &message, -1);
 }
 
-/* Somebody wants the endpoint address that target has in epoch, or will have; it answers by
+/* Asks target for the endpoint address that it has, or will have, in epoch; it answers by
  * PUT_EP_ADDRESS. */
 static void ask_for_ep_address(struct rz_child *target, uint32_t epoch)
 {
@@ -104,8 +106,8 @@ static void answer_opens(struct rz_endpoints *endpoints, struct rz_child *target
     }
 }
 
-/* Answers who wants the endpoint address that rank has in epoch; bytes 0: it has ended, there will
- * be none. */
+/* Answers all questions about the endpoint address of rank in epoch; bytes 0: the process has ended
+ * and will have none. */
 static void answer_ep_addresses(struct rz_endpoints *endpoints, uint32_t rank, uint32_t incarnation,
                                 uint32_t epoch, const uint8_t *ep_address, uint32_t bytes)
 {
@@ -128,7 +130,7 @@ void rz_endpoints_ended(struct rz_endpoints *endpoints, const struct rz_child *p
                         (const uint8_t *)"", 0);
 }
 
-/* An endpoint address of a rank that lives here, or is about to, is wanted. */
+/* A question about the endpoint address of a rank that runs here, or is about to. */
 static void ep_address_wanted(struct rz_endpoints *endpoints, struct rz_daemon_question question)
 {
     const struct rz_membership *membership = &endpoints->config.own->membership;
@@ -148,7 +150,7 @@ static void ep_address_wanted(struct rz_endpoints *endpoints, struct rz_daemon_q
                             membership->slots[question.target].incarnation, membership->epoch,
                             (const uint8_t *)"", 0);
     }
-    /* else: answered when it joins */
+    /* Else: answered when it joins. */
 }
 
 static void on_remote_get(void *arg, rz_id from, const struct rz_overlay_message *message)
@@ -227,8 +229,8 @@ static bool get_ep_address(struct rz_endpoints *endpoints, const struct rz_child
     return true;
 }
 
-/* Processes of this node asked for an endpoint address before their daemon had heard of the spawn.
- */
+/* Answers processes of this node that asked for the endpoint address before this daemon had learned
+ * of the spawn. */
 void rz_endpoints_spawned(struct rz_endpoints *endpoints, uint32_t rank, uint32_t incarnation)
 {
     struct rz_daemon_question question;

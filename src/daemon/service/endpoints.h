@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How a process reaches another one: by shared memory on this node (OPEN), or by the endpoint
- * address of its transport, here or on another node (PUT_EP_ADDRESS, GET_EP_ADDRESS). Questions
+ * address of its transport, on this node or another (PUT_EP_ADDRESS, GET_EP_ADDRESS). Questions
  * about a process that has not joined yet, or has no endpoint address yet, wait here.
  */
 #ifndef RZ_DAEMON_ENDPOINTS_H
@@ -29,18 +29,17 @@ rz_status_t rz_endpoints_open(struct rz_endpoints **endpoints,
                               const struct rz_endpoints_config *config);
 void rz_endpoints_close(struct rz_endpoints *endpoints); /* NULL: nothing */
 
-/* The process has joined: who wanted to reach it is attended to. */
+/* The process has joined: questions about it are answered. */
 void rz_endpoints_joined(struct rz_endpoints *endpoints, struct rz_child *process);
 
-/* It has ended in order, whether it ever joined or not: who asked for its endpoint address hears
- * that there is none. */
+/* The process has ended in order, whether or not it had joined: questions about its endpoint
+ * address are answered with none. */
 void rz_endpoints_ended(struct rz_endpoints *endpoints, const struct rz_child *process);
 
-/* The process was spawned, by decision: processes of this node that asked for its endpoint address
- * before that are attended to. */
+/* The process was spawned by decision: the questions about it that came before are passed on. */
 void rz_endpoints_spawned(struct rz_endpoints *endpoints, uint32_t rank, uint32_t incarnation);
 
-/* The local process is gone: nobody waits for its answers. May be repeated. */
+/* The local process has ended: its questions are dropped. May be called again. */
 void rz_endpoints_forget(struct rz_endpoints *endpoints, uint32_t slot, uint32_t incarnation);
 
 #endif

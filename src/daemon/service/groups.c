@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Hosts proto/view_change: passes it the arrivals and the ends of this node's processes, and sends
+ * them the core's decisions by their links or their lines. */
 #include "daemon/service/groups.h"
 
 #include "base/assert.h"
@@ -19,14 +21,15 @@ RZ_PROTOCOL(view_change, RZ_PROTOCOL_VIEW_CHANGE);
 
 #define VIEW_BYTES_MAX ((RZ_VIEW_CHANGE_PROCESSES_MAX + 63) / 64 * 8)
 
-/* Processes, counters, the name, and all other fields of GROUP_ARRIVE. */
+/* A message must hold the processes, the counters, the name, and all other fields of
+ * GROUP_ARRIVE. */
 _Static_assert(RZ_VIEW_CHANGE_PROCESSES_MAX *(RZ_LINK_PAIR_BYTES + 8) + RZ_GROUP_NAME_MAX + 64 <=
                    RZ_LINK_MESSAGE_MAX,
                "the largest group can arrive");
 
 /*
- * A line to the testing thread of a monitor, for its group of voters (mpi/tester/tester_voters.c):
- * the process may compute for hours, and read nothing of its link.
+ * A line: a socket to the testing thread of a monitor, for its group of voters
+ * (mpi/tester/tester_voters.c). The process may compute for hours without reading its link.
  */
 struct line {
     struct line *next;
@@ -38,28 +41,28 @@ struct line {
 /* A process of this node in a group. */
 struct member {
     struct member *next;
-    struct line *line; /* that it speaks on; NULL: its link */
+    struct line *line; /* the line on which it sends; NULL: its link */
     uint32_t rank;     /* in the group */
     uint32_t slot, incarnation;
-    uint32_t round; /* that it ends */
+    uint32_t round; /* the round that it ends */
     bool waits;
 };
 
-/* A group that processes of this node take part in. */
+/* A group with processes of this node. */
 struct group {
     struct group *next;
     uint64_t number;
     struct member *members;
     char name[RZ_GROUP_NAME_MAX + 1];
-    bool votes; /* of voters: not one that status pages show */
+    bool votes; /* a group of voters, which status pages do not show */
     uint32_t n;
     uint32_t events[];
 };
 
 struct rz_groups {
     struct rz_groups_config config;
-    const struct rz_own_node *own; /* of config */
-    uint32_t epoch;                /* whose groups these are: the view of the core */
+    const struct rz_own_node *own; /* copied from config */
+    uint32_t epoch;                /* the epoch of these groups, which is the core's view */
     struct rz_core turn;
     struct rz_core_host host;
     struct rz_core_notices notices;
@@ -90,7 +93,7 @@ static void group_free(struct group *group)
     free(group);
 }
 
-/* Groups without processes of this node are the core's alone. */
+/* Drops groups without processes of this node: only the core keeps those. */
 static void drop_empty(struct rz_groups *groups)
 {
     for (struct group **at = &groups->groups; *at;) {
@@ -141,7 +144,7 @@ static struct group *enter(struct rz_groups *groups, const struct rz_link_group_
     group->number = arrive->group;
     group->n = n;
     group->votes = votes;
-    strcpy(group->name, arrive->name); /* its length was looked at */
+    strcpy(group->name, arrive->name); /* its length was checked */
     group->next = groups->groups;
     groups->groups = group;
     return group;
@@ -179,7 +182,8 @@ static void tell(const struct rz_groups *groups, struct member *member,
     struct rz_child *p = rz_child_of(groups->config.children, member->slot);
     member->waits = false;
     if (member->line) {
-        rz_link_peer_send(&member->line->peer, &message, NULL, 0); /* else it asks again */
+        /* If sending fails, the thread asks again. */
+        rz_link_peer_send(&member->line->peer, &message, NULL, 0);
     } else if (p && p->incarnation == member->incarnation && p->state == RZ_CHILD_JOINED) {
         rz_link_router_send(p, &message);
     }
@@ -243,8 +247,8 @@ static void run_notices(evutil_socket_t fd, short what, void *arg)
 
 /* ---- what processes say ---- */
 
-/* The processes and counters of a message as the core takes them, in memory of its own; NULL: they
- * are none of a group that this process is in. */
+/* Makes the items for the core from the processes and counters of a message, in allocated memory.
+ * NULL: they are no group that this process belongs to. */
 static uint64_t *items_of(const struct rz_child *p, const struct rz_link_group_arrive *arrive,
                           uint32_t *n_items)
 {
@@ -260,7 +264,8 @@ static uint64_t *items_of(const struct rz_child *p, const struct rz_link_group_a
     rz_assert(items != NULL);
     struct rz_wire_reader r;
     rz_wire_reader_init(&r, arrive->processes, arrive->processes_length);
-    for (uint32_t i = 0; i < n; i++) { /* slot, incarnation: RZ_VIEW_CHANGE_PROCESS, byte by byte */
+    for (uint32_t i = 0; i < n; i++) {
+        /* Each is slot and incarnation, a RZ_VIEW_CHANGE_PROCESS byte by byte. */
         uint32_t slot = rz_wire_get_u32(&r);
         items[i] = RZ_VIEW_CHANGE_PROCESS(slot, rz_wire_get_u32(&r));
     }
@@ -276,7 +281,7 @@ static uint64_t *items_of(const struct rz_child *p, const struct rz_link_group_a
     return NULL;
 }
 
-/* It was said before the process heard of the roll-back. */
+/* Whether the process sent it before it learned of the roll-back. */
 static bool of_an_old_epoch(const struct rz_child *p)
 {
     return p->all->own->membership.epoch > 1 && p->reached_epoch != p->all->own->membership.epoch;
@@ -346,7 +351,7 @@ static bool on_leave(void *arg, struct rz_child *p, const struct rz_link_message
     struct group *group = group_of(groups, told->group);
     struct member **at = group ? member_at(group, p->rank, p->incarnation) : NULL;
     if (!at || !*at) {
-        return true; /* of an old epoch, or before it ever arrived */
+        return true; /* of an old epoch, or before the first arrival */
     }
     if ((*at)->rank != told->rank) {
         return false;
@@ -358,7 +363,7 @@ static bool on_leave(void *arg, struct rz_child *p, const struct rz_link_message
 
 /* ---- the lines of monitors' threads ---- */
 
-/* What spoke on it speaks no more. */
+/* Closes a line; members that sent on it have none. */
 static void line_close(struct line *line)
 {
     struct rz_groups *groups = line->groups;
@@ -381,7 +386,7 @@ static void line_close(struct line *line)
     free(line);
 }
 
-/* Of this process, or with slot RZ_ID_NONE of all. */
+/* Closes the lines of this process, or with slot RZ_ID_NONE all lines. */
 static void lines_close(struct rz_groups *groups, uint32_t slot, uint32_t incarnation)
 {
     struct line *next;
@@ -393,7 +398,7 @@ static void lines_close(struct rz_groups *groups, uint32_t slot, uint32_t incarn
     }
 }
 
-/* False: the thread breaks the protocol. */
+/* Handles one message of a line. False: the thread has broken the protocol. */
 static bool line_message(struct line *line, size_t bytes)
 {
     struct rz_link_message message;
@@ -434,7 +439,7 @@ static void line_sent(void *arg)
     (void)arg;
 }
 
-/* *fd: the thread's end. */
+/* Opens a line; *fd is the thread's end. */
 static rz_status_t line_open(struct rz_groups *groups, struct rz_child *p, int *fd)
 {
     int fds[2];
@@ -460,8 +465,8 @@ static rz_status_t line_open(struct rz_groups *groups, struct rz_child *p, int *
     return RZ_OK;
 }
 
-/* What the thread of a monitor gets: a socket, and a line to this daemon. fds: -1 each on failure.
- */
+/* Opens what the thread of a monitor gets: a socket, and a line to this daemon. After a failure
+ * each of fds is -1. */
 static rz_status_t open_ends(struct rz_groups *groups, struct rz_child *p,
                              struct rz_address *address, int fds[2])
 {
@@ -589,7 +594,7 @@ void rz_groups_process_failed(void *arg, uint32_t slot, uint32_t incarnation, en
     lines_close(groups, slot, incarnation);
 }
 
-/* Each of 64 monitors of a process has rounds and voters. */
+/* Each of a process's monitors, of which there are at most 64, has rounds and voters. */
 enum { GROUPS_MAX = 128 };
 
 static void open_core(struct rz_groups *groups)
@@ -603,8 +608,9 @@ static void open_core(struct rz_groups *groups)
                  &groups->host, &groups->notices, own->base);
 }
 
-/* No message of the new epoch has come before: its processes run only when all daemons are in it
- * (proto/recover), and the first one is there from the beginning. */
+/* Begins again without groups. No message of the new epoch can have arrived before: its processes
+ * run only when all daemons are in the epoch (proto/recover), and the first epoch begins with this
+ * module. */
 void rz_groups_epoch(struct rz_groups *groups)
 {
     const struct rz_own_node *own = groups->own;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Computing rounds of dynamic groups (RZ_Group_monitor): hosts proto/view_change for the processes
- * of this node. A process that waits for a round says so (GROUP_ARRIVE); the daemons settle among
- * themselves when the round ends, and each tells its own (GROUP_ROUND). Nothing of a group outlives
- * its processes, or its epoch: a roll-back forgets all groups.
+ * of this node. A process that waits for a round sends GROUP_ARRIVE; the daemons agree when the
+ * round ends, and each tells its own processes (GROUP_ROUND). Nothing of a group outlives its
+ * processes or its epoch: a roll-back forgets all groups.
  */
 #ifndef RZ_DAEMON_GROUPS_H
 #define RZ_DAEMON_GROUPS_H
@@ -25,35 +25,36 @@ struct rz_groups_config {
     struct rz_overlay_router *overlay_router;
 };
 
-/* For status pages. Pointers hold until the next event. */
+/* A group for status pages. Pointers are valid until the next event. */
 struct rz_groups_look {
     const char *name;
     struct rz_view_change_look turn;
-    const uint32_t *events; /* [n]: the greatest counters that processes of this node have told */
+    /* [n]: the greatest counters that processes of this node have reported */
+    const uint32_t *events;
 };
 
 #if RZ_GROUP
 
 /*
- * By the routers come: GROUP_JOIN, a process wants a socket for datagrams to other processes, and a
- * line to this daemon, on which the thread that reads the socket says GROUP_ARRIVE in a group of
- * its own (GROUP_SOCKET answers); GROUP_ARRIVE and GROUP_LEAVE; messages of the other daemons'
- * cores.
+ * Handles the messages of the routers. With GROUP_JOIN a process asks for a socket for datagrams to
+ * other processes, and for a line to this daemon, on which the thread that reads the socket sends
+ * GROUP_ARRIVE for a group of its own; GROUP_SOCKET answers. The others are GROUP_ARRIVE,
+ * GROUP_LEAVE, and the messages of the other daemons' cores.
  */
 rz_status_t rz_groups_open(struct rz_groups **groups, const struct rz_groups_config *config);
 void rz_groups_close(struct rz_groups *groups); /* NULL: nothing */
 
-/* It has come to its end in order: it leaves all its groups. */
+/* The process has ended in order: it leaves all its groups. */
 void rz_groups_process_left(struct rz_groups *groups, const struct rz_child *process);
 
-/* Subscribers of the membership: whatever the end was, it counts as one. */
+/* Subscribers of the membership: for groups each end of a process is the same. */
 void rz_groups_node_failed(void *groups, rz_id node, bool proof, bool first);
 void rz_groups_process_failed(void *groups, uint32_t slot, uint32_t incarnation, enum rz_end end);
 
-/* The membership's epoch is a new one. */
+/* The membership has entered a new epoch. */
 void rz_groups_epoch(struct rz_groups *groups);
 
-/* The groups that processes of this node take part in, i = 0, 1, ... until false. */
+/* Returns the groups with processes of this node, for i = 0, 1, ... until it returns false. */
 bool rz_groups_at(const struct rz_groups *groups, uint32_t i, struct rz_groups_look *look);
 
 #else /* there are none */

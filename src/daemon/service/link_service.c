@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Handles the messages in which a process reports about itself: HELLO, marks, acknowledged
+ * failures, ABORT, BYE, closed lanes, and revocations. */
 #include "daemon/service/link_service.h"
 
 #include "base/assert.h"
@@ -62,7 +64,8 @@ static bool on_hello(void *arg, struct rz_child *p, const struct rz_link_message
         return true;
     }
     rz_job_net_key(&own->job, net_key);
-    rz_address_parse(own->job.peers[own->job.node].address, &node); /* the overlay has it */
+    /* The overlay has parsed the same address before. */
+    rz_address_parse(own->job.peers[own->job.node].address, &node);
     int fds[] = {rz_board_writer_fd(config->board),    p->share.inbox_fd, p->share.bell_fd,
                  rz_child_life_watch_fd(config->life), p->share.waits_fd, ring_fd};
     unsigned n_fds = sizeof(fds) / sizeof(*fds);
@@ -123,7 +126,8 @@ static bool on_mark(void *arg, struct rz_child *p, const struct rz_link_message 
     return true;
 }
 
-/* Pairs of a message, in memory of its own; NULL: they are none, or name no slots of the job. */
+/* The pairs of a message in allocated memory. NULL: they are malformed, or name no slots of the
+ * job. */
 static struct rz_link_process *pairs_of(const struct rz_child *p, const uint8_t *bytes,
                                         uint32_t length, uint32_t *n)
 {
@@ -175,7 +179,7 @@ static bool on_abort(void *arg, struct rz_child *p, const struct rz_link_message
         return true;
     }
     char by[256];
-    uint32_t n, code = told->code; /* copies: the message's memory serves the next one below */
+    uint32_t n, code = told->code; /* copies: the next message overwrites this one's memory */
     struct rz_link_process *pairs = pairs_of(p, told->processes, told->processes_length, &n);
     snprintf(by, sizeof(by), "%s %u: %s", p->rank < own->job.n_ranks ? "rank" : "process", p->rank,
              told->reason);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a process says of itself to its daemon (wire/link_messages.h): that it joins, ends, aborts,
- * has come to a mark, revokes a communicator.
+ * What a process reports about itself to its daemon (wire/link_messages.h): it joins, ends, aborts,
+ * reaches a mark, or revokes a communicator.
  */
 #ifndef RZ_DAEMON_LINK_SERVICE_H
 #define RZ_DAEMON_LINK_SERVICE_H

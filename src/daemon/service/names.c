@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The entries of the name service and the publications in progress. A publication is sent to all
+ * daemons, each of which confirms or refuses it; the asker is answered when all live daemons have
+ * confirmed. */
 #include "daemon/service/names.h"
 
 #include "base/assert.h"
@@ -6,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Who published, and its ordinal: the identity of an entry. */
+/* The process that published, and the ordinal of the publication: they identify an entry. */
 struct owner {
     uint32_t rank, incarnation;
     uint64_t serial;
@@ -23,9 +26,9 @@ struct pending {
     struct pending *next;
     struct owner owner; /* of the entry */
     char *service;
-    uint32_t asker, incarnation; /* who asked here */
-    uint64_t question;           /* what the asker's answer names */
-    uint64_t serial;             /* what the daemons' answers name */
+    uint32_t asker, incarnation; /* the process here that asked */
+    uint64_t question;           /* the number of its question, for the answer */
+    uint64_t serial;             /* the number for the daemons' answers */
     rz_status_t status;
     uint32_t n_awaited;
     bool *awaited; /* [n_nodes] */
@@ -33,7 +36,7 @@ struct pending {
 
 struct rz_names {
     struct rz_names_config config;
-    const struct rz_own_node *own; /* of config */
+    const struct rz_own_node *own; /* copied from config */
     struct entry *entries;
     uint32_t n_entries;
     struct pending *pending;
@@ -42,7 +45,8 @@ struct rz_names {
 
 /* ---- Entries ---- */
 
-/* Who has the name: the lowest rank of those that published it at once. */
+/* The valid entry of a name: that of the lowest rank among those that published it at the same
+ * time. */
 static struct entry **entry_at(struct rz_names *names, const char *service)
 {
     struct entry **found = NULL, **at = &names->entries;
@@ -94,16 +98,16 @@ static bool owner_is_failed(const struct rz_names *names, const struct owner *ow
 }
 
 /*
- * RZ_OK; RZ_ERR_EXISTS: another process has the name, and keeps it. A higher rank's entry stays,
- * too, until its daemon takes it back: if the lower one fails before that, nobody is told that he
- * has lost.
+ * Adds an entry. RZ_ERR_EXISTS: a process of a lower rank has the name, and keeps it. The entry of
+ * a higher rank stays, too, until its daemon takes it back: if the process of the lower rank fails
+ * before that, the other one keeps the name.
  */
 static rz_status_t entry_put(struct rz_names *names, const struct owner *owner, const char *service,
                              const char *port)
 {
     struct entry **at = entry_at(names, service);
     if (owner_is_failed(names, owner)) {
-        return RZ_OK; /* nobody asks any more */
+        return RZ_OK; /* the process that asked has failed */
     }
     if (*at && !same_process(&(*at)->owner, owner) && (*at)->owner.rank < owner->rank) {
         return RZ_ERR_EXISTS;
@@ -128,7 +132,8 @@ static rz_status_t entry_put(struct rz_names *names, const struct owner *owner, 
     return RZ_OK;
 }
 
-/* The entry of this publication or of an earlier one by the same process; whether there was one. */
+/* Removes the entry of this publication, or of an earlier one by the same process. Returns whether
+ * there was one. */
 static bool entry_drop(struct rz_names *names, const struct owner *owner, const char *service)
 {
     struct entry **at = entry_of(names, service, owner);
@@ -161,7 +166,7 @@ static void pending_end(struct rz_names *names, struct pending **at)
 {
     struct pending *pending = *at;
     *at = pending->next;
-    /* Its successor has questions of the same numbers. */
+    /* A replacement of the asker uses the same question numbers. */
     if (names->own->membership.slots[pending->asker].incarnation == pending->incarnation) {
         answer(names, pending->asker, pending->question, pending->status, "");
     }
@@ -198,8 +203,8 @@ static void send_entry(struct rz_names *names, rz_id to, const char *put, uint64
     rz_overlay_send(names->config.overlay, to, &message);
 }
 
-/* Tells all others; the asker is answered when all who live have confirmed. put: its port; NULL:
- * the entry has ended. */
+/* Tells all other daemons; the asker is answered when all live ones have confirmed. put: the port;
+ * NULL: the entry has ended. */
 static void tell_all(struct rz_names *names, const char *put, const struct owner *owner,
                      const struct owner *asker, const struct rz_link_name *question)
 {
@@ -298,7 +303,7 @@ static void confirm(struct rz_names *names, rz_id to, uint64_t serial, rz_status
     rz_overlay_send(names->config.overlay, to, &message);
 }
 
-/* Without an answer. */
+/* Sends the end of an entry; no answer is expected. */
 static void send_drop(struct rz_names *names, rz_id to, const struct owner *owner,
                       const char *service)
 {
@@ -316,8 +321,9 @@ static void send_drop_to_all(struct rz_names *names, const struct owner *owner, 
 }
 
 /*
- * Somebody has taken the name away, and may fail before all have heard it: the daemon of the
- * process that published it hears it from each of the others, and tells all.
+ * A process has unpublished a name of another process, and may fail before all daemons have learned
+ * of it. Each daemon tells the daemon of the process that published the name, and that daemon tells
+ * all.
  */
 static void pass_on_drop(struct rz_names *names, rz_id from, const struct owner *owner,
                          const char *service)
@@ -331,14 +337,15 @@ static void pass_on_drop(struct rz_names *names, rz_id from, const struct owner 
     }
 }
 
-/* One daemon knows better: the publication is taken back everywhere, be it still here or not. */
+/* A daemon has refused the publication: it is taken back everywhere, even if this daemon no longer
+ * has it. */
 static void take_back(struct rz_names *names, const struct pending *pending)
 {
     send_drop_to_all(names, &pending->owner, pending->service);
     entry_drop(names, &pending->owner, pending->service);
 }
 
-/* Ends our publication as refused. */
+/* Ends a publication of this node as refused. */
 static void refuse(struct rz_names *names, struct pending *pending, rz_status_t status)
 {
     if (pending->status != RZ_OK) {

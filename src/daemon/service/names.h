@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The name service of a job (MPI_Publish_name): what its processes publish is kept by every daemon,
- * so that it outlives any of them, and asking needs no message. A name is published when all living
- * daemons have it; it goes when it is unpublished, or with the process that published it. (A rank
- * of the job that ends in order goes with the job.)
+ * The name service of a job (MPI_Publish_name). Every daemon keeps what the job's processes
+ * publish, so that it survives the failure of any daemon, and a look-up needs no message. A name is
+ * published when all live daemons have it. It ends when it is unpublished, or with the process that
+ * published it. (For a rank of the job that ends in order it ends with the job.)
  *
- * Who publishes a name that another one has is refused. When two do so at once the lower rank wins,
- * everywhere.
+ * A process cannot publish a name that another one has published. If two publish a name at the same
+ * time, the lower rank gets it, at all daemons.
  */
 #ifndef RZ_DAEMON_NAMES_H
 #define RZ_DAEMON_NAMES_H
@@ -18,7 +18,7 @@
 struct rz_names;
 
 #define RZ_NAMES_MAX 4096      /* names of a job */
-#define RZ_NAME_BYTES_MAX 1024 /* of a name, and of what it stands for */
+#define RZ_NAME_BYTES_MAX 1024 /* of a name, and of its port */
 
 struct rz_names_config {
     const struct rz_own_node *own;
@@ -31,19 +31,19 @@ struct rz_names_config {
 rz_status_t rz_names_open(struct rz_names **names, const struct rz_names_config *config);
 void rz_names_close(struct rz_names *names);
 
-/* A process of this node asks; it is answered by NAMED, now or when all daemons have done it. */
+/* A process of this node asks; NAMED answers it, at once or when all daemons have confirmed. */
 void rz_names_ask(struct rz_names *names, uint32_t rank, uint32_t incarnation,
                   const struct rz_link_name *question);
 
-/* NAME_PUT, NAME_DROP or NAME_KEPT of another daemon. */
+/* Handles NAME_PUT, NAME_DROP or NAME_KEPT of another daemon. */
 void rz_names_message(struct rz_names *names, rz_id from, const struct rz_overlay_message *message);
 
-/* Subscribers of the membership: a spawned process that has ended in order takes its names with it,
- * too. */
+/* Subscribers of the membership. The names of a spawned process that has ended in order are
+ * dropped, too. */
 void rz_names_node_failed(void *names, rz_id node, bool proof, bool first);
 void rz_names_process_failed(void *names, uint32_t slot, uint32_t incarnation, enum rz_end end);
 
-/* Something has failed, as the membership says: the names of failed processes go, and no failed
+/* The membership has recorded a failure: the names of failed processes are dropped, and no failed
  * daemon is waited for. */
 void rz_names_look_at_failures(struct rz_names *names);
 

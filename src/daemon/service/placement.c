@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Writes the places of processes into the membership and onto the board: at a new epoch, at a
+ * spawn, and when a node or process has failed. */
 #include "daemon/service/placement.h"
 
 #include <stdlib.h>
 
 struct rz_placement {
     struct rz_placement_config config;
-    struct rz_own_node *own; /* of config */
+    struct rz_own_node *own; /* copied from config */
 };
 
 static void write_word(const struct rz_placement *placement, uint32_t slot)
@@ -16,8 +18,8 @@ static void write_word(const struct rz_placement *placement, uint32_t slot)
                          failed ? RZ_PROCESS_FAILED : RZ_PROCESS_ALIVE);
 }
 
-/* Of a process whose node had failed before it was known to be there the subscribers were told
- * nothing; the groups need it. */
+/* Writes the word of a new process. If its node failed before the process was known to be there,
+ * the subscribers were not told of its failure; the groups need to be. */
 static void write_new_word(const struct rz_placement *placement, uint32_t slot)
 {
     const struct rz_membership *membership = &placement->own->membership;
@@ -68,7 +70,7 @@ void rz_placement_node_failed(void *arg, rz_id node, bool proof, bool first)
     rz_board_writer_publish(placement->config.board);
 }
 
-/* Of its own daemon's board the word is there already: the first one stays. */
+/* The board of the process's own daemon has the word already, and the first one stays. */
 void rz_placement_process_failed(void *arg, uint32_t slot, uint32_t incarnation, enum rz_end end)
 {
     const struct rz_placement *placement = arg;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What was agreed about where processes run, carried out on this node: the membership's slots and
+ * Carries out on this node what was agreed about where processes run: the membership's slots and
  * the board's words.
  */
 #ifndef RZ_DAEMON_PLACEMENT_H
@@ -23,10 +23,12 @@ rz_status_t rz_placement_open(struct rz_placement **placement,
                               const struct rz_placement_config *config);
 void rz_placement_close(struct rz_placement *placement); /* NULL: nothing */
 
-/* The slot's process of the new epoch: where it is, and the board's word. Not published yet. */
+/* Takes over the slot's process of the new epoch: its place, and the board's word. Does not
+ * publish. */
 void rz_placement_take(struct rz_placement *placement, uint32_t slot);
 
-/* A process was spawned by decision: the same. False: it is older than what is there. */
+/* Takes over a process that was spawned by decision, in the same way. False: it is older than the
+ * slot's newest incarnation. */
 bool rz_placement_spawn(struct rz_placement *placement, uint32_t slot, uint32_t incarnation,
                         bool replaces);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A list of questions, without duplicates. */
 #include "daemon/service/questions.h"
 
 #include "base/assert.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Carries out the decisions about spawns, receives the orders of other daemons, and ends processes
+ * that MPI_Abort names. */
 #include "daemon/service/spawns.h"
 
 #include "base/assert.h"
@@ -23,7 +25,7 @@ static void begin_here(struct rz_spawns *spawns, uint32_t slot)
     }
     bool known = slot < own->job.n_ranks || (s->order && s->order->has_come);
     if (!known && s->order && !rz_membership_node_has_failed(&own->membership, s->order->node)) {
-        return; /* it will be begun when the order comes */
+        return; /* it is started when the order arrives */
     }
     s->begun = spawned;
     if (known) {
@@ -53,7 +55,7 @@ static void place_spawn(struct rz_spawns *spawns, uint32_t slot, uint32_t incarn
     }
 }
 
-/* The spawns behind a cohort item; how many. */
+/* Reads the spawns that follow a cohort item, and returns their number. */
 static uint32_t cohort_spawns(const uint64_t *items, uint32_t n_items,
                               struct rz_link_process *processes)
 {
@@ -74,11 +76,11 @@ static void cohort_refused(struct rz_spawns *spawns, rz_id node, uint32_t serial
     if (order->has_come) {
         rz_spawns_order_release(spawns, order);
     } else {
-        order->refused = true; /* it may still come */
+        order->refused = true; /* it may still arrive */
     }
 }
 
-/* items: behind the cohort's; how many of them are its spawns. */
+/* items: those that follow the cohort's. Returns how many of them are its spawns. */
 static uint32_t cohort_decided(struct rz_spawns *spawns, uint64_t cohort, const uint64_t *items,
                                uint32_t n_items, rz_status_t refused)
 {
@@ -100,7 +102,8 @@ static uint32_t cohort_decided(struct rz_spawns *spawns, uint64_t cohort, const 
         rz_spawns_slot_use(spawns, &spawns->slots[processes[i].slot], order, i);
         place_spawn(spawns, processes[i].slot, processes[i].incarnation, true);
     }
-    rz_spawns_order_release(spawns, order); /* it is expected no more: its processes use it */
+    /* The order is no longer expected; its processes use it from now on. */
+    rz_spawns_order_release(spawns, order);
     return n;
 }
 
@@ -116,7 +119,7 @@ static void ends_carry_out(struct rz_spawns *spawns)
     }
 }
 
-/* Board first, for all of them; then what takes time. */
+/* Publishes the board for all spawns first; then does what takes time. */
 static void publish(struct rz_spawns *spawns, const uint64_t *items, uint32_t n_items)
 {
     uint32_t slot, incarnation;
@@ -179,7 +182,7 @@ static void order_comes(struct rz_spawns *spawns, struct rz_spawns_order *order,
     if (!rz_spawns_order_fill(spawns, order, told->commands, told->commands_length, told->count)) {
         rz_report_log(&spawns->own->report, 0, "node %u wants to spawn something malformed",
                       order->node);
-        return; /* what was spawned of it here waits, until that node has failed */
+        return; /* its processes here wait until that node has failed */
     }
     rz_spawns_order_parent(order, told->parent, told->parent_length);
     for (uint32_t i = 0; i < order->n_spawned; i++) {
@@ -263,7 +266,8 @@ static void end_here(const struct rz_spawns *spawns, uint32_t slot, uint32_t inc
     rz_child_failed(p, "MPI_Abort", rz_clock_now());
 }
 
-/* Its spawn has not been heard of here, or it is not begun: its order has not come. */
+/* Whether the process was not started here: its spawn is not known yet, or its order has not
+ * arrived. */
 static bool unstarted(const struct rz_spawns *spawns, uint32_t slot, uint32_t incarnation)
 {
     const struct rz_membership_slot *place = &spawns->own->membership.slots[slot];

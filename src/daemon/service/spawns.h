@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Spawns: processes that begin while the job runs, because the program asked for them
- * (RZ_Comm_replace, MPI_Comm_spawn). All daemons decide them together (proto/recover); this
- * module keeps what the node's processes asked for, what spawned processes shall run, and carries
- * decisions out: place, board, fork, answer.
+ * Spawns: processes that begin while the job runs, because the program requests them
+ * (RZ_Comm_replace, MPI_Comm_spawn). All daemons decide them together (proto/recover). This module
+ * keeps what the node's processes have requested and what spawned processes will execute, and
+ * carries out decisions: place, board, fork, answer.
  *
- * Order at a decision: places, board words, news and doorbells, processes forked here, and only
- * then the answers. No question stays without an answer: where spawns cannot be, it is a refusal
- * with a status, and in words once on standard error.
+ * A decision is carried out in this order: places, board words, news and doorbells, the forks of
+ * this node, and only then the answers. Each request is answered. Where nothing can be spawned the
+ * answer is a refusal with a status, and the reason is written once to standard error.
  *
- * What a spawned process runs travels from the daemon that was asked to all others before the wish
- * does. A daemon that hears the decision first waits for it; when the daemon that was asked is
- * failed, nothing will come, and its spawned processes placed here have failed at once, told as any
- * failure. What they run is kept as long as one of them, or its replacement, may still be replaced.
+ * The order, which says what spawned processes will execute, is sent by the daemon that was asked
+ * to all others before the request itself. A daemon that learns of the decision first waits for the
+ * order. If the daemon that was asked has failed, the order will not arrive: the spawned processes
+ * placed here then fail at once, reported like any failure. The order is kept as long as one of its
+ * processes, or a replacement, may still be replaced.
  */
 #ifndef RZ_DAEMON_SPAWNS_H
 #define RZ_DAEMON_SPAWNS_H
@@ -46,37 +47,37 @@ struct rz_spawns_config {
 rz_status_t rz_spawns_open(struct rz_spawns **spawns, const struct rz_spawns_config *config);
 void rz_spawns_close(struct rz_spawns *spawns); /* NULL: nothing */
 
-/* The process is gone: nobody waits for its answers. May be repeated. */
+/* The process has ended: its requests are dropped. May be called again. */
 void rz_spawns_forget(struct rz_spawns *spawns, uint32_t slot, uint32_t incarnation);
 
-/* A decision: RZ_RECOVER_SPAWNS. */
+/* A decision: items as in RZ_RECOVER_SPAWNS. */
 void rz_spawns_decided(struct rz_spawns *spawns, rz_status_t refused, const uint64_t *items,
                        uint32_t n_items);
 
-/* Everything that was decided so far has been carried out: answers who waits for it. */
+/* All decisions so far have been carried out: answers the requests that wait for them. */
 void rz_spawns_look(struct rz_spawns *spawns);
 
-/* Subscribers of the membership: nothing comes from that node any more; a spawned process has ended
- * in order, and its slot is free. */
+/* Subscribers of the membership: nothing arrives from that node any more; a spawned process has
+ * ended in order, and its slot is free. */
 void rz_spawns_node_failed(void *spawns, rz_id node, bool proof, bool first);
 void rz_spawns_process_failed(void *spawns, uint32_t slot, uint32_t incarnation, enum rz_end end);
 
-/* What the process of slot runs, if it is not the job's program: arrays that live until the order
- * is forgotten. False: it is. */
+/* What the process of slot executes, if that is not the job's program: the arrays are valid until
+ * the order is dropped. False: it executes the job's program. */
 bool rz_spawns_program(const struct rz_spawns *spawns, uint32_t slot, struct rz_program *program);
 
-/* The program could not be run: whether this process is the one to say so for all of its command.
- */
+/* A program could not be executed: whether this process reports it for all processes of its
+ * command. */
 bool rz_spawns_speaks(const struct rz_spawns *spawns, uint32_t slot, uint32_t incarnation);
 
-/* COHORT, to a process in a slot behind the ranks; *message leads into memory that lives until the
- * next call. False: another has its slot now. */
+/* Makes COHORT for a process in a slot behind the ranks; pointers in *message are valid until the
+ * next call. False: another process has the slot now. */
 bool rz_spawns_cohort(struct rz_spawns *spawns, uint32_t slot, uint32_t incarnation,
                       struct rz_link_message *message);
 
 /*
- * MPI_Abort of some processes only: this one is ended, by its daemon; also when its spawn has not
- * been heard of there yet. by: who wanted it, and why.
+ * MPI_Abort of a subset of processes: the daemon of this process ends it, even if it has not
+ * learned of the spawn yet. by: the process that called, and why.
  */
 void rz_spawns_end(struct rz_spawns *spawns, uint32_t slot, uint32_t incarnation, uint32_t code,
                    const char *by);

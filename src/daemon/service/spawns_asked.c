@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What processes of this node ask for, and their answers. */
+/* The requests of this node's processes, and their answers. */
 #include "daemon/service/spawns_private.h"
 
 #include "base/assert.h"
@@ -53,7 +53,7 @@ static void wish_remove(struct rz_spawns *spawns, struct rz_spawns_ask **at)
     free(wish);
 }
 
-/* RZ_IN_PROGRESS: not decided yet, or its decision has not been carried out here. */
+/* RZ_IN_PROGRESS: not decided yet, or the decision has not been carried out here. */
 static rz_status_t spawn_status(const struct rz_spawns *spawns, const struct rz_link_process *spawn)
 {
     enum rz_recover_spawn what =
@@ -69,9 +69,8 @@ static rz_status_t spawn_status(const struct rz_spawns *spawns, const struct rz_
     return what == RZ_SPAWN_TAKEN ? RZ_ERR_EXISTS : RZ_OK;
 }
 
-/* Once each, and not before the incarnation before it is known here: a spawn says that it has
- * failed.
- */
+/* Tells the other daemons each requested spawn once, but not before the preceding incarnation is
+ * known here: the spawn implies that the preceding one has failed. */
 static void wish_tell(const struct rz_spawns *spawns, struct rz_spawns_ask *wish)
 {
     for (uint32_t i = 0; i < wish->n; i++) {
@@ -86,7 +85,8 @@ static void wish_tell(const struct rz_spawns *spawns, struct rz_spawns_ask *wish
     }
 }
 
-/* The answer to a REPLACE: when all spawns are decided; the first refusal is its status. */
+/* The answer to a REPLACE, when all spawns are decided: the status of the first refusal, or
+ * RZ_OK. */
 static rz_status_t spawns_status(const struct rz_spawns *spawns, const struct rz_spawns_ask *wish)
 {
     rz_status_t first = RZ_OK;
@@ -100,7 +100,7 @@ static rz_status_t spawns_status(const struct rz_spawns *spawns, const struct rz
     return first;
 }
 
-/* True: answered. */
+/* Returns true if the request was answered. */
 static bool look_at_replace(const struct rz_spawns *spawns, struct rz_spawns_ask *wish)
 {
     rz_status_t status = spawns_status(spawns, wish);
@@ -112,7 +112,7 @@ static bool look_at_replace(const struct rz_spawns *spawns, struct rz_spawns_ask
     return status != RZ_IN_PROGRESS;
 }
 
-/* True: answered. */
+/* Returns true if the request was answered. */
 static bool look_at_spawn(const struct rz_spawns *spawns, const struct rz_spawns_ask *wish)
 {
     if (wish->order->processes) {
@@ -137,7 +137,7 @@ void rz_spawns_look(struct rz_spawns *spawns)
 
 /* ---- what processes ask ---- */
 
-/* Why nothing can be spawned in this job; NULL: it can. */
+/* Why nothing can be spawned in this job; NULL: spawns are possible. */
 static const char *refusal(const struct rz_spawns *spawns, bool replace)
 {
     const struct rz_daemon_job *job = &spawns->own->job;
@@ -175,7 +175,7 @@ static struct rz_spawns_ask *wish_new(struct rz_spawns *spawns, const struct rz_
     return wish;
 }
 
-/* Pairs of slots of the job and incarnations that replace one. */
+/* Reads pairs of a slot of the job and an incarnation that replaces another. */
 static bool read_spawns(const struct rz_spawns *spawns, struct rz_spawns_ask *wish,
                         const struct rz_link_replace *asked)
 {
@@ -234,11 +234,11 @@ static void send_order(const struct rz_spawns *spawns, uint32_t serial,
     }
 }
 
-/* RZ_OK: the wish is on its way. */
+/* Sends the request. RZ_OK: it was sent. */
 static rz_status_t spawn_want(struct rz_spawns *spawns, struct rz_spawns_ask *wish,
                               const struct rz_link_spawn *asked)
 {
-    /* First of all: nobody needs memory for more processes than there can be. */
+    /* Checked first, so that no memory is taken for more processes than there can be. */
     if (asked->count > spawns->own->job.n_slots - spawns->own->job.n_ranks) {
         return RZ_ERR_NO_MEMORY;
     }
@@ -252,7 +252,8 @@ static rz_status_t spawn_want(struct rz_spawns *spawns, struct rz_spawns_ask *wi
         rz_spawns_order_release(spawns, order);
         return RZ_ERR_INVALID;
     }
-    /* A serial that is used up must be wanted: the next ones wait for it everywhere. */
+    /* A serial number that is used must be requested: the following ones wait for it at all
+     * daemons. */
     spawns->serial++;
     order->users++;
     wish->order = order;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What spawned processes run: the orders, from the first word of them to their last process. */
+/* The orders, which say what spawned processes execute: each exists from the first message about it
+ * until its last process. */
 #include "daemon/service/spawns_private.h"
 
 #include "base/assert.h"
@@ -81,7 +82,7 @@ static char **copy_texts(const char *texts, uint32_t n)
     return copy;
 }
 
-/* The directory of a command is one of where the job's processes start. */
+/* The directory of a command is relative to the one in which the job's processes start. */
 static char *copy_directory(const struct rz_spawns *spawns, const char *directory)
 {
     char *copy = strdup(*directory ? directory : spawns->own->job.directory);

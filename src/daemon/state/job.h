@@ -41,12 +41,12 @@ struct rz_daemon_job {
     struct {
         char *folder; /* of the job's checkpoint files; "": there are none */
         char name[RZ_CKPT_NAME_MAX];
-        /* the number of this run; the number of generations to keep */
+        /* The number of this run; the number of generations to keep. */
         uint32_t run, keep;
         struct rz_ckpt_generation restored; /* the one to begin from; number 0: none */
     } checkpoints;
     uint32_t flags; /* RZ_JOB_* */
-    /* this node gets part `share` of `shares` parts of the machine's cores */
+    /* This node gets part `share` of `shares` parts of the machine's cores. */
     uint32_t share, shares;
     uint32_t verbosity; /* 0: only what the user must know */
     /* For a detached job; timeout 0: none. */
