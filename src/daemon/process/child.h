@@ -24,7 +24,7 @@ enum rz_child_state { RZ_CHILD_SPAWNED, RZ_CHILD_JOINED, RZ_CHILD_LEFT, RZ_CHILD
 /* What a process was given when it joined. */
 struct rz_child_share {
     pid_t pid; /* the process that sent HELLO: the child, or a descendant of it */
-    /* Pid is a process of the child's group, and not one of another pid namespace. */
+    /* pid belongs to the child's process group, and to no other pid namespace. */
     bool seen;
     uint32_t lane, slot;
     int inbox_fd, bell_fd, waits_fd;

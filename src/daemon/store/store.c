@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Keeps the pieces: takes those of this node's processes and those of other daemons, has them
+ * protected, gives them back, and finds a piece that is missing here. */
 #include "daemon/store/store.h"
 
 #include "base/assert.h"
@@ -22,13 +24,13 @@ struct piece *store_find(struct rz_store *store, uint32_t rank, uint64_t generat
     return NULL;
 }
 
-/* Which pieces to drop. */
+/* Describes pieces to be dropped. */
 struct unwanted {
-    uint32_t rank;       /* of this rank, or of all (RZ_ID_NONE) */
-    uint64_t below;      /* generations below this one */
-    uint64_t same;       /* and this one */
-    uint64_t other_than; /* not 0: all generations but this one and the one before it, and all that
-                            are incomplete */
+    uint32_t rank;  /* of this rank, or of all (RZ_ID_NONE) */
+    uint64_t below; /* generations below this one */
+    uint64_t same;  /* and this generation */
+    /* Not 0: all generations but this one and the one before it, and all incomplete pieces. */
+    uint64_t other_than;
     bool everything;
 };
 
@@ -79,9 +81,9 @@ void store_drop_piece(struct rz_store *store, struct piece *piece)
 }
 
 /*
- * A new piece takes the place of the one before the previous, but of none that a recovery may still
- * choose: one that is being agreed on may go back to a generation older than the newest committed
- * one.
+ * Adds a piece. It takes the place of the one before the previous, but never of one that a recovery
+ * may still choose: a recovery that is being agreed on may roll back to a generation older than the
+ * newest committed one.
  */
 struct piece *store_add(struct rz_store *store, uint32_t rank, uint64_t generation, uint64_t bytes,
                         uint64_t hash, int fd)
@@ -125,13 +127,14 @@ void store_give_up(struct rz_store *store, const char *words)
     store_stop(store, RZ_ERR_NO_MEMORY, words);
 }
 
-/* What users call it. */
+/* The number of a generation for users. */
 static unsigned long long outside(const struct rz_store *store, uint64_t generation)
 {
     return rz_store_files_number(store->files, generation);
 }
 
-/* All may go back to the generation before, in memory; in files rzrun looks for one. */
+/* Pieces in memory: all may roll back to the generation before. Pieces in files: rzrun looks for an
+ * older generation. */
 void store_lost(struct rz_store *store, uint32_t rank, uint64_t generation, const char *what)
 {
     char words[256];
@@ -158,7 +161,7 @@ static void copy_to_buddy(struct rz_store *store, struct piece *piece)
     }
 }
 
-/* An own rank's piece lies here, whole: make sure that its keepers have it, too. */
+/* A complete piece of an own rank is here: makes sure that its keepers have it, too. */
 static void protect(struct rz_store *store, struct piece *piece)
 {
     bool restored = piece->generation == store->restoring;
@@ -175,7 +178,7 @@ static void protect(struct rz_store *store, struct piece *piece)
     }
 }
 
-/* The process gets it, once it has asked and the piece was looked at. */
+/* Gives the piece to its process, if the process has asked and the piece was verified. */
 static void give(struct rz_store *store, uint32_t rank, const struct piece *piece)
 {
     const struct rz_store_files *files = store->files;
@@ -215,7 +218,7 @@ static void answer_want(struct rz_store *store, uint32_t rank)
     }
 }
 
-/* A process stores a generation once, and the next one only when all have committed it. */
+/* A process stores each generation once, and the next one only when all have committed it. */
 static bool may_store(struct rz_store *store, uint32_t rank, uint64_t number)
 {
     uint64_t next = rz_commit_next(store_commit(store));
@@ -261,8 +264,8 @@ static void finished(struct rz_store *store, struct piece *piece, rz_id from)
                                          .to = from});
 }
 
-/* Memory is taken as the parts come: to reserve it for a large piece at once takes longer than the
- * others wait for a heartbeat. */
+/* The memory of a piece is allocated as its parts arrive: to reserve it at once takes longer for a
+ * large piece than the other daemons wait for a heartbeat. */
 #define NO_ROOM "no memory for a copy of a checkpoint piece"
 
 static void on_piece(struct rz_store *store, rz_id from, const struct rz_overlay_piece *told)
@@ -273,14 +276,14 @@ static void on_piece(struct rz_store *store, rz_id from, const struct rz_overlay
     }
     if (piece && store_whole(piece) && told->offset == 0 && piece->hash == told->hash &&
         piece->bytes == told->total) {
-        store_demand(store, &(struct demand){.kind = DEMAND_KEEP, /* we have it already */
+        store_demand(store, &(struct demand){.kind = DEMAND_KEEP, /* it is here already */
                                              .rank = piece->rank,
                                              .generation = piece->generation,
                                              .to = from});
         return;
     }
     if (!piece && told->offset != 0) {
-        return; /* the rest of one that we could not keep */
+        return; /* the rest of a piece that could not be kept */
     }
     if (!piece || (told->offset == 0 && !piece->wanted_by_us)) {
         int fd;
@@ -330,8 +333,8 @@ static void on_kept(struct rz_store *store, rz_id from, const struct rz_overlay_
     store_tell_commit(store, RZ_COMMIT_COPIED, told->generation, told->rank, from);
 }
 
-/* From whom we asked it: the next one may have it. From whom should keep a copy: what came there
- * was damaged, and so ours is likely to be. */
+/* PIECE_GONE from a daemon that we asked for the piece: the next holder may have it. From one that
+ * should keep a copy: what arrived there was damaged, and so our piece is probably damaged, too. */
 static void on_gone(struct rz_store *store, rz_id from, const struct rz_overlay_piece_gone *told)
 {
     struct piece *piece = store_find(store, told->rank, told->generation);
@@ -386,7 +389,8 @@ void store_get(struct rz_store *store, uint32_t rank)
 
 /* ---- what pieces were looked at for ---- */
 
-/* It is gone from here. Others who wanted the same piece find that it is being fetched. */
+/* An own piece was damaged and is dropped. For further demands of the same piece it is being
+ * fetched. */
 static void own_damaged(struct rz_store *store, uint32_t rank, uint64_t generation)
 {
     if (store_find(store, rank, generation) || store->getting[rank]) {
@@ -454,7 +458,7 @@ void store_fail(struct rz_store *store, const struct demand *demand)
                                          .chunk = demand->chunk,
                                          .attempt = demand->attempt};
     switch (demand->kind) {
-    case DEMAND_USE: /* what came is no better */
+    case DEMAND_USE: /* the received piece is damaged, too */
         store->getting[demand->rank] = 0;
         own_damaged(store, demand->rank, demand->generation);
         break;
@@ -486,7 +490,7 @@ void store_fail(struct rz_store *store, const struct demand *demand)
     }
 }
 
-/* The first field of all these messages. */
+/* The epoch is the first field of all these messages. */
 static uint32_t epoch_of(const struct rz_overlay_message *message)
 {
     switch (message->type) {
@@ -593,8 +597,8 @@ static void release_held(struct rz_store *store)
     }
 }
 
-/* Nothing in memory is left to go back to. Files may hold more, but which of them is whole only
- * rzrun can tell while nobody writes. */
+/* Nothing in memory is left to roll back to. Files may hold more, but only rzrun can tell which
+ * generation is complete, while no process writes. */
 static void begin_from_files(struct rz_store *store)
 {
     const struct rz_daemon_job *job = &store->own->job;
@@ -618,7 +622,7 @@ static void file_came(void *arg, uint32_t rank, uint64_t generation, int fd, uin
     struct piece *piece = store_add(store, rank, generation, bytes, hash, fd);
     piece->have = bytes;
     piece->source = RZ_ID_NONE;
-    piece->good = true; /* as it was read */
+    piece->good = true; /* verified when it was read */
     store->getting[rank] = 0;
     if (generation > 0) {
         protect(store, piece);
@@ -626,7 +630,7 @@ static void file_came(void *arg, uint32_t rank, uint64_t generation, int fd, uin
     answer_want(store, rank);
 }
 
-/* One daemon says for all what was lost: the checkpoint, or safety from now on. */
+/* One daemon reports for all what was lost: a checkpoint, or the protection of further ones. */
 static void say_what_is_left(const struct rz_store *store, bool fell_back)
 {
     const struct rz_own_node *own = store->own;
@@ -666,7 +670,7 @@ static void say_what_is_left(const struct rz_store *store, bool fell_back)
     }
 }
 
-/* What was under way in the epoch before. */
+/* Drops what was in progress in the epoch before. */
 static void forget_epoch(struct rz_store *store)
 {
     uint32_t n_ranks = store->own->job.n_ranks;
@@ -687,7 +691,8 @@ void rz_store_opened(struct rz_store *store)
 {
     const struct rz_commit *commit = store_commit(store);
     memset(store->tried, 0, store->own->job.n_ranks);
-    if (store->restoring > 0) { /* else the pieces of the beginning may be from files */
+    if (store->restoring > 0) {
+        /* Otherwise the pieces of generation 0 may be from files. */
         drop(store, (struct unwanted){.rank = RZ_ID_NONE, .below = store->restoring});
     }
     store_keep_parities(store, rz_commit_layout(commit, RZ_COMMIT_NOW), 0);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checkpoint pieces held by the daemon: of its own processes, and as buddy of others. A piece is a
- * memfd, so it outlives the process that wrote it. What may be overwritten, who holds what, and
- * when a generation exists is decided by the protocol core `commit`; this module moves and keeps
- * the bytes. Messages of processes and of other daemons about pieces come here by the routers.
+ * The checkpoint pieces that a daemon holds: those of its own processes, and copies or parities for
+ * other daemons. A piece is a memfd, so it survives the process that wrote it. The protocol core
+ * `commit` decides what may be overwritten, which daemon holds what, and when a generation exists;
+ * this module moves and keeps the bytes. Messages of processes and of other daemons about pieces
+ * arrive here by the routers.
  */
 #ifndef RZ_DAEMON_STORE_H
 #define RZ_DAEMON_STORE_H
@@ -15,11 +16,12 @@ struct rz_store;
 rz_status_t rz_store_open(struct rz_store **store, const struct rz_store_config *config);
 void rz_store_close(struct rz_store *store); /* NULL: nothing */
 
-/* commit said RESTORE: keep only generation, get and protect the pieces of our ranks. */
+/* Called at commit's notice RESTORE: keeps only this generation, and fetches and protects the
+ * pieces of our ranks. */
 void rz_store_restore(struct rz_store *store, uint32_t epoch, uint64_t generation);
 
-/* Generations before the first of this epoch: processes count their checkpoints from 1 in each
- * epoch. */
+/* The number of generations before the first one of this epoch: processes count their checkpoints
+ * from 1 in each epoch. */
 uint64_t rz_store_base(const struct rz_store *store);
 
 /* The barrier of the epoch has opened, and commit knows it. */
@@ -28,16 +30,17 @@ void rz_store_opened(struct rz_store *store);
 /* Commit knows that the generation exists. */
 void rz_store_committed(struct rz_store *store, uint64_t generation);
 
-/* Up to which generation, at most `upto`, processes here may be told that theirs are committed. */
+/* The newest generation, at most `upto`, of which processes here may be told that it is
+ * committed. */
 uint64_t rz_store_bound(const struct rz_store *store, uint64_t upto);
 
-/* What a generation is called outside. */
+/* The number of a generation for users, processes and files. */
 uint64_t rz_store_number(const struct rz_store *store, uint64_t generation);
 
-/* The queue towards a peer has room again. */
+/* The queue to a peer has room again. */
 void rz_store_writable(struct rz_store *store, rz_id peer);
 
-/* Subscriber of the membership: what is on its way to that node is not needed any more. */
+/* Subscriber of the membership: transfers to that node are dropped. */
 void rz_store_node_failed(void *store, rz_id node, bool proof, bool first);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies of pieces by what changed. A process tells with a piece which pages are as they were in an
- * older generation (wire/link_messages.h, STORE). If the buddy keeps that one it gets the other
- * pages only, and writes them over it: by the same rule by which the process wrote its piece over
- * the older one. What comes of it is looked at as a whole, as any copy; where there is nothing to
- * write over, or it is not what it should be, the buddy says so (PIECE_GONE) and gets all of it.
+ * Copies of pieces by their changes. A process says with its piece which pages are as they were in
+ * an older generation (wire/link_messages.h, STORE). If the buddy keeps that generation, it gets
+ * only the other pages and writes them over the older piece, as the process wrote its new piece
+ * over the older one. The result is verified as a whole, like any copy. If there is nothing to
+ * write over, or the result is wrong, the buddy says so (PIECE_GONE) and gets the whole piece.
  */
 #include "base/assert.h"
 #include "ckpt/pages.h"
@@ -88,8 +88,8 @@ bool store_send_changes(struct rz_store *store, struct transfer *transfer)
 
 /* ---- who keeps a copy ---- */
 
-/* The older piece becomes the new one, which is not whole yet. NULL: there is none that may be
- * written over, now. */
+/* Turns the older piece into the new one, which is not complete yet. NULL: there is none that may
+ * be written over now. */
 static struct piece *take_over(struct rz_store *store, rz_id from,
                                const struct rz_overlay_changes *told)
 {
@@ -104,7 +104,7 @@ static struct piece *take_over(struct rz_store *store, rz_id from,
     }
     struct piece *piece =
         store_add(store, told->rank, told->generation, told->total, told->hash, fd);
-    rz_assert(!store_find(store, told->rank, told->base)); /* it is no piece any more */
+    rz_assert(!store_find(store, told->rank, told->base)); /* the older piece is gone */
     piece->source = from;
     piece->by_changes = true;
     return piece;
@@ -131,7 +131,7 @@ void store_on_changes(struct rz_store *store, rz_id from, const struct rz_overla
         }
     }
     if (!piece || !piece->by_changes || piece->have == piece->bytes || piece->source != from) {
-        return; /* the rest of one that was refused, or what we have already */
+        return; /* the rest of a refused piece, or a piece that is here already */
     }
     if (told->offset > piece->bytes || told->data_length > piece->bytes - told->offset ||
         (told->data_length > 0 && pwrite(piece->fd, told->data, told->data_length,

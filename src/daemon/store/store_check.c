@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Looks whether pieces are what they were, a few MiB in each turn of the loop, before anybody is
- * given them. */
+/* Verifies the checksums of pieces before they are given away, a few MiB in each turn of the
+ * loop. */
 #include "base/assert.h"
 #include "ckpt/pages.h"
 #include "daemon/state/loop.h"
@@ -11,10 +11,10 @@
 
 #define SLICE_PAGES ((size_t)2048) /* 8 MiB */
 
-/* A slice begins where a page of the machine does, for it is mapped. */
+/* A slice is mapped, so it must begin at a page of the machine. */
 _Static_assert(SLICE_PAGES *RZ_PAGE_BYTES % (64 << 10) == 0, "whole pages of any machine");
 
-/* False: its memory cannot be looked at. */
+/* Hashes the next slice. False: its memory cannot be mapped. */
 static bool look_at_slice(struct piece *piece)
 {
     size_t pages = rz_pages_of(piece->bytes), n = pages - piece->n_checked;
@@ -53,7 +53,8 @@ static struct demand *take_demand(struct rz_store *store, uint32_t rank, uint64_
     return NULL;
 }
 
-/* Meeting one demand may end the epoch's business or the piece: it is looked up again each time. */
+/* Carries out the demands for a verified piece. One demand may end the epoch or drop the piece, so
+ * the demands are searched again each time. */
 static void settle(struct rz_store *store, uint32_t rank, uint64_t generation, bool good)
 {
     struct demand *demand;
@@ -72,7 +73,7 @@ static void settle(struct rz_store *store, uint32_t rank, uint64_t generation, b
     }
 }
 
-/* The newest demand stands first; the oldest is met first. */
+/* The newest demand is the first of the list; the oldest is carried out first. */
 static const struct demand *oldest(const struct rz_store *store)
 {
     const struct demand *demand = store->demands;

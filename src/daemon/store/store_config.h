@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the checkpoint store needs of the rest of the daemon, and what its parts are told by. */
+/* What the checkpoint store needs of the rest of the daemon, and its hooks. */
 #ifndef RZ_DAEMON_STORE_CONFIG_H
 #define RZ_DAEMON_STORE_CONFIG_H
 
@@ -10,7 +10,7 @@
 #include "daemon/state/core.h"
 #include "proto/commit/commit.h"
 
-/* In PIECE, where a node stands: it came from none. */
+/* In PIECE, in place of a node: the piece was read from a file. */
 #define RZ_STORE_FROM_FILE RZ_ID_NONE
 #define RZ_STORE_FROM_PARITIES (RZ_ID_NONE - 1)
 
@@ -20,11 +20,12 @@ struct rz_store_config {
     struct rz_link_router *router;
     struct rz_overlay *overlay;
     struct rz_overlay_router *overlay_router;
-    const struct rz_core *recover; /* read */
-    struct rz_core *commit;        /* read, and told what lies where */
+    const struct rz_core *recover; /* only read */
+    struct rz_core *commit;        /* read, and told which daemon holds what */
     void *arg;
-    /* What this epoch goes back to cannot be given back whole: all go back to the generation
-     * before, or the job ends. False: it is too late for that, the barrier may have opened. */
+    /* The pieces to which this epoch rolls back cannot be restored completely: all roll back to the
+     * generation before, or the job ends. False: it is too late for that, because the barrier may
+     * have opened. */
     bool (*damaged)(void *arg);
     /* This daemon must end its processes and itself. */
     void (*stop)(void *arg, rz_status_t why, const char *words);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pieces in files: what is written when, and what follows. */
+/* Pieces in files: when what is written, and what follows from it. */
 #include "daemon/store/store_files.h"
 
 #include "base/assert.h"
@@ -11,33 +11,33 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Generations whose files are under way at the same time: at most the one that processes write and
- * the two before (rz_store_files_bound). */
+/* More than the number of generations whose files can be in progress at the same time: the one that
+ * processes write and the two before (rz_store_files_bound). */
 #define UNDER_WAY 4
 
-/* What the marker has been told of a rank's files. */
+/* What the marker knows of a rank's files. */
 struct filed {
     uint32_t epoch;
-    uint64_t generation; /* the newest, written or not */
+    uint64_t generation; /* the newest one told, whether written or not */
 };
 
 struct rz_store_files {
     struct rz_store_config config;
     struct rz_store_files_host host;
-    const struct rz_own_node *own; /* of config */
+    const struct rz_own_node *own; /* copied from config */
     struct rz_store_writer *writer;
-    struct rz_ckpt_generation restored; /* what the run began from; number 0: nothing */
+    struct rz_ckpt_generation restored; /* the generation this run began from; number 0: none */
     uint32_t epoch;
-    uint64_t base;   /* the generation that the epoch went back to */
-    uint64_t *done;  /* [n_ranks]: of own ranks, the newest that is written, or could not be */
-    bool complained; /* of the last file that could not be written */
-    bool old_stay;   /* and it was said */
-    /* Of the marker. */
+    uint64_t base;   /* the generation to which the epoch rolled back */
+    uint64_t *done;  /* [n_ranks]: of own ranks, the newest that was written or given up */
+    bool complained; /* the last failure to write was reported */
+    bool old_stay;   /* that old generations could not be removed was reported */
+    /* Used by the marker only. */
     struct filed *filed;         /* [n_ranks] */
-    struct filed bad[UNDER_WAY]; /* [generation % UNDER_WAY]: it lacks a file */
-    uint64_t committed;          /* as far as commit knows */
-    uint64_t handled;            /* the mark was ordered, or given up */
-    uint64_t settled;            /* its mark is there, or will never be */
+    struct filed bad[UNDER_WAY]; /* [generation % UNDER_WAY]: a generation that lacks a file */
+    uint64_t committed;          /* the newest generation that commit knows */
+    uint64_t handled;            /* the newest whose mark was ordered, or that was given up */
+    uint64_t settled;            /* the newest that has its mark, or never will */
 };
 
 static const struct rz_daemon_job *job_of(const struct rz_store_files *files)
@@ -50,13 +50,13 @@ static bool is_own(const struct rz_store_files *files, uint32_t rank)
     return rz_recover_daemon_of(files->config.recover->embedded.state, rank) == job_of(files)->node;
 }
 
-/* The only keeper of pieces is their file. */
+/* Whether files are the only keepers of pieces. */
 static bool files_alone(const struct rz_store_files *files)
 {
     return job_of(files)->scheme.kind == RZ_SCHEME_FILE;
 }
 
-/* The lowest daemon that lives by decision: the same at all that are in this epoch. */
+/* The lowest daemon live by decision: the same for all daemons of this epoch. */
 static rz_id marker(const struct rz_store_files *files)
 {
     rz_id node = 0;
@@ -71,7 +71,7 @@ uint64_t rz_store_files_number(const struct rz_store_files *files, uint64_t gene
     return files ? files->restored.number + generation : generation;
 }
 
-/* The full name of a generation, as seen from this epoch. */
+/* The full name of a generation, for this epoch. */
 static struct rz_ckpt_generation name_of(const struct rz_store_files *files, uint64_t generation)
 {
     const struct rz_commit *commit = files->config.commit->embedded.state;
@@ -124,7 +124,7 @@ static void settle(struct rz_store_files *files, uint64_t generation)
     files->config.more(files->config.arg); /* processes may be told of more */
 }
 
-/* Marks what is complete, in order; what can never be is removed. */
+/* Marks complete generations, in order, and removes those that can never be complete. */
 static void look(struct rz_store_files *files)
 {
     uint64_t told = marker(files) == job_of(files)->node ? all_told(files) : 0;
@@ -133,7 +133,7 @@ static void look(struct rz_store_files *files)
         bool lacking = is_bad(files, next);
         struct rz_store_order what = {.kind = lacking ? RZ_STORE_REMOVE : RZ_STORE_COMMIT,
                                       .before = name_of(files, next - 1),
-                                      /* A mark renewed says nothing of what is too old. */
+                                      /* A mark that is only renewed removes nothing. */
                                       .keep =
                                           next > files->base ? job_of(files)->checkpoints.keep : 0};
         if (!lacking && next > files->committed) {
@@ -171,7 +171,7 @@ static void on_filed(void *arg, rz_id from, const struct rz_overlay_message *mes
     hear(arg, &message->piece_filed);
 }
 
-/* The piece of an own rank is in its file, or will never be. */
+/* The file of an own rank's piece is written, or was given up: tells the marker. */
 static void tell_marker(struct rz_store_files *files, uint32_t rank, uint64_t generation,
                         bool failed)
 {
@@ -208,7 +208,7 @@ static void stop(struct rz_store_files *files, rz_status_t why, const char *what
     files->config.stop(files->config.arg, why, words);
 }
 
-/* Something could not be written. */
+/* Reports that something could not be written. */
 static void complain(struct rz_store_files *files, const char *what)
 {
     if (files_alone(files)) {
@@ -299,7 +299,7 @@ static void on_done(void *arg, const struct rz_store_order *done)
         on_marked(files, done);
         break;
     case RZ_STORE_REMOVE:
-        break; /* what stays there the next run finds */
+        break; /* what could not be removed is found by the next run */
     }
 }
 
@@ -317,7 +317,7 @@ void rz_store_files_epoch(struct rz_store_files *files, uint32_t epoch, uint64_t
     for (uint32_t rank = 0; rank < job_of(files)->n_ranks; rank++) {
         files->done[rank] = files->handled;
     }
-    look(files); /* others may have been here before */
+    look(files); /* other daemons may have entered the epoch before */
 }
 
 void rz_store_files_keep(struct rz_store_files *files, uint32_t rank, uint64_t generation, int fd,
@@ -349,7 +349,7 @@ uint64_t rz_store_files_bound(const struct rz_store_files *files, uint64_t upto)
             upto = files->done[rank] + 1;
         }
     }
-    /* Nobody begins a generation without the marker's processes: who holds them holds all. */
+    /* No process begins a generation without the marker's processes, so the marker holds all. */
     if (files && marker(files) == job_of(files)->node && files->settled + 1 < upto) {
         upto = files->settled + 1;
     }

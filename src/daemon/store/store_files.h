@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The pieces of this node's ranks in files (--checkpoint-dir): which are written when, what their
- * being there allows, when a generation gets its mark, and reading them back. The files themselves:
- * ckpt/file.h; who writes them: store_writer.h.
+ * The pieces of this node's ranks in files (--checkpoint-dir): when each is written, what that
+ * allows, when a generation gets its mark, and how pieces are read back. ckpt/file.h describes the
+ * files; store_writer.h writes them.
  *
- * Each daemon writes the pieces of its own ranks, and tells the marker, the lowest daemon that
- * lives by decision, of each that is durable. When all are, and commit knows the generation, the
- * marker writes the mark and removes what is too old.
+ * Each daemon writes the pieces of its own ranks. It tells the marker, which is the lowest daemon
+ * live by decision, of each that is durable. When all are durable and commit knows the generation,
+ * the marker writes the mark and removes the generations that are too old.
  *
- * - With the scheme `file` a piece's file is its keeper: commit hears RZ_COMMIT_COPIED when it is
- *   durable. If it cannot be written, the job ends: what is committed is in files, and only that.
+ * - With the scheme `file` a piece's file is its keeper: commit gets RZ_COMMIT_COPIED when the file
+ *   is durable. If it cannot be written, the job ends: only what is in files is committed.
+ *
  * - With another scheme commit does not wait for files. A process may overwrite the memory of
- *   generation g-1 only when its file is done with (rz_store_files_bound). If one cannot be
- * written, that generation has no mark; it is said once, and the job goes on.
+ *   generation g-1 only when the file of g-1 is written or given up (rz_store_files_bound). If a
+ *   file cannot be written, its generation gets no mark; this is reported once, and the job goes
+ * on.
  *
  * With any scheme the marker tells its own processes that g is committed only when g-1 has its
- * mark, or will never have one. None of them begins g+1 before, so g+1 is committed nowhere before:
- * what has a mark is two generations behind the newest at most. (A marker without processes holds
- * nobody: where a node that has none is the lowest one alive.)
+ * mark, or will never have one. Before that none of them begins g+1, so no process commits g+1: the
+ * newest mark is at most two generations behind the newest generation. (A marker without processes
+ * delays none: this is the case if the lowest live node has no ranks.)
  *
- * Generations here are numbered as commit counts them, from 1 in each run of the job. To users, to
- * processes and in files they go on from those of earlier runs: rz_store_files_number. Generation
- * 0, "the beginning", is what rzrun has found to go on from, if anything.
+ * Generations are numbered here as in commit, from 1 in each run of the job. For users, for
+ * processes and in files the numbers continue those of earlier runs: rz_store_files_number.
+ * Generation 0, "the beginning", is the one that rzrun has found to begin from, if there is one.
  *
- * A daemon without --checkpoint-dir has NULL for files; every function takes it.
+ * A daemon without --checkpoint-dir has NULL for files, which every function accepts.
  */
 #ifndef RZ_DAEMON_STORE_FILES_H
 #define RZ_DAEMON_STORE_FILES_H
@@ -39,34 +41,35 @@ struct rz_store_files_host {
                  uint64_t hash);
 };
 
-/* *files stays NULL where the job has no folder. */
+/* *files stays NULL if the job has no folder for files. */
 rz_status_t rz_store_files_open(struct rz_store_files **files, const struct rz_store_config *config,
                                 const struct rz_store_files_host *host);
 void rz_store_files_close(struct rz_store_files *files);
 
-/* An epoch begins, which goes back to this generation: orders of the one before are dropped.
- * Before any other call of the epoch. */
+/* An epoch begins, which rolls back to this generation: orders of the epoch before are dropped. To
+ * be called before any other call of the epoch. */
 void rz_store_files_epoch(struct rz_store_files *files, uint32_t epoch, uint64_t generation);
 
-/* The piece of an own rank lies here, whole, in the memfd fd (stays the caller's): it is written,
- * unless it is there. Generation 0 is there. */
+/* The piece of an own rank is here, complete, in the memfd fd (which stays the caller's): its file
+ * is written, unless it exists. That of generation 0 exists. */
 void rz_store_files_keep(struct rz_store_files *files, uint32_t rank, uint64_t generation, int fd,
                          uint64_t bytes, uint64_t hash);
 
-/* The piece of an own rank, of the generation that the epoch goes back to, is to be read: it comes
- * by the host's `came`, or the daemon stops. */
+/* Reads the piece of an own rank, of the generation to which the epoch rolls back. The host's
+ * `came` gets it, or the daemon stops. */
 void rz_store_files_fetch(struct rz_store_files *files, uint32_t rank, uint64_t generation);
 
-/* Whether there is a file to begin from instead of nothing. */
+/* Whether there is a file to begin from. */
 bool rz_store_files_begins(const struct rz_store_files *files);
 
 /* Commit knows that the generation exists. */
 void rz_store_files_committed(struct rz_store_files *files, uint64_t generation);
 
-/* Up to which generation, at most `upto`, processes here may be told that theirs are committed. */
+/* The newest generation, at most `upto`, of which processes here may be told that it is
+ * committed. */
 uint64_t rz_store_files_bound(const struct rz_store_files *files, uint64_t upto);
 
-/* What a generation is called outside. */
+/* The number of a generation for users, processes and files. */
 uint64_t rz_store_files_number(const struct rz_store_files *files, uint64_t generation);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What processes say of their checkpoint pieces. */
+/* The messages of processes about their checkpoint pieces. */
 #include "daemon/store/store_private.h"
 
 #include <stdio.h>
 
-/* Checkpoints that the daemons keep belong to MPIX_Reinit: all processes of an epoch store, and all
- * find their pieces again. Who was spawned in the midst of one has none, and gives none. */
+/* Checkpoints that the daemons keep belong to MPIX_Reinit: all processes of an epoch store pieces,
+ * and all get their pieces back. A process that was spawned during the epoch has none and stores
+ * none. */
 static bool refuses_store(struct rz_child *p)
 {
     struct rz_link_message message = {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Parities, with groups: the chunks of the others' pieces are folded in as they come, each once and
- * in order; and the blocks that a lost piece is made from are given (proto/commit/stripes.h).
+ * Parities, with groups. The chunks of the other members' pieces are folded into the parities as
+ * they arrive, each once and in order. Blocks from which a lost piece is rebuilt are sent
+ * (proto/commit/stripes.h).
  */
 #include "base/assert.h"
 #include "ckpt/erasure.h"
@@ -15,10 +16,10 @@
 
 #define CHUNK_ALIGNMENT 64
 
-/* What has come of one piece. */
+/* What has arrived of one piece. */
 struct share {
     struct share *next;
-    uint32_t rank, chunk; /* the chunk that comes next; data: all have come */
+    uint32_t rank, chunk; /* the chunk expected next; data: all have arrived */
     uint64_t total, hash, offset;
 };
 
@@ -30,7 +31,7 @@ struct parity {
     struct share *shares;
     struct {
         uint8_t *at;
-        uint64_t bytes; /* of the longest chunk so far */
+        uint64_t bytes; /* the length of the longest chunk so far */
     } block[];
 };
 
@@ -49,8 +50,8 @@ uint64_t store_chunk_length(uint64_t bytes, uint32_t data, uint32_t chunk)
     return bytes - begin < each ? bytes - begin : each;
 }
 
-/* The first chunk from this one on that goes into a parity of the member at `keeper`; *q which.
- * data: there is none. */
+/* The first chunk, from `chunk` on, that belongs to a parity of the member at `keeper`; *q: which
+ * parity. data: there is none. */
 static uint32_t next_kept(const struct rz_commit_group *group, uint32_t owner, uint32_t keeper,
                           uint32_t chunk, uint32_t *q)
 {
@@ -188,7 +189,7 @@ static struct share *find_share(const struct parity *parity, uint32_t rank)
     return share;
 }
 
-/* The parities take the place of those before the previous generation, as pieces do. */
+/* Adds parities. They take the place of those before the previous generation, as pieces do. */
 static struct parity *add_parity(struct rz_store *store, uint32_t layout, uint64_t generation,
                                  uint32_t row, uint32_t n_blocks)
 {
@@ -224,7 +225,8 @@ static bool make_room(struct parity *parity, uint32_t q, uint64_t bytes)
     if (parity->block[q].bytes >= bytes) {
         return true;
     }
-    /* Pages of new memory are zero without being touched: to touch all at once takes too long. */
+    /* Pages of new memory are zero before they are touched; touching all at once would take too
+     * long. */
     uint64_t had = parity->block[q].bytes;
     uint8_t *at = had > 0 ? realloc(parity->block[q].at, bytes) : calloc(1, bytes);
     if (!at) {
@@ -238,7 +240,7 @@ static bool make_room(struct parity *parity, uint32_t q, uint64_t bytes)
     return true;
 }
 
-/* One part of a chunk, the next one of its piece. */
+/* Folds in one part of a chunk, the next one of its piece. */
 static void fold_share(struct rz_store *store, const struct rz_commit_group *group, uint32_t owner,
                        struct parity *parity, struct share *share,
                        const struct rz_overlay_share *told)
@@ -333,7 +335,7 @@ static struct parity *parity_of(const struct rz_store *store, uint32_t rank, uin
                        rz_commit_row_of(commit, RZ_COMMIT_HOME, rank));
 }
 
-/* Whose chunk stands in our column; RZ_ID_NONE: nobody's, it is zero. */
+/* The rank whose chunk is in our column; RZ_ID_NONE: there is none, and the column is zero. */
 static uint32_t rank_in_row(const struct rz_store *store, uint32_t rank)
 {
     const struct rz_commit *commit = store_commit(store);
@@ -392,7 +394,7 @@ bool store_send_block(struct rz_store *store, struct transfer *transfer)
     return more;
 }
 
-/* All that our parities of the row shall hold has come. */
+/* Whether everything that our parities of the row contain has arrived. */
 static bool is_whole(const struct rz_store *store, const struct parity *parity,
                      const struct rz_commit_group *group, uint32_t row)
 {
@@ -432,7 +434,7 @@ void store_on_get_block(struct rz_store *store, rz_id from, const struct rz_over
         demand.rank = rank_in_row(store, told->rank);
     }
     if (demand.rank == RZ_ID_NONE) {
-        store_meet(store, NULL, &demand); /* a parity, or nobody's chunk */
+        store_meet(store, NULL, &demand); /* a parity, or a column without a chunk */
     } else {
         store_demand(store, &demand);
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the parts of the store share; nobody else includes this. store.c keeps pieces and knows
- * where one is to be had; store_send.c sends; store_changes.c sends and takes what changed in one;
- * store_check.c looks whether a piece is what it was; store_parity.c keeps the parities of others
- * and gives blocks; store_rebuild.c makes a lost piece from blocks.
+ * What the files of the store share; no other file includes this. store.c keeps pieces and knows
+ * where to get one; store_send.c sends; store_changes.c sends and receives the changed pages of a
+ * piece; store_check.c verifies the checksum of a piece; store_parity.c keeps parities for other
+ * daemons and sends blocks; store_rebuild.c makes a lost piece from blocks.
  */
 #ifndef RZ_DAEMON_STORE_PRIVATE_H
 #define RZ_DAEMON_STORE_PRIVATE_H
@@ -17,10 +17,10 @@
 
 struct rz_page_hash;
 
-/* Of an own piece: the pages that are not as they were in the piece of generation base. */
+/* For an own piece: which pages are as they were in the piece of generation base. */
 struct store_changes {
     uint64_t base, base_hash;
-    rz_id kept_by; /* who keeps that one */
+    rz_id kept_by; /* the daemon that keeps the piece of generation base */
     uint8_t bitmap[];
 };
 
@@ -29,28 +29,29 @@ struct piece {
     struct piece *next;
     uint32_t rank;
     uint64_t generation, bytes, hash;
-    uint64_t have;                 /* bytes that have come so far; == bytes: whole */
+    uint64_t have;                 /* bytes received so far; == bytes: the piece is complete */
     rz_id kept_by;                 /* the buddy that has acknowledged a copy, or RZ_ID_NONE */
-    rz_id source;                  /* the node it came from, for the record */
-    bool wanted_by_us;             /* it comes as an answer to GET_PIECE */
-    bool by_changes;               /* it comes as changes to an older one */
+    rz_id source;                  /* the node that sent it, for the record */
+    bool wanted_by_us;             /* it is an answer to GET_PIECE */
+    bool by_changes;               /* it is received as changes to an older one */
     struct store_changes *changes; /* NULL: its buddy needs all of it */
-    uint8_t sent_again;            /* times that a keeper found a copy damaged */
-    bool good;                     /* its checksum was found right in this epoch */
-    struct rz_page_hash *checked;  /* while it is looked at: of the first n_checked pages */
+    uint8_t sent_again;            /* how often a keeper found a copy damaged */
+    bool good;                     /* its checksum was verified in this epoch */
+    /* During verification: the hashes of the first n_checked pages. */
+    struct rz_page_hash *checked;
     size_t n_checked;
     int fd;
 };
 
 enum transfer_kind {
     TRANSFER_COPY,    /* the whole piece, to be kept */
-    TRANSFER_CHANGES, /* the same, to who keeps an older one: what changed */
-    TRANSFER_ANSWER,  /* the whole piece, as asked */
-    TRANSFER_SHARES,  /* the chunks of an own piece that go into the parities of `to` */
+    TRANSFER_CHANGES, /* the changed pages, to a daemon that keeps an older piece */
+    TRANSFER_ANSWER,  /* the whole piece, as an answer */
+    TRANSFER_SHARES,  /* the chunks of an own piece that belong to the parities of `to` */
     TRANSFER_BLOCK    /* our block of the stripe of a chunk of rank's piece */
 };
 
-/* Bytes on their way to another daemon. */
+/* Bytes that are being sent to another daemon. */
 struct transfer {
     struct transfer *next;
     enum transfer_kind kind;
@@ -60,27 +61,27 @@ struct transfer {
     uint32_t chunk, attempt; /* BLOCK; SHARES: the chunk being sent */
 };
 
-/* What waits until a piece has been looked at. */
+/* What is to be done with a piece when it was verified. */
 enum demand_kind {
-    DEMAND_USE,     /* it came for an own rank: protect it, answer the process */
-    DEMAND_RESTORE, /* the same of one that lay here, in the epoch that goes back to it */
-    DEMAND_ANSWER,  /* the process of the rank wants it */
+    DEMAND_USE,     /* it was received for an own rank: protect it, give it to the process */
+    DEMAND_RESTORE, /* it was here when the epoch rolled back to it: the same */
+    DEMAND_ANSWER,  /* give it to the process of the rank */
     DEMAND_KEEP,    /* a copy for `to`: say that it is kept */
-    DEMAND_COPY,    /* send it to `to`, who asked for it */
+    DEMAND_COPY,    /* send it to `to`, which asked for it */
     DEMAND_SHARES,  /* send it to all its keepers */
-    DEMAND_BLOCK    /* our block, made from it, to `to` */
+    DEMAND_BLOCK    /* send our block, made from it, to `to` */
 };
 
 struct demand {
     struct demand *next;
     enum demand_kind kind;
-    uint32_t rank; /* the piece to be looked at */
+    uint32_t rank; /* the piece to be verified */
     uint64_t generation;
     rz_id to;
-    uint32_t block_rank, chunk, attempt; /* BLOCK: of whose chunk's stripe */
+    uint32_t block_rank, chunk, attempt; /* BLOCK: the chunk whose stripe the block belongs to */
 };
 
-/* A message about an epoch that we have not entered yet; dealt with when we have. */
+/* A message of an epoch that this daemon has not entered yet; handled when it has. */
 struct held {
     struct held *next;
     rz_id from;
@@ -93,20 +94,21 @@ struct rebuild;
 
 struct rz_store {
     struct rz_store_config config;
-    const struct rz_own_node *own; /* of config */
-    struct rz_store_files *files;  /* NULL: pieces are in no files */
-    uint32_t epoch;                /* whose RESTORE has come */
-    uint64_t restoring;            /* its generation, 0: none */
+    const struct rz_own_node *own; /* copied from config */
+    struct rz_store_files *files;  /* NULL: there are no checkpoint files */
+    uint32_t epoch;                /* the epoch of the last RESTORE */
+    uint64_t restoring;            /* its generation; 0: none */
     uint64_t base;                 /* the first checkpoint of this epoch is generation base + 1 */
     struct piece *pieces;
     struct transfer *transfers, **last_transfer;
     struct held *held, **last_held;
-    uint32_t *wanting; /* [n_ranks]: epoch in which the process of rank waits for its piece, 0: it
-                          does not */
-    uint8_t *getting;  /* [n_ranks]: 1 while the piece is fetched, or made from blocks */
-    uint8_t *tried;    /* [n_ranks]: so many holders were asked for the piece in this epoch */
+    /* [n_ranks]: the epoch in which the process of rank waits for its piece; 0: it does not
+     * wait. */
+    uint32_t *wanting;
+    uint8_t *getting; /* [n_ranks]: 1 while the piece is fetched, or made from blocks */
+    uint8_t *tried;   /* [n_ranks]: how many holders were asked for the piece in this epoch */
     struct demand *demands;
-    struct event *turn; /* looks at pieces, a slice at a time */
+    struct event *turn; /* verifies pieces, a slice at a time */
     struct parity *parities;
     struct rebuild *rebuilds;
     uint8_t chunk[RZ_STORE_CHUNK_BYTES];
@@ -144,10 +146,10 @@ void store_handle_link(struct rz_store *store);
 
 /* ---- store_send.c ---- */
 
-/* PIECE_KEPT, GET_PIECE or PIECE_GONE. */
+/* Sends PIECE_KEPT, GET_PIECE or PIECE_GONE. */
 void store_send_small(struct rz_store *store, rz_id to, enum rz_overlay_type type,
                       uint64_t generation, uint32_t rank);
-/* A copy of the transfer; to this daemon itself: at once. */
+/* Begins a copy of the transfer. A transfer to this daemon itself is carried out at once. */
 void store_begin_transfer(struct rz_store *store, const struct transfer *transfer);
 void store_send_piece(struct rz_store *store, const struct piece *piece, rz_id to,
                       enum transfer_kind kind);
@@ -156,16 +158,16 @@ void store_drop_transfers(struct rz_store *store);
 /* ---- store.c ---- */
 
 /*
- * STORE of a process of this node: its piece of the next generation is whole in fd (taken over).
- * Stale epochs are dropped. False: a process that keeps the rules does not say so: it is not the
- * next generation, was stored already, or fd holds less than it says.
+ * STORE of a process of this node: its piece of the next generation is complete in fd (taken over).
+ * Old epochs are ignored. False: the process has broken the protocol: it is not the next
+ * generation, was stored already, or fd holds fewer bytes than the message says.
  */
 bool store_piece(struct rz_store *store, uint32_t rank, const struct rz_link_store *told, int fd);
 
-/* WANT_PIECE: answered by PIECE, now or when the piece has come. */
+/* WANT_PIECE: PIECE answers it, at once or when the piece has arrived. */
 void store_want(struct rz_store *store, uint32_t rank, uint32_t epoch);
 
-/* The queue towards a peer has room again: sends on. */
+/* The queue to a peer has room again: continues to send. */
 void rz_store_writable(struct rz_store *store, rz_id peer);
 
 struct piece *store_find(struct rz_store *store, uint32_t rank, uint64_t generation);
@@ -176,48 +178,50 @@ bool store_is_own(const struct rz_store *store, uint32_t rank);
 void store_tell_commit(struct rz_store *store, enum rz_commit_call call, uint64_t generation,
                        uint32_t rank, rz_id keeper);
 
-/* The piece of an own rank, of the generation to restore, is not here or not good: get it from who
- * has it; from another one than last time, if this is not the first. */
+/* The piece of an own rank, of the generation to restore, is not here or is damaged: gets it from a
+ * holder; a repeated call gets it from the next one. */
 void store_get(struct rz_store *store, uint32_t rank);
 
-/* Whether a failure is known that is not agreed on yet: what is lost now is found again then. */
+/* Whether a failure is known that is not agreed on yet: what is lost now will be found again in the
+ * next epoch. */
 bool store_another_epoch_comes(const struct rz_store *store);
 
-/* Nobody has it: the job cannot go on, and says so. */
+/* No holder has the piece: the job cannot go on, and says why. */
 void store_lost(struct rz_store *store, uint32_t rank, uint64_t generation, const char *what);
 
-/* A node that cannot keep what the others rely on is worth less than none: they go on without it.
- */
+/* This node cannot keep what the others rely on: it stops, and the others go on without it. */
 void store_give_up(struct rz_store *store, const char *words);
 
-/* A demand is met: the piece is good; or it is not, and is gone when this returns. */
+/* Carries out a demand: the piece is good. If it is damaged, it is dropped when this returns. */
 void store_meet(struct rz_store *store, struct piece *piece, const struct demand *demand);
 void store_fail(struct rz_store *store, const struct demand *demand);
 
 /* ---- store_check.c ---- */
 
-/* Meets the demand at once if its piece is known to be good, else when it has been looked at. */
+/* Carries out the demand at once if its piece is known to be good, else when the piece was
+ * verified. */
 void store_demand(struct rz_store *store, const struct demand *demand);
 void store_drop_demands(struct rz_store *store);
 void store_turn(evutil_socket_t fd, short what, void *arg);
 
 /* ---- store_changes.c ---- */
 
-/* What a STORE tells of pages that are as in an older piece; NULL: nothing, or nobody keeps that
- * one. Before store_add, which drops the older one. */
+/* What a STORE says of pages that are as in an older piece. NULL: nothing, or no daemon keeps that
+ * piece. To be called before store_add, which drops the older piece. */
 struct store_changes *store_changes_of(struct rz_store *store, uint32_t rank,
                                        const struct rz_link_store *told, int fd);
 
-/* Whether the keeper can be sent changes instead of all. */
+/* Whether the keeper can be sent changes instead of the whole piece. */
 bool store_changes_serve(const struct piece *piece, rz_id keeper);
 
-/* The next part; false: it is finished, or void. */
+/* Sends the next part. False: the transfer is finished, or no longer valid. */
 bool store_send_changes(struct rz_store *store, struct transfer *transfer);
 void store_on_changes(struct rz_store *store, rz_id from, const struct rz_overlay_changes *told);
 
 /* ---- store_parity.c: with groups ---- */
 
-/* The next part of a transfer of shares or of a block; false: it is finished, or void. */
+/* Sends the next part of a transfer of shares or of a block. False: it is finished, or no longer
+ * valid. */
 bool store_send_share(struct rz_store *store, struct transfer *transfer);
 bool store_send_block(struct rz_store *store, struct transfer *transfer);
 
@@ -225,19 +229,22 @@ void store_on_share(struct rz_store *store, rz_id from, const struct rz_overlay_
 void store_on_get_block(struct rz_store *store, rz_id from,
                         const struct rz_overlay_get_block *told);
 
-/* Keeps the parities of this layout only, of this generation and the one before it; 0: of any. */
+/* Keeps only the parities of this layout and of this generation and the one before it; 0: of any
+ * generation. */
 void store_keep_parities(struct rz_store *store, uint32_t layout, uint64_t generation);
 void store_drop_parities(struct rz_store *store);
 
-/* A piece of so many bytes is cut into chunks of so many; the last ones may be shorter. */
+/* The length of the chunks into which a piece of `bytes` bytes is cut, `data` of them; the last
+ * ones may be shorter. */
 uint64_t store_chunk_bytes(uint64_t bytes, uint32_t data);
 uint64_t store_chunk_length(uint64_t bytes, uint32_t data, uint32_t chunk);
 
 /* ---- store_rebuild.c ---- */
 
-/* The first call for a rank begins, another one says that what was made is wrong. */
+/* The first call for a rank begins to rebuild its piece; a further call says that the result is
+ * wrong. */
 void store_rebuild(struct rz_store *store, uint32_t rank);
-/* What was made is right. */
+/* The rebuilt piece is right. */
 void store_rebuilt(struct rz_store *store, uint32_t rank);
 void store_on_block(struct rz_store *store, rz_id from, const struct rz_overlay_block *told);
 void store_on_block_gone(struct rz_store *store, rz_id from,

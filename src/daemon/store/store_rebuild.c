@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Makes a lost piece from the blocks of its group: as many columns of each stripe as there are
- * chunks, folded together as they come. What comes out is looked at as any piece; if it is wrong,
- * one of the blocks was, and other columns are taken as long as there are any.
+ * Rebuilds a lost piece from the blocks of its group: as many columns of each stripe as there are
+ * chunks, folded together as they arrive. The result is verified like any piece. If it is wrong,
+ * one of the blocks was wrong: other columns are used as long as there are any.
  */
 #include "base/assert.h"
 #include "base/status.h"
@@ -17,9 +17,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A block on its way. */
+/* A block that is expected. */
 struct wanted {
-    uint32_t chunk, place; /* whose of the group */
+    uint32_t chunk, place; /* place: of its member in the group */
     uint8_t factor;
     bool done;
     uint64_t offset;
@@ -28,13 +28,13 @@ struct wanted {
 struct rebuild {
     struct rebuild *next;
     uint32_t rank;
-    uint32_t attempt;  /* a number of its own for each, so that old blocks are told from new ones */
-    uint32_t left_out; /* the place + 1 of a member done without, 0: none */
+    uint32_t attempt;  /* counted for each attempt, so that old blocks can be recognized */
+    uint32_t left_out; /* the place + 1 of a member whose blocks are not used; 0: none */
     uint64_t generation;
-    uint64_t gone; /* members that said they do not have theirs, a bit for each place */
+    uint64_t gone; /* members that have no block, a bit for each place */
     rz_id members[RZ_COMMIT_MEMBERS_MAX];
-    uint32_t n, parity, owner; /* of the group; the place of the lost piece */
-    bool begun;                /* the first block has come: */
+    uint32_t n, parity, owner; /* of the group; owner: the place of the lost piece */
+    bool begun;                /* the first block has arrived, which gives total and hash */
     uint64_t total, hash;
     int fd;
     uint8_t *at;
@@ -87,7 +87,7 @@ static struct rebuild *find_rebuild(const struct rz_store *store, uint32_t rank)
 
 /* ---- which blocks ---- */
 
-/* Its column needs nobody: it has no rank in the row. */
+/* Whether the column is zero, because the member has no rank in the row: it is not fetched. */
 static bool is_zero(const struct rz_store *store, const struct rebuild *rebuild, uint32_t place,
                     uint32_t column)
 {
@@ -104,7 +104,7 @@ static bool may_ask(const struct rz_store *store, const struct rebuild *rebuild,
            !rz_membership_node_has_failed(&store->own->membership, rebuild->members[place]);
 }
 
-/* The columns to make a chunk from; false: there are not enough. */
+/* Chooses the columns from which a chunk is made. False: there are not enough. */
 static bool choose(const struct rz_store *store, struct rebuild *rebuild, uint32_t chunk)
 {
     uint32_t data = rebuild->n - rebuild->parity, n = 0;
@@ -112,7 +112,7 @@ static bool choose(const struct rz_store *store, struct rebuild *rebuild, uint32
     uint8_t factors[RZ_COMMIT_MEMBERS_MAX];
     bool zero[RZ_COMMIT_MEMBERS_MAX];
     uint32_t stripe = rz_stripe_of(rebuild->n, rebuild->parity, rebuild->owner, chunk);
-    for (int pass = 0; pass < 2; pass++) { /* what is zero costs nothing */
+    for (int pass = 0; pass < 2; pass++) { /* columns that are zero first: they cost nothing */
         for (uint32_t place = 0; place < rebuild->n && n < data; place++) {
             uint32_t column = rz_stripe_column(rebuild->n, rebuild->parity, stripe, place);
             bool free_of_cost = place != rebuild->owner && is_zero(store, rebuild, place, column);
@@ -146,7 +146,7 @@ static bool choose_all(const struct rz_store *store, struct rebuild *rebuild)
             return false;
         }
     }
-    return rebuild->n_wanted > 0; /* somebody must know how many bytes they are */
+    return rebuild->n_wanted > 0; /* at least one member must know how many bytes there are */
 }
 
 static void ask(struct rz_store *store, const struct rebuild *rebuild)
@@ -166,11 +166,13 @@ static void ask(struct rz_store *store, const struct rebuild *rebuild)
         } else {
             rz_overlay_send(store->config.overlay, member, &message);
         }
-        rebuild = find_rebuild(store, rank); /* our own answer may have ended it */
+        /* The answer of this daemon may have ended the rebuild. */
+        rebuild = find_rebuild(store, rank);
     }
 }
 
-/* Begins an attempt without the member left out, or without the next one where that cannot be. */
+/* Begins an attempt without the member left out or, if that is not possible, without the next
+ * one. */
 static void try_on(struct rz_store *store, struct rebuild *rebuild)
 {
     uint32_t rank = rebuild->rank;
@@ -194,7 +196,7 @@ void store_rebuild(struct rz_store *store, uint32_t rank)
     const struct rz_commit *commit = store_commit(store);
     struct rz_commit_group group;
     struct rebuild *rebuild = find_rebuild(store, rank);
-    if (rebuild) { /* what was made was wrong */
+    if (rebuild) { /* the result was wrong */
         rebuild->left_out++;
         try_on(store, rebuild);
         return;
@@ -301,7 +303,7 @@ static struct wanted *find_wanted(struct rebuild *rebuild, rz_id from, uint32_t 
     return NULL;
 }
 
-/* Memory is taken as blocks come, as in store.c. */
+/* Memory is allocated as blocks arrive, as in store.c. */
 static bool fold_block(struct rz_store *store, const struct rebuild *rebuild,
                        const struct wanted *wanted, const struct rz_overlay_block *told)
 {
@@ -309,7 +311,7 @@ static bool fold_block(struct rz_store *store, const struct rebuild *rebuild,
     uint64_t length = store_chunk_length(rebuild->total, data, wanted->chunk);
     uint64_t begin = store_chunk_bytes(rebuild->total, data) * wanted->chunk;
     if (told->offset >= length) {
-        return true; /* others' chunks are longer; all of them together are zero there */
+        return true; /* other members' chunks are longer; their sum is zero here */
     }
     uint64_t n = length - told->offset;
     if (n > told->data_length) {
@@ -338,7 +340,7 @@ void store_on_block(struct rz_store *store, rz_id from, const struct rz_overlay_
         return;
     }
     if (told->total != rebuild->total || told->hash != rebuild->hash) {
-        store_rebuild(store, told->rank); /* they do not speak of the same piece */
+        store_rebuild(store, told->rank); /* the members' blocks belong to different pieces */
         return;
     }
     if (!fold_block(store, rebuild, wanted, told)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pieces and parts of them on their way to other daemons, as fast as the connections take them. */
+/* Sends pieces and parts of them to other daemons, as fast as the connections take them. */
 #include "base/assert.h"
 #include "daemon/store/store.h"
 #include "daemon/store/store_private.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The next chunk of a transfer; false when it is finished or void. */
+/* Sends the next chunk of a transfer. False: it is finished, or no longer valid. */
 static bool send_chunk(struct rz_store *store, struct transfer *transfer)
 {
     rz_kill_here(transfer->kind == TRANSFER_BLOCK ? RZ_KILL_BLOCK : RZ_KILL_PIECE_PART);

@@ -13,12 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* So long a disk may take to finish what it has begun when the daemon ends. */
+/* How long the disk may take to finish what was begun when the daemon ends. */
 #define END_BOUND_S 2
 
 struct item {
     struct item *next;
-    uint64_t era; /* of dropping: answers of an older one are not given */
+    uint64_t era; /* counts the drops: answers of an older era are discarded */
     struct rz_store_order order;
 };
 
@@ -29,11 +29,11 @@ struct queue {
 struct rz_store_writer {
     struct rz_store_writer_config config;
     pthread_t thread;
-    int bell; /* an event counter: something is done */
+    int bell; /* an event counter: an order is done */
     struct event *ready;
-    atomic_bool stop;    /* give up the piece being written */
-    struct rz_lock lock; /* told when an order is there */
-    /* Under the lock. */
+    atomic_bool stop;    /* the piece being written is given up */
+    struct rz_lock lock; /* also signals that there is an order */
+    /* Protected by the lock. */
     struct queue writes, others; /* others go first: marks are short, and reads are waited for */
     struct queue done;
     uint64_t era;
@@ -112,7 +112,7 @@ static struct item *take_order(struct rz_store_writer *writer)
     return item ? item : take(&writer->writes);
 }
 
-/* Waits for an order; NULL: the writer ends. */
+/* Waits for an order. NULL: the writer ends. */
 static struct item *next_order(struct rz_store_writer *writer)
 {
     struct item *item = NULL;
@@ -121,7 +121,7 @@ static struct item *next_order(struct rz_store_writer *writer)
         rz_lock_wait(&writer->lock);
     }
     if (item) {
-        atomic_store(&writer->stop, false); /* what was to be given up was another one */
+        atomic_store(&writer->stop, false); /* the piece to be given up was another one */
     }
     rz_lock_leave(&writer->lock);
     return item;
@@ -157,7 +157,8 @@ static void tell_done(evutil_socket_t fd, short what, void *arg)
         if (!item) {
             return;
         }
-        /* The descriptor of what was written is ours, that of what was read the caller's. */
+        /* The descriptor of a written piece is the writer's, that of a read piece becomes the
+         * caller's. */
         if (wanted) {
             writer->config.done(writer->config.arg, &item->order);
         }
@@ -176,7 +177,7 @@ bool rz_store_writer_order(struct rz_store_writer *writer, const struct rz_store
     }
     item->order = *order;
     item->order.content.fd = -1;
-    /* The piece may be dropped before it is written. */
+    /* The caller may drop the piece before it is written. */
     if (order->kind == RZ_STORE_WRITE &&
         rz_descriptor_copy(order->content.fd, &item->order.content.fd) != RZ_OK) {
         free(item);
