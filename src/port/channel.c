@@ -98,8 +98,8 @@ rz_status_t rz_channel_receive(int fd, void *buffer, size_t max, size_t *n, int 
     bool reset = false;
     do {
         got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-        /* If a peer closed with messages unread, the system reports this first, and once; what the
-         * peer had sent before is still there. */
+        /* If the peer has closed with messages unread, the system reports the reset first, and
+         * once; what the peer had sent before can still be read. */
     } while (got < 0 && (errno == EINTR || (errno == ECONNRESET && !reset && (reset = true))));
     if (got < 0) {
         return channel_status(errno);

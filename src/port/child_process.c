@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Children of this process through fork, waitid and process groups. */
 #include "port/child_process.h"
 
 #include "base/assert.h"
@@ -31,7 +32,7 @@ void rz_child_process_lead_group(pid_t pid)
     setpgid(pid, pid);
 }
 
-/* Sources are moved above all targets first, so that no dup2 overwrites a source that is still
+/* All sources are moved above the targets first, so that no dup2 overwrites a source that is still
  * needed. */
 bool rz_child_process_place_descriptors(const int *source, unsigned n)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Children of this process: forked, signalled with all that they started, and their ends. */
+/* Children of this process: how they are forked, signalled together with their descendants, and
+ * reaped. */
 #ifndef RZ_PORT_CHILD_PROCESS_H
 #define RZ_PORT_CHILD_PROCESS_H
 
@@ -9,13 +10,13 @@
 #include <sys/types.h>
 
 /*
- * fork. In the child (0) all signals are blocked: no handler of this process runs there. In the
- * parent the child's pid, or -1.
+ * Forks. In the child (0) all signals are blocked: no handler of this process runs there. In the
+ * parent it returns the child's pid, or -1.
  */
 pid_t rz_child_process_fork(void);
 
-/* The process leads a group of its own, named by its pid. By the child and by the parent: the group
- * must exist before the first signal to it. Async-signal-safe. */
+/* The process leads a group of its own, whose number is its pid. Both child and parent call it: the
+ * group must exist before the first signal to it. Async-signal-safe. */
 void rz_child_process_lead_group(pid_t pid);
 
 /* In a child: source[i] becomes descriptor i, all others are closed; n at most 8. False: there are
@@ -25,38 +26,40 @@ bool rz_child_process_place_descriptors(const int *source, unsigned n);
 /* Whether pid is in the group that `leader` leads. */
 bool rz_child_process_in_group(pid_t pid, pid_t leader);
 
-/* To every process of a group; to one process. One that is gone is no error. */
+/* Sends a signal to every process of a group, or to one process. It is no error if the process has
+ * ended. */
 void rz_child_process_signal_group(pid_t leader, int number);
 void rz_child_process_signal(pid_t pid, int number);
 
-/* Whether there is a process of this number that could be signalled, ended and not reaped ones
- * too. */
+/* Whether a process with this number exists, including one that has ended and is not reaped. */
 bool rz_child_process_exists(pid_t pid);
 
-/* A number that signals have. */
+/* Whether signals have this number. */
 bool rz_child_process_is_signal(unsigned number);
 
 /* ---- ends ---- */
 
-/* A status as waitpid gives it. */
-bool rz_child_process_exited(int status); /* by itself, not by a signal */
-int rz_child_process_exit_of(int status); /* as a shell tells it: the exit, or 128 + signal */
-int rz_child_process_status_of(int exit); /* of one that exits so */
+/* Functions of a status as waitpid returns it. */
+bool rz_child_process_exited(int status); /* it exited, and was not ended by a signal */
+/* The exit status as in a shell: that of the exit, or 128 + signal. */
+int rz_child_process_exit_of(int status);
+int rz_child_process_status_of(int exit); /* the status of a process that exits with it */
 
-/* A child that has ended and is not reaped yet; it stays so. False: there is none. */
+/* A child that has ended and is not reaped yet; it is not reaped by this call. False: there is
+ * none. */
 bool rz_child_process_next_end(pid_t *pid, int *status);
 
-/* Lets go of it, and of its number. */
+/* Reaps the child: its number may be used again. */
 void rz_child_process_reap(pid_t pid);
 
-/* The same in one: the next child that has ended is reaped. False: there is none. */
+/* Reaps the next child that has ended. False: there is none. */
 bool rz_child_process_reap_next(pid_t *pid, int *status);
 
-/* Leads a session of its own: signals of a terminal do not come here. An error means that it does
- * already. */
+/* The process leads a session of its own, so that signals of a terminal do not reach it. An error
+ * means that it does already. */
 void rz_child_process_lead_session(void);
 
-/* The name that ps shows for this thread; at most 15 characters. */
+/* Sets the name that ps shows for this thread; at most 15 characters. */
 void rz_child_process_name(const char *name);
 
 #endif

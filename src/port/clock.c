@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The monotonic clock. */
 #include "port/clock.h"
 
 #include "base/assert.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes descriptors, waits for them with poll, and rings event counters. */
 #include "port/descriptor.h"
 
 #include "base/assert.h"
@@ -88,7 +89,7 @@ rz_status_t rz_event_fd_make(int *fd)
 void rz_event_fd_ring(int fd)
 {
     const uint64_t one = 1;
-    /* Full only after 2^64 - 1 rings that nobody has cleared. */
+    /* The counter is full only after 2^64 - 1 rings without a clear. */
     (void)!write(fd, &one, sizeof(one));
 }
 

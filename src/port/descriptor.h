@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Descriptors of any kind: made, copied, told not to wait. All made here are close-on-exec. */
+/* Descriptors of any kind: making, copying, and waiting. All made here are close-on-exec. */
 #ifndef RZ_PORT_DESCRIPTOR_H
 #define RZ_PORT_DESCRIPTOR_H
 
@@ -7,32 +7,32 @@
 
 #include <stdbool.h>
 
-/* A second descriptor of the same thing. RZ_ERR_SYSTEM: there are no more. */
+/* Makes a second descriptor of the same object. RZ_ERR_SYSTEM: there are no more descriptors. */
 rz_status_t rz_descriptor_copy(int fd, int *copy);
 
 /* From now on reading and writing never wait. */
 rz_status_t rz_descriptor_no_wait(int fd);
 
-/* A pipe: what is written to ends[1] is read from ends[0]. After an error both are -1. */
+/* Makes a pipe: what is written to ends[1] is read from ends[0]. After an error both are -1. */
 rz_status_t rz_descriptor_pipe(int ends[2]);
 
-/* Reads as empty. */
+/* Opens a descriptor that reads as empty. */
 rz_status_t rz_descriptor_nothing(int *fd);
 
-/* The same memory or file, to be read only: nobody can map it writable. Where /proc is not mounted
- * it is a copy that can. */
+/* Opens the same memory or file read-only, so that it cannot be mapped writable. Where /proc is not
+ * mounted it is a copy, which can. */
 rz_status_t rz_descriptor_read_only(int fd, int *read_only);
 
-/* Waits until fd takes something, at most for so long; whether it does. */
+/* Waits at most within_ms until fd can be written to. Returns whether it can. */
 bool rz_descriptor_await_room(int fd, int within_ms);
 
-/* Waits until one of the n (at most 8) descriptors can be read or has ended, at most for within_ms
- * (-1: without a bound); -1 for a descriptor: none. Which: bit i for fds[i]. */
+/* Waits at most within_ms (-1: without a bound) until one of the n (at most 8) descriptors can be
+ * read or has ended; -1 for a descriptor: none. Returns bit i for fds[i]. */
 unsigned rz_descriptor_await(const int *fds, unsigned n, int within_ms);
 
-/* An event counter: readable from ring to clear. Never waits. */
+/* Makes an event counter: readable from a ring until it is cleared. Ringing never waits. */
 rz_status_t rz_event_fd_make(int *fd);
 void rz_event_fd_ring(int fd);
-bool rz_event_fd_clear(int fd); /* false: nobody had rung */
+bool rz_event_fd_clear(int fd); /* false: it had not been rung */
 
 #endif

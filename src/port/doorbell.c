@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Wakes a process that sleeps on its doorbell, by futex or by an eventfd in poll, with the fences
+ * that lose no wake-up. */
 #include "port/doorbell.h"
 
 #include "base/assert.h"
@@ -72,7 +74,7 @@ static struct timespec doorbell_timespec(uint64_t timeout_ns)
                              .tv_nsec = (long)(timeout_ns % RZ_SECOND)};
 }
 
-/* True: something ended the sleep. */
+/* Returns true if something ended the sleep. */
 static bool doorbell_poll(struct rz_doorbell *bell, uint32_t value, int event_fd, const int *fds,
                           unsigned n_fds, uint64_t timeout_ns)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The doorbell of a process: how others wake it. Everything here is a single atomic word that many
- * may write; it never shares a page with data of one writer.
+ * The doorbell of a process, by which others wake it. It consists of single atomic words that many
+ * may write; it never shares a page with data that has one writer.
  *
  * Waker: publish the news, then rz_doorbell_ring. Sleeper: rz_doorbell_prepare, check everything
- * again, then rz_doorbell_sleep (or rz_doorbell_awake when there was news).
+ * again, then rz_doorbell_sleep (or rz_doorbell_awake if there was news).
  */
 #ifndef RZ_PORT_DOORBELL_H
 #define RZ_PORT_DOORBELL_H
@@ -17,7 +17,7 @@
 
 enum rz_doorbell_mode { RZ_DOORBELL_AWAKE, RZ_DOORBELL_FUTEX, RZ_DOORBELL_POLL };
 
-/* Bits that say where the news is; set by the waker before ringing, taken by the sleeper. */
+/* Bits that say where the news is: the waker sets them before it rings, the sleeper takes them. */
 enum { RZ_DOORBELL_LINK = 1, RZ_DOORBELL_BOARD = 2, RZ_DOORBELL_WORDS = 64 };
 
 struct rz_doorbell {
@@ -36,25 +36,25 @@ struct rz_doorbell {
  */
 void rz_doorbell_ring(struct rz_doorbell *bell, int event_fd);
 
-/* As ring, with news in `lane` of the owner's inbox: sets its bit first. */
+/* Like rz_doorbell_ring, with news in `lane` of the owner's inbox: sets the lane's bit first. */
 void rz_doorbell_ring_lane(struct rz_doorbell *bell, uint32_t lane, int event_fd);
 
-/* Announces sleep by futex or (poll) by poll(2) on the eventfd; returns the value to sleep on. */
+/* Announces sleep, by futex or by poll(2) on the eventfd. Returns the value to sleep on. */
 uint32_t rz_doorbell_prepare(struct rz_doorbell *bell, enum rz_doorbell_mode mode);
 
 /*
  * A hook for tests: each wake-up takes this number of microseconds longer (0 to 1,000,000), which
- * the woken process spends spinning: as on a machine with slow wake-ups. Read at the first sleep.
+ * the woken process spends spinning, as on a machine with slow wake-ups. Read at the first sleep.
  */
 #define RZ_DOORBELL_TEST_DELAY "RZ_TEST_WAKE_DELAY_US"
 
-/* Sleeps until rung, at most timeout_ns. In poll mode also until one of fds is readable; drains
- * event_fd. Ends awake. Returns the nanoseconds from the ring to the end of the sleep: what the
- * wake-up took; 0: it was not rung while it slept. */
+/* Sleeps until rung, at most timeout_ns; in poll mode also until one of fds is readable. Drains
+ * event_fd, and announces that the process is awake. Returns the nanoseconds from the ring to the
+ * end of the sleep, which is the duration of the wake-up; 0: it was not rung while it slept. */
 uint64_t rz_doorbell_sleep(struct rz_doorbell *bell, uint32_t value, int event_fd, const int *fds,
                            unsigned n_fds, uint64_t timeout_ns);
 
-/* Cancels the announcement. */
+/* Withdraws the announcement of rz_doorbell_prepare. */
 void rz_doorbell_awake(struct rz_doorbell *bell);
 
 #endif

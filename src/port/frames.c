@@ -124,8 +124,8 @@ rz_status_t rz_frames_send(struct rz_frames *frames, const void *bytes, size_t n
     return status == RZ_IN_PROGRESS ? RZ_OK : status;
 }
 
-/* What the system's error means for the stream. Only an end, a reset and a refusal are sent by the
- * peer's side; all others come from this side, which cannot know whether the peer lives. */
+/* The status for an error of the system. Only an end, a reset and a refusal are sent by the peer's
+ * side; all others come from this side, which cannot know whether the peer is alive. */
 static rz_status_t frames_fail(struct rz_frames *frames, int error)
 {
     bool told = error == 0 || error == ECONNRESET || error == ECONNREFUSED || error == EPIPE;
@@ -167,7 +167,8 @@ rz_status_t rz_frames_flush(struct rz_frames *frames)
     return RZ_OK;
 }
 
-/* Checks the headers that have arrived since: one that is too long ends the stream at once. */
+/* Checks the frame headers that have arrived since the last call: one that is too long ends the
+ * stream at once. */
 static rz_status_t frames_check(struct rz_frames *frames)
 {
     while (frames_used(&frames->in) >= frames->checked + FRAMES_HEADER) {
@@ -204,7 +205,7 @@ rz_status_t rz_frames_read(struct rz_frames *frames)
             if (got < 0) {
                 frames_fail(frames, errno); /* the system reports it once */
             }
-            break; /* the end shows again at the next read, after the data before it */
+            break; /* the end is seen again at the next read, after the data before it */
         } else {
             return frames_fail(frames, got < 0 ? errno : 0);
         }

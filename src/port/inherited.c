@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Saves signals, niceness and the limit of open files, changes them for this process, and restores
+ * them in a child. */
 #include "port/inherited.h"
 
 #include <stddef.h>
@@ -23,7 +25,7 @@ void rz_inherited_take(struct rz_inherited *inherited)
 
 void rz_inherited_give(const struct rz_inherited *inherited)
 {
-    /* Refused for some signals, which cannot be set to anything else. */
+    /* The system refuses this for some signals, which cannot be changed. */
     for (int number = 1; number < NSIG; number++) {
         struct sigaction action = {.sa_handler =
                                        inherited->ignored & BIT(number) ? SIG_IGN : SIG_DFL};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a child shall inherit although its parent has changed it for itself: signals, niceness, the
- * bound of open files.
+ * What a child must inherit unchanged although its parent has changed it for itself: signals,
+ * niceness, and the limit of open files.
  */
 #ifndef RZ_PORT_INHERITED_H
 #define RZ_PORT_INHERITED_H
@@ -17,13 +17,15 @@ struct rz_inherited {
     struct rlimit files;
 };
 
-/* At the start of a process, before it changes any of it; no signal is blocked any more. */
+/* Saves everything. To be called at the start of a process, before it changes any of it; afterwards
+ * no signal is blocked. */
 void rz_inherited_take(struct rz_inherited *inherited);
 
-/* In a child between fork and exec: async-signal-safe calls only. */
+/* Restores everything in a child between fork and exec: async-signal-safe. */
 void rz_inherited_give(const struct rz_inherited *inherited);
 
-/* This process: as many open files as the system lets it have, and this niceness, where it may. */
+/* Raises the limit of open files of this process as far as the system lets it, and sets this
+ * niceness if allowed. */
 void rz_inherited_raise(const struct rz_inherited *inherited, int niceness);
 
 #endif

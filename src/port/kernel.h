@@ -42,8 +42,8 @@ struct futex_waitv {
 #define FUTEX_32 2
 #endif
 
-/* After a call that failed: whether the kernel lacks it, or a container forbids it (old seccomp
- * profiles return this for calls that they do not know). */
+/* After a call that failed: whether the kernel lacks the call, or a container forbids it (old
+ * seccomp profiles return this error for calls that they do not know). */
 static inline bool rz_kernel_lacks_it(void)
 {
     return errno == ENOSYS || errno == EPERM;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The names of the kill points, and the plan that RZ_KILL_AT sets. */
 #include "port/kill_point.h"
 
 #include <errno.h>
@@ -149,7 +150,7 @@ void rz_kill_reached(enum rz_kill_point point)
     }
 }
 
-/* `mark` and a number from `least`, or nothing; moves *text past it. */
+/* Reads `mark` and a number of at least `least`, or nothing; moves *text behind it. */
 static bool read_number(const char **text, char mark, uint64_t least, uint64_t *number)
 {
     if (**text != mark) {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Local sockets in the abstract namespace. The peer's user is checked when a connection is made;
+ * the daemons of a machine are found in /proc/net/unix. */
 #include "port/local_socket.h"
 
 #include <errno.h>
@@ -14,7 +16,7 @@
 
 #define BACKLOG 16
 
-/* The abstract address; its length. The first byte of the path is 0. */
+/* Fills in the abstract address and returns its length. The first byte of the path is 0. */
 static socklen_t address_of(struct sockaddr_un *address, uid_t uid, uint64_t job, uint32_t node)
 {
     memset(address, 0, sizeof(*address));

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A mutex and a condition variable. */
 #include "port/lock.h"
 
 #include "base/assert.h"

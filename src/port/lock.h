@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One lock, and waiting under it until another thread has changed something. */
+/* A lock, and waiting inside it until another thread has changed something. */
 #ifndef RZ_PORT_LOCK_H
 #define RZ_PORT_LOCK_H
 
@@ -15,7 +15,8 @@ void rz_lock_close(struct rz_lock *lock);
 void rz_lock_enter(struct rz_lock *lock);
 void rz_lock_leave(struct rz_lock *lock);
 
-/* Inside: lets others in until one of them has told; may return without that. */
+/* To be called inside the lock: leaves it until another thread calls rz_lock_tell. May also return
+ * without that. */
 void rz_lock_wait(struct rz_lock *lock);
 void rz_lock_tell(struct rz_lock *lock);
 

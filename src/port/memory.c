@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Shared memory through sealed memfds: making, reserving, punching, mapping; and the check of
+ * memory that another process made. */
 #include "port/memory.h"
 
 #include "base/assert.h"
@@ -44,7 +46,8 @@ size_t rz_memory_page_bytes(void)
 /* Set when memory had to be made without seals. */
 static atomic_bool unsealed;
 
-/* If memfd_create is forbidden: equivalent except for the seals. No file is left when we fail. */
+/* Used if memfd_create is forbidden: equivalent except for the seals. No file is left if the
+ * process fails. */
 static int open_nameless(void)
 {
     int memory = open("/dev/shm", O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
@@ -112,7 +115,7 @@ static rz_status_t memory_size(int fd, size_t *bytes)
     return RZ_OK;
 }
 
-/* Memory as it is made without seals: its maker is trusted not to shrink it. */
+/* Whether this is memory made without seals: its maker is trusted not to shrink it. */
 static bool is_unsealed(int fd)
 {
     struct statfs system;

@@ -11,11 +11,13 @@
  * of two, as on other machines), which is read once. */
 size_t rz_memory_page_bytes(void);
 
-/* A memfd of `bytes` (sparse), sealed against shrinking and growing, close-on-exec. name is for
- * /proc only. Where the system forbids memfd_create: a file of /dev/shm without name or seals. */
+/* Makes a memfd of `bytes` (sparse), sealed against shrinking and growing, close-on-exec. name is
+ * for /proc only. Where the system forbids memfd_create, it is a file of /dev/shm without name or
+ * seals. */
 rz_status_t rz_memory_create(const char *name, size_t bytes, int *fd);
 
-/* Backs [offset, offset + bytes) with pages now: RZ_ERR_NO_MEMORY here instead of SIGBUS later. */
+/* Allocates pages for [offset, offset + bytes) now: RZ_ERR_NO_MEMORY here instead of SIGBUS
+ * later. */
 rz_status_t rz_memory_reserve(int fd, size_t offset, size_t bytes);
 
 /* Returns the pages of [offset, offset + bytes) to the system, in whole pages: later reads give
@@ -38,8 +40,9 @@ rz_status_t rz_memory_map_ring(int fd, size_t offset, size_t front, size_t ring,
                                void **at);
 
 /* Whether fd is a memfd of at least this number of bytes that cannot be shrunk: a process that
- * received it from a stranger may read that much of it without SIGBUS, and never waits for it.
- * Where this process could make memory only without seals, it accepts such memory, too. */
+ * received it from an untrusted process may read that much of it without SIGBUS, and never waits
+ * for it. If this process itself can make memory only without seals, it accepts such memory,
+ * too. */
 bool rz_memory_holds(int fd, uint64_t bytes);
 
 void rz_memory_unmap(void *at, size_t bytes);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Finds a module's file beside this library, or at the path that a variable names, loads it, and
+ * checks its version. */
 #include "port/module.h"
 
 #include <dlfcn.h>

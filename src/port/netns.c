@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Builds the network of emulated nodes: namespaces through clone and setns, bridge and cables
+ * through rtnetlink. */
 #include "port/netns.h"
 
 #include "port/channel.h"
@@ -19,7 +21,7 @@
 
 static const char own_network[] = "/proc/self/ns/net";
 
-/* An error of the system: "errno: what", unless it was forbidden. */
+/* Reports an error of the system, with the remedy if a right is missing. */
 static rz_status_t failed(const char *what, const char **why)
 {
     *why = errno == EPERM || errno == EACCES
@@ -29,14 +31,14 @@ static rz_status_t failed(const char *what, const char **why)
     return RZ_ERR_SYSTEM;
 }
 
-/* The same for an error of libnl, which has numbers of its own. */
+/* Reports an error of libnl, which has numbers of its own, in the same way. */
 static rz_status_t netlink_failed(int error, const char *what, const char **why)
 {
     errno = error == -NLE_PERM || error == -NLE_NOACCESS ? EPERM : 0;
     return failed(what, why);
 }
 
-/* A socket for the network devices of the namespace that the caller is in now. */
+/* Opens a socket for the network devices of the namespace that the caller is in now. */
 static rz_status_t netlink_open(struct nl_sock **sock, const char **why)
 {
     *sock = nl_socket_alloc();
@@ -99,15 +101,15 @@ static rz_status_t make_switch(int *fd, const char **why)
     return *fd < 0 ? failed("the switch's namespace cannot be opened", why) : RZ_OK;
 }
 
-/* The report of the child that makes the switch; its `why` is valid in the parent, too: it is
- * static text. */
+/* What the child that makes the switch reports. `why` is static text, so it is valid in the parent,
+ * too. */
 struct made {
     rz_status_t status;
     const char *why;
 };
 
-/* In a child: a process that has left a namespace may return only with rights over that one,
- * too. */
+/* Runs in a child, because a process that has left a namespace may return only with rights over
+ * it. */
 rz_status_t rz_netns_switch(int *fd, const char **why)
 {
     int channel[2];
@@ -143,7 +145,8 @@ rz_status_t rz_netns_switch(int *fd, const char **why)
 
 /* ---- a node ---- */
 
-/* A cable from the switch (where sock is) to the namespace of node_fd; its port is up. */
+/* Adds a cable from the switch (the namespace of sock) to the namespace of node_fd, and raises its
+ * port. */
 static int add_cable(struct nl_sock *sock, const struct rz_netns_node *node, int node_fd)
 {
     struct rtnl_link *port = rtnl_link_veth_alloc();
@@ -217,8 +220,8 @@ static rz_status_t set_devices_up(const struct rz_netns_node *node, const char *
                       : netlink_failed(error, "the node's devices cannot be configured", why);
 }
 
-/* A process that looks for network devices in /sys must find the node's own; mounts stay in the
- * node. */
+/* Mounts /sys again: a process that looks for network devices there must find the node's own. The
+ * mount stays in the node. */
 static rz_status_t show_devices(const char **why)
 {
     if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) != 0 ||
@@ -229,9 +232,9 @@ static rz_status_t show_devices(const char **why)
 }
 
 /*
- * Connections that their process has left are retransmitted, for minutes if no peer answers, and
- * keep the namespace alive. One more try is enough on a cable. Where this cannot be set, the
- * namespace is removed later.
+ * Limits the retransmissions of connections that their process has left. Without an answer they
+ * last for minutes and keep the namespace alive; on a cable one more try is enough. Where this
+ * cannot be set, the namespace is removed later.
  */
 static void bound_farewells(void)
 {

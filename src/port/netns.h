@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A cluster of nodes on one machine, each with a network and a host name of its own: network
- * namespaces attached to a bridge in a namespace without processes, the switch.
+ * namespaces attached to a bridge. The bridge is in a namespace without processes, the switch.
  *
- * Nothing here has a name in the file system, and nothing needs clean-up: a node's namespace exists
- * as long as a process in it, the switch as long as its descriptor, and the kernel removes them and
+ * Nothing here has a name in the file system, and nothing needs clean-up. A node's namespace exists
+ * as long as a process in it, the switch as long as its descriptor; the kernel removes them and
  * their links with the last of these, however it ended.
  *
- * Needs CAP_SYS_ADMIN and CAP_NET_ADMIN, as root has them, also the root of a user namespace.
+ * It needs CAP_SYS_ADMIN and CAP_NET_ADMIN, which root has, also the root of a user namespace.
  */
 #ifndef RZ_PORT_NETNS_H
 #define RZ_PORT_NETNS_H
@@ -16,7 +16,7 @@
 
 #include <rhizome/types.h>
 
-/* The bound of ports of a Linux bridge. */
+/* The largest number of ports of a Linux bridge. */
 #define RZ_NETNS_NODES_MAX 1023
 
 /* The only device beside lo that a node has; it leads to the switch. */

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A helper thread that sleeps on a futex word and, while the thread is requested, sends it a queued
+ * signal; the handler decides whether the interrupted instruction is the program's own. */
 #include "port/nudge.h"
 
 #include "port/kernel.h"
@@ -37,8 +39,8 @@ static struct {
 
 /* ---- the interrupted thread ---- */
 
-/* Whether a signal is blocked there that was not at the beginning: then most likely a handler of
- * the program was interrupted, which may itself have interrupted any code. */
+/* Whether a signal is blocked there that was not blocked at the beginning: then most likely a
+ * handler of the program was interrupted, which may itself have interrupted any code. */
 static bool more_is_blocked(const sigset_t *there)
 {
     for (int number = 1; number <= SIGRTMAX; number++) {
@@ -135,7 +137,8 @@ void rz_nudge_close(void)
 {
     struct sigaction ignored = {.sa_handler = SIG_IGN};
     atomic_store(&nudge.ending, true);
-    /* It may be about to wait for a word that does not change: it is woken until it has ended. */
+    /* The helper may be about to wait for a word that does not change: it is woken until it has
+     * ended. */
     while (pthread_tryjoin_np(nudge.helper, NULL) == EBUSY) {
         rz_nudge_wake(nudge.config.word);
         nanosleep(&(struct timespec){.tv_nsec = END_LOOK_NS}, NULL);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Interrupting a thread that computes: a helper thread sleeps until a word in shared memory
- * changes, and as long as the thread is requested it sends it a signal, each millisecond, until the
+ * Interrupting a thread that computes. A helper thread sleeps until a word in shared memory
+ * changes. While the thread is requested, the helper sends it a signal each millisecond, until the
  * signal arrives in the program's own code. Nothing runs and nothing polls while no thread is
  * requested.
  *
- * The signal is acted upon only if the interrupted instruction is the program's own (text.h) and no
- * handler of the program runs, i.e. no signal is blocked that was not when the nudge was opened.
- * Else it is ignored, and the next one tries again.
+ * The signal takes effect only if the interrupted instruction is the program's own (text.h) and no
+ * handler of the program runs, which means that no signal is blocked that was not blocked when the
+ * nudge was opened. Otherwise the signal is ignored, and the next one tries again.
  */
 #ifndef RZ_PORT_NUDGE_H
 #define RZ_PORT_NUDGE_H
@@ -29,16 +29,17 @@ struct rz_nudge_config {
 };
 
 /*
- * The calling thread is the one to interrupt. One at a time. RZ_ERR_UNSUPPORTED: not on this
- * machine; RZ_ERR_INVALID: no such signal; RZ_ERR_EXISTS: the program has a handler for it;
- * RZ_ERR_NO_MEMORY; RZ_ERR_SYSTEM: no thread.
+ * Opens the nudge; the calling thread is the one to interrupt. There is at most one.
+ * RZ_ERR_UNSUPPORTED: not on this machine; RZ_ERR_INVALID: no such signal; RZ_ERR_EXISTS: the
+ * program has a handler for it; RZ_ERR_NO_MEMORY; RZ_ERR_SYSTEM: no thread.
  */
 rz_status_t rz_nudge_open(const struct rz_nudge_config *config);
 
-/* Restores the signal's disposition; none of our signals is pending. In the same thread. */
+/* Closes the nudge, in the same thread: restores the signal's disposition, and no signal of the
+ * nudge is pending. */
 void rz_nudge_close(void);
 
-/* The word has changed: wakes all that sleep for it, in any process. */
+/* To be called when the word has changed: wakes all that sleep on it, in any process. */
 void rz_nudge_wake(const _Atomic uint64_t *word);
 
 #endif

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Processes through pidfd, /proc and prctl: the tree of descendants is read from /proc and
+ * signalled or killed until nothing is left. */
 #include "port/process.h"
 
 #include "base/assert.h"
@@ -21,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Less than a second. */
+/* The time between two scans of the process tree; less than a second. */
 #define CLEAR_LOOK_NS (10 * RZ_MILLISECOND)
 
 /* Bound of descriptors that are tried if there is no list of open ones. */
@@ -68,7 +70,7 @@ rz_status_t rz_process_keep_on_exec(int fd, bool keep)
     return fcntl(fd, F_SETFD, keep ? 0 : FD_CLOEXEC) == 0 ? RZ_OK : RZ_ERR_SYSTEM;
 }
 
-/* The names in /proc/self/fd, read without memory of the heap. */
+/* Closes the descriptors that /proc/self/fd names, read without heap memory. */
 static bool close_named(int first, int last)
 {
     struct entry {
@@ -177,7 +179,7 @@ char rz_process_state(pid_t pid)
     return process_read(pid, &entry) ? entry.state : 0;
 }
 
-/* All processes of the machine; the caller frees. NULL: no memory or no /proc. */
+/* All processes of the machine; the caller frees the list. NULL: no memory or no /proc. */
 static struct process_entry *process_list(size_t *n)
 {
     DIR *proc = opendir("/proc");
@@ -203,7 +205,7 @@ static struct process_entry *process_list(size_t *n)
     return list;
 }
 
-/* Marks the descendants of root: as many passes as the tree is deep. */
+/* Marks the descendants of root, in as many passes as the tree is deep. */
 static void process_mark(struct process_entry *list, size_t n, pid_t root)
 {
     for (bool grown = true; grown;) {
@@ -222,8 +224,8 @@ static void process_mark(struct process_entry *list, size_t n, pid_t root)
     }
 }
 
-/* Signals the process of entry, not another one that has got its pid. Without pidfd the pid would
- * have to be reused between the check and the signal. */
+/* Signals the process of entry, not another one that has got its pid. Without pidfd the pid could
+ * be reused between the check and the signal. */
 static void process_signal_entry(const struct process_entry *entry, int signal)
 {
     int pidfd = -1;
@@ -267,7 +269,7 @@ unsigned rz_process_signal_descendants(pid_t root, int signal, unsigned looks)
     return alive;
 }
 
-/* Reaps until no child is left, or for this time; whether none is. */
+/* Reaps until no child is left, at most for this time. Returns whether none is left. */
 static bool reap_all(rz_time within)
 {
     rz_time until = rz_clock_now() + within;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Processes: their descriptors, their children, and how to end a whole tree of them. */
+/* Processes: their descriptors, their children, and the end of a whole process tree. */
 #ifndef RZ_PORT_PROCESS_H
 #define RZ_PORT_PROCESS_H
 
@@ -26,12 +26,12 @@ rz_status_t rz_process_adopt_orphans(void);
  */
 rz_status_t rz_process_fail_with_parent(pid_t parent, int signal);
 
-/* Standard input, output and error become /dev/null: so this process does not keep a terminal or a
- * pipe open on whose end another process waits. */
+/* Standard input, output and error become /dev/null, so that this process does not keep open a
+ * terminal or a pipe whose end another process waits for. */
 void rz_process_leave_terminal(void);
 
 /*
- * What pid is doing, in the letter of /proc: 'R' runs or waits for a processor, 'D' waits for a
+ * The state of pid by the letter of /proc: 'R' runs or waits for a processor, 'D' waits for a
  * device, 'S' sleeps, 'T' and 't' are stopped, 'Z' has ended. 0: there is no such process, or /proc
  * does not show it.
  */
@@ -48,16 +48,16 @@ bool rz_process_path(char *path, size_t bytes);
 rz_status_t rz_process_keep_on_exec(int fd, bool keep);
 
 /*
- * Sends signal to every living descendant of root, scanning again until a scan finds none or
- * `looks` scans were made (a process may fork during a scan). Returns how many were alive at the
- * last scan. If root is the caller and orphans are adopted, nothing can leave the tree. The caller
- * reaps zombies.
+ * Sends signal to every live descendant of root. Scans until a scan finds none or `looks` scans
+ * were made (a process may fork during a scan). Returns how many were alive at the last scan. If
+ * root is the caller and orphans are adopted, no process can leave the tree. The caller reaps
+ * zombies.
  */
 unsigned rz_process_signal_descendants(pid_t root, int signal, unsigned looks);
 
 /*
- * Kills and reaps all descendants, also those that are forked meanwhile; with orphans adopted,
- * nothing is left. At most for `within` nanoseconds (a kill takes effect when the kernel can);
+ * Kills and reaps all descendants, including those forked meanwhile; with orphans adopted none is
+ * left. Takes at most `within` nanoseconds (a kill takes effect when the kernel can). Returns
  * whether none is left.
  */
 bool rz_process_clear(rz_time within);
@@ -74,7 +74,8 @@ enum { RZ_PROCESS_VECTORS_MAX = 4 };
  * (Yama). */
 void rz_process_let_others_read(void);
 
-/* Copies all of vectors in one system call, or returns false: refused, ended, no such memory. */
+/* Copies all vectors in one system call. False: refused, the process has ended, or no such
+ * memory. */
 bool rz_process_copy(pid_t pid, const struct rz_process_vector *vectors, unsigned n);
 
 #endif

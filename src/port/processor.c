@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Counts the processors of the thread's mask and of the control groups' quota, and reads
+ * involuntary context switches. */
 #include "port/processor.h"
 
 #include <limits.h>
@@ -15,7 +17,7 @@
 /* More threads than this for each processor are a crowd. */
 #define CROWD 4
 
-/* Up to two tokens of a small file; their number. */
+/* Reads up to two words of a small file; returns their number. */
 static int words_of(const char *folder, const char *group, const char *file, char words[2][32])
 {
     char path[PATH_MAX];
@@ -33,7 +35,7 @@ static uint32_t milli(const char *quota, const char *period)
     long long a = 0, b = 0;
     if (sscanf(quota, "%lld", &a) != 1 || sscanf(period, "%lld", &b) != 1 || a <= 0 || b <= 0 ||
         a > LLONG_MAX / 1000) {
-        return RZ_PROCESSOR_MILLI_MAX; /* "max" and -1: none */
+        return RZ_PROCESSOR_MILLI_MAX; /* "max" and -1: no quota */
     }
     long long quotient = a * 1000 / b;
     return quotient < RZ_PROCESSOR_MILLI_MAX ? (uint32_t)quotient : RZ_PROCESSOR_MILLI_MAX;

@@ -17,20 +17,20 @@
 uint32_t rz_processor_count(void);
 
 /* The quota of the calling process's control groups (cgroup version 2, cpu.max; version 1,
- * cpu.cfs_quota_us), the least on the way to the root, in thousandths of a processor;
- * RZ_PROCESSOR_MILLI_MAX: none. */
+ * cpu.cfs_quota_us), in thousandths of a processor: the least quota on the way to the root.
+ * RZ_PROCESSOR_MILLI_MAX: there is none. */
 uint32_t rz_processor_quota_milli(void);
 
-/* The same from given paths: a file like /proc/self/cgroup, and the folder of the groups. For
- * tests. */
+/* The quota by given paths, for tests: a file like /proc/self/cgroup, and the folder of the
+ * groups. */
 uint32_t rz_processor_quota_in(const char *groups_file, const char *folder);
 
 /* Whether a new process of this machine waits long for a processor: several threads for each
  * processor are ready to run (/proc/loadavg). false: unknown. */
 bool rz_processors_crowded(void);
 
-/* Grows each time the calling thread lost its processor to another one although it could have
- * run. */
+/* A counter that grows each time the calling thread loses its processor to another one although it
+ * could run. */
 uint64_t rz_processor_losses(void);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A processor set in the form of the kernel's cpu_set_t, allocated for its largest number. */
 #include "port/processor_set.h"
 
 #include <sched.h>

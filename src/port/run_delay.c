@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads /proc/PID/schedstat, in which the kernel counts the time on and in wait for a processor. */
 #include "port/run_delay.h"
 
 #include "port/process.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Blocks the signals that a loop handles and reads them through a signalfd. */
 #include "port/signals.h"
 
 #include <sys/signalfd.h>
@@ -19,7 +20,8 @@ void rz_signals_take(struct rz_signals_taken *taken)
     sigaddset(&taken->taken, SIGINT);
     sigaddset(&taken->taken, SIGHUP);
     sigprocmask(SIG_BLOCK, &taken->taken, &taken->before);
-    /* Ignored, ends of children could not be awaited. */
+    /* The default disposition: if SIGCHLD were ignored, the end of children could not be waited
+     * for. */
     sigaction(SIGCHLD, &standard, &taken->children);
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* TCP and UDP sockets over IPv4: address text, non-blocking operations, and errors as statuses. */
 #include "port/socket.h"
 
 #include <arpa/inet.h>

@@ -15,37 +15,38 @@ struct rz_address {
 
 #define RZ_ADDRESS_LOOPBACK UINT32_C(0x7F000001) /* 127.0.0.1 */
 
-/* "a.b.c.d:port" (or without port: 0). RZ_ERR_MALFORMED: neither. */
+/* Parses "a.b.c.d:port", or "a.b.c.d" (port 0). RZ_ERR_MALFORMED: the text is neither. */
 rz_status_t rz_address_parse(const char *text, struct rz_address *address);
 
-/* Enough for any address as text. */
+/* Room for any address as text. */
 enum { RZ_ADDRESS_TEXT = 24 };
 const char *rz_address_text(const struct rz_address *address, char text[RZ_ADDRESS_TEXT]);
 
-/* Listens on address; port 0: any free one, returned in address. RZ_ERR_SYSTEM: in use, or not
- * ours. */
+/* Listens on address; port 0: any free one, returned in address. RZ_ERR_SYSTEM: the address is in
+ * use, or is not of this machine. */
 rz_status_t rz_socket_listen(struct rz_address *address, int *fd);
 
-/* The next connection, with TCP_NODELAY. RZ_IN_PROGRESS: none. from may be NULL. */
+/* Accepts the next connection, with TCP_NODELAY. RZ_IN_PROGRESS: there is none. from may be
+ * NULL. */
 rz_status_t rz_socket_accept(int listening, int *fd, struct rz_address *from);
 
 /*
  * Begins to connect, with TCP_NODELAY. RZ_IN_PROGRESS: *fd is valid; once it is writable
- * rz_socket_connected returns the result. RZ_ERR_CLOSED: refused, which proves that the host lives
+ * rz_socket_connected returns the result. RZ_ERR_CLOSED: refused, which proves that the host is up
  * and no process listens.
  */
 rz_status_t rz_socket_connect(const struct rz_address *to, int *fd);
 rz_status_t rz_socket_connected(int fd);
 
-/* A bound UDP socket; port 0: any free one, returned in address. */
+/* Opens a bound UDP socket; port 0: any free one, returned in address. */
 rz_status_t rz_socket_datagram(struct rz_address *address, int *fd);
 
-/* One datagram. RZ_IN_PROGRESS: the socket is full (the datagram is dropped). RZ_ERR_CLOSED: an
- * earlier one was refused. */
+/* Sends one datagram. RZ_IN_PROGRESS: the socket is full (the datagram is dropped). RZ_ERR_CLOSED:
+ * an earlier one was refused. */
 rz_status_t rz_socket_send_to(int fd, const void *bytes, size_t n, const struct rz_address *to);
 
-/* One datagram. RZ_IN_PROGRESS: nothing there. RZ_ERR_TRUNCATE: longer than max, dropped.
- * RZ_ERR_CLOSED: as above. */
+/* Receives one datagram. RZ_IN_PROGRESS: there is none. RZ_ERR_TRUNCATE: it was longer than max and
+ * is dropped. RZ_ERR_CLOSED: a datagram sent earlier was refused. */
 rz_status_t rz_socket_receive_from(int fd, void *buffer, size_t max, size_t *n,
                                    struct rz_address *from);
 

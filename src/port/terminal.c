@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Pseudo-terminals in raw mode, and writing to standard error without waiting. */
 #include "port/terminal.h"
 
 #include "port/descriptor.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pseudo-terminals for what another process writes, and lines for the user of this one. */
+/* Pseudo-terminals for the output of another process, and lines for the user of this one. */
 #ifndef RZ_PORT_TERMINAL_H
 #define RZ_PORT_TERMINAL_H
 
@@ -8,10 +8,10 @@
 #include <stddef.h>
 
 /*
- * fds[0]: the reading end of what is written to fds[1], a terminal that changes no byte, echoes
- * nothing and is the controlling terminal of no process. Both close-on-exec. Once all have closed
- * fds[1], and all was read, reading fails with EIO. RZ_ERR_SYSTEM: there are no more
- * (kernel.pty.max), or none at all.
+ * Opens a pseudo-terminal: what is written to fds[1] is read from fds[0]. It changes no byte,
+ * echoes nothing, and is the controlling terminal of no process. Both are close-on-exec. When all
+ * copies of fds[1] are closed and everything was read, reading fails with EIO. RZ_ERR_SYSTEM: there
+ * are no more (kernel.pty.max), or none at all.
  */
 rz_status_t rz_terminal_pair(int fds[2]);
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Finds the program's executable segments through dl_iterate_phdr, and reads the interrupted
+ * instruction from a signal's context. */
 #include "port/text.h"
 
 #include <dlfcn.h>
@@ -14,7 +16,7 @@ static struct {
 } segments[SEGMENTS_MAX];
 static unsigned n_segments;
 
-/* The main program is listed first, and we stop there. */
+/* The main program is listed first, and the search stops there. */
 static int look_at_program(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size, (void)arg;

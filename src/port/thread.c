@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Starts threads with all signals blocked, and joins them with a bound. */
 #include "port/thread.h"
 
 #include <errno.h>

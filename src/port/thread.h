@@ -9,13 +9,13 @@
 
 /*
  * Starts run(arg) with all signals blocked: the program's handlers never run there. stack: bytes;
- * 0, or where the program's thread-local data does not fit: the system's usual size. name: at most
- * 15 characters, as shown by ps. 0, or why not (errno): then *thread is not set.
+ * the system's default size is used for 0, and if the program's thread-local data does not fit.
+ * name: at most 15 characters, as shown by ps. Returns 0, or errno: then *thread is not set.
  */
 int rz_thread_start(pthread_t *thread, const char *name, size_t stack, void *(*run)(void *),
                     void *arg);
 
-/* Waits for its end, at most for within_s seconds; whether it has ended. */
+/* Waits for the thread's end, at most for within_s seconds. Returns whether it has ended. */
 bool rz_thread_join_within(pthread_t thread, unsigned within_s);
 
 #endif

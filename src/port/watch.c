@@ -15,7 +15,8 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
-/* Of a thread that waits for one slot; between two checks of whether it has ended. */
+/* The stack of a thread that waits for one slot; the time between two checks of whether such a
+ * thread has ended. */
 #define SLOT_STACK_BYTES (64 * 1024)
 #define END_LOOK_NS (long)(RZ_MILLISECOND / 10)
 
@@ -134,7 +135,7 @@ static void *watch_wait_ends(void *arg)
     }
 }
 
-/* The same for one slot, with the futex that every kernel has: it waits for one word only. */
+/* Waits for one slot, with the futex that every kernel has: it waits for one word only. */
 static void *watch_wait_end(void *arg)
 {
     const struct watch_waiter *waiter = arg;

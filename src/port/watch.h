@@ -30,19 +30,19 @@ bool rz_watch_waits_for_many(void);
 int rz_watch_page_fd(const struct rz_watch *watch);  /* passed to children */
 int rz_watch_event_fd(const struct rz_watch *watch); /* readable when rz_watch_take has something */
 
-/* A free slot prepared for a new child, or RZ_ERR_NO_MEMORY. Close it after the child was
- * reaped. */
+/* Opens a free slot for a new child, or returns RZ_ERR_NO_MEMORY. The caller closes the slot after
+ * the child was reaped. */
 rz_status_t rz_watch_slot_open(struct rz_watch *watch, uint32_t *slot);
 void rz_watch_slot_close(struct rz_watch *watch, uint32_t slot);
 
-/* The next end that was noticed; false: none. at: when the waiter thread saw it. */
+/* Takes the next end that was noticed; false: none. at: when the waiter thread saw it. */
 bool rz_watch_take(struct rz_watch *watch, uint32_t *slot, enum rz_watch_end *end, rz_time *at);
 
-/* Child: lock slot of the page (after the last exec). Release is the clean end. */
+/* In the child: locks slot of the page (after the last exec). rz_watch_release is the clean end. */
 rz_status_t rz_watch_hold(struct rz_watch_held **held, int page_fd, uint32_t slot);
 
-/* The same; in addition, until the release, beat(arg) is called at each period `every` in the
- * helper thread, which has all signals blocked and a small stack. every 0: never. */
+/* Like rz_watch_hold. In addition beat(arg) is called at each period `every` until the release, in
+ * the helper thread, which has all signals blocked and a small stack. every 0: never. */
 rz_status_t rz_watch_hold_beating(struct rz_watch_held **held, int page_fd, uint32_t slot,
                                   rz_time every, void (*beat)(void *arg), void *arg);
 void rz_watch_release(struct rz_watch_held *held);

@@ -41,7 +41,7 @@ static void watch_wait(sem_t *semaphore)
     }
 }
 
-/* Until the release, with a beat at each turn. */
+/* Waits for the release, and calls beat at each period. */
 static void watch_rest(struct rz_watch_held *held)
 {
     rz_time at = rz_clock_now() + held->every;

@@ -13,8 +13,8 @@
  *
  * - With another scheme commit does not wait for files. A process may overwrite the memory of
  *   generation g-1 only when the file of g-1 is written or given up (rz_store_files_bound). If a
- *   file cannot be written, its generation gets no mark; this is reported once, and the job goes
- * on.
+ *   file cannot be written, its generation gets no mark; this is reported once, and the
+ *   job goes on.
  *
  * With any scheme the marker tells its own processes that g is committed only when g-1 has its
  * mark, or will never have one. Before that none of them begins g+1, so no process commits g+1: the
