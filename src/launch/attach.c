@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* rzrun --attach and --end: finds the daemons of a detached job through their control sockets,
+ * reads one stream per node, and shows the output until a result is known. */
 #include "launch/attach.h"
 
 #include "base/assert.h"
@@ -59,7 +61,8 @@ struct attach {
 /* Printed when a signal ends us. */
 static char farewell[160];
 
-/* At any moment, also while our output is not read: the daemons see the end of our connections. */
+/* May run at any moment, also while our output is not read: the daemons see the end of our
+ * connections. */
 static void on_signal(int number)
 {
     ssize_t unheard = write(STDERR_FILENO, farewell, strlen(farewell));
@@ -123,7 +126,7 @@ static size_t choose(const struct rz_local_name *names, size_t n, const char *pr
     return 0;
 }
 
-/* False: no daemon answers there, or it does not accept the request. */
+/* Returns false if no daemon answers there, or if it does not accept the request. */
 static bool connect_part(struct part *part, const struct rz_local_name *name)
 {
     static const char question[] = "attach\n";
@@ -141,7 +144,7 @@ static bool connect_part(struct part *part, const struct rz_local_name *name)
     return true;
 }
 
-/* False after an error message. */
+/* Returns false after an error message. */
 static bool connect_job(struct attach *attach, const char *prefix)
 {
     struct rz_local_name *names = NULL;
@@ -182,7 +185,7 @@ static void send_to(struct part *part, const struct rz_launch_message *message)
     uint8_t frame[512];
     size_t n = rz_launch_encode(message, frame, sizeof(frame));
     rz_assert(n > 0);
-    rz_frames_send(part->frames, frame, n); /* an end shows in reading */
+    rz_frames_send(part->frames, frame, n); /* the end of the stream is noticed when it is read */
 }
 
 static void greet(struct attach *attach, struct part *part,

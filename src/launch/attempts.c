@@ -22,7 +22,7 @@ static int run_all(struct rz_attempts *attempts, const struct rz_rzrun_options *
         if (!attempts->again) {
             return status;
         }
-        unsetenv(RZ_KILL_AT); /* a daemon that was to fail for a test has failed */
+        unsetenv(RZ_KILL_AT); /* a daemon that was to fail for a test has failed already */
     }
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The runs of a job, one after the other. With --on-failure restart there is another one when a
- * process or node has failed; with --checkpoint-dir also when the checkpoint that the job must go
- * back to is lost: the next attempt begins from its files, or from the beginning. Each attempt is a
- * session of its own, with new daemons; state that must survive an attempt is kept here.
+ * process or node has failed; with --checkpoint-dir also when the checkpoint to which the job must
+ * roll back is lost: the next attempt begins from its files, or from the beginning. Each attempt is
+ * a session of its own, with new daemons; state that must survive an attempt is kept here.
  */
 #ifndef RZ_LAUNCH_ATTEMPTS_H
 #define RZ_LAUNCH_ATTEMPTS_H
@@ -13,19 +13,19 @@
 #include "launch/timeline.h"
 
 struct rz_attempts {
-    uint32_t n; /* earlier ones */
-    bool
-        again; /* set by the session: a failure, or a loss, ended it, and another attempt follows */
-    bool faults_done[RZ_FAULTS_MAX]; /* in an earlier attempt; repeating faults are never marked */
-    uint32_t n_cases;                /* case files written so far */
-    rz_time begun;                   /* the first one */
-    struct rz_checkpoints checkpoints; /* in files */
-    struct rz_work work;               /* progress of the program in all of them */
+    uint32_t n; /* number of earlier attempts */
+    bool again; /* set by the session: a failure or a loss ended it, and another attempt follows */
+    /* Injected in an earlier attempt; repeating faults are never marked. */
+    bool faults_done[RZ_FAULTS_MAX];
+    uint32_t n_cases;                  /* case files written so far */
+    rz_time begun;                     /* when the first attempt began */
+    struct rz_checkpoints checkpoints; /* the checkpoint files */
+    struct rz_work work;               /* progress of the program in all attempts */
     struct rz_recovery_times
-        failed; /* the failure that ended the attempt before; failures 0: none did */
+        failed; /* the failure that ended the preceding attempt; failures 0: none */
 };
 
-/* Runs the job to its end, in as many attempts as it takes; the exit status. */
+/* Runs the job to its end, in as many attempts as needed. Returns the exit status. */
 int rz_attempts_run(const struct rz_rzrun_options *options, const char *daemon);
 
 #endif

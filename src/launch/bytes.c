@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The growing byte buffer: it doubles its memory. */
 #include "launch/bytes.h"
 
 #include "base/assert.h"

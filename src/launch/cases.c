@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Keeps a JSON document for each failure, adds the events about it, and writes the file again after
+ * each important one. */
 #include "launch/cases.h"
 
 #include "base/assert.h"
@@ -17,7 +19,7 @@
 struct failure {
     struct failure *next;
     uint32_t number; /* of the case, from 1 */
-    uint32_t rank;   /* RZ_ID_NONE: a node */
+    uint32_t rank;   /* RZ_ID_NONE: the failure of a node */
     uint32_t node, incarnation;
     bool done; /* the repair is known */
     json_t *document, *observers, *told, *agreed;
@@ -29,8 +31,8 @@ struct rz_cases {
     struct failure *failures; /* newest first */
     uint32_t n;
     uint32_t epoch;          /* the newest */
-    uint64_t generation;     /* that it rolls back to */
-    const char *write_error; /* of the first file that could not be written */
+    uint64_t generation;     /* the generation to which the newest epoch rolls back */
+    const char *write_error; /* about the first file that could not be written */
 };
 
 /* ---- Documents ---- */
@@ -45,7 +47,8 @@ static void append(json_t *list, json_t *value)
     rz_assert(json_array_append_new(list, value) == 0);
 }
 
-/* "7.402 ms after it was seen" is what people compare; the clock is for other files. */
+/* A time as "7.402 ms after the failure was seen", which is what readers compare, and by the clock,
+ * to compare it with other files. */
 static json_t *moment(const struct failure *failure, uint32_t node, rz_time at)
 {
     json_t *one = json_object();
@@ -218,7 +221,8 @@ static void on_noted(struct rz_cases *cases, const struct rz_launch_event *event
     write_case(cases, failure);
 }
 
-/* Its successor starts. Of a failed node each process has its own successor. */
+/* The replacement of a failed process starts. After the failure of a node each of its processes has
+ * a replacement of its own. */
 static void on_spawned(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
 {
     struct failure *failure = failure_find(cases, event->rank, event->node, event->incarnation - 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The folder of a job's checkpoint files, seen from rzrun: nobody else works in it, and before each
- * attempt the newest generation that is whole is found. Reads and removes; what is written is the
- * daemons' (daemon/store/store_files.h). What lies there: ckpt/file.h.
+ * The folder of a job's checkpoint files, for rzrun. No other rzrun works in it, and before each
+ * attempt the newest complete generation is found. This module reads and removes; the daemons write
+ * (daemon/store/store_files.h). ckpt/file.h describes the files.
  */
 #ifndef RZ_LAUNCH_CHECKPOINTS_H
 #define RZ_LAUNCH_CHECKPOINTS_H
@@ -11,13 +11,13 @@
 #include "launch/rzrun_options.h"
 
 struct rz_checkpoints {
-    bool used; /* there is a folder; else nothing below is valid */
+    bool used; /* there is a folder; otherwise the other fields are not valid */
     struct rz_ckpt_folder folder;
     char path[4096];
     int lock_fd;
-    uint32_t run;                       /* of this attempt */
-    struct rz_ckpt_generation restored; /* to begin from; number 0: nothing */
-    bool none_whole;                    /* of the generations that earlier runs have left */
+    uint32_t run;                       /* the number of this attempt */
+    struct rz_ckpt_generation restored; /* the generation to begin from; number 0: none */
+    bool none_whole;                    /* none of the generations of earlier runs is complete */
 };
 
 /*

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Parses a fault word by word. The words are split first, and each part of the grammar takes those
+ * it knows. */
 #include "launch/inject.h"
 
 #include "cli/quantity.h"

@@ -21,14 +21,15 @@ enum rz_fault_when { RZ_FAULT_AT_TIME, RZ_FAULT_AT_ITERATION, RZ_FAULT_EVERY };
 struct rz_fault {
     enum rz_fault_deed deed;
     bool node;       /* a node, else a rank */
-    bool random;     /* the target is drawn at the time */
+    bool random;     /* the target is drawn when the fault is carried out */
     uint32_t target; /* unless random */
     enum rz_fault_when when;
     rz_time at; /* AT_TIME, EVERY: counted from the moment all ranks are initialised */
     uint64_t
         iteration; /* AT_ITERATION: when the first rank marks this or a later one; once per job */
-    rz_time duration;                            /* STOP; of network faults, 0: until healed */
-    uint32_t nodes[RZ_FAULT_NODES_MAX], n_nodes; /* CUT, DELAY, LOSE: these from all others */
+    /* STOP; for faults of the network 0: until healed. */
+    rz_time duration;
+    uint32_t nodes[RZ_FAULT_NODES_MAX], n_nodes; /* CUT, DELAY, LOSE: these nodes from all others */
     uint64_t amount;                             /* CUT: 1; DELAY: ns; LOSE: thousandths */
     bool done;
 };

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Builds the list of nodes from --host, --hostfile or emulation, and places the ranks by the rules
+ * of place/place.h. */
 #include "launch/layout.h"
 
 #include "base/assert.h"
@@ -70,7 +72,7 @@ static bool read_rack(const char *text, struct rz_layout_node *node, const char 
     return *text && strlen(text) < sizeof(node->rack);
 }
 
-/* The first n bytes of a list. */
+/* Adds the host described by the first n bytes of list. */
 static bool add_host(struct rz_launch_layout *layout, const char *list, size_t n, const char **why)
 {
     char word[128];
@@ -110,7 +112,7 @@ bool rz_layout_add_hosts(struct rz_launch_layout *layout, const char *list, cons
     }
 }
 
-/* What follows a host. */
+/* Reads a word that follows a host. */
 static bool read_word(const char *word, struct rz_layout_node *node, const char **why)
 {
     if (strncmp(word, "slots=", 6) == 0) {
@@ -203,7 +205,7 @@ void rz_layout_divide_cores(struct rz_launch_layout *layout, uint32_t n_cores)
 
 /* ---- placing ---- */
 
-/* The rules see only the relevant properties of nodes. */
+/* The nodes with only the properties that the rules use. */
 static struct rz_place_node *plain_nodes(const struct rz_launch_layout *layout)
 {
     struct rz_place_node *nodes = calloc(layout->n_nodes, sizeof(*nodes));

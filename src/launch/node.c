@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Starts the keeper of a node with its daemon, exchanges messages with the daemon, and ends the
+ * nodes within a bound. */
 #include "launch/node.h"
 
 #include "base/assert.h"
@@ -54,22 +56,22 @@ static void channel_write(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_node *node = arg;
     (void)fd, (void)what;
-    rz_frames_flush(node->channel); /* an end shows in reading */
+    rz_frames_flush(node->channel); /* the end of the channel is noticed when it is read */
     if (rz_frames_want_write(node->channel)) {
         event_add(node->writable, NULL);
     }
 }
 
-/* Addresses of emulated nodes: of the loopback 127.0.1.1, 127.0.1.2, ..., on a switch 10.77.1.1,
- * 10.77.1.2, ... */
+/* The address of an emulated node: 127.0.1.1, 127.0.1.2, ... of the loopback device, or 10.77.1.1,
+ * 10.77.1.2, ... at a switch. */
 static void choose_address(struct rz_node *node, bool at_switch)
 {
     snprintf(node->address, sizeof(node->address), "%s.%u.%u", at_switch ? "10.77" : "127.0",
              1 + node->index / 250, 1 + node->index % 250);
 }
 
-/* In the child: all that it starts is in the node's own network from now on, and its processes must
- * use the node's device. */
+/* In the child: from now on everything it starts is in the node's own network, and its processes
+ * must use the node's device. */
 static void plug_in(const struct rz_node *node, int switch_fd)
 {
     char host[16];
@@ -122,7 +124,8 @@ rz_status_t rz_node_start(struct rz_node *node, uint32_t index, int switch_fd, c
     }
     fcntl(channel[0], F_SETFL, O_NONBLOCK);
     pid_t rzrun = getpid(), pid = fork();
-    /* Not killed with rzrun, but continued if it was stopped: it must see the end of its pipe. */
+    /* The keeper is not killed with rzrun, but continued if it was stopped: it must see the end of
+     * its pipe. */
     if (pid == 0 && rz_process_fail_with_parent(rzrun, SIGCONT) != RZ_OK) {
         _exit(127);
     }
@@ -157,7 +160,7 @@ void rz_node_send(struct rz_node *node, const struct rz_launch_message *message)
     rz_assert(frame != NULL);
     size_t n = rz_launch_encode(message, frame, room);
     rz_assert(n > 0);
-    rz_frames_send(node->channel, frame, n); /* an end shows in reading */
+    rz_frames_send(node->channel, frame, n); /* the end of the channel is noticed when it is read */
     free(frame);
     if (rz_frames_want_write(node->channel)) {
         event_add(node->writable, NULL);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Looks for a program in directories, and reads its ELF headers for the libraries that it
+ * requests. */
 #include "launch/program.h"
 
 #include "outcome/exit_codes.h"
@@ -74,7 +76,7 @@ int rz_program_find(const char *name, const char *first, char *path, size_t path
 /* Bound for the loader to list what a program needs. */
 #define LOADER_BOUND_S 10
 
-/* A 64-bit ELF file, mapped. */
+/* A mapped 64-bit ELF file. */
 struct image {
     const uint8_t *at;
     size_t bytes;
@@ -116,7 +118,7 @@ struct wishes {
     bool abi;                                 /* it requests RZ_PROGRAM_LIBRARY */
 };
 
-/* A text in the image that is terminated within it. */
+/* A text in the image, if it ends within the image; else NULL. */
 static const char *text_at(const struct image *image, uint64_t offset)
 {
     const char *text = within(image, offset, 1);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads the parts of a command line, and the files of --app, into words. */
 #include "launch/rzrun_contexts.h"
 
 #include "base/assert.h"

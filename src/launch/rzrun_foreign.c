@@ -14,7 +14,7 @@
 
 #define OPTIONS ((struct rz_rzrun_options *)target)
 
-/* Without effect here, and nothing is lost. */
+/* Accepts an option that has no effect here. */
 static bool without_effect(struct rz_rzrun_options *options, const char *what)
 {
     rz_texts_add(&options->without_effect, what);
@@ -103,7 +103,7 @@ RZ_CLI_TAKE(per_node)
     return true;
 }
 
-/* Parameters of Open MPI that select its components, or that Rhizome implies. */
+/* Whether a parameter of Open MPI selects its components, or is implied by Rhizome. */
 static bool is_of_its_parts(const char *name)
 {
     static const char *const beginnings[] = {"btl",

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of rzrun's options, from which its help is printed, and the functions that read each
+ * value. */
 #include "launch/rzrun_options.h"
 #include "launch/rzrun_foreign.h"
 #include "launch/rzrun_settle.h"

@@ -21,7 +21,7 @@ enum rz_adapter {
 /* What the failure of a process or node does to the job. */
 enum rz_on_failure {
     RZ_ON_FAILURE_AUTO,     /* as the program's error handlers and MPIX_Reinit decide */
-    RZ_ON_FAILURE_REPAIR,   /* the same; the program is known to enter MPIX_Reinit */
+    RZ_ON_FAILURE_REPAIR,   /* as AUTO; the program is known to enter MPIX_Reinit */
     RZ_ON_FAILURE_CONTINUE, /* an error, without repair */
     RZ_ON_FAILURE_REPLACE,  /* an error; the program may have failed processes replaced */
     RZ_ON_FAILURE_RESTART,  /* the job restarts */
@@ -43,14 +43,14 @@ struct rz_rzrun_options {
     uint32_t n_contexts;
     const char *app_file;           /* of parts, or NULL */
     uint32_t per_node;              /* ranks; 0: not given */
-    struct rz_texts without_effect; /* options that were accepted, and change nothing */
-    bool warned;                    /* of one of them */
+    struct rz_texts without_effect; /* options that were accepted, and have no effect */
+    bool warned;                    /* a warning about one of them was printed */
     struct rz_launch_layout layout;
     uint32_t emulated_nodes; /* 0: not given */
     enum rz_adapter adapter;
     enum rz_place_by map_by;
     uint32_t n_spares;
-    bool named; /* the nodes, by --host or --hostfile */
+    bool named; /* the nodes were named by --host or --hostfile */
     bool bind_to_core, report_bindings, no_ft, on_failure_given;
     bool lost_together;
     bool oversubscribe, label, progress, story;

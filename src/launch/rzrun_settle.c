@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Completes the options after the command line was read: defaults that depend on other options or
+ * on the machine, and checks of their combinations. */
 #include "launch/rzrun_settle.h"
 
 #include "base/assert.h"
@@ -67,7 +69,7 @@ static void settle_tree(struct rz_rzrun_options *options)
     rz_texts_add(&options->environment, text);
 }
 
-/* 0: not requested. */
+/* Returns 0 if they are not needed. */
 static uint32_t cores_of_machine(const struct rz_rzrun_options *options)
 {
     struct rz_machine machine;
@@ -131,7 +133,8 @@ static void settle_layout(struct rz_rzrun_options *options)
     }
     if (options->per_node > 0) {
         rz_layout_per_node(&options->layout, options->per_node);
-        options->oversubscribe = true; /* it says where they start, not how many may be spawned */
+        options->oversubscribe = true;
+        /* --per-node says where ranks start, not how many may be spawned. */
     }
     rz_layout_spare(&options->layout, options->n_spares);
     settle_ranks(options);
@@ -221,7 +224,7 @@ static void check_faults(const struct rz_rzrun_options *options)
     }
 }
 
-/* What rzrun does itself while it runs; no process does it after rzrun has ended. */
+/* Refuses what rzrun itself does while it runs: nothing does it after rzrun has detached. */
 static void check_detach(const struct rz_rzrun_options *options)
 {
     const char *what = options->n_faults   ? "--inject"

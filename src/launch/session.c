@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* One run of a job: starts the nodes, sends JOB to their daemons, handles what they report, and
+ * ends them. The files session_*.c handle output, input, signals, faults, silence and waits. */
 #include "launch/session.h"
 
 #include "base/assert.h"
@@ -19,7 +21,7 @@
 #include <unistd.h>
 
 #define END_BOUND_S 10 /* for all nodes to end in order */
-#define LOST_BOUND_S 2 /* the same for excluded nodes */
+#define LOST_BOUND_S 2 /* for excluded nodes */
 
 /* ---- the end ---- */
 
@@ -51,8 +53,8 @@ static bool is_lost(const struct rz_launch_session *session, const struct rz_nod
     return node->lost || node->epoch < session->epoch;
 }
 
-/* A daemon ends when all have ended their part: one that does not yet know that the job is over
- * would take its end for a failure. */
+/* Sends LEAVE when all daemons have said DONE, ended, or were excluded: a daemon that does not know
+ * yet that the job is over would take the end of another for a failure. */
 static void let_all_leave(struct rz_launch_session *session)
 {
     const struct rz_launch_message message = {.type = RZ_LAUNCH_LEAVE};
@@ -92,7 +94,7 @@ static void release_lost(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* Tells all nodes to end; when the last one has, the loop is left. */
+/* Tells all nodes to end; the loop is left when the last one has ended. */
 void rz_launch_session_end(struct rz_launch_session *session, uint32_t grace_ms)
 {
     struct rz_launch_message message = {.type = RZ_LAUNCH_SHUTDOWN,
@@ -472,9 +474,9 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
         rz_session_waits_stalled(session, message->stalled.for_ns);
         break;
     default:
-        break; /* of interest to the referee alone, or sent by us */
+        break; /* only for the referee, or sent by rzrun itself */
     }
-    /* The daemons of a job to be detached handle its end themselves, however early it is; but one
+    /* The daemons of a job to be detached handle its end themselves, however early it is. But a job
      * that could not even start is an error here. */
     bool started = session->referee.joined || message->type != RZ_LAUNCH_ABORTED;
     if (over && session->options->detach && started) {
@@ -552,7 +554,7 @@ static void open_events(struct rz_launch_session *session)
     rz_session_silence_open(session);
 }
 
-/* False: the job could not be started. */
+/* Returns false if the job could not be started. */
 static bool make_switch(struct rz_launch_session *session)
 {
     const char *why;
@@ -586,7 +588,7 @@ static void start_nodes(struct rz_launch_session *session, const char *daemon)
     }
 }
 
-/* Keepers end when their pipe does. Those of a detached job stay. */
+/* Keepers end when their pipe ends. Those of a detached job stay. */
 static void end_nodes(struct rz_launch_session *session)
 {
     uint32_t n = session->options->layout.n_nodes;
@@ -630,8 +632,8 @@ static void close_report(struct rz_launch_session *session)
     }
 }
 
-/* Whether a failure, or a lost checkpoint, ended this attempt and another one follows; else the
- * exit status. */
+/* Returns whether a failure or a lost checkpoint ended this attempt and another one follows;
+ * otherwise the exit status. */
 static int look_for_restart(struct rz_launch_session *session, int status)
 {
     const struct rz_rzrun_options *options = session->options;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rzrun ends, and the job continues. In two steps, so that no job continues with an unknown number:
- * each node says that it can, the number is printed, each node is released. Until then the loss of
- * rzrun ends the job. */
+/* Detaches the job: rzrun ends, and the job continues. It takes two steps, so that no job continues
+ * with an unknown number: each node says that it can continue, the number is printed, each node is
+ * released. Until then the loss of rzrun ends the job. */
 #include "launch/session.h"
 
 #include "outcome/exit_codes.h"
@@ -49,7 +49,7 @@ static bool tell_number(struct rz_launch_session *session)
     return false;
 }
 
-/* Whether at least one node is there, and all nodes that are there have reached this state. */
+/* Whether there is a node, and all nodes that are left have reached this step. */
 static bool all(const struct rz_launch_session *session, unsigned step)
 {
     bool any = false;

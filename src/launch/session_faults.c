@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Faults that the user ordered, carried out by the daemons of their targets. */
+/* Sends the faults that the user ordered to the daemons that carry them out, at their times. */
 #include "launch/session.h"
 
 #include "base/assert.h"
@@ -13,7 +13,7 @@ static void order(struct rz_launch_session *session, uint32_t node, enum rz_inje
     rz_node_send(&session->nodes[node], &message);
 }
 
-/* A running rank, or RZ_ID_NONE. */
+/* Draws a running rank; RZ_ID_NONE: there is none. */
 static uint32_t draw_rank(struct rz_launch_session *session)
 {
     uint32_t running = 0, n = session->referee.outcome.n_ranks;
@@ -32,7 +32,7 @@ static uint32_t draw_rank(struct rz_launch_session *session)
     return RZ_ID_NONE;
 }
 
-/* A live node, but never the last one; else RZ_ID_NONE. */
+/* Draws a live node, but never the last one; RZ_ID_NONE: there is none. */
 static uint32_t draw_node(struct rz_launch_session *session)
 {
     uint32_t live = 0, n = session->options->layout.n_nodes;
@@ -51,7 +51,7 @@ static uint32_t draw_node(struct rz_launch_session *session)
     return RZ_ID_NONE;
 }
 
-/* A fault of the network is sent to all: each daemon applies it to what it sends itself. */
+/* Sends a fault of the network to all nodes: each daemon applies it to what it sends itself. */
 static void order_network(struct rz_launch_session *session, const struct rz_fault *fault,
                           bool begin)
 {

@@ -36,7 +36,7 @@ void rz_session_input_look(struct rz_launch_session *session)
     }
 }
 
-/* No bytes: the input has ended. */
+/* n 0: the input has ended. */
 static void send_input(struct rz_node *node, const uint8_t *data, uint32_t n)
 {
     struct rz_launch_message message = {
@@ -61,7 +61,7 @@ static void on_input(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_launch_session *session = arg;
     struct rz_node *node = reader(session);
-    static uint8_t data[16384]; /* stacks may be small */
+    static uint8_t data[16384]; /* static, because stacks may be small */
     (void)what;
     if (node->input_credit == 0 || session->stdin_ended) {
         return;

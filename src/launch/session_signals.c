@@ -19,7 +19,7 @@ static void on_signal(evutil_socket_t number, short what, void *arg)
     session->interrupted = true;
     rz_surroundings_signalled((int)number);
     if (session->ending) {
-        event_base_loopbreak(session->base); /* a second Ctrl-C does not wait */
+        event_base_loopbreak(session->base); /* a second Ctrl-C ends rzrun without waiting */
     }
     rz_launch_session_end(session, RZ_END_GRACE_MS);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each wait of rzrun is bounded: silent daemons are asked, and a job is ended with a message when
- * all its daemons are silent for too long. So is a start that makes no progress. */
+/* Bounds each wait of rzrun. Silent daemons are asked for a sign of life, and the job is ended with
+ * a message when all its daemons have been silent for too long. A start that makes no progress is
+ * ended, too. */
 #include "launch/session.h"
 
 #include "base/assert.h"
@@ -12,8 +13,8 @@
 #include <event2/event.h>
 #include <stdio.h>
 
-/* Bound without a sign of progress: all daemons must report, and processes of a job to be detached
- * run. */
+/* The longest time without progress until all daemons report, or until the processes of a job to be
+ * detached run. */
 #define START_BOUND_NS (30 * RZ_SECOND)
 
 static const char *state_text(char state)
@@ -64,7 +65,8 @@ static struct rz_node *most_silent(struct rz_launch_session *session, rz_time pa
         if (silent > 0) {
             ask(node);
         }
-        if (!is_watched(session, node)) { /* counts if there is no other */
+        /* Counts only if there is no other node. */
+        if (!is_watched(session, node)) {
             lost = !lost || silent < lost->silence.lasted ? node : lost;
         } else if (!found || (options->no_ft ? silent > found->silence.lasted
                                              : silent < found->silence.lasted)) {

@@ -11,7 +11,7 @@
 
 /* A node that has not answered by then is left out. */
 #define ANSWER_BOUND_S 2
-/* Between the two samples of a page. */
+/* The time between the two samples of a page. */
 #define APART_NS (100 * RZ_MILLISECOND)
 
 static void arm(struct event *timer, rz_time after)
@@ -121,7 +121,7 @@ static void begin(struct rz_launch_session *session, rz_time after)
         rz_assert(waits->bound && waits->again);
     }
     if (waits->looks > 0) {
-        return; /* what is reported now is on its page */
+        return; /* what is reported now will be on its page */
     }
     if (after > 0) {
         arm(waits->again, after);

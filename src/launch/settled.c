@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A queue of events about the failures of nodes. Each is held until the job has agreed on the
+ * failure, and dropped if only a cut-off node reports it. */
 #include "launch/settled.h"
 
 #include "base/assert.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Writes the output of the ranks, with labels if requested, so that the lines of several ranks do
+ * not mix, and adds a newline where a line was not ended. */
 #include "launch/show_output.h"
 
 #include "base/assert.h"
@@ -175,7 +177,8 @@ int rz_show_output_error(struct rz_show_output *output)
     return error;
 }
 
-/* In a child of fork, without the writer's thread, text is written directly to the descriptor. */
+/* Passes text to the writer's thread. In a child of fork, which lacks that thread, it is written
+ * directly to the descriptor. */
 static ssize_t write_words(void *cookie, const char *text, size_t n)
 {
     struct rz_show_output *output = cookie;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The rule by which rzrun measures the silence of a daemon. */
 #include "launch/silent.h"
 
 rz_time rz_silent_look(struct rz_silent *silence, rz_time passed, char state)

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Prints the story of a job: the events line by line with --story, one paragraph for each failure
+ * and its recovery, and the progress of the program. */
 #include "launch/story.h"
 
 #include "port/clock.h"
@@ -109,8 +111,8 @@ static void forget(struct rz_story *story, struct rz_story_failure *d)
 
 static void tell(struct rz_story *story);
 
-/* NULL: there are too many. Reported ones are dropped first. With a new one the recovery before it
- * is over. */
+/* The record of the failure of an event, which is made if there is none. NULL: there are too many.
+ * Reported ones are dropped first. A new one ends the recovery before it. */
 static struct rz_story_failure *failure(struct rz_story *story, const struct rz_launch_event *event)
 {
     struct rz_story_failure *d = known(story, event);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A thread that writes one output stream, so that a slow reader does not delay rzrun's loop. */
 #include "launch/stream_writer.h"
 
 #include "launch/bytes.h"
@@ -19,7 +20,8 @@ struct rz_stream_writer {
     bool started, alone; /* alone: no thread can be started, and the caller writes */
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    /* Under the lock. The thread takes all of `next` at a time, and writes it without the lock. */
+    /* Protected by the lock. The thread takes all of `next` at a time, and writes it without the
+     * lock. */
     struct rz_bytes next;
     size_t writing;
     int error;
@@ -46,7 +48,7 @@ static void tell(const struct rz_stream_writer *writer)
 {
     uint64_t one = 1;
     ssize_t told = write(writer->event_fd, &one, sizeof(one));
-    (void)told; /* the counter is full: then it is readable */
+    (void)told; /* if the counter is full, it is readable already */
 }
 
 static void *run(void *arg)

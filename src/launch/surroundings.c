@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Sets up the signals and standard descriptors that rzrun was started with, and restores them at
+ * its end. */
 #include "launch/surroundings.h"
 
 #include <fcntl.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Computes the phases of a recovery from the events of all nodes: the times of detection,
+ * agreement, start, restore and continuation. */
 #include "launch/timeline.h"
 
 #include "base/assert.h"
@@ -60,7 +62,7 @@ void rz_timeline_close(struct rz_timeline *timeline)
     timeline->ranks = NULL;
 }
 
-/* State of one round. */
+/* Resets the state of one round. */
 static void begin_round(struct rz_timeline *timeline, uint32_t epoch, uint64_t generation)
 {
     timeline->epoch = epoch;
@@ -224,8 +226,8 @@ void rz_timeline_event(struct rz_timeline *timeline, const struct rz_launch_even
     }
 }
 
-/* Whether the mark was made after the failure. Marks that a process made before may still arrive
- * after its daemon knows the new epoch: until the process is at the start. */
+/* Whether the mark was made after the failure. Marks that a process made before it may still arrive
+ * when its daemon knows the new epoch, until the process is at the start. */
 static bool is_after(const struct rz_timeline *timeline, const struct rz_timeline_rank *rank,
                      const struct rz_launch_mark *mark)
 {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The page that shows which processes wait for which: it sorts the waits by operation, merges equal
+ * ones, and looks for circles. */
 #include "launch/waits_page.h"
 
 #include "base/assert.h"
@@ -47,7 +49,7 @@ static int three_way(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
-/* Whether two are in the same operation, so that one line shows both; 0, or their order. Those of
+/* Compares two waits. 0: they are in the same operation, and one line shows both. Waits in
  * point-to-point calls stay separate, unless they wait for the same rank. */
 static int by_operation(const struct rz_waits_entry *a, const struct rz_waits_entry *b)
 {
@@ -98,7 +100,7 @@ static bool has_rank(const struct rz_waits_entry *entries, size_t n, uint32_t ra
     return false;
 }
 
-/* The ranks that they wait for, except those that wait with them, each once. */
+/* Writes the ranks that these wait for, each once, except those that wait with them. */
 static void put_awaited(const struct rz_waits_entry *entries, size_t n, FILE *out)
 {
     const char *before = ", for rank ";
@@ -217,7 +219,7 @@ bool rz_waits_page_same(const struct rz_waits_page *page, const struct rz_waits_
     return page->n == earlier->n;
 }
 
-/* False: it may have been broken since the earlier page. */
+/* Returns false if the circle may have been broken since the earlier page. */
 static bool put_circle(const struct rz_waits_page *page, const struct rz_waits_entry *first,
                        const struct rz_waits_page *earlier, rz_time apart, FILE *out)
 {
@@ -241,7 +243,7 @@ static bool put_circle(const struct rz_waits_page *page, const struct rz_waits_e
     return true;
 }
 
-/* Whether there is one that may have been broken. */
+/* Returns whether there is a circle that may have been broken. */
 static bool put_circles(const struct rz_waits_page *page, const struct rz_waits_page *earlier,
                         rz_time apart, FILE *out)
 {
@@ -256,7 +258,8 @@ static bool put_circles(const struct rz_waits_page *page, const struct rz_waits_
     return doubtful;
 }
 
-/* Few that neither wait nor have ended are the likely cause: each is shown with its pid. */
+/* Whether each process is shown with its pid: a few that neither wait nor have ended are the likely
+ * cause. */
 static bool told_apart(const struct rz_waits_entry *entries, size_t n)
 {
     enum rz_waiting_state state = entries->state;

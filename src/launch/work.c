@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Keeps at most a fixed number of dates of iterations, and estimates from them the work that a
+ * failure has lost. */
 #include "launch/work.h"
 
 #include <math.h>
