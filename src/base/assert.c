@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Assertions that stay enabled, with a hook for the host. */
 #include "base/assert.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Sorted sets of items: binary search, insertion, removal. */
 #include "base/idset.h"
 
 #include "base/assert.h"

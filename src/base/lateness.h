@@ -9,7 +9,7 @@
 /* A measured value halves in each such period. */
 #define RZ_LATENESS_HALVES (10 * RZ_SECOND)
 
-/* Larger values, own or reported, are not believed: such a machine was stopped. */
+/* Larger values, own or reported, are cut to this: such a machine was stopped. */
 #define RZ_LATENESS_MAX (30 * RZ_SECOND)
 
 /* An observer extends its timeout by this multiple of the reported lateness: it may have doubled

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The generator splitmix64. */
 #include "base/random.h"
 
 #include "base/assert.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The texts of the status codes. */
 #include "base/status.h"
 
 const char *rz_status_text(rz_status_t status)

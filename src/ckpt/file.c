@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Between two checks whether it is still needed. */
+/* The number of bytes written between two checks whether the piece is still needed. */
 #define CHUNK_BYTES (4u << 20)
 
 /* ---- names and messages ---- */
@@ -128,7 +128,7 @@ static bool write_all(int fd, const void *at, size_t bytes)
     return true;
 }
 
-/* RZ_ERR_CANCELLED: it is not needed any more. */
+/* RZ_ERR_CANCELLED: the piece is not needed any more. */
 static rz_status_t write_content(int out, const uint8_t *at, size_t bytes, const char *path,
                                  const atomic_bool *stop, struct rz_ckpt_words *words)
 {
@@ -219,7 +219,7 @@ static rz_status_t write_file(const struct rz_ckpt_folder *folder,
     return status;
 }
 
-/* Whether a file is there that claims to be this one. Its content was on disk when it got its
+/* Whether a file exists that claims to be this one. Its content was on disk when it got its
  * name. */
 static bool there_already(const struct rz_ckpt_folder *folder, const struct rz_ckpt_header *header)
 {
@@ -320,7 +320,7 @@ static rz_status_t read_head(int fd, const char *path, struct rz_ckpt_header *he
     return RZ_OK;
 }
 
-/* A valid file, but of something else: copied there, or left by an older run. */
+/* Refuses a valid file of something else: it was copied there, or left by an older run. */
 static rz_status_t check_whose(const struct rz_ckpt_folder *folder,
                                const struct rz_ckpt_generation *generation, enum rz_ckpt_kind kind,
                                uint32_t rank, const struct rz_ckpt_header *header, const char *path,
@@ -358,7 +358,8 @@ rz_status_t rz_ckpt_open(const struct rz_ckpt_folder *folder,
     struct rz_ckpt_path path = kind == RZ_CKPT_MARK
                                    ? rz_ckpt_file_path(folder, generation, RZ_CKPT_MARK_FILE)
                                    : piece_path(folder, generation, rank);
-    *fd = open(path.text, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* never wait for a pipe's writer */
+    /* Without O_NONBLOCK, opening a pipe would wait for its writer. */
+    *fd = open(path.text, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (*fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
         return rz_ckpt_say(words, RZ_ERR_NOT_FOUND, "%.400s is missing", path.text);
     }

@@ -7,8 +7,8 @@
  *         run-3/                       made by each run of the job, in turn
  *             generation-12.1/         number 12, written in epoch 1
  *                 piece-0 ... piece-7  one per rank: head (file_header.h), content
- *                 committed            the mark: all pieces are whole, and the generation was
- * agreed on
+ *                 committed            the mark: all pieces are complete, and the generation
+ *                                      was agreed on
  *
  * Nothing is ever overwritten: another run, epoch or number is another folder. A file gets its name
  * when its content is on disk; the mark is written when all pieces have their names. So wherever a
@@ -16,7 +16,7 @@
  * Generations without a mark, and files without their final name (NAME.NODE.part), are removed by
  * the next run.
  *
- * Everything read is checked: what it is, whose, and its content. All functions may block for as
+ * Everything read is checked: its kind, its owner, and its content. All functions may block for as
  * long as the disk does, and may be called from any thread. *words is set whenever the result is
  * not RZ_OK: the error, with the path, for the user.
  */

@@ -26,7 +26,7 @@ struct entries {
 
 /* ---- names ---- */
 
-/* Digits at *text, as a number without leading zeros; moves *text past them. */
+/* Reads the digits at *text as a number without leading zeros; moves *text behind them. */
 static bool take_number(const char **text, uint64_t max, uint64_t *number)
 {
     uint64_t value = 0;
@@ -76,7 +76,8 @@ static bool is_generation(const char *name, struct rz_ckpt_generation *generatio
     return true;
 }
 
-/* A file that one of our runs made in a generation's folder, or was making. */
+/* Whether the name is that of a file that a run has made, or was making, in a generation's
+ * folder. */
 static bool is_file(const char *name)
 {
     uint64_t number;

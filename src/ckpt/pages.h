@@ -36,16 +36,17 @@ struct rz_page_hash rz_page_hash(const void *at, size_t bytes);
 /* The checksum of a piece of this size, from those of its pages: [rz_pages_of(bytes)]. */
 uint64_t rz_pages_hash(const struct rz_page_hash *hashes, size_t bytes);
 
-/* The same from the piece itself; hashes: NULL, or the array for the checksums of its pages. */
+/* The checksum of a piece, from the piece itself. hashes: NULL, or the array for the checksums of
+ * its pages. */
 uint64_t rz_pages_look(const void *at, size_t bytes, struct rz_page_hash *hashes);
 
 /* The first run of pages in the bitmap at or after *page: true, *page its first one and *n their
  * number; false: there is none up to `pages`. */
 bool rz_pages_next_run(const uint8_t *bitmap, size_t pages, size_t *page, size_t *n);
 
-/* Copies bytes to memory that is not read soon: past the caches, for pieces larger than these;
- * meanwhile the memory `ahead` bytes further on is prefetched. After the last call rz_pages_settle,
- * before any process is told that the bytes are there. */
+/* Copies bytes to memory that is not read soon: past the caches, for pieces larger than these.
+ * Meanwhile it prefetches the memory `ahead` bytes further on. After the last call, rz_pages_settle
+ * must be called before any process is told that the bytes are there. */
 void rz_pages_copy_past(void *to, const void *from, size_t bytes, size_t ahead);
 void rz_pages_settle(void);
 

@@ -71,7 +71,7 @@ static void put_part(uint8_t *page, size_t offset, size_t page_bytes, const void
     }
 }
 
-/* A page that contains parts of several regions, of the table or of none. */
+/* Assembles a page that contains parts of several regions, of the table, or of none. */
 static void put_together(const struct rz_piece_copy *copy, size_t offset, size_t bytes,
                          uint8_t *page)
 {

@@ -42,8 +42,9 @@ struct rz_piece_copy {
     const struct rz_region *regions; /* [n] */
     uint32_t n;
     struct rz_page_hash *hashes; /* [pages]: checksums of what is stored there, then of the piece */
-    size_t known;                /* number of them that are right; 0: whatever is stored there */
-    uint8_t *changed;            /* the bitmap of pages that were written */
+    /* Number of hashes that are valid; 0: anything may be stored there. */
+    size_t known;
+    uint8_t *changed; /* the bitmap of pages that were written */
 
     size_t bytes, pages; /* of the piece */
     size_t page;         /* the next one */

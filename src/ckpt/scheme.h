@@ -2,13 +2,15 @@
 /*
  * How the checkpoints of a job are kept, as the user requests it (rzrun --checkpoint SCHEME):
  *
- *   memory   each piece with the daemon of its rank alone: survives processes, no node
- *   buddy    and a copy with another node
+ *   memory   each piece with the daemon of its rank only: survives the failure of processes, but of
+ *            no node
+ *   buddy    in addition a copy with another node
  *   xor:K    groups of K nodes; any one of a group may be lost
  *   rs:K+M   groups of K+M nodes; any M of a group may be lost (Reed-Solomon)
- *   file     in files alone (--checkpoint-dir): survives the failure of all nodes
+ *   file     only in files (--checkpoint-dir): survives the failure of all nodes
  *
- * Text and struct; what a scheme means for the pieces: proto/commit. Nothing here knows of jobs.
+ * This module converts between text and struct; proto/commit defines what a scheme means for the
+ * pieces. Nothing here knows of jobs.
  */
 #ifndef RZ_CKPT_SCHEME_H
 #define RZ_CKPT_SCHEME_H
@@ -38,7 +40,7 @@ struct rz_scheme {
 /* False: *why (static text) says what is wrong and what is allowed; *scheme is untouched. */
 bool rz_scheme_parse(const char *text, struct rz_scheme *scheme, const char **why);
 
-/* As parse reads it. */
+/* The largest text of a scheme, which rz_scheme_parse reads. */
 #define RZ_SCHEME_TEXT_MAX 32
 void rz_scheme_text(const struct rz_scheme *scheme, char text[RZ_SCHEME_TEXT_MAX]);
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Parses a command line by its table, and reports errors with a hint at the likely intended
+ * option. */
 #include "cli/cli.h"
 
 #include <ctype.h>
@@ -115,8 +117,8 @@ static void common_options(const struct rz_cli *cli, const char *word)
     exit(rz_cli_finish(cli->name, 0));
 }
 
-/* The argument after argv[*i], or the next two as one; NULL: there are too few. The result exists
- * until the next call. */
+/* The argument that follows argv[*i], or the next two as one; NULL: there are too few. The result
+ * is valid until the next call. */
 static const char *words_behind(const struct rz_cli_option *option, int argc, char **argv, int *i)
 {
     bool two = strchr(option->argument, ' ') != NULL;

@@ -11,7 +11,7 @@
 
 /* Exit status of each of our commands after a bad command line. */
 #define RZ_EXIT_USAGE 2
-/* The same if standard output could not be written. */
+/* Exit status of each of our commands if standard output could not be written. */
 #define RZ_EXIT_UNWRITTEN 9
 
 struct rz_cli_option {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Finds the name that is most similar to a mistyped word. */
 #include "cli/cli.h"
 
 #include <string.h>

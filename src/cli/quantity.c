@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Parses numbers, sizes, shares and durations. */
 #include "cli/quantity.h"
 
 #include <ctype.h>
@@ -94,8 +95,8 @@ bool rz_quantity_share(const char *text, double *value)
     return true;
 }
 
-/* One `number unit` at *text, which is moved past it; the unit is smaller than *unit, which becomes
- * it. */
+/* Reads one `number unit` at *text and moves *text behind it. The unit must be smaller than *unit,
+ * and is stored there. */
 static bool duration_part(const char **text, rz_time *unit, double *ns)
 {
     static const struct {

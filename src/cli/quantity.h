@@ -8,7 +8,7 @@
 /* A whole number from low to high; false: text is none. */
 bool rz_quantity_number(const char *text, uint64_t low, uint64_t high, uint64_t *value);
 
-/* The same, where a power may be written as one: 1048576 or 2^20. */
+/* A whole number from low to high; a power of two may be written as 2^20. */
 bool rz_quantity_power(const char *text, uint64_t low, uint64_t high, uint64_t *value);
 
 /* A size: a whole number of bytes, or of KiB, MiB or GiB directly after it. */
@@ -21,7 +21,7 @@ bool rz_quantity_share(const char *text, double *value);
  * them, larger units first: 1h30m. False: text is none. */
 bool rz_quantity_duration(const char *text, rz_time *value);
 
-/* The same, where a whole number alone is a number of seconds. */
+/* A duration, or a whole number alone, which is a number of seconds. */
 bool rz_quantity_seconds(const char *text, rz_time *value);
 
 #endif

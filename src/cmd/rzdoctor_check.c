@@ -219,7 +219,7 @@ static void dump(struct rz_doctor_report *report)
 
 int rz_doctor_check(const struct rz_doctor_wish *wish)
 {
-    /* Causes before their effects: if no process can be started, nothing can be tested. */
+    /* Causes come before their effects: if no process can be started, nothing can be tested. */
     static void (*const parts[])(struct rz_doctor_report * report) = {
         rz_doctor_check_machine, rz_doctor_check_limits,  rz_doctor_check_kernel,
         rz_doctor_check_network, rz_doctor_check_install, rz_doctor_check_variables,

@@ -156,7 +156,7 @@ static bool check_library_path(struct rz_doctor_report *report)
     return false;
 }
 
-/* A variable that a rank's UCX finds with rzrun --net ucx. */
+/* Checks the variables that a rank's UCX reads with rzrun --net ucx. */
 static unsigned check_ucx_variables(struct rz_doctor_report *report)
 {
     unsigned n = 0;
@@ -225,7 +225,7 @@ static bool belongs(const char *entry, const char *const *prefixes)
     return false;
 }
 
-/* Names of a family that are set, the first few of them; their number. */
+/* Collects the names of a family that are set, the first few of them; returns their number. */
 static unsigned gather(const char *const *prefixes, char *names, size_t bytes)
 {
     unsigned n = 0;

@@ -175,7 +175,7 @@ static double effort_for(const struct purse *purse, double most)
     return effort < most ? effort : most;
 }
 
-/* Whether it was made. */
+/* Makes a figure. Returns whether it was made. */
 static bool make(const struct rz_figure *figure, const struct request *request, struct purse *purse,
                  struct rz_figure_report *report)
 {
@@ -399,7 +399,7 @@ static int finish(const struct request *request, struct rz_figure_report *report
     return failures == 0 ? RZ_RZSIM_GOOD : RZ_RZSIM_BAD;
 }
 
-/* The note is there already. */
+/* Writes the command line for the report, without --note, whose text the report has already. */
 static void spell_command(struct request *request, int argc, char **argv)
 {
     size_t used = (size_t)snprintf(request->command, sizeof(request->command), "rzsim");

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Keeps the state of each slot and node from the daemons' reports, finds the first cause of the
+ * job's end, and computes the exit status from it. */
 #include "outcome/outcome.h"
 
 #include "base/assert.h"
@@ -70,7 +72,7 @@ static bool spoils(const struct rz_rank *r)
     return r->code != 0 && !known;
 }
 
-/* The end of the slot's previous process must not be forgotten. */
+/* Keeps the bad end of the slot's previous process, which must not be forgotten. */
 static void keep_past(struct rz_outcome *outcome, const struct rz_rank *r)
 {
     outcome->past = realloc(outcome->past, (outcome->n_past + 1) * sizeof(*outcome->past));
@@ -139,7 +141,7 @@ void rz_outcome_ended_by(struct rz_outcome *outcome, uint32_t slot, uint32_t inc
              rz_outcome_name(outcome, slot, name, sizeof(name)), by);
 }
 
-/* The last failure that was not caused by the end of the job; NULL: none was reported yet. */
+/* The last failure that was not caused by the end of the job; NULL: none was reported. */
 static const struct rz_rank *last_failure(const struct rz_outcome *outcome)
 {
     const struct rz_rank *last = outcome->replaced.order > 0 ? &outcome->replaced : NULL;
@@ -188,7 +190,8 @@ void rz_outcome_exited(struct rz_outcome *outcome, uint32_t rank, uint32_t incar
         snprintf(r->cause, sizeof(r->cause),
                  "%s made no progress for longer than --hang-timeout, and was killed", name);
     } else if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL &&
-               outcome->cut_off[r->node]) { /* its own daemon caused it, while it ended */
+               outcome->cut_off[r->node]) {
+        /* Its own daemon caused it, while the daemon ended. */
         r->code = 128 + SIGKILL;
         r->with_node = true;
         snprintf(r->cause, sizeof(r->cause), "%s was ended with node %u, which was cut off: %s",
@@ -316,7 +319,8 @@ bool rz_outcome_complete(const struct rz_outcome *outcome)
     return true;
 }
 
-/* The first bad end; among those that nothing preceded, if `failing`. */
+/* The first bad end. failing: only among processes whose failure was seen before any end of the
+ * job. */
 static const struct rz_rank *first_end(const struct rz_outcome *outcome, bool failing)
 {
     const struct rz_rank *first = NULL;
@@ -365,20 +369,20 @@ bool rz_outcome_by_failure(const struct rz_outcome *outcome)
         return outcome->by_failure;
     }
     if (outcome->aborted && outcome->failure_known) {
-        return true; /* why the surviving process gave up */
+        return true; /* the reason for which the surviving process gave up */
     }
     for (uint32_t i = 0; outcome->aborted && i < outcome->n_slots; i++) {
         if ((outcome->ranks[i].seen || outcome->ranks[i].failing) &&
             !outcome->ranks[i].abort_code) {
-            return true; /* likewise; the processes of a failed node are not observed */
+            return true; /* also such a reason; the processes of a failed node are not observed */
         }
     }
     const struct rz_rank *first = outcome->aborted ? NULL : first_end(outcome, false);
     return first && first->state == RZ_RANK_FAILED && !first->abort_code;
 }
 
-/* The job succeeded if every rank ended in order, or failed with the knowledge of a process that
- * ended in order. A rank whose end was never reported is no success, for whatever reason. */
+/* The job succeeded if every rank has ended in order, or has failed and a process that ended in
+ * order knew of it. A rank whose end was never reported is no success, whatever the reason. */
 static bool has_succeeded(const struct rz_outcome *outcome)
 {
     bool any_ended = outcome->n_slots == 0;

@@ -20,12 +20,13 @@ struct rz_rank {
     uint32_t incarnation, node;
     uint32_t noted;        /* the newest incarnation whose failure is agreed and not repaired */
     uint32_t acknowledged; /* the newest incarnation whose failure is known to the program */
-    int abort_code;        /* ended by MPI_Abort, of other processes or itself; 0: not */
-    int code;              /* of its end, as an exit status */
-    bool hung;             /* it was killed for that */
-    bool with_node;        /* it was lost with its node */
-    uint64_t order;        /* ends are numbered: which was first */
-    char cause[160];       /* as text */
+    /* The code of an MPI_Abort that ended it, by other processes or itself; 0: none. */
+    int abort_code;
+    int code;        /* its end as an exit status */
+    bool hung;       /* it was killed because it hung */
+    bool with_node;  /* it was lost with its node */
+    uint64_t order;  /* the number of its end, by which the first end is found */
+    char cause[160]; /* as text */
 };
 
 struct rz_outcome {
@@ -33,18 +34,19 @@ struct rz_outcome {
     struct rz_rank *ranks; /* [n_slots] */
     struct rz_rank *past;  /* [n_past]: bad ends in slots that other processes have now */
     uint32_t n_past;
-    char **cut_off;    /* [n_nodes]: the reason as text; NULL: it did not end itself */
+    char **cut_off;    /* [n_nodes]: why the node ended itself, as text; NULL: it did not */
     bool *nodes_noted; /* [n_nodes]: its failure was agreed, and is not repaired */
     bool *out;         /* [n_nodes]: the others continue without it */
     uint64_t *refused; /* [n_nodes]: refused messages of a node that is out */
     uint64_t ends;
-    bool decided;       /* the job as a whole is being ended */
-    bool by_failure;    /* by a failure, because of --on-failure or because no rank is left */
-    bool aborted;       /* by MPI_Abort: a failure before it is the first cause */
-    bool failure_known; /* before that a daemon had reported a failure to its processes */
+    bool decided; /* the job as a whole is being ended */
+    /* The job is ended by a failure, because of --on-failure or because no rank is left. */
+    bool by_failure;
+    bool aborted;       /* the job is ended by MPI_Abort: an earlier failure is the first cause */
+    bool failure_known; /* before the job's end a daemon had reported a failure to its processes */
     bool any_left;      /* some ranks had reached MPI_Finalize: no failure is repaired any more */
     bool all_left;      /* all ranks had reached MPI_Finalize, and no failure was known */
-    bool worn_out;      /* by too many failures: the cause names the last one */
+    bool worn_out;      /* the job is ended by too many failures: the cause names the last one */
     struct rz_rank replaced; /* the last failure for which a replacement was started */
     int code;
     char cause[512];
@@ -61,31 +63,31 @@ const char *rz_outcome_name(const struct rz_outcome *outcome, uint32_t slot, cha
 void rz_outcome_started(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation,
                         uint32_t node);
 
-/* By decision of the daemons the process begins. It replaces the failed one, whose failure is
- * thereby repaired; or, if spawned, it only got the slot of one that has ended. */
+/* By decision of the daemons the process begins. A replacement repairs the failure of the process
+ * it replaces; a spawned process only gets the slot of one that has ended. */
 void rz_outcome_spawned(struct rz_outcome *outcome, uint32_t slot, uint32_t incarnation,
                         uint32_t node, bool spawned);
 
 /* The program knows of this failure and continues: it does not affect the exit status. */
 void rz_outcome_acknowledged(struct rz_outcome *outcome, uint32_t slot, uint32_t incarnation);
 
-/* MPI_Abort of some processes only: this one is ended with the status code. by: the caller and its
- * reason. Whether other processes know of this failure does not matter: the code is the one that
- * the program chose to report. Code 0, which no MPI_Abort has, is a spawn that failed: it is a
- * failure like others, which the program may know. */
+/* MPI_Abort of a subset of processes: this one is ended with the status code. by: the calling
+ * process and its reason. The exit status is the code that the program chose, whether or not other
+ * processes know of this failure. Code 0, which no MPI_Abort has, is a failed spawn: a failure like
+ * others, which the program may acknowledge. */
 void rz_outcome_ended_by(struct rz_outcome *outcome, uint32_t slot, uint32_t incarnation,
                          uint32_t code, const char *by);
 
-/* wait_status as of waitpid; clean: the process had finalized MPI or never initialized it, so that
- * its end is final, even by a signal; for any other end it will be reported whether it is repaired.
- * Old incarnations are ignored. */
+/* A process has exited. wait_status is as from waitpid. clean: the process had finalized MPI or
+ * never initialized it, so that its end is final, even by a signal. For any other end it will be
+ * reported whether it is repaired. Old incarnations are ignored. */
 void rz_outcome_exited(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation,
                        int wait_status, bool clean);
 
 /* Its daemon saw rank fail; the wait status follows by rz_outcome_exited. */
 void rz_outcome_failing(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation);
 
-/* Likewise; it was killed because it made no progress. */
+/* Its daemon saw rank fail: it was killed because it made no progress. */
 void rz_outcome_hung(struct rz_outcome *outcome, uint32_t rank, uint32_t incarnation);
 
 /* A daemon has reported to its processes that another process, or a node, has failed: their later
@@ -107,15 +109,15 @@ void rz_outcome_node_noted(struct rz_outcome *outcome, uint32_t node);
 void rz_outcome_decide(struct rz_outcome *outcome, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Likewise, because there were too many failures: the last one is appended to reason, even if it is
- * reported later. */
+/* Ends the job as a whole, because there were too many failures: the last one is appended to
+ * reason, even if it is reported later. */
 void rz_outcome_worn_out(struct rz_outcome *outcome, int code, const char *reason);
 
 /* rank called MPI_Abort, or an error ended it: the job ends as a whole. */
 void rz_outcome_aborted(struct rz_outcome *outcome, uint32_t rank, uint32_t code,
                         const char *reason);
 
-/* By decision of the daemons all living ranks are in MPI_Finalize; failures decided before were
+/* By decision of the daemons all live ranks are in MPI_Finalize; failures decided before were
  * reported before. */
 void rz_outcome_left(struct rz_outcome *outcome);
 
@@ -129,7 +131,7 @@ bool rz_outcome_all_failed(const struct rz_outcome *outcome);
 /* Whether no rank runs or will be started again. */
 bool rz_outcome_complete(const struct rz_outcome *outcome);
 
-/* The exit status, and as text the cause (NULL: none) of one that is not 0. */
+/* The exit status and, if it is not 0, the cause as text (NULL: none). */
 int rz_outcome_status(const struct rz_outcome *outcome, const char **cause);
 
 #endif

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads the messages of the daemons one by one, updates the outcome, and decides when the job must
+ * end. */
 #include "outcome/referee.h"
 
 #include "base/status.h"

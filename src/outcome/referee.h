@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The meaning of a job's events for its end: it takes the messages of the daemons, maintains the
- * outcome, and decides when the job must end. Two kinds of hosts: rzrun while it is attached; and
- * each daemon of a detached job, which gets from the others the messages that rzrun would have got.
+ * Determines from a job's events when and how it ends: takes the messages of the daemons, maintains
+ * the outcome, and decides when the job must end. It has two kinds of hosts: rzrun while it is
+ * attached, and each daemon of a detached job, which gets from the other daemons the messages that
+ * rzrun would have got.
  */
 #ifndef RZ_OUTCOME_REFEREE_H
 #define RZ_OUTCOME_REFEREE_H
@@ -14,12 +15,12 @@
 
 struct rz_referee {
     struct rz_outcome outcome;
-    bool no_ft;   /* no failure detection: the first failure that shows ends the job */
-    bool abort;   /* --on-failure abort: so does the first failure in a job with fault tolerance */
+    bool no_ft;   /* no failure detection: the first failure that is noticed ends the job */
+    bool abort;   /* --on-failure abort: the first failure ends a job with fault tolerance, too */
     bool repairs; /* all ranks that failed before any rank ended are restarted */
-    bool over;    /* set by the host once it has begun to end the job: later losses are ignored */
+    bool over;    /* set by the host when it has begun to end the job: later losses are ignored */
     bool joined;  /* some rank has initialized this MPI library */
-    uint32_t stranger; /* a rank that ended without ever doing so, or RZ_ID_NONE */
+    uint32_t stranger; /* a rank that ended without initializing it, or RZ_ID_NONE */
     int stranger_code;
 };
 
@@ -34,12 +35,12 @@ void rz_referee_clear(struct rz_referee *referee);
 bool rz_referee_refuses(struct rz_referee *referee, uint32_t node,
                         const struct rz_launch_message *message);
 
-/* Takes a message of node; irrelevant ones are ignored. True: the job must end now; its processes
- * have *grace_ms to end by themselves. May be returned again, with less. */
+/* Takes a message of node; irrelevant ones are ignored. True: the job must end now, and its
+ * processes have *grace_ms to end. True may be returned again, with less time. */
 bool rz_referee_take(struct rz_referee *referee, uint32_t node,
                      const struct rz_launch_message *message, uint32_t *grace_ms);
 
-/* All processes and the daemon of node have ended. True: as above. */
+/* All processes and the daemon of node have ended. True: as for rz_referee_take. */
 bool rz_referee_node_lost(struct rz_referee *referee, uint32_t node, uint32_t *grace_ms);
 
 /* The daemon of node was the last one, and it has ended or gives up. */

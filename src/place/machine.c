@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads the cores that this process may use from hwloc's topology. */
 #include "place/machine.h"
 
 #include <hwloc.h>

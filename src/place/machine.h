@@ -8,7 +8,7 @@
 #include <rhizome/types.h>
 
 struct rz_machine_core {
-    uint32_t number;        /* hwloc's logical one */
+    uint32_t number;        /* hwloc's logical number */
     uint32_t package, numa; /* the system's numbers; 0 where it has none */
     uint32_t first, count;  /* processors[first] and the following belong to it */
 };
@@ -19,8 +19,8 @@ struct rz_machine {
     uint32_t *processors;          /* the system's numbers */
 };
 
-/* Asks hwloc; takes some milliseconds. RZ_ERR_SYSTEM (it does not know this machine),
- * RZ_ERR_NO_MEMORY: nothing to clear. */
+/* Asks hwloc, which takes some milliseconds. RZ_ERR_SYSTEM (hwloc does not know this machine),
+ * RZ_ERR_NO_MEMORY: nothing is to be cleared. */
 rz_status_t rz_machine_look(struct rz_machine *machine);
 void rz_machine_clear(struct rz_machine *machine);
 

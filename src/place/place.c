@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Places ranks round by round: in its turn a node takes as many ranks as the rule says, until all
+ * are placed. Also divides cores and writes lists of numbers. */
 #include "place/place.h"
 
 #include "base/assert.h"

@@ -8,7 +8,7 @@
 enum rz_place_by {
     RZ_PLACE_BY_SLOT, /* node by node, as many as it has slots; evenly if slots do not limit */
     RZ_PLACE_BY_NODE, /* one for each node, round robin */
-    RZ_PLACE_BY_CORE  /* node by node one for each core; then the same again */
+    RZ_PLACE_BY_CORE  /* node by node, one for each core; then again from the first node */
 };
 
 struct rz_place_node {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Writers and readers of little-endian values that never pass the end of their buffer. */
 #include "wire/cursor.h"
 
 #include <string.h>
@@ -103,7 +104,7 @@ const char *rz_wire_get_text(struct rz_wire_reader *reader)
 {
     uint32_t length;
     const uint8_t *bytes = rz_wire_get_bytes(reader, &length);
-    /* The first NUL must be the last byte: text behind an earlier one would be ignored. */
+    /* The first NUL must be the last byte: text after an earlier one would be ignored. */
     if (length > 0 && memchr(bytes, 0, length) == bytes + length - 1) {
         return (const char *)bytes;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bounded little-endian reading and writing; an error is sticky, so that callers check once at the
+/* Bounded little-endian reading and writing. An error is sticky, so that callers check once, at the
  * end. */
 #ifndef RZ_WIRE_CURSOR_H
 #define RZ_WIRE_CURSOR_H
@@ -8,12 +8,12 @@
 
 struct rz_wire_writer {
     uint8_t *start, *at, *end;
-    bool overflow; /* something did not fit; nothing was written past end */
+    bool overflow; /* a value did not fit; nothing was written past end */
 };
 
 struct rz_wire_reader {
     const uint8_t *at, *end;
-    bool malformed; /* something was missing or ill-formed; values read since are 0 */
+    bool malformed; /* a value was missing or ill-formed; values read since are 0 */
 };
 
 void rz_wire_writer_init(struct rz_wire_writer *writer, void *buffer, size_t bytes);

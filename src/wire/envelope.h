@@ -22,11 +22,12 @@ enum rz_envelope_kind {
     RZ_ENVELOPE_SETUP,  /* not of a communicator: bypasses the matcher (mpi/create/setup_message.h)
                          */
     RZ_ENVELOPE_CANCEL, /* the sender cancels the message `serial`, if it is not matched yet */
-    RZ_ENVELOPE_CANCELLED, /* the answer: it is cancelled */
-    RZ_ENVELOPE_MET,       /* the other answer: it was matched, or was not kept */
+    RZ_ENVELOPE_CANCELLED, /* the answer to CANCEL: the message is cancelled */
+    RZ_ENVELOPE_MET,     /* the other answer to CANCEL: the message was matched, or was not kept */
     RZ_ENVELOPE_INQUIRY, /* query whether a message of this context and tag will be sent; serial: a
                             failed process (mpi/p2p/inquiry.h) */
-    RZ_ENVELOPE_ABSENT,  /* none will be sent; serial: as above, 0: the receiver knows of one */
+    RZ_ENVELOPE_ABSENT,  /* the answer: none will be sent; serial: as in INQUIRY, or 0: the
+                            receiver knows of one */
     RZ_ENVELOPE_COUNT
 };
 
@@ -68,7 +69,7 @@ static inline void rz_envelope_encode(const struct rz_envelope *envelope, void *
     memcpy(bytes, &wire, sizeof(wire));
 }
 
-/* False: not an envelope; *envelope must not be used. */
+/* Returns false if the bytes are no envelope: then *envelope must not be used. */
 static inline bool rz_envelope_decode(struct rz_envelope *envelope, const void *bytes, size_t n)
 {
     if (n != RZ_ENVELOPE_BYTES) {

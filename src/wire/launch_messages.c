@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The encoder and the decoder of the messages between rzrun and a daemon, generated from their
+ * table. */
 #include "wire/launch_messages.h"
 
 #define CASE(NAME, name)                                                                           \

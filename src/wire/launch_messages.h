@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Between rzrun and a daemon, over a stream: each frame is its length (u32), then one message.
+ * The messages between rzrun and a daemon, over a stream: each frame is its length (u32), then one
+ * message.
  */
 #ifndef RZ_WIRE_LAUNCH_MESSAGES_H
 #define RZ_WIRE_LAUNCH_MESSAGES_H
@@ -9,17 +10,18 @@
 
 #define RZ_LAUNCH_VERSION 9
 
-/* Events, for the record (case files, the terminal, the demo's table). */
+/* Kinds of events, for the record (the report, case files, the terminal). */
 enum rz_event_record {
     RZ_EVENT_RECORD_JOINED,       /* rank has called MPI_Init */
     RZ_EVENT_RECORD_FAILURE_SEEN, /* rank or node; note: how (robust mutex, pidfd, connection,
                                    silence, no progress); value: enum rz_failure; at_ns: when seen
                                  */
-    RZ_EVENT_RECORD_FAILURE_NEWS, /* the report reached this daemon */
-    RZ_EVENT_RECORD_EPOCH, /* agreement on epoch was reached here; value: generation to restore */
+    RZ_EVENT_RECORD_FAILURE_NEWS, /* the failure report has reached this daemon */
+    RZ_EVENT_RECORD_EPOCH, /* the agreement on epoch has reached this daemon; value: generation to
+                              restore */
     RZ_EVENT_RECORD_READY, /* all processes of this node are at the start of epoch */
     RZ_EVENT_RECORD_RUN,   /* epoch's barrier opened here */
-    RZ_EVENT_RECORD_RESTORED,  /* rank has its piece; value: generation; note: from where */
+    RZ_EVENT_RECORD_RESTORED,  /* rank has its piece; value: generation; note: its source */
     RZ_EVENT_RECORD_COMMITTED, /* value: generation */
     RZ_EVENT_RECORD_LEFT,      /* all ranks have left */
     RZ_EVENT_RECORD_NOTED, /* failure of rank, or (RZ_ID_NONE) node, agreed; it is not repaired */
@@ -58,7 +60,7 @@ enum rz_inject {
     RZ_INJECT_CUT,
     RZ_INJECT_DELAY, /* amount: ns */
     RZ_INJECT_LOSE,  /* amount: thousandths of the datagrams */
-    RZ_INJECT_HEAL   /* all of them, everywhere */
+    RZ_INJECT_HEAL   /* ends all network faults, everywhere */
 };
 
 /* The detector of silent nodes (docs/protocols). */
@@ -66,9 +68,9 @@ enum rz_detector { RZ_DETECTOR_RING, RZ_DETECTOR_SWIM, RZ_DETECTOR_FLAT, RZ_DETE
 
 /* The state of a process, in a WAITING message; one that waits in several calls has several. */
 enum rz_waiting_state {
-    RZ_WAITING_NOT_JOINED, /* has not called MPI_Init */
+    RZ_WAITING_NOT_JOINED, /* it has not called MPI_Init */
     RZ_WAITING_COMPUTES,
-    RZ_WAITING_LEFT, /* MPI */
+    RZ_WAITING_LEFT, /* it has finalized MPI */
     RZ_WAITING_FAILED,
     RZ_WAITING_IN_CALL,
     RZ_WAITING_STATE_COUNT
@@ -76,15 +78,13 @@ enum rz_waiting_state {
 
 /* JOB.flags */
 #define RZ_JOB_REPAIR_NEVER 1u /* failures are noted, never repaired, even after MPIX_Reinit */
-#define RZ_JOB_ONE_MACHINE                                                                         \
-    16u /* the nodes have networks and host names of their own, but share the processors of one */
+/* The nodes have networks and host names of their own, but share the processors of one machine. */
+#define RZ_JOB_ONE_MACHINE 16u
 #define RZ_JOB_BIND_CORE 2u    /* each process gets a free core of its node, if there is one */
 #define RZ_JOB_TELL_BINDING 4u /* STARTED says where a process may run */
 #define RZ_JOB_NO_FT 8u        /* no failure detection; rzrun ends the job at the first one */
-#define RZ_JOB_REPAIRS                                                                             \
-    1024u /* the program enters MPIX_Reinit, whether it has come there or not                      \
-           */
-#define RZ_JOB_REPLACE_NEVER 64u /* nor by RZ_Comm_replace */
+#define RZ_JOB_REPAIRS 1024u   /* the program enters MPIX_Reinit, even if it has not done so yet */
+#define RZ_JOB_REPLACE_NEVER 64u /* failed processes are not replaced by RZ_Comm_replace either */
 #define RZ_JOB_ABORT 128u        /* rzrun ends the job at the first failure */
 #define RZ_JOB_LOST_TOGETHER                                                                       \
     256u /* the ranks of a lost node go to one node, if it has enough slots */

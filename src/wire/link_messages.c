@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The encoder and the decoder of the messages between a process and its daemon, generated from
+ * their table, and pairs of slot and incarnation. */
 #include "wire/link_messages.h"
 
 #define CASE(NAME, name)                                                                           \

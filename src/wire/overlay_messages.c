@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The encoder and the decoder of the messages between daemons, generated from their table. */
 #include "wire/overlay_messages.h"
 
 #define CASE(NAME, name)                                                                           \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Between daemons, over TCP: each frame is its length (u32), then one message. Only CHALLENGE,
- * HELLO and WELCOME are parsed before the peer has proved that it holds the job key, and no frame
- * is longer than RZ_OVERLAY_HANDSHAKE_MAX until then; after it each message is sealed (net/proof).
- * Heartbeats are authenticated UDP datagrams (net/datagram/datagram.h).
+ * The messages between daemons, over TCP: each frame is its length (u32), then one message. Only
+ * CHALLENGE, HELLO and WELCOME are parsed before the peer has proved that it holds the job key, and
+ * until then no frame is longer than RZ_OVERLAY_HANDSHAKE_MAX; from then on each message is sealed
+ * (net/proof). Heartbeats are authenticated UDP datagrams (net/datagram/datagram.h).
  */
 #ifndef RZ_WIRE_OVERLAY_MESSAGES_H
 #define RZ_WIRE_OVERLAY_MESSAGES_H

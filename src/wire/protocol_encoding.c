@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Encodes and decodes the header and the items of a protocol core's message. */
 #include "wire/protocol_encoding.h"
 
 #include "wire/cursor.h"

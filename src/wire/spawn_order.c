@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Writes, checks and reads the list of commands of a spawn request. */
 #include "wire/spawn_order.h"
 
 #include "base/assert.h"
@@ -6,8 +7,9 @@
 
 #include <string.h>
 
-/* On the wire: number of commands (u32); of each: processes (u32), directory (text), number of
- * arguments (u32), arguments (bytes: texts with their NUL), the same of the environment. */
+/* The format: number of commands (u32); for each command: processes (u32), directory (text), number
+ * of arguments (u32), arguments (bytes: texts with their NUL), then number and texts of the
+ * environment in the same form. */
 
 static void put_texts(struct rz_wire_writer *w, const char *const *texts)
 {
@@ -53,7 +55,7 @@ const char *rz_spawn_text_next(const char *text)
     return text + strlen(text) + 1;
 }
 
-/* Whether there are exactly this many whole texts. */
+/* Reads a number and texts; NULL if there are not exactly this many complete texts. */
 static const char *get_texts(struct rz_wire_reader *r, uint32_t *n, bool values)
 {
     uint32_t length;

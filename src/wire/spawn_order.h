@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The arguments of MPI_Comm_spawn_multiple: a list of commands, as in SPAWN. Written by the
- * library, read by the daemons. */
+/* The arguments of MPI_Comm_spawn_multiple: a list of commands, as in SPAWN. The library writes it,
+ * the daemons read it. */
 #ifndef RZ_WIRE_SPAWN_ORDER_H
 #define RZ_WIRE_SPAWN_ORDER_H
 
@@ -8,7 +8,7 @@
 
 #include <rhizome/types.h>
 
-/* One command, to be written. Texts are NULL-terminated arrays. */
+/* A command to be written. Texts are NULL-terminated arrays. */
 struct rz_spawn_command {
     uint32_t maxprocs;              /* processes of this command */
     const char *directory;          /* the working directory; "": that of the job's processes */
@@ -16,7 +16,8 @@ struct rz_spawn_command {
     const char *const *environment; /* NAME=value, added to the job's environment; NULL: none */
 };
 
-/* One command, as read: texts one after another, each with its NUL; pointers into the input. */
+/* A command that was read: texts one after another, each with its NUL; the pointers refer to the
+ * input. */
 struct rz_spawn_command_read {
     uint32_t maxprocs;
     const char *directory;
@@ -33,13 +34,13 @@ struct rz_spawn_command_read {
 size_t rz_spawn_order_write(const struct rz_spawn_command *commands, uint32_t n, void *buffer,
                             size_t bytes);
 
-/* Checks all of it, and returns the numbers of commands and processes. RZ_ERR_MALFORMED: it must
- * not be used; also for an order without a process, a command without a program, an environment
- * without values. */
+/* Checks the whole order, and returns the numbers of commands and processes. RZ_ERR_MALFORMED: the
+ * order must not be used; also if it has no process, a command without a program, or an environment
+ * entry without a value. */
 rz_status_t rz_spawn_order_look(const void *bytes, size_t length, uint32_t *n_commands,
                                 uint32_t *n_processes);
 
-/* Command i of an order that was checked. */
+/* Returns command i of an order that was checked. */
 struct rz_spawn_command_read rz_spawn_order_command(const void *bytes, size_t length, uint32_t i);
 
 /* The command of the process with this rank in the new world: the commands' processes come one

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One wait of a process: in the report of the process to its daemon (link/waits.h), of the daemons
- * to rzrun (WAITING of launch_messages.h), of rzrun to the user. */
+/* One wait of a process, as the process reports it to its daemon (link/waits.h), the daemon to
+ * rzrun (WAITING of launch_messages.h), and rzrun to the user. */
 #ifndef RZ_WIRE_WAIT_TEXT_H
 #define RZ_WIRE_WAIT_TEXT_H
 
