@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The common part of the dynamic group's programs: command line, and opening and closing the group.
+ */
 #include "group_program.h"
 
 #include "leave.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Processes that leave on purpose: options, the draw of victims and moments from the seed, and the
+ * failures themselves: kill, stop, slow, starve. */
 #include "leave.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A chart in memory: panels, curves and points; rz_chart_draw draws it by gnuplot. */
 #include "chart/chart_state.h"
 
 #include "base/assert.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory and texts of this component: allocation that ends the program when memory runs out. */
 #include "chart/chart_state.h"
 
 #include <stdarg.h>

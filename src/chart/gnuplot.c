@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs gnuplot on a script, and returns its last complaint if it fails. */
 #include "chart/chart_state.h"
 
 #include <errno.h>

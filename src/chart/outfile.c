@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Output files that appear whole or not at all: written without a name, linked at the end. */
 #include "chart/chart_state.h"
 
 #include <errno.h>

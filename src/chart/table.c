@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A table in memory: columns, cells and summaries; printed by table_show.c. */
 #include "chart/chart_state.h"
 
 #include "base/assert.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory and steps of an embedded protocol core. */
 #include "host/embedded.h"
 
 #include "base/assert.h"

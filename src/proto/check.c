@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Writes the reason of a violated property. */
 #include "proto/check.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The threads of a model run, their barrier, and the large tables that they share. */
 #include "scale/crew.h"
 
 #include <pthread.h>

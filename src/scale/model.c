@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Checks the rules of a model run and fills in their defaults. */
 #include "scale/model.h"
 
 #include "base/random.h"

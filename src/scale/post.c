@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Sorts the PINGs of a cycle by target, block by block, for any number of threads. */
 #include "scale/post.h"
 
 #include <stdlib.h>

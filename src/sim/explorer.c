@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A world under exhaustive mode: its packets and flights, the execution of a choice, and its undo.
+ */
 #include "sim/explorer.h"
 
 #include "base/assert.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Worlds of job nodes: the callbacks and checks that the scenarios of recover and of commit share.
+ */
 #include "sim/job_scenario.h"
 
 #include "base/random.h"

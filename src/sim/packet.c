@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Packets (messages and calls in flight) and memory of the simulator. */
 #include "sim/world.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The last events of a run as text lines, for the report of a violation. */
 #include "sim/world.h"
 
 #include <stdarg.h>

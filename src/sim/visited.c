@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The set of visited states: open addressing, with a mark for states of the current path. */
 #include "sim/visited.h"
 
 #include "sim/world.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* One world: its members and their steps, the calls of the two drivers, and those of the
+ * scenarios. */
 #include "sim/world.h"
 
 #include "base/assert.h"

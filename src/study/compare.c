@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The comparison of failure detectors: runs all studies over all sizes; makes a table and a chart.
+ */
 #include "study/compare.h"
 
 #include "base/assert.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Trials that several figures of Katti et al. share, each run once; means, lines and ranges of
+ * them. */
 #include "study/figure_katti_runs.h"
 
 #include "base/assert.h"

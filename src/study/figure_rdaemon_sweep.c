@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Points of the figures of RDaemon#, by studies over a range, and trend lines through them. */
 #include "study/figure_rdaemon_sweep.h"
 
 #include "base/assert.h"

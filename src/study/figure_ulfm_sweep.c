@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Points of the figures of ULFM and of global restart, by studies over a range, and trends. */
 #include "study/figure_ulfm_sweep.h"
 
 #include "base/assert.h"

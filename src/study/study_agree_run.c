@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A run of agreements: proposals one after the other, failures at drawn dates, network adapters
+ * that ranks of a node share, and the dates of decisions. */
 #include "study/study_agree_run.h"
 
 #include "base/assert.h"

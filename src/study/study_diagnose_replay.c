@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Replays the published test times of p2 by p6 (DGRP, figure 11) through a member. */
 #include "study/study_diagnose_replay.h"
 
 #include "base/assert.h"

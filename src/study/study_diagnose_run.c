@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A dynamic group in virtual time: diagnose and paxos combined as in a host, with load on the
+ * hosts. */
 #include "study/study_diagnose_run.h"
 
 #include "base/assert.h"

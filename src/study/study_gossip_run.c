@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* One trial of gossip, on objects or by the scale model: failures, and counts cycle by cycle. */
 #include "study/study_gossip_run.h"
 
 #include "base/assert.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A run of the ring with its broadcast, combined as in the daemon, and the dates at which members
+ * learn of failures. */
 #include "study/study_ring_run.h"
 
 #include "base/assert.h"

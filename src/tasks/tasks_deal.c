@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Which tasks are done, which process sends a result, and which process computes what next: pure
+ * functions of what all processes have exchanged. */
 #include "tasks/tasks_deal.h"
 
 #include <math.h>

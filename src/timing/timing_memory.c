@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory of timing runs: blocks of powers of two in slabs, with reuse. */
 #include "timing/timing_memory.h"
 
 #include "base/assert.h"

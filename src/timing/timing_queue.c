@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The event queue of timing runs: a radix heap of chunks of events. */
 #include "timing/timing_queue.h"
 
 #include "base/assert.h"

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * Calls of what the smallest build leaves out: each prints its error, and the program goes on. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls of what the smallest build leaves out: each prints its error, and the program goes on. */
 #include <mpi-ext.h>
 #include <mpi.h>
 #include <stdio.h>

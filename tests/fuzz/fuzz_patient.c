@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A member of any protocol core under random calls, messages, failures and time. */
 #include "fuzz_patient.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Type maps of datatypes, by MPI's own calls, and random datatypes. */
 #include "type_map.h"
 
 #include <string.h>

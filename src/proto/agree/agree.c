@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Agreement (ERA): one step of a member. Checks a message, passes it to its operation, and carries
+ * on with all open operations; the accessors. */
 #include "proto/agree/agree.h"
 
 #include "base/random.h"

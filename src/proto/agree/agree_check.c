@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The checks of agreement: decisions are equal, trees are trees, operations only go forward. */
 #include "proto/agree/agree_check.h"
 
 #include "base/idset.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The checks of commit: daemons with the same decisions have the same state, and each generation
+ * that may be chosen can be restored. */
 #include "proto/commit/commit_check.h"
 
 #include "proto/commit/commit_state.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The dynamic group's diagnosis: initial state, one step of a member, and the accessors. */
 #include "proto/diagnose/diagnose.h"
 
 #include "base/assert.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The checks of the dynamic group: event counters never fall, views agree, and in the end all
+ * living members hold the same group. */
 #include "proto/diagnose/diagnose_check.h"
 
 #include "proto/diagnose/diagnose.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The checks of gossip: accuracy, consensus, monotone states, and conserved mass. */
 #include "proto/gossip/gossip_check.h"
 
 #include "base/assert.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The memory of a gossip member: its arrays, and the entries of members known failed. */
 #include "proto/gossip/gossip_state.h"
 
 #include "base/assert.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Consensus by Paxos: initial state, the choice of the leader, one step of a member, and the
+ * accessors. */
 #include "proto/paxos/paxos.h"
 
 #include "base/assert.h"

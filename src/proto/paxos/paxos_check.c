@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The checks of consensus: one value per instance, and living acceptors that hold it. */
 #include "proto/paxos/paxos_check.h"
 
 #include "proto/paxos/paxos.h"

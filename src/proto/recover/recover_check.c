@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The checks of recover: daemons with the same decisions hold the same epoch, placement and
+ * spawns, and barriers open for all. */
 #include "proto/recover/recover_check.h"
 
 #include "proto/recover/recover_state.h"

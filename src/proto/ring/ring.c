@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The heartbeat ring: sends heartbeats to the observer, watches the observed member, and takes the
+ * next predecessor when it has failed. */
 #include "proto/ring/ring.h"
 
 #include "base/assert.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The checks of the ring: no living member is reported, and every failed one is, in the end. */
 #include "proto/ring/ring_check.h"
 
 #include "base/idset.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The checks of agreement by rounds: decisions are equal and contain the proposal of every living
+ * member. */
 #include "proto/rounds/rounds_check.h"
 
 static bool check_value(const struct rz_check_group *group, rz_id i,

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Reliable broadcast on the binomial graph: known and deferred items, and the sends of each item.
+ */
 #include "proto/spread/spread.h"
 
 #include "base/assert.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The checks of reliable broadcast: no invented item, and no lost one. */
 #include "proto/spread/spread_check.h"
 
 #include "base/idset.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* SWIM: one step of a member. Its parameters, its periodic work (probe, gossip, exchange of
+ * states), and its events. */
 #include "proto/swim/swim_state.h"
 
 #include "base/assert.h"

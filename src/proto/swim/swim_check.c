@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The checks of SWIM: what a member holds of itself and of others, and what all hold in the end. */
 #include "proto/swim/swim_check.h"
 
 #include "proto/swim/swim.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The two-phase commit (Log2phases): one step of a member, and the accessors. */
 #include "proto/twophase/twophase.h"
 
 #include "base/random.h"

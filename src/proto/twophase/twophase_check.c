@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The checks of the two-phase commit: decisions are equal, and every living member decides. */
 #include "proto/twophase/twophase_check.h"
 
 #include "proto/twophase/twophase_private.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Computing rounds: one step of a daemon (arrivals, leaving processes, decisions, failures), and
+ * the accessors. */
 #include "proto/view_change/view_change.h"
 
 #include "base/assert.h"

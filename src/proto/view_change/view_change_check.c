@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The checks of computing rounds: all processes of a group are told the same views in the same
+ * order. */
 #include "proto/view_change/view_change_check.h"
 
 #include "proto/view_change/view_change.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A stand-in for the MPI library below the entry points: notes what each entry point hands on. */
 #include "fake_chapters.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Members of an agreement and their queue of messages, driven by a test step by step. */
 #include "agree_rig.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Agreement step by step: costs, stored decisions, rules F1 to F4, and messages that are dropped.
+ */
 #include "agree_rig.h"
 
 #include <setjmp.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The trees of agreement: each is a tree, and its parents depend on the set of failed members
+ * alone. */
 #include "proto/agree/agree_check.h"
 
 #include "base/random.h"

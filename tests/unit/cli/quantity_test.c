@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Numbers with units on command lines: durations, counts, powers, shares and sizes. */
 #include "cli/cli.h"
 #include "cli/quantity.h"
 

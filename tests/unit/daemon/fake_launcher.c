@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A launcher played by a test: starts daemons, gives them a job, keeps and awaits their messages.
+ */
 #include "fake_launcher.h"
 
 #include "port/clock.h"

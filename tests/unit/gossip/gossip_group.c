@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Gossip members in synchronous cycles: queue, delivery, failures, and records of what is
+ * reported. */
 #include "gossip_group.h"
 
 #include "base/assert.h"

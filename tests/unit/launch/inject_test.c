@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The text of faults to inject: what is understood, and what is refused with which reason. */
 #include "launch/inject.h"
 
 #include <setjmp.h>

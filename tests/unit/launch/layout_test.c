@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The layout of a job: slots of nodes, spares, host files, racks, and cores. */
 #include "launch/layout.h"
 
 #include <setjmp.h>

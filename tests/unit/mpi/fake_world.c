@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The job around the process under test: transport, daemon link, board and doorbell, all of them
+ * played. */
 #include "fake_world.h"
 
 #include <setjmp.h>

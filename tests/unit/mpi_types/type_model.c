@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Type maps built by the definitions of the standard, and random datatypes with their maps. */
 #include "type_model.h"
 
 #include <stdlib.h>

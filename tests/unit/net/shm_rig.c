@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A node's inboxes, and processes that join them over the shared-memory transport. */
 #include "../../patience.h"
 #include "shm_rig.h"
 

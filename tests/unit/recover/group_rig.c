@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Objects of one component and their queue of messages; notices are kept for the test. */
 #include "group_rig.h"
 
 #include "base/assert.h"

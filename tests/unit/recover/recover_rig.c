@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Groups of recover objects, brought to a phase that a test starts from. */
 #include "recover_rig.h"
 
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A group of gossip objects in synchronous cycles, for comparison with a scale model. */
 #include "twin.h"
 
 #include "base/assert.h"

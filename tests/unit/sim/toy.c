@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The toy protocol, its deliberate faults, and the scenarios that must find them. */
 #include "toy.h"
 
 #include "base/assert.h"

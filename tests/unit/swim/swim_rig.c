@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* One SWIM member: passes events to it and collects its actions. */
 #include "swim_rig.h"
 
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The toy protocol of the timing engine, and a log of what its members report. */
 #include "timing_toy.h"
 
 #include "base/assert.h"

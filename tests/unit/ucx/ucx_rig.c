@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Transports of two sides in one process, with their operations and what they received. */
 #include "ucx_rig.h"
 
 #include "base/random.h"
