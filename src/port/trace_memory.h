@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The memory of a node's trace (base/trace.h): an array of rings without a name, the daemon's
+ * first, one for each process behind it. rzrun makes it and holds it to the end, so that it can be
+ * read after any kill; the daemon gives rings to processes; each process maps its own ring alone.
+ * What no ring has used takes no memory.
+ */
+#ifndef RZ_PORT_TRACE_MEMORY_H
+#define RZ_PORT_TRACE_MEMORY_H
+
+#include "base/status.h"
+#include "base/trace.h"
+
+/* For so many rings. The descriptor is close-on-exec. */
+rz_status_t rz_trace_memory_create(uint32_t n_rings, int *fd);
+
+/* How many rings fit into fd; 0: it is no such memory. */
+uint32_t rz_trace_memory_rings(int fd);
+
+/* Maps one ring, in the process that makes it: all of it is backed by pages, so that writing never
+ * fails. */
+rz_status_t rz_trace_memory_make(int fd, uint32_t index, struct rz_trace_ring **ring);
+
+/* Maps a ring that was made: to write it, or to read it. RZ_ERR_VERSION: it is not of this
+ * build, or nothing made it. */
+rz_status_t rz_trace_memory_map(int fd, uint32_t index, bool writable, struct rz_trace_ring **ring);
+
+void rz_trace_memory_unmap(const struct rz_trace_ring *ring);
+
+#endif
