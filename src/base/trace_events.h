@@ -11,6 +11,7 @@
     M(base, all)                                                                                   \
     M(link, all)                                                                                   \
     M(engine, mpi)                                                                                 \
+    M(comm, mpi)                                                                                   \
     M(agree, mpi)                                                                                  \
     M(create, mpi)                                                                                 \
     M(ft, mpi)                                                                                     \
@@ -42,28 +43,29 @@
     E(TOLD_DAEMON, link, debug, POINT, "type", "", "") \
     E(HEARD_DAEMON, link, debug, POINT, "type", "", "") \
     /* a process: mpi */ \
-    E(FAILURE_LEARNT, engine, notice, POINT, "slot", "incarnation", "state") \
+    E(FAILURE_LEARNT, engine, notice, POINT, "slot", "incarnation", "") \
     E(SPAWN_LEARNT, engine, notice, POINT, "slot", "incarnation", "node") \
+    E(ROLL_BACK, engine, notice, POINT, "epoch", "", "") \
     E(EPOCH_LEARNT, engine, notice, POINT, "epoch", "", "phase") \
-    E(CONNECT, engine, notice, POINT, "slot", "incarnation", "") \
-    E(CONNECTION_BROKEN, engine, notice, POINT, "slot", "incarnation", "status") \
-    E(DISCONNECTED, engine, info, POINT, "slot", "incarnation", "") \
-    E(AGREEMENT_BEGIN, agree, notice, BEGIN, "context", "number", "members") \
+    E(AT_START, engine, notice, POINT, "epoch", "", "") \
+    E(AT_END, engine, notice, POINT, "epoch", "", "") \
+    E(CONNECT, engine, notice, POINT, "slot", "incarnation", "status") \
+    E(CONNECTION_BROKEN, engine, notice, POINT, "slot", "incarnation", "") \
+    E(DISCONNECTED, engine, info, POINT, "slot", "incarnation", "status") \
+    E(AGREEMENT_BEGIN, agree, notice, BEGIN, "context", "", "members") \
     E(AGREEMENT_END, agree, notice, END, "context", "number", "failed") \
     E(REVOKE, agree, notice, POINT, "context", "", "") \
-    E(REVOCATION_LEARNT, agree, notice, POINT, "context", "", "") \
+    E(REVOKED, comm, notice, POINT, "context", "", "") \
     E(SPAWN_ASK, create, notice, POINT, "processes", "", "") \
-    E(ROLL_BACK, ft, notice, POINT, "epoch", "", "") \
-    E(AT_START, ft, notice, POINT, "epoch", "", "") \
-    E(RUN, ft, notice, POINT, "epoch", "", "") \
-    E(CHECKPOINT, ft, info, POINT, "number", "bytes", "") \
-    E(RESTORED, ft, notice, POINT, "generation", "bytes", "node") \
-    E(REPLACE_BEGIN, ft, notice, BEGIN, "context", "", "") \
-    E(REPLACE_END, ft, notice, END, "context", "", "status") \
+    E(CHECKPOINT, ft, info, POINT, "generation", "bytes", "") \
+    E(RESTORED, ft, notice, POINT, "generation", "", "") \
+    E(REPAIR_BEGIN, ft, notice, BEGIN, "communicators", "", "") \
+    E(REPAIR_END, ft, notice, END, "communicators", "", "error") \
+    E(REPLACEMENT_ASK, ft, notice, POINT, "slot", "incarnation", "") \
     E(INIT, init, notice, POINT, "", "", "") \
     E(FINALIZE, init, notice, POINT, "", "", "") \
-    E(ABORT, init, notice, POINT, "code", "processes", "") \
-    E(VIEW, monitor, notice, POINT, "round", "members", "") \
+    E(ABORT, init, notice, POINT, "code", "", "") \
+    E(VIEW, monitor, notice, POINT, "round", "first word of the view", "") \
     /* a daemon: what it records (wire/launch_messages.h) */ \
     E(RECORD_JOINED, state, notice, POINT, "rank", "incarnation", "") \
     E(RECORD_FAILURE_SEEN, state, notice, POINT, "rank", "incarnation", "node") \
@@ -89,7 +91,7 @@
     E(PROCESS_STARTED, process, notice, POINT, "rank", "incarnation", "pid") \
     E(PROCESS_FAILED, process, notice, POINT, "rank", "incarnation", "hung") \
     E(PROCESS_LEFT, process, notice, POINT, "rank", "incarnation", "") \
-    E(PROCESS_REAPED, process, notice, POINT, "rank", "incarnation", "wait status") \
+    E(PROCESS_EXITED, process, notice, POINT, "rank", "incarnation", "wait status") \
     E(PROCESS_HANGS, process, notice, POINT, "rank", "incarnation", "") \
     E(PROCESS_TOLD, process, debug, POINT, "rank", "type", "") \
     E(PROCESS_SAID, process, debug, POINT, "rank", "type", "") \
@@ -99,18 +101,17 @@
     E(PEER_TOLD, overlay, debug, POINT, "node", "type", "") \
     E(PEER_SAID, overlay, debug, POINT, "node", "type", "") \
     E(NODE_SILENT, recovery, notice, POINT, "node", "", "") \
-    E(NODE_FAILED, recovery, notice, POINT, "node", "", "proof") \
-    E(SUSPICION, recovery, info, POINT, "notice", "node", "") \
-    E(DECISION_BEGIN, recovery, notice, BEGIN, "epoch", "", "") \
-    E(DECISION_END, recovery, notice, END, "epoch", "", "items") \
+    E(NODE_FOUND_FAILED, recovery, notice, POINT, "node", "", "proof") \
+    E(ROLL_CALL, recovery, notice, POINT, "epoch", "", "") \
+    E(DECISION_WANTED, recovery, notice, POINT, "epoch", "", "") \
+    E(DECIDED, recovery, notice, POINT, "notice", "epoch or round", "items") \
     E(REVOCATION, recovery, notice, POINT, "revocation", "", "") \
     E(STOP, recovery, notice, POINT, "status", "", "") \
-    E(GROUP_ROUND, service, notice, POINT, "group", "round", "members") \
-    E(SPAWN_WANTED, service, notice, POINT, "processes", "", "") \
-    E(JOB_ABORTED, service, notice, POINT, "rank", "code", "") \
-    E(JOB, launcher, notice, POINT, "node", "nodes", "ranks") \
-    E(SHUTDOWN, launcher, notice, POINT, "", "", "") \
-    E(LEAVE, launcher, notice, POINT, "", "", "")
+    E(GROUP_ROUND, service, notice, POINT, "group", "round", "rank") \
+    E(SPAWN_WANTED, service, notice, POINT, "rank", "processes", "") \
+    E(ABORT_TOLD, service, notice, POINT, "rank", "code", "processes") \
+    E(ORDER, launcher, notice, POINT, "type", "", "") \
+    E(RZRUN_SAID, launcher, debug, POINT, "type", "", "")
 /* clang-format on */
 
 #endif

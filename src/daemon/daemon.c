@@ -220,6 +220,8 @@ int rz_daemon_run(const struct rz_daemon_options *options)
     /* A daemon holds about ten descriptors for each process. Its processes start with the limit
      * that the user chose. */
     rz_inherited_raise(&daemon.inherited, NICENESS);
+    rz_node_trace_open(&daemon.trace, options->trace_fd, options->node);
+    daemon.own.trace = &daemon.trace;
     daemon.own.job.node = daemon.own.report.node = options->node; /* until JOB confirms it */
     rz_status_t status = rz_process_adopt_orphans();
     if (status == RZ_OK) {
@@ -243,5 +245,6 @@ int rz_daemon_run(const struct rz_daemon_options *options)
     rz_launcher_close(daemon.launcher);
     rz_ending_close(daemon.end);
     close_loop(&daemon, &events);
+    rz_node_trace_close(&daemon.trace);
     return exit_status;
 }

@@ -21,6 +21,7 @@
 struct rz_daemon_options {
     int launcher_fd;     /* the stream to rzrun */
     int lifeline_fd;     /* to the keeper, or -1 */
+    int trace_fd;        /* the node's traces (port/trace_memory.h), or -1 */
     uint32_t node;       /* for LISTENING */
     const char *address; /* numeric; where the overlay listens */
 };

@@ -25,6 +25,7 @@
 
 struct rz_daemon {
     struct rz_own_node own;
+    struct rz_node_trace trace;
     struct rz_inherited inherited; /* what processes inherit unchanged */
     int lifeline_fd;               /* keeper.h; -1 without a keeper */
     bool has_job;

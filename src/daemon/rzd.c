@@ -2,11 +2,12 @@
 /*
  * rzd: the daemon of a node, started by rzrun.
  *
- *   rzd --keeper --launcher-fd=F --alive-fd=A [--node=N] [--address=IP]
+ *   rzd --keeper --launcher-fd=F --alive-fd=A [--node=N] [--address=IP] [--trace-fd=T]
  *
  * F is an inherited stream socket, the launcher channel (wire/launch_messages.h). A is the reading
  * end of an inherited pipe (or a socket) whose other end only rzrun holds: end of file on it means
- * that rzrun has gone. IP is the address the overlay listens on (default 127.0.0.1). Without
+ * that rzrun has gone. IP is the address the overlay listens on (default 127.0.0.1). T is the
+ * memory of the node's traces (port/trace_memory.h), which rzrun reads after any end. Without
  * --keeper the daemon runs alone, for debugging: then nothing cleans up after its failure.
  *
  * Exit status: 0 after SHUTDOWN; 1 if the node had to stop or rzrun has gone; 2 if rzrun's order
@@ -55,12 +56,16 @@ static bool descriptor(const char *text, int *fd)
 
 static bool read_arguments(int argc, char **argv, struct arguments *a)
 {
-    static const struct option options[] = {
-        {"keeper", no_argument, NULL, 'k'},         {"launcher-fd", required_argument, NULL, 'l'},
-        {"alive-fd", required_argument, NULL, 'a'}, {"node", required_argument, NULL, 'n'},
-        {"address", required_argument, NULL, 'i'},  {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"keeper", no_argument, NULL, 'k'},
+                                            {"launcher-fd", required_argument, NULL, 'l'},
+                                            {"alive-fd", required_argument, NULL, 'a'},
+                                            {"node", required_argument, NULL, 'n'},
+                                            {"address", required_argument, NULL, 'i'},
+                                            {"trace-fd", required_argument, NULL, 't'},
+                                            {NULL, 0, NULL, 0}};
     *a = (struct arguments){
-        .daemon = {.launcher_fd = -1, .lifeline_fd = -1, .address = "127.0.0.1"}, .alive_fd = -1};
+        .daemon = {.launcher_fd = -1, .lifeline_fd = -1, .trace_fd = -1, .address = "127.0.0.1"},
+        .alive_fd = -1};
     bool good = true;
     for (int option; good && (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (option == 'k') {
@@ -69,6 +74,8 @@ static bool read_arguments(int argc, char **argv, struct arguments *a)
             good = descriptor(optarg, &a->daemon.launcher_fd);
         } else if (option == 'a') {
             good = descriptor(optarg, &a->alive_fd);
+        } else if (option == 't') {
+            good = descriptor(optarg, &a->daemon.trace_fd);
         } else if (option == 'n') {
             good = number(optarg, &a->daemon.node);
         } else if (option == 'i') {
@@ -84,14 +91,18 @@ static bool read_arguments(int argc, char **argv, struct arguments *a)
  * process of the node. */
 static void close_others(const struct arguments *a)
 {
-    int first = a->daemon.launcher_fd, second = a->alive_fd;
-    if (second < 3 || second == first) {
-        second = first;
+    const int kept[] = {a->daemon.launcher_fd, a->alive_fd, a->daemon.trace_fd};
+    for (int from = 3;;) {
+        int next = INT_MAX;
+        for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++) {
+            next = kept[i] >= from && kept[i] < next ? kept[i] : next;
+        }
+        rz_process_close(from, next == INT_MAX ? INT_MAX : next - 1);
+        if (next == INT_MAX) {
+            return;
+        }
+        from = next + 1;
     }
-    int low = first < second ? first : second, high = first < second ? second : first;
-    rz_process_close(3, low - 1);
-    rz_process_close(low + 1, high - 1);
-    rz_process_close(high + 1, INT_MAX);
 }
 
 int main(int argc, char **argv)
@@ -99,16 +110,20 @@ int main(int argc, char **argv)
     struct arguments a;
     if (!read_arguments(argc, argv, &a)) {
         fprintf(stderr,
-                "usage: rzd --keeper --launcher-fd=F --alive-fd=A [--node=N] [--address=IP]\n"
+                "usage: rzd --keeper --launcher-fd=F --alive-fd=A [--node=N] [--address=IP] "
+                "[--trace-fd=T]\n"
                 "rzd is started by rzrun, which passes the descriptors.\n");
         return EXIT_USAGE;
     }
     close_others(&a);
+    if (a.daemon.trace_fd >= 0) {
+        rz_process_keep_on_exec(a.daemon.trace_fd, false);
+    }
     if (getenv(RZ_KILL_AT)) {
         rz_kill_arm(getenv(RZ_KILL_AT), a.daemon.node);
     }
     if (a.keeper) {
-        a.daemon.lifeline_fd = rz_keeper_start(a.alive_fd, a.daemon.launcher_fd);
+        a.daemon.lifeline_fd = rz_keeper_start(a.alive_fd, a.daemon.launcher_fd, a.daemon.trace_fd);
     }
     if (a.keeper && a.daemon.lifeline_fd < 0) {
         return EXIT_FAILURE;

@@ -2,6 +2,7 @@
 #include "link/link_state.h"
 
 #include "base/assert.h"
+#include "base/trace.h"
 #include "port/channel.h"
 #include "port/clock.h"
 #include "port/memory.h"
@@ -34,6 +35,7 @@ void rz_link_close(struct rz_link *link, bool bye)
 {
     rz_assert(!link->dispatching);
     if (bye && !link->info.alone) {
+        RZ_TRACE(LEFT, 0, 0, 0);
         struct rz_link_message message = {.type = RZ_LINK_BYE};
         rz_link_send(link, &message, -1); /* a daemon that has ended will not miss it */
     }
@@ -55,6 +57,7 @@ void rz_link_close(struct rz_link *link, bool bye)
     if (link->info.fd >= 0) {
         close(link->info.fd);
     }
+    rz_trace_end();
     explicit_bzero(link->info.ring_key, sizeof(link->info.ring_key));
     free(link->info.cohort.processes);
     free(link->info.cohort.parent);
@@ -86,6 +89,7 @@ rz_status_t rz_link_send(struct rz_link *link, const struct rz_link_message *mes
     if (link->info.alone) {
         return RZ_ERR_UNSUPPORTED;
     }
+    RZ_TRACE(TOLD_DAEMON, message->type, 0, 0);
     size_t n = rz_link_encode(message, link->out, sizeof(link->out));
     rz_status_t status = n > 0 ? RZ_IN_PROGRESS : RZ_ERR_INVALID;
     rz_time begun = rz_clock_now();
@@ -148,6 +152,7 @@ rz_status_t rz_link_progress(struct rz_link *link)
             }
             return status;
         }
+        RZ_TRACE(HEARD_DAEMON, message.type, 0, 0);
         link_dispatch(link, &message, fds, n_fds);
     }
 }

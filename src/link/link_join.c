@@ -2,10 +2,12 @@
 /* How a process joins its job: HELLO, WELCOME, the descriptors passed with it. */
 #include "link/link_state.h"
 
+#include "base/trace.h"
 #include "port/channel.h"
 #include "port/clock.h"
 #include "port/memory.h"
 #include "port/process.h"
+#include "port/trace_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The order of the descriptors beside WELCOME. */
-enum { FD_BOARD, FD_INBOX, FD_DOORBELL, FD_WATCH, FD_WAITS, FD_COUNT, FD_RING = FD_COUNT, FD_MAX };
+/* The order of the descriptors beside WELCOME; behind FD_COUNT those that it announces. */
+enum { FD_BOARD, FD_INBOX, FD_DOORBELL, FD_WATCH, FD_WAITS, FD_COUNT, FD_MAX = FD_COUNT + 2 };
 
 enum { KEY_BYTES_MAX = 64 };
 
@@ -164,6 +166,22 @@ static rz_status_t join_ring(struct rz_link *link, const struct rz_link_welcome 
     return RZ_OK;
 }
 
+static unsigned join_count(const struct rz_link_welcome *welcome)
+{
+    return FD_COUNT + (welcome->trace_ring > 0) + (welcome->ring_key_length > 0);
+}
+
+/* From now on this process is traced. Its ring stays mapped until it ends: any thread may write. */
+static void join_trace(const struct rz_link *link, const struct rz_link_welcome *welcome, int fd)
+{
+    struct rz_trace_ring *ring;
+    if (welcome->trace_ring > 0 &&
+        rz_trace_memory_map(fd, welcome->trace_ring, true, &ring) == RZ_OK &&
+        rz_trace_begin(ring, rz_clock_now)) {
+        RZ_TRACE(JOINED, link->info.self.rank, link->info.self.incarnation, welcome->node);
+    }
+}
+
 /* Takes the content of WELCOME; board, watch page and waits are closed once mapped, inbox and
  * doorbell belong to the link. */
 static rz_status_t join_welcome(struct rz_link *link, const struct rz_link_welcome *welcome,
@@ -189,10 +207,11 @@ static rz_status_t join_welcome(struct rz_link *link, const struct rz_link_welco
         return RZ_ERR_MALFORMED;
     }
     info->node_ip = welcome->node_ip;
+    join_trace(link, welcome, fds[FD_COUNT]);
     memcpy(info->net_key, welcome->net_key, sizeof(info->net_key));
     rz_status_t status = join_map_board(link, fds[FD_BOARD]);
     if (status == RZ_OK) {
-        status = join_ring(link, welcome, &fds[FD_RING]);
+        status = join_ring(link, welcome, &fds[join_count(welcome) - 1]);
     }
     if (status == RZ_OK) {
         status = rz_link_map_doorbell(link);
@@ -215,6 +234,7 @@ static rz_status_t join_answer(struct rz_link *link)
     size_t n;
     int fds[RZ_CHANNEL_FDS_MAX];
     unsigned n_fds = 0;
+    _Static_assert(FD_MAX <= RZ_CHANNEL_FDS_MAX, "all descriptors fit into one message");
     rz_status_t status = join_receive(link, &n, fds, &n_fds);
     if (status != RZ_OK) {
         return status;
@@ -225,8 +245,7 @@ static rz_status_t join_answer(struct rz_link *link)
         fprintf(stderr, "rhizome: the daemon refused this process: %s\n", message.refused.reason);
         status = RZ_ERR_REFUSED;
     } else if (status == RZ_OK &&
-               (message.type != RZ_LINK_WELCOME ||
-                n_fds != (message.welcome.ring_key_length > 0 ? FD_MAX : FD_COUNT))) {
+               (message.type != RZ_LINK_WELCOME || n_fds != join_count(&message.welcome))) {
         status = RZ_ERR_MALFORMED;
     } else if (status == RZ_OK) {
         status = join_welcome(link, &message.welcome, fds);

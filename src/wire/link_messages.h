@@ -9,7 +9,7 @@
 #include "wire/schema.h"
 
 /* The version of the link protocol; a peer with another one is refused with a reason. */
-#define RZ_LINK_VERSION 7
+#define RZ_LINK_VERSION 8
 
 /* The largest message. */
 #define RZ_LINK_MESSAGE_MAX 65536
@@ -72,9 +72,10 @@ enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
     /* daemon -> process */ \
     MESSAGE(WELCOME, welcome) U32(version) U32(n_ranks) U32(n_slots) U32(n_nodes) U32(node) U32(epoch) U32(lane) U32(lanes_max) \
         U32(watch_slot) U64(job) U32(job_token) U32(restarted) U32(node_ip) BYTES(net_key) U64(hb_timeout_ns) BYTES(ring_key) \
-        END(WELCOME, welcome) /* node_ip, net_key: where to listen for processes of other nodes, and the key \
+        U32(trace_ring) END(WELCOME, welcome) /* node_ip, net_key: where to listen for processes of other nodes, and the key \
            of their mutual authentication (net/tcp); fds: board, own inbox, own doorbell's eventfd, watch \
-           page, wait objects; with a ring_key (--detector flat) the socket for heartbeats */ \
+           page, wait objects; unless trace_ring is 0 the memory of traces, in which it has this ring
+         * (port/trace_memory.h); with a ring_key (--detector flat) the socket for heartbeats */ \
     MESSAGE(REFUSED, refused) TEXT(reason) END(REFUSED, refused) \
     MESSAGE(OPEN_NET, open_net) U32(epoch) END(OPEN_NET, open_net) /* a process of another node requests \
            this process's endpoint address */ \

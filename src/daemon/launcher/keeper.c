@@ -181,7 +181,7 @@ static int keeper_error(const char *what)
     return -1;
 }
 
-int rz_keeper_start(int alive_fd, int other_fd)
+int rz_keeper_start(int alive_fd, int other_fd, int trace_fd)
 {
     struct keeper keeper = {
         .alive_fd = alive_fd, .kill_at = RZ_TIME_NEVER, .continue_at = RZ_TIME_NEVER};
@@ -217,6 +217,9 @@ int rz_keeper_start(int alive_fd, int other_fd)
     }
     close(lifeline[1]);
     close(other_fd);
+    if (trace_fd >= 0) {
+        close(trace_fd);
+    }
     rz_kill_here(RZ_KILL_KEEPER_FORKED);
     rz_child_process_name("rzd-keeper");
     keeper.lifeline_fd = lifeline[0];

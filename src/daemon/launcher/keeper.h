@@ -26,10 +26,11 @@
  * the signal that killed the daemon.
  *
  * alive_fd is a pipe or socket whose end means that rzrun has gone; the keeper alone keeps it.
- * other_fd belongs to the daemon and is closed in the keeper. Returns -1 after an error, which was
+ * other_fd and trace_fd (or -1) belong to the daemon and are closed in the keeper. Returns -1 after
+ * an error, which was
  * printed.
  */
-int rz_keeper_start(int alive_fd, int other_fd);
+int rz_keeper_start(int alive_fd, int other_fd, int trace_fd);
 
 /* For the daemon: tells the keeper that from now on rzrun may go without the end of the node. Like
  * the daemon, the keeper closes standard input, output and error. */

@@ -4,6 +4,7 @@
 #include "daemon/launcher/launcher.h"
 
 #include "base/assert.h"
+#include "base/trace.h"
 #include "daemon/state/loop.h"
 #include "port/channel.h"
 #include "port/clock.h"
@@ -113,6 +114,17 @@ static const char *on_alive(void *arg, const struct rz_launch_message *message)
     return NULL;
 }
 
+/* What changes the course of the job is always traced. */
+static void trace(enum rz_launch_type type)
+{
+    if (type == RZ_LAUNCH_JOB || type == RZ_LAUNCH_SHUTDOWN || type == RZ_LAUNCH_LEAVE ||
+        type == RZ_LAUNCH_FINISH || type == RZ_LAUNCH_INJECT || type == RZ_LAUNCH_SIGNAL) {
+        RZ_TRACE(ORDER, type, 0, 0);
+    } else {
+        RZ_TRACE(RZRUN_SAID, type, 0, 0);
+    }
+}
+
 static void obey(struct rz_launcher *launcher, const struct rz_launch_message *message)
 {
     rz_launcher_handler_fn call = launcher->handler[message->type].call;
@@ -142,6 +154,7 @@ static void launcher_readable(evutil_socket_t fd, short what, void *arg)
     while (!launcher->gone && rz_frames_next(launcher->frames, &bytes, &n)) {
         struct rz_launch_message message;
         if (rz_launch_decode(&message, bytes, n) == RZ_OK) {
+            trace(message.type);
             obey(launcher, &message);
         } else if (!membership->ending) {
             refuse(launcher, "a malformed message");

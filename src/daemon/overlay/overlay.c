@@ -4,6 +4,7 @@
 #include "daemon/overlay/overlay_private.h"
 
 #include "base/assert.h"
+#include "base/trace.h"
 #include "wire/protocol_encoding.h"
 
 #include <stdlib.h>
@@ -124,6 +125,7 @@ static void send_frame(struct rz_overlay *overlay, rz_id to, const void *bytes, 
 void rz_overlay_send(struct rz_overlay *overlay, rz_id to, const struct rz_overlay_message *message)
 {
     rz_assert(to < overlay->config.n_nodes && to != overlay->config.self);
+    RZ_TRACE(PEER_TOLD, to, message->type, 0);
     size_t n = rz_overlay_encode(message, overlay->scratch, sizeof(overlay->scratch));
     rz_assert(n > 0);
     send_frame(overlay, to, overlay->scratch, n);

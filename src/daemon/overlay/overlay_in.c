@@ -3,6 +3,7 @@
 #include "daemon/overlay/overlay_private.h"
 
 #include "base/linked_list.h"
+#include "base/trace.h"
 #include "daemon/state/loop.h"
 #include "port/clock.h"
 #include "wire/protocol_encoding.h"
@@ -135,6 +136,7 @@ static bool incoming_frame(struct incoming *in, const void *bytes, size_t n)
         rz_overlay_decode(&message, overlay->opened, n - RZ_SEAL_BYTES) != RZ_OK) {
         return false;
     }
+    RZ_TRACE(PEER_SAID, in->peer, message.type, 0);
     if (overlay->outgoing[in->peer].fenced) {
         return true; /* dropped; the peer was told when it was fenced */
     }
@@ -166,6 +168,7 @@ static void incoming_read(evutil_socket_t fd, short what, void *arg)
         return;
     }
     rz_id peer = in->peer;
+    RZ_TRACE(PEER_LOST, peer, 0, status != RZ_ERR_TIMEOUT);
     incoming_close(in);
     if (status != RZ_ERR_TIMEOUT) { /* a timeout is no evidence */
         rz_overlay_suspect(overlay, peer);

@@ -3,6 +3,7 @@
 #include "daemon/overlay/overlay_private.h"
 
 #include "base/assert.h"
+#include "base/trace.h"
 #include "daemon/state/loop.h"
 
 #include <stdlib.h>
@@ -130,6 +131,7 @@ static void connect_later(struct outgoing *out)
 static void outgoing_failed(struct outgoing *out, rz_status_t status)
 {
     struct rz_overlay *overlay = out->overlay;
+    RZ_TRACE(PEER_LOST, out->peer, 0, status == RZ_ERR_CLOSED);
     if (!out->ready && (status != RZ_ERR_CLOSED || out->said_hello)) {
         connect_later(out);
         return;
@@ -175,6 +177,7 @@ static void become_ready(struct outgoing *out)
 {
     struct rz_overlay_terms room;
     out->ready = true;
+    RZ_TRACE(PEER_CONNECTED, out->peer, 0, 0);
     rz_frames_limit(out->frames, RZ_OVERLAY_SEALED_MAX);
     rz_seal_begin(&out->seal, outgoing_terms(out, &room));
     for (struct waiting_frame *f = out->first; f; f = f->next) {
@@ -239,6 +242,7 @@ void rz_overlay_outgoing_open(struct outgoing *out)
 {
     struct rz_overlay *overlay = out->overlay;
     int fd;
+    RZ_TRACE(PEER_CONNECT, out->peer, 0, 0);
     rz_status_t status = rz_socket_connect(&overlay->peers[out->peer].tcp, &fd);
     if (status != RZ_OK && status != RZ_IN_PROGRESS) {
         if (status == RZ_ERR_CLOSED) {

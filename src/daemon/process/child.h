@@ -28,6 +28,7 @@ struct rz_child_share {
     bool seen;
     uint32_t lane, slot;
     int inbox_fd, bell_fd, waits_fd;
+    uint32_t trace_ring;      /* of the node's traces (state/node_trace.h); 0: none */
     struct rz_doorbell *bell; /* mapped */
     struct rz_waits *waits;   /* mapped */
 };

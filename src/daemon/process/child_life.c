@@ -4,6 +4,7 @@
 #include "daemon/process/child_life.h"
 
 #include "base/assert.h"
+#include "base/trace.h"
 #include "daemon/process/binding.h"
 #include "daemon/process/input.h"
 #include "daemon/process/lanes.h"
@@ -80,6 +81,7 @@ void rz_child_failed(struct rz_child *p, const char *how, rz_time at)
         return;
     }
     p->state = RZ_CHILD_FAILED;
+    RZ_TRACE(PROCESS_FAILED, p->rank, p->incarnation, p->hung);
     rz_child_signal(p, SIGKILL); /* a failure is final, for its descendants, too */
     rz_link_peer_close(&p->link);
     life->config.gone(life->config.arg, p->rank, p->incarnation);
@@ -186,6 +188,7 @@ bool rz_child_closed_lane(struct rz_child *p, uint32_t lane, uint32_t rank, uint
 void rz_child_leave(struct rz_child *p)
 {
     p->state = RZ_CHILD_LEFT;
+    RZ_TRACE(PROCESS_LEFT, p->rank, p->incarnation, 0);
     rz_lanes_left(p->life->lanes, p->share.lane);
     rz_children_recount(p->all);
 }
@@ -203,6 +206,9 @@ static void process_free(struct rz_child *p)
     if (p->joined && life->lanes) {
         rz_lanes_left(life->lanes, p->share.lane);
         rz_lanes_ended(life->lanes, p->share.lane, writer_of(p));
+    }
+    if (life->config.own->trace) {
+        rz_node_trace_give_back(life->config.own->trace, p->share.trace_ring);
     }
     rz_share_give_back(&p->share, life->watch);
     rz_loop_free(p->report);
@@ -280,6 +286,7 @@ static void process_exited(struct rz_child *p, int status)
     const struct rz_child_life *life = p->life;
     struct rz_own_node *own = life->config.own;
     rz_kill_here(RZ_KILL_DAEMON_ENDED);
+    RZ_TRACE(PROCESS_EXITED, p->rank, p->incarnation, status);
     look_at_report(p);
     for (int i = 0; i < 2; i++) {
         if (p->output[i]) {
@@ -459,6 +466,7 @@ void rz_child_start(struct rz_child_life *life, uint32_t rank, uint32_t incarnat
         rz_child_kill(p, "no memory to attend to it");
     }
     rz_kill_here(RZ_KILL_DAEMON_FORKED);
+    RZ_TRACE(PROCESS_STARTED, rank, incarnation, spawned.pid);
     tell_started(p);
     rz_kill_here(RZ_KILL_DAEMON_STARTED);
 }
@@ -473,6 +481,13 @@ rz_status_t rz_child_join(struct rz_child *p, pid_t pid, const char **why)
     p->share.pid = pid;
     p->share.seen = rz_child_process_in_group(pid, p->pid);
     p->joined = true;
+    const struct rz_trace_owner owner = {.slot = p->rank,
+                                         .incarnation = p->incarnation,
+                                         .node = life->config.own->job.node,
+                                         .pid = (uint32_t)pid};
+    if (life->config.own->trace) {
+        p->share.trace_ring = rz_node_trace_give(life->config.own->trace, &owner);
+    }
     p->state = RZ_CHILD_JOINED;
     return RZ_OK;
 }

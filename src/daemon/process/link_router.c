@@ -4,6 +4,7 @@
 #include "daemon/process/link_router.h"
 
 #include "base/assert.h"
+#include "base/trace.h"
 #include "port/channel.h"
 
 #include <stdlib.h>
@@ -30,6 +31,7 @@ struct rz_link_router {
 static rz_status_t send_to(struct rz_child *p, const struct rz_link_message *message,
                            const int *fds, unsigned n_fds)
 {
+    RZ_TRACE(PROCESS_TOLD, p->rank, message->type, 0);
     rz_status_t status = rz_link_peer_send(&p->link, message, fds, n_fds);
     if (status == RZ_OK) {
         rz_child_ring(p, RZ_DOORBELL_LINK);
@@ -73,6 +75,7 @@ static bool dispatch(const struct rz_link_router *router, struct rz_child *p,
                      const struct rz_link_message *message, int *fd)
 {
     rz_link_handler_fn call = router->handler[message->type].call;
+    RZ_TRACE(PROCESS_SAID, p->rank, message->type, 0);
     return call && call(router->handler[message->type].arg, p, message, fd);
 }
 

@@ -3,6 +3,7 @@
  * counter has not changed for the timeout. */
 #include "daemon/process/watchdog.h"
 
+#include "base/trace.h"
 #include "daemon/process/child_life.h"
 #include "daemon/state/loop.h"
 #include "port/clock.h"
@@ -25,6 +26,7 @@ static void bark(struct rz_watchdog *watchdog, struct rz_child *p, rz_time now)
     char how[64];
     snprintf(how, sizeof(how), "no progress for %.3g s", (double)(now - p->progress_at) / 1e9);
     rz_report_log(&watchdog->children->own->report, 1, "rank %u hangs: %s", p->rank, how);
+    RZ_TRACE(PROCESS_HANGS, p->rank, p->incarnation, 0);
     p->hung = true;
     rz_child_failed(p, how, now);
 }

@@ -4,6 +4,7 @@
 #include "daemon/recovery/recovery.h"
 
 #include "base/assert.h"
+#include "base/trace.h"
 #include "daemon/recovery/detector.h"
 #include "daemon/recovery/recovery_private.h"
 #include "daemon/state/loop.h"
@@ -102,6 +103,7 @@ void rz_recovery_agreement_failed(void *arg, rz_id node, bool proof, bool first)
 {
     struct rz_recovery *recovery = arg;
     (void)first;
+    RZ_TRACE(DECISION_WANTED, recovery->epoch, 0, 0);
     rz_core_failure(&recovery->commit, node, proof);
     rz_core_failure(&recovery->recover, node, proof);
 }
@@ -110,6 +112,7 @@ void rz_recovery_process_failed(void *arg, uint32_t slot, uint32_t incarnation, 
 {
     struct rz_recovery *recovery = arg;
     (void)end;
+    RZ_TRACE(DECISION_WANTED, recovery->epoch, 0, 0);
     rz_core_call(&recovery->recover, RZ_RECOVER_FAILED, slot, incarnation, 0, NULL, 0);
 }
 
@@ -156,6 +159,7 @@ void rz_recovery_found_failed(struct rz_recovery *recovery, rz_id node, bool pro
 {
     rz_recovery_record(recovery, RZ_EVENT_RECORD_FAILURE_SEEN, recovery->epoch, RZ_ID_NONE, node, 0,
                        0, how);
+    RZ_TRACE(NODE_FOUND_FAILED, node, 0, proof);
     observe(recovery, rz_recover_pack_daemon(node, proof));
 }
 
@@ -342,6 +346,7 @@ static void record_noted(struct rz_recovery *recovery, uint64_t item)
 static void on_stop(struct rz_recovery *recovery, rz_status_t why, uint64_t slots_left)
 {
     char words[200];
+    RZ_TRACE(STOP, why, 0, 0);
     snprintf(words, sizeof(words),
              "%u ranks do not fit into the %llu slots of the nodes that are left; keep nodes free "
              "(--spares), give more slots (--host HOST:SLOTS), or say --oversubscribe",
@@ -352,6 +357,7 @@ static void on_stop(struct rz_recovery *recovery, rz_status_t why, uint64_t slot
 
 static void on_recover(struct rz_recovery *recovery, const struct rz_core_notice *notice)
 {
+    RZ_TRACE(DECIDED, notice->what, notice->arg[0], notice->n_items);
     switch ((enum rz_recover_notice)notice->what) {
     case RZ_RECOVER_EPOCH:
         on_epoch(recovery, (uint32_t)notice->arg[0], notice->arg[1]);

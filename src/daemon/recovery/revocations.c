@@ -4,6 +4,7 @@
 #include "daemon/recovery/revocations.h"
 
 #include "base/assert.h"
+#include "base/trace.h"
 #include "daemon/state/core.h"
 #include "port/clock.h"
 #include "proto/spread/spread.h"
@@ -46,6 +47,9 @@ static void run_notices(evutil_socket_t fd, short what, void *arg)
     struct rz_core_notice *notice;
     (void)fd, (void)what;
     while ((notice = rz_core_notices_take(&revocations->notices))) {
+        for (uint32_t i = 0; i < notice->n_items; i++) {
+            RZ_TRACE(REVOCATION, notice->items[i], 0, 0);
+        }
         revocations->config.learnt(revocations->config.arg, notice->items, notice->n_items);
         free(notice);
     }

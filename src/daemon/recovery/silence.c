@@ -7,6 +7,7 @@
 #include "port/run_delay.h"
 
 #include "base/assert.h"
+#include "base/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +123,7 @@ void rz_recovery_asking(struct rz_recovery *recovery)
                                    ? rz_run_delay_look(job->peers[node].pid)
                                    : (struct rz_run_look){0};
     }
+    RZ_TRACE(ROLL_CALL, recovery->epoch, 0, 0);
     call->asked_at = rz_clock_now();
     arm(call);
 }
@@ -150,6 +152,7 @@ void rz_recovery_node_silent(struct rz_recovery *recovery, rz_id node, const cha
     }
     /* SWIM has waited for a refutation, and its findings are final. */
     bool for_good = recovery->detector.embedded.protocol->number == RZ_PROTOCOL_SWIM;
+    RZ_TRACE(NODE_SILENT, node, 0, 0);
     roll_call(recovery)->node[node].how = how;
     rz_core_call(&recovery->recover, RZ_RECOVER_SUSPECT, node, for_good, 0, NULL, 0);
 }

@@ -4,6 +4,7 @@
 #include "daemon/service/groups.h"
 
 #include "base/assert.h"
+#include "base/trace.h"
 #include "daemon/state/core.h"
 #include "port/channel.h"
 #include "port/clock.h"
@@ -181,6 +182,7 @@ static void tell(const struct rz_groups *groups, struct member *member,
     const struct rz_link_message message = {.type = RZ_LINK_GROUP_ROUND, .group_round = *round};
     struct rz_child *p = rz_child_of(groups->config.children, member->slot);
     member->waits = false;
+    RZ_TRACE(GROUP_ROUND, round->group, round->round, member->slot);
     if (member->line) {
         /* If sending fails, the thread asks again. */
         rz_link_peer_send(&member->line->peer, &message, NULL, 0);

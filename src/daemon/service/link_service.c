@@ -4,6 +4,7 @@
 #include "daemon/service/link_service.h"
 
 #include "base/assert.h"
+#include "base/trace.h"
 #include "daemon/process/share.h"
 #include "port/clock.h"
 #include "port/kill_point.h"
@@ -66,9 +67,20 @@ static bool on_hello(void *arg, struct rz_child *p, const struct rz_link_message
     rz_job_net_key(&own->job, net_key);
     /* The overlay has parsed the same address before. */
     rz_address_parse(own->job.peers[own->job.node].address, &node);
-    int fds[] = {rz_board_writer_fd(config->board),    p->share.inbox_fd, p->share.bell_fd,
-                 rz_child_life_watch_fd(config->life), p->share.waits_fd, ring_fd};
-    unsigned n_fds = sizeof(fds) / sizeof(*fds);
+    int fds[] = {rz_board_writer_fd(config->board),
+                 p->share.inbox_fd,
+                 p->share.bell_fd,
+                 rz_child_life_watch_fd(config->life),
+                 p->share.waits_fd,
+                 -1,
+                 -1};
+    unsigned n_fds = sizeof(fds) / sizeof(*fds) - 2;
+    if (p->share.trace_ring > 0) {
+        fds[n_fds++] = own->trace->fd;
+    }
+    if (ring_fd >= 0) {
+        fds[n_fds++] = ring_fd;
+    }
     struct rz_link_message message = {
         .type = RZ_LINK_WELCOME,
         .welcome = {.version = RZ_LINK_VERSION,
@@ -88,8 +100,9 @@ static bool on_hello(void *arg, struct rz_child *p, const struct rz_link_message
                     .net_key = net_key,
                     .net_key_length = sizeof(net_key),
                     .ring_key = ring_key,
-                    .ring_key_length = ring_fd >= 0 ? sizeof(ring_key) : 0}};
-    rz_link_router_send_with(p, &message, fds, ring_fd >= 0 ? n_fds : n_fds - 1);
+                    .ring_key_length = ring_fd >= 0 ? sizeof(ring_key) : 0,
+                    .trace_ring = p->share.trace_ring}};
+    rz_link_router_send_with(p, &message, fds, n_fds);
     rz_kill_here(RZ_KILL_DAEMON_WELCOME);
     if (p->rank >= own->job.n_ranks &&
         rz_spawns_cohort(config->spawns, p->rank, p->incarnation, &message)) {
@@ -173,6 +186,7 @@ static bool on_abort(void *arg, struct rz_child *p, const struct rz_link_message
     const struct rz_own_node *own = service->config.own;
     const struct rz_link_abort *told = &message->abort;
     (void)fd;
+    RZ_TRACE(ABORT_TOLD, p->rank, told->code, told->processes_length / RZ_LINK_PAIR_BYTES);
     if (told->processes_length == 0) {
         rz_child_leave(p);
         rz_report_aborted(&own->report, p->rank, told->code, told->reason);

@@ -3,6 +3,7 @@
 #include "daemon/service/spawns_private.h"
 
 #include "base/assert.h"
+#include "base/trace.h"
 
 #include <stdlib.h>
 
@@ -201,6 +202,7 @@ static bool on_replace(void *arg, struct rz_child *asker, const struct rz_link_m
     struct rz_spawns *spawns = arg;
     const struct rz_link_replace *asked = &message->replace;
     (void)fd;
+    RZ_TRACE(SPAWN_WANTED, asker->rank, asked->spawns_length / RZ_LINK_PAIR_BYTES, 0);
     const char *why = refusal(spawns, true);
     struct rz_spawns_ask *wish = wish_new(spawns, asker, asked->question);
     bool good = read_spawns(spawns, wish, asked);
@@ -270,6 +272,7 @@ static bool on_spawn(void *arg, struct rz_child *asker, const struct rz_link_mes
     struct rz_spawns *spawns = arg;
     const struct rz_link_spawn *asked = &message->spawn;
     (void)fd;
+    RZ_TRACE(SPAWN_WANTED, asker->rank, asked->count, 0);
     const char *why = refusal(spawns, false);
     struct rz_spawns_ask *wish = wish_new(spawns, asker, asked->question);
     if (why) {

@@ -3,6 +3,7 @@
  * sink. */
 #include "daemon/state/report.h"
 
+#include "base/trace.h"
 #include "port/clock.h"
 #include "port/terminal.h"
 
@@ -38,6 +39,40 @@ void rz_report_send(const struct rz_report *report, const struct rz_launch_messa
     }
 }
 
+/* Each record is an event of the trace, too. */
+static void trace(const struct rz_launch_event *event)
+{
+    switch ((enum rz_event_record)event->kind) {
+#define OF(KIND, a, b, c)                                                                          \
+    case RZ_EVENT_RECORD_##KIND:                                                                   \
+        RZ_TRACE(RECORD_##KIND, event->a, event->b, event->c);                                     \
+        break;
+        OF(JOINED, rank, incarnation, node)
+        OF(FAILURE_SEEN, rank, incarnation, node)
+        OF(FAILURE_NEWS, rank, incarnation, node)
+        OF(EPOCH, epoch, value, node)
+        OF(READY, epoch, value, node)
+        OF(RUN, epoch, value, node)
+        OF(RESTORED, rank, value, node)
+        OF(COMMITTED, epoch, value, node)
+        OF(LEFT, epoch, value, node)
+        OF(NOTED, rank, incarnation, node)
+        OF(INJECTED, rank, value, node)
+        OF(FLAT_NEWS, rank, value, node)
+        OF(OUT, node, epoch, node)
+        OF(SPAWNED, rank, incarnation, node)
+        OF(ACKNOWLEDGED, rank, incarnation, value)
+        OF(ENDED_BY, rank, incarnation, value)
+        OF(BEGUN, rank, incarnation, node)
+        OF(AT_START, rank, epoch, node)
+        OF(PROTECTED, epoch, value, node)
+        OF(FELL_BACK, epoch, value, node)
+#undef OF
+    case RZ_EVENT_RECORD_COUNT:
+        break;
+    }
+}
+
 void rz_report_event(const struct rz_report *report, const struct rz_launch_event *event)
 {
     struct rz_launch_message message = {.type = RZ_LAUNCH_EVENT, .event = *event};
@@ -50,6 +85,7 @@ void rz_report_event(const struct rz_report *report, const struct rz_launch_even
     if (!event->note) {
         message.event.note = "";
     }
+    trace(&message.event);
     rz_report_send(report, &message);
 }
 

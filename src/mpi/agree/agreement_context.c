@@ -5,6 +5,7 @@
  */
 #include "mpi/agree/agreement_context_state.h"
 
+#include "base/trace.h"
 #include "mpi/comm/comm_hints.h"
 #include "port/clock.h"
 #include "port/kill_point.h"
@@ -267,6 +268,8 @@ static void vote(struct rz_agreement_context *agreement_context)
     struct rz_proposal *proposal = agreement_context->proposals;
     agreement_context->voting = true;
     rz_time now = rz_clock_now();
+    RZ_TRACE(AGREEMENT_BEGIN, agreement_context->context, 0,
+             rz_agreement_context_size(agreement_context));
     rz_agreement_propose(agreement_context->agreement, now, proposal->and, proposal->min,
                          proposal->max);
     rz_agreement_context_ask_later(agreement_context, now);
@@ -321,6 +324,7 @@ static void announce(struct rz_agreement_context *agreement_context,
     rz_assert(agreement_context->voting && agreement_context->proposals);
     struct rz_proposal *proposal = rz_agreement_context_take_first(agreement_context);
     rz_id *failed = copy_failed(decision);
+    RZ_TRACE(AGREEMENT_END, agreement_context->context, decision->number, decision->n_failed);
     proposal->number = decision->number;
     proposal->and = decision->and;
     proposal->min = decision->min;

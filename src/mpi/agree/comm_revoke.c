@@ -4,6 +4,7 @@
  */
 #include "mpi/agree/comm_revoke.h"
 
+#include "base/trace.h"
 #include "mpi/comm/comm_hints.h"
 #include "mpi/agree/agreement_context.h"
 #include "port/kill_point.h"
@@ -19,6 +20,7 @@ int rz_comm_revoke(struct rz_comm *comm)
     if (comm->revoked) {
         return MPI_SUCCESS;
     }
+    RZ_TRACE(REVOKE, comm->context, 0, 0);
     rz_comm_revoked(comm);
     rz_kill_here(RZ_KILL_REVOKED);
     bool single = comm->remote == comm->group && comm->group->size == 1;

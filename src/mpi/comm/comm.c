@@ -7,6 +7,7 @@
 #include "mpi/comm/comm.h"
 
 #include "base/random.h"
+#include "base/trace.h"
 #include "mpi/type/attribute.h"
 #include "mpi/core/errhandler.h"
 #include "mpi/engine/waiting.h"
@@ -117,6 +118,7 @@ void rz_comm_revoked(struct rz_comm *comm)
     }
     rz_comm_retain(comm);
     comm->revoked = true;
+    RZ_TRACE(REVOKED, comm->context, 0, 0);
     if (comm->local) {
         comm->local->revoked = true;
     }

@@ -16,6 +16,7 @@
  * inter-communicator; members that did not learn of the success have revoked and ended it.
  */
 #include "mpi/create/comm_creation.h"
+#include "base/trace.h"
 #include "mpi/create/comm_spawn.h"
 #include "mpi/create/dynamic.h"
 #include "mpi/create/parent.h"
@@ -80,6 +81,7 @@ static int ask(const struct rz_news *order, uint32_t n, const struct rz_news *pa
     *spawn = (struct spawn){.question = ++last_question, .next = start_spawns};
     start_spawns = spawn;
     rz_link_handle(rz_engine.link, RZ_LINK_SPAWNED, spawned, NULL);
+    RZ_TRACE(SPAWN_ASK, n, 0, 0);
     rz_kill_here(RZ_KILL_SPAWN);
     rz_engine_tell_daemon(
         &(struct rz_link_message){.type = RZ_LINK_SPAWN,

@@ -5,6 +5,7 @@
  */
 #include "mpi/engine/epoch.h"
 
+#include "base/trace.h"
 #include "mpi/engine/hooks.h"
 #include "mpi/engine/paths.h"
 #include "mpi/engine/peer.h"
@@ -29,6 +30,7 @@ uint64_t rz_epoch_phase_on_board(void)
 /* Protocols refer to requests that end with the connections, so protocols are stopped first. */
 void rz_epoch_give_up(void)
 {
+    RZ_TRACE(ROLL_BACK, rz_engine.epoch, 0, 0);
     rz_engine.rollback = true;
     rz_engine.going_back = rz_engine.reinit_entered;
     rz_hooks_stop();
@@ -63,6 +65,7 @@ void rz_epoch_enter(void)
     const struct rz_link_info *info = rz_engine.info;
     rz_engine.rollback = false;
     rz_engine.epoch = rz_epoch_on_board();
+    RZ_TRACE(EPOCH_LEARNT, rz_engine.epoch, 0, rz_epoch_phase_on_board());
     rz_engine.late = (info->restarted || info->self.rank >= info->n_ranks) &&
                      rz_epoch_phase_on_board() >= RZ_PHASE_RUN;
     rz_engine.comes_again = info->restarted && info->self.rank < info->n_ranks && !rz_engine.late &&

@@ -5,6 +5,7 @@
  */
 #include "mpi/engine/epoch_barrier.h"
 
+#include "base/trace.h"
 #include "mpi/chapter.h"
 #include "mpi/engine/epoch.h"
 #include "mpi/engine/paths.h"
@@ -28,6 +29,11 @@ static int phase_end(enum rz_recover_phase phase, const char *call)
 {
     struct rz_link_message message = {.type = RZ_LINK_REACHED,
                                       .reached = {.epoch = rz_engine.epoch, .phase = phase}};
+    if (phase == RZ_PHASE_ENTER) {
+        RZ_TRACE(AT_START, rz_engine.epoch, 0, 0);
+    } else {
+        RZ_TRACE(AT_END, rz_engine.epoch, 0, 0);
+    }
     rz_kill_here(phase == RZ_PHASE_ENTER ? RZ_KILL_AT_START : RZ_KILL_POINT_OVER);
     rz_engine_tell_daemon(&message);
     if (phase == RZ_PHASE_ENTER) {

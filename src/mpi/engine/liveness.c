@@ -6,6 +6,7 @@
 #include "mpi/engine/liveness.h"
 
 #include "base/assert.h"
+#include "base/trace.h"
 #include "mpi/engine/hooks.h"
 #include "port/processor.h"
 
@@ -104,6 +105,7 @@ static void member_gone(struct rz_member *member, bool failed)
     member->failed = true;
     rz_liveness.failures = true;
     if (failed) {
+        RZ_TRACE(FAILURE_LEARNT, rz_process_slot(process), rz_board_incarnation(member->word), 0);
         rz_liveness_list_failed(process);
     }
     rz_hooks_gone(process, failed);
@@ -133,6 +135,7 @@ static void adopt(uint32_t slot, uint64_t word)
     member->word = rz_board_rank_word(incarnation, rz_board_node(word), RZ_PROCESS_ALIVE);
     member->process = rz_process(slot, incarnation);
     member->failed = false;
+    RZ_TRACE(SPAWN_LEARNT, slot, incarnation, rz_board_node(word));
     rz_engine.completions++; /* all waiting calls must look again */
     rz_hooks_adopted(slot);
 }

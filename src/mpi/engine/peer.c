@@ -7,6 +7,7 @@
 #include "mpi/engine/peer.h"
 
 #include "base/assert.h"
+#include "base/trace.h"
 #include "mpi/engine/paths.h"
 #include "net/shm/shm.h"
 #include "port/clock.h"
@@ -53,6 +54,7 @@ static void mark_broken(struct rz_peer *peer)
         peer->state = RZ_PEER_BROKEN;
         peer->broken_since = rz_clock_now();
         n_broken++;
+        RZ_TRACE(CONNECTION_BROKEN, rz_process_slot(peer->process), peer->incarnation, 0);
     }
 }
 
@@ -171,6 +173,7 @@ static struct rz_peer *peer_asked(uint32_t slot, uint32_t incarnation, enum rz_p
 static void introduce(struct rz_peer *peer, const void *ep_address, size_t bytes)
 {
     rz_status_t status = peer->path->ops->connect(peer->path->net, peer->number, ep_address, bytes);
+    RZ_TRACE(CONNECT, rz_process_slot(peer->process), peer->incarnation, status);
     if (status == RZ_OK) {
         peer->state = RZ_PEER_OPEN;
         queue_flush(peer);
@@ -353,6 +356,7 @@ void rz_peer_close(uint32_t slot, bool drain, rz_status_t status)
     if (!peer) {
         return;
     }
+    RZ_TRACE(DISCONNECTED, slot, peer->incarnation, status);
     if (peer->state != RZ_PEER_ASKED && peer->path->net) {
         peer->path->ops->disconnect(peer->path->net, peer->number, drain, status);
     }

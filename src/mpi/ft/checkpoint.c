@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/trace.h"
 #include "mpi/chapter.h"
 #include "mpi/engine/waiting.h"
 #include "mpi/ft/checkpoint_slot.h"
@@ -279,6 +280,7 @@ static int store_piece(struct rz_slot *slot, uint32_t back)
                                               .bytes = slot->bytes,
                                               .hash = slot->hash,
                                               .back = back}};
+    RZ_TRACE(CHECKPOINT, slot->generation, slot->bytes, 0);
     rz_kill_here(RZ_KILL_STORE);
     rz_status_t status = rz_link_send(rz_engine.link, &store, slot->fd);
     rz_kill_here(RZ_KILL_STORED);
@@ -448,6 +450,7 @@ static int restore_it(uint64_t *generation)
     if (error != MPI_SUCCESS) {
         return error;
     }
+    RZ_TRACE(RESTORED, state.piece.generation, 0, 0);
     rz_kill_here(RZ_KILL_RESTORED);
     struct rz_link_message restored = {
         .type = RZ_LINK_RESTORED,

@@ -38,6 +38,7 @@
 #include "mpi/ft/comm_repair.h"
 
 #include "base/random.h"
+#include "base/trace.h"
 #include "mpi/ft/spawn_ask.h"
 #include "mpi/agree/acknowledge.h"
 #include "mpi/agree/agreement_context.h"
@@ -549,7 +550,10 @@ int rz_repair(const char *call, uint32_t n, struct rz_comm *const comms[], struc
         }
     }
     rz_bootstrap_peers_begin(&repair.bootstrap_peers);
-    return end(&repair, wait_for_all(&repair), made);
+    RZ_TRACE(REPAIR_BEGIN, n, 0, 0);
+    error = end(&repair, wait_for_all(&repair), made);
+    RZ_TRACE(REPAIR_END, n, 0, error);
+    return error;
 }
 
 int rzm_comm_repair(int n, const MPI_Comm comms[], MPI_Comm newcomms[])

@@ -5,6 +5,7 @@
 #include "mpi/ft/spawn_ask.h"
 
 #include "base/linked_list.h"
+#include "base/trace.h"
 #include "mpi/chapter.h"
 
 #include <stdlib.h>
@@ -42,6 +43,7 @@ static void ask(uint64_t question, uint32_t failed)
     uint8_t bytes[RZ_LINK_PAIR_BYTES];
     struct rz_link_process pair = {.slot = rz_process_slot(failed),
                                    .incarnation = rz_process_incarnation(failed) + 1};
+    RZ_TRACE(REPLACEMENT_ASK, pair.slot, pair.incarnation, 0);
     rz_link_put_pairs(bytes, &pair, 1);
     struct rz_link_message message = {
         .type = RZ_LINK_REPLACE,

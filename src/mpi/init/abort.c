@@ -3,6 +3,7 @@
  * MPI_Abort: ends the processes of a communicator, or the job.
  */
 #include "mpi/comm/comm.h"
+#include "base/trace.h"
 #include "mpi/engine/waiting.h"
 #include "port/clock.h"
 
@@ -101,6 +102,7 @@ int rzm_abort(struct rz_comm *comm, int errorcode)
 {
     int code = errorcode & 0xFF;
     code = code != 0 ? code : EXIT_FAILURE;
+    RZ_TRACE(ABORT, code, 0, 0);
     if (ftrylockfile(stdout) == 0) {
         fflush_unlocked(stdout);
         funlockfile(stdout);

@@ -9,6 +9,7 @@
  */
 #include "mpi/init/init_finalize.h"
 
+#include "base/trace.h"
 #include "mpi/comm/comm.h"
 #include "mpi/core/info.h"
 #include "mpi/create/parent.h"
@@ -112,6 +113,7 @@ static int library_begin(void)
             return error;
         }
         library.opened = true;
+        RZ_TRACE(INIT, 0, 0, 0);
         rz_engine_look_again();
         error = rz_parent_meet();
         if (error != MPI_SUCCESS) {
@@ -227,6 +229,7 @@ int rzm_finalize(void)
     if (!library.had_session) {
         rz_hooks_last_call();
     }
+    RZ_TRACE(FINALIZE, 0, 0, 0);
     error = rz_init_all_sent("MPI_Finalize");
     if (error == MPI_SUCCESS && !library.had_session && !rz_engine.info->alone) {
         error = finalize_barrier("MPI_Finalize");

@@ -5,6 +5,7 @@
  */
 #include "mpi/monitor/monitor.h"
 
+#include "base/trace.h"
 #include "mpi/agree/comm_revoke.h"
 #include "port/kill_point.h"
 #include "wire/cursor.h"
@@ -238,6 +239,7 @@ static int round_next(struct rz_monitor *monitor, MPI_Count progress)
     memcpy(group->view, group->next_view, (size_t)rz_monitor_words(group) * sizeof(uint64_t));
     MPI_Count agreed = (MPI_Count)group->next_progress;
     monitor->agreed = agreed > monitor->agreed ? agreed : monitor->agreed;
+    RZ_TRACE(VIEW, group->round, group->view[0], 0);
     return round_begin(monitor);
 }
 
