@@ -65,7 +65,7 @@
     E(INIT, init, notice, POINT, "", "", "") \
     E(FINALIZE, init, notice, POINT, "", "", "") \
     E(ABORT, init, notice, POINT, "code", "", "") \
-    E(VIEW, monitor, notice, POINT, "round", "first word of the view", "") \
+    E(VIEW, monitor, notice, POINT, "round", "view", "") \
     /* a daemon: what it records (wire/launch_messages.h) */ \
     E(RECORD_JOINED, state, notice, POINT, "rank", "incarnation", "") \
     E(RECORD_FAILURE_SEEN, state, notice, POINT, "rank", "incarnation", "node") \
@@ -91,12 +91,12 @@
     E(PROCESS_STARTED, process, notice, POINT, "rank", "incarnation", "pid") \
     E(PROCESS_FAILED, process, notice, POINT, "rank", "incarnation", "hung") \
     E(PROCESS_LEFT, process, notice, POINT, "rank", "incarnation", "") \
-    E(PROCESS_EXITED, process, notice, POINT, "rank", "incarnation", "wait status") \
+    E(PROCESS_EXITED, process, notice, POINT, "rank", "incarnation", "wait_status") \
     E(PROCESS_HANGS, process, notice, POINT, "rank", "incarnation", "") \
     E(PROCESS_TOLD, process, debug, POINT, "rank", "type", "") \
     E(PROCESS_SAID, process, debug, POINT, "rank", "type", "") \
     E(PEER_CONNECT, overlay, notice, POINT, "node", "", "") \
-    E(PEER_CONNECTED, overlay, notice, POINT, "node", "", "accepted") \
+    E(PEER_CONNECTED, overlay, notice, POINT, "node", "", "") \
     E(PEER_LOST, overlay, notice, POINT, "node", "", "proof") \
     E(PEER_TOLD, overlay, debug, POINT, "node", "type", "") \
     E(PEER_SAID, overlay, debug, POINT, "node", "type", "") \
@@ -104,7 +104,7 @@
     E(NODE_FOUND_FAILED, recovery, notice, POINT, "node", "", "proof") \
     E(ROLL_CALL, recovery, notice, POINT, "epoch", "", "") \
     E(DECISION_WANTED, recovery, notice, POINT, "epoch", "", "") \
-    E(DECIDED, recovery, notice, POINT, "notice", "epoch or round", "items") \
+    E(DECIDED, recovery, notice, POINT, "notice", "epoch", "items") \
     E(REVOCATION, recovery, notice, POINT, "revocation", "", "") \
     E(STOP, recovery, notice, POINT, "status", "", "") \
     E(GROUP_ROUND, service, notice, POINT, "group", "round", "rank") \

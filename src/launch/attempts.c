@@ -8,6 +8,7 @@
 #include "port/clock.h"
 #include "port/kill_point.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static int run_all(struct rz_attempts *attempts, const struct rz_rzrun_options *options,
@@ -30,11 +31,18 @@ int rz_attempts_run(const struct rz_rzrun_options *options, const char *daemon)
 {
     struct rz_attempts *attempts = calloc(1, sizeof(*attempts)); /* large for a small stack */
     int status = RZ_EXIT_CHECKPOINT;
+    const char *why;
     rz_assert(attempts != NULL);
     attempts->begun = rz_clock_now();
+    if (options->trace && !rz_trace_file_open(&attempts->trace, options->trace, &why)) {
+        rz_cli_refuse(&rz_rzrun_cli, "--trace: %s", why);
+    }
     if (rz_checkpoints_open(&attempts->checkpoints, options)) {
         status = run_all(attempts, options, daemon);
         rz_checkpoints_close(&attempts->checkpoints, options, status);
+    }
+    if (!rz_trace_file_close(&attempts->trace, &why)) {
+        fprintf(stderr, "rzrun: --trace %s: %s\n", options->trace, why);
     }
     free(attempts);
     return status;

@@ -11,6 +11,7 @@
 #include "launch/checkpoints.h"
 #include "launch/rzrun_options.h"
 #include "launch/timeline.h"
+#include "launch/trace_file.h"
 
 struct rz_attempts {
     uint32_t n; /* number of earlier attempts */
@@ -20,6 +21,7 @@ struct rz_attempts {
     uint32_t n_cases;                  /* case files written so far */
     rz_time begun;                     /* when the first attempt began */
     struct rz_checkpoints checkpoints; /* the checkpoint files */
+    struct rz_trace_file trace;        /* --trace, of all attempts */
     struct rz_work work;               /* progress of the program in all attempts */
     struct rz_recovery_times
         failed; /* the failure that ended the preceding attempt; failures 0: none */

@@ -88,19 +88,22 @@ static void plug_in(const struct rz_node *node, int switch_fd)
 static _Noreturn void become_keeper(const struct rz_node *node, int switch_fd, const char *daemon,
                                     int channel_fd, int alive_fd)
 {
-    char channel[16], alive[16], number[16];
+    char channel[16], alive[16], number[16], trace[16];
     snprintf(number, sizeof(number), "%u", node->index);
     snprintf(channel, sizeof(channel), "%d", channel_fd);
     snprintf(alive, sizeof(alive), "%d", alive_fd);
+    snprintf(trace, sizeof(trace), "%d", node->trace_fd);
     setpgid(0, 0); /* rzrun handles a Ctrl-C at the terminal */
     fcntl(channel_fd, F_SETFD, 0);
     fcntl(alive_fd, F_SETFD, 0);
+    fcntl(node->trace_fd, F_SETFD, 0);
     rz_surroundings_restore();
     if (switch_fd >= 0) {
         plug_in(node, switch_fd);
     }
     execl(daemon, daemon, "--keeper", "--launcher-fd", channel, "--alive-fd", alive, "--node",
-          number, "--address", node->address, (char *)NULL);
+          number, "--address", node->address, node->trace_fd >= 0 ? "--trace-fd" : (char *)NULL,
+          trace, (char *)NULL);
     fprintf(stderr, "rzrun: cannot start %s: %s\n", daemon, strerror(errno));
     _exit(127);
 }

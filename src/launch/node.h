@@ -17,7 +17,8 @@ struct rz_node {
     uint32_t index;
     pid_t keeper;        /* 0: not started, or reaped */
     uint32_t daemon_pid; /* as the daemon says */
-    int alive_fd;        /* its end tells the keeper that rzrun has ended */
+    int trace_fd; /* of the node's traces, or -1; set before the start, and not closed here */
+    int alive_fd; /* its end tells the keeper that rzrun has ended */
     struct rz_frames *channel;
     struct event *readable, *writable;
     bool listening; /* LISTENING was received */

@@ -225,6 +225,15 @@ RZ_CLI_TAKE_FLAG(progress, OPTIONS->progress)
 RZ_CLI_TAKE_FLAG(story, OPTIONS->story)
 RZ_CLI_TAKE_TEXT(report, OPTIONS->report)
 RZ_CLI_TAKE_TEXT(cases, OPTIONS->cases)
+RZ_CLI_TAKE_TEXT(trace, OPTIONS->trace)
+
+RZ_CLI_TAKE(log)
+{
+    static char text[512];
+    *why = text;
+    OPTIONS->levels_given = true;
+    return rz_trace_levels_parse(&OPTIONS->levels, value, text, sizeof(text));
+}
 
 RZ_CLI_TAKE(inject)
 {
@@ -565,8 +574,21 @@ static const struct rz_cli_option table[] = {
      "when "
      "each daemon learnt of it, what was done.",
      take_cases},
+    {"--trace", NULL, "FILE",
+     "At the end write the last events of each process and daemon to FILE, as JSON that Perfetto "
+     "(ui.perfetto.dev) opens; also of killed ones (docs/tracing.md).",
+     take_trace},
+    {"--log", NULL, "MODULE:LEVEL,...",
+     "What is traced: modules are folders of the source, or mpi, daemon, all; levels are off, "
+     "notice (default), info, debug. On top of the environment variable RZ_LOG, with the same "
+     "form.",
+     take_log},
     {"--verbose", "-v", NULL,
-     "Say what rzrun makes of the command line, and let the daemons say what they do.",
+     "Say what rzrun makes of the command line, then a line on standard error for each event of "
+     "the "
+     "job: nodes up, ranks started, joined, failed, ended, epochs, the end; daemons say what they "
+     "do. -v -v: each event of the traces, too, at level info unless --log or RZ_LOG say "
+     "otherwise.",
      take_verbose},
     {NULL, NULL, NULL, "Life of the job (docs/detached.md)", NULL},
     {"--timeout", "-timeout", "T",
@@ -750,8 +772,16 @@ void rz_rzrun_options_read(struct rz_rzrun_options *options, int argc, char **ar
                                          .linger = 600 * RZ_SECOND,
                                          .scheme = {.kind = RZ_SCHEME_BUDDY},
                                          .restarts_max = 10};
+    char wrong[512] = "";
+    const char *log = getenv("RZ_LOG");
+    rz_trace_levels_default(&options->levels);
+    options->levels_given =
+        log && *log && rz_trace_levels_parse(&options->levels, log, wrong, sizeof(wrong));
     if (!read_parts(options, argc, argv)) {
         return;
+    }
+    if (wrong[0]) { /* --help was to be had before */
+        rz_cli_refuse(&rz_rzrun_cli, "RZ_LOG: %s", wrong);
     }
     rz_rzrun_settle(options);
 }

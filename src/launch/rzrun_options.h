@@ -3,6 +3,7 @@
 #ifndef RZ_LAUNCH_RZRUN_OPTIONS_H
 #define RZ_LAUNCH_RZRUN_OPTIONS_H
 
+#include "base/trace.h"
 #include "ckpt/scheme.h"
 #include "cli/cli.h"
 #include "launch/inject.h"
@@ -59,6 +60,9 @@ struct rz_rzrun_options {
     struct rz_texts environment; /* NAME=value; of all parts */
     const char *report;          /* file for the record, or NULL */
     const char *cases;           /* folder for case files, or NULL */
+    const char *trace;           /* file for the traces, or NULL */
+    struct rz_trace_levels levels;
+    bool levels_given;
     struct rz_fault faults[RZ_FAULTS_MAX];
     uint32_t n_faults;
     uint64_t seed;

@@ -230,6 +230,7 @@ static void check_detach(const struct rz_rzrun_options *options)
     const char *what = options->n_faults   ? "--inject"
                        : options->report   ? "--report"
                        : options->cases    ? "--cases"
+                       : options->trace    ? "--trace"
                        : options->story    ? "--story"
                        : options->progress ? "--progress"
                                            : NULL;
@@ -278,6 +279,9 @@ void rz_rzrun_settle(struct rz_rzrun_options *options)
                       options->on_failure_given ? "--on-failure" : "--spares");
     }
     check_detach(options);
+    if (options->verbosity > 1 && !options->levels_given) {
+        rz_trace_levels_raise(&options->levels, RZ_TRACE_LEVEL_info);
+    }
     settle_stdout(options);
     settle_layout(options);
     if (!options->silence_timeout) {

@@ -736,6 +736,7 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
         rz_cli_refuse(&rz_rzrun_cli, "--cases: %s cannot be used: %s", options->cases, why);
     }
     open_events(session);
+    rz_session_trace_open(session);
     if (rz_session_output_open(session) != RZ_OK) {
         fprintf(stderr, "rzrun: cannot start: %s\n", strerror(errno));
         exit(RZ_EXIT_START);
@@ -750,8 +751,10 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
         end_nodes(session);
         rz_kill_here(RZ_KILL_LAUNCH_OVER);
     }
+    rz_session_trace_end(session);
     int status = rz_session_output_close(session, conclude(session));
     close_events(session);
+    rz_session_trace_close(session);
     if (session->switch_fd >= 0) {
         close(session->switch_fd);
     }

@@ -12,6 +12,7 @@
 #include "launch/settled.h"
 #include "launch/show_output.h"
 #include "launch/story.h"
+#include "launch/traces.h"
 #include "launch/waits_page.h"
 
 enum { RZ_SESSION_SIGNALS = 5 };
@@ -78,6 +79,8 @@ struct rz_launch_session {
     bool input_lost; /* it could not be read to its end, which was reported */
     struct rz_random random;
     struct rz_show_output show;
+    struct rz_traces traces;
+    struct event *show_traces; /* NULL: they are not shown */
 };
 
 /* Runs the job, or this attempt, to its end (attempts->again); the exit status. Leaves no process
@@ -116,6 +119,11 @@ void rz_session_input_close(struct rz_launch_session *session);
 rz_status_t rz_session_output_open(struct rz_launch_session *session);
 void rz_session_output(struct rz_launch_session *session, const struct rz_launch_output *output);
 int rz_session_output_close(struct rz_launch_session *session, int status);
+
+/* session_trace.c: before the nodes start; after all processes have ended. */
+void rz_session_trace_open(struct rz_launch_session *session);
+void rz_session_trace_end(struct rz_launch_session *session);
+void rz_session_trace_close(struct rz_launch_session *session);
 
 /* session_signals.c */
 void rz_session_signals_open(struct rz_launch_session *session);

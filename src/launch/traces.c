@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "launch/traces.h"
+
+#include "base/assert.h"
+#include "port/trace_memory.h"
+
+#include <rhizome/types.h>
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Rings of a node: it may come to carry all ranks, some of them several times. */
+#define RINGS_PER_RANK 4u
+#define RINGS_MIN 64u
+#define RINGS_MAX 4096u
+
+/* Events of one look, at most. */
+#define SHOWN_MAX 65536u
+
+struct rz_traces_seen {
+    uint32_t node, index, slot, incarnation;
+    uint64_t next;
+};
+
+/* ---- Memory ---- */
+
+static int make_node(uint32_t node, uint32_t n_rings, const struct rz_trace_levels *levels)
+{
+    int fd;
+    struct rz_trace_ring *ring;
+    const struct rz_trace_owner owner = {.slot = RZ_ID_NONE, .node = node};
+    if (rz_trace_memory_create(n_rings, &fd) != RZ_OK) {
+        return -1;
+    }
+    if (rz_trace_memory_make(fd, 0, &ring) != RZ_OK) {
+        close(fd);
+        return -1;
+    }
+    rz_trace_ring_make(ring, &owner, levels);
+    rz_trace_memory_unmap(ring);
+    return fd;
+}
+
+void rz_traces_open(struct rz_traces *traces, uint32_t n_nodes, uint32_t n_ranks,
+                    const struct rz_trace_levels *levels)
+{
+    uint64_t n_rings = 1 + (uint64_t)n_ranks * RINGS_PER_RANK;
+    n_rings = n_rings < RINGS_MIN ? RINGS_MIN : n_rings > RINGS_MAX ? RINGS_MAX : n_rings;
+    *traces = (struct rz_traces){.n_nodes = n_nodes, .fds = malloc(n_nodes * sizeof(int))};
+    rz_assert(traces->fds != NULL);
+    for (uint32_t i = 0; i < n_nodes; i++) {
+        traces->fds[i] = make_node(i, (uint32_t)n_rings, levels);
+    }
+}
+
+void rz_traces_close(struct rz_traces *traces)
+{
+    for (uint32_t i = 0; i < traces->n_nodes; i++) {
+        if (traces->fds[i] >= 0) {
+            close(traces->fds[i]);
+        }
+    }
+    free(traces->fds);
+    free(traces->seen);
+    *traces = (struct rz_traces){0};
+}
+
+/* ---- Reading ---- */
+
+static uint32_t rings_of(int fd)
+{
+    struct rz_trace_ring *first;
+    if (fd < 0 || rz_trace_memory_map(fd, 0, false, &first) != RZ_OK) {
+        return 0;
+    }
+    uint32_t used = atomic_load(&first->rings), all = rz_trace_memory_rings(fd);
+    rz_trace_memory_unmap(first);
+    return used == 0 ? 1 : used < all ? used : all;
+}
+
+void rz_traces_each(const struct rz_traces *traces,
+                    void (*look)(void *arg, const struct rz_traces_ring *ring), void *arg)
+{
+    for (uint32_t node = 0; node < traces->n_nodes; node++) {
+        uint32_t n = rings_of(traces->fds[node]);
+        for (uint32_t i = 0; i < n; i++) {
+            struct rz_trace_ring *ring;
+            if (rz_trace_memory_map(traces->fds[node], i, false, &ring) != RZ_OK) {
+                continue;
+            }
+            look(arg, &(struct rz_traces_ring){.ring = ring,
+                                               .node = node,
+                                               .index = i,
+                                               .slot = i == 0 ? RZ_ID_NONE : ring->slot,
+                                               .incarnation = ring->incarnation,
+                                               .pid = ring->pid});
+            rz_trace_memory_unmap(ring);
+        }
+    }
+}
+
+struct collection {
+    rz_traces_want_fn want;
+    void *arg;
+    struct rz_traced *events;
+    size_t n, max;
+};
+
+static void add(struct collection *all, const struct rz_traces_ring *ring,
+                const struct rz_trace_event *event)
+{
+    if (all->n == all->max) {
+        all->max = all->max > 0 ? 2 * all->max : 256;
+        all->events = realloc(all->events, all->max * sizeof(*all->events));
+        rz_assert(all->events != NULL);
+    }
+    all->events[all->n++] = (struct rz_traced){
+        .event = *event, .node = ring->node, .slot = ring->slot, .incarnation = ring->incarnation};
+}
+
+static void collect(void *arg, const struct rz_traces_ring *ring)
+{
+    struct collection *all = arg;
+    struct rz_trace_event events[64];
+    uint32_t wanted = all->want(all->arg, ring), n;
+    uint64_t from = rz_trace_last(ring->ring, wanted), end = rz_trace_last(ring->ring, 0);
+    while (wanted > 0 && from < end && (n = rz_trace_read(ring->ring, &from, events, 64)) > 0) {
+        for (uint32_t i = 0; i < n && events[i].number < end; i++) {
+            add(all, ring, &events[i]);
+        }
+    }
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct rz_traced *one = a, *other = b;
+    if (one->event.at_ns != other->event.at_ns) {
+        return one->event.at_ns < other->event.at_ns ? -1 : 1;
+    }
+    return one->event.number < other->event.number ? -1 : one->event.number > other->event.number;
+}
+
+uint32_t rz_traces_collect(const struct rz_traces *traces, rz_traces_want_fn want, void *arg,
+                           uint32_t max, struct rz_traced **events)
+{
+    struct collection all = {.want = want, .arg = arg};
+    rz_traces_each(traces, collect, &all);
+    if (all.n > 1) {
+        qsort(all.events, all.n, sizeof(*all.events), by_time);
+    }
+    if (all.n > max) {
+        memmove(all.events, all.events + all.n - max, max * sizeof(*all.events));
+        all.n = max;
+    }
+    *events = all.events;
+    return (uint32_t)all.n;
+}
+
+/* ---- Showing ---- */
+
+void rz_traces_owner(uint32_t node, uint32_t slot, uint32_t incarnation, char *text, size_t bytes)
+{
+    if (slot == RZ_ID_NONE) {
+        snprintf(text, bytes, "daemon %u", node);
+    } else {
+        snprintf(text, bytes, "rank %u.%u", slot, incarnation);
+    }
+}
+
+void rz_traces_name(const struct rz_trace_meaning *meaning, char *text, size_t bytes)
+{
+    size_t n = strlen(meaning->name);
+    n -= meaning->kind == RZ_TRACE_BEGIN ? strlen("_BEGIN")
+         : meaning->kind == RZ_TRACE_END ? strlen("_END")
+                                         : 0;
+    n = n < bytes ? n : bytes - 1;
+    for (size_t i = 0; i < n; i++) {
+        text[i] = (char)tolower((unsigned char)meaning->name[i]);
+    }
+    text[n] = '\0';
+}
+
+void rz_traces_args(const struct rz_trace_event *event, uint64_t args[3])
+{
+    args[0] = event->a;
+    args[1] = event->b;
+    args[2] = event->c;
+}
+
+static void show_event(const struct rz_traced *traced, FILE *out, uint64_t since_ns)
+{
+    const struct rz_trace_meaning *meaning = rz_trace_meaning(traced->event.event);
+    char owner[48], name[48];
+    uint64_t args[3];
+    rz_traces_owner(traced->node, traced->slot, traced->incarnation, owner, sizeof(owner));
+    rz_traces_name(meaning, name, sizeof(name));
+    rz_traces_args(&traced->event, args);
+    fprintf(out, "rzrun: %.6f s: %s: %s %s%s",
+            ((double)traced->event.at_ns - (double)since_ns) / 1e9, owner,
+            rz_trace_module_name(meaning->module), name,
+            meaning->kind == RZ_TRACE_BEGIN ? " begins"
+            : meaning->kind == RZ_TRACE_END ? " ends"
+                                            : "");
+    for (int i = 0; i < 3; i++) {
+        if (meaning->args[i][0]) {
+            fprintf(out, "%s %s %" PRIu64, i > 0 ? "," : "", meaning->args[i], args[i]);
+        }
+    }
+    fputc('\n', out);
+}
+
+static struct rz_traces_seen *seen_of(struct rz_traces *traces, const struct rz_traces_ring *ring)
+{
+    struct rz_traces_seen *seen = NULL;
+    for (uint32_t i = 0; i < traces->n_seen && !seen; i++) {
+        if (traces->seen[i].node == ring->node && traces->seen[i].index == ring->index) {
+            seen = &traces->seen[i];
+        }
+    }
+    if (!seen) {
+        traces->seen = realloc(traces->seen, (traces->n_seen + 1) * sizeof(*traces->seen));
+        rz_assert(traces->seen != NULL);
+        seen = &traces->seen[traces->n_seen++];
+        *seen = (struct rz_traces_seen){.node = ring->node, .index = ring->index};
+    }
+    if (seen->slot != ring->slot || seen->incarnation != ring->incarnation) {
+        seen->slot = ring->slot; /* it was given to another process */
+        seen->incarnation = ring->incarnation;
+        seen->next = 0;
+    }
+    return seen;
+}
+
+static uint32_t unseen(void *arg, const struct rz_traces_ring *ring)
+{
+    struct rz_traces_seen *seen = seen_of(arg, ring);
+    uint64_t end = rz_trace_last(ring->ring, 0);
+    uint64_t n = end > seen->next ? end - seen->next : 0;
+    seen->next = end;
+    return n < RZ_TRACE_SLOTS ? (uint32_t)n : RZ_TRACE_SLOTS;
+}
+
+void rz_traces_show(struct rz_traces *traces, FILE *out, uint64_t since_ns)
+{
+    struct rz_traced *events;
+    uint32_t n = rz_traces_collect(traces, unseen, traces, SHOWN_MAX, &events);
+    for (uint32_t i = 0; i < n; i++) {
+        show_event(&events[i], out, since_ns);
+    }
+    free(events);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The traces of a job (base/trace.h), as rzrun has them: a memory for each node, made before its
+ * daemon, readable after any end of any process. All nodes are on this machine, so that all times
+ * are of one clock; the offset of a node's clock is 0.
+ */
+#ifndef RZ_LAUNCH_TRACES_H
+#define RZ_LAUNCH_TRACES_H
+
+#include "base/trace.h"
+
+#include <stdio.h>
+
+struct rz_traces {
+    uint32_t n_nodes;
+    int *fds;                    /* [n_nodes]; -1: there is no memory for it */
+    struct rz_traces_seen *seen; /* what was shown of each ring */
+    uint32_t n_seen;
+};
+
+/* One ring, while it is looked at. */
+struct rz_traces_ring {
+    const struct rz_trace_ring *ring;
+    uint32_t node, index;
+    uint32_t slot, incarnation; /* slot RZ_ID_NONE: the daemon */
+    uint32_t pid;
+};
+
+/* An event and whose it is. */
+struct rz_traced {
+    struct rz_trace_event event;
+    uint32_t node, slot, incarnation;
+};
+
+/* What is wanted of a ring: how many of its newest events; 0: none. */
+typedef uint32_t (*rz_traces_want_fn)(void *arg, const struct rz_traces_ring *ring);
+
+void rz_traces_open(struct rz_traces *traces, uint32_t n_nodes, uint32_t n_ranks,
+                    const struct rz_trace_levels *levels);
+void rz_traces_close(struct rz_traces *traces);
+
+/* Calls look for each ring that was ever used, node by node. */
+void rz_traces_each(const struct rz_traces *traces,
+                    void (*look)(void *arg, const struct rz_traces_ring *ring), void *arg);
+
+/* Events in the order of their times; the caller frees *events. At most max, the newest. */
+uint32_t rz_traces_collect(const struct rz_traces *traces, rz_traces_want_fn want, void *arg,
+                           uint32_t max, struct rz_traced **events);
+
+/* What is new since the last call, a line each. */
+void rz_traces_show(struct rz_traces *traces, FILE *out, uint64_t since_ns);
+
+/* "daemon 1", "rank 3.2" (incarnation 2). */
+void rz_traces_owner(uint32_t node, uint32_t slot, uint32_t incarnation, char *text, size_t bytes);
+
+/* In small letters; of what lasts without _begin and _end. */
+void rz_traces_name(const struct rz_trace_meaning *meaning, char *text, size_t bytes);
+
+/* The three arguments. */
+void rz_traces_args(const struct rz_trace_event *event, uint64_t args[3]);
+
+#endif
