@@ -417,6 +417,7 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
     if (rz_referee_refuses(&session->referee, node->index, message)) {
         return;
     }
+    rz_session_tell(session, node->index, message);
     bool over = rz_referee_take(&session->referee, node->index, message, &grace_ms);
     switch (message->type) {
     case RZ_LAUNCH_LISTENING:
@@ -491,6 +492,7 @@ static void on_ended(void *arg, struct rz_node *node)
     struct rz_launch_session *session = arg;
     uint32_t grace_ms;
     node->early = !session->ending;
+    rz_session_tell_node_end(session, node->index);
     if (!session->started && !session->ending) {
         rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
                           "the daemon of node %u ended before it was ready", node->index);
@@ -675,6 +677,7 @@ static int conclude(struct rz_launch_session *session)
     }
     int status = rz_outcome_status(&session->referee.outcome, &cause);
     status = look_for_restart(session, status);
+    rz_session_tell_end(session, status);
     rz_story_refused(&session->story, session->referee.outcome.refused,
                      session->options->layout.n_nodes);
     rz_story_end(&session->story, status, session->attempts->again, &session->attempts->failed);

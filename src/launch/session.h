@@ -40,6 +40,12 @@ struct rz_session_waits {
     char why[96];
 };
 
+/* What --verbose has said of an event that several daemons report. */
+struct rz_told_event {
+    uint32_t kind, epoch, rank, node, incarnation;
+};
+enum { RZ_TOLD_EVENTS = 64 };
+
 /* RUNNING -> ENDING (SHUTDOWN was sent) -> leaving (all are DONE, LEAVE was sent) -> over. */
 struct rz_launch_session {
     const struct rz_rzrun_options *options;
@@ -81,6 +87,8 @@ struct rz_launch_session {
     struct rz_show_output show;
     struct rz_traces traces;
     struct event *show_traces; /* NULL: they are not shown */
+    struct rz_told_event told[RZ_TOLD_EVENTS];
+    uint32_t n_told;
 };
 
 /* Runs the job, or this attempt, to its end (attempts->again); the exit status. Leaves no process
@@ -120,10 +128,15 @@ rz_status_t rz_session_output_open(struct rz_launch_session *session);
 void rz_session_output(struct rz_launch_session *session, const struct rz_launch_output *output);
 int rz_session_output_close(struct rz_launch_session *session, int status);
 
-/* session_trace.c: before the nodes start; after all processes have ended. */
+/* session_trace.c: before the nodes start; after all processes have ended; and what --verbose says
+ * of a message, of a node's end, of the end. */
 void rz_session_trace_open(struct rz_launch_session *session);
 void rz_session_trace_end(struct rz_launch_session *session);
 void rz_session_trace_close(struct rz_launch_session *session);
+void rz_session_tell(struct rz_launch_session *session, uint32_t node,
+                     const struct rz_launch_message *message);
+void rz_session_tell_node_end(const struct rz_launch_session *session, uint32_t node);
+void rz_session_tell_end(const struct rz_launch_session *session, int status);
 
 /* session_signals.c */
 void rz_session_signals_open(struct rz_launch_session *session);
