@@ -104,7 +104,9 @@
     E(NODE_FOUND_FAILED, recovery, notice, POINT, "node", "", "proof") \
     E(ROLL_CALL, recovery, notice, POINT, "epoch", "", "") \
     E(DECISION_WANTED, recovery, notice, POINT, "epoch", "", "") \
-    E(DECIDED, recovery, notice, POINT, "notice", "epoch", "items") \
+    E(EPOCH_DECIDED, recovery, notice, POINT, "epoch", "generation", "") \
+    E(FAILURES_DECIDED, recovery, notice, POINT, "failures", "", "") \
+    E(SPAWNS_DECIDED, recovery, notice, POINT, "round", "status", "items") \
     E(REVOCATION, recovery, notice, POINT, "revocation", "", "") \
     E(STOP, recovery, notice, POINT, "status", "", "") \
     E(GROUP_ROUND, service, notice, POINT, "group", "round", "rank") \

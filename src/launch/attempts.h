@@ -19,6 +19,7 @@ struct rz_attempts {
     /* Injected in an earlier attempt; repeating faults are never marked. */
     bool faults_done[RZ_FAULTS_MAX];
     uint32_t n_cases;                  /* case files written so far */
+    uint32_t n_dumps;                  /* files of traces at an abort or a hang */
     rz_time begun;                     /* when the first attempt began */
     struct rz_checkpoints checkpoints; /* the checkpoint files */
     struct rz_trace_file trace;        /* --trace, of all attempts */

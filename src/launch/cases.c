@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "chart/outfile.h"
+#include "launch/cases_trace.h"
 #include "port/clock.h"
 
 #include <errno.h>
@@ -29,6 +30,7 @@ struct rz_cases {
     char *folder;
     uint64_t job;
     struct failure *failures; /* newest first */
+    const struct rz_traces *traces;
     uint32_t n;
     uint32_t epoch;          /* the newest */
     uint64_t generation;     /* the generation to which the newest epoch rolls back */
@@ -96,22 +98,47 @@ static struct failure *failure_new(struct rz_cases *cases, uint32_t rank, uint32
     return failure;
 }
 
-static void write_case(struct rz_cases *cases, const struct failure *failure)
+static void write_document(struct rz_cases *cases, const json_t *document, const char *what,
+                           uint32_t number)
 {
     struct rz_outfile out;
     const char *why = NULL;
     char path[4096];
-    snprintf(path, sizeof(path), "%s/case-%04u.json", cases->folder, failure->number);
+    snprintf(path, sizeof(path), "%s/%s-%04u.json", cases->folder, what, number);
     bool good = rz_outfile_open(&out, path, &why);
     if (good) {
-        good =
-            json_dumpf(failure->document, out.file, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0;
+        good = json_dumpf(document, out.file, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0;
         fputc('\n', out.file);
         good = rz_outfile_close(&out, good, &why);
     }
     if (!good && !cases->write_error) {
         cases->write_error = why ? why : "a case file could not be written";
     }
+}
+
+/* Once the repair is known, all that took part in it have traced it. */
+static void write_case(struct rz_cases *cases, const struct failure *failure)
+{
+    const json_t *seen = json_object_get(failure->document, "seen_at_ns");
+    if (cases->traces && failure->done && seen) {
+        set(failure->document, "trace_after",
+            rz_cases_trace_after(cases->traces, (uint64_t)json_integer_value(seen)));
+    }
+    write_document(cases, failure->document, "case", failure->number);
+}
+
+void rz_cases_dump(struct rz_cases *cases, const char *what, uint32_t number, const char *why)
+{
+    char job[24];
+    json_t *document = json_object();
+    snprintf(job, sizeof(job), "%016" PRIx64, cases->job);
+    set(document, "schema", json_string("rhizome.dump.1"));
+    set(document, "job", json_string(job));
+    set(document, "what", json_string(what));
+    set(document, "why", json_string(why));
+    set(document, "trace", cases->traces ? rz_cases_trace_all(cases->traces) : json_array());
+    write_document(cases, document, what, number);
+    json_decref(document);
 }
 
 /* ---- Events ---- */
@@ -155,6 +182,10 @@ static void on_seen(struct rz_cases *cases, uint32_t by, const struct rz_launch_
     json_t *observer = moment(failure, by, event->at_ns);
     set(observer, "evidence", json_string(event->note));
     append(failure->observers, observer);
+    if (cases->traces && !json_object_get(failure->document, "trace")) {
+        set(failure->document, "trace",
+            rz_cases_trace_before(cases->traces, event->rank, event->incarnation, event->node, by));
+    }
     if (event->rank != RZ_ID_NONE && event->value == RZ_FAILURE_HUNG) {
         set(failure->document, "verdict", json_string("hung"));
     }
@@ -387,6 +418,11 @@ struct rz_cases *rz_cases_open(const char *folder, uint64_t job, uint32_t before
     return cases;
 }
 
+void rz_cases_trace(struct rz_cases *cases, const struct rz_traces *traces)
+{
+    cases->traces = traces;
+}
+
 bool rz_cases_close(struct rz_cases *cases, int status, const char **why)
 {
     while (cases->failures) {
@@ -394,6 +430,7 @@ bool rz_cases_close(struct rz_cases *cases, int status, const char **why)
         cases->failures = failure->next;
         if (!failure->done) {
             set(failure->document, "done", json_string("nothing: the job ended"));
+            failure->done = true;
         }
         set(failure->document, "job_status", json_integer(status));
         write_case(cases, failure);

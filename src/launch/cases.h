@@ -9,6 +9,7 @@
 #define RZ_LAUNCH_CASES_H
 
 #include "launch/timeline.h"
+#include "launch/traces.h"
 #include "wire/launch_messages.h"
 
 #include <rhizome/types.h>
@@ -20,6 +21,12 @@ struct rz_cases;
 /* Makes the folder where it does not exist. before: cases there of earlier attempts of the job.
  * NULL: *why (static text). */
 struct rz_cases *rz_cases_open(const char *folder, uint64_t job, uint32_t before, const char **why);
+
+/* From now on case files hold events of these traces, which exist until the cases are closed. */
+void rz_cases_trace(struct rz_cases *cases, const struct rz_traces *traces);
+
+/* Writes the last events of all traces into WHAT-NUMBER.json: the job is aborted, or hangs. */
+void rz_cases_dump(struct rz_cases *cases, const char *what, uint32_t number, const char *why);
 
 /* The number of the last case. */
 uint32_t rz_cases_count(const struct rz_cases *cases);

@@ -128,10 +128,12 @@ rz_status_t rz_session_output_open(struct rz_launch_session *session);
 void rz_session_output(struct rz_launch_session *session, const struct rz_launch_output *output);
 int rz_session_output_close(struct rz_launch_session *session, int status);
 
-/* session_trace.c: before the nodes start; after all processes have ended; and what --verbose says
- * of a message, of a node's end, of the end. */
+/* session_trace.c: before the nodes start; after all processes have ended; into a file beside the
+ * case files, if they are requested; and what --verbose says of a message (an abort is put into a
+ * file, too), of a node's end, of the end. */
 void rz_session_trace_open(struct rz_launch_session *session);
 void rz_session_trace_end(struct rz_launch_session *session);
+void rz_session_dump(struct rz_launch_session *session, const char *what, const char *why);
 void rz_session_trace_close(struct rz_launch_session *session);
 void rz_session_tell(struct rz_launch_session *session, uint32_t node,
                      const struct rz_launch_message *message);

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #define SHOW_EVERY_MS 100
+#define DUMPS_MAX 32 /* a job may hang again and again */
 
 static void show(evutil_socket_t fd, short what, void *arg)
 {
@@ -31,6 +32,9 @@ void rz_session_trace_open(struct rz_launch_session *session)
             fprintf(stderr, "rzrun: --trace: there is no memory for the trace of node %u\n", i);
         }
     }
+    if (session->cases) {
+        rz_cases_trace(session->cases, &session->traces);
+    }
     if (options->verbosity > 1) {
         session->show_traces = event_new(session->base, -1, EV_PERSIST, show, session);
         rz_assert(session->show_traces != NULL);
@@ -45,6 +49,13 @@ void rz_session_trace_end(struct rz_launch_session *session)
     }
     if (session->attempts->trace.out.file) {
         rz_trace_file_add(&session->attempts->trace, &session->traces, session->job);
+    }
+}
+
+void rz_session_dump(struct rz_launch_session *session, const char *what, const char *why)
+{
+    if (session->cases && session->attempts->n_dumps < DUMPS_MAX) {
+        rz_cases_dump(session->cases, what, ++session->attempts->n_dumps, why);
     }
 }
 
@@ -179,6 +190,9 @@ static void tell_exited(const struct rz_launch_session *session,
 void rz_session_tell(struct rz_launch_session *session, uint32_t node,
                      const struct rz_launch_message *message)
 {
+    if (message->type == RZ_LAUNCH_ABORTED) {
+        rz_session_dump(session, "abort", message->aborted.reason);
+    }
     if (session->options->verbosity == 0) {
         return;
     }

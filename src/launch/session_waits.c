@@ -44,6 +44,7 @@ static void show(struct rz_launch_session *session)
     bool doubtful = false;
     if (waits->ends || tells_something(waits, session->options->hang_report)) {
         fprintf(stderr, "rzrun: %s; who waits for whom:\n", waits->why);
+        rz_session_dump(session, "hang", waits->why);
         doubtful = rz_waits_page_print(&waits->page, &waits->first,
                                        waits->asked_at - waits->first_at, stderr);
         rz_waits_page_clear(&waits->shown);

@@ -76,8 +76,9 @@ static void write_event(struct rz_trace_file *file, const struct rz_trace_event 
     FILE *out = file->out.file;
     char name[48];
     uint64_t args[3];
+    const char *words[3];
     rz_traces_name(meaning, name, sizeof(name));
-    rz_traces_args(event, args);
+    rz_traces_args(event, args, words);
     separate(file);
     fprintf(out,
             "{\"ph\":\"%s\",\"name\":\"%s\",\"cat\":\"%s\",\"ts\":%" PRIu64
@@ -91,9 +92,13 @@ static void write_event(struct rz_trace_file *file, const struct rz_trace_event 
     }
     fputs(",\"args\":{", out);
     for (int i = 0, n = 0; i < 3; i++) {
-        if (meaning->args[i][0]) {
-            fprintf(out, "%s\"%s\":%" PRIu64, n++ > 0 ? "," : "", meaning->args[i], args[i]);
+        const char *comma = n > 0 ? "," : "";
+        if (meaning->args[i][0] && words[i]) {
+            fprintf(out, "%s\"%s\":\"%s\"", comma, meaning->args[i], words[i]);
+        } else if (meaning->args[i][0]) {
+            fprintf(out, "%s\"%s\":%" PRIu64, comma, meaning->args[i], args[i]);
         }
+        n += meaning->args[i][0] != '\0';
     }
     fputs("}}", out);
 }

@@ -3,6 +3,9 @@
 
 #include "base/assert.h"
 #include "port/trace_memory.h"
+#include "wire/launch_messages.h"
+#include "wire/link_messages.h"
+#include "wire/overlay_messages.h"
 
 #include <rhizome/types.h>
 
@@ -183,11 +186,34 @@ void rz_traces_name(const struct rz_trace_meaning *meaning, char *text, size_t b
     text[n] = '\0';
 }
 
-void rz_traces_args(const struct rz_trace_event *event, uint64_t args[3])
+static const char *word_of(uint32_t event, int arg, uint32_t number)
+{
+    switch (event) {
+    case RZ_TRACE_ORDER:
+    case RZ_TRACE_RZRUN_SAID:
+        return arg == 0 ? rz_launch_type_name((enum rz_launch_type)number) : NULL;
+    case RZ_TRACE_TOLD_DAEMON:
+    case RZ_TRACE_HEARD_DAEMON:
+        return arg == 0 ? rz_link_type_name((enum rz_link_type)number) : NULL;
+    case RZ_TRACE_PROCESS_TOLD:
+    case RZ_TRACE_PROCESS_SAID:
+        return arg == 1 ? rz_link_type_name((enum rz_link_type)number) : NULL;
+    case RZ_TRACE_PEER_TOLD:
+    case RZ_TRACE_PEER_SAID:
+        return arg == 1 ? rz_overlay_type_name((enum rz_overlay_type)number) : NULL;
+    default:
+        return NULL;
+    }
+}
+
+void rz_traces_args(const struct rz_trace_event *event, uint64_t args[3], const char *words[3])
 {
     args[0] = event->a;
     args[1] = event->b;
     args[2] = event->c;
+    for (int i = 0; i < 3; i++) {
+        words[i] = word_of(event->event, i, (uint32_t)args[i]);
+    }
 }
 
 static void show_event(const struct rz_traced *traced, FILE *out, uint64_t since_ns)
@@ -195,9 +221,10 @@ static void show_event(const struct rz_traced *traced, FILE *out, uint64_t since
     const struct rz_trace_meaning *meaning = rz_trace_meaning(traced->event.event);
     char owner[48], name[48];
     uint64_t args[3];
+    const char *words[3];
     rz_traces_owner(traced->node, traced->slot, traced->incarnation, owner, sizeof(owner));
     rz_traces_name(meaning, name, sizeof(name));
-    rz_traces_args(&traced->event, args);
+    rz_traces_args(&traced->event, args, words);
     fprintf(out, "rzrun: %.6f s: %s: %s %s%s",
             ((double)traced->event.at_ns - (double)since_ns) / 1e9, owner,
             rz_trace_module_name(meaning->module), name,
@@ -205,8 +232,11 @@ static void show_event(const struct rz_traced *traced, FILE *out, uint64_t since
             : meaning->kind == RZ_TRACE_END ? " ends"
                                             : "");
     for (int i = 0; i < 3; i++) {
-        if (meaning->args[i][0]) {
-            fprintf(out, "%s %s %" PRIu64, i > 0 ? "," : "", meaning->args[i], args[i]);
+        const char *comma = i > 0 ? "," : "";
+        if (meaning->args[i][0] && words[i]) {
+            fprintf(out, "%s %s %s", comma, meaning->args[i], words[i]);
+        } else if (meaning->args[i][0]) {
+            fprintf(out, "%s %s %" PRIu64, comma, meaning->args[i], args[i]);
         }
     }
     fputc('\n', out);

@@ -56,7 +56,7 @@ void rz_traces_owner(uint32_t node, uint32_t slot, uint32_t incarnation, char *t
 /* In small letters; of what lasts without _begin and _end. */
 void rz_traces_name(const struct rz_trace_meaning *meaning, char *text, size_t bytes);
 
-/* The three arguments. */
-void rz_traces_args(const struct rz_trace_event *event, uint64_t args[3]);
+/* The three arguments; words[i]: what the number stands for, or NULL. */
+void rz_traces_args(const struct rz_trace_event *event, uint64_t args[3], const char *words[3]);
 
 #endif

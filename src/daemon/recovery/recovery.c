@@ -357,15 +357,16 @@ static void on_stop(struct rz_recovery *recovery, rz_status_t why, uint64_t slot
 
 static void on_recover(struct rz_recovery *recovery, const struct rz_core_notice *notice)
 {
-    RZ_TRACE(DECIDED, notice->what, notice->arg[0], notice->n_items);
     switch ((enum rz_recover_notice)notice->what) {
     case RZ_RECOVER_EPOCH:
+        RZ_TRACE(EPOCH_DECIDED, notice->arg[0], notice->arg[1], 0);
         on_epoch(recovery, (uint32_t)notice->arg[0], notice->arg[1]);
         break;
     case RZ_RECOVER_PHASE:
         on_phase(recovery, (uint32_t)notice->arg[0], (enum rz_recover_phase)notice->arg[1]);
         break;
     case RZ_RECOVER_FAILURES:
+        RZ_TRACE(FAILURES_DECIDED, notice->n_items, 0, 0);
         tell_who_is_out(recovery);
         for (uint32_t i = 0; i < notice->n_items; i++) {
             record_noted(recovery, notice->items[i]);
@@ -376,6 +377,7 @@ static void on_recover(struct rz_recovery *recovery, const struct rz_core_notice
         on_stop(recovery, (rz_status_t)notice->arg[0], notice->arg[1]);
         break;
     case RZ_RECOVER_SPAWNS:
+        RZ_TRACE(SPAWNS_DECIDED, notice->arg[0], notice->arg[1], notice->n_items);
         recovery->round = (uint32_t)notice->arg[0];
         recovery->config.hooks.spawns(recovery->config.hooks.arg, (rz_status_t)notice->arg[1],
                                       notice->items, notice->n_items);
