@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The board: one page set per node, written by the node's daemon alone, read by its processes. What
- * a process must know immediately is here, as single atomic words: epoch and phase, the state of
+ * The board: one page set per node, written by the node's daemon alone, read by its processes. It
+ * holds what a process must learn at once, as single atomic words: epoch and phase, the state of
  * each rank, the lease.
  *
  * Order of writing at an event: rank words, then epoch or phase, then `news`, then the doorbells
@@ -27,8 +27,8 @@ enum rz_process_state {
     RZ_PROCESS_ENDED
 };
 
-/* One word per slot: incarnation (32 bits), node (24), verdict (8). Slots 0..n_ranks-1 are the
- * ranks; a slot behind them that never had a process has the word 0. */
+/* One word per slot: incarnation (32 bits), node (24), state (8). Slots 0..n_ranks-1 are the ranks;
+ * a slot behind them that never had a process has the word 0. */
 static inline uint64_t rz_board_rank_word(uint32_t incarnation, uint32_t node,
                                           enum rz_process_state state)
 {
@@ -55,7 +55,7 @@ static inline enum rz_process_state rz_board_state(uint64_t word)
 
 #define RZ_BOARD_NO_REPAIR 2u /* failures are errors, also inside MPIX_Reinit */
 #define RZ_BOARD_NO_FT 4u     /* the first failure ends the job: no state must outlive one */
-#define RZ_BOARD_BOUND 8u     /* processes have cores of their own; `processors` counts */
+#define RZ_BOARD_BOUND 8u     /* processes have cores of their own; `processors` counts these */
 
 /* The address for datagrams to a rank's process, with --detector flat: low bits of its
  * incarnation's number (16 bits), port (16), IPv4 address (32); 0: not known yet. */
@@ -84,16 +84,17 @@ static inline uint16_t rz_board_ring_port(uint64_t word)
 struct rz_board {
     uint32_t magic, layout;
     uint32_t n_ranks, n_nodes, node, flags;
-    uint32_t processors; /* that the processes of this node share; without RZ_BOARD_BOUND those of
-                            its machine that the daemon may use; 0: less than one */
+    uint32_t processors; /* number of processors that the processes of this node share; without
+                            RZ_BOARD_BOUND those of its machine that the daemon may use; 0: less
+                            than one */
     uint32_t n_slots;    /* n_ranks or more */
     uint64_t job;
-    uint32_t revocations_max;           /* words of the log below that are used */
+    uint32_t revocations_max;           /* number of words of the log below that are used */
     uint64_t hb_period_ns, lease_ns;    /* the lease is valid lease_ns after its last renewal */
     _Alignas(64) _Atomic uint64_t news; /* grows with each change below */
     _Atomic uint64_t epoch_phase;       /* epoch << 8 | enum rz_recover_phase */
-    _Atomic uint64_t
-        lease_renewed_ns; /* CLOCK_MONOTONIC of the last renewal; 0: the daemon has withdrawn it */
+    _Atomic uint64_t lease_renewed_ns;  /* CLOCK_MONOTONIC at the last renewal; 0: the daemon has
+                                           withdrawn the lease */
     _Atomic uint64_t committed;    /* how many checkpoints of the current epoch are committed */
     _Atomic uint64_t nodes_failed; /* number of daemons known as failed */
     _Atomic uint64_t stop;         /* not 0: the processes of this node must end (rz_status_t) */
@@ -116,7 +117,7 @@ static inline size_t rz_board_bytes(uint32_t n_slots)
     return sizeof(struct rz_board) + (size_t)n_slots * sizeof(uint64_t);
 }
 
-/* The same, followed by the words of RZ_BOARD_RING. */
+/* The size of a board with the words of RZ_BOARD_RING. */
 static inline size_t rz_board_bytes_ring(uint32_t n_slots)
 {
     return rz_board_bytes(n_slots) + (size_t)n_slots * sizeof(uint64_t);

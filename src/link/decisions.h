@@ -5,8 +5,8 @@
  * its daemon answers for it (docs/protocols/agree.md).
  *
  * One cached decision per communicator, its last decision; if there are more communicators than
- * places, the oldest one is replaced. Each is guarded by a sequence number of its own (odd while it
- * is being written): a process killed while writing invalidates that one alone, and no process
+ * places, the oldest one is replaced. Each is protected by a sequence number of its own (odd while
+ * it is being written): a process killed while writing invalidates that one alone, and no process
  * waits for another.
  */
 #ifndef RZ_LINK_DECISIONS_H
@@ -22,9 +22,9 @@
 struct rz_cached_decision {
     _Alignas(64) _Atomic uint32_t sequence;
     _Atomic uint32_t n_words;                      /* 0: not in use */
-    _Atomic uint64_t communicator;                 /* a number that is unique in the whole job */
-    _Atomic uint64_t number;                       /* of the decision on it, from 1 */
-    _Atomic uint64_t words[RZ_DECISION_WORDS_MAX]; /* opaque here */
+    _Atomic uint64_t communicator;                 /* a number that is unique in the job */
+    _Atomic uint64_t number;                       /* number of the decision, counted from 1 */
+    _Atomic uint64_t words[RZ_DECISION_WORDS_MAX]; /* not interpreted here */
 };
 
 struct rz_decisions {
@@ -50,7 +50,7 @@ static inline void rz_decision_write(struct rz_cached_decision *cached, uint64_t
     atomic_store_explicit(&cached->sequence, sequence + 2, memory_order_release);
 }
 
-/* Daemon: the number of words of that decision that it has copied; 0: it is not here, or is being
+/* Daemon: copies that decision and returns its number of words; 0: it is not here, or is being
  * written. */
 static inline uint32_t rz_decision_read(const struct rz_decisions *decisions, uint64_t communicator,
                                         uint64_t number, uint64_t words[RZ_DECISION_WORDS_MAX])

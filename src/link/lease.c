@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Counts the silence of the daemon in checks that were in time, and tells from the daemon's state
+ * whether it can continue.
+ */
 #include "link/lease.h"
 
 rz_time rz_lease_period(const struct rz_board *board)
@@ -27,7 +31,7 @@ enum rz_lease_state rz_lease_look(struct rz_lease *lease, const struct rz_board 
     }
     rz_time since = now > renewed ? now - renewed : 0;
     gap = since < gap ? since : gap;
-    /* A check that is late counts as one in time: we did not run either. */
+    /* A check that is late counts as one in time, since this process did not run either. */
     lease->silent += gap < period ? gap : period;
     bool over = lease->silent >= board->lease_ns && since >= board->lease_ns;
     return over && !is_last_node(board) ? RZ_LEASE_DOUBTED : RZ_LEASE_HELD;

@@ -2,8 +2,8 @@
 /*
  * The lease as the helper thread of a process sees it: pure, so that tests can set the clock.
  *
- * Silence counts only while this thread was running: a process that was not running has seen
- * nothing, however fresh the board was. docs/detection.md, "Lease".
+ * Silence counts only while this thread was running, since a process that does not run cannot see a
+ * renewal. docs/detection.md, "Lease".
  */
 #ifndef RZ_LINK_LEASE_H
 #define RZ_LINK_LEASE_H
@@ -16,7 +16,7 @@
 struct rz_lease {
     rz_time looked_at; /* the last check, or when the first one became due */
     uint64_t renewed;  /* as that check saw it */
-    rz_time silent;    /* how long the daemon has been silent while we were checking */
+    rz_time silent;    /* for how long the daemon has been silent while this thread checked */
 };
 
 enum rz_lease_state {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The link after joining: sends and receives messages, calls their handlers, checks the stop word,
+ * and runs the helper thread that checks the lease.
+ */
 #include "link/link_state.h"
 
 #include "base/assert.h"
@@ -37,7 +41,7 @@ void rz_link_close(struct rz_link *link, bool bye)
     if (bye && !link->info.alone) {
         RZ_TRACE(LEFT, 0, 0, 0);
         struct rz_link_message message = {.type = RZ_LINK_BYE};
-        rz_link_send(link, &message, -1); /* a daemon that has ended will not miss it */
+        rz_link_send(link, &message, -1); /* a daemon that has ended does not need the message */
     }
     if (link->held) {
         rz_watch_release(link->held);
@@ -98,7 +102,8 @@ rz_status_t rz_link_send(struct rz_link *link, const struct rz_link_message *mes
         if (status != RZ_IN_PROGRESS) {
             break;
         }
-        /* The daemon always reads; if it does not, its stop word or the bound ends this. */
+        /* The daemon always reads; if it does not, its stop word or the time limit ends this loop.
+         */
         struct pollfd polled = {.fd = link->info.fd, .events = POLLOUT};
         poll(&polled, 1, 10);
         rz_status_t fenced = link->board ? rz_link_check(link) : RZ_OK;
@@ -176,8 +181,8 @@ _Noreturn static void end_by(const struct rz_link *link, const char *words)
     _exit(EXIT_FAILURE);
 }
 
-/* The daemon's own state is checked before its silence counts: on a loaded machine it may wait long
- * for a processor, as we may. */
+/* Checks the daemon's own state before its silence counts: on a loaded machine it may wait long for
+ * a processor, as this process may. */
 static void doubt(struct rz_link *link)
 {
     char state = rz_process_state(link->daemon), words[160];
@@ -192,7 +197,7 @@ static void doubt(struct rz_link *link)
     end_by(link, words);
 }
 
-/* At the end of the job processes have time to end by themselves; the daemon enforces it. */
+/* At the end of the job processes have time to end by themselves; the daemon enforces the limit. */
 void rz_link_beat(void *arg)
 {
     struct rz_link *link = arg;

@@ -4,7 +4,7 @@
  * doorbell. Used by the MPI library and the checkpoint client. Not thread-safe: callers hold the
  * engine lock.
  *
- * Without a daemon (no RZ_LINK_FD in the environment) a process is a job of its own: one rank, one
+ * Without a daemon (no RZ_LINK_FD in the environment) a process is a job by itself: one rank, one
  * node, always epoch 1 and phase RUN; calls that need a daemon return RZ_ERR_UNSUPPORTED.
  */
 #ifndef RZ_LINK_LINK_H
@@ -24,7 +24,7 @@ struct rz_link_cohort_info {
     struct rz_link_process *processes; /* [n], its world in order of rank; NULL: not spawned */
     uint32_t n;
     uint32_t index;   /* its rank there */
-    uint32_t command; /* the number of its command */
+    uint32_t command; /* the index of its command */
     uint8_t *parent;  /* the info that the parents passed */
     uint32_t parent_bytes;
 };
@@ -34,20 +34,21 @@ struct rz_link_info {
     struct rz_identity self;
     uint32_t n_ranks, n_nodes, node, lane, lanes_max;
     uint32_t n_slots;   /* of processes, on the board and in messages; the ranks come first */
-    uint32_t job_token; /* in each header of the data plane */
+    uint32_t job_token; /* in the header of each message between processes */
     uint32_t appnum;    /* the index of its program on the command line */
     bool restarted;     /* this incarnation replaces a failed one */
     bool alone;         /* no daemon */
     int inbox_fd, doorbell_fd;
-    uint32_t node_ip; /* of this node, in host byte order: where processes of others reach it */
+    uint32_t node_ip; /* address of this node, in host byte order, at which processes of other nodes
+                         reach it */
     uint8_t net_key[RZ_LINK_NET_KEY_BYTES]; /* the key for mutual authentication */
     /* With --detector flat; else 0 and -1. */
     rz_time hb_timeout;
     int ring_fd; /* the socket for heartbeats */
     uint8_t ring_key[RZ_LINK_RING_KEY_BYTES];
     struct rz_link_cohort_info cohort; /* of a process in a slot behind the ranks */
-    struct rz_doorbell *doorbell;      /* own; inside the inbox */
-    struct rz_waits *waits; /* own: what this process waits for, for reports; NULL alone */
+    struct rz_doorbell *doorbell;      /* this process's; inside the inbox */
+    struct rz_waits *waits; /* this process's wait objects, for reports; NULL without a daemon */
     const struct rz_board *board;
     int fd; /* the link itself, for poll; -1 alone */
 };
@@ -62,12 +63,12 @@ typedef void (*rz_link_handler_t)(void *arg, const struct rz_link_message *messa
 /*
  * Joins the job that the environment names: RZ_LINK_FD (a socket inherited over exec, close-on-exec
  * from here on), RZ_JOB_ID, RZ_JOB_KEY (hexadecimal), RZ_RANK, RZ_INCARNATION; RZ_APPNUM may be
- * missing. HELLO and WELCOME, maps board, inbox and watch page, locks the own watch slot (from then
- * on the daemon detects our failure within a fraction of a millisecond). Call once, in MPI_Init,
- * after the last exec; it removes socket and key from the environment, because the program's own
- * children are not members of the job. RZ_ERR_VERSION, RZ_ERR_REFUSED: refused; the reason was
- * printed. RZ_ERR_TIMEOUT: no answer within 30 s, or within 10 min of a daemon that waits for a
- * processor all the time.
+ * missing. HELLO and WELCOME, maps board, inbox and watch page, locks the watch slot (from then on
+ * the daemon detects a failure of this process within a fraction of a millisecond). Call once, in
+ * MPI_Init, after the last exec; it removes socket and key from the environment, because the
+ * program's own children are not members of the job. RZ_ERR_VERSION, RZ_ERR_REFUSED: refused; the
+ * reason was printed. RZ_ERR_TIMEOUT: no answer within 30 s, or within 10 min of a daemon that
+ * waits for a processor all the time.
  */
 rz_status_t rz_link_open(struct rz_link **link);
 
@@ -76,7 +77,7 @@ void rz_link_close(struct rz_link *link, bool bye);
 
 const struct rz_link_info *rz_link_info(const struct rz_link *link);
 
-/* One handler per kind of message; registering again replaces. */
+/* One handler per kind of message; a later call replaces it. */
 void rz_link_handle(struct rz_link *link, enum rz_link_type type, rz_link_handler_t handler,
                     void *arg);
 

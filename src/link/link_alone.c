@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Without a daemon the link takes its role: a board that never changes, an inbox with one lane. */
+/*
+ * Without a daemon the link takes the daemon's role: a board that never changes, an inbox with one
+ * lane.
+ */
 #include "link/link_state.h"
 
 #include "net/shm/shm.h"

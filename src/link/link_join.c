@@ -22,7 +22,7 @@ enum { FD_BOARD, FD_INBOX, FD_DOORBELL, FD_WATCH, FD_WAITS, FD_COUNT, FD_MAX = F
 
 enum { KEY_BYTES_MAX = 64 };
 
-/* Period, during a wait for an answer, of checks whether the daemon can still give one. */
+/* During a wait for an answer, the interval of checks whether the daemon can still give one. */
 #define JOIN_LOOK_MS 1000
 
 /* What the daemon has set in the environment. */
@@ -86,7 +86,7 @@ static rz_status_t join_environment(struct join_environment *environment)
     return RZ_OK;
 }
 
-/* The next datagram. */
+/* Receives the next datagram. */
 static rz_status_t join_receive(struct rz_link *link, size_t *n, int *fds, unsigned *n_fds)
 {
     rz_time begun = rz_clock_now();
@@ -146,7 +146,7 @@ static rz_status_t join_map_board(struct rz_link *link, int fd)
     return RZ_OK;
 }
 
-/* The ring of processes: key, socket and the places of the addresses are passed together. */
+/* With the ring of processes key, socket and the words for addresses are passed together. */
 static rz_status_t join_ring(struct rz_link *link, const struct rz_link_welcome *welcome, int *fd)
 {
     struct rz_link_info *info = &link->info;
@@ -182,8 +182,8 @@ static void join_trace(const struct rz_link *link, const struct rz_link_welcome 
     }
 }
 
-/* Takes the content of WELCOME; board, watch page and waits are closed once mapped, inbox and
- * doorbell belong to the link. */
+/* Takes the content of WELCOME. The descriptors of board, watch page and waits are closed once
+ * mapped; inbox and doorbell belong to the link. */
 static rz_status_t join_welcome(struct rz_link *link, const struct rz_link_welcome *welcome,
                                 int fds[FD_MAX])
 {

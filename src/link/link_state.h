@@ -21,14 +21,14 @@ struct rz_link {
     } handler[RZ_LINK_TYPE_COUNT];
     bool dispatching;
 
-    struct rz_lease lease; /* as the helper thread sees it, whatever the program does */
+    struct rz_lease lease; /* state of the helper thread's checks */
     pid_t daemon;          /* the process at the other end; 0: not known */
 
     unsigned char buffer[RZ_LINK_MESSAGE_MAX]; /* of the message being read */
     unsigned char out[RZ_LINK_MESSAGE_MAX];    /* of the message being sent: handlers may send */
 };
 
-/* The daemon must answer within this; if it waits for a processor or a device itself, the longer
+/* The daemon must answer within this; while it waits for a processor or a device itself, the longer
  * bound applies. */
 #define RZ_LINK_ANSWER_NS (30 * RZ_SECOND)
 #define RZ_LINK_STARVED_NS (600 * RZ_SECOND)
@@ -36,7 +36,7 @@ struct rz_link {
 /* Whether a wait for the daemon that began then has lasted too long. */
 bool rz_link_overdue(const struct rz_link *link, rz_time begun);
 
-/* A job of this process alone: private board, own inbox. */
+/* Makes a job of this process alone: private board, own inbox. */
 rz_status_t rz_link_join_alone(struct rz_link *link);
 
 /* HELLO and WELCOME over the inherited socket; then everything in link->info is set. */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a process waits for: its wait objects, in a memory of their own that the daemon made and
- * passed with WELCOME. The process writes them, the daemon reads them for the hang report; neither
- * ever waits for the other.
+ * passed with WELCOME. The process writes them, the daemon reads them for reports of hanging calls;
+ * neither ever waits for the other.
  *
- * Each object is guarded by its own sequence number (odd while it is being written), so that a
- * report shows whole objects, and a process killed while writing invalidates that line only.
+ * Each object is protected by its own sequence number (odd while it is being written), so that a
+ * report shows only complete objects, and a process killed while writing invalidates that object
+ * only.
  *
- * Beside them a counter of progress, which the daemon's watchdog reads, and the decisions that this
- * process has taken part in.
+ * Beside them a counter of progress, which the daemon's watchdog reads, and the last decisions of
+ * this process.
  */
 #ifndef RZ_LINK_WAITS_H
 #define RZ_LINK_WAITS_H
@@ -29,12 +30,12 @@ struct rz_wait {
 
 struct rz_waits {
     struct rz_wait wait[RZ_WAITS_MAX];
-    _Alignas(64) _Atomic uint64_t progress; /* grows while the process does anything for MPI */
+    _Alignas(64) _Atomic uint64_t progress; /* grows while the process calls MPI */
     struct rz_decisions decisions;          /* decisions.h */
 };
 
-/* Process: it shows that it runs, whatever it does; for the watchdog of the daemon. Of several
- * threads that do so at once one counts. */
+/* Process: shows that it runs, for the daemon's watchdog. Of simultaneous calls by several threads
+ * one is counted. */
 static inline void rz_waits_alive(struct rz_waits *waits)
 {
     uint64_t progress = atomic_load_explicit(&waits->progress, memory_order_relaxed);
@@ -65,7 +66,7 @@ static inline void rz_wait_write(struct rz_wait *wait, const struct rz_wait_text
     atomic_store_explicit(&wait->sequence, sequence + 2, memory_order_release);
 }
 
-/* Daemon: true when wait is in use and *text is whole. */
+/* Daemon: true when wait is in use and *text is complete. */
 static inline bool rz_wait_read(struct rz_wait *wait, struct rz_wait_text *text)
 {
     uint64_t words[sizeof(wait->words) / sizeof(wait->words[0])];
@@ -80,7 +81,7 @@ static inline bool rz_wait_read(struct rz_wait *wait, struct rz_wait_text *text)
         return false;
     }
     memcpy(text, words, sizeof(*text));
-    text->call[RZ_WAIT_CALL_BYTES - 1] = '\0'; /* whatever the process wrote */
+    text->call[RZ_WAIT_CALL_BYTES - 1] = '\0'; /* the process may not have ended the text */
     text->name[RZ_WAIT_NAME_BYTES - 1] = '\0';
     return true;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The two cores of the tester's thread. When diagnose finds that a member that is out may come
- * back, paxos lets those who compute vote; what they decide goes back to diagnose.
+ * The two cores of the tester's thread. When diagnose finds that an excluded member may rejoin, the
+ * voters decide by paxos; the decision goes back to diagnose.
  *
- * A view of paxos is a set of voters that the daemons have settled, by its number: that set is the
- * same at all, and does not come again.
+ * A view of paxos is a set of voters that the daemons have decided, identified by its number, which
+ * is equal at all members and never used again.
  */
 #include "mpi/tester/tester_state.h"
 
@@ -19,11 +19,12 @@ RZ_PROTOCOL(paxos, RZ_PROTOCOL_PAXOS);
 /* One group has one key, and so one view of diagnose. */
 #define VIEW 1
 
-/* Between messages of a vote that are not answered. */
+/* Time between messages of a vote without an answer. */
 #define RETRY_MIN (10 * RZ_MILLISECOND)
 #define RETRY_MAX (200 * RZ_MILLISECOND)
 
-/* An instance of paxos: the return of k, out by this counter, for the so-maniest time. */
+/* An instance of paxos: the return of member k, excluded by this counter; attempt numbers the votes
+ * on it. */
 #define INSTANCE(k, counter, attempt)                                                              \
     ((uint64_t)(k) << 48 | (uint64_t)((counter)&0xFFFFFF) << 24 | ((attempt)&0xFFFFFF))
 #define INSTANCE_K(instance) ((rz_id)((instance) >> 48))
@@ -35,7 +36,7 @@ static uint32_t words_of(const struct rz_tester *tester)
     return (tester->config.n + 63) / 64;
 }
 
-/* A step of one core, whose notices are dealt with when it is over: they step the other one. */
+/* A step of one core. Its notices are handled after the step, since they step the other core. */
 #define NOTICES_MAX 16
 struct notice {
     uint32_t what;
@@ -45,7 +46,7 @@ struct tester_step {
     struct rz_tester *tester;
     bool diagnose;
     rz_time now;
-    struct notice *notices; /* grows */
+    struct notice *notices; /* the array grows */
     uint32_t n_notices, notices_max;
 };
 
@@ -63,7 +64,7 @@ static void keep_notice(struct tester_step *step, const struct rz_action *action
     }
 }
 
-/* Where tests let a process fail: it has sent this. */
+/* In tests a process may be made to fail here, after it has sent this. */
 static void may_fail(const struct rz_message *message)
 {
     if (message->protocol != RZ_PROTOCOL_PAXOS) {
@@ -128,7 +129,7 @@ static void call(struct rz_tester *tester, bool diagnose, uint32_t what, rz_time
     step_core(tester, diagnose, &event);
 }
 
-/* ---- What diagnose finds ---- */
+/* ---- Results of diagnose ---- */
 
 static const struct rz_diagnose *found(const struct rz_tester *tester)
 {
@@ -157,7 +158,7 @@ static void tested(struct rz_tester *tester, const uint64_t arg[4])
     note_passed(tester, k);
 }
 
-/* Whom this member does not expect to vote. */
+/* Tells paxos which members are not expected to vote. */
 static void tell_doubts(struct rz_tester *tester, rz_time now)
 {
     uint32_t words = words_of(tester);
@@ -186,7 +187,7 @@ static void counter_changed(struct rz_tester *tester, rz_id k, uint32_t counter)
     tester->untold = tester->voters.asked;
 }
 
-/* Who is doubted is told once for all counters that changed in a step. */
+/* Doubted members are reported once for all counters that changed in a step. */
 static void follow_diagnose(struct tester_step *step)
 {
     struct rz_tester *tester = step->tester;
@@ -216,7 +217,7 @@ static void follow_diagnose(struct tester_step *step)
     }
 }
 
-/* ---- What paxos asks, and decides ---- */
+/* ---- Requests and decisions of paxos ---- */
 
 static void decided(struct rz_tester *tester, uint64_t instance, bool yes, rz_time now)
 {
@@ -225,11 +226,13 @@ static void decided(struct rz_tester *tester, uint64_t instance, bool yes, rz_ti
     if (yes) {
         call(tester, true, RZ_DIAGNOSE_READMIT, now, k, counter, 0);
     } else if (rz_diagnose_counter(found(tester), k) == counter) {
-        tester->attempt[k] = INSTANCE_ATTEMPT(instance) + 1; /* the next wish is another instance */
+        tester->attempt[k] =
+            INSTANCE_ATTEMPT(instance) + 1; /* the next request is another instance */
     }
 }
 
-/* Numbers that a message brought need not be of a member, nor a counter of one that is out. */
+/* Checks the numbers in a message: k may be no member, or the counter not that of an excluded one.
+ */
 static bool is_instance(const struct rz_tester *tester, uint64_t instance)
 {
     return INSTANCE_K(instance) < tester->config.n && INSTANCE_COUNTER(instance) % 2 == 1;
@@ -261,7 +264,7 @@ static void follow_up(struct tester_step *step)
     }
 }
 
-/* ---- From outside ---- */
+/* ---- Events from outside ---- */
 
 void rz_tester_receive(struct rz_tester *tester, const struct rz_message *message,
                        const uint64_t *items, rz_time now)
@@ -309,7 +312,7 @@ void rz_tester_answer(struct rz_tester *tester, rz_id from, rz_time now)
     call(tester, true, RZ_DIAGNOSE_ANSWER, now, from, task->test, task->began);
 }
 
-/* Attempts are counted again: a view knows nothing of those of another one. */
+/* Attempts are counted from the start: a view has no knowledge of votes of another one. */
 void rz_tester_electorate(struct rz_tester *tester, rz_time now)
 {
     for (rz_id k = 0; k < tester->config.n; k++) {
@@ -324,9 +327,9 @@ void rz_tester_electorate(struct rz_tester *tester, rz_time now)
     step_core(tester, false, &event);
 }
 
-/* ---- Life ---- */
+/* ---- Opening and closing ---- */
 
-/* Who is in by the counters to begin with. */
+/* The members that are recommended by the first counters. */
 static void first_members(struct rz_tester *tester, uint64_t *members)
 {
     for (rz_id k = 0; k < tester->config.n; k++) {
@@ -334,7 +337,7 @@ static void first_members(struct rz_tester *tester, uint64_t *members)
     }
 }
 
-/* What all begin with, as items. */
+/* Passes the first counters to the core, as items. */
 static void tell_counters(struct rz_tester *tester, rz_time now)
 {
     uint64_t *items = calloc(tester->config.n, sizeof(*items));
@@ -357,7 +360,7 @@ bool rz_tester_cores_open(struct rz_tester *tester, rz_time now)
     uint32_t n = tester->config.n, self = tester->config.self;
     terms.n_members = n;
     terms.view = VIEW;
-    terms.start = terms.interval * 4 / 5 * self / n; /* not all at once */
+    terms.start = terms.interval * 4 / 5 * self / n; /* members start at different times */
     terms.by_host = terms.report = true;
     first_members(tester, tester->voters.set);
     tester->voters.own = tester->config.counter[self];

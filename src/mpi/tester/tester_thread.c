@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The thread that tests other processes, and is tested: mpi/tester/tester.h. */
+/*
+ * The thread that tests other processes and answers their tests: mpi/tester/tester.h.
+ */
 #include "mpi/tester/tester_state.h"
 
 #include "base/assert.h"
@@ -16,15 +18,15 @@
 
 _Static_assert(RZ_TESTER_KEY_BYTES == RZ_DATAGRAM_KEY_BYTES, "one key is made of the other");
 
-/* So many messages are read before the clock is looked at again. */
+/* So many messages are read before the clock is read again. */
 #define TURN_MESSAGES 256
 
-/* Who is late by more has not run, or was at a test; where no threshold is given. */
+/* A thread that is late by more has not run, or ran a test; used where no threshold is given. */
 #define LATE_MIN (5 * RZ_MILLISECOND)
 
 /* ---- The board ---- */
 
-/* Who has failed, as the daemons know, or was replaced. */
+/* Handles members that the board shows as failed or replaced. */
 static void look_at_board(struct rz_tester *tester, rz_time now)
 {
     const struct rz_board *board = tester->config.info->board;
@@ -47,10 +49,8 @@ static void look_at_board(struct rz_tester *tester, rz_time now)
 
 /* ---- Time ---- */
 
-/*
- * The cores' time: what we overslept was none, for we could not listen. A process that was stopped,
- * starved, or long at a test would find everybody silent.
- */
+/* The time of the cores: time that the thread overslept does not count, since it could not receive.
+ * Otherwise a process that was stopped, starved, or long in a test would find all others silent. */
 static rz_time tester_now(struct rz_tester *tester)
 {
     rz_time now = rz_clock_now() - tester->slept, late = tester->config.terms.threshold_min / 2;
@@ -59,11 +59,11 @@ static rz_time tester_now(struct rz_tester *tester)
         tester->slept += now - tester->meant;
         now = tester->meant;
     }
-    tester->meant = now; /* until the next sleep is begun */
+    tester->meant = now; /* until the next sleep begins */
     return now;
 }
 
-/* ---- A turn ---- */
+/* ---- One turn of the loop ---- */
 
 static bool address_of(const void *arg, rz_id member, struct rz_address *address)
 {
@@ -101,7 +101,7 @@ static bool pass_test(const struct rz_tester *tester)
                                : rz_tester_primes() == 168;
 }
 
-/* One task, of the testers in turn. Who fails it does not answer. */
+/* Does one task; requesting members take turns. If the test fails, there is no answer. */
 static void work(struct rz_tester *tester)
 {
     if (tester->n_tasks == 0) {
@@ -119,7 +119,7 @@ static void work(struct rz_tester *tester)
     }
 }
 
-/* News for the library, which may be asleep. */
+/* Wakes the library, which may be asleep, for a changed snapshot. */
 static void tell(struct rz_tester *tester)
 {
     const struct rz_link_info *info = tester->config.info;
@@ -133,7 +133,7 @@ static void tell(struct rz_tester *tester)
 
 /* ---- The thread ---- */
 
-/* Until something comes, or a core's deadline. */
+/* Sleeps until a message comes or a deadline of a core. */
 static void rest(struct rz_tester *tester)
 {
     rz_time now = tester_now(tester), wake = rz_tester_deadline(tester);
@@ -171,7 +171,7 @@ static void *tester_run(void *arg)
     do {
         rest(tester);
         now = tester_now(tester);
-        read_messages(tester, now); /* what has come counts before the tick */
+        read_messages(tester, now); /* messages that have arrived are handled before the tick */
         look_at_board(tester, now);
         rz_tester_tick(tester, now);
         work(tester);
@@ -181,9 +181,9 @@ static void *tester_run(void *arg)
     return NULL;
 }
 
-/* ---- Life ---- */
+/* ---- Begin and end ---- */
 
-/* All signals are the program's. */
+/* All signals are handled by the program's threads. */
 
 static void tester_free(struct rz_tester *tester)
 {
@@ -227,7 +227,8 @@ static rz_status_t tester_begin(struct rz_tester *tester)
 {
     const struct rz_tester_config *config = &tester->config;
     uint8_t key[RZ_DATAGRAM_KEY_BYTES];
-    rz_datagram_derive(config->key, config->number, key); /* each group counts its own datagrams */
+    rz_datagram_derive(config->key, config->number,
+                       key); /* each group counts its datagrams separately */
     bool made = make_tables(tester) &&
                 rz_datagrams_open(&tester->post.datagrams, config->n, config->self, key) == RZ_OK;
     explicit_bzero(key, sizeof(key));
@@ -241,7 +242,7 @@ static rz_status_t tester_begin(struct rz_tester *tester)
     if (!rz_tester_cores_open(tester, rz_clock_now())) {
         return RZ_ERR_NO_MEMORY;
     }
-    tester->config.peer = NULL; /* the caller's */
+    tester->config.peer = NULL; /* it belongs to the caller */
     tester->config.counter = NULL;
     tester->config.key = NULL;
     bool runs = tester->wake_fd >= 0 &&
@@ -256,7 +257,7 @@ static rz_status_t tester_open(struct rz_tester **result, const struct rz_tester
         return RZ_ERR_NO_MEMORY;
     }
     tester->config = *config;
-    if (config->kill_plan && !rz_kill_plan) { /* threads of others look at it */
+    if (config->kill_plan && !rz_kill_plan) { /* threads of other groups read it */
         rz_kill_plan = config->kill_plan;
     }
     tester->wake_fd = -1;
@@ -286,7 +287,8 @@ static void tester_close(struct rz_tester *tester)
     pthread_join(tester->thread, NULL);
     close(tester->config.fd);
     if (tester->config.line_fd >= 0) {
-        shutdown(tester->config.line_fd, SHUT_RDWR); /* a child of the program may hold it */
+        shutdown(tester->config.line_fd,
+                 SHUT_RDWR); /* a child of the program may hold the socket */
         close(tester->config.line_fd);
     }
     tester_free(tester);

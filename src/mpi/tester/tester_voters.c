@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The line to the daemon: the daemons settle who votes on rejoins, as they settle computing rounds
- * (proto/view_change, in a group of its own number), whenever the members ask for it
- * (rz_diagnose_asks_for_voters).
+ * The connection to the daemon: the daemons decide which members vote on rejoins, in the same way
+ * as computing rounds (proto/view_change, in a group with a number of its own), whenever members
+ * request it (rz_diagnose_asks_for_voters).
  */
 #include "mpi/tester/tester_state.h"
 
@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The number of the voters' group is that of the monitor's group, and this. */
+/* The number of the voters' group is made of that of the monitor's group and this constant. */
 enum { KIND_VOTERS = 0x6d03 };
 
-/* After a message for which the line had no room. */
+/* Time to the next try of a message for which the connection was full. */
 #define AGAIN (10 * RZ_MILLISECOND)
 
 bool rz_tester_voters_open(struct rz_tester *tester)
@@ -34,7 +34,8 @@ bool rz_tester_voters_open(struct rz_tester *tester)
         const struct rz_link_process process = {peer->slot, peer->incarnation};
         rz_link_put_pairs(tester->processes + (size_t)k * RZ_LINK_PAIR_BYTES, &process, 1);
     }
-    tester->voters.asked = tester->untold = true; /* all, so that the daemons know of all */
+    tester->voters.asked = tester->untold =
+        true; /* sends all counters, so that the daemons know all members */
     return true;
 }
 
@@ -45,14 +46,14 @@ void rz_tester_voters_close(struct rz_tester *tester)
     free(tester->message);
 }
 
-/* The daemon has gone, or this process is of an earlier epoch: these voters stay. */
+/* The daemon is gone, or this process is of an earlier epoch: the present voters stay. */
 static void hang_up(struct rz_tester *tester)
 {
     close(tester->config.line_fd);
     tester->config.line_fd = -1;
 }
 
-/* ---- What is settled ---- */
+/* ---- Decisions of the daemons ---- */
 
 static void take(struct rz_tester *tester, const struct rz_link_message *message, rz_time now)
 {
@@ -94,7 +95,7 @@ static void listen(struct rz_tester *tester, rz_time now)
     }
 }
 
-/* ---- Asking ---- */
+/* ---- Requests to the daemon ---- */
 
 static uint32_t put_counters(const struct rz_tester *tester, uint8_t *bytes, size_t room)
 {
@@ -114,7 +115,7 @@ static void ask(struct rz_tester *tester)
     size_t room = (size_t)tester->config.n * sizeof(uint64_t);
     uint8_t *counters = malloc(room);
     if (!counters) {
-        return; /* it is tried again */
+        return; /* it is tried again later */
     }
     const struct rz_link_message message = {
         .type = RZ_LINK_GROUP_ARRIVE,

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The tools interface, MPI_T. Its functions return codes of their own (MPI_T_ERR_*), run no error
- * handler and may be called at any time, by any thread: the entry points hold the engine lock.
+ * handler and may be called at any time by any thread. The entry points hold the engine lock.
  *
- * What there is to see is in tables: settings (tool_cvar.c), counters and states (tool_pvar.c).
- * There are no events.
+ * The variables are in tables: settings (tool_cvar.c), counters and states (tool_pvar.c). There are
+ * no events.
  */
 #ifndef RZ_MPI_TOOL_H
 #define RZ_MPI_TOOL_H
 
 #include "mpi/chapter.h"
 
-/* MPI_T_init_thread was called, and MPI_T_finalize not as often. */
+/* MPI_T_init_thread was called more often than MPI_T_finalize. */
 bool rz_tool_runs(void);
 
-/* Before a function of MPI_T does anything else. */
+/* The first statement of a function of MPI_T. */
 #define RZ_TOOL_BEGIN()                                                                            \
     do {                                                                                           \
         if (!rz_tool_runs()) {                                                                     \
@@ -23,8 +23,9 @@ bool rz_tool_runs(void);
     } while (0)
 
 /*
- * Text as MPI_T hands it out: *length is in the room at buffer, out the room the text needs, with
- * its null. NULL for length: not wanted; NULL for buffer or no room: only the length.
+ * Returns text as MPI_T does: *length is the size of buffer on entry, and on return the size that
+ * the text needs, including its null. length NULL: the text is not requested; buffer NULL or
+ * *length 0: only the length is set.
  */
 void rz_tool_give_text(const char *text, char *buffer, int *length);
 
@@ -42,9 +43,9 @@ struct MPI_ABI_T_enum {
     int n;
 };
 
-/* How many variables there are, and which category each belongs to. */
+/* The categories; the number of variables and the category of each follow. */
 enum rz_tool_category {
-    RZ_TOOL_ALL, /* holds the others, and no variable */
+    RZ_TOOL_ALL, /* contains the other categories, and no variable */
     RZ_TOOL_JOB,
     RZ_TOOL_TRANSPORT,
     RZ_TOOL_MESSAGES,

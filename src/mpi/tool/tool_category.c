@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_T categories: one over all, and one for each kind of thing to look at. They never change. */
+/*
+ * MPI_T categories: one for all, and one for each kind of variable. They never change.
+ */
 #include "mpi/tool/tool.h"
 
 static const struct {
@@ -12,7 +14,8 @@ static const struct {
     [RZ_TOOL_FAILURES] = {"rhizome_failures", "Failures, recoveries, and how they are found"},
 };
 
-/* The members of a category among n things: how many; the first len of them go to indices. */
+/* The members of a category among n items: returns their number, and stores the first len of them
+ * in indices. */
 static int members(int cat_index, int n, enum rz_tool_category (*category)(int index), int len,
                    int indices[])
 {
@@ -29,7 +32,7 @@ static int members(int cat_index, int n, enum rz_tool_category (*category)(int i
     return found;
 }
 
-/* Which category a category is in: all others in the first, that one in none. */
+/* The category that contains a category: the first one contains all others, and is in none. */
 static enum rz_tool_category parent(int index)
 {
     return index == RZ_TOOL_ALL ? RZ_TOOL_CATEGORIES : RZ_TOOL_ALL;

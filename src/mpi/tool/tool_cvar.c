@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_T control variables: what this library was told, by the environment and by the launcher. All
- * of them are read when the process joins its job; only what communicators agree by and where the
- * process is to fail can be written later.
- * The key of the job (RZ_JOB_KEY) is a secret and not among them.
+ * MPI_T control variables: the settings of the environment and of the launcher. All are read when
+ * the process joins its job; only the engine of agreements and the place of a planned failure can
+ * be written later. The key of the job (RZ_JOB_KEY) is a secret and not among them.
  */
 #include "mpi/tool/tool.h"
 
@@ -52,7 +51,7 @@ struct cvar {
     enum cvar_type type;
     enum rz_tool_category category;
     int verbosity;
-    uint64_t (*number)(void); /* of a number */
+    uint64_t (*number)(void); /* of a variable that is a number */
     const char *text;
 };
 
@@ -122,7 +121,7 @@ static int scope_of(int index)
                                                        : MPI_T_SCOPE_READONLY;
 }
 
-/* Behind our own come the variables of UCX that must or should be set. */
+/* After the library's own variables follow those of UCX that must or should be set. */
 static struct cvar cvar_at(int index)
 {
     if (index < N_OWN) {
@@ -150,7 +149,7 @@ enum rz_tool_category rz_tool_cvar_category(int index)
     return cvar_at(index).category;
 }
 
-/* ---- Asking ---- */
+/* ---- Inquiries ---- */
 
 int rzm_t_cvar_get_num(int *num_cvar)
 {
@@ -209,9 +208,9 @@ struct MPI_ABI_T_cvar_handle {
     struct MPI_ABI_T_cvar_handle *next;
 };
 
-static struct MPI_ABI_T_cvar_handle *handles; /* all that were not freed */
+static struct MPI_ABI_T_cvar_handle *handles; /* list of all that were not freed */
 
-/* Where the list has it; what is not in the list is not looked at. */
+/* Finds the handle in the list; a pointer that is not in the list is not read. */
 static struct MPI_ABI_T_cvar_handle **find(MPI_T_cvar_handle handle)
 {
     struct MPI_ABI_T_cvar_handle **at = &handles;

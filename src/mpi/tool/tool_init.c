@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_T: beginning and end, texts, enumerations, and the events that there are not. */
+/*
+ * MPI_T: init and finalize, texts, enumerations, and the functions for events, of which there are
+ * none.
+ */
 #include "mpi/tool/tool.h"
 
 #include <stdio.h>
@@ -66,7 +69,7 @@ int rzm_t_enum_get_item(MPI_T_enum enumtype, int indx, int *value, char *name, i
     return MPI_SUCCESS;
 }
 
-/* ---- Events: none, so no index, name, source or handle of one is valid ---- */
+/* ---- Events: there are none, so no index, name, source or handle of one is valid ---- */
 
 int rzm_t_event_get_num(int *num_events)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_T performance variables: what the engine counts anyway. A counter of a handle runs between
- * start and stop and holds the sum of these times; the other variables always show the present.
+ * MPI_T performance variables: what the engine counts in any case. A counter of a handle runs
+ * between start and stop, and holds the sum over these times; other variables always show the
+ * present value.
  */
 #include "mpi/tool/tool.h"
 
@@ -113,8 +114,8 @@ static const struct pvar table[] = {
 struct MPI_ABI_T_pvar_handle {
     const struct pvar *pvar;
     bool runs;
-    uint64_t sum;  /* of a counter: until it was last started or stopped */
-    uint64_t from; /* of one that runs: the variable then */
+    uint64_t sum;  /* of a counter: the sum until it was last started or stopped */
+    uint64_t from; /* of a running counter: the variable when it was started */
     struct MPI_ABI_T_pvar_handle *next;
 };
 
@@ -140,7 +141,7 @@ static bool is_counter(const struct pvar *pvar)
     return pvar->class == MPI_T_PVAR_CLASS_COUNTER;
 }
 
-/* ---- Asking ---- */
+/* ---- Inquiries ---- */
 
 int rzm_t_pvar_get_num(int *num_pvar)
 {
@@ -265,7 +266,7 @@ int rzm_t_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void *ob
     return MPI_SUCCESS;
 }
 
-/* Where the session names handle: MPI_T_ERR_INVALID_SESSION, _HANDLE. */
+/* Finds the handle in the session: MPI_T_ERR_INVALID_SESSION, _HANDLE. */
 static int find(MPI_T_pvar_session session, MPI_T_pvar_handle handle,
                 struct MPI_ABI_T_pvar_handle ***found)
 {
@@ -296,7 +297,7 @@ int rzm_t_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle *handle
     return error;
 }
 
-/* ---- What is done with a handle, or with all of a session ---- */
+/* ---- Operations on one handle, or on all of a session ---- */
 
 static uint64_t value_of(const struct MPI_ABI_T_pvar_handle *handle)
 {
@@ -330,7 +331,7 @@ static void reset(struct MPI_ABI_T_pvar_handle *handle)
     set(handle, 0);
 }
 
-/* Of all handles of the session only counters can be meant. */
+/* MPI_T_PVAR_ALL_HANDLES applies to the counters among the handles of the session. */
 static int apply(MPI_T_pvar_session session, MPI_T_pvar_handle handle,
                  void (*action)(struct MPI_ABI_T_pvar_handle *handle), int refusal)
 {

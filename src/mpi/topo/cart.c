@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What Cartesian topologies answer; making communicators with them is in cart_make.c. */
+/*
+ * Inquiries of Cartesian topologies; cart_make.c makes communicators with them.
+ */
 #include "mpi/topo/cart.h"
 
 #include <stdlib.h>
@@ -58,7 +60,7 @@ static void cart_coords(const struct rz_cart *cart, int rank, int coords[])
     }
 }
 
-/* ---- Questions ---- */
+/* ---- Inquiries ---- */
 
 int rzm_cartdim_get(struct rz_comm *comm, int *ndims)
 {
@@ -105,7 +107,7 @@ int rzm_cart_coords(struct rz_comm *comm, int rank, int maxdims, int coords[])
     return MPI_SUCCESS;
 }
 
-/* The place in a row of `size` where `at` lies if the row is a ring. */
+/* The position `at` on a ring of `size`. */
 static int wrap(int64_t at, int size)
 {
     int64_t rest = at % size;

@@ -5,8 +5,8 @@
 
 #include "mpi/topo/topology.h"
 
-/* Immutable. A rank's coordinates are its digits in the mixed base `dims`, the first dimension
- * varying slowest. */
+/* Immutable. The coordinates of a rank are its digits in the mixed base `dims`; the first dimension
+ * varies slowest. */
 struct rz_cart {
     struct rz_topology topology;
     int ndims;
@@ -20,7 +20,7 @@ const struct rz_cart *rz_cart_of(const struct rz_comm *comm, int *error);
 /* Gives comm this topology, copied. MPI_ERR_NO_MEM. */
 int rz_cart_attach(struct rz_comm *comm, int ndims, const int dims[], const int periods[]);
 
-/* The rank `distance` further along one dimension, or MPI_PROC_NULL behind its end. */
+/* The rank `distance` further along one dimension, or MPI_PROC_NULL beyond its end. */
 int rz_cart_neighbour(const struct rz_cart *cart, int rank, int direction, int64_t distance);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Communicators with Cartesian topologies. Everyone computes who is in; messages only tell that all
- * have come. */
+/*
+ * Communicators with Cartesian topologies. Every process computes the members; messages only make
+ * sure that all have entered the call.
+ */
 #include "mpi/topo/cart.h"
 #include "mpi/create/comm_creation.h"
 #include "mpi/engine/waiting.h"
@@ -9,7 +11,7 @@
 
 /* ---- MPI_Cart_create, MPI_Cart_map ---- */
 
-/* How many processes the grid has, which size must be enough for. */
+/* The number of processes in the grid; an error if size is smaller. */
 static int grid_size(int ndims, const int dims[], int size, int *n)
 {
     int64_t cells = 1;
@@ -38,7 +40,8 @@ static int begin(struct rz_comm *comm, const char *call, uint64_t *operation)
     return error;
 }
 
-/* A communicator of these ranks of comm (all members know them) with a topology. Consumes ranks. */
+/* Makes a communicator of these ranks of comm (all members know them) with a topology. Frees ranks.
+ */
 static int derive(struct rz_comm *comm, uint64_t operation, uint64_t colour, uint32_t *ranks, int n,
                   const struct rz_cart *cart, struct rz_comm **newcomm)
 {
@@ -65,7 +68,7 @@ static int derive(struct rz_comm *comm, uint64_t operation, uint64_t colour, uin
 int rzm_cart_create(struct rz_comm *comm_old, int ndims, const int dims[], const int periods[],
                     int reorder, struct rz_comm **comm_cart)
 {
-    (void)reorder; /* ranks stay where they are: reductions and checkpoints depend on it */
+    (void)reorder; /* ranks are not changed: reductions and checkpoints depend on them */
     uint64_t operation;
     int n = 0;
     int error = begin(comm_old, "MPI_Cart_create", &operation);
@@ -103,9 +106,9 @@ int rzm_cart_map(struct rz_comm *comm, int ndims, const int dims[], const int pe
 /* ---- MPI_Cart_sub ---- */
 
 /*
- * Splits a grid: `kept` has the dimensions that remain, in order, and moves[i] tells how far apart
- * in the old ranks neighbours in kept dimension i are. Returns the rank of the slice's corner,
- * which names the slice.
+ * Splits a grid: `kept` has the dimensions that remain, in order, and moves[i] is the distance in
+ * old ranks between neighbours in kept dimension i. Returns the rank of the slice's corner, which
+ * identifies the slice.
  */
 static int slice(const struct rz_cart *cart, int rank, const int remain_dims[],
                  struct rz_cart *kept, int *moves)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Neighbourhood collectives: a message along each edge of the topology. All receives stand before
- * the first send and there is one wait for all, so that no cycle of neighbours waits for itself.
+ * Neighbourhood collectives: a message along each edge of the topology. All receives are posted
+ * before the first send, and there is one wait for all, so that no cycle of neighbours waits for
+ * itself.
  */
 #include "mpi/topo/coll_neighbour.h"
 

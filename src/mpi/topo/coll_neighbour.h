@@ -6,8 +6,8 @@
 #include "mpi/coll/coll_arguments.h"
 #include "mpi/topo/neighbours.h"
 
-/* Along edge k out of this process part k of `out`, along edge k into it part k of `in`. The
- * communicator has a topology. */
+/* Sends part k of `out` along edge k out of this process, and receives part k of `in` along edge k
+ * into it. The communicator has a topology. */
 struct rz_schedule *rz_plan_neighbours(struct rz_schedule *schedule, const struct rz_parts *out,
                                        const struct rz_parts *in);
 

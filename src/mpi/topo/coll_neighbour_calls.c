@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The arguments of neighbourhood collectives, as their plan takes them. */
+/*
+ * Passes the arguments of neighbourhood collectives to their plan.
+ */
 #include "mpi/topo/coll_neighbour.h"
 #include "mpi/coll_plans.h"
 

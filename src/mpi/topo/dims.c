@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Dims_create: the most even grid there is. "As close to each other as possible" (MPI 5.0,
- * section 8.5.2) is read so: the largest and the smallest free dimension differ as little as can
- * be; of several such grids the one with the smallest sum of dimensions, of those the one whose
- * largest dimensions are the smallest.
+ * MPI_Dims_create: the most balanced grid. "As close to each other as possible" (MPI 5.0, section
+ * 8.5.2) is interpreted so: the difference between the largest and the smallest free dimension is
+ * minimal; of several such grids, the sum of dimensions is minimal; of these, the largest
+ * dimensions are the smallest.
  */
 #include "mpi/chapter.h"
 
 #include <stdlib.h>
 
-/* An int has no more divisors than this (2095133040 and its like). */
+/* No int has more divisors than this (2095133040 is one of those with the most). */
 #define DIVISORS_MAX 1600
 
 struct divisors {
     int n, values[DIVISORS_MAX]; /* ascending */
 };
 
-/* The search for the best way to cut a number into k factors. */
+/* The search for the best factorisation of a number into k factors. */
 struct cut {
     struct divisors divisors; /* of the number */
     int k;
-    int *factors; /* [k], as tried now, ascending */
-    int *best;    /* [k]; best[0] is 0 until there is one */
+    int *factors; /* [k]: the factors of the present try, ascending */
+    int *best;    /* [k]; best[0] is 0 until one was found */
 };
 
 static void find_divisors(int number, struct divisors *divisors)
@@ -41,7 +41,7 @@ static void find_divisors(int number, struct divisors *divisors)
     divisors->n = n + large;
 }
 
-/* Whether d to the power of k is less than number (-1), the same (0) or more (1). */
+/* Whether d to the power of k is less than number (-1), equal (0) or greater (1). */
 static int compare_power(int64_t d, int k, int number)
 {
     int64_t power = 1;
@@ -73,7 +73,7 @@ static bool is_better(const struct cut *cut)
     return mine < best;
 }
 
-/* Whether `rest` is no product of `left` factors that differ from `low` by more than the best
+/* Whether `rest` is not a product of `left` factors that differ from `low` by at most the best
  * spread so far. */
 static bool is_hopeless(const struct cut *cut, int low, int left, int rest)
 {
@@ -81,7 +81,8 @@ static bool is_hopeless(const struct cut *cut, int low, int left, int rest)
            compare_power((int64_t)low + spread_of(cut, cut->best), left, rest) < 0;
 }
 
-/* All ways to cut `rest` into the factors from `at` on, none less than divisor number `first`. */
+/* Tries all factorisations of `rest` into the factors from `at` on, none less than divisor number
+ * `first`. */
 static void cut_rest(struct cut *cut, int at, int first, int rest)
 {
     const int *values = cut->divisors.values;
@@ -102,8 +103,8 @@ static void cut_rest(struct cut *cut, int at, int first, int rest)
     }
 }
 
-/* The smallest factor is tried from the largest possible one down: the first cuts are even ones,
- * and rule nearly all others out. */
+/* The smallest factor is tried from the largest possible one downwards: the first tries are
+ * balanced, and exclude nearly all others. */
 static void cut_evenly(struct cut *cut, int number)
 {
     const int *values = cut->divisors.values;
@@ -123,7 +124,8 @@ static void cut_evenly(struct cut *cut, int number)
     }
 }
 
-/* How many processes the free dimensions have, and how many of these there are. MPI_ERR_DIMS. */
+/* Sets the number of processes for the free dimensions, and the number of free dimensions.
+ * MPI_ERR_DIMS. */
 static int check(int nnodes, int ndims, const int dims[], int *rest, int *n_free)
 {
     *rest = nnodes;
@@ -149,7 +151,7 @@ int rzm_dims_create(int nnodes, int ndims, int dims[])
     if (error != MPI_SUCCESS || n_free == 0) {
         return error;
     }
-    /* More than 31 factors above 1 an int does not have: the others are 1. */
+    /* An int has at most 31 factors above 1: the others are 1. */
     struct cut cut = {.k = n_free < 31 ? n_free : 31};
     int factors[31], best[31] = {0};
     cut.factors = factors;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What graph topologies answer; making communicators with them is in graph_make.c. */
+/*
+ * Inquiries of graph topologies; graph_make.c makes communicators with them.
+ */
 #include "mpi/topo/graph.h"
 
 #include <stdlib.h>
@@ -100,7 +102,7 @@ const int *rz_graph_neighbours(const struct rz_graph *graph, int rank, int *n)
     return graph->edges + begin;
 }
 
-/* ---- Questions about graphs ---- */
+/* ---- Inquiries of graphs ---- */
 
 int rzm_graphdims_get(struct rz_comm *comm, int *nnodes, int *nedges)
 {
@@ -168,7 +170,7 @@ int rzm_graph_neighbors(struct rz_comm *comm, int rank, int maxneighbors, int ne
     return MPI_SUCCESS;
 }
 
-/* ---- Questions about distributed graphs ---- */
+/* ---- Inquiries of distributed graphs ---- */
 
 int rzm_dist_graph_neighbors_count(struct rz_comm *comm, int *indegree, int *outdegree,
                                    int *weighted)
@@ -183,7 +185,7 @@ int rzm_dist_graph_neighbors_count(struct rz_comm *comm, int *indegree, int *out
     return error;
 }
 
-/* One direction: as many as there is room for. */
+/* Returns the edges of one direction, as many as fit. */
 static void tell(const struct rz_dist_graph *graph, int degree, const int *ranks,
                  const int *weights, int room, int *to, int *weights_to)
 {

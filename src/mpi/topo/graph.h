@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Graph topologies: the whole graph at every member, or of a distributed graph what touches this
- * process. Both are immutable and one block of memory. */
+/*
+ * Graph topologies: the whole graph at every member; of a distributed graph only the edges of this
+ * process. Both are immutable and one block of memory.
+ */
 #ifndef RZ_MPI_GRAPH_H
 #define RZ_MPI_GRAPH_H
 
@@ -28,11 +30,11 @@ const int *rz_graph_neighbours(const struct rz_graph *graph, int rank, int *n);
 const struct rz_graph *rz_graph_of(const struct rz_comm *comm, int *error);
 const struct rz_dist_graph *rz_dist_graph_of(const struct rz_comm *comm, int *error);
 
-/* Zeros in the arrays, to be filled in. NULL: no memory. */
+/* The arrays are zero, to be filled in. NULL: no memory. */
 struct rz_graph *rz_graph_new(int nnodes, int nedges);
 struct rz_dist_graph *rz_dist_graph_new(int indegree, int outdegree, bool weighted);
 
-/* Gives comm the topology, which it owns then. */
+/* Gives comm the topology, which comm then owns. */
 void rz_graph_attach(struct rz_comm *comm, struct rz_graph *graph);
 void rz_dist_graph_attach(struct rz_comm *comm, struct rz_dist_graph *graph);
 

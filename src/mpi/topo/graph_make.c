@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Communicators with graph topologies. Only MPI_Dist_graph_create sends messages. */
+/*
+ * Communicators with graph topologies. Only MPI_Dist_graph_create exchanges edges by messages.
+ */
 #include "mpi/coll/coll_arguments.h"
 #include "mpi/agree/comm_info.h"
 #include "mpi/create/comm_creation.h"
@@ -21,7 +23,7 @@ static int begin(struct rz_comm *comm, const char *call, uint64_t *operation)
 
 /* ---- MPI_Graph_create, MPI_Graph_map ---- */
 
-/* That the arrays describe a graph of at most `size` nodes. */
+/* Checks that the arrays describe a graph of at most `size` nodes. */
 static int check_graph(int nnodes, const int indx[], const int edges[], int size)
 {
     if (nnodes < 0) {
@@ -49,7 +51,7 @@ static int check_graph(int nnodes, const int indx[], const int edges[], int size
     return MPI_SUCCESS;
 }
 
-/* A communicator of the first n of comm. */
+/* Makes a communicator of the first n processes of comm. */
 static int derive_first(struct rz_comm *comm, uint64_t operation, int n, struct rz_comm **made)
 {
     struct rz_group *group = rz_group_new(n, comm->group->process);
@@ -64,7 +66,7 @@ static int derive_first(struct rz_comm *comm, uint64_t operation, int n, struct 
 int rzm_graph_create(struct rz_comm *comm_old, int nnodes, const int indx[], const int edges[],
                      int reorder, struct rz_comm **comm_graph)
 {
-    (void)reorder; /* ranks stay where they are: reductions and checkpoints depend on it */
+    (void)reorder; /* ranks are not changed: reductions and checkpoints depend on them */
     uint64_t operation;
     int error = begin(comm_old, "MPI_Graph_create", &operation);
     if (error == MPI_SUCCESS) {
@@ -121,7 +123,7 @@ static int check_edges(const char *name, const char *weights_name, int n, const 
     return MPI_SUCCESS;
 }
 
-/* Consumes graph. */
+/* Takes over graph. */
 static int derive_dist_graph(struct rz_comm *comm, uint64_t operation, struct rz_dist_graph *graph,
                              struct rz_info *info, struct rz_comm **newcomm)
 {
@@ -179,24 +181,24 @@ int rzm_dist_graph_create_adjacent(struct rz_comm *comm_old, int indegree, const
     return derive_dist_graph(comm_old, operation, graph, info, comm_dist_graph);
 }
 
-/* ---- MPI_Dist_graph_create: every edge is told to both of its ends ---- */
+/* ---- MPI_Dist_graph_create: every edge is sent to both of its ends ---- */
 
 struct edge {
     int source, destination, weight;
 };
 
-/* What one process announces to another before its edges. */
+/* Sent by each process to every other one before the edges. */
 struct notice {
     int edges;
     int weighted;
 };
 
-/* The edges in rows, one row for each rank, in order. */
+/* The edges in rows, one row per destination rank, in order. */
 struct rows {
     int size;
     struct notice *notices; /* [size] */
     MPI_Count *counts;      /* [size], in bytes */
-    MPI_Count *places;      /* [size + 1], in bytes: where each row begins */
+    MPI_Count *places;      /* [size + 1], in bytes: the start of each row */
     struct edge *edges;
 };
 
@@ -217,7 +219,7 @@ static bool rows_new(struct rows *rows, int size)
     return rows->notices && rows->counts && rows->places;
 }
 
-/* The notices are set: lays out the rows. False: no memory. */
+/* Lays out the rows after the notices are set. False: no memory. */
 static bool rows_lay_out(struct rows *rows)
 {
     for (int i = 0; i < rows->size; i++) {
@@ -258,8 +260,8 @@ static int check_stars(const struct stars *stars, int size)
                        size);
 }
 
-/* Counts the edges for each rank, or (with edges laid out) writes them: to both ends, once if they
- * are one. */
+/* Counts the edges for each rank, or (when the rows are laid out) writes them: for both ends, once
+ * if the ends are one process. */
 static void deal(struct rows *rows, const struct stars *stars, MPI_Count *next)
 {
     for (int i = 0, k = 0; i < stars->n; i++) {
@@ -304,10 +306,8 @@ static int exchange(struct rz_comm *comm, const struct rz_parts *out, const stru
     return error != MPI_SUCCESS ? error : rz_schedule_run(rz_plan_alltoall(schedule, out, in));
 }
 
-/*
- * Everybody has come this far, each with an error or without: nobody goes on, and waits for
- * messages, where somebody does not. Returns the own error, or one that names a rank which has one.
- */
+/* All processes get this far, with an error or without, so that no process waits for messages of
+ * one that does not continue. Returns the own error, or one that names a rank with an error. */
 static int agree(struct rz_comm *comm, int error)
 {
     struct rz_schedule *schedule;
@@ -342,7 +342,7 @@ static int check_notices(const struct rows *in, int weighted)
     return MPI_SUCCESS;
 }
 
-/* Tells the rows `out` and hears `in`. */
+/* Sends the rows `out` and receives `in`. */
 static int tell_rows(struct rz_comm *comm, const struct rows *out, struct rows *in)
 {
     struct rz_datatype *byte = rz_datatype_of(MPI_BYTE);
@@ -352,7 +352,8 @@ static int tell_rows(struct rz_comm *comm, const struct rows *out, struct rows *
     if (error == MPI_SUCCESS) {
         error = check_notices(in, out->notices[0].weighted);
     }
-    if (error != MPI_SUCCESS) { /* the same everywhere: everybody sees all notices of weights */
+    if (error !=
+        MPI_SUCCESS) { /* equal at all processes, since all have the notices about weights */
         return error;
     }
     error = agree(comm, rows_lay_out(in) ? MPI_SUCCESS : MPI_ERR_NO_MEM);
@@ -366,8 +367,8 @@ static int tell_rows(struct rz_comm *comm, const struct rows *out, struct rows *
     return exchange(comm, &told, &heard);
 }
 
-/* The edges of rank, in the order of those who gave them and within that in theirs: the same order
- * at both ends of each. */
+/* The edges of rank, in the order of the processes that specified them, and for each process in its
+ * order: the same order at both ends of an edge. */
 static struct rz_dist_graph *collect(const struct rows *in, int rank)
 {
     size_t n = (size_t)in->places[in->size] / sizeof(struct edge);

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The neighbours of a process in each kind of topology, and the order of sends.
+ */
 #include "mpi/topo/neighbours.h"
 
 #include "mpi/topo/cart.h"
@@ -26,7 +29,7 @@ bool rz_comm_degrees(const struct rz_comm *comm, int *indegree, int *outdegree)
     }
 }
 
-/* Of a grid or a graph, where the edges that come in are those that go out. */
+/* The neighbour in a grid or a graph, where the incoming edges are the outgoing ones. */
 static int neighbour(const struct rz_comm *comm, int k)
 {
     int n, rank = rz_comm_rank(comm);

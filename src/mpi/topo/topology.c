@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * MPI_Topo_test, and the kind of a communicator's topology.
+ */
 #include "mpi/topo/topology.h"
 
 int rz_topology_kind(const struct rz_comm *comm)

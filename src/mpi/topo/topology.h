@@ -10,7 +10,7 @@ struct rz_topology {
     int kind; /* MPI_CART, MPI_GRAPH or MPI_DIST_GRAPH */
 };
 
-/* What comm has, MPI_UNDEFINED: none. */
+/* The kind of comm's topology; MPI_UNDEFINED: it has none. */
 int rz_topology_kind(const struct rz_comm *comm);
 
 #endif
