@@ -54,7 +54,7 @@ void rz_doctor_say(struct rz_doctor_report *report, enum rz_doctor_verdict verdi
     fflush(stdout);
 }
 
-/* ---- where things are ---- */
+/* ---- paths ---- */
 
 bool rz_doctor_bin(char folder[RZ_DOCTOR_PATH])
 {
@@ -109,7 +109,7 @@ void *rz_doctor_open_library(const char **why)
     return library;
 }
 
-/* ---- trying ---- */
+/* ---- trials ---- */
 
 _Noreturn static void trial_run(int (*body)(void *arg), void *arg, int out, pid_t parent)
 {
@@ -197,7 +197,7 @@ bool rz_doctor_try(int (*body)(void *arg), void *arg, int limit_s, struct rz_doc
     return ended && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* ---- the whole ---- */
+/* ---- all checks ---- */
 
 static void print_end(const struct rz_doctor_report *report)
 {

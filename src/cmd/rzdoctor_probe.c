@@ -75,7 +75,7 @@ int rz_doctor_probe(void)
     return mpi.finalize() == MPI_SUCCESS && good ? RZ_DOCTOR_GOOD : RZ_DOCTOR_BAD;
 }
 
-/* ---- and its jobs ---- */
+/* ---- the probe's jobs ---- */
 
 static int run_job(void *arg)
 {

@@ -11,7 +11,7 @@
 
 enum { NAMES_MAX = 128, PAGE_MAX = 16384, OPTIONS_MAX = 160 };
 
-/* ---- what there is ---- */
+/* ---- the list ---- */
 
 static void list_scenarios(const char *indent)
 {

@@ -134,7 +134,7 @@ static rz_status_t open_launcher(struct rz_daemon *daemon, int fd)
     return RZ_OK;
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 static rz_status_t open_loop(struct rz_daemon *daemon, struct loop_events *events)
 {

@@ -15,7 +15,7 @@
 /* The processes of a node that must stop get no time: nothing they do may be visible to others. */
 #define STOP_GRACE_MS 0
 
-/* ---- the order of effects ---- */
+/* ---- the order of subscribers ---- */
 
 static void fence(void *arg, rz_id node, bool proof, bool first)
 {
@@ -358,7 +358,7 @@ static rz_status_t open_revocations(struct rz_daemon *daemon)
     return status;
 }
 
-/* ---- what processes ask for ---- */
+/* ---- requests of processes ---- */
 
 static rz_status_t open_groups_and_names(struct rz_daemon *daemon)
 {
@@ -447,7 +447,7 @@ static rz_status_t open_link_service_and_barrier(struct rz_daemon *daemon)
     return status == RZ_OK ? rz_barrier_open(&daemon->barrier, &barrier) : status;
 }
 
-/* ---- what rzrun and other commands ask for ---- */
+/* ---- requests of rzrun and other commands ---- */
 
 static const char *on_stdin(void *arg, const struct rz_launch_message *message)
 {
@@ -497,7 +497,7 @@ static void open_control(struct rz_daemon *daemon)
     }
 }
 
-/* ---- all of it ---- */
+/* ---- all modules ---- */
 
 static rz_status_t open_modules(struct rz_daemon *daemon)
 {

@@ -37,7 +37,7 @@ bool rz_child_process_exists(pid_t pid);
 /* Whether signals have this number. */
 bool rz_child_process_is_signal(unsigned number);
 
-/* ---- ends ---- */
+/* ---- ends of children ---- */
 
 /* Functions of a status as waitpid returns it. */
 bool rz_child_process_exited(int status); /* it exited, and was not ended by a signal */

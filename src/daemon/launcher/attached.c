@@ -32,7 +32,7 @@ struct rz_attached {
     bool collected;
 };
 
-/* ---- what is sent ---- */
+/* ---- sending ---- */
 
 static rz_status_t send_message(struct attacher *one, const struct rz_launch_message *message)
 {
@@ -77,7 +77,7 @@ static void attacher_writable(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* ---- coming and going ---- */
+/* ---- connections ---- */
 
 static void let_go(struct attacher *one)
 {
@@ -191,7 +191,7 @@ void rz_attached_conclude(struct rz_attached *all, const struct rz_launch_messag
     rz_attached_look(all);
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 rz_status_t rz_attached_open(struct rz_attached **attached, const struct rz_attached_host *host)
 {

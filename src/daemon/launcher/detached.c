@@ -42,7 +42,7 @@ struct rz_detached {
     uint8_t frame[RZ_LAUNCH_FRAME_MAX];
 };
 
-/* ---- facts: what each daemon must know of all others' processes ---- */
+/* ---- facts: what each daemon must know of the processes of all others ---- */
 
 static bool is_fact(struct rz_detached *d, const struct rz_launch_message *message)
 {
@@ -206,7 +206,7 @@ static bool log_line(void *arg, const char *line)
     return true;
 }
 
-/* ---- rzrun goes ---- */
+/* ---- detaching from rzrun ---- */
 
 static void say_ready(struct rz_detached *d)
 {
@@ -407,7 +407,7 @@ const char *rz_detached_state(const struct rz_detached *d)
                                        : "starting";
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 static rz_status_t open_parts(struct rz_detached *d)
 {

@@ -52,7 +52,7 @@ const char *rz_detached_state(const struct rz_detached *detached);
  * the job ends; the other daemons are told. */
 bool rz_detached_may_lose_rzrun(struct rz_detached *detached);
 
-/* ---- what happens here ---- */
+/* ---- events of this node ---- */
 
 /* A process has begun its program. */
 void rz_detached_executed(struct rz_detached *detached);

@@ -182,7 +182,7 @@ void rz_launcher_in_job(struct rz_launcher *launcher)
     launcher->in_job = true;
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 rz_status_t rz_launcher_open(struct rz_launcher **result, const struct rz_launcher_config *config)
 {

@@ -124,7 +124,7 @@ static const char *on_signal(void *arg, const struct rz_launch_message *message)
     return NULL;
 }
 
-/* ---- who waits for whom ---- */
+/* ---- the report of waits ---- */
 
 static const enum rz_waiting_state idle_state[] = {[RZ_CHILD_SPAWNED] = RZ_WAITING_NOT_JOINED,
                                                    [RZ_CHILD_JOINED] = RZ_WAITING_COMPUTES,
@@ -183,7 +183,7 @@ static const char *on_dump_waiting(void *arg, const struct rz_launch_message *me
     return NULL;
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 rz_status_t rz_orders_open(struct rz_orders **result, const struct rz_orders_config *config)
 {

@@ -66,7 +66,7 @@ static void report_broken(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* ---- faults on purpose ---- */
+/* ---- injected faults ---- */
 
 static void send_datagram(struct rz_overlay *overlay, rz_id to, const void *bytes, size_t n)
 {
@@ -168,7 +168,7 @@ const struct rz_overlay_refusals *rz_overlay_refusals(const struct rz_overlay *o
     return &overlay->refusals;
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 rz_status_t rz_overlay_open(struct rz_overlay **result, struct event_base *base,
                             const char *address)

@@ -251,7 +251,7 @@ void rz_overlay_read_heartbeats(struct rz_overlay *overlay)
     datagrams_read(overlay->udp_fd, EV_READ, overlay);
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 rz_status_t rz_overlay_receive_begin(struct rz_overlay *overlay)
 {

@@ -144,7 +144,7 @@ static void outgoing_failed(struct outgoing *out, rz_status_t status)
     }
 }
 
-/* ---- Proof of the key; then the connection carries what waited for it ---- */
+/* ---- proof of the key; then the waiting frames are sent ---- */
 
 static const struct rz_proof_terms *outgoing_terms(const struct outgoing *out,
                                                    struct rz_overlay_terms *room)

@@ -369,7 +369,7 @@ static void take_causes(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* ---- the beginning of a process ---- */
+/* ---- the start of a process ---- */
 
 static void report_readable(evutil_socket_t fd, short what, void *arg)
 {
@@ -497,7 +497,7 @@ int rz_child_life_watch_fd(const struct rz_child_life *life)
     return rz_watch_page_fd(life->watch);
 }
 
-/* ---- stopping for a while, and patience ---- */
+/* ---- stopping, and closed links ---- */
 
 static void resume(evutil_socket_t fd, short what, void *arg)
 {
@@ -538,7 +538,7 @@ static void link_closed(struct rz_child *p)
     rz_loop_arm_every(p->patience, PATIENCE_NS);
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 rz_status_t rz_child_life_open(struct rz_child_life **result,
                                const struct rz_child_life_config *config)

@@ -156,7 +156,7 @@ void rz_link_router_drain(struct rz_child *p)
     }
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 rz_status_t rz_link_router_attach(struct rz_link_router *router, struct rz_child *p, int fd)
 {

@@ -465,7 +465,7 @@ static void run_notices(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* ---- what comes from other daemons ---- */
+/* ---- messages of other daemons ---- */
 
 /* A message for one of the cores of this module. */
 static void core_message(void *arg, const struct rz_message *message, const uint64_t *items)
@@ -525,7 +525,7 @@ static void handle(struct rz_recovery *recovery)
     }
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 _Static_assert(RZ_SCHEME_GROUP_MAX == RZ_COMMIT_GROUP_MAX, "every scheme there is can be kept");
 

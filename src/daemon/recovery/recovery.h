@@ -64,7 +64,7 @@ void rz_recovery_close(struct rz_recovery *recovery); /* NULL: nothing */
 
 struct rz_store *rz_recovery_store(const struct rz_recovery *recovery);
 
-/* ---- subscribers of the membership: daemon.c says in which order ---- */
+/* ---- subscribers of the membership: daemon_modules.c sets the order ---- */
 
 /* Passes the failure on to detector and spread. */
 void rz_recovery_broadcast_failed(void *recovery, rz_id node, bool proof, bool first);

@@ -19,7 +19,7 @@ struct rz_arbiter {
     rz_time *asked; /* [n_nodes]: when a daemon was asked that has sent nothing since; 0: none */
 };
 
-/* ---- where processes are reached ---- */
+/* ---- addresses of processes ---- */
 
 static void post_port(const struct rz_arbiter *arbiter, rz_id node, uint32_t rank,
                       uint32_t incarnation, uint16_t port)
@@ -70,7 +70,7 @@ rz_status_t rz_arbiter_join(const struct rz_arbiter *arbiter, struct rz_child *p
     return RZ_OK;
 }
 
-/* ---- what the processes find ---- */
+/* ---- findings of the processes ---- */
 
 /* The process if it is here in this epoch, running, and not about to leave; else NULL. */
 static struct rz_child *member(const struct rz_arbiter *arbiter, uint32_t epoch, uint32_t rank,
@@ -203,7 +203,7 @@ static bool on_heard(void *arg, struct rz_child *p, const struct rz_link_message
     return heard->rank < p->all->own->job.n_ranks;
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 static void handle(struct rz_arbiter *arbiter, const struct rz_arbiter_config *config)
 {

@@ -288,7 +288,7 @@ void rz_endpoints_forget(struct rz_endpoints *endpoints, uint32_t slot, uint32_t
     rz_questions_drop_asker(&endpoints->questions, slot, incarnation);
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 rz_status_t rz_endpoints_open(struct rz_endpoints **result,
                               const struct rz_endpoints_config *config)

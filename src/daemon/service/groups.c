@@ -174,7 +174,7 @@ static void note_arrival(struct group *group, const struct rz_child *p, struct l
     }
 }
 
-/* ---- what processes are told ---- */
+/* ---- messages to processes ---- */
 
 static void tell(const struct rz_groups *groups, struct member *member,
                  const struct rz_link_group_round *round)
@@ -247,7 +247,7 @@ static void run_notices(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* ---- what processes say ---- */
+/* ---- messages of processes ---- */
 
 /* Makes the items for the core from the processes and counters of a message, in allocated memory.
  * NULL: they are no group that this process belongs to. */
@@ -530,7 +530,7 @@ void rz_groups_process_left(struct rz_groups *groups, const struct rz_child *p)
     lines_close(groups, p->rank, p->incarnation);
 }
 
-/* ---- what daemons tell ---- */
+/* ---- messages of the daemons ---- */
 
 static void core_send(void *arg, rz_id to, const struct rz_message *message, const uint64_t *items)
 {
@@ -637,7 +637,7 @@ void rz_groups_epoch(struct rz_groups *groups)
     }
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 rz_status_t rz_groups_open(struct rz_groups **result, const struct rz_groups_config *config)
 {

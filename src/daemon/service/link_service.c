@@ -123,7 +123,7 @@ static bool on_hello(void *arg, struct rz_child *p, const struct rz_link_message
     return true;
 }
 
-/* ---- the other messages of a process that has joined; false: it broke the protocol ---- */
+/* ---- the other messages of a process that has joined; false: it has broken the protocol ---- */
 
 static bool on_mark(void *arg, struct rz_child *p, const struct rz_link_message *told, int *fd)
 {
@@ -243,7 +243,7 @@ static bool on_revoked_ask(void *arg, struct rz_child *p, const struct rz_link_m
     return true;
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 rz_status_t rz_link_service_open(struct rz_link_service **result,
                                  const struct rz_link_service_config *config)

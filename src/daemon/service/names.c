@@ -234,7 +234,7 @@ static void tell_all(struct rz_names *names, const char *put, const struct owner
     pending_end_if_done(names, &names->pending);
 }
 
-/* ---- What processes ask ---- */
+/* ---- Requests of processes ---- */
 
 static void publish(struct rz_names *names, const struct owner *owner,
                     const struct rz_link_name *question)
@@ -294,7 +294,7 @@ void rz_names_ask(struct rz_names *names, uint32_t rank, uint32_t incarnation,
     }
 }
 
-/* ---- What daemons tell ---- */
+/* ---- Messages of the daemons ---- */
 
 static void confirm(struct rz_names *names, rz_id to, uint64_t serial, rz_status_t status)
 {

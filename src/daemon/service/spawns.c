@@ -174,7 +174,7 @@ void rz_spawns_decided(struct rz_spawns *spawns, rz_status_t refused, const uint
     }
 }
 
-/* ---- what other daemons tell ---- */
+/* ---- messages of other daemons ---- */
 
 static void order_comes(struct rz_spawns *spawns, struct rz_spawns_order *order,
                         const struct rz_overlay_spawn_order *told)
@@ -235,7 +235,7 @@ void rz_spawns_process_failed(void *arg, uint32_t slot, uint32_t incarnation, en
     }
 }
 
-/* ---- ends that a process wanted ---- */
+/* ---- ends that a process requested ---- */
 
 static void end_later(struct rz_spawns *spawns, uint32_t slot, uint32_t incarnation, uint32_t code,
                       const char *by)
@@ -297,7 +297,7 @@ void rz_spawns_end(struct rz_spawns *spawns, uint32_t slot, uint32_t incarnation
     }
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 rz_status_t rz_spawns_open(struct rz_spawns **result, const struct rz_spawns_config *config)
 {

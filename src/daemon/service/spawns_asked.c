@@ -136,7 +136,7 @@ void rz_spawns_look(struct rz_spawns *spawns)
     }
 }
 
-/* ---- what processes ask ---- */
+/* ---- requests of processes ---- */
 
 /* Why nothing can be spawned in this job; NULL: spawns are possible. */
 static const char *refusal(const struct rz_spawns *spawns, bool replace)

@@ -138,7 +138,7 @@ void rz_spawns_slot_use(struct rz_spawns *spawns, struct rz_spawns_slot *slot,
     }
 }
 
-/* ---- what others ask ---- */
+/* ---- requests of other daemons ---- */
 
 bool rz_spawns_program(const struct rz_spawns *spawns, uint32_t slot, struct rz_program *program)
 {

@@ -68,7 +68,7 @@ struct rz_spawns {
     uint8_t *cohort; /* room for the processes of a COHORT message */
 };
 
-/* ---- spawns_orders.c: what spawned processes run ---- */
+/* ---- spawns_orders.c: what spawned processes execute ---- */
 
 /* Returns the order; makes it if there is none, and then expects the rest of it. */
 struct rz_spawns_order *rz_spawns_order_of(struct rz_spawns *spawns, rz_id node, uint32_t serial);
@@ -90,7 +90,7 @@ void rz_spawns_slot_use(struct rz_spawns *spawns, struct rz_spawns_slot *slot,
 /* At the end of the daemon: drops all orders, whatever their users. */
 void rz_spawns_orders_close(struct rz_spawns *spawns);
 
-/* ---- spawns_asked.c: what processes of this node ask for ---- */
+/* ---- spawns_asked.c: requests of processes of this node ---- */
 
 void rz_spawns_handle_link(struct rz_spawns *spawns);
 

@@ -387,7 +387,7 @@ void store_get(struct rz_store *store, uint32_t rank)
     }
 }
 
-/* ---- what pieces were looked at for ---- */
+/* ---- demands of verified pieces ---- */
 
 /* An own piece was damaged and is dropped. For further demands of the same piece it is being
  * fetched. */
@@ -773,7 +773,7 @@ uint64_t rz_store_number(const struct rz_store *store, uint64_t generation)
     return rz_store_files_number(store->files, generation);
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 static rz_status_t open_parts(struct rz_store *store)
 {

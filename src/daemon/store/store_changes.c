@@ -16,7 +16,7 @@
 
 enum { FIRST = 1, LAST = 2 };
 
-/* ---- whose piece it is ---- */
+/* ---- the owner of the piece ---- */
 
 struct store_changes *store_changes_of(struct rz_store *store, uint32_t rank,
                                        const struct rz_link_store *told, int fd)
@@ -86,7 +86,7 @@ bool store_send_changes(struct rz_store *store, struct transfer *transfer)
     return !last;
 }
 
-/* ---- who keeps a copy ---- */
+/* ---- the keeper of a copy ---- */
 
 /* Turns the older piece into the new one, which is not complete yet. NULL: there is none that may
  * be written over now. */

@@ -196,7 +196,7 @@ void rz_store_files_committed(struct rz_store_files *files, uint64_t generation)
     look(files);
 }
 
-/* ---- what the writer has done ---- */
+/* ---- answers of the writer ---- */
 
 static void stop(struct rz_store_files *files, rz_status_t why, const char *what)
 {
@@ -303,7 +303,7 @@ static void on_done(void *arg, const struct rz_store_order *done)
     }
 }
 
-/* ---- what the store asks ---- */
+/* ---- calls of the store ---- */
 
 void rz_store_files_epoch(struct rz_store_files *files, uint32_t epoch, uint64_t generation)
 {
@@ -356,7 +356,7 @@ uint64_t rz_store_files_bound(const struct rz_store_files *files, uint64_t upto)
     return upto;
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 rz_status_t rz_store_files_open(struct rz_store_files **result, const struct rz_store_config *base,
                                 const struct rz_store_files_host *host)

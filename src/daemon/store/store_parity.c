@@ -122,7 +122,7 @@ bool store_send_share(struct rz_store *store, struct transfer *transfer)
     return next_kept(&group, group.place, keeper, transfer->chunk, &q) < data;
 }
 
-/* ---- keeping them ---- */
+/* ---- keeping parities ---- */
 
 static void free_parity(struct parity *parity)
 {

@@ -85,7 +85,7 @@ static struct rebuild *find_rebuild(const struct rz_store *store, uint32_t rank)
     return rebuild;
 }
 
-/* ---- which blocks ---- */
+/* ---- the choice of blocks ---- */
 
 /* Whether the column is zero, because the member has no rank in the row: it is not fetched. */
 static bool is_zero(const struct rz_store *store, const struct rebuild *rebuild, uint32_t place,

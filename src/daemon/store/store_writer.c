@@ -201,7 +201,7 @@ void rz_store_writer_drop(struct rz_store_writer *writer)
     rz_lock_leave(&writer->lock);
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 static void writer_free(struct rz_store_writer *writer)
 {
