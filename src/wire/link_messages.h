@@ -43,8 +43,8 @@ enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
     MESSAGE(RESTORED, restored) U32(epoch) U64(generation) END(RESTORED, restored)  /* for the record */ \
     MESSAGE(NAME, name) U64(question) U32(what) TEXT(service) TEXT(port) END(NAME, name) /* enum rz_name_question */ \
     MESSAGE(SILENT, silent) U32(epoch) U32(rank) U32(incarnation) END(SILENT, silent) /* with --detector flat: detected by this process */ \
-    MESSAGE(HEARD, heard) U32(epoch) U32(rank) U32(incarnation) U64(at_ns) END(HEARD, heard) /* likewise, \
-           reported by other processes; for the record */ \
+    MESSAGE(HEARD, heard) U32(epoch) U32(rank) U32(incarnation) U64(at_ns) END(HEARD, heard) /* with --detector flat: \
+           reported to this process by others; for the record */ \
     MESSAGE(REPLACE, replace) U64(question) BYTES(spawns) END(REPLACE, replace) \
         /* the requested incarnation: the failed one + 1; answered by REPLACED */ \
     MESSAGE(SPAWN, spawn) U64(question) U32(count) BYTES(commands) BYTES(parent) END(SPAWN, spawn) \
@@ -88,7 +88,7 @@ enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
     MESSAGE(REPLACED, replaced) U64(question) U32(status) END(REPLACED, replaced) /* rz_status_t; the \
            spawned processes are on the board before this message */ \
     MESSAGE(SPAWNED, spawned) U64(question) U32(status) BYTES(processes) END(SPAWNED, spawned) /* in order \
-           of rank in the new world; the board as above */ \
+           of rank in the new world; they are on the board before this message */ \
     MESSAGE(LANE_OVER, lane_over) U32(lane) U32(rank) U32(incarnation) END(LANE_OVER, lane_over) /* its \
            process was reaped: answered by LANE_CLOSED */ \
     MESSAGE(REVOKED, revoked) U64(revocation) END(REVOKED, revoked) \

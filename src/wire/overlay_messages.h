@@ -21,7 +21,7 @@
     MESSAGE(CHALLENGE, challenge) U32(version) BYTES(nonce) END(CHALLENGE, challenge)  /* acceptor -> connector */ \
     MESSAGE(HELLO, hello) U32(version) U64(job) U32(from) BYTES(proof) BYTES(nonce) END(HELLO, hello) \
         /* net/proof: over both nonces, job, from, to; a nonce of its own */ \
-    MESSAGE(WELCOME, welcome) BYTES(proof) END(WELCOME, welcome)   /* likewise, of the acceptor */ \
+    MESSAGE(WELCOME, welcome) BYTES(proof) END(WELCOME, welcome)   /* net/proof, of the acceptor */ \
     MESSAGE(PROTOCOL, protocol) BYTES(message) END(PROTOCOL, protocol)                  /* as protocol_message.h */ \
     MESSAGE(GET_EP_ADDRESS, get_ep_address) U32(rank) U32(incarnation) U32(asker) U32(asker_incarnation) U32(epoch) \
         END(GET_EP_ADDRESS, get_ep_address)                     /* of this incarnation or a newer one */ \
