@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The entry points of rhizome/checkpoint.h: like those of MPI, so that a roll-back may happen in
- * them. */
+/*
+ * The entry points of rhizome/checkpoint.h: built like those of MPI, since a roll-back may happen
+ * in them.
+ */
 #include <rhizome/checkpoint.h>
 
 #include "abi/entry.h"

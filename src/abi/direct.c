@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Entry points that need no chapter: the binding itself has the answer. */
+/*
+ * Entry points without a chapter: the binding itself implements them.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -8,7 +10,8 @@
 #include "abi/features.h"
 #include "chapter_weak.h"
 
-/* Results need a place, `other` too. Raises the error if there is none, else returns success. */
+/* Checks that the results, including `other`, have a place. Raises the error if one has none,
+ * otherwise returns success. */
 static int pointer_call(const char *call_name, const char *name, const void *pointer,
                         const char *other_name, const void *other)
 {
@@ -202,7 +205,7 @@ RZ_PUBLIC int PMPI_File_call_errhandler(MPI_File fh, int errorcode)
 }
 RZ_TWIN(MPI_File_call_errhandler);
 
-/* ---- Windows: only MPI_WIN_NULL exists so far, which has a name ---- */
+/* ---- Windows: there is only MPI_WIN_NULL, which has a name ---- */
 
 RZ_PUBLIC int PMPI_Win_get_name(MPI_Win win, char *win_name, int *resultlen)
 {
@@ -219,7 +222,7 @@ RZ_PUBLIC int PMPI_Win_get_name(MPI_Win win, char *win_name, int *resultlen)
 }
 RZ_TWIN(MPI_Win_get_name);
 
-/* ---- The ABI about itself ---- */
+/* ---- Inquiries of the ABI ---- */
 
 RZ_PUBLIC int PMPI_Abi_get_version(int *abi_major, int *abi_minor)
 {

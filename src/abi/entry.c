@@ -73,7 +73,8 @@ bool rz_call_out_of_world(struct rz_call *call)
     return false;
 }
 
-/* The end of the restart point is agreed on with all others: MPI must still be initialised. */
+/* The end of the restart point is agreed with all other processes, so MPI must still be
+ * initialised. */
 bool rz_call_world_may_end(struct rz_call *call)
 {
     return !rz_reinit_is_open() ||
@@ -148,7 +149,7 @@ bool rz_arg_bad_message(struct rz_call *call, const char *buffer_name, const voi
         return rz_arg_refuse(call, MPI_ERR_BUFFER, "%s is a null pointer while %s is %lld",
                              buffer_name, count_name, (long long)count);
     }
-    /* All was valid: it was only too large for the fast check. */
+    /* The arguments are valid, only too large for the fast check. */
     return rz_datatype_fits(datatype, count) ||
            rz_arg_refuse(call, MPI_ERR_COUNT, "%s is %lld: so many of %s are 2^63 bytes or more",
                          count_name, (long long)count, type_name);
@@ -229,7 +230,7 @@ bool rz_arg_counts(struct rz_call *call, const char *name, struct rz_counts coun
     return true;
 }
 
-/* Whether there is data where the buffer begins. */
+/* Whether the side has data at the start of its buffer. */
 static bool side_has_start(const struct rz_side *side, const struct rz_datatype *datatype)
 {
     if (((const struct rz_object *)datatype)->predefined == 0) {
@@ -254,8 +255,8 @@ bool rz_arg_two_sides(struct rz_call *call, const struct rz_side *sent,
                          received->buffer_name, sent->buffer_name);
 }
 
-/* Displacements from MPI_BOTTOM may be addresses: then the block exists, unless its address is
- * 0. */
+/* Displacements from MPI_BOTTOM may be addresses: then the block is valid, unless its address is 0.
+ */
 static const void *side_address(const struct rz_side *side, int i)
 {
     static const char somewhere;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What every entry point does, as it reads in the generated source:
+ * What every entry point does, in the form of the generated source:
  *
  *     struct rz_call call = {.name = "MPI_Send"};
  *     if (rz_call_begin(&call) && rz_arg_comm(&call, "comm", comm, &comm_) && ...) {
@@ -37,7 +37,7 @@ struct rz_call {
     int error;                     /* MPI_SUCCESS, an error class or RZM_ROLLBACK */
     bool locked;                   /* the engine lock is held */
     bool lives;                    /* the initialisation lock is held */
-    bool held; /* comm was retained: a completing request might be its last user */
+    bool held; /* comm was retained: a request that completes might hold the last other reference */
 };
 
 /* Which wildcards and special ranks a parameter accepts beside the ranks of the communicator. */
@@ -58,7 +58,7 @@ bool rz_call_out_of_world(struct rz_call *call);
 bool rz_call_world_may_end(struct rz_call *call);
 int rz_call_finish_error(struct rz_call *call);
 
-/* Take the engine lock where threads share the engine. */
+/* Takes the engine lock if threads share the engine. */
 static inline void rz_call_lock(struct rz_call *call)
 {
     if (rz_engine_shared) {
@@ -67,7 +67,8 @@ static inline void rz_call_lock(struct rz_call *call)
     }
 }
 
-/* The same at the beginning of a call: false in a thread that must be told of a roll-back. */
+/* As rz_call_lock, at the beginning of a call: false in a thread that must be told of a roll-back.
+ */
 static inline bool rz_call_lock_first(struct rz_call *call)
 {
     rz_call_lock(call);
@@ -81,10 +82,8 @@ static inline bool rz_call_begin(struct rz_call *call)
                                                    : rz_call_out_of_phase(call);
 }
 
-/*
- * Where models (World, Sessions) begin and end, one thread after the other: MPI_Session_init may be
- * called by any thread at any time. Taken before the engine lock.
- */
+/* Held while a model (World, Sessions) begins or ends, so that threads do this one after the other:
+ * MPI_Session_init may be called by any thread at any time. Taken before the engine lock. */
 void rz_init_enter(void);
 void rz_init_leave(void);
 
@@ -136,7 +135,7 @@ static inline void rz_call_unlock(struct rz_call *call)
     }
 }
 
-/* Unlock; after an error run the error handler, after RZM_ROLLBACK do not return. */
+/* Unlocks; after an error runs the error handler, after RZM_ROLLBACK does not return. */
 static inline int rz_call_end(struct rz_call *call)
 {
     if (RZ_LIKELY(call->error == MPI_SUCCESS)) {
@@ -151,8 +150,8 @@ static inline int rz_call_end(struct rz_call *call)
     return rz_call_finish_error(call);
 }
 
-/* Refuse a call without a chapter function. comm: of the call, if it has one, else NULL. Returns an
- * error class. */
+/* Refuses a call without a chapter function. comm: of the call, if it has one, otherwise NULL.
+ * Returns an error class. */
 int rz_call_unsupported(const char *name, MPI_Comm comm);
 
 /*
@@ -161,7 +160,7 @@ int rz_call_unsupported(const char *name, MPI_Comm comm);
  */
 int rz_error_raise(struct rz_comm *comm, int error, const char *name);
 
-/* The same of a session, and of MPI_FILE_NULL. */
+/* As rz_error_raise, for an error of a session, and of MPI_FILE_NULL. */
 int rz_error_raise_session(struct rz_session *session, int error, const char *name);
 int rz_error_raise_file(int error, const char *name);
 
@@ -248,7 +247,7 @@ static inline bool rz_arg_comm(struct rz_call *call, const char *name, MPI_Comm 
     return rz_arg_bad_handle(call, RZ_OBJECT_COMM, name, (uintptr_t)handle);
 }
 
-/* Of a spawned process (RZ_Comm_replace), which has no communicator yet except its own
+/* For a spawned process (RZ_Comm_replace), which has no communicator yet except its own
  * MPI_COMM_WORLD. */
 static inline bool rz_arg_comm_or_null(struct rz_call *call, const char *name, MPI_Comm handle,
                                        struct rz_comm **comm)
@@ -271,10 +270,8 @@ static inline bool rz_arg_session(struct rz_call *call, const char *name, MPI_Se
            rz_arg_bad_handle(call, RZ_OBJECT_SESSION, name, (uintptr_t)handle);
 }
 
-/*
- * Calls that create an object, not from another one of its kind, report errors to the error handler
- * that they were given for it. of: the kind of object that is made.
- */
+/* A call that creates an object, not from another one of its kind, reports errors to the error
+ * handler that it was given for the object. of: the kind of the object. */
 static inline bool rz_call_blame_handler(struct rz_call *call, struct rz_errhandler *handler,
                                          enum rz_object_kind of)
 {
@@ -299,7 +296,7 @@ static inline bool rz_arg_info_or_null(struct rz_call *call, const char *name, M
 }
 
 /* Errors of a request, or of a matched message, belong to its communicator (NULL: none), which must
- * exist as long. */
+ * not end before. */
 static inline void rz_call_blame_comm(struct rz_call *call, struct rz_comm *comm)
 {
     if (!call->comm && (call->comm = comm) != NULL) {
@@ -453,8 +450,8 @@ static inline bool rz_arg_message(struct rz_call *call, const char *buffer_name,
            rz_arg_bad_message(call, buffer_name, buffer, count_name, count, type_name, *datatype);
 }
 
-/* A buffer that must exist, while its count and datatype belong to another: the result of a
- * reduction. */
+/* A buffer that must be valid, while its count and datatype are those of another one: the result of
+ * a reduction. */
 bool rz_arg_result(struct rz_call *call, const char *name, const void *buffer, int64_t count,
                    const struct rz_datatype *datatype);
 
@@ -470,7 +467,7 @@ static inline bool rz_arg_two_buffers(struct rz_call *call, const char *name, co
 /* Space for packed data, of `size` bytes. */
 bool rz_arg_packed(struct rz_call *call, const char *name, const void *buffer, int64_t size);
 
-/* The same for a buffer that has as many items as all of `length` counts together. */
+/* As rz_arg_result, for a buffer with as many items as the sum of `length` counts. */
 bool rz_arg_source(struct rz_call *call, const char *name, const void *buffer,
                    struct rz_counts counts, int length, const struct rz_datatype *datatype);
 
@@ -489,20 +486,20 @@ struct rz_side {
     int length;
 };
 
-/* All have one datatype. */
+/* All blocks have one datatype. */
 bool rz_arg_side(struct rz_call *call, const struct rz_side *side, MPI_Datatype handle,
                  struct rz_datatype **datatype);
 
 /*
- * What is sent and what is received must be two buffers, if both begin at one address. They overlap
- * for certain if both have data there: a block at displacement 0, of a predefined datatype (others
- * may begin elsewhere).
+ * The sent and the received data must be in two buffers, even if both begin at one address. They
+ * are known to overlap if both have data at that address: a block at displacement 0 of a predefined
+ * datatype (others may begin elsewhere).
  */
 bool rz_arg_two_sides(struct rz_call *call, const struct rz_side *sent,
                       const struct rz_datatype *sent_type, const struct rz_side *received,
                       const struct rz_datatype *received_type) __attribute__((cold));
 
-/* Each has its own datatype. */
+/* Each block has a datatype of its own. */
 bool rz_arg_side_w(struct rz_call *call, const struct rz_side *side, const MPI_Datatype *handles);
 
 /* An array of counts: present, and not negative. */
@@ -530,7 +527,7 @@ bool rz_arg_commands(struct rz_call *call, int count, char *const *commands, con
 /* Each a communicator or MPI_COMM_NULL. */
 bool rz_arg_comms(struct rz_call *call, const char *name, const MPI_Comm *comms, int64_t n);
 
-/* Every handle a datatype. */
+/* Every handle is a datatype. */
 bool rz_arg_datatypes(struct rz_call *call, const char *name, const MPI_Datatype *datatypes,
                       int64_t count);
 

@@ -67,7 +67,8 @@ static void print_fatal(const char *where, int error, const char *name, const ch
     }
 }
 
-/* By the chapter's abort, if there is one: every process of comm ends; with NULL, of the job. */
+/* Calls the chapter of MPI_Abort, if there is one: every process of comm ends; with comm NULL,
+ * every process of the job. */
 _Noreturn static void end_program(struct rz_comm *comm, int error)
 {
     if (rz_phase == RZ_PHASE_RUNNING && rzm_abort) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPIX_Reinit: the program's loop is entered again after each failure. The frame that roll-backs
- * jump to lives here, because it must stay on the stack while the loop runs, and the clean-up
- * handlers, which run before the jump; all else is the chapter's (mpi/ft/restart.h). Global
- * restart: Georgakoudis, Guo, Laguna, "Reinit++", ISC 2020; the shape of the call is that of its
+ * MPIX_Reinit: the program's loop is entered again after each failure. This file has the frame to
+ * which roll-backs jump, because it must stay on the stack while the loop runs, and the clean-up
+ * handlers, which run before the jump; the chapter has the rest (mpi/ft/restart.h). Global restart:
+ * Georgakoudis, Guo, Laguna, "Reinit++", ISC 2020; the form of the call is that of its
  * implementation, the clean-up handlers are those of Laguna and others' proposal of 2016.
  */
 #include "abi/reinit.h"
@@ -17,7 +17,7 @@
 #include "mpi/ft/restart.h"
 #include "mpi/ft/reinit_async.h"
 
-/* One per process: the restart point is the job's. */
+/* One per process: the restart point belongs to the job. */
 static jmp_buf reinit_round;
 static _Thread_local bool reinit_is_here;
 static atomic_bool reinit_is_open;
@@ -50,7 +50,8 @@ bool rz_reinit_cleans_up(void)
     return reinit_is_here && cleanups.run;
 }
 
-/* While the frames of the restart point are still on the stack: handlers may use its locals. */
+/* Runs the handlers while the frames of the restart point are still on the stack: handlers may use
+ * its locals. */
 static void clean_up(void)
 {
     cleanups.run = true;
@@ -95,7 +96,7 @@ RZ_PUBLIC int PMPIX_Reinit_cleanup_push(MPIX_Cleanup_handler handler, void *arg)
     if (reinit_is_inside(&call) &&
         rz_arg_pointer(&call, "handler", (const void *)(uintptr_t)handler)) {
         if (cleanups_have_room()) {
-            /* A roll-back may only happen in the program's code: there is none in between. */
+            /* A roll-back may only happen in the program's code, which does not run in between. */
             cleanups.stack[cleanups.n++] = (struct cleanup){handler, arg};
         } else {
             call.error = MPI_ERR_NO_MEM;
@@ -175,12 +176,12 @@ struct restart_point {
     RZ_Restart_point_failed told; /* NULL: plain */
 };
 
-/* For a process restarted in this round: the value that the last restart_point.told received. */
+/* For a process restarted in this round: the last arguments of restart_point.told. */
 static struct {
     int n, *ranks, *states;
 } failed;
 
-/* All processes tell all others their result. MPI_SUCCESS, an error class or RZM_ROLLBACK. */
+/* All processes exchange their states. MPI_SUCCESS, an error class or RZM_ROLLBACK. */
 static int ask_who_failed(struct rz_call *call, int state)
 {
     struct rz_comm *world = rz_comm_predefined(0x101);
@@ -210,7 +211,7 @@ static int enter_point(const struct restart_point *point, int argc, char **argv,
                        : point->plain(argc, argv, how);
 }
 
-/* One step of the chapter under the engine lock. */
+/* Calls a step of the chapter with the engine lock held. */
 static int reinit_step(struct rz_call *call, int (*step)(void))
 {
     rz_call_lock(call);
@@ -219,8 +220,8 @@ static int reinit_step(struct rz_call *call, int (*step)(void))
     return error;
 }
 
-/* The state of the last round ends with it: handlers that did not run, because the restart point
- * has returned, would find its locals gone. */
+/* The handlers of the last round are removed: those that did not run, because the restart point has
+ * returned, would find its locals gone. */
 static int reinit_wait(struct rz_call *call, int *state)
 {
     cleanups.n = 0;
