@@ -2,7 +2,7 @@
 /*
  * The interface of all transports. A transport moves a header (at most RZ_NET_HEADER_MAX bytes) and
  * a payload from process to process. It knows peers (small numbers that its user chose), never
- * ranks, epochs or matching: these stand in the header, which it does not read.
+ * ranks, epochs or matching: these are in the header, which it does not read.
  *
  * One thread at a time calls into a transport (the engine lock of the library). No call blocks.
  * Callbacks (arrived, broken, op->done) come only from inside calls into the transport.
@@ -20,18 +20,18 @@ typedef uint32_t rz_peer_t;
 
 struct rz_net;
 
-/* One operation in progress; memory of the caller until done was called. */
+/* One operation in progress; the caller's memory until done is called. */
 struct rz_net_op {
-    /* Called exactly once, unless send or fetch returned something else than RZ_IN_PROGRESS. */
+    /* Called exactly once, unless send or fetch returned something other than RZ_IN_PROGRESS. */
     void (*done)(struct rz_net_op *op, rz_status_t status);
     void *user;
-    void *net_private[6];                    /* of the transport; zero before use */
-    unsigned char header[RZ_NET_HEADER_MAX]; /* send: the header, written by the caller; stays alive
-                                                with the op */
+    void *net_private[6];                    /* used by the transport; zero before use */
+    unsigned char header[RZ_NET_HEADER_MAX]; /* send: the header, written by the caller; must stay
+                                                valid with the op */
     uint32_t header_bytes;
 };
 
-/* Names a payload that is still in its sender's memory. */
+/* Identifies a payload that is still in its sender's memory. */
 typedef struct rz_net_token *rz_net_token_t;
 
 /* What a transport needs of its user. */
@@ -40,40 +40,39 @@ struct rz_net_host {
     /*
      * A message has arrived. data != NULL (or bytes == 0): the whole payload, valid during the call
      * only. data == NULL and bytes > 0: the payload is still with its sender; the user calls fetch
-     * or drop with token, once, now or later.
+     * or drop with token, once, in this call or later.
      */
     void (*arrived)(void *arg, const void *header, uint32_t header_bytes, const void *data,
                     size_t bytes, rz_net_token_t token);
-    /* The connection to peer broke: evidence, not proof of a failure. Operations with the peer end
+    /* The connection to peer broke: evidence, not proof, of a failure. Operations with the peer end
      * or have ended with an error. */
     void (*broken)(void *arg, rz_peer_t peer);
 };
 
 struct rz_net_ops {
     const char *name;
-    size_t eager_max; /* payloads up to here are copied by send, which then returns RZ_OK where
-                         there is room */
+    size_t eager_max; /* payloads up to this size are copied by send, which then returns RZ_OK if
+                         there is space */
 
-    /* Bytes by which others can connect; *bytes: in: available size, out: the length.
-     * RZ_ERR_INVALID: too small. */
+    /* Returns the bytes by which other processes can connect; *bytes: in: available size, out: the
+     * length. RZ_ERR_INVALID: too small. */
     rz_status_t (*ep_address)(struct rz_net *net, void *ep_address, size_t *bytes);
 
-    /* Make peer known, from its endpoint address. A peer number is used once: a new incarnation is
-     * a new peer.
-     */
+    /* Makes peer known by its endpoint address. A peer number is used once: a new incarnation is a
+     * new peer. */
     rz_status_t (*connect)(struct rz_net *net, rz_peer_t peer, const void *ep_address,
                            size_t bytes);
 
     /*
-     * Send op->header and data to peer. RZ_OK: done, data may be reused, op->done is not called.
-     * RZ_IN_PROGRESS: data and op stay untouched until op->done. Anything else: nothing was sent.
-     * Messages to one peer arrive in order of send.
+     * Sends op->header and data to peer. RZ_OK: done, data may be reused, op->done is not called.
+     * RZ_IN_PROGRESS: data and op must not be changed until op->done. Any other result: nothing was
+     * sent. Messages to one peer arrive in the order of the sends.
      */
     rz_status_t (*send)(struct rz_net *net, rz_peer_t peer, const void *data, size_t bytes,
                         struct rz_net_op *op);
 
-    /* Receive the first `bytes` of the payload named by token (truncation is the user's). As send.
-     */
+    /* Receives the first `bytes` of the payload named by token (truncation is the user's matter).
+     * Results as for send. */
     rz_status_t (*fetch)(struct rz_net *net, rz_net_token_t token, void *data, size_t bytes,
                          struct rz_net_op *op);
 
@@ -81,45 +80,45 @@ struct rz_net_ops {
     void (*drop)(struct rz_net *net, rz_net_token_t token);
 
     /*
-     * A send to peer, or (token != NULL) a fetch of token from it, that has not ended is abandoned;
+     * Withdraws a send to peer, or (token != NULL) a fetch of token from it, that has not ended;
      * the user on the other side knows or will know this, and abandons its part, too. True: no
-     * memory of the user is touched from now on, and op->done will not be called. False: it cannot
-     * be withdrawn, and ends as it would have.
+     * memory of the user is touched from now on, and op->done will not be called. False: the
+     * operation cannot be withdrawn, and ends as it would have.
      */
     bool (*withdraw)(struct rz_net *net, rz_peer_t peer, rz_net_token_t token,
                      struct rz_net_op *op);
 
-    /* Makes progress, runs callbacks; the number of events handled. */
+    /* Makes progress, runs callbacks; returns the number of events handled. */
     unsigned (*progress)(struct rz_net *net);
 
     /* Prepares to sleep: true when nothing is pending and fd() will become readable (or the
      * doorbell ring) when there are events. */
     bool (*arm)(struct rz_net *net);
-    int (*fd)(struct rz_net *net); /* -1: the doorbell alone */
+    int (*fd)(struct rz_net *net); /* -1: there is only the doorbell */
 
     /*
-     * Peer has failed (or rolled back): take what has already arrived from it first (`drain`:
-     * deliver complete messages), then end every operation with it with `status`, now or within a
-     * bounded number of progress calls; no memory of the user is touched after its operation ended.
-     * Tokens of the peer stay valid to fetch (which then returns an error where the payload is
-     * gone) or drop.
+     * Peer has failed (or the job rolled back): first takes what has already arrived from it
+     * (`drain`: delivers complete messages), then ends every operation with it with `status`, now
+     * or within a bounded number of progress calls; no memory of the user is touched after its
+     * operation has ended. Tokens of the peer can still be passed to fetch (which returns an error
+     * if the payload is gone) or drop.
      */
     void (*disconnect)(struct rz_net *net, rz_peer_t peer, bool drain, rz_status_t status);
 
     /*
-     * All operations in progress with peer are abandoned, on both sides (roll-back), and end with
-     * `status` before this returns; the connection stays. As disconnect without drain, and connect
-     * under the same number at once, but without the cost of connecting. What peer sent before may
-     * still arrive. NULL: this transport cannot.
+     * A roll-back: all operations in progress with peer are abandoned on both sides, and end with
+     * `status` before this returns; the connection stays. As disconnect without drain followed by
+     * connect under the same number, but without the cost of connecting. Messages that peer sent
+     * before may still arrive. NULL: not supported by this transport.
      */
     void (*renew)(struct rz_net *net, rz_peer_t peer, rz_status_t status);
 
     /*
-     * As disconnect without drain (roll-back), but the connection stays, unused: connect with the
-     * same endpoint address makes it the peer's again, under a new number, and what peer sends may
-     * arrive before that, and what it sent before the roll-back. False: it is broken, and
-     * disconnected permanently; a peer that can still be reached needs another transport, here or
-     * there. NULL: this transport cannot.
+     * A roll-back: as disconnect without drain, but the connection stays dormant. connect with the
+     * same endpoint address makes it the peer's again, under a new number; messages that peer sends
+     * before that, or sent before the roll-back, may arrive. False: the connection is broken, and
+     * disconnected permanently; if the peer can still be reached, one of the two must open another
+     * transport. NULL: not supported by this transport.
      */
     bool (*rest)(struct rz_net *net, rz_peer_t peer, rz_status_t status);
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Seals and unseals datagrams: a keyed hash over addresses, number and payload, and a window of
+ * received numbers for each peer.
+ */
 #include "net/datagram/datagram.h"
 
 #include "base/assert.h"
@@ -13,8 +17,8 @@ _Static_assert(RZ_DATAGRAM_KEY_BYTES == crypto_auth_KEYBYTES, "the key is the au
 _Static_assert(RZ_DATAGRAM_KEY_BYTES == crypto_auth_BYTES, "a derived key is one authenticator");
 
 struct peer {
-    uint64_t sent;    /* number of the latest to it */
-    uint64_t highest; /* number of the latest from it */
+    uint64_t sent;    /* number of the latest datagram to it */
+    uint64_t highest; /* number of the latest datagram from it */
     uint64_t seen;    /* bit i: highest - i was received */
 };
 
@@ -63,7 +67,7 @@ size_t rz_datagram_seal(struct rz_datagrams *datagrams, rz_id to, const void *pa
     return bytes + RZ_DATAGRAM_PROOF_BYTES;
 }
 
-/* Whether number arrives from peer for the first time, as far as can be known; records it. */
+/* Whether number arrives from peer for the first time, as far as the window shows; records it. */
 static bool is_new(struct peer *peer, uint64_t number)
 {
     if (number > peer->highest) {

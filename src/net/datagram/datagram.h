@@ -6,9 +6,9 @@
  *   to u32, from u32, number u64, payload, keyed hash of all that
  *
  * Each pair counts its datagrams. One that is not for this member, not of this group, or whose
- * number was seen before (or lies too far back to know) is refused: without the key a failed member
- * cannot be made to look alive, not even by a repetition of its own datagrams. Bytes only: sockets
- * are the caller's.
+ * number was seen before (or lies too far back to know) is refused: without the key no sender can
+ * make a failed member look alive, not even by repeating its datagrams. The module handles bytes
+ * only; sockets belong to the caller.
  */
 #ifndef RZ_NET_DATAGRAM_H
 #define RZ_NET_DATAGRAM_H
@@ -31,12 +31,12 @@
 
 struct rz_datagrams;
 
-/* Member self of n_members. key: RZ_DATAGRAM_KEY_BYTES, copied. */
+/* Opens the sequences of member self of n_members. key: RZ_DATAGRAM_KEY_BYTES, copied. */
 rz_status_t rz_datagrams_open(struct rz_datagrams **datagrams, uint32_t n_members, rz_id self,
                               const uint8_t *key);
-void rz_datagrams_close(struct rz_datagrams *datagrams); /* NULL: nothing */
+void rz_datagrams_close(struct rz_datagrams *datagrams); /* NULL: does nothing */
 
-/* Writes the next datagram for `to`; n <= RZ_DATAGRAM_PAYLOAD_MAX. Its length. */
+/* Writes the next datagram for `to`; n <= RZ_DATAGRAM_PAYLOAD_MAX. Returns its length. */
 size_t rz_datagram_seal(struct rz_datagrams *datagrams, rz_id to, const void *payload, size_t n,
                         uint8_t packet[RZ_DATAGRAM_MAX]);
 
@@ -48,8 +48,8 @@ size_t rz_datagram_seal(struct rz_datagrams *datagrams, rz_id to, const void *pa
 rz_status_t rz_datagram_unseal(struct rz_datagrams *datagrams, const uint8_t *packet, size_t bytes,
                                rz_id *from, const uint8_t **payload, size_t *n);
 
-/* The number-th key derived from key: for members that start a new sequence; their earlier
- * datagrams must not count again. */
+/* Derives the number-th key from key: for members that start a new sequence, so that datagrams of
+ * the old one are refused. */
 void rz_datagram_derive(const uint8_t key[RZ_DATAGRAM_KEY_BYTES], uint64_t number,
                         uint8_t derived[RZ_DATAGRAM_KEY_BYTES]);
 

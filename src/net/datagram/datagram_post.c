@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sends a core's message in one or more datagrams, and takes authentic ones from the socket.
+ */
 #include "net/datagram/datagram_post.h"
 
 #include "base/assert.h"
@@ -15,7 +18,8 @@ static void send_one(struct rz_post *post, rz_id to, const struct rz_address *ad
     size_t n = rz_protocol_message_encode(message, items, payload, sizeof(payload));
     rz_assert(n > 0);
     n = rz_datagram_seal(post->datagrams, to, payload, n, packet);
-    rz_socket_send_to(post->fd, packet, n, address); /* or it is lost, as any datagram may be */
+    rz_socket_send_to(post->fd, packet, n,
+                      address); /* a failed send loses it, as the network may */
 }
 
 uint32_t rz_post_send(struct rz_post *post, rz_id to, const struct rz_message *message,
@@ -44,7 +48,7 @@ bool rz_post_receive(struct rz_post *post, struct rz_message *message, uint64_t 
     for (;;) {
         rz_status_t status = rz_socket_receive_from(post->fd, packet, sizeof(packet), &n, NULL);
         if (status == RZ_ERR_TRUNCATE || status == RZ_ERR_CLOSED) {
-            continue; /* from a stranger; or one of ours returned by an address that no longer
+            continue; /* not from a member; or one of ours, returned by an address that no longer
                          exists */
         }
         if (status != RZ_OK) {

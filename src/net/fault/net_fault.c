@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Computes when the next message to a peer leaves, from cuts, delays and pseudo-random losses.
+ */
 #include "net/fault/net_fault.h"
 
 #include "base/assert.h"
@@ -10,7 +13,7 @@ struct way {
     bool cut;
     uint32_t loss; /* thousandths */
     rz_time delay;
-    rz_time last; /* when the latest message of the stream leaves */
+    rz_time last; /* the time at which the latest message of the stream leaves */
 };
 
 struct rz_net_fault {

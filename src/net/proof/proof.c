@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Proofs are HMAC-SHA-512/256 of libsodium; sealed frames are ChaCha20-Poly1305 with a counter as
+ * nonce.
+ */
 #include "net/proof/proof.h"
 
 #include "base/assert.h"

@@ -2,8 +2,8 @@
 /*
  * How both ends of a connection prove that they hold the key of their job, and the keys that follow
  * from it. The acceptor sends a challenge (a random nonce); the connector answers with a proof over
- * it and a nonce of its own; the acceptor answers with a proof over that. Bytes only: sockets and
- * messages are the caller's (daemon/overlay, net/tcp).
+ * it and a nonce of its own; the acceptor answers with a proof over that. The module handles bytes
+ * only; sockets and messages belong to the caller (daemon/overlay, net/tcp).
  */
 #ifndef RZ_NET_PROOF_PROOF_H
 #define RZ_NET_PROOF_PROOF_H
@@ -17,16 +17,16 @@
 #define RZ_PROOF_NONCE_BYTES 32u
 #define RZ_PROOF_BOUND_MAX 64u
 
-/* Which side makes the proof: two proofs over one nonce differ. SESSION: the key of the
- * connection. */
+/* The side that makes the proof: the proofs of the two sides over one nonce differ. SESSION: the
+ * key of the connection. */
 enum rz_proof_role { RZ_PROOF_CONNECTOR, RZ_PROOF_ACCEPTOR, RZ_PROOF_SESSION };
 
-/* Of one connection. */
+/* The inputs of the proofs of one connection. */
 struct rz_proof_terms {
     const uint8_t *key;       /* [RZ_PROOF_KEY_BYTES], of the job */
     const uint8_t *challenge; /* nonce of the acceptor */
     const uint8_t *answer;    /* nonce of the connector */
-    const void *bound;  /* what the connection is for: job and both ends, each in one way only */
+    const void *bound;  /* what the connection is for: job and both ends, encoded unambiguously */
     size_t bound_bytes; /* at most RZ_PROOF_BOUND_MAX */
 };
 
@@ -45,7 +45,7 @@ bool rz_proof_holds(const struct rz_proof_terms *terms, enum rz_proof_role role,
 /*
  * The frames of one direction of a connection, once both are authenticated: encrypted and
  * authenticated with a key of this connection alone (ChaCha20-Poly1305, RFC 8439; the nonce counts
- * the frames), so that none can be read, changed, left out, repeated or put in another order.
+ * the frames), so that no frame can be read, changed, omitted, repeated or reordered.
  */
 #define RZ_SEAL_BYTES 16u /* a sealed frame is longer by this number of bytes */
 struct rz_seal {
@@ -55,11 +55,13 @@ struct rz_seal {
 void rz_seal_begin(struct rz_seal *seal, const struct rz_proof_terms *terms);
 void rz_seal_end(struct rz_seal *seal); /* wipes the key */
 
-/* Seals the next frame; sealed has room for n + RZ_SEAL_BYTES and does not overlap bytes. */
+/* Seals the next frame; sealed has space for n + RZ_SEAL_BYTES and does not overlap bytes. */
 void rz_seal_put(struct rz_seal *seal, const void *bytes, size_t n, uint8_t *sealed);
-/* Opens the next frame into `bytes`, which has room for n - RZ_SEAL_BYTES. RZ_ERR_AUTHENTICATION:
+/*
+ * Opens the next frame into `bytes`, which has space for n - RZ_SEAL_BYTES. RZ_ERR_AUTHENTICATION:
  * it is not the next frame of the other end; nothing of it may be used, and the connection must be
- * closed. */
+ * closed.
+ */
 rz_status_t rz_seal_get(struct rz_seal *seal, const uint8_t *sealed, size_t n, uint8_t *bytes);
 
 #endif

@@ -16,8 +16,8 @@
 #define NUMBER_MAX (1u << 24)
 #define BUCKETS_MIN 64
 
-/* An end that drains takes what is in the sockets, but does not wait for what the peer continues to
- * send meanwhile. */
+/* Draining takes what is in the sockets, but does not wait for what the peer continues to send
+ * meanwhile. */
 #define DRAIN_NS_MAX (5 * RZ_MILLISECOND)
 #define DRAIN_TURNS_EMPTY 3
 
@@ -131,7 +131,7 @@ rz_status_t rz_rdv_ep_address(struct rz_net *net, void *ep_address, size_t *byte
 }
 
 /* Once only: what was sent over a lost connection cannot be sent again, and UCX 1.13 loses messages
- * between workers that have parted before. A connection that rested has its address. */
+ * between workers that have parted before. A dormant connection has its address. */
 static rz_status_t take_address(struct rz_rdv_peer *peer, const uint8_t *found, uint32_t length)
 {
     if (peer->state == RZ_RDV_RESTING) {
@@ -186,7 +186,7 @@ rz_status_t rz_rdv_connect(struct rz_net *net, rz_peer_t number, const void *ep_
     peer->number = number;
     peer->state = RZ_RDV_LIVE;
     net->numbered[number] = peer;
-    rz_rdv_peer_attend(peer); /* a peer that was unknown until now may have answers waiting */
+    rz_rdv_peer_attend(peer); /* a peer that was not connected until now may have answers waiting */
     return RZ_OK;
 }
 
@@ -220,8 +220,8 @@ void rz_rdv_peer_attend(struct rz_rdv_peer *peer)
     peer->net->attention = peer;
 }
 
-/* All operations in progress with peer end; of its answers to what we abandon none finds
- * anything. */
+/* Ends all operations in progress with peer; its answers to offers that are given up here match
+ * none. */
 static void give_up(struct rz_rdv_peer *peer)
 {
     for (struct rz_net_token *token = peer->tokens; token; token = token->next) {
@@ -335,7 +335,7 @@ unsigned rz_rdv_settle(struct rz_net *net)
 {
     unsigned count = 0;
     struct rz_rdv_peer *peer = net->attention;
-    net->attention = NULL; /* peers that still wait for room are handled again next time */
+    net->attention = NULL; /* peers that still wait for space are handled again next time */
     for (struct rz_rdv_peer *next; peer; peer = next) {
         next = peer->next_attention;
         peer->attention = false;

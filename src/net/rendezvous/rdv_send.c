@@ -3,7 +3,7 @@
 #include "net/rendezvous/rendezvous.h"
 
 #include "base/assert.h"
-/* Bytes that one turn may send to one peer, so that the others get their turn. */
+/* Bytes that may be sent to one peer in one turn, so that others get their turn. */
 #define TURN_BYTES_MAX (4u << 20)
 
 static rz_status_t put(struct rz_rdv_peer *peer, enum rz_rdv_kind kind, uint64_t id, uint64_t place,
@@ -143,7 +143,7 @@ bool rz_rdv_pump(struct rz_rdv_peer *peer)
 
 /* ---- answers to our offers ---- */
 
-/* Which was withdrawn since. */
+/* The offer with that id, if it was not withdrawn since. */
 static bool was_offered(const struct rz_rdv_peer *peer, uint64_t id)
 {
     return id > 0 && id <= peer->net->offers;

@@ -117,8 +117,8 @@ static void shm_free(struct shm *shm)
     free(shm);
 }
 
-/* The pages that we write ourselves: backed now, so that a lack of memory is an error here and no
- * signal later. */
+/* Maps the pages that this process writes: backed now, so that a lack of memory is an error here
+ * and no signal later. */
 static rz_status_t shm_map_own(struct shm *shm)
 {
     int fd = shm->config.inbox_fd;
@@ -153,7 +153,7 @@ rz_status_t rz_shm_open(struct rz_net **net, const struct rz_shm_config *config)
 {
     rz_assert(config->lane < config->lanes_max);
     if (SHM_RING % shm_page_bytes() != 0) {
-        return RZ_ERR_UNSUPPORTED; /* larger than on any machine known */
+        return RZ_ERR_UNSUPPORTED; /* larger than on any known machine */
     }
     struct shm *shm = calloc(1, sizeof(*shm));
     if (!shm) {
@@ -253,8 +253,8 @@ static rz_status_t shm_connect(struct rz_net *net, rz_peer_t peer, const void *b
     pair->pid = ep_address.pid;
     pair->peer = peer;
     shm->peers[peer].pair = pair;
-    /* What arrived before we were connected: messages unread, fetches not begun, a sender that
-     * waits for room. */
+    /* Events from before the connection: unread messages, fetches not begun, a sender that waits
+     * for space. */
     if (pair->in.page) {
         shm_bit_set(shm->again, pair->lane);
     }
@@ -273,14 +273,14 @@ static void shm_renew(struct rz_net *net, rz_peer_t peer, rz_status_t status)
     if (!pair) {
         return;
     }
-    pair->connection++; /* older tokens name payloads that are withdrawn */
+    pair->connection++; /* older tokens refer to payloads that are withdrawn */
     pair->status = status;
     shm_bit_clear(shm->blocked, pair->lane);
     shm_out_renew(shm, pair, status);
     shm_fetch_close(shm, pair, status);
 }
 
-/* Ends the connection: all state is final before the first callback, which may connect again. */
+/* Ends the connection. All state is final before the first callback, which may connect again. */
 static void shm_pair_end(struct shm *shm, struct shm_pair *pair, rz_status_t status)
 {
     pair->connection++;
@@ -305,8 +305,8 @@ static void shm_disconnect(struct rz_net *net, rz_peer_t peer, bool drain, rz_st
         return;
     }
     uint64_t connection = pair->connection;
-    /* Offers of failed processes are delivered too, though fetching them fails: else later messages
-     * would overtake them. */
+    /* Offers of failed processes are delivered too, though fetching them fails: otherwise later
+     * messages would overtake them. */
     if (drain && shm_in_open(shm, pair) == RZ_OK) {
         shm_in_read(shm, pair);
     }
@@ -339,7 +339,7 @@ void shm_pair_let_go(struct shm *shm, struct shm_pair *pair)
     free(pair);
 }
 
-/* Tokens may still name the pair: then the next owner of the lane gets a new pair beside it. */
+/* Tokens may still refer to the pair: then the next owner of the lane gets a new pair beside it. */
 static void shm_pair_retire(struct shm *shm, struct shm_pair *pair)
 {
     shm_pair_end(shm, pair, RZ_ERR_PROC_FAILED);

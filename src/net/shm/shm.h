@@ -2,9 +2,9 @@
 /*
  * The transport between processes of one node. Each process has an inbox: a memfd that its daemon
  * made, with one ring for each process that may send to it. A process sends through its lane, a
- * number that the daemon gave to it alone and gives to no other before all have closed what the
- * former owner had (rz_shm_lane_over): so a ring has one writer, and what a failed process leaves
- * behind is in pages that no other process writes or waits for.
+ * number that the daemon gave to it alone. The daemon gives the lane to another process only after
+ * all have closed the former owner's (rz_shm_lane_over): so a ring has one writer, and what a
+ * failed process leaves behind is in pages that no other process writes or waits for.
  *
  * Payloads up to eager_max travel through the ring. A longer one stays in its sender's memory; the
  * receiver copies it straight from the sender's memory (process_vm_readv) or, where the system
@@ -20,7 +20,7 @@
 #include "net/net.h"
 #include "port/doorbell.h"
 
-/* How a payload that is still in its sender's memory is fetched. */
+/* How a payload in its sender's memory is fetched. */
 enum rz_shm_copy {
     RZ_SHM_COPY_ENVIRONMENT, /* as RZ_SHM_CMA says: 0 (ring), 1 (direct) or auto (default) */
     RZ_SHM_COPY_AUTO,        /* directly; through the ring from peers where that was refused once */
@@ -31,16 +31,17 @@ enum rz_shm_copy {
 struct rz_shm_config {
     struct rz_identity self;
     uint32_t job_token;
-    uint32_t lane,
-        lanes_max; /* own lane in the inboxes of others; lanes of each inbox of this node */
-    int inbox_fd, event_fd; /* own; stay the caller's and open until close */
+    uint32_t lane, lanes_max; /* the process's lane in the inboxes of others; number of lanes of
+                                 each inbox of this node */
+    int inbox_fd,
+        event_fd; /* of this process; they belong to the caller and must stay open until close */
     enum rz_shm_copy copy;
     struct rz_net_host host;
     /*
-     * A process to which we are not connected has sent something. Its small messages arrive anyway;
-     * fetches and drops wait until the user connects to it (or calls rz_shm_forget), and so may its
-     * sender for room in its ring. Called once per lane and connection, with host.arg; a failed or
-     * foreign identity may be ignored. May be NULL.
+     * A process to which this one is not connected has sent something. Its small messages arrive
+     * anyway; fetches and drops wait until the user connects to it (or calls rz_shm_forget), and
+     * the sender may wait for space in its ring. Called once per lane and connection, with
+     * host.arg; the user may ignore an identity that is failed or not of its job. May be NULL.
      */
     void (*stranger)(void *arg, struct rz_identity who);
 };
@@ -52,7 +53,7 @@ struct rz_shm_ep_address {
     int inbox_fd, event_fd; /* of the peer */
 };
 
-/* Size of an inbox; the daemon makes it with this number of bytes, all zero. */
+/* Size of an inbox, which the daemon makes with this number of zero bytes. */
 size_t rz_shm_inbox_bytes(uint32_t lanes_max);
 
 /* RZ_ERR_NO_MEMORY, RZ_ERR_SYSTEM; RZ_ERR_MALFORMED: the inbox is smaller than
@@ -60,18 +61,18 @@ size_t rz_shm_inbox_bytes(uint32_t lanes_max);
 rz_status_t rz_shm_open(struct rz_net **net, const struct rz_shm_config *config);
 
 /*
- * The table for nets of rz_shm_open. `endpoint address` writes a struct rz_shm_ep_address for use
- * within this process and its children. After disconnect(peer, drain, status) the same process may
- * be connected again under a new peer number (roll-back), unless status was RZ_ERR_PROC_FAILED:
- * then its lane stays closed. The other side sees no difference between that and renew, nor whether
- * we did either.
+ * The table for nets of rz_shm_open. ep_address writes a struct rz_shm_ep_address for use within
+ * this process and its children. After disconnect(peer, drain, status) the same process may be
+ * connected again under a new peer number (roll-back), unless status was RZ_ERR_PROC_FAILED: then
+ * its lane stays closed. The other side sees no difference between that and renew, nor whether we
+ * did either.
  */
 extern const struct rz_net_ops rz_shm_ops;
 
 /*
- * As disconnect, but for a process that was never connected: fetches from it end with status, its
- * lane is closed. If nothing has arrived from it yet, its lane is not known, and what it sent may
- * still arrive: the user's epoch check drops it.
+ * As disconnect, for a process that was never connected: fetches from it end with status, its lane
+ * is closed. If nothing has arrived from it yet, its lane is not known, and its messages may still
+ * arrive: the user's epoch check drops them.
  */
 void rz_shm_forget(struct rz_net *net, struct rz_identity who, rz_status_t status);
 
@@ -79,9 +80,9 @@ void rz_shm_forget(struct rz_net *net, struct rz_identity who, rz_status_t statu
  * The process `who`, the owner of the lane, has ended, and so has every process that could write
  * there: its ring in our inbox is returned to the system, and the next owner of the lane finds an
  * empty one. Fetches from the former owner end with RZ_ERR_PROC_FAILED, now or when they are
- * requested; its tokens stay valid to fetch or drop. Not from inside a callback. RZ_ERR_MALFORMED:
- * the lane is our own, or another's; nothing was done. RZ_ERR_SYSTEM: the ring could not be
- * returned; the lane must not be used again.
+ * requested; its tokens stay valid to fetch or drop. Not called from inside a callback.
+ * RZ_ERR_MALFORMED: the lane is that of this process, or of another one; nothing was done.
+ * RZ_ERR_SYSTEM: the ring could not be returned; the lane must not be used again.
  */
 rz_status_t rz_shm_lane_over(struct rz_net *net, uint32_t lane, struct rz_identity who);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Payloads that stay with their sender: tokens, copying from the sender's memory, pieces where that
- * is refused. */
+/*
+ * Payloads that stay in their sender's memory: tokens, copying from there, and pieces through the
+ * ring where copying is refused.
+ */
 #include "net/shm/shm_state.h"
 
 #include "base/assert.h"
@@ -10,10 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A sender has at most SHM_SLOTS offers out, and some of former connections may still be here. */
+/* A sender has at most SHM_SLOTS offers under way, and some of former connections may still be
+ * here. */
 enum { TOKENS_MAX = 16 * SHM_SLOTS };
 
-/* Bound of bytes in one system call, which must not cut them short. */
+/* Limit of bytes in one system call, which would otherwise copy fewer. */
 #define COPY_CHUNK ((size_t)1 << 30)
 
 rz_status_t shm_fetch_offered(struct shm *shm, struct shm_pair *pair, const struct shm_offer *offer,
@@ -47,7 +50,7 @@ static void token_free(struct shm *shm, struct rz_net_token *token)
     }
 }
 
-/* Ends the fetch of a token that is in no list any more. */
+/* Ends the fetch of a token that is not in any list. */
 static void token_end(struct shm *shm, struct rz_net_token *token, rz_status_t status)
 {
     struct rz_net_op *op = token->op;
@@ -93,13 +96,13 @@ static rz_status_t token_copy(struct shm *shm, struct rz_net_token *token)
         }
         done += bytes;
     }
-    /* The sender withdraws before it uses the memory again: if it is still offered, the copy is
-     * whole. */
+    /* The sender withdraws an offer before it uses the memory again: if the payload is still
+     * offered, the copy is complete. */
     atomic_thread_fence(memory_order_seq_cst);
     return token_offered(token) ? RZ_OK : RZ_ERR_CANCELLED;
 }
 
-/* Sends the wish of token to the sender, or leaves it to the next flush. */
+/* Sends the request of token to the sender, or leaves it to the next flush. */
 static void token_tell(struct shm *shm, struct rz_net_token *token, enum shm_wish wish)
 {
     struct shm_pair *pair = token->pair;
@@ -114,8 +117,8 @@ static void token_tell(struct shm *shm, struct rz_net_token *token, enum shm_wis
     shm_bit_set(shm->blocked, pair->lane);
 }
 
-/* Begins to fetch from a connected sender. RZ_IN_PROGRESS: it was asked for pieces; else the fetch
- * is over. */
+/* Begins a fetch from a connected sender. RZ_IN_PROGRESS: the sender was asked for pieces;
+ * otherwise the fetch is over. */
 static rz_status_t token_begin(struct shm *shm, struct rz_net_token *token)
 {
     rz_status_t status = token_copy(shm, token);
@@ -181,7 +184,7 @@ bool shm_fetch_withdraw(struct shm *shm, struct rz_net_token *token)
     return true;
 }
 
-/* Fulfils the first wish; runs callbacks only if a fetch had to wait for the connection. */
+/* Handles the first request; runs callbacks only if a fetch had to wait for the connection. */
 static enum shm_written fetch_wish(struct shm *shm, struct shm_pair *pair)
 {
     struct rz_net_token *token = pair->wishes.first;
@@ -228,7 +231,7 @@ rz_status_t shm_fetch_piece(struct shm *shm, struct shm_pair *pair, const struct
         token = token->next;
     }
     if (!token) {
-        return RZ_OK; /* of a former connection, or not needed any more */
+        return RZ_OK; /* a record of a former connection, or not needed any more */
     }
     if (piece->offset != token->got || bytes > token->want - token->got) {
         return RZ_ERR_MALFORMED;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The receiving side: lanes with news, and records from their rings. */
+/*
+ * The receiving side: lanes with events, and the records of their rings.
+ */
 #include "net/shm/shm_state.h"
 
 #include "base/assert.h"
@@ -7,10 +9,10 @@
 
 #include <string.h>
 
-/* The owner reports free room to a sender at the latest after this number of bytes. */
+/* The owner reports free space to a sender after at most this number of bytes. */
 enum { IN_PUBLISH = SHM_RING / 4 };
 
-/* Bound of consecutive turns with only one lane. */
+/* Limit of consecutive turns with only one lane. */
 enum { HOT_STREAK = 16 };
 
 /* Determines which process writes to pair's lane. False: it is not the process to which the daemon
@@ -61,8 +63,8 @@ void shm_in_close(struct shm_pair *pair)
     rz_memory_unmap((void *)pair->in.page, shm_page_bytes() + 2 * SHM_RING);
 }
 
-/* Its ring has content that no correct writer writes: nothing more is read from it; no other lane
- * is affected. */
+/* Its ring has content that no correct writer writes: nothing more is read from it; other lanes are
+ * not affected. */
 static void in_tear(struct shm *shm, struct shm_pair *pair)
 {
     pair->torn = true;
@@ -71,7 +73,7 @@ static void in_tear(struct shm *shm, struct shm_pair *pair)
     }
 }
 
-/* Bodies have a known size; a copy, because the sender could change the checked bytes. */
+/* Copies a body, whose size is known: a copy, because the sender could change the checked bytes. */
 static bool in_body(const struct shm_record *record, const unsigned char *body, void *copy,
                     size_t bytes)
 {
@@ -125,7 +127,7 @@ static rz_status_t in_piece(struct shm *shm, struct shm_pair *pair, const struct
                            record->body_bytes - sizeof(piece));
 }
 
-/* RZ_ERR_NO_MEMORY: again later; RZ_ERR_MALFORMED: no living writer wrote this. */
+/* RZ_ERR_NO_MEMORY: to be tried again later; RZ_ERR_MALFORMED: no correct writer wrote this. */
 static rz_status_t in_record(struct shm *shm, struct shm_pair *pair,
                              const struct shm_record *record, const unsigned char *at)
 {
@@ -148,11 +150,11 @@ static rz_status_t in_record(struct shm *shm, struct shm_pair *pair,
     }
 }
 
-/* Lets the sender reuse what was read, and wakes it when it sleeps until then. */
+/* Lets the sender reuse what was read, and wakes it if it sleeps until then. */
 static void in_publish(struct shm *shm, struct shm_pair *pair)
 {
     if (pair->in.depth > 0) {
-        return; /* the user of an outer call still reads */
+        return; /* an outer call still uses the memory */
     }
     atomic_store_explicit(&shm->heads[pair->lane].read, pair->in.head, memory_order_release);
     atomic_thread_fence(memory_order_seq_cst);
@@ -182,7 +184,7 @@ unsigned shm_in_read(struct shm *shm, struct shm_pair *pair)
             status = RZ_ERR_MALFORMED;
             break;
         }
-        /* Advanced before the callback, which may read itself (disconnect drains). */
+        /* Advanced before the callback, which may itself read (disconnect drains). */
         uint64_t head = pair->in.head;
         pair->in.head += bytes;
         pair->in.depth++;
@@ -204,12 +206,12 @@ unsigned shm_in_read(struct shm *shm, struct shm_pair *pair)
         in_tear(shm, pair);
     } else if (pair->in.head < tail) {
         shm_bit_set(shm->again,
-                    pair->lane); /* ended by a callback; the rest is for the next connection */
+                    pair->lane); /* a callback has ended it; the rest is for the next connection */
     }
     return records;
 }
 
-/* Reads from a lane with news. */
+/* Reads from a lane with events. */
 static unsigned in_lane(struct shm *shm, uint32_t lane)
 {
     struct shm_pair *pair = shm_pair(shm, lane);
@@ -253,12 +255,12 @@ unsigned shm_progress(struct rz_net *net)
 {
     struct shm *shm = (struct shm *)net;
     if (shm->in_progress) {
-        return 0; /* called from a callback of ours */
+        return 0; /* called from a callback of this transport */
     }
     shm->in_progress = true;
     unsigned events = shm->hot ? shm_in_read(shm, shm->hot) : 0;
-    /* The bits are in a cache line that others write: while one lane is busy they are taken only
-     * now and then. */
+    /* The bits are in a cache line that others write: while one lane is busy they are read only
+     * from time to time. */
     shm->streak = events > 0 ? shm->streak + 1 : 0;
     if (shm->streak % HOT_STREAK == 0) {
         in_take_bits(shm);

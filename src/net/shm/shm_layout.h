@@ -31,8 +31,8 @@ struct shm_head {
     _Alignas(SHM_LINE) _Atomic uint64_t read;
 };
 
-/* An identity, at a known place in a process's own memory, for another process that is about to
- * copy from it. */
+/* An identity at a known place in a process's own memory, for another process that is about to copy
+ * from it. */
 struct shm_identity {
     uint64_t job;
     uint32_t job_token, rank, incarnation, zero;
@@ -40,7 +40,7 @@ struct shm_identity {
 
 struct shm_lane_page {
     _Alignas(SHM_LINE) _Atomic uint64_t tail;
-    _Alignas(SHM_LINE) _Atomic uint32_t waiting;     /* the sender sleeps until there is room */
+    _Alignas(SHM_LINE) _Atomic uint32_t waiting;     /* the sender sleeps until there is space */
     _Alignas(SHM_LINE) struct shm_identity identity; /* of the writer; valid once `opened` is set */
     _Atomic uint64_t identity_at; /* address of the same identity in its own memory */
     _Atomic uint32_t opened;
@@ -51,14 +51,14 @@ struct shm_lane_page {
 enum shm_kind {
     SHM_EAGER, /* header, payload */
     SHM_OFFER, /* header, struct shm_offer: the payload stays in the sender's memory until DONE */
-    SHM_DONE,  /* struct shm_reply: the payload was copied or is not needed */
+    SHM_DONE,  /* struct shm_reply: the payload was copied, or is not needed */
     SHM_ASK,   /* struct shm_reply: send the first `bytes` of the payload in pieces; this ends the
                   offer */
     SHM_PIECE, /* struct shm_piece, bytes of the payload, in order */
     SHM_KIND_COUNT
 };
 
-/* A record: this, the header of the user, padded to 8 bytes, the body. */
+/* The header of a record; then follow the user's header, padded to 8 bytes, and the body. */
 struct shm_record {
     uint8_t kind, header_bytes;
     uint16_t zero;
@@ -90,7 +90,7 @@ static inline size_t shm_record_bytes(uint32_t header_bytes, size_t body_bytes)
     return (shm_body_offset(header_bytes) + body_bytes + SHM_LINE - 1) & ~(size_t)(SHM_LINE - 1);
 }
 
-/* Pages are mapped one by one, so their size is the machine's. */
+/* Pages are mapped one by one, so this is the machine's page size. */
 static inline size_t shm_page_bytes(void)
 {
     return rz_memory_page_bytes();

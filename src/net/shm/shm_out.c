@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The sending side: records into our rings in the inboxes of others, queues for those that find no
- * room. */
+/*
+ * The sending side: records for this process's rings in the inboxes of others, and queues of those
+ * without space.
+ */
 #include "net/shm/shm_state.h"
 
 #include "base/assert.h"
@@ -15,8 +17,8 @@
 static_assert(sizeof(struct shm_op) <= sizeof(((struct rz_net_op *)0)->net_private), "fits");
 static_assert(sizeof(struct shm_lane_page) <= 4096, "fits into the smallest page there is");
 
-/* The largest record must find room in an empty ring, and room for it must not mean waiting for an
- * empty ring. */
+/* The largest record must fit into an empty ring, and must not have to wait until the ring is
+ * empty. */
 static_assert(4 * (SHM_EAGER_MAX + 2 * RZ_NET_HEADER_MAX) <= SHM_RING, "several records fit");
 
 static void out_unmap(struct shm_pair *pair)
@@ -30,7 +32,7 @@ static void out_unmap(struct shm_pair *pair)
     memset(&pair->out, 0, sizeof(pair->out));
 }
 
-/* Each part is mapped with our access rights: the owner's pages for reading only. */
+/* Maps each part with the access rights of a sender: the owner's pages for reading only. */
 static rz_status_t out_map(struct shm *shm, struct shm_pair *pair, int inbox_fd)
 {
     uint32_t lane = shm->config.lane, lanes_max = shm->config.lanes_max;
@@ -62,8 +64,8 @@ static rz_status_t out_map(struct shm *shm, struct shm_pair *pair, int inbox_fd)
     return RZ_OK;
 }
 
-/* How far the owner has read. An impossible value counts as nothing read: only our own lane is
- * affected. */
+/* Reads how far the owner has read. An impossible value counts as nothing read: only our own lane
+ * is affected. */
 static void out_look(struct shm_pair *pair)
 {
     uint64_t head = atomic_load_explicit(&pair->out.head->read, memory_order_acquire);
@@ -83,7 +85,7 @@ rz_status_t shm_out_open(struct shm *shm, struct shm_pair *pair,
         out_unmap(pair);
         return status;
     }
-    /* After a roll-back the ring continues where it was left: only we write tail. */
+    /* After a roll-back the ring continues where it was: only this process writes tail. */
     struct shm_lane_page *page = pair->out.page;
     pair->out.tail = atomic_load_explicit(&page->tail, memory_order_relaxed);
     pair->out.rung = pair->out.tail;
@@ -97,14 +99,14 @@ rz_status_t shm_out_open(struct shm *shm, struct shm_pair *pair,
     return RZ_OK;
 }
 
-/* Withdraws all that is offered or waits to be sent; the caller ends it. */
+/* Withdraws all that is offered or waits to be sent; the caller ends the operations. */
 static struct shm_ops out_take_back_all(struct shm *shm, struct shm_pair *pair)
 {
     struct shm_ops ended = pair->out.queue;
     for (unsigned slot = 0; slot < SHM_SLOTS; slot++) {
         if (pair->out.offered[slot]) {
-            /* Withdrawn before the operation ends: a copy that saw the offer afterwards was whole.
-             */
+            /* Withdrawn before the operation ends: a copy that still finds the offer afterwards is
+             * complete. */
             atomic_store(&pair->out.page->offered[slot], 0);
             shm_ops_push(&ended, pair->out.offered[slot]);
         }
@@ -140,7 +142,7 @@ void shm_out_renew(struct shm *shm, struct shm_pair *pair, rz_status_t status)
     out_end_all(&ended, status);
 }
 
-/* Whether there is room for bytes; if not, head_seen is the newest head seen. */
+/* Whether there is space for bytes; if not, head_seen is the latest head. */
 static bool out_room(struct shm_pair *pair, size_t bytes)
 {
     if (pair->out.tail - pair->out.head_seen + bytes <= SHM_RING) {
@@ -156,7 +158,7 @@ struct out_part {
     size_t bytes;
 };
 
-/* Writes one record, for which there is room; `second` may be empty. */
+/* Writes one record, for which there is space; `second` may be empty. */
 static void out_write(struct shm_pair *pair, enum shm_kind kind, const void *header,
                       uint32_t header_bytes, struct out_part first, struct out_part second)
 {
@@ -187,7 +189,7 @@ void shm_out_ring(struct shm *shm, struct shm_pair *pair)
     rz_doorbell_ring_lane(pair->out.doorbell, shm->config.lane, pair->out.event_fd);
 }
 
-/* The payload stays where it is; its id is put into a free slot. */
+/* Offers a payload, which stays where it is: puts its id into a free slot. */
 static enum shm_written out_offer(struct shm *shm, struct shm_pair *pair, struct rz_net_op *op)
 {
     struct shm_op *own = shm_op(op);
@@ -258,7 +260,7 @@ enum shm_written shm_out_reply(struct shm_pair *pair, enum shm_kind kind,
     return SHM_WRITTEN;
 }
 
-/* The operation in reply's slot if it is still the one that the reply names. */
+/* The operation in the slot of the reply, if it is still the one that the reply names. */
 static struct rz_net_op *out_offered(struct shm_pair *pair, const struct shm_reply *reply)
 {
     struct rz_net_op *op =
@@ -266,7 +268,7 @@ static struct rz_net_op *out_offered(struct shm_pair *pair, const struct shm_rep
     return op && shm_op(op)->id == reply->id ? op : NULL;
 }
 
-/* Before its operation ends: a copy that saw the offer afterwards was whole. */
+/* Called before its operation ends: a copy that still finds the offer afterwards is complete. */
 static void out_take_back(struct shm_pair *pair, struct rz_net_op *op)
 {
     uint32_t slot = shm_op(op)->slot;
@@ -314,7 +316,7 @@ void shm_out_asked(struct shm *shm, struct shm_pair *pair, const struct shm_repl
     shm_bit_set(shm->blocked, pair->lane);
 }
 
-/* One message of the queue. */
+/* Writes one message of the queue. */
 static enum shm_written out_queue_step(struct shm *shm, struct shm_pair *pair)
 {
     struct rz_net_op *op = pair->out.queue.first;
@@ -332,7 +334,7 @@ static enum shm_written out_queue_step(struct shm *shm, struct shm_pair *pair)
     return SHM_WRITTEN;
 }
 
-/* One piece of the first payload that is sent in pieces. */
+/* Writes one piece of the first payload that is sent in pieces. */
 static enum shm_written out_piece_step(struct shm_pair *pair)
 {
     struct rz_net_op *op = pair->out.pieces.first;
@@ -355,10 +357,8 @@ static enum shm_written out_piece_step(struct shm_pair *pair)
     return SHM_WRITTEN;
 }
 
-/*
- * Queue and pieces alternate, and one that finds no room keeps its turn: neither small messages nor
- * pieces can permanently take the room that the other waits for.
- */
+/* Queue and pieces alternate, and one that finds no space keeps its turn: neither small messages
+ * nor pieces can permanently take the space that the other waits for. */
 static enum shm_written out_step(struct shm *shm, struct shm_pair *pair)
 {
     uint64_t connection = pair->connection;
@@ -367,7 +367,7 @@ static enum shm_written out_step(struct shm *shm, struct shm_pair *pair)
         bool pieces = pair->out.pieces_turn;
         written = pieces ? out_piece_step(pair) : out_queue_step(shm, pair);
         if (pair->connection != connection) {
-            return SHM_FULL; /* a callback has ended it */
+            return SHM_FULL; /* a callback has ended the connection */
         }
         if (written != SHM_FULL) {
             pair->out.pieces_turn = !pieces;

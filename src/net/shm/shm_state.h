@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the shared-memory transport share: the state of a process; no other process
- * sees it. */
+/*
+ * What the files of the shared-memory transport share: the state in one process; no other process
+ * sees it.
+ */
 #ifndef RZ_NET_SHM_STATE_H
 #define RZ_NET_SHM_STATE_H
 
 #include "net/shm/shm.h"
 #include "net/shm/shm_layout.h"
 
-/* Our part of an operation, in its net_private. */
+/* The transport's part of an operation, in its net_private. */
 struct __attribute__((may_alias)) shm_op {
     struct rz_net_op *next;
     const void *data;
@@ -15,7 +17,7 @@ struct __attribute__((may_alias)) shm_op {
     size_t sent;  /* in pieces */
     uint64_t id;  /* of the offer */
     uint32_t slot;
-    uint32_t asked; /* the receiver wants pieces: no DONE will come */
+    uint32_t asked; /* the receiver has asked for pieces: no DONE will come */
 };
 static inline struct shm_op *shm_op(struct rz_net_op *op)
 {
@@ -26,23 +28,23 @@ struct shm_ops { /* a queue through shm_op.next */
     struct rz_net_op *first, *last;
 };
 
-/* What a token waits to send to the sender, or to do. */
+/* What a token waits to send to the sender, or to begin. */
 enum shm_wish {
-    SHM_WISH_FETCH, /* begin to fetch: we were not connected when it was requested */
+    SHM_WISH_FETCH, /* begin the fetch: there was no connection when it was requested */
     SHM_WISH_ASK,
     SHM_WISH_DONE,
 };
 
-/* A payload offered to us. Exists from OFFER until DONE or ASK and all pieces, or until its user
- * has dropped it. */
+/* A payload offered to this process. Exists from OFFER until DONE or ASK and all pieces, or until
+ * its user has dropped it. */
 struct rz_net_token {
     struct rz_net_token *next;
     struct shm_pair *pair;
-    uint64_t connection; /* the pair's when the offer arrived; if the pair's differs now, the
-                            payload is out of reach */
+    uint64_t connection; /* the pair's value when the offer arrived; if it differs now, the payload
+                            is out of reach */
     struct shm_offer offer;
     enum shm_wish wish;
-    struct rz_net_op *op; /* of the fetch, when in progress */
+    struct rz_net_op *op; /* of the fetch in progress, or NULL */
     unsigned char *data;
     size_t want, got;
 };
@@ -51,10 +53,10 @@ struct shm_tokens {
     struct rz_net_token *first, *last;
 };
 
-/* The state between us and one owner of `lane`. */
+/* The state between this process and one owner of `lane`. */
 struct shm_pair {
     uint32_t lane;
-    bool over; /* of a former owner of the lane: exists as long as tokens name it */
+    bool over; /* of a former owner of the lane: exists as long as tokens refer to it */
     struct shm_pair *next_over;
     bool connected;
     bool closed;         /* permanently: the process has failed */
@@ -67,12 +69,12 @@ struct shm_pair {
     struct rz_identity identity;
     uint32_t pid;
 
-    struct { /* its ring in our inbox; mapped when the first news arrives */
+    struct { /* the peer's ring in our inbox; mapped at its first event */
         const struct shm_lane_page *page;
         const unsigned char *ring;
-        uint64_t head; /* read up to here */
-        unsigned
-            depth; /* of calls that read: the memory they read must stay until the outermost ends */
+        uint64_t head;  /* read up to here */
+        unsigned depth; /* number of nested reading calls: the memory that they read must stay until
+                           the outermost one ends */
     } in;
 
     struct { /* our ring in its inbox; mapped while connected */
@@ -83,17 +85,17 @@ struct shm_pair {
         struct shm_lane_page *page;
         unsigned char *ring;
         uint64_t tail, head_seen;
-        uint64_t rung;                        /* the tail that the owner was told */
-        struct shm_ops queue;                 /* sends that found no room, in order */
-        struct shm_ops pieces;                /* offers that the receiver requested in pieces */
-        bool pieces_turn;                     /* queue and pieces alternate */
-        uint64_t slots_free;                  /* a bit for each */
+        uint64_t rung;         /* the tail at the last ring of the owner's doorbell */
+        struct shm_ops queue;  /* sends without space, in order */
+        struct shm_ops pieces; /* offers that the receiver requested in pieces */
+        bool pieces_turn;      /* the turn is that of pieces: queue and pieces alternate */
+        uint64_t slots_free;   /* one bit per slot */
         struct rz_net_op *offered[SHM_SLOTS]; /* those on offer or being sent in pieces */
     } out;
 
     struct shm_tokens wishes;   /* tokens that wait to send something to the sender */
     struct shm_tokens fetching; /* tokens that wait for pieces */
-    uint32_t n_tokens;          /* all of this pair */
+    uint32_t n_tokens;          /* number of all tokens of this pair */
 };
 
 struct shm_peer {
@@ -107,16 +109,16 @@ struct shm {
     struct rz_doorbell *doorbell;
     struct shm_head *heads;
     unsigned n_words;        /* of the bit sets below: one bit per lane */
-    uint64_t *again;         /* lanes to look at at the next progress */
+    uint64_t *again;         /* lanes to be checked at the next progress */
     uint64_t *blocked;       /* lanes with something to write */
     struct shm_pair **pairs; /* [lanes_max], made when first needed, kept until the owner of the
                                 lane is over, or close */
-    struct shm_pair *over;   /* those whose owner has ended, but not the tokens of its payloads */
-    struct shm_pair *hot;    /* the last one that sent something: checked first, without its bit */
+    struct shm_pair *over;   /* pairs whose owner is gone while tokens of its payloads exist */
+    struct shm_pair *hot;    /* the last pair with an event: checked first, without its bit */
     struct shm_peer *peers;
     uint32_t n_peers;
     uint64_t last_id;
-    unsigned streak; /* turns of progress in a row in which hot had news */
+    unsigned streak; /* consecutive turns of progress in which hot had events */
     struct rz_net_token *free_tokens;
     bool in_progress;
 };
@@ -131,8 +133,9 @@ static inline void shm_bit_clear(uint64_t *words, uint32_t lane)
 }
 
 /* shm.c */
-struct shm_pair *shm_pair(struct shm *shm, uint32_t lane);    /* NULL: no memory */
-void shm_pair_let_go(struct shm *shm, struct shm_pair *pair); /* ended, and its last token gone */
+struct shm_pair *shm_pair(struct shm *shm, uint32_t lane); /* NULL: no memory */
+void shm_pair_let_go(struct shm *shm,
+                     struct shm_pair *pair); /* the pair has ended, and its last token is gone */
 void shm_ops_push(struct shm_ops *ops, struct rz_net_op *op);
 struct rz_net_op *shm_ops_pop(struct shm_ops *ops);
 bool shm_ops_take(struct shm_ops *ops, const struct rz_net_op *op); /* false: it is not there */
@@ -143,19 +146,20 @@ bool shm_tokens_take(struct shm_tokens *tokens, const struct rz_net_token *token
 /* shm_out.c */
 enum shm_written {
     SHM_WRITTEN,
-    SHM_NOTHING, /* nothing to write, or it must wait for something else than room */
+    SHM_NOTHING, /* nothing to write, or it must wait for something other than space */
     SHM_FULL,
 };
 rz_status_t shm_out_open(struct shm *shm, struct shm_pair *pair,
                          const struct rz_shm_ep_address *ep_address);
 void shm_out_close(struct shm *shm, struct shm_pair *pair, rz_status_t status); /* ends all sends */
-void shm_out_renew(struct shm *shm, struct shm_pair *pair, rz_status_t status); /* the same */
+void shm_out_renew(struct shm *shm, struct shm_pair *pair,
+                   rz_status_t status); /* ends all sends, and the connection continues */
 bool shm_out_withdraw(struct shm_pair *pair, struct rz_net_op *op);
 enum shm_written shm_out_reply(struct shm_pair *pair, enum shm_kind kind,
                                const struct shm_offer *offer, size_t bytes);
 void shm_out_ring(struct shm *shm, struct shm_pair *pair); /* announces all that was written */
 void shm_out_flush(struct shm *shm, struct shm_pair *pair);
-bool shm_out_arm(struct shm_pair *pair); /* false: there is room now */
+bool shm_out_arm(struct shm_pair *pair); /* false: there is space now */
 void shm_out_done(struct shm_pair *pair, const struct shm_reply *reply);
 void shm_out_asked(struct shm *shm, struct shm_pair *pair, const struct shm_reply *reply);
 rz_status_t shm_send(struct rz_net *net, rz_peer_t peer, const void *data, size_t bytes,

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The transport between nodes: our own frames over TCP, behind the table of net/net.h. It is a
- * module (it links libsodium), loaded with the first rz_tcp_open; a job on one node never loads it.
+ * The transport between nodes: frames of this project over TCP, behind the table of net/net.h. It
+ * is a module (it links libsodium), loaded with the first rz_tcp_open; a job on one node never
+ * loads it.
  *
  * Each process listens on the address of its node and connects to those it sends to: a connection
- * carries frames one way, from its opener. Both ends prove first that they hold the job's key
- * (net/proof), bound to job and to slot, incarnation and name of both; before that nothing is read
- * but a handshake of fixed length into fixed memory, for a bounded time, on a bounded number of
- * connections.
+ * carries frames one way, from its opener. First both ends prove that they hold the job's key
+ * (net/proof); the proofs are bound to the job and to slot, incarnation and name of both ends.
+ * Before that only a handshake of fixed length is read, into fixed memory, for a bounded time, on a
+ * bounded number of connections.
  *
- * Beyond net.h: what net/ucx/ucx.h says of connecting, resting, fetching, disconnecting and closing
- * is also true here (both are carriers below net/rendezvous). Frames are neither encrypted nor
- * authenticated one by one: the connection is.
+ * Beyond net.h: the statements of net/ucx/ucx.h on connecting, dormant connections, fetching,
+ * disconnecting and closing also hold here (both are carriers below net/rendezvous). Frames are
+ * neither encrypted nor authenticated one by one: the connection is.
  */
 #ifndef RZ_NET_TCP_TCP_H
 #define RZ_NET_TCP_TCP_H
@@ -24,9 +25,9 @@ struct rz_tcp_config {
     /* The job is part of the endpoint address; endpoint addresses of other jobs are refused with
      * RZ_ERR_AUTHENTICATION. */
     struct rz_identity self;
-    const uint8_t *key;      /* [RZ_TCP_KEY_BYTES], the same for all processes of the job; copied */
-    uint32_t ip;             /* of this node, in host byte order: where others reach it */
-    rz_time prove_ns;        /* a connector must authenticate within this time; 0: 5 s */
+    const uint8_t *key; /* [RZ_TCP_KEY_BYTES], the same for all processes of the job; copied */
+    uint32_t ip;        /* of this node, in host byte order, at which other processes reach it */
+    rz_time prove_ns;   /* a connector must authenticate within this time; 0: 5 s */
     struct rz_net_host host; /* copied */
     /* Receives the reason when open returned an error (arg: of host); may be NULL. */
     void (*complain)(void *arg, const char *text);

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Encodes and decodes frames and the three messages of the handshake, and checks the proofs in
+ * them.
+ */
 #include "net/tcp/tcp_frame.h"
 
 #include <string.h>
 
-#define CHALLENGE_MAGIC 0x31545a52u /* "RZT1": with the version */
+#define CHALLENGE_MAGIC 0x31545a52u /* "RZT1"; includes the version */
 
 /* ---- frames ---- */
 
@@ -18,7 +22,7 @@ void rz_tcp_frame_encode(const struct rz_rdv_frame *frame, uint8_t bytes[RZ_TCP_
     rz_wire_put_u64(&writer, frame->place);
 }
 
-/* Which kinds carry a header of the user, and how much payload. */
+/* The kinds with a header of the user, and the limits of their payload. */
 static const struct {
     bool header;
     uint32_t least, most;

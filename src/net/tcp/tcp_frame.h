@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The byte format of a connection. First the handshake, of fixed lengths:
+ *
  *   challenge  acceptor -> connector: magic u32, nonce
  *   hello      connector -> acceptor: job u64, name u64, slot u32, incarnation u32, nonce, proof
  *   welcome    acceptor -> connector: proof
- * then frames, from connector to acceptor only: kind u32, header bytes u32, payload bytes u32,
- * id u64, place u64, the user's header, the payload.
+ *
+ * Then frames, from connector to acceptor only: kind u32, header bytes u32, payload bytes u32, id
+ * u64, place u64, the user's header, the payload.
  */
 #ifndef RZ_NET_TCP_TCP_FRAME_H
 #define RZ_NET_TCP_TCP_FRAME_H
@@ -13,8 +15,8 @@
 #include "net/proof/proof.h"
 #include "net/rendezvous/rendezvous.h"
 
-/* Payloads above are offered; no frame has a longer one. (Pieces of 128 KiB took twice as long for
- * 4 MiB: tcp_pingpong.) */
+/* Larger payloads are offered; no frame has a longer one. (With pieces of 128 KiB, 4 MiB took twice
+ * as long: tcp_pingpong.) */
 #define RZ_TCP_EAGER_MAX 32768u
 #define RZ_TCP_PIECE_MAX 61440u
 
@@ -23,8 +25,8 @@
 /* Writes the part before the user's header. */
 void rz_tcp_frame_encode(const struct rz_rdv_frame *frame, uint8_t bytes[RZ_TCP_FRAME_BYTES]);
 
-/* Reads it; header and data are not set. RZ_ERR_MALFORMED: no valid frame; the rest of the stream
- * cannot be read. */
+/* Reads that part; header and data are not set. RZ_ERR_MALFORMED: no valid frame; the rest of the
+ * stream cannot be read. */
 rz_status_t rz_tcp_frame_decode(struct rz_rdv_frame *frame,
                                 const uint8_t bytes[RZ_TCP_FRAME_BYTES]);
 
@@ -44,7 +46,7 @@ struct rz_tcp_shake {
     const uint8_t *key;
     uint64_t job;
     struct rz_tcp_party connector,
-        acceptor; /* before hello the acceptor does not know the former */
+        acceptor; /* before hello the acceptor does not know the connector */
     uint8_t challenge[RZ_PROOF_NONCE_BYTES], answer[RZ_PROOF_NONCE_BYTES];
 };
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections that others open: first they authenticate, then frames arrive. */
+/*
+ * Connections that other processes open: first they authenticate, then frames arrive.
+ */
 #include "net/tcp/tcp_internal.h"
 
 #include "base/assert.h"
@@ -17,11 +19,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Bound of unauthenticated connections; with one more, the oldest of them is closed. One of our own
- * processes that is closed in this way tries again. */
+/* Limit of unauthenticated connections; with one more, the oldest is closed. A process of the job
+ * whose connection is closed in this way tries again. */
 #define UNPROVED_MAX 256
 
-/* Bound of accepted connections in one turn: those accepted must get their turn to authenticate. */
+/* Limit of connections accepted in one turn, so that those accepted get their turn to authenticate.
+ */
 #define ACCEPTS_MAX 16
 
 /* Without a free descriptor the listener pauses for this time. */
@@ -96,7 +99,7 @@ void rz_tcp_in_tick(struct rz_tcp_net *tcp, rz_time now)
     if (tcp->accept_after != 0 && now >= tcp->accept_after) {
         listen_to(tcp, true);
     }
-    /* Silence is no error: the process that opened it may compute, and tries again. */
+    /* Silence is no error: the process that opened the connection may compute, and tries again. */
     while ((oldest = oldest_unproved(tcp)) != NULL && now >= oldest->prove_by) {
         tcp->refused++;
         rz_tcp_in_close(oldest);
@@ -152,8 +155,8 @@ void rz_tcp_accept(struct rz_tcp_net *tcp)
     }
 }
 
-/* What is read here is answered on another connection, so that an immediate acknowledgement, with
- * nothing to carry, only costs: it is delayed, as on a connection of both directions. */
+/* Frames that arrive here are answered on another connection, so an immediate acknowledgement
+ * without data is only a cost: it is delayed, as on a connection with both directions. */
 static void tune(int fd)
 {
     int off = 0, bytes = RZ_TCP_SOCKET_BYTES;
@@ -161,8 +164,8 @@ static void tune(int fd)
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 }
 
-/* The connector has proved that it holds the key. False: there is one by this name already, or no
- * memory. */
+/* The connector has proved that it holds the key. False: there is a connection of that name
+ * already, or no memory. */
 static bool admit(struct rz_tcp_in *in)
 {
     struct rz_tcp_net *tcp = in->tcp;
@@ -214,8 +217,7 @@ static unsigned read_hello(struct rz_tcp_in *in)
 
 /* ---- frames ---- */
 
-/* The received part of a piece is moved to its place; the rest of it will be read there
- * directly. */
+/* Moves the received part of a piece to its place; the rest will be read there directly. */
 static void begin_piece(struct rz_tcp_in *in, const struct rz_rdv_frame *frame)
 {
     size_t here = in->end - in->start, n = here < frame->bytes ? here : frame->bytes;
@@ -231,7 +233,7 @@ static void begin_piece(struct rz_tcp_in *in, const struct rz_rdv_frame *frame)
     }
 }
 
-/* Takes whole frames out of the buffer; their number. */
+/* Takes complete frames out of the buffer; returns their number. */
 static unsigned parse(struct rz_tcp_in *in)
 {
     unsigned count = 0;
@@ -264,8 +266,10 @@ static unsigned parse(struct rz_tcp_in *in)
     return count;
 }
 
-/* Where the next bytes are read to. During a piece: to its place, and after it no more than the
- * head of the next frame, so that the payload of the next piece can be read to its place, too. */
+/*
+ * Plans where the next bytes are read to. During a piece: to its place, and after it no more than
+ * the head of the next frame, so that the payload of the next piece can be read to its place, too.
+ */
 static int plan(struct rz_tcp_in *in, struct iovec parts[2])
 {
     static uint8_t unwanted[RZ_TCP_BUFFER_BYTES];

@@ -7,57 +7,60 @@
 #include "net/tcp/tcp_frame.h"
 #include "port/socket.h"
 
-/* What epoll reports; the first member of each. */
+/* What epoll reports; the first member of each such structure. */
 enum rz_tcp_what { RZ_TCP_LISTENER, RZ_TCP_IN, RZ_TCP_OUT };
 struct rz_tcp_source {
     enum rz_tcp_what what;
     int fd; /* -1: closed */
 };
 
-/* A connection that a peer opened: we read from it, and send only the handshake. */
+/* A connection that a peer opened: this process reads frames from it, and sends only the handshake.
+ */
 struct rz_tcp_in {
     struct rz_tcp_source source;
     struct rz_tcp_net *tcp;
-    struct rz_tcp_in *next, **back; /* unproved: the newest first; proved; or closed */
-    struct rz_rdv_peer *peer;       /* NULL until it has proved itself */
+    struct rz_tcp_in *next,
+        **back; /* in one of the lists: unauthenticated (newest first), authenticated, closed */
+    struct rz_rdv_peer *peer; /* NULL until it is authenticated */
     rz_time prove_by;
     struct rz_tcp_shake shake;
     uint8_t hello[RZ_TCP_HELLO_BYTES];
     size_t hello_bytes;
-    uint8_t *buffer;           /* [RZ_TCP_BUFFER_BYTES], once it is proved */
-    size_t start, end;         /* of what is in it */
+    uint8_t *buffer;           /* [RZ_TCP_BUFFER_BYTES], once it is authenticated */
+    size_t start, end;         /* of the bytes in the buffer */
     struct rz_rdv_frame piece; /* in progress, if bytes are left */
     size_t piece_left;
     bool ended; /* nothing more can be read */
 };
 
-/* Kernel memory that a stopped peer can pin, per connection; left alone it grows to megabytes,
- * which no cache holds. */
+/* Kernel memory that a stopped peer can pin, per connection; without this limit it grows to
+ * megabytes, more than caches hold. */
 #define RZ_TCP_SOCKET_BYTES (256 << 10)
 
-/* Size for any frame but a piece, and for some that follow. */
+/* Holds any frame but a piece, and some that follow. */
 #define RZ_TCP_BUFFER_BYTES 65536u
 
 enum rz_tcp_out_state {
-    RZ_TCP_UNCONNECTED, /* no socket; it is tried again at again_at */
-    RZ_TCP_CHALLENGED,  /* the challenge is awaited */
-    RZ_TCP_ANSWERED,    /* the welcome is awaited */
+    RZ_TCP_UNCONNECTED, /* no socket; the next try is at again_at */
+    RZ_TCP_CHALLENGED,  /* waits for the challenge */
+    RZ_TCP_ANSWERED,    /* waits for the welcome */
     RZ_TCP_READY
 };
 
-/* Our own connection to a peer: we send on it, and read only the handshake. */
+/* A connection that this process opened to a peer: frames are sent on it, and only the handshake is
+ * read. */
 struct rz_tcp_out {
     struct rz_tcp_source source;
     struct rz_rdv_peer *peer;
     enum rz_tcp_out_state state;
-    struct rz_tcp_out *next; /* of those not ready yet */
+    struct rz_tcp_out *next; /* in the list of those not ready yet */
     rz_time again_at, give_up_at;
     struct rz_tcp_shake shake;
     uint8_t read[RZ_TCP_CHALLENGE_BYTES];
     size_t read_bytes;
-    bool full;                 /* until epoll says otherwise */
+    bool full;                 /* until epoll reports space */
     uint8_t *rest;             /* of a frame that was sent in part; NULL before the first */
-    size_t rest_at, rest_ends; /* the part that is still to be sent */
+    size_t rest_at, rest_ends; /* the part still to be sent */
 };
 
 struct rz_tcp_net {
@@ -72,7 +75,7 @@ struct rz_tcp_net {
     struct rz_tcp_in *unproved, *proved, *closed_in;
     unsigned n_unproved;
     uint64_t refused;
-    bool told; /* that a connection was refused */
+    bool told; /* the user was told that a connection was refused */
     void (*warn)(void *arg, const char *text);
     struct rz_tcp_in *hot; /* the connection of the last message */
     struct rz_tcp_out *unready;
@@ -83,7 +86,8 @@ static inline struct rz_tcp_net *rz_tcp_of(const struct rz_rdv_peer *peer)
     return (struct rz_tcp_net *)peer->net;
 }
 
-/* tcp_out.c: the functions of the carrier, and the events of our own connections. */
+/* tcp_out.c: the functions of the carrier, and the events of connections that this process opened.
+ */
 bool rz_tcp_out_is_address(const uint8_t *address, size_t bytes);
 bool rz_tcp_out_connect(struct rz_rdv_peer *peer);
 rz_status_t rz_tcp_out_put(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame);
@@ -97,7 +101,7 @@ unsigned
 rz_tcp_in_read(struct rz_tcp_in *in); /* the number of frames or pieces that have arrived */
 void rz_tcp_in_close(struct rz_tcp_in *in);
 void rz_tcp_in_tick(struct rz_tcp_net *tcp,
-                    rz_time now); /* closes unauthenticated connections after their bound */
+                    rz_time now); /* closes unauthenticated connections after their time limit */
 void rz_tcp_in_free(struct rz_tcp_net *tcp); /* those that are closed */
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The module: opening, turning and closing; its tables. */
+/*
+ * The module: opening, progress and closing; its tables.
+ */
 #include "net/tcp/tcp_internal.h"
 
 #include "base/assert.h"
@@ -97,8 +99,8 @@ static const struct rz_carrier_ops carrier = {
 
 /* ---- sleeping ---- */
 
-/* The epoll descriptor is readable as long as something has not been handled, except for what waits
- * in here. */
+/* The epoll descriptor is readable as long as an event was not handled, except for finished
+ * operations that wait in this module. */
 static bool arm(struct rz_net *net)
 {
     return net->idle && !net->finished.first;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections that we open: the connector's part of the handshake, then outgoing frames. */
+/*
+ * Connections that this process opens: the connector's part of the handshake, then outgoing frames.
+ */
 #include "net/tcp/tcp_internal.h"
 
 #include "port/clock.h"
@@ -15,8 +17,8 @@
 /* An address in an endpoint address: ip, port, slot, incarnation. */
 #define ADDRESS_BYTES 16u
 
-/* A connection that was closed before it was authenticated (the other side had too many to
- * recognise ours), or had no route, is tried again, for this time. */
+/* A connection that was closed before it was authenticated (the other side had too many to check
+ * this one), or had no route, is tried again at this interval, for this time. */
 #define AGAIN_NS (20 * RZ_MILLISECOND)
 #define GIVE_UP_NS (30 * RZ_SECOND)
 
@@ -76,14 +78,14 @@ static void hang_up(struct rz_tcp_out *out)
     out->again_at = rz_clock_now() + AGAIN_NS;
 }
 
-/* False: the host reports that no process listens there: our peer has ended. */
+/* False: the host reports that no process listens there, so the peer has ended. */
 static bool begin(struct rz_tcp_out *out)
 {
     struct rz_tcp_net *tcp = rz_tcp_of(out->peer);
     struct rz_address to = read_address(out->peer->address, &out->shake.acceptor);
     rz_status_t status = rz_socket_connect(&to, &out->source.fd);
     if (status == RZ_OK || status == RZ_IN_PROGRESS) {
-        /* Edge-triggered: room to send is reported once, when it appears. */
+        /* Edge-triggered: space to send is reported once, when it appears. */
         struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET,
                                     .data.ptr = &out->source};
         out->state = RZ_TCP_CHALLENGED;
@@ -162,7 +164,7 @@ static void become_ready(struct rz_tcp_out *out)
     rz_rdv_peer_attend(out->peer);
 }
 
-/* One message of the other side is complete. False: it is not our peer. */
+/* A message of the other side is complete. False: the sender is not our peer. */
 static bool handle(struct rz_tcp_out *out)
 {
     if (out->state == RZ_TCP_CHALLENGED) {
@@ -200,7 +202,8 @@ static void shake_hands(struct rz_tcp_out *out)
 
 /* ---- frames ---- */
 
-/* Keeps the part of a frame that was not sent; the user may reuse its memory. False: no memory. */
+/* Keeps the part of a frame that was not sent, since the user may reuse its memory. False: no
+ * memory. */
 static bool keep_rest(struct rz_tcp_out *out, const struct iovec *parts, unsigned n, size_t sent)
 {
     if (!out->rest && (out->rest = malloc(REST_BYTES)) == NULL) {
@@ -219,7 +222,7 @@ static bool keep_rest(struct rz_tcp_out *out, const struct iovec *parts, unsigne
     return true;
 }
 
-/* RZ_IN_PROGRESS: no room for all of it. */
+/* RZ_IN_PROGRESS: not all of it could be sent. */
 static rz_status_t flush_rest(struct rz_tcp_out *out)
 {
     while (out->rest_at < out->rest_ends) {
@@ -278,7 +281,7 @@ rz_status_t rz_tcp_out_put(struct rz_rdv_peer *peer, const struct rz_rdv_frame *
     return put_now(out, frame);
 }
 
-/* After the handshake nothing may arrive but the end. */
+/* After the handshake only the end of the connection may arrive. */
 static void look_for_end(struct rz_tcp_out *out)
 {
     uint8_t byte;

@@ -5,21 +5,21 @@
  * a job on one node never loads it. A process that has opened it must not fork without exec.
  *
  * Beyond net.h:
- * - connect only records the endpoint address; the first message to a peer makes the endpoint.
- *   broken is called for peers we have sent to.
- * - An endpoint address is connected once. Two processes that part alive (a roll-back) and want to
- * meet again both close, open again and exchange the new endpoint addresses: UCX 1.13 loses
- * messages between workers that have parted before.
- * - Connect a peer before you fetch from it or drop: the answer to a sender never connected waits
- * for connect or close.
- * - The payload of a token of a disconnected peer is always gone. Its operations end inside
- * disconnect or, where that is called from a callback, with the progress that runs it.
- * - disconnect does not fence: what the peer sent before, and what a live process that was declared
- *   failed sends, may still reach host->arrived. It is dropped by epoch and incarnation in the
- *   user's header.
- * - RZ_OK of a send says that the payload has left the user's memory, not that it was received.
- * - close sends, for a bounded time, what send has accepted; the others should have got it before:
- * fence first. Operations still pending end with RZ_ERR_CANCELLED.
+ *   - connect only records the endpoint address; the first message to a peer makes the endpoint.
+ *     broken is called for peers to which messages were sent.
+ *   - An endpoint address is connected once. Two processes that part while both are alive (a
+ *     roll-back) and are to be connected again both close, open again and exchange the new endpoint
+ *     addresses: UCX 1.13 loses messages between workers that have parted before.
+ *   - Connect a peer before you fetch from it or drop: the answer to a sender that was never
+ *     connected waits for connect or close.
+ *   - The payload of a token of a disconnected peer is always gone. Its operations end inside
+ *     disconnect or, where that is called from a callback, with the progress that runs it.
+ *   - disconnect does not fence: messages that the peer sent before, and those that a live process
+ *     sends after it was declared failed, may still reach host->arrived. They are dropped by epoch
+ *     and incarnation in the user's header.
+ *   - RZ_OK of a send means that the payload has left the user's memory, not that it was received.
+ *   - close sends, for a bounded time, what send has accepted; other processes should have got it
+ *     before: use a barrier first. Operations still pending end with RZ_ERR_CANCELLED.
  */
 #ifndef RZ_NET_UCX_UCX_H
 #define RZ_NET_UCX_UCX_H
@@ -52,16 +52,16 @@ rz_status_t rz_ucx_open(const struct rz_ucx_config *config, struct rz_net **net,
 struct rz_ucx_variable {
     const char *name;
     const char *value;
-    /* Only where all nodes of the job are on one machine. */
+    /* Set only where all nodes of the job are on one machine. */
     bool single_host;
-    /* If no other value is allowed: the sentence that says so and why; else NULL. */
+    /* If no other value is allowed: a sentence that says so, and why; otherwise NULL. */
     const char *problem;
 };
 
-/* Ends with a NULL name. Daemons put it into the environment of each process they start. */
+/* Ends with a NULL name. Daemons put it into the environment of each process that they start. */
 extern const struct rz_ucx_variable rz_ucx_environment[];
 
-/* NULL where this process's environment is fit for rz_ucx_open, else the sentence that says what is
+/* NULL if this process's environment is fit for rz_ucx_open, otherwise a sentence that says what is
  * wrong. */
 const char *rz_ucx_environment_problem(void);
 

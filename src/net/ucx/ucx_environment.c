@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What UCX must find in the environment. Nearly each line was found by tests that kill processes
- * without it. */
+/*
+ * The environment variables that UCX needs. Nearly every line was found by tests that kill
+ * processes without it.
+ */
 #include "net/ucx/ucx.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* If no other value is allowed. */
+/* A variable for which no other value is allowed. */
 #define MUST(name, value, why)                                                                     \
     {                                                                                              \
         name, value, false, name " must be \"" value "\": " why                                    \
@@ -33,11 +35,11 @@ const struct rz_ucx_variable rz_ucx_environment[] = {
     MUST("UCX_TCP_TX_SEG_SIZE", "64k", "messages must fit"),
     MUST("UCX_TCP_RX_SEG_SIZE", "128k", "messages must fit"),
     GOOD("UCX_TCP_PUT_ENABLE", "n"),
-    /* Kernel memory that a stopped peer can pin, per connection; left alone it grows to megabytes.
-     */
+    /* Kernel memory that a stopped peer can pin, per connection; without this limit it grows to
+     * megabytes. */
     GOOD("UCX_TCP_SNDBUF", "256k"),
     GOOD("UCX_TCP_RCVBUF", "256k"),
-    /* Failures are reported by us. */
+    /* Failures are reported by this library. */
     GOOD("UCX_LOG_LEVEL", "fatal"),
     GOOD("UCX_WARN_UNUSED_ENV_VARS", "n"),
     GOOD("UCX_HANDLE_ERRORS", "none"),
@@ -45,11 +47,11 @@ const struct rz_ucx_variable rz_ucx_environment[] = {
     GOOD("UCX_MEMTYPE_CACHE", "n"),
     GOOD("UCX_MEM_MMAP_HOOK_MODE", "none"),
     GOOD("UCX_VFS_ENABLE", "n"),
-    /* TCP is in UCX itself; to load what serves other networks takes a millisecond. */
+    /* TCP is part of UCX itself; loading modules for other networks takes a millisecond. */
     GOOD("UCX_MODULES", "none"),
-    /* Emulated nodes talk over the one device each machine has. */
+    /* Emulated nodes communicate over the one device that each machine has. */
     {"UCX_NET_DEVICES", "lo", true, NULL},
-    /* With one device there is no choice; UCX would read the routes ten times a connection. */
+    /* With one device there is no choice; UCX would read the routes ten times per connection. */
     {"UCX_TCP_PREFER_DEFAULT", "n", true, NULL},
     {NULL, NULL, false, NULL},
 };

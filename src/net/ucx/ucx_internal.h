@@ -2,11 +2,11 @@
 /*
  * What the files of the module share.
  *
- * Of UCX we use the smallest part that is safe when processes fail: short active messages that are
- * sent at once or not at all. UCX then holds neither operations nor memory of ours, no handshake of
- * its own runs between workers, and we can end an operation at any time. (Its rendezvous and its
- * handshake abort a survivor whose peer fails at the wrong moment: see README.md.) Queues, flow
- * control and rendezvous are those of net/rendezvous.
+ * This module uses the smallest part of UCX that is safe when processes fail: short active messages
+ * that are sent at once or not at all. UCX then holds neither operations nor memory of the user, no
+ * handshake of UCX runs between workers, and an operation can be ended at any time. (Its rendezvous
+ * and its handshake abort a survivor whose peer fails at the wrong moment: see README.md.) Queues,
+ * flow control and rendezvous are those of net/rendezvous.
  */
 #ifndef RZ_NET_UCX_UCX_INTERNAL_H
 #define RZ_NET_UCX_UCX_INTERNAL_H
@@ -16,12 +16,12 @@
 
 #include <ucp/api/ucp.h>
 
-/* Payloads above are offered. Both fit into one short message: see UCX_TCP_TX_SEG_SIZE in
+/* Larger payloads are offered. Both sizes fit into one short message: see UCX_TCP_TX_SEG_SIZE in
  * ucx_environment.c. */
 #define RZ_UCX_EAGER_MAX 32768
 #define RZ_UCX_PIECE_MAX 61440
 
-/* The one active message of UCX that we use. */
+/* The only active message that is used. */
 #define RZ_UCX_MESSAGE 1
 
 /* Each message is a frame: name of the sender (u64), kind (u32), id (u64), place (u64); then the

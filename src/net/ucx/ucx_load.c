@@ -16,7 +16,7 @@ static void complain(const struct rz_ucx_config *config, const char *text)
 rz_status_t rz_ucx_open(const struct rz_ucx_config *config, struct rz_net **net,
                         const struct rz_net_ops **ops)
 {
-    /* Never unloaded: UCX keeps state of the process that does not survive it. */
+    /* Never unloaded: UCX keeps process-wide state that does not survive it. */
     static const struct rz_net_ucx_entry *entry;
     if (!entry) {
         const char *why;

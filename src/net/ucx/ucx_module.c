@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The module: opening, turning and closing; its table. */
+/*
+ * The module: opening, progress and closing; its table.
+ */
 #include "net/ucx/ucx_internal.h"
 
 #include <pthread.h>
@@ -9,8 +11,8 @@
 
 static bool arm(struct rz_net *net)
 {
-    /* UCX may not be armed before it reported that it has nothing: it would miss the first message
-     * of a connection. */
+    /* UCX may not be armed before it has reported that it has no event: it would miss the first
+     * message of a connection. */
     if (!net->idle || net->finished.first) {
         return false;
     }
