@@ -44,9 +44,11 @@ STOPPED = "T"
 
 
 def points():
-    """(point, kind of process) as src/port/kill_point.c names them."""
-    with open(f"{SOURCE}/src/port/kill_point.c", encoding="utf-8") as file:
-        names = re.findall(r'"((?:launch|keeper|daemon)-[a-z-]+)"', file.read())
+    """(point, kind of process) as the lists of rzrun and of the daemon name them."""
+    names = []
+    for component in ("launch", "daemon"):
+        with open(f"{SOURCE}/src/{component}/kill_points.def", encoding="utf-8") as file:
+            names += re.findall(r'"((?:launch|keeper|daemon)-[a-z-]+)"', file.read())
     kinds = {"launch": "rzrun", "keeper": "rzd-keeper", "daemon": "rzd"}
     return [(name, kinds[name.split("-")[0]]) for name in names]
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What RZ_KILL_AT may say, and that a process fails where it says. */
+/* What RZ_KILL_AT may say, that the points of all components are known, and that a process fails
+ * where it says. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,6 +45,37 @@ static void plans_are_understood_or_refused(void **state)
     assert_true(rz_kill_plan->signal == SIGSTOP && rz_kill_plan->left == 2);
     assert_true(rz_kill_arm("", 5));
     assert_null(rz_kill_plan);
+}
+
+/* The points of each component; a component that has some stands here. */
+static void all_components_points_are_listed_once(void **state)
+{
+    (void)state;
+    static const struct {
+        enum rz_kill_point point;
+        const char *name;
+    } listed[] = {
+#define RZ_KILL_POINT(point, name) {RZ_KILL_##point, (name)},
+#include "ckpt/kill_points.def"
+#include "daemon/kill_points.def"
+#include "launch/kill_points.def"
+#include "mpi/kill_points.def"
+#include "net/kill_points.def"
+#undef RZ_KILL_POINT
+    };
+    bool seen[RZ_KILL_POINTS] = {0};
+    assert_int_equal(sizeof(listed) / sizeof(listed[0]), RZ_KILL_POINTS);
+    for (unsigned i = 0; i < RZ_KILL_POINTS; i++) {
+        assert_false(seen[listed[i].point]);
+        seen[listed[i].point] = true;
+        assert_string_equal(rz_kill_point_name(listed[i].point), listed[i].name);
+        size_t length = strlen(listed[i].name);
+        assert_true(length > 0 && strspn(listed[i].name, "abcdefghijklmnopqrstuvwxyz-") == length);
+        for (unsigned k = 0; k < i; k++) {
+            assert_string_not_equal(listed[i].name, listed[k].name);
+        }
+    }
+    assert_null(rz_kill_point_name(RZ_KILL_POINTS));
 }
 
 /* How often the child reached the place before it failed; -1: it did not fail there. */
@@ -88,6 +121,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_are_understood_or_refused),
+        cmocka_unit_test(all_components_points_are_listed_once),
         cmocka_unit_test(fails_there_and_only_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
