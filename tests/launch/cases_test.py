@@ -13,7 +13,7 @@ HPCCG = [f"{rig.BUILD}/apps/hpccg", "8", "8", "8", "--iterations", "300", "--che
 class Cases(rig.LaunchTest):
     def cases(self):
         found = []
-        for path in sorted(glob.glob(f"{self.folder}/cases/*")):
+        for path in sorted(glob.glob(f"{self.folder}/cases/case-*")):
             self.assertRegex(os.path.basename(path), r"^case-\d{4}\.json$")
             with open(path) as file:
                 found.append(json.load(file))
