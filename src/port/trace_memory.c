@@ -3,6 +3,7 @@
 
 #include "port/memory.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +13,10 @@
 
 rz_status_t rz_trace_memory_create(uint32_t n_rings, int *fd)
 {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < n_rings * STRIDE) {
+        return RZ_ERR_NO_MEMORY; /* the attempt would be a signal, SIGXFSZ */
+    }
     return rz_memory_create("rhizome-trace", n_rings * STRIDE, fd);
 }
 

@@ -11,7 +11,8 @@
 #include "base/status.h"
 #include "base/trace.h"
 
-/* For so many rings. The descriptor is close-on-exec. */
+/* For so many rings. The descriptor is close-on-exec. RZ_ERR_NO_MEMORY also where files may not be
+ * so large (ulimit -f). */
 rz_status_t rz_trace_memory_create(uint32_t n_rings, int *fd);
 
 /* How many rings fit into fd; 0: it is no such memory. */

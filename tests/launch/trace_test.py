@@ -77,6 +77,13 @@ class Trace(rig.LaunchTest):
                 self.assertIn(text, result.err)
         self.runs("-n", "1", "/bin/true", environment={"RZ_LOG": ""})
 
+    def test_without_memory_for_rings(self):
+        """No trace is no reason not to run."""
+        result = self.runs("-c", 'ulimit -f 1000; exec "$@"', "sh", rig.RZRUN, "-n", "2", "--trace", f"{self.folder}/trace.json", "/bin/echo", "ran",
+                           rzrun="/bin/sh")
+        self.assertEqual(result.out, "ran\nran\n")
+        self.assertIn("--trace: there is no memory for the trace of node 0", result.err)
+
     def test_a_file_that_cannot_be(self):
         result = self.runs("-n", "1", "--trace", f"{self.folder}/none/trace.json", "/bin/true", status=rig.BAD_LINE)
         self.assertIn("--trace", result.err)
