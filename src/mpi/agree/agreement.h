@@ -14,7 +14,7 @@
 #include "host/embedded.h"
 
 enum rz_agreement_engine {
-    RZ_AGREEMENT_ERA,      /* early-returning agreement (src/proto/agree) */
+    RZ_AGREEMENT_ERA,      /* early-returning agreement (src/proto/agree; Herault et al., SC'15) */
     RZ_AGREEMENT_TWOPHASE, /* two-phase commit (src/proto/twophase) */
     RZ_AGREEMENT_GOSSIP1,  /* gossip, checked by ERA (src/proto/gossip): matrix, */
     RZ_AGREEMENT_GOSSIP2,  /* list, */

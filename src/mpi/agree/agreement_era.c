@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ERA decides flags, minimum, maximum and the failed processes in one operation. */
+/*
+ * The engine ERA (Herault et al., SC'15; docs/protocols/agree.md): decides flags, minimum, maximum
+ * and the failed processes in one operation.
+ */
 #include "mpi/agree/agreement_state.h"
 
 #include "proto/agree/agree.h"

@@ -179,7 +179,7 @@ static int look_up(const struct rz_info *info, const char *key, const char **val
     return error;
 }
 
-/* Copies at most room characters and a null. */
+/* Copies at most `room` characters and a null. */
 static void give(char *to, const char *value, size_t room)
 {
     size_t length = strnlen(value, room);

@@ -29,7 +29,8 @@ enum { SHARED_FROM = 8, SHARED_UNTIL = 3, HIT = 2, WAITS_PER_HIT = 16 };
 /* On a shared processor: number of waits between two that spin, at first and at most. */
 enum { PROBE_MIN = 16, PROBE_MAX = 1024 };
 
-/* Of the waits that yield, one in so many has its first yield measured. */
+/* In wake-ups: up to so many, a yield counts as cheap, and an event after a sleep of this length as
+ * brought by the sleep. */
 enum { WAITS_PER_OFFER = 8 };
 
 /* Yielding is cheap, and an event after a sleep was caused by it, within the time of so many

@@ -28,7 +28,7 @@ static uint32_t
 static uint32_t ep_address_epoch; /* the newest epoch in which the open transport's endpoint address
                                      was given to the daemon */
 
-/* ---- What comes out of a transport ---- */
+/* ---- Events of a transport ---- */
 
 static const struct rz_path_events *events;
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `rzrun --detector flat`, for comparison with the daemons' detectors: the heartbeat ring of SC'16,
- * in which each process observes another one, as in Open MPI's ULFM. A thread of its own hosts the
- * cores ring and spread, which the simulator runs as well; their members are the processes of the
- * job. The thread holds no lock and calls no function of the library.
+ * `rzrun --detector flat`, for comparison with the daemons' detectors: the heartbeat ring of
+ * Bosilca et al. (SC'16; docs/protocols/ring.md), in which each process observes another one, as in
+ * Open MPI's ULFM. A thread of its own hosts the cores ring and spread, which the simulator runs as
+ * well; their members are the processes of the job. The thread holds no lock and calls no function
+ * of the library.
  *
  * A ring begins when its epoch runs and ends with the epoch. Its datagrams go to the addresses that
  * the daemon writes on the board. A silent process is reported first to the daemon, which is the

@@ -120,7 +120,8 @@ static rz_status_t send_about(uint32_t process, const struct rz_envelope *envelo
     return status;
 }
 
-/* False: that process is gone. */
+/* If the connection is open but has no space, the sender may be computing: the receive does not
+ * wait then. */
 static bool tell(uint32_t process, const struct rz_envelope *envelope, enum rz_envelope_kind kind)
 {
     struct ack *sent;
