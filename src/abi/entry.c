@@ -255,8 +255,8 @@ bool rz_arg_two_sides(struct rz_call *call, const struct rz_side *sent,
                          received->buffer_name, sent->buffer_name);
 }
 
-/* Displacements from MPI_BOTTOM may be addresses: then the block is valid, unless its address is 0.
- */
+/* Displacements from MPI_BOTTOM may be addresses: then the block is valid, unless its address is
+ * 0. */
 static const void *side_address(const struct rz_side *side, int i)
 {
     static const char somewhere;

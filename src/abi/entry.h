@@ -67,8 +67,8 @@ static inline void rz_call_lock(struct rz_call *call)
     }
 }
 
-/* As rz_call_lock, at the beginning of a call: false in a thread that must be told of a roll-back.
- */
+/* As rz_call_lock, at the beginning of a call: false in a thread that must be told of a
+ * roll-back. */
 static inline bool rz_call_lock_first(struct rz_call *call)
 {
     rz_call_lock(call);

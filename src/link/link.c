@@ -102,8 +102,8 @@ rz_status_t rz_link_send(struct rz_link *link, const struct rz_link_message *mes
         if (status != RZ_IN_PROGRESS) {
             break;
         }
-        /* The daemon always reads; if it does not, its stop word or the time limit ends this loop.
-         */
+        /* The daemon always reads; if it does not, its stop word or the time limit ends this
+         * loop. */
         struct pollfd polled = {.fd = link->info.fd, .events = POLLOUT};
         poll(&polled, 1, 10);
         rz_status_t fenced = link->board ? rz_link_check(link) : RZ_OK;

@@ -140,8 +140,8 @@ int rzm_status_class(rz_status_t status);
  */
 struct rz_errhandler {
     struct rz_object object;
-    enum rz_object_kind
-        of; /* RZ_OBJECT_COMM, _WIN, _FILE or _SESSION; not set in a predefined one */
+    /* RZ_OBJECT_COMM, _WIN, _FILE or _SESSION; not set in a predefined one */
+    enum rz_object_kind of;
     union {
         MPI_Comm_errhandler_function *comm;
         MPI_Win_errhandler_function *win;
@@ -301,8 +301,8 @@ static inline bool rz_status_cancelled(const MPI_Status *status)
     return status->MPI_internal[0] != 0;
 }
 
-/* The empty status of MPI: any source, any tag, no bytes, not cancelled. MPI_ERROR is not changed.
- */
+/* The empty status of MPI: any source, any tag, no bytes, not cancelled. MPI_ERROR is not
+ * changed. */
 static inline void rz_status_set_empty(MPI_Status *status)
 {
     status->MPI_SOURCE = MPI_ANY_SOURCE;

@@ -711,8 +711,8 @@ void rz_agreement_context_dismiss(struct rz_agreement_context **owner)
     agreement_context->comm = NULL;
     rz_comm_note_end(agreement_context->context);
     if (!agreement_context->agreement) {
-        agreement_context->over =
-            true; /* a revocation needs nothing of a process that has ended the communicator */
+        /* a revocation needs nothing of a process that has ended the communicator */
+        agreement_context->over = true;
         sweep();
         return;
     }

@@ -100,8 +100,8 @@ void rz_agreement_context_leave(struct rz_agreement_context *agreement_context);
 /* Takes out the first proposal; NULL: there is none. Not while its agreement is under way: called
  * from `decided`, or after rz_agreement_context_leave. */
 struct rz_proposal *rz_agreement_context_withdraw(struct rz_agreement_context *agreement_context);
-bool rz_agreement_context_is_idle(const struct rz_agreement_context *
-                                      agreement_context); /* no proposal of this process is in it */
+/* Whether no proposal of this process is in it. */
+bool rz_agreement_context_is_idle(const struct rz_agreement_context *agreement_context);
 
 /* A proposal object that lives as long as the agreement context, for callers that may end before
  * the decision. */

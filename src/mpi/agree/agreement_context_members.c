@@ -54,8 +54,8 @@ rz_id rz_agreement_context_find_member(const struct rz_agreement_context *agreem
     return member_of(groups, process);
 }
 
-/* The node of a member when the epoch began. False: the member or this process was spawned later.
- */
+/* The node of a member when the epoch began. False: the member or this process was spawned
+ * later. */
 static bool home_of(const struct rz_agreement_context *agreement_context, rz_id member,
                     uint32_t *node)
 {

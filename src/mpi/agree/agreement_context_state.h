@@ -19,22 +19,22 @@
 
 struct rz_agreement_context {
     uint64_t context;
-    uint64_t
-        of; /* of a context beside that of a communicator: the context of the latter; otherwise 0 */
+    /* of a context beside that of a communicator: the context of the latter; otherwise 0 */
+    uint64_t of;
     bool part;            /* beside, and not for all members */
     struct rz_comm *comm; /* NULL: it has ended */
     struct rz_agreement_context *
         *owner; /* the pointer that refers to it, comm's or another one; NULL: none */
     struct rz_group *first, *second; /* retained; second: NULL unless of an inter-communicator */
     rz_id self;
-    uint32_t
-        per_node; /* so many consecutive members are on one node; 0: they are not grouped alike */
+    /* so many consecutive members are on one node; 0: they are not grouped alike */
+    uint32_t per_node;
     struct rz_agreement *agreement;    /* NULL: this process has made no proposal yet */
     struct rz_protocol_message *early; /* for the engine, until it is opened; oldest first */
     bool timed;                        /* the engine has deadlines */
     struct rz_embedded spread;
-    struct rz_proposal *proposals,
-        **proposals_last; /* the agreement on the first one is under way */
+    /* the agreement on the first one is under way */
+    struct rz_proposal *proposals, **proposals_last;
     bool voting;
     bool owes; /* there is a decision that another member may not have yet */
     struct rz_agreement_context_asking {

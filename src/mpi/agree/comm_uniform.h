@@ -21,8 +21,8 @@
  * operations and creations of a communicator, or the runs of one persistent operation. */
 struct rz_uniform_results;
 
-/* One operation. Its address must not change from rz_uniform_result_begin until `ended` is called.
- */
+/* One operation. Its address must not change from rz_uniform_result_begin until `ended` is
+ * called. */
 struct rz_uniform_result {
     struct rz_proposal proposal;
     struct rz_uniform_results *row;

@@ -42,8 +42,8 @@ static void ask(const struct rz_comm *comm)
     rz_engine_tell_daemon(&message);
 }
 
-/* The end of one communicator may free others: searches the list from its start again after each.
- */
+/* The end of one communicator may free others: searches the list from its start again after
+ * each. */
 static void revoked(uint64_t revocation)
 {
     struct rz_comm *comm = rz_comms_first();

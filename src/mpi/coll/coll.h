@@ -36,12 +36,12 @@ struct rz_split {
 /* The splits of 0..size-1 down to rank, each of which contains rank; returns their number. */
 int rz_splits(int size, int rank, int root, struct rz_split splits[RZ_SPLITS_MAX]);
 
-/* The position at which the range is split: lo plus the largest power of two below hi - lo (> 1).
- */
+/* The position at which the range is split: lo plus the largest power of two below hi - lo (>
+ * 1). */
 int rz_split_at(int lo, int hi);
 
-/* Vectors whose part for each rank has at least this length are reduced in parts, one by each rank.
- */
+/* Vectors whose part for each rank has at least this length are reduced in parts, one by each
+ * rank. */
 #define RZ_PART_BYTES_MIN 8192
 
 /* At most so many messages are sent to other ranks at once, and as many received. */

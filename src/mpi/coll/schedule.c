@@ -53,8 +53,8 @@ struct rz_schedule {
     struct rz_request *request; /* of a non-blocking uniform operation */
     bool told; /* its local result was proposed; the agreement's decision ends it */
     uint64_t operation;
-    struct rz_comm
-        *whole; /* the communicator of the operation, whatever rz_schedule_turn has set */
+    /* the communicator of the operation, whatever rz_schedule_turn has set */
+    struct rz_comm *whole;
     struct rz_participation participation;
     size_t complete; /* so many of `pending`, in order, were found complete */
 };

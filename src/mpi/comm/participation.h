@@ -35,8 +35,8 @@ struct rz_question {
 struct rz_participations {
     struct rz_participation *first;
     struct rz_question *questions; /* about operations under way */
-    struct rz_question
-        *absences; /* in operations under way: `process` sends nothing more in `context` */
+    /* in operations under way: `process` sends nothing more in `context` */
+    struct rz_question *absences;
 };
 
 /* This process takes part in the operation from now on. */

@@ -16,8 +16,8 @@
         }                                                                                          \
     }
 
-/* Valid from the start of the program: MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT, MPI_ERRORS_RETURN.
- */
+/* Valid from the start of the program: MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT,
+ * MPI_ERRORS_RETURN. */
 static struct rz_errhandler predefined[] = {PREDEFINED(0x141), PREDEFINED(0x142),
                                             PREDEFINED(0x143)};
 

@@ -20,8 +20,8 @@ struct rz_info {
     struct rz_object object;
     struct entry *entries;
     int n, max;
-    struct rz_info *
-        next; /* while its memory is free: a stale handle reads a freed object, no foreign memory */
+    /* while its memory is free: a stale handle reads a freed object, no foreign memory */
+    struct rz_info *next;
 };
 
 static struct rz_info *free_first;

@@ -116,8 +116,8 @@ void rz_wait_slept(struct rz_wait_course *course, rz_time took);
  * lost since then, voluntarily or not. */
 void rz_wait_came(struct rz_wait_rule *rule, const struct rz_wait_course *course, bool displaced);
 
-/* A wake-up took so long, from ringing the doorbell to the first instruction of the woken process.
- */
+/* A wake-up took so long, from ringing the doorbell to the first instruction of the woken
+ * process. */
 void rz_wait_woke(struct rz_wait_rule *rule, rz_time took);
 
 #endif

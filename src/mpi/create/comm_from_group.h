@@ -3,8 +3,8 @@
 #ifndef RZ_MPI_COMM_FROM_GROUP_H
 #define RZ_MPI_COMM_FROM_GROUP_H
 
-/* Creations with equal members and name are numbered: forgets the numbers, at the end of an epoch.
- */
+/* Creations with equal members and name are numbered: forgets the numbers, at the end of an
+ * epoch. */
 void rz_comm_from_group_close(void);
 
 #endif

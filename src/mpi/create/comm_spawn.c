@@ -160,8 +160,8 @@ static int gather(struct gathering *gathering, const char *call)
     return gathering->said ? rz_engine_wait(&blocked, all_have_said_it, gathering) : MPI_ERR_NO_MEM;
 }
 
-/* Waits until the processes are in MPI_Init; one that is gone before gets the code MPI_ERR_SPAWN.
- */
+/* Waits until the processes are in MPI_Init; one that is gone before gets the code
+ * MPI_ERR_SPAWN. */
 static int gather_ready(const struct rz_comm *comm, struct spawn_news *news, uint64_t order,
                         const char *call)
 {
@@ -245,8 +245,8 @@ struct spawning {
     struct spawning *next;   /* at the root */
 };
 
-/* The spawn calls of which this process is the root; a message about another spawn comes too late.
- */
+/* The spawn calls of which this process is the root; a message about another spawn comes too
+ * late. */
 static struct spawning *spawnings;
 
 static void words_of(const struct spawning *spawning, uint64_t words[3])

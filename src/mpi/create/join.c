@@ -137,8 +137,8 @@ int rzm_comm_join(int fd, struct rz_comm **intercomm)
         return rzm_error(MPI_ERR_OTHER, "at the other end of fd %d no process joins", fd);
     }
     if (rz_engine.info->alone || theirs.job != mine.job || theirs.process == mine.process) {
-        *intercomm =
-            NULL; /* as the standard requires: the socket is as it was, and there is no error */
+        /* as the standard requires: the socket is as it was, and there is no error */
+        *intercomm = NULL;
         return MPI_SUCCESS;
     }
     error = confirm(fd, theirs.process, make(&mine, &theirs, &made));

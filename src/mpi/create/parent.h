@@ -17,8 +17,8 @@ int rz_parent_meet(void);
 /* comm ends: MPI_Comm_get_parent does not return it any more. */
 void rz_parent_ends(const struct rz_comm *comm);
 
-/* What the parents of a spawn pass to the spawned processes; the caller frees it. MPI_ERR_NO_MEM.
- */
+/* What the parents of a spawn pass to the spawned processes; the caller frees it.
+ * MPI_ERR_NO_MEM. */
 struct rz_parent_message {
     uint64_t words[3]; /* for the id of the inter-communicator */
     uint64_t order;    /* READY and GO carry this number */

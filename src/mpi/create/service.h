@@ -16,8 +16,8 @@ bool rz_port_read(const char *name, uint64_t *job, uint32_t *slot, uint32_t *inc
 uint64_t rz_port_number(const char *name);
 bool rz_port_is_open(uint64_t number);
 
-/* The number of any open port of this process; 0: there is none. rz_port_remove closes an open one.
- */
+/* The number of any open port of this process; 0: there is none. rz_port_remove closes an open
+ * one. */
 uint64_t rz_port_first(void);
 void rz_port_remove(uint64_t number);
 

@@ -41,8 +41,8 @@ struct rz_setup_message {
 int rz_setup_message_send(uint32_t process, enum rz_setup_kind kind, uint64_t about,
                           const void *data, size_t bytes);
 
-/* Takes the oldest unread message of that kind with that `about`; NULL: none. The caller frees it.
- */
+/* Takes the oldest unread message of that kind with that `about`; NULL: none. The caller frees
+ * it. */
 struct rz_setup_message *rz_setup_message_take(enum rz_setup_kind kind, uint64_t about);
 
 /* The first unread message of that kind after another one (NULL: the first of all), or NULL. It

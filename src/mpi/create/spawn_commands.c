@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* An order goes to the daemon in one message, together with what the parents pass to the processes.
- */
+/* An order goes to the daemon in one message, together with what the parents pass to the
+ * processes. */
 #define ORDER_BYTES_MAX (RZ_LINK_MESSAGE_MAX / 2)
 
 #define INITIAL_ERRHANDLER "RZ_INITIAL_ERRHANDLER="

@@ -18,8 +18,8 @@ struct rz_wait;
 struct rz_blocked {
     const char *call;
     const struct rz_comm *comm;
-    uint64_t
-        operation; /* the sequence number of the collective operation in comm; 0: point-to-point */
+    /* the sequence number of the collective operation in comm; 0: point-to-point */
+    uint64_t operation;
     int64_t peer;
     int tag; /* MPI_ANY_TAG where no single tag is meant */
 

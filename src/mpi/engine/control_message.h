@@ -26,8 +26,8 @@ struct rz_control_message {
     unsigned char bytes[];
 };
 
-/* Allocates a control message with space for so many bytes, to be filled and sent; NULL: no memory.
- */
+/* Allocates a control message with space for so many bytes, to be filled and sent; NULL: no
+ * memory. */
 struct rz_control_message *rz_control_message_new(size_t bytes);
 
 /* Sends a control message: kind, context, tag and serial of its envelope are set. The callee owns

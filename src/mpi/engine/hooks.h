@@ -127,8 +127,8 @@ void rz_hooks_set(const struct rz_hooks *const *list, unsigned n);
 /* The function that takes messages of each kind. */
 extern rz_arrived_t rz_hooks_arrived[RZ_ENVELOPE_COUNT];
 
-/* Does the due work of that stage (RZ_WORK_BEFORE, _BETWEEN, _AFTER); returns the number of events.
- */
+/* Does the due work of that stage (RZ_WORK_BEFORE, _BETWEEN, _AFTER); returns the number of
+ * events. */
 unsigned rz_hooks_work(uint32_t stage);
 
 /* Each calls the function of all modules, in order. Those that return an error stop at the first

@@ -220,8 +220,8 @@ void rz_liveness_begin(void)
     rz_liveness.news_settled = 0;
 }
 
-/* A process that is gone by then is handled like any other failure, once the communicators exist.
- */
+/* A process that is gone by then is handled like any other failure, once the communicators
+ * exist. */
 void rz_liveness_refresh(uint32_t slot)
 {
     uint64_t word = atomic_load_explicit(&rz_engine.board->rank[slot], memory_order_acquire);

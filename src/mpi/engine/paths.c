@@ -18,8 +18,8 @@
 /* How long transports may take to release memory before they are destroyed. */
 #define QUIET_MAX (2 * RZ_SECOND)
 
-/* How long a process waits for a network that its node had before, and the time between two tries.
- */
+/* How long a process waits for a network that its node had before, and the time between two
+ * tries. */
 #define CUT_OFF_MAX (30 * RZ_SECOND)
 #define CUT_OFF_AGAIN (20 * RZ_MILLISECOND)
 

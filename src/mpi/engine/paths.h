@@ -35,8 +35,8 @@ rz_status_t rz_paths_retry(void);
  * epoch: when an epoch begins. */
 void rz_paths_open_wanted(void);
 
-/* Asks the daemon how the process in that slot is reached. The answer goes to the peers (peer.h).
- */
+/* Asks the daemon how the process in that slot is reached. The answer goes to the peers
+ * (peer.h). */
 void rz_paths_ask(uint32_t slot, enum rz_path_kind kind);
 
 /* A process of this node to which we were never connected has failed: what it left in shared memory

@@ -180,8 +180,8 @@ static void introduce(struct rz_peer *peer, const void *ep_address, size_t bytes
     } else {
         mark_broken(peer);
     }
-    if (status ==
-        RZ_ERR_NO_MEMORY) { /* an error of this process: no daemon will report the peer as failed */
+    /* an error of this process: no daemon will report the peer as failed */
+    if (status == RZ_ERR_NO_MEMORY) {
         rz_peer_close(rz_process_slot(peer->process), true, status);
     }
 }

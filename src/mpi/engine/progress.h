@@ -23,8 +23,8 @@ unsigned rz_engine_progress(void);
  * messages of the daemon. Also before each sleep. */
 void rz_engine_check(void);
 
-/* From now on failures that ended no operation so far do so: reads all states of the board again.
- */
+/* From now on failures that ended no operation so far do so: reads all states of the board
+ * again. */
 void rz_engine_look_again(void);
 
 #endif

@@ -77,8 +77,8 @@ static void arrive(const struct waiting *waiting, rz_arrived_t arrived)
     }
 }
 
-/* Takes the entries that are for that slot and not of a still later process of it; the others stay.
- */
+/* Takes the entries that are for that slot and not of a still later process of it; the others
+ * stay. */
 static struct waiting *take(uint32_t slot, uint32_t incarnation)
 {
     struct waiting *taken = NULL, **taken_last = &taken;

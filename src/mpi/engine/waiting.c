@@ -17,8 +17,8 @@
 /* No sleep is longer, so a lost wake-up costs at most this. */
 #define SLEEP_MAX (100 * RZ_MILLISECOND)
 
-/* Without a runtime nothing rings the doorbell: what can only be polled is polled at this interval.
- */
+/* Without a runtime nothing rings the doorbell: what can only be polled is polled at this
+ * interval. */
 #define SLEEP_ALONE RZ_MILLISECOND
 
 /* A thread tries so often to get the lock before it sleeps for it; a thread that gives the lock
@@ -53,8 +53,8 @@ static inline void relax(void)
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    __asm__ volatile(
-        "isb"); /* yield has no effect on most processors; isb takes about as long as pause */
+    /* yield has no effect on most processors; isb takes about as long as pause */
+    __asm__ volatile("isb");
 #endif
 }
 

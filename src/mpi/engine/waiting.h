@@ -14,8 +14,8 @@
  * the lock when false. */
 extern bool rz_engine_shared;
 
-/* Take and give up the one engine lock of this process. A waiting call gives it up while it sleeps.
- */
+/* Take and give up the one engine lock of this process. A waiting call gives it up while it
+ * sleeps. */
 void rz_engine_enter(void);
 void rz_engine_leave(void);
 

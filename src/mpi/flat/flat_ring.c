@@ -102,8 +102,8 @@ static void put_out(struct rz_flat *flat, rz_id rank, rz_time now)
         return;
     }
     flat->out[rank] = true;
-    step(flat, &flat->ring,
-         &event); /* the report names this process: it is fenced, and becomes silent */
+    /* the report names this process: it is fenced, and becomes silent */
+    step(flat, &flat->ring, &event);
     if (rank != flat->info->self.rank) {
         step(flat, &flat->spread, &event);
     }
@@ -165,9 +165,8 @@ static void ring_begin(struct rz_flat *flat, uint32_t epoch, rz_time now)
                                         .lateness_max = RZ_LATENESS_MAX};
     const struct rz_spread_config spread = {.n_members = info->n_ranks, .view = epoch};
     uint8_t key[RZ_DATAGRAM_KEY_BYTES];
-    rz_datagram_derive(
-        info->ring_key, epoch,
-        key); /* in each epoch all members count their messages from the start again */
+    /* in each epoch all members count their messages from the start again */
+    rz_datagram_derive(info->ring_key, epoch, key);
     rz_status_t status =
         rz_datagrams_open(&flat->post.datagrams, info->n_ranks, info->self.rank, key);
     rz_assert(status == RZ_OK);

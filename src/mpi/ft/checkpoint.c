@@ -24,11 +24,11 @@ _Static_assert(RZ_CHECKPOINT_REGIONS_MAX <= RZ_PIECE_REGIONS_MAX, "a piece holds
 
 static struct {
     struct rz_region memory[RZ_CHECKPOINT_REGIONS_MAX]; /* protected */
-    struct rz_region
-        before[RZ_CHECKPOINT_REGIONS_MAX]; /* as they were when MPIX_Reinit was entered */
+    /* as they were when MPIX_Reinit was entered */
+    struct rz_region before[RZ_CHECKPOINT_REGIONS_MAX];
     struct rz_slot slots[2];
-    uint32_t
-        round; /* the epoch of the last call, in which regions were protected and pieces written */
+    /* the epoch of the last call, in which regions were protected and pieces written */
+    uint32_t round;
     uint32_t epoch;  /* for which the daemon has answered where checkpoints are */
     uint64_t base;   /* checkpoint k of this epoch is generation base + k */
     uint64_t number; /* checkpoints taken in this epoch */
@@ -36,8 +36,8 @@ static struct {
     bool answered;   /* the daemon's answer for the present epoch has arrived */
     struct rz_link_piece piece;
     int piece_fd; /* the piece to restore; -1: none, or it was restored already */
-    struct rz_piece_table
-        table; /* of that piece; n = 0: not read yet; stays valid after the piece is closed */
+    /* of that piece; n = 0: not read yet; stays valid after the piece is closed */
+    struct rz_piece_table table;
     bool looked_at;
 } state = {.piece_fd = -1};
 

@@ -18,8 +18,8 @@ int rzm_restore(uint64_t *generation);
 int rzm_progress_mark(uint64_t iteration);
 int rzm_alive(void);
 
-/* MPIX_Reinit is entered: after each roll-back the regions will be those of now. Engine lock held.
- */
+/* MPIX_Reinit is entered: after each roll-back the regions will be those of now. Engine lock
+ * held. */
 void rz_checkpoints_enter_reinit(void);
 
 #endif

@@ -41,8 +41,8 @@ static struct {
     bool spoilt;             /* its last writer had no memory */
 } contents[RZ_CHECKPOINT_REGIONS_MAX];
 static struct stream *streams; /* list of open streams */
-static struct content
-    *held[RZ_CHECKPOINT_REGIONS_MAX]; /* contents of the checkpoint that is being written */
+/* contents of the checkpoint that is being written */
+static struct content *held[RZ_CHECKPOINT_REGIONS_MAX];
 
 /* ---- contents ---- */
 

@@ -30,8 +30,8 @@ int rz_streams_settled(void);
 /* MPIX_Reinit is entered: after each roll-back the contents will be those of now. */
 void rz_streams_enter_reinit(void);
 
-/* A roll-back: discards what was written since MPIX_Reinit was entered, and cuts off open streams.
- */
+/* A roll-back: discards what was written since MPIX_Reinit was entered, and cuts off open
+ * streams. */
 void rz_streams_forget(void);
 
 /*

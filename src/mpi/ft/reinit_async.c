@@ -22,8 +22,8 @@ static struct {
     bool runs;
     const struct rz_board *board;
     void (*go_back)(void);
-    _Atomic uint64_t
-        epoch; /* the epoch of this process; UINT64_MAX: it is on its way to a restart */
+    /* the epoch of this process; UINT64_MAX: it is on its way to a restart */
+    _Atomic uint64_t epoch;
     /* Written by the thread inside MPIX_Reinit only, also in a signal handler. */
     volatile sig_atomic_t masked;
 } async;

@@ -13,8 +13,8 @@
  */
 int rz_init_session_begins(void);
 
-/* Waits until the messages that this process has sent need it no more. MPI_SUCCESS or RZM_ROLLBACK.
- */
+/* Waits until the messages that this process has sent need it no more. MPI_SUCCESS or
+ * RZM_ROLLBACK. */
 int rz_init_all_sent(const char *call);
 
 #endif

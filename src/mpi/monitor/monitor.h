@@ -58,8 +58,8 @@ struct rz_monitor {
     void *change_state;
     uint8_t *untold; /* [n]: why[k] as of the last call of on_change */
 
-    struct rz_monitor *next,
-        *prev; /* list of all monitors that have not been freed, newest first */
+    /* list of all monitors that have not been freed, newest first */
+    struct rz_monitor *next, *prev;
 };
 
 static inline int rz_monitor_words(const struct rz_monitor_group *group)

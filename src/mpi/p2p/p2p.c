@@ -425,8 +425,8 @@ static void answered(struct rz_request *request)
     }
 }
 
-/* The payload is complete, or as much of it as the buffer holds: in the user's buffer, or packed.
- */
+/* The payload is complete, or as much of it as the buffer holds: in the user's buffer, or
+ * packed. */
 static void receive_ended(struct rz_request *request, rz_status_t status)
 {
     if (status != RZ_OK) {
@@ -497,8 +497,8 @@ static bool acknowledge(const struct rz_envelope *envelope, struct rz_request *r
     return false;
 }
 
-/* request meets this message, whose payload is `data` or is fetched by token; path: of the token.
- */
+/* request meets this message, whose payload is `data` or is fetched by token; path: of the
+ * token. */
 static void receive(struct rz_request *request, struct rz_path *path,
                     const struct rz_envelope *envelope, const void *data, size_t bytes,
                     rz_net_token_t token)
@@ -560,8 +560,8 @@ void rz_p2p_arrived(struct rz_path *path, const struct rz_envelope *envelope, co
                     size_t bytes, rz_net_token_t token)
 {
     if ((uint32_t)envelope->source > RZ_SLOT_MASK) {
-        rz_engine.counters
-            .foreign++; /* no communicator has such a rank: it must not be looked up */
+        /* no communicator has such a rank: it must not be looked up */
+        rz_engine.counters.foreign++;
         rz_path_drop(path, token);
     } else {
         take(path, envelope, data, bytes, token);
@@ -586,9 +586,8 @@ static void request_look_at_failure(struct rz_request *request, uint32_t process
         return;
     }
     if (concerns(request, process) && (request->flags & SEND_DUE) == RZ_REQUEST_CANCEL_DUE) {
-        rz_request_complete(
-            request,
-            MPI_SUCCESS); /* the message has been sent, and its receiver will not answer any more */
+        /* the message has been sent, and its receiver will not answer any more */
+        rz_request_complete(request, MPI_SUCCESS);
     } else if (concerns(request, process) && waits_for_answer_alone(request)) {
         answered(request); /* the message has been received, and its sender does not wait for the
                               answer any more */

@@ -24,8 +24,8 @@ int rz_p2p_sendrecv(const void *sendbuf, MPI_Count sendcount, struct rz_datatype
                     int dest, void *recvbuf, MPI_Count recvcount, struct rz_datatype *recvtype,
                     int source, int tag, struct rz_comm *comm);
 
-/* Non-blocking; *request is set on success and ends by rz_p2p_wait, or rz_p2p_done and rz_p2p_end.
- */
+/* Non-blocking; *request is set on success and ends by rz_p2p_wait, or rz_p2p_done and
+ * rz_p2p_end. */
 int rz_p2p_isend(const void *buffer, MPI_Count count, struct rz_datatype *datatype, int dest,
                  int tag, struct rz_comm *comm, struct rz_request **request);
 int rz_p2p_irecv(void *buffer, MPI_Count count, struct rz_datatype *datatype, int source, int tag,

@@ -5,8 +5,8 @@
 
 struct rz_comm;
 
-/* Drops the messages that a probe has taken and that were not received; their handles become stale.
- */
+/* Drops the messages that a probe has taken and that were not received; their handles become
+ * stale. */
 void rz_matched_close(void);
 
 /* comm was revoked: payloads that are still with their senders are not fetched, and the senders

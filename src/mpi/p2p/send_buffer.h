@@ -45,8 +45,8 @@ int rz_send_buffer_reserve(struct rz_send_buffer *buffer, MPI_Count bytes);
 /* A buffered send has ended: its share of its buffer is free again. */
 void rz_send_buffer_ended(struct rz_request *request);
 
-/* The session of that id ends; its buffer, towards which no message counts any more, is detached.
- */
+/* The session of that id ends; its buffer, towards which no message counts any more, is
+ * detached. */
 void rz_send_buffer_session_ends(uint64_t session);
 
 /* At a roll-back and in finalize: detaches all buffers. */

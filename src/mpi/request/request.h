@@ -118,8 +118,8 @@ struct rz_request {
  * no memory. */
 struct rz_request *rz_request_new(const struct rz_request_class *class, struct rz_comm *comm);
 
-/* From now on the engine polls the request, ends it at a roll-back, and waits for it in finalize.
- */
+/* From now on the engine polls the request, ends it at a roll-back, and waits for it in
+ * finalize. */
 void rz_request_activate(struct rz_request *request);
 
 /*
@@ -146,8 +146,8 @@ extern const struct rz_hooks rz_request_hooks;
  * more. */
 void rz_requests_abandon(void);
 
-/* Ends all requests, of the user and of the library, active or not: at a roll-back and in finalize.
- */
+/* Ends all requests, of the user and of the library, active or not: at a roll-back and in
+ * finalize. */
 void rz_requests_close(void);
 
 #endif

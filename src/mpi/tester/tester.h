@@ -26,15 +26,15 @@
 /* What the thread knows of a member; only the thread writes it. */
 struct rz_tester_member {
     _Atomic uint32_t counter; /* of the core diagnose: even is recommended */
-    _Atomic uint32_t
-        passed; /* number of consecutive tests that it has answered in time since it was excluded */
+    /* number of consecutive tests that it has answered in time since it was excluded */
+    _Atomic uint32_t passed;
     _Atomic uint64_t test_time; /* of its last test, ns; RZ_TIME_NEVER: none was answered */
     _Atomic uint64_t threshold; /* of its last test, ns; 0: this process has not tested it */
 };
 
 struct rz_tester_snapshot {
-    _Atomic uint64_t
-        news; /* grows after each change of a counter; the process's doorbell is rung then */
+    /* grows after each change of a counter; the process's doorbell is rung then */
+    _Atomic uint64_t news;
     _Atomic uint64_t sent, received; /* datagrams */
     struct rz_tester_member member[];
 };
@@ -56,12 +56,12 @@ struct rz_tester_config {
                     voters stay */
     const uint8_t *key; /* RZ_TESTER_KEY_BYTES, of the job; copied */
     uint64_t number;    /* unique among the groups of the job */
-    struct rz_diagnose_config
-        terms;              /* n_members, view, start, by_host, report are set by the thread */
+    /* n_members, view, start, by_host, report are set by the thread */
+    struct rz_diagnose_config terms;
     int (*test)(void *arg); /* the work of a tested process; NULL: prime numbers */
     void *arg;
-    struct rz_kill_plan
-        *kill_plan; /* the library's plan: the module has its own copy of port/kill_point */
+    /* the library's plan: the module has its own copy of port/kill_point */
+    struct rz_kill_plan *kill_plan;
 };
 
 struct rz_tester;

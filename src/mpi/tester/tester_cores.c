@@ -226,13 +226,13 @@ static void decided(struct rz_tester *tester, uint64_t instance, bool yes, rz_ti
     if (yes) {
         call(tester, true, RZ_DIAGNOSE_READMIT, now, k, counter, 0);
     } else if (rz_diagnose_counter(found(tester), k) == counter) {
-        tester->attempt[k] =
-            INSTANCE_ATTEMPT(instance) + 1; /* the next request is another instance */
+        /* the next request is another instance */
+        tester->attempt[k] = INSTANCE_ATTEMPT(instance) + 1;
     }
 }
 
-/* Checks the numbers in a message: k may be no member, or the counter not that of an excluded one.
- */
+/* Checks the numbers in a message: k may be no member, or the counter not that of an excluded
+ * one. */
 static bool is_instance(const struct rz_tester *tester, uint64_t instance)
 {
     return INSTANCE_K(instance) < tester->config.n && INSTANCE_COUNTER(instance) % 2 == 1;

@@ -32,8 +32,8 @@ struct rz_tester {
     struct rz_tester_peer *peer; /* [n] */
     bool *failed;                /* [n]: told to the cores */
     uint32_t *attempt;           /* [n]: number of votes lost for the present counter */
-    struct rz_tester_task
-        *task;              /* [n]: by the requesting member; a newer test replaces an older one */
+    /* [n]: by the requesting member; a newer test replaces an older one */
+    struct rz_tester_task *task;
     uint32_t n_tasks, turn; /* number of waiting tasks; the member whose task is next */
     uint64_t news;          /* the board's news counter at the last look */
     bool changed;           /* counters in the snapshot have changed */

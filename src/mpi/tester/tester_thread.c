@@ -227,8 +227,8 @@ static rz_status_t tester_begin(struct rz_tester *tester)
 {
     const struct rz_tester_config *config = &tester->config;
     uint8_t key[RZ_DATAGRAM_KEY_BYTES];
-    rz_datagram_derive(config->key, config->number,
-                       key); /* each group counts its datagrams separately */
+    /* each group counts its datagrams separately */
+    rz_datagram_derive(config->key, config->number, key);
     bool made = make_tables(tester) &&
                 rz_datagrams_open(&tester->post.datagrams, config->n, config->self, key) == RZ_OK;
     explicit_bzero(key, sizeof(key));
@@ -287,8 +287,8 @@ static void tester_close(struct rz_tester *tester)
     pthread_join(tester->thread, NULL);
     close(tester->config.fd);
     if (tester->config.line_fd >= 0) {
-        shutdown(tester->config.line_fd,
-                 SHUT_RDWR); /* a child of the program may hold the socket */
+        /* a child of the program may hold the socket */
+        shutdown(tester->config.line_fd, SHUT_RDWR);
         close(tester->config.line_fd);
     }
     tester_free(tester);

@@ -34,8 +34,8 @@ bool rz_tester_voters_open(struct rz_tester *tester)
         const struct rz_link_process process = {peer->slot, peer->incarnation};
         rz_link_put_pairs(tester->processes + (size_t)k * RZ_LINK_PAIR_BYTES, &process, 1);
     }
-    tester->voters.asked = tester->untold =
-        true; /* sends all counters, so that the daemons know all members */
+    /* sends all counters, so that the daemons know all members */
+    tester->voters.asked = tester->untold = true;
     return true;
 }
 

@@ -40,8 +40,8 @@ static int begin(struct rz_comm *comm, const char *call, uint64_t *operation)
     return error;
 }
 
-/* Makes a communicator of these ranks of comm (all members know them) with a topology. Frees ranks.
- */
+/* Makes a communicator of these ranks of comm (all members know them) with a topology. Frees
+ * ranks. */
 static int derive(struct rz_comm *comm, uint64_t operation, uint64_t colour, uint32_t *ranks, int n,
                   const struct rz_cart *cart, struct rz_comm **newcomm)
 {

@@ -352,8 +352,8 @@ static int tell_rows(struct rz_comm *comm, const struct rows *out, struct rows *
     if (error == MPI_SUCCESS) {
         error = check_notices(in, out->notices[0].weighted);
     }
-    if (error !=
-        MPI_SUCCESS) { /* equal at all processes, since all have the notices about weights */
+    /* equal at all processes, since all have the notices about weights */
+    if (error != MPI_SUCCESS) {
         return error;
     }
     error = agree(comm, rows_lay_out(in) ? MPI_SUCCESS : MPI_ERR_NO_MEM);

@@ -78,8 +78,8 @@ static void layout_finish(struct rz_layout *layout)
 /* Repeats the piece count times, step bytes apart. False: no memory. */
 static bool piece_multiply(struct rz_piece *piece, MPI_Count count, MPI_Count step)
 {
-    MPI_Count
-        span; /* one repetition more than there are, since only its end can exceed the range */
+    /* one repetition more than there are, since only its end can exceed the range */
+    MPI_Count span;
     if (count == 1) {
         return true;
     }

@@ -22,8 +22,8 @@ struct rz_recipe {
     /* The library's own copies, so that MPI_Type_free of a part does not affect the recipe; or
      * permanent types. */
     struct rz_datatype **types;
-    const struct rz_datatype
-        *last; /* the user's type for which the last copy was made, during construction */
+    /* the user's type for which the last copy was made, during construction */
+    const struct rz_datatype *last;
 };
 
 struct rz_datatype {
@@ -36,8 +36,8 @@ struct rz_datatype {
     bool marked; /* lb and extent were set by MPI_Type_create_resized, here or in a part; otherwise
                     they follow from the data */
     uint8_t alignment; /* the largest of its basic elements */
-    uint8_t
-        number; /* enum rz_number of a predefined type without a number in the ABI; 0 for others */
+    /* enum rz_number of a predefined type without a number in the ABI; 0 for others */
+    uint8_t number;
     MPI_Count elements; /* basic elements in one element */
     struct rz_layout *layout;
     struct rz_recipe *recipe; /* NULL: predefined, or made by the library for its own use */

@@ -18,8 +18,8 @@ static void send_one(struct rz_post *post, rz_id to, const struct rz_address *ad
     size_t n = rz_protocol_message_encode(message, items, payload, sizeof(payload));
     rz_assert(n > 0);
     n = rz_datagram_seal(post->datagrams, to, payload, n, packet);
-    rz_socket_send_to(post->fd, packet, n,
-                      address); /* a failed send loses it, as the network may */
+    /* a failed send loses it, as the network may */
+    rz_socket_send_to(post->fd, packet, n, address);
 }
 
 uint32_t rz_post_send(struct rz_post *post, rz_id to, const struct rz_message *message,

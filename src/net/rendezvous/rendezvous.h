@@ -41,8 +41,8 @@ struct rz_carrier_ops {
     size_t eager_max; /* payloads above are offered */
     size_t piece_max; /* no frame has a longer payload */
 
-    /* Writes the address at which this process is reached. RZ_ERR_SYSTEM: it cannot be determined.
-     */
+    /* Writes the address at which this process is reached. RZ_ERR_SYSTEM: it cannot be
+     * determined. */
     rz_status_t (*address)(struct rz_net *net, struct rz_wire_writer *writer);
     /* Whether these bytes of an endpoint address are a valid address. */
     bool (*is_address)(const uint8_t *address, size_t bytes);
@@ -166,8 +166,8 @@ rz_status_t rz_rdv_send(struct rz_net *net, rz_peer_t number, const void *data, 
                         struct rz_net_op *op);
 /* sends waiting frames while there is space; returns whether any was sent */
 bool rz_rdv_pump(struct rz_rdv_peer *peer);
-bool rz_rdv_send_last(
-    struct rz_rdv_peer *peer); /* returns whether all frames sent before have left the carrier */
+/* returns whether all frames sent before have left the carrier */
+bool rz_rdv_send_last(struct rz_rdv_peer *peer);
 void rz_rdv_taken(struct rz_rdv_peer *peer, uint64_t id, uint64_t bytes);
 void rz_rdv_dropped(struct rz_rdv_peer *peer, uint64_t id);
 
@@ -201,8 +201,8 @@ void rz_rdv_queue_remove(struct rz_rdv_queue *queue, struct rz_net_op *op);
 uint64_t rz_rdv_op_get(const struct rz_net_op *op, enum rz_rdv_slot slot);
 void rz_rdv_op_set(struct rz_net_op *op, enum rz_rdv_slot slot, uint64_t value);
 void rz_rdv_finish(struct rz_net *net, struct rz_net_op *op, rz_status_t status);
-void rz_rdv_finish_all(
-    struct rz_rdv_peer *peer);               /* ends all operations with peer, with its status */
+/* ends all operations with peer, with its status */
+void rz_rdv_finish_all(struct rz_rdv_peer *peer);
 unsigned rz_rdv_deliver(struct rz_net *net); /* calls done of the operations that have finished */
 
 /* The functions of a transport's table (struct rz_net_ops) that are here; name, eager_max, arm, fd

@@ -33,8 +33,8 @@ struct rz_shm_config {
     uint32_t job_token;
     uint32_t lane, lanes_max; /* the process's lane in the inboxes of others; number of lanes of
                                  each inbox of this node */
-    int inbox_fd,
-        event_fd; /* of this process; they belong to the caller and must stay open until close */
+    /* of this process; they belong to the caller and must stay open until close */
+    int inbox_fd, event_fd;
     enum rz_shm_copy copy;
     struct rz_net_host host;
     /*

@@ -134,8 +134,8 @@ static inline void shm_bit_clear(uint64_t *words, uint32_t lane)
 
 /* shm.c */
 struct shm_pair *shm_pair(struct shm *shm, uint32_t lane); /* NULL: no memory */
-void shm_pair_let_go(struct shm *shm,
-                     struct shm_pair *pair); /* the pair has ended, and its last token is gone */
+/* the pair has ended, and its last token is gone */
+void shm_pair_let_go(struct shm *shm, struct shm_pair *pair);
 void shm_ops_push(struct shm_ops *ops, struct rz_net_op *op);
 struct rz_net_op *shm_ops_pop(struct shm_ops *ops);
 bool shm_ops_take(struct shm_ops *ops, const struct rz_net_op *op); /* false: it is not there */
@@ -152,8 +152,8 @@ enum shm_written {
 rz_status_t shm_out_open(struct shm *shm, struct shm_pair *pair,
                          const struct rz_shm_ep_address *ep_address);
 void shm_out_close(struct shm *shm, struct shm_pair *pair, rz_status_t status); /* ends all sends */
-void shm_out_renew(struct shm *shm, struct shm_pair *pair,
-                   rz_status_t status); /* ends all sends, and the connection continues */
+/* ends all sends, and the connection continues */
+void shm_out_renew(struct shm *shm, struct shm_pair *pair, rz_status_t status);
 bool shm_out_withdraw(struct shm_pair *pair, struct rz_net_op *op);
 enum shm_written shm_out_reply(struct shm_pair *pair, enum shm_kind kind,
                                const struct shm_offer *offer, size_t bytes);

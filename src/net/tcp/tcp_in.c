@@ -23,8 +23,8 @@
  * whose connection is closed in this way tries again. */
 #define UNPROVED_MAX 256
 
-/* Limit of connections accepted in one turn, so that those accepted get their turn to authenticate.
- */
+/* Limit of connections accepted in one turn, so that those accepted get their turn to
+ * authenticate. */
 #define ACCEPTS_MAX 16
 
 /* Without a free descriptor the listener pauses for this time. */

@@ -14,13 +14,13 @@ struct rz_tcp_source {
     int fd; /* -1: closed */
 };
 
-/* A connection that a peer opened: this process reads frames from it, and sends only the handshake.
- */
+/* A connection that a peer opened: this process reads frames from it, and sends only the
+ * handshake. */
 struct rz_tcp_in {
     struct rz_tcp_source source;
     struct rz_tcp_net *tcp;
-    struct rz_tcp_in *next,
-        **back; /* in one of the lists: unauthenticated (newest first), authenticated, closed */
+    /* in one of the lists: unauthenticated (newest first), authenticated, closed */
+    struct rz_tcp_in *next, **back;
     struct rz_rdv_peer *peer; /* NULL until it is authenticated */
     rz_time prove_by;
     struct rz_tcp_shake shake;
@@ -86,8 +86,8 @@ static inline struct rz_tcp_net *rz_tcp_of(const struct rz_rdv_peer *peer)
     return (struct rz_tcp_net *)peer->net;
 }
 
-/* tcp_out.c: the functions of the carrier, and the events of connections that this process opened.
- */
+/* tcp_out.c: the functions of the carrier, and the events of connections that this process
+ * opened. */
 bool rz_tcp_out_is_address(const uint8_t *address, size_t bytes);
 bool rz_tcp_out_connect(struct rz_rdv_peer *peer);
 rz_status_t rz_tcp_out_put(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame);
