@@ -764,6 +764,7 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
     close_report(session);
     rz_referee_clear(&session->referee);
     rz_settled_close(&session->settled);
+    rz_timeline_close(&session->story.timeline); /* the story of a detached job has no end here */
     free(session->nodes);
     event_base_free(session->base);
     free(session);
