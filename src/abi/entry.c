@@ -130,29 +130,29 @@ bool rz_arg_bad_rank(struct rz_call *call, const char *name, int rank, int peers
     return rz_arg_refuse(call, MPI_ERR_RANK, "%s is %d, not in 0..%d", name, rank, peers - 1);
 }
 
-bool rz_arg_bad_message(struct rz_call *call, const char *buffer_name, const void *buffer,
-                        const char *count_name, int64_t count, const char *type_name,
-                        const struct rz_datatype *datatype)
+bool rz_arg_bad_message(struct rz_call *call, const struct rz_message_names *names,
+                        const void *buffer, int64_t count, const struct rz_datatype *datatype)
 {
     const struct rz_object *object = (const struct rz_object *)datatype;
-    if (!rz_arg_not_negative(call, count_name, count, MPI_ERR_COUNT)) {
+    if (!rz_arg_not_negative(call, names->count, count, MPI_ERR_COUNT)) {
         return false;
     }
     if (object->predefined == 0 && (object->flags & RZ_DATATYPE_COMMITTED) == 0) {
         return rz_arg_refuse(call, MPI_ERR_TYPE, "%s was not committed (MPI_Type_commit)",
-                             type_name);
+                             names->datatype);
     }
     if (buffer == MPI_IN_PLACE) {
-        return rz_arg_refuse(call, MPI_ERR_BUFFER, "%s may not be MPI_IN_PLACE here", buffer_name);
+        return rz_arg_refuse(call, MPI_ERR_BUFFER, "%s may not be MPI_IN_PLACE here",
+                             names->buffer);
     }
     if (buffer == MPI_BOTTOM && object->predefined != 0 && count > 0) {
         return rz_arg_refuse(call, MPI_ERR_BUFFER, "%s is a null pointer while %s is %lld",
-                             buffer_name, count_name, (long long)count);
+                             names->buffer, names->count, (long long)count);
     }
     /* The arguments are valid, only too large for the fast check. */
     return rz_datatype_fits(datatype, count) ||
            rz_arg_refuse(call, MPI_ERR_COUNT, "%s is %lld: so many of %s are 2^63 bytes or more",
-                         count_name, (long long)count, type_name);
+                         names->count, (long long)count, names->datatype);
 }
 
 bool rz_arg_result(struct rz_call *call, const char *name, const void *buffer, int64_t count,
@@ -282,8 +282,8 @@ bool rz_arg_side(struct rz_call *call, const struct rz_side *side, MPI_Datatype 
         largest = count > largest ? count : largest;
     }
     address = largest == 0 ? side->buffer : address;
-    return rz_arg_message(call, side->buffer_name, address, side->counts_name, largest,
-                          side->type_name, handle, datatype);
+    const struct rz_message_names names = {side->buffer_name, side->counts_name, side->type_name};
+    return rz_arg_message(call, &names, address, largest, handle, datatype);
 }
 
 bool rz_arg_side_w(struct rz_call *call, const struct rz_side *side, const MPI_Datatype *handles)
@@ -293,15 +293,15 @@ bool rz_arg_side_w(struct rz_call *call, const struct rz_side *side, const MPI_D
         !rz_arg_array(call, side->type_name, handles, side->length)) {
         return false;
     }
+    struct rz_message_names names = {side->buffer_name, side->counts_name, side->type_name};
     for (int i = 0; i < side->length; i++) {
         struct rz_datatype *datatype;
+        const void *address = side_address(side, i);
         int64_t count = rz_counts_at(side->counts, i);
-        if (!rz_arg_message(call, side->buffer_name, side_address(side, i), side->counts_name,
-                            count, side->type_name, handles[i], &datatype)) {
+        if (!rz_arg_message(call, &names, address, count, handles[i], &datatype)) {
             char item[ITEM_NAME_SIZE];
-            return rz_arg_message(call, side->buffer_name, side_address(side, i), side->counts_name,
-                                  count, item_name(item, side->type_name, i), handles[i],
-                                  &datatype);
+            names.datatype = item_name(item, side->type_name, i);
+            return rz_arg_message(call, &names, address, count, handles[i], &datatype);
         }
     }
     return true;

@@ -427,17 +427,22 @@ static inline bool rz_arg_not_predefined(struct rz_call *call, const char *name,
 
 /* ---- Message arguments: buffer, count and datatype together ---- */
 
-bool rz_arg_bad_message(struct rz_call *call, const char *buffer_name, const void *buffer,
-                        const char *count_name, int64_t count, const char *type_name,
-                        const struct rz_datatype *datatype) __attribute__((cold));
+/* What the three are called. */
+struct rz_message_names {
+    const char *buffer, *count, *datatype;
+};
+
+bool rz_arg_bad_message(struct rz_call *call, const struct rz_message_names *names,
+                        const void *buffer, int64_t count, const struct rz_datatype *datatype)
+    __attribute__((cold));
 
 /* A committed datatype, a count, and a valid buffer: NULL is MPI_BOTTOM, useful with user's
  * datatypes only. */
-static inline bool rz_arg_message(struct rz_call *call, const char *buffer_name, const void *buffer,
-                                  const char *count_name, int64_t count, const char *type_name,
-                                  MPI_Datatype handle, struct rz_datatype **datatype)
+static inline bool rz_arg_message(struct rz_call *call, const struct rz_message_names *names,
+                                  const void *buffer, int64_t count, MPI_Datatype handle,
+                                  struct rz_datatype **datatype)
 {
-    if (!rz_arg_datatype(call, type_name, handle, datatype)) {
+    if (!rz_arg_datatype(call, names->datatype, handle, datatype)) {
         return false;
     }
     const struct rz_object *object = (const struct rz_object *)*datatype;
@@ -447,7 +452,7 @@ static inline bool rz_arg_message(struct rz_call *call, const char *buffer_name,
     bool buffer_fit = buffer != MPI_IN_PLACE && (buffer != MPI_BOTTOM || !predefined || count == 0);
     bool small = count >= 0 && count <= INT32_MAX && (object->flags & RZ_DATATYPE_HUGE) == 0;
     return RZ_LIKELY(fit && buffer_fit && small) ||
-           rz_arg_bad_message(call, buffer_name, buffer, count_name, count, type_name, *datatype);
+           rz_arg_bad_message(call, names, buffer, count, *datatype);
 }
 
 /* A buffer that must be valid, while its count and datatype are those of another one: the result of

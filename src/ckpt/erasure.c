@@ -67,17 +67,23 @@ void rz_erasure_fold(uint8_t factor, void *to, const void *from, size_t n)
     }
 }
 
-static void encode_part(uint32_t data, uint32_t parity, unsigned char *tables,
-                        const void *const *blocks, void *const *parities, size_t at, size_t n)
+struct encoding {
+    uint32_t data, parity;
+    unsigned char *tables;
+    const void *const *blocks;
+    void *const *parities;
+};
+
+static void encode_part(const struct encoding *code, size_t at, size_t n)
 {
     unsigned char *from[RZ_ERASURE_BLOCKS_MAX], *to[RZ_ERASURE_BLOCKS_MAX];
-    for (uint32_t c = 0; c < data; c++) {
-        from[c] = (unsigned char *)(uintptr_t)blocks[c] + at;
+    for (uint32_t c = 0; c < code->data; c++) {
+        from[c] = (unsigned char *)(uintptr_t)code->blocks[c] + at;
     }
-    for (uint32_t q = 0; q < parity; q++) {
-        to[q] = (unsigned char *)parities[q] + at;
+    for (uint32_t q = 0; q < code->parity; q++) {
+        to[q] = (unsigned char *)code->parities[q] + at;
     }
-    ec_encode_data((int)n, (int)data, (int)parity, tables, from, to);
+    ec_encode_data((int)n, (int)code->data, (int)code->parity, code->tables, from, to);
 }
 
 void rz_erasure_encode(uint32_t data, uint32_t parity, const void *const *blocks,
@@ -92,9 +98,9 @@ void rz_erasure_encode(uint32_t data, uint32_t parity, const void *const *blocks
         generator_row(data, parity, data + q, factors + (size_t)q * data);
     }
     ec_init_tables((int)data, (int)parity, factors, tables);
+    const struct encoding code = {data, parity, tables, blocks, parities};
     for (size_t at = 0; at < n; at += PART_BYTES) {
-        encode_part(data, parity, tables, blocks, parities, at,
-                    n - at < PART_BYTES ? n - at : PART_BYTES);
+        encode_part(&code, at, n - at < PART_BYTES ? n - at : PART_BYTES);
     }
     free(tables);
     free(factors);

@@ -184,13 +184,18 @@ static rz_status_t fill(int out, const struct rz_ckpt_header *header, int fd, co
     return status;
 }
 
-/* Writes header, and the content of fd if there is one, to a file `name` of the generation. */
+/* Writes header, and the content of fd if there is one, to a file of the generation. */
 static rz_status_t write_file(const struct rz_ckpt_folder *folder,
-                              const struct rz_ckpt_header *header, const char *name, uint32_t node,
-                              int fd, const atomic_bool *stop, struct rz_ckpt_words *words)
+                              const struct rz_ckpt_header *header, uint32_t node, int fd,
+                              const atomic_bool *stop, struct rz_ckpt_words *words)
 {
-    char part[64];
+    char name[32], part[64];
     bool mark = header->kind == RZ_CKPT_MARK;
+    if (mark) {
+        snprintf(name, sizeof(name), "%s", RZ_CKPT_MARK_FILE);
+    } else {
+        snprintf(name, sizeof(name), "piece-%" PRIu32, header->rank);
+    }
     snprintf(part, sizeof(part), "%s.%" PRIu32 RZ_CKPT_PART_SUFFIX, name, node);
     struct rz_ckpt_path from = rz_ckpt_file_path(folder, &header->generation, part);
     struct rz_ckpt_path to = rz_ckpt_file_path(folder, &header->generation, name);
@@ -226,8 +231,8 @@ static bool there_already(const struct rz_ckpt_folder *folder, const struct rz_c
     struct rz_ckpt_header found = {0};
     struct rz_ckpt_words words;
     int fd;
-    if (rz_ckpt_open(folder, &header->generation, header->kind, header->rank, &found, &fd,
-                     &words) != RZ_OK) {
+    const struct rz_ckpt_which which = {&header->generation, header->kind, header->rank};
+    if (rz_ckpt_open(folder, &which, &found, &fd, &words) != RZ_OK) {
         return false;
     }
     close(fd);
@@ -235,15 +240,13 @@ static bool there_already(const struct rz_ckpt_folder *folder, const struct rz_c
 }
 
 rz_status_t rz_ckpt_write(const struct rz_ckpt_folder *folder,
-                          const struct rz_ckpt_generation *generation, uint32_t rank, uint32_t node,
-                          int fd, uint64_t bytes, uint64_t hash, const atomic_bool *stop,
+                          const struct rz_ckpt_generation *generation,
+                          const struct rz_ckpt_piece *piece, uint32_t node,
                           struct rz_ckpt_words *words)
 {
-    char name[32];
-    struct rz_ckpt_header header = head_of(folder, generation, RZ_CKPT_PIECE, rank);
-    header.bytes = bytes;
-    header.hash = hash;
-    snprintf(name, sizeof(name), "piece-%" PRIu32, rank);
+    struct rz_ckpt_header header = head_of(folder, generation, RZ_CKPT_PIECE, piece->rank);
+    header.bytes = piece->content.bytes;
+    header.hash = piece->content.hash;
     rz_kill_here(RZ_KILL_FILE_BEGIN);
     rz_status_t status = make_generation(folder, generation, words);
     if (status != RZ_OK) {
@@ -252,7 +255,7 @@ rz_status_t rz_ckpt_write(const struct rz_ckpt_folder *folder,
     if (there_already(folder, &header)) {
         return rz_ckpt_sync_directory(rz_ckpt_generation_path(folder, generation).text, words);
     }
-    return write_file(folder, &header, name, node, fd, stop, words);
+    return write_file(folder, &header, node, piece->content.fd, piece->stop, words);
 }
 
 rz_status_t rz_ckpt_commit(const struct rz_ckpt_folder *folder,
@@ -262,7 +265,7 @@ rz_status_t rz_ckpt_commit(const struct rz_ckpt_folder *folder,
     static const atomic_bool never_stopped;
     const struct rz_ckpt_header header = head_of(folder, generation, RZ_CKPT_MARK, 0);
     rz_kill_here(RZ_KILL_MARK_BEGIN);
-    return write_file(folder, &header, RZ_CKPT_MARK_FILE, node, -1, &never_stopped, words);
+    return write_file(folder, &header, node, -1, &never_stopped, words);
 }
 
 /* ---- reading ---- */
@@ -322,8 +325,8 @@ static rz_status_t read_head(int fd, const char *path, struct rz_ckpt_header *he
 
 /* Refuses a valid file of something else: it was copied there, or left by an older run. */
 static rz_status_t check_whose(const struct rz_ckpt_folder *folder,
-                               const struct rz_ckpt_generation *generation, enum rz_ckpt_kind kind,
-                               uint32_t rank, const struct rz_ckpt_header *header, const char *path,
+                               const struct rz_ckpt_which *which,
+                               const struct rz_ckpt_header *header, const char *path,
                                struct rz_ckpt_words *words)
 {
     const struct rz_ckpt_generation *of = &header->generation;
@@ -336,12 +339,12 @@ static rz_status_t check_whose(const struct rz_ckpt_folder *folder,
                            "%.320s is of a job of %" PRIu32 " ranks, this one has %" PRIu32, path,
                            header->n_ranks, folder->n_ranks);
     }
-    if (header->kind != kind || header->rank != rank) {
+    if (header->kind != which->kind || header->rank != which->rank) {
         return rz_ckpt_say(words, RZ_ERR_INVALID,
                            "%.320s is not what its name says, but a %s, rank %" PRIu32, path,
                            header->kind == RZ_CKPT_MARK ? "commit mark" : "piece", header->rank);
     }
-    if (rz_ckpt_generation_compare(of, generation) != 0) {
+    if (rz_ckpt_generation_compare(of, which->generation) != 0) {
         return rz_ckpt_say(words, RZ_ERR_INVALID,
                            "%.300s is of generation %" PRIu64 ", run %" PRIu32 ", epoch %" PRIu32
                            ", and does not belong here",
@@ -350,14 +353,12 @@ static rz_status_t check_whose(const struct rz_ckpt_folder *folder,
     return RZ_OK;
 }
 
-rz_status_t rz_ckpt_open(const struct rz_ckpt_folder *folder,
-                         const struct rz_ckpt_generation *generation, enum rz_ckpt_kind kind,
-                         uint32_t rank, struct rz_ckpt_header *header, int *fd,
-                         struct rz_ckpt_words *words)
+rz_status_t rz_ckpt_open(const struct rz_ckpt_folder *folder, const struct rz_ckpt_which *which,
+                         struct rz_ckpt_header *header, int *fd, struct rz_ckpt_words *words)
 {
-    struct rz_ckpt_path path = kind == RZ_CKPT_MARK
-                                   ? rz_ckpt_file_path(folder, generation, RZ_CKPT_MARK_FILE)
-                                   : piece_path(folder, generation, rank);
+    struct rz_ckpt_path path = which->kind == RZ_CKPT_MARK
+                                   ? rz_ckpt_file_path(folder, which->generation, RZ_CKPT_MARK_FILE)
+                                   : piece_path(folder, which->generation, which->rank);
     /* Without O_NONBLOCK, opening a pipe would wait for its writer. */
     *fd = open(path.text, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (*fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
@@ -368,7 +369,7 @@ rz_status_t rz_ckpt_open(const struct rz_ckpt_folder *folder,
     }
     rz_status_t status = read_head(*fd, path.text, header, words);
     if (status == RZ_OK) {
-        status = check_whose(folder, generation, kind, rank, header, path.text, words);
+        status = check_whose(folder, which, header, path.text, words);
     }
     if (status != RZ_OK) {
         close(*fd);
@@ -409,7 +410,8 @@ rz_status_t rz_ckpt_read(const struct rz_ckpt_folder *folder,
     struct rz_ckpt_path path = piece_path(folder, generation, rank);
     int fd;
     rz_kill_here(RZ_KILL_RESTORE_OPEN);
-    rz_status_t status = rz_ckpt_open(folder, generation, RZ_CKPT_PIECE, rank, &header, &fd, words);
+    const struct rz_ckpt_which which = {generation, RZ_CKPT_PIECE, rank};
+    rz_status_t status = rz_ckpt_open(folder, &which, &header, &fd, words);
     if (status != RZ_OK) {
         return status;
     }

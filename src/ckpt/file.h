@@ -46,15 +46,22 @@ struct rz_ckpt_content {
     uint64_t bytes, hash;
 };
 
+/* A piece to write. */
+struct rz_ckpt_piece {
+    uint32_t rank;
+    struct rz_ckpt_content content;
+    const atomic_bool *stop; /* set by another thread: the writing ends */
+};
+
 /*
- * Makes the piece of rank durable: bytes of the memfd `fd`, whose hash is `hash`. node is for the
- * temporary name. A piece that is there already is left alone. RZ_ERR_CANCELLED: *stop was set
- * meanwhile, or the content no longer matches its hash (its process has continued); nothing of it
- * is left then, and there is no message. RZ_ERR_SYSTEM: a message.
+ * Makes the piece of a rank durable. node is for the temporary name. A piece that is there already
+ * is left alone. RZ_ERR_CANCELLED: *stop was set meanwhile, or the content no longer matches its
+ * hash (its process has continued); nothing of it is left then, and there is no message.
+ * RZ_ERR_SYSTEM: a message.
  */
 rz_status_t rz_ckpt_write(const struct rz_ckpt_folder *folder,
-                          const struct rz_ckpt_generation *generation, uint32_t rank, uint32_t node,
-                          int fd, uint64_t bytes, uint64_t hash, const atomic_bool *stop,
+                          const struct rz_ckpt_generation *generation,
+                          const struct rz_ckpt_piece *piece, uint32_t node,
                           struct rz_ckpt_words *words);
 
 /* Makes the mark durable; all pieces are durable. Repeating it is harmless. */

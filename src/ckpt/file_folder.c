@@ -127,7 +127,8 @@ static rz_status_t look_for_mark(const struct look *look, struct entry *entry)
     struct rz_ckpt_header header;
     int fd;
     rz_status_t status =
-        rz_ckpt_open(look->folder, &entry->generation, RZ_CKPT_MARK, 0, &header, &fd, look->words);
+        rz_ckpt_open(look->folder, &(struct rz_ckpt_which){&entry->generation, RZ_CKPT_MARK, 0},
+                     &header, &fd, look->words);
     if (status == RZ_OK) {
         close(fd);
     }
@@ -217,7 +218,8 @@ rz_status_t rz_ckpt_verify(const struct rz_ckpt_folder *folder,
 {
     struct rz_ckpt_header header;
     int fd;
-    rz_status_t status = rz_ckpt_open(folder, generation, RZ_CKPT_MARK, 0, &header, &fd, words);
+    rz_status_t status = rz_ckpt_open(folder, &(struct rz_ckpt_which){generation, RZ_CKPT_MARK, 0},
+                                      &header, &fd, words);
     if (status == RZ_OK) {
         close(fd);
     }

@@ -38,11 +38,15 @@ rz_status_t rz_ckpt_sync_directory(const char *path, struct rz_ckpt_words *words
 rz_status_t rz_ckpt_make_directory(const char *path, const char *parent,
                                    struct rz_ckpt_words *words);
 
-/* Reads and checks the head of a file that must be of this kind, generation and rank; *fd stays
- * open at its content. */
-rz_status_t rz_ckpt_open(const struct rz_ckpt_folder *folder,
-                         const struct rz_ckpt_generation *generation, enum rz_ckpt_kind kind,
-                         uint32_t rank, struct rz_ckpt_header *header, int *fd,
-                         struct rz_ckpt_words *words);
+/* Which file: rank 0 for a mark. */
+struct rz_ckpt_which {
+    const struct rz_ckpt_generation *generation;
+    enum rz_ckpt_kind kind;
+    uint32_t rank;
+};
+
+/* Reads and checks the head of a file that must be this one; *fd stays open at its content. */
+rz_status_t rz_ckpt_open(const struct rz_ckpt_folder *folder, const struct rz_ckpt_which *which,
+                         struct rz_ckpt_header *header, int *fd, struct rz_ckpt_words *words);
 
 #endif

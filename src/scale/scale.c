@@ -76,14 +76,20 @@ static bool run(const struct rz_scale_model *model, const struct rz_scale_rules 
     return done;
 }
 
+/* Who is told of the progress. */
+struct watcher {
+    rz_scale_progress *progress;
+    void *user;
+};
+
 static bool scale(const struct rz_scale_model *model, const struct rz_scale_rules *rules,
-                  uint32_t threads, rz_scale_progress *progress, void *user,
-                  struct rz_scale_result *result, const char **why)
+                  uint32_t threads, const struct watcher *watcher, struct rz_scale_result *result,
+                  const char **why)
 {
     double began = now_seconds();
     struct rz_scale_result found = {0};
     struct rz_scale_crew *crew = rz_scale_crew_create(threads);
-    bool done = crew && run(model, rules, crew, progress, user, &found);
+    bool done = crew && run(model, rules, crew, watcher->progress, watcher->user, &found);
     if (crew) {
         rz_scale_crew_destroy(crew);
     }
@@ -101,7 +107,8 @@ bool rz_scale_list(const struct rz_scale_config *config, rz_scale_progress *prog
 {
     struct rz_scale_rules rules;
     return rz_scale_rules_make(config, true, &rules, why) &&
-           scale(&rz_scale_list_model, &rules, config->threads, progress, user, result, why);
+           scale(&rz_scale_list_model, &rules, config->threads, &(struct watcher){progress, user},
+                 result, why);
 }
 
 bool rz_scale_sum(const struct rz_scale_config *config, rz_scale_progress *progress, void *user,
@@ -109,5 +116,6 @@ bool rz_scale_sum(const struct rz_scale_config *config, rz_scale_progress *progr
 {
     struct rz_scale_rules rules;
     return rz_scale_rules_make(config, false, &rules, why) &&
-           scale(&rz_scale_sum_model, &rules, config->threads, progress, user, result, why);
+           scale(&rz_scale_sum_model, &rules, config->threads, &(struct watcher){progress, user},
+                 result, why);
 }

@@ -45,12 +45,13 @@ bool rz_katti_draw_10(const struct rz_figure_options *options, struct rz_table *
         rz_table_number(table, point.last);
     }
     rz_katti_assess(report, "a straight line over log2 of the size explains (share of variance)",
-                    "logarithmic growth", rz_katti_line(x, y, n).fit, 0.99, 1, NULL);
+                    "logarithmic growth", rz_katti_line(x, y, n).fit,
+                    (struct rz_katti_range){0.99, 1}, NULL);
     rz_katti_assess(report, "cycles between the first and the last process, at most",
-                    "0: all in the same cycle", spread, 0, 0,
+                    "0: all in the same cycle", spread, (struct rz_katti_range){0, 0},
                     "a process learnt of the failure after the initial phase");
-    rz_katti_assess(report, "calls that disagree", "none observed", disagreeing, 0, 0,
-                    "the heuristic is one of probability");
+    rz_katti_assess(report, "calls that disagree", "none observed", disagreeing,
+                    (struct rz_katti_range){0, 0}, "the heuristic is one of probability");
     return true;
 }
 
@@ -86,6 +87,7 @@ bool rz_katti_draw_11(const struct rz_figure_options *options, struct rz_table *
         rz_chart_point(chart, (double)(UINT64_C(1) << power), 2 * 4 * pow(4, power));
     }
     rz_katti_assess(report, "algorithm 1 sends so many times as much, at the largest size",
-                    "algorithm 2 negligible", traffic[0] / traffic[1], 20, 1e9, NULL);
+                    "algorithm 2 negligible", traffic[0] / traffic[1],
+                    (struct rz_katti_range){20, 1e9}, NULL);
     return true;
 }

@@ -95,10 +95,11 @@ bool rz_katti_draw_loss(const struct rz_figure_options *options, struct rz_table
     curves(table, "failure reports", chart);
     double more = rz_table_at(table, LOSSES - 1, "cycles") / rz_table_at(table, 0, "cycles");
     rz_katti_assess(report, "algorithm 1 at 10 % loss: so many times the cycles",
-                    "gossip tolerates moderate loss", more, 0.9, 1.5, NULL);
+                    "gossip tolerates moderate loss", more, (struct rz_katti_range){0.9, 1.5},
+                    NULL);
     double list = rz_table_at(table, 2 * LOSSES - 1, "disagreeing");
     rz_katti_assess(report, "algorithm 2 at 10 % loss: share of calls that disagree",
-                    "gossip tolerates moderate loss", list, 0, 0.01, NULL);
+                    "gossip tolerates moderate loss", list, (struct rz_katti_range){0, 0.01}, NULL);
     rz_figure_assess(report, RZ_FIGURE_NOT_COMPARABLE,
                      "algorithm 3 at 1 % loss, tolerance 0.1 %: share of calls that disagree",
                      "reliable channels are assumed",

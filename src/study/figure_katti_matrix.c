@@ -83,9 +83,9 @@ static void assess_logarithm(struct rz_figure_report *report, const struct sweep
 {
     struct rz_katti_line line = rz_katti_line(sweep->power, sweep->last, sweep->n);
     rz_katti_assess(report, "a straight line over log2 of the size explains (share of variance)",
-                    "logarithmic growth", line.fit, 0.9, 1, OTHER_DRAWS);
-    rz_katti_assess(report, "cycles more for each doubling", "not stated; about 1", line.slope, 0.7,
-                    1.6, OTHER_DRAWS);
+                    "logarithmic growth", line.fit, (struct rz_katti_range){0.9, 1}, OTHER_DRAWS);
+    rz_katti_assess(report, "cycles more for each doubling", "not stated; about 1", line.slope,
+                    (struct rz_katti_range){0.7, 1.6}, OTHER_DRAWS);
 }
 
 bool rz_katti_draw_5(const struct rz_figure_options *options, struct rz_table *table,
@@ -106,25 +106,33 @@ bool rz_katti_draw_5(const struct rz_figure_options *options, struct rz_table *t
     double most = expected[sweep.largest - SIZES_LEAST];
     snprintf(what, sizeof(what), "cycles with %u processes", 1u << sweep.largest);
     snprintf(stated, sizeof(stated), "not stated; %.1f by a first model of ours", most);
-    rz_katti_assess(report, what, stated, sweep.last[sweep.n - 1], most - 2, most + 2, OTHER_DRAWS);
+    rz_katti_assess(report, what, stated, sweep.last[sweep.n - 1],
+                    (struct rz_katti_range){most - 2, most + 2}, OTHER_DRAWS);
     return true;
 }
 
-static bool draw_more(const struct rz_figure_options *options, bool during, const char *title,
-                      const char *stated, double low, double high, struct rz_table *table,
-                      struct rz_chart *chart, struct rz_figure_report *report)
+/* A figure of four failures, and how many cycles more than with one its source states. */
+struct four {
+    bool during; /* the run, or before it */
+    const char *title, *stated;
+    struct rz_katti_range range;
+};
+
+static bool draw_more(const struct rz_figure_options *options, const struct four *what,
+                      struct rz_table *table, struct rz_chart *chart,
+                      struct rz_figure_report *report)
 {
-    sizes_axes(chart, title);
+    sizes_axes(chart, what->title);
     sizes_table(table);
-    struct sweep four = sweep_sizes(options, 4, during, "four failures", table, chart);
+    struct sweep four = sweep_sizes(options, 4, what->during, "four failures", table, chart);
     struct sweep one = sweep_sizes(options, 1, false, "one before the run (figure 5)", NULL, chart);
     double more = 0;
     for (uint32_t i = 0; i < four.n; i++) {
         more += (four.last[i] - one.last[i]) / four.n;
     }
     assess_logarithm(report, &four);
-    rz_katti_assess(report, "cycles more than with one failure, mean over the sizes", stated, more,
-                    low, high, "the dates of the source's failures are not known");
+    rz_katti_assess(report, "cycles more than with one failure, mean over the sizes", what->stated,
+                    more, what->range, "the dates of the source's failures are not known");
     return true;
 }
 
@@ -133,8 +141,8 @@ bool rz_katti_draw_8(const struct rz_figure_options *options, struct rz_table *t
 {
     (void)why;
     rz_katti_begin(options);
-    return draw_more(options, false, "Four failures before the run", "1 to 2", 0.5, 2.5, table,
-                     chart, report);
+    static const struct four what = {false, "Four failures before the run", "1 to 2", {0.5, 2.5}};
+    return draw_more(options, &what, table, chart, report);
 }
 
 bool rz_katti_draw_9(const struct rz_figure_options *options, struct rz_table *table,
@@ -142,9 +150,12 @@ bool rz_katti_draw_9(const struct rz_figure_options *options, struct rz_table *t
 {
     (void)why;
     rz_katti_begin(options);
-    return draw_more(options, true, "Four failures at random dates in the first four cycles",
-                     "slightly more than with failures before the run, which is 1 to 2", 1, 6,
-                     table, chart, report);
+    static const struct four what = {
+        true,
+        "Four failures at random dates in the first four cycles",
+        "slightly more than with failures before the run, which is 1 to 2",
+        {1, 6}};
+    return draw_more(options, &what, table, chart, report);
 }
 
 /* ---- one run in detail ---- */
@@ -182,8 +193,9 @@ bool rz_katti_draw_6(const struct rz_figure_options *options, struct rz_table *t
         before = end = share;
     }
     rz_katti_assess(report, "most that the share grew in one cycle, below a half (factor)",
-                    "exponential growth", steepest, 2, 1e9, OTHER_DRAWS);
-    rz_katti_assess(report, "share at the end", "all", end, 1, 1, OTHER_DRAWS);
+                    "exponential growth", steepest, (struct rz_katti_range){2, 1e9}, OTHER_DRAWS);
+    rz_katti_assess(report, "share at the end", "all", end, (struct rz_katti_range){1, 1},
+                    OTHER_DRAWS);
     return true;
 }
 
@@ -208,6 +220,7 @@ bool rz_katti_draw_7(const struct rz_figure_options *options, struct rz_table *t
         rz_chart_point(chart, (double)cycle, trial->reached[1][cycle]);
     }
     rz_katti_assess(report, "cycles from the first to the last process", "a narrow distribution",
-                    (double)(trial->last[1] - trial->first[1]), 1, 5, OTHER_DRAWS);
+                    (double)(trial->last[1] - trial->first[1]), (struct rz_katti_range){1, 5},
+                    OTHER_DRAWS);
     return true;
 }

@@ -176,17 +176,18 @@ uint32_t rz_katti_trials(const struct rz_figure_options *options, uint32_t usual
 }
 
 void rz_katti_assess(struct rz_figure_report *report, const char *what, const char *stated,
-                     double measured, double low, double high, const char *reason)
+                     double measured, struct rz_katti_range range, const char *reason)
 {
     double rounding = 1e-9; /* of means and fits */
-    bool agrees = measured >= low - rounding && measured <= high + rounding;
+    bool agrees = measured >= range.low - rounding && measured <= range.high + rounding;
     char accepted[256];
-    if (low == high) {
+    if (range.low == range.high) {
         snprintf(accepted, sizeof(accepted), "%s", stated);
-    } else if (isinf(high)) {
-        snprintf(accepted, sizeof(accepted), "%s (accepted: from %g)", stated, low);
+    } else if (isinf(range.high)) {
+        snprintf(accepted, sizeof(accepted), "%s (accepted: from %g)", stated, range.low);
     } else {
-        snprintf(accepted, sizeof(accepted), "%s (accepted: %g to %g)", stated, low, high);
+        snprintf(accepted, sizeof(accepted), "%s (accepted: %g to %g)", stated, range.low,
+                 range.high);
     }
     rz_figure_assess(report, agrees ? RZ_FIGURE_AGREES : RZ_FIGURE_DIFFERS, what, accepted,
                      agrees ? NULL : reason, "%.3g", measured);

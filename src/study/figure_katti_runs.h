@@ -53,10 +53,13 @@ uint32_t rz_katti_largest(const struct rz_figure_options *options, uint32_t leas
 /* Trials of a figure: those asked for, or its own; with little effort a quarter of them. */
 uint32_t rz_katti_trials(const struct rz_figure_options *options, uint32_t usual);
 
-/* An expectation that is a number: agrees within the bounds, which the row states. high: INFINITY
- * for none. */
+/* high: INFINITY for none. */
+struct rz_katti_range {
+    double low, high;
+};
+/* An expectation that is a number: agrees within the bounds, which the row states. */
 void rz_katti_assess(struct rz_figure_report *report, const char *what, const char *stated,
-                     double measured, double low, double high, const char *reason);
+                     double measured, struct rz_katti_range range, const char *reason);
 
 /* The figures of each file. */
 typedef bool rz_katti_draw(const struct rz_figure_options *options, struct rz_table *table,

@@ -126,8 +126,9 @@ static void assess_largest(const struct sweep *sweep, struct rz_figure_report *r
                      "more with 4",
                      expected[i].last[stage], window_adds[stage]);
         }
-        rz_katti_assess(report, what, stated, sweep->last[stage][sweep->n - 1], wanted - 3,
-                        wanted + 3, stage == 0 ? FEW_TRIALS : LATER);
+        rz_katti_assess(report, what, stated, sweep->last[stage][sweep->n - 1],
+                        (struct rz_katti_range){wanted - 3, wanted + 3},
+                        stage == 0 ? FEW_TRIALS : LATER);
     }
 }
 
@@ -144,8 +145,8 @@ static void assess_window_of_3(const struct sweep *sweep, struct rz_figure_repor
         snprintf(stated, sizeof(stated),
                  "not stated; %.1f by a first model of ours with a window of 3", wanted);
         rz_katti_assess(report, what, stated,
-                        sweep->last[2][(window_of_3[i].power - SIZES_LEAST) / 2], wanted - 1,
-                        wanted + 4, LATER);
+                        sweep->last[2][(window_of_3[i].power - SIZES_LEAST) / 2],
+                        (struct rz_katti_range){wanted - 1, wanted + 4}, LATER);
     }
 }
 
@@ -158,10 +159,12 @@ static void assess_sizes(const struct sweep *sweep, struct rz_figure_report *rep
         snprintf(what, sizeof(what),
                  "%s: a straight line over log2 of the size explains (share of variance)",
                  stages[stage]);
-        rz_katti_assess(report, what, "logarithmic growth", line.fit, 0.85, 1, FEW_TRIALS);
+        rz_katti_assess(report, what, "logarithmic growth", line.fit,
+                        (struct rz_katti_range){0.85, 1}, FEW_TRIALS);
         snprintf(what, sizeof(what), "%s: cycles more for each doubling", stages[stage]);
         rz_katti_assess(report, what, "not stated; logarithmic growth of any slope", line.slope,
-                        low[stage], high[stage], stage == 0 ? FEW_TRIALS : LATER);
+                        (struct rz_katti_range){low[stage], high[stage]},
+                        stage == 0 ? FEW_TRIALS : LATER);
     }
     assess_largest(sweep, report);
     assess_window_of_3(sweep, report);
@@ -239,10 +242,10 @@ bool rz_katti_draw_13(const struct rz_figure_options *options, struct rz_table *
                      "%llu, %llu, %llu", (unsigned long long)half[0], (unsigned long long)half[1],
                      (unsigned long long)half[2]);
     rz_katti_assess(report, "consensus while a process did not know of the failure",
-                    "consistency is guaranteed", (double)trial->false_consensus, 0, 0,
-                    "an estimate was right by chance for 4 cycles");
+                    "consistency is guaranteed", (double)trial->false_consensus,
+                    (struct rz_katti_range){0, 0}, "an estimate was right by chance for 4 cycles");
     rz_katti_assess(report, "commits while a process had no consensus", "consistency is guaranteed",
-                    (double)trial->early_commits, 0, 0,
+                    (double)trial->early_commits, (struct rz_katti_range){0, 0},
                     "an estimate was right by chance for 4 cycles");
     return true;
 }
@@ -283,7 +286,8 @@ bool rz_katti_draw_14(const struct rz_figure_options *options, struct rz_table *
         rz_katti_assess(report,
                         i == 0 ? "last estimate of those that know, relative error"
                                : "last estimate of those with consensus, relative error",
-                        "converges to the fault-free processes", off, 0, 0.01, LATER);
+                        "converges to the fault-free processes", off,
+                        (struct rz_katti_range){0, 0.01}, LATER);
     }
     rz_chart_curve(chart, "fault-free processes", RZ_CHART_DASHED);
     rz_chart_point(chart, 0, (double)trial->living);
@@ -351,11 +355,13 @@ bool rz_katti_draw_15(const struct rz_figure_options *options, struct rz_table *
     }
     draw_tolerances(table, chart);
     rz_katti_assess(report, "smaller tolerances with an earlier consensus or commit",
-                    "none: later for smaller tolerances", steps_back, 0, 0,
+                    "none: later for smaller tolerances", steps_back, (struct rz_katti_range){0, 0},
                     "one run per tolerance: by chance");
     rz_katti_assess(report, "consensus at 0.01 % after that at 10 %, cycles",
-                    "not stated; 11 by a first model of ours", before[0] - ends[0], 6, 18, LATER);
+                    "not stated; 11 by a first model of ours", before[0] - ends[0],
+                    (struct rz_katti_range){6, 18}, LATER);
     rz_katti_assess(report, "commit at 0.01 % after that at 10 %, cycles",
-                    "not stated; 22 by a first model of ours", before[1] - ends[1], 12, 32, LATER);
+                    "not stated; 22 by a first model of ours", before[1] - ends[1],
+                    (struct rz_katti_range){12, 32}, LATER);
     return true;
 }

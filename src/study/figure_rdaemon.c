@@ -83,7 +83,8 @@ static bool draw_9(const struct rz_figure_options *options, struct rz_table *tab
     static const uint32_t per_node[] = {1, 2, 3, 4, 6, 8, 10, 12};
     const rz_time period = 500 * RZ_MILLISECOND;
     struct rz_rdaemon figure =
-        rz_rdaemon_begin(options, table, chart, report, why, 30, "processes", "processes", NULL);
+        rz_rdaemon_begin(options, table, chart, report, why,
+                         &(struct rz_rdaemon_axis){"processes", "processes", NULL});
     struct rz_rdaemon_points points = {0};
     rz_chart_labels(chart, NULL, "processes (SWIM: members)", "detection (ms)");
     rz_rdaemon_curve(&figure, "RDaemon#, 64 nodes");
@@ -190,8 +191,9 @@ static bool swim_over_periods(struct rz_rdaemon *figure)
 static bool draw_10(const struct rz_figure_options *options, struct rz_table *table,
                     struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
-    struct rz_rdaemon figure = rz_rdaemon_begin(options, table, chart, report, why, 30, "period_ms",
-                                                "heartbeat period", "ms");
+    struct rz_rdaemon figure =
+        rz_rdaemon_begin(options, table, chart, report, why,
+                         &(struct rz_rdaemon_axis){"period_ms", "heartbeat period", "ms"});
     struct rz_rdaemon_points seen = {0}, known = {0};
     rz_chart_labels(chart, NULL, "heartbeat period (ms)", "latency (ms)");
     rz_chart_scales(chart, RZ_CHART_LINEAR, RZ_CHART_LOG10);
@@ -245,8 +247,9 @@ static bool ulfm_node(struct rz_rdaemon *figure)
 static bool draw_13(const struct rz_figure_options *options, struct rz_table *table,
                     struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
-    struct rz_rdaemon figure = rz_rdaemon_begin(options, table, chart, report, why, 30, "period_ms",
-                                                "heartbeat period", "ms");
+    struct rz_rdaemon figure =
+        rz_rdaemon_begin(options, table, chart, report, why,
+                         &(struct rz_rdaemon_axis){"period_ms", "heartbeat period", "ms"});
     struct rz_rdaemon_points daemons = {0};
     rz_chart_labels(chart, NULL, "heartbeat period (ms)", "latency (ms)");
     rz_chart_scales(chart, RZ_CHART_LINEAR, RZ_CHART_LOG10);
@@ -268,8 +271,8 @@ static bool draw_14(const struct rz_figure_options *options, struct rz_table *ta
                     struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
     const rz_time period = 500 * RZ_MILLISECOND;
-    struct rz_rdaemon figure =
-        rz_rdaemon_begin(options, table, chart, report, why, 30, "nodes", "nodes", NULL);
+    struct rz_rdaemon figure = rz_rdaemon_begin(options, table, chart, report, why,
+                                                &(struct rz_rdaemon_axis){"nodes", "nodes", NULL});
     struct rz_rdaemon_points points = {0};
     rz_chart_labels(chart, NULL, "nodes", "detection and propagation (ms)");
     rz_chart_scales(chart, RZ_CHART_LOG2, RZ_CHART_LINEAR);
@@ -331,8 +334,9 @@ static void assess_random(struct rz_rdaemon *figure, const char *what, const cha
 static bool draw_15(const struct rz_figure_options *options, struct rz_table *table,
                     struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
-    struct rz_rdaemon figure = rz_rdaemon_begin(options, table, chart, report, why, 30, "failures",
-                                                "nodes that fail at once", NULL);
+    struct rz_rdaemon figure =
+        rz_rdaemon_begin(options, table, chart, report, why,
+                         &(struct rz_rdaemon_axis){"failures", "nodes that fail at once", NULL});
     struct rz_rdaemon_points row = {0}, random = {0}, sparse = {0};
     rz_chart_labels(chart, NULL, "nodes that fail at once", "until all know (ms)");
     if (!over_failures(&figure, "neighbours", 64, RZ_STUDY_VICTIMS_CONTIGUOUS, &row) ||

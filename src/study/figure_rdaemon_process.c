@@ -85,8 +85,8 @@ static void assess_11(struct rz_rdaemon *figure, const struct rz_rdaemon_points 
 bool rz_rdaemon_draw_11(const struct rz_figure_options *options, struct rz_table *table,
                         struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
-    struct rz_rdaemon figure =
-        rz_rdaemon_begin(options, table, chart, report, why, 30, "nodes", "nodes", NULL);
+    struct rz_rdaemon figure = rz_rdaemon_begin(options, table, chart, report, why,
+                                                &(struct rz_rdaemon_axis){"nodes", "nodes", NULL});
     struct rz_rdaemon_points daemons = {0}, daemons_12 = {0}, ulfm = {0}, ulfm_12 = {0};
     rz_chart_labels(chart, NULL, "nodes", "latency (ms)");
     rz_chart_scales(chart, RZ_CHART_LOG2, RZ_CHART_LOG10);
@@ -113,8 +113,8 @@ bool rz_rdaemon_draw_11(const struct rz_figure_options *options, struct rz_table
 bool rz_rdaemon_draw_12(const struct rz_figure_options *options, struct rz_table *table,
                         struct rz_chart *chart, struct rz_figure_report *report, const char **why)
 {
-    struct rz_rdaemon figure =
-        rz_rdaemon_begin(options, table, chart, report, why, 30, "nodes", "nodes", NULL);
+    struct rz_rdaemon figure = rz_rdaemon_begin(options, table, chart, report, why,
+                                                &(struct rz_rdaemon_axis){"nodes", "nodes", NULL});
     struct rz_rdaemon_points daemons = {0};
     rz_chart_labels(chart, NULL, "nodes of 32 processes", "latency (ms)");
     rz_chart_scales(chart, RZ_CHART_LOG2, RZ_CHART_LOG10);

@@ -7,14 +7,15 @@
 #include <math.h>
 #include <stdio.h>
 
+#define TRIALS 30 /* of the source, if the options do not say */
+
 struct rz_rdaemon rz_rdaemon_begin(const struct rz_figure_options *options, struct rz_table *table,
                                    struct rz_chart *chart, struct rz_figure_report *report,
-                                   const char **why, uint32_t trials, const char *x_column,
-                                   const char *x_heading, const char *x_unit)
+                                   const char **why, const struct rz_rdaemon_axis *x)
 {
-    double wanted = trials * options->effort;
+    double wanted = TRIALS * options->effort;
     rz_table_column(table, "curve", "curve", NULL);
-    rz_table_column(table, x_column, x_heading, x_unit);
+    rz_table_column(table, x->column, x->heading, x->unit);
     rz_table_column(table, "trials", "trials", NULL);
     rz_table_column(table, "mean_ms", "mean", "ms");
     rz_table_column(table, "least_ms", "least", "ms");
@@ -25,7 +26,7 @@ struct rz_rdaemon rz_rdaemon_begin(const struct rz_figure_options *options, stru
                                .report = report,
                                .why = why,
                                .trials = options->trials > 0 ? options->trials
-                                         : wanted >= trials  ? trials
+                                         : wanted >= TRIALS  ? TRIALS
                                          : wanted > 3        ? (uint32_t)wanted
                                                              : 3};
 }

@@ -25,11 +25,14 @@ struct rz_rdaemon_points {
     struct rz_table_spread y[RZ_RDAEMON_POINTS_MAX];
 };
 
-/* The figure's columns; x_column is the axis. trials: of the source, if the options do not say. */
+/* The axis of x in the table; unit NULL: none. */
+struct rz_rdaemon_axis {
+    const char *column, *heading, *unit;
+};
+/* The figure's columns. */
 struct rz_rdaemon rz_rdaemon_begin(const struct rz_figure_options *options, struct rz_table *table,
                                    struct rz_chart *chart, struct rz_figure_report *report,
-                                   const char **why, uint32_t trials, const char *x_column,
-                                   const char *x_heading, const char *x_unit);
+                                   const char **why, const struct rz_rdaemon_axis *x);
 
 /* Options of runs on the network of a cluster seen through sockets (rz_study_defaults). */
 struct rz_study_options rz_rdaemon_options(const struct rz_rdaemon *figure);

@@ -25,7 +25,8 @@ static bool tree_curve(struct rz_ulfm *figure, enum rz_study_tree tree, uint64_t
     point.operations = 10;
     rz_ulfm_curve(figure, curve);
     for (point.members = 32; point.members <= largest; point.members *= 2) {
-        if (!rz_ulfm_point(figure, "agree", &point, "each_us", 1, (double)point.members, curve)) {
+        if (!rz_ulfm_point(figure, &(struct rz_ulfm_column){"agree", "each_us", 1}, &point,
+                           (double)point.members, curve)) {
             return false;
         }
     }
@@ -42,7 +43,8 @@ static bool twophase_curve(struct rz_ulfm *figure, const char *study, uint64_t l
     }
     rz_ulfm_curve(figure, curve);
     for (point.members = 32; point.members <= largest; point.members *= 2) {
-        if (!rz_ulfm_point(figure, study, &point, "each_us", 1, (double)point.members, curve)) {
+        if (!rz_ulfm_point(figure, &(struct rz_ulfm_column){study, "each_us", 1}, &point,
+                           (double)point.members, curve)) {
             return false;
         }
     }
@@ -202,7 +204,8 @@ static bool shrink_curve(struct rz_ulfm *figure, const char *study, uint32_t nod
     rz_ulfm_curve(figure, curve);
     for (uint32_t nodes = 1; nodes <= nodes_max; nodes *= 2) {
         point.kill = nodes * point.per_node;
-        if (!rz_ulfm_point(figure, study, &point, "decided_ms", 1000, point.kill, curve)) {
+        if (!rz_ulfm_point(figure, &(struct rz_ulfm_column){study, "decided_ms", 1000}, &point,
+                           point.kill, curve)) {
             return false;
         }
     }

@@ -46,7 +46,8 @@ static rz_time adapter_wait(struct rz_timing *timing, rz_id from, rz_id to)
 static void collective(struct rz_timing *timing, rz_id member)
 {
     uint64_t arg[4] = {UINT64_MAX, 0, 0, 0};
-    rz_timing_call(timing, member, PART_COLLECTIVE, 0, RZ_AGREE_PROPOSE, arg, NULL, 0);
+    rz_timing_call(timing, member, PART_COLLECTIVE, 0,
+                   &(struct rz_timing_request){.call = RZ_AGREE_PROPOSE, .arg = arg});
 }
 
 static void notified(struct rz_timing *timing, rz_id member, uint32_t part,
@@ -89,8 +90,9 @@ static struct plans run_plans(const struct rz_study_options *options, uint64_t s
     rz_agree_adapters_begin(&plans.adapters, setup.members, &network);
     struct rz_timing *timing = rz_timing_create(&setup);
     uint64_t item = 1;
-    rz_timing_call(timing, (rz_id)rz_timing_random(timing, options->members), PART_REVOKE, 0,
-                   RZ_SPREAD_BROADCAST, NULL, &item, 1);
+    rz_timing_call(
+        timing, (rz_id)rz_timing_random(timing, options->members), PART_REVOKE, 0,
+        &(struct rz_timing_request){.call = RZ_SPREAD_BROADCAST, .items = &item, .n_items = 1});
     rz_timing_run(timing);
     rz_timing_destroy(timing);
     rz_agree_adapters_end(&plans.adapters);
@@ -183,7 +185,8 @@ bool rz_ulfm_draw_revoke(const struct rz_figure_options *options, struct rz_tabl
     struct rz_study_options point = rz_ulfm_options(&figure);
     for (point.members = 32; point.members <= largest; point.members *= 2, n++) {
         point.operations = 10;
-        if (!rz_ulfm_point(&figure, "agree", &point, "each_us", 1, (double)point.members, &quiet)) {
+        if (!rz_ulfm_point(&figure, &(struct rz_ulfm_column){"agree", "each_us", 1}, &point,
+                           (double)point.members, &quiet)) {
             return false;
         }
         measure(&figure, &point, trials, y[n]);

@@ -94,14 +94,15 @@ bool rz_ulfm_measure(struct rz_ulfm *figure, const char *name,
     return done;
 }
 
-bool rz_ulfm_point(struct rz_ulfm *figure, const char *name, const struct rz_study_options *options,
-                   const char *column, double scale, double x, struct rz_ulfm_curve *curve)
+bool rz_ulfm_point(struct rz_ulfm *figure, const struct rz_ulfm_column *what,
+                   const struct rz_study_options *options, double x, struct rz_ulfm_curve *curve)
 {
     struct rz_table_spread spread;
-    if (!rz_ulfm_measure(figure, name, options, column, &spread)) {
+    if (!rz_ulfm_measure(figure, what->study, options, what->column, &spread)) {
         return false;
     }
-    add(figure, curve, x, spread.median * scale, spread.least * scale, spread.most * scale);
+    add(figure, curve, x, spread.median * what->scale, spread.least * what->scale,
+        spread.most * what->scale);
     return true;
 }
 

@@ -32,11 +32,14 @@ void rz_ulfm_begin(struct rz_ulfm *figure, const char *x_name, const char *x_hea
 /* The options of the figures: the network of study_agree_run.h, 8 GB/s between nodes. */
 struct rz_study_options rz_ulfm_options(const struct rz_ulfm *figure);
 
-/* Runs a study and adds its column (in `scale` microseconds each) to the curve, the table and the
- * chart. False: *why. */
-bool rz_ulfm_point(struct rz_ulfm *figure, const char *study,
-                   const struct rz_study_options *options, const char *column, double scale,
-                   double x, struct rz_ulfm_curve *curve);
+/* What a study measures: one of its columns, in `scale` microseconds each. */
+struct rz_ulfm_column {
+    const char *study, *column;
+    double scale;
+};
+/* Runs a study and adds the column to the curve, the table and the chart. False: *why. */
+bool rz_ulfm_point(struct rz_ulfm *figure, const struct rz_ulfm_column *what,
+                   const struct rz_study_options *options, double x, struct rz_ulfm_curve *curve);
 /* The spread of a column over the trials of a study. False: *why. */
 bool rz_ulfm_measure(struct rz_ulfm *figure, const char *study,
                      const struct rz_study_options *options, const char *column,

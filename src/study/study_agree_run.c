@@ -136,7 +136,10 @@ static const void *config(struct rz_timing *timing, rz_id member, uint32_t part)
 static void propose(struct rz_agree_run *run, struct rz_timing *timing, rz_id member, rz_time at)
 {
     uint64_t arg[4] = {~(UINT64_C(1) << member % 64), member, member, 0};
-    rz_timing_call(timing, member, 0, at, 0, arg, run->items, (uint32_t)run->n_items);
+    rz_timing_call(
+        timing, member, 0, at,
+        &(struct rz_timing_request){
+            .call = 0, .arg = arg, .items = run->items, .n_items = (uint32_t)run->n_items});
 }
 
 /* Whether the decision found a member failed that no earlier one had. */

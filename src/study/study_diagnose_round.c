@@ -83,9 +83,13 @@ static void agree(struct rz_dgrp_run *run)
         if (!rz_timing_alive(run->timing, id)) {
             continue;
         }
-        rz_timing_call(run->timing, id, RZ_DGRP_DIAGNOSE, 0, RZ_DIAGNOSE_VIEW, number, items,
-                       n_items);
-        rz_timing_call(run->timing, id, RZ_DGRP_PAXOS, 0, RZ_PAXOS_VIEW, number, view, words);
+        rz_timing_call(
+            run->timing, id, RZ_DGRP_DIAGNOSE, 0,
+            &(struct rz_timing_request){
+                .call = RZ_DIAGNOSE_VIEW, .arg = number, .items = items, .n_items = n_items});
+        rz_timing_call(run->timing, id, RZ_DGRP_PAXOS, 0,
+                       &(struct rz_timing_request){
+                           .call = RZ_PAXOS_VIEW, .arg = number, .items = view, .n_items = words});
     }
 }
 

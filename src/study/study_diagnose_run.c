@@ -174,7 +174,8 @@ static void on_task(struct rz_dgrp_run *run, rz_id member, const uint64_t arg[4]
     rz_time now = rz_timing_now(run->timing), slot = run->setup.diagnose.interval / RZ_DGRP_SLOTS;
     rz_time lasts = rz_dgrp_task_time(run, member, (rz_id)arg[0], now / slot);
     const uint64_t answer[4] = {arg[0], arg[1], arg[2]};
-    rz_timing_call(run->timing, member, DIAGNOSE, now + lasts, RZ_DIAGNOSE_ANSWER, answer, NULL, 0);
+    rz_timing_call(run->timing, member, DIAGNOSE, now + lasts,
+                   &(struct rz_timing_request){.call = RZ_DIAGNOSE_ANSWER, .arg = answer});
 }
 
 /* ---- rejoins ---- */
@@ -189,7 +190,8 @@ static void on_want(struct rz_dgrp_run *run, rz_id member, rz_id k, uint32_t cou
 {
     const uint64_t propose[4] = {INSTANCE(k, counter, attempt_of(run, member, k, counter))};
     run->wanted[member * run->n + k]++;
-    rz_timing_call(run->timing, member, PAXOS, 0, RZ_PAXOS_PROPOSE, propose, NULL, 0);
+    rz_timing_call(run->timing, member, PAXOS, 0,
+                   &(struct rz_timing_request){.call = RZ_PAXOS_PROPOSE, .arg = propose});
 }
 
 static void on_asked(struct rz_dgrp_run *run, rz_id member, uint64_t instance)
@@ -198,7 +200,8 @@ static void on_asked(struct rz_dgrp_run *run, rz_id member, uint64_t instance)
     bool yes = rz_diagnose_would_readmit(rz_dgrp_state(run, member), k, INSTANCE_COUNTER(instance));
     const uint64_t vote[4] = {instance, yes};
     *(yes ? &run->voted_yes[member * run->n + k] : &run->voted_no[member * run->n + k]) += 1;
-    rz_timing_call(run->timing, member, PAXOS, 0, RZ_PAXOS_VOTE, vote, NULL, 0);
+    rz_timing_call(run->timing, member, PAXOS, 0,
+                   &(struct rz_timing_request){.call = RZ_PAXOS_VOTE, .arg = vote});
 }
 
 /* A no ends this attempt; the next request begins another one. */
@@ -213,7 +216,8 @@ static void on_decided(struct rz_dgrp_run *run, rz_id member, uint64_t instance,
     if (yes) {
         const uint64_t readmit[4] = {k, counter};
         run->granted[k] = counter + 1 > run->granted[k] ? counter + 1 : run->granted[k];
-        rz_timing_call(run->timing, member, DIAGNOSE, 0, RZ_DIAGNOSE_READMIT, readmit, NULL, 0);
+        rz_timing_call(run->timing, member, DIAGNOSE, 0,
+                       &(struct rz_timing_request){.call = RZ_DIAGNOSE_READMIT, .arg = readmit});
         return;
     }
     run->attempt_counter[at] = counter;
@@ -229,8 +233,10 @@ static void tell_doubts(struct rz_dgrp_run *run, rz_id member)
             doubted[k / 64] |= UINT64_C(1) << (k % 64);
         }
     }
-    rz_timing_call(run->timing, member, PAXOS, 0, RZ_PAXOS_DOUBT, none, doubted,
-                   (run->n + 63) / 64);
+    rz_timing_call(
+        run->timing, member, PAXOS, 0,
+        &(struct rz_timing_request){
+            .call = RZ_PAXOS_DOUBT, .arg = none, .items = doubted, .n_items = (run->n + 63) / 64});
 }
 
 static void on_changed(struct rz_dgrp_run *run, rz_id member, rz_id k, uint32_t counter)

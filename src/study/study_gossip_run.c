@@ -264,7 +264,8 @@ static void plan(struct run *run, struct rz_timing *timing)
         }
     }
     for (rz_id id = 0; id < run->n; id++) {
-        rz_timing_call(timing, id, 0, 0, RZ_GOSSIP_BEGIN, none, NULL, 0);
+        rz_timing_call(timing, id, 0, 0,
+                       &(struct rz_timing_request){.call = RZ_GOSSIP_BEGIN, .arg = none});
     }
     if (setup->observe) {
         rz_timing_alarm(timing, setup->gossip.cycle, 1);

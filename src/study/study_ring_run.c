@@ -156,7 +156,9 @@ static void on_ring(struct rz_ring_run *run, struct rz_timing *timing, rz_id mem
     } else if (news && news->seen_at == RZ_TIME_NEVER) {
         news->seen_at = rz_timing_now(timing);
     }
-    rz_timing_call(timing, member, RZ_RING_PART_SPREAD, 0, RZ_SPREAD_BROADCAST, NULL, &item, 1);
+    rz_timing_call(
+        timing, member, RZ_RING_PART_SPREAD, 0,
+        &(struct rz_timing_request){.call = RZ_SPREAD_BROADCAST, .items = &item, .n_items = 1});
 }
 
 /* The daemon informs its processes, one after the other; the date when the last one knows. */

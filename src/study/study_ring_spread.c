@@ -25,7 +25,9 @@ static void process_begin(struct rz_ring_run *run, struct rz_timing *timing)
         at = (at + 1) % run->n;
     }
     run->news[0].seen_at = seen;
-    rz_timing_call(timing, at, 0, seen, RZ_SPREAD_BROADCAST, NULL, &run->news[0].item, 1);
+    rz_timing_call(timing, at, 0, seen,
+                   &(struct rz_timing_request){
+                       .call = RZ_SPREAD_BROADCAST, .items = &run->news[0].item, .n_items = 1});
 }
 
 static bool process_trial(const struct rz_study_options *options, uint32_t trial,
@@ -161,8 +163,10 @@ static bool spread_trial(const struct rz_study_options *options, uint32_t trial,
     setup.trace = rz_study_open_trace(options, trial, why);
     if (!*why) {
         struct rz_timing *timing = rz_timing_create(&setup);
-        rz_timing_call(timing, origin_of(run), 0, 0, RZ_SPREAD_BROADCAST, NULL, items,
-                       options->payload);
+        rz_timing_call(timing, origin_of(run), 0, 0,
+                       &(struct rz_timing_request){.call = RZ_SPREAD_BROADCAST,
+                                                   .items = items,
+                                                   .n_items = options->payload});
         spread_failures(run, timing, victims);
         rz_timing_run(timing);
         spread_row(table, run, timing, trial);

@@ -87,17 +87,29 @@ void rz_timing_until(struct rz_timing *timing, rz_time until);
 
 /* ---- events; dates in the past mean now ---- */
 
-/* A call of member's host to a part; items are copied. Calls and tells for now that a member's own
- * `notified` makes for that member are processed directly after its step, in their order, as in a
- * host. */
+/* A call of a host to a part of its member. */
+struct rz_timing_request {
+    uint32_t call;
+    const uint64_t *arg; /* 4 of them; NULL: zeros */
+    const uint64_t *items;
+    uint32_t n_items;
+};
+/* A call of member's host to a part; everything is copied. Calls and tells for now that a member's
+ * own `notified` makes for that member are processed directly after its step, in their order, as in
+ * a host. */
 void rz_timing_call(struct rz_timing *timing, rz_id member, uint32_t part, rz_time at,
-                    uint32_t call, const uint64_t arg[4], const uint64_t *items, uint32_t n_items);
+                    const struct rz_timing_request *request);
 /* RZ_EVENT_FAILURE(failed) for a part of member; ids are copied. */
 void rz_timing_tell(struct rz_timing *timing, rz_id member, uint32_t part, rz_time at,
                     const rz_id *failed, uint32_t n_failed);
 /* The same with arg[0] of the event. */
-void rz_timing_tell_arg(struct rz_timing *timing, rz_id member, uint32_t part, rz_time at,
-                        const rz_id *failed, uint32_t n_failed, uint64_t arg);
+struct rz_timing_news {
+    const rz_id *failed;
+    uint32_t n_failed;
+    uint64_t arg;
+};
+void rz_timing_tell_news(struct rz_timing *timing, rz_id member, uint32_t part, rz_time at,
+                         const struct rz_timing_news *news);
 /* The member fails: no step from then on; messages that it has sent are delivered (sends for which
  * it is still busy are lost). For now: at once; if its step is in progress, the rest of its actions
  * is void. */

@@ -32,17 +32,17 @@ static void queue_or_soon(struct rz_timing *timing, rz_time at, enum rz_timing_k
 }
 
 void rz_timing_call(struct rz_timing *timing, rz_id member, uint32_t part, rz_time at,
-                    uint32_t call, const uint64_t arg[4], const uint64_t *items, uint32_t n_items)
+                    const struct rz_timing_request *request)
 {
-    uint32_t blob = rz_timing_blob_take(timing, n_items);
+    uint32_t blob = rz_timing_blob_take(timing, request->n_items);
     struct rz_timing_blob *content = rz_timing_blob_at(timing, blob);
-    content->call = call;
+    content->call = request->call;
     memset(content->arg, 0, sizeof(content->arg));
-    if (arg) {
-        memcpy(content->arg, arg, sizeof(content->arg));
+    if (request->arg) {
+        memcpy(content->arg, request->arg, sizeof(content->arg));
     }
-    if (n_items > 0) {
-        memcpy(content->items, items, n_items * sizeof(*items));
+    if (request->n_items > 0) {
+        memcpy(content->items, request->items, request->n_items * sizeof(*request->items));
     }
     queue_or_soon(timing, at, RZ_TIMING_CALL, member, part, blob);
 }
@@ -50,17 +50,18 @@ void rz_timing_call(struct rz_timing *timing, rz_id member, uint32_t part, rz_ti
 void rz_timing_tell(struct rz_timing *timing, rz_id member, uint32_t part, rz_time at,
                     const rz_id *failed, uint32_t n_failed)
 {
-    rz_timing_tell_arg(timing, member, part, at, failed, n_failed, 0);
+    rz_timing_tell_news(timing, member, part, at,
+                        &(struct rz_timing_news){.failed = failed, .n_failed = n_failed});
 }
 
-void rz_timing_tell_arg(struct rz_timing *timing, rz_id member, uint32_t part, rz_time at,
-                        const rz_id *failed, uint32_t n_failed, uint64_t arg)
+void rz_timing_tell_news(struct rz_timing *timing, rz_id member, uint32_t part, rz_time at,
+                         const struct rz_timing_news *news)
 {
-    uint32_t blob = rz_timing_blob_take(timing, (n_failed + 1) / 2);
+    uint32_t blob = rz_timing_blob_take(timing, (news->n_failed + 1) / 2);
     struct rz_timing_blob *content = rz_timing_blob_at(timing, blob);
-    content->call = n_failed;
-    content->arg[0] = arg;
-    memcpy(content->items, failed, n_failed * sizeof(*failed));
+    content->call = news->n_failed;
+    content->arg[0] = news->arg;
+    memcpy(content->items, news->failed, news->n_failed * sizeof(*news->failed));
     queue_or_soon(timing, at, RZ_TIMING_TELL, member, part, blob);
 }
 

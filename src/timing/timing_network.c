@@ -41,14 +41,21 @@ rz_time rz_timing_receive_overhead(const struct rz_timing *timing, rz_id to, uin
                                              : network->receive_overhead;
 }
 
+/* What is on its way, and when it left. */
+struct flight {
+    rz_id from, to;
+    uint32_t part, blob;
+    rz_time left;
+};
+
 /* One copy on the network. Random draws depend on the sender and the number of its sends alone:
  * messages of other members do not change them. */
-static void fly(struct rz_timing *timing, rz_id from, rz_id to, uint32_t part, uint32_t blob,
-                rz_time left, uint64_t draw)
+static void fly(struct rz_timing *timing, const struct flight *copy, uint64_t draw)
 {
+    rz_id from = copy->from, to = copy->to;
     const struct rz_timing_network *network = &timing->setup.network;
     bool local = rz_timing_local(timing, from, to);
-    struct rz_timing_blob *content = rz_timing_blob_at(timing, blob);
+    struct rz_timing_blob *content = rz_timing_blob_at(timing, copy->blob);
     rz_time flight = local ? network->latency_local : network->latency;
     if (!local && network->jitter > 0) {
         flight += below(network->jitter + 1, rz_mix(timing->seed_jitter, draw));
@@ -56,18 +63,18 @@ static void fly(struct rz_timing *timing, rz_id from, rz_id to, uint32_t part, u
     rz_time more = timing->setup.delay ? timing->setup.delay(timing, from, to) : 0;
     bool lost = more == RZ_TIME_NEVER ||
                 (!local && happens(timing->setup.network.loss, rz_mix(timing->seed_loss, draw))) ||
-                parted(timing, from, to, left);
+                parted(timing, from, to, copy->left);
     if (lost) {
-        timing->counts[part][content->message.type].lost++;
+        timing->counts[copy->part][content->message.type].lost++;
         return;
     }
     flight += more;
-    struct rz_timing_event *event = rz_timing_queue_push(&timing->queue, left + flight);
+    struct rz_timing_event *event = rz_timing_queue_push(&timing->queue, copy->left + flight);
     event->member = to;
-    event->blob = blob;
+    event->blob = copy->blob;
     event->flight = flight < UINT32_MAX ? (uint32_t)flight : UINT32_MAX;
     event->kind = RZ_TIMING_ARRIVE;
-    event->part = (uint8_t)part;
+    event->part = (uint8_t)copy->part;
     content->refs++;
 }
 
@@ -93,10 +100,11 @@ static void send_one(struct rz_timing *timing, rz_id from, rz_id to, uint32_t pa
     counts->messages++;
     counts->bytes += bytes;
     uint64_t draw = rz_mix(((uint64_t)from << 32) + sender->sent, 0);
-    fly(timing, from, to, part, blob, left, draw);
+    const struct flight copy = {from, to, part, blob, left};
+    fly(timing, &copy, draw);
     if (!local && happens(network->duplication, rz_mix(timing->seed_loss, draw ^ 1))) {
         counts->duplicated++;
-        fly(timing, from, to, part, blob, left, draw ^ 2);
+        fly(timing, &copy, draw ^ 2);
     }
 }
 

@@ -165,8 +165,11 @@ rz_time rz_timing_receive_overhead(const struct rz_timing *timing, rz_id to, uin
 
 struct rz_timing_trace *rz_timing_trace_begin(struct rz_timing *timing);
 void rz_timing_trace_end(struct rz_timing *timing);
+struct rz_timing_span {
+    rz_time begin, end;
+};
 void rz_timing_trace_step(struct rz_timing *timing, rz_id member, uint32_t part,
-                          enum rz_timing_kind kind, uint32_t blob, rz_time begin, rz_time end);
+                          enum rz_timing_kind kind, uint32_t blob, struct rz_timing_span span);
 void rz_timing_trace_send(struct rz_timing *timing, rz_id from, rz_id to, uint32_t part,
                           uint32_t blob, rz_time at);
 void rz_timing_trace_notice(struct rz_timing *timing, rz_id member, uint32_t part,

@@ -88,8 +88,8 @@ static void step_once(struct rz_timing *timing, rz_id id, uint32_t part, enum rz
         timing, id, part,
         event_of(timing, kind, blob != RZ_TIMING_NO_BLOB ? rz_timing_blob_at(timing, blob) : NULL));
     if (timing->trace) {
-        rz_timing_trace_step(timing, id, part, kind, blob, begin,
-                             member->busy_until > timing->now ? member->busy_until : timing->now);
+        rz_time end = member->busy_until > timing->now ? member->busy_until : timing->now;
+        rz_timing_trace_step(timing, id, part, kind, blob, (struct rz_timing_span){begin, end});
     }
     rz_timing_blob_release(timing, blob);
 }

@@ -133,7 +133,7 @@ static uint64_t arrow(const struct rz_timing_blob *blob, rz_id to)
 /* ---- content ---- */
 
 void rz_timing_trace_step(struct rz_timing *timing, rz_id member, uint32_t part,
-                          enum rz_timing_kind kind, uint32_t handle, rz_time begin, rz_time end)
+                          enum rz_timing_kind kind, uint32_t handle, struct rz_timing_span span)
 {
     char text[32];
     const struct rz_timing_blob *blob =
@@ -144,10 +144,11 @@ void rz_timing_trace_step(struct rz_timing *timing, rz_id member, uint32_t part,
     if (kind == RZ_TIMING_ARRIVE) {
         name = message_name(timing, part, blob->message.type, text);
     }
-    if (!put_event(timing, "X", member, name, begin)) {
+    if (!put_event(timing, "X", member, name, span.begin)) {
         return;
     }
-    rz_time lasts = end > begin ? end - begin : 1; /* an arrow must start in a slice */
+    rz_time lasts =
+        span.end > span.begin ? span.end - span.begin : 1; /* an arrow must start in a slice */
     fprintf(timing->trace->out, ",\"cat\":\"%s\",\"dur\":%" PRIu64 ".%03u",
             timing->setup.parts[part]->name, lasts / 1000, (unsigned)(lasts % 1000));
     if (kind != RZ_TIMING_ARRIVE) {
@@ -156,7 +157,7 @@ void rz_timing_trace_step(struct rz_timing *timing, rz_id member, uint32_t part,
     }
     fprintf(timing->trace->out, ",\"args\":{\"from\":%u,\"origin\":%u,\"items\":%u}}",
             blob->message.from, blob->message.origin, blob->message.n_items);
-    if (put_event(timing, "f", member, "message", begin)) {
+    if (put_event(timing, "f", member, "message", span.begin)) {
         fprintf(timing->trace->out, ",\"cat\":\"message\",\"bp\":\"e\",\"id\":%" PRIu64 "}",
                 arrow(blob, member));
     }

@@ -47,8 +47,14 @@ static void ring_open(struct rz_core *core, const struct rz_daemon_job *job, uin
                                           .start_slack = slack(START_SLACK),
                                           .lateness_max = RZ_LATENESS_MAX,
                                           .held = true};
-    rz_core_open(core, &rz_protocol_ring, &config, job->node, rz_clock_now(), job->id, host,
-                 notices, base);
+    rz_core_open(core, &(struct rz_core_setup){.protocol = &rz_protocol_ring,
+                                               .config = &config,
+                                               .self = job->node,
+                                               .now = rz_clock_now(),
+                                               .seed = job->id,
+                                               .host = host,
+                                               .notices = notices,
+                                               .base = base});
     core->oversleeps = config.hb_timeout; /* a shorter oversleep counts as lateness */
 }
 
@@ -62,9 +68,15 @@ static void swim_open(struct rz_core *core, const struct rz_daemon_job *job, uin
     config.view = view;
     config.final = true;
     config.suspicion_mult = SWIM_SUSPICION_MULT;
-    rz_core_open(core, &rz_protocol_swim, &config, job->node, rz_clock_now() + slack(SWIM_SLACK),
-                 job->id + job->node /* each member has its own random order */, host, notices,
-                 base);
+    uint64_t seed = job->id + job->node; /* each member has its own random order */
+    rz_core_open(core, &(struct rz_core_setup){.protocol = &rz_protocol_swim,
+                                               .config = &config,
+                                               .self = job->node,
+                                               .now = rz_clock_now() + slack(SWIM_SLACK),
+                                               .seed = seed,
+                                               .host = host,
+                                               .notices = notices,
+                                               .base = base});
     core->oversleeps = interval;
 }
 
@@ -140,7 +152,7 @@ rz_id rz_detector_observed(const struct rz_core *core)
 void rz_detector_late(struct rz_core *core, rz_time late)
 {
     if (core->embedded.protocol->number == RZ_PROTOCOL_RING && late > 0) {
-        rz_core_call(core, RZ_RING_LATENESS, late, 0, 0, NULL, 0);
+        rz_core_call(core, RZ_RING_LATENESS, late, 0, 0);
     }
 }
 
@@ -152,11 +164,11 @@ rz_id rz_detector_suspect(const struct rz_core *core, uint32_t number)
 
 void rz_detector_hold(struct rz_core *core, rz_id suspect, rz_time for_ns)
 {
-    rz_core_call(core, RZ_SWIM_HOLD, suspect, for_ns, 0, NULL, 0);
+    rz_core_call(core, RZ_SWIM_HOLD, suspect, for_ns, 0);
 }
 
 void rz_detector_leave(struct rz_core *core)
 {
     bool ring = core->embedded.protocol->number == RZ_PROTOCOL_RING;
-    rz_core_call(core, ring ? (uint32_t)RZ_RING_LEAVE : (uint32_t)RZ_SWIM_LEAVE, 0, 0, 0, NULL, 0);
+    rz_core_call(core, ring ? (uint32_t)RZ_RING_LEAVE : (uint32_t)RZ_SWIM_LEAVE, 0, 0, 0);
 }

@@ -60,17 +60,9 @@ static void core_before_tick(void *arg, enum rz_protocol_number protocol)
     rz_overlay_read_heartbeats(recovery->config.overlay);
 }
 
-void rz_recovery_record(struct rz_recovery *recovery, enum rz_event_record kind, uint32_t epoch,
-                        uint32_t rank, rz_id node, uint32_t incarnation, uint64_t value,
-                        const char *note)
+void rz_recovery_record(struct rz_recovery *recovery, struct rz_launch_event event)
 {
-    struct rz_launch_event event = {.kind = kind,
-                                    .epoch = epoch,
-                                    .rank = rank,
-                                    .node = node,
-                                    .incarnation = incarnation,
-                                    .value = value,
-                                    .note = note};
+    event.note = event.note ? event.note : "";
     rz_report_event(&recovery->own->report, &event);
 }
 
@@ -113,7 +105,7 @@ void rz_recovery_process_failed(void *arg, uint32_t slot, uint32_t incarnation, 
     struct rz_recovery *recovery = arg;
     (void)end;
     RZ_TRACE(DECISION_WANTED, recovery->epoch, 0, 0);
-    rz_core_call(&recovery->recover, RZ_RECOVER_FAILED, slot, incarnation, 0, NULL, 0);
+    rz_core_call(&recovery->recover, RZ_RECOVER_FAILED, slot, incarnation, 0);
 }
 
 /* Takes in a report of a failure, of damage, or of a requested spawn, from this daemon or from
@@ -132,9 +124,9 @@ static void learn(struct rz_recovery *recovery, uint64_t item)
         }
         rz_membership_process_failed(membership, slot, incarnation, end);
     } else if (rz_recover_unpack_damage(item, &node, &epoch)) {
-        rz_core_call(&recovery->recover, RZ_RECOVER_DAMAGED, 0, 0, 0, &item, 1);
+        rz_core_call_items(&recovery->recover, RZ_RECOVER_DAMAGED, &item, 1);
     } else if (!rz_recover_unpack_daemon(item, &node, &proof)) {
-        rz_core_call(&recovery->recover, RZ_RECOVER_WANT, 0, 0, 0, &item, 1);
+        rz_core_call_items(&recovery->recover, RZ_RECOVER_WANT, &item, 1);
     } else if (node == recovery->own->job.node) {
         rz_recovery_fenced(recovery);
     } else {
@@ -145,7 +137,7 @@ static void learn(struct rz_recovery *recovery, uint64_t item)
 void rz_recovery_want(struct rz_recovery *recovery, const uint64_t *items, uint32_t n_items)
 {
     if (!recovery->own->membership.ending) {
-        rz_core_call(&recovery->spread, RZ_SPREAD_BROADCAST, 0, 0, 0, items, n_items);
+        rz_core_call_items(&recovery->spread, RZ_SPREAD_BROADCAST, items, n_items);
     }
 }
 
@@ -157,8 +149,11 @@ static void observe(struct rz_recovery *recovery, uint64_t item)
 
 void rz_recovery_found_failed(struct rz_recovery *recovery, rz_id node, bool proof, const char *how)
 {
-    rz_recovery_record(recovery, RZ_EVENT_RECORD_FAILURE_SEEN, recovery->epoch, RZ_ID_NONE, node, 0,
-                       0, how);
+    rz_recovery_record(recovery, (struct rz_launch_event){.kind = RZ_EVENT_RECORD_FAILURE_SEEN,
+                                                          .epoch = recovery->epoch,
+                                                          .rank = RZ_ID_NONE,
+                                                          .node = node,
+                                                          .note = how});
     RZ_TRACE(NODE_FOUND_FAILED, node, 0, proof);
     observe(recovery, rz_recover_pack_daemon(node, proof));
 }
@@ -234,8 +229,8 @@ static void say_entered(struct rz_recovery *recovery)
 {
     uint32_t epoch = recovery->epoch;
     if (recovery->entered_epoch == epoch && recovery->restored_epoch == epoch) {
-        rz_core_call(&recovery->recover, RZ_RECOVER_REACHED, epoch, RZ_PHASE_ENTER, recovery->round,
-                     NULL, 0);
+        rz_core_call(&recovery->recover, RZ_RECOVER_REACHED, epoch, RZ_PHASE_ENTER,
+                     recovery->round);
     }
 }
 
@@ -245,13 +240,14 @@ void rz_recovery_reached(struct rz_recovery *recovery, uint32_t epoch, enum rz_r
         return;
     }
     if (phase != RZ_PHASE_ENTER) {
-        rz_core_call(&recovery->recover, RZ_RECOVER_REACHED, epoch, phase, recovery->round, NULL,
-                     0);
+        rz_core_call(&recovery->recover, RZ_RECOVER_REACHED, epoch, phase, recovery->round);
         return;
     }
     if (recovery->entered_epoch != epoch) {
-        rz_recovery_record(recovery, RZ_EVENT_RECORD_READY, epoch, RZ_ID_NONE,
-                           recovery->own->job.node, 0, 0, "");
+        rz_recovery_record(recovery, (struct rz_launch_event){.kind = RZ_EVENT_RECORD_READY,
+                                                              .epoch = epoch,
+                                                              .rank = RZ_ID_NONE,
+                                                              .node = recovery->own->job.node});
     }
     recovery->entered_epoch = epoch;
     say_entered(recovery);
@@ -259,7 +255,7 @@ void rz_recovery_reached(struct rz_recovery *recovery, uint32_t epoch, enum rz_r
 
 void rz_recovery_repairing(struct rz_recovery *recovery)
 {
-    rz_core_call(&recovery->recover, RZ_RECOVER_REPAIRING, 0, 0, 0, NULL, 0);
+    rz_core_call(&recovery->recover, RZ_RECOVER_REPAIRING, 0, 0, 0);
 }
 
 /* Tells commit of the new epoch: the node of each rank, then the daemons that are agreed failed. */
@@ -277,7 +273,11 @@ static void tell_commit_epoch(struct rz_recovery *recovery, uint32_t epoch, uint
             items[n++] = node;
         }
     }
-    rz_core_call(&recovery->commit, RZ_COMMIT_EPOCH, epoch, generation, 0, items, n);
+    rz_core_step(&recovery->commit, &(struct rz_event){.kind = RZ_EVENT_CALL,
+                                                       .call = RZ_COMMIT_EPOCH,
+                                                       .arg = {epoch, generation, 0},
+                                                       .items = items,
+                                                       .n_items = n});
     free(items);
 }
 
@@ -293,8 +293,10 @@ static void tell_who_is_out(struct rz_recovery *recovery)
         }
         rz_membership_node_agreed_failed(&recovery->own->membership, node);
         if (rz_recover_phase(state) != RZ_PHASE_LEFT) {
-            rz_recovery_record(recovery, RZ_EVENT_RECORD_OUT, rz_recover_epoch(state), RZ_ID_NONE,
-                               node, 0, 0, "");
+            rz_recovery_record(recovery, (struct rz_launch_event){.kind = RZ_EVENT_RECORD_OUT,
+                                                                  .epoch = rz_recover_epoch(state),
+                                                                  .rank = RZ_ID_NONE,
+                                                                  .node = node});
         }
     }
 }
@@ -311,9 +313,13 @@ static void on_epoch(struct rz_recovery *recovery, uint32_t epoch, uint64_t gene
     /* The record names the restored generation. It may be older than the newest agreed one, which
      * may be lost. */
     rz_recovery_record(
-        recovery, RZ_EVENT_RECORD_EPOCH, epoch, RZ_ID_NONE, recovery->own->job.node, 0,
-        rz_store_number(recovery->store, rz_commit_generation(recovery->commit.embedded.state)),
-        "");
+        recovery, (struct rz_launch_event){
+                      .kind = RZ_EVENT_RECORD_EPOCH,
+                      .epoch = epoch,
+                      .rank = RZ_ID_NONE,
+                      .node = recovery->own->job.node,
+                      .value = rz_store_number(
+                          recovery->store, rz_commit_generation(recovery->commit.embedded.state))});
     recovery->config.hooks.epoch(recovery->config.hooks.arg, epoch, generation);
 }
 
@@ -323,11 +329,15 @@ static void on_phase(struct rz_recovery *recovery, uint32_t epoch, enum rz_recov
         return;
     }
     if (phase == RZ_PHASE_RUN) {
-        rz_core_call(&recovery->commit, RZ_COMMIT_OPENED, epoch, 0, 0, NULL, 0);
+        rz_core_call(&recovery->commit, RZ_COMMIT_OPENED, epoch, 0, 0);
         rz_store_opened(recovery->store);
     }
-    rz_recovery_record(recovery, phase == RZ_PHASE_RUN ? RZ_EVENT_RECORD_RUN : RZ_EVENT_RECORD_LEFT,
-                       epoch, RZ_ID_NONE, recovery->own->job.node, 0, 0, "");
+    rz_recovery_record(recovery, (struct rz_launch_event){.kind = phase == RZ_PHASE_RUN
+                                                                      ? RZ_EVENT_RECORD_RUN
+                                                                      : RZ_EVENT_RECORD_LEFT,
+                                                          .epoch = epoch,
+                                                          .rank = RZ_ID_NONE,
+                                                          .node = recovery->own->job.node});
     recovery->config.hooks.phase(recovery->config.hooks.arg, epoch, phase);
 }
 
@@ -339,8 +349,11 @@ static void record_noted(struct rz_recovery *recovery, uint64_t item)
     if (!rz_recover_unpack_process(item, &rank, &incarnation)) {
         rz_recover_unpack_daemon(item, &node, &proof);
     }
-    rz_recovery_record(recovery, RZ_EVENT_RECORD_NOTED, recovery->epoch, rank, node, incarnation, 0,
-                       "");
+    rz_recovery_record(recovery, (struct rz_launch_event){.kind = RZ_EVENT_RECORD_NOTED,
+                                                          .epoch = recovery->epoch,
+                                                          .rank = rank,
+                                                          .node = node,
+                                                          .incarnation = incarnation});
 }
 
 static void on_stop(struct rz_recovery *recovery, rz_status_t why, uint64_t slots_left)
@@ -422,18 +435,24 @@ static void on_commit(struct rz_recovery *recovery, const struct rz_core_notice 
     }
     switch ((enum rz_commit_notice)notice->what) {
     case RZ_COMMIT_COMMITTED:
-        rz_recovery_record(recovery, RZ_EVENT_RECORD_COMMITTED, epoch, RZ_ID_NONE,
-                           recovery->own->job.node, 0,
-                           rz_store_number(recovery->store, notice->arg[1]), "");
+        rz_recovery_record(
+            recovery,
+            (struct rz_launch_event){.kind = RZ_EVENT_RECORD_COMMITTED,
+                                     .epoch = epoch,
+                                     .rank = RZ_ID_NONE,
+                                     .node = recovery->own->job.node,
+                                     .value = rz_store_number(recovery->store, notice->arg[1])});
         rz_store_committed(recovery->store, notice->arg[1]);
-        rz_core_call(&recovery->recover, RZ_RECOVER_COMMITTED, notice->arg[1], epoch, 0, NULL, 0);
+        rz_core_call(&recovery->recover, RZ_RECOVER_COMMITTED, notice->arg[1], epoch, 0);
         break;
     case RZ_COMMIT_RESTORE:
         rz_store_restore(recovery->store, epoch, notice->arg[1]);
         break;
     case RZ_COMMIT_PROTECTED:
-        rz_recovery_record(recovery, RZ_EVENT_RECORD_PROTECTED, epoch, RZ_ID_NONE,
-                           recovery->own->job.node, 0, 0, "");
+        rz_recovery_record(recovery, (struct rz_launch_event){.kind = RZ_EVENT_RECORD_PROTECTED,
+                                                              .epoch = epoch,
+                                                              .rank = RZ_ID_NONE,
+                                                              .node = recovery->own->job.node});
         recovery->restored_epoch = epoch;
         say_entered(recovery);
         break;
@@ -565,8 +584,14 @@ static void open_cores(struct rz_recovery *recovery, rz_time now)
                  {&recovery->recover, &rz_protocol_recover, &recover},
                  {&recovery->commit, &rz_protocol_commit, &commit}};
     for (size_t i = 0; i < sizeof(cores) / sizeof(*cores); i++) {
-        rz_core_open(cores[i].core, cores[i].protocol, cores[i].config, job->node, now, job->id,
-                     &recovery->core_host, &recovery->notices, base);
+        rz_core_open(cores[i].core, &(struct rz_core_setup){.protocol = cores[i].protocol,
+                                                            .config = cores[i].config,
+                                                            .self = job->node,
+                                                            .now = now,
+                                                            .seed = job->id,
+                                                            .host = &recovery->core_host,
+                                                            .notices = &recovery->notices,
+                                                            .base = base});
     }
     rz_detector_open(&recovery->detector, job, VIEW, &recovery->core_host, &recovery->notices,
                      base);

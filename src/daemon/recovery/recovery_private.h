@@ -31,10 +31,8 @@ struct rz_recovery {
     struct rz_roll_call *roll_call; /* silence.c; NULL: no node was silent yet */
 };
 
-/* Sends one line of the job's story (rz_launch_event). */
-void rz_recovery_record(struct rz_recovery *recovery, enum rz_event_record kind, uint32_t epoch,
-                        uint32_t rank, rz_id node, uint32_t incarnation, uint64_t value,
-                        const char *note);
+/* Sends one line of the job's story; note NULL: none. */
+void rz_recovery_record(struct rz_recovery *recovery, struct rz_launch_event event);
 
 /* This daemon has found that node failed: records it, and tells all daemons. */
 void rz_recovery_found_failed(struct rz_recovery *recovery, rz_id node, bool proof,

@@ -74,8 +74,13 @@ rz_status_t rz_revocations_open(struct rz_revocations **result,
         return RZ_ERR_NO_MEMORY;
     }
     rz_core_notices_init(&revocations->notices, revocations->noticing);
-    rz_core_open(&revocations->spread, &rz_protocol_spread, &spread, config->self, rz_clock_now(),
-                 0, &revocations->host, &revocations->notices, config->base);
+    rz_core_open(&revocations->spread, &(struct rz_core_setup){.protocol = &rz_protocol_spread,
+                                                               .config = &spread,
+                                                               .self = config->self,
+                                                               .now = rz_clock_now(),
+                                                               .host = &revocations->host,
+                                                               .notices = &revocations->notices,
+                                                               .base = config->base});
     *result = revocations;
     return RZ_OK;
 }
@@ -93,7 +98,7 @@ void rz_revocations_close(struct rz_revocations *revocations)
 
 void rz_revocations_add(struct rz_revocations *revocations, uint64_t revocation)
 {
-    rz_core_call(&revocations->spread, RZ_SPREAD_BROADCAST, 0, 0, 0, &revocation, 1);
+    rz_core_call_items(&revocations->spread, RZ_SPREAD_BROADCAST, &revocation, 1);
 }
 
 bool rz_revocations_known(const struct rz_revocations *revocations, uint64_t revocation)

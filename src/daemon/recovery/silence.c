@@ -132,7 +132,7 @@ void rz_recovery_heard(void *arg, rz_id node)
 {
     struct rz_recovery *recovery = arg;
     if (rz_recover_asking(recovery->recover.embedded.state)) {
-        rz_core_call(&recovery->recover, RZ_RECOVER_HEARD, node, 0, 0, NULL, 0);
+        rz_core_call(&recovery->recover, RZ_RECOVER_HEARD, node, 0, 0);
     }
 }
 
@@ -154,7 +154,7 @@ void rz_recovery_node_silent(struct rz_recovery *recovery, rz_id node, const cha
     bool for_good = recovery->detector.embedded.protocol->number == RZ_PROTOCOL_SWIM;
     RZ_TRACE(NODE_SILENT, node, 0, 0);
     roll_call(recovery)->node[node].how = how;
-    rz_core_call(&recovery->recover, RZ_RECOVER_SUSPECT, node, for_good, 0, NULL, 0);
+    rz_core_call(&recovery->recover, RZ_RECOVER_SUSPECT, node, for_good, 0);
 }
 
 static void report(struct rz_recovery *recovery, rz_id node, const char *how)

@@ -20,37 +20,33 @@ struct rz_endpoints {
 };
 
 /* Asks the node of a process for the endpoint address of the process. */
-static void ask_node(const struct rz_endpoints *endpoints, rz_id node, uint32_t rank,
-                     uint32_t incarnation, uint32_t asker, uint32_t asker_incarnation,
-                     uint32_t epoch)
+static void ask_node(const struct rz_endpoints *endpoints, rz_id node,
+                     const struct rz_overlay_get_ep_address *wanted)
 {
-    const struct rz_overlay_message message = {
-        .type = RZ_OVERLAY_GET_EP_ADDRESS,
-        .get_ep_address = {.rank = rank,
-                           .incarnation = incarnation,
-                           .asker = asker,
-                           .asker_incarnation = asker_incarnation,
-                           .epoch = epoch}};
+    const struct rz_overlay_message message = {.type = RZ_OVERLAY_GET_EP_ADDRESS,
+                                               .get_ep_address = *wanted};
     if (node < endpoints->config.own->job.n_nodes) {
         rz_overlay_send(endpoints->config.overlay, node, &message);
     }
 }
 
-/* Tells another node the endpoint address of a process here; bytes 0: the process has ended. */
-static void give_ep_address(const struct rz_endpoints *endpoints, rz_id node, uint32_t rank,
-                            uint32_t incarnation, uint32_t asker, uint32_t asker_incarnation,
-                            uint32_t epoch, const uint8_t *ep_address, uint32_t bytes)
+/* Tells the node of the process that asked the endpoint address of a process here; length 0: the
+ * process has ended. */
+static void give_ep_address(const struct rz_endpoints *endpoints,
+                            const struct rz_daemon_question *question,
+                            const struct rz_link_ep_address *own)
 {
     const struct rz_daemon_job *job = &endpoints->config.own->job;
+    rz_id node = question->asker_node;
     const struct rz_overlay_message message = {
         .type = RZ_OVERLAY_EP_ADDRESS,
-        .ep_address = {.rank = rank,
-                       .incarnation = incarnation,
-                       .asker = asker,
-                       .asker_incarnation = asker_incarnation,
-                       .epoch = epoch,
-                       .ep_address = ep_address,
-                       .ep_address_length = bytes}};
+        .ep_address = {.rank = own->rank,
+                       .incarnation = own->incarnation,
+                       .asker = question->asker,
+                       .asker_incarnation = question->asker_incarnation,
+                       .epoch = own->epoch,
+                       .ep_address = own->ep_address,
+                       .ep_address_length = own->ep_address_length}};
     if (node != job->node && node < job->n_nodes) {
         rz_overlay_send(endpoints->config.overlay, node, &message);
     }
@@ -69,19 +65,13 @@ static void send_opened(struct rz_child *asker, struct rz_child *target)
 
 /* Sends an endpoint address to the incarnation that asked for it, to no other. */
 static void send_ep_address(const struct rz_endpoints *endpoints, uint32_t asker,
-                            uint32_t asker_incarnation, uint32_t rank, uint32_t incarnation,
-                            uint32_t epoch, const uint8_t *ep_address, uint32_t bytes)
+                            uint32_t asker_incarnation, const struct rz_link_ep_address *told)
 {
     const struct rz_child *p = rz_child_of(endpoints->config.children, asker);
     if (!p || p->incarnation != asker_incarnation) {
         return;
     }
-    struct rz_link_message message = {.type = RZ_LINK_EP_ADDRESS,
-                                      .ep_address = {.rank = rank,
-                                                     .incarnation = incarnation,
-                                                     .epoch = epoch,
-                                                     .ep_address = ep_address,
-                                                     .ep_address_length = bytes}};
+    struct rz_link_message message = {.type = RZ_LINK_EP_ADDRESS, .ep_address = *told};
     rz_link_router_send_to(endpoints->config.children, asker, &message, -1);
 }
 
@@ -106,28 +96,45 @@ static void answer_opens(struct rz_endpoints *endpoints, struct rz_child *target
     }
 }
 
-/* Answers all questions about the endpoint address of rank in epoch; bytes 0: the process has ended
- * and will have none. */
-static void answer_ep_addresses(struct rz_endpoints *endpoints, uint32_t rank, uint32_t incarnation,
-                                uint32_t epoch, const uint8_t *ep_address, uint32_t bytes)
+/* Answers all questions about the endpoint address of a rank in an epoch; length 0: the process has
+ * ended and will have none. */
+static void answer_ep_addresses(struct rz_endpoints *endpoints,
+                                const struct rz_link_ep_address *own)
 {
     struct rz_daemon_question question;
-    while (rz_questions_take(&endpoints->questions, rank, incarnation, EP_ADDRESS_KINDS, epoch,
-                             &question)) {
+    while (rz_questions_take(&endpoints->questions, own->rank, own->incarnation, EP_ADDRESS_KINDS,
+                             own->epoch, &question)) {
         if (question.kind == RZ_QUESTION_EP_ADDRESS) {
-            send_ep_address(endpoints, question.asker, question.asker_incarnation, rank,
-                            incarnation, epoch, ep_address, bytes);
+            send_ep_address(endpoints, question.asker, question.asker_incarnation, own);
         } else {
-            give_ep_address(endpoints, question.asker_node, rank, incarnation, question.asker,
-                            question.asker_incarnation, epoch, ep_address, bytes);
+            give_ep_address(endpoints, &question, own);
         }
     }
 }
 
+/* It has ended: there will be none. */
+static void answer_ended(struct rz_endpoints *endpoints, uint32_t rank, uint32_t incarnation)
+{
+    answer_ep_addresses(
+        endpoints, &(struct rz_link_ep_address){.rank = rank,
+                                                .incarnation = incarnation,
+                                                .epoch = endpoints->config.own->membership.epoch,
+                                                .ep_address = (const uint8_t *)""});
+}
+
+static void answer_of(struct rz_endpoints *endpoints, const struct rz_child *p)
+{
+    answer_ep_addresses(endpoints,
+                        &(struct rz_link_ep_address){.rank = p->rank,
+                                                     .incarnation = p->incarnation,
+                                                     .epoch = p->ep_address_epoch,
+                                                     .ep_address = p->ep_address,
+                                                     .ep_address_length = p->ep_address_bytes});
+}
+
 void rz_endpoints_ended(struct rz_endpoints *endpoints, const struct rz_child *p)
 {
-    answer_ep_addresses(endpoints, p->rank, p->incarnation, endpoints->config.own->membership.epoch,
-                        (const uint8_t *)"", 0);
+    answer_ended(endpoints, p->rank, p->incarnation);
 }
 
 /* A question about the endpoint address of a rank that runs here, or is about to. */
@@ -140,15 +147,12 @@ static void ep_address_wanted(struct rz_endpoints *endpoints, struct rz_daemon_q
     bool joined = target && target->state == RZ_CHILD_JOINED &&
                   target->incarnation >= question.target_incarnation;
     if (joined && target->ep_address && target->ep_address_epoch >= question.epoch) {
-        answer_ep_addresses(endpoints, target->rank, target->incarnation, target->ep_address_epoch,
-                            target->ep_address, target->ep_address_bytes);
+        answer_of(endpoints, target);
     } else if (joined && asked < question.epoch) {
         ask_for_ep_address(target, question.epoch);
     } else if (membership->slots[question.target].incarnation >= question.target_incarnation &&
                rz_child_has_ended(endpoints->config.life, question.target)) {
-        answer_ep_addresses(endpoints, question.target,
-                            membership->slots[question.target].incarnation, membership->epoch,
-                            (const uint8_t *)"", 0);
+        answer_ended(endpoints, question.target, membership->slots[question.target].incarnation);
     }
     /* Else: answered when it joins. */
 }
@@ -178,8 +182,12 @@ static void on_remote_address(void *arg, rz_id from, const struct rz_overlay_mes
     (void)from;
     if (told->rank < n_slots && told->asker < n_slots &&
         told->ep_address_length <= EP_ADDRESS_BYTES_MAX) {
-        send_ep_address(endpoints, told->asker, told->asker_incarnation, told->rank,
-                        told->incarnation, told->epoch, told->ep_address, told->ep_address_length);
+        send_ep_address(endpoints, told->asker, told->asker_incarnation,
+                        &(struct rz_link_ep_address){.rank = told->rank,
+                                                     .incarnation = told->incarnation,
+                                                     .epoch = told->epoch,
+                                                     .ep_address = told->ep_address,
+                                                     .ep_address_length = told->ep_address_length});
     }
 }
 
@@ -198,8 +206,7 @@ static bool on_put(void *arg, struct rz_child *p, const struct rz_link_message *
     p->ep_address = ep_address;
     p->ep_address_bytes = put->ep_address_length;
     p->ep_address_epoch = put->epoch;
-    answer_ep_addresses(endpoints, p->rank, p->incarnation, put->epoch, ep_address,
-                        put->ep_address_length);
+    answer_of(endpoints, p);
     return true;
 }
 
@@ -224,7 +231,12 @@ static bool get_ep_address(struct rz_endpoints *endpoints, const struct rz_child
     } else if (node == own->job.node) {
         ep_address_wanted(endpoints, question);
     } else {
-        ask_node(endpoints, node, rank, place->incarnation, p->rank, p->incarnation, epoch);
+        ask_node(endpoints, node,
+                 &(struct rz_overlay_get_ep_address){.rank = rank,
+                                                     .incarnation = place->incarnation,
+                                                     .asker = p->rank,
+                                                     .asker_incarnation = p->incarnation,
+                                                     .epoch = epoch});
     }
     return true;
 }

@@ -122,13 +122,13 @@ void rz_core_step(struct rz_core *core, const struct rz_event *event)
     set_timer(core);
 }
 
-void rz_core_open(struct rz_core *core, const struct rz_protocol *protocol, const void *config,
-                  rz_id self, rz_time now, uint64_t seed, const struct rz_core_host *host,
-                  struct rz_core_notices *notices, struct event_base *base)
+void rz_core_open(struct rz_core *core, const struct rz_core_setup *setup)
 {
-    *core = (struct rz_core){.host = host, .notices = notices, .armed = RZ_TIME_NEVER};
-    bool opened = rz_embedded_open(&core->embedded, protocol, config, self, now, seed);
-    core->timer = event_new(base, -1, 0, timer_fired, core);
+    *core =
+        (struct rz_core){.host = setup->host, .notices = setup->notices, .armed = RZ_TIME_NEVER};
+    bool opened = rz_embedded_open(&core->embedded, setup->protocol, setup->config, setup->self,
+                                   setup->now, setup->seed);
+    core->timer = event_new(setup->base, -1, 0, timer_fired, core);
     rz_assert(opened && core->timer);
     event_priority_set(core->timer, 0);
 }
@@ -147,14 +147,18 @@ void rz_core_close(struct rz_core *core)
     *core = (struct rz_core){0};
 }
 
-void rz_core_call(struct rz_core *core, uint32_t call, uint64_t arg0, uint64_t arg1, uint64_t arg2,
-                  const uint64_t *items, uint32_t n_items)
+void rz_core_call(struct rz_core *core, uint32_t call, uint64_t arg0, uint64_t arg1, uint64_t arg2)
 {
-    rz_core_step(core, &(struct rz_event){.kind = RZ_EVENT_CALL,
-                                          .call = call,
-                                          .arg = {arg0, arg1, arg2, 0},
-                                          .items = items,
-                                          .n_items = n_items});
+    rz_core_step(core, &(struct rz_event){
+                           .kind = RZ_EVENT_CALL, .call = call, .arg = {arg0, arg1, arg2, 0}});
+}
+
+void rz_core_call_items(struct rz_core *core, uint32_t call, const uint64_t *items,
+                        uint32_t n_items)
+{
+    rz_core_step(core,
+                 &(struct rz_event){
+                     .kind = RZ_EVENT_CALL, .call = call, .items = items, .n_items = n_items});
 }
 
 void rz_core_failure(struct rz_core *core, rz_id id, bool proof)

@@ -60,20 +60,30 @@ struct rz_core_notice *
 rz_core_notices_take(struct rz_core_notices *notices); /* the caller frees it; NULL: none */
 void rz_core_notices_clear(struct rz_core_notices *notices);
 
+struct rz_core_setup {
+    const struct rz_protocol *protocol;
+    const void *config; /* of the protocol */
+    rz_id self;
+    rz_time now;
+    uint64_t seed;
+    const struct rz_core_host *host;
+    struct rz_core_notices *notices;
+    struct event_base *base;
+};
+
 /* Makes and begins the core. Before rz_core_started it gets events only by rz_core_step. Asserts
  * that there is memory. */
-void rz_core_open(struct rz_core *core, const struct rz_protocol *protocol, const void *config,
-                  rz_id self, rz_time now, uint64_t seed, const struct rz_core_host *host,
-                  struct rz_core_notices *notices, struct event_base *base);
+void rz_core_open(struct rz_core *core, const struct rz_core_setup *setup);
 void rz_core_started(struct rz_core *core);
 void rz_core_close(struct rz_core *core);
 
 /* Passes one event to the core; fills in event->now. */
 void rz_core_step(struct rz_core *core, const struct rz_event *event);
 
-/* Shorthands for a call, and for the report of failures. */
-void rz_core_call(struct rz_core *core, uint32_t call, uint64_t arg0, uint64_t arg1, uint64_t arg2,
-                  const uint64_t *items, uint32_t n_items);
+/* Shorthands for a call, with arguments or with items, and for the report of failures. */
+void rz_core_call(struct rz_core *core, uint32_t call, uint64_t arg0, uint64_t arg1, uint64_t arg2);
+void rz_core_call_items(struct rz_core *core, uint32_t call, const uint64_t *items,
+                        uint32_t n_items);
 void rz_core_failure(struct rz_core *core, rz_id id, bool proof);
 
 #endif

@@ -86,16 +86,16 @@ static void commit(const struct rz_store_writer *writer, struct rz_store_order *
 static void carry_out(const struct rz_store_writer *writer, struct rz_store_order *order)
 {
     const struct rz_ckpt_folder *folder = &writer->config.folder;
-    struct rz_ckpt_content *content = &order->content;
     switch (order->kind) {
     case RZ_STORE_WRITE:
         order->status =
-            rz_ckpt_write(folder, &order->generation, order->rank, writer->config.node, content->fd,
-                          content->bytes, content->hash, &writer->stop, &order->words);
+            rz_ckpt_write(folder, &order->generation,
+                          &(struct rz_ckpt_piece){order->rank, order->content, &writer->stop},
+                          writer->config.node, &order->words);
         break;
     case RZ_STORE_READ:
         order->status =
-            rz_ckpt_read(folder, &order->generation, order->rank, content, &order->words);
+            rz_ckpt_read(folder, &order->generation, order->rank, &order->content, &order->words);
         break;
     case RZ_STORE_COMMIT:
         commit(writer, order);

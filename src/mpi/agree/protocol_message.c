@@ -83,8 +83,8 @@ static void put_down(const struct rz_envelope *envelope, const void *data, size_
 void rz_protocol_message_arrived(struct rz_path *path, const struct rz_envelope *envelope,
                                  const void *data, size_t bytes, rz_net_token_t token)
 {
-    rz_control_message_arrived(path, envelope, data, bytes, token, PROTOCOL_MESSAGE_BYTES_MAX,
-                               put_down);
+    static const struct rz_control_message_kind kind = {PROTOCOL_MESSAGE_BYTES_MAX, put_down};
+    rz_control_message_arrived(path, envelope, data, bytes, token, &kind);
 }
 
 /* ---- Reading ---- */

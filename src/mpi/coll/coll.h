@@ -47,13 +47,6 @@ int rz_split_at(int lo, int hi);
 /* At most so many messages are sent to other ranks at once, and as many received. */
 #define RZ_EXCHANGE_WINDOW 32
 
-/* What one rank contributes to a data movement, or receives from it. */
-struct rz_part {
-    char *buffer;
-    MPI_Count count;
-    struct rz_datatype *datatype;
-};
-
 /*
  * The parts of all ranks in one buffer, as the arguments of the call describe them: one count for
  * all, or counts and displacements. The displacements are in units of the extent, or in bytes if
@@ -77,8 +70,6 @@ static inline MPI_Count rz_part_bytes(const struct rz_part *part)
 
 void rz_schedule_send_part(struct rz_schedule *schedule, const struct rz_part *part, int dest);
 void rz_schedule_recv_part(struct rz_schedule *schedule, const struct rz_part *part, int source);
-void rz_schedule_copy_part(struct rz_schedule *schedule, const struct rz_part *from,
-                           const struct rz_part *to);
 
 /* As rz_schedule_send and _recv, but no message for an empty part: both sides know when it is
  * empty. */

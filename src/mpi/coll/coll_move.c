@@ -119,13 +119,6 @@ void rz_schedule_recv_part(struct rz_schedule *schedule, const struct rz_part *p
     rz_schedule_recv(schedule, part->buffer, part->count, part->datatype, source);
 }
 
-void rz_schedule_copy_part(struct rz_schedule *schedule, const struct rz_part *from,
-                           const struct rz_part *to)
-{
-    rz_schedule_copy(schedule, from->buffer, from->count, from->datatype, to->buffer, to->count,
-                     to->datatype);
-}
-
 void rz_schedule_send_some(struct rz_schedule *schedule, const struct rz_part *part, int dest)
 {
     if (rz_part_bytes(part) > 0) {
@@ -144,7 +137,7 @@ static void copy_some(struct rz_schedule *schedule, const struct rz_part *from,
                       const struct rz_part *to)
 {
     if (rz_part_bytes(from) > 0 || rz_part_bytes(to) > 0) {
-        rz_schedule_copy_part(schedule, from, to);
+        rz_schedule_copy(schedule, from, to);
     }
 }
 

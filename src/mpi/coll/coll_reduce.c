@@ -25,8 +25,10 @@ static void copy(struct rz_schedule *schedule, const struct rz_reduction *reduct
                  const void *from, void *to)
 {
     if (from != to) {
-        rz_schedule_copy(schedule, from, reduction->count, reduction->datatype, to,
-                         reduction->count, reduction->datatype);
+        const struct rz_part source = {(char *)(uintptr_t)from, reduction->count,
+                                       reduction->datatype};
+        const struct rz_part target = {to, reduction->count, reduction->datatype};
+        rz_schedule_copy(schedule, &source, &target);
     }
 }
 
@@ -149,7 +151,7 @@ static struct rz_part reduce_part(struct rz_schedule *schedule,
     struct rz_parts values = {.datatype = own.datatype, .count = own.count};
     values.buffer = rz_schedule_room(schedule, own.count * size, own.datatype);
     struct rz_part place = rz_parts_at(&values, rank);
-    rz_schedule_copy_part(schedule, &own, &place);
+    rz_schedule_copy(schedule, &own, &place);
     rz_schedule_exchange(schedule, &parts, &values);
     place.buffer = combine_range(schedule, reduction, &values, 0, size);
     return place;
@@ -262,7 +264,7 @@ struct rz_schedule *rz_plan_reduce_scatter(struct rz_schedule *schedule,
     struct rz_part mine = {reduction->to, rz_counts_at(row.counts, rank), reduction->datatype};
     if (goes_in_parts(schedule, &whole)) {
         struct rz_part value = reduce_part(schedule, &whole, row);
-        rz_schedule_copy_part(schedule, &value, &mine);
+        rz_schedule_copy(schedule, &value, &mine);
         return schedule;
     }
     whole.to = rank == 0 ? room_for(schedule, &whole) : NULL;

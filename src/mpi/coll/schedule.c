@@ -280,22 +280,21 @@ void rz_schedule_fence(struct rz_schedule *schedule)
     step_add(schedule, STEP_FENCE);
 }
 
-void rz_schedule_copy(struct rz_schedule *schedule, const void *from, MPI_Count from_count,
-                      struct rz_datatype *from_type, void *to, MPI_Count to_count,
-                      struct rz_datatype *to_type)
+void rz_schedule_copy(struct rz_schedule *schedule, const struct rz_part *from,
+                      const struct rz_part *to)
 {
     struct step *step = step_add(schedule, STEP_COPY);
     if (!step) {
         return;
     }
-    step->from = from;
-    step->from_count = from_count;
-    step->from_type = from_type;
-    step->to = to;
-    step->to_count = to_count;
-    step->to_type = to_type;
-    rz_datatype_retain(from_type);
-    rz_datatype_retain(to_type);
+    step->from = from->buffer;
+    step->from_count = from->count;
+    step->from_type = from->datatype;
+    step->to = to->buffer;
+    step->to_count = to->count;
+    step->to_type = to->datatype;
+    rz_datatype_retain(from->datatype);
+    rz_datatype_retain(to->datatype);
 }
 
 void rz_schedule_combine(struct rz_schedule *schedule, struct rz_op *op, const void *left,
@@ -408,11 +407,16 @@ static void begin_message(struct rz_schedule *schedule, const struct step *step)
         return;
     }
     struct rz_request *request = NULL;
-    int error = step->kind == STEP_SEND
-                    ? rz_p2p_isend(step->from, step->from_count, step->from_type, step->peer,
-                                   schedule->tag, step->comm, &request)
-                    : rz_p2p_irecv(step->to, step->to_count, step->to_type, step->peer,
-                                   schedule->tag, step->comm, &request);
+    bool sends = step->kind == STEP_SEND;
+    const struct rz_p2p_message message = {.buffer =
+                                               sends ? (void *)(uintptr_t)step->from : step->to,
+                                           .count = sends ? step->from_count : step->to_count,
+                                           .datatype = sends ? step->from_type : step->to_type,
+                                           .peer = step->peer,
+                                           .tag = schedule->tag,
+                                           .comm = step->comm,
+                                           .context_offset = RZ_CONTEXT_OFFSET_COLLECTIVE};
+    int error = sends ? rz_p2p_isend(&message, &request) : rz_p2p_irecv(&message, &request);
     if (error != MPI_SUCCESS) {
         give_up(schedule, error);
         return;

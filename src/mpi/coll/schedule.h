@@ -25,6 +25,13 @@
 
 struct rz_schedule;
 
+/* What one rank gives to a data movement or gets from it. */
+struct rz_part {
+    char *buffer;
+    MPI_Count count;
+    struct rz_datatype *datatype;
+};
+
 /*
  * Begins a collective operation of comm and numbers it. call: a literal, for reports of hanging
  * calls. Errors: RZM_ROLLBACK, MPI_ERR_OTHER (rz_comm_enter), MPI_ERR_NO_MEM. That comm is revoked,
@@ -51,9 +58,8 @@ void rz_schedule_send(struct rz_schedule *schedule, const void *buffer, MPI_Coun
 void rz_schedule_recv(struct rz_schedule *schedule, void *buffer, MPI_Count count,
                       struct rz_datatype *datatype, int source);
 void rz_schedule_fence(struct rz_schedule *schedule);
-void rz_schedule_copy(struct rz_schedule *schedule, const void *from, MPI_Count from_count,
-                      struct rz_datatype *from_type, void *to, MPI_Count to_count,
-                      struct rz_datatype *to_type);
+void rz_schedule_copy(struct rz_schedule *schedule, const struct rz_part *from,
+                      const struct rz_part *to);
 
 /* right[i] = left[i] op right[i] */
 void rz_schedule_combine(struct rz_schedule *schedule, struct rz_op *op, const void *left,

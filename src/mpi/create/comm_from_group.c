@@ -164,11 +164,17 @@ int rzm_comm_create_from_group(struct rz_group *group, const char *stringtag, st
 
 /* ---- MPI_Intercomm_create_from_groups ---- */
 
+struct leaders {
+    const struct rz_group *local, *remote; /* remote: known to the local leader */
+    int local_leader, remote_leader;
+    const char *stringtag;
+};
+
 /* At a leader, which knows both groups: computes a word that the other leader computes, too. */
-static int leader_word(const struct rz_group *local, int local_leader,
-                       const struct rz_group *remote, int remote_leader, const char *stringtag,
-                       uint64_t *word)
+static int leader_word(const struct leaders *leaders, uint64_t *word)
 {
+    const struct rz_group *local = leaders->local, *remote = leaders->remote;
+    int local_leader = leaders->local_leader, remote_leader = leaders->remote_leader;
     if (remote_leader < 0 || remote_leader >= remote->size) {
         return rzm_error(MPI_ERR_RANK, "remote_leader is %d, not in 0..%d", remote_leader,
                          remote->size - 1);
@@ -182,7 +188,7 @@ static int leader_word(const struct rz_group *local, int local_leader,
     uint64_t key = rz_mix(rz_engine.info->self.job, KIND_INTER);
     key = rz_mix(key, first ? mine << 32 | other : other << 32 | mine);
     key = key_of_group(key_of_group(key, first ? local : remote), first ? remote : local);
-    key = key_of_text(key, stringtag);
+    key = key_of_text(key, leaders->stringtag);
     uint64_t times = made_count(key);
     *word = rz_mix(key, times);
     return times != 0 ? MPI_SUCCESS : MPI_ERR_NO_MEM;
@@ -190,18 +196,17 @@ static int leader_word(const struct rz_group *local, int local_leader,
 
 /* Broadcasts the leader's word and the remote group in the local group, over a communicator made
  * for that. */
-static int told_by_leader(struct rz_comm *local, int local_leader, struct rz_group *remote,
-                          int remote_leader, const char *stringtag, uint64_t *word,
+static int told_by_leader(struct rz_comm *local, const struct leaders *leaders, uint64_t *word,
                           struct rz_group **told)
 {
     int error = MPI_SUCCESS;
     struct rz_news news = {0};
     uint64_t operation = rz_comm_begin(local, "MPI_Intercomm_create_from_groups");
-    if (rz_comm_rank(local) == local_leader) {
-        error = leader_word(local->group, local_leader, remote, remote_leader, stringtag, word);
-        error = error != MPI_SUCCESS ? error : rz_news_of_group(*word, remote, &news);
+    if (rz_comm_rank(local) == leaders->local_leader) {
+        error = leader_word(leaders, word);
+        error = error != MPI_SUCCESS ? error : rz_news_of_group(*word, leaders->remote, &news);
     }
-    error = rz_news_tell(local, operation, local_leader, error, &news);
+    error = rz_news_tell(local, operation, leaders->local_leader, error, &news);
     error = error != MPI_SUCCESS ? error : rz_news_read_group(&news, word, told);
     free(news.data);
     return error;
@@ -227,8 +232,9 @@ int rzm_intercomm_create_from_groups(struct rz_group *local_group, int local_lea
     if (error != MPI_SUCCESS) {
         return error;
     }
-    error =
-        told_by_leader(local, local_leader, remote_group, remote_leader, stringtag, &word, &remote);
+    const struct leaders leaders = {local_group, remote_group, local_leader, remote_leader,
+                                    stringtag};
+    error = told_by_leader(local, &leaders, &word, &remote);
     rz_comm_release(local);
     if (error == MPI_SUCCESS) {
         uint64_t words[3] = {word, 0, KIND_INTER};

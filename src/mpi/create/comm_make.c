@@ -208,12 +208,23 @@ int rzm_comm_create(struct rz_comm *comm, struct rz_group *group, struct rz_comm
  * and a revocation of comm ends the waits. A message is one word: the context id from the leader, 1
  * from a member; 0: the sender knows of a failed member.
  */
+static struct rz_p2p_message group_message(struct rz_comm *comm, const struct rz_group *group,
+                                           int member, int tag, uint64_t *word)
+{
+    return (struct rz_p2p_message){.buffer = word,
+                                   .count = sizeof(*word),
+                                   .datatype = bytes_type(),
+                                   .peer = rz_group_find(comm->group, group->process[member]),
+                                   .tag = tag,
+                                   .comm = comm,
+                                   .context_offset = RZ_CONTEXT_OFFSET_CREATE};
+}
+
 static int group_isend(struct rz_comm *comm, const struct rz_group *group, int member, int tag,
                        uint64_t *word, struct rz_request **request)
 {
-    int rank = rz_group_find(comm->group, group->process[member]);
-    return rz_p2p_isend_at(word, sizeof(*word), bytes_type(), rank, tag, comm,
-                           RZ_CONTEXT_OFFSET_CREATE, request);
+    const struct rz_p2p_message message = group_message(comm, group, member, tag, word);
+    return rz_p2p_isend(&message, request);
 }
 
 static int group_send(struct rz_comm *comm, const struct rz_group *group, int member, int tag,
@@ -228,9 +239,8 @@ static int group_recv(struct rz_comm *comm, const struct rz_group *group, int me
                       uint64_t *word)
 {
     struct rz_request *request;
-    int rank = rz_group_find(comm->group, group->process[member]);
-    int error = rz_p2p_irecv_at(word, sizeof(*word), bytes_type(), rank, tag, comm,
-                                RZ_CONTEXT_OFFSET_CREATE, &request);
+    const struct rz_p2p_message message = group_message(comm, group, member, tag, word);
+    int error = rz_p2p_irecv(&message, &request);
     return error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
 }
 

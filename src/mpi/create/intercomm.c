@@ -22,27 +22,32 @@ static struct head head_of(int error, const struct rz_news *news)
     return (struct head){.bytes = error == MPI_SUCCESS ? news->bytes : 0, .error = error};
 }
 
-static struct rz_datatype *bytes_type(void)
-{
-    return rz_datatype_of(MPI_BYTE);
-}
-
 /* ---- Between two leaders ---- */
 
-static int hear(struct rz_comm *bridge, enum rz_context_offset context_offset, int peer, int tag,
-                void *data, size_t bytes)
+static struct rz_p2p_message message_of(const struct rz_leader_way *way, const void *data,
+                                        size_t bytes)
+{
+    return (struct rz_p2p_message){.buffer = (void *)(uintptr_t)data,
+                                   .count = (MPI_Count)bytes,
+                                   .datatype = rz_datatype_of(MPI_BYTE),
+                                   .peer = way->peer,
+                                   .tag = way->tag,
+                                   .comm = way->bridge,
+                                   .context_offset = way->context_offset};
+}
+
+static int hear(const struct rz_leader_way *way, void *data, size_t bytes)
 {
     struct rz_request *request;
-    int error = rz_p2p_irecv_at(data, (MPI_Count)bytes, bytes_type(), peer, tag, bridge,
-                                context_offset, &request);
+    const struct rz_p2p_message message = message_of(way, data, bytes);
+    int error = rz_p2p_irecv(&message, &request);
     return error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
 }
 
-static int hear_news(struct rz_comm *bridge, enum rz_context_offset context_offset, int peer,
-                     int tag, struct rz_news *theirs)
+static int hear_news(const struct rz_leader_way *way, struct rz_news *theirs)
 {
     struct head head;
-    int error = hear(bridge, context_offset, peer, tag, &head, sizeof(head));
+    int error = hear(way, &head, sizeof(head));
     if (error == MPI_SUCCESS && head.error != MPI_SUCCESS) {
         error = rzm_error(head.error, "the leader of the other group could not go on");
     }
@@ -53,23 +58,22 @@ static int hear_news(struct rz_comm *bridge, enum rz_context_offset context_offs
     if (!theirs->data) {
         return MPI_ERR_NO_MEM;
     }
-    return head.bytes == 0 ? MPI_SUCCESS
-                           : hear(bridge, context_offset, peer, tag, theirs->data, head.bytes);
+    return head.bytes == 0 ? MPI_SUCCESS : hear(way, theirs->data, head.bytes);
 }
 
-int rz_news_swap(struct rz_comm *bridge, enum rz_context_offset context_offset, int peer, int tag,
-                 int error, const struct rz_news *mine, struct rz_news *theirs)
+int rz_news_swap(const struct rz_leader_way *way, int error, const struct rz_news *mine,
+                 struct rz_news *theirs)
 {
     struct head head = head_of(error, mine);
     struct rz_request *sends[2] = {NULL, NULL};
-    int result = rz_p2p_isend_at(&head, sizeof(head), bytes_type(), peer, tag, bridge,
-                                 context_offset, &sends[0]);
+    const struct rz_p2p_message first = message_of(way, &head, sizeof(head));
+    int result = rz_p2p_isend(&first, &sends[0]);
     if (result == MPI_SUCCESS && head.bytes > 0) {
-        result = rz_p2p_isend_at(mine->data, (MPI_Count)head.bytes, bytes_type(), peer, tag, bridge,
-                                 context_offset, &sends[1]);
+        const struct rz_p2p_message second = message_of(way, mine->data, head.bytes);
+        result = rz_p2p_isend(&second, &sends[1]);
     }
     if (result == MPI_SUCCESS) {
-        result = hear_news(bridge, context_offset, peer, tag, theirs);
+        result = hear_news(way, theirs);
     }
     int sent = rz_p2p_wait(sends, 2);
     result = result != MPI_SUCCESS ? result : sent;
@@ -107,8 +111,9 @@ int rz_intercomm_swap(struct rz_comm *inter, uint64_t operation, int error,
                       const struct rz_news *mine, struct rz_news *theirs)
 {
     if (rz_comm_rank(inter) == 0) {
-        error = rz_news_swap(inter, RZ_CONTEXT_OFFSET_COLLECTIVE, 0,
-                             rz_comm_operation_tag(operation), error, mine, theirs);
+        const struct rz_leader_way way = {inter, RZ_CONTEXT_OFFSET_COLLECTIVE, 0,
+                                          rz_comm_operation_tag(operation)};
+        error = rz_news_swap(&way, error, mine, theirs);
     }
     return rz_news_tell(inter->local, operation, 0, error, theirs);
 }

@@ -19,10 +19,17 @@ struct rz_news {
     size_t bytes;
 };
 
-/* At the two processes that exchange: sends `mine`, or that it cannot (error, which the other gets
- * as the same class), and receives the other's. peer: a rank of bridge. */
-int rz_news_swap(struct rz_comm *bridge, enum rz_context_offset context_offset, int peer, int tag,
-                 int error, const struct rz_news *mine, struct rz_news *theirs);
+/* How a leader reaches the other leader: as rank peer of bridge. */
+struct rz_leader_way {
+    struct rz_comm *bridge;
+    enum rz_context_offset context_offset;
+    int peer, tag;
+};
+
+/* At the two leaders that exchange: sends `mine`, or that it cannot (error, which the other gets as
+ * the same class), and receives the other's. */
+int rz_news_swap(const struct rz_leader_way *way, int error, const struct rz_news *mine,
+                 struct rz_news *theirs);
 
 /* At all members of an intra-communicator: root broadcasts news, or its error, which then all
  * members return. */

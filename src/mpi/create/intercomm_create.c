@@ -13,18 +13,16 @@
 #define LEADER_TAG 0x40000000
 
 /* At the leader: receives the news of the other leader. error: one that this leader has already. */
-static int leaders_meet(struct rz_comm *local_comm, uint64_t seed, struct rz_comm *peer_comm,
-                        int remote_leader, int tag, int error, struct rz_news *theirs)
+static int leaders_meet(struct rz_comm *local_comm, uint64_t seed, const struct rz_leader_way *way,
+                        int error, struct rz_news *theirs)
 {
     struct rz_news mine = {0};
-    int peers = rz_comm_peers(peer_comm);
-    if (remote_leader < 0 || remote_leader >= peers) {
-        return rzm_error(MPI_ERR_RANK, "remote_leader is %d, not in 0..%d", remote_leader,
-                         peers - 1);
+    int peers = rz_comm_peers(way->bridge);
+    if (way->peer < 0 || way->peer >= peers) {
+        return rzm_error(MPI_ERR_RANK, "remote_leader is %d, not in 0..%d", way->peer, peers - 1);
     }
     error = error != MPI_SUCCESS ? error : rz_news_of_group(seed, local_comm->group, &mine);
-    error = rz_news_swap(peer_comm, RZ_CONTEXT_OFFSET_CREATE, remote_leader, tag | LEADER_TAG,
-                         error, &mine, theirs);
+    error = rz_news_swap(way, error, &mine, theirs);
     free(mine.data);
     return error;
 }
@@ -73,7 +71,9 @@ int rzm_intercomm_create(struct rz_comm *local_comm, int local_leader, struct rz
     struct rz_news theirs = {0};
     if (rz_comm_rank(local_comm) == local_leader) {
         /* Also after an error, since the other leader waits. */
-        error = leaders_meet(local_comm, seed, peer_comm, remote_leader, tag, error, &theirs);
+        const struct rz_leader_way way = {peer_comm, RZ_CONTEXT_OFFSET_CREATE, remote_leader,
+                                          tag | LEADER_TAG};
+        error = leaders_meet(local_comm, seed, &way, error, &theirs);
     }
     error = rz_news_tell(local_comm, operation, local_leader, error, &theirs);
     if (error == MPI_SUCCESS) {

@@ -136,16 +136,16 @@ static void fetch(struct rz_path *path, const struct rz_envelope *envelope, size
 
 void rz_control_message_arrived(struct rz_path *path, const struct rz_envelope *envelope,
                                 const void *data, size_t bytes, rz_net_token_t token,
-                                size_t bytes_max, rz_control_message_reader_t reader)
+                                const struct rz_control_message_kind *kind)
 {
-    if (bytes > bytes_max) {
+    if (bytes > kind->bytes_max) {
         rz_engine.counters.foreign++;
         if (token) {
             rz_peer_drop(rz_message_from(envelope), path, token);
         }
     } else if (token) {
-        fetch(path, envelope, bytes, token, reader);
+        fetch(path, envelope, bytes, token, kind->reader);
     } else {
-        reader(envelope, data, bytes);
+        kind->reader(envelope, data, bytes);
     }
 }

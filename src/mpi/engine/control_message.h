@@ -34,11 +34,16 @@ struct rz_control_message *rz_control_message_new(size_t bytes);
  * it from here on. Nothing is sent to a process that has failed. */
 void rz_control_message_send(uint32_t process, struct rz_control_message *note);
 
-/* A control message has passed the epoch check. One longer than bytes_max is a bug of its sender,
- * and is dropped. */
+/* A kind of control message. One longer than bytes_max is a bug of its sender, and is dropped. */
+struct rz_control_message_kind {
+    size_t bytes_max;
+    rz_control_message_reader_t reader;
+};
+
+/* A control message has passed the epoch check. */
 void rz_control_message_arrived(struct rz_path *path, const struct rz_envelope *envelope,
                                 const void *data, size_t bytes, rz_net_token_t token,
-                                size_t bytes_max, rz_control_message_reader_t reader);
+                                const struct rz_control_message_kind *kind);
 
 /* Whether all control messages that were sent are on their way, and all payloads to be fetched are
  * here. */

@@ -20,10 +20,17 @@ int rzm_ibsend(const void *buf, MPI_Count count, struct rz_datatype *datatype, i
         return error;
     }
     struct rz_request *send;
-    uint32_t flags = dest != MPI_PROC_NULL ? RZ_REQUEST_BSEND | RZ_REQUEST_COPY : 0;
+    const struct rz_p2p_message message = {
+        .buffer = (void *)(uintptr_t)buf,
+        .count = count,
+        .datatype = datatype,
+        .peer = dest,
+        .tag = tag,
+        .comm = comm,
+        .context_offset = RZ_CONTEXT_OFFSET_POINT,
+        .flags = dest != MPI_PROC_NULL ? RZ_REQUEST_BSEND | RZ_REQUEST_COPY : 0};
     rz_send_buffer_starting = buffer;
-    error = rz_p2p_start_send(buf, count, datatype, dest, tag, comm, RZ_CONTEXT_OFFSET_POINT, flags,
-                              &send);
+    error = rz_p2p_start_send(&message, &send);
     if (error != MPI_SUCCESS) {
         if (buffer) {
             buffer->used -= bytes;

@@ -223,21 +223,19 @@ static int comm_refuses(const struct rz_request *request)
                                                                                : MPI_SUCCESS;
 }
 
-static struct rz_request *p2p_new(void *buffer, MPI_Count count, struct rz_datatype *datatype,
-                                  int peer, int tag, struct rz_comm *comm,
-                                  enum rz_context_offset context_offset, uint32_t flags)
+struct rz_request *rz_p2p_new(const struct rz_p2p_message *message)
 {
-    struct rz_request *request = rz_request_new(&rz_p2p_class, comm);
+    struct rz_request *request = rz_request_new(&rz_p2p_class, message->comm);
     if (request) {
-        request->buffer = buffer;
-        request->count = count;
-        request->datatype = datatype;
-        request->bytes = (size_t)rz_datatype_bytes(datatype, count);
-        request->peer = peer;
-        request->tag = tag;
-        request->context_offset = context_offset;
-        request->flags = flags;
-        rz_datatype_retain(datatype);
+        request->buffer = message->buffer;
+        request->count = message->count;
+        request->datatype = message->datatype;
+        request->bytes = (size_t)rz_datatype_bytes(message->datatype, message->count);
+        request->peer = message->peer;
+        request->tag = message->tag;
+        request->context_offset = message->context_offset;
+        request->flags = message->flags;
+        rz_datatype_retain(message->datatype);
     }
     return request;
 }
@@ -250,7 +248,7 @@ static bool may_wait(const struct rz_request *request)
            (request->context_offset == RZ_CONTEXT_OFFSET_POINT && request->bytes > 4096);
 }
 
-/* Starts the send that rz_p2p_new described; a persistent one each time. */
+/* Starts the request that rz_p2p_new described; a persistent one each time. */
 static int send_start(struct rz_request *request)
 {
     int refused = comm_refuses(request);
@@ -278,19 +276,17 @@ static inline int admitted(const struct rz_comm *comm)
     return MPI_SUCCESS;
 }
 
-int rz_p2p_start_send(const void *buffer, MPI_Count count, struct rz_datatype *datatype, int dest,
-                      int tag, struct rz_comm *comm, enum rz_context_offset context_offset,
-                      uint32_t flags, struct rz_request **request)
+int rz_p2p_start_send(const struct rz_p2p_message *message, struct rz_request **request)
 {
-    int error = admitted(comm);
+    int error = admitted(message->comm);
     if (error != MPI_SUCCESS) {
         return error;
     }
-    struct rz_request *made = p2p_new((void *)(uintptr_t)buffer, count, datatype, dest, tag, comm,
-                                      context_offset, flags | RZ_REQUEST_SEND);
+    struct rz_request *made = rz_p2p_new(message);
     if (!made) {
         return MPI_ERR_NO_MEM;
     }
+    made->flags |= RZ_REQUEST_SEND;
     error = send_start(made);
     if (error != MPI_SUCCESS) {
         rz_request_destroy(made);
@@ -370,16 +366,13 @@ static int receive_start(struct rz_request *request)
     return MPI_SUCCESS;
 }
 
-int rz_p2p_start_recv(void *buffer, MPI_Count count, struct rz_datatype *datatype, int source,
-                      int tag, struct rz_comm *comm, enum rz_context_offset context_offset,
-                      uint32_t flags, struct rz_request **request)
+int rz_p2p_start_recv(const struct rz_p2p_message *message, struct rz_request **request)
 {
-    int error = admitted(comm);
+    int error = admitted(message->comm);
     if (error != MPI_SUCCESS) {
         return error;
     }
-    struct rz_request *made =
-        p2p_new(buffer, count, datatype, source, tag, comm, context_offset, flags);
+    struct rz_request *made = rz_p2p_new(message);
     if (!made) {
         return MPI_ERR_NO_MEM;
     }
@@ -756,9 +749,3 @@ const struct rz_request_class rz_p2p_class = {
     .waits_for = p2p_waits_for,
     .destroy = p2p_destroy,
 };
-
-struct rz_request *rz_p2p_new(void *buffer, MPI_Count count, struct rz_datatype *datatype, int peer,
-                              int tag, struct rz_comm *comm, uint32_t flags)
-{
-    return p2p_new(buffer, count, datatype, peer, tag, comm, RZ_CONTEXT_OFFSET_POINT, flags);
-}

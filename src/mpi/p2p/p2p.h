@@ -14,19 +14,24 @@
 
 struct rz_early;
 
-/* flags: RZ_REQUEST_SYNC, _BLOCKING, _BSEND, _COPY. *request is set on success. */
-int rz_p2p_start_send(const void *buffer, MPI_Count count, struct rz_datatype *datatype, int dest,
-                      int tag, struct rz_comm *comm, enum rz_context_offset context_offset,
-                      uint32_t flags, struct rz_request **request);
-int rz_p2p_start_recv(void *buffer, MPI_Count count, struct rz_datatype *datatype, int source,
-                      int tag, struct rz_comm *comm, enum rz_context_offset context_offset,
-                      uint32_t flags, struct rz_request **request);
+/* A message to send or to receive. */
+struct rz_p2p_message {
+    void *buffer; /* of a send it is only read */
+    MPI_Count count;
+    struct rz_datatype *datatype;
+    int peer, tag;
+    struct rz_comm *comm;
+    enum rz_context_offset context_offset;
+    uint32_t flags; /* RZ_REQUEST_SYNC, _BLOCKING, _BSEND, _COPY */
+};
 
-/* An inactive request of the user's context offset, for MPI_Send_init, MPI_Mrecv and variants;
- * NULL: no memory.
- */
-struct rz_request *rz_p2p_new(void *buffer, MPI_Count count, struct rz_datatype *datatype, int peer,
-                              int tag, struct rz_comm *comm, uint32_t flags);
+/* *request is set on success. */
+int rz_p2p_start_send(const struct rz_p2p_message *message, struct rz_request **request);
+int rz_p2p_start_recv(const struct rz_p2p_message *message, struct rz_request **request);
+
+/* An inactive request, for MPI_Send_init (flags: also RZ_REQUEST_SEND, _PERSISTENT), MPI_Mrecv and
+ * variants; NULL: no memory. */
+struct rz_request *rz_p2p_new(const struct rz_p2p_message *message);
 
 extern const struct rz_request_class rz_p2p_class;
 

@@ -17,42 +17,22 @@ static inline void look_at_failures(const struct rz_comm *comm, struct rz_reques
     }
 }
 
-int rz_p2p_isend_at(const void *buffer, MPI_Count count, struct rz_datatype *datatype, int dest,
-                    int tag, struct rz_comm *comm, enum rz_context_offset context_offset,
-                    struct rz_request **request)
+int rz_p2p_isend(const struct rz_p2p_message *message, struct rz_request **request)
 {
-    int error =
-        rz_p2p_start_send(buffer, count, datatype, dest, tag, comm, context_offset, 0, request);
+    int error = rz_p2p_start_send(message, request);
     if (error == MPI_SUCCESS) {
-        look_at_failures(comm, *request);
+        look_at_failures(message->comm, *request);
     }
     return error;
 }
 
-int rz_p2p_irecv_at(void *buffer, MPI_Count count, struct rz_datatype *datatype, int source,
-                    int tag, struct rz_comm *comm, enum rz_context_offset context_offset,
-                    struct rz_request **request)
+int rz_p2p_irecv(const struct rz_p2p_message *message, struct rz_request **request)
 {
-    int error =
-        rz_p2p_start_recv(buffer, count, datatype, source, tag, comm, context_offset, 0, request);
+    int error = rz_p2p_start_recv(message, request);
     if (error == MPI_SUCCESS) {
-        look_at_failures(comm, *request);
+        look_at_failures(message->comm, *request);
     }
     return error;
-}
-
-int rz_p2p_isend(const void *buffer, MPI_Count count, struct rz_datatype *datatype, int dest,
-                 int tag, struct rz_comm *comm, struct rz_request **request)
-{
-    return rz_p2p_isend_at(buffer, count, datatype, dest, tag, comm, RZ_CONTEXT_OFFSET_COLLECTIVE,
-                           request);
-}
-
-int rz_p2p_irecv(void *buffer, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
-                 struct rz_comm *comm, struct rz_request **request)
-{
-    return rz_p2p_irecv_at(buffer, count, datatype, source, tag, comm, RZ_CONTEXT_OFFSET_COLLECTIVE,
-                           request);
 }
 
 bool rz_p2p_done(struct rz_request **requests, size_t n)
@@ -123,7 +103,14 @@ int rz_p2p_send(const void *buffer, MPI_Count count, struct rz_datatype *datatyp
                 int tag, struct rz_comm *comm)
 {
     struct rz_request *request;
-    int error = rz_p2p_isend(buffer, count, datatype, dest, tag, comm, &request);
+    const struct rz_p2p_message message = {.buffer = (void *)(uintptr_t)buffer,
+                                           .count = count,
+                                           .datatype = datatype,
+                                           .peer = dest,
+                                           .tag = tag,
+                                           .comm = comm,
+                                           .context_offset = RZ_CONTEXT_OFFSET_COLLECTIVE};
+    int error = rz_p2p_isend(&message, &request);
     return error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
 }
 
@@ -131,22 +118,13 @@ int rz_p2p_recv(void *buffer, MPI_Count count, struct rz_datatype *datatype, int
                 struct rz_comm *comm)
 {
     struct rz_request *request;
-    int error = rz_p2p_irecv(buffer, count, datatype, source, tag, comm, &request);
+    const struct rz_p2p_message message = {.buffer = buffer,
+                                           .count = count,
+                                           .datatype = datatype,
+                                           .peer = source,
+                                           .tag = tag,
+                                           .comm = comm,
+                                           .context_offset = RZ_CONTEXT_OFFSET_COLLECTIVE};
+    int error = rz_p2p_irecv(&message, &request);
     return error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
-}
-
-int rz_p2p_sendrecv(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype,
-                    int dest, void *recvbuf, MPI_Count recvcount, struct rz_datatype *recvtype,
-                    int source, int tag, struct rz_comm *comm)
-{
-    struct rz_request *requests[2] = {NULL, NULL};
-    int error = rz_p2p_irecv(recvbuf, recvcount, recvtype, source, tag, comm, &requests[0]);
-    if (error == MPI_SUCCESS) {
-        error = rz_p2p_isend(sendbuf, sendcount, sendtype, dest, tag, comm, &requests[1]);
-    }
-    if (error == MPI_SUCCESS) {
-        return rz_p2p_wait(requests, 2);
-    }
-    rz_p2p_abandon(requests, 2);
-    return error;
 }

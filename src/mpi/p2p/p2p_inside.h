@@ -20,24 +20,11 @@ int rz_p2p_send(const void *buffer, MPI_Count count, struct rz_datatype *datatyp
                 int tag, struct rz_comm *comm);
 int rz_p2p_recv(void *buffer, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
                 struct rz_comm *comm);
-int rz_p2p_sendrecv(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *sendtype,
-                    int dest, void *recvbuf, MPI_Count recvcount, struct rz_datatype *recvtype,
-                    int source, int tag, struct rz_comm *comm);
 
 /* Non-blocking; *request is set on success and ends by rz_p2p_wait, or rz_p2p_done and
  * rz_p2p_end. */
-int rz_p2p_isend(const void *buffer, MPI_Count count, struct rz_datatype *datatype, int dest,
-                 int tag, struct rz_comm *comm, struct rz_request **request);
-int rz_p2p_irecv(void *buffer, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
-                 struct rz_comm *comm, struct rz_request **request);
-
-/* The same with a given context offset. */
-int rz_p2p_isend_at(const void *buffer, MPI_Count count, struct rz_datatype *datatype, int dest,
-                    int tag, struct rz_comm *comm, enum rz_context_offset context_offset,
-                    struct rz_request **request);
-int rz_p2p_irecv_at(void *buffer, MPI_Count count, struct rz_datatype *datatype, int source,
-                    int tag, struct rz_comm *comm, enum rz_context_offset context_offset,
-                    struct rz_request **request);
+int rz_p2p_isend(const struct rz_p2p_message *message, struct rz_request **request);
+int rz_p2p_irecv(const struct rz_p2p_message *message, struct rz_request **request);
 
 /* Waits until all n have ended (NULL entries are skipped), destroys them, and sets the entries
  * NULL; returns the first error. */

@@ -5,22 +5,34 @@
 
 #include <stdlib.h>
 
+static struct rz_p2p_message message_of(const void *buf, MPI_Count count,
+                                        struct rz_datatype *datatype, int peer, int tag,
+                                        struct rz_comm *comm)
+{
+    return (struct rz_p2p_message){.buffer = (void *)(uintptr_t)buf,
+                                   .count = count,
+                                   .datatype = datatype,
+                                   .peer = peer,
+                                   .tag = tag,
+                                   .comm = comm,
+                                   .context_offset = RZ_CONTEXT_OFFSET_POINT};
+}
+
 /* ---- Sends ---- */
 
-static int send_begin(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest,
-                      int tag, struct rz_comm *comm, uint32_t flags, struct rz_request **request)
+static int send_begin(struct rz_p2p_message message, uint32_t flags, struct rz_request **request)
 {
     int error = rz_engine_begin();
-    return error != MPI_SUCCESS ? error
-                                : rz_p2p_start_send(buf, count, datatype, dest, tag, comm,
-                                                    RZ_CONTEXT_OFFSET_POINT, flags, request);
+    message.flags = flags;
+    return error != MPI_SUCCESS ? error : rz_p2p_start_send(&message, request);
 }
 
 int rzm_send(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
              struct rz_comm *comm)
 {
     struct rz_request *request;
-    int error = send_begin(buf, count, datatype, dest, tag, comm, RZ_REQUEST_BLOCKING, &request);
+    int error = send_begin(message_of(buf, count, datatype, dest, tag, comm), RZ_REQUEST_BLOCKING,
+                           &request);
     return error != MPI_SUCCESS ? error : rz_wait_end(request, "MPI_Send", NULL);
 }
 
@@ -34,7 +46,7 @@ int rzm_ssend(const void *buf, MPI_Count count, struct rz_datatype *datatype, in
               struct rz_comm *comm)
 {
     struct rz_request *request;
-    int error = send_begin(buf, count, datatype, dest, tag, comm,
+    int error = send_begin(message_of(buf, count, datatype, dest, tag, comm),
                            RZ_REQUEST_BLOCKING | RZ_REQUEST_SYNC, &request);
     return error != MPI_SUCCESS ? error : rz_wait_end(request, "MPI_Ssend", NULL);
 }
@@ -42,44 +54,43 @@ int rzm_ssend(const void *buf, MPI_Count count, struct rz_datatype *datatype, in
 int rzm_isend(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
               struct rz_comm *comm, struct rz_request **request)
 {
-    return send_begin(buf, count, datatype, dest, tag, comm, 0, request);
+    return send_begin(message_of(buf, count, datatype, dest, tag, comm), 0, request);
 }
 
 int rzm_irsend(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
                struct rz_comm *comm, struct rz_request **request)
 {
-    return send_begin(buf, count, datatype, dest, tag, comm, 0, request);
+    return send_begin(message_of(buf, count, datatype, dest, tag, comm), 0, request);
 }
 
 int rzm_issend(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
                struct rz_comm *comm, struct rz_request **request)
 {
-    return send_begin(buf, count, datatype, dest, tag, comm, RZ_REQUEST_SYNC, request);
+    return send_begin(message_of(buf, count, datatype, dest, tag, comm), RZ_REQUEST_SYNC, request);
 }
 
 /* ---- Receives ---- */
 
-static int recv_begin(void *buf, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
-                      struct rz_comm *comm, uint32_t flags, struct rz_request **request)
+static int recv_begin(struct rz_p2p_message message, uint32_t flags, struct rz_request **request)
 {
     int error = rz_engine_begin();
-    return error != MPI_SUCCESS ? error
-                                : rz_p2p_start_recv(buf, count, datatype, source, tag, comm,
-                                                    RZ_CONTEXT_OFFSET_POINT, flags, request);
+    message.flags = flags;
+    return error != MPI_SUCCESS ? error : rz_p2p_start_recv(&message, request);
 }
 
 int rzm_recv(void *buf, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
              struct rz_comm *comm, MPI_Status *status)
 {
     struct rz_request *request;
-    int error = recv_begin(buf, count, datatype, source, tag, comm, RZ_REQUEST_BLOCKING, &request);
+    int error = recv_begin(message_of(buf, count, datatype, source, tag, comm), RZ_REQUEST_BLOCKING,
+                           &request);
     return error != MPI_SUCCESS ? error : rz_wait_end(request, "MPI_Recv", status);
 }
 
 int rzm_irecv(void *buf, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
               struct rz_comm *comm, struct rz_request **request)
 {
-    return recv_begin(buf, count, datatype, source, tag, comm, 0, request);
+    return recv_begin(message_of(buf, count, datatype, source, tag, comm), 0, request);
 }
 
 /* ---- Both ---- */
@@ -89,13 +100,14 @@ int rzm_sendrecv(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *s
                  int source, int recvtag, struct rz_comm *comm, MPI_Status *status)
 {
     struct rz_request *receive, *send;
-    int error = recv_begin(recvbuf, recvcount, recvtype, source, recvtag, comm, RZ_REQUEST_BLOCKING,
-                           &receive);
+    int error = recv_begin(message_of(recvbuf, recvcount, recvtype, source, recvtag, comm),
+                           RZ_REQUEST_BLOCKING, &receive);
     if (error != MPI_SUCCESS) {
         return error;
     }
-    error = rz_p2p_start_send(sendbuf, sendcount, sendtype, dest, sendtag, comm,
-                              RZ_CONTEXT_OFFSET_POINT, RZ_REQUEST_BLOCKING, &send);
+    struct rz_p2p_message out = message_of(sendbuf, sendcount, sendtype, dest, sendtag, comm);
+    out.flags = RZ_REQUEST_BLOCKING;
+    error = rz_p2p_start_send(&out, &send);
     if (error != MPI_SUCCESS) {
         rzm_cancel(receive);
         rz_request_detach(receive);
@@ -197,12 +209,13 @@ int rzm_isendrecv(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *
                   int source, int recvtag, struct rz_comm *comm, struct rz_request **request)
 {
     struct rz_request *receive, *send;
-    int error = recv_begin(recvbuf, recvcount, recvtype, source, recvtag, comm, 0, &receive);
+    int error =
+        recv_begin(message_of(recvbuf, recvcount, recvtype, source, recvtag, comm), 0, &receive);
     if (error != MPI_SUCCESS) {
         return error;
     }
-    error = rz_p2p_start_send(sendbuf, sendcount, sendtype, dest, sendtag, comm,
-                              RZ_CONTEXT_OFFSET_POINT, 0, &send);
+    const struct rz_p2p_message out = message_of(sendbuf, sendcount, sendtype, dest, sendtag, comm);
+    error = rz_p2p_start_send(&out, &send);
     if (error != MPI_SUCCESS) {
         rzm_cancel(receive);
         rz_request_detach(receive);
@@ -211,8 +224,8 @@ int rzm_isendrecv(const void *sendbuf, MPI_Count sendcount, struct rz_datatype *
     return pair_new(send, receive, comm, request);
 }
 
-static int replace_begin(void *buf, MPI_Count count, struct rz_datatype *datatype, int dest,
-                         int sendtag, int source, int recvtag, struct rz_comm *comm, uint32_t flags,
+/* Both with one buffer. */
+static int replace_begin(struct rz_p2p_message out, struct rz_p2p_message in, uint32_t flags,
                          struct rz_request **request)
 {
     struct rz_request *receive, *send;
@@ -221,25 +234,26 @@ static int replace_begin(void *buf, MPI_Count count, struct rz_datatype *datatyp
         return error;
     }
     /* The outgoing data are copied before a message can arrive in the same buffer. */
-    error = rz_p2p_start_send(buf, count, datatype, dest, sendtag, comm, RZ_CONTEXT_OFFSET_POINT,
-                              RZ_REQUEST_COPY, &send);
+    out.flags = RZ_REQUEST_COPY;
+    in.flags = flags;
+    error = rz_p2p_start_send(&out, &send);
     if (error != MPI_SUCCESS) {
         return error;
     }
-    error = rz_p2p_start_recv(buf, count, datatype, source, recvtag, comm, RZ_CONTEXT_OFFSET_POINT,
-                              flags, &receive);
+    error = rz_p2p_start_recv(&in, &receive);
     if (error != MPI_SUCCESS) {
         rz_request_detach(send);
         return error;
     }
-    return pair_new(send, receive, comm, request);
+    return pair_new(send, receive, out.comm, request);
 }
 
 int rzm_isendrecv_replace(void *buf, MPI_Count count, struct rz_datatype *datatype, int dest,
                           int sendtag, int source, int recvtag, struct rz_comm *comm,
                           struct rz_request **request)
 {
-    return replace_begin(buf, count, datatype, dest, sendtag, source, recvtag, comm, 0, request);
+    return replace_begin(message_of(buf, count, datatype, dest, sendtag, comm),
+                         message_of(buf, count, datatype, source, recvtag, comm), 0, request);
 }
 
 int rzm_sendrecv_replace(void *buf, MPI_Count count, struct rz_datatype *datatype, int dest,
@@ -247,18 +261,18 @@ int rzm_sendrecv_replace(void *buf, MPI_Count count, struct rz_datatype *datatyp
                          MPI_Status *status)
 {
     struct rz_request *request;
-    int error = replace_begin(buf, count, datatype, dest, sendtag, source, recvtag, comm,
+    int error = replace_begin(message_of(buf, count, datatype, dest, sendtag, comm),
+                              message_of(buf, count, datatype, source, recvtag, comm),
                               RZ_REQUEST_BLOCKING, &request);
     return error != MPI_SUCCESS ? error : rz_wait_end(request, "MPI_Sendrecv_replace", status);
 }
 
 /* ---- Persistent requests ---- */
 
-static int persistent(const void *buf, MPI_Count count, struct rz_datatype *datatype, int peer,
-                      int tag, struct rz_comm *comm, uint32_t flags, struct rz_request **request)
+static int persistent(struct rz_p2p_message message, uint32_t flags, struct rz_request **request)
 {
-    struct rz_request *made = rz_p2p_new((void *)(uintptr_t)buf, count, datatype, peer, tag, comm,
-                                         flags | RZ_REQUEST_PERSISTENT);
+    message.flags = flags | RZ_REQUEST_PERSISTENT;
+    struct rz_request *made = rz_p2p_new(&message);
     if (!made) {
         return MPI_ERR_NO_MEM;
     }
@@ -269,24 +283,24 @@ static int persistent(const void *buf, MPI_Count count, struct rz_datatype *data
 int rzm_send_init(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
                   struct rz_comm *comm, struct rz_request **request)
 {
-    return persistent(buf, count, datatype, dest, tag, comm, RZ_REQUEST_SEND, request);
+    return persistent(message_of(buf, count, datatype, dest, tag, comm), RZ_REQUEST_SEND, request);
 }
 
 int rzm_rsend_init(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest,
                    int tag, struct rz_comm *comm, struct rz_request **request)
 {
-    return persistent(buf, count, datatype, dest, tag, comm, RZ_REQUEST_SEND, request);
+    return persistent(message_of(buf, count, datatype, dest, tag, comm), RZ_REQUEST_SEND, request);
 }
 
 int rzm_ssend_init(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest,
                    int tag, struct rz_comm *comm, struct rz_request **request)
 {
-    return persistent(buf, count, datatype, dest, tag, comm, RZ_REQUEST_SEND | RZ_REQUEST_SYNC,
-                      request);
+    return persistent(message_of(buf, count, datatype, dest, tag, comm),
+                      RZ_REQUEST_SEND | RZ_REQUEST_SYNC, request);
 }
 
 int rzm_recv_init(void *buf, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
                   struct rz_comm *comm, struct rz_request **request)
 {
-    return persistent(buf, count, datatype, source, tag, comm, 0, request);
+    return persistent(message_of(buf, count, datatype, source, tag, comm), 0, request);
 }

@@ -246,8 +246,14 @@ int rzm_imrecv(void *buf, MPI_Count count, struct rz_datatype *datatype, struct 
         return error;
     }
     struct rz_early *message = matched->message;
-    struct rz_request *made = rz_p2p_new(buf, count, datatype, message->envelope.source,
-                                         message->envelope.tag, matched->comm, 0);
+    struct rz_request *made =
+        rz_p2p_new(&(struct rz_p2p_message){.buffer = buf,
+                                            .count = count,
+                                            .datatype = datatype,
+                                            .peer = message->envelope.source,
+                                            .tag = message->envelope.tag,
+                                            .comm = matched->comm,
+                                            .context_offset = RZ_CONTEXT_OFFSET_POINT});
     if (!made) {
         return MPI_ERR_NO_MEM;
     }

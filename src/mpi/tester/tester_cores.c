@@ -121,11 +121,11 @@ static void step_core(struct rz_tester *tester, bool diagnose, const struct rz_e
     free(step.notices);
 }
 
-static void call(struct rz_tester *tester, bool diagnose, uint32_t what, rz_time now, uint64_t a,
-                 uint64_t b, uint64_t c)
+static void call(struct rz_tester *tester, bool diagnose, uint32_t what, rz_time now,
+                 const uint64_t arg[3])
 {
     const struct rz_event event = {
-        .kind = RZ_EVENT_CALL, .call = what, .now = now, .arg = {a, b, c}};
+        .kind = RZ_EVENT_CALL, .call = what, .now = now, .arg = {arg[0], arg[1], arg[2]}};
     step_core(tester, diagnose, &event);
 }
 
@@ -208,7 +208,7 @@ static void follow_diagnose(struct tester_step *step)
             break;
         case RZ_DIAGNOSE_WANT_REJOIN:
             call(tester, false, RZ_PAXOS_PROPOSE, step->now,
-                 INSTANCE(k, arg[1], tester->attempt[k]), 0, 0);
+                 (const uint64_t[3]){INSTANCE(k, arg[1], tester->attempt[k])});
             break;
         }
     }
@@ -224,7 +224,7 @@ static void decided(struct rz_tester *tester, uint64_t instance, bool yes, rz_ti
     rz_id k = INSTANCE_K(instance);
     uint32_t counter = INSTANCE_COUNTER(instance);
     if (yes) {
-        call(tester, true, RZ_DIAGNOSE_READMIT, now, k, counter, 0);
+        call(tester, true, RZ_DIAGNOSE_READMIT, now, (const uint64_t[3]){k, counter});
     } else if (rz_diagnose_counter(found(tester), k) == counter) {
         /* the next request is another instance */
         tester->attempt[k] = INSTANCE_ATTEMPT(instance) + 1;
@@ -248,7 +248,7 @@ static void follow_paxos(struct tester_step *step)
         if (step->notices[i].what == RZ_PAXOS_ASKED) {
             bool yes = known && rz_diagnose_would_readmit(found(tester), INSTANCE_K(instance),
                                                           INSTANCE_COUNTER(instance));
-            call(tester, false, RZ_PAXOS_VOTE, step->now, instance, yes, 0);
+            call(tester, false, RZ_PAXOS_VOTE, step->now, (const uint64_t[3]){instance, yes});
         } else if (known) {
             decided(tester, instance, arg[1] == 1, step->now);
         }
@@ -309,7 +309,7 @@ void rz_tester_failure(struct rz_tester *tester, rz_id member, rz_time now)
 void rz_tester_answer(struct rz_tester *tester, rz_id from, rz_time now)
 {
     const struct rz_tester_task *task = &tester->task[from];
-    call(tester, true, RZ_DIAGNOSE_ANSWER, now, from, task->test, task->began);
+    call(tester, true, RZ_DIAGNOSE_ANSWER, now, (const uint64_t[3]){from, task->test, task->began});
 }
 
 /* Attempts are counted from the start: a view has no knowledge of votes of another one. */

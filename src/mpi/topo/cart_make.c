@@ -40,13 +40,18 @@ static int begin(struct rz_comm *comm, const char *call, uint64_t *operation)
     return error;
 }
 
-/* Makes a communicator of these ranks of comm (all members know them) with a topology. Frees
- * ranks. */
-static int derive(struct rz_comm *comm, uint64_t operation, uint64_t colour, uint32_t *ranks, int n,
-                  const struct rz_cart *cart, struct rz_comm **newcomm)
+/* A group of n ranks. Frees ranks. NULL: no memory, also if ranks is NULL. */
+static struct rz_group *group_of(uint32_t *ranks, int n)
 {
     struct rz_group *group = ranks ? rz_group_new(n, ranks) : NULL;
     free(ranks);
+    return group;
+}
+
+/* A communicator of this group of comm (all members know it) with a topology. Consumes group. */
+static int derive(struct rz_comm *comm, uint64_t operation, uint64_t colour, struct rz_group *group,
+                  const struct rz_cart *cart, struct rz_comm **newcomm)
+{
     if (!group) {
         return MPI_ERR_NO_MEM;
     }
@@ -88,7 +93,7 @@ int rzm_cart_create(struct rz_comm *comm_old, int ndims, const int dims[], const
     }
     struct rz_cart cart = {
         .ndims = ndims, .dims = (int *)(uintptr_t)dims, .periodic = (int *)(uintptr_t)periods};
-    return derive(comm_old, operation, 0, ranks, n, &cart, comm_cart);
+    return derive(comm_old, operation, 0, group_of(ranks, n), &cart, comm_cart);
 }
 
 int rzm_cart_map(struct rz_comm *comm, int ndims, const int dims[], const int periods[],
@@ -168,7 +173,7 @@ int rzm_cart_sub(struct rz_comm *comm, const int remain_dims[], struct rz_comm *
     int *moves = numbers + 2 * cart->ndims, n;
     int corner = slice(cart, rz_comm_rank(comm), remain_dims, &kept, moves);
     uint32_t *ranks = slice_ranks(comm, &kept, moves, corner, &n);
-    error = derive(comm, operation, (uint64_t)corner, ranks, n, &kept, newcomm);
+    error = derive(comm, operation, (uint64_t)corner, group_of(ranks, n), &kept, newcomm);
     free(numbers);
     return error;
 }

@@ -185,16 +185,21 @@ int rzm_dist_graph_neighbors_count(struct rz_comm *comm, int *indegree, int *out
     return error;
 }
 
+/* The edges of one direction, in the graph or in the arrays of the user. */
+struct edges {
+    int n; /* or room for so many */
+    int *ranks, *weights;
+};
+
 /* Returns the edges of one direction, as many as fit. */
-static void tell(const struct rz_dist_graph *graph, int degree, const int *ranks,
-                 const int *weights, int room, int *to, int *weights_to)
+static void tell(bool weighted, struct edges from, struct edges to)
 {
-    int n = degree < room ? degree : room;
+    int n = from.n < to.n ? from.n : to.n;
     if (n > 0) {
-        memcpy(to, ranks, ints(n));
+        memcpy(to.ranks, from.ranks, ints(n));
     }
-    if (n > 0 && graph->weighted && weights_to != MPI_UNWEIGHTED) {
-        memcpy(weights_to, weights, ints(n));
+    if (n > 0 && weighted && to.weights != MPI_UNWEIGHTED) {
+        memcpy(to.weights, from.weights, ints(n));
     }
 }
 
@@ -205,10 +210,11 @@ int rzm_dist_graph_neighbors(struct rz_comm *comm, int maxindegree, int sources[
     int error;
     const struct rz_dist_graph *graph = rz_dist_graph_of(comm, &error);
     if (graph) {
-        tell(graph, graph->indegree, graph->sources, graph->sourceweights, maxindegree, sources,
-             sourceweights);
-        tell(graph, graph->outdegree, graph->destinations, graph->destweights, maxoutdegree,
-             destinations, destweights);
+        tell(graph->weighted, (struct edges){graph->indegree, graph->sources, graph->sourceweights},
+             (struct edges){maxindegree, sources, sourceweights});
+        tell(graph->weighted,
+             (struct edges){graph->outdegree, graph->destinations, graph->destweights},
+             (struct edges){maxoutdegree, destinations, destweights});
     }
     return error;
 }

@@ -6,23 +6,21 @@
 /* Bytes that may be sent to one peer in one turn, so that others get their turn. */
 #define TURN_BYTES_MAX (4u << 20)
 
-static rz_status_t put(struct rz_rdv_peer *peer, enum rz_rdv_kind kind, uint64_t id, uint64_t place,
-                       const struct rz_net_op *op, const void *data, size_t bytes)
+/* op: whose header goes along; NULL: none. */
+static rz_status_t put(struct rz_rdv_peer *peer, struct rz_rdv_frame frame,
+                       const struct rz_net_op *op)
 {
-    const struct rz_rdv_frame frame = {.kind = kind,
-                                       .id = id,
-                                       .place = place,
-                                       .header = op ? op->header : NULL,
-                                       .header_bytes = op ? op->header_bytes : 0,
-                                       .data = data,
-                                       .bytes = bytes};
+    if (op) {
+        frame.header = op->header;
+        frame.header_bytes = op->header_bytes;
+    }
     return peer->net->carrier->put(peer, &frame);
 }
 
 bool rz_rdv_send_last(struct rz_rdv_peer *peer)
 {
     if (!peer->last_sent && peer->connection && !peer->error_seen) {
-        peer->last_sent = put(peer, RZ_RDV_LAST, 0, 0, NULL, NULL, 0) == RZ_OK;
+        peer->last_sent = put(peer, (struct rz_rdv_frame){.kind = RZ_RDV_LAST}, NULL) == RZ_OK;
     }
     return peer->last_sent || !peer->connection || peer->error_seen;
 }
@@ -39,7 +37,8 @@ rz_status_t rz_rdv_send(struct rz_net *net, rz_peer_t number, const void *data, 
         return peer->status;
     }
     if (!peer->waiting.first && bytes <= net->carrier->eager_max && rz_rdv_peer_reach(peer)) {
-        rz_status_t status = put(peer, RZ_RDV_SMALL, 0, 0, op, data, bytes);
+        rz_status_t status = put(
+            peer, (struct rz_rdv_frame){.kind = RZ_RDV_SMALL, .data = data, .bytes = bytes}, op);
         if (status != RZ_IN_PROGRESS) {
             return status;
         }
@@ -61,13 +60,16 @@ static rz_status_t answer(struct rz_rdv_peer *peer)
     struct rz_net_op *op = peer->taking.first;
     rz_status_t status = RZ_ERR_INVALID;
     if (token) {
-        status = put(peer, RZ_RDV_DROP, token->id, 0, NULL, NULL, 0);
+        status = put(peer, (struct rz_rdv_frame){.kind = RZ_RDV_DROP, .id = token->id}, NULL);
         if (status == RZ_OK) {
             rz_rdv_token_free(token);
         }
     } else if (op) {
-        status = put(peer, RZ_RDV_TAKE, rz_rdv_op_get(op, RZ_RDV_ID),
-                     rz_rdv_op_get(op, RZ_RDV_BYTES), NULL, NULL, 0);
+        status = put(peer,
+                     (struct rz_rdv_frame){.kind = RZ_RDV_TAKE,
+                                           .id = rz_rdv_op_get(op, RZ_RDV_ID),
+                                           .place = rz_rdv_op_get(op, RZ_RDV_BYTES)},
+                     NULL);
         if (status == RZ_OK) {
             rz_rdv_queue_put(&peer->fetching, rz_rdv_queue_take(&peer->taking));
         }
@@ -84,8 +86,9 @@ static rz_status_t begin(struct rz_rdv_peer *peer)
     uint64_t bytes = rz_rdv_op_get(op, RZ_RDV_BYTES), id = rz_rdv_op_get(op, RZ_RDV_ID);
     const void *data = op->net_private[RZ_RDV_DATA];
     bool small = bytes <= peer->net->carrier->eager_max;
-    rz_status_t status = small ? put(peer, RZ_RDV_SMALL, 0, 0, op, data, bytes)
-                               : put(peer, RZ_RDV_OFFER, id, bytes, op, NULL, 0);
+    const struct rz_rdv_frame whole = {.kind = RZ_RDV_SMALL, .data = data, .bytes = bytes};
+    const struct rz_rdv_frame offer = {.kind = RZ_RDV_OFFER, .id = id, .place = bytes};
+    rz_status_t status = put(peer, small ? whole : offer, op);
     if (status != RZ_OK) {
         return status;
     }
@@ -108,8 +111,13 @@ static rz_status_t stream(struct rz_rdv_peer *peer)
     const unsigned char *data = op->net_private[RZ_RDV_DATA];
     size_t piece_max = peer->net->carrier->piece_max;
     size_t piece = left < piece_max ? left : piece_max;
-    rz_status_t status =
-        put(peer, RZ_RDV_PIECE, rz_rdv_op_get(op, RZ_RDV_ID), done, NULL, data + done, piece);
+    rz_status_t status = put(peer,
+                             (struct rz_rdv_frame){.kind = RZ_RDV_PIECE,
+                                                   .id = rz_rdv_op_get(op, RZ_RDV_ID),
+                                                   .place = done,
+                                                   .data = data + done,
+                                                   .bytes = piece},
+                             NULL);
     if (status != RZ_OK) {
         return status;
     }

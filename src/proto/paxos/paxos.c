@@ -72,7 +72,7 @@ struct rz_action *rz_paxos_send(struct rz_paxos *paxos, enum rz_paxos_message ty
 }
 
 void rz_paxos_reply(struct rz_paxos *paxos, enum rz_paxos_message type,
-                    const struct rz_paxos_instance *in, rz_id to, uint64_t word0, uint64_t word1,
+                    const struct rz_paxos_instance *in, rz_id to, const uint64_t word[2],
                     struct rz_actions *out)
 {
     rz_assert(out->count < RZ_ACTIONS_MIN && to != paxos->self);
@@ -81,8 +81,8 @@ void rz_paxos_reply(struct rz_paxos *paxos, enum rz_paxos_message type,
     paxos->one[slot] = to;
     action->to = &paxos->one[slot];
     action->n_to = 1;
-    action->message.word[0] = word0;
-    action->message.word[1] = word1;
+    action->message.word[0] = word[0];
+    action->message.word[1] = word[1];
 }
 
 void rz_paxos_tell_host(enum rz_paxos_notice what, const struct rz_paxos_instance *in,
@@ -186,7 +186,8 @@ static enum rz_more on_request(struct rz_paxos *paxos, const struct rz_event *ev
     const struct rz_message *message = event->message;
     struct rz_paxos_instance *in = rz_paxos_find(paxos, message->seq);
     if (in && in->decided) {
-        rz_paxos_reply(paxos, RZ_PAXOS_TOLD, in, message->from, in->value, 0, out);
+        rz_paxos_reply(paxos, RZ_PAXOS_TOLD, in, message->from, (const uint64_t[2]){in->value},
+                       out);
     }
     if (in || rz_paxos_leader(paxos) != paxos->self) {
         return RZ_DONE;
@@ -206,7 +207,8 @@ static void on_told(struct rz_paxos *paxos, struct rz_paxos_instance *in,
     const struct rz_message *message = event->message;
     rz_paxos_learn(in, message->word[0], out);
     if (message->flags & RZ_PAXOS_ANSWER) {
-        rz_paxos_reply(paxos, RZ_PAXOS_TOLD, in, message->from, in->value, 0, out);
+        rz_paxos_reply(paxos, RZ_PAXOS_TOLD, in, message->from, (const uint64_t[2]){in->value},
+                       out);
     } else {
         rz_paxos_on_knows(paxos, in, message->from);
     }

@@ -19,9 +19,11 @@ static bool turned_away(struct rz_paxos *paxos, const struct rz_paxos_instance *
 {
     uint64_t ballot = message->word[0];
     if (in->decided) {
-        rz_paxos_reply(paxos, RZ_PAXOS_TOLD, in, message->from, in->value, 0, out);
+        rz_paxos_reply(paxos, RZ_PAXOS_TOLD, in, message->from, (const uint64_t[2]){in->value},
+                       out);
     } else if (check && ballot < in->promised) {
-        rz_paxos_reply(paxos, RZ_PAXOS_REFUSED, in, message->from, ballot, in->promised, out);
+        rz_paxos_reply(paxos, RZ_PAXOS_REFUSED, in, message->from,
+                       (const uint64_t[2]){ballot, in->promised}, out);
     } else {
         return false;
     }
@@ -89,5 +91,5 @@ void rz_paxos_on_accept(struct rz_paxos *paxos, struct rz_paxos_instance *in,
     in->top = ballot > in->top ? ballot : in->top;
     in->owes = false;
     in->due = event->now + paxos->config.patience;
-    rz_paxos_reply(paxos, RZ_PAXOS_ACCEPTED, in, message->from, ballot, 0, out);
+    rz_paxos_reply(paxos, RZ_PAXOS_ACCEPTED, in, message->from, (const uint64_t[2]){ballot}, out);
 }

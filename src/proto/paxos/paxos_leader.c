@@ -282,7 +282,8 @@ void rz_paxos_work(struct rz_paxos *paxos, struct rz_paxos_instance *in, rz_time
         in->phase = RZ_PAXOS_IDLE;
         in->due = now + paxos->config.patience;
         if (leader != RZ_ID_NONE) {
-            rz_paxos_reply(paxos, RZ_PAXOS_REQUEST, in, leader, in->proposal, 0, out);
+            rz_paxos_reply(paxos, RZ_PAXOS_REQUEST, in, leader, (const uint64_t[2]){in->proposal},
+                           out);
         }
     }
 }

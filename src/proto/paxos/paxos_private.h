@@ -106,7 +106,7 @@ struct rz_action *rz_paxos_send(struct rz_paxos *paxos, enum rz_paxos_message ty
                                 const struct rz_paxos_instance *in, struct rz_actions *out);
 /* To one member; self: no effect, and the action is dropped. */
 void rz_paxos_reply(struct rz_paxos *paxos, enum rz_paxos_message type,
-                    const struct rz_paxos_instance *in, rz_id to, uint64_t word0, uint64_t word1,
+                    const struct rz_paxos_instance *in, rz_id to, const uint64_t word[2],
                     struct rz_actions *out);
 void rz_paxos_tell_host(enum rz_paxos_notice what, const struct rz_paxos_instance *in,
                         struct rz_actions *out);

@@ -52,7 +52,7 @@ bool rz_twophase_mutated(const struct rz_twophase *tp, enum rz_twophase_mutation
 
 void rz_twophase_send(struct rz_twophase *tp, const struct rz_twophase_op *op,
                       enum rz_twophase_message type, const rz_id *to, uint32_t n_to,
-                      uint32_t attempt, struct rz_actions *out)
+                      struct rz_actions *out)
 {
     bool has_value = type == RZ_TWOPHASE_VOTE || type == RZ_TWOPHASE_DECISION;
     rz_assert(n_to > 0 && out->count < out->max);
@@ -66,7 +66,7 @@ void rz_twophase_send(struct rz_twophase *tp, const struct rz_twophase_op *op,
                     .from = tp->self,
                     .origin = tp->self,
                     .seq = op->seq,
-                    .word = {attempt, has_value ? op->flag : 0},
+                    .word = {op->attempt, has_value ? op->flag : 0},
                     .n_items = has_value ? tp->n_value : 0},
         .items = has_value ? rz_twophase_op_set(tp, op, RZ_TWOPHASE_FAILED) : NULL,
     };
@@ -76,8 +76,10 @@ static void answer(struct rz_twophase *tp, const struct rz_twophase_op *op,
                    enum rz_twophase_message type, rz_id to, uint32_t attempt,
                    struct rz_actions *out)
 {
+    struct rz_twophase_op of_attempt = *op;
+    of_attempt.attempt = attempt;
     tp->late = to;
-    rz_twophase_send(tp, op, type, &tp->late, 1, attempt, out);
+    rz_twophase_send(tp, &of_attempt, type, &tp->late, 1, out);
 }
 
 /* The operation with this number, created if it is new; NULL: all living members have decided it.
@@ -269,7 +271,7 @@ static void receive(struct rz_twophase *tp, const struct rz_event *event, struct
         receive_question(tp, op, message, out);
     } else if (type == RZ_TWOPHASE_GATHER && op->status == RZ_TWOPHASE_VOTED &&
                op->parent == message->from) {
-        rz_twophase_send(tp, op, RZ_TWOPHASE_VOTE, &op->parent, 1, op->attempt, out);
+        rz_twophase_send(tp, op, RZ_TWOPHASE_VOTE, &op->parent, 1, out);
     }
 }
 
@@ -303,8 +305,7 @@ static void send_pending(struct rz_twophase *tp, struct rz_actions *out)
     }
     tp->pending = tp->pending_word < tp->n_words;
     if (n_to > 0) {
-        rz_twophase_send(tp, op, (enum rz_twophase_message)tp->pending_type, tp->to, n_to,
-                         op->attempt, out);
+        rz_twophase_send(tp, op, (enum rz_twophase_message)tp->pending_type, tp->to, n_to, out);
     }
 }
 

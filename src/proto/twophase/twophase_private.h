@@ -81,7 +81,7 @@ uint64_t *rz_twophase_op_set(const struct rz_twophase *tp, const struct rz_twoph
 bool rz_twophase_mutated(const struct rz_twophase *tp, enum rz_twophase_mutation mutation);
 void rz_twophase_send(struct rz_twophase *tp, const struct rz_twophase_op *op,
                       enum rz_twophase_message type, const rz_id *to, uint32_t n_to,
-                      uint32_t attempt, struct rz_actions *out);
+                      struct rz_actions *out);
 /* The value of op is the decision; its failed members are known failed here from now on. giver: the
  * sender, or self. */
 void rz_twophase_commit(struct rz_twophase *tp, struct rz_twophase_op *op, rz_id giver);

@@ -79,7 +79,7 @@ void rz_twophase_review(struct rz_twophase *tp, struct rz_actions *out)
         }
         op->parent = parent;
         if (!rz_twophase_mutated(tp, RZ_TWOPHASE_NO_QUERY)) {
-            rz_twophase_send(tp, op, RZ_TWOPHASE_QUERY, &op->parent, 1, op->attempt, out);
+            rz_twophase_send(tp, op, RZ_TWOPHASE_QUERY, &op->parent, 1, out);
         }
         return;
     }
@@ -95,5 +95,5 @@ void rz_twophase_review(struct rz_twophase *tp, struct rz_actions *out)
     }
     op->status = RZ_TWOPHASE_VOTED;
     op->parent = parent;
-    rz_twophase_send(tp, op, RZ_TWOPHASE_VOTE, &op->parent, 1, op->attempt, out);
+    rz_twophase_send(tp, op, RZ_TWOPHASE_VOTE, &op->parent, 1, out);
 }

@@ -87,8 +87,8 @@ static rz_status_t write_piece(struct rz_ckpt_generation g, uint32_t rank)
 {
     uint64_t hash;
     int fd = memory_of(rank, g.number, size_of(rank), &hash);
-    rz_status_t status =
-        rz_ckpt_write(&folder, &g, rank, 5, fd, size_of(rank), hash, &go_on, &words);
+    rz_status_t status = rz_ckpt_write(
+        &folder, &g, &(struct rz_ckpt_piece){rank, {fd, size_of(rank), hash}, &go_on}, 5, &words);
     close(fd);
     return status;
 }
@@ -193,14 +193,20 @@ static void a_piece_of_other_content_is_replaced(void **state)
     close(memory_of(1, g.number, size_of(1), &hash));
     int other = memory_of(1, g.number + 1, size_of(1), &other_hash);
     assert_int_equal(
-        rz_ckpt_write(&folder, &g, 1, 5, other, size_of(1), other_hash, &go_on, &words), RZ_OK);
+        rz_ckpt_write(&folder, &g,
+                      &(struct rz_ckpt_piece){1, {other, size_of(1), other_hash}, &go_on}, 5,
+                      &words),
+        RZ_OK);
     assert_int_equal(rz_ckpt_read(&folder, &g, 1, &content, &words), RZ_OK);
     assert_true(content.hash == other_hash && hash != other_hash);
     close(content.fd);
     close(other);
     other = memory_of(1, g.number, size_of(1) - 1, &other_hash); /* a shorter one */
     assert_int_equal(
-        rz_ckpt_write(&folder, &g, 1, 5, other, size_of(1) - 1, other_hash, &go_on, &words), RZ_OK);
+        rz_ckpt_write(&folder, &g,
+                      &(struct rz_ckpt_piece){1, {other, size_of(1) - 1, other_hash}, &go_on}, 5,
+                      &words),
+        RZ_OK);
     assert_int_equal(rz_ckpt_read(&folder, &g, 1, &content, &words), RZ_OK);
     assert_int_equal(content.bytes, size_of(1) - 1);
     close(content.fd);
@@ -305,9 +311,13 @@ static void memory_that_changes_meanwhile_leaves_nothing(void **state)
     (void)state;
     begin_run(1);
     int fd = memory_of(1, 7, 100, &hash);
-    assert_int_equal(rz_ckpt_write(&folder, &g, 1, 5, fd, 100, hash + 1, &go_on, &words),
+    assert_int_equal(rz_ckpt_write(&folder, &g,
+                                   &(struct rz_ckpt_piece){1, {fd, 100, hash + 1}, &go_on}, 5,
+                                   &words),
                      RZ_ERR_CANCELLED);
-    assert_int_equal(rz_ckpt_write(&folder, &g, 1, 5, fd, 100, hash, &stopped, &words),
+    assert_int_equal(rz_ckpt_write(&folder, &g,
+                                   &(struct rz_ckpt_piece){1, {fd, 100, hash}, &stopped}, 5,
+                                   &words),
                      RZ_ERR_CANCELLED);
     close(fd);
     assert_false(there("run-1/generation-7.1/piece-1"));

@@ -83,7 +83,11 @@ static void begin(struct fixture *f, rz_time oversleeps)
     assert_non_null(f->base);
     event_base_priority_init(f->base, 2);
     rz_core_notices_init(&f->notices, NULL);
-    rz_core_open(&f->core, &clock_room, NULL, 0, rz_clock_now(), 0, &host, &f->notices, f->base);
+    rz_core_open(&f->core, &(struct rz_core_setup){.protocol = &clock_room,
+                                                   .now = rz_clock_now(),
+                                                   .host = &host,
+                                                   .notices = &f->notices,
+                                                   .base = f->base});
     f->protocol = f->core.embedded.state;
     f->core.oversleeps = oversleeps;
     rz_core_started(&f->core);

@@ -91,7 +91,9 @@ static void call(struct run *run, rz_id member, uint32_t part, uint32_t what, ui
                  uint64_t b, const uint64_t *items, uint32_t n_items)
 {
     const uint64_t arg[4] = {a, b};
-    rz_timing_call(run->timing, member, part, 0, what, arg, items, n_items);
+    rz_timing_call(
+        run->timing, member, part, 0,
+        &(struct rz_timing_request){.call = what, .arg = arg, .items = items, .n_items = n_items});
 }
 
 static void expect(struct run *run, bool holds, const char *what)
@@ -191,7 +193,9 @@ static void ask(struct run *run, rz_id p)
     process->untold = false;
     process->waits = true;
     process->round = process->voters.number;
-    rz_timing_call(run->timing, daemon, TURN, 0, RZ_VIEW_CHANGE_ARRIVE, arg, items, n);
+    rz_timing_call(run->timing, daemon, TURN, 0,
+                   &(struct rz_timing_request){
+                       .call = RZ_VIEW_CHANGE_ARRIVE, .arg = arg, .items = items, .n_items = n});
 }
 
 static void look_at_voters(struct run *run, rz_id p)

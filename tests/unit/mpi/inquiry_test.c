@@ -57,8 +57,14 @@ static uint64_t inside(void)
 static struct rz_request *receive_inside(char *text, uint32_t from, int tag)
 {
     struct rz_request *request;
-    assert_int_equal(rz_p2p_irecv(text, 8, fake_bytes(), (int)from, tag, fake_comm(), &request),
-                     MPI_SUCCESS);
+    const struct rz_p2p_message message = {.buffer = text,
+                                           .count = 8,
+                                           .datatype = fake_bytes(),
+                                           .peer = (int)from,
+                                           .tag = tag,
+                                           .comm = fake_comm(),
+                                           .context_offset = RZ_CONTEXT_OFFSET_COLLECTIVE};
+    assert_int_equal(rz_p2p_irecv(&message, &request), MPI_SUCCESS);
     return request;
 }
 

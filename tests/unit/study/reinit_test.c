@@ -42,14 +42,17 @@ static const void *config(struct rz_timing *timing, rz_id member, uint32_t part)
 static void call(struct rz_timing *timing, rz_id daemon, uint32_t what, uint64_t a, uint64_t b)
 {
     const uint64_t arg[4] = {a, b, 0, 0};
-    rz_timing_call(timing, daemon, RECOVER, 0, what, arg, NULL, 0);
+    rz_timing_call(timing, daemon, RECOVER, 0,
+                   &(struct rz_timing_request){.call = what, .arg = arg});
 }
 
 /* All run: one process of the last daemon fails, and that daemon has seen it. */
 static void kill_one(struct rz_timing *timing)
 {
     world.failed = rz_timing_now(timing);
-    rz_timing_call(timing, world.daemons - 1, SPREAD, 0, RZ_SPREAD_BROADCAST, NULL, &world.item, 1);
+    rz_timing_call(timing, world.daemons - 1, SPREAD, 0,
+                   &(struct rz_timing_request){
+                       .call = RZ_SPREAD_BROADCAST, .items = &world.item, .n_items = 1});
 }
 
 static void notified(struct rz_timing *timing, rz_id daemon, uint32_t part,

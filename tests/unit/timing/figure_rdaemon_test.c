@@ -41,8 +41,8 @@ static void a_trial_without_a_result_is_no_point(void **state)
     struct rz_table *table = rz_table_create("");
     struct rz_chart *chart = rz_chart_create("", "", "");
     const char *why = "";
-    struct rz_rdaemon figure =
-        rz_rdaemon_begin(&options, table, chart, NULL, &why, 30, "x", "x", NULL);
+    struct rz_rdaemon figure = rz_rdaemon_begin(&options, table, chart, NULL, &why,
+                                                &(struct rz_rdaemon_axis){"x", "x", NULL});
     struct rz_rdaemon_points points = {0};
     struct rz_study_options ring = rz_rdaemon_options(&figure);
     ring.members = 8;

@@ -58,7 +58,9 @@ static void the_failed_do_nothing(void **state)
     for (uint32_t i = 0; i < 5; i++) {
         toy_send(timing, 0, i % 2, TOY_PING, i, (uint64_t[]){2}, 1);
     }
-    rz_timing_call(timing, 2, 0, 0, TOY_TIMER, (const uint64_t[4]){5000}, NULL, 0);
+    rz_timing_call(
+        timing, 2, 0, 0,
+        &(struct rz_timing_request){.call = TOY_TIMER, .arg = (const uint64_t[4]){5000}});
     toy_send(timing, 6000, 0, TOY_PING, 9, (uint64_t[]){2}, 1);
     rz_timing_kill(timing, 2, 1250);
     rz_timing_run(timing);
@@ -99,7 +101,9 @@ static void a_pause_defers_everything(void **state)
     (void)state;
     struct rz_timing_setup setup = toy_setup(3, &record);
     struct rz_timing *timing = rz_timing_create(&setup);
-    rz_timing_call(timing, 2, 0, 0, TOY_TIMER, (const uint64_t[4]){1500}, NULL, 0);
+    rz_timing_call(
+        timing, 2, 0, 0,
+        &(struct rz_timing_request){.call = TOY_TIMER, .arg = (const uint64_t[4]){1500}});
     rz_timing_pause(timing, 2, 1200, 4000);
     rz_timing_pause(timing, 2, 1300, 3000); /* inside the other */
     for (uint32_t i = 0; i < 4; i++) {
@@ -159,7 +163,9 @@ static void copies_add_up(void **state)
     setup.network.loss = 0.2;
     setup.network.duplication = 0.1;
     struct rz_timing *timing = rz_timing_create(&setup);
-    rz_timing_call(timing, 0, 0, 0, TOY_MANY, (const uint64_t[4]){2000, 1}, NULL, 0);
+    rz_timing_call(
+        timing, 0, 0, 0,
+        &(struct rz_timing_request){.call = TOY_MANY, .arg = (const uint64_t[4]){2000, 1}});
     rz_timing_run(timing);
     struct rz_timing_counts counts = rz_timing_count(timing, 0, UINT32_MAX);
     uint32_t received = toy_count(&record, TOY_RECEIVED, 1);
@@ -178,7 +184,9 @@ static void a_copy_goes_its_own_way(void **state)
     setup.network.duplication = 1;
     setup.network.loss = 0.5;
     struct rz_timing *timing = rz_timing_create(&setup);
-    rz_timing_call(timing, 0, 0, 0, TOY_MANY, (const uint64_t[4]){400, 1}, NULL, 0);
+    rz_timing_call(
+        timing, 0, 0, 0,
+        &(struct rz_timing_request){.call = TOY_MANY, .arg = (const uint64_t[4]){400, 1}});
     rz_timing_run(timing);
     uint32_t copies[401] = {0}, times[3] = {0};
     for (uint32_t i = 0; i < record.n; i++) {

@@ -45,8 +45,11 @@ static void bandwidth_and_overheads_add_up(void **state)
     setup.network.receive_overhead = 7;
     setup.network.bytes_per_second = RZ_SECOND / 2; /* 2 ns a byte */
     struct rz_timing *timing = rz_timing_create(&setup);
-    rz_timing_call(timing, 0, 0, 0, TOY_SEND, (const uint64_t[4]){TOY_PING, 1, 4},
-                   (uint64_t[]){1, 2}, 2);
+    rz_timing_call(timing, 0, 0, 0,
+                   &(struct rz_timing_request){.call = TOY_SEND,
+                                               .arg = (const uint64_t[4]){TOY_PING, 1, 4},
+                                               .items = (uint64_t[]){1, 2},
+                                               .n_items = 2});
     rz_timing_run(timing);
     rz_time each = 10 + 2 * (48 + 4 * 8);
     assert_received(1, 0, each + 1000 + 7, 0);
@@ -205,9 +208,13 @@ static void more_and_need_are_served(void **state)
     (void)state;
     struct rz_timing_setup setup = toy_setup(2, &record);
     struct rz_timing *timing = rz_timing_create(&setup);
-    rz_timing_call(timing, 0, 0, 0, TOY_MANY, (const uint64_t[4]){1000, 1}, NULL, 0);
+    rz_timing_call(
+        timing, 0, 0, 0,
+        &(struct rz_timing_request){.call = TOY_MANY, .arg = (const uint64_t[4]){1000, 1}});
     for (uint64_t more = 8; more <= 100000; more *= 5) {
-        rz_timing_call(timing, 0, 0, 0, TOY_GROW, (const uint64_t[4]){more}, NULL, 0);
+        rz_timing_call(
+            timing, 0, 0, 0,
+            &(struct rz_timing_request){.call = TOY_GROW, .arg = (const uint64_t[4]){more}});
     }
     rz_timing_run(timing);
     assert_int_equal(toy_count(&record, TOY_RECEIVED, 1), 1000);
@@ -221,7 +228,9 @@ static void more_and_need_are_served(void **state)
 
 static void tick_to(struct rz_timing *timing, rz_time at, rz_time deadline)
 {
-    rz_timing_call(timing, 0, 0, at, TOY_TIMER, (const uint64_t[4]){deadline}, NULL, 0);
+    rz_timing_call(
+        timing, 0, 0, at,
+        &(struct rz_timing_request){.call = TOY_TIMER, .arg = (const uint64_t[4]){deadline}});
 }
 
 /* Put off twice, the tick occurs once, at the last date; brought forward, at the earlier one. */
@@ -297,8 +306,13 @@ static void host(struct rz_timing *timing, rz_id member, const struct rz_action 
         return;
     }
     rz_id failed[] = {5, 6};
-    rz_timing_tell_arg(timing, 1, 1, 0, failed, 2, 77);
-    rz_timing_call(timing, 1, 0, 0, TOY_SEND, (const uint64_t[4]){TOY_NEWS, 9}, (uint64_t[]){2}, 1);
+    rz_timing_tell_news(timing, 1, 1, 0,
+                        &(struct rz_timing_news){.failed = failed, .n_failed = 2, .arg = 77});
+    rz_timing_call(timing, 1, 0, 0,
+                   &(struct rz_timing_request){.call = TOY_SEND,
+                                               .arg = (const uint64_t[4]){TOY_NEWS, 9},
+                                               .items = (uint64_t[]){2},
+                                               .n_items = 1});
     rz_timing_tell(timing, 2, 0, 0, failed, 1);
 }
 

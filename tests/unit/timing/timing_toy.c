@@ -211,7 +211,10 @@ void toy_add_part(struct rz_timing_setup *setup)
 void toy_send(struct rz_timing *timing, rz_time at, rz_id from, uint64_t type, uint64_t seq,
               const uint64_t *to, uint32_t n_to)
 {
-    rz_timing_call(timing, from, 0, at, TOY_SEND, (const uint64_t[4]){type, seq}, to, n_to);
+    rz_timing_call(
+        timing, from, 0, at,
+        &(struct rz_timing_request){
+            .call = TOY_SEND, .arg = (const uint64_t[4]){type, seq}, .items = to, .n_items = n_to});
 }
 
 const struct toy_line *toy_line(const struct toy_log *log, enum toy_notice what, rz_id member,

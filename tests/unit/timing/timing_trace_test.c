@@ -34,7 +34,9 @@ int main(int argc, char **argv)
     toy_send(timing, 5000, 1, TOY_NEWS, 2, (uint64_t[]){5}, 1);
     rz_timing_kill(timing, 4, 500);
     rz_timing_tell(timing, 0, 0, 600, (rz_id[]){4}, 1);
-    rz_timing_call(timing, 3, 0, 0, TOY_TIMER, (const uint64_t[4]){7000}, NULL, 0);
+    rz_timing_call(
+        timing, 3, 0, 0,
+        &(struct rz_timing_request){.call = TOY_TIMER, .arg = (const uint64_t[4]){7000}});
     rz_timing_run(timing);
     rz_timing_destroy(timing);
     return fclose(setup.trace) != 0;

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""tools/tidy counts the parameters of functions, and knows the exceptions."""
+import importlib.util
+import os
+import sys
+import unittest
+from importlib.machinery import SourceFileLoader
+
+TIDY = os.path.abspath(os.path.dirname(os.path.abspath(__file__)) + "/../../tools/tidy")
+SIX, SEVEN, NINE = (", ".join(f"int p{i}" for i in range(n)) for n in (6, 7, 9))
+
+
+class TidyParameters(unittest.TestCase):
+    def setUp(self):
+        here = os.getcwd()
+        loader = SourceFileLoader("tidy_under_test", TIDY)
+        self.tidy = importlib.util.module_from_spec(importlib.util.spec_from_loader("tidy_under_test", loader))
+        loader.exec_module(self.tidy)
+        os.chdir(here)
+
+    def breaches(self, code, path="src/base/some.c"):
+        self.tidy.check_parameters(path, code)
+        return len(self.tidy.breaches)
+
+    def test_within_the_bound(self):
+        self.assertEqual(self.breaches(f"static int f({SIX})\n{{\n    call({SEVEN});\n}}\nint g(void);\n"), 0)
+        self.assertEqual(self.breaches("int f(int (*call)(int, int, int, int, int, int, int), int a);\n"), 0)
+        self.assertEqual(self.breaches(f"void say({SIX}, ...);\n"), 0)
+
+    def test_above_it(self):
+        self.assertEqual(self.breaches(f"static inline struct x *f({SEVEN})\n{{\n}}\n"), 1)
+
+    def test_what_the_standard_says(self):
+        self.assertEqual(self.breaches(f"int MPI_Some({NINE});\nint rzm_some({NINE});\nint rz_coll_some({NINE});\n"), 0)
+
+    def test_tests_may_have_more(self):
+        self.assertEqual(self.breaches(f"void receive({SEVEN});\n", "tests/unit/some/some_rig.h"), 0)
+        self.assertEqual(self.breaches(f"void receive({NINE});\n", "tests/unit/some/some_rig.h"), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))
