@@ -50,6 +50,8 @@ bench: build
 	@$(BUILD)/bin/rzbench all
 
 torture: build
+	@tools/sanitized asan --build-only
+	@tools/sanitized tsan --build-only
 	@tools/torture --budget $(BUDGET)
 
 figures: build

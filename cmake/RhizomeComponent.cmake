@@ -53,7 +53,7 @@ function(rz_test name)
   target_link_libraries(${name} PRIVATE ${TEST_USES} PkgConfig::CMOCKA m)
   add_test(NAME ${name} COMMAND ${name} ${TEST_ARGS})
   set_tests_properties(${name} PROPERTIES LABELS "${TEST_LABELS}" RUN_SERIAL ${TEST_SERIAL}
-                       ENVIRONMENT TSAN_OPTIONS=die_after_fork=0) # its children start threads, too
+                       ENVIRONMENT_MODIFICATION TSAN_OPTIONS=string_append::die_after_fork=0) # its children start threads, too
   foreach(label asan tsan quick pure)
     if(${label} IN_LIST TEST_LABELS)
       rz_test_target(${label} ${name})
@@ -65,6 +65,23 @@ endfunction()
 function(rz_quick)
   foreach(name ${ARGN})
     set_property(TEST ${name} APPEND PROPERTY LABELS quick)
+  endforeach()
+endfunction()
+
+# rz_threaded(REGEX): the jobs among this folder's tests whose processes have several threads; tools/sanitized runs them under the
+# thread sanitizer.
+function(rz_threaded pattern)
+  get_property(tests DIRECTORY PROPERTY TESTS)
+  list(FILTER tests INCLUDE REGEX ${pattern})
+  foreach(name ${tests})
+    set_property(TEST ${name} APPEND PROPERTY LABELS threaded)
+  endforeach()
+endfunction()
+
+# rz_long(TEST ...): these take minutes under a sanitizer; tools/sanitized leaves them out where it has less time.
+function(rz_long)
+  foreach(name ${ARGN})
+    set_property(TEST ${name} APPEND PROPERTY LABELS long)
   endforeach()
 endfunction()
 

@@ -103,7 +103,7 @@ class Detach(rig.LaunchTest):
     def test_nobody_waits_for_the_pipe(self):
         """The daemons close rzrun's output: `$(rzrun --detach ...)` returns while the job runs."""
         out = subprocess.run([SH, "-c", f"echo $({rig.RZRUN} --detach {WAITS} receive)"], capture_output=True, text=True,
-                             timeout=rig.HANG_S, env=dict(os.environ, RZ_TEST_MARK=self.mark))
+                             timeout=rig.HANG_S, env=dict(os.environ, **rig.BY_SIGNAL, RZ_TEST_MARK=self.mark))
         self.jobs.append(out.stdout.strip())
         self.assertEqual(len(self.await_members(1, 1)["process"]), 1)
 

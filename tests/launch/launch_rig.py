@@ -20,6 +20,8 @@ from patience import HANG, HANG_S  # noqa: E402, F401
 BUILD = os.environ.get("RZ_TEST_BUILD", "build")
 SOURCE = os.environ.get("RZ_TEST_SOURCE", os.path.dirname(os.path.abspath(__file__)) + "/../..")
 RZRUN = f"{BUILD}/bin/rzrun"
+# A process that a test kills by signal 11 ends by it under a sanitizer, too.
+BY_SIGNAL = {name: os.environ.get(name, "") + ":handle_segv=0" for name in ("ASAN_OPTIONS", "TSAN_OPTIONS")}
 
 BAD_LINE, NO_SLOTS, NO_START, LOST, RESTARTS, TIMED_OUT, NOT_EXECUTABLE, NOT_FOUND = 2, 3, 4, 5, 6, 124, 126, 127
 
@@ -184,7 +186,8 @@ class LaunchTest(unittest.TestCase):
 
     def start(self, *arguments, rzrun=RZRUN, environment=None, **streams):
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
-        variables = dict(os.environ, RZ_TEST_MARK=self.mark, **(environment or {}))
+        variables = dict(os.environ, **BY_SIGNAL, RZ_TEST_MARK=self.mark)
+        variables.update(environment or {})
         process = subprocess.Popen([rzrun, *arguments], env=variables, **streams)
         self.started.append(process)
         return process

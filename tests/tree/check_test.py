@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/check, with a cmake, a ctest and a make that are played: every part runs, and any failure is in the exit status."""
+"""tools/check, with a cmake, a ctest, a make and a tools/sanitized that are played: every part runs, and any failure is in the
+exit status."""
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,15 +18,17 @@ case "$*" in {fails}) exit 8 ;; esac
 
 
 class Check(unittest.TestCase):
-    def check(self, *parts, cmake="-", ctest="-", make="-"):
+    def check(self, *parts, cmake="-", ctest="-", make="-", sanitized="-", **variables):
         """Exit status and output, where the commands whose line fits the pattern fail."""
         with tempfile.TemporaryDirectory() as folder:
-            for name, fails in (("cmake", cmake), ("ctest", ctest), ("make", make)):
+            os.mkdir(f"{folder}/tools")
+            shutil.copy(CHECK, f"{folder}/tools/check")
+            for name, fails in (("cmake", cmake), ("ctest", ctest), ("make", make), ("tools/sanitized", sanitized)):
                 with open(f"{folder}/{name}", "w") as program:
                     program.write(PLAYED.format(name=name, fails=fails))
                 os.chmod(f"{folder}/{name}", 0o755)
-            path = f"{folder}:{os.environ['PATH']}"
-            done = subprocess.run([CHECK, *parts], env=dict(os.environ, PATH=path), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            environment = dict(os.environ, PATH=f"{folder}:{os.environ['PATH']}", **variables)
+            done = subprocess.run([f"{folder}/tools/check", *parts], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                   text=True)
         return done.returncode, done.stdout
 
@@ -32,15 +36,21 @@ class Check(unittest.TestCase):
         status, out = self.check()
         self.assertEqual(status, 0)
         self.assertNotIn("FAILED", out)
-        self.assertRegex(out, r"(?s)-L asan.*-L tsan.*make \S* coverage\n.*\nctest --test-dir build --[^\n]*\n$")
+        self.assertRegex(out, r"(?s)-L asan.*tools/sanitized asan --budget 90\n.*-L tsan.*tools/sanitized tsan --budget 90\n")
+        self.assertRegex(out, r"(?s)-L tsan.*make \S* coverage\n.*\nctest --test-dir build --[^\n]*\n$")
 
     def test_a_part_that_fails_stops_no_other(self):
-        for broken in ({"ctest": "*asan*"}, {"cmake": "*--preset*asan*"}):
+        for broken in ({"ctest": "*asan*"}, {"cmake": "*--preset*asan*"}, {"sanitized": "asan*"}):
             with self.subTest(broken=broken):
                 status, out = self.check(**broken)
                 self.assertEqual(status, 1)
                 self.assertIn("FAILED: asan (above)\n== release\n", out)
                 self.assertRegex(out, r"-L tsan[^\n]*\n(.*\n)*ctest --test-dir build --[^\n]*\n$")
+
+    def test_jobs_are_sampled_whatever_the_unit_tests_said(self):
+        status, out = self.check("asan", ctest="*asan*", SEED="7")
+        self.assertEqual(status, 1)
+        self.assertIn("tools/sanitized asan --budget 90 --seed 7\n", out)
 
     def test_a_module_below_its_floor(self):
         status, out = self.check(make="*coverage*")
