@@ -35,10 +35,10 @@ def text_of(name):
 
 
 def example_of(words):
-    """The code of the README, or of the header's first comment: its lines that stand further in."""
+    """The code of the README, or of the header's head comment: its lines that stand further in."""
     if words == "readme":
         return next(block for block in re.findall(r"^```c\n(.*?)^```$", text_of("README.md"), re.M | re.S) if "MPIX_Reinit(" in block)
-    comment = text_of("include/rhizome/checkpoint.h").split("*/", 1)[0]
+    comment = text_of("include/rhizome/checkpoint.h").split("#ifndef", 1)[0]
     return HEADERS + "".join(re.findall(r"^ \*    ( .*\n)", comment, re.M))
 
 

