@@ -3,6 +3,7 @@
 #include "ckpt/erasure.h"
 
 #include "base/assert.h"
+#include "base/no_memory.h"
 
 #include <isa-l/erasure_code.h>
 #include <isa-l/gf_vect_mul.h>
@@ -34,7 +35,7 @@ bool rz_erasure_recipe(uint32_t data, uint32_t parity, uint32_t wanted, const ui
     uint8_t row[RZ_ERASURE_BLOCKS_MAX];
     rz_assert(data > 0 && data + parity <= RZ_ERASURE_BLOCKS_MAX && wanted < data + parity);
     uint8_t *left = malloc(2 * (size_t)data * data), *inverse = left + (size_t)data * data;
-    rz_assert(left != NULL);
+    rz_need_memory(left, "to rebuild a checkpoint piece");
     for (uint32_t i = 0; i < data; i++) {
         rz_assert(have[i] < data + parity);
         generator_row(data, parity, have[i], left + (size_t)i * data);
@@ -93,7 +94,7 @@ void rz_erasure_encode(uint32_t data, uint32_t parity, const void *const *blocks
     size_t n_factors = (size_t)parity * data;
     uint8_t *factors = malloc(n_factors);
     unsigned char *tables = malloc(TABLE_BYTES * n_factors); /* too large for a small stack */
-    rz_assert(factors && tables);
+    rz_need_memory(factors && tables, "for the parity of checkpoint pieces");
     for (uint32_t q = 0; q < parity; q++) {
         generator_row(data, parity, data + q, factors + (size_t)q * data);
     }

@@ -13,6 +13,7 @@
  * Exit status: 0 after SHUTDOWN; 1 if the node had to stop or rzrun has gone; 2 if rzrun's order
  * was refused, and for wrong usage; 128 + signal.
  */
+#include "base/no_memory.h"
 #include "daemon/daemon.h"
 #include "daemon/launcher/keeper.h"
 #include "port/kill_point.h"
@@ -115,6 +116,7 @@ int main(int argc, char **argv)
                 "rzd is started by rzrun, which passes the descriptors.\n");
         return EXIT_USAGE;
     }
+    rz_no_memory_speaker(EXIT_FAILURE, "rzd[%u]", a.daemon.node);
     close_others(&a);
     if (a.daemon.trace_fd >= 0) {
         rz_process_keep_on_exec(a.daemon.trace_fd, false);

@@ -3,7 +3,7 @@
  * job's end, and computes the exit status from it. */
 #include "outcome/outcome.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "outcome/exit_codes.h"
 #include "wire/slots.h"
 
@@ -26,8 +26,9 @@ void rz_outcome_open(struct rz_outcome *outcome, uint32_t n_ranks, const uint32_
     outcome->cut_off = calloc(n_nodes, sizeof(*outcome->cut_off));
     outcome->out = calloc(n_nodes, sizeof(*outcome->out));
     outcome->refused = calloc(n_nodes, sizeof(*outcome->refused));
-    rz_assert(outcome->ranks && outcome->nodes_noted && outcome->cut_off && outcome->out &&
-              outcome->refused);
+    rz_need_memory(outcome->ranks && outcome->nodes_noted && outcome->cut_off && outcome->out &&
+                       outcome->refused,
+                   "for the outcome of the job");
     outcome->n_nodes = n_nodes;
     for (uint32_t i = 0; i < n_ranks; i++) {
         outcome->ranks[i].node = placement[i];
@@ -76,7 +77,7 @@ static bool spoils(const struct rz_rank *r)
 static void keep_past(struct rz_outcome *outcome, const struct rz_rank *r)
 {
     outcome->past = realloc(outcome->past, (outcome->n_past + 1) * sizeof(*outcome->past));
-    rz_assert(outcome->past != NULL);
+    rz_need_memory(outcome->past, "for the outcome of the job");
     outcome->past[outcome->n_past++] = *r;
 }
 

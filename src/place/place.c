@@ -4,6 +4,7 @@
 #include "place/place.h"
 
 #include "base/assert.h"
+#include "base/no_memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +51,7 @@ void rz_place_ranks(enum rz_place_by by, const struct rz_place_node *nodes, uint
 {
     bool bounded = rz_place_slots(nodes, n_nodes) >= n_ranks;
     uint32_t *load = calloc(n_nodes, sizeof(*load)), active = 0, rank = 0;
-    rz_assert(load != NULL);
+    rz_need_memory(load, "for the placement of ranks");
     for (uint32_t i = 0; i < n_nodes; i++) {
         active += !nodes[i].spare;
     }

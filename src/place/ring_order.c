@@ -2,6 +2,7 @@
 /* The order of nodes in the ring of heartbeats: a node and its observer should not fail together.
  */
 #include "base/assert.h"
+#include "base/no_memory.h"
 #include "place/place.h"
 
 #include <stdlib.h>
@@ -48,7 +49,7 @@ static void rotate_to_front(uint32_t *order, uint32_t *scratch, uint32_t n, uint
 static struct member *sorted_by_rack(const uint32_t *rack, uint32_t n)
 {
     struct member *members = calloc(n, sizeof(*members));
-    rz_assert(members != NULL);
+    rz_need_memory(members, "for the order of nodes");
     for (uint32_t i = 0; i < n; i++) {
         members[i] = (struct member){.node = i, .rack_first = n};
         for (uint32_t j = 0; j < n; j++) {
@@ -82,7 +83,7 @@ void rz_place_ring(const uint32_t *rack, uint32_t n, uint32_t *order)
     }
     if (rz_place_ring_clashes(rack, order, n) > unavoidable) {
         uint32_t *scratch = calloc(n, sizeof(*scratch));
-        rz_assert(scratch != NULL);
+        rz_need_memory(scratch, "for the order of nodes");
         for (uint32_t i = 0, at = 0; i < n; i++, at += 2) {
             if (at >= n && at % 2 == 0) {
                 at = 1;

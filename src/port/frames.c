@@ -3,6 +3,7 @@
 #include "port/channel.h"
 
 #include "base/assert.h"
+#include "base/no_memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,11 +34,11 @@ static size_t frames_used(const struct frames_buffer *buffer)
     return buffer->end - buffer->start;
 }
 
-/* Space for `bytes` more at the end. */
-static rz_status_t frames_make_room(struct frames_buffer *buffer, size_t bytes)
+/* Space for `bytes` more at the end. A frame that is left out makes the stream worthless. */
+static void frames_make_room(struct frames_buffer *buffer, size_t bytes)
 {
     if (buffer->room - buffer->end >= bytes) {
-        return RZ_OK;
+        return;
     }
     size_t used = frames_used(buffer);
     /* Move only where at least as much room is gained as bytes are moved: the cost per byte stays
@@ -50,9 +51,7 @@ static rz_status_t frames_make_room(struct frames_buffer *buffer, size_t bytes)
             room *= 2;
         }
         unsigned char *memory = malloc(room);
-        if (!memory) {
-            return RZ_ERR_NO_MEMORY;
-        }
+        rz_need_memory(memory, "for messages of %zu bytes between processes of the runtime", room);
         if (used > 0) {
             memcpy(memory, buffer->memory + buffer->start, used);
         }
@@ -62,7 +61,6 @@ static rz_status_t frames_make_room(struct frames_buffer *buffer, size_t bytes)
     }
     buffer->start = 0;
     buffer->end = used;
-    return RZ_OK;
 }
 
 static uint32_t frames_length(const unsigned char *at)
@@ -108,10 +106,7 @@ int rz_frames_fd(const struct rz_frames *frames)
 rz_status_t rz_frames_send(struct rz_frames *frames, const void *bytes, size_t n)
 {
     rz_assert(n <= frames->frame_max);
-    rz_status_t status = frames_make_room(&frames->out, FRAMES_HEADER + n);
-    if (status != RZ_OK) {
-        return status;
-    }
+    frames_make_room(&frames->out, FRAMES_HEADER + n);
     unsigned char *at = frames->out.memory + frames->out.end;
     for (unsigned i = 0; i < FRAMES_HEADER; i++) {
         at[i] = (unsigned char)(n >> 8 * i);
@@ -120,7 +115,7 @@ rz_status_t rz_frames_send(struct rz_frames *frames, const void *bytes, size_t n
         memcpy(at + FRAMES_HEADER, bytes, n);
     }
     frames->out.end += FRAMES_HEADER + n;
-    status = rz_frames_flush(frames);
+    rz_status_t status = rz_frames_flush(frames);
     return status == RZ_IN_PROGRESS ? RZ_OK : status;
 }
 
@@ -189,10 +184,7 @@ rz_status_t rz_frames_read(struct rz_frames *frames)
      * small bound does not get much memory. */
     size_t most = frames->frame_max < FRAMES_CHUNK ? FRAMES_CHUNK : FRAMES_READ_MAX;
     while (read_bytes < most) {
-        rz_status_t status = frames_make_room(in, FRAMES_CHUNK);
-        if (status != RZ_OK) {
-            return status;
-        }
+        frames_make_room(in, FRAMES_CHUNK);
         ssize_t got = read(frames->fd, in->memory + in->end, in->room - in->end);
         if (got > 0) {
             in->end += (size_t)got;

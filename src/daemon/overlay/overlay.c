@@ -4,6 +4,7 @@
 #include "daemon/overlay/overlay_private.h"
 
 #include "base/assert.h"
+#include "base/no_memory.h"
 #include "base/trace.h"
 #include "wire/protocol_encoding.h"
 
@@ -138,7 +139,7 @@ void rz_overlay_send_protocol(struct rz_overlay *overlay, rz_id to,
     size_t bytes = rz_protocol_message_bytes(message->n_items);
     uint8_t small[RZ_DATAGRAM_PAYLOAD_MAX],
         *buffer = bytes <= sizeof(small) ? small : malloc(bytes);
-    rz_assert(buffer != NULL);
+    rz_need_memory(buffer, "for a message to another daemon");
     size_t n = rz_protocol_message_encode(message, items, buffer, bytes);
     rz_assert(n == bytes);
     if (datagram && n <= RZ_DATAGRAM_PAYLOAD_MAX) {

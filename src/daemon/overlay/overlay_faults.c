@@ -3,7 +3,7 @@
  * healed. Streams keep their order; datagrams may be lost. */
 #include "daemon/overlay/overlay_faults.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "base/random.h"
 #include "daemon/state/loop.h"
 #include "net/fault/net_fault.h"
@@ -93,7 +93,7 @@ bool rz_overlay_faults_hold(struct rz_overlay_faults *faults, rz_id to, bool dat
         return false;
     }
     struct held *held = malloc(sizeof(*held) + n);
-    rz_assert(held != NULL);
+    rz_need_memory(held, "for a delayed message");
     *held = (struct held){.at = at, .to = to, .datagram = datagram, .bytes = n};
     memcpy(held->data, bytes, n);
     *faults->last = held;
@@ -159,7 +159,7 @@ void rz_overlay_faults_inject(struct rz_overlay_faults *faults, enum rz_inject w
                               const uint32_t *nodes, uint32_t n, uint64_t amount)
 {
     bool *was_cut = calloc(faults->n_nodes, sizeof(*was_cut));
-    rz_assert(was_cut != NULL);
+    rz_need_memory(was_cut, "to inject a fault");
     bool here = named(nodes, n, faults->self);
     for (rz_id peer = 0; peer < faults->n_nodes; peer++) {
         was_cut[peer] = rz_overlay_faults_cut(faults, peer);

@@ -2,7 +2,7 @@
 /* The connections that this daemon opened, and on which it sends. */
 #include "daemon/overlay/overlay_private.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "base/trace.h"
 #include "daemon/state/loop.h"
 
@@ -274,7 +274,7 @@ void rz_overlay_outgoing_send(struct outgoing *out, const void *bytes, size_t n)
         return;
     }
     struct waiting_frame *frame = malloc(sizeof(*frame) + n);
-    rz_assert(frame != NULL);
+    rz_need_memory(frame, "for a message to another daemon");
     *frame = (struct waiting_frame){.bytes = n};
     memcpy(frame->data, bytes, n);
     *out->last = frame;

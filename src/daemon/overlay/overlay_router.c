@@ -4,6 +4,7 @@
 #include "daemon/overlay/overlay_router.h"
 
 #include "base/assert.h"
+#include "base/no_memory.h"
 #include "wire/protocol_encoding.h"
 
 #include <stdlib.h>
@@ -41,7 +42,7 @@ static void protocol_message(void *arg, rz_id from, const struct rz_overlay_mess
     uint32_t items_max = (uint32_t)(n / sizeof(uint64_t));
     if (items_max > router->items_max) {
         router->items = realloc(router->items, items_max * sizeof(uint64_t));
-        rz_assert(router->items != NULL);
+        rz_need_memory(router->items, "for a message of another daemon");
         router->items_max = items_max;
     }
     if (rz_protocol_message_decode(&message, router->items, items_max, wrapped->protocol.message,

@@ -3,7 +3,7 @@
  * processor set is made before the fork, so that the child needs no memory. */
 #include "daemon/process/binding.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "place/machine.h"
 #include "place/place.h"
 #include "port/processor_set.h"
@@ -146,7 +146,7 @@ void rz_binding_tell(const struct rz_binding *binding, uint32_t core, char *text
         return;
     }
     uint32_t *list = calloc(n, sizeof(*list));
-    rz_assert(list != NULL);
+    rz_need_memory(list, "for a list of cores");
     for (uint32_t i = 0; i < n; i++) {
         list[i] = cores[i].number;
     }

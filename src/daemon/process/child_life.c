@@ -420,8 +420,11 @@ static void not_forked(struct rz_child_life *life, uint32_t rank, uint32_t incar
     char reason[256];
     snprintf(reason, sizeof(reason), "cannot start a process: %s: %s", rz_status_text(status),
              strerror(errno));
-    if (rz_membership_is_spawned(&own->membership, rank, incarnation)) {
+    bool spawned = rz_membership_is_spawned(&own->membership, rank, incarnation);
+    if (spawned || incarnation > 1) { /* rzrun names the failure that made it necessary */
         rz_report_log(&own->report, 0, "%s", reason);
+    }
+    if (spawned) {
         rz_child_start_failed(life, rank, incarnation, reason);
     } else {
         rz_report_aborted(&own->report, rank, RZ_SPAWN_NOT_STARTED, reason);

@@ -4,6 +4,7 @@
 #include "daemon/process/lanes.h"
 
 #include "base/assert.h"
+#include "base/no_memory.h"
 #include "port/child_process.h"
 
 #include <stdlib.h>
@@ -89,7 +90,7 @@ void rz_lanes_ask(struct rz_lanes *lanes, uint32_t lane, uint32_t asked)
     if (!one->asked) {
         one->asked = calloc(lanes->n_words, sizeof(*one->asked));
     }
-    rz_assert(one->asked != NULL);
+    rz_need_memory(one->asked, "for the processes that use an inbox");
     uint64_t bit = UINT64_C(1) << asked % 64;
     one->n_asked += !(one->asked[asked / 64] & bit);
     one->asked[asked / 64] |= bit;

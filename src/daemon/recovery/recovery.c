@@ -3,7 +3,7 @@
  * their notices from one event. The roll call of silent nodes is in silence.c. */
 #include "daemon/recovery/recovery.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "base/trace.h"
 #include "daemon/recovery/detector.h"
 #include "daemon/recovery/recovery_private.h"
@@ -263,7 +263,7 @@ static void tell_commit_epoch(struct rz_recovery *recovery, uint32_t epoch, uint
 {
     const struct rz_daemon_job *job = &recovery->own->job;
     uint64_t *items = calloc(job->n_ranks + job->n_nodes, sizeof(*items));
-    rz_assert(items != NULL);
+    rz_need_memory(items, "for a new epoch");
     uint32_t n = 0;
     for (uint32_t rank = 0; rank < job->n_ranks; rank++) {
         items[n++] = rz_recover_daemon_of(recovery->recover.embedded.state, rank);

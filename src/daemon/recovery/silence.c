@@ -6,7 +6,7 @@
 #include "port/clock.h"
 #include "port/run_delay.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "base/trace.h"
 
 #include <stdlib.h>
@@ -102,10 +102,10 @@ static struct rz_roll_call *roll_call(struct rz_recovery *recovery)
     }
     uint32_t n_nodes = recovery->own->job.n_nodes;
     call = recovery->roll_call = calloc(1, sizeof(*call) + n_nodes * sizeof(*call->node));
-    rz_assert(call != NULL);
+    rz_need_memory(call, "for a roll call");
     call->recovery = recovery;
     if (rz_loop_timer(recovery->own->base, &call->timer, look, call) != RZ_OK) {
-        rz_assert(!"memory for a timer");
+        rz_no_memory("for a roll call");
     }
     return call;
 }

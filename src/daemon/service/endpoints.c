@@ -3,7 +3,7 @@
  * until the target has joined, has an endpoint address, or has ended. */
 #include "daemon/service/endpoints.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "daemon/service/questions.h"
 
 #include <stdlib.h>
@@ -200,7 +200,7 @@ static bool on_put(void *arg, struct rz_child *p, const struct rz_link_message *
         return false;
     }
     uint8_t *ep_address = malloc(put->ep_address_length);
-    rz_assert(ep_address != NULL);
+    rz_need_memory(ep_address, "for an endpoint address");
     memcpy(ep_address, put->ep_address, put->ep_address_length);
     free(p->ep_address);
     p->ep_address = ep_address;

@@ -3,7 +3,7 @@
  * them the core's decisions by their links or their lines. */
 #include "daemon/service/groups.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "base/trace.h"
 #include "daemon/state/core.h"
 #include "port/channel.h"
@@ -141,7 +141,7 @@ static struct group *enter(struct rz_groups *groups, const struct rz_link_group_
         return group;
     }
     group = calloc(1, sizeof(*group) + n * sizeof(*group->events));
-    rz_assert(group != NULL);
+    rz_need_memory(group, "for a dynamic group");
     group->number = arrive->group;
     group->n = n;
     group->votes = votes;
@@ -158,7 +158,7 @@ static void note_arrival(struct group *group, const struct rz_child *p, struct l
     struct member **at = member_at(group, p->rank, p->incarnation);
     if (!*at) {
         *at = calloc(1, sizeof(**at));
-        rz_assert(*at != NULL);
+        rz_need_memory(*at, "for a member of a dynamic group");
     }
     (*at)->line = line;
     (*at)->rank = arrive->rank;
@@ -263,7 +263,7 @@ static uint64_t *items_of(const struct rz_child *p, const struct rz_link_group_a
     }
     *n_items = n + n_counters;
     uint64_t *items = calloc(*n_items, sizeof(*items));
-    rz_assert(items != NULL);
+    rz_need_memory(items, "for a round of a dynamic group");
     struct rz_wire_reader r;
     rz_wire_reader_init(&r, arrive->processes, arrive->processes_length);
     for (uint32_t i = 0; i < n; i++) {
@@ -450,7 +450,7 @@ static rz_status_t line_open(struct rz_groups *groups, struct rz_child *p, int *
         return status;
     }
     struct line *line = calloc(1, sizeof(*line));
-    rz_assert(line != NULL);
+    rz_need_memory(line, "for a group monitor");
     *line = (struct line){.groups = groups, .slot = p->rank, .incarnation = p->incarnation};
     evutil_make_socket_nonblocking(fds[0]);
     evutil_make_socket_nonblocking(fds[1]);

@@ -3,7 +3,7 @@
  * failures, ABORT, BYE, closed lanes, and revocations. */
 #include "daemon/service/link_service.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "base/trace.h"
 #include "daemon/process/share.h"
 #include "port/clock.h"
@@ -146,7 +146,7 @@ static struct rz_link_process *pairs_of(const struct rz_child *p, const uint8_t 
 {
     *n = length / RZ_LINK_PAIR_BYTES;
     struct rz_link_process *pairs = calloc(*n + 1, sizeof(*pairs));
-    rz_assert(pairs != NULL);
+    rz_need_memory(pairs, "for a list of processes");
     rz_link_get_pairs(bytes, length, pairs, *n);
     bool good = length % RZ_LINK_PAIR_BYTES == 0;
     for (uint32_t i = 0; good && i < *n; i++) {

@@ -4,7 +4,7 @@
  * confirmed. */
 #include "daemon/service/names.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -212,7 +212,7 @@ static void tell_all(struct rz_names *names, const char *put, const struct owner
     struct pending *pending = calloc(1, sizeof(*pending));
     bool *awaited = calloc(own->job.n_nodes, sizeof(*awaited));
     char *service = strdup(question->service);
-    rz_assert(pending && awaited && service);
+    rz_need_memory(pending && awaited && service, "for a question about a name");
     *pending = (struct pending){.next = names->pending,
                                 .owner = *owner,
                                 .service = service,

@@ -2,7 +2,7 @@
 /* A list of questions, without duplicates. */
 #include "daemon/service/questions.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 
 #include <stdlib.h>
 
@@ -38,7 +38,7 @@ void rz_questions_add(struct rz_questions *questions, struct rz_daemon_question 
     if (questions->n == questions->room) {
         questions->room = questions->room ? 2 * questions->room : 64;
         questions->list = realloc(questions->list, questions->room * sizeof(*questions->list));
-        rz_assert(questions->list != NULL);
+        rz_need_memory(questions->list, "for a question of a process");
     }
     questions->list[questions->n++] = question;
 }

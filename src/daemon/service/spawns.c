@@ -3,7 +3,7 @@
  * that MPI_Abort names. */
 #include "daemon/service/spawns.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "daemon/service/spawns_private.h"
 #include "port/clock.h"
 
@@ -88,7 +88,7 @@ static uint32_t cohort_decided(struct rz_spawns *spawns, uint64_t cohort, const 
     uint32_t serial, count;
     rz_recover_unpack_cohort(cohort, &node, &serial, &count);
     struct rz_link_process *processes = calloc(n_items + 1, sizeof(*processes));
-    rz_assert(processes != NULL);
+    rz_need_memory(processes, "for spawned processes");
     uint32_t n = refused == RZ_OK ? cohort_spawns(items, n_items, processes) : 0;
     if (n == 0) {
         free(processes);
@@ -241,7 +241,7 @@ static void end_later(struct rz_spawns *spawns, uint32_t slot, uint32_t incarnat
                       const char *by)
 {
     struct rz_spawns_end_wanted *end = calloc(1, sizeof(*end));
-    rz_assert(end != NULL);
+    rz_need_memory(end, "for the end of a process");
     *end = (struct rz_spawns_end_wanted){
         .next = spawns->ends, .slot = slot, .incarnation = incarnation, .code = code};
     snprintf(end->by, sizeof(end->by), "%s", by);

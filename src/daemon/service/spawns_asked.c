@@ -2,7 +2,7 @@
 /* The requests of this node's processes, and their answers. */
 #include "daemon/service/spawns_private.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "base/trace.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static void answer_spawned(const struct rz_spawns *spawns, const struct rz_spawn
 {
     uint32_t n = status == RZ_OK ? wish->order->n_spawned : 0;
     uint8_t *pairs = malloc((size_t)n * RZ_LINK_PAIR_BYTES + 1);
-    rz_assert(pairs != NULL);
+    rz_need_memory(pairs, "for an answer about spawned processes");
     if (n > 0) {
         rz_link_put_pairs(pairs, wish->order->processes, n);
     }
@@ -167,7 +167,7 @@ static struct rz_spawns_ask *wish_new(struct rz_spawns *spawns, const struct rz_
                                       uint64_t question)
 {
     struct rz_spawns_ask *wish = calloc(1, sizeof(*wish));
-    rz_assert(wish != NULL);
+    rz_need_memory(wish, "for a spawn request");
     *wish = (struct rz_spawns_ask){.next = spawns->wishes,
                                    .asker = asker->rank,
                                    .incarnation = asker->incarnation,
@@ -183,7 +183,7 @@ static bool read_spawns(const struct rz_spawns *spawns, struct rz_spawns_ask *wi
     wish->n = asked->spawns_length / RZ_LINK_PAIR_BYTES;
     wish->spawns = calloc(wish->n + 1, sizeof(*wish->spawns));
     wish->told = calloc(wish->n + 1, sizeof(*wish->told));
-    rz_assert(wish->spawns && wish->told);
+    rz_need_memory(wish->spawns && wish->told, "for a spawn request");
     rz_link_get_pairs(asked->spawns, asked->spawns_length, wish->spawns, wish->n);
     if (asked->spawns_length % RZ_LINK_PAIR_BYTES != 0) {
         return false;

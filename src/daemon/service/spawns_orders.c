@@ -4,6 +4,7 @@
 #include "daemon/service/spawns_private.h"
 
 #include "base/assert.h"
+#include "base/no_memory.h"
 #include "wire/spawn_order.h"
 
 #include <stdlib.h>
@@ -38,7 +39,7 @@ struct rz_spawns_order *rz_spawns_order_of(struct rz_spawns *spawns, rz_id node,
         }
     }
     struct rz_spawns_order *order = calloc(1, sizeof(*order));
-    rz_assert(order != NULL);
+    rz_need_memory(order, "for a spawn request");
     *order = (struct rz_spawns_order){
         .next = spawns->orders, .node = node, .serial = serial, .users = 1};
     spawns->orders = order;
@@ -74,10 +75,10 @@ void rz_spawns_orders_close(struct rz_spawns *spawns)
 static char **copy_texts(const char *texts, uint32_t n)
 {
     char **copy = calloc(n + 1, sizeof(*copy));
-    rz_assert(copy != NULL);
+    rz_need_memory(copy, "for a spawn request");
     for (uint32_t i = 0; i < n; i++, texts = rz_spawn_text_next(texts)) {
         copy[i] = strdup(texts);
-        rz_assert(copy[i] != NULL);
+        rz_need_memory(copy[i], "for a spawn request");
     }
     return copy;
 }
@@ -86,7 +87,7 @@ static char **copy_texts(const char *texts, uint32_t n)
 static char *copy_directory(const struct rz_spawns *spawns, const char *directory)
 {
     char *copy = strdup(*directory ? directory : spawns->own->job.directory);
-    rz_assert(copy != NULL);
+    rz_need_memory(copy, "for a spawn request");
     return copy;
 }
 
@@ -99,7 +100,7 @@ bool rz_spawns_order_fill(const struct rz_spawns *spawns, struct rz_spawns_order
     }
     order->programs = calloc(n_commands, sizeof(*order->programs));
     order->command = calloc(n, sizeof(*order->command));
-    rz_assert(order->programs && order->command);
+    rz_need_memory(order->programs && order->command, "for a spawn request");
     order->n_programs = n_commands;
     for (uint32_t i = 0; i < n_commands; i++) {
         struct rz_spawn_command_read read = rz_spawn_order_command(commands, bytes, i);
@@ -119,7 +120,7 @@ bool rz_spawns_order_fill(const struct rz_spawns *spawns, struct rz_spawns_order
 void rz_spawns_order_parent(struct rz_spawns_order *order, const uint8_t *parent, uint32_t bytes)
 {
     order->parent = malloc(bytes + 1);
-    rz_assert(order->parent != NULL);
+    rz_need_memory(order->parent, "for a spawn request");
     memcpy(order->parent, parent, bytes);
     order->parent_bytes = bytes;
 }
@@ -172,7 +173,7 @@ bool rz_spawns_cohort(struct rz_spawns *spawns, uint32_t slot, uint32_t incarnat
     }
     free(spawns->cohort);
     spawns->cohort = malloc((size_t)order->n_spawned * RZ_LINK_PAIR_BYTES);
-    rz_assert(spawns->cohort != NULL);
+    rz_need_memory(spawns->cohort, "for spawned processes");
     struct rz_link_process self = {.slot = slot, .incarnation = incarnation};
     rz_link_put_pairs(spawns->cohort, order->processes, order->n_spawned);
     rz_link_put_pairs(spawns->cohort + (size_t)s->index * RZ_LINK_PAIR_BYTES, &self, 1);

@@ -3,7 +3,7 @@
  * through the host, and queues notices. */
 #include "daemon/state/core.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "port/clock.h"
 
 #include <stdlib.h>
@@ -37,7 +37,7 @@ void rz_core_notices_clear(struct rz_core_notices *notices)
 static void queue_notice(struct rz_core *core, const struct rz_action *action)
 {
     struct rz_core_notice *notice = malloc(sizeof(*notice) + action->n_items * sizeof(uint64_t));
-    rz_assert(notice != NULL);
+    rz_need_memory(notice, "for a notice of a protocol");
     notice->next = NULL;
     notice->protocol = core->embedded.protocol->number;
     notice->what = action->what;
@@ -118,7 +118,7 @@ void rz_core_step(struct rz_core *core, const struct rz_event *event)
     struct rz_event now = *event;
     now.now = core_now(core);
     bool done = rz_embedded_step(&core->embedded, &now, carry_out, core);
-    rz_assert(done);
+    rz_need_memory(done, "for the state of a protocol");
     set_timer(core);
 }
 
@@ -129,7 +129,7 @@ void rz_core_open(struct rz_core *core, const struct rz_core_setup *setup)
     bool opened = rz_embedded_open(&core->embedded, setup->protocol, setup->config, setup->self,
                                    setup->now, setup->seed);
     core->timer = event_new(setup->base, -1, 0, timer_fired, core);
-    rz_assert(opened && core->timer);
+    rz_need_memory(opened && core->timer, "for a protocol");
     event_priority_set(core->timer, 0);
 }
 

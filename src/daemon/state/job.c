@@ -3,6 +3,7 @@
  * the job's key. */
 #include "daemon/state/job.h"
 
+#include "base/no_memory.h"
 #include "wire/cursor.h"
 #include "wire/slots.h"
 
@@ -63,14 +64,25 @@ static uint32_t data_context_offset_token(const struct rz_daemon_job *job)
     return rz_wire_get_u32(&r) | 1; /* never 0, which a header of zeros would contain */
 }
 
+#define FOR_JOB "for the description of the job"
+
+static char *copy_of(const char *text)
+{
+    char *copy = strdup(text);
+    rz_need_memory(copy, FOR_JOB);
+    return copy;
+}
+
 static bool read_numbers(const uint8_t *bytes, uint32_t length, uint32_t n, uint32_t below,
                          uint32_t **numbers)
 {
     struct rz_wire_reader r;
     rz_wire_reader_init(&r, bytes, length);
-    if (length != (size_t)n * 4 || !(*numbers = calloc(n, sizeof(**numbers)))) {
+    if (length != (size_t)n * 4) {
         return false;
     }
+    *numbers = calloc(n, sizeof(**numbers));
+    rz_need_memory(*numbers, FOR_JOB);
     bool good = true;
     for (uint32_t i = 0; i < n; i++) {
         (*numbers)[i] = rz_wire_get_u32(&r);
@@ -87,14 +99,17 @@ static bool read_texts(const uint8_t *bytes, uint32_t length, char ***texts)
     for (uint32_t i = 0; i < length; i++) {
         n += bytes[i] == 0; /* an upper bound; the reader determines the true number */
     }
-    if (n > TEXTS_MAX || !(*texts = calloc(n + 1, sizeof(**texts)))) {
+    if (n > TEXTS_MAX) {
         return false;
     }
+    *texts = calloc(n + 1, sizeof(**texts));
+    rz_need_memory(*texts, FOR_JOB);
     for (uint32_t i = 0; i < n && r.at != r.end; i++) {
         const char *text = rz_wire_get_text(&r);
-        if (r.malformed || !((*texts)[i] = strdup(text))) {
+        if (r.malformed) {
             return false;
         }
+        (*texts)[i] = copy_of(text);
     }
     return r.at == r.end;
 }
@@ -110,15 +125,17 @@ static void free_texts(char **texts)
 /* Reads n texts; false: there are fewer, or no memory. */
 static bool read_so_many(struct rz_wire_reader *r, uint32_t n, char ***texts)
 {
-    if (r->malformed || n > TEXTS_MAX || n > (size_t)(r->end - r->at) ||
-        !(*texts = calloc((size_t)n + 1, sizeof(**texts)))) {
+    if (r->malformed || n > TEXTS_MAX || n > (size_t)(r->end - r->at)) {
         return false;
     }
+    *texts = calloc((size_t)n + 1, sizeof(**texts));
+    rz_need_memory(*texts, FOR_JOB);
     for (uint32_t i = 0; i < n; i++) {
         const char *text = rz_wire_get_text(r);
-        if (r->malformed || !((*texts)[i] = strdup(text))) {
+        if (r->malformed) {
             return false;
         }
+        (*texts)[i] = copy_of(text);
     }
     return true;
 }
@@ -132,9 +149,11 @@ static bool read_context(struct rz_wire_reader *r, struct rz_daemon_context *con
     context->first = *n_ranks;
     program->maxprocs = n;
     *n_ranks += n;
-    if (r->malformed || n == 0 || n > RANKS_MAX || *n_ranks > RANKS_MAX ||
-        !(program->directory = strdup(directory)) ||
-        !read_so_many(r, rz_wire_get_u32(r), &program->arguments) || !program->arguments[0] ||
+    if (r->malformed || n == 0 || n > RANKS_MAX || *n_ranks > RANKS_MAX) {
+        return false;
+    }
+    program->directory = copy_of(directory);
+    if (!read_so_many(r, rz_wire_get_u32(r), &program->arguments) || !program->arguments[0] ||
         !read_so_many(r, rz_wire_get_u32(r), &program->environment)) {
         return false;
     }
@@ -154,9 +173,7 @@ static bool read_contexts(struct rz_daemon_job *job, const struct rz_launch_job 
     while (r.at != r.end) {
         struct rz_daemon_context *more =
             realloc(job->contexts, (job->n_contexts + 1) * sizeof(*job->contexts));
-        if (!more) {
-            return false;
-        }
+        rz_need_memory(more, FOR_JOB);
         job->contexts = more;
         job->contexts[job->n_contexts] = (struct rz_daemon_context){0};
         if (!read_context(&r, &job->contexts[job->n_contexts++], &n_ranks)) {
@@ -190,17 +207,16 @@ static bool read_addresses(const uint8_t *bytes, uint32_t length, uint32_t n,
 {
     struct rz_wire_reader r;
     rz_wire_reader_init(&r, bytes, length);
-    if (!(*peers = calloc(n, sizeof(**peers)))) {
-        return false;
-    }
+    *peers = calloc(n, sizeof(**peers));
+    rz_need_memory(*peers, FOR_JOB);
     for (uint32_t i = 0; i < n; i++) {
         const char *text = rz_wire_get_text(&r);
         uint32_t tcp = rz_wire_get_u32(&r), udp = rz_wire_get_u32(&r);
         uint32_t pid = rz_wire_get_u32(&r);
-        if (r.malformed || tcp > UINT16_MAX || udp > UINT16_MAX || pid > INT32_MAX ||
-            !((*peers)[i].address = strdup(text))) {
+        if (r.malformed || tcp > UINT16_MAX || udp > UINT16_MAX || pid > INT32_MAX) {
             return false;
         }
+        (*peers)[i].address = copy_of(text);
         (*peers)[i].tcp_port = (uint16_t)tcp;
         (*peers)[i].udp_port = (uint16_t)udp;
         (*peers)[i].pid = (pid_t)pid;
@@ -234,9 +250,9 @@ static const char *read_arrays(struct rz_daemon_job *job, const struct rz_launch
     if (!read_contexts(job, m)) {
         return "JOB: the programs are malformed, or are not of all ranks";
     }
-    job->directory = strdup(m->directory);
-    job->checkpoints.folder = strdup(m->checkpoint_folder);
-    return job->directory && job->checkpoints.folder ? NULL : "JOB: out of memory";
+    job->directory = copy_of(m->directory);
+    job->checkpoints.folder = copy_of(m->checkpoint_folder);
+    return NULL;
 }
 
 static bool read_checkpoints(struct rz_daemon_job *job, const struct rz_launch_job *m)

@@ -4,6 +4,7 @@
 #include "daemon/store/store.h"
 
 #include "base/assert.h"
+#include "base/no_memory.h"
 #include "ckpt/piece.h"
 #include "daemon/store/store_private.h"
 #include "daemon/state/loop.h"
@@ -93,7 +94,7 @@ struct piece *store_add(struct rz_store *store, uint32_t rank, uint64_t generati
                                   .below = floor < generation - 1 ? floor : generation - 1,
                                   .same = generation});
     struct piece *piece = calloc(1, sizeof(*piece));
-    rz_assert(piece != NULL);
+    rz_need_memory(piece, "for a checkpoint piece");
     *piece = (struct piece){.next = store->pieces,
                             .rank = rank,
                             .generation = generation,
@@ -528,7 +529,7 @@ static void hold(struct rz_store *store, rz_id from, const struct rz_overlay_mes
 {
     size_t max = 256 + data_of(message);
     struct held *held = malloc(sizeof(*held) + max);
-    rz_assert(held != NULL);
+    rz_need_memory(held, "for a message about checkpoint pieces");
     *held = (struct held){.from = from};
     held->bytes = rz_overlay_encode(message, held->data, max);
     rz_assert(held->bytes > 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Verifies the checksums of pieces before they are given away, a few MiB in each turn of the
  * loop. */
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "ckpt/pages.h"
 #include "daemon/state/loop.h"
 #include "daemon/store/store_private.h"
@@ -97,7 +97,7 @@ void store_turn(evutil_socket_t fd, short what, void *arg)
     if (piece && !piece->checked && !piece->good) {
         piece->n_checked = 0;
         piece->checked = malloc((rz_pages_of(piece->bytes) + 1) * sizeof(*piece->checked));
-        rz_assert(piece->checked != NULL);
+        rz_need_memory(piece->checked, "to check a checkpoint piece");
     }
     bool readable = piece && (piece->good || look_at_slice(piece));
     if (!readable || piece->good || piece->n_checked == rz_pages_of(piece->bytes)) {
@@ -123,7 +123,7 @@ void store_demand(struct rz_store *store, const struct demand *wanted)
         return;
     }
     struct demand *demand = malloc(sizeof(*demand));
-    rz_assert(demand != NULL);
+    rz_need_memory(demand, "to check a checkpoint piece");
     *demand = *wanted;
     demand->next = store->demands;
     store->demands = demand;

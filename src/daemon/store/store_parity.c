@@ -4,7 +4,7 @@
  * they arrive, each once and in order. Blocks from which a lost piece is rebuilt are sent
  * (proto/commit/stripes.h).
  */
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "ckpt/erasure.h"
 #include "daemon/store/store_private.h"
 #include "port/kill_point.h"
@@ -196,7 +196,7 @@ static struct parity *add_parity(struct rz_store *store, uint32_t layout, uint64
     uint64_t floor = rz_recover_generation_floor(store_recover(store));
     drop_old_parities(store, floor < generation - 1 ? floor : generation - 1);
     struct parity *parity = calloc(1, sizeof(*parity) + n_blocks * sizeof(parity->block[0]));
-    rz_assert(parity != NULL);
+    rz_need_memory(parity, "for the parity of checkpoint pieces");
     parity->layout = layout;
     parity->generation = generation;
     parity->row = row;
@@ -210,7 +210,7 @@ static struct share *add_share(struct parity *parity, const struct rz_overlay_sh
                                uint32_t first)
 {
     struct share *share = calloc(1, sizeof(*share));
-    rz_assert(share != NULL);
+    rz_need_memory(share, "for the parity of checkpoint pieces");
     *share = (struct share){.next = parity->shares,
                             .rank = told->rank,
                             .chunk = first,

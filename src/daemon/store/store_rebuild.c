@@ -4,7 +4,7 @@
  * chunks, folded together as they arrive. The result is verified like any piece. If it is wrong,
  * one of the blocks was wrong: other columns are used as long as there are any.
  */
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "base/status.h"
 #include "ckpt/erasure.h"
 #include "daemon/store/store_private.h"
@@ -140,7 +140,7 @@ static bool choose_all(const struct rz_store *store, struct rebuild *rebuild)
 {
     uint32_t data = rebuild->n - rebuild->parity;
     rebuild->wanted = calloc((size_t)data * data, sizeof(*rebuild->wanted));
-    rz_assert(rebuild->wanted != NULL);
+    rz_need_memory(rebuild->wanted, "to rebuild a checkpoint piece");
     for (uint32_t chunk = 0; chunk < data; chunk++) {
         if (!choose(store, rebuild, chunk)) {
             return false;
@@ -207,7 +207,7 @@ void store_rebuild(struct rz_store *store, uint32_t rank)
         return;
     }
     rebuild = calloc(1, sizeof(*rebuild));
-    rz_assert(rebuild != NULL);
+    rz_need_memory(rebuild, "to rebuild a checkpoint piece");
     *rebuild = (struct rebuild){.next = store->rebuilds,
                                 .rank = rank,
                                 .generation = store->restoring,

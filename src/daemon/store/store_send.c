@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sends pieces and parts of them to other daemons, as fast as the connections take them. */
 #include "base/assert.h"
+#include "base/no_memory.h"
 #include "daemon/store/store.h"
 #include "daemon/store/store_private.h"
 #include "port/kill_point.h"
@@ -72,7 +73,7 @@ void rz_store_writable(struct rz_store *store, rz_id peer)
 void store_begin_transfer(struct rz_store *store, const struct transfer *wanted)
 {
     struct transfer *transfer = malloc(sizeof(*transfer));
-    rz_assert(transfer != NULL);
+    rz_need_memory(transfer, "to send a checkpoint piece");
     *transfer = *wanted;
     if (transfer->to == store->own->job.node) {
         while (send_chunk(store, transfer)) {

@@ -2,7 +2,7 @@
 /* The thread that reads and writes checkpoint files. */
 #include "daemon/store/store_writer.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "daemon/state/loop.h"
 #include "port/descriptor.h"
 #include "port/lock.h"
@@ -227,7 +227,7 @@ rz_status_t rz_store_writer_open(struct rz_store_writer **result,
     writer->config = *config;
     writer->config.folder.path =
         strdup(config->folder.path); /* a thread left alone still reads it */
-    rz_assert(writer->config.folder.path != NULL);
+    rz_need_memory(writer->config.folder.path, "to write checkpoint files");
     writer->writes.last = &writer->writes.first;
     writer->others.last = &writer->others.first;
     writer->done.last = &writer->done.first;
