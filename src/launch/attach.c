@@ -4,6 +4,7 @@
 #include "launch/attach.h"
 
 #include "base/assert.h"
+#include "base/no_memory.h"
 #include "launch/show_output.h"
 #include "launch/surroundings.h"
 #include "launch/waits_page.h"
@@ -155,7 +156,7 @@ static bool connect_job(struct attach *attach, const char *prefix)
     }
     size_t nodes = choose(names, n, prefix, &first);
     attach->parts = calloc(nodes + 1, sizeof(*attach->parts));
-    rz_assert(attach->parts != NULL);
+    rz_need_memory(attach->parts, "for the nodes of the job");
     for (size_t i = first; nodes > 0 && i < first + nodes; i++) {
         if (connect_part(&attach->parts[attach->n_parts], &names[i])) {
             attach->n_parts++;
@@ -372,7 +373,7 @@ static void wait_for_news(struct attach *attach, rz_time until)
 {
     size_t n_polled = attach->n_parts + RZ_SHOW_STREAMS;
     struct pollfd *polled = calloc(n_polled, sizeof(*polled));
-    rz_assert(polled != NULL);
+    rz_need_memory(polled, "to wait for the nodes of the job");
     for (size_t i = 0; i < attach->n_parts; i++) {
         const struct part *part = &attach->parts[i];
         polled[i].fd = part->frames && !part->result ? rz_frames_fd(part->frames) : -1;

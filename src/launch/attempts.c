@@ -2,7 +2,7 @@
 /* The runs of a job, one after the other. */
 #include "launch/attempts.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "launch/session.h"
 #include "outcome/exit_codes.h"
 #include "port/clock.h"
@@ -32,7 +32,7 @@ int rz_attempts_run(const struct rz_rzrun_options *options, const char *daemon)
     struct rz_attempts *attempts = calloc(1, sizeof(*attempts)); /* large for a small stack */
     int status = RZ_EXIT_CHECKPOINT;
     const char *why;
-    rz_assert(attempts != NULL);
+    rz_need_memory(attempts, "for a job");
     attempts->begun = rz_clock_now();
     if (options->trace && !rz_trace_file_open(&attempts->trace, options->trace, &why)) {
         rz_cli_refuse(&rz_rzrun_cli, "--trace: %s", why);

@@ -2,7 +2,7 @@
 /* The growing byte buffer: it doubles its memory. */
 #include "launch/bytes.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ void rz_bytes_append(struct rz_bytes *bytes, const void *more, size_t n)
             room *= 2;
         }
         bytes->at = realloc(bytes->at, room);
-        rz_assert(bytes->at != NULL);
+        rz_need_memory(bytes->at, "for output of the job");
         bytes->room = room;
     }
     memcpy(bytes->at + bytes->n, more, n);

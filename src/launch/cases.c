@@ -3,7 +3,7 @@
  * each important one. */
 #include "launch/cases.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "chart/outfile.h"
 #include "launch/cases_trace.h"
 #include "port/clock.h"
@@ -41,12 +41,12 @@ struct rz_cases {
 
 static void set(json_t *object, const char *key, json_t *value)
 {
-    rz_assert(json_object_set_new(object, key, value) == 0);
+    rz_need_memory(json_object_set_new(object, key, value) == 0, "for the case file of a failure");
 }
 
 static void append(json_t *list, json_t *value)
 {
-    rz_assert(json_array_append_new(list, value) == 0);
+    rz_need_memory(json_array_append_new(list, value) == 0, "for the case file of a failure");
 }
 
 /* A time as "7.402 ms after the failure was seen", which is what readers compare, and by the clock,
@@ -69,7 +69,7 @@ static struct failure *failure_new(struct rz_cases *cases, uint32_t rank, uint32
 {
     struct failure *failure = calloc(1, sizeof(*failure));
     char job[24];
-    rz_assert(failure != NULL);
+    rz_need_memory(failure, "for the case file of a failure");
     *failure = (struct failure){.next = cases->failures,
                                 .number = ++cases->n,
                                 .rank = rank,
@@ -410,11 +410,11 @@ struct rz_cases *rz_cases_open(const char *folder, uint64_t job, uint32_t before
         return NULL;
     }
     struct rz_cases *cases = calloc(1, sizeof(*cases));
-    rz_assert(cases != NULL);
+    rz_need_memory(cases, "for case files");
     cases->folder = strdup(folder);
     cases->job = job;
     cases->n = before;
-    rz_assert(cases->folder != NULL);
+    rz_need_memory(cases->folder, "for case files");
     return cases;
 }
 

@@ -4,6 +4,7 @@
 #include "launch/layout.h"
 
 #include "base/assert.h"
+#include "base/no_memory.h"
 #include "cli/quantity.h"
 #include "launch/text_file.h"
 #include "port/socket.h"
@@ -41,7 +42,7 @@ static bool add(struct rz_launch_layout *layout, const struct rz_layout_node *no
         return false;
     }
     layout->nodes = realloc(layout->nodes, (layout->n_nodes + 1) * sizeof(*layout->nodes));
-    rz_assert(layout->nodes != NULL);
+    rz_need_memory(layout->nodes, "for the list of nodes");
     layout->nodes[layout->n_nodes++] = *node;
     return true;
 }
@@ -209,7 +210,7 @@ void rz_layout_divide_cores(struct rz_launch_layout *layout, uint32_t n_cores)
 static struct rz_place_node *plain_nodes(const struct rz_launch_layout *layout)
 {
     struct rz_place_node *nodes = calloc(layout->n_nodes, sizeof(*nodes));
-    rz_assert(nodes != NULL);
+    rz_need_memory(nodes, "for the list of nodes");
     for (uint32_t i = 0; i < layout->n_nodes; i++) {
         nodes[i] = layout->nodes[i].place;
     }
@@ -244,7 +245,7 @@ static void number_along_ring(struct rz_launch_layout *layout)
     uint32_t *rack = calloc(n, sizeof(*rack)), *order = calloc(n, sizeof(*order));
     uint32_t *number = calloc(n, sizeof(*number));
     struct rz_layout_node *nodes = calloc(n, sizeof(*nodes));
-    rz_assert(rack && order && number && nodes);
+    rz_need_memory(rack && order && number && nodes, "for the list of nodes");
     number_racks(layout, rack);
     rz_place_ring(rack, n, order);
     for (uint32_t i = 0; i < n; i++) {
@@ -267,7 +268,7 @@ void rz_layout_place(struct rz_launch_layout *layout, uint32_t n_ranks, enum rz_
     layout->n_ranks = n_ranks;
     layout->placement = calloc(n_ranks, sizeof(*layout->placement));
     layout->slots = calloc(layout->n_nodes, sizeof(*layout->slots));
-    rz_assert(layout->placement && layout->slots);
+    rz_need_memory(layout->placement && layout->slots, "for the placement of ranks");
     struct rz_place_node *nodes = plain_nodes(layout);
     rz_place_ranks(by, nodes, layout->n_nodes, n_ranks, layout->placement);
     for (uint32_t i = 0; i < layout->n_nodes; i++) {

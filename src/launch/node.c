@@ -4,6 +4,7 @@
 #include "launch/node.h"
 
 #include "base/assert.h"
+#include "base/no_memory.h"
 #include "launch/surroundings.h"
 #include "port/channel.h"
 #include "port/clock.h"
@@ -138,7 +139,12 @@ rz_status_t rz_node_start(struct rz_node *node, uint32_t index, int switch_fd, c
     *why = strerror(errno);
     close(channel[1]);
     close(alive[0]);
-    if (pid < 0 || rz_frames_open(&node->channel, channel[0], RZ_LAUNCH_FRAME_MAX) != RZ_OK) {
+    rz_status_t status = RZ_ERR_SYSTEM;
+    if (pid >= 0) {
+        status = rz_frames_open(&node->channel, channel[0], RZ_LAUNCH_FRAME_MAX);
+        *why = rz_status_text(status);
+    }
+    if (status != RZ_OK) {
         close(channel[0]);
         close(alive[1]);
         return RZ_ERR_SYSTEM;
@@ -148,7 +154,7 @@ rz_status_t rz_node_start(struct rz_node *node, uint32_t index, int switch_fd, c
     node->alive_fd = alive[1];
     node->readable = event_new(base, channel[0], EV_READ | EV_PERSIST, channel_read, node);
     node->writable = event_new(base, channel[0], EV_WRITE, channel_write, node);
-    rz_assert(node->readable && node->writable);
+    rz_need_memory(node->readable && node->writable, "for a stream to a node");
     event_add(node->readable, NULL);
     return RZ_OK;
 }
@@ -160,7 +166,7 @@ void rz_node_send(struct rz_node *node, const struct rz_launch_message *message)
     }
     size_t room = message->type == RZ_LAUNCH_JOB ? RZ_LAUNCH_JOB_MAX : RZ_LAUNCH_FRAME_MAX;
     uint8_t *frame = malloc(room);
-    rz_assert(frame != NULL);
+    rz_need_memory(frame, "for a message to a node");
     size_t n = rz_launch_encode(message, frame, room);
     rz_assert(n > 0);
     rz_frames_send(node->channel, frame, n); /* the end of the channel is noticed when it is read */

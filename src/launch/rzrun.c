@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rzrun: see `rzrun --help`. */
 #include "outcome/exit_codes.h"
+#include "base/no_memory.h"
 #include "launch/attach.h"
 #include "launch/attempts.h"
 #include "launch/program.h"
@@ -86,9 +87,9 @@ static int find_program(struct rz_context *part)
     int error = rz_program_find(part->program[0], part->path, path, sizeof(path), &why);
     if (error) {
         fprintf(stderr, "rzrun: cannot run '%s': %s\n", part->program[0], why);
-    } else if (!(part->program[0] = strdup(path))) {
-        error = RZ_EXIT_START;
     } else {
+        part->program[0] = strdup(path);
+        rz_need_memory(part->program[0], "for the path of the program");
         give_library(part);
     }
     return error;
@@ -137,6 +138,7 @@ int main(int argc, char **argv)
     static struct rz_rzrun_options options;
     static char daemon[PATH_MAX];
     rz_surroundings_settle();
+    rz_no_memory_speaker(RZ_EXIT_MEMORY, "rzrun");
     arm_kill_point(getenv(RZ_KILL_AT));
     event_set_fatal_callback(no_events);
     rz_rzrun_options_read(&options, argc, argv);

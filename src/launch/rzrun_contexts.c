@@ -2,7 +2,7 @@
 /* Reads the parts of a command line, and the files of --app, into words. */
 #include "launch/rzrun_contexts.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "launch/text_file.h"
 
 #include <errno.h>
@@ -13,9 +13,9 @@
 void rz_texts_add(struct rz_texts *list, const char *text)
 {
     list->texts = realloc(list->texts, (list->n + 2) * sizeof(*list->texts));
-    rz_assert(list->texts != NULL);
+    rz_need_memory(list->texts, "for the command line");
     list->texts[list->n] = strdup(text);
-    rz_assert(list->texts[list->n] != NULL);
+    rz_need_memory(list->texts[list->n], "for the command line");
     list->texts[++list->n] = NULL;
 }
 

@@ -5,7 +5,7 @@
 #include "launch/rzrun_foreign.h"
 #include "launch/rzrun_settle.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "ckpt/file_header.h"
 #include "cli/quantity.h"
 #include "outcome/exit_codes.h"
@@ -140,7 +140,7 @@ RZ_CLI_TAKE(export)
     }
     size_t bytes = strlen(value) + 2 + (own ? strlen(own) : 0);
     char *text = malloc(bytes);
-    rz_assert(text != NULL);
+    rz_need_memory(text, "for the command line");
     snprintf(text, bytes, "%s%s%s", value, own ? "=" : "", own ? own : "");
     rz_texts_add(&PART->environment, text);
     free(text);
@@ -682,12 +682,12 @@ static void read_part(struct rz_rzrun_options *options, char **words, int n)
     bool global = options->n_contexts == 0;
     options->contexts =
         realloc(options->contexts, (options->n_contexts + 1) * sizeof(*options->contexts));
-    rz_assert(options->contexts != NULL);
+    rz_need_memory(options->contexts, "for the command line");
     struct rz_context *part = &options->contexts[options->n_contexts++];
     *part = (struct rz_context){.directory = ""};
     int first = rz_cli_parse(global ? &rz_rzrun_cli : &part_cli, n, words, options);
     part->program = calloc((size_t)(n - first) + 1, sizeof(*part->program));
-    rz_assert(part->program != NULL);
+    rz_need_memory(part->program, "for the command line");
     memcpy(part->program, words + first, (size_t)(n - first) * sizeof(*part->program));
 }
 
@@ -710,7 +710,7 @@ static void read_app(struct rz_rzrun_options *options)
         rz_cli_refuse(&rz_rzrun_cli, "--app '%s': %s", options->app_file, why);
     }
     char **list = calloc((size_t)n + 2, sizeof(*list));
-    rz_assert(list != NULL);
+    rz_need_memory(list, "for the command line");
     list[0] = (char *)":";
     memcpy(list + 1, words, (size_t)n * sizeof(*list));
     struct rz_context *own = &options->contexts[0];

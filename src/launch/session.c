@@ -4,6 +4,7 @@
 #include "launch/session.h"
 
 #include "base/assert.h"
+#include "base/no_memory.h"
 #include "outcome/exit_codes.h"
 #include "launch/program.h"
 #include "port/clock.h"
@@ -223,7 +224,7 @@ static void send_job(struct rz_launch_session *session)
     const struct rz_launch_layout *layout = &options->layout;
     size_t part = RZ_LAUNCH_JOB_MAX / 4;
     uint8_t *parts = malloc(6 * part);
-    rz_assert(parts != NULL);
+    rz_need_memory(parts, "for the description of the job");
     struct rz_wire_writer w[6];
     for (unsigned i = 0; i < 6; i++) {
         rz_wire_writer_init(&w[i], parts + i * part, part);
@@ -710,13 +711,14 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
 {
     struct rz_launch_session *session = calloc(1, sizeof(*session));
     const char *why;
-    rz_assert(session && sodium_init() >= 0);
+    rz_need_memory(session, "for a job");
+    rz_assert(sodium_init() >= 0);
     session->options = options;
     session->attempts = attempts;
     session->random.state = options->seed;
     session->base = event_base_new();
     session->nodes = calloc(options->layout.n_nodes, sizeof(*session->nodes));
-    rz_assert(session->base && session->nodes);
+    rz_need_memory(session->base && session->nodes, "for the nodes of the job");
     randombytes_buf(session->key, sizeof(session->key));
     randombytes_buf(&session->job, sizeof(session->job));
     rz_referee_open(&session->referee, options->n_ranks, options->layout.placement,

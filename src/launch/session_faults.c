@@ -2,7 +2,7 @@
 /* Sends the faults that the user ordered to the daemons that carry them out, at their times. */
 #include "launch/session.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "wire/cursor.h"
 
 static void order(struct rz_launch_session *session, uint32_t node, enum rz_inject what,
@@ -98,7 +98,7 @@ static void begin_network_fault(struct rz_launch_session *session, struct rz_ses
     struct timeval after = {.tv_sec = (time_t)(fault->duration / RZ_SECOND),
                             .tv_usec = (suseconds_t)(fault->duration % RZ_SECOND / RZ_MICROSECOND)};
     timed->over = event_new(session->base, -1, 0, network_fault_is_over, timed);
-    rz_assert(timed->over != NULL);
+    rz_need_memory(timed->over, "for a fault to be injected");
     event_add(timed->over, &after);
 }
 
@@ -154,7 +154,7 @@ void rz_session_arm_faults(struct rz_launch_session *session)
         struct rz_session_fault *timed = &session->faults[i];
         *timed = (struct rz_session_fault){.session = session, .fault = fault};
         timed->timer = event_new(session->base, -1, persist, time_has_come, timed);
-        rz_assert(timed->timer != NULL);
+        rz_need_memory(timed->timer, "for a fault to be injected");
         event_add(timed->timer, &after);
     }
 }

@@ -7,6 +7,7 @@
 #include "launch/surroundings.h"
 
 #include "base/assert.h"
+#include "base/no_memory.h"
 #include "outcome/exit_codes.h"
 #include "port/clock.h"
 
@@ -127,17 +128,17 @@ rz_status_t rz_session_output_open(struct rz_launch_session *session)
         return status;
     }
     session->output_late = evtimer_new(session->base, late, session);
-    rz_assert(session->output_late != NULL);
+    rz_need_memory(session->output_late, "for output of the job");
     for (int i = 0; i < RZ_SHOW_STREAMS; i++) {
         int fd = rz_stream_writer_event_fd(session->show.streams[i].writer);
         session->written[i] =
             event_new(session->base, fd, EV_READ | EV_PERSIST, on_written, session);
-        rz_assert(session->written[i] != NULL);
+        rz_need_memory(session->written[i], "for output of the job");
         event_add(session->written[i], NULL);
     }
     session->own_stderr = stderr;
     stderr = rz_show_output_words(&session->show);
-    rz_assert(stderr != NULL);
+    rz_need_memory(stderr, "for output of rzrun");
     rz_assert_hook = assertion_failed;
     return RZ_OK;
 }

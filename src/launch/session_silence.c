@@ -4,7 +4,7 @@
  * ended, too. */
 #include "launch/session.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "outcome/exit_codes.h"
 #include "port/clock.h"
 #include "port/process.h"
@@ -152,7 +152,7 @@ void rz_session_silence_open(struct rz_launch_session *session)
     const struct timeval every = {.tv_sec = RZ_SILENT_LOOK / RZ_SECOND};
     session->looked = rz_clock_now();
     session->look = event_new(session->base, -1, EV_PERSIST, look, session);
-    rz_assert(session->look != NULL);
+    rz_need_memory(session->look, "to look for silent nodes");
     event_add(session->look, &every);
 }
 

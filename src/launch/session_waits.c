@@ -3,7 +3,7 @@
  * reports that one of its processes has waited for longer than --hang-report. */
 #include "launch/session.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "port/clock.h"
 
 #include <event2/event.h>
@@ -119,7 +119,7 @@ static void begin(struct rz_launch_session *session, rz_time after)
     if (!waits->bound) {
         waits->bound = evtimer_new(session->base, no_answer, session);
         waits->again = evtimer_new(session->base, look_again, session);
-        rz_assert(waits->bound && waits->again);
+        rz_need_memory(waits->bound && waits->again, "to ask which calls wait");
     }
     if (waits->looks > 0) {
         return; /* what is reported now will be on its page */

@@ -3,7 +3,7 @@
  * failure, and dropped if only a cut-off node reports it. */
 #include "launch/settled.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ void rz_settled_open(struct rz_settled *settled, uint32_t n_nodes,
 {
     *settled = (struct rz_settled){.n_nodes = n_nodes, .deliver = deliver, .arg = arg};
     settled->nodes = calloc(n_nodes, sizeof(*settled->nodes));
-    rz_assert(settled->nodes != NULL);
+    rz_need_memory(settled->nodes, "for events of nodes");
     settled->end = &settled->held;
 }
 
@@ -45,7 +45,7 @@ static void hold(struct rz_settled *settled, uint32_t by, const struct rz_launch
 {
     size_t bytes = strlen(event->note) + 1;
     struct rz_settled_held *held = malloc(sizeof(*held) + bytes);
-    rz_assert(held != NULL);
+    rz_need_memory(held, "for an event of a node");
     *held = (struct rz_settled_held){.by = by, .event = *event};
     memcpy(held->note, event->note, bytes);
     held->event.note = held->note;

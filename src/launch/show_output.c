@@ -3,7 +3,7 @@
  * not mix, and adds a newline where a line was not ended. */
 #include "launch/show_output.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "port/clock.h"
 
 #include <stdlib.h>
@@ -72,7 +72,7 @@ static struct rz_show_tail *tail_of(struct rz_show_stream *stream, size_t who)
     if (who >= stream->n_tails) {
         size_t n = who + 64;
         stream->tails = realloc(stream->tails, n * sizeof(*stream->tails));
-        rz_assert(stream->tails != NULL);
+        rz_need_memory(stream->tails, "for output of the job");
         memset(stream->tails + stream->n_tails, 0, (n - stream->n_tails) * sizeof(*stream->tails));
         stream->n_tails = n;
     }

@@ -3,7 +3,7 @@
  * agreement, start, restore and continuation. */
 #include "launch/timeline.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ void rz_timeline_open(struct rz_timeline *timeline, uint32_t n_ranks, struct rz_
 {
     *timeline = (struct rz_timeline){
         .n_ranks = n_ranks, .work = work, .ranks = calloc(n_ranks, sizeof(*timeline->ranks))};
-    rz_assert(timeline->ranks != NULL);
+    rz_need_memory(timeline->ranks, "for the times of a recovery");
     if (!before) {
         return;
     }

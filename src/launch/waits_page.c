@@ -3,7 +3,7 @@
  * ones, and looks for circles. */
 #include "launch/waits_page.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ void rz_waits_page_add(struct rz_waits_page *page, uint32_t node,
     if (page->n == page->max) {
         page->max = page->max ? 2 * page->max : 64;
         page->entries = realloc(page->entries, page->max * sizeof(*page->entries));
-        rz_assert(page->entries != NULL);
+        rz_need_memory(page->entries, "for the calls that wait");
     }
     struct rz_waits_entry *entry = &page->entries[page->n++];
     *entry = (struct rz_waits_entry){.rank = told->rank,
