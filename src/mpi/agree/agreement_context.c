@@ -5,6 +5,7 @@
  */
 #include "mpi/agree/agreement_context_state.h"
 
+#include "base/no_memory.h"
 #include "base/trace.h"
 #include "mpi/comm/comm_hints.h"
 #include "port/clock.h"
@@ -32,9 +33,7 @@ const struct rz_beside_events *rz_beside_events;
 
 void rz_agreement_context_no_memory(void)
 {
-    fprintf(stderr, "rhizome: rank %u: no memory for what communicators agree on\n",
-            rz_engine.info->self.rank);
-    abort();
+    rz_no_memory("for what communicators agree on");
 }
 
 /* ---- Agreement contexts ---- */

@@ -5,6 +5,7 @@
  */
 #include "mpi/agree/protocol_message.h"
 
+#include "base/no_memory.h"
 #include "mpi/engine/epoch_check.h"
 #include "mpi/engine/control_message.h"
 #include "mpi/engine/hooks.h"
@@ -23,9 +24,7 @@ static struct rz_protocol_message *unread, **unread_last = &unread;
 /* Other processes wait for this message, and no result can be guaranteed without it. */
 static _Noreturn void out_of_memory(void)
 {
-    fprintf(stderr, "rhizome: rank %u: no memory for a message of the repair protocols\n",
-            rz_engine.info->self.rank);
-    abort();
+    rz_no_memory("for a message of the repair protocols");
 }
 
 /* ---- Sending ---- */

@@ -5,6 +5,7 @@
  */
 #include "mpi/coll/schedule.h"
 
+#include "base/no_memory.h"
 #include "mpi/agree/comm_uniform.h"
 #include "mpi/p2p/inquiry.h"
 #include "mpi/p2p/p2p_inside.h"
@@ -48,6 +49,7 @@ struct rz_schedule {
     size_t n_pending, pending_max;
     struct block *blocks;
     bool uniform;                   /* all members get the same error (agree/comm_uniform.h) */
+    bool part;                      /* of a call that makes a communicator */
     struct rz_uniform_results *row; /* of a persistent operation: its own row of results */
     struct rz_uniform_result result;
     struct rz_request *request; /* of a non-blocking uniform operation */
@@ -178,6 +180,9 @@ static void note(struct rz_schedule *schedule, int error)
     schedule->over |= error != MPI_SUCCESS && error != MPI_ERR_TRUNCATE;
 }
 
+/* Others wait for messages of such a part, and this process would wait for them in what follows. */
+#define FOR_PART "to take part in the making of a communicator"
+
 static int schedule_new(struct rz_comm *comm, uint64_t operation, bool uniform,
                         struct rz_schedule **schedule)
 {
@@ -192,6 +197,7 @@ static int schedule_new(struct rz_comm *comm, uint64_t operation, bool uniform,
     made->over = false;
     made->n = 0;
     made->uniform = uniform;
+    made->part = false;
     made->row = NULL;
     *schedule = made;
     return MPI_SUCCESS;
@@ -210,7 +216,9 @@ int rz_schedule_begin(struct rz_comm *comm, const char *call, struct rz_schedule
 
 int rz_schedule_part(struct rz_comm *comm, uint64_t operation, struct rz_schedule **schedule)
 {
-    return schedule_new(comm, operation, false, schedule);
+    rz_need_memory(schedule_new(comm, operation, false, schedule) == MPI_SUCCESS, FOR_PART);
+    (*schedule)->part = true;
+    return MPI_SUCCESS;
 }
 
 struct rz_comm *rz_schedule_comm(const struct rz_schedule *schedule)
@@ -559,6 +567,7 @@ int rz_schedule_run(struct rz_schedule *schedule)
     }
     end_steps(schedule);
     int error = schedule->error;
+    rz_need_memory(!schedule->part || error != MPI_ERR_NO_MEM, FOR_PART);
     if (schedule->uniform && error != RZM_ROLLBACK) {
         error = rz_uniform_result_wait(&schedule->result, error, schedule->comm->call);
     }

@@ -40,7 +40,7 @@ struct rz_part {
 int rz_schedule_begin(struct rz_comm *comm, const char *call, struct rz_schedule **schedule);
 
 /* Begins a part of an operation that was numbered before, in a call that makes a communicator.
- * MPI_ERR_NO_MEM. */
+ * Without memory for it the process ends. */
 int rz_schedule_part(struct rz_comm *comm, uint64_t operation, struct rz_schedule **schedule);
 
 /* The communicator for which the schedule was begun, or that rz_schedule_turn has set. */

@@ -4,6 +4,8 @@
  */
 #include "mpi/comm/participation.h"
 
+#include "base/no_memory.h"
+
 #include <stdlib.h>
 
 void rz_participation_begin(struct rz_participations *all, struct rz_participation *one, int tag)
@@ -108,7 +110,7 @@ bool rz_participation_is_asked(const struct rz_participations *all,
 void rz_participation_miss(struct rz_participations *all, const struct rz_question *absence)
 {
     if (rz_participation_find(all, absence->tag)) {
-        (void)list_add(&all->absences, absence); /* without memory, the sender will be asked */
+        rz_need_memory(list_add(&all->absences, absence), "for a message that will not come");
     }
 }
 

@@ -5,6 +5,7 @@
  */
 #include "mpi/create/setup_message.h"
 
+#include "base/no_memory.h"
 #include "mpi/chapter.h"
 #include "mpi/engine/control_message.h"
 #include "mpi/engine/epoch_check.h"
@@ -28,9 +29,8 @@ static void put_down(const struct rz_envelope *envelope, const void *data, size_
     }
     struct rz_setup_message *word = malloc(sizeof(*word) + bytes);
     if (!word) {
-        fprintf(stderr, "rhizome: rank %u: no memory for what another process tells\n",
-                rz_engine.info->self.rank);
-        abort(); /* the receiver waits for an answer */
+        /* The receiver waits for an answer. */
+        rz_no_memory("for what another process tells");
     }
     word->next = NULL;
     word->looked_at = word->withdrawn = false;

@@ -5,6 +5,7 @@
  */
 #include "mpi/engine/control_message.h"
 
+#include "base/no_memory.h"
 #include "mpi/engine/epoch_check.h"
 #include "mpi/engine/peer.h"
 
@@ -118,9 +119,8 @@ static void fetch(struct rz_path *path, const struct rz_envelope *envelope, size
 {
     struct rz_control_message *note = rz_control_message_new(bytes);
     if (!note) {
-        fprintf(stderr, "rhizome: rank %u: no memory for a message of the library of %zu bytes\n",
-                rz_engine.info->self.rank, bytes);
-        abort(); /* other processes wait for the effect of this message */
+        /* Other processes wait for the effect of this message. */
+        rz_no_memory("for a message of the library of %zu bytes", bytes);
     }
     rz_send_desc_init(&note->send_desc, fetched);
     note->send_desc.token = token;

@@ -5,6 +5,7 @@
  */
 #include "mpi/engine/liveness.h"
 
+#include "base/no_memory.h"
 #include "base/assert.h"
 #include "base/trace.h"
 #include "mpi/engine/hooks.h"
@@ -71,9 +72,7 @@ static void failed_make_room(void)
     uint32_t more = rz_liveness.failed_max == 0 ? FAILED_MIN : rz_liveness.failed_max * 2;
     uint32_t *bigger = realloc(rz_liveness.failed, more * sizeof(*bigger));
     if (!bigger) {
-        fprintf(stderr, "rhizome: rank %u: no memory for the list of failed processes\n",
-                rz_engine.info->self.rank);
-        abort();
+        rz_no_memory("for the list of failed processes");
     }
     rz_liveness.failed = bigger;
     rz_liveness.failed_max = more;

@@ -6,6 +6,7 @@
  */
 #include "mpi/engine/paths.h"
 
+#include "base/no_memory.h"
 #include "net/shm/shm.h"
 #include "net/tcp/tcp.h"
 #include "net/ucx/ucx.h"
@@ -224,6 +225,7 @@ rz_status_t rz_paths_open_net(void)
         ep_address_epoch = 0;
         status = put_ep_address(path);
     }
+    rz_need_memory(status != RZ_ERR_NO_MEMORY, "for the network between nodes");
     refused = status == RZ_IN_PROGRESS ? RZ_OK : status;
     return status;
 }

@@ -7,6 +7,7 @@
 #include "mpi/engine/peer.h"
 
 #include "base/assert.h"
+#include "base/no_memory.h"
 #include "base/trace.h"
 #include "mpi/engine/paths.h"
 #include "net/shm/shm.h"
@@ -180,10 +181,8 @@ static void introduce(struct rz_peer *peer, const void *ep_address, size_t bytes
     } else {
         mark_broken(peer);
     }
-    /* an error of this process: no daemon will report the peer as failed */
-    if (status == RZ_ERR_NO_MEMORY) {
-        rz_peer_close(rz_process_slot(peer->process), true, status);
-    }
+    /* No daemon will report one of the two as failed, and the peer waits for messages. */
+    rz_need_memory(status != RZ_ERR_NO_MEMORY, "for a connection to another process");
 }
 
 void rz_peer_meet(uint32_t process)

@@ -5,6 +5,7 @@
  */
 #include "mpi/engine/unstarted.h"
 
+#include "base/no_memory.h"
 #include "mpi/engine/paths.h"
 #include "mpi/engine/peer.h"
 
@@ -30,9 +31,7 @@ static struct waiting *append(uint32_t slot, uint32_t incarnation, size_t bytes)
 {
     struct waiting *waiting = calloc(1, sizeof(*waiting) + bytes);
     if (!waiting) {
-        fprintf(stderr, "rhizome: rank %u: no memory for a message of %zu bytes that came early\n",
-                rz_engine.info->self.rank, bytes);
-        abort();
+        rz_no_memory("for a message of %zu bytes that came early", bytes);
     }
     waiting->slot = slot;
     waiting->incarnation = incarnation;

@@ -4,7 +4,7 @@
  */
 #include "mpi/flat/flat_state.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "port/channel.h"
 
 #include <stdlib.h>
@@ -63,7 +63,7 @@ void rz_flat_report(struct rz_flat *flat, const struct rz_flat_report *report)
     if (flat->n_reports == flat->reports_max) {
         flat->reports_max = flat->reports_max > 0 ? 2 * flat->reports_max : 16;
         flat->reports = realloc(flat->reports, flat->reports_max * sizeof(*flat->reports));
-        rz_assert(flat->reports != NULL);
+        rz_need_memory(flat->reports, "for a failure report");
     }
     flat->reports[flat->n_reports++] = *report;
     rz_flat_flush(flat);

@@ -5,6 +5,7 @@
 #include "mpi/flat/flat_state.h"
 
 #include "base/assert.h"
+#include "base/no_memory.h"
 #include "base/lateness.h"
 #include "port/clock.h"
 #include "port/thread.h"
@@ -38,7 +39,7 @@ static void find(struct rz_flat *flat, enum rz_flat_what what, uint64_t item)
     if (flat->n_finds == flat->finds_max) {
         flat->finds_max = flat->finds_max > 0 ? 2 * flat->finds_max : 16;
         flat->finds = realloc(flat->finds, flat->finds_max * sizeof(*flat->finds));
-        rz_assert(flat->finds != NULL);
+        rz_need_memory(flat->finds, "for a failure report");
     }
     flat->finds[flat->n_finds++] = (struct rz_flat_find){
         .what = what, .rank = (uint32_t)item, .incarnation = (uint32_t)(item >> 32)};
@@ -169,13 +170,13 @@ static void ring_begin(struct rz_flat *flat, uint32_t epoch, rz_time now)
     rz_datagram_derive(info->ring_key, epoch, key);
     rz_status_t status =
         rz_datagrams_open(&flat->post.datagrams, info->n_ranks, info->self.rank, key);
-    rz_assert(status == RZ_OK);
+    rz_need_memory(status == RZ_OK, "for the failure detector");
     explicit_bzero(key, sizeof(key));
     bool opened = rz_embedded_open(&flat->ring, &rz_protocol_ring, &ring, info->self.rank, now,
                                    info->self.job) &&
                   rz_embedded_open(&flat->spread, &rz_protocol_spread, &spread, info->self.rank,
                                    now, info->self.job);
-    rz_assert(opened);
+    rz_need_memory(opened, "for the failure detector");
     memset(flat->out, 0, info->n_ranks * sizeof(*flat->out));
     flat->epoch = epoch;
     flat->news = 0;

@@ -4,6 +4,7 @@
  */
 #include "mpi/ft/bootstrap.h"
 
+#include "base/no_memory.h"
 #include "mpi/engine/liveness.h"
 
 #include "base/assert.h"
@@ -66,9 +67,8 @@ bool rz_bootstrap_read(struct rz_bootstrap *bootstrap, const struct rz_setup_mes
     }
     bootstrap->process = malloc((size + 1) * sizeof(*bootstrap->process));
     bootstrap->is_new = malloc((size + 1) * sizeof(*bootstrap->is_new));
-    if (!bootstrap->process || !bootstrap->is_new) {
-        return false;
-    }
+    /* The old members wait for this process. */
+    rz_need_memory(bootstrap->process && bootstrap->is_new, "to join a communicator");
     bool self = false;
     for (uint32_t i = 0; i < size; i++) {
         uint32_t process = rz_wire_get_u32(&reader);

@@ -37,6 +37,7 @@
  */
 #include "mpi/ft/comm_repair.h"
 
+#include "base/no_memory.h"
 #include "base/random.h"
 #include "base/trace.h"
 #include "mpi/ft/spawn_ask.h"
@@ -104,9 +105,7 @@ struct repair {
 /* The other members wait for the messages of this process. */
 static _Noreturn void out_of_memory(void)
 {
-    fprintf(stderr, "rhizome: rank %u: no memory to repair communicators\n",
-            rz_engine.info->self.rank);
-    abort();
+    rz_no_memory("to repair communicators");
 }
 
 /* ---- Agreements ---- */

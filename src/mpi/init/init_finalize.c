@@ -9,6 +9,7 @@
  */
 #include "mpi/init/init_finalize.h"
 
+#include "base/no_memory.h"
 #include "base/trace.h"
 #include "mpi/comm/comm.h"
 #include "mpi/core/info.h"
@@ -65,6 +66,12 @@ static int look_at_wait(void)
                : rzm_error(MPI_ERR_OTHER, RZ_WAIT_ENVIRONMENT " is '%s', not auto or yield", way);
 }
 
+static int not_opened(const char *what, rz_status_t status)
+{
+    return rzm_error(status == RZ_ERR_NO_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_OTHER, "%s: %s", what,
+                     rz_status_text(status));
+}
+
 /* Opens the layers from the lowest to the highest one; each gets the events of lower layers from
  * then on. */
 static int engine_open(void)
@@ -74,10 +81,11 @@ static int engine_open(void)
     rz_info_keep_maxprocs();
     rz_status_t status = rz_link_open(&rz_engine.link);
     if (status != RZ_OK) {
-        return rzm_error(MPI_ERR_OTHER, "the runtime cannot be joined: %s", rz_status_text(status));
+        return not_opened("the runtime cannot be joined", status);
     }
     rz_engine.info = rz_link_info(rz_engine.link);
     rz_engine.board = rz_engine.info->board;
+    rz_no_memory_speaker(EXIT_FAILURE, "rhizome: rank %u", rz_engine.info->self.rank);
     int error = take_kill_plan();
     error = error != MPI_SUCCESS ? error : look_at_wait();
     if (error != MPI_SUCCESS) {
@@ -95,9 +103,7 @@ static int engine_open(void)
         return error;
     }
     status = rz_transport_open();
-    return status == RZ_OK ? MPI_SUCCESS
-                           : rzm_error(MPI_ERR_OTHER, "shared memory cannot be opened: %s",
-                                       rz_status_text(status));
+    return status == RZ_OK ? MPI_SUCCESS : not_opened("shared memory cannot be opened", status);
 }
 
 /* Starts the engine, for MPI_Init or a session. */

@@ -9,6 +9,7 @@
  */
 #include "mpi/monitor/monitor.h"
 
+#include "base/no_memory.h"
 #include "base/random.h"
 #include "mpi/agree/comm_uniform.h"
 #include "mpi/create/comm_creation.h"
@@ -26,9 +27,7 @@ enum { KIND_GROUP = 0x6d01 };
 /* The other members wait for the messages of this process. */
 static _Noreturn void no_memory(void)
 {
-    fprintf(stderr, "rhizome: rank %u: no memory to start a group monitor\n",
-            rz_engine.info->self.rank);
-    abort();
+    rz_no_memory("to start a group monitor");
 }
 
 static void *memory(size_t n, size_t size)
@@ -259,8 +258,8 @@ static int thread_start(const struct rz_monitor *monitor, struct rz_monitor_grou
                                       .kill_plan = rz_kill_plan};
     rz_status_t status = module->open(&group->tester, &config);
     if (status != RZ_OK) {
-        return rzm_error(MPI_ERR_OTHER, "the monitor's thread could not be started: %s",
-                         rz_status_text(status));
+        return rzm_error(status == RZ_ERR_NO_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_OTHER,
+                         "the monitor's thread could not be started: %s", rz_status_text(status));
     }
     question->fd = question->line_fd = -1; /* the thread owns them */
     group->snapshot = module->snapshot(group->tester);
@@ -284,6 +283,9 @@ static int group_make(const struct rz_monitor *monitor, uint64_t operation,
     }
     if (goes_on) {
         error = counters_exchange(group->comm, operation, monitor->group, ep_addresses, counters);
+        if (error == MPI_ERR_NO_MEM) {
+            no_memory();
+        }
     }
     if (error == MPI_SUCCESS) {
         group_fill(group, ep_addresses, counters, peers);
@@ -310,6 +312,9 @@ static int tell_and_make(const struct rz_monitor *monitor, uint64_t operation, i
     ep_address_write(&mine, monitor, error, &question);
     if (error != RZM_ROLLBACK) {
         int told = rz_comm_exchange(group->comm, operation, &mine, sizeof(mine), ep_addresses);
+        if (told == MPI_ERR_NO_MEM) {
+            no_memory();
+        }
         error = told != MPI_SUCCESS ? told : ep_addresses_check(ep_addresses, group->n, error);
     }
     rz_kill_here(RZ_KILL_GROUP_EP_ADDRESSES);
@@ -341,7 +346,7 @@ static int join_others(const struct rz_monitor *monitor, uint64_t operation, int
     if (common != RZM_ROLLBACK) {
         rz_uniform_results_end(row);
     }
-    return common == MPI_ERR_OTHER && error == MPI_SUCCESS
+    return (common == MPI_ERR_OTHER || common == MPI_ERR_NO_MEM) && error == MPI_SUCCESS
                ? rzm_error(common, "another process could not start its monitor")
                : common;
 }

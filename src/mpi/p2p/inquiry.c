@@ -6,6 +6,7 @@
  */
 #include "mpi/p2p/inquiry.h"
 
+#include "base/no_memory.h"
 #include "mpi/p2p/message.h"
 #include "mpi/engine/control_message.h"
 #include "mpi/engine/paths.h"
@@ -29,9 +30,7 @@ static struct rz_inquiry **unread_last = &unread;
 /* Other processes wait for what these messages say. */
 static _Noreturn void out_of_memory(void)
 {
-    fprintf(stderr, "rhizome: rank %u: no memory to tell others of a failed collective operation\n",
-            rz_engine.info->self.rank);
-    abort();
+    rz_no_memory("to tell others of a failed collective operation");
 }
 
 /* ---- Taking part ---- */

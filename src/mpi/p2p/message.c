@@ -5,6 +5,7 @@
  */
 #include "mpi/p2p/message.h"
 
+#include "base/no_memory.h"
 #include "mpi/chapter.h"
 #include "mpi/engine/peer.h"
 
@@ -37,9 +38,7 @@ void rz_message_drop_payload(struct rz_path *path, const struct rz_envelope *env
 static void remember_dropped(const struct rz_envelope *envelope)
 {
     struct dropped *dropped = calloc(1, sizeof(*dropped));
-    if (!dropped) {
-        abort(); /* the sender would wait for ever */
-    }
+    rz_need_memory(dropped, "to drop a message"); /* the sender would wait for ever */
     *dropped = (struct dropped){all_dropped, *envelope};
     all_dropped = dropped;
 }
@@ -57,10 +56,7 @@ static void drop_unmet(struct rz_path *path, const struct rz_envelope *envelope,
 /* Without memory for a message that has arrived its sender can be promised nothing any more. */
 static _Noreturn void out_of_memory(size_t bytes)
 {
-    fprintf(stderr,
-            "rhizome: rank %u: no memory for a message of %zu bytes that nobody has received yet\n",
-            rz_engine.info->self.rank, bytes);
-    abort();
+    rz_no_memory("for a message of %zu bytes that nobody has received yet", bytes);
 }
 
 static void message_keep(struct rz_path *path, const struct rz_envelope *envelope, const void *data,

@@ -5,6 +5,7 @@
  */
 #include "mpi/p2p/sync.h"
 
+#include "base/no_memory.h"
 #include "mpi/p2p/message.h"
 #include "mpi/engine/peer.h"
 
@@ -100,9 +101,7 @@ static rz_status_t send_about(uint32_t process, const struct rz_envelope *envelo
 {
     const struct rz_link_info *info = rz_engine.info;
     struct ack *ack = calloc(1, sizeof(*ack));
-    if (!ack) {
-        abort(); /* the other process would wait for ever */
-    }
+    rz_need_memory(ack, "to acknowledge a message"); /* the sender would wait for ever */
     struct rz_envelope about = *envelope;
     about.kind = kind;
     about.slot = info->self.rank;

@@ -9,6 +9,7 @@
 #include "mpi/tester/tester_state.h"
 
 #include "base/assert.h"
+#include "base/no_memory.h"
 #include "proto/paxos/paxos.h"
 
 #include <stdlib.h>
@@ -55,7 +56,7 @@ static void keep_notice(struct tester_step *step, const struct rz_action *action
     if (step->n_notices == step->notices_max) {
         step->notices_max = step->notices_max > 0 ? 2 * step->notices_max : NOTICES_MAX;
         step->notices = realloc(step->notices, step->notices_max * sizeof(*step->notices));
-        rz_assert(step->notices != NULL);
+        rz_need_memory(step->notices, "for a notice of a group monitor");
     }
     struct notice *notice = &step->notices[step->n_notices++];
     notice->what = action->what;
@@ -342,7 +343,7 @@ static void tell_counters(struct rz_tester *tester, rz_time now)
 {
     uint64_t *items = calloc(tester->config.n, sizeof(*items));
     uint32_t n = 0;
-    rz_assert(items != NULL);
+    rz_need_memory(items, "for the members of a group monitor");
     for (rz_id k = 0; k < tester->config.n; k++) {
         if (tester->config.counter[k] > 0) {
             items[n++] = RZ_DIAGNOSE_ITEM(k, tester->config.counter[k]);

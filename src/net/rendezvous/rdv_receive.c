@@ -2,6 +2,7 @@
 /* Incoming frames. */
 #include "net/rendezvous/rendezvous.h"
 
+#include "base/no_memory.h"
 #include "base/linked_list.h"
 
 #include <stdlib.h>
@@ -52,10 +53,7 @@ rz_status_t rz_rdv_fetch(struct rz_net *net, rz_net_token_t token, void *data, s
 static void offered(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame)
 {
     struct rz_net_token *token = calloc(1, sizeof(*token));
-    if (!token) {
-        rz_rdv_peer_break(peer); /* a message is lost: nothing after it may arrive */
-        return;
-    }
+    rz_need_memory(token, "for a message that arrives"); /* its sender would wait for ever */
     token->peer = peer;
     token->id = frame->id;
     token->bytes = frame->place;

@@ -4,6 +4,7 @@
  */
 #include "net/tcp/tcp_internal.h"
 
+#include "base/no_memory.h"
 #include "port/clock.h"
 
 #include <errno.h>
@@ -202,12 +203,12 @@ static void shake_hands(struct rz_tcp_out *out)
 
 /* ---- frames ---- */
 
-/* Keeps the part of a frame that was not sent, since the user may reuse its memory. False: no
- * memory. */
-static bool keep_rest(struct rz_tcp_out *out, const struct iovec *parts, unsigned n, size_t sent)
+/* Keeps the part of a frame that was not sent, since the user may reuse its memory. */
+static void keep_rest(struct rz_tcp_out *out, const struct iovec *parts, unsigned n, size_t sent)
 {
-    if (!out->rest && (out->rest = malloc(REST_BYTES)) == NULL) {
-        return false;
+    if (!out->rest) {
+        out->rest = malloc(REST_BYTES);
+        rz_need_memory(out->rest, "for the rest of a message"); /* half of it is on its way */
     }
     out->rest_at = out->rest_ends = 0;
     for (unsigned i = 0; i < n; i++) {
@@ -219,7 +220,6 @@ static bool keep_rest(struct rz_tcp_out *out, const struct iovec *parts, unsigne
         out->rest_ends += parts[i].iov_len - skip;
         sent -= skip;
     }
-    return true;
 }
 
 /* RZ_IN_PROGRESS: not all of it could be sent. */
@@ -261,7 +261,8 @@ static rz_status_t put_now(struct rz_tcp_out *out, const struct rz_rdv_frame *fr
     if (sent < 0 && errno == EAGAIN) {
         return RZ_IN_PROGRESS;
     }
-    if (sent >= 0 && keep_rest(out, parts, 3, (size_t)sent)) {
+    if (sent >= 0) {
+        keep_rest(out, parts, 3, (size_t)sent);
         return RZ_OK;
     }
     rz_rdv_peer_break(out->peer);
