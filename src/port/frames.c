@@ -75,9 +75,7 @@ rz_status_t rz_frames_open(struct rz_frames **out, int fd, uint32_t frame_max)
         return RZ_ERR_SYSTEM;
     }
     struct rz_frames *frames = calloc(1, sizeof(*frames));
-    if (!frames) {
-        return RZ_ERR_NO_MEMORY;
-    }
+    rz_need_memory(frames, "for a stream between processes of the runtime");
     frames->fd = fd;
     frames->socket = S_ISSOCK(stat.st_mode);
     frames->frame_max = frame_max;

@@ -2,6 +2,7 @@
 /* What this daemon receives: over connections that peers opened, and by datagrams. */
 #include "daemon/overlay/overlay_private.h"
 
+#include "base/no_memory.h"
 #include "base/linked_list.h"
 #include "base/trace.h"
 #include "daemon/state/loop.h"
@@ -187,7 +188,8 @@ static void accept_one(evutil_socket_t listen_fd, short what, void *arg)
         close_stranger(oldest_unproved(overlay), true);
     }
     struct incoming *in = calloc(1, sizeof(*in));
-    if (!in || rz_frames_open(&in->frames, fd, RZ_OVERLAY_HANDSHAKE_MAX) != RZ_OK) {
+    rz_need_memory(in, "for a connection of another daemon"); /* it would take this for a failure */
+    if (rz_frames_open(&in->frames, fd, RZ_OVERLAY_HANDSHAKE_MAX) != RZ_OK) {
         free(in);
         close(fd);
         return;

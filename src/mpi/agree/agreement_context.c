@@ -558,6 +558,9 @@ void rz_agreement_context_message(struct rz_protocol_message *protocol_message)
         rz_agreement_context_at(protocol_message->context);
     struct rz_comm *comm = !agreement_context ? comm_find(protocol_message->context) : NULL;
     agreement_context = comm ? agreement_context_of(comm) : agreement_context;
+    if (comm && !agreement_context) {
+        rz_agreement_context_no_memory();
+    }
     if (!agreement_context) {
         protocol_message_without_agreement_context(protocol_message);
         return;

@@ -104,9 +104,7 @@ bool rz_tcp_out_connect(struct rz_rdv_peer *peer)
 {
     struct rz_tcp_net *tcp = rz_tcp_of(peer);
     struct rz_tcp_out *out = calloc(1, sizeof(*out));
-    if (!out) {
-        return false;
-    }
+    rz_need_memory(out, "for a connection to another process"); /* which waits for messages */
     out->source = (struct rz_tcp_source){.what = RZ_TCP_OUT, .fd = -1};
     out->peer = peer;
     out->give_up_at = rz_clock_now() + GIVE_UP_NS;
