@@ -571,6 +571,8 @@ rz_status_t rz_daemon_begin_job(struct rz_daemon *daemon, const struct rz_launch
     *why = rz_status_text(status);
     if (status == RZ_OK) {
         open_control(daemon);
+    } else { /* rzrun may hear first from another node that this one has failed */
+        rz_report_log(&daemon->own.report, 0, "cannot begin the job: %s", *why);
     }
     if (status == RZ_OK && daemon->own.job.node == 0) {
         /* The other daemons would report the same. */
