@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "launch/cases_trace.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 
 #include <rhizome/types.h>
 
@@ -16,7 +16,7 @@
 static void set(json_t *object, const char *key, json_t *value)
 {
     int error = json_object_set_new(object, key, value);
-    rz_assert(error == 0);
+    rz_need_memory(error == 0, "for the trace of a case");
 }
 
 static json_t *event_json(const struct rz_traced *traced)
@@ -53,7 +53,7 @@ static json_t *list_of(struct rz_traced *events, uint32_t n, uint64_t since_ns, 
     for (uint32_t i = 0; i < n && json_array_size(list) < max; i++) {
         if (events[i].event.at_ns >= since_ns) {
             int error = json_array_append_new(list, event_json(&events[i]));
-            rz_assert(error == 0);
+            rz_need_memory(error == 0, "for the trace of a case");
         }
     }
     free(events);

@@ -3,7 +3,7 @@
  * given twice, the traces too, as they come. */
 #include "launch/session.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "outcome/exit_codes.h"
 #include "port/clock.h"
 
@@ -37,7 +37,7 @@ void rz_session_trace_open(struct rz_launch_session *session)
     }
     if (options->verbosity > 1) {
         session->show_traces = event_new(session->base, -1, EV_PERSIST, show, session);
-        rz_assert(session->show_traces != NULL);
+        rz_need_memory(session->show_traces, "for the traces of the job");
         event_add(session->show_traces, &every);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "launch/traces.h"
 
-#include "base/assert.h"
+#include "base/no_memory.h"
 #include "port/trace_memory.h"
 #include "wire/launch_messages.h"
 #include "wire/link_messages.h"
@@ -53,7 +53,7 @@ void rz_traces_open(struct rz_traces *traces, uint32_t n_nodes, uint32_t n_ranks
     uint64_t n_rings = 1 + (uint64_t)n_ranks * RINGS_PER_RANK;
     n_rings = n_rings < RINGS_MIN ? RINGS_MIN : n_rings > RINGS_MAX ? RINGS_MAX : n_rings;
     *traces = (struct rz_traces){.n_nodes = n_nodes, .fds = malloc(n_nodes * sizeof(int))};
-    rz_assert(traces->fds != NULL);
+    rz_need_memory(traces->fds, "for the traces of the job");
     for (uint32_t i = 0; i < n_nodes; i++) {
         traces->fds[i] = make_node(i, (uint32_t)n_rings, levels);
     }
@@ -118,7 +118,7 @@ static void add(struct collection *all, const struct rz_traces_ring *ring,
     if (all->n == all->max) {
         all->max = all->max > 0 ? 2 * all->max : 256;
         all->events = realloc(all->events, all->max * sizeof(*all->events));
-        rz_assert(all->events != NULL);
+        rz_need_memory(all->events, "for the traces of the job");
     }
     all->events[all->n++] = (struct rz_traced){
         .event = *event, .node = ring->node, .slot = ring->slot, .incarnation = ring->incarnation};
@@ -252,7 +252,7 @@ static struct rz_traces_seen *seen_of(struct rz_traces *traces, const struct rz_
     }
     if (!seen) {
         traces->seen = realloc(traces->seen, (traces->n_seen + 1) * sizeof(*traces->seen));
-        rz_assert(traces->seen != NULL);
+        rz_need_memory(traces->seen, "for the traces of the job");
         seen = &traces->seen[traces->n_seen++];
         *seen = (struct rz_traces_seen){.node = ring->node, .index = ring->index};
     }

@@ -19,6 +19,7 @@
 #include "mpi/create/dynamic.h"
 
 #include "base/linked_list.h"
+#include "base/no_memory.h"
 #include "mpi/create/service.h"
 #include "mpi/create/setup_message.h"
 #include "mpi/agree/comm_revoke.h"
@@ -66,20 +67,22 @@ static bool read_offer(const struct rz_setup_message *word, struct offer *offer)
     return word->bytes == sizeof(*offer) + offer->n * sizeof(uint32_t);
 }
 
+/* Sends offer, with the processes of group where it is given. MPI_ERR_NO_MEM. */
 static int say(uint32_t process, enum rz_setup_kind kind, uint64_t about, const struct offer *offer,
                const struct rz_group *group)
 {
-    size_t numbers = group ? (size_t)group->size * sizeof(group->process[0]) : 0;
+    if (!group) {
+        return rz_setup_message_send(process, kind, about, offer, sizeof(*offer));
+    }
+    size_t numbers = (size_t)group->size * sizeof(group->process[0]);
     char *bytes = malloc(sizeof(*offer) + numbers);
     if (!bytes) {
         return MPI_ERR_NO_MEM;
     }
     struct offer said = *offer;
-    said.n = group ? (uint32_t)group->size : 0;
+    said.n = (uint32_t)group->size;
     memcpy(bytes, &said, sizeof(said));
-    if (group) {
-        memcpy(bytes + sizeof(said), group->process, numbers);
-    }
+    memcpy(bytes + sizeof(said), group->process, numbers);
     int error = rz_setup_message_send(process, kind, about, bytes, sizeof(said) + numbers);
     free(bytes);
     return error;
@@ -88,7 +91,9 @@ static int say(uint32_t process, enum rz_setup_kind kind, uint64_t about, const 
 static void refuse(uint32_t process, uint64_t id, int error)
 {
     struct offer why = {.error = error};
-    say(process, RZ_SETUP_REFUSE, id, &why, NULL);
+    /* The other root would wait for ever. */
+    rz_need_memory(say(process, RZ_SETUP_REFUSE, id, &why, NULL) == MPI_SUCCESS,
+                   "to refuse a connection");
 }
 
 /* Ends the wait: drops the messages with this id that have arrived; later ones are not taken. */
