@@ -10,7 +10,7 @@ held = []
 
 def folder(prefix):
     path = tempfile.mkdtemp(prefix=prefix)
-    # In the background of a shell that ends, so that whoever kills the test with all its children does not find it.
+    # In the background of a shell that ends, so that a kill of the test with all its children does not reach it.
     shell = subprocess.Popen(["sh", "-c", REMOVE, "sh", path], stdin=subprocess.PIPE, start_new_session=True)
     shell.wait()
     held.append(shell.stdin)

@@ -81,7 +81,7 @@ static int calls_in(void (*call)(void), double us)
 
 #ifdef RHIZOME
 /* Messages of the protocols so far, sent by this process; -1: not counted. */
-static double letters_now(void)
+static double messages_now(void)
 {
     static MPI_T_pvar_session session;
     static MPI_T_pvar_handle handle;
@@ -106,11 +106,11 @@ static double letters_now(void)
 
 static void count_messages(void)
 {
-    double before = letters_now(), all;
+    double before = messages_now(), all;
     for (int i = 0; i < OPERATIONS; i++) {
         agree();
     }
-    double mine = (letters_now() - before) / OPERATIONS;
+    double mine = (messages_now() - before) / OPERATIONS;
     MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     if (before >= 0) {
         show("messages", all);

@@ -125,7 +125,7 @@ def failure():
     calm, _ = run(TWO_NODES, *HOT)
     killed, story = run([*TWO_NODES, "--story", "--inject", "kill rank 3 at iteration 125"], *HOT)
     if "rank 3" not in story:
-        sys.exit(f"nobody failed:\n{story}")
+        sys.exit(f"no process failed:\n{story}")
     # Rank 0 prints again what it had printed since the checkpoint: the same lines.
     if set(killed) != set(calm) or killed[-4:] != calm[-4:]:
         sys.exit("undisturbed:\n" + "\n".join(calm) + "\nwith a failure:\n" + "\n".join(killed))

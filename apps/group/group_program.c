@@ -238,10 +238,11 @@ void group_leaving(int rank, int size, uint64_t moments)
         return;
     }
     if (rank == 0) {
-        fprintf(stderr,
-                "%s: all %d processes would leave, and none come back: nobody would have a result; "
-                "take a smaller --fail-count, or a larger --return\n",
-                program->name, size);
+        fprintf(
+            stderr,
+            "%s: all %d processes would leave, and none come back: no process would have a result; "
+            "take a smaller --fail-count, or a larger --return\n",
+            program->name, size);
     }
     MPI_Finalize();
     exit(2);
@@ -276,14 +277,14 @@ void group_stop(struct group *group)
 
 int group_close(struct group *group, bool has_result)
 {
-    int nobody = !has_result;
+    int without = !has_result;
     group_stop(group);
-    MPIX_Comm_agree(group->comm, &nobody); /* also if a process has failed: all get one answer */
-    if (nobody && is_first_living(group)) {
+    MPIX_Comm_agree(group->comm, &without); /* also if a process has failed: all get one answer */
+    if (without && is_first_living(group)) {
         fprintf(stderr, "%s: no result: all that are left have left the group\n", program->name);
     }
     if (group->comm != MPI_COMM_WORLD) {
         MPI_Comm_free(&group->comm);
     }
-    return nobody;
+    return without;
 }

@@ -37,13 +37,14 @@ static const char usage[] =
     "  --virtual P           virtual processes, each with a list: a power of two up to 4096\n"
     "                        (the least one that all processes fit into)\n"
     "  --method M            dgrp: the dynamic group of recommended processes (the default);\n"
-    "                        no-rejoin: the same, who is out stays out; ulfm: revoke, agree,\n"
+    "                        no-rejoin: the same, an excluded process stays out; ulfm: revoke, "
+    "agree,\n"
     "                        shrink: only the failed processes are out\n"
     "  --distribution D      uniform (the default), few (16 values), sorted, equal\n"
     "  --seed S              of the integers (1)\n"
     "  --store W             where checkpoints are: memory (of the machine; the default), or file\n"
     "  --dir D               with --store file: a folder that all nodes see\n"
-    "  --fail-damage         who leaves damages all checkpoints before\n"
+    "  --fail-damage         a leaving process damages all checkpoints before\n"
     "  --times               where the time went, on standard error\n"
     "  --progress            the step under way, on standard error\n";
 

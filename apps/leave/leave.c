@@ -48,7 +48,7 @@ const char leave_usage[] =
     "                        kill: by SIGKILL; stop: by SIGSTOP for a time; slow: they do nothing\n"
     "                        for so long, and answer late; starve: they go on, and so long get a\n"
     "                        tenth of the time only, by SIGSTOP and SIGCONT in turn\n"
-    "  --fail-count K        how many (1); somebody must stay or come back\n"
+    "  --fail-count K        how many (1); one process must stay or come back\n"
     "  --fail-seed S         what is random there (1)\n"
     "  --fail-time MS        that time at the most, a tenth at the least, milliseconds (1000)\n"
     "  --fail-within P%      they leave in the first part of the run (100%)\n"
@@ -323,7 +323,8 @@ static bool give(const struct order *order)
     if (send(own.helper, order, sizeof(*order), MSG_NOSIGNAL) == sizeof(*order)) {
         return true;
     }
-    fprintf(stderr, "%s: no stop, for nobody would end it: %s\n", own.program, strerror(errno));
+    fprintf(stderr, "%s: no stop, because no process would end it: %s\n", own.program,
+            strerror(errno));
     return false;
 }
 

@@ -423,9 +423,9 @@ static void draw_faults(void)
 {
     uint64_t first = options.iterations > 2 ? 2 : 0, choices = options.iterations - first;
     for (uint64_t i = 0; i < options.fail_count; i++) {
-        uint64_t when = mix(mix(options.fail_seed) + 2 * i), who = mix(when);
+        uint64_t when = mix(mix(options.fail_seed) + 2 * i), victim = mix(when);
         run.faults[i].iteration = choices > 0 ? first + when % choices : 0;
-        run.faults[i].rank = (int)(who % (uint64_t)run.size);
+        run.faults[i].rank = (int)(victim % (uint64_t)run.size);
     }
     qsort(run.faults, options.fail_count, sizeof(*run.faults), by_iteration);
 }

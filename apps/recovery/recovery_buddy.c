@@ -39,7 +39,7 @@ static void reserve(struct copy *copy, size_t bytes)
 {
     copy->version = 0;
     copy->bytes = bytes;
-    recovery_protocol(&copy->memory, &copy->room, bytes);
+    recovery_reserve(&copy->memory, &copy->room, bytes);
 }
 
 static struct copy *other(struct copy copies[VERSIONS], int now)

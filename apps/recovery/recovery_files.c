@@ -204,7 +204,7 @@ static void reserve(struct copy *copy, size_t bytes)
 {
     copy->key = 0;
     copy->bytes = bytes;
-    recovery_protocol(&copy->memory, &copy->room, bytes);
+    recovery_reserve(&copy->memory, &copy->room, bytes);
 }
 
 /* What is wrong with it, as text; NULL: it is in the copy now. */

@@ -362,7 +362,7 @@ int recovery_ulfm_run(char **argv, enum recovery_repair way, const struct recove
 
 /* ---- For stores ---- */
 
-void recovery_protocol(unsigned char **memory, size_t *room, size_t bytes)
+void recovery_reserve(unsigned char **memory, size_t *room, size_t bytes)
 {
     if (bytes <= *room && *memory) {
         return;

@@ -50,7 +50,7 @@ struct recovery_store {
 
 /* For stores: memory for this number of bytes of a copy, replacing *room bytes; its content may be
  * lost. Ends the program if there is none. */
-void recovery_protocol(unsigned char **memory, size_t *room, size_t bytes);
+void recovery_reserve(unsigned char **memory, size_t *room, size_t bytes);
 
 /* Runs the loop until it has come to its end in all processes. again: after a repair. */
 int recovery_ulfm_run(char **argv, enum recovery_repair way, const struct recovery_store *store,

@@ -37,7 +37,7 @@ def listing(words):
 
 
 def shell(line, build, folder):
-    """What a command prints, error output first; `echo $?` is answered by whoever calls."""
+    """What a command prints, error output first; `echo $?` is answered by the caller."""
     environment = dict(os.environ, PATH=f"{os.path.abspath(build)}/bin:{os.environ['PATH']}")
     environment.pop("RZ_RANK", None)
     try:

@@ -246,7 +246,7 @@ static int reinit_rounds(struct rz_call *call, int argc, char **argv,
         int state;
         int error = reinit_wait(call, &state);
         if (error == MPI_SUCCESS && point->told) {
-            error = ask_who_failed(call, state);
+            error = ask_which_failed(call, state);
         }
         if (error == MPI_SUCCESS) {
             *returned = enter_point(point, argc, argv, state);

@@ -200,7 +200,7 @@ static const struct {
     {"UCX_*",
      {"UCX_"},
      "changes what UCX does in each rank, where it is used (--net ucx)",
-     "unset them, if nobody wants that"},
+     "unset them, unless this is intended"},
     {"of a job",
      {"RZ_LINK_FD=", "RZ_JOB_ID=", "RZ_JOB_KEY=", "RZ_RANK=", "RZ_INCARNATION="},
      "of a rank of a running job; a program started here would take itself for it",
@@ -212,7 +212,7 @@ static const struct {
     {"loader",
      {"LD_PRELOAD=", "LD_AUDIT="},
      "puts other code into each rank",
-     "unset them, if nobody wants that"},
+     "unset them, unless this is intended"},
 };
 
 static bool belongs(const char *entry, const char *const *prefixes)

@@ -123,8 +123,8 @@ static void show_jobs(const json_t *jobs)
 {
     json_t *job;
     size_t i;
-    printf("%-16s  %-20s  %5s  %6s  %5s  %6s  %-6s  %9s\n", "JOB", "PROGRAM", "NODES", "RANKS",
-           "DEAD", "EPOCH", "PHASE", "AGE");
+    printf("%-16s  %-20s  %5s  %6s  %6s  %6s  %-6s  %9s\n", "JOB", "PROGRAM", "NODES", "RANKS",
+           "FAILED", "EPOCH", "PHASE", "AGE");
     json_array_foreach(jobs, i, job)
     {
         const json_t *nodes = json_object_get(job, "nodes"), *ranks = json_object_get(job, "ranks");
@@ -132,9 +132,9 @@ static void show_jobs(const json_t *jobs)
         char age[32], alive[32];
         age_of(json_real_value(json_object_get(job, "seconds")), age, sizeof(age));
         snprintf(alive, sizeof(alive), "%zu", json_array_size(nodes));
-        printf("%-16s  %-20.20s  %5s  %6zu  %5zu  %6" JSON_INTEGER_FORMAT "  %-6s  %9s\n",
+        printf("%-16s  %-20.20s  %5s  %6zu  %6zu  %6" JSON_INTEGER_FORMAT "  %-6s  %9s\n",
                text_of(job, "job"), slash ? slash + 1 : program, alive, json_array_size(ranks),
-               count_with(nodes, "state", "failed") + count_with(ranks, "verdict", "failed"),
+               count_with(nodes, "state", "failed") + count_with(ranks, "state", "failed"),
                number_of(job, "epoch"), text_of(job, "phase"), age);
     }
 }
@@ -144,7 +144,7 @@ static void show_nodes(const json_t *job)
     const json_t *nodes = json_object_get(job, "nodes"), *ranks = json_object_get(job, "ranks");
     json_t *node, *rank;
     size_t i, j;
-    printf("\n%5s  %-8s  %-15s  %s\n", "NODE", "STATE", "ADDRESS", "RANKS (.incarnation, verdict)");
+    printf("\n%5s  %-8s  %-15s  %s\n", "NODE", "STATE", "ADDRESS", "RANKS (.incarnation, state)");
     json_array_foreach(nodes, i, node)
     {
         printf("%5" JSON_INTEGER_FORMAT "  %-8s  %-15s ", number_of(node, "node"),
@@ -158,8 +158,8 @@ static void show_nodes(const json_t *job)
             if (number_of(rank, "incarnation") > 1) {
                 printf(".%" JSON_INTEGER_FORMAT, number_of(rank, "incarnation"));
             }
-            if (strcmp(text_of(rank, "verdict"), "alive") != 0) {
-                printf("(%s)", text_of(rank, "verdict"));
+            if (strcmp(text_of(rank, "state"), "alive") != 0) {
+                printf("(%s)", text_of(rank, "state"));
             }
         }
         putchar('\n');
@@ -220,7 +220,7 @@ static const struct rz_cli_option table[] = {
 
 static const struct rz_cli cli = {
     .name = "rzps",
-    .summary = "the jobs on this machine: nodes, ranks, verdicts, heartbeats",
+    .summary = "the jobs on this machine: nodes, ranks, failures, heartbeats",
     .synopsis = "[OPTION]... [JOB]",
     .description = "Lists the jobs that have a daemon on this machine, as these daemons tell. With "
                    "JOB (its number, or the first digits of it) shows one: each node, and which "

@@ -59,7 +59,7 @@ static int list(int argc, char **argv)
     static const struct {
         const char *name, *heading;
         void (*print)(const char *indent);
-    } parts[] = {{"scenarios", "Scenarios of components, for rzsim check ROOM --scenario NAME",
+    } parts[] = {{"scenarios", "Scenarios of components, for rzsim check PROTOCOL --scenario NAME",
                   list_scenarios},
                  {"studies", "Studies, for rzsim STUDY", list_studies},
                  {"figures", "Figures, for rzsim figure NAME", list_figures}};
@@ -87,8 +87,8 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"list", "what there is to prove, measure and draw", list},
-    {"check", "ROOM: random schedules of a protocol, or every one", rz_rzsim_check},
-    {"replay", "ROOM: one schedule again, with its trace", rz_rzsim_replay},
+    {"check", "PROTOCOL: random schedules of a protocol, or every one", rz_rzsim_check},
+    {"replay", "PROTOCOL: one schedule again, with its trace", rz_rzsim_replay},
     {"figure", "NAME|all: the figures of the papers from runs made now", rz_rzsim_figure},
     {"compare", "the failure detectors side by side", rz_rzsim_compare}};
 enum { COMMANDS = sizeof(commands) / sizeof(*commands) };

@@ -80,8 +80,8 @@ RZ_CLI_TAKE_TEXT(path, REQUEST->options.path)
 
 const struct rz_cli_option rz_rzsim_check_options[] = {
     {NULL, NULL, NULL, "What is run", NULL},
-    {"--scenario", NULL, "NAME", "A scenario of the room. Default: its first; rzsim list has all.",
-     take_scenario},
+    {"--scenario", NULL, "NAME",
+     "A scenario of the protocol. Default: its first; rzsim list has all.", take_scenario},
     {"--members", NULL, "N", "Members of the view. Default: the scenario's.", take_members},
     {"--crashes", NULL, "K", "At most so many of them fail. Default: the scenario's.",
      take_crashes},
@@ -95,7 +95,7 @@ const struct rz_cli_option rz_rzsim_check_options[] = {
 
 const struct rz_cli_option rz_rzsim_replay_options[] = {
     {NULL, NULL, NULL, "Which schedule", NULL},
-    {"--scenario", NULL, "NAME", "The scenario. Default: the room's first.", take_scenario},
+    {"--scenario", NULL, "NAME", "The scenario. Default: the protocol's first.", take_scenario},
     {"--members", NULL, "N", "Members of the view. Default: the scenario's.", take_members},
     {"--crashes", NULL, "K", "At most so many of them fail. Default: the scenario's.",
      take_crashes},
@@ -112,7 +112,7 @@ const struct rz_cli_option rz_rzsim_replay_options[] = {
 static const struct rz_cli check_cli = {
     .name = "rzsim check",
     .summary = "put a protocol to the proof: random schedules, or every schedule",
-    .synopsis = "ROOM [OPTION]...",
+    .synopsis = "PROTOCOL [OPTION]...",
     .description =
         "Runs the shipped objects of a protocol component under a scheduler that delays, "
         "reorders, crashes members and loses what they had in flight, and asks the "
@@ -127,7 +127,7 @@ static const struct rz_cli check_cli = {
 static const struct rz_cli replay_cli = {
     .name = "rzsim replay",
     .summary = "run one schedule again, and print its trace",
-    .synopsis = "ROOM (--seed S [--plan FAULTS] [--plain] | --path CHOICES) [OPTION]...",
+    .synopsis = "PROTOCOL (--seed S [--plan FAULTS] [--plain] | --path CHOICES) [OPTION]...",
     .description = "What rzsim check prints below a violation is a command of this kind.",
     .options = rz_rzsim_replay_options,
     .epilogue = "Exit status: 0 the properties hold, 1 they do not, 2 the command line is wrong."};
@@ -159,7 +159,7 @@ static void print_figures(const struct request *request, const struct rz_sim_res
 static void find_scenario(const struct rz_cli *cli, const char *protocol, struct request *request)
 {
     if (!protocol) {
-        rz_cli_refuse(cli, "name a room of protocol; rzsim list has them");
+        rz_cli_refuse(cli, "name a protocol; rzsim list has them");
     }
     struct rz_sim_options *options = &request->options;
     options->scenario = rz_sim_find(protocol, request->scenario);
@@ -168,7 +168,7 @@ static void find_scenario(const struct rz_cli *cli, const char *protocol, struct
                       request->scenario);
     }
     if (!options->scenario) {
-        rz_cli_refuse(cli, "there is no room '%s'; rzsim list has them", protocol);
+        rz_cli_refuse(cli, "there is no protocol '%s'; rzsim list has them", protocol);
     }
     uint32_t most = options->scenario->members_max;
     if (request->exhaustive && (most == 0 || most > 32)) {

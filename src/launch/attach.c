@@ -117,9 +117,10 @@ static size_t choose(const struct rz_local_name *names, size_t n, const char *pr
                 jobs, prefix);
     } else if (foreign < n) {
         number_of(names[foreign].job, number);
-        fprintf(stderr,
-                "rzrun: job %s belongs to another user (uid %u), who alone may attach to it\n",
-                number, (unsigned)names[foreign].uid);
+        fprintf(
+            stderr,
+            "rzrun: job %s belongs to another user (uid %u), and only that user may attach to it\n",
+            number, (unsigned)names[foreign].uid);
     } else {
         fprintf(stderr, "rzrun: no job on this machine begins with '%s' (rzps shows them)\n",
                 prefix);
@@ -345,7 +346,7 @@ static int conclude(struct attach *attach)
         return leave_unread(attach);
     }
     if (attach->waits.n > 0) {
-        fprintf(stderr, "rzrun: who waited for whom:\n");
+        fprintf(stderr, "rzrun: these ranks waited:\n");
         rz_waits_page_print(&attach->waits, NULL, 0, stderr);
     }
     const struct part *best = best_result(attach);

@@ -81,7 +81,7 @@ static struct failure *failure_new(struct rz_cases *cases, uint32_t rank, uint32
                                 .agreed = json_array()};
     cases->failures = failure;
     snprintf(job, sizeof(job), "%016" PRIx64, cases->job);
-    set(failure->document, "schema", json_string("rhizome.case.1"));
+    set(failure->document, "schema", json_string("rhizome.case.2"));
     set(failure->document, "job", json_string(job));
     set(failure->document, "case", json_integer(failure->number));
     set(failure->document, "what", json_string(rank != RZ_ID_NONE ? "process" : "node"));
@@ -90,7 +90,7 @@ static struct failure *failure_new(struct rz_cases *cases, uint32_t rank, uint32
         set(failure->document, "incarnation", json_integer(incarnation));
     }
     set(failure->document, "node", json_integer(node));
-    set(failure->document, "verdict", json_string("failed"));
+    set(failure->document, "cause", json_string("failed"));
     set(failure->document, "observers", failure->observers);
     set(failure->document, "told", failure->told);
     set(failure->document, "agreed", failure->agreed);
@@ -187,7 +187,7 @@ static void on_seen(struct rz_cases *cases, uint32_t by, const struct rz_launch_
             rz_cases_trace_before(cases->traces, event->rank, event->incarnation, event->node, by));
     }
     if (event->rank != RZ_ID_NONE && event->value == RZ_FAILURE_HUNG) {
-        set(failure->document, "verdict", json_string("hung"));
+        set(failure->document, "cause", json_string("hung"));
     }
     write_case(cases, failure);
 }
@@ -386,8 +386,8 @@ void rz_cases_stopping(struct rz_cases *cases, uint32_t node, const char *reason
     if (!failure) {
         failure = failure_new(cases, RZ_ID_NONE, node, 0);
     }
-    set(failure->document, "verdict", json_string("cut off"));
-    set(failure->document, "its_own_words", json_string(reason));
+    set(failure->document, "cause", json_string("cut off"));
+    set(failure->document, "reason", json_string(reason));
     write_case(cases, failure);
 }
 

@@ -407,8 +407,8 @@ static const struct rz_cli_option table[] = {
      "Nodes to run on, with the number of ranks each can take (1).", take_host},
     {"--hostfile", "-f -hostfile -machinefile --machinefile", "FILE",
      "The same from a file: lines of `HOST [slots=N] [rack=NAME]`. With racks, nodes are numbered "
-     "so that those who watch each other and keep each other's checkpoints stand in different "
-     "ones.",
+     "so that nodes that watch each other or keep each other's checkpoints stand in different "
+     "racks.",
      take_hostfile},
     {"--map-by", "-map-by", "slot|node|core",
      "slot (default): fill the slots of one node after the other; evenly where slots are not "
@@ -476,8 +476,9 @@ static const struct rz_cli_option table[] = {
      "Default: never.",
      take_hang_timeout},
     {"--hang-report", NULL, "T",
-     "Say on one page who waits for whom when a rank has waited in one call for longer than T; "
-     "nobody is ended for it. Default: never.",
+     "Say on one page which rank waits for which when a rank has waited in one call for longer "
+     "than T; "
+     "no process is ended for it. Default: never.",
      take_hang_report},
     {"--silence-timeout", NULL, "T",
      "End the job when no daemon has said anything for T, for example because they were stopped. "
@@ -491,7 +492,8 @@ static const struct rz_cli_option table[] = {
      "goes "
      "back to its last checkpoint; where the program asks for it, RZ_Comm_replace replaces "
      "them. repair: the same of a program that is known to enter MPIX_Reinit: if all its processes "
-     "fail before any has, they are started again. continue: failures are errors, and nobody is "
+     "fail before any has, they are started again. continue: failures are errors, and no process "
+     "is "
      "replaced. replace: failures are errors, also "
      "inside MPIX_Reinit, and RZ_Comm_replace replaces the failed processes. restart: when a "
      "process or a "
@@ -570,7 +572,8 @@ static const struct rz_cli_option table[] = {
     {"--report", NULL, "FILE",
      "Write everything that happened to FILE, one line `name=value ...` per event.", take_report},
     {"--cases", NULL, "FOLDER",
-     "Write a case file (JSON, docs/cases.md) for each failure: who reported, on what evidence, "
+     "Write a case file (JSON, docs/cases.md) for each failure: which node reported it, on what "
+     "evidence, "
      "when "
      "each daemon learnt of it, what was done.",
      take_cases},
@@ -590,9 +593,9 @@ static const struct rz_cli_option table[] = {
      "do. -v -v: each event of the traces, too, at level info unless --log or RZ_LOG say "
      "otherwise.",
      take_verbose},
-    {NULL, NULL, NULL, "Life of the job (docs/detached.md)", NULL},
+    {NULL, NULL, NULL, "The job's start and end (docs/detached.md)", NULL},
     {"--timeout", "-timeout", "T",
-     "End the job after this time (seconds, or 300ms, 1h30m), and say who waits for whom.",
+     "End the job after this time (seconds, or 300ms, 1h30m), and say which rank waits for which.",
      take_timeout},
     {"--detach", NULL, NULL,
      "Start the job, print its number and return; it goes on by itself. Its standard input is "

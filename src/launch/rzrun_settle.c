@@ -246,10 +246,9 @@ static void check_detach(const struct rz_rzrun_options *options)
                                      "job again; --detach is to go: leave one");
     }
     if (options->adapter == RZ_ADAPTER_NETNS) {
-        rz_cli_refuse(
-            &rz_rzrun_cli,
-            "--adapter netns and --detach do not go together: from outside their networks "
-            "nobody could attach to the nodes");
+        rz_cli_refuse(&rz_rzrun_cli,
+                      "--adapter netns and --detach do not go together: the nodes cannot be "
+                      "reached from outside their networks");
     }
 }
 

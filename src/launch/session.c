@@ -348,7 +348,7 @@ static void on_event(struct rz_launch_session *session, struct rz_node *node,
     if (event->kind == RZ_EVENT_RECORD_RUN) {
         rz_session_arm_faults(session);
     }
-    if (event->kind == RZ_EVENT_RECORD_OUT && event->node < session->options->layout.n_nodes) {
+    if (event->kind == RZ_EVENT_RECORD_EXCLUDED && event->node < session->options->layout.n_nodes) {
         session->nodes[event->node].input_credit =
             0; /* rank 0 will read on another node, sooner or later */
     }

@@ -174,8 +174,7 @@ int rz_session_output_close(struct rz_launch_session *session, int status)
         event_free(session->written[i]);
     }
     if (unread > 0 && rz_stream_writer_queued(session->show.streams[1].writer) == 0) {
-        fprintf(stderr, "rzrun: nobody has read the last %zu bytes of output, which are lost\n",
-                unread);
+        fprintf(stderr, "rzrun: the last %zu bytes of output were not read and are lost\n", unread);
     }
     event_free(session->output_late);
     rz_show_output_close(&session->show);

@@ -90,7 +90,7 @@ static bool settles(const struct rz_settled *settled, const struct rz_launch_eve
     if (event->rank != RZ_ID_NONE || !is_node(settled, event->node)) {
         return false;
     }
-    return event->kind == RZ_EVENT_RECORD_OUT ||
+    return event->kind == RZ_EVENT_RECORD_EXCLUDED ||
            (event->kind == RZ_EVENT_RECORD_NOTED && !settled->left);
 }
 

@@ -142,7 +142,7 @@ static bool on_event(struct rz_referee *referee, const struct rz_launch_event *e
     if (event->kind == RZ_EVENT_RECORD_LEFT) {
         rz_outcome_left(&referee->outcome);
     }
-    if (event->kind == RZ_EVENT_RECORD_OUT && event->node < referee->outcome.n_nodes) {
+    if (event->kind == RZ_EVENT_RECORD_EXCLUDED && event->node < referee->outcome.n_nodes) {
         referee->outcome.out[event->node] = true;
     }
     if (event->kind == RZ_EVENT_RECORD_NOTED) {

@@ -9,8 +9,8 @@
 
 uint64_t rz_choice_identity(const struct rz_choice *choice)
 {
-    uint64_t who = ((uint64_t)choice->kind << 32) + choice->member;
-    return rz_mix(rz_mix(who, choice->what), choice->kind == RZ_CHOOSE_TELL ? choice->bits : 0);
+    uint64_t key = ((uint64_t)choice->kind << 32) + choice->member;
+    return rz_mix(rz_mix(key, choice->what), choice->kind == RZ_CHOOSE_TELL ? choice->bits : 0);
 }
 
 void rz_choice_push(struct rz_explorer *x, struct rz_choice choice)

@@ -138,7 +138,7 @@ static bool drop_fenced(struct rz_explorer *x, rz_id member, uint64_t failed)
             continue;
         }
         if (!rz_world_check_void(x->sim, member, flight->packet)) {
-            return rz_sim_say(x->sim, "%u, who knows that %u has failed, took a message from it",
+            return rz_sim_say(x->sim, "%u, which knows that %u has failed, took a message from it",
                               member, flight->packet->message.from);
         }
         rz_explorer_forget(x, i);

@@ -176,7 +176,7 @@ static void review_held(struct rz_job_node *node)
     node->n_held = 0;
 }
 
-static void start_newborn(struct rz_job_node *node, uint64_t item)
+static void start_spawned(struct rz_job_node *node, uint64_t item)
 {
     uint32_t slot, incarnation;
     if (!rz_recover_unpack_spawn(item, &slot, &incarnation) ||
@@ -219,7 +219,7 @@ static void take_spawns(struct rz_job_node *node, const struct rz_action *notice
         }
     }
     for (uint32_t i = 0; i < notice->n_items && notice->arg[1] == RZ_OK; i++) {
-        start_newborn(node, notice->items[i]);
+        start_spawned(node, notice->items[i]);
     }
 }
 
@@ -282,7 +282,7 @@ void rz_job_on_call(struct rz_job_node *node, const struct rz_event *event)
     case RZ_JOB_SPAWN:
         spawn(node, event->arg);
         break;
-    case RZ_JOB_WANTED:
+    case RZ_JOB_REQUESTED:
         rz_job_queue(node, RZ_JOB_CALL_RECOVER, RZ_RECOVER_WANT, event->arg[0], 0, 0);
         break;
     case RZ_JOB_WRITTEN:
@@ -325,7 +325,7 @@ void rz_job_on_recover(struct rz_job_node *node, const struct rz_action *notice)
         node->stopped = true;
         break;
     case RZ_RECOVER_FAILURES:
-    case RZ_RECOVER_WANTED:
+    case RZ_RECOVER_REQUESTED:
     case RZ_RECOVER_ASKING: /* its detector is perfect */
     case RZ_RECOVER_REPORT:
         break;

@@ -50,7 +50,7 @@ enum rz_job_call {
     /* arg = count, fuse, eager: after this many rounds, and not in phase ENTER unless eager, a
      * process requests a cohort */
     RZ_JOB_SPAWN,
-    RZ_JOB_WANTED, /* arg = item: report of a requested spawn from another daemon */
+    RZ_JOB_REQUESTED, /* arg = item: report of a requested spawn from another daemon */
     /* arg = rank, epoch it was written in << 32 | position, generation: a file is durable, was read
      */
     RZ_JOB_WRITTEN,
@@ -68,7 +68,7 @@ enum rz_job_notice {
     RZ_JOB_NEWS,          /* make RZ_JOB_HEARD at all others */
     RZ_JOB_WANTS_ASK,     /* make the call RZ_JOB_ASK with these arguments at a later time */
     RZ_JOB_WANTS_SPAWN,   /* likewise RZ_JOB_SPAWN */
-    RZ_JOB_SPAWN_NEWS,    /* make RZ_JOB_WANTED at all others */
+    RZ_JOB_SPAWN_NEWS,    /* make RZ_JOB_REQUESTED at all others */
     RZ_JOB_WANTS_WRITE,   /* put this piece into a file: then make RZ_JOB_WRITTEN at a later time */
     RZ_JOB_WANTS_READ,  /* arg = rank, epoch it was written in, generation: RZ_JOB_READ likewise */
     RZ_JOB_WANTS_SPOIL, /* make the call RZ_JOB_SPOIL with these arguments at a later time */

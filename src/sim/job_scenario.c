@@ -381,7 +381,7 @@ void rz_job_scenario_notified(struct rz_sim *sim, rz_id member, const struct rz_
         make_call(sim, member, RZ_JOB_SPAWN, notice);
         break;
     case RZ_JOB_SPAWN_NEWS:
-        at_all_others(sim, member, RZ_JOB_WANTED, notice);
+        at_all_others(sim, member, RZ_JOB_REQUESTED, notice);
         break;
     case RZ_JOB_WANTS_SPOIL:
         make_call(sim, member, RZ_JOB_SPOIL, notice);
@@ -601,7 +601,7 @@ bool rz_job_scenario_safety(struct rz_sim *sim)
                           record->stopped_early - 1);
     }
     if (record->fell_back) {
-        return rz_sim_say(sim, "%u gives up a generation that nobody has found damaged",
+        return rz_sim_say(sim, "%u gives up a generation that no member has found damaged",
                           record->fell_back - 1);
     }
     if (record->no_file) {
@@ -735,14 +735,15 @@ const char *rz_job_scenario_message_name(uint8_t type)
 const char *rz_job_scenario_call_name(uint32_t call)
 {
     static const char *const names[] = {"BEGIN",   "STEP", "KILL",  "HEARD",
-                                        "REACHED", "ASK",  "SPAWN", "WANTED",
+                                        "REACHED", "ASK",  "SPAWN", "REQUESTED",
                                         "WRITTEN", "READ", "SPOIL", "DAMAGED"};
     return call < sizeof(names) / sizeof(*names) ? names[call] : "?";
 }
 
 const char *rz_job_scenario_notice_name(uint32_t what)
 {
-    static const char *const recover[] = {"EPOCH", "PHASE", "DEATHS", "STOP", "WANTED", "BIRTHS"};
+    static const char *const recover[] = {"EPOCH", "PHASE",     "FAILURES",
+                                          "STOP",  "REQUESTED", "SPAWNS"};
     static const char *const commit[] = {"COMMITTED", "RESTORE", "PROTECTED"};
     static const char *const host[] = {"WANTS_STEP", "WANTS_REACHED", "WANTS_KILL", "NEWS",
                                        "WANTS_ASK",  "WANTS_SPAWN",   "SPAWN_NEWS", "WANTS_WRITE",

@@ -112,7 +112,7 @@ static void notified_and_cached(struct rz_sim *sim, rz_id member, const struct r
 static void notified_of_news(struct rz_sim *sim, rz_id member, const struct rz_action *notice)
 {
     const struct record *record = rz_sim_record(sim);
-    if (notice->what == RZ_AGREE_WANTED && record->queued[member] < notice->arg[0]) {
+    if (notice->what == RZ_AGREE_REQUESTED && record->queued[member] < notice->arg[0]) {
         propose_next(sim, member);
     }
 }
@@ -171,7 +171,7 @@ static const char *call_name(uint32_t call)
 
 static const char *notice_name(uint32_t what)
 {
-    return what == RZ_AGREE_DECIDED ? "DECIDED" : "WANTED";
+    return what == RZ_AGREE_DECIDED ? "DECIDED" : "REQUESTED";
 }
 
 #define COMMON(most, window)                                                                       \

@@ -202,7 +202,7 @@ static void notified(struct rz_sim *sim, rz_id member, const struct rz_action *n
 }
 
 /* If one tester alone is slow, all members stay recommended. */
-static bool nobody_is_out(struct rz_sim *sim)
+static bool none_is_excluded(struct rz_sim *sim)
 {
     for (rz_id id = 0; id < rz_sim_members(sim); id++) {
         for (rz_id k = 0; k < rz_sim_members(sim) && rz_sim_alive(sim, id); k++) {
@@ -219,7 +219,7 @@ static bool safety(struct rz_sim *sim)
 {
     struct record *record = rz_sim_record(sim);
     return rz_diagnose_check_safety(rz_sim_group(sim), &record->seen) &&
-           (!(parameter_of(sim) & DEAF) || nobody_is_out(sim));
+           (!(parameter_of(sim) & DEAF) || none_is_excluded(sim));
 }
 
 static bool liveness(struct rz_sim *sim)
@@ -305,7 +305,7 @@ const struct rz_sim_scenario rz_diagnose_scenarios[] = {
      FAULTS,
      TIMED},
     {.name = "slow-tester",
-     .summary = "one tester is slow for as long as local health forgives: nobody is put out",
+     .summary = "one tester is slow for as long as local health forgives: no member is excluded",
      .members = 5,
      .parameter = HEALTH | BY_HOST | DEAF,
      TIMED},
@@ -340,7 +340,7 @@ const struct rz_sim_scenario rz_diagnose_scenarios[] = {
      .horizon = 6,
      .claims = {.turns = true}},
     MUTANT(RZ_DIAGNOSE_INCREMENT, "maximum", "each message about an event counts as one"),
-    MUTANT(RZ_DIAGNOSE_UPDATE_FIRST, "order", "the threshold is adapted before the verdict"),
+    MUTANT(RZ_DIAGNOSE_UPDATE_FIRST, "order", "the threshold is adapted before the result"),
     MUTANT(RZ_DIAGNOSE_KEEP_OKRUN, "reset", "a rejoin leaves the run of good tests"),
     {.name = "mutant-overruled",
      .summary = "no doubt is ever overruled: must be caught",
@@ -356,7 +356,7 @@ const struct rz_sim_scenario rz_diagnose_scenarios[] = {
      .violation_expected = true,
      TIMED},
     {.name = "mutant-successor",
-     .summary = "nobody stands in for the first of a cluster: must be caught",
+     .summary = "no member stands in for the first of a cluster: must be caught",
      .members = 4,
      .crashes = 3,
      .parameter = CUBE | RZ_DIAGNOSE_FIRST_ONLY,

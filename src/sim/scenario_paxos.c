@@ -149,7 +149,7 @@ static bool safety(struct rz_sim *sim)
         bool proposed = parameter_of(sim) & VOTES ? seen->value <= 1
                                                   : seen->value >= 100 && seen->value < 100 + n;
         if (seen->decided && !proposed) {
-            return rz_sim_say(sim, "a value that nobody proposed was decided");
+            return rz_sim_say(sim, "a value that no member proposed was decided");
         }
     }
     return true;

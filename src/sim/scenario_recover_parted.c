@@ -169,8 +169,8 @@ static const char *message_name(uint8_t type)
 
 static const char *notice_name(uint32_t what)
 {
-    static const char *const names[] = {"EPOCH",  "PHASE",  "DEATHS", "STOP",
-                                        "WANTED", "BIRTHS", "ASKING", "REPORT"};
+    static const char *const names[] = {"EPOCH",     "PHASE",  "FAILURES", "STOP",
+                                        "REQUESTED", "SPAWNS", "ASKING",   "REPORT"};
     return what < sizeof(names) / sizeof(*names) ? names[what] : NULL;
 }
 

@@ -124,7 +124,7 @@ static const char *call_name(uint32_t call)
 
 static const char *notice_name(uint32_t what)
 {
-    static const char *const names[] = {"ALIVE", "SUSPECT", "DEAD", "LEFT", "FENCED"};
+    static const char *const names[] = {"ALIVE", "SUSPECT", "FAILED", "LEFT", "FENCED"};
     return what <= RZ_SWIM_FENCED ? names[what] : NULL;
 }
 
@@ -166,7 +166,7 @@ static const char *notice_name(uint32_t what)
 
 const struct rz_sim_scenario rz_swim_scenarios[] = {
     {.name = "crash",
-     .summary = "members fail; nobody living is ever suspected",
+     .summary = "members fail; no living member is ever suspected",
      .members = 6,
      .crashes = 3,
      .parameter = ACCURATE,
@@ -178,7 +178,7 @@ const struct rz_sim_scenario rz_swim_scenarios[] = {
      .parameter = LEAVES | ACCURATE,
      COMMON},
     {.name = "faulty",
-     .summary = "loss, duplication, pauses, slow links: who lives is cleared in the end",
+     .summary = "loss, duplication, pauses, slow links: living members are cleared in the end",
      .members = 6,
      .crashes = 2,
      .parameter = CLEARED,
@@ -196,7 +196,7 @@ const struct rz_sim_scenario rz_swim_scenarios[] = {
      .parameter = CLEARED | HASTY,
      FAULTY},
     {.name = "final",
-     .summary = "failure is final, who is declared failed stops",
+     .summary = "failure is final, a member declared failed stops",
      .members = 6,
      .crashes = 1,
      .parameter = HASTY | FINAL,
@@ -209,13 +209,13 @@ const struct rz_sim_scenario rz_swim_scenarios[] = {
      COMMON,
      .faults = {.until = 2 * RZ_SECOND, .loss = 100, .partitions = 2}},
     {.name = "late",
-     .summary = "members run up to three seconds late, again and again: who lives is cleared",
+     .summary = "members run up to three seconds late, again and again: living members are cleared",
      .members = 6,
      .crashes = 2,
      .parameter = CLEARED,
      LATE},
     {.name = "late-final",
-     .summary = "the same where failure is final: who is declared failed stops",
+     .summary = "the same where failure is final: a member declared failed stops",
      .members = 6,
      .crashes = 1,
      .parameter = HASTY | FINAL,
@@ -282,12 +282,12 @@ const struct rz_sim_scenario rz_swim_scenarios[] = {
      .violation_expected = true,
      MUTANT(ENDLESS, CLEARED)},
     {.name = "mutant-mute",
-     .summary = "nobody refutes",
+     .summary = "no member refutes",
      .members = 6,
      .violation_expected = true,
      MUTANT(MUTE, CLEARED)},
     {.name = "mutant-mute-late",
-     .summary = "nobody refutes, where members only run late",
+     .summary = "no member refutes, where members only run late",
      .members = 6,
      .violation_expected = true,
      LATE,

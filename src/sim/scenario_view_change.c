@@ -230,7 +230,7 @@ static bool liveness(struct rz_sim *sim)
     }
     for (rz_id id = 0; id < rz_sim_members(sim); id++) {
         if (rz_sim_alive(sim, id) && rz_view_change_look_at(rz_sim_state(sim, id), 0, &look)) {
-            return rz_sim_say(sim, "%u keeps a group of nobody", id);
+            return rz_sim_say(sim, "%u keeps an empty group", id);
         }
     }
     return true;
@@ -288,7 +288,7 @@ const struct rz_sim_scenario rz_view_change_scenarios[] = {
      COMMON,
      .liveness = liveness},
     {.name = "steady",
-     .summary = "nobody doubts anybody: rounds end by arrivals and failures alone",
+     .summary = "no process doubts another: rounds end by arrivals and failures alone",
      .members = 4,
      .crashes = 3,
      .parameter = STEADY,
@@ -317,7 +317,8 @@ const struct rz_sim_scenario rz_view_change_scenarios[] = {
      .parameter = TINY | SPARE | RZ_VIEW_CHANGE_KEEP_LATER,
      .violation_expected = true,
      COMMON},
-    MUTANT(RZ_VIEW_CHANGE_COUNT_ABSENT, "absent", "who did not arrive has done its part"),
+    MUTANT(RZ_VIEW_CHANGE_COUNT_ABSENT, "absent",
+           "a process that did not arrive has done its part"),
 };
 const size_t rz_view_change_scenarios_count =
     sizeof(rz_view_change_scenarios) / sizeof(*rz_view_change_scenarios);

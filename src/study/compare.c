@@ -52,7 +52,7 @@ const char rz_compare_legend[] =
     "has "
     "found it (SWIM: suspects it), until all hold it for failed, until all have agreed on it "
     "(gossip); medians. Gossip is a call, begun after the failure; the others watch for ever.\n"
-    "* **quiet**: nobody fails in ten periods: what watching costs.\n"
+    "* **quiet**: no member fails in ten periods: what watching costs.\n"
     "* **no fault, lost, slow members**: sixty periods without a failure (gossip: a call with "
     "one). "
     "Slow: what one member in sixteen sends arrives two periods and a half late.\n"

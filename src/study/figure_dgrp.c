@@ -584,7 +584,7 @@ const struct rz_figure rz_dgrp_figures[] = {
      6, draw_12},
     {"dgrp-13", "size of the group over 30,000 intervals", SOURCE "figure 13",
      "18 at the start; down to 4 at 1271, 8 at 1298, 3 at 13,149; recovers after each", 6, draw_13},
-    {"dgrp-composition", "who is in the group over 30,000 intervals", SOURCE "figure 13",
+    {"dgrp-composition", "the members of the group over 30,000 intervals", SOURCE "figure 13",
      "single removals, and falls of most at once", 6, rz_dgrp_draw_composition},
     {"dgrp-table3", "load of the hosts and their state", SOURCE "table 3",
      "those often non-recommended ran on loaded hosts", 6, rz_dgrp_draw_table3},

@@ -83,7 +83,7 @@ bool rz_dgrp_draw_composition(const struct rz_figure_options *options, struct rz
     uint32_t most;
     (void)why;
     stretches(run, table);
-    rz_chart_labels(chart, "who is in the group", "interval", "process");
+    rz_chart_labels(chart, "members of the group", "interval", "process");
     rz_chart_range_y(chart, -1, HOSTS);
     lines(table, chart);
     count_removals(run, &single, &most);

@@ -10,7 +10,8 @@
 #define TOLERANCE_SIZE 16
 
 #define LATER                                                                                      \
-    "an estimate must stay for 4 cycles in each phase, and whoever hears of the failure waits "    \
+    "an estimate must stay for 4 cycles in each phase, and a member that hears of the failure "    \
+    "waits "                                                                                       \
     "log2 "                                                                                        \
     "n cycles before it believes that all know"
 

@@ -224,7 +224,7 @@ bool rz_study_request_check(const struct rz_study_request *request, const char *
     if (!members_fit(request, why)) {
         return false;
     }
-    *why = "--kill must leave somebody alive";
+    *why = "--kill must leave a member alive";
     if ((takes & RZ_STUDY_KILL) && options->kill >= lives) {
         return false;
     }
@@ -232,6 +232,6 @@ bool rz_study_request_check(const struct rz_study_request *request, const char *
     if ((takes & RZ_STUDY_HEARTBEAT) && options->hb_timeout <= options->hb_period) {
         return false;
     }
-    *why = "--slow must leave somebody who is not";
+    *why = "--slow must leave a member that is not slow";
     return !(takes & RZ_STUDY_SLOW) || options->slow < lives;
 }

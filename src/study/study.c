@@ -7,7 +7,7 @@
 #include "chart/outfile.h"
 #include "timing/timing.h"
 
-#include "study_protocols.h" /* made by CMakeLists.txt: RZ_STUDY_PROTOCOLS(X), an X(ROOM) for each study_PROTOCOL.c */
+#include "study_protocols.h" /* by CMakeLists.txt: RZ_STUDY_PROTOCOLS(X), X(PROTOCOL) for each study_PROTOCOL.c */
 
 #include <stdlib.h>
 #include <string.h>

@@ -108,7 +108,7 @@ struct rz_study {
     void (*defaults)(struct rz_study_options *options);
     /*
      * Runs all trials. table: a row per trial, columns made here; every study has the columns that
-     * apply of: trial, detect_first_ms, detect_last_ms (detection of all failures by somebody),
+     * apply of: trial, detect_first_ms, detect_last_ms (detection of all failures by any member),
      * known_ms (until all living know all failures), decided_ms, cycles_..., messages, bytes,
      * messages_hot (the most that one member sent), false_failure_reports, events, seconds (of
      * processor), bytes_member (of memory).

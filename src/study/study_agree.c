@@ -13,7 +13,7 @@ static bool check(const struct rz_study_options *options, const char **why)
 {
     *why = NULL;
     if (options->kill >= options->members) {
-        *why = "--kill: somebody must be left";
+        *why = "--kill: at least one member must be left";
     } else if (options->operations == 0) {
         *why = "--operations: at least one";
     } else {

@@ -42,7 +42,7 @@ static bool check(const struct rz_study_options *options, const char **why)
 {
     *why = NULL;
     if (options->kill >= options->members) {
-        *why = "--kill: somebody must be left";
+        *why = "--kill: at least one member must be left";
     } else if (options->cycle < RZ_SECOND || options->cycle > 86400 * RZ_SECOND) {
         *why = "--cycle: from a second, for a test takes a tenth of it, to a day";
     } else if (intervals_of(options) == 0 || intervals_of(options) > INTERVALS_MAX) {

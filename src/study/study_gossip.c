@@ -188,9 +188,9 @@ static bool check(const struct rz_study_options *options, enum rz_gossip_kind ki
         *why = kind == RZ_GOSSIP_MATRIX ? "--ranks: from 2 to 2048 (each has their square in bits)"
                                         : "--ranks: from 2 to 2^20, of the model to 2^30";
     } else if (options->kill >= options->members) {
-        *why = "--kill: somebody must be left";
+        *why = "--kill: at least one member must be left";
     } else if (options->slow >= options->members - options->kill) {
-        *why = "--slow: somebody must be fast";
+        *why = "--slow: at least one member must be fast";
     } else if (options->cycle < 2 * RZ_MICROSECOND) {
         *why = "--cycle: too short";
     } else if (!(options->tolerance >= 1e-6 && options->tolerance < 1)) {
@@ -270,7 +270,7 @@ static bool sum_run(const struct rz_study_options *options, struct rz_table *tab
 
 const struct rz_study rz_gossip_studies[] = {
     {.name = "gossip1",
-     .summary = "gossip of the whole matrix of who has detected whom, until all agree",
+     .summary = "gossip of the whole matrix of detections, until all agree",
      .members_are = "ranks",
      .members_default = 128,
      .members_max = 2048,

@@ -39,10 +39,11 @@ struct rz_gossip_trial {
      * none; last is also 0 if a living member has not reached it. */
     uint32_t reached[RZ_GOSSIP_STAGES][RZ_GOSSIP_CYCLES_MAX + 1];
     uint64_t first[RZ_GOSSIP_STAGES], last[RZ_GOSSIP_STAGES];
-    rz_time last_at[RZ_GOSSIP_STAGES];       /* RZ_TIME_NEVER: as last 0 */
-    uint64_t detect_first, detect_last;      /* cycle of the first, the last own detection */
-    rz_time detect_first_at, detect_last_at; /* a failure by somebody, after it; the last of them */
-    uint64_t returned;                       /* cycle in which the last call returned */
+    rz_time last_at[RZ_GOSSIP_STAGES];  /* RZ_TIME_NEVER: as last 0 */
+    uint64_t detect_first, detect_last; /* cycle of the first, the last own detection */
+    rz_time detect_first_at,
+        detect_last_at;   /* a failure by any member, after it; the last of them */
+    uint64_t returned;    /* cycle in which the last call returned */
     uint64_t disagreeing; /* calls without success, or with another set than the failed processes */
     uint64_t false_consensus, early_commits, false_failure_reports;
     uint64_t messages, bytes, messages_hot, bytes_hot; /* the model counts messages only */

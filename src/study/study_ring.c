@@ -41,7 +41,7 @@ static bool ring_check(const struct rz_study_options *options, const char **why)
     } else if (n > UINT64_C(1) << 20) {
         *why = "more than 2^20 members of the ring";
     } else if (options->kill >= n) {
-        *why = "--kill: somebody must be left";
+        *why = "--kill: at least one member must be left";
     } else {
         rz_study_fits(n, 48 * (uint64_t)options->kill, why);
     }
@@ -156,7 +156,7 @@ const struct rz_study rz_ring_studies[] = {
      .defaults = defaults,
      .run = ring_run},
     {.name = "process",
-     .summary = "a process fails: its daemon sees it and tells everybody",
+     .summary = "a process fails: its daemon sees it and tells all daemons",
      .members_are = "nodes",
      .members_default = 64,
      .members_max = 1 << 20,

@@ -85,8 +85,8 @@ rz_time rz_ring_run_all_know(const struct rz_ring_run *run)
     for (uint32_t i = 0; i < run->n_news; i++) {
         last = run->news[i].known_at > last ? run->news[i].known_at : last;
     }
-    bool somebody = run->n_news > 0 && run->living > 0;
-    return run->missing > 0 || !somebody ? RZ_TIME_NEVER : last;
+    bool any = run->n_news > 0 && run->living > 0;
+    return run->missing > 0 || !any ? RZ_TIME_NEVER : last;
 }
 
 /* ---- knowledge ---- */

@@ -188,7 +188,7 @@ bool rz_ring_spread_run(const struct rz_study_options *options, struct rz_table 
 {
     if (options->kill >= options->members || options->payload == 0) {
         *why = options->payload == 0 ? "--payload: at least one item"
-                                     : "--kill: somebody must be left";
+                                     : "--kill: at least one member must be left";
         return false;
     }
     if (!rz_study_fits(options->members, 160 * (uint64_t)options->kill + 16 * options->payload,

@@ -174,7 +174,7 @@ static const char *message_name(uint32_t part, uint8_t type)
 
 static const char *notice_name(uint32_t part, uint32_t what)
 {
-    static const char *const names[] = {"ALIVE", "SUSPECT", "DEAD", "LEFT", "FENCED"};
+    static const char *const names[] = {"ALIVE", "SUSPECT", "FAILED", "LEFT", "FENCED"};
     (void)part;
     return names[what];
 }
@@ -435,7 +435,7 @@ static bool check(const struct rz_study_options *options, const char **why)
     if (options->members < 2 || options->members > UINT64_C(1) << 20) {
         *why = "members: from 2 to 2^20";
     } else if (options->kill >= options->members) {
-        *why = "--kill: somebody must be left";
+        *why = "--kill: at least one member must be left";
     } else if (interval_of(options) < 10) {
         *why = "--hb-period, --cycle: too short";
     }

@@ -217,27 +217,27 @@ static void wait_a_little(void)
 /* ---- Tasks ---- */
 
 /* If no process is recommended, a task done twice is better than none. */
-static bool is_member(const struct rz_tasks_peers *peers, int rank, bool anybody)
+static bool is_member(const struct rz_tasks_peers *peers, int rank, bool any_is_in)
 {
-    return anybody ? peers->is_in[rank] : !peers->is_failed[rank];
+    return any_is_in ? peers->is_in[rank] : !peers->is_failed[rank];
 }
 
 static void deal(struct RZ_Tasks_s *t)
 {
     struct rz_tasks_peers *peers = t->peers;
     int place = 0, size = 0;
-    bool anybody = false;
+    bool any_is_in = false;
     peers->changed = false;
     for (int k = 0; k < peers->size; k++) {
-        anybody |= peers->is_in[k];
+        any_is_in |= peers->is_in[k];
     }
     for (int k = 0; k < peers->size; k++) {
-        bool is_one = is_member(peers, k, anybody);
+        bool is_one = is_member(peers, k, any_is_in);
         size += is_one;
         place += is_one && k < peers->rank;
     }
     t->next = t->n_dealt = 0;
-    if (is_member(peers, peers->rank, anybody)) {
+    if (is_member(peers, peers->rank, any_is_in)) {
         t->n_dealt = rz_tasks_list(t->done, t->n_tasks, place, size, t->dealt);
     }
 }

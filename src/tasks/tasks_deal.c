@@ -9,7 +9,7 @@
 void rz_tasks_say(const bool *done, int n_tasks, int place, int *words)
 {
     for (int id = 0; id < n_tasks; id++) {
-        words[2 * id] = done[id] ? place : RZ_TASKS_NOBODY;
+        words[2 * id] = done[id] ? place : RZ_TASKS_NONE;
         words[2 * id + 1] = done[id];
     }
 }
@@ -17,7 +17,7 @@ void rz_tasks_say(const bool *done, int n_tasks, int place, int *words)
 void rz_tasks_say_nothing(int n_tasks, int *words)
 {
     for (int id = 0; id < n_tasks; id++) {
-        words[2 * id] = RZ_TASKS_NOBODY;
+        words[2 * id] = RZ_TASKS_NONE;
         words[2 * id + 1] = false;
     }
 }
@@ -25,7 +25,7 @@ void rz_tasks_say_nothing(int n_tasks, int *words)
 int rz_tasks_first_left(const int *words, int n_tasks)
 {
     int id = 0;
-    while (id < n_tasks && words[2 * id] != RZ_TASKS_NOBODY) {
+    while (id < n_tasks && words[2 * id] != RZ_TASKS_NONE) {
         id++;
     }
     return id;
@@ -34,14 +34,14 @@ int rz_tasks_first_left(const int *words, int n_tasks)
 int rz_tasks_sender(const int *words, int id)
 {
     bool all_have_it = words[2 * id + 1];
-    return all_have_it || words[2 * id] == RZ_TASKS_NOBODY ? -1 : words[2 * id];
+    return all_have_it || words[2 * id] == RZ_TASKS_NONE ? -1 : words[2 * id];
 }
 
 int rz_tasks_deal(const int *words, int n_tasks, int place, int size, int *dealt)
 {
     int n = 0, left = 0;
     for (int id = 0; id < n_tasks; id++) {
-        if (words[2 * id] == RZ_TASKS_NOBODY && left++ % size == place) {
+        if (words[2 * id] == RZ_TASKS_NONE && left++ % size == place) {
             dealt[n++] = id;
         }
     }

@@ -8,7 +8,7 @@
 
 /* In the exchange each process contributes a value for each task (the minimum counts): which
  * process has its result, and whether all have it. */
-#define RZ_TASKS_NOBODY INT_MAX
+#define RZ_TASKS_NONE INT_MAX
 
 /* The values of the process with number `place` in the view: words[2 n_tasks]. */
 void rz_tasks_say(const bool *done, int n_tasks, int place, int *words);

@@ -28,8 +28,8 @@ enum rz_event_record {
     RZ_EVENT_RECORD_INJECTED,  /* a fault was injected: see note */
     RZ_EVENT_RECORD_FLAT_NEWS, /* with --detector flat: rank `value` heard from the other processes,
                                   at_ns, that rank is silent */
-    RZ_EVENT_RECORD_OUT, /* by agreement the others continue without node: from now on its actions
-                            are no part of the job */
+    RZ_EVENT_RECORD_EXCLUDED,  /* by agreement the others continue without node: from now on its
+                             actions  are no part of the job */
     RZ_EVENT_RECORD_SPAWNED, /* by decision, the process (rank, incarnation) begins on node; value:
                                 enum rz_start_kind */
     RZ_EVENT_RECORD_ACKNOWLEDGED, /* the program knows of the failure of (rank, incarnation), and

@@ -12,7 +12,7 @@ wrong          options that cannot be: one line that says so
 bag            a bag of tasks with failures, stops, slow ones: the checksum of an undisturbed run
 callbacks      the same bag without rounds
 pi             runs of pi with failures; a plot
-nobody         all leave: refused where it is known, said where it is found out
+no_result      all leave: refused where it is known, said where it is found out
 full           a disk that is full: one line, and nothing stays there
 starts         failures from outside at any instant from the end of MPI_Init on: each program begins with the others
 """
@@ -232,8 +232,8 @@ def callbacks():
         sys.exit(f"{shlex.join(command)}\nundisturbed {calm}, now {lines}\n{said}")
 
 
-def nobody():
-    all_leave = "all 4 processes would leave, and none come back: nobody would have a result"
+def no_result():
+    all_leave = "all 4 processes would leave, and none come back: no process would have a result"
     for program in ([SORT, "1000", "--method", "no-rejoin"], [SORT, "1000"], [BAG, "100"], [PI, "1000"]):
         for how in ("slow", "stop", "kill"):
             command = [*job(4), *program, "--fail", how, "--fail-count", "4", "--return", "0%"]
@@ -312,5 +312,5 @@ def starts():
 
 
 CASES = {"plain": plain, "leave": leave, "again": again, "nodes": nodes, "damage": damage, "alone": alone, "wrong": wrong, "bag": bag, "pi": pi,
-         "callbacks": callbacks, "nobody": nobody, "full": full, "starts": starts}
+         "callbacks": callbacks, "no_result": no_result, "full": full, "starts": starts}
 CASES[sys.argv[2]](*sys.argv[3:])

@@ -160,7 +160,7 @@ static void what_was_written_is_read(void **state)
 }
 
 /* An excluded process writes its lists in a round that does not count. */
-static void a_stale_writer_harms_nobody(void **state)
+static void a_stale_writer_harms_no_process(void **state)
 {
     const struct sort_name counts = {1, 1, 9}, stale = {1, 1, 8};
     struct sort_list list = made(1), other = made(0);
@@ -254,7 +254,7 @@ int main(void)
         cmocka_unit_test(sums_differ_where_elements_do),
         cmocka_unit_test(owners_are_those_of_the_group),
         cmocka_unit_test(what_was_written_is_read),
-        cmocka_unit_test(a_stale_writer_harms_nobody),
+        cmocka_unit_test(a_stale_writer_harms_no_process),
         cmocka_unit_test(every_flipped_bit_is_found),
         cmocka_unit_test(old_generations_are_removed),
     };

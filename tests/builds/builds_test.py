@@ -81,7 +81,7 @@ def flags(build, file):
 
 
 def plain(work):
-    """cmake -B b: as fast as the release, and a new warning of another compiler stops nobody."""
+    """cmake -B b: as fast as the release, and a new warning of another compiler is no error."""
     configure(work, generator="Unix Makefiles")
     wants(cached(work, "CMAKE_BUILD_TYPE") == "RelWithDebInfo", "the build type is RelWithDebInfo when none is given")
     wants("-O2" in flags(work, "src/wire/cursor.c"), "RelWithDebInfo optimises")

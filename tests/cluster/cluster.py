@@ -73,7 +73,7 @@ class Run:
         """The survivors run on, in an epoch that all of them and only they have entered."""
         if repaired:
             self.cluster.await_run(since)
-        problem = rig.one_verdict(self.cluster, survivors)
+        problem = rig.one_decision(self.cluster, survivors)
         expect(not problem, problem)
         failed = set(self.others(survivors))
         for node in survivors:
@@ -91,7 +91,7 @@ class Run:
         expect(status == 0, f"exit status {status}")
         out = self.cluster.text("out")
         expect(out.startswith("exact after"), f"another result: {out}")
-        problem = rig.one_verdict(self.cluster, survivors)
+        problem = rig.one_decision(self.cluster, survivors)
         expect(not problem, problem)
         for node in self.others(survivors):  # a node that was declared failed never runs an epoch in which it is
             late = [e for e in self.cluster.events("run", by=node) if int(e["epoch"]) > self.epoch_of_failure(node, survivors)]
@@ -326,7 +326,7 @@ def run_scenario(name, scenario, seed, detections):
 
 
 def sample():
-    """Each scenario once, some at once: they wait for verdicts. Each has a user namespace of its own, so that none sees, or
+    """Each scenario once, some at once: they wait for failure reports. Each has a user namespace of its own, so that none sees, or
     forbids, the networks of another."""
     rig.look_at_surroundings()
 
@@ -415,7 +415,7 @@ def measure_calm(budget_s, timeout_s, nodes, ranks, pause_us):
         failure_reports = run.cluster.events("failure_seen")
         status = run.cluster.stop()
         print(f"timeout {timeout_s * 1000:.0f} ms, {nodes} nodes, {ranks} ranks, pause {pause_us} us, {budget_s:.0f} s: "
-              f"{len(failure_reports)} failure_reports, exit status {status}, {run.cluster.text('out').strip()}")
+              f"{len(failure_reports)} failure reports, exit status {status}, {run.cluster.text('out').strip()}")
     finally:
         run.cluster.close()
 

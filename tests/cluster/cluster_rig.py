@@ -274,7 +274,7 @@ def when(event):
 
 # ---- what must hold
 
-def one_verdict(cluster, survivors):
+def one_decision(cluster, survivors):
     """What is wrong with the epochs, if anything: all survivors went through the same last epoch, with the same generation,
     and no other did; no epoch had two decisions."""
     epochs = {}

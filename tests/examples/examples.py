@@ -59,7 +59,7 @@ def compile_it(options, source, program, *words):
 
 
 def answer(options, program, ranks, fails="", kill_at=None):
-    """What it prints; None, and the reason said, if it does not end well or nobody failed who should."""
+    """What it prints; None, and the reason said, if it does not end well or no process failed although one should."""
     command = [f"{options.build}/bin/rzrun", "--oversubscribe", "-n", str(ranks), "--nodes", "2", "--hang-report", "5s", "--story",
                "-x", f"FAILS={fails}"] + (["-x", f"RZ_KILL_AT={kill_at}"] if kill_at else []) + [program]
     environment = {name: value for name, value in os.environ.items() if name != "RZ_RANK"}

@@ -34,7 +34,7 @@ SUCCESS, ALL = 0, 0xFFFFFFFF
 Note = collections.namedtuple("Note", "what error flag kind seats known")
 
 LAST = 99  # kind of the note behind the last round
-KILLED = 128 + 9  # of a job that ends after a round: nobody may have been told of the last failures
+KILLED = 128 + 9  # of a job that ends after a round: the processes may not have been told of the last failures
 BOUND_S = int(os.environ.get("AGREE_BOUND_S", HANG_S))
 # Failures are proved here: a loaded machine must not add false ones.
 PATIENT = ["--oversubscribe", "--hb-timeout", "10s"]
@@ -73,7 +73,7 @@ def wrong_agreement(told, living):
         if missing & living:
             return f"the parts of {sorted(missing & living)} are missing"
         if ~flag & ~whose & ALL:
-            return "somebody's part who is no member"
+            return "the part of a process that is no member"
         for note in told.values():
             if note.seats == whose and note.known != UNKNOWN and missing - set(members(note.known)):
                 return f"{sorted(missing)} are missing, and get_failed does not name them"
@@ -130,7 +130,7 @@ def assess(page, kinds):
         before = {seat for seat, notes in begun.items() if notes}
         then = {seat for seat in range(SEATS) if notes_of(page, number + 1, seat)[:1]}
         if {notes[0].seats for notes in begun.values() if notes} != {sum(1 << seat for seat in before)}:
-            return schedules, failures, f"round {number}: who takes part?"
+            return schedules, failures, f"round {number}: which processes take part?"
         if not then:
             ended = before and all(notes[0].kind == LAST for notes in begun.values() if notes)
             return schedules, failures, None if ended else f"round {number} has not ended"

@@ -140,7 +140,7 @@ class Begun_anew(checkpoint_rig.CheckpointTest):
         result = self.solves(environment=self.FAILURE)
         self.assertNotIn("restarts", result.err)
         self.assertEqual(self.sources()["2"], "file", "its owner is another node now")
-        self.assertEqual(self.sources()["0"], "node", "who has its piece in memory needs no file")
+        self.assertEqual(self.sources()["0"], "node", "a rank with its piece in memory needs no file")
 
     def sources(self):
         return {event["rank"]: event["note"] for event in self.events("restored") if event["epoch"] != "1"}

@@ -17,7 +17,7 @@ import launch_rig as rig  # noqa: E402
 
 NODES, RANKS = 4, 8
 HB_TIMEOUT_S = 1.0  # rzrun's own for emulated nodes
-PATIENT = ("--hb-timeout", "3s")  # where no verdict is awaited: a loaded machine holds a daemon up, too
+PATIENT = ("--hb-timeout", "3s")  # where no failure report is awaited: a loaded machine holds a daemon up, too
 
 
 class Job:
@@ -65,7 +65,7 @@ class Job:
         daemon = self.daemon(node)
         return [p for p in rig.marked(self.test.mark) if p.parent == daemon]
 
-    def everybody(self, node):
+    def processes_of(self, node):
         return [self.daemon(node)] + [p.pid for p in self.processes(node)]
 
     def await_progress(self):
@@ -138,7 +138,7 @@ class DetectTest(rig.LaunchTest):
         self.assertEqual(recoveries > 0, recovered, result.err)
         return result
 
-    def nobody_reported(self, job):
+    def none_reported(self, job):
         self.assertEqual(job.events("failure_seen"), [])
         self.assertEqual(job.events("stopping"), [])
 
@@ -152,7 +152,7 @@ class DetectTest(rig.LaunchTest):
         self.assertEqual({int(event["by"]) for event in job.events("epoch", epoch=epoch)}, survivors)
 
 
-AT_ONCE = 4  # jobs are asleep most of the time: they wait for verdicts
+AT_ONCE = 4  # jobs are asleep most of the time: they wait for failure reports
 
 
 def run_alone(name):

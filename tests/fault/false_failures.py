@@ -5,7 +5,7 @@
 Each run draws a kind of job and a number of nodes (1, 2, 4, 16); beside them --spinners processes compute, each in a session
 of its own, so that Linux's autogroup shares the processors with each of them as with a whole job. --jobs this number of jobs run at once, each in a session of
 its own, too, as if at a terminal each. After them, without the spinners and one after the other, run --large jobs of 1,024 ranks on 32 nodes.
-Any failure_report (record failure_seen), any node that stops, any status but 0 is a violation: its story and its command are printed.
+Any failure report (record failure_seen), any node that stops, any status but 0 is a violation: its story and its command are printed.
 
     false_failures.py --build build [--seeds 1..100] [--spinners 60] [--jobs 1] [--large 0] [--nodes 4] [--only comd] [--budget S] [--report FILE]
 """
@@ -26,7 +26,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
 from patience import HANG_S  # noqa: E402
 
 NODES = (1, 2, 4, 16)
-BAD = ("failure_seen", "stopping", "out")  # records that a job without faults has no reason for
+BAD = ("failure_seen", "stopping", "excluded")  # records that a job without faults has no reason for
 
 # Eight kinds of job: programs and their arguments, small; options of rzrun; ranks.
 Kind = collections.namedtuple("Kind", "program arguments options ranks")

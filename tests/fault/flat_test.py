@@ -54,16 +54,16 @@ class Flat(rig.DetectTest):
         self.assertEqual(len(job.events("failure_seen")), 1)
         self.assertEqual(job.events("flat_news"), [])
 
-    def test_who_leaves_is_not_reported(self):
+    def test_a_process_that_leaves_is_not_reported(self):
         """While others stay for longer than a silence may last."""
         job = rig.Job(self, *FLAT, nodes=2, line=[rig.rig.program("detect_leave"), "5"])
         self.assertEqual(self.finish(job.process).status, 0)
-        self.nobody_reported(job)
+        self.none_reported(job)
         self.assertEqual(job.events("flat_news"), [])
 
-    def stopped_node_is_failed(self, who):
+    def stopped_node_is_failed(self, choose):
         job = rig.Job(self, *FLAT)
-        victims = who(job)
+        victims = choose(job)
         self.freeze(victims)
         job.await_event("epoch", lambda: len(job.events("epoch", epoch=2)) == rig.NODES - 1)
         self.wake(victims)
@@ -71,13 +71,13 @@ class Flat(rig.DetectTest):
         job.await_progress()
         self.ends_exact(job, recovered=True)
         self.went_on(job, {0, 1, 3})
-        verdict = job.events("failure_seen", node=2, rank=-1)
-        self.assertIn("silence when asked", {event["note"] for event in verdict})
-        first = min(int(event["at_ns"]) for event in verdict)
+        seen = job.events("failure_seen", node=2, rank=-1)
+        self.assertIn("silence when asked", {event["note"] for event in seen})
+        first = min(int(event["at_ns"]) for event in seen)
         self.assertTrue([news for news in job.events("flat_news") if int(news["at_ns"]) < first], "its processes were not found")
 
     def test_stopped_node_is_failed(self):
-        self.stopped_node_is_failed(lambda job: job.everybody(2))
+        self.stopped_node_is_failed(lambda job: job.processes_of(2))
 
     def test_stopped_daemon_is_failed(self):
         """Its processes send until their lease ends; then it does not answer for them."""
@@ -91,7 +91,7 @@ class Flat(rig.DetectTest):
         time.sleep(rig.HB_TIMEOUT_S / 2)  # that is what is tested
         self.wake(victim)
         job.await_progress()
-        self.nobody_reported(job)
+        self.none_reported(job)
         self.ends_exact(job, recovered=False)
 
     def test_the_machine_sleeps(self):
@@ -100,7 +100,7 @@ class Flat(rig.DetectTest):
         job = rig.Job(self, *FLAT)
         time.sleep(2 + rig.HB_TIMEOUT_S)  # until the patience of the beginning is over
         job.await_progress()
-        sleepers = [pid for node in range(rig.NODES) for pid in reversed(job.everybody(node))]
+        sleepers = [pid for node in range(rig.NODES) for pid in reversed(job.processes_of(node))]
         self.freeze(sleepers)
         time.sleep(3.5 * rig.HB_TIMEOUT_S)  # that is what is tested
         self.wake(sleepers[:1])
@@ -108,7 +108,7 @@ class Flat(rig.DetectTest):
         self.wake(sleepers[1:])
         job.await_progress()
         time.sleep(1.5 * rig.HB_TIMEOUT_S)  # for failure reports that must not occur
-        self.nobody_reported(job)
+        self.none_reported(job)
         self.ends_exact(job, recovered=False)
 
 

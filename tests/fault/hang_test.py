@@ -13,7 +13,7 @@ class Hang(rig.DetectTest):
         self.freeze(victim)
         job.await_event("epoch", lambda: len(job.events("epoch", epoch=2)) == rig.NODES)
         seen = job.events("failure_seen")
-        self.assertEqual(len(seen), 1, "one hung, and those who waited for it did not")
+        self.assertEqual(len(seen), 1, "one hung, and those that waited for it did not")
         self.assertEqual((seen[0]["node"], seen[0]["value"]), ("1", "1"))
         self.assertIn("no progress for", seen[0]["note"])
         self.assertIn("hung", {event["note"] for event in job.events("failure_news") if event["by"] == "3"})
@@ -33,20 +33,20 @@ class Hang(rig.DetectTest):
         self.assertEqual(result.status, 137, result.err)
         self.assertIn("rank 1 made no progress for longer than --hang-timeout, and was killed", result.err)
 
-    def test_who_says_that_it_is_alive(self):
+    def test_a_rank_that_says_that_it_is_alive(self):
         job = self.compute("alive")
         rig.time.sleep(1.5)  # three timeouts
         self.assertEqual(job.events("failure_seen"), [])
         self.assertEqual(job.stop().status, 0)
 
-    def test_who_gets_no_processor(self):
+    def test_a_process_that_gets_no_processor(self):
         """It would say that it is alive, and cannot."""
         job = self.compute("alive")
         with self.starved(job.processes(0)[1].pid, 3):
             self.assertEqual(job.events("failure_seen"), [])
         self.assertEqual(job.stop().status, 0)
 
-    def test_nobody_hangs_by_default(self):
+    def test_no_process_hangs_by_default(self):
         job = rig.Job(self, nodes=1, ranks=2, line=[rig.rig.program("detect_compute"), self.folder])
         rig.time.sleep(1.0)
         self.assertEqual(job.events("failure_seen"), [])

@@ -11,7 +11,7 @@ import launch_rig as rig  # noqa: E402
 
 NODES = 8  # enough that not all daemons are connected: they are along the binomial graph
 LATE_S = 3  # longer than a daemon may be silent; nothing happens that could be awaited
-BAD = ("failure_seen", "failure_news", "stopping", "out")
+BAD = ("failure_seen", "failure_news", "stopping", "excluded")
 
 
 class OrderOfEnds(rig.LaunchTest):

@@ -29,8 +29,8 @@ class Partition(rig.DetectTest):
     def test_two_against_two_by_swim(self):
         self.cut_in_two("--detector", "swim")
 
-    def test_a_small_side_stops_without_accusing_all(self):
-        """Two of eight: they ask all others at their first failure_report, instead of accusing them one after the other."""
+    def test_a_small_side_stops_without_reporting_all(self):
+        """Two of eight: they ask all others at their first failure report, instead of reporting them one after the other."""
         job = rig.Job(self, "--oversubscribe", "--inject", "cut node 6,7 at 100ms", nodes=8)
         job.await_event("stopping", lambda: len(job.events("stopping")) == 2)
         job.await_progress()
@@ -47,7 +47,7 @@ class Partition(rig.DetectTest):
         self.ends_exact(job, recovered=True)
         self.went_on(job, {1, 2, 3})
 
-    def test_healed_after_the_verdict(self):
+    def test_healed_after_the_failure_report(self):
         job = rig.Job(self, "--inject", "cut node 3 at 100ms for 4s")
         job.await_event("stopping", node=3)
         self.assertRegex(job.events("stopping")[0]["note"], CUT_OFF)
@@ -55,18 +55,18 @@ class Partition(rig.DetectTest):
         self.ends_exact(job, recovered=True)
         self.went_on(job, {0, 1, 2})
 
-    def test_healed_before_the_verdict(self):
+    def test_healed_before_the_failure_report(self):
         job = rig.Job(self, *rig.PATIENT, "--inject", "cut node 3 at 100ms for 500ms")
         job.await_event("injected", lambda: len(job.events("injected", node=3)) == 2)
         job.await_progress()
-        self.nobody_reported(job)
+        self.none_reported(job)
         self.ends_exact(job, recovered=False)
 
     def slow(self, *options):
         job = rig.Job(self, *rig.PATIENT, *options, "--inject", "delay node 3 150ms at 100ms for 1500ms")
         job.await_event("injected", lambda: len(job.events("injected", node=3)) == 2)
         job.await_progress()
-        self.nobody_reported(job)
+        self.none_reported(job)
         self.ends_exact(job, recovered=False)
 
     def test_slow_is_not_failed(self):

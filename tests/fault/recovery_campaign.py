@@ -174,7 +174,7 @@ def draw_plan(draw, options, launcher, folder):
     return Plan(name, rzrun, ["--method", method, *way, *every], SCHEMES[scheme] if method == "reinit" else NODES)
 
 
-# ---- the judgement
+# ---- the results
 
 def nodes_killed(faults):
     return sum("kill node" in fault for fault in faults)

@@ -125,8 +125,8 @@ static void kill_one(struct kill_page *page, const struct rig *rig, struct rz_ra
     struct timespec instant = {.tv_nsec = (long)rz_random_below(random, 2000000)};
     nanosleep(&instant, NULL);
     kill((pid_t)page->pid[lane], SIGKILL);
-    /* The verdict may come before the end of the teardown, while the victim's memory is still
-     * there, or after it. */
+    /* The failure report may come before the end of the teardown, while the victim's memory is
+     * still there, or after it. */
     bool early = rz_random_below(random, 2);
     if (!early) {
         reap(page, lane);

@@ -239,14 +239,14 @@ static bool member_send(struct member *member, unsigned lane)
     return true;
 }
 
-/* The verdict on lane has come. */
-static void member_bury(struct member *member, unsigned lane)
+/* The failure report on lane has come. */
+static void member_close(struct member *member, unsigned lane)
 {
     if (member->connected[lane]) {
         rz_shm_ops.disconnect(member->net, lane, true, RZ_ERR_PROC_FAILED);
     } else {
-        struct rz_identity who = {.job = 77, .rank = lane, .incarnation = 1};
-        rz_shm_forget(member->net, who, RZ_ERR_PROC_FAILED);
+        struct rz_identity identity = {.job = 77, .rank = lane, .incarnation = 1};
+        rz_shm_forget(member->net, identity, RZ_ERR_PROC_FAILED);
         member->unheard[lane] = member->got[lane] == 0;
     }
     member->ended[lane] = true;
@@ -275,7 +275,7 @@ static void bystander_look_at_victims(struct member *member)
             continue;
         }
         if (atomic_load(&member->page->failed[lane])) {
-            member_bury(member, lane);
+            member_close(member, lane);
         } else if (!member->connected[lane] && member->got[lane] > lane % 3) {
             member_connect(member,
                            lane); /* messages of some arrive as from strangers for a while */

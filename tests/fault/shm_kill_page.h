@@ -18,7 +18,7 @@ struct kill_page {
     _Atomic uint32_t pid[KILL_LANES];
     bool reaped[KILL_LANES];
     _Atomic uint32_t flooded[KILL_LANES]; /* messages that a victim has sent */
-    _Atomic uint32_t failed[KILL_LANES];  /* the verdict */
+    _Atomic uint32_t failed[KILL_LANES];  /* the failure report */
     _Atomic uint32_t settled[KILL_BYSTANDERS][KILL_LANES];
     _Atomic uint64_t exchanged[KILL_BYSTANDERS];
     uint64_t small[KILL_BYSTANDERS], large[KILL_BYSTANDERS], lost[KILL_BYSTANDERS];

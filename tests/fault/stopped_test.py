@@ -9,18 +9,18 @@ import detect_rig as rig
 
 
 class Stopped(rig.DetectTest):
-    def test_daemon_woken_before_the_verdict(self):
+    def test_daemon_woken_before_the_failure_report(self):
         job = rig.Job(self, *rig.PATIENT)
         self.freeze([job.daemon(2)])
         time.sleep(rig.HB_TIMEOUT_S / 2)  # that is what is tested: several periods
         self.wake([job.daemon(2)])
         job.await_progress()
-        self.nobody_reported(job)
+        self.none_reported(job)
         self.ends_exact(job, recovered=False)
 
-    def woken_after_the_verdict(self, who, *options):
+    def woken_after_the_failure_report(self, choose, *options):
         job = rig.Job(self, *options)
-        victims = who(job)
+        victims = choose(job)
         self.freeze(victims)
         job.await_event("epoch", lambda: len(job.events("epoch", epoch=2)) == 3)
         self.wake(victims)
@@ -34,14 +34,14 @@ class Stopped(rig.DetectTest):
         self.ends_exact(job, recovered=True)
         self.went_on(job, {0, 1, 3})
 
-    def test_daemon_woken_after_the_verdict(self):
-        self.woken_after_the_verdict(lambda job: [job.daemon(2)])
+    def test_daemon_woken_after_the_failure_report(self):
+        self.woken_after_the_failure_report(lambda job: [job.daemon(2)])
 
-    def test_daemon_woken_after_the_verdict_by_swim(self):
-        self.woken_after_the_verdict(lambda job: [job.daemon(2)], "--detector", "swim")
+    def test_daemon_woken_after_the_failure_report_by_swim(self):
+        self.woken_after_the_failure_report(lambda job: [job.daemon(2)], "--detector", "swim")
 
-    def test_node_woken_after_the_verdict(self):
-        self.woken_after_the_verdict(lambda job: job.everybody(2))
+    def test_node_woken_after_the_failure_report(self):
+        self.woken_after_the_failure_report(lambda job: job.processes_of(2))
 
     def the_tie_is_kept(self, *options):
         """Of two the one that breaks the tie continues, though the other one declares it failed: that one alone has no quorum."""
@@ -65,7 +65,7 @@ class Stopped(rig.DetectTest):
             print("in time", file=out, flush=True)
             job.await_progress()
             self.freeze([victim])
-            job.await_event("out", lambda: len(job.events("out", node=2)) == 3)
+            job.await_event("excluded", lambda: len(job.events("excluded", node=2)) == 3)
             print("too late", file=out, flush=True)
         self.wake([victim])
         job.await_event("stopping", node=2)
@@ -74,16 +74,16 @@ class Stopped(rig.DetectTest):
         self.assertNotIn("too late", result.out)
         self.assertEqual({event["node"] for event in job.events("refused")}, {"2"})
 
-    def all_sleep(self, who, sleep_s, *options):
+    def all_sleep(self, choose, sleep_s, *options):
         job = rig.Job(self, *options)
         job.await_progress()
-        sleepers = [pid for node in range(rig.NODES) for pid in who(job, node)]
+        sleepers = [pid for node in range(rig.NODES) for pid in choose(job, node)]
         self.freeze(sleepers)
         time.sleep(sleep_s)  # that is what is tested
         self.wake(sleepers)
         job.await_progress()
         time.sleep(1.5 * rig.HB_TIMEOUT_S)  # for failure reports that must not occur
-        self.nobody_reported(job)
+        self.none_reported(job)
         self.ends_exact(job, recovered=False)
 
     def test_all_daemons_sleep(self):
@@ -94,7 +94,7 @@ class Stopped(rig.DetectTest):
 
     def test_the_machine_sleeps(self):
         """Longer than the lease; the processes wake before their daemons."""
-        self.all_sleep(lambda job, node: reversed(job.everybody(node)), 3.5 * rig.HB_TIMEOUT_S)
+        self.all_sleep(lambda job, node: reversed(job.processes_of(node)), 3.5 * rig.HB_TIMEOUT_S)
 
     def test_stopped_process_is_only_slow(self):
         job = rig.Job(self)
@@ -103,7 +103,7 @@ class Stopped(rig.DetectTest):
         time.sleep(1.5 * rig.HB_TIMEOUT_S)
         self.wake(victim)
         job.await_progress()
-        self.nobody_reported(job)
+        self.none_reported(job)
         self.ends_exact(job, recovered=False)
 
     def test_lease_ends_processes_whose_daemon_is_stopped(self):
@@ -119,7 +119,7 @@ class Stopped(rig.DetectTest):
         self.wake([job.daemon(2)])  # else rzrun waits a few seconds for it at the end
         self.ends_exact(job, recovered=True)
 
-    def lease_ends_before_the_verdict(self, *options):
+    def lease_ends_before_the_failure_report(self, *options):
         """The processes of all nodes end, and no node is reported as silent: each is restarted once, where it was."""
         job = rig.Job(self, *options)
         job.await_progress()
@@ -134,15 +134,15 @@ class Stopped(rig.DetectTest):
         job.await_progress()
         self.ends_exact(job, recovered=True)
         self.went_on(job, set(range(rig.NODES)))
-        self.assertEqual(job.events("out"), [])
+        self.assertEqual(job.events("excluded"), [])
         seen = sorted((int(event["rank"]), int(event["incarnation"])) for event in job.events("failure_seen"))
         self.assertEqual(seen, [(rank, 1) for rank in range(rig.RANKS)])
 
-    def test_lease_ends_before_the_verdict(self):
-        self.lease_ends_before_the_verdict()
+    def test_lease_ends_before_the_failure_report(self):
+        self.lease_ends_before_the_failure_report()
 
-    def test_lease_ends_before_the_verdict_by_swim(self):
-        self.lease_ends_before_the_verdict("--detector", "swim")
+    def test_lease_ends_before_the_failure_report_by_swim(self):
+        self.lease_ends_before_the_failure_report("--detector", "swim")
 
     def test_lease_ends_a_computing_process(self):
         """Which calls nothing for hours, so that no call could report it."""
@@ -162,7 +162,7 @@ class Stopped(rig.DetectTest):
         with self.starved(job.daemon(1), 4):
             pass
         job.await_progress()
-        self.nobody_reported(job)
+        self.none_reported(job)
         self.ends_exact(job, recovered=False)
 
 

@@ -62,7 +62,7 @@ def unix_names(pids):
     return sorted({line[7] for line in lines if len(line) == 8 and line[6] in own and line[7].startswith("@")})
 
 
-def as_nobody(work):
+def as_user_nobody(work):
     """Runs work() in a child that is another user; what it returned as text."""
     read, write = os.pipe()
     pid = os.fork()
@@ -223,7 +223,7 @@ class Strangers(rig.LaunchTest):
         ranks = [p.pid for p in members["process"]]
         self.assertEqual(len([t for t in ports(ranks) if t[0] == "tcp"]), 4, "a listener for each rank, and no more")
         self.assertGreaterEqual(len(targets), 4 + 2 + 2, targets)
-        status, text = as_nobody(lambda: attack(targets, OPTIONS.seconds, OPTIONS.connections, OPTIONS.seed))
+        status, text = as_user_nobody(lambda: attack(targets, OPTIONS.seconds, OPTIONS.connections, OPTIONS.seed))
         self.assertEqual(status, 0, text)
         counts = eval(text)
         self.assertGreaterEqual(counts["connections"], OPTIONS.connections, counts)
@@ -240,10 +240,10 @@ class Strangers(rig.LaunchTest):
         if os.geteuid() != 0:
             self.skipTest("needs root, to be another user: the user of the job may reach what is its own")
         job, pids, _ = self.begin()
-        status, text = as_nobody(lambda: files_attack(pids + [job.pid]))
+        status, text = as_user_nobody(lambda: files_attack(pids + [job.pid]))
         self.assertEqual((status, text), (0, "[]"))
         names = unix_names(pids + [job.pid])
-        status, text = as_nobody(lambda: unix_attack(names, random.Random(OPTIONS.seed)))
+        status, text = as_user_nobody(lambda: unix_attack(names, random.Random(OPTIONS.seed)))
         self.assertEqual((status, text), (0, "[]"), names)
         self.complete(job)
 

@@ -56,8 +56,7 @@ static _Noreturn void give_up(const char *what, int status)
             kill(run.pid[role], SIGKILL);
         }
     }
-    fprintf(stderr,
-            INTERNODE_NAME "_kill: seed %llu, case \"%s\", verdict %s: %s (status %x): %s\n",
+    fprintf(stderr, INTERNODE_NAME "_kill: seed %llu, case \"%s\", report %s: %s (status %x): %s\n",
             (unsigned long long)run.seed, case_texts[page->kind], run.early ? "early" : "late",
             what, (unsigned)status, page->complaint[0] != '\0' ? page->complaint : "no word");
     fprintf(stderr, "again: " INTERNODE_NAME "_kill 1 %llu %u\n", (unsigned long long)run.seed,
@@ -135,8 +134,8 @@ static void stop_victim(void)
 
 static void pronounce(void)
 {
-    run.page->verdict_time = rz_clock_now();
-    atomic_store(&run.page->verdict, 1);
+    run.page->reported_at = rz_clock_now();
+    atomic_store(&run.page->reported, 1);
 }
 
 static void slay(void)
@@ -245,8 +244,9 @@ static void report(void)
                tally[kind].told, tally[kind].late, (unsigned long long)tally[kind].exchanged);
         free(tally[kind].ended_ms);
     }
-    printf("median, most: from the verdict to the end of the last operation; pending: runs with "
-           "operations at the verdict;\n"
+    printf("median, most: from the failure report to the end of the last operation; pending: runs "
+           "with "
+           "operations at the failure report;\n"
            "told: runs in which the transport itself saw the break; late: runs with messages after "
            "disconnect\n");
 }

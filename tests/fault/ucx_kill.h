@@ -54,13 +54,13 @@ struct kill_page {
     _Atomic uint32_t victim_stopped; /* by a signal */
     _Atomic uint32_t survivor_ready; /* the victim may fail */
     _Atomic uint32_t failed;         /* reaped */
-    _Atomic uint32_t verdict;
+    _Atomic uint32_t reported;
     _Atomic uint32_t all_ended; /* at the survivor, after its disconnect */
     _Atomic uint32_t zombie_spoke;
     _Atomic uint32_t quit;
-    rz_time verdict_time;
+    rz_time reported_at;
     /* What the survivor reports. */
-    uint64_t ended_ns; /* from verdict to the end of the last operation */
+    uint64_t ended_ns; /* from the failure report to the end of the last operation */
     unsigned pending, ended_well, exchanged, late_arrivals, told_broken;
     char complaint[200];
 };

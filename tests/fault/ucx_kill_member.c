@@ -200,7 +200,7 @@ static void echo_fetched(struct kill_flight *flight)
 static void echo_arrived(const struct kill_header *header, const void *data, rz_net_token_t token)
 {
     if (header->from != KILL_SURVIVOR || echo.busy) {
-        kill_complain(self.page, "a message of nobody");
+        kill_complain(self.page, "a message of no member");
     }
     echo.busy = true;
     echo.header = *header;

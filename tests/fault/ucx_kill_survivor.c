@@ -28,7 +28,8 @@ static struct {
     unsigned ended_well;
 } fetching;
 
-static uint64_t own_ns; /* spent since the verdict on checking and poisoning: not the transport's */
+static uint64_t
+    own_ns; /* spent since the failure report on checking and poisoning: not the transport's */
 static rz_net_token_t kept; /* a payload not fetched in time */
 static uint64_t from_victim;
 static bool parted; /* the victim is disconnected */
@@ -47,8 +48,8 @@ static void fetch_ended(struct kill_flight *flight)
         memset(in, POISON, KILL_BIG);
         fetching.poisoned = true;
     }
-    if (atomic_load(&page->verdict)) {
-        own_ns += rz_clock_now() - (start > page->verdict_time ? start : page->verdict_time);
+    if (atomic_load(&page->reported)) {
+        own_ns += rz_clock_now() - (start > page->reported_at ? start : page->reported_at);
     }
 }
 
@@ -257,7 +258,7 @@ static void part(void)
     kill_ops->disconnect(kill_net, VICTIM, page->drain, RZ_ERR_PROC_FAILED);
     parted = true;
     TURN_UNTIL(pending() == 0 && kill_ops->quiet(kill_net));
-    page->ended_ns = rz_clock_now() - page->verdict_time - own_ns;
+    page->ended_ns = rz_clock_now() - page->reported_at - own_ns;
     for (unsigned i = 0; i < flights_count; i++) {
         rz_status_t status = flights[i].status;
         if (status != RZ_OK && status != RZ_ERR_PROC_FAILED && status != RZ_ERR_CLOSED) {
@@ -342,11 +343,11 @@ void kill_survivor_run(struct kill_page *shared)
     TURN_UNTIL(exchange.small > 0);
     prepare();
     kill_step(page, &page->survivor_ready);
-    while (!atomic_load(&page->verdict) && !atomic_load(&page->failed)) {
+    while (!atomic_load(&page->reported) && !atomic_load(&page->failed)) {
         turn();
     }
     push_into_the_void();
-    TURN_UNTIL(atomic_load(&page->verdict));
+    TURN_UNTIL(atomic_load(&page->reported));
     page->pending = pending();
     part();
     go_on();

@@ -11,7 +11,7 @@
 static void write_fault(const struct rz_fault *fault, char text[WORDS_BYTES])
 {
     static const char *const deeds[] = {"kill", "stop", "cut", "delay", "lose", "heal"};
-    const char *whom = fault->node ? "node" : "rank";
+    const char *target = fault->node ? "node" : "rank";
     char when[64], tail[64] = "", list[256] = "", amount[64] = "";
     snprintf(when, sizeof(when), "%.3fus", (double)fault->at / 1000);
     if (fault->when == RZ_FAULT_AT_ITERATION) {
@@ -28,14 +28,14 @@ static void write_fault(const struct rz_fault *fault, char text[WORDS_BYTES])
         snprintf(amount, sizeof(amount), " %.3fus", (double)fault->amount / 1000);
     }
     if (fault->when == RZ_FAULT_EVERY) {
-        snprintf(text, WORDS_BYTES, "every %s kill random %s", when, whom);
+        snprintf(text, WORDS_BYTES, "every %s kill random %s", when, target);
     } else if (fault->deed == RZ_FAULT_LOSE) {
         snprintf(text, WORDS_BYTES, "lose %.1f%%%s at %s%s", (double)fault->amount / 10, list, when,
                  tail);
     } else if (fault->deed > RZ_FAULT_STOP) {
         snprintf(text, WORDS_BYTES, "%s%s%s at %s%s", deeds[fault->deed], list, amount, when, tail);
     } else {
-        snprintf(text, WORDS_BYTES, "%s %s %u at %s%s", deeds[fault->deed], whom, fault->target,
+        snprintf(text, WORDS_BYTES, "%s %s %u at %s%s", deeds[fault->deed], target, fault->target,
                  when, tail);
     }
 }

@@ -311,7 +311,7 @@ const struct patient_protocol fuzz_protocol_spread = {
 
 /* Sets of daemons are bits. */
 static struct {
-    uint64_t buried, known; /* failed in the list of the epoch; all that it knows */
+    uint64_t failed, known; /* failed in the list of the epoch; all that it knows */
     uint32_t epoch;
     uint64_t base, newest, proposed;
     uint64_t proof;                                /* what others have said is committed */
@@ -335,23 +335,23 @@ static void begin_commit(struct patient *patient)
     memset(&commit, 0, sizeof(commit));
 }
 
-/* The next epoch, in which some more daemons have failed; commit.buried: those failed so far. */
+/* The next epoch, in which some more daemons have failed; commit.failed: those failed so far. */
 static bool call_epoch(struct patient *patient, struct rz_event *event, uint64_t *items)
 {
     uint32_t ranks = RANKS_PER_DAEMON * patient->n;
     if (patient_below(patient, 3) == 0 && patient->n > 1) {
         rz_id failed = (rz_id)patient_below(patient, patient->n);
         if (failed != patient->self) {
-            commit.buried |= UINT64_C(1) << failed;
+            commit.failed |= UINT64_C(1) << failed;
         }
     }
     for (uint32_t rank = 0; rank < ranks; rank++) {
         rz_id daemon = rank / RANKS_PER_DAEMON;
-        items[rank] = commit.buried >> daemon & 1 ? patient->self : daemon;
+        items[rank] = commit.failed >> daemon & 1 ? patient->self : daemon;
     }
     event->n_items = ranks;
     for (rz_id daemon = 0; daemon < patient->n; daemon++) {
-        if (commit.buried >> daemon & 1) {
+        if (commit.failed >> daemon & 1) {
             items[event->n_items++] = daemon;
         }
     }
@@ -398,7 +398,7 @@ static rz_id buddy_of(const struct patient *patient, rz_id daemon)
 {
     for (uint32_t i = 1; i < patient->n; i++) {
         rz_id next = (daemon + i) % patient->n;
-        if (!bit(commit.buried, next)) {
+        if (!bit(commit.failed, next)) {
             return next;
         }
     }
@@ -415,7 +415,7 @@ static void comes_epoch(struct patient *patient, const struct rz_event *event)
     }
     commit.epoch = (uint32_t)event->arg[0];
     commit.base = commit.newest = event->arg[1];
-    commit.known |= commit.buried;
+    commit.known |= commit.failed;
     commit.buddy = buddy_of(patient, patient->self);
     commit.opened = commit.restored = commit.is_protected = 0;
     commit.proposed = commit.proof = 0;
@@ -479,7 +479,7 @@ static bool found_failure(const struct patient *patient)
     uint32_t n;
     const rz_id *failed = rz_agree_failed(rz_commit_agree(patient->state), &n);
     for (uint32_t i = 0; i < n; i++) {
-        if (!bit(commit.buried, failed[i])) {
+        if (!bit(commit.failed, failed[i])) {
             return true;
         }
     }
@@ -516,7 +516,7 @@ static void holds_proposed(struct patient *patient)
     uint64_t proposed = rz_agree_proposed(rz_commit_agree(patient->state));
     rz_fuzz_holds(proposed >= commit.proposed);
     if (proposed > commit.proposed) {
-        rz_fuzz_holds(commit.opened && !(commit.known & ~commit.buried) &&
+        rz_fuzz_holds(commit.opened && !(commit.known & ~commit.failed) &&
                       !found_failure(patient) && safe(patient, commit.base + proposed));
     }
     commit.proposed = proposed;

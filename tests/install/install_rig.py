@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the tests of an installation share: the build, installed into a folder of its own that is removed afterwards.
 
-The folder's name has a blank and a dollar in it: whoever quotes badly is found out.
+The folder's name has a blank and a dollar in it: bad quoting is found out.
 """
 import os
 import shutil

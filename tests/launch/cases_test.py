@@ -18,7 +18,7 @@ class Cases(rig.LaunchTest):
             with open(path) as file:
                 found.append(json.load(file))
         for number, case in enumerate(found, 1):
-            self.assertEqual((case["schema"], case["case"]), ("rhizome.case.1", number))
+            self.assertEqual((case["schema"], case["case"]), ("rhizome.case.2", number))
         return found
 
     def run_cases(self, *arguments, **options):
@@ -28,7 +28,7 @@ class Cases(rig.LaunchTest):
         self.run_cases("-n", "6", "--nodes", "3", "--inject", "kill rank 3 at iteration 10", *HPCCG)
         (case,) = self.cases()
         self.assertEqual((case["what"], case["rank"], case["incarnation"], case["node"]), ("process", 3, 1, 1))
-        self.assertEqual((case["verdict"], case["done"], case["job_status"]), ("failed", "global restart", 0))
+        self.assertEqual((case["cause"], case["done"], case["job_status"]), ("failed", "global restart", 0))
         self.assertEqual([a["node"] for a in case["observers"]], [1])
         for what in ("told", "agreed"):
             self.assertEqual(sorted(t["node"] for t in case[what]), [0, 1, 2], what)
@@ -65,7 +65,7 @@ class Cases(rig.LaunchTest):
         self.assertEqual((first["incarnation"], second["incarnation"]), (1, 2))
         self.assertEqual((first["epoch"], second["epoch"]), (2, 3))
 
-    def test_a_failure_that_nobody_repairs(self):
+    def test_a_failure_that_is_not_repaired(self):
         self.run_cases("-n", "4", "--nodes", "2", "--on-failure", "continue", "--inject", "kill rank 2 at 100ms",
                        rig.program("launch_waits"), "receive", status=137)
         case = self.cases()[0]

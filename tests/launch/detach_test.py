@@ -97,10 +97,10 @@ class Detach(rig.LaunchTest):
         self.assert_gone()
 
     def test_input_is_empty(self):
-        job = self.detach(SH, "-c", "wc -c", stdin=subprocess.PIPE, data=b"nobody reads this")
+        job = self.detach(SH, "-c", "wc -c", stdin=subprocess.PIPE, data=b"this is not read")
         self.assertEqual(self.attached(job).out.strip(), "0")
 
-    def test_nobody_waits_for_the_pipe(self):
+    def test_the_pipe_delays_no_process(self):
         """The daemons close rzrun's output: `$(rzrun --detach ...)` returns while the job runs."""
         out = subprocess.run([SH, "-c", f"echo $({rig.RZRUN} --detach {WAITS} receive)"], capture_output=True, text=True,
                              timeout=rig.HANG_S, env=dict(os.environ, **rig.BY_SIGNAL, RZ_TEST_MARK=self.mark))
@@ -118,7 +118,7 @@ class Detach(rig.LaunchTest):
         self.assertEqual(missed + len(result.out), 3000000 + len("\nthe end\n"))
         self.assertGreater(len(result.out), 100000)
 
-    def test_who_does_not_read_holds_nobody_up(self):
+    def test_a_process_that_does_not_read_delays_no_other(self):
         flood = f"head -c 9000000 /dev/zero | tr '\\0' x; : > {self.folder}/written"
         job = self.detach("--spool", "256KiB", *self.script(flood, before="echo ready"))
         viewer = self.attach(job)
@@ -182,7 +182,7 @@ class Detach(rig.LaunchTest):
         started = {process.pid for process in self.members()["process"]}
         os.kill(victims[-1].pid, signal.SIGKILL)
         again = lambda: viewer.poll() is not None or {p.pid for p in self.members()["process"]} - started
-        self.assertTrue(rig.await_true(again), "nobody takes the place of the failed")
+        self.assertTrue(rig.await_true(again), "no process takes the place of the failed one")
         viewer.send_signal(signal.SIGINT)
         left = self.finish(viewer)
         self.assertEqual(left.status, 128 + signal.SIGINT, left.out + left.err)
@@ -288,11 +288,11 @@ class Detach(rig.LaunchTest):
         self.assertIn("ended by rzrun --end", result.err)
         self.assert_gone()
 
-    def test_nobody_comes(self):
+    def test_no_process_comes(self):
         self.detach("--linger", "300ms", "-n", "2", "--nodes", "2", SH, "-c", "exit 1")
         self.assert_gone()
 
-    def test_the_result_stays_until_somebody_comes(self):
+    def test_the_result_stays_until_a_client_comes(self):
         job = self.detach("-n", "2", "--nodes", "2", SH, "-c", "echo here; exit 2")
         over = lambda: all(page["detached"] == "over" for page in self.pages())
         self.assertTrue(rig.await_true(over))
@@ -318,7 +318,7 @@ class Detach(rig.LaunchTest):
                 continue
             # A job continues only if its number was written.
             settled = lambda: not self.members()["rzd"] or all(page["detached"] == "running" for page in self.pages())
-            self.assertTrue(rig.await_true(settled), "the job hangs between rzrun and nobody")
+            self.assertTrue(rig.await_true(settled), "the job hangs after the end of rzrun")
             for job in self.listening() - set(self.jobs):
                 self.assertEqual(out, job + "\n")
                 self.run_it("--end", job)

@@ -79,7 +79,7 @@ class Ending(rig.LaunchTest):
         statuses = [self.limited(resource.RLIMIT_NOFILE, limit) for limit in (4, 5, 6, 7, 8, 12, 20, 30, 100)]
         self.assertEqual((statuses[:5], statuses[-1]), ([rig.NO_START] * 5, 0), statuses)
 
-    @unittest.skipUnless(os.geteuid() == 0, "a limit on processes counts those of a user, who must be another one")
+    @unittest.skipUnless(os.geteuid() == 0, "a limit on processes counts those of a user, which must be another one")
     def test_few_processes(self):
         """Where rzrun cannot start a thread that writes, it writes all the same."""
         def be_another_user():
@@ -111,7 +111,7 @@ class Ending(rig.LaunchTest):
                 break
         return result
 
-    def test_timeout_tells_who_waits_for_whom(self):
+    def test_timeout_tells_which_rank_waits_for_which(self):
         for nodes in ("1", "2"):
             result = self.timed_out("--nodes", nodes, WAITS, "receive")
             lines = [line for line in result.err.splitlines() if re.match(r"\s+rank \d", line)]
@@ -119,7 +119,7 @@ class Ending(rig.LaunchTest):
             for rank, line in enumerate(sorted(lines)):
                 self.assertRegex(line, rf"rank {rank} .*MPI_Recv.*\b(rank )?{1 - rank}\b.*tag 77", result.err)
 
-    def test_timeout_tells_who_computes(self):
+    def test_timeout_tells_which_ranks_compute(self):
         result = self.timed_out(WAITS, "compute")
         self.assertRegex(result.err, r"rank 1 .*MPI_Recv")
         self.assertRegex(result.err, r"rank 0 ")
@@ -127,24 +127,24 @@ class Ending(rig.LaunchTest):
     def page_until(self, process, *words):
         """The reports until all expected texts have appeared; a process that has not reached its call yet gives an earlier one."""
         page = process.stderr.readline().decode()
-        self.assertRegex(page, r"rzrun: nothing has come for .* who waits for whom:")
+        self.assertRegex(page, r"rzrun: nothing has come for .* these ranks wait:")
         while not all(re.search(word, page) for word in words):
             line = process.stderr.readline().decode()
             self.assertTrue(line, page)
             page += line
         return page
 
-    def test_hang_report_ends_nobody(self):
+    def test_hang_report_ends_no_process(self):
         for nodes, wait in (("1", "auto"), ("2", "auto"), ("1", "yield"), ("2", "yield")):
             process = self.start("-n", "3", "--nodes", nodes, "--hang-report", "300ms", "--wait", wait, WAITS, "receive")
             page = self.page_until(process, "a circle.*\n")
             for rank in range(3):
                 self.assertRegex(page, rf"rank {rank} waits .* MPI_Recv on MPI_COMM_WORLD, for rank {(rank + 1) % 3}, tag 77")
-            self.assertIn("a circle, which nobody will leave: rank 0 waits for 1 waits for 2 waits for 0", page)
+            self.assertIn("a circle, which no rank will leave: rank 0 waits for 1 waits for 2 waits for 0", page)
             self.assertIsNone(process.poll())
             time.sleep(0.7)  # more than two bounds: the same page is not shown again
             process.send_signal(signal.SIGINT)
-            self.assertNotIn("who waits", self.finish(process).err)
+            self.assertNotIn("ranks wait", self.finish(process).err)
 
     def test_hang_report_of_agreements_in_a_circle(self):
         """Two communicators, shrunk in different orders: each waits for processes that wait in the other one."""
@@ -153,19 +153,19 @@ class Ending(rig.LaunchTest):
             page = self.page_until(process, "a circle.*\n")
             self.assertRegex(page, r"ranks 0,3-4 wait .* in MPIX_Comm_shrink on green \(3 of 5 are there\), operation 1, for rank 1\n")
             self.assertRegex(page, r"ranks 1-2,5 wait .* in MPIX_Comm_shrink on orange \(3 of 5 are there\), operation 1, for rank 3\n")
-            circle = re.search(r"a circle, which nobody will leave: rank (\d)((?: waits for \d)+) waits for \1\n", page)
+            circle = re.search(r"a circle, which no rank will leave: rank (\d)((?: waits for \d)+) waits for \1\n", page)
             self.assertTrue(circle and {"1", "3"} <= set(re.findall(r"\d", circle[0])), page)
             process.send_signal(signal.SIGINT)
             self.finish(process)
 
-    def test_hang_report_tells_who_computes(self):
+    def test_hang_report_tells_which_ranks_compute(self):
         process = self.start("-n", "3", "--hang-report", "300ms", WAITS, "compute")
         self.page_until(process, r"rank 0 \(node 0, pid \d+\) computes", r"ranks 1-2 wait .* for rank 0, tag 77")
         process.send_signal(signal.SIGINT)
         self.finish(process)
 
-    def test_hang_report_tells_of_an_accept_that_nobody_connects_to(self):
-        process = self.start("-n", "2", "--nodes", "2", "--hang-report", "300ms", rig.program("dyn_connect"), "nobody")
+    def test_hang_report_tells_of_an_accept_without_a_connect(self):
+        process = self.start("-n", "2", "--nodes", "2", "--hang-report", "300ms", rig.program("dyn_connect"), "unanswered")
         self.page_until(process, "in MPI_Comm_accept on MPI_COMM_WORLD")
         process.send_signal(signal.SIGINT)
         self.finish(process)
@@ -177,7 +177,7 @@ class Ending(rig.LaunchTest):
             process.send_signal(signal.SIGINT)
             self.finish(process)
 
-    def test_hang_report_of_who_does_not_hang(self):
+    def test_hang_report_of_a_rank_that_does_not_hang(self):
         self.assertEqual(self.runs("--hang-report", "100ms", "/bin/sleep", "0.5").err, "")
 
     def test_timeout_that_is_not_needed(self):

@@ -54,7 +54,7 @@ class ExitStatus(rig.LaunchTest):
     def test_errors_abort_on_some(self):
         self.assertIn("MPI_ERRORS_ABORT", self.of_some("half-error", status=6).err)
 
-    def test_who_gives_up_because_of_a_failure_is_not_the_cause(self):
+    def test_a_process_that_gives_up_because_of_a_failure_is_not_the_cause(self):
         self.assertIn("rank 2 was killed by signal 9", self.of_some("half-failure", status=137).err)
 
     def test_a_spawned_process_aborts_its_own_world(self):

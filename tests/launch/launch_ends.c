@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Until n of comm, or of those to whom it leads, have failed. */
+/* Until n of comm, or of those to which it leads, have failed. */
 static void goes_on(MPI_Comm comm, int n)
 {
     int size = 0;

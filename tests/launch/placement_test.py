@@ -123,7 +123,7 @@ class Placement(rig.LaunchTest):
 
     # ---- cores
 
-    def test_nobody_is_bound_unasked(self):
+    def test_no_process_is_bound_unasked(self):
         for options in (["-n", "2"], ["-n", "3", "--nodes", "2"], ["--host", "localhost:2"], ["-n", "2", "--bind-to", "none"]):
             with self.subTest(options=options):
                 result = self.runs(*options, PLACED)
@@ -138,9 +138,9 @@ class Placement(rig.LaunchTest):
                 found, said = masks(result.out), told(result.err)
                 self.assertEqual(sorted(found), sorted(said))
                 self.assertEqual(len({frozenset(mask) for mask in found.values()}), len(found), "two have the same core")
-                for who, mask in found.items():
+                for rank, mask in found.items():
                     self.assertIn(mask, CORES)
-                    self.assertRegex(said[who][1], rf"^core \d+, processors .*\b{min(mask)}\b.*, package \d+, NUMA node \d+$")
+                    self.assertRegex(said[rank][1], rf"^core \d+, processors .*\b{min(mask)}\b.*, package \d+, NUMA node \d+$")
 
     @unittest.skipIf(len(CORES) < 2, "one core")
     def test_the_mask_of_the_launcher_is_kept(self):
@@ -156,7 +156,7 @@ class Placement(rig.LaunchTest):
         self.assertIn("has 2 ranks and, of this machine's cores, 1", result.err)
 
     @unittest.skipIf(len(CORES) < 2, "one core")
-    def test_who_has_a_core_spins_on_it(self):
+    def test_a_process_that_has_a_core_spins_on_it(self):
         self.assertIn(" spins=yes\n", self.runs("-n", "2", "--bind-to", "core", PLACED, "keep").out)
         n = str(len(ALL) + 1)
         self.assertIn(" spins=no\n", self.runs("-n", n, "--bind-to", "core", "--oversubscribe", PLACED, "keep").out)
@@ -173,7 +173,7 @@ class Placement(rig.LaunchTest):
         self.assertEqual(result.err.count("not bound, cores"), 1)
 
     @unittest.skipIf(len(CORES) < 2, "one core")
-    def test_who_is_started_again_gets_a_free_core(self):
+    def test_a_process_that_is_started_again_gets_a_free_core(self):
         for victim in (0, 1):
             result = self.runs("-n", "2", "--bind-to", "core", "--report-bindings",
                                "--inject", f"kill rank {victim} at iteration 3", PLACED, "failure")
@@ -207,8 +207,8 @@ class Placement(rig.LaunchTest):
             result = self.runs("-n", "4", "--nodes", "2", "--no-ft", "--report", report,
                                "--inject", f"kill {what} at iteration 3", PLACED, "failure", status=137)
             with open(report) as file:
-                self.assertNotIn("event=failure_news", file.read())  # nobody spreads it
-            self.assertEqual(len(masks(result.out)), 4)  # nobody was started again
+                self.assertNotIn("event=failure_news", file.read())  # no daemon spreads it
+            self.assertEqual(len(masks(result.out)), 4)  # no process was started again
             self.assertRegex(result.err, rf"\Arzrun: {cause}.*\n(rzrun: the (daemon|keeper) of node 1 was killed by signal 9 .*\n)?\Z")
 
     def test_no_ft_ends_for_an_empty_node(self):
@@ -216,14 +216,14 @@ class Placement(rig.LaunchTest):
                            "--inject", "kill node 1 at iteration 3", PLACED, "failure", status=137)
         self.assertIn("node 1 was lost", result.err)
 
-    def test_no_ft_nobody_minds_silence(self):
+    def test_no_ft_ignores_silence(self):
         """A daemon is stopped for ten times --hb-timeout, its processes are not: all continue, and when it is continued, so does it."""
         process = self.start("-n", "4", "--nodes", "2", "--no-ft", *FAST, PLACED, "failure")
         daemon = self.await_members(4, 2)["rzd"][1].pid
         os.kill(daemon, signal.SIGSTOP)
         fewer = rig.await_true(lambda: process.poll() is not None or len(self.members()["process"]) < 4, 3)
         os.kill(daemon, signal.SIGCONT)
-        self.assertFalse(fewer, "somebody has minded")
+        self.assertFalse(fewer, "a rank was refused")
         process.terminate()
         result = self.finish(process)
         self.assertEqual((result.status, result.err), (128 + signal.SIGTERM, ""))

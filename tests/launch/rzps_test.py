@@ -37,10 +37,10 @@ class Rzps(rig.LaunchTest):
         waiting = lambda: all(len(p["waits"]) == 1 for p in self.jobs()[0]["processes"])
         self.assertTrue(rig.await_true(waiting), "not all wait")
         (job,) = self.jobs()
-        self.assertEqual(job["schema"], "rhizome.status.1")
+        self.assertEqual(job["schema"], "rhizome.status.2")
         self.assertTrue(job["program"].endswith("launch_waits"))
         self.assertEqual([n["state"] for n in job["nodes"]], ["alive"] * 3)
-        self.assertEqual([(r["rank"], r["node"], r["incarnation"], r["verdict"]) for r in job["ranks"]],
+        self.assertEqual([(r["rank"], r["node"], r["incarnation"], r["state"]) for r in job["ranks"]],
                          [(i, i // 2, 1, "alive") for i in range(6)])
         self.assertEqual(sorted(p["pid"] for p in job["processes"]), sorted(p.pid for p in self.members()["process"]))
         for process in job["processes"]:
@@ -59,9 +59,9 @@ class Rzps(rig.LaunchTest):
         (job,) = self.jobs()
         victim = next(p for p in job["processes"] if p["rank"] == 3)
         os.kill(victim["pid"], signal.SIGKILL)
-        failed = lambda: (jobs := self.jobs()) and jobs[0]["ranks"][3]["verdict"] == "failed"
+        failed = lambda: (jobs := self.jobs()) and jobs[0]["ranks"][3]["state"] == "failed"
         self.assertTrue(rig.await_true(failed), "the failure is not told")
-        self.assertEqual(self.jobs()[0]["ranks"][0]["verdict"], "alive")
+        self.assertEqual(self.jobs()[0]["ranks"][0]["state"], "alive")
         self.end(run)
 
     def test_iterations_are_told(self):
@@ -76,8 +76,8 @@ class Rzps(rig.LaunchTest):
         script = f'if [ $RZ_RANK = 1 ]; then exec {rig.program("daemon_test_helper")} {words[1]}; fi; ' \
                  f'exec {rig.program("daemon_test_helper")} {words[0]}'
         run = self.begin("sh", "-c", script, processes=4, nodes=2)
-        out = lambda: (jobs := self.jobs()) and jobs[0]["groups"] and jobs[0]["groups"][0]["out"] == [1]
-        self.assertTrue(rig.await_true(out), "rank 1 is not put out")
+        out = lambda: (jobs := self.jobs()) and jobs[0]["groups"] and jobs[0]["groups"][0]["excluded"] == [1]
+        self.assertTrue(rig.await_true(out), "rank 1 is not excluded")
         (group,) = self.jobs()[0]["groups"]
         self.assertEqual((group["name"], group["members"]), ("test", [0, 2, 3]))
         self.assertEqual(group["events"], {"0": 0, "1": 1, "2": 0, "3": 0})
@@ -102,7 +102,7 @@ class Rzps(rig.LaunchTest):
         for run in runs:
             self.end(run)
 
-    def test_who_asks_nonsense_holds_nobody_up(self):
+    def test_a_client_that_asks_nonsense_delays_no_other(self):
         run = self.begin(rig.program("launch_waits"), "receive", processes=2, nodes=1)
         (job,) = self.jobs()
         name = f"\0rhizome/{os.geteuid()}/{job['job']}/0"

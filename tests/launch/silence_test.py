@@ -72,10 +72,10 @@ class Silence(rig.LaunchTest):
     def test_a_job_that_is_stopped_as_a_whole(self):
         """For longer than --silence-timeout: rzrun did not run either, and so it was no silence."""
         run, members = self.gated()
-        everybody = [process for kind in ("rzrun", "rzd-keeper", "rzd", "process") for process in members[kind]]
-        self.signal(everybody, signal.SIGSTOP)
+        everything = [process for kind in ("rzrun", "rzd-keeper", "rzd", "process") for process in members[kind]]
+        self.signal(everything, signal.SIGSTOP)
         time.sleep(3)  # longer
-        self.signal(everybody, signal.SIGCONT)
+        self.signal(everything, signal.SIGCONT)
         self.goes_on(run)
 
     def test_a_keeper_that_is_stopped(self):

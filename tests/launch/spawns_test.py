@@ -23,7 +23,7 @@ class Spawns(rig.LaunchTest):
         return self.runs("-n", "2", "--nodes", "2", "-x", f"TEST_SPAWN={command}",
                          *words(f"{parent} leave bye", "leave bye"), status=status)
 
-    def test_a_failure_that_nobody_knows_of(self):
+    def test_a_failure_that_is_not_known(self):
         result = self.runs(*NODES, *words("kill", "failed:1 leave bye"), status=137)
         self.assertIn("rank 1 was killed by signal 9", result.err)
 
@@ -74,7 +74,7 @@ class Spawns(rig.LaunchTest):
         self.assertEqual(result.err.count("cannot execute"), 1, result.err)
         self.spawns("/nonexistent/program", "spawn:2 all-failed:2,3 ack:2 ack:3", 0)
 
-    def test_a_program_that_is_gone_replaces_nobody(self):
+    def test_a_program_that_is_gone_replaces_no_process(self):
         shell, here = f"{self.folder}/shell", f"{self.folder}/here"
         shutil.copy("/bin/sh", shell)
         # Not before the others run it, too.

@@ -59,7 +59,7 @@ class Timeline(rig.LaunchTest):
             self.assertEqual((case["way"], case["lost"]["iterations"]), ("reinit", int(recovery["lost_iterations"])))
             self.assertAlmostEqual(case["whole_seconds"] * 1000, float(recovery["whole_ms"]), delta=0.001)
 
-    def test_the_job_begun_anew(self):
+    def test_the_job_restarted(self):
         told, said = self.run_told("-n", "4", "--nodes", "2", "--on-failure", "restart", "--inject", "kill rank 3 at iteration 17", *HPCCG)
         self.assertEqual([(t["way"], t["again_iteration"]) for t in told], [("restart", "0")])
         self.assertNotIn("agree_ms", told[0])

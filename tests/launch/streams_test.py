@@ -34,7 +34,7 @@ class Streams(rig.LaunchTest):
         self.assertEqual(process.returncode, 0)
         self.assertTrue(out == data, f"{len(out)} of {len(data)} bytes, or others")
 
-    def test_input_that_nobody_reads(self):
+    def test_input_that_is_not_read(self):
         self.runs(SH, "-c", "exit 0", data=b"x" * (4 << 20))
 
     def test_input_that_is_read_in_part(self):
@@ -59,7 +59,7 @@ class Streams(rig.LaunchTest):
     def test_output_without_a_newline_at_the_end(self):
         self.assertEqual(self.runs(SH, "-c", "printf abc").out, "abc")
 
-    def test_output_that_nobody_reads(self):
+    def test_output_that_is_not_read(self):
         process = self.start("-n", "2", SH, "-c", "yes")
         process.stdout.read(10)
         process.stdout.close()

@@ -21,14 +21,14 @@ NO_ARGUMENTS = "takes no argument that can be wrong"
 ANY_VALUE = "every value of its arguments is right"
 WITHOUT = {
     "MPI_Finalize": "tests/mpi/errhandlers_lifetime.c calls it twice",
-    "MPI_Init_thread": "its kin MPI_Init is called twice, here and in tests/mpi/errhandlers_lifetime.c",
+    "MPI_Init_thread": "its variant MPI_Init is called twice, here and in tests/mpi/errhandlers_lifetime.c",
     "MPI_Abort": "does not return; a wrong communicator is in tests/mpi/errhandlers_lifetime.c",
     "MPIX_Reinit": "a null point is in tests/unit/abi",
     "MPIX_Reinit_async": "as MPIX_Reinit", "RZ_Reinit_failed": "as MPIX_Reinit",
     "MPIX_Reinit_cleanup_push": "a null handler is in tests/mpi/reinit_cleanup.c, as are calls in the wrong place",
     "MPIX_Reinit_cleanup_pop": ANY_VALUE,
     "MPIX_Reinit_mask": NO_ARGUMENTS, "MPIX_Reinit_unmask": NO_ARGUMENTS, "MPIX_Reinit_test": NO_ARGUMENTS,
-    "MPI_Free_mem": "takes what MPI_Alloc_mem gave, which nobody can check",
+    "MPI_Free_mem": "takes what MPI_Alloc_mem gave, which cannot be checked",
     "MPI_Pcontrol": ANY_VALUE,
     "MPI_Wtime": NO_ARGUMENTS, "MPI_Wtick": NO_ARGUMENTS,
     "MPI_Aint_add": ANY_VALUE, "MPI_Aint_diff": ANY_VALUE,

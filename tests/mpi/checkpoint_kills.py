@@ -21,7 +21,7 @@ from patience import HANG_S  # noqa: E402
 
 STEPS, RANKS = 24, 4
 PLACE = ["--oversubscribe", "--hb-timeout", "3s", "-n", str(RANKS)]
-# Place, the how-manieth time; generations that may be restored then (checkpoint k of an undisturbed start is generation k).
+# Place, and the ordinal of the visit that fails; generations that may be restored then (checkpoint k of an undisturbed start is generation k).
 TAKING = [(point, nth, {nth - 1} if point != "stored" else {nth - 1, nth})
           for point in ("checkpoint", "checkpoint-half", "store", "stored") for nth in (1, 2, 9)]
 # Ways of keeping pieces; {} is an empty folder.
@@ -91,7 +91,7 @@ def only(generations):
     def look(restored, epochs):
         gone_back = {g for epoch, _, g in restored if epoch == 2} or {epochs.get(2)}
         if epochs.get(2) is None:
-            return "nobody failed"
+            return "no process failed"
         return None if len(gone_back) == 1 and gone_back <= generations else f"restored {gone_back}, not one of {generations}"
     return look
 
@@ -100,7 +100,7 @@ def all_to_the_same(restored, epochs):
     """Both roll-backs, one of them in the other, go to the generation that was there."""
     third = {g for epoch, _, g in restored if epoch == 3}
     if epochs.get(3) is None:
-        return "nobody failed while restoring"
+        return "no process failed while restoring"
     wanted = {g for epoch, _, g in restored if epoch == 2} or {epochs[2]}
     return None if third == wanted and len([1 for e, _, _ in restored if e == 3]) == RANKS else f"restored {third}, not {wanted}"
 

@@ -42,7 +42,7 @@ static void rank_fails(int victim)
         raise(SIGKILL);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    CHECK(!"who waits for the failed goes back");
+    CHECK(!"a process that waits for the failed one goes back");
 }
 
 static void write_stream(int id, char content)

@@ -189,13 +189,13 @@ static void waits(void)
 }
 
 /* They wait without end; rzrun reports it, and ends them. */
-static void nobody(void)
+static void unanswered(void)
 {
     char port[MPI_MAX_PORT_NAME] = "";
     MPI_Comm inter;
     MPI_Open_port(MPI_INFO_NULL, port);
     MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
-    CHECK(!"somebody came");
+    CHECK(!"a process came");
 }
 
 /* ---- Between the children of two spawns ---- */
@@ -304,9 +304,9 @@ static void join(void)
     CHECK(class_of(MPI_Comm_join(-1, &inter)) == MPI_ERR_ARG);
 }
 
-static const struct scene scenes[] = {{"halves", halves}, {"queue", queue},     {"closed", closed},
-                                      {"waits", waits},   {"cousins", cousins}, {"nobody", nobody},
-                                      {"ended", ended},   {"join", join}};
+static const struct scene scenes[] = {
+    {"halves", halves},   {"queue", queue},           {"closed", closed}, {"waits", waits},
+    {"cousins", cousins}, {"unanswered", unanswered}, {"ended", ended},   {"join", join}};
 
 int main(int argc, char **argv)
 {

@@ -4,7 +4,7 @@
  * the library (rzrun -x RZ_KILL_AT=spawned@1), or the victim of the scene. The survivors repair
  * what they have and try again until it succeeds; each wait ends, and nothing is left over.
  *
- *   spawn     some spawn children, who come together with their parents
+ *   spawn     some spawn children, which come together with their parents
  *   connect   two halves meet at a port
  *   child     a child fails when all is well, and is done without
  *   parent    a parent does

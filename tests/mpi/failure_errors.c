@@ -22,7 +22,7 @@ static void around_the_living(int rank, int size, int victim)
     CHECK(error == MPI_SUCCESS && in[0] == left && in[49999] == left);
 }
 
-static void anybody_is_told_until_acknowledged(int rank, int size, int victim)
+static void any_failure_is_told_until_acknowledged(int rank, int size, int victim)
 {
     int value, acked;
     MPI_Request request;
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
     CHECK(statuses[2].MPI_SOURCE == victim);
     CHECK(class_of(MPI_Send(&rank, 1, MPI_INT, victim, 1, MPI_COMM_WORLD)) == MPI_ERR_PROC_FAILED);
     CHECK(class_of(MPI_Probe(victim, 5, MPI_COMM_WORLD, statuses)) == MPI_ERR_PROC_FAILED);
-    anybody_is_told_until_acknowledged(rank, size, victim);
+    any_failure_is_told_until_acknowledged(rank, size, victim);
     MPI_Comm part;
     error = MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &part);
     CHECK(class_of(error) == MPI_ERR_PROC_FAILED);

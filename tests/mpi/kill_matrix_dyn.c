@@ -293,7 +293,7 @@ static int halves_meet(void)
 
 /* No connection arrives. It ends because a process failed, or because one that does not wait
  * revokes it. */
-static int accept_nobody(void)
+static int accept_without_connect(void)
 {
     MPI_Comm inter = MPI_COMM_NULL;
     if (scene.rank == scene.size - 1) {
@@ -313,7 +313,7 @@ static void make_all_but_0_and_port(void)
 }
 
 /* No accept; it ends because a process failed, or the port is closed. */
-static int connect_to_nobody(void)
+static int connect_without_accept(void)
 {
     MPI_Comm inter = MPI_COMM_NULL;
     if (scene.rank == 0) {
@@ -430,8 +430,9 @@ const struct kill_row kill_dyn_rows[] = {
     {"parent_shrink", children_shrink, make_children_shrink, ROW_REPAIR | ROW_UNIFORM},
     {"parent_disconnect", children_disconnect, make_children_disconnect, ROW_FAILS},
     {"comm_accept_connect", halves_meet, make_halves_and_port, ROW_FAILS | ROW_MEETS},
-    {"comm_accept_nobody", accept_nobody, open_port, ROW_FAILS},
-    {"comm_connect_to_nobody", connect_to_nobody, make_all_but_0_and_port, ROW_FAILS | ROW_MEETS},
+    {"comm_accept_without_connect", accept_without_connect, open_port, ROW_FAILS},
+    {"comm_connect_without_accept", connect_without_accept, make_all_but_0_and_port,
+     ROW_FAILS | ROW_MEETS},
     {"comm_join", join, make_sockets, ROW_PEER | ROW_JOINS},
     {"names", names, publish_victims, 0},
     {NULL, NULL, NULL, 0},

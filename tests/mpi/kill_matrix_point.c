@@ -218,7 +218,7 @@ static int mprobe(void)
     return error != MPI_SUCCESS ? error : ended(&request, &status);
 }
 
-/* ---- From anybody ---- */
+/* ---- From any source ---- */
 
 static int any_source(void)
 {

@@ -149,7 +149,7 @@ static void expect_same_set(const int *numbers, const int *expected, int n)
 }
 
 /* Of the ranks that know an edge, one at random gives it; each weight identifies its edge. */
-static void create_by_anybody(MPI_Comm base, const struct picture *picture, int n, int weighted)
+static void create_by_any_rank(MPI_Comm base, const struct picture *picture, int n, int weighted)
 {
     int sources[2 * EDGES_MAX], degrees[2 * EDGES_MAX], destinations[2 * EDGES_MAX];
     int weights[2 * EDGES_MAX], stars = 0, rows = 0;
@@ -174,7 +174,7 @@ static void create_by_anybody(MPI_Comm base, const struct picture *picture, int 
                           MPI_INFO_NULL, draw(2), &comm);
 }
 
-static void draw_dist_graph(MPI_Comm base, int by_anybody)
+static void draw_dist_graph(MPI_Comm base, int by_any_rank)
 {
     struct picture picture;
     int n, has_weights, weights_in[EDGES_MAX], weights_out[EDGES_MAX], weighted = draw(2);
@@ -192,8 +192,8 @@ static void draw_dist_graph(MPI_Comm base, int by_anybody)
             in.peer[in.n++] = picture.from[k];
         }
     }
-    if (by_anybody) {
-        create_by_anybody(base, &picture, n, weighted);
+    if (by_any_rank) {
+        create_by_any_rank(base, &picture, n, weighted);
     } else {
         MPI_Dist_graph_create_adjacent(base, in.n, in.peer, weighted ? weights_in : unweighted,
                                        out.n, out.peer, weighted ? weights_out : unweighted,

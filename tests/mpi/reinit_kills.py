@@ -36,7 +36,7 @@ def run(options, where, daemon):
     if job.returncode != 0:
         return f"ended with status {job.returncode}", job.stdout
     failed = job.stdout.count(" failed; noticed") + job.stdout.count(" failed with ") + job.stdout.count(" was lost")
-    return None if failed >= 2 else "one failure was not enough: nobody came to the point", job.stdout
+    return None if failed >= 2 else "one failure was not enough: no process came to the point", job.stdout
 
 
 def main():

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Operations that end although no process takes part in them any more, a scene per run.
- *   freed      a message for a communicator that its receiver has freed: once revoked, its send
- * ends held       a message that a probe has taken and nobody receives: the same empty      a long
- * message received with no room: its send ends, over the network, too around     a revocation
- * reaches who still has the communicator past those who have freed it memory     revoking and
- * freeing again and again takes no more memory finalize   MPI_Finalize ends with a message that
- * nobody receives and an agreement that nobody joins rollback   agreements on freed communicators
- * go with the epoch (MPIX_Reinit; rank 1 is killed)
+ * Operations that end although no process takes part in them any more, a scene per run:
+ *
+ *     freed      a message for a communicator that its receiver has freed: once revoked, its send
+ *                ends
+ *     held       a message that a probe has taken and that is not received: the same
+ *     empty      a long message received into an empty buffer: its send ends, over the network, too
+ *     around     a revocation reaches the processes that still have the communicator past those
+ *                that have freed it
+ *     memory     revoking and freeing again and again takes no more memory
+ *     finalize   MPI_Finalize ends with a message that is not received and an agreement that no
+ *                process joins
+ *     rollback   agreements on freed communicators go with the epoch (MPIX_Reinit; rank 1 is
+ *                killed)
  */
 #include "scenes.h"
 #include "ulfm.h"
@@ -21,9 +26,9 @@
 enum { LARGE = 300000 };
 static int large[LARGE], rank, size;
 
-static void tell(int whom)
+static void tell(int target)
 {
-    CHECK(MPI_Send(NULL, 0, MPI_INT, whom, 1, MPI_COMM_WORLD) == MPI_SUCCESS);
+    CHECK(MPI_Send(NULL, 0, MPI_INT, target, 1, MPI_COMM_WORLD) == MPI_SUCCESS);
 }
 
 static void hear(int from)
@@ -176,7 +181,7 @@ static int rounds(int argc, char **argv, MPIX_Reinit_state_t state)
         raise(SIGKILL);
     }
     MPI_Recv(large, 1, MPI_INT, 0, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    CHECK(!"a receive nobody sends to has ended");
+    CHECK(!"a receive without a send has ended");
     return 1;
 }
 

@@ -6,10 +6,11 @@
  *
  *     ulfm_engines choice NAME     NAME is the engine of the job
  *     ulfm_engines tool NAME       NAME becomes the engine of the job, by its control variable
- *     ulfm_engines count           how many letters an agreement of n without failures costs: 2 (n
- * - 1) ulfm_engines fallback NAME   ranks fail when they have done with gossip; three are left
- *     ulfm_engines failures SEED     a communicator of another engine in each round, one fails in
- * each
+ *     ulfm_engines count           how many messages an agreement of n members costs without
+ *                                  failures: 2 (n - 1)
+ *     ulfm_engines fallback NAME   ranks fail when they have done with gossip; three are left
+ *     ulfm_engines failures SEED   a communicator of another engine in each round; one rank fails
+ *                                  in each
  */
 #include "ulfm.h"
 

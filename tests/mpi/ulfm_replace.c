@@ -1,29 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RZ_Comm_replace: the failed processes are replaced in their ranks, whenever they fail.
- * `ulfm_replace SCENE
- * ...`; whoever fails is replaced, so that the job ends with 0. RZ_KILL_AT may name one more who is
- * to fail on the way.
+ * ulfm_replace SCENE ...: failed processes are replaced in their ranks, whenever they fail, so that
+ * the job ends with 0. RZ_KILL_AT may name one more that is to fail on the way.
  *
  *   fail RANK...           these fail at once
  *   cycles N SEED [GROW]  N times some fail, at most all but the last rank. With GROW: memory,
  *                         descriptors and shared memory of that rank and its daemon may not grow
- *   spawned processes POINT       rank 1 fails; the one that replaces it fails at this point of the
- * library
+ *   spawned POINT         rank 1 fails; its replacement fails at this point of the library
  *                         ("before": before it asks), and so does the next
  *   parts                 communicators of a part; others go on undisturbed
- *   orphans [all]         who replaces rank 1 (all: any but 0) is invited by nobody: RZ_KILL_AT
+ *   orphans [all]         the replacement of rank 1 (all: any but 0) is invited by none: RZ_KILL_AT
  *                         names rank 0, and the others finalize
  *   left SEED             one after the other fails; in turn it is replaced, or the others shrink,
  *                         until one is left
  *   node RANK...          these kill their whole node
  *   revoked               the communicator is revoked, and agrees by another engine than the job
- *   twice                 one communicator is repaired twice: those who were new in the first
+ *   twice                 one communicator is repaired twice: those that were new in the first
  *                         result are asked again, and have failed by then or not
- *   refused               nobody is replaced (--on-failure continue): all are told the same
+ *   refused               no process is replaced (--on-failure continue): all are told the same
  *   full                  the last rank kills its node, and there is not a slot for each of its
- *                         processes: all are told the same; who comes nevertheless is told, too
- *   strangers             who comes finalizes, and knows nothing of RZ_Comm_replace
+ *                         processes: all are told the same, also a process that comes nevertheless
+ *   strangers             the replacement finalizes, and knows nothing of RZ_Comm_replace
  *   arguments             what is refused
  */
 #include "ulfm.h"
@@ -261,7 +258,7 @@ static void parts(void)
 
 /* All possible bootstrap peers have failed (RZ_KILL_AT), or finalize: of ranks 0 and 1 the second
  * fails, and the first while it replaces it. */
-static void orphans(int everybody)
+static void orphans(int all)
 {
     MPI_Comm pair = MPI_COMM_NULL, next;
     if (incarnation > 1) {
@@ -271,9 +268,9 @@ static void orphans(int everybody)
                              &known); /* rank 0 may be failed, which has no effect */
         return;
     }
-    CHECK(MPI_Comm_split(MPI_COMM_WORLD, everybody || me < 2, me, &pair) == MPI_SUCCESS);
+    CHECK(MPI_Comm_split(MPI_COMM_WORLD, all || me < 2, me, &pair) == MPI_SUCCESS);
     CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS || me != 0);
-    if (everybody ? me > 0 : me == 1) {
+    if (all ? me > 0 : me == 1) {
         raise(SIGKILL);
     }
     if (me == 0) {

@@ -2,15 +2,15 @@
 /*
  * Rules of ULFM, a scene per run; the last rank is killed in all but two (--on-failure continue).
  *
- *   range        mpi_error_range: whom a failure concerns
- *   agree        what it says of failures acknowledged by all, by some, by nobody
+ *   range        mpi_error_range: which processes a failure concerns
+ *   agree        what it says of failures acknowledged by all, by some, by none
  *   insulation   what does not involve the failed goes on; a revocation is of one communicator
  *   derive       communicators made around a failure are made whole by agreement, or not at all
  *   early        a revocation that arrives before the communicator does
  *   completion   requests are made, and fail when they are waited for, of a failure or a revocation
  *   part         what makes communicators of groups tells of a known failure among them
- *   refused      ... and of a revocation by a member that does not enter; nobody is killed
- *   plain        with --no-ft, and nobody is killed: agreement is an allreduce
+ *   refused      ... and of a revocation by a member that does not enter; no process is killed
+ *   plain        with --no-ft, and no process is killed: agreement is an allreduce
  */
 #include "scenes.h"
 

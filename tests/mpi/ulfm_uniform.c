@@ -7,7 +7,7 @@
  *     ulfm_uniform late            some revoke in place of operations that the others began
  *     ulfm_uniform storm SEED      rounds in which some revoke at any time
  *     ulfm_uniform failures SEED     one fails in each round; until three are left
- *     ulfm_uniform local SEED      the same without the key: verdicts differ now and then
+ *     ulfm_uniform local SEED      the same without the key: results differ now and then
  */
 #include "ulfm.h"
 

@@ -50,7 +50,7 @@ static void silent_failures_stop_all_or_none(void **state)
     run_worlds("silent", 800);
 }
 
-static void what_nobody_or_files_keep_is_whole(void **state)
+static void what_no_member_or_files_keep_is_whole(void **state)
 {
     (void)state;
     run_worlds("memory", 100);
@@ -109,7 +109,7 @@ int main(void)
         cmocka_unit_test(generations_are_whole_at_random),
         cmocka_unit_test(generations_are_whole_with_spare_daemons),
         cmocka_unit_test(silent_failures_stop_all_or_none),
-        cmocka_unit_test(what_nobody_or_files_keep_is_whole),
+        cmocka_unit_test(what_no_member_or_files_keep_is_whole),
         cmocka_unit_test(groups_give_back_what_they_promise),
         cmocka_unit_test(a_group_holds_in_every_schedule),
         cmocka_unit_test(damage_leads_all_back_further_or_stops_all),

@@ -44,7 +44,7 @@ static void tests_may_be_done_by_hosts(void **state)
 }
 
 /* No member is excluded: with 2 members there is nothing to compare a slow tester with. */
-static void a_slow_tester_puts_nobody_out(void **state)
+static void a_slow_tester_excludes_no_member(void **state)
 {
     (void)state;
     run("slow-tester", 5, 0, 500);
@@ -52,7 +52,7 @@ static void a_slow_tester_puts_nobody_out(void **state)
     run("slow-tester", 9, 0, 50);
 }
 
-static void local_health_keeps_nobody_in_who_is_gone(void **state)
+static void local_health_keeps_no_failed_member_in(void **state)
 {
     (void)state;
     for (uint32_t members = 2; members <= 6; members++) {
@@ -91,8 +91,8 @@ int main(void)
         cmocka_unit_test(late_and_lost_answers_in_every_schedule),
         cmocka_unit_test(the_group_comes_together_again),
         cmocka_unit_test(tests_may_be_done_by_hosts),
-        cmocka_unit_test(a_slow_tester_puts_nobody_out),
-        cmocka_unit_test(local_health_keeps_nobody_in_who_is_gone),
+        cmocka_unit_test(a_slow_tester_excludes_no_member),
+        cmocka_unit_test(local_health_keeps_no_failed_member_in),
         cmocka_unit_test(few_testers_are_enough),
         cmocka_unit_test(bugs_are_caught),
     };

@@ -2,10 +2,10 @@
 /*
  * A short cut of some nodes, which heals while both sides are about to find each other silent: the
  * shipped ring and recover objects, and what their daemon does with what they tell it (news to all,
- * FENCED to whoever is held for failed, whose frames are dropped from then on). Between two nodes a
+ * FENCED to a daemon held for failed, whose frames are dropped from then on). Between two nodes a
  * stream keeps its order, waits behind the cut and goes on when it heals; heartbeats are lost.
  * The side with the quorum goes on: it may lose one node, whose answer came too late. Where each
- * reports at once whoever is silent, the whole job ends in some of these runs.
+ * reports at once a silent daemon, the whole job ends in some of these runs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -388,7 +388,7 @@ static void a_cut_that_does_not_heal_ends_the_smaller_side(void **state)
     }
 }
 
-static void where_nobody_is_asked_it_can_end_the_job(void **state)
+static void where_no_client_is_asked_it_can_end_the_job(void **state)
 {
     (void)state;
     uint32_t ended = 0;
@@ -404,7 +404,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cut_that_heals_does_not_end_the_job),
         cmocka_unit_test(a_cut_that_does_not_heal_ends_the_smaller_side),
-        cmocka_unit_test(where_nobody_is_asked_it_can_end_the_job),
+        cmocka_unit_test(where_no_client_is_asked_it_can_end_the_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

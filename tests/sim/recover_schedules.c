@@ -124,7 +124,7 @@ static void each_mutant_is_caught(void **state)
 {
     static const char *const mutants[] = {
         "mutant-late-reached",    "mutant-deathless-barrier", "mutant-own-placement",
-        "mutant-any-incarnation", "mutant-own-generation",    "mutant-own-birthplace",
+        "mutant-any-incarnation", "mutant-own-generation",    "mutant-own-spawn-place",
         "mutant-any-cohort",      "mutant-keep-reached",      "mutant-any-spawn",
         "mutant-known-free",      "mutant-own-refusal",       "mutant-one-entered",
         "mutant-own-slots",       "mutant-crowded-spawn",     "mutant-obey-any",

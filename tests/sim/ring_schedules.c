@@ -104,7 +104,7 @@ static void latency_of_one_detection_is_within_its_bound(void **state)
 }
 
 /* Scheduling delays of seconds, reported in heartbeats. */
-static void who_is_late_and_says_so_is_not_suspected(void **state)
+static void a_member_that_is_late_and_says_so_is_not_suspected(void **state)
 {
     (void)state;
     run("late", 12, 3, 800);
@@ -130,7 +130,7 @@ static void too_short_a_timeout_is_caught(void **state)
 }
 
 /* Members stop for longer than the timeout. */
-static void who_is_suspected_in_error_is_fenced(void **state)
+static void a_member_that_is_suspected_in_error_is_fenced(void **state)
 {
     (void)state;
     run("errors", 12, 3, 300);
@@ -176,10 +176,10 @@ int main(void)
         cmocka_unit_test(ring_mends_after_three_failures_in_every_turn),
         cmocka_unit_test(ring_mends_in_random_schedules),
         cmocka_unit_test(latency_of_one_detection_is_within_its_bound),
-        cmocka_unit_test(who_is_late_and_says_so_is_not_suspected),
+        cmocka_unit_test(a_member_that_is_late_and_says_so_is_not_suspected),
         cmocka_unit_test(numbers_of_heartbeats_are_each_members_own),
         cmocka_unit_test(too_short_a_timeout_is_caught),
-        cmocka_unit_test(who_is_suspected_in_error_is_fenced),
+        cmocka_unit_test(a_member_that_is_suspected_in_error_is_fenced),
         cmocka_unit_test(known_bugs_are_caught),
         cmocka_unit_test(cost_is_one_heartbeat_per_member_and_period),
     };

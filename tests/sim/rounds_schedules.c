@@ -5,10 +5,10 @@
 
 #include <stdio.h>
 
-static void run(const char *room, const char *name, uint32_t members, uint32_t crashes,
+static void run(const char *protocol, const char *name, uint32_t members, uint32_t crashes,
                 uint64_t seed_first, uint64_t seed_last, const char *plan)
 {
-    struct rz_sim_options options = schedules_of(room, name, members, crashes);
+    struct rz_sim_options options = schedules_of(protocol, name, members, crashes);
     struct rz_sim_result result;
     options.seed_first = seed_first;
     options.seed_last = seed_last;

@@ -14,13 +14,13 @@
 #include <cmocka.h>
 
 /* members 0, crashes UINT32_MAX: the scenario's own. */
-static inline struct rz_sim_options schedules_of(const char *room, const char *name,
+static inline struct rz_sim_options schedules_of(const char *protocol, const char *name,
                                                  uint32_t members, uint32_t crashes)
 {
     struct rz_sim_options options = {
-        .scenario = rz_sim_find(room, name), .members = members, .crashes = crashes};
+        .scenario = rz_sim_find(protocol, name), .members = members, .crashes = crashes};
     if (!options.scenario) {
-        fail_msg("there is no scenario %s of %s", name, room);
+        fail_msg("there is no scenario %s of %s", name, protocol);
     }
     options.quiet = options.scenario->violation_expected;
     return options;
@@ -49,10 +49,10 @@ static inline struct rz_sim_result schedules_explore(const struct rz_sim_options
 }
 
 /* The seeds from 1 on. */
-static inline struct rz_sim_result schedules_run(const char *room, const char *name,
+static inline struct rz_sim_result schedules_run(const char *protocol, const char *name,
                                                  uint32_t members, uint32_t crashes, uint64_t seeds)
 {
-    struct rz_sim_options options = schedules_of(room, name, members, crashes);
+    struct rz_sim_options options = schedules_of(protocol, name, members, crashes);
     struct rz_sim_result result;
     options.seed_first = 1;
     options.seed_last = seeds;

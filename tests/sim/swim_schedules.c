@@ -23,7 +23,7 @@ static void small_worlds_hold_in_every_schedule(void **state)
     explore("tiny-three");
 }
 
-static void all_crashes_are_found_and_nobody_else_is_suspected(void **state)
+static void all_crashes_are_found_and_no_other_is_suspected(void **state)
 {
     (void)state;
     run("crash", 2, 1, 100);
@@ -33,7 +33,7 @@ static void all_crashes_are_found_and_nobody_else_is_suspected(void **state)
     run("leave", 10, 3, 60);
 }
 
-static void who_lives_is_cleared_when_faults_end(void **state)
+static void a_member_that_lives_is_cleared_when_faults_end(void **state)
 {
     (void)state;
     run("faulty", 6, 2, 300);
@@ -42,7 +42,7 @@ static void who_lives_is_cleared_when_faults_end(void **state)
     run("hasty", 6, 2, 300);
 }
 
-static void final_failures_stop_whom_they_meet(void **state)
+static void final_failures_stop_the_members_that_they_meet(void **state)
 {
     (void)state;
     run("final", 6, 1, 300);
@@ -96,9 +96,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_worlds_hold_in_every_schedule),
-        cmocka_unit_test(all_crashes_are_found_and_nobody_else_is_suspected),
-        cmocka_unit_test(who_lives_is_cleared_when_faults_end),
-        cmocka_unit_test(final_failures_stop_whom_they_meet),
+        cmocka_unit_test(all_crashes_are_found_and_no_other_is_suspected),
+        cmocka_unit_test(a_member_that_lives_is_cleared_when_faults_end),
+        cmocka_unit_test(final_failures_stop_the_members_that_they_meet),
         cmocka_unit_test(lateness_of_seconds_is_survived),
         cmocka_unit_test(parted_networks_find_their_failed),
         cmocka_unit_test(mutants_are_caught),

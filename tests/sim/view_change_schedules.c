@@ -10,7 +10,7 @@ static void explore(const char *name, uint32_t members, uint32_t crashes)
     schedules_explore(&options);
 }
 
-static void one_decision_whoever_fails(void **state)
+static void one_decision_despite_any_failure(void **state)
 {
     (void)state;
     for (uint32_t crashes = 0; crashes <= 2; crashes++) {
@@ -50,7 +50,7 @@ static void bugs_are_caught(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_decision_whoever_fails),
+        cmocka_unit_test(one_decision_despite_any_failure),
         cmocka_unit_test(rounds_go_on_among_those_that_live),
         cmocka_unit_test(messages_may_come_late_and_twice),
         cmocka_unit_test(bugs_are_caught),

@@ -35,7 +35,7 @@ def targets():
     return {name: read("tests/fuzz/" + name) for name in sorted(os.listdir(folder)) if name.endswith((".c", ".h", ".txt"))}
 
 
-def rooms(protocol):
+def protocols(protocol):
     block = re.search(r"enum rz_protocol_number \{(.*?)RZ_PROTOCOL_COUNT", protocol, re.S).group(1)
     return [name.lower() for name in re.findall(r"RZ_PROTOCOL_(\w+)", re.sub(r"/\*.*?\*/", "", block, flags=re.S))]
 
@@ -50,9 +50,9 @@ def breaches(texts, protocol, files):
     registered = files["CMakeLists.txt"]
     found = []
     foreach = re.search(r"foreach\(protocol ([^)]*)\)", registered)
-    for room in rooms(protocol):
-        if f"fuzz_protocol_{room} = " not in everything or not foreach or room not in foreach.group(1).split():
-            found.append(f"the protocol {room} has no fuzz target: tests/fuzz/fuzz_proto_cores.c and CMakeLists.txt")
+    for core in protocols(protocol):
+        if f"fuzz_protocol_{core} = " not in everything or not foreach or core not in foreach.group(1).split():
+            found.append(f"the protocol {core} has no fuzz target: tests/fuzz/fuzz_proto_cores.c and CMakeLists.txt")
     for family in families(texts):
         if f"RZ_FUZZ_FAMILY({family}, {family.upper()})" not in everything:
             found.append(f"the family of messages `{family}` has no fuzz target: write tests/fuzz/fuzz_wire_{family}.c")
@@ -80,12 +80,12 @@ def self_test(texts, protocol, files):
     assert len(breaches(texts + ["rz_status_t rz_novel_decode(struct x *x,"], protocol, files)) == 1
     assert len(breaches(texts, protocol, {**files, "fuzz_novel.c": "int LLVMFuzzerTestOneInput("})) == 1
     without = {name: text for name, text in files.items() if name not in ("fuzz_proto_cores.c", "fuzz_proto_models.c")}
-    assert len(breaches(texts, protocol, without)) >= len(rooms(protocol))
+    assert len(breaches(texts, protocol, without)) >= len(protocols(protocol))
 
 
 def main():
     texts, protocol, files = [read(path) for path in headers()], read("include/rhizome/protocol.h"), targets()
-    assert len(rooms(protocol)) >= 11 and len(families(texts)) >= 3, "the rules do not see what is there"
+    assert len(protocols(protocol)) >= 11 and len(families(texts)) >= 3, "the rules do not see what is there"
     found = breaches(texts, protocol, files)
     for line in found:
         print(line)

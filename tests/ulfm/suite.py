@@ -6,7 +6,7 @@
     suite.py --build BUILD mutants          with a library that is wrong in one way or another (mutants.c): is it noticed?
 
 A run is good if rzrun ends with the status that the table names, each survivor has said once that all is as it should be,
-and nobody has said anything else. A bad one is shown with the commands that repeat it.
+and no process has said anything else. A bad one is shown with the commands that repeat it.
 """
 import argparse
 import collections

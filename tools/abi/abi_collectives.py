@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The forms of collective operations: a room writes one plan for each operation, the calls that run it, start it and keep
+"""The forms of collective operations: the library writes one plan for each operation, the calls that run it, start it and keep
 it follow from the tables."""
 
 import abi_chapter

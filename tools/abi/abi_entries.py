@@ -326,7 +326,7 @@ class Entry:
         self.late.append(f"({condition} || sendbuf != recvbuf || {text})")
 
     def collective(self, base):
-        """Checks of a collective's buffers, by who looks at them."""
+        """Checks of a collective's buffers, by the process that looks at them."""
         takes_part = "!rz_role_takes_part(role, comm_, {})"
         if base in ("Gather", "Gatherv"):
             self.one_side("send", takes_part.format("sendbuf"))

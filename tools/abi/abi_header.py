@@ -79,7 +79,7 @@ typedef enum MPIX_Reinit_state_t {
 typedef int (*MPIX_Restart_point)(int argc, char **argv, MPIX_Reinit_state_t state);
 
 /*
- * The same, told who failed: the ranks in MPI_COMM_WORLD of the processes that were started again
+ * The same, told which processes failed: the ranks in MPI_COMM_WORLD of the processes that were started again
  * since the restart point was entered before, ascending. The array is the library's, until the
  * restart point is entered again.
  */
@@ -131,7 +131,7 @@ typedef void (*RZ_Group_monitor_change_function)(int rank, int why, void *extra_
 
 """
 
-# A later version of that implementation tells the restart point who failed: both forms are taken.
+# A later version of that implementation tells the restart point which processes failed: both forms are taken.
 REINIT_FORMS = """\
 /*
  * OMPI_Reinit takes a restart point of either form: MPIX_Restart_point or RZ_Restart_point_failed,

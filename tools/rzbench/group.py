@@ -148,7 +148,7 @@ def noise(bench):
 
 
 def watch(bench):
-    """A row for each line `size T N`; and how often a process was put out and came back."""
+    """A row for each line `size T N`; and how often a process was excluded and came back."""
     table = Table("group-watch", "18 emulated hosts, tests every 100 ms, half of them under bursts of load: the group over time", "seconds", "processes",
                   "plot linear")
     if not bench.compile("bench_monitor"):
@@ -158,7 +158,7 @@ def watch(bench):
         if all(result.lines(word) for word in ("size", "left", "back", "recovered")) else None)
     bench.show(tables=[table])
     if table.rows:
-        bench.say(f"\nProcesses were put out {result.value('left'):.0f} times, and voted back {result.value('back'):.0f} times.\n")
+        bench.say(f"\nProcesses were excluded {result.value('left'):.0f} times, and voted back {result.value('back'):.0f} times.\n")
         bench.claims.most("all are in again after the load, no round begun", RECOVERY_INTERVALS, Interval(1, result.value("recovered")), " intervals")
     return True
 

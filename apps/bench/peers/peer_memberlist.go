@@ -119,7 +119,7 @@ func start(i, periodMs int, join string, lines chan line) *exec.Cmd {
 	return command
 }
 
-// Takes lines until take has had enough; nobody but the victim may end.
+// Takes lines until take has had enough; only the victim may end.
 func listen(lines chan line, victim int, take func(line) bool) {
 	for {
 		l := <-lines

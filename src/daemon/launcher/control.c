@@ -164,7 +164,7 @@ static rz_status_t visit_begin(struct visit *visit, struct rz_control *control, 
     return status;
 }
 
-static void somebody_comes(evutil_socket_t fd, short what, void *arg)
+static void a_process_comes(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_control *control = arg;
     int visitor;
@@ -193,7 +193,7 @@ rz_status_t rz_control_open(struct rz_control **control, const struct rz_control
     rz_status_t status = rz_local_listen(config->own->job.id, config->own->job.node, &made->fd);
     if (status == RZ_OK) {
         status = rz_loop_watch(config->own->base, &made->readable, made->fd, EV_READ | EV_PERSIST,
-                               somebody_comes, made);
+                               a_process_comes, made);
     }
     if (status != RZ_OK) {
         rz_control_close(made);

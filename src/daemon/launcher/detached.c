@@ -278,7 +278,7 @@ static void leave(struct rz_detached *d)
     event_base_loopbreak(d->own->base);
 }
 
-static void nobody_came(evutil_socket_t fd, short what, void *arg)
+static void none_came(evutil_socket_t fd, short what, void *arg)
 {
     (void)fd, (void)what;
     leave(arg);
@@ -386,7 +386,7 @@ static void out_of_time(evutil_socket_t fd, short what, void *arg)
 
 /* ---- attaching ---- */
 
-static void somebody_ends_it(void *arg, const struct rz_launch_message *message)
+static void a_process_ends_it(void *arg, const struct rz_launch_message *message)
 {
     struct rz_detached *d = arg;
     if (!d->own->membership.ending) {
@@ -420,7 +420,7 @@ static rz_status_t open_parts(struct rz_detached *d)
     const struct rz_attached_host host = {.arg = d,
                                           .own = d->own,
                                           .spool = d->spool,
-                                          .finish = somebody_ends_it,
+                                          .finish = a_process_ends_it,
                                           .collected = result_was_fetched};
     if (status == RZ_OK) {
         status = rz_attached_open(&d->attached, &host);
@@ -435,7 +435,7 @@ static rz_status_t open_parts(struct rz_detached *d)
         status = rz_loop_timer(d->own->base, &d->done_bound, waited_long_enough, d);
     }
     if (status == RZ_OK) {
-        status = rz_loop_timer(d->own->base, &d->linger, nobody_came, d);
+        status = rz_loop_timer(d->own->base, &d->linger, none_came, d);
     }
     return status;
 }

@@ -98,7 +98,7 @@ static json_t *ranks(const struct rz_status_page *looked)
         set(one, "spawned", json_boolean(rank >= looked->own->job.n_ranks));
         set(one, "node", json_integer(looked->own->membership.slots[rank].node));
         set(one, "incarnation", json_integer(looked->own->membership.slots[rank].incarnation));
-        set(one, "verdict", json_string(state_of(looked, rank)));
+        set(one, "state", json_string(state_of(looked, rank)));
         json_array_append_new(list, one);
     }
     return list;
@@ -156,21 +156,21 @@ static json_t *processes(const struct rz_status_page *looked)
 
 static json_t *group(const struct rz_groups_look *look)
 {
-    json_t *one = json_object(), *members = json_array(), *out = json_array();
+    json_t *one = json_object(), *members = json_array(), *excluded = json_array();
     json_t *events = json_object();
     set(one, "name", name_of(look->name));
-    set(one, "round", json_integer(look->turn.counts.round));
-    set(one, "progress", json_integer((json_int_t)look->turn.counts.progress));
-    for (uint32_t i = 0; i < look->turn.n; i++) {
+    set(one, "round", json_integer(look->view_change.counts.round));
+    set(one, "progress", json_integer((json_int_t)look->view_change.counts.progress));
+    for (uint32_t i = 0; i < look->view_change.n; i++) {
         char rank[16];
-        uint32_t slot = (uint32_t)look->turn.processes[i];
-        bool in = look->turn.counts.view[i / 64] >> i % 64 & 1;
-        json_array_append_new(in ? members : out, json_integer(slot));
+        uint32_t slot = (uint32_t)look->view_change.processes[i];
+        bool in = look->view_change.counts.view[i / 64] >> i % 64 & 1;
+        json_array_append_new(in ? members : excluded, json_integer(slot));
         snprintf(rank, sizeof(rank), "%u", slot);
         set(events, rank, json_integer(look->events[i]));
     }
     set(one, "members", members);
-    set(one, "out", out);
+    set(one, "excluded", excluded);
     set(one, "events", events);
     return one;
 }
@@ -208,7 +208,7 @@ char *rz_status_page_write(const struct rz_status_page *looked)
 {
     const struct rz_daemon_job *job = &looked->own->job;
     json_t *page = json_object();
-    set(page, "schema", json_string("rhizome.status.1"));
+    set(page, "schema", json_string("rhizome.status.2"));
     set(page, "version", json_string(RZ_VERSION));
     set(page, "job", hexadecimal(job->id));
     set(page, "program", json_string(job->arguments[0]));

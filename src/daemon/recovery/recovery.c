@@ -306,7 +306,7 @@ static void on_epoch(struct rz_recovery *recovery, uint32_t epoch, uint64_t gene
     if (epoch != rz_recover_epoch(recovery->recover.embedded.state)) {
         return; /* a newer epoch has replaced it, whose notice follows */
     }
-    tell_who_is_out(recovery);
+    tell_the_excluded(recovery);
     recovery->epoch = epoch;
     recovery->posted_committed = 0;
     tell_commit_epoch(recovery, epoch, generation);
@@ -401,7 +401,7 @@ static void on_recover(struct rz_recovery *recovery, const struct rz_core_notice
     case RZ_RECOVER_REPORT:
         rz_recovery_report(recovery, (rz_id)notice->arg[0]);
         break;
-    case RZ_RECOVER_WANTED:
+    case RZ_RECOVER_REQUESTED:
         break;
     }
 }

@@ -52,7 +52,7 @@ static void count(evutil_socket_t fd, short what, void *arg)
         own->membership.phase == RZ_PHASE_LEFT) {
         return;
     }
-    look_who_entered(barrier);
+    look_which_entered(barrier);
     for (struct rz_child *p = barrier->config.children->first; p; p = p->next) {
         if (p->rank < own->job.n_ranks && p->state != RZ_CHILD_FAILED && rz_child_is_current(p) &&
             !has_reached(p, own->membership.epoch, own->membership.phase)) {

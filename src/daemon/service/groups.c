@@ -313,7 +313,7 @@ static bool arrives(struct rz_groups *groups, struct rz_child *p, struct line *l
     if (!items) {
         return false;
     }
-    bool known = rz_view_change_look_for(groups->turn.embedded.state, arrive->group, &look);
+    bool known = rz_view_change_look_for(groups->view_change.embedded.state, arrive->group, &look);
     if (known && (look.n != n || memcmp(look.processes, items, n * sizeof(*items)) != 0)) {
         refuse_others(p, line, arrive->group);
         free(items);
@@ -321,7 +321,7 @@ static bool arrives(struct rz_groups *groups, struct rz_child *p, struct line *l
     }
     struct group *group = enter(groups, arrive, n, line != NULL);
     note_arrival(group, p, line, arrive, items + n, n_items - n);
-    rz_core_step(&groups->turn,
+    rz_core_step(&groups->view_change,
                  &(struct rz_event){.kind = RZ_EVENT_CALL,
                                     .call = RZ_VIEW_CHANGE_ARRIVE,
                                     .arg = {arrive->group, arrive->round,
@@ -548,7 +548,7 @@ static void core_message(void *arg, const struct rz_message *message, const uint
 {
     struct rz_groups *groups = arg;
     rz_kill_here(RZ_KILL_TURN_READ);
-    rz_core_step(&groups->turn,
+    rz_core_step(&groups->view_change,
                  &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .message = message, .items = items});
 }
 
@@ -563,7 +563,7 @@ static void tell_failed(struct rz_groups *groups, uint32_t slot, uint32_t incarn
 static void node_failed(struct rz_groups *groups, rz_id node, bool proof)
 {
     const struct rz_own_node *own = groups->own;
-    rz_core_failure(&groups->turn, node, proof);
+    rz_core_failure(&groups->view_change, node, proof);
     for (uint32_t slot = 0; slot < own->job.n_slots; slot++) {
         if (own->membership.slots[slot].node == node &&
             own->membership.slots[slot].incarnation > 0) {
@@ -627,7 +627,7 @@ void rz_groups_epoch(struct rz_groups *groups)
     groups->epoch = own->membership.epoch;
     drop_all(groups);
     lines_close(groups, RZ_ID_NONE, 0);
-    rz_core_close(&groups->turn);
+    rz_core_close(&groups->view_change);
     rz_core_notices_clear(&groups->notices);
     open_core(groups);
     for (rz_id node = 0; node < own->job.n_nodes; node++) {
@@ -678,7 +678,7 @@ void rz_groups_close(struct rz_groups *groups)
     }
     drop_all(groups);
     lines_close(groups, RZ_ID_NONE, 0);
-    rz_core_close(&groups->turn);
+    rz_core_close(&groups->view_change);
     rz_core_notices_clear(&groups->notices);
     event_free(groups->noticing);
     free(groups);
@@ -690,8 +690,8 @@ bool rz_groups_at(const struct rz_groups *groups, uint32_t i, struct rz_groups_l
     while (group && (group->votes || i-- > 0)) {
         group = group->next;
     }
-    if (!group ||
-        !rz_view_change_look_for(groups->turn.embedded.state, group->number, &look->turn)) {
+    if (!group || !rz_view_change_look_for(groups->view_change.embedded.state, group->number,
+                                           &look->view_change)) {
         return false;
     }
     look->name = group->name;

@@ -32,7 +32,7 @@ static void begin_here(struct rz_spawns *spawns, uint32_t slot)
         rz_child_start(spawns->config.life, slot, spawned);
     } else {
         rz_child_start_failed(spawns->config.life, slot, spawned,
-                              "nobody lives who knows what it shall run");
+                              "no living daemon knows what it shall run");
     }
 }
 

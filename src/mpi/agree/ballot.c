@@ -117,7 +117,7 @@ int rz_ballot_begin(struct rz_comm *comm, uint64_t and, bool acknowledge,
     if (error == MPI_SUCCESS && comm->unshared) {
         error =
             rzm_error(MPI_ERR_COMM, "this MPI_COMM_WORLD is of a process that replaces a failed "
-                                    "one: nobody else has it (see RZ_Comm_replace)");
+                                    "one: no other process has it (see RZ_Comm_replace)");
     }
     if (error != MPI_SUCCESS) {
         return error;

@@ -158,14 +158,14 @@ static int common_error(int error, enum severity worst)
     return worst == REVOKED ? MPI_ERR_REVOKED : MPI_ERR_PROC_FAILED;
 }
 
-#define RULING_OF(proposal_)                                                                       \
+#define RESULT_OF(proposal_)                                                                       \
     ((struct rz_uniform_result *)(void *)((char *)(proposal_)-offsetof(struct rz_uniform_result,   \
                                                                        proposal)))
 
 static void result_decided(struct rz_proposal *proposal,
                            struct rz_agreement_context *agreement_context)
 {
-    struct rz_uniform_result *result = RULING_OF(proposal);
+    struct rz_uniform_result *result = RESULT_OF(proposal);
     (void)agreement_context;
     if (!(WELL & proposal->and)) {
         result->error = common_error(result->error, (enum severity)proposal->max);
@@ -223,7 +223,7 @@ static bool is_over(void *arg)
     return ((const struct rz_uniform_result *)arg)->over;
 }
 
-static void tell_of_ruling(struct rz_blocked *blocked, const void *arg)
+static void tell_what_it_waits_for(struct rz_blocked *blocked, const void *arg)
 {
     rz_agreement_context_waits_for(((const struct rz_uniform_result *)arg)->row->agreement_context,
                                    blocked);
@@ -235,7 +235,7 @@ int rz_uniform_result_wait(struct rz_uniform_result *result, int error, const ch
                                  .comm = result->row->comm,
                                  .peer = MPI_PROC_NULL,
                                  .tag = MPI_ANY_TAG,
-                                 .look = tell_of_ruling};
+                                 .look = tell_what_it_waits_for};
     rz_uniform_result_tell(result, error);
     error = rz_engine_wait(&blocked, is_over, result);
     return error != MPI_SUCCESS ? error : result->error;
@@ -254,7 +254,7 @@ static void end_the_rest(struct rz_uniform_results *row)
             row->refuses = false;
             continue;
         }
-        struct rz_uniform_result *result = RULING_OF(proposal);
+        struct rz_uniform_result *result = RESULT_OF(proposal);
         result->put = false;
         if (!proposal->reserved) {
             end_as_revoked(result);

@@ -59,8 +59,8 @@ void rz_group_retain(struct rz_group *group)
 void rz_group_release(struct rz_group *group)
 {
     if (rz_object_release(&group->object)) {
-        rz_object_bury(&group->object,
-                       sizeof(*group) + (size_t)group->size * sizeof(group->process[0]));
+        rz_object_retire(&group->object,
+                         sizeof(*group) + (size_t)group->size * sizeof(group->process[0]));
     }
 }
 

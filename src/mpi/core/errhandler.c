@@ -29,7 +29,7 @@ struct rz_errhandler *rz_errhandler_predefined(unsigned handle)
 void rz_errhandler_release(struct rz_errhandler *errhandler)
 {
     if (rz_object_release(&errhandler->object)) {
-        rz_object_bury(&errhandler->object, sizeof(*errhandler));
+        rz_object_retire(&errhandler->object, sizeof(*errhandler));
     }
 }
 

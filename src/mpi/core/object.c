@@ -71,25 +71,25 @@ struct rz_object *rz_object_by_number(int32_t number, enum rz_object_kind kind)
 static struct {
     struct rz_object *object;
     size_t bytes;
-} buried[BURIED_MAX];
-static unsigned buried_first, n_buried;
-static size_t buried_bytes;
+} retired[RETIRED_MAX];
+static unsigned retired_first, n_retired;
+static size_t retired_bytes;
 
-void rz_object_bury(struct rz_object *object, size_t bytes)
+void rz_object_retire(struct rz_object *object, size_t bytes)
 {
     rz_assert(object->magic == 0);
-    if (bytes > BURIED_BYTES_MAX) {
+    if (bytes > RETIRED_BYTES_MAX) {
         free(object);
         return;
     }
-    while (n_buried == BURIED_MAX || buried_bytes + bytes > BURIED_BYTES_MAX) {
-        free(buried[buried_first].object);
-        buried_bytes -= buried[buried_first].bytes;
-        buried_first = (buried_first + 1) % BURIED_MAX;
-        n_buried--;
+    while (n_retired == RETIRED_MAX || retired_bytes + bytes > RETIRED_BYTES_MAX) {
+        free(retired[retired_first].object);
+        retired_bytes -= retired[retired_first].bytes;
+        retired_first = (retired_first + 1) % RETIRED_MAX;
+        n_retired--;
     }
-    unsigned last = (buried_first + n_buried++) % BURIED_MAX;
-    buried[last].object = object;
-    buried[last].bytes = bytes;
-    buried_bytes += bytes;
+    unsigned last = (retired_first + n_retired++) % RETIRED_MAX;
+    retired[last].object = object;
+    retired[last].bytes = bytes;
+    retired_bytes += bytes;
 }

@@ -117,7 +117,7 @@ static inline bool rz_object_release(struct rz_object *object)
  * among the last 256 (1 MiB in all), a stale handle reads a freed object. Kinds that keep their
  * memory in a list of their own do not need this.
  */
-void rz_object_bury(struct rz_object *object, size_t bytes);
+void rz_object_retire(struct rz_object *object, size_t bytes);
 
 /* The user's handle of an object: its number in the ABI, or its address. NULL gives null_handle. */
 static inline void *rz_object_handle(struct rz_object *object, uintptr_t null_handle)

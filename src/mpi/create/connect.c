@@ -47,7 +47,7 @@ struct waiting {
 
 static struct waiting *all_waiting;
 
-static bool somebody_waits(uint64_t id)
+static bool a_process_waits(uint64_t id)
 {
     struct waiting *waiting = all_waiting;
     while (waiting && waiting->id != id) {
@@ -143,7 +143,7 @@ bool rz_connect_answers(const struct rz_setup_message *word)
         refuse(word->process, offer.id, MPI_ERR_PORT);
         return true;
     }
-    if (somebody_waits(word->about)) {
+    if (a_process_waits(word->about)) {
         return false;
     }
     if (word->kind == RZ_SETUP_ACCEPT && offer.id != 0) { /* the sender waits for our answer */
@@ -239,7 +239,7 @@ static int heard(struct meeting *meeting, struct offer *offer)
     }
     meeting->answered = true;
     if (offer->error == MPI_ERR_PORT) {
-        return rzm_error(MPI_ERR_PORT, "nobody has opened this port, or it was closed");
+        return rzm_error(MPI_ERR_PORT, "no process has opened this port, or it was closed");
     }
     return rzm_error(offer->error, "the root of the other side could not go on");
 }
@@ -320,7 +320,7 @@ static int leave(const struct meeting *meeting)
     }
     return error != MPI_SUCCESS
                ? error
-               : rzm_error(MPI_ERR_PORT, "nobody accepted within the timeout of info");
+               : rzm_error(MPI_ERR_PORT, "no process accepted within the timeout of info");
 }
 
 static int first_answer(struct meeting *meeting, struct offer *offer)
@@ -359,7 +359,7 @@ static int connect(struct meeting *meeting, const char *name, struct rz_info *in
 
 /* ---- The accepting root: takes the oldest CONNECT at the port ---- */
 
-static bool somebody_connects(void *arg)
+static bool a_process_connects(void *arg)
 {
     struct meeting *meeting = arg;
     while (!meeting->word &&
@@ -378,7 +378,7 @@ static int accept(struct meeting *meeting, const char *name, struct offer *offer
         return rzm_error(MPI_ERR_PORT, "port_name \"%s\" is not an open port of this process",
                          name);
     }
-    int error = wait(meeting, somebody_connects);
+    int error = wait(meeting, a_process_connects);
     if (error != MPI_SUCCESS) {
         return error;
     }

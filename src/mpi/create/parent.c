@@ -55,11 +55,11 @@ static int read_protocol_message(const struct rz_link_cohort_info *cohort,
 {
     size_t rest = cohort->parent_bytes - sizeof(*protocol_message);
     if (cohort->parent_bytes < sizeof(*protocol_message)) {
-        return rzm_error(MPI_ERR_OTHER, "what the parents gave along is no letter of theirs");
+        return rzm_error(MPI_ERR_OTHER, "the control message of the parents is malformed");
     }
     memcpy(protocol_message, cohort->parent, sizeof(*protocol_message));
     if (protocol_message->n == 0 || rest != protocol_message->n * sizeof(uint32_t)) {
-        return rzm_error(MPI_ERR_OTHER, "the letter of the parents is not whole");
+        return rzm_error(MPI_ERR_OTHER, "the control message of the parents is incomplete");
     }
     uint32_t *numbers = malloc(rest);
     if (!numbers) {

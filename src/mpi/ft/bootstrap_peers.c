@@ -66,7 +66,7 @@ bool rz_bootstrap_peers_gone(struct rz_bootstrap_peers *bootstrap_peers)
     }
     for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
         const struct rz_member *member = &rz_liveness.members[slot];
-        if (lives(slot) && member->invites_nobody != member->process) {
+        if (lives(slot) && member->invites_none != member->process) {
             bootstrap_peers->hopeless_since = 0;
             return false;
         }
@@ -123,7 +123,7 @@ void rz_bootstrap_peers_leave(void)
     for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
         const struct rz_member *member = &rz_liveness.members[slot];
         if (lives(slot) && member->awaits_bootstrap == member->process) {
-            tell(member->process, INVITE_NOBODY);
+            tell(member->process, INVITE_NONE);
         }
     }
 }
@@ -140,12 +140,12 @@ bool rz_bootstrap_peers_answer(const struct rz_setup_message *word)
     }
     if (word->about == I_WAIT) {
         member->awaits_bootstrap = word->process;
-        member->invites_nobody = word->process;
+        member->invites_none = word->process;
     } else {
-        member->invites_nobody = word->about == INVITE_NOBODY ? word->process : 0;
+        member->invites_none = word->about == INVITE_NONE ? word->process : 0;
     }
     if (word->about == I_WAIT && (waits || left) && !rz_process_failed(word->process)) {
-        tell(word->process, INVITE_NOBODY);
+        tell(word->process, INVITE_NONE);
     }
     return true;
 }

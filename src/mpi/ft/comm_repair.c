@@ -425,8 +425,8 @@ static bool go_on(void *arg)
     }
     if (repair->error == MPI_SUCCESS && repair->spawned_process &&
         rz_bootstrap_peers_gone(&repair->bootstrap_peers)) {
-        repair->error = rzm_error(MPI_ERR_PROC_FAILED, "nobody lives who could tell this process "
-                                                       "to which communicators it belongs");
+        repair->error = rzm_error(MPI_ERR_PROC_FAILED, "no living process can tell this process to "
+                                                       "which communicators it belongs");
     }
     for (uint32_t i = 0; i < repair->n; i++) {
         struct line *line = &repair->lines[i];
@@ -445,11 +445,10 @@ static bool go_on(void *arg)
 static int refuse(const struct repair *repair)
 {
     if (repair->why == RZ_ERR_PROC_FAILED) {
-        return rzm_error(
-            MPI_ERR_SPAWN,
-            "those who came in place of the failed processes have failed in their turn, %d times "
-            "one after the other",
-            SPAWNS_MAX);
+        return rzm_error(MPI_ERR_SPAWN,
+                         "the replacement processes have failed, too, %d times "
+                         "one after the other",
+                         SPAWNS_MAX);
     }
     return rzm_error(MPI_ERR_SPAWN, "no processes are started in place of the failed%s%s",
                      repair->why != RZ_OK ? ": " : "",

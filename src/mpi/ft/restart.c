@@ -85,7 +85,7 @@ static void hold_for_repair(void)
 int rz_ft_reinit_wait(int *state)
 {
     rz_reinit_async_rests();
-    if (somebody_is_failed() && rz_epoch_on_board() == rz_engine.epoch) {
+    if (a_process_is_failed() && rz_epoch_on_board() == rz_engine.epoch) {
         hold_for_repair();
     }
     if (!rz_engine.rollback && rz_epoch_on_board() > rz_engine.epoch) {

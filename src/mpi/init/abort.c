@@ -82,7 +82,7 @@ static void tell_of(const struct rz_group *group, int code)
 
 static void tell_daemon(const struct rz_comm *comm, int code)
 {
-    if (is_everybody(comm)) {
+    if (is_all(comm)) {
         struct rz_link_message message = {.type = RZ_LINK_ABORT,
                                           .abort = {.code = (uint32_t)code, .reason = "MPI_Abort"}};
         rz_link_send(rz_engine.link, &message, -1);

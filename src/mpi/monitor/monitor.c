@@ -124,7 +124,7 @@ static void monitor_end(struct rz_monitor *monitor)
     rz_monitor_group_end(monitor->group);
     free(monitor->untold);
     rz_object_release(&monitor->object);
-    rz_object_bury(&monitor->object, sizeof(*monitor));
+    rz_object_retire(&monitor->object, sizeof(*monitor));
 }
 
 void rz_monitors_stop(void)

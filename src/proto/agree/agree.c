@@ -74,7 +74,7 @@ static enum rz_more carry_on(struct rz_agree *agree, struct rz_actions *out)
             return RZ_MORE;
         }
         out->v[out->count++] = (struct rz_action){
-            .kind = RZ_ACTION_NOTIFY, .what = RZ_AGREE_WANTED, .arg = {++agree->told}};
+            .kind = RZ_ACTION_NOTIFY, .what = RZ_AGREE_REQUESTED, .arg = {++agree->told}};
     }
     if (!rz_agree_decision_ready(agree)) {
         return RZ_DONE;

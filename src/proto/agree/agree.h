@@ -60,10 +60,10 @@ enum rz_agree_call { RZ_AGREE_PROPOSE, RZ_AGREE_TAKE };
 /*
  * RZ_ACTION_NOTIFY, what = RZ_AGREE_DECIDED: operation arg[0] is decided; its value is in
  * arg[1..3], in the order of RZ_EVENT_CALL; items: the union. The failed members of the decision
- * are in rz_agree_failed(). RZ_AGREE_WANTED: another member has begun operation arg[0], to which
+ * are in rz_agree_failed(). RZ_AGREE_REQUESTED: another member has begun operation arg[0], to which
  * this member has not contributed yet. Each is reported once.
  */
-enum rz_agree_notice { RZ_AGREE_DECIDED, RZ_AGREE_WANTED };
+enum rz_agree_notice { RZ_AGREE_DECIDED, RZ_AGREE_REQUESTED };
 
 struct rz_agree;
 

@@ -89,7 +89,7 @@ struct rz_agree {
     uint64_t
         collected; /* operations up to it are forgotten: all living members have decided them */
     uint64_t heard, told; /* the newest operation in any message; the newest that was reported by
-                             WANTED or proposed here */
+                             REQUESTED or proposed here */
     uint64_t review_next; /* cursor over RZ_MORE: the next operation to review after an event */
 };
 

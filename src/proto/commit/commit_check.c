@@ -81,7 +81,7 @@ static bool group_gives_back(const struct rz_commit *c, rz_id owner)
     return true;
 }
 
-static bool somebody_has(const struct rz_commit *c, uint32_t rank)
+static bool a_member_has(const struct rz_commit *c, uint32_t rank)
 {
     rz_id owner = rz_commit_owner(c, &c->home)[rank];
     if (!failed(c, owner) || c->scheme == RZ_COMMIT_FILES) {
@@ -118,8 +118,9 @@ bool rz_commit_check_holders(const struct rz_check_group *group)
             if (!failed(c, rz_commit_owner(c, &c->now)[rank]) && !keepers_are_others(c, rank)) {
                 return rz_check_say(group, "at %u rank %u has keepers that are none", i, rank);
             }
-            if (!c->lost && !somebody_has(c, rank)) {
-                return rz_check_say(group, "at %u nobody alive holds rank %u of generation %llu", i,
+            if (!c->lost && !a_member_has(c, rank)) {
+                return rz_check_say(group,
+                                    "at %u no living member holds rank %u of generation %llu", i,
                                     rank, (unsigned long long)c->base);
             }
         }

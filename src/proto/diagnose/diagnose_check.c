@@ -21,7 +21,7 @@ static bool check_counters(const struct rz_check_group *group, struct rz_diagnos
         }
         if (counter > 0 && counter % 2 == 0 && !(seen->readmitted[k] >> (counter / 2) % 64 & 1)) {
             snprintf(group->why, group->why_bytes,
-                     "S6-3: %u: %u is back with counter %u, which nobody decided", id, k, counter);
+                     "S6-3: %u: %u is back with counter %u, which was not decided", id, k, counter);
             return false;
         }
         if (counter != pair->counter) {
@@ -207,7 +207,7 @@ bool rz_diagnose_check_tested(const struct rz_check_group *group)
         if (others == 0 || testers > 0) {
             continue;
         }
-        snprintf(group->why, group->why_bytes, "nobody tests %u", k);
+        snprintf(group->why, group->why_bytes, "no member tests %u", k);
         return false;
     }
     return true;

@@ -244,7 +244,7 @@ static enum rz_more on_tick(struct rz_gossip *gossip, rz_time now, struct rz_act
     gossip->told_cycle = gossip->cycle;
     if (gossip->outstanding && now >= gossip->timeout_at) {
         if (gossip->config.report && !rz_gossip_knows(gossip, gossip->target) &&
-            !rz_gossip_has_protocol(gossip, 1, out)) {
+            !rz_gossip_has_room(gossip, 1, out)) {
             return RZ_NEED;
         }
         expire(gossip);
@@ -343,7 +343,7 @@ static enum rz_more on_receive(struct rz_gossip *gossip, const struct rz_message
     if (gossip->returned && gossip->config.mutations & RZ_GOSSIP_FALL_SILENT) {
         return RZ_DONE;
     }
-    if (!rz_gossip_has_protocol(gossip, unknown_in(gossip, message, items), out)) {
+    if (!rz_gossip_has_room(gossip, unknown_in(gossip, message, items), out)) {
         return RZ_NEED;
     }
     gossip->told_cycle = gossip->cycle;
@@ -376,7 +376,7 @@ static enum rz_more on_failure(struct rz_gossip *gossip, const struct rz_event *
         rz_assert(event->ids[i] < gossip->config.n_members);
         unknown += !rz_gossip_knows(gossip, event->ids[i]);
     }
-    if (!rz_gossip_has_protocol(gossip, unknown, out)) {
+    if (!rz_gossip_has_room(gossip, unknown, out)) {
         return RZ_NEED;
     }
     gossip->told_cycle = gossip->cycle;

@@ -84,7 +84,7 @@ void rz_gossip_grow(struct rz_gossip *gossip, size_t bytes)
            (max - gossip->n_failed) * sizeof(*entries));
 }
 
-bool rz_gossip_has_protocol(const struct rz_gossip *gossip, uint32_t more, struct rz_actions *out)
+bool rz_gossip_has_room(const struct rz_gossip *gossip, uint32_t more, struct rz_actions *out)
 {
     uint32_t used = gossip->n_failed;
     if (more <= gossip->max - used) {

@@ -55,7 +55,7 @@ bool rz_gossip_knows(const struct rz_gossip *gossip, uint64_t id);
 bool rz_gossip_learn(struct rz_gossip *gossip, uint64_t id, enum rz_gossip_how how);
 /* Checks for `more` further failed members; if they do not fit, *out tells the size that the block
  * must grow to. */
-bool rz_gossip_has_protocol(const struct rz_gossip *gossip, uint32_t more, struct rz_actions *out);
+bool rz_gossip_has_room(const struct rz_gossip *gossip, uint32_t more, struct rz_actions *out);
 /* An entry reaches a later phase. */
 void rz_gossip_promote(struct rz_gossip *gossip, struct rz_gossip_entry *entry, uint8_t phase);
 /* The phase after which nothing remains to be done about a failure. */

@@ -59,7 +59,7 @@ static void hear(struct rz_paxos *paxos, struct rz_paxos_instance *in, rz_id id)
     rz_paxos_bit_set(rz_paxos_row(paxos, in, RZ_PAXOS_HEARD), id);
 }
 
-static void hear_nobody(struct rz_paxos *paxos, struct rz_paxos_instance *in)
+static void forget_votes(struct rz_paxos *paxos, struct rz_paxos_instance *in)
 {
     memset(rz_paxos_row(paxos, in, RZ_PAXOS_HEARD), 0, paxos->words * sizeof(uint64_t));
 }
@@ -111,7 +111,7 @@ static void second_phase(struct rz_paxos *paxos, struct rz_paxos_instance *in, u
     in->due = now + paxos->config.retry;
     in->accepted = in->ballot;
     in->value = value;
-    hear_nobody(paxos, in);
+    forget_votes(paxos, in);
     hear(paxos, in, paxos->self);
     send_to_unheard(paxos, in, RZ_PAXOS_ACCEPT, in->ballot, value, out);
     if (quorum(paxos, in) && paxos->view_size == 1) {
@@ -162,7 +162,7 @@ void rz_paxos_begin(struct rz_paxos *paxos, struct rz_paxos_instance *in, rz_tim
     in->began = now;
     in->due = now + paxos->config.retry;
     in->owes = false;
-    hear_nobody(paxos, in);
+    forget_votes(paxos, in);
     hear(paxos, in, paxos->self);
     send_to_unheard(paxos, in, RZ_PAXOS_PREPARE, in->ballot, in->proposal, out);
     if (paxos->config.votes && in->accepted == RZ_PAXOS_NO_BALLOT && in->vote == RZ_PAXOS_UNKNOWN) {

@@ -279,7 +279,7 @@ static void take_actions(struct rz_recover *r, struct rz_actions *out)
             rz_recover_decide(r, action);
             continue;
         } else {
-            action->what = RZ_RECOVER_WANTED;
+            action->what = RZ_RECOVER_REQUESTED;
         }
         out->v[kept++] = *action;
     }

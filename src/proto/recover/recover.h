@@ -151,16 +151,16 @@ enum rz_recover_call {
 };
 
 /*
- * The roll call. Whoever misses a daemon asks all (of many a sample) whether they are there; who is
- * asked so asks them, too, so that all on one side of a partition find out together which side it
- * is. A daemon is reported only where those that have answered since are a quorum without it, and
- * where it is still silent after as long again as they took: a side without quorum reports nobody,
- * and where a cut heals whoever is found by then is found on both sides.
+ * The roll call. A daemon that misses another asks all (of many a sample) whether they are there;
+ * one that is asked so asks them, too, so that all on one side of a partition find out together
+ * which side it is. A daemon is reported only where those that have answered since are a quorum
+ * without it, and where it is still silent after as long again as they took: a side without quorum
+ * reports none, and where a cut heals a daemon found by then is found on both sides.
  *
  * Where no quorum answers that is for the host to see, and to end: it knows how long to wait.
  */
 enum rz_recover_message {                        /* those of agree come before */
-                          RZ_RECOVER_DOUBT = 16, /* the sender misses somebody. Are you there? Ask
+                          RZ_RECOVER_DOUBT = 16, /* the sender misses a daemon. Are you there? Ask
                                                     the others, too */
                           RZ_RECOVER_ASK,        /* are you there? */
                           RZ_RECOVER_HERE
@@ -193,7 +193,7 @@ enum rz_recover_notice {
 
     /* Another member has begun an agreement to which this one has not contributed: for display
      * only. */
-    RZ_RECOVER_WANTED,
+    RZ_RECOVER_REQUESTED,
 
     /*
      * Spawns are decided. arg[0] = round: the number of decisions that spawned processes; arg[1] =
@@ -273,8 +273,8 @@ rz_id rz_recover_daemon_of(const struct rz_recover *recover, uint32_t slot);
 uint32_t rz_recover_incarnation_of(const struct rz_recover *recover, uint32_t slot);
 bool rz_recover_daemon_failed(const struct rz_recover *recover, rz_id daemon); /* agreed or known */
 
-/* Whether a roll call is under way; and who has answered: enum rz_recover_vote [n_daemons], GONE
- * where not asked or failed for certain; valid until the next step. */
+/* Whether a roll call is under way; and which daemons have answered: enum rz_recover_vote
+ * [n_daemons], GONE where not asked or failed for certain; valid until the next step. */
 bool rz_recover_asking(const struct rz_recover *recover);
 const uint8_t *rz_recover_answers(const struct rz_recover *recover);
 

@@ -33,7 +33,7 @@ static void send(struct rz_recover *r, const rz_id *to, uint32_t n_to, enum rz_r
                                           .origin = r->self};
 }
 
-/* ---- who is there ---- */
+/* ---- which daemons are there ---- */
 
 const uint8_t *rz_recover_answers(const struct rz_recover *r)
 {

@@ -351,7 +351,7 @@ void rz_recover_hear(struct rz_recover *r, rz_id daemon, rz_time now);
 void rz_recover_roll_call_message(struct rz_recover *r, const struct rz_message *message,
                                   rz_time now, struct rz_actions *out);
 
-/* A daemon is known failed: nobody needs to suspect it any more, and it is no voter. */
+/* A daemon is known failed: no daemon needs to suspect it any more, and it is no voter. */
 void rz_recover_suspect_failed(struct rz_recover *r, rz_id daemon, rz_time now);
 
 /* Ends the roll call where all that it is to find is found. */

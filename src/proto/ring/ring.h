@@ -48,7 +48,7 @@ struct rz_ring_config {
     rz_time hb_timeout;   /* of silence until suspicion, > hb_period */
     rz_time start_slack;  /* more patience with the first one: processes take time to start */
     rz_time lateness_max; /* no more of it is believed; 0: lateness counts for nothing */
-    bool held;            /* who is silent is watched on until the host says that it is out */
+    bool held;            /* a silent member is watched on until the host says that it is out */
     uint32_t mutations;   /* enum rz_ring_mutation, or 0 */
 };
 

@@ -45,7 +45,7 @@ static bool mutated(const struct rz_rounds *rounds, enum rz_rounds_mutation muta
     return (rounds->config.mutations & mutation) != 0;
 }
 
-static uint32_t everybody(const struct rz_rounds *rounds)
+static uint32_t all_members(const struct rz_rounds *rounds)
 {
     return (UINT32_C(1) << rounds->config.n_members) - 1;
 }
@@ -70,7 +70,7 @@ void rz_rounds_init(struct rz_rounds *rounds, const struct rz_rounds_config *con
 
 static void learn_failures(struct rz_rounds *rounds, uint32_t failed)
 {
-    rounds->failed |= failed & everybody(rounds);
+    rounds->failed |= failed & all_members(rounds);
     if (rounds->failed >> rounds->self & 1) {
         rounds->stopped = 1;
     }
@@ -149,7 +149,7 @@ static bool end_round(struct rz_rounds *rounds, struct rz_actions *out)
 {
     struct box *box = &rounds->box[rounds->round % 2];
     uint32_t self = UINT32_C(1) << rounds->self;
-    if ((box->received | rounds->failed | self) != everybody(rounds)) {
+    if ((box->received | rounds->failed | self) != all_members(rounds)) {
         return false;
     }
     uint32_t fenced = mutated(rounds, RZ_ROUNDS_NO_FENCE) ? 0 : rounds->failed;
@@ -186,7 +186,7 @@ static bool audible(const struct rz_rounds *rounds, const struct rz_message *mes
     if (estimates ? round == 0 || round > rounds->config.n_members : (round | heard) != 0) {
         return false;
     }
-    if (((heard | message->word[0] >> 32) & ~(uint64_t)everybody(rounds)) != 0) {
+    if (((heard | message->word[0] >> 32) & ~(uint64_t)all_members(rounds)) != 0) {
         return false;
     }
     return !(rounds->failed >> message->from & 1) || mutated(rounds, RZ_ROUNDS_NO_FENCE);
@@ -238,7 +238,7 @@ enum rz_more rz_rounds_step(struct rz_rounds *rounds, const struct rz_event *eve
         rounds->round = 1;
         rounds->own = (struct estimate){.and = event->arg[0],
                                         .members = (uint16_t)(1u << rounds->self),
-                                        .heard = (uint16_t)everybody(rounds)};
+                                        .heard = (uint16_t)all_members(rounds)};
         send(rounds, RZ_ROUNDS_ESTIMATE, out);
     }
     while (rounds->round > 0 && !rounds->decided && !rounds->stopped && end_round(rounds, out)) {

@@ -19,7 +19,7 @@ bool rz_spread_check_no_invention(const struct rz_check_group *group, const uint
         if (rz_items_subset(known, n_known, broadcast, n)) {
             continue;
         }
-        return rz_check_say(group, "%u knows an item that nobody broadcast", id);
+        return rz_check_say(group, "%u knows an item that no member broadcast", id);
     }
     return true;
 }

@@ -31,7 +31,7 @@ static bool check_view(const struct rz_check_group *group, bool final, rz_id id,
     uint64_t known = gone << 34 | (uint64_t)view.incarnation << 2 | view.state;
     uint64_t *seen = &memory[group->n_members + (size_t)id * group->n_members + about];
     if (view.incarnation > made_by(group, about, memory)) {
-        return rz_check_say(group, "S5-2: %u knows incarnation %u of %u, who made %u", id,
+        return rz_check_say(group, "S5-2: %u knows incarnation %u of %u, which made %u", id,
                             view.incarnation, about, (uint32_t)memory[about]);
     }
     if (known < *seen) {
@@ -45,7 +45,7 @@ static bool check_view(const struct rz_check_group *group, bool final, rz_id id,
                             about, view.sent);
     }
     if (view.timers != (view.state == RZ_SWIM_SUSPECT)) {
-        return rz_check_say(group, "S5-6: %u has %u timers for %u, whom it holds for %s", id,
+        return rz_check_say(group, "S5-6: %u has %u timers for %u, which it holds for %s", id,
                             view.timers, about, state_names[view.state]);
     }
     return true;
@@ -90,7 +90,7 @@ static bool check_states(const struct rz_check_group *group, bool of_living, con
             if (of_living ? state == RZ_SWIM_ALIVE : state >= RZ_SWIM_FAILED) {
                 continue;
             }
-            return rz_check_say(group, "%s: %u holds %u for %s, who %s", name, id, about,
+            return rz_check_say(group, "%s: %u holds %u for %s, which %s", name, id, about,
                                 state_names[state], of_living ? "lives" : "is gone");
         }
     }
@@ -145,8 +145,9 @@ bool rz_swim_check_parted(const struct rz_check_group *group)
             }
             if (rz_swim_look(group->state[id], other).state >= RZ_SWIM_FAILED &&
                 rz_swim_look(group->state[other], id).state < RZ_SWIM_FAILED) {
-                return rz_check_say(
-                    group, "S5-7: %u holds %u for failed, who lives and does not know", id, other);
+                return rz_check_say(group,
+                                    "S5-7: %u holds %u for failed, which lives and does not know",
+                                    id, other);
             }
         }
     }

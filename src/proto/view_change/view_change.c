@@ -12,36 +12,36 @@
 
 /* ---- actions ---- */
 
-static struct rz_action *send(struct rz_view_change *turn, enum rz_view_change_message type,
+static struct rz_action *send(struct rz_view_change *vc, enum rz_view_change_message type,
                               uint64_t group, struct rz_actions *out)
 {
     struct rz_action *action = rz_emit(out, RZ_ACTION_SEND);
     action->message = (struct rz_message){.protocol = RZ_PROTOCOL_VIEW_CHANGE,
                                           .type = (uint8_t)type,
-                                          .view = turn->config.view,
-                                          .from = turn->self,
-                                          .origin = turn->self,
+                                          .view = vc->config.view,
+                                          .from = vc->self,
+                                          .origin = vc->self,
                                           .seq = group};
-    action->to = &turn->one;
+    action->to = &vc->one;
     action->n_to = 1;
     return action;
 }
 
 /* To all other living members; false: there are none. */
-static bool send_to_all(struct rz_view_change *turn, enum rz_view_change_message type,
+static bool send_to_all(struct rz_view_change *vc, enum rz_view_change_message type,
                         const struct rz_view_change_group *group, struct rz_actions *out)
 {
-    rz_id *to = rz_view_change_destinations(turn);
+    rz_id *to = rz_view_change_destinations(vc);
     uint32_t n = 0;
-    for (rz_id id = 0; id < turn->config.n_members; id++) {
-        if (id != turn->self && !rz_view_change_bit(rz_view_change_failed_daemons(turn), id)) {
+    for (rz_id id = 0; id < vc->config.n_members; id++) {
+        if (id != vc->self && !rz_view_change_bit(rz_view_change_failed_daemons(vc), id)) {
             to[n++] = id;
         }
     }
     if (n == 0) {
         return false;
     }
-    struct rz_action *action = send(turn, type, group->record.group, out);
+    struct rz_action *action = send(vc, type, group->record.group, out);
     action->to = to;
     action->n_to = n;
     return true;
@@ -57,11 +57,10 @@ static void refuse(uint64_t group, uint32_t rank, rz_status_t why, struct rz_act
 }
 
 /* In the scratch area: a number, the processes, a view. */
-static uint64_t *compose(const struct rz_view_change *turn,
-                         const struct rz_view_change_group *group, uint64_t number,
-                         const uint64_t *view)
+static uint64_t *compose(const struct rz_view_change *vc, const struct rz_view_change_group *group,
+                         uint64_t number, const uint64_t *view)
 {
-    uint64_t *items = rz_view_change_scratch(turn);
+    uint64_t *items = rz_view_change_scratch(vc);
     items[0] = number;
     memcpy(items + 1, rz_view_change_processes(group), group->n * sizeof(*items));
     if (view) {
@@ -70,7 +69,7 @@ static uint64_t *compose(const struct rz_view_change *turn,
     return items;
 }
 
-static void say_round(struct rz_view_change *turn, const struct rz_view_change_group *group,
+static void say_round(struct rz_view_change *vc, const struct rz_view_change_group *group,
                       struct rz_actions *out)
 {
     struct rz_action *action = rz_emit(out, RZ_ACTION_NOTIFY);
@@ -79,15 +78,14 @@ static void say_round(struct rz_view_change *turn, const struct rz_view_change_g
     action->arg[1] = group->counts.round;
     action->arg[2] = group->counts.progress;
     action->arg[3] = group->n;
-    action->items =
-        compose(turn, group, 0, rz_view_change_set(group, RZ_VIEW_CHANGE_SET_COUNTS)) + 1;
+    action->items = compose(vc, group, 0, rz_view_change_set(group, RZ_VIEW_CHANGE_SET_COUNTS)) + 1;
     action->n_items = group->n + rz_view_change_set_words(group->n);
 }
 
-static void say_decided(struct rz_view_change *turn, const struct rz_view_change_group *group,
+static void say_decided(struct rz_view_change *vc, const struct rz_view_change_group *group,
                         struct rz_actions *out)
 {
-    if (!send_to_all(turn, RZ_VIEW_CHANGE_DECIDED, group, out)) {
+    if (!send_to_all(vc, RZ_VIEW_CHANGE_DECIDED, group, out)) {
         return;
     }
     struct rz_action *action = &out->v[out->count - 1];
@@ -95,55 +93,55 @@ static void say_decided(struct rz_view_change *turn, const struct rz_view_change
     action->message.word[1] = group->kept.progress;
     action->message.n_items = 1 + group->n + rz_view_change_set_words(group->n);
     action->items =
-        compose(turn, group, group->n, rz_view_change_set(group, RZ_VIEW_CHANGE_SET_KEPT));
+        compose(vc, group, group->n, rz_view_change_set(group, RZ_VIEW_CHANGE_SET_KEPT));
 }
 
 /* One pending message or notice of a group. */
-static void say_of_group(struct rz_view_change *turn, struct rz_view_change_group *group,
+static void say_of_group(struct rz_view_change *vc, struct rz_view_change_group *group,
                          struct rz_actions *out)
 {
     if (group->say & RZ_VIEW_CHANGE_LOOK_AT_GONE) {
         group->say &= ~(uint32_t)RZ_VIEW_CHANGE_LOOK_AT_GONE;
-        rz_view_change_look_at_gone(turn, group);
+        rz_view_change_look_at_gone(vc, group);
     } else if (group->say & RZ_VIEW_CHANGE_SAY_SETTLED) {
         group->say &= ~(uint32_t)RZ_VIEW_CHANGE_SAY_SETTLED;
-        if (send_to_all(turn, RZ_VIEW_CHANGE_SETTLED, group, out)) {
+        if (send_to_all(vc, RZ_VIEW_CHANGE_SETTLED, group, out)) {
             out->v[out->count - 1].message.word[0] = group->counts.round;
         }
     } else if (group->say & RZ_VIEW_CHANGE_SAY_ROUND) {
         group->say &= ~(uint32_t)RZ_VIEW_CHANGE_SAY_ROUND;
-        say_round(turn, group, out);
+        say_round(vc, group, out);
     } else {
         group->say &= ~(uint32_t)RZ_VIEW_CHANGE_SAY_DECIDED;
-        say_decided(turn, group, out);
+        say_decided(vc, group, out);
     }
 }
 
-static void say_arrived(struct rz_view_change *turn, const struct rz_view_change_group *group,
+static void say_arrived(struct rz_view_change *vc, const struct rz_view_change_group *group,
                         struct rz_view_change_arrival *arrival, struct rz_actions *out)
 {
     arrival->say = false;
-    turn->one = rz_view_change_leader(turn);
-    if (turn->one == turn->self) {
+    vc->one = rz_view_change_leader(vc);
+    if (vc->one == vc->self) {
         return;
     }
     uint64_t rank = arrival->record.key - 1;
-    struct rz_action *action = send(turn, RZ_VIEW_CHANGE_ARRIVED, arrival->record.group, out);
+    struct rz_action *action = send(vc, RZ_VIEW_CHANGE_ARRIVED, arrival->record.group, out);
     action->message.word[0] = (uint64_t)arrival->count << 32 | arrival->round;
     action->message.word[1] = arrival->progress;
     action->message.n_items = 1 + group->n + arrival->n_items;
-    uint64_t *items = compose(turn, group, rank << 32 | group->n, NULL);
+    uint64_t *items = compose(vc, group, rank << 32 | group->n, NULL);
     memcpy(items + 1 + group->n, arrival->items, arrival->n_items * sizeof(*items));
     action->items = items;
 }
 
 /* The first pending message or notice of all groups: one, because its items are in the scratch
  * area. */
-static enum rz_more work(struct rz_view_change *turn, struct rz_actions *out)
+static enum rz_more work(struct rz_view_change *vc, struct rz_actions *out)
 {
     struct rz_view_change_group *group = NULL;
-    for (struct rz_view_change_record *r = rz_view_change_first(turn); r;
-         r = rz_view_change_next(turn, r)) {
+    for (struct rz_view_change_record *r = rz_view_change_first(vc); r;
+         r = rz_view_change_next(vc, r)) {
         struct rz_view_change_arrival *arrival =
             r->key > 0 ? (struct rz_view_change_arrival *)r : NULL;
         if (!arrival) {
@@ -153,33 +151,33 @@ static enum rz_more work(struct rz_view_change *turn, struct rz_actions *out)
             continue;
         }
         if (arrival) {
-            say_arrived(turn, group, arrival, out);
+            say_arrived(vc, group, arrival, out);
         } else {
-            say_of_group(turn, group, out);
+            say_of_group(vc, group, out);
         }
         return RZ_MORE;
     }
-    turn->busy = false;
+    vc->busy = false;
     return RZ_DONE;
 }
 
 /* ---- processes ---- */
 
-static bool are_processes(const struct rz_view_change *turn, uint32_t n, const uint64_t *processes)
+static bool are_processes(const struct rz_view_change *vc, uint32_t n, const uint64_t *processes)
 {
     for (uint32_t i = 0; i < n; i++) {
-        if ((uint32_t)processes[i] >= turn->config.n_slots || processes[i] >> 32 == 0) {
+        if ((uint32_t)processes[i] >= vc->config.n_slots || processes[i] >> 32 == 0) {
             return false;
         }
     }
     return true;
 }
 
-static bool was_forgotten(const struct rz_view_change *turn, uint64_t group)
+static bool was_forgotten(const struct rz_view_change *vc, uint64_t group)
 {
-    uint32_t n = turn->n_forgotten;
+    uint32_t n = vc->n_forgotten;
     for (uint32_t i = 0; i < n && i < RZ_VIEW_CHANGE_FORGOTTEN_MAX; i++) {
-        if (turn->forgotten[i] == group) {
+        if (vc->forgotten[i] == group) {
             return true;
         }
     }
@@ -194,27 +192,27 @@ static bool same_processes(const struct rz_view_change_group *group, uint32_t n,
 }
 
 /* The items of an arrival or a leave: rank << 32 | n, the processes, counters. */
-static bool is_arrival(const struct rz_view_change *turn, uint64_t rank_and_n,
-                       const uint64_t *items, uint32_t n_items)
+static bool is_arrival(const struct rz_view_change *vc, uint64_t rank_and_n, const uint64_t *items,
+                       uint32_t n_items)
 {
     uint32_t n = (uint32_t)rank_and_n;
     return n > 0 && n <= RZ_VIEW_CHANGE_PROCESSES_MAX && rank_and_n >> 32 < n && n_items >= n &&
-           are_processes(turn, n, items) && rz_diagnose_are_counters(n, items + n, n_items - n);
+           are_processes(vc, n, items) && rz_diagnose_are_counters(n, items + n, n_items - n);
 }
 
 /* Whether the call is valid; otherwise the process is refused. */
-static bool is_welcome(const struct rz_view_change *turn, const struct rz_event *event,
+static bool is_welcome(const struct rz_view_change *vc, const struct rz_event *event,
                        struct rz_actions *out)
 {
     const uint64_t *arg = event->arg;
-    const struct rz_view_change_group *group = rz_view_change_find(turn, arg[0]);
+    const struct rz_view_change_group *group = rz_view_change_find(vc, arg[0]);
     rz_status_t why = RZ_OK;
-    if (!is_arrival(turn, arg[2], event->items, event->n_items) ||
+    if (!is_arrival(vc, arg[2], event->items, event->n_items) ||
         (group && !same_processes(group, (uint32_t)arg[2], event->items))) {
         why = RZ_ERR_INVALID;
-    } else if (arg[1] > (group ? group->counts.round : 0) || was_forgotten(turn, arg[0])) {
+    } else if (arg[1] > (group ? group->counts.round : 0) || was_forgotten(vc, arg[0])) {
         why = RZ_ERR_NOT_FOUND;
-    } else if (!(group && group->local) && turn->n_local >= turn->config.groups_max) {
+    } else if (!(group && group->local) && vc->n_local >= vc->config.groups_max) {
         why = RZ_ERR_NO_MEMORY;
     }
     if (why != RZ_OK) {
@@ -223,116 +221,116 @@ static bool is_welcome(const struct rz_view_change *turn, const struct rz_event 
     return why == RZ_OK;
 }
 
-static enum rz_more on_arrive(struct rz_view_change *turn, const struct rz_event *event,
+static enum rz_more on_arrive(struct rz_view_change *vc, const struct rz_event *event,
                               struct rz_actions *out)
 {
     const uint64_t *arg = event->arg;
     uint32_t rank = (uint32_t)(arg[2] >> 32), n = (uint32_t)arg[2];
-    if (!is_welcome(turn, event, out)) {
+    if (!is_welcome(vc, event, out)) {
         return RZ_DONE;
     }
-    if (!rz_view_change_has_room(turn, n, event->n_items - n, out)) {
+    if (!rz_view_change_has_room(vc, n, event->n_items - n, out)) {
         return RZ_NEED;
     }
-    struct rz_view_change_group *group = rz_view_change_enter(turn, arg[0], n, event->items);
-    turn->n_local += !group->local;
+    struct rz_view_change_group *group = rz_view_change_enter(vc, arg[0], n, event->items);
+    vc->n_local += !group->local;
     group->local = true;
     if (rz_view_change_bit(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_GONE), rank)) {
-        rz_view_change_look_at_gone(turn, group);
+        rz_view_change_look_at_gone(vc, group);
     } else if (arg[1] < group->counts.round) {
         group->say |= RZ_VIEW_CHANGE_SAY_ROUND;
-        turn->busy = true;
+        vc->busy = true;
     } else {
-        struct rz_view_change_arrival *arrival = rz_view_change_arrival(turn, group, rank);
+        struct rz_view_change_arrival *arrival = rz_view_change_arrival(vc, group, rank);
         uint32_t count = arrival ? arrival->count + 1 : 1;
         arrival =
-            rz_view_change_enter_arrival(turn, group, rank, event->items + n, event->n_items - n);
+            rz_view_change_enter_arrival(vc, group, rank, event->items + n, event->n_items - n);
         arrival->round = (uint32_t)arg[1];
         arrival->count = count;
         arrival->progress = arg[3];
         arrival->local = arrival->say = true;
-        turn->busy = true;
-        rz_view_change_decide(turn, group);
+        vc->busy = true;
+        rz_view_change_decide(vc, group);
     }
     return RZ_MORE;
 }
 
-static void goes(struct rz_view_change *turn, struct rz_view_change_group *group, uint32_t rank)
+static void goes(struct rz_view_change *vc, struct rz_view_change_group *group, uint32_t rank)
 {
-    struct rz_view_change_arrival *arrival = rz_view_change_arrival(turn, group, rank);
+    struct rz_view_change_arrival *arrival = rz_view_change_arrival(vc, group, rank);
     if (arrival) {
-        rz_view_change_remove(turn, &arrival->record);
+        rz_view_change_remove(vc, &arrival->record);
     }
     rz_view_change_bit_set(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_GONE), rank);
 }
 
-static enum rz_more on_leave(struct rz_view_change *turn, const struct rz_event *event,
+static enum rz_more on_leave(struct rz_view_change *vc, const struct rz_event *event,
                              struct rz_actions *out)
 {
-    struct rz_view_change_group *group = rz_view_change_find(turn, event->arg[0]);
+    struct rz_view_change_group *group = rz_view_change_find(vc, event->arg[0]);
     uint64_t rank = event->arg[1];
     if (!group || rank >= group->n ||
         rz_view_change_bit(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_GONE), (uint32_t)rank)) {
         return RZ_DONE;
     }
-    goes(turn, group, (uint32_t)rank);
+    goes(vc, group, (uint32_t)rank);
     group->say |= RZ_VIEW_CHANGE_LOOK_AT_GONE;
-    turn->busy = true;
-    if (send_to_all(turn, RZ_VIEW_CHANGE_ARRIVED, group, out)) {
+    vc->busy = true;
+    if (send_to_all(vc, RZ_VIEW_CHANGE_ARRIVED, group, out)) {
         struct rz_action *action = &out->v[out->count - 1];
         action->message.flags = RZ_VIEW_CHANGE_LEFT;
         action->message.n_items = 1 + group->n;
-        action->items = compose(turn, group, rank << 32 | group->n, NULL);
+        action->items = compose(vc, group, rank << 32 | group->n, NULL);
     }
     return RZ_MORE;
 }
 
 /* False: the group is forgotten. */
-static bool bury(struct rz_view_change *turn, struct rz_view_change_group *group)
+static bool forget_group(struct rz_view_change *vc, struct rz_view_change_group *group)
 {
     const uint64_t *gone = rz_view_change_set(group, RZ_VIEW_CHANGE_SET_GONE);
     bool any = false;
     for (uint32_t rank = 0; rank < group->n; rank++) {
         if (!rz_view_change_bit(gone, rank) &&
-            rz_view_change_process_failed(turn, rz_view_change_processes(group)[rank])) {
-            goes(turn, group, rank);
+            rz_view_change_process_failed(vc, rz_view_change_processes(group)[rank])) {
+            goes(vc, group, rank);
             any = true;
         }
     }
-    return !any || rz_view_change_look_at_gone(turn, group);
+    return !any || rz_view_change_look_at_gone(vc, group);
 }
 
-static void on_process_failed(struct rz_view_change *turn, const struct rz_event *event)
+static void on_process_failed(struct rz_view_change *vc, const struct rz_event *event)
 {
-    uint32_t *failed = rz_view_change_failed_incarnations(turn);
+    uint32_t *failed = rz_view_change_failed_incarnations(vc);
     for (uint32_t i = 0; i < event->n_items; i++) {
         uint32_t slot = (uint32_t)event->items[i], incarnation = (uint32_t)(event->items[i] >> 32);
-        rz_assert(slot < turn->config.n_slots);
+        rz_assert(slot < vc->config.n_slots);
         if (failed[slot] < incarnation) {
             failed[slot] = incarnation;
         }
     }
-    struct rz_view_change_record *r = rz_view_change_first(turn);
+    struct rz_view_change_record *r = rz_view_change_first(vc);
     while (r) {
         uint64_t number = r->group;
-        if (r->key == 0 && !bury(turn, (struct rz_view_change_group *)r)) {
-            r = rz_view_change_behind(turn, number);
+        if (r->key == 0 && !forget_group(vc, (struct rz_view_change_group *)r)) {
+            r = rz_view_change_behind(vc, number);
         } else {
-            r = rz_view_change_next(turn, r);
+            r = rz_view_change_next(vc, r);
         }
     }
 }
 
-static enum rz_more on_call(struct rz_view_change *turn, const struct rz_event *event,
+static enum rz_more on_call(struct rz_view_change *vc, const struct rz_event *event,
                             struct rz_actions *out)
 {
     switch (event->call) {
     case RZ_VIEW_CHANGE_ARRIVE:
-        return on_arrive(turn, event, out);
+        return on_arrive(vc, event, out);
     case RZ_VIEW_CHANGE_LEAVE:
-        return on_leave(turn, event, out);
+        return on_leave(vc, event, out);
     case RZ_VIEW_CHANGE_PROCESS_FAILED:
-        on_process_failed(turn, event);
+        on_process_failed(vc, event);
         return RZ_MORE;
     }
     rz_assert(!"no such call");
@@ -342,59 +340,59 @@ static enum rz_more on_call(struct rz_view_change *turn, const struct rz_event *
 /* ---- messages ---- */
 
 /* Of two arrivals of one process the later one wins, whichever message comes first. */
-static void take_arrival(struct rz_view_change *turn, struct rz_view_change_group *group,
+static void take_arrival(struct rz_view_change *vc, struct rz_view_change_group *group,
                          const struct rz_event *event)
 {
     const struct rz_message *message = event->message;
     uint32_t rank = (uint32_t)(event->items[0] >> 32), n = group->n;
     uint32_t round = (uint32_t)message->word[0], count = (uint32_t)(message->word[0] >> 32);
-    struct rz_view_change_arrival *arrival = rz_view_change_arrival(turn, group, rank);
+    struct rz_view_change_arrival *arrival = rz_view_change_arrival(vc, group, rank);
     if (round < group->counts.round ||
         (arrival && (arrival->local || arrival->round > round ||
                      (arrival->round == round && arrival->count >= count)))) {
         return;
     }
-    arrival = rz_view_change_enter_arrival(turn, group, rank, event->items + 1 + n,
+    arrival = rz_view_change_enter_arrival(vc, group, rank, event->items + 1 + n,
                                            message->n_items - 1 - n);
     arrival->round = round;
     arrival->count = count;
     arrival->progress = message->word[1];
 }
 
-static enum rz_more on_arrived(struct rz_view_change *turn, const struct rz_event *event,
+static enum rz_more on_arrived(struct rz_view_change *vc, const struct rz_event *event,
                                struct rz_actions *out)
 {
     const struct rz_message *message = event->message;
     const uint64_t *items = event->items;
-    if (message->n_items == 0 || !is_arrival(turn, items[0], items + 1, message->n_items - 1) ||
-        was_forgotten(turn, message->seq)) {
+    if (message->n_items == 0 || !is_arrival(vc, items[0], items + 1, message->n_items - 1) ||
+        was_forgotten(vc, message->seq)) {
         return RZ_DONE;
     }
     uint32_t n = (uint32_t)items[0], rank = (uint32_t)(items[0] >> 32);
-    if (!rz_view_change_has_room(turn, n, message->n_items - 1 - n, out)) {
+    if (!rz_view_change_has_room(vc, n, message->n_items - 1 - n, out)) {
         return RZ_NEED;
     }
-    struct rz_view_change_group *group = rz_view_change_enter(turn, message->seq, n, items + 1);
+    struct rz_view_change_group *group = rz_view_change_enter(vc, message->seq, n, items + 1);
     if (!same_processes(group, n, items + 1)) {
         return RZ_DONE;
     }
     if (message->flags & RZ_VIEW_CHANGE_LEFT) {
-        goes(turn, group, rank);
+        goes(vc, group, rank);
     } else if (!rz_view_change_bit(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_GONE), rank)) {
-        take_arrival(turn, group, event);
+        take_arrival(vc, group, event);
     }
-    rz_view_change_look_at_gone(turn, group);
+    rz_view_change_look_at_gone(vc, group);
     return RZ_MORE;
 }
 
-static bool is_decision(const struct rz_view_change *turn, const struct rz_message *message,
+static bool is_decision(const struct rz_view_change *vc, const struct rz_message *message,
                         const uint64_t *items)
 {
     if (message->n_items == 0 || items[0] == 0 || items[0] > RZ_VIEW_CHANGE_PROCESSES_MAX) {
         return false;
     }
     uint32_t n = (uint32_t)items[0], words = rz_view_change_set_words(n);
-    if (message->n_items != 1 + n + words || !are_processes(turn, n, items + 1) ||
+    if (message->n_items != 1 + n + words || !are_processes(vc, n, items + 1) ||
         message->word[0] == 0 || message->word[0] > UINT32_MAX) {
         return false;
     }
@@ -409,7 +407,7 @@ static bool is_decision(const struct rz_view_change *turn, const struct rz_messa
 /* Whether the decision is kept here, and so must be confirmed: one of a later round, or of the same
  * round by no earlier daemon. A decision that counts here is repeated by a daemon that did not know
  * that it counts. */
-static bool take_decision(struct rz_view_change *turn, struct rz_view_change_group *group,
+static bool take_decision(struct rz_view_change *vc, struct rz_view_change_group *group,
                           const struct rz_message *message, const uint64_t *items)
 {
     uint32_t round = (uint32_t)message->word[0];
@@ -417,11 +415,11 @@ static bool take_decision(struct rz_view_change *turn, struct rz_view_change_gro
         return round <= group->counts.round;
     }
     if (round == group->kept.round && message->from < group->kept.by &&
-        !(turn->config.mutations & RZ_VIEW_CHANGE_KEEP_LATER)) {
+        !(vc->config.mutations & RZ_VIEW_CHANGE_KEEP_LATER)) {
         return false;
     }
     if (round == group->kept.round + 1) {
-        rz_view_change_count(turn, group); /* the decision that it is based on counts */
+        rz_view_change_count(vc, group); /* the decision that it is based on counts */
     }
     group->kept.by = message->from;
     if (round == group->counts.round) {
@@ -434,111 +432,111 @@ static bool take_decision(struct rz_view_change *turn, struct rz_view_change_gro
     return true;
 }
 
-static enum rz_more on_decided(struct rz_view_change *turn, const struct rz_event *event,
+static enum rz_more on_decided(struct rz_view_change *vc, const struct rz_event *event,
                                struct rz_actions *out)
 {
     const struct rz_message *message = event->message;
     const uint64_t *items = event->items;
-    if (!is_decision(turn, message, items) || was_forgotten(turn, message->seq)) {
+    if (!is_decision(vc, message, items) || was_forgotten(vc, message->seq)) {
         return RZ_DONE;
     }
     uint32_t n = (uint32_t)items[0];
-    if (!rz_view_change_has_room(turn, n, 0, out)) {
+    if (!rz_view_change_has_room(vc, n, 0, out)) {
         return RZ_NEED;
     }
-    struct rz_view_change_group *group = rz_view_change_enter(turn, message->seq, n, items + 1);
-    if (same_processes(group, n, items + 1) && take_decision(turn, group, message, items)) {
-        turn->one = message->from;
-        send(turn, RZ_VIEW_CHANGE_KEPT, message->seq, out)->message.word[0] = message->word[0];
+    struct rz_view_change_group *group = rz_view_change_enter(vc, message->seq, n, items + 1);
+    if (same_processes(group, n, items + 1) && take_decision(vc, group, message, items)) {
+        vc->one = message->from;
+        send(vc, RZ_VIEW_CHANGE_KEPT, message->seq, out)->message.word[0] = message->word[0];
     }
-    rz_view_change_look_at_gone(turn, group);
+    rz_view_change_look_at_gone(vc, group);
     return RZ_MORE;
 }
 
-static enum rz_more on_receive(struct rz_view_change *turn, const struct rz_event *event,
+static enum rz_more on_receive(struct rz_view_change *vc, const struct rz_event *event,
                                struct rz_actions *out)
 {
     const struct rz_message *message = event->message;
-    if (message->view != turn->config.view || message->from == turn->self ||
-        message->from >= turn->config.n_members ||
-        rz_view_change_bit(rz_view_change_failed_daemons(turn), message->from)) {
+    if (message->view != vc->config.view || message->from == vc->self ||
+        message->from >= vc->config.n_members ||
+        rz_view_change_bit(rz_view_change_failed_daemons(vc), message->from)) {
         return RZ_DONE;
     }
     if (message->type == RZ_VIEW_CHANGE_ARRIVED) {
-        return on_arrived(turn, event, out);
+        return on_arrived(vc, event, out);
     }
     if (message->type == RZ_VIEW_CHANGE_DECIDED) {
-        return on_decided(turn, event, out);
+        return on_decided(vc, event, out);
     }
-    struct rz_view_change_group *group = rz_view_change_find(turn, message->seq);
+    struct rz_view_change_group *group = rz_view_change_find(vc, message->seq);
     if (!group || message->word[0] != group->kept.round) {
         return RZ_DONE;
     }
-    if (message->type == RZ_VIEW_CHANGE_KEPT && group->kept.by == turn->self) {
+    if (message->type == RZ_VIEW_CHANGE_KEPT && group->kept.by == vc->self) {
         rz_view_change_bit_set(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_CONFIRMED),
                                message->from);
-        rz_view_change_settle(turn, group);
+        rz_view_change_settle(vc, group);
     } else if (message->type == RZ_VIEW_CHANGE_SETTLED) {
-        rz_view_change_count(turn, group);
+        rz_view_change_count(vc, group);
     }
     return RZ_MORE;
 }
 
 /* ---- steps ---- */
 
-static void on_failure(struct rz_view_change *turn, const struct rz_event *event)
+static void on_failure(struct rz_view_change *vc, const struct rz_event *event)
 {
-    rz_id before = rz_view_change_leader(turn);
+    rz_id before = rz_view_change_leader(vc);
     for (uint32_t i = 0; i < event->n_ids; i++) {
-        rz_assert(event->ids[i] < turn->config.n_members && event->ids[i] != turn->self);
-        rz_view_change_bit_set(rz_view_change_failed_daemons(turn), event->ids[i]);
+        rz_assert(event->ids[i] < vc->config.n_members && event->ids[i] != vc->self);
+        rz_view_change_bit_set(rz_view_change_failed_daemons(vc), event->ids[i]);
     }
-    rz_view_change_leader_may_change(turn, before);
+    rz_view_change_leader_may_change(vc, before);
 }
 
-enum rz_more rz_view_change_step(struct rz_view_change *turn, const struct rz_event *event,
+enum rz_more rz_view_change_step(struct rz_view_change *vc, const struct rz_event *event,
                                  struct rz_actions *out)
 {
     enum rz_more more = RZ_MORE;
     switch (event->kind) {
     case RZ_EVENT_RECEIVE:
-        more = on_receive(turn, event, out);
+        more = on_receive(vc, event, out);
         break;
     case RZ_EVENT_CALL:
-        more = on_call(turn, event, out);
+        more = on_call(vc, event, out);
         break;
     case RZ_EVENT_FAILURE:
-        on_failure(turn, event);
+        on_failure(vc, event);
         break;
     case RZ_EVENT_CONTINUE:
-        return turn->busy ? work(turn, out) : RZ_DONE;
+        return vc->busy ? work(vc, out) : RZ_DONE;
     case RZ_EVENT_TICK:
         break;
     }
-    return more == RZ_MORE && !turn->busy ? RZ_DONE : more;
+    return more == RZ_MORE && !vc->busy ? RZ_DONE : more;
 }
 
-rz_time rz_view_change_deadline(const struct rz_view_change *turn)
+rz_time rz_view_change_deadline(const struct rz_view_change *vc)
 {
-    (void)turn;
+    (void)vc;
     return RZ_TIME_NEVER;
 }
 
-uint64_t rz_view_change_hash(const struct rz_view_change *turn)
+uint64_t rz_view_change_hash(const struct rz_view_change *vc)
 {
-    uint64_t hash = rz_mix(turn->self, ((uint64_t)turn->n_local << 32) + turn->n_forgotten);
-    const uint64_t *at = rz_view_change_failed_daemons(turn);
-    for (uint32_t i = 0; i < rz_view_change_set_words(turn->config.n_members); i++) {
+    uint64_t hash = rz_mix(vc->self, ((uint64_t)vc->n_local << 32) + vc->n_forgotten);
+    const uint64_t *at = rz_view_change_failed_daemons(vc);
+    for (uint32_t i = 0; i < rz_view_change_set_words(vc->config.n_members); i++) {
         hash = rz_mix(hash, at[i]);
     }
-    for (uint32_t slot = 0; slot < turn->config.n_slots; slot++) {
-        hash = rz_mix(hash, rz_view_change_failed_incarnations(turn)[slot]);
+    for (uint32_t slot = 0; slot < vc->config.n_slots; slot++) {
+        hash = rz_mix(hash, rz_view_change_failed_incarnations(vc)[slot]);
     }
     for (uint32_t i = 0; i < RZ_VIEW_CHANGE_FORGOTTEN_MAX; i++) {
-        hash = rz_mix(hash, turn->forgotten[i]);
+        hash = rz_mix(hash, vc->forgotten[i]);
     }
-    at = (const uint64_t *)rz_view_change_first(turn);
-    for (uint64_t i = 0; i < turn->used; i++) {
+    at = (const uint64_t *)rz_view_change_first(vc);
+    for (uint64_t i = 0; i < vc->used; i++) {
         hash = rz_mix(hash, at[i]);
     }
     return hash;
@@ -559,11 +557,11 @@ static void look(const struct rz_view_change_group *group, struct rz_view_change
                    rz_view_change_set(group, RZ_VIEW_CHANGE_SET_COUNTS)}};
 }
 
-bool rz_view_change_look_at(const struct rz_view_change *turn, uint32_t i,
+bool rz_view_change_look_at(const struct rz_view_change *vc, uint32_t i,
                             struct rz_view_change_look *result)
 {
-    for (struct rz_view_change_record *r = rz_view_change_first(turn); r;
-         r = rz_view_change_next(turn, r)) {
+    for (struct rz_view_change_record *r = rz_view_change_first(vc); r;
+         r = rz_view_change_next(vc, r)) {
         if (r->key == 0 && i-- == 0) {
             look((const struct rz_view_change_group *)r, result);
             return true;
@@ -572,22 +570,22 @@ bool rz_view_change_look_at(const struct rz_view_change *turn, uint32_t i,
     return false;
 }
 
-bool rz_view_change_look_for(const struct rz_view_change *turn, uint64_t number,
+bool rz_view_change_look_for(const struct rz_view_change *vc, uint64_t number,
                              struct rz_view_change_look *result)
 {
-    const struct rz_view_change_group *group = rz_view_change_find(turn, number);
+    const struct rz_view_change_group *group = rz_view_change_find(vc, number);
     if (group) {
         look(group, result);
     }
     return group != NULL;
 }
 
-bool rz_view_change_arrived_at(const struct rz_view_change *turn, uint64_t number, uint32_t rank,
+bool rz_view_change_arrived_at(const struct rz_view_change *vc, uint64_t number, uint32_t rank,
                                struct rz_view_change_arrived *arrived)
 {
-    const struct rz_view_change_group *group = rz_view_change_find(turn, number);
+    const struct rz_view_change_group *group = rz_view_change_find(vc, number);
     const struct rz_view_change_arrival *arrival =
-        group ? rz_view_change_arrival(turn, group, rank) : NULL;
+        group ? rz_view_change_arrival(vc, group, rank) : NULL;
     if (!arrival || arrival->round != group->counts.round) {
         return false;
     }
@@ -596,9 +594,9 @@ bool rz_view_change_arrived_at(const struct rz_view_change *turn, uint64_t numbe
     return true;
 }
 
-bool rz_view_change_gone(const struct rz_view_change *turn, uint64_t number, uint32_t rank)
+bool rz_view_change_gone(const struct rz_view_change *vc, uint64_t number, uint32_t rank)
 {
-    const struct rz_view_change_group *group = rz_view_change_find(turn, number);
+    const struct rz_view_change_group *group = rz_view_change_find(vc, number);
     return group && rank < group->n &&
            rz_view_change_bit(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_GONE), rank);
 }

@@ -122,13 +122,13 @@ enum rz_view_change_message {
 struct rz_view_change;
 
 size_t rz_view_change_size(const struct rz_view_change_config *config);
-void rz_view_change_init(struct rz_view_change *turn, const struct rz_view_change_config *config,
+void rz_view_change_init(struct rz_view_change *vc, const struct rz_view_change_config *config,
                          rz_id self, rz_time now, uint64_t seed);
-enum rz_more rz_view_change_step(struct rz_view_change *turn, const struct rz_event *event,
+enum rz_more rz_view_change_step(struct rz_view_change *vc, const struct rz_event *event,
                                  struct rz_actions *out);
-rz_time rz_view_change_deadline(const struct rz_view_change *turn); /* never */
-uint64_t rz_view_change_hash(const struct rz_view_change *turn);
-void rz_view_change_grow(struct rz_view_change *turn, size_t bytes);
+rz_time rz_view_change_deadline(const struct rz_view_change *vc); /* never */
+uint64_t rz_view_change_hash(const struct rz_view_change *vc);
+void rz_view_change_grow(struct rz_view_change *vc, size_t bytes);
 
 /* ---- accessors ---- */
 
@@ -150,11 +150,11 @@ struct rz_view_change_look {
 };
 
 /* The groups known here, in order of their numbers: i = 0, 1, ... until false. */
-bool rz_view_change_look_at(const struct rz_view_change *turn, uint32_t i,
+bool rz_view_change_look_at(const struct rz_view_change *vc, uint32_t i,
                             struct rz_view_change_look *look);
 
 /* False: it is not known here. */
-bool rz_view_change_look_for(const struct rz_view_change *turn, uint64_t group,
+bool rz_view_change_look_for(const struct rz_view_change *vc, uint64_t group,
                              struct rz_view_change_look *look);
 
 /* An arrival in the round that counts. */
@@ -166,9 +166,9 @@ struct rz_view_change_arrived {
 
 /* Whether this process of the group has arrived, as known here, and is alive; the data of its
  * arrival. */
-bool rz_view_change_arrived_at(const struct rz_view_change *turn, uint64_t group, uint32_t rank,
+bool rz_view_change_arrived_at(const struct rz_view_change *vc, uint64_t group, uint32_t rank,
                                struct rz_view_change_arrived *arrived);
 /* Whether it has failed or left, as known here; false for an unknown group. */
-bool rz_view_change_gone(const struct rz_view_change *turn, uint64_t group, uint32_t rank);
+bool rz_view_change_gone(const struct rz_view_change *vc, uint64_t group, uint32_t rank);
 
 #endif

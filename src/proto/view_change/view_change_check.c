@@ -91,7 +91,7 @@ static bool check_decision(const struct rz_check_group *group, struct rz_view_ch
         bool in = look->counts.view[0] >> rank & 1, next = look->kept.view[0] >> rank & 1;
         bool here = rz_view_change_arrived_at(state, look->group, rank, &arrived);
         if (next && !here) {
-            return fails(group, seen, look->kept.round, "one is in who does not wait");
+            return fails(group, seen, look->kept.round, "a process is in that does not wait");
         }
         if (in && !here && !rz_view_change_gone(state, look->group, rank) &&
             !is_out(state, look, rank)) {

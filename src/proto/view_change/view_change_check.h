@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Properties of computing rounds, over the states of the daemons and earlier reports: rounds
  * reported at failed daemons count. For groups of at most 64 processes. */
-#ifndef RZ_PROTO_TURN_CHECK_H
-#define RZ_PROTO_TURN_CHECK_H
+#ifndef RZ_PROTO_VIEW_CHANGE_CHECK_H
+#define RZ_PROTO_VIEW_CHANGE_CHECK_H
 
 #include "proto/check.h"
 

@@ -6,24 +6,24 @@
 
 #include <string.h>
 
-rz_id rz_view_change_leader(const struct rz_view_change *turn)
+rz_id rz_view_change_leader(const struct rz_view_change *vc)
 {
-    const uint64_t *failed = rz_view_change_failed_daemons(turn);
+    const uint64_t *failed = rz_view_change_failed_daemons(vc);
     rz_id id = 0;
-    while (id != turn->self && rz_view_change_bit(failed, id)) {
+    while (id != vc->self && rz_view_change_bit(failed, id)) {
         id++;
     }
     return id;
 }
 
 /* The living processes that wait in the round that counts. */
-static uint32_t list_waiting(const struct rz_view_change *turn,
+static uint32_t list_waiting(const struct rz_view_change *vc,
                              const struct rz_view_change_group *group,
                              struct rz_view_change_waiting *waiting)
 {
     uint32_t n = 0;
-    for (struct rz_view_change_record *r = rz_view_change_next(turn, &group->record);
-         r && r->group == group->record.group; r = rz_view_change_next(turn, r)) {
+    for (struct rz_view_change_record *r = rz_view_change_next(vc, &group->record);
+         r && r->group == group->record.group; r = rz_view_change_next(vc, r)) {
         const struct rz_view_change_arrival *arrival = (const struct rz_view_change_arrival *)r;
         if (arrival->round == group->counts.round) {
             waiting[n++] = (struct rz_view_change_waiting){.rank = r->key - 1,
@@ -36,23 +36,23 @@ static uint32_t list_waiting(const struct rz_view_change *turn,
 }
 
 /* Starts to send the kept decision, as this daemon's own. */
-static void tell(struct rz_view_change *turn, struct rz_view_change_group *group)
+static void tell(struct rz_view_change *vc, struct rz_view_change_group *group)
 {
-    group->kept.by = turn->self;
+    group->kept.by = vc->self;
     group->say |= RZ_VIEW_CHANGE_SAY_DECIDED;
-    turn->busy = true;
+    vc->busy = true;
     memset(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_CONFIRMED), 0,
-           rz_view_change_set_words(turn->config.n_members) * sizeof(uint64_t));
+           rz_view_change_set_words(vc->config.n_members) * sizeof(uint64_t));
 }
 
 /* False: there is nothing to decide. */
-static bool decide_one(struct rz_view_change *turn, struct rz_view_change_group *group)
+static bool decide_one(struct rz_view_change *vc, struct rz_view_change_group *group)
 {
-    if (rz_view_change_leader(turn) != turn->self || group->kept.round != group->counts.round) {
+    if (rz_view_change_leader(vc) != vc->self || group->kept.round != group->counts.round) {
         return false;
     }
     uint32_t words = rz_view_change_set_words(group->n);
-    uint64_t *scratch = rz_view_change_scratch(turn), progress;
+    uint64_t *scratch = rz_view_change_scratch(vc), progress;
     struct rz_view_change_waiting *waiting = (struct rz_view_change_waiting *)scratch;
     struct rz_diagnose_list *lists = (struct rz_diagnose_list *)(waiting + group->n);
     uint64_t *view = (uint64_t *)(lists + group->n);
@@ -62,9 +62,9 @@ static bool decide_one(struct rz_view_change *turn, struct rz_view_change_group 
         .progress = group->counts.progress,
         .view = rz_view_change_set(group, RZ_VIEW_CHANGE_SET_COUNTS),
         .gone = rz_view_change_set(group, RZ_VIEW_CHANGE_SET_GONE),
-        .n_waiting = list_waiting(turn, group, waiting),
+        .n_waiting = list_waiting(vc, group, waiting),
         .waiting = waiting,
-        .count_absent = turn->config.mutations & RZ_VIEW_CHANGE_COUNT_ABSENT};
+        .count_absent = vc->config.mutations & RZ_VIEW_CHANGE_COUNT_ABSENT};
     if (group->counts.round == UINT32_MAX ||
         !rz_view_change_ends(&now, lists, (uint32_t *)(view + words), view, &progress)) {
         return false;
@@ -72,11 +72,11 @@ static bool decide_one(struct rz_view_change *turn, struct rz_view_change_group 
     group->kept.round++;
     group->kept.progress = progress;
     memcpy(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_KEPT), view, words * sizeof(*view));
-    tell(turn, group);
+    tell(vc, group);
     return true;
 }
 
-void rz_view_change_count(struct rz_view_change *turn, struct rz_view_change_group *group)
+void rz_view_change_count(struct rz_view_change *vc, struct rz_view_change_group *group)
 {
     if (group->counts.round == group->kept.round) {
         return;
@@ -86,25 +86,24 @@ void rz_view_change_count(struct rz_view_change *turn, struct rz_view_change_gro
            rz_view_change_set(group, RZ_VIEW_CHANGE_SET_KEPT),
            rz_view_change_set_words(group->n) * sizeof(uint64_t));
     group->say |= RZ_VIEW_CHANGE_SAY_ROUND;
-    turn->busy = true;
-    struct rz_view_change_record *r = rz_view_change_next(turn, &group->record);
+    vc->busy = true;
+    struct rz_view_change_record *r = rz_view_change_next(vc, &group->record);
     while (r && r->group == group->record.group) {
         bool over = ((const struct rz_view_change_arrival *)r)->round < group->counts.round;
-        r = over ? rz_view_change_remove(turn, r) : rz_view_change_next(turn, r);
+        r = over ? rz_view_change_remove(vc, r) : rz_view_change_next(vc, r);
     }
 }
 
 /* Whether all other living daemons have kept it. */
-static bool is_confirmed(const struct rz_view_change *turn,
-                         const struct rz_view_change_group *group)
+static bool is_confirmed(const struct rz_view_change *vc, const struct rz_view_change_group *group)
 {
     const uint64_t *confirmed = rz_view_change_set(group, RZ_VIEW_CHANGE_SET_CONFIRMED);
-    const uint64_t *failed = rz_view_change_failed_daemons(turn);
-    if (turn->config.mutations & RZ_VIEW_CHANGE_TELL_EARLY) {
+    const uint64_t *failed = rz_view_change_failed_daemons(vc);
+    if (vc->config.mutations & RZ_VIEW_CHANGE_TELL_EARLY) {
         return true;
     }
-    for (rz_id id = 0; id < turn->config.n_members; id++) {
-        if (id != turn->self && !rz_view_change_bit(failed, id) &&
+    for (rz_id id = 0; id < vc->config.n_members; id++) {
+        if (id != vc->self && !rz_view_change_bit(failed, id) &&
             !rz_view_change_bit(confirmed, id)) {
             return false;
         }
@@ -112,26 +111,26 @@ static bool is_confirmed(const struct rz_view_change *turn,
     return true;
 }
 
-void rz_view_change_settle(struct rz_view_change *turn, struct rz_view_change_group *group)
+void rz_view_change_settle(struct rz_view_change *vc, struct rz_view_change_group *group)
 {
-    while (group->kept.round != group->counts.round && group->kept.by == turn->self &&
-           is_confirmed(turn, group)) {
-        rz_view_change_count(turn, group);
+    while (group->kept.round != group->counts.round && group->kept.by == vc->self &&
+           is_confirmed(vc, group)) {
+        rz_view_change_count(vc, group);
         group->say |= RZ_VIEW_CHANGE_SAY_SETTLED;
-        if (!decide_one(turn, group)) {
+        if (!decide_one(vc, group)) {
             return;
         }
     }
 }
 
-void rz_view_change_decide(struct rz_view_change *turn, struct rz_view_change_group *group)
+void rz_view_change_decide(struct rz_view_change *vc, struct rz_view_change_group *group)
 {
-    if (decide_one(turn, group)) {
-        rz_view_change_settle(turn, group);
+    if (decide_one(vc, group)) {
+        rz_view_change_settle(vc, group);
     }
 }
 
-bool rz_view_change_look_at_gone(struct rz_view_change *turn, struct rz_view_change_group *group)
+bool rz_view_change_look_at_gone(struct rz_view_change *vc, struct rz_view_change_group *group)
 {
     const uint64_t *gone = rz_view_change_set(group, RZ_VIEW_CHANGE_SET_GONE);
     uint32_t rank = 0;
@@ -139,44 +138,44 @@ bool rz_view_change_look_at_gone(struct rz_view_change *turn, struct rz_view_cha
         rank++;
     }
     if (rank < group->n) {
-        rz_view_change_decide(turn, group);
+        rz_view_change_decide(vc, group);
         return true;
     }
-    turn->n_local -= group->local;
-    turn->forgotten[turn->n_forgotten++ % RZ_VIEW_CHANGE_FORGOTTEN_MAX] = group->record.group;
-    rz_view_change_remove_group(turn, group);
+    vc->n_local -= group->local;
+    vc->forgotten[vc->n_forgotten++ % RZ_VIEW_CHANGE_FORGOTTEN_MAX] = group->record.group;
+    rz_view_change_remove_group(vc, group);
     return false;
 }
 
 /* A daemon that becomes the leader sends the decision that it has kept again: others may not have
  * it. */
-static void take_over(struct rz_view_change *turn, struct rz_view_change_group *group)
+static void take_over(struct rz_view_change *vc, struct rz_view_change_group *group)
 {
     if (group->kept.round != group->counts.round) {
-        tell(turn, group);
-        rz_view_change_settle(turn, group);
+        tell(vc, group);
+        rz_view_change_settle(vc, group);
         return;
     }
     if (group->counts.round > 0) {
         group->say |= RZ_VIEW_CHANGE_SAY_SETTLED;
-        turn->busy = true;
+        vc->busy = true;
     }
-    rz_view_change_decide(turn, group);
+    rz_view_change_decide(vc, group);
 }
 
-void rz_view_change_leader_may_change(struct rz_view_change *turn, rz_id before)
+void rz_view_change_leader_may_change(struct rz_view_change *vc, rz_id before)
 {
-    rz_id leader = rz_view_change_leader(turn);
-    for (struct rz_view_change_record *r = rz_view_change_first(turn); r;
-         r = rz_view_change_next(turn, r)) {
+    rz_id leader = rz_view_change_leader(vc);
+    for (struct rz_view_change_record *r = rz_view_change_first(vc); r;
+         r = rz_view_change_next(vc, r)) {
         if (r->key > 0) {
             struct rz_view_change_arrival *arrival = (struct rz_view_change_arrival *)r;
             arrival->say = arrival->say || (arrival->local && leader != before);
-            turn->busy = turn->busy || arrival->say;
-        } else if (leader == turn->self && leader != before) {
-            take_over(turn, (struct rz_view_change_group *)r);
+            vc->busy = vc->busy || arrival->say;
+        } else if (leader == vc->self && leader != before) {
+            take_over(vc, (struct rz_view_change_group *)r);
         } else {
-            rz_view_change_settle(turn, (struct rz_view_change_group *)r);
+            rz_view_change_settle(vc, (struct rz_view_change_group *)r);
         }
     }
 }

@@ -83,43 +83,43 @@ struct rz_view_change {
 
 /* ---- view_change_store.c: the block ---- */
 
-uint32_t *rz_view_change_failed_incarnations(const struct rz_view_change *turn);
-uint64_t *rz_view_change_failed_daemons(const struct rz_view_change *turn);
-rz_id *rz_view_change_destinations(const struct rz_view_change *turn);
-uint64_t *rz_view_change_scratch(const struct rz_view_change *turn);
+uint32_t *rz_view_change_failed_incarnations(const struct rz_view_change *vc);
+uint64_t *rz_view_change_failed_daemons(const struct rz_view_change *vc);
+rz_id *rz_view_change_destinations(const struct rz_view_change *vc);
+uint64_t *rz_view_change_scratch(const struct rz_view_change *vc);
 uint64_t *rz_view_change_processes(const struct rz_view_change_group *group);
 uint64_t *rz_view_change_set(const struct rz_view_change_group *group, enum rz_view_change_set set);
 uint32_t rz_view_change_set_words(uint32_t n);
 
 /* The first record, and the one behind it; NULL: none. */
-struct rz_view_change_record *rz_view_change_first(const struct rz_view_change *turn);
-struct rz_view_change_record *rz_view_change_next(const struct rz_view_change *turn,
+struct rz_view_change_record *rz_view_change_first(const struct rz_view_change *vc);
+struct rz_view_change_record *rz_view_change_next(const struct rz_view_change *vc,
                                                   const struct rz_view_change_record *record);
 /* The first record of a later group. */
-struct rz_view_change_record *rz_view_change_behind(const struct rz_view_change *turn,
+struct rz_view_change_record *rz_view_change_behind(const struct rz_view_change *vc,
                                                     uint64_t group);
-struct rz_view_change_group *rz_view_change_find(const struct rz_view_change *turn, uint64_t group);
-struct rz_view_change_arrival *rz_view_change_arrival(const struct rz_view_change *turn,
+struct rz_view_change_group *rz_view_change_find(const struct rz_view_change *vc, uint64_t group);
+struct rz_view_change_arrival *rz_view_change_arrival(const struct rz_view_change *vc,
                                                       const struct rz_view_change_group *group,
                                                       uint32_t rank);
 
 /* Whether a group of n and an arrival with so many counters fit; otherwise *out tells the size that
  * the block must grow to. */
-bool rz_view_change_has_room(struct rz_view_change *turn, uint32_t n, uint32_t n_counters,
+bool rz_view_change_has_room(struct rz_view_change *vc, uint32_t n, uint32_t n_counters,
                              struct rz_actions *out);
 /* The group, created if it is new: in round 0, with all ranks that are known failed marked as gone.
  */
-struct rz_view_change_group *rz_view_change_enter(struct rz_view_change *turn, uint64_t number,
+struct rz_view_change_group *rz_view_change_enter(struct rz_view_change *vc, uint64_t number,
                                                   uint32_t n, const uint64_t *processes);
 /* Replaces a former arrival of this rank. */
 struct rz_view_change_arrival *
-rz_view_change_enter_arrival(struct rz_view_change *turn, const struct rz_view_change_group *group,
+rz_view_change_enter_arrival(struct rz_view_change *vc, const struct rz_view_change_group *group,
                              uint32_t rank, const uint64_t *counters, uint32_t n_counters);
 /* Removes the record; the record that followed it is at its place now: returned, or NULL. */
-struct rz_view_change_record *rz_view_change_remove(struct rz_view_change *turn,
+struct rz_view_change_record *rz_view_change_remove(struct rz_view_change *vc,
                                                     struct rz_view_change_record *record);
 /* Removes the group with its arrivals. */
-void rz_view_change_remove_group(struct rz_view_change *turn, struct rz_view_change_group *group);
+void rz_view_change_remove_group(struct rz_view_change *vc, struct rz_view_change_group *group);
 
 static inline bool rz_view_change_bit(const uint64_t *set, uint32_t i)
 {
@@ -131,7 +131,7 @@ static inline void rz_view_change_bit_set(uint64_t *set, uint32_t i)
     set[i / 64] |= UINT64_C(1) << i % 64;
 }
 
-bool rz_view_change_process_failed(const struct rz_view_change *turn, uint64_t process);
+bool rz_view_change_process_failed(const struct rz_view_change *vc, uint64_t process);
 
 /* ---- view_change_rule.c: the rule ---- */
 
@@ -160,17 +160,17 @@ bool rz_view_change_ends(const struct rz_view_change_situation *now, struct rz_d
 /* ---- view_change_decide.c: decisions ---- */
 
 /* The least living daemon. */
-rz_id rz_view_change_leader(const struct rz_view_change *turn);
+rz_id rz_view_change_leader(const struct rz_view_change *vc);
 /* Decides the next round of the group, if this daemon is the leader and the current round ends. */
-void rz_view_change_decide(struct rz_view_change *turn, struct rz_view_change_group *group);
+void rz_view_change_decide(struct rz_view_change *vc, struct rz_view_change_group *group);
 /* Makes the kept decision count, if all living daemons have kept it; then decides the next one, if
  * its round ends. */
-void rz_view_change_settle(struct rz_view_change *turn, struct rz_view_change_group *group);
+void rz_view_change_settle(struct rz_view_change *vc, struct rz_view_change_group *group);
 /* The kept decision counts. */
-void rz_view_change_count(struct rz_view_change *turn, struct rz_view_change_group *group);
+void rz_view_change_count(struct rz_view_change *vc, struct rz_view_change_group *group);
 /* A process has failed or left: the group is forgotten if none remains. False: it was forgotten. */
-bool rz_view_change_look_at_gone(struct rz_view_change *turn, struct rz_view_change_group *group);
+bool rz_view_change_look_at_gone(struct rz_view_change *vc, struct rz_view_change_group *group);
 /* A daemon has failed. */
-void rz_view_change_leader_may_change(struct rz_view_change *turn, rz_id before);
+void rz_view_change_leader_may_change(struct rz_view_change *vc, rz_id before);
 
 #endif

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# wrappers_test.sh BUILD: mpicc and its kin, in place, compile C and C++ without a warning.
+# wrappers_test.sh BUILD: mpicc and its variants, in place, compile C and C++ without a warning.
 set -eu
 bin=$1/bin
 work=$(mktemp -d)

@@ -66,11 +66,11 @@ static void carry_out(struct rig *rig, rz_id id, const struct rz_action *action)
     for (uint32_t i = 0; i < action->n_to; i++) {
         size_t bytes = action->message.n_items * sizeof(uint64_t);
         rz_assert(rig->n_queue < RIG_QUEUE_MAX);
-        struct rig_letter *letter = &rig->queue[rig->n_queue++];
-        *letter = (struct rig_letter){
+        struct rig_packet *packet = &rig->queue[rig->n_queue++];
+        *packet = (struct rig_packet){
             .to = action->to[i], .message = action->message, .items = memory(NULL, bytes + 1)};
         if (bytes > 0) {
-            memcpy(letter->items, action->items, bytes);
+            memcpy(packet->items, action->items, bytes);
         }
         rig->n_sent[action->message.type]++;
     }
@@ -139,15 +139,15 @@ void rig_drop(struct rig *rig, uint32_t at)
 void rig_deliver(struct rig *rig, uint32_t at)
 {
     rz_assert(at < rig->n_queue);
-    struct rig_letter letter = rig->queue[at];
+    struct rig_packet packet = rig->queue[at];
     rig->n_queue--;
     memmove(rig->queue + at, rig->queue + at + 1, (rig->n_queue - at) * sizeof(*rig->queue));
     struct rz_event event = {
-        .kind = RZ_EVENT_RECEIVE, .message = &letter.message, .items = letter.items};
-    if (!rig->failed[letter.to]) {
-        rig_step(rig, letter.to, &event);
+        .kind = RZ_EVENT_RECEIVE, .message = &packet.message, .items = packet.items};
+    if (!rig->failed[packet.to]) {
+        rig_step(rig, packet.to, &event);
     }
-    free(letter.items);
+    free(packet.items);
 }
 
 void rig_deliver_all(struct rig *rig)

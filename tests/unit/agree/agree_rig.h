@@ -8,7 +8,7 @@
 #define RIG_MEMBERS_MAX 512
 #define RIG_QUEUE_MAX 8192
 
-struct rig_letter {
+struct rig_packet {
     rz_id to;
     struct rz_message message;
     uint64_t *items;
@@ -28,7 +28,7 @@ struct rig {
     struct rz_agree *member[RIG_MEMBERS_MAX];
     size_t bytes[RIG_MEMBERS_MAX];
     bool failed[RIG_MEMBERS_MAX];
-    struct rig_letter queue[RIG_QUEUE_MAX];
+    struct rig_packet queue[RIG_QUEUE_MAX];
     uint32_t n_queue;
     uint32_t n_sent[RZ_AGREE_MESSAGE_COUNT];
     struct rig_note notes[4096];

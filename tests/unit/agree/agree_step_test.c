@@ -54,24 +54,24 @@ static void others_wish_is_told_once(void **state)
     rig_propose(rig, 5);
     rig_propose(rig, 6);
     rig_deliver_all(rig);
-    assert_int_equal(rig_told(rig, 2, RZ_AGREE_WANTED, 1, NULL), 1);
-    assert_int_equal(rig_told(rig, 0, RZ_AGREE_WANTED, 1, NULL), 0);
+    assert_int_equal(rig_told(rig, 2, RZ_AGREE_REQUESTED, 1, NULL), 1);
+    assert_int_equal(rig_told(rig, 0, RZ_AGREE_REQUESTED, 1, NULL), 0);
     /* A member that receives the second has a first one to catch up with, too. */
     rig_propose(rig, 3);
     rig_propose(rig, 3);
     rig_drop(rig, 0);
     rig_deliver_all(rig);
-    assert_int_equal(rig_told(rig, 1, RZ_AGREE_WANTED, 1, NULL), 1);
-    assert_int_equal(rig_told(rig, 1, RZ_AGREE_WANTED, 2, NULL), 1);
+    assert_int_equal(rig_told(rig, 1, RZ_AGREE_REQUESTED, 1, NULL), 1);
+    assert_int_equal(rig_told(rig, 1, RZ_AGREE_REQUESTED, 2, NULL), 1);
     /* Our own proposal needs no telling. */
     rig_propose(rig, 2);
     rig_deliver_all(rig);
-    assert_int_equal(rig_told(rig, 2, RZ_AGREE_WANTED, 1, NULL), 1);
-    assert_int_equal(rig_told(rig, 0, RZ_AGREE_WANTED, 1, NULL), 1);
+    assert_int_equal(rig_told(rig, 2, RZ_AGREE_REQUESTED, 1, NULL), 1);
+    assert_int_equal(rig_told(rig, 0, RZ_AGREE_REQUESTED, 1, NULL), 1);
     rig_destroy(rig);
 }
 
-static void whom_a_member_waits_for(void **state)
+static void the_members_that_a_member_waits_for(void **state)
 {
     (void)state;
     struct rig *rig = rig_create(7, 1); /* 0 above 1 (3 4) and 2 (5 6) */
@@ -160,7 +160,7 @@ static void decisions_are_told_in_order(void **state)
 }
 
 /* Bounded memory: thousands of operations with the blocks of the beginning. */
-static void decisions_are_forgotten_when_nobody_can_ask(void **state)
+static void decisions_are_forgotten_when_no_member_can_ask(void **state)
 {
     (void)state;
     struct rig *rig = rig_create(5, 2);
@@ -265,7 +265,7 @@ static void strange_messages_are_dropped(void **state)
     rig_destroy(rig);
 }
 
-static void who_is_declared_failed_stops(void **state)
+static void a_member_that_is_declared_failed_stops(void **state)
 {
     (void)state;
     struct rig *rig = rig_create(3, 1);
@@ -287,7 +287,7 @@ static void who_is_declared_failed_stops(void **state)
 
 /* A member that is declared failed and has not contributed receives a decision that names it, and
  * nothing after it. */
-static void who_is_agreed_failed_is_told(void **state)
+static void a_member_that_is_agreed_failed_is_told(void **state)
 {
     (void)state;
     struct rig *rig = rig_create(3, 1);
@@ -479,15 +479,15 @@ int main(void)
         cmocka_unit_test(without_failures_an_operation_costs_two_messages_per_edge),
         cmocka_unit_test(state_grows_with_failures_not_with_members),
         cmocka_unit_test(others_wish_is_told_once),
-        cmocka_unit_test(whom_a_member_waits_for),
+        cmocka_unit_test(the_members_that_a_member_waits_for),
         cmocka_unit_test(late_asker_is_answered_from_the_store),
         cmocka_unit_test(decisions_are_told_in_order),
-        cmocka_unit_test(decisions_are_forgotten_when_nobody_can_ask),
+        cmocka_unit_test(decisions_are_forgotten_when_no_member_can_ask),
         cmocka_unit_test(the_failed_are_in_the_decision_and_out_of_later_trees),
         cmocka_unit_test(messages_of_the_failed_are_dropped),
         cmocka_unit_test(strange_messages_are_dropped),
-        cmocka_unit_test(who_is_declared_failed_stops),
-        cmocka_unit_test(who_is_agreed_failed_is_told),
+        cmocka_unit_test(a_member_that_is_declared_failed_stops),
+        cmocka_unit_test(a_member_that_is_agreed_failed_is_told),
         cmocka_unit_test(little_room_for_actions_loses_nothing),
         cmocka_unit_test(lists_grow_and_nothing_is_cut),
         cmocka_unit_test(a_copy_is_a_snapshot),

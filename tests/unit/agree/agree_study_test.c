@@ -89,7 +89,7 @@ static void time_grows_with_the_logarithm(void **state)
     assert_true(fabs(first - second) < 0.25 * first);
 }
 
-static void every_rank_that_lives_agrees_whoever_fails(void **state)
+static void every_living_rank_agrees_despite_any_failure(void **state)
 {
     (void)state;
     static const char *const studies[] = {"agree", "twophase", "twophase-scans", "shrink",
@@ -142,7 +142,7 @@ static void a_shrink_is_so_many_agreements(void **state)
     assert_true(number("shrink", &options, "operations") == 5);
 }
 
-static void nobody_left_is_refused(void **state)
+static void an_empty_group_is_refused(void **state)
 {
     (void)state;
     const char *why = NULL;
@@ -160,10 +160,10 @@ int main(void)
         cmocka_unit_test(without_failures_exactly_two_messages_per_edge),
         cmocka_unit_test(memory_per_rank_does_not_grow),
         cmocka_unit_test(time_grows_with_the_logarithm),
-        cmocka_unit_test(every_rank_that_lives_agrees_whoever_fails),
+        cmocka_unit_test(every_living_rank_agrees_despite_any_failure),
         cmocka_unit_test(the_root_may_fail_at_any_time),
         cmocka_unit_test(a_shrink_is_so_many_agreements),
-        cmocka_unit_test(nobody_left_is_refused),
+        cmocka_unit_test(an_empty_group_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@
 static struct rz_table *sample(void)
 {
     struct rz_table *table = rz_table_create("Failures");
-    rz_table_column(table, "who", "who", NULL);
+    rz_table_column(table, "set", "set", NULL);
     rz_table_column(table, "detect_ms", "detection", "ms");
     rz_table_row(table);
     rz_table_text(table, "plain %d", 7);
@@ -48,10 +48,10 @@ static void test_cells(void **state)
     assert_int_equal(rz_table_rows(table), 3);
     assert_true(rz_table_at(table, 0, "detect_ms") == 0.1);
     assert_true(isnan(rz_table_at(table, 1, "detect_ms")));
-    assert_true(isnan(rz_table_at(table, 0, "who")));
+    assert_true(isnan(rz_table_at(table, 0, "set")));
     assert_true(isnan(rz_table_at(table, 9, "detect_ms")));
     assert_true(isnan(rz_table_at(table, 0, "nothing")));
-    assert_string_equal(rz_table_text_at(table, 0, "who"), "plain 7");
+    assert_string_equal(rz_table_text_at(table, 0, "set"), "plain 7");
     assert_null(rz_table_text_at(table, 0, "detect_ms"));
     rz_table_destroy(table);
 }
@@ -101,7 +101,7 @@ static void test_text(void **state)
     struct rz_table *table = sample();
     (void)state;
     assert_string_equal(shown(rz_table_print, table), "Failures\n\n"
-                                                      "who         detection (ms)\n"
+                                                      "set         detection (ms)\n"
                                                       "plain 7             0.1000\n"
                                                       "a \"b\", | c               -\n"
                                                       "größer             1048576\n");
@@ -118,7 +118,7 @@ static void test_row(void **state)
     struct rz_table *table = sample();
     (void)state;
     assert_string_equal(shown(second_row, table), "Failures\n\n"
-                                                  "who        größer\n"
+                                                  "set        größer\n"
                                                   "detection  1048576 ms\n");
     rz_table_destroy(table);
 }
@@ -128,7 +128,7 @@ static void test_markdown(void **state)
     struct rz_table *table = sample();
     (void)state;
     assert_string_equal(shown(rz_table_markdown, table), "### Failures\n\n"
-                                                         "| who | detection (ms) |\n"
+                                                         "| set | detection (ms) |\n"
                                                          "|---|---:|\n"
                                                          "| plain 7 | 0.1000 |\n"
                                                          "| a \"b\", \\| c | - |\n"
@@ -149,7 +149,7 @@ static void test_csv(void **state)
     text[fread(text, 1, sizeof(text) - 1, in)] = 0;
     fclose(in);
     unlink(path);
-    assert_string_equal(text, "who,detect_ms\n"
+    assert_string_equal(text, "set,detect_ms\n"
                               "plain 7,0.1\n"
                               "\"a \"\"b\"\", | c\",\n"
                               "größer,1048576\n");

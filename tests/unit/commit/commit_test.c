@@ -209,7 +209,7 @@ static char digit(rz_id id)
     return (char)(id == NONE ? 'x' : '0' + id);
 }
 
-static void a_generation_is_restored_from_who_is_left(void **state)
+static void a_generation_is_restored_from_the_members_left(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(epochs) / sizeof(*epochs); i++) {
@@ -634,7 +634,7 @@ int main(void)
         cmocka_unit_test(a_generation_needs_every_piece_in_both_places),
         cmocka_unit_test(alone_there_is_no_buddy_to_wait_for),
         cmocka_unit_test(nothing_commits_before_the_barrier_opens),
-        cmocka_unit_test(a_generation_is_restored_from_who_is_left),
+        cmocka_unit_test(a_generation_is_restored_from_the_members_left),
         cmocka_unit_test(protected_is_told_once_both_places_have_it),
         cmocka_unit_test(a_failure_before_the_barrier_counts_against_the_old_placement),
         cmocka_unit_test(numbers_go_on_after_a_loss),

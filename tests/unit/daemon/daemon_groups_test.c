@@ -91,7 +91,7 @@ static void all_are_told_the_same_rounds(void **state)
     }
 }
 
-static void who_is_out_waits_and_comes_back(void **state)
+static void an_excluded_process_waits_and_comes_back(void **state)
 {
     struct fake_job job;
     (void)state;
@@ -106,7 +106,7 @@ static void who_is_out_waits_and_comes_back(void **state)
     fake_end(&job, 0);
 }
 
-static void who_leaves_is_not_waited_for(void **state)
+static void a_process_that_leaves_is_not_waited_for(void **state)
 {
     struct fake_job job;
     (void)state;
@@ -272,10 +272,10 @@ static void each_process_gets_a_socket_and_the_key_of_all(void **state)
     fake_end(&job, 0);
 }
 
-static void who_breaks_the_protocol_is_killed(void **state)
+static void a_process_that_breaks_the_protocol_is_killed(void **state)
 {
     static const char *const ways[] = {"rank",     "other",    "processes", "none",
-                                       "counters", "unsorted", "nobody",    "name"};
+                                       "counters", "unsorted", "strangers", "name"};
     (void)state;
     for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
         struct fake_job job;
@@ -313,8 +313,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(all_are_told_the_same_rounds, nothing_left),
-        cmocka_unit_test_teardown(who_is_out_waits_and_comes_back, nothing_left),
-        cmocka_unit_test_teardown(who_leaves_is_not_waited_for, nothing_left),
+        cmocka_unit_test_teardown(an_excluded_process_waits_and_comes_back, nothing_left),
+        cmocka_unit_test_teardown(a_process_that_leaves_is_not_waited_for, nothing_left),
         cmocka_unit_test_teardown(the_failed_are_not_waited_for, nothing_left),
         cmocka_unit_test_teardown(the_deciding_daemon_may_fail_at_any_step, nothing_left),
         cmocka_unit_test_teardown(any_node_may_fail_while_others_decide, nothing_left),
@@ -322,7 +322,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(a_spawned_process_is_of_another_group, nothing_left),
         cmocka_unit_test_teardown(a_roll_back_forgets_all_groups, nothing_left),
         cmocka_unit_test_teardown(each_process_gets_a_socket_and_the_key_of_all, nothing_left),
-        cmocka_unit_test_teardown(who_breaks_the_protocol_is_killed, nothing_left),
+        cmocka_unit_test_teardown(a_process_that_breaks_the_protocol_is_killed, nothing_left),
         cmocka_unit_test_teardown(what_cannot_be_is_refused, nothing_left),
     };
     signal(SIGPIPE, SIG_IGN);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The book of lanes: which serves whom, and when it may serve another. */
+/* The book of lanes: which process each serves, and when it may serve another. */
 #include "daemon/process/lanes.h"
 
 #include <setjmp.h>
@@ -63,7 +63,7 @@ static void a_lane_waits_for_all_that_lived(void **state)
     assert_int_equal(take(8, 1), b);
 }
 
-static void who_leaves_or_ends_is_not_waited_for(void **state)
+static void a_process_that_leaves_or_ends_is_not_waited_for(void **state)
 {
     (void)state;
     uint32_t a = take(0, 1), b = take(1, 1), c = take(2, 1);
@@ -153,7 +153,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_lane_waits_for_all_that_lived, setup, teardown),
-        cmocka_unit_test_setup_teardown(who_leaves_or_ends_is_not_waited_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_process_that_leaves_or_ends_is_not_waited_for, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(answers_that_fit_nothing_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(a_later_owner_is_not_taken_for_the_one_that_was_asked,
                                         setup, teardown),

@@ -338,7 +338,7 @@ static void a_process_that_stores_a_piece_lives(void **state)
 }
 
 /* The question waits until it is clear that there will never be an endpoint address. */
-static void who_asks_for_an_ended_rank_is_answered(void **state)
+static void a_process_that_asks_for_an_ended_rank_is_answered(void **state)
 {
     struct fake_job job;
     (void)state;
@@ -438,7 +438,7 @@ static void lanes_of_the_failed_serve_others_once_all_have_closed_them(void **st
     assert_true(again > 0);
 }
 
-static void a_lane_that_one_has_not_closed_serves_nobody(void **state)
+static void a_lane_that_one_has_not_closed_serves_no_other(void **state)
 {
     enum { N = 6 };
     unsigned lane[N];
@@ -624,12 +624,12 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(a_process_that_stores_wrong_pieces_fails_alone, nothing_left),
         cmocka_unit_test_teardown(a_process_that_stores_a_piece_lives, nothing_left),
         cmocka_unit_test_teardown(a_process_that_closes_its_link_fails_alone, nothing_left),
-        cmocka_unit_test_teardown(who_asks_for_an_ended_rank_is_answered, nothing_left),
+        cmocka_unit_test_teardown(a_process_that_asks_for_an_ended_rank_is_answered, nothing_left),
         cmocka_unit_test_teardown(to_be_killed_before_hello_is_a_failure, nothing_left),
         cmocka_unit_test_teardown(a_killed_rank_comes_again_in_a_new_epoch, nothing_left),
         cmocka_unit_test_teardown(lanes_of_the_failed_serve_others_once_all_have_closed_them,
                                   nothing_left),
-        cmocka_unit_test_teardown(a_lane_that_one_has_not_closed_serves_nobody, nothing_left),
+        cmocka_unit_test_teardown(a_lane_that_one_has_not_closed_serves_no_other, nothing_left),
         cmocka_unit_test_teardown(the_ranks_of_a_failed_node_come_again_elsewhere, nothing_left),
         cmocka_unit_test_teardown(a_process_with_a_wrong_key_is_refused, nothing_left),
         cmocka_unit_test_teardown(local_and_remote_ranks_are_reached, nothing_left),

@@ -105,7 +105,7 @@ rz_status_t rz_link_router_send_to(const struct rz_children *children, uint32_t 
 {
     (void)children, (void)fd;
     if (message->type == RZ_LINK_REPLACED) {
-        did("born%u:%u ", slot, message->replaced.status);
+        did("replaced%u:%u ", slot, message->replaced.status);
     } else {
         did("spawned%u:%u+%u ", slot, message->spawned.status,
             message->spawned.processes_length / RZ_LINK_PAIR_BYTES);
@@ -125,13 +125,13 @@ void rz_child_start_failed(struct rz_child_life *life, uint32_t slot, uint32_t i
                            const char *how)
 {
     (void)life, (void)how;
-    did("stillborn%u.%u ", slot, incarnation);
+    did("unstarted%u.%u ", slot, incarnation);
 }
 
 void rz_child_failed(struct rz_child *p, const char *how, rz_time at)
 {
     (void)how, (void)at;
-    did("died%u.%u ", p->rank, p->incarnation);
+    did("failed%u.%u ", p->rank, p->incarnation);
 }
 
 void rz_board_writer_publish(struct rz_board_writer *writer)
@@ -297,11 +297,11 @@ static void an_answer_comes_when_the_board_shows_it(void **state)
     done("word0.2@0 publish stale fork0.2 recount ");
     assert_int_equal(rig.slots[0].failed, 1);
     rz_spawns_look(rig.spawns);
-    done("born1:0 ");
+    done("replaced1:0 ");
     rz_spawns_look(rig.spawns);
     done("");
     assert_true(ask_replace(0, 2)); /* a late one */
-    done("born1:0 ");
+    done("replaced1:0 ");
     assert_true(rz_membership_replaces(&rig.own.membership, 0, 2));
 }
 
@@ -330,11 +330,11 @@ static void the_first_refusal_is_the_answer(void **state)
     rig.taken = 2;
     rz_link_put_pairs(pairs, wanted, 2);
     assert_true(ask(&asked));
-    snprintf(text, sizeof(text), "born1:%d ", RZ_ERR_EXISTS);
+    snprintf(text, sizeof(text), "replaced1:%d ", RZ_ERR_EXISTS);
     done(text);
 }
 
-static void nobody_is_begun_for_old_news(void **state)
+static void no_process_is_started_for_old_news(void **state)
 {
     const uint64_t spawn = rz_recover_pack_spawn(0, 2);
     (void)state;
@@ -369,7 +369,7 @@ static void every_refusal_is_told(void **state)
     assert_true(ask_replace(0, 2));
     rig.spawn = RZ_SPAWN_REFUSED;
     rz_spawns_look(rig.spawns);
-    snprintf(text, sizeof(text), "want born1:%d ", RZ_ERR_UNSUPPORTED);
+    snprintf(text, sizeof(text), "want replaced1:%d ", RZ_ERR_UNSUPPORTED);
     done(text);
     ask_spawn();
     const uint64_t cohort = rz_recover_pack_cohort(SELF, 1, 2);
@@ -420,9 +420,9 @@ static void what_could_not_be_begun_is_not_begun_again(void **state)
     rz_membership_observe_process(&rig.own.membership, 0, 2, RZ_END_NEVER);
     rz_membership_observe_process(&rig.own.membership, 0, 1, RZ_END_NEVER); /* old news */
     assert_true(ask_replace(0, 3));
-    snprintf(text, sizeof(text), "born1:%d ", RZ_ERR_SYSTEM);
+    snprintf(text, sizeof(text), "replaced1:%d ", RZ_ERR_SYSTEM);
     done(text);
-    rig.slots[0].incarnation = 3; /* somebody wanted it, who had not heard */
+    rig.slots[0].incarnation = 3; /* requested by a process that had not heard */
     assert_true(ask_replace(0, 4));
     done("want ");
 }
@@ -465,7 +465,7 @@ static void a_cohort_is_begun_though_its_asker_is_failed(void **state)
     done("word2.1@0 word3.1@2 publish stale fork2.1=one recount ");
 }
 
-static void who_hears_the_decision_first_waits_for_the_order(void **state)
+static void a_process_that_hears_the_decision_first_waits_for_the_order(void **state)
 {
     (void)state;
     cohort_decided(ORIGIN, 1);
@@ -486,7 +486,7 @@ static void an_order_of_the_failed_is_not_waited_for(void **state)
     done("");
     rig.nodes[ORIGIN] = RZ_NODE_FAILED;
     rz_spawns_node_failed(rig.spawns, ORIGIN, true, true);
-    done("stillborn2.1 ");
+    done("unstarted2.1 ");
 }
 
 static void nor_when_it_was_failed_before_the_decision(void **state)
@@ -494,7 +494,7 @@ static void nor_when_it_was_failed_before_the_decision(void **state)
     (void)state;
     rig.nodes[ORIGIN] = RZ_NODE_FAILED;
     cohort_decided(ORIGIN, 1);
-    done("word2.1@0 word3.1@2 publish stale stillborn2.1 recount ");
+    done("word2.1@0 word3.1@2 publish stale unstarted2.1 recount ");
     rz_spawns_node_failed(rig.spawns, ORIGIN, true, true); /* the news, behind it */
     order_comes(ORIGIN, 1);                                /* and what it still sent */
     done("");
@@ -524,7 +524,7 @@ static void an_order_is_kept_for_replacements_only(void **state)
     assert_true(rz_spawns_program(rig.spawns, 3, &program));
     rz_spawns_process_failed(rig.spawns, 3, 2, RZ_END_ORDER);
     rz_spawns_decided(rig.spawns, RZ_OK, &third, 1);
-    done("word3.3@0 publish stale stillborn3.3 recount ");
+    done("word3.3@0 publish stale unstarted3.3 recount ");
 }
 
 static void a_refused_order_that_comes_late_is_forgotten(void **state)
@@ -559,7 +559,7 @@ static void an_end_waits_for_the_spawn(void **state)
 {
     (void)state;
     rz_spawns_end(rig.spawns, 1, 1, 7, "rank 0");
-    done("by:7 died1.1 ");
+    done("by:7 failed1.1 ");
     rz_spawns_end(rig.spawns, 0, 2, 7, "rank 0"); /* its spawn is not known here yet */
     done("");
     const uint64_t spawn = rz_recover_pack_spawn(0, 2);
@@ -578,34 +578,35 @@ static void an_end_waits_for_the_order(void **state)
     cohort_decided(ORIGIN, 1);
     rig.did[0] = '\0';
     rz_spawns_end(rig.spawns, 2, 1, 7, "rank 0");
-    done(""); /* nobody is there yet to be ended */
+    done(""); /* no process is there yet to be ended */
     rig.asker.rank = 2;
     order_comes(ORIGIN, 1);
-    done("fork2.1=one by:7 died2.1 ");
+    done("fork2.1=one by:7 failed2.1 ");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(an_answer_comes_when_the_board_shows_it),
-                                       TEST(a_spawn_is_not_wanted_before_its_predecessor_is_known),
-                                       TEST(the_first_refusal_is_the_answer),
-                                       TEST(nobody_is_begun_for_old_news),
-                                       TEST(a_spawned_process_is_one_in_its_first_epoch),
-                                       TEST(every_refusal_is_told),
-                                       TEST(too_many_cost_nothing),
-                                       TEST(what_could_not_be_begun_is_not_begun_again),
-                                       TEST(an_order_goes_before_its_wish),
-                                       TEST(the_asker_hears_of_a_cohort_that_has_ended_already),
-                                       TEST(a_cohort_is_begun_though_its_asker_is_failed),
-                                       TEST(who_hears_the_decision_first_waits_for_the_order),
-                                       TEST(an_order_of_the_failed_is_not_waited_for),
-                                       TEST(nor_when_it_was_failed_before_the_decision),
-                                       TEST(an_order_is_kept_for_replacements_only),
-                                       TEST(a_refused_order_that_comes_late_is_forgotten),
-                                       TEST(the_failed_get_no_answers),
-                                       TEST(an_end_waits_for_the_spawn),
-                                       TEST(an_end_waits_for_the_order)};
+    const struct CMUnitTest tests[] = {
+        TEST(an_answer_comes_when_the_board_shows_it),
+        TEST(a_spawn_is_not_wanted_before_its_predecessor_is_known),
+        TEST(the_first_refusal_is_the_answer),
+        TEST(no_process_is_started_for_old_news),
+        TEST(a_spawned_process_is_one_in_its_first_epoch),
+        TEST(every_refusal_is_told),
+        TEST(too_many_cost_nothing),
+        TEST(what_could_not_be_begun_is_not_begun_again),
+        TEST(an_order_goes_before_its_wish),
+        TEST(the_asker_hears_of_a_cohort_that_has_ended_already),
+        TEST(a_cohort_is_begun_though_its_asker_is_failed),
+        TEST(a_process_that_hears_the_decision_first_waits_for_the_order),
+        TEST(an_order_of_the_failed_is_not_waited_for),
+        TEST(nor_when_it_was_failed_before_the_decision),
+        TEST(an_order_is_kept_for_replacements_only),
+        TEST(a_refused_order_that_comes_late_is_forgotten),
+        TEST(the_failed_get_no_answers),
+        TEST(an_end_waits_for_the_spawn),
+        TEST(an_end_waits_for_the_order)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

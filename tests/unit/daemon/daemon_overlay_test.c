@@ -323,7 +323,7 @@ static void an_impostor_hears_nothing(void **state)
     close(listening);
 }
 
-static void who_says_nothing_or_too_slowly_is_closed(void **state)
+static void a_process_that_says_nothing_or_too_slowly_is_closed(void **state)
 {
     (void)state;
     start_side(0, key, 50 * RZ_MILLISECOND);
@@ -490,7 +490,7 @@ int main(void)
         TEST(the_acceptor_proves_itself_and_a_recorded_hello_is_worth_nothing),
         TEST(a_frame_that_is_not_the_next_one_ends_the_connection),
         TEST(an_impostor_hears_nothing),
-        TEST(who_says_nothing_or_too_slowly_is_closed),
+        TEST(a_process_that_says_nothing_or_too_slowly_is_closed),
         TEST(a_crowd_of_strangers_keeps_no_friend_out),
         TEST(datagrams_count_once),
         TEST(behind_a_cut_everything_waits_and_nothing_breaks),

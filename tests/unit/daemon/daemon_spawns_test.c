@@ -85,7 +85,7 @@ static void a_failed_process_is_replaced_where_it_was(void **state)
                        OTHERS("failed:3 replace:3,2 leave bye say:out")));
     for (uint32_t rank = 0; rank < 3; rank++) {
         fake_await_line(&job, rank, "spawned 3 0");
-        fake_await_line(&job, rank, "slot 3 incarnation 2 node 1 verdict 0");
+        fake_await_line(&job, rank, "slot 3 incarnation 2 node 1 state 0");
     }
     fake_await_line(&job, 3, "second 3 2 1");
     for (int i = 0; i < 2; i++) { /* each daemon says so */
@@ -100,7 +100,7 @@ static void a_failed_process_is_replaced_where_it_was(void **state)
     fake_end(&job, 0);
 }
 
-static void who_asks_late_is_answered_at_once(void **state)
+static void a_process_that_asks_late_is_answered_at_once(void **state)
 {
     struct fake_job job;
     (void)state;
@@ -118,7 +118,7 @@ static void who_asks_late_is_answered_at_once(void **state)
 }
 
 /* The others have agreed that it has failed: it is, whatever it does. */
-static void a_spawn_ends_who_was_held_for_failed(void **state)
+static void a_spawn_ends_a_process_that_was_held_for_failed(void **state)
 {
     struct fake_job job;
     (void)state;
@@ -249,9 +249,9 @@ static void a_program_spawns_processes(void **state)
     fake_start(&job, 2);
     job.environment =
         ARGUMENTS("TEST_SPAWN=" TEST_HELPER " join enter cohort net serve",
-                  "TEST_SPAWN2=" TEST_HELPER " join enter cohort net address:2 verdict:1 serve");
+                  "TEST_SPAWN2=" TEST_HELPER " join enter cohort net address:2 state:1 serve");
     fake_run(&job, 2,
-             SHELL(ONLY("1", "spawn:2,1 verdict:2 verdict:3 verdict:4 address:4 serve")
+             SHELL(ONLY("1", "spawn:2,1 state:2 state:3 state:4 address:4 serve")
                        OTHERS("address:4 serve")));
     fake_await_line(
         &job, 0,
@@ -264,7 +264,7 @@ static void a_program_spawns_processes(void **state)
     fake_await_line(&job, 3, "cohort 1 of 3 command 0 restarted 0 parents spawned: 2.1 3.1 4.1");
     fake_await_line(&job, 4, "cohort 2 of 3 command 1 restarted 0 parents spawned: 2.1 3.1 4.1");
     fake_await_line(&job, 4, "endpoint address 2 endpoint address-of-2");
-    fake_await_line(&job, 4, "slot 1 incarnation 1 node 1 verdict 0");
+    fake_await_line(&job, 4, "slot 1 incarnation 1 node 1 state 0");
     for (int i = 0; i < 2; i++) {
         assert_int_equal(await_event(&job, RZ_EVENT_RECORD_SPAWNED, 3, 1, &node), RZ_START_SPAWNED);
     }
@@ -285,16 +285,16 @@ static void a_spawned_process_is_replaced_as_what_it_was(void **state)
     fake_end(&job, 0);
 }
 
-static void who_has_ended_makes_room(void **state)
+static void a_process_that_has_ended_makes_room(void **state)
 {
     struct fake_job job;
     (void)state;
     fake_start(&job, 2);
     job.environment = ARGUMENTS("TEST_SPAWN=" TEST_HELPER " join enter cohort bye");
     fake_run(&job, 1,
-             SHELL(OTHERS("spawn:64 all-failed:1,64 verdict:1 spawn:64 say:again grown:7,2 "
+             SHELL(OTHERS("spawn:64 all-failed:1,64 state:1 spawn:64 say:again grown:7,2 "
                           "leave bye say:out")));
-    fake_await_line(&job, 0, "slot 1 incarnation 1 node 1 verdict 4");
+    fake_await_line(&job, 0, "slot 1 incarnation 1 node 1 state 4");
     fake_await_line(&job, 0, "again");
     fake_end(&job, 0);
 }
@@ -318,8 +318,7 @@ static void a_program_that_cannot_be_spawned_is_a_failure(void **state)
     (void)state;
     fake_start(&job, 2);
     job.environment = ARGUMENTS("TEST_SPAWN=/nonexistent/spawned");
-    fake_run(&job, 2,
-             SHELL(ONLY("0", "spawn:2 failed:2 failed:3 verdict:2 serve") OTHERS("serve")));
+    fake_run(&job, 2, SHELL(ONLY("0", "spawn:2 failed:2 failed:3 state:2 serve") OTHERS("serve")));
     fake_await_line(&job, 0, "spawned 77 0 2.1 3.1");
     fake_await_line(&job, 0, "slot 2 incarnation 1 node");
     fake_await_exit(&job, 2, EXIT_STATUS(127), false, false);
@@ -344,7 +343,7 @@ static void refused_with(uint32_t flags, uint32_t detector, const char *replace,
     fake_end(&job, 0);
 }
 
-static void spawns_are_refused_where_nobody_decides_them(void **state)
+static void spawns_are_refused_where_no_process_decides_them(void **state)
 {
     char replace[32], spawn[32];
     (void)state;
@@ -445,8 +444,8 @@ int main(void)
     fake_adopt();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_failed_process_is_replaced_where_it_was, nothing_left),
-        cmocka_unit_test_teardown(who_asks_late_is_answered_at_once, nothing_left),
-        cmocka_unit_test_teardown(a_spawn_ends_who_was_held_for_failed, nothing_left),
+        cmocka_unit_test_teardown(a_process_that_asks_late_is_answered_at_once, nothing_left),
+        cmocka_unit_test_teardown(a_spawn_ends_a_process_that_was_held_for_failed, nothing_left),
         cmocka_unit_test_teardown(the_lost_processes_of_a_node_begin_elsewhere, nothing_left),
         cmocka_unit_test_teardown(a_process_is_replaced_again_and_again, nothing_left),
         cmocka_unit_test_teardown(a_new_rank_0_reads_what_is_left_of_the_input, nothing_left),
@@ -456,11 +455,11 @@ int main(void)
                                   nothing_left),
         cmocka_unit_test_teardown(a_program_spawns_processes, nothing_left),
         cmocka_unit_test_teardown(a_spawned_process_is_replaced_as_what_it_was, nothing_left),
-        cmocka_unit_test_teardown(who_has_ended_makes_room, nothing_left),
+        cmocka_unit_test_teardown(a_process_that_has_ended_makes_room, nothing_left),
         cmocka_unit_test_teardown(the_end_of_the_job_does_not_wait_for_spawned_processes,
                                   nothing_left),
         cmocka_unit_test_teardown(a_program_that_cannot_be_spawned_is_a_failure, nothing_left),
-        cmocka_unit_test_teardown(spawns_are_refused_where_nobody_decides_them, nothing_left),
+        cmocka_unit_test_teardown(spawns_are_refused_where_no_process_decides_them, nothing_left),
         cmocka_unit_test_teardown(too_many_are_refused_and_none_is_begun, nothing_left),
         cmocka_unit_test_teardown(a_job_that_repairs_itself_refuses, nothing_left),
         cmocka_unit_test_teardown(one_process_is_ended_and_the_others_go_on, nothing_left),

@@ -35,7 +35,7 @@ static const char *next(const struct rz_spool *spool, struct rz_spool_place *pla
     return text;
 }
 
-static void test_everybody_reads_all(void **state)
+static void test_all_ranks_read_all(void **state)
 {
     struct rz_spool *spool = spool_of(1 << 20);
     struct rz_spool_place early = {0}, late = {0};
@@ -111,7 +111,7 @@ static void test_random_readers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_everybody_reads_all),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_ranks_read_all),
                                        cmocka_unit_test(test_only_output_counts_as_missed),
                                        cmocka_unit_test(test_random_readers)};
     return cmocka_run_group_tests(tests, NULL, NULL);

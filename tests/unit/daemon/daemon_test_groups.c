@@ -223,7 +223,7 @@ static void arrive_wrongly(const char *how)
         arrive->processes_length = 0;
     } else if (strcmp(how, "counters") == 0) {
         arrive->counters = bytes, arrive->counters_length = 7;
-    } else if (strcmp(how, "unsorted") == 0 || strcmp(how, "nobody") == 0) {
+    } else if (strcmp(how, "unsorted") == 0 || strcmp(how, "strangers") == 0) {
         arrive->counters = bytes, arrive->counters_length = 16;
     } else if (strcmp(how, "name") == 0) {
         arrive->name = name;

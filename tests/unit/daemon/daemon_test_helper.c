@@ -31,13 +31,13 @@
  *   failed:S          waits until incarnation 1 (failed:S,I: I) of slot S is not alive
  *   all-failed:A,B    waits for all of them
  *   grown:S,I       waits for incarnation I of slot S
- *   replace:S,I     REPLACE: wants incarnation I of slot S, waits for BORN
+ *   replace:S,I     REPLACE: wants incarnation I of slot S, waits for REPLACED
  *   spawn:N         SPAWN of N helpers with the words in TEST_SPAWN; spawn:N,M: and M in
  * TEST_SPAWN2 cohort          writes what COHORT told ack:S           ACKNOWLEDGED, of slot S
  *   end:S,CODE      ABORT of slot S only
  *   ask:R           address:R without waiting
  *   put             PUT_EP_ADDRESS unasked
- *   verdict:S       writes the board's word for S
+ *   state:S         writes the board's word for S
  *   lane            writes the line "lane N": its own
  *   lanes           answers LANE_OVER from here on
  * and those of daemon_test_groups.c.
@@ -228,7 +228,7 @@ static void send_and_wait(const struct rz_link_message *message)
 static void cause(uint32_t slot)
 {
     uint64_t word = word_of(slot);
-    printf("slot %u incarnation %u node %u verdict %u\n", slot, rz_board_incarnation(word),
+    printf("slot %u incarnation %u node %u state %u\n", slot, rz_board_incarnation(word),
            rz_board_node(word), rz_board_state(word));
     fflush(stdout);
 }
@@ -534,7 +534,7 @@ static bool do_spawn_word(const char *word, const char *argument, uint32_t numbe
         end_one(number, second);
     } else if (strcmp(word, "ask") == 0) {
         ask_only(number);
-    } else if (strcmp(word, "verdict") == 0) {
+    } else if (strcmp(word, "state") == 0) {
         cause(number);
     } else {
         return false;

@@ -347,7 +347,7 @@ static void damage_on_the_way_is_found(void **state)
     assert_true(found >= 30);
 }
 
-static void no_changes_are_taken_that_nobody_keeps(void **state)
+static void no_changes_are_taken_that_no_process_keeps(void **state)
 {
     (void)state;
     for (int why = 0; why < 6; why++) {
@@ -416,7 +416,7 @@ int main(void)
                                        cmocka_unit_test(nothing_changed_is_one_empty_message),
                                        cmocka_unit_test(without_its_base_the_buddy_refuses),
                                        cmocka_unit_test(damage_on_the_way_is_found),
-                                       cmocka_unit_test(no_changes_are_taken_that_nobody_keeps),
+                                       cmocka_unit_test(no_changes_are_taken_that_no_process_keeps),
                                        cmocka_unit_test(any_message_is_survived)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

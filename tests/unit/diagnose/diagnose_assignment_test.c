@@ -86,7 +86,7 @@ static void an_interval_costs_two_messages_per_cluster(void **state)
     }
 }
 
-static void who_is_out_is_tested_by_every_member(void **state)
+static void an_excluded_member_is_tested_by_every_member(void **state)
 {
     (void)state;
     static const uint64_t outs[] = {0x1, 0x8, 0x11, 0x3C, 0xF0, 0xFE0, 0x1555};
@@ -171,7 +171,7 @@ static rz_time threshold_of_another(uint32_t intervals, const rz_id *out, uint32
     return threshold;
 }
 
-static void who_takes_over_tests_by_what_it_has_measured(void **state)
+static void a_member_that_takes_over_tests_by_what_it_has_measured(void **state)
 {
     (void)state;
     static const rz_id all[] = {1, 2, 4};
@@ -188,9 +188,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_interval_costs_two_messages_per_cluster),
-        cmocka_unit_test(who_is_out_is_tested_by_every_member),
+        cmocka_unit_test(an_excluded_member_is_tested_by_every_member),
         cmocka_unit_test(news_reach_all_members_in_every_group),
-        cmocka_unit_test(who_takes_over_tests_by_what_it_has_measured),
+        cmocka_unit_test(a_member_that_takes_over_tests_by_what_it_has_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,7 @@ static const struct rz_action *doubt_of(const struct fixture *f)
     return find(f, RZ_ACTION_NOTIFY, RZ_DIAGNOSE_DOUBT);
 }
 
-static void who_finds_all_slow_doubts_itself(void **state)
+static void a_member_that_finds_all_slow_doubts_itself(void **state)
 {
     (void)state;
     struct fixture *f = make_healthy(5);
@@ -174,7 +174,7 @@ static void long_tests_do_not_put_doubts_off_for_ever(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_finds_all_slow_doubts_itself),
+        cmocka_unit_test(a_member_that_finds_all_slow_doubts_itself),
         cmocka_unit_test(the_last_one_finds_that_all_others_are_gone),
         cmocka_unit_test(half_of_them_or_a_single_one_is_no_doubt),
         cmocka_unit_test(a_doubted_test_ends_no_run_of_good_ones),

@@ -131,7 +131,7 @@ static void a_quiet_cube_costs_two_messages_per_cluster(void **state)
 /* A member that answers most members in time for twice zeta intervals is readmitted: at zeta the
  * first requests it, and if it is refused, because the others have counted less, the next one
  * does. */
-static void who_answers_in_time_comes_back(void **state)
+static void a_member_that_answers_in_time_comes_back(void **state)
 {
     (void)state;
     struct rz_dgrp_host hosts[N];
@@ -170,7 +170,7 @@ static uint32_t least_group_with(uint32_t health_max, rz_time pause)
     return least;
 }
 
-static void a_tester_that_stops_for_a_while_takes_nobody_along(void **state)
+static void a_tester_that_stops_for_a_while_excludes_no_other(void **state)
 {
     (void)state;
     for (uint32_t tenths = 1; tenths <= 25; tenths += 4) {
@@ -220,7 +220,7 @@ static void the_published_peaks_are_the_detections(void **state)
 }
 
 /* rz_dgrp_go asserts at every change that an even counter was decided (S6-3). */
-static void lost_messages_put_out_and_nobody_comes_back_undecided(void **state)
+static void lost_messages_exclude_and_none_comes_back_undecided(void **state)
 {
     (void)state;
     struct rz_dgrp_host hosts[N];
@@ -262,11 +262,11 @@ int main(void)
         cmocka_unit_test(a_loaded_host_leaves_and_comes_back),
         cmocka_unit_test(the_failed_are_out_everywhere),
         cmocka_unit_test(a_quiet_cube_costs_two_messages_per_cluster),
-        cmocka_unit_test(who_answers_in_time_comes_back),
-        cmocka_unit_test(a_tester_that_stops_for_a_while_takes_nobody_along),
+        cmocka_unit_test(a_member_that_answers_in_time_comes_back),
+        cmocka_unit_test(a_tester_that_stops_for_a_while_excludes_no_other),
         cmocka_unit_test(what_loss_has_done_heals),
         cmocka_unit_test(the_published_peaks_are_the_detections),
-        cmocka_unit_test(lost_messages_put_out_and_nobody_comes_back_undecided),
+        cmocka_unit_test(lost_messages_exclude_and_none_comes_back_undecided),
         cmocka_unit_test(the_same_seed_gives_the_same_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,7 +91,7 @@ static void late_answers_adapt_the_threshold_after_the_diagnosis(void **state)
     tick(f, now + 2 * threshold); /* 2 has not answered: lost, nothing is learnt */
     assert_int_equal(rz_diagnose_counter(f->diagnose, 2), 1);
     assert_true(rz_diagnose_threshold(f->diagnose, 2) == threshold);
-    reply(f, 2, 51, now, now + 300 * MS, 0); /* after all: statistics, no second verdict */
+    reply(f, 2, 51, now, now + 300 * MS, 0); /* after all: statistics, no second result */
     assert_true(rz_diagnose_threshold(f->diagnose, 2) > threshold);
     assert_int_equal(rz_diagnose_counter(f->diagnose, 2), 1);
     rz_time once = rz_diagnose_threshold(f->diagnose, 2);
@@ -178,7 +178,7 @@ static void five_good_tests_ask_for_a_rejoin(void **state)
     release(f);
 }
 
-static void who_is_out_takes_the_word_of_the_group(void **state)
+static void an_excluded_member_takes_the_counters_of_the_group(void **state)
 {
     (void)state;
     struct fixture *f = make(4, 3);
@@ -207,7 +207,7 @@ static void who_is_out_takes_the_word_of_the_group(void **state)
 }
 
 /* Rank 1 waits patience * 2 intervals of silence; after a message in between, it waits again. */
-static void who_is_tested_by_nobody_takes_over(void **state)
+static void a_member_that_is_not_tested_takes_over(void **state)
 {
     (void)state;
     struct fixture *f = make(3, 1);
@@ -233,7 +233,7 @@ static void who_is_tested_by_nobody_takes_over(void **state)
 }
 
 /* Excluded by a member that is not believed: its own report is enough. */
-static void who_holds_itself_for_out_is_out(void **state)
+static void a_member_that_holds_itself_for_excluded_is_excluded(void **state)
 {
     (void)state;
     struct fixture *f = make(3, 0);
@@ -265,7 +265,7 @@ static void a_readmission_ends_one_event_and_no_later_one(void **state)
 }
 
 /* Also to those it holds for out: they may be in, for what it knows. And its own tests end. */
-static void who_is_out_listens_to_all_and_assesses_nobody(void **state)
+static void an_excluded_member_listens_to_all_and_assesses_none(void **state)
 {
     (void)state;
     struct fixture *f = make(4, 3);
@@ -356,11 +356,14 @@ static void the_agreed_view_is_by_the_agreed_counters_alone(void **state)
     call.arg[0] = 3; /* the first word on a round holds */
     step(f, &call);
     assert_int_equal(*rz_diagnose_view(f->diagnose, NULL), 0x1B);
-    const uint64_t nobody[] = {RZ_DIAGNOSE_ITEM(0, 1), RZ_DIAGNOSE_ITEM(1, 3),
-                               RZ_DIAGNOSE_ITEM(2, 3), RZ_DIAGNOSE_ITEM(3, 1),
-                               RZ_DIAGNOSE_ITEM(4, 1)};
-    call = (struct rz_event){
-        .kind = RZ_EVENT_CALL, .call = RZ_DIAGNOSE_VIEW, .arg = {4}, .items = nobody, .n_items = 5};
+    const uint64_t no_member[] = {RZ_DIAGNOSE_ITEM(0, 1), RZ_DIAGNOSE_ITEM(1, 3),
+                                  RZ_DIAGNOSE_ITEM(2, 3), RZ_DIAGNOSE_ITEM(3, 1),
+                                  RZ_DIAGNOSE_ITEM(4, 1)};
+    call = (struct rz_event){.kind = RZ_EVENT_CALL,
+                             .call = RZ_DIAGNOSE_VIEW,
+                             .arg = {4},
+                             .items = no_member,
+                             .n_items = 5};
     step(f, &call);
     assert_int_equal(*rz_diagnose_view(f->diagnose, NULL), 1); /* at least one */
     release(f);
@@ -415,11 +418,11 @@ int main(void)
         cmocka_unit_test(events_of_an_interval_are_one_message_to_the_group),
         cmocka_unit_test(only_members_are_believed_and_the_larger_counter_holds),
         cmocka_unit_test(five_good_tests_ask_for_a_rejoin),
-        cmocka_unit_test(who_is_out_takes_the_word_of_the_group),
-        cmocka_unit_test(who_is_tested_by_nobody_takes_over),
-        cmocka_unit_test(who_holds_itself_for_out_is_out),
+        cmocka_unit_test(an_excluded_member_takes_the_counters_of_the_group),
+        cmocka_unit_test(a_member_that_is_not_tested_takes_over),
+        cmocka_unit_test(a_member_that_holds_itself_for_excluded_is_excluded),
         cmocka_unit_test(a_readmission_ends_one_event_and_no_later_one),
-        cmocka_unit_test(who_is_out_listens_to_all_and_assesses_nobody),
+        cmocka_unit_test(an_excluded_member_listens_to_all_and_assesses_none),
         cmocka_unit_test(a_late_answer_is_no_answer_to_the_next_test),
         cmocka_unit_test(strange_messages_are_dropped),
         cmocka_unit_test(the_failed_are_tested_no_more),

@@ -53,14 +53,14 @@ static void of_two_that_report_each_other_the_first_stays(void **state)
               (const uint32_t[N]){0, 0, 1, 0, 1});
 }
 
-static void who_was_readmitted_meanwhile_speaks(void **state)
+static void a_member_that_was_readmitted_meanwhile_speaks(void **state)
 {
     (void)state;
     joined_is(2, LISTS(LIST(0, ITEM(3, 1)), LIST(3, ITEM(2, 1), ITEM(3, 2))),
               (const uint32_t[N]){0, 0, 1, 2});
 }
 
-static void who_holds_itself_for_out_speaks_for_itself_alone(void **state)
+static void a_member_that_holds_itself_for_excluded_speaks_for_itself_alone(void **state)
 {
     (void)state;
     joined_is(2, LISTS(LIST(1, ITEM(1, 3), ITEM(4, 1)), LIST(2, ITEM(5, 1))),
@@ -101,7 +101,7 @@ static uint32_t listed(const struct rz_diagnose_list *list, rz_id k)
 
 /* Of any lists: a sender is recommended, and considers itself so, or none is; nothing is invented;
  * the first that considers itself recommended counts. */
-static void somebody_is_in_and_nothing_is_made_up(void **state)
+static void a_process_is_in_and_nothing_is_made_up(void **state)
 {
     (void)state;
     struct rz_random random = {7};
@@ -135,10 +135,10 @@ static void malformed_lists_are_known(void **state)
 {
     (void)state;
     const uint64_t good[] = {ITEM(1, 1), ITEM(5, 2)}, twice[] = {ITEM(1, 1), ITEM(1, 2)};
-    const uint64_t nobody[] = {ITEM(6, 1)}, huge[] = {ITEM(1, 0x80000000)};
+    const uint64_t no_member[] = {ITEM(6, 1)}, huge[] = {ITEM(1, 0x80000000)};
     assert_true(rz_diagnose_are_counters(N, good, 2) && rz_diagnose_are_counters(N, NULL, 0));
     assert_false(rz_diagnose_are_counters(N, twice, 2));
-    assert_false(rz_diagnose_are_counters(N, nobody, 1));
+    assert_false(rz_diagnose_are_counters(N, no_member, 1));
     assert_false(rz_diagnose_are_counters(N, huge, 1));
 }
 
@@ -147,9 +147,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_greatest_counter_holds),
         cmocka_unit_test(of_two_that_report_each_other_the_first_stays),
-        cmocka_unit_test(who_was_readmitted_meanwhile_speaks),
-        cmocka_unit_test(who_holds_itself_for_out_speaks_for_itself_alone),
-        cmocka_unit_test(somebody_is_in_and_nothing_is_made_up),
+        cmocka_unit_test(a_member_that_was_readmitted_meanwhile_speaks),
+        cmocka_unit_test(a_member_that_holds_itself_for_excluded_speaks_for_itself_alone),
+        cmocka_unit_test(a_process_is_in_and_nothing_is_made_up),
         cmocka_unit_test(malformed_lists_are_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

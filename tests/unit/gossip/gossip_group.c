@@ -41,10 +41,10 @@ void group_destroy(struct group *group)
     for (rz_id id = 0; id < group->n; id++) {
         free(group->state[id]);
     }
-    for (uint32_t i = 0; i < group->n_letters; i++) {
-        free(group->letters[i].items);
+    for (uint32_t i = 0; i < group->n_packets; i++) {
+        free(group->packets[i].items);
     }
-    free(group->letters);
+    free(group->packets);
     free(group->notices);
     free(group->crashed);
     free(group->state);
@@ -64,14 +64,14 @@ static void post(struct group *group, const struct rz_action *action)
 {
     size_t bytes = action->message.n_items * sizeof(uint64_t);
     for (uint32_t i = 0; i < action->n_to; i++) {
-        group->letters =
-            enlarge(group->letters, group->n_letters, &group->letters_max, sizeof(*group->letters));
-        struct group_letter letter = {.message = action->message, .to = action->to[i]};
-        letter.items = malloc(bytes + 1);
+        group->packets =
+            enlarge(group->packets, group->n_packets, &group->packets_max, sizeof(*group->packets));
+        struct group_packet packet = {.message = action->message, .to = action->to[i]};
+        packet.items = malloc(bytes + 1);
         if (bytes > 0) {
-            memcpy(letter.items, action->items, bytes);
+            memcpy(packet.items, action->items, bytes);
         }
-        group->letters[group->n_letters++] = letter;
+        group->packets[group->n_packets++] = packet;
         group->messages++;
     }
 }
@@ -137,22 +137,22 @@ static void tick_all(struct group *group, rz_time now)
 /* All that is under way now arrives; what it causes is under way then. */
 static void deliver(struct group *group, rz_time now)
 {
-    struct group_letter *letters = group->letters;
-    uint32_t n = group->n_letters;
-    group->letters = NULL;
-    group->n_letters = group->letters_max = 0;
+    struct group_packet *packets = group->packets;
+    uint32_t n = group->n_packets;
+    group->packets = NULL;
+    group->n_packets = group->packets_max = 0;
     for (uint32_t i = 0; i < n; i++) {
         struct rz_event event = {.kind = RZ_EVENT_RECEIVE,
                                  .now = now,
-                                 .message = &letters[i].message,
-                                 .items = letters[i].items};
-        if (group->state[letters[i].to] &&
-            !(group->lost && group->lost(group, &letters[i].message, letters[i].to))) {
-            group_step(group, letters[i].to, &event);
+                                 .message = &packets[i].message,
+                                 .items = packets[i].items};
+        if (group->state[packets[i].to] &&
+            !(group->lost && group->lost(group, &packets[i].message, packets[i].to))) {
+            group_step(group, packets[i].to, &event);
         }
-        free(letters[i].items);
+        free(packets[i].items);
     }
-    free(letters);
+    free(packets);
 }
 
 void group_cycle(struct group *group)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A group of gossip members in synchronous cycles, in the order that gossip.h states. The tests of
- * the room look at it between cycles: then the PINGs of the next one are under way (letters), and
- * nothing else.
+ * this component look at it between cycles: then the PINGs of the next one are under way (packets),
+ * and nothing else.
  */
 #ifndef RZ_TEST_GOSSIP_GROUP_H
 #define RZ_TEST_GOSSIP_GROUP_H
@@ -13,7 +13,7 @@
 #define GROUP_CYCLE 100
 #define GROUP_TIMEOUT 50
 
-struct group_letter {
+struct group_packet {
     struct rz_message message;
     rz_id to;
     uint64_t *items;
@@ -34,8 +34,8 @@ struct group {
     void **state;
     bool *crashed;
     uint64_t cycle; /* done so far */
-    struct group_letter *letters;
-    uint32_t n_letters, letters_max;
+    struct group_packet *packets;
+    uint32_t n_packets, packets_max;
     struct group_notice *notices;
     uint32_t n_notices, notices_max;
     uint64_t messages;

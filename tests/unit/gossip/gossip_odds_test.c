@@ -14,7 +14,7 @@
 #include "gossip_group.h"
 #include "proto/gossip/gossip_check.h"
 
-/* Runs of n members, one failed before: in how many a verdict was wrong at some time. */
+/* Runs of n members, one failed before: in how many a decision was wrong at some time. */
 struct odds {
     uint32_t runs, false_consensus, early_commits, disagreed;
     double consensus_last, commit_last; /* means */

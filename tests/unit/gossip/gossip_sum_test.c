@@ -21,15 +21,15 @@ static struct group *make(bool report, uint32_t mutations, uint64_t seed)
     return group_create(N, config, seed);
 }
 
-static bool same_failed(const struct rz_gossip *gossip, const struct group_letter *letter)
+static bool same_failed(const struct rz_gossip *gossip, const struct group_packet *packet)
 {
     uint32_t n;
     const uint64_t *failed = rz_gossip_failed(gossip, &n);
-    if (letter->message.n_items != 3 * n) {
+    if (packet->message.n_items != 3 * n) {
         return false;
     }
     for (uint32_t i = 0; i < n; i++) {
-        if (letter->items[3 * i] != failed[i]) {
+        if (packet->items[3 * i] != failed[i]) {
             return false;
         }
     }
@@ -56,13 +56,13 @@ static struct rz_gossip_mass mass_of(const struct group *group, uint32_t entry, 
         all.consensus += mass.consensus;
         ++*members;
     }
-    for (uint32_t i = 0; i < group->n_letters; i++) {
-        if (group->state[group->letters[i].message.from] &&
-            same_failed(group->state[0], &group->letters[i]) &&
-            same_failed(group->state[group->letters[i].message.from], &group->letters[i])) {
-            all.weight += group->letters[i].message.word[0];
-            all.detected += group->letters[i].items[3 * entry + 1];
-            all.consensus += group->letters[i].items[3 * entry + 2];
+    for (uint32_t i = 0; i < group->n_packets; i++) {
+        if (group->state[group->packets[i].message.from] &&
+            same_failed(group->state[0], &group->packets[i]) &&
+            same_failed(group->state[group->packets[i].message.from], &group->packets[i])) {
+            all.weight += group->packets[i].message.word[0];
+            all.detected += group->packets[i].items[3 * entry + 1];
+            all.consensus += group->packets[i].items[3 * entry + 2];
         }
     }
     return all;
@@ -109,7 +109,7 @@ static void mass_is_constant_to_the_last_bit(void **state)
     }
 }
 
-/* Every fifth PING is lost; nobody is reported for it. */
+/* Every fifth PING is lost; no member is reported for it. */
 static bool lose_pings(struct group *group, const struct rz_message *message, rz_id to)
 {
     (void)group;
@@ -199,7 +199,7 @@ static void halves_of_another_list_are_dropped(void **state)
     deliver(group, 3, ping, subset);
     struct rz_gossip_mass mass = rz_gossip_mass(group->state[3], 5);
     assert_true(mass.weight == 0 && mass.detected == RZ_GOSSIP_ONE / 2 && mass.consensus == 0);
-    assert_int_equal(group->letters[0].message.n_items, 6); /* the answer has the union */
+    assert_int_equal(group->packets[0].message.n_items, 6); /* the answer has the union */
 
     const uint64_t same[] = {5, RZ_GOSSIP_ONE / 2, RZ_GOSSIP_ONE / 4, 6, 7, 8};
     ping.n_items = 6;
@@ -211,7 +211,7 @@ static void halves_of_another_list_are_dropped(void **state)
     group_destroy(group);
 }
 
-static void nobody_trades_mass_with_the_failed(void **state)
+static void no_member_trades_mass_with_the_failed(void **state)
 {
     (void)state;
     struct group *group = make(true, 0, 8);
@@ -222,8 +222,8 @@ static void nobody_trades_mass_with_the_failed(void **state)
     deliver(group, 3, ping, same);
     struct rz_gossip_mass mass = rz_gossip_mass(group->state[3], 5);
     assert_true(mass.weight == 0 && mass.detected == RZ_GOSSIP_ONE);
-    assert_int_equal(group->n_letters, 1);
-    assert_true(group->letters[0].items[0] == 5 && group->letters[0].items[1] == 0);
+    assert_int_equal(group->n_packets, 1);
+    assert_true(group->packets[0].items[0] == 5 && group->packets[0].items[1] == 0);
     group_destroy(group);
 }
 
@@ -268,13 +268,13 @@ static struct rz_gossip_mass mass_before(const struct group *group, rz_id failed
         all.consensus += mass.consensus;
         *knowing += rz_gossip_phase(group->state[id], failed) > 0;
     }
-    for (uint32_t i = 0; i < group->n_letters; i++) {
-        const struct group_letter *letter = &group->letters[i];
-        all.weight += letter->message.word[0];
-        for (uint32_t k = 0; k < letter->message.n_items; k += 3) {
-            if (letter->items[k] == failed) {
-                all.detected += letter->items[k + 1];
-                all.consensus += letter->items[k + 2];
+    for (uint32_t i = 0; i < group->n_packets; i++) {
+        const struct group_packet *packet = &group->packets[i];
+        all.weight += packet->message.word[0];
+        for (uint32_t k = 0; k < packet->message.n_items; k += 3) {
+            if (packet->items[k] == failed) {
+                all.detected += packet->items[k + 1];
+                all.consensus += packet->items[k + 2];
             }
         }
     }
@@ -325,7 +325,7 @@ static void before_all_trade_weight_whatever_they_know(void **state)
     struct rz_message ping = {.type = RZ_GOSSIP_PING, .from = 1, .word = {RZ_GOSSIP_ONE / 4}};
     deliver(group, 3, ping, NULL); /* neither knows anything */
     assert_true(rz_gossip_mass(group->state[3], 5).weight == RZ_GOSSIP_ONE / 4 * 3);
-    assert_true(group->letters[0].message.word[0] == RZ_GOSSIP_ONE / 2);
+    assert_true(group->packets[0].message.word[0] == RZ_GOSSIP_ONE / 2);
     const uint64_t items[] = {6, 100, 50};
     ping.n_items = 3;
     group_tell(group, 3, 5);
@@ -335,7 +335,7 @@ static void before_all_trade_weight_whatever_they_know(void **state)
     assert_true(five.weight == RZ_GOSSIP_ONE / 8 * 5);
     assert_true(five.detected == RZ_GOSSIP_ONE / 2 && five.consensus == 0);
     assert_true(six.detected == RZ_GOSSIP_ONE / 2 + 100 && six.consensus == 50);
-    assert_int_equal(group->letters[1].message.n_items, 6);
+    assert_int_equal(group->packets[1].message.n_items, 6);
     group_destroy(group);
 }
 
@@ -384,7 +384,7 @@ int main(void)
         cmocka_unit_test(a_new_failure_restarts_the_count_and_keeps_phases),
         cmocka_unit_test(the_least_living_member_holds_the_weight),
         cmocka_unit_test(halves_of_another_list_are_dropped),
-        cmocka_unit_test(nobody_trades_mass_with_the_failed),
+        cmocka_unit_test(no_member_trades_mass_with_the_failed),
         cmocka_unit_test(late_answers_bring_news_and_no_mass),
         cmocka_unit_test(before_mass_is_constant_to_the_last_bit),
         cmocka_unit_test(before_all_trade_weight_whatever_they_know),

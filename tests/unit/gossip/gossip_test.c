@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Gossip member by member: whom it pings, what it merges, when it returns. */
+/* Gossip member by member: which members it pings, what it merges, when it returns. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -97,8 +97,8 @@ static void known_failed_are_not_pinged(void **state)
         }
         for (uint32_t cycle = 0; cycle < 5; cycle++) {
             group_cycle(group);
-            for (uint32_t i = 0; i < group->n_letters; i++) {
-                assert_true(group->letters[i].to < 3);
+            for (uint32_t i = 0; i < group->n_packets; i++) {
+                assert_true(group->packets[i].to < 3);
             }
         }
         group_destroy(group);
@@ -119,8 +119,8 @@ static void list_merges_to_the_union_and_twice_is_once(void **state)
     const uint64_t *failed = rz_gossip_failed(group->state[0], &n);
     assert_int_equal(n, 3);
     assert_true(failed[0] == 2 && failed[1] == 5 && failed[2] == 7);
-    assert_int_equal(group->n_letters, 2);
-    assert_int_equal(group->letters[1].message.n_items, 3); /* the answer has the union */
+    assert_int_equal(group->n_packets, 2);
+    assert_int_equal(group->packets[1].message.n_items, 3); /* the answer has the union */
     uint64_t hash = rz_gossip_hash(group->state[0]);
     receive(group, 0, ping, first);
     assert_true(rz_gossip_hash(group->state[0]) == hash);
@@ -181,7 +181,7 @@ static void bad_messages_are_dropped(void **state)
             receive(group, 0, bad[i], items);
         }
         assert_true(rz_gossip_hash(group->state[0]) == hash);
-        assert_int_equal(group->n_letters, 0);
+        assert_int_equal(group->n_packets, 0);
         group_destroy(group);
     }
 }
@@ -229,7 +229,7 @@ static void list_has_no_variance(void **state)
     }
 }
 
-static void whoever_has_returned_still_answers(void **state)
+static void a_member_that_has_returned_still_answers(void **state)
 {
     (void)state;
     for (uint32_t kind = 0; kind < RZ_GOSSIP_KIND_COUNT; kind++) {
@@ -239,21 +239,21 @@ static void whoever_has_returned_still_answers(void **state)
         for (uint32_t i = 0; i < 3; i++) {
             group_cycle(group);
         }
-        assert_int_equal(group->n_letters, 0);
+        assert_int_equal(group->n_packets, 0);
         assert_true(rz_gossip_deadline(group->state[0]) == RZ_TIME_NEVER);
         static const uint64_t nothing[N];
         struct rz_message ping = {.type = RZ_GOSSIP_PING, .from = 1, .seq = 99};
         ping.n_items = kind == RZ_GOSSIP_MATRIX ? N : 0;
         receive(group, 0, ping, nothing);
-        assert_int_equal(group->n_letters, 1);
-        assert_int_equal(group->letters[0].message.type, RZ_GOSSIP_REPLY);
-        assert_true(group->letters[0].message.seq == 99);
+        assert_int_equal(group->n_packets, 1);
+        assert_int_equal(group->packets[0].message.type, RZ_GOSSIP_REPLY);
+        assert_true(group->packets[0].message.seq == 99);
         group_destroy(group);
     }
 }
 
-/* News after the return wake those who have returned, until they are settled too. (Not so the list:
- * whoever has seen the id in one answer has done with it.) */
+/* News after the return wake those that have returned, until they are settled too. (Not so the
+ * list: a member that has seen the id in one answer has done with it.) */
 static void late_news_are_settled_without_a_second_return(void **state)
 {
     (void)state;
@@ -271,7 +271,7 @@ static void late_news_are_settled_without_a_second_return(void **state)
             group_cycle(group);
         }
         assert_true(rz_gossip_check_agreed(group_check(group), seed % 2 == 1 ? 3 : 2));
-        assert_int_equal(group->n_letters, 0);
+        assert_int_equal(group->n_packets, 0);
         for (rz_id id = 0; id < N; id++) {
             assert_int_equal(count_notices(group, id, RZ_GOSSIP_RETURNED), id != 7);
         }
@@ -308,11 +308,11 @@ static void the_limit_of_cycles_ends_a_call_without_success(void **state)
         }
     }
     group_cycle(group);
-    assert_int_equal(group->n_letters, 0);
+    assert_int_equal(group->n_packets, 0);
     group_destroy(group);
 }
 
-static void who_has_not_begun_answers_and_remembers(void **state)
+static void a_member_that_has_not_begun_answers_and_remembers(void **state)
 {
     (void)state;
     for (uint32_t kind = RZ_GOSSIP_LIST; kind < RZ_GOSSIP_KIND_COUNT; kind++) {
@@ -322,7 +322,7 @@ static void who_has_not_begun_answers_and_remembers(void **state)
         ping.n_items = kind == RZ_GOSSIP_SUM ? 3 : 1;
         assert_true(rz_gossip_deadline(group->state[0]) == RZ_TIME_NEVER);
         receive(group, 0, ping, items);
-        assert_int_equal(group->n_letters, 1);
+        assert_int_equal(group->n_packets, 1);
         assert_int_equal(rz_gossip_phase(group->state[0], 5), 1);
         assert_true(rz_gossip_deadline(group->state[0]) == RZ_TIME_NEVER);
         group_destroy(group);
@@ -365,11 +365,11 @@ int main(void)
         cmocka_unit_test(bad_messages_are_dropped),
         cmocka_unit_test(all_news_are_told_however_many),
         cmocka_unit_test(list_has_no_variance),
-        cmocka_unit_test(whoever_has_returned_still_answers),
+        cmocka_unit_test(a_member_that_has_returned_still_answers),
         cmocka_unit_test(late_news_are_settled_without_a_second_return),
         cmocka_unit_test(nothing_failed_returns_nothing),
         cmocka_unit_test(the_limit_of_cycles_ends_a_call_without_success),
-        cmocka_unit_test(who_has_not_begun_answers_and_remembers),
+        cmocka_unit_test(a_member_that_has_not_begun_answers_and_remembers),
         cmocka_unit_test(a_start_is_spread_over_the_time_allowed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A hosted core: its event is repeated after it asked for memory, and continued until it is done.
+/* A embedded core: its event is repeated after it asked for memory, and continued until it is done.
  */
 #include "host/embedded.h"
 

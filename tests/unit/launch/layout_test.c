@@ -67,7 +67,7 @@ static void test_spares_are_the_last_nodes(void **state)
     assert_int_equal(rz_layout_slots(&layout), 4);
     rz_layout_place(&layout, 4, RZ_PLACE_BY_SLOT);
     assert_counts(&layout, (const uint32_t[]){2, 2, 0});
-    assert_int_equal(layout.slots[2], 3); /* what it can take when somebody must move */
+    assert_int_equal(layout.slots[2], 3); /* what it can take when a rank must move */
     rz_layout_clear(&layout);
 }
 
@@ -124,7 +124,7 @@ static void test_bad_lines_are_refused(void **state)
                                       "no.such.host",
                                       "localhost slots=2 rack=a more",
                                       "",
-                                      "# nobody\n\n"};
+                                      "# none\n\n"};
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         struct rz_launch_layout layout = {0};

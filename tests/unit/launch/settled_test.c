@@ -56,12 +56,12 @@ static void tell(enum rz_event_record kind, uint32_t by, uint32_t node)
 static void test_what_the_cut_off_node_tells_counts_for_nothing(void **state)
 {
     (void)state;
-    tell(SEEN, 2, 1); /* 2 is cut off and hears nobody */
+    tell(SEEN, 2, 1); /* 2 is cut off and hears no other */
     tell(NEWS, 2, 1);
     tell(SEEN, 3, 2);
     tell(NEWS, 1, 2);
     assert_string_equal(told, "");
-    tell(RZ_EVENT_RECORD_OUT, 3, 2);
+    tell(RZ_EVENT_RECORD_EXCLUDED, 3, 2);
     assert_string_equal(told, "3>2 1~2 3:12 ");
     tell(SEEN, 2, 3); /* still cut off */
     tell(NEWS, 0, 2); /* settled already */
@@ -83,7 +83,7 @@ static void test_a_node_that_stops_itself_takes_its_words_back(void **state)
     assert_string_equal(told, "0>3 ");
 }
 
-static void test_a_daemon_that_is_gone_is_failed_whoever_says_so(void **state)
+static void test_a_daemon_that_is_gone_is_failed_by_any_report(void **state)
 {
     (void)state;
     tell(SEEN, 0, 1);
@@ -111,7 +111,7 @@ static void test_all_else_is_handed_on_at_once(void **state)
     rz_settled_event(&settled, 1, &rank);
     tell(RZ_EVENT_RECORD_EPOCH, 1, 1);
     tell(SEEN, NODES, 1); /* nonsense */
-    tell(RZ_EVENT_RECORD_OUT, 0, NODES);
+    tell(RZ_EVENT_RECORD_EXCLUDED, 0, NODES);
     assert_string_equal(told, "1>1 1:3 0:12 ");
 }
 
@@ -121,7 +121,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(test_what_the_cut_off_node_tells_counts_for_nothing),
                                        TEST(test_a_node_that_stops_itself_takes_its_words_back),
-                                       TEST(test_a_daemon_that_is_gone_is_failed_whoever_says_so),
+                                       TEST(test_a_daemon_that_is_gone_is_failed_by_any_report),
                                        TEST(test_noted_failures),
                                        TEST(test_all_else_is_handed_on_at_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,7 @@ static void test_a_late_look_counts_as_one(void **state)
     assert_int_equal(rz_silent_look(&silence, LOOK / 2, 'T'), LOOK + LOOK / 2);
 }
 
-static void test_who_waits_for_a_processor_cannot_speak(void **state)
+static void test_a_process_that_waits_for_a_processor_cannot_speak(void **state)
 {
     struct rz_silent silence = {0};
     (void)state;
@@ -45,6 +45,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_looks_add_up_until_something_is_heard),
         cmocka_unit_test(test_a_late_look_counts_as_one),
-        cmocka_unit_test(test_who_waits_for_a_processor_cannot_speak)};
+        cmocka_unit_test(test_a_process_that_waits_for_a_processor_cannot_speak)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

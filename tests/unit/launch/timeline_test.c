@@ -292,7 +292,7 @@ static void test_replacement(void **state)
     is_ms(times.whole_ms, 10);
 }
 
-static void test_the_job_begun_anew(void **state)
+static void test_the_job_restarted(void **state)
 {
     struct rz_recovery_times before = {0}, times = {0};
     (void)state;
@@ -381,7 +381,7 @@ int main(void)
                                        TEST(test_a_failure_in_the_recovery),
                                        TEST(test_a_damaged_checkpoint),
                                        TEST(test_replacement),
-                                       TEST(test_the_job_begun_anew),
+                                       TEST(test_the_job_restarted),
                                        TEST(test_very_many_iterations),
                                        TEST(test_lines)};
     return cmocka_run_group_tests(tests, NULL, NULL);

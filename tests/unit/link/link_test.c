@@ -274,7 +274,7 @@ static rz_status_t join_spawned(struct rz_link **link, uint32_t processes_length
                                                    .processes_length = processes_length,
                                                    .index = index,
                                                    .command = 3,
-                                                   .parent = (const uint8_t *)"who wants us",
+                                                   .parent = (const uint8_t *)"from parents",
                                                    .parent_length = 12}};
     return join(link);
 }
@@ -292,7 +292,7 @@ static void a_spawned_process_learns_of_its_world(void **state)
     assert_int_equal(cohort->processes[0].incarnation, 7);
     assert_int_equal(cohort->processes[1].slot, SPAWNED);
     assert_int_equal(cohort->parent_bytes, 12);
-    assert_memory_equal(cohort->parent, "who wants us", 12);
+    assert_memory_equal(cohort->parent, "from parents", 12);
     rz_link_close(link, true);
 }
 
@@ -515,7 +515,7 @@ static void a_silent_daemon_is_doubted_after_its_lease(void **state)
 }
 
 /* However late it looks, its own lateness is not the daemon's silence. */
-static void a_late_process_blames_nobody(void **state)
+static void a_late_process_blames_no_other(void **state)
 {
     (void)state;
     rz_time now = RZ_SECOND;
@@ -541,7 +541,7 @@ static void the_last_node_has_no_lease(void **state)
     assert_int_equal(rz_lease_period(d.board), 0);
 }
 
-static void who_waits_for_a_processor_is_not_blamed(void **state)
+static void a_process_that_waits_for_a_processor_is_not_blamed(void **state)
 {
     (void)state;
     assert_true(rz_lease_can_wait('R') && rz_lease_can_wait('D'));
@@ -721,9 +721,9 @@ int main(int argc, char **argv)
         LINK_TEST(messages_reach_their_handlers),
         LINK_TEST(a_withdrawn_lease_fences),
         LINK_TEST(a_silent_daemon_is_doubted_after_its_lease),
-        LINK_TEST(a_late_process_blames_nobody),
+        LINK_TEST(a_late_process_blames_no_other),
         LINK_TEST(the_last_node_has_no_lease),
-        LINK_TEST(who_waits_for_a_processor_is_not_blamed),
+        LINK_TEST(a_process_that_waits_for_a_processor_is_not_blamed),
         LINK_TEST(the_stop_word_fences),
         LINK_TEST(a_program_that_never_calls_ends_with_the_lease),
         LINK_TEST(the_link_survives_exec_and_tells_of_failure),

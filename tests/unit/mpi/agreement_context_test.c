@@ -130,7 +130,7 @@ static void a_refusal_withdraws_what_waits_behind_it(void **state)
 
 /* A member that has left in order takes part in nothing: a process that is told so finds it among
  * the failed ones, and the loop of acknowledging and agreeing ends. */
-static void who_left_is_named_once_an_agreement_did_without_it(void **state)
+static void a_process_that_left_is_named_once_an_agreement_did_without_it(void **state)
 {
     (void)state;
     struct rz_comm *comm = comm_of(2, (const uint32_t[]){0, 3});
@@ -164,7 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_WORLD(a_refusal_withdraws_what_waits_behind_it),
-        IN_WORLD(who_left_is_named_once_an_agreement_did_without_it),
+        IN_WORLD(a_process_that_left_is_named_once_an_agreement_did_without_it),
         IN_WORLD(an_unknown_engine_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -352,7 +352,7 @@ static void check_alike(void)
 
 /* ---- Tests ---- */
 
-static void all_who_live_decide_alike(void **state)
+static void all_living_members_decide_alike(void **state)
 {
     (void)state;
     for (enum rz_agreement_engine engine = 0; engine < RZ_AGREEMENT_ENGINES; engine++) {
@@ -566,7 +566,7 @@ static void wrong_words_are_named(void **state)
     unsetenv(RZ_AGREEMENT_TREE_ENVIRONMENT);
 }
 
-static void who_is_too_many_takes_era(void **state)
+static void a_process_that_is_too_many_takes_era(void **state)
 {
     (void)state;
     assert_int_equal(rz_agreement_for(RZ_AGREEMENT_GOSSIP1, 2048), RZ_AGREEMENT_GOSSIP1);
@@ -583,8 +583,8 @@ int main(void)
         cmocka_unit_test(names_lead_back),
         cmocka_unit_test(wrong_words_are_named),
         cmocka_unit_test(a_cached_is_as_good_as_a_protocol_message),
-        cmocka_unit_test(who_is_too_many_takes_era),
-        cmocka_unit_test(all_who_live_decide_alike),
+        cmocka_unit_test(a_process_that_is_too_many_takes_era),
+        cmocka_unit_test(all_living_members_decide_alike),
         cmocka_unit_test(many_proposals_leave_nothing_behind),
         cmocka_unit_test(without_failures_gossip_is_right),
         cmocka_unit_test(known_failures_are_found_by_gossip),

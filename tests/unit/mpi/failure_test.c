@@ -122,8 +122,8 @@ static void sends_that_the_transport_still_holds_end_with_the_failure(void **sta
             handle = start_send((int)dest, false);
         }
         fake_process_state(dest, RZ_PROCESS_FAILED);
-        /* The transport would end it in this round; the fake's order of rounds makes the verdict
-         * come first or last. */
+        /* The transport would end it in this round; the fake's order of rounds makes the failure
+         * report come first or last. */
         int error = rzm_wait(&handle, NULL);
         assert_true(error == MPI_ERR_PROC_FAILED || (connected && error == MPI_SUCCESS));
     }
@@ -231,7 +231,7 @@ static void any_source_is_told_until_the_failure_is_acknowledged(void **state)
     rz_group_release(known);
 }
 
-static void one_that_ended_well_concerns_only_those_who_name_it(void **state)
+static void one_that_ended_well_concerns_only_calls_that_name_it(void **state)
 {
     (void)state;
     char text[2][8];
@@ -255,7 +255,7 @@ static void one_that_ended_well_concerns_only_those_who_name_it(void **state)
 }
 
 /* Another one has our place, and has even ended before we looked: we have failed to all. */
-static void who_was_replaced_ends_though_its_successor_has_ended_too(void **state)
+static void a_process_that_was_replaced_ends_though_its_successor_has_ended_too(void **state)
 {
     (void)state;
     int how;
@@ -481,7 +481,7 @@ static void a_failure_in_the_barrier_begins_the_next_epoch(void **state)
     assert_int_equal(round, MPIX_REINIT_REINITED);
 }
 
-static void who_comes_late_to_reinit_is_held_at_its_entry(void **state)
+static void a_process_that_comes_late_to_reinit_is_held_at_its_entry(void **state)
 {
     (void)state;
     turn_epoch_2(NULL);
@@ -494,7 +494,7 @@ static void who_comes_late_to_reinit_is_held_at_its_entry(void **state)
     assert_int_equal(rz_ft_reinit_enter(), MPI_ERR_OTHER);
 }
 
-static void who_has_seen_a_failure_before_reinit_is_held_for_its_repair(void **state)
+static void a_process_that_has_seen_a_failure_before_reinit_is_held_for_its_repair(void **state)
 {
     (void)state;
     fake_process_state(3, RZ_PROCESS_FAILED);
@@ -564,7 +564,7 @@ static void random_traffic(struct rz_random *random, int steps)
 
 /* After any traffic and a failure no request waits for failed processes, and the communicator's
  * collectives refer to none. */
-static void check_nobody_waits_for(uint32_t failed)
+static void check_no_process_waits_for(uint32_t failed)
 {
     for (const struct rz_request *r = rz_engine.active; r; r = r->next) {
         bool open = r->flags & RZ_REQUEST_POSTED && r->peer == MPI_ANY_SOURCE;
@@ -600,7 +600,7 @@ static void random_run(uint64_t seed)
         for (int i = 0; i < 5; i++) {
             rz_engine_progress();
         }
-        check_nobody_waits_for(victim);
+        check_no_process_waits_for(victim);
     }
     /* Let all of the rest end, so that nothing is left behind. */
     fake.mute_daemon = false;
@@ -640,14 +640,14 @@ int main(void)
         IN_WORLD(both_halves_end_where_the_send_finds_its_peer_failed),
         IN_WORLD(a_synchronous_receive_ends_when_its_acknowledgement_has_left),
         IN_WORLD(any_source_is_told_until_the_failure_is_acknowledged),
-        IN_WORLD(one_that_ended_well_concerns_only_those_who_name_it),
+        IN_WORLD(one_that_ended_well_concerns_only_calls_that_name_it),
         IN_WORLD(a_lane_is_given_up_when_the_failure_of_its_owner_was_dealt_with),
-        IN_WORLD(who_was_replaced_ends_though_its_successor_has_ended_too),
+        IN_WORLD(a_process_that_was_replaced_ends_though_its_successor_has_ended_too),
         IN_WORLD(failures_are_held_and_the_roll_back_ends_everything),
         IN_WORLD(the_living_stay_connected_over_a_roll_back),
         IN_WORLD(a_failure_in_the_barrier_begins_the_next_epoch),
-        IN_WORLD(who_comes_late_to_reinit_is_held_at_its_entry),
-        IN_WORLD(who_has_seen_a_failure_before_reinit_is_held_for_its_repair),
+        IN_WORLD(a_process_that_comes_late_to_reinit_is_held_at_its_entry),
+        IN_WORLD(a_process_that_has_seen_a_failure_before_reinit_is_held_for_its_repair),
         IN_WORLD(after_reinit_failures_are_errors_again),
         cmocka_unit_test(random_traffic_survives_failures_and_roll_backs),
     };

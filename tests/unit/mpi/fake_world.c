@@ -55,7 +55,7 @@ struct arrival {
 
 static struct {
     struct rz_net_host host;
-    void (*stranger)(void *arg, struct rz_identity who);
+    void (*stranger)(void *arg, struct rz_identity identity);
     struct pending *pending;
     struct arrival *first, **last;
     uint32_t world_of_peer[4096];
@@ -297,18 +297,18 @@ rz_status_t rz_shm_open(struct rz_net **out, const struct rz_shm_config *config)
     return RZ_OK;
 }
 
-void rz_shm_forget(struct rz_net *n, struct rz_identity who, rz_status_t status)
+void rz_shm_forget(struct rz_net *n, struct rz_identity identity, rz_status_t status)
 {
     (void)n;
-    (void)who;
+    (void)identity;
     (void)status;
 }
 
-rz_status_t rz_shm_lane_over(struct rz_net *n, uint32_t lane, struct rz_identity who)
+rz_status_t rz_shm_lane_over(struct rz_net *n, uint32_t lane, struct rz_identity identity)
 {
     (void)n;
     (void)lane;
-    (void)who;
+    (void)identity;
     fake.lanes_given_back += fake.lane_refusal == RZ_OK;
     return fake.lane_refusal;
 }
@@ -588,9 +588,9 @@ void fake_epoch(uint32_t epoch, uint32_t phase)
 
 void fake_stranger(uint32_t slot, uint32_t incarnation)
 {
-    struct rz_identity who = {
+    struct rz_identity identity = {
         .job = the_link.info.self.job, .rank = slot, .incarnation = incarnation};
-    net.stranger(net.host.arg, who);
+    net.stranger(net.host.arg, identity);
 }
 
 uint32_t fake_process(uint32_t slot)

@@ -19,7 +19,7 @@ struct rz_datatype;
 /* What the process has sent. */
 struct fake_sent {
     rz_peer_t peer;
-    uint32_t world; /* whom: found by the order of introductions */
+    uint32_t world; /* its process: found by the order of introductions */
     struct rz_envelope envelope;
     unsigned char data[256]; /* the first bytes */
     size_t bytes;

@@ -105,7 +105,7 @@ static void messages_of_the_living_go_on_inside_collectives(void **state)
     rz_operation_end(fake_comm(), &going_on);
 }
 
-static void one_that_leaves_a_collective_tells_those_who_asked(void **state)
+static void one_that_leaves_a_collective_answers_all_questions(void **state)
 {
     (void)state;
     char text[8];
@@ -231,7 +231,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_WORLD(messages_of_the_living_go_on_inside_collectives),
-        IN_WORLD(one_that_leaves_a_collective_tells_those_who_asked),
+        IN_WORLD(one_that_leaves_a_collective_answers_all_questions),
         IN_WORLD(one_that_gives_up_tells_those_it_owes_messages_unasked),
         IN_WORLD(what_was_told_unasked_counts_as_an_answer),
         IN_WORLD(collectives_that_begin_after_a_failure_fail_at_once),

@@ -327,7 +327,7 @@ static void messages_to_oneself_need_no_transport(void **state)
     assert_int_equal(fake.n_sent, 0);
 }
 
-static void nobody_is_a_fine_partner(void **state)
+static void no_process_is_a_valid_partner(void **state)
 {
     (void)state;
     MPI_Status status;
@@ -562,7 +562,7 @@ int main(void)
         IN_WORLD(a_synchronous_send_waits_for_its_own_acknowledgement),
         IN_WORLD(a_receive_acknowledges_a_synchronous_send),
         IN_WORLD(messages_to_oneself_need_no_transport),
-        IN_WORLD(nobody_is_a_fine_partner),
+        IN_WORLD(no_process_is_a_valid_partner),
         IN_WORLD(a_probed_message_can_be_taken_out),
         IN_WORLD(a_receive_can_be_cancelled_until_it_has_met),
         IN_WORLD(persistent_requests_start_again_and_again),

@@ -466,10 +466,10 @@ static void deliver(int from, int to)
 
 static void kill_one(void)
 {
-    int who = (int)draw((uint64_t)world.n);
-    if (world.member[who].alive && world.n_failed + 1 < world.n) {
-        world.member[who].alive = false;
-        world.failed[world.n_failed++] = who;
+    int victim = (int)draw((uint64_t)world.n);
+    if (world.member[victim].alive && world.n_failed + 1 < world.n) {
+        world.member[victim].alive = false;
+        world.failed[world.n_failed++] = victim;
     }
 }
 
@@ -513,8 +513,8 @@ static bool settle_once(void)
 static bool completed_by_failed(int operation)
 {
     bool completed = true;
-    for (int who = 0; who < world.n_failed; who++) {
-        completed = completed && world.member[world.failed[who]].result[operation] == SUCCESS;
+    for (int victim = 0; victim < world.n_failed; victim++) {
+        completed = completed && world.member[world.failed[victim]].result[operation] == SUCCESS;
     }
     return completed;
 }
@@ -555,7 +555,7 @@ static void world_begin(uint64_t seed)
     }
 }
 
-static void every_order_of_events_tells_everybody(void **state)
+static void every_order_of_events_tells_all(void **state)
 {
     (void)state;
     int failures = 0, successes = 0;
@@ -613,7 +613,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_question_is_kept_once_and_answered_at_the_end),
-        cmocka_unit_test(every_order_of_events_tells_everybody),
+        cmocka_unit_test(every_order_of_events_tells_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,8 +111,8 @@ static void one_that_was_spawned_and_failed_between_two_looks_is_failed(void **s
 static void an_empty_slot_is_filled(void **state)
 {
     (void)state;
-    uint32_t nobody = fake_process(12);
-    assert_true(rz_process_failed(nobody));
+    uint32_t failed = fake_process(12);
+    assert_true(rz_process_failed(failed));
     fake_reincarnate(12, 1);
     fake_rounds(2);
     assert_false(rz_process_failed(fake_process(12)));
@@ -196,7 +196,7 @@ static void groups_hold_two_processes_of_one_slot(void **state)
 }
 
 /* The table by number against a search, with numbers that fall on one another. */
-static void group_tables_find_everybody(void **state)
+static void group_tables_find_all_ranks(void **state)
 {
     (void)state;
     struct rz_random random = {.state = 5};
@@ -227,7 +227,7 @@ static void group_tables_find_everybody(void **state)
 
 /* ---- The epoch check ---- */
 
-static void who_speaks_before_the_board_knows_it_is_heard_later(void **state)
+static void a_process_that_speaks_before_the_board_knows_it_is_heard_later(void **state)
 {
     (void)state;
     uint32_t process[2] = {rz_engine.self, rz_process(3, 2)};
@@ -257,7 +257,7 @@ static void who_speaks_before_the_board_knows_it_is_heard_later(void **state)
     rz_comm_release(comm);
 }
 
-static void what_one_said_whom_the_board_never_knew_is_dropped(void **state)
+static void what_a_process_unknown_to_the_board_said_is_dropped(void **state)
 {
     (void)state;
     struct rz_envelope second = envelope_of(fake_comm(), 3, 2, 0), third = second, fourth = second;
@@ -310,7 +310,7 @@ static void count_opens(const struct rz_link_message *message)
     opened += message->type == RZ_LINK_OPEN;
 }
 
-static void a_stranger_who_comes_early_is_met_when_it_is_known(void **state)
+static void a_stranger_that_comes_early_is_met_when_it_is_known(void **state)
 {
     (void)state;
     opened = 0;
@@ -535,7 +535,7 @@ static void fail_when_bootstrapped(void *arg)
     }
 }
 
-static void who_is_spawned_while_the_answer_is_read_is_bootstrapped(void **state)
+static void a_process_that_is_spawned_while_the_answer_is_read_is_bootstrapped(void **state)
 {
     (void)state;
     uint32_t pair[2] = {rz_engine.self, fake_process(3)};
@@ -588,17 +588,17 @@ int main(void)
         IN_WORLD(numbers_of_a_slot_have_an_order),
         IN_WORLD(one_can_wait_until_the_board_knows_them),
         IN_WORLD(groups_hold_two_processes_of_one_slot),
-        IN_WORLD(group_tables_find_everybody),
-        IN_WORLD(who_speaks_before_the_board_knows_it_is_heard_later),
-        IN_WORLD(what_one_said_whom_the_board_never_knew_is_dropped),
+        IN_WORLD(group_tables_find_all_ranks),
+        IN_WORLD(a_process_that_speaks_before_the_board_knows_it_is_heard_later),
+        IN_WORLD(what_a_process_unknown_to_the_board_said_is_dropped),
         IN_WORLD(messages_that_wait_outside_go_with_the_epoch),
-        IN_WORLD(a_stranger_who_comes_early_is_met_when_it_is_known),
+        IN_WORLD(a_stranger_that_comes_early_is_met_when_it_is_known),
         IN_WORLD(the_list_of_the_failed_stays_short),
         IN_WORLD(a_communicator_made_after_a_failure_knows_of_it),
         IN_WORLD(words_wait_by_kind_and_subject),
         IN_WORLD(words_are_told_to_the_living),
         IN_WORLD(bootstraps_are_taken_once),
-        IN_WORLD(who_is_spawned_while_the_answer_is_read_is_bootstrapped),
+        IN_WORLD(a_process_that_is_spawned_while_the_answer_is_read_is_bootstrapped),
         cmocka_unit_test(the_world_of_a_spawned_process_is_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,7 +185,7 @@ static void test_all_answer(void **state)
     }
 }
 
-static void test_who_is_slow_is_out_and_comes_back(void **state)
+static void test_a_slow_process_is_excluded_and_comes_back(void **state)
 {
     (void)state;
     member[3].hold = 1;
@@ -196,14 +196,14 @@ static void test_who_is_slow_is_out_and_comes_back(void **state)
     assert_int_not_equal(atomic_load(&member[0].bell.reasons) & RZ_DOORBELL_BOARD, 0);
 }
 
-static void test_who_fails_its_test_is_out(void **state)
+static void test_a_process_that_fails_its_test_is_excluded(void **state)
 {
     (void)state;
     member[1].failed = 1;
     await_standing(1, true);
 }
 
-static void test_who_leaves_is_out(void **state)
+static void test_a_process_that_leaves_is_excluded(void **state)
 {
     (void)state;
     leave(4);
@@ -261,9 +261,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_all_answer, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_who_is_slow_is_out_and_comes_back, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_who_fails_its_test_is_out, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_who_leaves_is_out, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_slow_process_is_excluded_and_comes_back, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_a_process_that_fails_its_test_is_excluded, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_a_process_that_leaves_is_excluded, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_failed_are_out_by_the_board, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_spawned_process_is_voted_in, setup_spawned_process,
                                         teardown),

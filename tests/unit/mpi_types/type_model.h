@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Datatypes after the letter of the standard: a type map written out in full, and constructors that
- * copy it. */
+/* Datatypes by the definitions of the standard: a type map written out in full, and constructors
+ * that copy it. */
 #ifndef TYPE_MODEL_H
 #define TYPE_MODEL_H
 

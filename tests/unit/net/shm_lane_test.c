@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-/* The process that stays, in lane STAYS; the temporary ones use lane GUEST. */
-enum { GUEST, STAYS, LANES, LARGE = 100 * 1000, OWNERS = 1000 };
+/* The process that stays, in lane STAYS; the temporary ones use lane TEMPORARY. */
+enum { TEMPORARY, STAYS, LANES, LARGE = 100 * 1000, OWNERS = 1000 };
 
 static struct rig rig;
 
@@ -31,8 +31,8 @@ static struct {
     rz_net_token_t token;
 } stays;
 
-static struct rig_user guest;
-static struct rz_net *guest_net;
+static struct rig_user temporary;
+static struct rz_net *temporary_net;
 static unsigned char large[LARGE];
 
 static void on_stays(struct rig_user *user, const void *header, uint32_t header_bytes,
@@ -45,18 +45,19 @@ static void on_stays(struct rig_user *user, const void *header, uint32_t header_
     stays.n++;
 }
 
-static void on_guest(struct rig_user *user, const void *header, uint32_t header_bytes,
-                     const void *data, size_t bytes, rz_net_token_t token)
+static void on_temporary(struct rig_user *user, const void *header, uint32_t header_bytes,
+                         const void *data, size_t bytes, rz_net_token_t token)
 {
     (void)user, (void)header, (void)header_bytes, (void)data, (void)bytes;
     if (token) {
-        rz_shm_ops.drop(guest_net, token);
+        rz_shm_ops.drop(temporary_net, token);
     }
 }
 
-static struct rz_identity guest_identity(void)
+static struct rz_identity temporary_identity(void)
 {
-    return (struct rz_identity){.job = 77, .rank = GUEST, .incarnation = rig.incarnation[GUEST]};
+    return (struct rz_identity){
+        .job = 77, .rank = TEMPORARY, .incarnation = rig.incarnation[TEMPORARY]};
 }
 
 static void make_inbox(unsigned i)
@@ -67,21 +68,21 @@ static void make_inbox(unsigned i)
     rig.event_fd[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 
-static void guest_comes(void)
+static void temporary_comes(void)
 {
-    make_inbox(GUEST);
-    rig.incarnation[GUEST]++;
-    guest = (struct rig_user){.arrived = on_guest};
-    guest_net = rig_join(&rig, GUEST, &guest);
-    assert_int_equal(rig_connect(&rig, guest_net, STAYS, 0, (uint32_t)getpid()), RZ_OK);
+    make_inbox(TEMPORARY);
+    rig.incarnation[TEMPORARY]++;
+    temporary = (struct rig_user){.arrived = on_temporary};
+    temporary_net = rig_join(&rig, TEMPORARY, &temporary);
+    assert_int_equal(rig_connect(&rig, temporary_net, STAYS, 0, (uint32_t)getpid()), RZ_OK);
 }
 
 /* It fails: no process writes any more. */
-static void guest_goes(void)
+static void temporary_goes(void)
 {
-    rz_shm_ops.close(guest_net);
-    close(rig.inbox_fd[GUEST]);
-    close(rig.event_fd[GUEST]);
+    rz_shm_ops.close(temporary_net);
+    close(rig.inbox_fd[TEMPORARY]);
+    close(rig.event_fd[TEMPORARY]);
 }
 
 static void setup(void)
@@ -121,14 +122,14 @@ static void one_owner(unsigned i)
 {
     struct rig_op op, offer, back;
     bool met = i % 2;
-    guest_comes();
+    temporary_comes();
     if (met) {
-        assert_int_equal(rig_connect(&rig, stays.net, GUEST, i, (uint32_t)getpid()), RZ_OK);
+        assert_int_equal(rig_connect(&rig, stays.net, TEMPORARY, i, (uint32_t)getpid()), RZ_OK);
     }
     for (unsigned sent = 0; sent < SHM_RING; sent += SHM_EAGER_MAX) {
         unsigned before = stays.n;
         large[0] = (unsigned char)i;
-        assert_int_equal(send_to(guest_net, 0, i, SHM_EAGER_MAX, &op), RZ_OK);
+        assert_int_equal(send_to(temporary_net, 0, i, SHM_EAGER_MAX, &op), RZ_OK);
         rz_shm_ops.progress(stays.net);
         assert_int_equal(stays.n, before + 1);
         assert_int_equal(stays.last, i);
@@ -137,10 +138,10 @@ static void one_owner(unsigned i)
     if (met) {
         assert_int_equal(send_to(stays.net, i, i, 100, &back), RZ_OK);
     }
-    assert_int_equal(send_to(guest_net, 0, i, LARGE, &offer), RZ_IN_PROGRESS);
+    assert_int_equal(send_to(temporary_net, 0, i, LARGE, &offer), RZ_IN_PROGRESS);
     rz_shm_ops.progress(stays.net);
     assert_non_null(stays.token);
-    guest_goes();
+    temporary_goes();
 }
 
 static void memory_does_not_grow_with_the_owners_of_a_lane(void **state)
@@ -152,7 +153,7 @@ static void memory_does_not_grow_with_the_owners_of_a_lane(void **state)
     for (unsigned i = 0; i < OWNERS; i++) {
         one_owner(i);
         full = inbox_blocks() > full ? inbox_blocks() : full;
-        assert_int_equal(rz_shm_lane_over(stays.net, GUEST, guest_identity()), RZ_OK);
+        assert_int_equal(rz_shm_lane_over(stays.net, TEMPORARY, temporary_identity()), RZ_OK);
         assert_true(inbox_blocks() <= empty);
         rig_op_init(&fetched, "", 0);
         assert_int_equal(rz_shm_ops.fetch(stays.net, stays.token, large, LARGE, &fetched.op),
@@ -167,18 +168,18 @@ static void what_lies_unread_is_taken_and_pending_operations_end(void **state)
 {
     (void)state;
     setup();
-    guest_comes();
-    assert_int_equal(rig_connect(&rig, stays.net, GUEST, 5, (uint32_t)getpid()), RZ_OK);
+    temporary_comes();
+    assert_int_equal(rig_connect(&rig, stays.net, TEMPORARY, 5, (uint32_t)getpid()), RZ_OK);
     struct rig_op op, offer, fetched;
     assert_int_equal(send_to(stays.net, 5, 1, LARGE, &offer), RZ_IN_PROGRESS);
-    assert_int_equal(send_to(guest_net, 0, 2, LARGE, &op), RZ_IN_PROGRESS);
+    assert_int_equal(send_to(temporary_net, 0, 2, LARGE, &op), RZ_IN_PROGRESS);
     rz_shm_ops.progress(stays.net);
     rig_op_init(&fetched, "", 0);
     assert_int_equal(rz_shm_ops.fetch(stays.net, stays.token, large, LARGE, &fetched.op),
                      RZ_IN_PROGRESS);
-    assert_int_equal(send_to(guest_net, 0, 3, 10, &op), RZ_OK);
-    guest_goes();
-    assert_int_equal(rz_shm_lane_over(stays.net, GUEST, guest_identity()), RZ_OK);
+    assert_int_equal(send_to(temporary_net, 0, 3, 10, &op), RZ_OK);
+    temporary_goes();
+    assert_int_equal(rz_shm_lane_over(stays.net, TEMPORARY, temporary_identity()), RZ_OK);
     assert_int_equal(stays.last, 3);
     assert_int_equal(fetched.ended, 1);
     assert_int_equal(fetched.status, RZ_ERR_PROC_FAILED);
@@ -197,16 +198,16 @@ static void tokens_outlive_the_owners(void **state)
     rz_net_token_t kept[KEPT];
     struct rig_op op, fetched;
     for (unsigned i = 0; i < KEPT; i++) {
-        guest_comes();
-        assert_int_equal(send_to(guest_net, 0, i, LARGE, &op), RZ_IN_PROGRESS);
+        temporary_comes();
+        assert_int_equal(send_to(temporary_net, 0, i, LARGE, &op), RZ_IN_PROGRESS);
         rz_shm_ops.progress(stays.net);
         kept[i] = stays.token;
-        guest_goes();
-        assert_int_equal(rz_shm_lane_over(stays.net, GUEST, guest_identity()), RZ_OK);
+        temporary_goes();
+        assert_int_equal(rz_shm_lane_over(stays.net, TEMPORARY, temporary_identity()), RZ_OK);
     }
-    guest_comes();
-    assert_int_equal(rig_connect(&rig, stays.net, GUEST, 9, (uint32_t)getpid()), RZ_OK);
-    assert_int_equal(send_to(guest_net, 0, 77, 10, &op), RZ_OK);
+    temporary_comes();
+    assert_int_equal(rig_connect(&rig, stays.net, TEMPORARY, 9, (uint32_t)getpid()), RZ_OK);
+    assert_int_equal(send_to(temporary_net, 0, 77, 10, &op), RZ_OK);
     rz_shm_ops.progress(stays.net);
     assert_int_equal(stays.last, 77);
     rz_shm_ops.drop(stays.net, kept[3]);
@@ -216,7 +217,7 @@ static void tokens_outlive_the_owners(void **state)
     rz_shm_ops.drop(stays.net, kept[4]);
     rz_shm_ops.drop(stays.net, kept[1]);
     rz_shm_ops.drop(stays.net, kept[2]);
-    guest_goes();
+    temporary_goes();
     teardown();
 }
 
@@ -224,18 +225,18 @@ static void a_lane_of_another_owner_is_left_alone(void **state)
 {
     (void)state;
     setup();
-    guest_comes();
-    assert_int_equal(rig_connect(&rig, stays.net, GUEST, 5, (uint32_t)getpid()), RZ_OK);
-    struct rz_identity other = guest_identity();
+    temporary_comes();
+    assert_int_equal(rig_connect(&rig, stays.net, TEMPORARY, 5, (uint32_t)getpid()), RZ_OK);
+    struct rz_identity other = temporary_identity();
     other.incarnation--;
-    assert_int_equal(rz_shm_lane_over(stays.net, GUEST, other), RZ_ERR_MALFORMED);
-    assert_int_equal(rz_shm_lane_over(stays.net, STAYS, guest_identity()), RZ_ERR_MALFORMED);
-    assert_int_equal(rz_shm_lane_over(stays.net, LANES, guest_identity()), RZ_ERR_MALFORMED);
+    assert_int_equal(rz_shm_lane_over(stays.net, TEMPORARY, other), RZ_ERR_MALFORMED);
+    assert_int_equal(rz_shm_lane_over(stays.net, STAYS, temporary_identity()), RZ_ERR_MALFORMED);
+    assert_int_equal(rz_shm_lane_over(stays.net, LANES, temporary_identity()), RZ_ERR_MALFORMED);
     struct rig_op op;
-    assert_int_equal(send_to(guest_net, 0, 3, 10, &op), RZ_OK);
+    assert_int_equal(send_to(temporary_net, 0, 3, 10, &op), RZ_OK);
     rz_shm_ops.progress(stays.net);
     assert_int_equal(stays.last, 3);
-    guest_goes();
+    temporary_goes();
     teardown();
 }
 

@@ -262,11 +262,11 @@ static void live_through(uint32_t epoch, struct rz_random *random)
     uint64_t second = first + rz_random_below(random, STEPS - first);
     unsigned faster = (unsigned)rz_random_below(random, 2);
     for (uint64_t step = 0; step < second; step++) {
-        unsigned who = (unsigned)rz_random_below(random, 2);
+        unsigned side = (unsigned)rz_random_below(random, 2);
         if (step == first) {
             go_back(&sides[faster], random);
         }
-        any_step(&sides[who], random, sides[who].epoch == epoch);
+        any_step(&sides[side], random, sides[side].epoch == epoch);
     }
     for (unsigned i = 0; i < 2; i++) {
         if (sides[i].epoch == epoch) {
@@ -341,7 +341,7 @@ static void a_renewed_connection_has_all_its_room(void **state)
     teardown();
 }
 
-static void what_was_before_a_roll_back_reaches_nobody_after_it(void **state)
+static void what_was_before_a_roll_back_is_not_received_after_it(void **state)
 {
     (void)state;
     const char *given = getenv("RZ_SEED");
@@ -359,7 +359,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_renewed_connection_has_all_its_room),
-        cmocka_unit_test(what_was_before_a_roll_back_reaches_nobody_after_it),
+        cmocka_unit_test(what_was_before_a_roll_back_is_not_received_after_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

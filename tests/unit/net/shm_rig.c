@@ -53,11 +53,11 @@ static void rig_broken(void *arg, rz_peer_t peer)
     user->broken_peer = peer;
 }
 
-static void rig_stranger(void *arg, struct rz_identity who)
+static void rig_stranger(void *arg, struct rz_identity identity)
 {
     struct rig_user *user = arg;
     user->strangers++;
-    user->stranger = who;
+    user->stranger = identity;
 }
 
 struct rz_net *rig_join(const struct rig *rig, unsigned self, struct rig_user *user)

@@ -324,11 +324,11 @@ static void a_crowd_keeps_no_friend_out(void **state)
 /* A process that has got the port of a failed process learns nothing but a nonce and a proof. */
 static void an_impostor_hears_nothing(void **state)
 {
-    static void (*const nobody)(struct rz_net_op *, rz_status_t) = NULL;
+    static void (*const no_callback)(struct rz_net_op *, rz_status_t) = NULL;
     uint8_t ep_address[EP_ADDRESS_MAX], heard[512];
     size_t bytes = sizeof(ep_address);
     struct rz_address own = {.ip = RZ_ADDRESS_LOOPBACK};
-    struct rz_net_op op = {.done = nobody, .header_bytes = 48};
+    struct rz_net_op op = {.done = no_callback, .header_bytes = 48};
     struct rz_tcp_shake shake = {.key = other_key, .job = JOB};
     uint8_t challenge[RZ_TCP_CHALLENGE_BYTES], welcome[RZ_TCP_WELCOME_BYTES] = {1};
     int listening, fd = -1;

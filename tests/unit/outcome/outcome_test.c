@@ -180,7 +180,7 @@ static void test_an_acknowledged_failure_does_not_spoil_it(void **state)
     assert_int_equal(status_of(&outcome), 3);
 }
 
-static void test_who_is_spawned_is_waited_for(void **state)
+static void test_a_process_that_is_spawned_is_waited_for(void **state)
 {
     struct rz_outcome outcome;
     (void)state;
@@ -340,7 +340,7 @@ static void test_the_agreement_may_overtake_the_exit(void **state)
     assert_int_equal(status_of(&outcome), 128 + 9);
 }
 
-static void test_a_failure_after_finalize_is_waited_for_by_nobody(void **state)
+static void test_a_failure_after_finalize_is_not_waited_for(void **state)
 {
     struct rz_outcome outcome;
     (void)state;
@@ -451,14 +451,14 @@ int main(void)
         cmocka_unit_test(test_a_failure_behind_the_end_is_no_reason_to_begin_anew),
         cmocka_unit_test(test_a_repaired_failure_is_forgotten),
         cmocka_unit_test(test_an_acknowledged_failure_does_not_spoil_it),
-        cmocka_unit_test(test_who_is_spawned_is_waited_for),
+        cmocka_unit_test(test_a_process_that_is_spawned_is_waited_for),
         cmocka_unit_test(test_spawned_processes_count),
         cmocka_unit_test(test_an_abort_of_some_is_the_status),
         cmocka_unit_test(test_the_first_failure_seen_is_the_cause),
         cmocka_unit_test(test_whether_a_failure_ended_it),
         cmocka_unit_test(test_an_unrepaired_failure_ends_with_its_signal),
         cmocka_unit_test(test_the_agreement_may_overtake_the_exit),
-        cmocka_unit_test(test_a_failure_after_finalize_is_waited_for_by_nobody),
+        cmocka_unit_test(test_a_failure_after_finalize_is_not_waited_for),
         cmocka_unit_test(test_a_failure_precedes_the_abort_of_a_survivor),
         cmocka_unit_test(test_an_end_before_finalize_is_no_success),
         cmocka_unit_test(test_a_lost_node_takes_its_running_ranks),

@@ -274,7 +274,7 @@ static void test_the_end_is_no_loss(void **state)
 }
 
 /* Both sides of a partition report each other: only what was agreed puts a node out. */
-static void test_who_is_out_is_refused(void **state)
+static void test_an_excluded_process_is_refused(void **state)
 {
     static const enum rz_launch_type of_processes[] = {RZ_LAUNCH_OUTPUT,  RZ_LAUNCH_MARK,
                                                        RZ_LAUNCH_EXITED,  RZ_LAUNCH_STARTED,
@@ -294,7 +294,7 @@ static void test_who_is_out_is_refused(void **state)
             assert_false(rz_referee_refuses(&referee, 2, &told));
         }
         assert_false(rz_referee_refuses(&referee, 1, &stopping));
-        assert_int_equal(event(&referee, RZ_EVENT_RECORD_OUT, RZ_ID_NONE, 1), LATER);
+        assert_int_equal(event(&referee, RZ_EVENT_RECORD_EXCLUDED, RZ_ID_NONE, 1), LATER);
     }
     assert_int_equal(referee.outcome.refused[1], n);
     assert_int_equal(referee.outcome.refused[0], 0);
@@ -369,7 +369,7 @@ static void test_nonsense(void **state)
     assert_int_equal(exits(&referee, 2, 1 << 8, true, true), LATER);
     assert_int_equal(event(&referee, RZ_EVENT_RECORD_NOTED, 2, 2), LATER);
     assert_int_equal(event(&referee, RZ_EVENT_RECORD_FAILURE_SEEN, 2, 2), LATER);
-    assert_int_equal(event(&referee, RZ_EVENT_RECORD_OUT, RZ_ID_NONE, 2), LATER);
+    assert_int_equal(event(&referee, RZ_EVENT_RECORD_EXCLUDED, RZ_ID_NONE, 2), LATER);
     assert_int_equal(take(&referee, 2, &cut_off), LATER);
     assert_int_equal(exits(&referee, 0, 0, true, true), LATER);
     assert_int_equal(exits(&referee, 1, 0, true, true), 0);
@@ -389,7 +389,7 @@ int main(void)
         cmocka_unit_test(test_what_ends_it_at_once),
         cmocka_unit_test(test_news_of_a_failure_come_before_its_sight),
         cmocka_unit_test(test_the_end_is_no_loss),
-        cmocka_unit_test(test_who_is_out_is_refused),
+        cmocka_unit_test(test_an_excluded_process_is_refused),
         cmocka_unit_test(test_spawns_and_acknowledgements),
         cmocka_unit_test(test_an_abort_of_some_is_told),
         cmocka_unit_test(test_the_first_failure_ends_it_on_demand),

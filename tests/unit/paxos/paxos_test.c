@@ -233,7 +233,7 @@ static void late_acceptances_do_not_count(void **state)
 }
 
 /* An acceptance may come without the promise before it, which was lost. */
-static void who_accepts_a_higher_ballot_gives_its_own_up(void **state)
+static void a_member_that_accepts_a_higher_ballot_gives_its_own_up(void **state)
 {
     (void)state;
     struct fixture *f = make(5, 0, false);
@@ -247,7 +247,7 @@ static void who_accepts_a_higher_ballot_gives_its_own_up(void **state)
     release(f);
 }
 
-static void who_is_told_says_so_where_it_is_asked_to(void **state)
+static void a_member_that_is_told_says_so_where_it_is_asked_to(void **state)
 {
     (void)state;
     struct fixture *f = make(5, 3, false);
@@ -266,7 +266,7 @@ static void who_is_told_says_so_where_it_is_asked_to(void **state)
     release(f);
 }
 
-static void who_has_heard_of_an_instance_asks_for_its_end(void **state)
+static void a_member_that_has_heard_of_an_instance_asks_for_its_end(void **state)
 {
     (void)state;
     static const enum rz_paxos_message heard[] = {RZ_PAXOS_PREPARE, RZ_PAXOS_ACCEPT};
@@ -349,11 +349,11 @@ static void votes_are_counted_against_the_view(void **state)
     for (uint32_t n = 1; n <= 9; n++) {
         for (uint32_t voted = 0; voted <= n; voted++) {
             for (uint32_t yes = 0; yes <= voted; yes++) {
-                enum rz_paxos_vote verdict = rz_paxos_count(n, yes, voted, false);
+                enum rz_paxos_vote result = rz_paxos_count(n, yes, voted, false);
                 bool can = 2 * (yes + n - voted) > n;
-                assert_int_equal(verdict, 2 * yes > n ? RZ_PAXOS_YES
-                                          : can       ? RZ_PAXOS_UNKNOWN
-                                                      : RZ_PAXOS_NO);
+                assert_int_equal(result, 2 * yes > n ? RZ_PAXOS_YES
+                                         : can       ? RZ_PAXOS_UNKNOWN
+                                                     : RZ_PAXOS_NO);
                 assert_int_equal(rz_paxos_count(n, yes, voted, true), 2 * yes > n);
             }
         }
@@ -472,9 +472,9 @@ int main(void)
         cmocka_unit_test(a_leader_proposes_what_was_accepted_highest),
         cmocka_unit_test(what_is_not_answered_is_sent_again),
         cmocka_unit_test(late_acceptances_do_not_count),
-        cmocka_unit_test(who_accepts_a_higher_ballot_gives_its_own_up),
-        cmocka_unit_test(who_is_told_says_so_where_it_is_asked_to),
-        cmocka_unit_test(who_has_heard_of_an_instance_asks_for_its_end),
+        cmocka_unit_test(a_member_that_accepts_a_higher_ballot_gives_its_own_up),
+        cmocka_unit_test(a_member_that_is_told_says_so_where_it_is_asked_to),
+        cmocka_unit_test(a_member_that_has_heard_of_an_instance_asks_for_its_end),
         cmocka_unit_test(a_vote_is_cast_once),
         cmocka_unit_test(the_next_leader_takes_open_instances_over),
         cmocka_unit_test(a_new_view_forgets_the_old_one),

@@ -190,7 +190,7 @@ static void without_a_way(void)
         setsockopt(here, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms, sizeof(patience_ms)), 0);
     assert_int_equal(rz_frames_open(&frames, here, FRAME_MAX), RZ_OK);
     set_loopback(false);
-    assert_int_equal(rz_frames_send(frames, "anybody?", 8), RZ_OK);
+    assert_int_equal(rz_frames_send(frames, "are you?", 8), RZ_OK);
     assert_int_equal(read_end(frames), RZ_ERR_TIMEOUT);
     assert_int_equal(rz_frames_read(frames), RZ_ERR_TIMEOUT);
     rz_frames_close(frames);

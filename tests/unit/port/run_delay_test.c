@@ -46,7 +46,7 @@ static void nothing_is_told_of_no_process(void **state)
     assert_false(rz_run_delay_look(getpid() + (1 << 28)).ready);
 }
 
-static void who_runs_is_ready_and_who_is_stopped_is_not(void **state)
+static void a_running_process_is_ready_and_a_stopped_one_is_not(void **state)
 {
     (void)state;
     int status;
@@ -77,7 +77,7 @@ int main(void)
         cmocka_unit_test(a_wait_that_lasts_is_all_of_the_gap),
         cmocka_unit_test(a_wait_that_is_over_counts_within_the_gap),
         cmocka_unit_test(nothing_is_told_of_no_process),
-        cmocka_unit_test(who_runs_is_ready_and_who_is_stopped_is_not),
+        cmocka_unit_test(a_running_process_is_ready_and_a_stopped_one_is_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The early verdict: failures, clean ends, slots used again. */
+/* The early report: failures, clean ends, slots used again. */
 #include "../../patience.h"
 #include "port/clock.h"
 #include "port/process.h"
@@ -174,10 +174,10 @@ static void the_end_of_the_main_thread_is_no_failure(void **state)
     rz_watch_close(watch);
 }
 
-static void the_verdict_does_not_wait_for_the_teardown(void **state)
+static void the_report_does_not_wait_for_the_teardown(void **state)
 {
     (void)state;
-    /* Not a figure, but a property: the verdict is there while the child cannot be reaped yet. */
+    /* Not a figure, but a property: the report is there while the child cannot be reaped yet. */
     struct rz_watch *watch;
     uint32_t slot;
     size_t bytes = (size_t)512 << 20;
@@ -198,7 +198,7 @@ static void the_verdict_does_not_wait_for_the_teardown(void **state)
     }
     munmap(memory, bytes);
     rz_watch_close(watch);
-    print_message("%u of %u verdicts came before the child could be reaped\n", before_reap, rounds);
+    print_message("%u of %u reports came before the child could be reaped\n", before_reap, rounds);
 }
 
 static void many_children_are_watched_by_several_waiters(void **state)
@@ -294,7 +294,7 @@ int main(void)
         cmocka_unit_test(a_release_is_a_clean_end),
         cmocka_unit_test(an_exec_gives_the_slot_up),
         cmocka_unit_test(the_end_of_the_main_thread_is_no_failure),
-        cmocka_unit_test(the_verdict_does_not_wait_for_the_teardown),
+        cmocka_unit_test(the_report_does_not_wait_for_the_teardown),
         cmocka_unit_test(many_children_are_watched_by_several_waiters),
         cmocka_unit_test(a_used_slot_tells_nothing_of_its_last_child),
         cmocka_unit_test(wrong_slots_are_refused),

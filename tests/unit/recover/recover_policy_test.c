@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pure functions behind a decision: golden cases, input and verdict. */
+/* The pure functions behind a decision: golden cases, input and decision. */
 #include "proto/recover/recover.h"
 
 #include <setjmp.h>

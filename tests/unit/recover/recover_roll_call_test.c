@@ -98,7 +98,7 @@ static void told_failed(struct daemon *daemon, rz_time now, rz_id failed, bool p
              .kind = RZ_EVENT_FAILURE, .now = now, .ids = &failed, .n_ids = 1, .arg = {proof}});
 }
 
-static void who_stays_silent_while_a_quorum_answers_is_reported(void **state)
+static void a_member_that_stays_silent_while_a_quorum_answers_is_reported(void **state)
 {
     (void)state;
     struct daemon daemon;
@@ -117,7 +117,7 @@ static void who_stays_silent_while_a_quorum_answers_is_reported(void **state)
     close_daemon(&daemon);
 }
 
-static void who_answers_meanwhile_is_not_reported(void **state)
+static void a_member_that_answers_meanwhile_is_not_reported(void **state)
 {
     (void)state;
     for (uint32_t by_host = 0; by_host < 2; by_host++) {
@@ -155,7 +155,7 @@ static void what_is_found_for_good_is_reported_though_it_answers(void **state)
     close_daemon(&daemon);
 }
 
-static void a_side_without_quorum_reports_nobody(void **state)
+static void a_side_without_quorum_reports_no_member(void **state)
 {
     (void)state;
     struct daemon daemon;
@@ -171,7 +171,7 @@ static void a_side_without_quorum_reports_nobody(void **state)
     close_daemon(&daemon);
 }
 
-static void who_is_held_for_failed_is_no_voter(void **state)
+static void a_member_that_is_held_for_failed_is_no_voter(void **state)
 {
     (void)state;
     for (uint32_t proof = 0; proof < 2; proof++) {
@@ -217,7 +217,7 @@ static void of_two_the_one_that_breaks_the_tie_reports_at_once(void **state)
     close_daemon(&daemon);
 }
 
-static void who_is_asked_answers_and_asks_once(void **state)
+static void a_member_that_is_asked_answers_and_asks_once(void **state)
 {
     (void)state;
     struct daemon daemon;
@@ -258,13 +258,13 @@ static void of_many_a_sample_and_the_suspect_are_asked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_stays_silent_while_a_quorum_answers_is_reported),
-        cmocka_unit_test(who_answers_meanwhile_is_not_reported),
+        cmocka_unit_test(a_member_that_stays_silent_while_a_quorum_answers_is_reported),
+        cmocka_unit_test(a_member_that_answers_meanwhile_is_not_reported),
         cmocka_unit_test(what_is_found_for_good_is_reported_though_it_answers),
-        cmocka_unit_test(a_side_without_quorum_reports_nobody),
-        cmocka_unit_test(who_is_held_for_failed_is_no_voter),
+        cmocka_unit_test(a_side_without_quorum_reports_no_member),
+        cmocka_unit_test(a_member_that_is_held_for_failed_is_no_voter),
         cmocka_unit_test(of_two_the_one_that_breaks_the_tie_reports_at_once),
-        cmocka_unit_test(who_is_asked_answers_and_asks_once),
+        cmocka_unit_test(a_member_that_is_asked_answers_and_asks_once),
         cmocka_unit_test(of_many_a_sample_and_the_suspect_are_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -251,7 +251,7 @@ static void kill_daemon(struct rig *rig, rz_id failed)
 }
 
 /* Three daemons of four slots, two ranks on each; slots are limits. */
-static void nobody_is_spawned_without_a_slot(void **state)
+static void no_member_is_spawned_without_a_slot(void **state)
 {
     (void)state;
     struct rig rig;
@@ -455,12 +455,12 @@ static void outside_of_phase_run_spawns_are_refused(void **state)
         look_again(&rig);
         want(&rig, 0, spawn); /* late news: no daemon begins anything */
         rig_run(&rig);
-        assert_int_equal(rig_count(&rig, 1, RZ_RECOVER_WANTED), 0);
+        assert_int_equal(rig_count(&rig, 1, RZ_RECOVER_REQUESTED), 0);
         rig_close(&rig);
     }
 }
 
-static void who_repairs_itself_gets_an_epoch_and_no_spawn(void **state)
+static void a_member_that_repairs_itself_gets_an_epoch_and_no_spawn(void **state)
 {
     (void)state;
     struct rig *rig = spawns_rig(2);
@@ -570,7 +570,7 @@ static void what_cannot_be_is_bounded(void **state)
 }
 
 /* No daemon makes such a contribution; whatever comes in a decision, nothing goes out of turn. */
-static void a_decision_of_spawns_out_of_turn_bears_nobody(void **state)
+static void a_decision_of_spawns_out_of_order_spawns_no_process(void **state)
 {
     (void)state;
     struct rig *rig = spawns_rig(2);
@@ -640,7 +640,7 @@ int main(void)
         cmocka_unit_test(spawned_processes_count_in_the_barrier),
         cmocka_unit_test(a_cohort_gets_the_free_slots_in_order),
         cmocka_unit_test(all_of_a_cohort_are_spawned_or_none),
-        cmocka_unit_test(nobody_is_spawned_without_a_slot),
+        cmocka_unit_test(no_member_is_spawned_without_a_slot),
         cmocka_unit_test(a_cohort_behind_a_gap_waits),
         cmocka_unit_test(late_news_of_a_decided_cohort_leave_nothing_behind),
         cmocka_unit_test(the_cohorts_of_a_failed_daemon_are_dropped),
@@ -648,12 +648,12 @@ int main(void)
         cmocka_unit_test(slots_never_used_come_first_then_the_longest_free),
         cmocka_unit_test(whose_slot_was_given_away_is_told_so),
         cmocka_unit_test(outside_of_phase_run_spawns_are_refused),
-        cmocka_unit_test(who_repairs_itself_gets_an_epoch_and_no_spawn),
+        cmocka_unit_test(a_member_that_repairs_itself_gets_an_epoch_and_no_spawn),
         cmocka_unit_test(many_cohorts_are_decided_in_order),
         cmocka_unit_test(a_decision_settles_only_so_many_cohorts),
         cmocka_unit_test(what_a_lost_decision_bore_has_been),
         cmocka_unit_test(what_cannot_be_is_bounded),
-        cmocka_unit_test(a_decision_of_spawns_out_of_turn_bears_nobody),
+        cmocka_unit_test(a_decision_of_spawns_out_of_order_spawns_no_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

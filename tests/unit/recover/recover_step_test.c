@@ -102,7 +102,7 @@ static void open_wide(struct rig *rig, uint32_t n_ranks)
     free(placement);
 }
 
-static void an_epoch_names_who_begins_anew(void **state)
+static void an_epoch_names_the_processes_that_restart(void **state)
 {
     static const uint32_t failed[] = {0, 1, 62, 63, 64, 127, 128, 199};
     enum { N = sizeof(failed) / sizeof(*failed), RANKS = 200 };
@@ -197,7 +197,7 @@ static void without_reinit_the_failed_are_noted(void **state)
 }
 
 /* Of three daemons one has processes on the way to MPIX_Reinit: they are not carried off. */
-static void nobody_is_repaired_while_somebody_is_on_the_way(void **state)
+static void no_process_is_repaired_while_a_failure_is_on_the_way(void **state)
 {
     (void)state;
     struct rig *rig = rig_open(3);
@@ -527,7 +527,7 @@ static void without_slots_the_job_stops(void **state)
     }
 }
 
-static void who_is_held_for_failed_stops(void **state)
+static void a_member_that_is_held_for_failed_stops(void **state)
 {
     (void)state;
     struct rig *rig = rig_running(3);
@@ -560,11 +560,11 @@ int main(void)
         cmocka_unit_test(a_job_without_failures_enters_runs_and_leaves),
         cmocka_unit_test(a_failed_process_is_replaced_where_it_was),
         cmocka_unit_test(a_failed_daemons_ranks_move),
-        cmocka_unit_test(an_epoch_names_who_begins_anew),
+        cmocka_unit_test(an_epoch_names_the_processes_that_restart),
         cmocka_unit_test(a_failure_in_the_barrier_means_another_epoch),
         cmocka_unit_test(news_of_an_incarnation_to_come_is_kept),
         cmocka_unit_test(without_reinit_the_failed_are_noted),
-        cmocka_unit_test(nobody_is_repaired_while_somebody_is_on_the_way),
+        cmocka_unit_test(no_process_is_repaired_while_a_failure_is_on_the_way),
         cmocka_unit_test(after_left_failures_are_noted),
         cmocka_unit_test(the_generation_floor_holds_while_failures_are_undecided),
         cmocka_unit_test(of_two_sides_the_majority_goes_on),
@@ -575,7 +575,7 @@ int main(void)
         cmocka_unit_test(damage_leads_to_the_generation_before_and_no_further),
         cmocka_unit_test(there_is_no_generation_before_what_was_restored),
         cmocka_unit_test(what_the_failed_have_found_does_not_count),
-        cmocka_unit_test(who_is_held_for_failed_stops),
+        cmocka_unit_test(a_member_that_is_held_for_failed_stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

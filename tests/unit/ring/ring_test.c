@@ -162,36 +162,36 @@ static void heartbeats_go_to_the_observer_each_period(void **state)
 static void first_heartbeat_has_the_start_slack(void **state)
 {
     struct fixture *f = *state;
-    rz_id who;
-    assert_int_equal(serve_until(f, 10 * SLACK, &who), TIMEOUT + SLACK);
-    assert_int_equal(who, SELF - 1);
+    rz_id suspected;
+    assert_int_equal(serve_until(f, 10 * SLACK, &suspected), TIMEOUT + SLACK);
+    assert_int_equal(suspected, SELF - 1);
 }
 
 static void silence_of_the_timeout_is_suspected_and_the_ring_mended(void **state)
 {
     struct fixture *f = *state;
-    rz_id who;
+    rz_id suspected;
     receive(f, 50, SELF - 1, RZ_RING_HEARTBEAT);
-    assert_int_equal(serve_until(f, 10 * SLACK, &who), 50 + TIMEOUT);
-    assert_int_equal(who, SELF - 1);
+    assert_int_equal(serve_until(f, 10 * SLACK, &suspected), 50 + TIMEOUT);
+    assert_int_equal(suspected, SELF - 1);
     assert_non_null(sent(f, RZ_RING_REQUEST, SELF - 2));
     assert_int_equal(rz_ring_observing(f->ring), SELF - 2);
     /* The next one may need a timeout to get the request: two until suspicion, one after its first
      * heartbeat. */
-    assert_int_equal(serve_until(f, 10 * SLACK, &who), 50 + 3 * TIMEOUT);
-    assert_int_equal(who, SELF - 2);
+    assert_int_equal(serve_until(f, 10 * SLACK, &suspected), 50 + 3 * TIMEOUT);
+    assert_int_equal(suspected, SELF - 2);
 }
 
 static void only_new_heartbeats_of_the_observed_count(void **state)
 {
     struct fixture *f = *state;
-    rz_id who;
+    rz_id suspected;
     f->heartbeats = 10;
     receive(f, 50, SELF - 1, RZ_RING_HEARTBEAT);
     receive(f, 200, SELF - 2, RZ_RING_HEARTBEAT);
     f->heartbeats = 5;
     receive(f, 250, SELF - 1, RZ_RING_HEARTBEAT);
-    assert_int_equal(serve_until(f, 10 * SLACK, &who), 50 + TIMEOUT);
+    assert_int_equal(serve_until(f, 10 * SLACK, &suspected), 50 + TIMEOUT);
 }
 
 static void request_makes_a_farther_observer(void **state)
@@ -218,9 +218,9 @@ static void news_of_the_observed_moves_on_at_once(void **state)
     tell_failed(f, 60, failed, 2);
     assert_int_equal(f->count, 1);
     assert_non_null(sent(f, RZ_RING_REQUEST, 0));
-    rz_id who;
-    assert_int_equal(serve_until(f, 10 * SLACK, &who), 60 + 2 * TIMEOUT);
-    assert_int_equal(who, 0);
+    rz_id suspected;
+    assert_int_equal(serve_until(f, 10 * SLACK, &suspected), 60 + 2 * TIMEOUT);
+    assert_int_equal(suspected, 0);
 }
 
 static void failed_observer_is_not_served(void **state)
@@ -239,12 +239,12 @@ static void failed_observer_is_not_served(void **state)
 static void late_timer_is_no_proof(void **state)
 {
     struct fixture *f = *state;
-    rz_id who;
+    rz_id suspected;
     receive(f, 50, SELF - 1, RZ_RING_HEARTBEAT);
     tick(f, 50 + TIMEOUT + PERIOD);
     assert_false(told(f, RZ_RING_SUSPECT, SELF - 1));
     /* Heard nothing for a further period: the silence is the other's. */
-    assert_int_equal(serve_until(f, 10 * SLACK, &who), 50 + TIMEOUT + 2 * PERIOD);
+    assert_int_equal(serve_until(f, 10 * SLACK, &suspected), 50 + TIMEOUT + 2 * PERIOD);
 }
 
 static void quit_is_no_failure(void **state)
@@ -257,7 +257,7 @@ static void quit_is_no_failure(void **state)
     assert_int_equal(f->count, 0);
 }
 
-static void who_leaves_says_so_and_is_silent(void **state)
+static void a_member_that_leaves_says_so_and_is_silent(void **state)
 {
     struct fixture *f = *state;
     step(f, &(struct rz_event){.kind = RZ_EVENT_CALL, .now = 10, .call = RZ_RING_LEAVE});
@@ -269,7 +269,7 @@ static void who_leaves_says_so_and_is_silent(void **state)
     assert_int_equal(f->count, 0);
 }
 
-static void who_is_declared_failed_stops(void **state)
+static void a_member_that_is_declared_failed_stops(void **state)
 {
     struct fixture *f = *state;
     const rz_id self = SELF;
@@ -302,10 +302,10 @@ static void alone_there_is_nothing_to_do(void **state)
 static void last_survivor_has_found_all_others(void **state)
 {
     struct fixture *f = *state;
-    rz_id who;
+    rz_id suspected;
     for (rz_id failed = 63; failed > 0; failed--) {
-        assert_true(serve_until(f, RZ_TIME_NEVER - 1, &who) != RZ_TIME_NEVER);
-        assert_int_equal(who, failed);
+        assert_true(serve_until(f, RZ_TIME_NEVER - 1, &suspected) != RZ_TIME_NEVER);
+        assert_int_equal(suspected, failed);
     }
     uint32_t n;
     rz_ring_out(f->ring, &n);
@@ -356,31 +356,32 @@ static void run_late(struct fixture *f, rz_time now, rz_time late)
 static void one_that_says_it_is_late_gets_twice_that(void **state)
 {
     struct fixture *f = *state;
-    rz_id who;
+    rz_id suspected;
     heartbeat_of_late(f, PERIOD, LATE);
-    assert_int_equal(serve_until(f, RZ_SECOND, &who), PERIOD + TIMEOUT + 2 * LATE);
-    assert_int_equal(who, SELF - 1);
-    assert_int_equal(serve_until(f, RZ_SECOND, &who),
+    assert_int_equal(serve_until(f, RZ_SECOND, &suspected), PERIOD + TIMEOUT + 2 * LATE);
+    assert_int_equal(suspected, SELF - 1);
+    assert_int_equal(serve_until(f, RZ_SECOND, &suspected),
                      PERIOD + TIMEOUT + 2 * LATE + 2 * TIMEOUT + 2 * LATE);
-    assert_int_equal(who, SELF - 2); /* nothing is known of it: as late as the one before it */
+    assert_int_equal(suspected,
+                     SELF - 2); /* nothing is known of it: as late as the one before it */
 }
 
 static void no_more_is_believed_than_the_bound(void **state)
 {
     struct fixture *f = *state;
-    rz_id who;
+    rz_id suspected;
     heartbeat_of_late(f, PERIOD, RZ_TIME_NEVER);
-    assert_int_equal(serve_until(f, RZ_SECOND, &who), PERIOD + TIMEOUT + 6000);
+    assert_int_equal(serve_until(f, RZ_SECOND, &suspected), PERIOD + TIMEOUT + 6000);
 }
 
 static void own_lateness_counts_for_the_silence_under_way(void **state)
 {
     struct fixture *f = *state;
-    rz_id who;
+    rz_id suspected;
     heartbeat_of_late(f, PERIOD, 0);
     run_late(f, 2 * PERIOD, LATE);
     run_late(f, 2 * PERIOD, LATE / 2); /* less says nothing new */
-    assert_int_equal(serve_until(f, RZ_SECOND, &who), PERIOD + TIMEOUT + 2 * LATE);
+    assert_int_equal(serve_until(f, RZ_SECOND, &suspected), PERIOD + TIMEOUT + 2 * LATE);
 }
 
 static void lateness_is_told_and_fades(void **state)
@@ -409,32 +410,32 @@ static void a_late_tick_is_lateness(void **state)
 static void a_new_observed_is_heard_however_few_it_has_sent(void **state)
 {
     struct fixture *f = *state;
-    rz_id who, failed = SELF - 1;
+    rz_id suspected, failed = SELF - 1;
     f->heartbeats = 1000;
     receive(f, PERIOD, failed, RZ_RING_HEARTBEAT);
     tell_failed(f, 2 * PERIOD, &failed, 1);
     assert_int_equal(rz_ring_observing(f->ring), SELF - 2);
     f->heartbeats = 0;
     receive(f, 3 * PERIOD, SELF - 2, RZ_RING_HEARTBEAT);
-    assert_int_equal(serve_until(f, 100 * PERIOD, &who), 3 * PERIOD + TIMEOUT);
+    assert_int_equal(serve_until(f, 100 * PERIOD, &suspected), 3 * PERIOD + TIMEOUT);
 }
 
 /* Until the host says that it is out; each further timeout is told. */
-static void who_is_silent_is_watched_on_where_the_host_decides(void **state)
+static void a_member_that_is_silent_is_watched_on_where_the_host_decides(void **state)
 {
     struct fixture *f = *state;
-    rz_id who, silent = SELF - 1;
-    assert_int_equal(serve_until(f, 100 * PERIOD, &who), TIMEOUT);
-    assert_int_equal(who, silent);
+    rz_id suspected, silent = SELF - 1;
+    assert_int_equal(serve_until(f, 100 * PERIOD, &suspected), TIMEOUT);
+    assert_int_equal(suspected, silent);
     assert_null(sent(f, RZ_RING_REQUEST, SELF - 2));
-    assert_int_equal(serve_until(f, 100 * PERIOD, &who), 2 * TIMEOUT);
-    assert_int_equal(who, silent);
+    assert_int_equal(serve_until(f, 100 * PERIOD, &suspected), 2 * TIMEOUT);
+    assert_int_equal(suspected, silent);
     receive(f, 2 * TIMEOUT + PERIOD, silent, RZ_RING_HEARTBEAT);
-    assert_int_equal(serve_until(f, 100 * PERIOD, &who), 3 * TIMEOUT + PERIOD);
+    assert_int_equal(serve_until(f, 100 * PERIOD, &suspected), 3 * TIMEOUT + PERIOD);
     tell_failed(f, 4 * TIMEOUT, &silent, 1);
     assert_non_null(sent(f, RZ_RING_REQUEST, SELF - 2));
-    assert_int_equal(serve_until(f, 100 * PERIOD, &who), 6 * TIMEOUT);
-    assert_int_equal(who, SELF - 2);
+    assert_int_equal(serve_until(f, 100 * PERIOD, &suspected), 6 * TIMEOUT);
+    assert_int_equal(suspected, SELF - 2);
 }
 
 #define TEST_LATE(test) cmocka_unit_test_setup_teardown(test, set_up_late, tear_down)
@@ -451,8 +452,8 @@ int main(void)
         TEST(failed_observer_is_not_served),
         TEST(late_timer_is_no_proof),
         TEST(quit_is_no_failure),
-        TEST(who_leaves_says_so_and_is_silent),
-        TEST(who_is_declared_failed_stops),
+        TEST(a_member_that_leaves_says_so_and_is_silent),
+        TEST(a_member_that_is_declared_failed_stops),
         TEST(messages_of_other_views_are_dropped),
         TEST(a_new_observed_is_heard_however_few_it_has_sent),
         TEST_LATE(one_that_says_it_is_late_gets_twice_that),
@@ -460,8 +461,8 @@ int main(void)
         TEST_LATE(own_lateness_counts_for_the_silence_under_way),
         TEST_LATE(lateness_is_told_and_fades),
         TEST_LATE(a_late_tick_is_lateness),
-        cmocka_unit_test_setup_teardown(who_is_silent_is_watched_on_where_the_host_decides,
-                                        set_up_held, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_member_that_is_silent_is_watched_on_where_the_host_decides, set_up_held, tear_down),
         cmocka_unit_test_setup_teardown(alone_there_is_nothing_to_do, set_up_alone, tear_down),
         cmocka_unit_test_setup_teardown(last_survivor_has_found_all_others, set_up_large,
                                         tear_down),

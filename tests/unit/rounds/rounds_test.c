@@ -13,7 +13,7 @@
 #define VIEW 3
 #define QUEUE_MAX 4096
 
-struct letter {
+struct packet {
     rz_id to;
     struct rz_message message;
 };
@@ -23,7 +23,7 @@ struct group {
     struct rz_rounds *member[RZ_ROUNDS_MEMBERS_MAX];
     bool failed[RZ_ROUNDS_MEMBERS_MAX];
     uint32_t told[RZ_ROUNDS_MEMBERS_MAX];
-    struct letter queue[QUEUE_MAX];
+    struct packet queue[QUEUE_MAX];
 };
 
 static struct group *create(uint32_t n)
@@ -55,7 +55,7 @@ static void step(struct group *group, rz_id id, const struct rz_event *event)
         group->told[id] += v[i].kind == RZ_ACTION_NOTIFY;
         for (uint32_t k = 0; v[i].kind == RZ_ACTION_SEND && k < v[i].n_to; k++) {
             assert_true(group->n_queue < QUEUE_MAX);
-            group->queue[group->n_queue++] = (struct letter){v[i].to[k], v[i].message};
+            group->queue[group->n_queue++] = (struct packet){v[i].to[k], v[i].message};
             group->n_sent++;
         }
     }
@@ -77,10 +77,10 @@ static void tell(struct group *group, rz_id id, rz_id failed)
 static void deliver_all(struct group *group)
 {
     for (uint32_t i = 0; i < group->n_queue; i++) {
-        struct letter letter = group->queue[i];
-        struct rz_event event = {.kind = RZ_EVENT_RECEIVE, .message = &letter.message};
-        if (!group->failed[letter.to]) {
-            step(group, letter.to, &event);
+        struct packet packet = group->queue[i];
+        struct rz_event event = {.kind = RZ_EVENT_RECEIVE, .message = &packet.message};
+        if (!group->failed[packet.to]) {
+            step(group, packet.to, &event);
         }
     }
     group->n_queue = 0;
@@ -109,7 +109,7 @@ static void two_rounds_without_failures(void **state)
     }
 }
 
-static void nobody_waits_for_the_failed(void **state)
+static void no_member_waits_for_the_failed(void **state)
 {
     (void)state;
     struct group *group = create(4);
@@ -177,7 +177,7 @@ static void strange_messages_are_dropped(void **state)
     destroy(group);
 }
 
-static void who_is_declared_failed_stops(void **state)
+static void a_member_that_is_declared_failed_stops(void **state)
 {
     (void)state;
     struct group *group = create(3);
@@ -216,10 +216,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(there_is_no_round_before_the_first),
         cmocka_unit_test(two_rounds_without_failures),
-        cmocka_unit_test(nobody_waits_for_the_failed),
+        cmocka_unit_test(no_member_waits_for_the_failed),
         cmocka_unit_test(failures_travel_with_estimates),
         cmocka_unit_test(strange_messages_are_dropped),
-        cmocka_unit_test(who_is_declared_failed_stops),
+        cmocka_unit_test(a_member_that_is_declared_failed_stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,14 +14,14 @@
 #define ACTIONS RZ_ACTIONS_MIN
 #define ITEMS_MAX 16 /* four failed with three items each, and some */
 
-struct letter {
+struct packet {
     rz_id to;
     struct rz_message message;
     uint64_t items[ITEMS_MAX];
 };
 
 struct box {
-    struct letter *letters;
+    struct packet *packets;
     uint32_t count, max;
 };
 
@@ -39,15 +39,15 @@ static void post(struct twin *twin, const struct rz_action *action)
     struct box *box = &twin->out;
     if (box->count == box->max) {
         box->max = box->max ? 2 * box->max : 64;
-        box->letters = realloc(box->letters, box->max * sizeof(*box->letters));
-        rz_assert(box->letters);
+        box->packets = realloc(box->packets, box->max * sizeof(*box->packets));
+        rz_assert(box->packets);
     }
     rz_assert(action->n_to == 1 && action->message.n_items <= ITEMS_MAX);
-    struct letter *letter = &box->letters[box->count++];
-    letter->to = action->to[0];
-    letter->message = action->message;
+    struct packet *packet = &box->packets[box->count++];
+    packet->to = action->to[0];
+    packet->message = action->message;
     if (action->message.n_items > 0) {
-        memcpy(letter->items, action->items, action->message.n_items * sizeof(uint64_t));
+        memcpy(packet->items, action->items, action->message.n_items * sizeof(uint64_t));
     }
     twin->leaving++;
 }
@@ -92,13 +92,13 @@ static void deliver(struct twin *twin)
     twin->out.count = 0;
     twin->in = arriving;
     for (uint32_t i = 0; i < arriving.count; i++) {
-        const struct letter *letter = &arriving.letters[i];
-        if (twin->members[letter->to]) {
-            step(twin, letter->to,
+        const struct packet *packet = &arriving.packets[i];
+        if (twin->members[packet->to]) {
+            step(twin, packet->to,
                  (struct rz_event){.kind = RZ_EVENT_RECEIVE,
                                    .now = twin->now,
-                                   .message = &letter->message,
-                                   .items = letter->items});
+                                   .message = &packet->message,
+                                   .items = packet->items});
         }
     }
 }
@@ -146,8 +146,8 @@ void twin_destroy(struct twin *twin)
         free(twin->members[p]);
     }
     free(twin->members);
-    free(twin->out.letters);
-    free(twin->in.letters);
+    free(twin->out.packets);
+    free(twin->in.packets);
     free(twin);
 }
 

@@ -76,7 +76,7 @@ static void news_whose_order_matters_do_not_commute(void **state)
     is_caught(&scenario, "claimed to commute");
 }
 
-static void news_that_nobody_looks_at_commute(void **state)
+static void news_that_no_member_looks_at_commute(void **state)
 {
     (void)state;
     struct rz_sim_scenario scenario = scenario_of(TOY_GAP);
@@ -98,7 +98,7 @@ int main(void)
         cmocka_unit_test(message_that_matters_is_not_void),
         cmocka_unit_test(second_copy_that_matters_is_not_void),
         cmocka_unit_test(news_whose_order_matters_do_not_commute),
-        cmocka_unit_test(news_that_nobody_looks_at_commute),
+        cmocka_unit_test(news_that_no_member_looks_at_commute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

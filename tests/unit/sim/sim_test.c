@@ -246,7 +246,7 @@ static void every_scenario_is_found_by_its_name(void **state)
     }
     assert_true(n > 5);
     assert_null(rz_sim_find("ring", "no such scenario"));
-    assert_null(rz_sim_find("no such room", NULL));
+    assert_null(rz_sim_find("no such protocol", NULL));
 }
 
 int main(void)

@@ -275,7 +275,7 @@ static void children_hear_at_once_and_the_others_later(void **state)
     assert_int_equal(f->count, 0);
 }
 
-static void who_shows_that_it_knows_is_left_out(void **state)
+static void a_member_that_shows_that_it_knows_is_left_out(void **state)
 {
     struct fixture *f = *state;
     const uint64_t items[] = {77, 78};
@@ -364,7 +364,7 @@ int main(void)
         TEST(new_neighbours_get_all_that_is_known),
         TEST(sets_grow_by_need),
         TEST_LATE(children_hear_at_once_and_the_others_later),
-        TEST_LATE(who_shows_that_it_knows_is_left_out),
+        TEST_LATE(a_member_that_shows_that_it_knows_is_left_out),
         TEST_LATE(a_failure_sends_what_was_put_off),
         TEST_LATE(the_failed_get_nothing_late),
         TEST_LATE(nothing_is_put_off_where_a_failure_is_known_or_the_news_are_urgent),

@@ -23,8 +23,8 @@ REFUSALS = [  # command line, what the line on standard error must say
     ("chek", "did you mean check?"),
     ("--no-such-option", "unknown option"),
     ("list plants", "scenarios, studies and figures, but no 'plants'"),
-    ("check", "name a room"),
-    ("check no-such-room", "no room 'no-such-room'"),
+    ("check", "name a protocol"),
+    ("check no-such-protocol", "no protocol 'no-such-protocol'"),
     ("check spread --scenario none-such", "no scenario 'none-such'"),
     ("check spread one", "one word too many"),
     ("check spread --seeds 7", "two numbers, A..B"),
@@ -72,8 +72,8 @@ class Commands(unittest.TestCase):
         self.assertRegex(done.stdout, r"spread/\w+: 20 runs, \d+ steps, \d+ messages, \d+ crashes: holds\n")
         run("replay", "spread", "--seed", "1")
         mutants = [line.split()[:2] for line in run("list", "scenarios").stdout.splitlines() if "(mutant" in line]
-        room, scenario = mutants[0]
-        done = run("check", room, "--scenario", scenario, "--seeds", "1..100000")
+        protocol, scenario = mutants[0]
+        done = run("check", protocol, "--scenario", scenario, "--seeds", "1..100000")
         self.assertIn("violated, as expected", done.stdout)
         replay = next(line for line in done.stderr.splitlines() if "rzsim replay" in line)
         words = replay[replay.index("rzsim replay"):].split()
@@ -137,7 +137,7 @@ class Commands(unittest.TestCase):
                          (["--trials", "0"], "whole number"), (["--latency", "5"], "20us"),
                          (["--plot", "x.gif"], ".svg, .png or .pdf"), (["extra"], "one word too many")]
                 if "--kill K" in options:
-                    cases.append((["--members", "16", "--kill", "16"], "somebody alive"))
+                    cases.append((["--members", "16", "--kill", "16"], "a member alive"))
                 for option, value in (("--tree", "binary"), ("--tolerance", "1%"), ("--hb-period", "1s"), ("--loss", "1%")):
                     if f"{option} " not in options:
                         cases.append(([option, value], f"{study} has no '{option}'; it takes"))

@@ -53,13 +53,13 @@ static bool draw_nothing(const struct rz_figure_options *options, struct rz_tabl
 
 static const struct rz_figure line = {.name = "test-1",
                                       .title = "a line",
-                                      .source = "Nobody 2000, figure 1",
+                                      .source = "Doe 2000, figure 1",
                                       .stated = "a slope of a half",
                                       .seconds = 1,
                                       .draw = draw_line};
 static const struct rz_figure nothing = {.name = "test-2",
                                          .title = "nothing",
-                                         .source = "Nobody 2000, figure 2",
+                                         .source = "Doe 2000, figure 2",
                                          .stated = "nothing",
                                          .seconds = 1,
                                          .draw = draw_nothing};
@@ -83,8 +83,8 @@ static void test_make(void **state)
         "| test-1 | luck | not stated; 2 | 1 | **does not hold** | 1 | an odd seed |",
         "| test-1 | height \\| of it | 7 | 5 | **differs** | 1 | a reason |",
         "| test-1 | colour | red | none | not comparable |  | no colours here |",
-        "[test-1](test-1.svg) | Nobody 2000, figure 1 | a line |",
-        "| test-2: it cannot be measured | Nobody 2000, figure 2 |",
+        "[test-1](test-1.svg) | Doe 2000, figure 1 | a line |",
+        "| test-2: it cannot be measured | Doe 2000, figure 2 |",
         "| test-2: no time |",
         "3 figures: 1 rows agree with what the source states, 1 differ, 0 depend on the seed, ",
         "0 depend on the seed, 1 cannot be compared.",
@@ -189,7 +189,7 @@ static void write_file(const char *path, const char *text)
 static void test_resume(void **state)
 {
     static const struct rz_figure counted = {.name = "test-1",
-                                             .source = "Nobody 2000",
+                                             .source = "Doe 2000",
                                              .title = "",
                                              .stated = "",
                                              .seconds = 1,

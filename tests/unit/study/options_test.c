@@ -81,7 +81,7 @@ static void test_headings(void **state)
             assert_non_null(o[1].name);
         }
         if (!o->name) {
-            assert_string_not_equal(o->help, "Who fails");
+            assert_string_not_equal(o->help, "Which members fail");
         }
     }
 }
@@ -194,7 +194,7 @@ static void test_flat_counts_processes(void **state)
     assert_false(rz_study_request_check(&request, &why));
     assert_true(take(&request, "--slow", "0") && take(&request, "--kill", "48"));
     assert_false(rz_study_request_check(&request, &why));
-    assert_non_null(strstr(why, "somebody alive"));
+    assert_non_null(strstr(why, "a member alive"));
 }
 
 static void test_numbers_as_shown(void **state)

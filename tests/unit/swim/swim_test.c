@@ -379,7 +379,7 @@ static void leaver_tells_the_others_and_goes(void **state)
     assert_true(rz_swim_deadline(rig->swim) == RZ_TIME_NEVER);
 }
 
-static void who_leaves_last_waits_for_nobody(void **state)
+static void a_member_that_leaves_last_waits_for_no_member(void **state)
 {
     struct rig *rig = *state;
     struct rz_swim_config config = basic();

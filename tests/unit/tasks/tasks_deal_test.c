@@ -109,7 +109,7 @@ static void a_round_is_long_where_exchanges_cost_and_failures_are_rare(void **st
 }
 
 /* Without rounds each has all that is not done, its own part first; own parts make up the whole. */
-static void who_follows_callbacks_has_all_and_its_own_first(void **state)
+static void a_process_that_follows_callbacks_has_all_and_its_own_first(void **state)
 {
     struct rz_random random = {3};
     static struct world w;
@@ -150,7 +150,7 @@ static void of_what_nothing_is_known_all_is_left(void **state)
     assert_int_equal(rz_tasks_deal(words, TASKS_MAX, 0, 1, dealt), TASKS_MAX);
     rz_tasks_say(all, TASKS_MAX, 3, words);
     assert_int_equal(rz_tasks_first_left(words, TASKS_MAX), TASKS_MAX);
-    words[2 * (TASKS_MAX - 1)] = RZ_TASKS_NOBODY;
+    words[2 * (TASKS_MAX - 1)] = RZ_TASKS_NONE;
     assert_int_equal(rz_tasks_first_left(words, TASKS_MAX), TASKS_MAX - 1);
 }
 
@@ -159,7 +159,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_left_is_dealt_once_and_evenly),
         cmocka_unit_test(a_result_is_sent_by_one_that_has_it_where_one_lacks_it),
-        cmocka_unit_test(who_follows_callbacks_has_all_and_its_own_first),
+        cmocka_unit_test(a_process_that_follows_callbacks_has_all_and_its_own_first),
         cmocka_unit_test(of_what_nothing_is_known_all_is_left),
         cmocka_unit_test(a_round_is_long_where_exchanges_cost_and_failures_are_rare),
     };

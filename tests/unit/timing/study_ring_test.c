@@ -185,7 +185,7 @@ static void a_member_that_is_too_slow_is_fenced(void **state)
 
 /* Heartbeats are lost, so that some are declared failed, and end, before their date of failure:
  * others knew it from the start. If all have ended, none knows anything. */
-static void who_ends_before_its_date_is_known_from_the_start(void **state)
+static void a_member_that_ends_before_its_date_is_known_from_the_start(void **state)
 {
     (void)state;
     struct rz_study_options options = options_of("ring", 16);
@@ -320,7 +320,7 @@ int main(void)
         cmocka_unit_test(neighbours_are_found_one_by_one),
         cmocka_unit_test(a_star_takes_its_time),
         cmocka_unit_test(a_member_that_is_too_slow_is_fenced),
-        cmocka_unit_test(who_ends_before_its_date_is_known_from_the_start),
+        cmocka_unit_test(a_member_that_ends_before_its_date_is_known_from_the_start),
         cmocka_unit_test(a_network_without_delays_is_allowed),
         cmocka_unit_test(what_does_not_fit_into_memory_is_refused),
         cmocka_unit_test(a_trace_that_is_cut_off_is_no_success),

@@ -111,7 +111,7 @@ static void a_busy_member_serves_in_order_of_arrival(void **state)
 
 /* Messages that arrive when a service ends, or when the last send has left, follow those that wait
  * already. */
-static void nobody_jumps_the_queue(void **state)
+static void no_process_jumps_the_queue(void **state)
 {
     (void)state;
     struct rz_timing_setup setup = toy_setup(3, &record);
@@ -376,7 +376,7 @@ int main(void)
         cmocka_unit_test(bandwidth_and_overheads_add_up),
         cmocka_unit_test(members_of_one_node_use_the_local_figures),
         cmocka_unit_test(a_busy_member_serves_in_order_of_arrival),
-        cmocka_unit_test(nobody_jumps_the_queue),
+        cmocka_unit_test(no_process_jumps_the_queue),
         cmocka_unit_test(overheads_of_zero_cost_no_events),
         cmocka_unit_test(a_study_delays_and_loses_transfers),
         cmocka_unit_test(equal_dates_are_served_in_order_of_queueing),

@@ -14,7 +14,7 @@
 #define MEMBERS_MAX 300
 #define QUEUE_MAX 8192
 
-struct letter {
+struct packet {
     rz_id to;
     struct rz_message message;
     uint64_t items[8];
@@ -27,7 +27,7 @@ struct group {
     bool failed[MEMBERS_MAX];
     uint64_t flag[MEMBERS_MAX]; /* of the last reported decision */
     uint64_t attempt[MEMBERS_MAX];
-    struct letter queue[QUEUE_MAX];
+    struct packet queue[QUEUE_MAX];
 };
 
 static struct group *create(uint32_t n)
@@ -59,10 +59,10 @@ static void carry_out(struct group *group, rz_id id, const struct rz_action *act
     }
     for (uint32_t k = 0; k < action->n_to; k++) {
         assert_true(group->n_queue < QUEUE_MAX && action->message.n_items <= 8);
-        struct letter *letter = &group->queue[group->n_queue++];
-        *letter = (struct letter){.to = action->to[k], .message = action->message};
+        struct packet *packet = &group->queue[group->n_queue++];
+        *packet = (struct packet){.to = action->to[k], .message = action->message};
         for (uint32_t i = 0; i < action->message.n_items; i++) {
-            letter->items[i] = action->items[i];
+            packet->items[i] = action->items[i];
         }
         group->n_sent[action->message.type]++;
     }
@@ -97,14 +97,14 @@ static void tell(struct group *group, rz_id id, rz_id failed)
 
 static void deliver(struct group *group, uint32_t at)
 {
-    struct letter letter = group->queue[at];
+    struct packet packet = group->queue[at];
     group->n_queue--;
     memmove(group->queue + at, group->queue + at + 1,
             (group->n_queue - at) * sizeof(*group->queue));
     struct rz_event event = {
-        .kind = RZ_EVENT_RECEIVE, .message = &letter.message, .items = letter.items};
-    if (!group->failed[letter.to]) {
-        step(group, letter.to, &event);
+        .kind = RZ_EVENT_RECEIVE, .message = &packet.message, .items = packet.items};
+    if (!group->failed[packet.to]) {
+        step(group, packet.to, &event);
     }
 }
 
@@ -297,7 +297,7 @@ static void orphans_vote_again(void **state)
 }
 
 /* Its host must be able to ask, whether it had voted before or not: it has to end the process. */
-static void who_is_held_for_failed_knows(void **state)
+static void a_member_that_is_held_for_failed_knows(void **state)
 {
     (void)state;
     for (int votes = 0; votes < 2; votes++) {
@@ -373,7 +373,7 @@ int main(void)
         cmocka_unit_test(without_a_decision_the_attempt_is_given_up),
         cmocka_unit_test(an_old_attempt_is_told_of_the_new_one),
         cmocka_unit_test(orphans_vote_again),
-        cmocka_unit_test(who_is_held_for_failed_knows),
+        cmocka_unit_test(a_member_that_is_held_for_failed_knows),
         cmocka_unit_test(strange_messages_are_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

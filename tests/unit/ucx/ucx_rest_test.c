@@ -83,7 +83,7 @@ static void what_rests_is_woken_by_the_same_ep_address(void **state)
 
 static void a_broken_connection_does_not_rest(void **state)
 {
-    struct side a, b, nobody = {.net = NULL};
+    struct side a, b, none = {.net = NULL};
     struct result first, second;
     (void)state;
     for (unsigned rests = 0; rests < 2; rests++) {
@@ -99,13 +99,13 @@ static void a_broken_connection_does_not_rest(void **state)
         }
         close_side(&b);
         if (!rests) {
-            TURN_UNTIL(&a, &nobody, a.broken_count == 1);
+            TURN_UNTIL(&a, &none, a.broken_count == 1);
             assert_false(ops->rest(a.net, 0, RZ_ERR_ROLLBACK));
         }
         /* A connection that breaks while it rests is not reported; a process that tries to wake it
          * learns of it. */
         rz_peer_t number = 1;
-        TURN_UNTIL(&a, &nobody,
+        TURN_UNTIL(&a, &none,
                    ops->connect(a.net, number, ep_address, bytes) != RZ_OK ||
                        !ops->rest(a.net, number++, RZ_ERR_ROLLBACK));
         assert_int_equal(a.broken_count, !rests);

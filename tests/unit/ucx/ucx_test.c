@@ -238,9 +238,9 @@ static void disconnect_ends_everything_with_its_status(void **state)
     }
     assert_int_equal(ops->fetch(a.net, a.notes[0].token, memory, 1 << 20, fresh_op(&fetching, 1)),
                      RZ_IN_PROGRESS);
-    struct side nobody = {.net = NULL};
+    struct side none = {.net = NULL};
     ops->disconnect(a.net, 0, true, RZ_ERR_PROC_FAILED);
-    TURN_UNTIL(&a, &nobody, ops->quiet(a.net));
+    TURN_UNTIL(&a, &none, ops->quiet(a.net));
     memset(memory, 0xa5, 1 << 20);
     for (unsigned i = 0; i < COUNT; i++) {
         assert_int_equal(results[i].calls, 1);
@@ -343,13 +343,13 @@ static void disconnect_inside_a_callback_is_allowed(void **state)
     (void)state;
     open_pair(&a, &b);
     b.leave_at_once = true;
-    struct side nobody = {.net = NULL};
+    struct side none = {.net = NULL};
     for (unsigned i = 0; i < 100; i++) {
         side_send(&a, 0, "x", 1, &results[i], i);
     }
     TURN_UNTIL(&a, &b, b.notes_count >= 1);
     ops->disconnect(a.net, 0, false, RZ_ERR_ROLLBACK);
-    TURN_UNTIL(&a, &nobody, results[99].calls == 1);
+    TURN_UNTIL(&a, &none, results[99].calls == 1);
     for (unsigned i = 0; i < 100; i++) {
         assert_int_equal(results[i].calls, 1);
     }

@@ -61,16 +61,16 @@ static void check(const struct story *story)
 #define ALL 0xF
 
 static const struct story stories[] = {
-    {"nobody has arrived", 1, 3, ALL, 0, {NO, NO, NO, NO}, {0}, false, 0, 0},
+    {"no process has arrived", 1, 3, ALL, 0, {NO, NO, NO, NO}, {0}, false, 0, 0},
     {"one is awaited", 1, 3, ALL, 0, {4, 4, NO, 4}, {0}, false, 0, 0},
     {"all have arrived", 1, 3, ALL, 0, {4, 4, 4, 4}, {0}, true, ALL, 4},
     {"the least progress", 1, 3, ALL, 0, {9, 7, 8, 6}, {0}, true, ALL, 6},
     {"progress never falls", 1, 3, ALL, 0, {4, 4, 4, 1}, {0}, true, ALL, 3},
     {"the failed processes have not come far", 1, 3, ALL, 0x4, {4, 4, NO, 4}, {0}, true, 0xB, 3},
-    {"who is out is not awaited", 1, 3, ALL, 0, {4, 4, NO, 4}, {"0010"}, true, 0xB, 3},
+    {"an excluded process is not awaited", 1, 3, ALL, 0, {4, 4, NO, 4}, {"0010"}, true, 0xB, 3},
     {"any of them puts out", 1, 3, ALL, 0, {4, 4, NO, 4}, {0, 0, 0, "0010"}, true, 0xB, 3},
-    {"who came back is awaited", 1, 3, ALL, 0, {4, 4, NO, 4}, {"0010", "0020"}, false, 0, 0},
-    {"who is out has done its part", 1, 3, ALL, 0, {4, 4, 5, 4}, {"0010"}, true, 0xB, 4},
+    {"a readmitted process is awaited", 1, 3, ALL, 0, {4, 4, NO, 4}, {"0010", "0020"}, false, 0, 0},
+    {"an excluded process has done its part", 1, 3, ALL, 0, {4, 4, 5, 4}, {"0010"}, true, 0xB, 4},
     {"of two that report each other one stays",
      1,
      3,
@@ -82,11 +82,20 @@ static const struct story stories[] = {
      0x1,
      4},
     {"all hold themselves for out", 1, 3, 0x3, 0, {4, 5, NO, NO}, {"1000", "0100"}, true, 1, 4},
-    {"who waits outside stays there", 1, 3, 0x3, 0, {4, 4, 0, NO}, {"0010", "0010"}, true, 3, 4},
-    {"who is in again comes in", 1, 3, 0x3, 0, {4, 4, 0, NO}, {"0020", "0010"}, true, 7, 4},
-    {"who is in and does not wait stays out", 1, 3, 0x3, 0, {4, 4, NO, NO}, {0}, true, 3, 4},
+    {"an excluded process that waits stays so",
+     1,
+     3,
+     0x3,
+     0,
+     {4, 4, 0, NO},
+     {"0010", "0010"},
+     true,
+     3,
+     4},
+    {"a readmitted process comes in", 1, 3, 0x3, 0, {4, 4, 0, NO}, {"0020", "0010"}, true, 7, 4},
+    {"a process that does not wait stays out", 1, 3, 0x3, 0, {4, 4, NO, NO}, {0}, true, 3, 4},
     {"outsiders have no word", 1, 3, 0x3, 0, {4, NO, 0, 0}, {0, 0, "0100", "0100"}, false, 0, 0},
-    {"but where nobody of the view is there",
+    {"but where no process of the view is there",
      1,
      3,
      0x3,
@@ -96,7 +105,7 @@ static const struct story stories[] = {
      true,
      0xC,
      3},
-    {"or who is there has been put out while it waited",
+    {"or the waiting one has been excluded meanwhile",
      1,
      3,
      0x3,
@@ -108,7 +117,7 @@ static const struct story stories[] = {
      3},
     {"as it knows itself", 1, 3, 0x3, 0, {4, NO, 9, NO}, {"1000", 0, "1100"}, true, 0x4, 3},
     {"not where it has come back", 1, 3, 0x3, 0, {4, NO, 9, 9}, {"2000", 0, "1100"}, false, 0, 0},
-    {"not by who is out", 1, 3, 0x3, 0, {4, NO, 9, NO}, {0, 0, "1110"}, false, 0, 0},
+    {"not by an excluded process", 1, 3, 0x3, 0, {4, NO, 9, NO}, {0, 0, "1110"}, false, 0, 0},
     {"not while one of the view may come", 1, 3, 0x3, 0, {NO, NO, 9, 9}, {0}, false, 0, 0},
     {"the view has failed", 1, 3, 0x3, 0x3, {NO, NO, 9, 9}, {0, 0, "1110", "1101"}, true, 0x4, 3},
     {"round 0 is for all", 0, 0, ALL, 0, {4, 4, 4, NO}, {0}, false, 0, 0},
@@ -163,7 +172,7 @@ static void the_view_is_never_empty(void **state)
     for (uint32_t i = 0; i < 200000; i++) {
         struct rz_view_change_waiting waiting[N];
         struct rz_diagnose_list lists[N];
-        uint64_t items[N][N], view = 0, progress = 0, old_view, gone, who = 0;
+        uint64_t items[N][N], view = 0, progress = 0, old_view, gone, arrived = 0;
         uint32_t n = 0, counters[N];
         seed = seed * 6364136223846793005u + 1442695040888963407u;
         uint64_t bits = seed >> 8;
@@ -182,7 +191,7 @@ static void the_view_is_never_empty(void **state)
             }
             waiting[n++] =
                 (struct rz_view_change_waiting){rank, 5 + (own >> 9 & 3), items[rank], k};
-            who |= UINT64_C(1) << rank;
+            arrived |= UINT64_C(1) << rank;
         }
         const struct rz_view_change_situation now = {.n = N,
                                                      .round = 1,
@@ -192,12 +201,12 @@ static void the_view_is_never_empty(void **state)
                                                      .n_waiting = n,
                                                      .waiting = waiting};
         if (!rz_view_change_ends(&now, lists, counters, &view, &progress)) {
-            assert_true((old_view & ~who & ~gone) || n == 0); /* a process is awaited */
+            assert_true((old_view & ~arrived & ~gone) || n == 0); /* a process is awaited */
             continue;
         }
         ended++;
-        assert_true(view != 0 && (view & ~who) == 0);
-        assert_true(progress >= 6 && (progress == 6 || (old_view & ~who) == 0));
+        assert_true(view != 0 && (view & ~arrived) == 0);
+        assert_true(progress >= 6 && (progress == 6 || (old_view & ~arrived) == 0));
     }
     assert_true(ended > 1000);
 }

@@ -238,7 +238,7 @@ static bool known(struct table *t, rz_id id)
 
 /* ---- rounds ---- */
 
-static void a_group_of_one_needs_nobody(void **state)
+static void a_group_of_one_needs_no_other(void **state)
 {
     (void)state;
     struct table *t = open_table(1);
@@ -308,7 +308,7 @@ static void later_counters_replace_former_ones(void **state)
     close_table(t);
 }
 
-static void who_is_behind_is_told_at_once(void **state)
+static void a_process_that_is_behind_is_told_at_once(void **state)
 {
     (void)state;
     struct table *t = open_table(2);
@@ -345,7 +345,7 @@ static void the_failed_and_their_elders_are_not_awaited(void **state)
     close_table(t);
 }
 
-static void who_leaves_is_as_failed(void **state)
+static void a_process_that_leaves_is_as_failed(void **state)
 {
     (void)state;
     struct table *t = open_table(3);
@@ -366,7 +366,7 @@ static void who_leaves_is_as_failed(void **state)
     close_table(t);
 }
 
-static void a_group_of_nobody_is_forgotten(void **state)
+static void a_group_without_processes_is_forgotten(void **state)
 {
     (void)state;
     struct table *t = open_table(3);
@@ -466,7 +466,7 @@ static void of_two_decisions_that_of_the_later_daemon_holds(void **state)
 }
 
 /* 1 has kept round 1 and was not told that it counts, 2 has even kept round 2. */
-static void a_round_that_counts_is_confirmed_to_who_tells_it_late(void **state)
+static void a_round_that_counts_is_confirmed_to_a_late_sender(void **state)
 {
     (void)state;
     struct table *t = open_table(3);
@@ -589,19 +589,19 @@ static void the_largest_group_fits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_group_of_one_needs_nobody),
+        cmocka_unit_test(a_group_of_one_needs_no_other),
         cmocka_unit_test(a_round_costs_one_message_to_arrive_and_three_to_each),
         cmocka_unit_test(a_decision_counts_when_all_have_kept_it),
         cmocka_unit_test(later_counters_replace_former_ones),
-        cmocka_unit_test(who_is_behind_is_told_at_once),
+        cmocka_unit_test(a_process_that_is_behind_is_told_at_once),
         cmocka_unit_test(the_failed_and_their_elders_are_not_awaited),
-        cmocka_unit_test(who_leaves_is_as_failed),
-        cmocka_unit_test(a_group_of_nobody_is_forgotten),
+        cmocka_unit_test(a_process_that_leaves_is_as_failed),
+        cmocka_unit_test(a_group_without_processes_is_forgotten),
         cmocka_unit_test(the_next_daemon_decides_when_the_first_one_is_failed),
         cmocka_unit_test(what_was_kept_is_told_again),
         cmocka_unit_test(what_the_next_one_has_not_kept_is_decided_anew),
         cmocka_unit_test(of_two_decisions_that_of_the_later_daemon_holds),
-        cmocka_unit_test(a_round_that_counts_is_confirmed_to_who_tells_it_late),
+        cmocka_unit_test(a_round_that_counts_is_confirmed_to_a_late_sender),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(messages_that_cannot_be_are_dropped),
         cmocka_unit_test(the_largest_group_fits),

@@ -76,7 +76,7 @@ static void refused(struct rz_spawn_command command)
     assert_int_equal(rz_spawn_order_look(buffer, bytes, &n_commands, &n), RZ_ERR_MALFORMED);
 }
 
-static void what_nobody_can_run_is_refused(void **state)
+static void what_no_process_can_run_is_refused(void **state)
 {
     (void)state;
     refused((struct rz_spawn_command){1, "", nothing, NULL});
@@ -91,6 +91,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_was_written_is_read),
                                        cmocka_unit_test(every_cut_is_refused),
-                                       cmocka_unit_test(what_nobody_can_run_is_refused)};
+                                       cmocka_unit_test(what_no_process_can_run_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

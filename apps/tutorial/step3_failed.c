@@ -4,8 +4,8 @@
 
 #include <mpi-ext.h>
 
-/* [who] */
-static void say_who_is_failed(MPI_Comm comm, int rank, int size)
+/* [failed] */
+static void print_failed(MPI_Comm comm, int rank, int size)
 {
     int n_acked, n_failed;
     MPI_Group all, failed;
@@ -14,9 +14,9 @@ static void say_who_is_failed(MPI_Comm comm, int rank, int size)
     MPI_Comm_group(comm, &all);
     MPI_Group_size(failed, &n_failed);
     for (int i = 0; i < n_failed; i++) {
-        int who;
-        MPI_Group_translate_ranks(failed, 1, &i, all, &who);
-        printf("rank %d: rank %d has failed\n", rank, who);
+        int failed_rank;
+        MPI_Group_translate_ranks(failed, 1, &i, all, &failed_rank);
+        printf("rank %d: rank %d has failed\n", rank, failed_rank);
     }
     MPI_Group_free(&all);
     MPI_Group_free(&failed);
@@ -39,7 +39,7 @@ int main(int argc, char **argv)
         error = MPI_Allreduce(&mine, &pi, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     }
     if (error != MPI_SUCCESS) {
-        say_who_is_failed(MPI_COMM_WORLD, rank, size);
+        print_failed(MPI_COMM_WORLD, rank, size);
     }
     MPI_Finalize();
     return 0;
