@@ -225,10 +225,10 @@ static void tell_end(const struct rz_node *node, const char *why)
     int code = WIFEXITED(status) ? WEXITSTATUS(status)
                                  : 0; /* the daemon ended by a signal: 128 + its number */
     int number = WIFSIGNALED(status) ? WTERMSIG(status) : code > 128 ? code - 128 : 0;
-    const char *who = WIFSIGNALED(status) ? "keeper" : "daemon";
+    const char *which = WIFSIGNALED(status) ? "keeper" : "daemon";
     if (number) {
-        fprintf(stderr, "rzrun: the %s of node %u was killed by signal %d (%s)\n", who, node->index,
-                number, strsignal(number));
+        fprintf(stderr, "rzrun: the %s of node %u was killed by signal %d (%s)\n", which,
+                node->index, number, strsignal(number));
     } else if (why) {
         fprintf(stderr, "rzrun: node %u was cut off: %s\n", node->index, why);
     } else {

@@ -25,12 +25,12 @@ static void arm(struct event *timer, rz_time after)
  * long, and this was not shown before. */
 static bool tells_something(const struct rz_session_waits *waits, rz_time bound)
 {
-    bool anybody = false;
+    bool any = false;
     for (size_t i = 0; i < waits->page.n; i++) {
-        anybody |= waits->page.entries[i].state == RZ_WAITING_IN_CALL &&
-                   waits->page.entries[i].for_ns >= bound;
+        any |= waits->page.entries[i].state == RZ_WAITING_IN_CALL &&
+               waits->page.entries[i].for_ns >= bound;
     }
-    return anybody &&
+    return any &&
            !rz_waits_page_same(&waits->page, &waits->shown, rz_clock_now() - waits->shown_at);
 }
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NOBODY SIZE_MAX
+#define NONE SIZE_MAX
 
 static void put(struct rz_show_stream *stream, const void *bytes, size_t n)
 {
@@ -18,65 +18,66 @@ static void put(struct rz_show_stream *stream, const void *bytes, size_t n)
 }
 
 /* Shows n bytes of the writer; its line continues if it is the last one shown. */
-static void show_plain(struct rz_show_stream *stream, size_t who, const uint8_t *data, size_t n)
+static void show_plain(struct rz_show_stream *stream, size_t source, const uint8_t *data, size_t n)
 {
     put(stream, data, n);
-    stream->open = data[n - 1] == '\n' ? NOBODY : who;
+    stream->open = data[n - 1] == '\n' ? NONE : source;
 }
 
-static void show_labelled(struct rz_show_stream *stream, size_t who, const uint8_t *data, size_t n)
+static void show_labelled(struct rz_show_stream *stream, size_t source, const uint8_t *data,
+                          size_t n)
 {
     char label[16];
-    int length = snprintf(label, sizeof(label), "[%zu] ", who - 1);
-    if (stream->open != NOBODY && stream->open != who) {
+    int length = snprintf(label, sizeof(label), "[%zu] ", source - 1);
+    if (stream->open != NONE && stream->open != source) {
         put(stream, "\n", 1); /* of another writer, which did not end it in time */
-        stream->open = NOBODY;
+        stream->open = NONE;
     }
     while (n > 0) {
         const uint8_t *newline = memchr(data, '\n', n);
         size_t line = newline ? (size_t)(newline - data) + 1 : n;
-        if (stream->open != who) {
+        if (stream->open != source) {
             put(stream, label, (size_t)length);
         }
         put(stream, data, line);
-        stream->open = newline ? NOBODY : who;
+        stream->open = newline ? NONE : source;
         data += line;
         n -= line;
     }
 }
 
-static void show(const struct rz_show_output *output, struct rz_show_stream *stream, size_t who,
+static void show(const struct rz_show_output *output, struct rz_show_stream *stream, size_t source,
                  const uint8_t *data, size_t n)
 {
     if (n == 0) {
         return;
     }
-    if (output->label && who > 0) {
-        show_labelled(stream, who, data, n);
+    if (output->label && source > 0) {
+        show_labelled(stream, source, data, n);
     } else {
-        show_plain(stream, who, data, n);
+        show_plain(stream, source, data, n);
     }
 }
 
-static void show_tail(struct rz_show_output *output, struct rz_show_stream *stream, size_t who)
+static void show_tail(struct rz_show_output *output, struct rz_show_stream *stream, size_t source)
 {
-    struct rz_show_tail *tail = &stream->tails[who];
-    show(output, stream, who, tail->bytes.at, tail->bytes.n);
+    struct rz_show_tail *tail = &stream->tails[source];
+    show(output, stream, source, tail->bytes.at, tail->bytes.n);
     output->waiting -= tail->bytes.n;
     free(tail->bytes.at);
     *tail = (struct rz_show_tail){0};
 }
 
-static struct rz_show_tail *tail_of(struct rz_show_stream *stream, size_t who)
+static struct rz_show_tail *tail_of(struct rz_show_stream *stream, size_t source)
 {
-    if (who >= stream->n_tails) {
-        size_t n = who + 64;
+    if (source >= stream->n_tails) {
+        size_t n = source + 64;
         stream->tails = realloc(stream->tails, n * sizeof(*stream->tails));
         rz_need_memory(stream->tails, "for output of the job");
         memset(stream->tails + stream->n_tails, 0, (n - stream->n_tails) * sizeof(*stream->tails));
         stream->n_tails = n;
     }
-    return &stream->tails[who];
+    return &stream->tails[source];
 }
 
 static void keep(struct rz_show_output *output, struct rz_show_tail *tail, const uint8_t *data,
@@ -94,7 +95,7 @@ rz_status_t rz_show_output_open(struct rz_show_output *output, bool label)
     *output = (struct rz_show_output){.label = label, .owner = getpid()};
     output->patience = label && !isatty(STDIN_FILENO) ? RZ_SHOW_LABEL_PATIENCE : RZ_SHOW_PATIENCE;
     for (int i = 0; i < RZ_SHOW_STREAMS; i++) {
-        output->streams[i].open = NOBODY;
+        output->streams[i].open = NONE;
         rz_status_t status = rz_stream_writer_open(&output->streams[i].writer, STDOUT_FILENO + i);
         if (status != RZ_OK) {
             rz_show_output_close(output);
@@ -107,20 +108,20 @@ rz_status_t rz_show_output_open(struct rz_show_output *output, bool label)
 void rz_show_output(struct rz_show_output *output, const struct rz_launch_output *message)
 {
     struct rz_show_stream *stream = &output->streams[message->stream == 2];
-    size_t who = message->rank == RZ_ID_NONE ? 0 : (size_t)message->rank + 1;
+    size_t source = message->rank == RZ_ID_NONE ? 0 : (size_t)message->rank + 1;
     size_t n = message->data_length;
     const uint8_t *newline = n > 0 ? memrchr(message->data, '\n', n) : NULL;
     size_t whole = newline ? (size_t)(newline - message->data) + 1 : 0;
-    struct rz_show_tail *tail = tail_of(stream, who);
+    struct rz_show_tail *tail = tail_of(stream, source);
     if (whole > 0) {
-        show_tail(output, stream, who);
-        show(output, stream, who, message->data, whole);
+        show_tail(output, stream, source);
+        show(output, stream, source, message->data, whole);
     }
     if (n > whole) {
         keep(output, tail, message->data + whole, n - whole);
     }
     if (tail->bytes.n >= RZ_SHOW_LINE_MAX || output->waiting > RZ_SHOW_TAILS_MAX) {
-        show_tail(output, stream, who);
+        show_tail(output, stream, source);
     }
 }
 
@@ -128,8 +129,8 @@ rz_time rz_show_output_due(const struct rz_show_output *output)
 {
     rz_time due = RZ_TIME_NEVER;
     for (int i = 0; output->waiting > 0 && i < RZ_SHOW_STREAMS; i++) {
-        for (size_t who = 0; who < output->streams[i].n_tails; who++) {
-            const struct rz_show_tail *tail = &output->streams[i].tails[who];
+        for (size_t source = 0; source < output->streams[i].n_tails; source++) {
+            const struct rz_show_tail *tail = &output->streams[i].tails[source];
             if (tail->bytes.n > 0 && tail->since + output->patience < due) {
                 due = tail->since + output->patience;
             }
@@ -141,10 +142,10 @@ rz_time rz_show_output_due(const struct rz_show_output *output)
 void rz_show_output_late(struct rz_show_output *output, rz_time now)
 {
     for (int i = 0; output->waiting > 0 && i < RZ_SHOW_STREAMS; i++) {
-        for (size_t who = 0; who < output->streams[i].n_tails; who++) {
-            const struct rz_show_tail *tail = &output->streams[i].tails[who];
+        for (size_t source = 0; source < output->streams[i].n_tails; source++) {
+            const struct rz_show_tail *tail = &output->streams[i].tails[source];
             if (tail->bytes.n > 0 && now >= tail->since + output->patience) {
-                show_tail(output, &output->streams[i], who);
+                show_tail(output, &output->streams[i], source);
             }
         }
     }
@@ -205,8 +206,8 @@ void rz_show_output_close(struct rz_show_output *output)
 {
     for (int i = 0; i < RZ_SHOW_STREAMS; i++) {
         struct rz_show_stream *stream = &output->streams[i];
-        for (size_t who = 0; who < stream->n_tails; who++) {
-            free(stream->tails[who].bytes.at);
+        for (size_t source = 0; source < stream->n_tails; source++) {
+            free(stream->tails[source].bytes.at);
         }
         free(stream->tails);
         rz_stream_writer_close(stream->writer);

@@ -55,19 +55,19 @@ bool rz_kill_arm(const char *text, uint32_t rank)
            (strlen(names[point]) != length || strncmp(names[point], text, length) != 0)) {
         point++;
     }
-    uint64_t nth = 1, whom = rank;
+    uint64_t nth = 1, target = rank;
     const char *rest = text + length;
     if (*text == '\0') {
         rz_kill_plan = NULL;
         return true;
     }
     if (point == RZ_KILL_POINTS || !read_number(&rest, ':', 1, &nth) ||
-        !read_number(&rest, '@', 0, &whom) || (*rest != '\0' && strcmp(rest, STOP) != 0)) {
+        !read_number(&rest, '@', 0, &target) || (*rest != '\0' && strcmp(rest, STOP) != 0)) {
         return false;
     }
     plan = (struct rz_kill_plan){.point = (enum rz_kill_point)point,
                                  .left = nth,
                                  .signal = *rest == '\0' ? SIGKILL : SIGSTOP};
-    rz_kill_plan = whom == rank ? &plan : NULL;
+    rz_kill_plan = target == rank ? &plan : NULL;
     return true;
 }

@@ -336,17 +336,17 @@ int rz_comms_open(void)
 {
     const struct rz_link_info *info = rz_engine.info;
     uint64_t what, epoch = (uint64_t)rz_engine.epoch << 32;
-    struct rz_group *everybody = world_group(&what);
+    struct rz_group *all_ranks = world_group(&what);
     struct rz_group *me = rz_group_new(1, &rz_engine.self);
-    if (!everybody || !me) {
-        free(everybody);
+    if (!all_ranks || !me) {
+        free(all_ranks);
         free(me);
         return MPI_ERR_NO_MEM;
     }
     struct rz_errhandler *first = rz_errhandler_initial();
     bool replaces = rz_engine.late && info->restarted;
     what = replaces ? rz_mix(what, (uint64_t)info->self.rank << 32 | info->self.incarnation) : what;
-    comm_begin(&world, everybody, everybody, context_of(info->self.job, epoch, what), 0x101, first);
+    comm_begin(&world, all_ranks, all_ranks, context_of(info->self.job, epoch, what), 0x101, first);
     comm_begin(&self, me, me, context_of(info->self.job, epoch | rz_engine.self, 2), 0x102, first);
     world.revoked = world.unshared = replaces;
     strcpy(world.name, "MPI_COMM_WORLD");

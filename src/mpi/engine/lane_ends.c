@@ -51,11 +51,11 @@ static bool is_gone(const struct rz_link_lane_over *over)
 static void close_lane(const struct rz_link_lane_over *over)
 {
     struct rz_path *path = &rz_engine.paths[RZ_PATH_SHM];
-    struct rz_identity who = {
+    struct rz_identity identity = {
         .job = rz_engine.info->self.job, .rank = over->rank, .incarnation = over->incarnation};
     rz_status_t status = RZ_OK;
     if (path->net && path->ops == &rz_shm_ops) {
-        status = rz_shm_lane_over(path->net, over->lane, who);
+        status = rz_shm_lane_over(path->net, over->lane, identity);
     }
     if (status != RZ_OK) {
         return; /* a lane that cannot be given back must not be used again */

@@ -243,9 +243,9 @@ void rz_paths_forget(uint32_t slot, uint32_t incarnation)
 {
     struct rz_path *path = &rz_engine.paths[RZ_PATH_SHM];
     if (path->net && path->ops == &rz_shm_ops) {
-        struct rz_identity who = {
+        struct rz_identity identity = {
             .job = rz_engine.info->self.job, .rank = slot, .incarnation = incarnation};
-        rz_shm_forget(path->net, who, RZ_ERR_PROC_FAILED);
+        rz_shm_forget(path->net, identity, RZ_ERR_PROC_FAILED);
     }
 }
 

@@ -14,7 +14,7 @@ struct rz_path_events {
     void (*arrived)(void *path, const void *header, uint32_t header_bytes, const void *data,
                     size_t bytes, rz_net_token_t token);
     void (*broken)(void *path, rz_peer_t number);
-    void (*stranger)(void *arg, struct rz_identity who);
+    void (*stranger)(void *arg, struct rz_identity identity);
 };
 
 /* Registers for the daemon's messages and opens shared memory. events must stay valid. */

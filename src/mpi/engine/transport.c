@@ -17,14 +17,14 @@
 static void stranger(void *arg, struct rz_identity who)
 {
     (void)arg;
-    if (who.rank >= rz_engine.info->n_slots || rz_engine.rollback) {
+    if (identity.rank >= rz_engine.info->n_slots || rz_engine.rollback) {
         return;
     }
-    uint32_t present = rz_board_incarnation(rz_liveness.members[who.rank].word);
-    if (who.incarnation == present) {
-        rz_peer_meet(rz_process(who.rank, who.incarnation));
-    } else if (who.incarnation > present) {
-        rz_unstarted_met(who);
+    uint32_t present = rz_board_incarnation(rz_liveness.members[identity.rank].word);
+    if (identity.incarnation == present) {
+        rz_peer_meet(rz_process(identity.rank, identity.incarnation));
+    } else if (identity.incarnation > present) {
+        rz_unstarted_met(identity);
     }
 }
 

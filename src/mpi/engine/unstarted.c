@@ -54,9 +54,9 @@ void rz_unstarted_keep(struct rz_path *path, const struct rz_envelope *envelope,
     }
 }
 
-void rz_unstarted_met(struct rz_identity who)
+void rz_unstarted_met(struct rz_identity identity)
 {
-    append(who.rank, who.incarnation, 0)->met = true;
+    append(identity.rank, identity.incarnation, 0)->met = true;
 }
 
 /* Its process is gone for good. The transport drops a payload by itself only if it knows that a

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 /* No process has this number: incarnations count from 1. */
-#define NOBODY 0u
+#define NO_PROCESS 0u
 
 struct rz_inquiry {
     struct rz_inquiry *next;
@@ -55,14 +55,14 @@ static uint32_t failed_member(const struct rz_comm *comm)
             return rz_liveness.failed[i];
         }
     }
-    return NOBODY;
+    return NO_PROCESS;
 }
 
 static void answer(const struct rz_question *question)
 {
-    send_note(
-        question->process, RZ_ENVELOPE_ABSENT,
-        (struct rz_envelope){.context = question->context, .tag = question->tag, .serial = NOBODY});
+    send_note(question->process, RZ_ENVELOPE_ABSENT,
+              (struct rz_envelope){
+                  .context = question->context, .tag = question->tag, .serial = NO_PROCESS});
 }
 
 /* If there is no open connection, none is opened for this message: it would not be complete before
@@ -202,7 +202,7 @@ static struct rz_inquiry *take_first(void)
 
 static void learn(uint32_t failed)
 {
-    if (failed != NOBODY && rz_process_slot(failed) < rz_engine.info->n_slots &&
+    if (failed != NO_PROCESS && rz_process_slot(failed) < rz_engine.info->n_slots &&
         failed != rz_engine.self) {
         rz_liveness_learn_failure(failed);
     }

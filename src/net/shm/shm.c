@@ -315,13 +315,13 @@ static void shm_disconnect(struct rz_net *net, rz_peer_t peer, bool drain, rz_st
     }
 }
 
-void rz_shm_forget(struct rz_net *net, struct rz_identity who, rz_status_t status)
+void rz_shm_forget(struct rz_net *net, struct rz_identity identity, rz_status_t status)
 {
     struct shm *shm = (struct shm *)net;
     for (uint32_t lane = 0; lane < shm->config.lanes_max; lane++) {
         struct shm_pair *pair = shm->pairs[lane];
         if (!pair || pair->connected || pair->closed || !pair->in.page ||
-            memcmp(&pair->identity, &who, sizeof(who)) != 0) {
+            memcmp(&pair->identity, &identity, sizeof(identity)) != 0) {
             continue;
         }
         pair->closed = true;
@@ -358,7 +358,7 @@ static void shm_pair_retire(struct shm *shm, struct shm_pair *pair)
     shm->over = pair;
 }
 
-rz_status_t rz_shm_lane_over(struct rz_net *net, uint32_t lane, struct rz_identity who)
+rz_status_t rz_shm_lane_over(struct rz_net *net, uint32_t lane, struct rz_identity identity)
 {
     struct shm *shm = (struct shm *)net;
     rz_assert(!shm->in_progress);
@@ -367,7 +367,7 @@ rz_status_t rz_shm_lane_over(struct rz_net *net, uint32_t lane, struct rz_identi
     }
     struct shm_pair *pair = shm->pairs[lane];
     if (pair && (pair->connected || (pair->in.page && !pair->torn)) &&
-        memcmp(&pair->identity, &who, sizeof(who)) != 0) {
+        memcmp(&pair->identity, &identity, sizeof(identity)) != 0) {
         return RZ_ERR_MALFORMED;
     }
     if (pair && pair->connected) {

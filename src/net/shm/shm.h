@@ -43,7 +43,7 @@ struct rz_shm_config {
      * the sender may wait for space in its ring. Called once per lane and connection, with
      * host.arg; the user may ignore an identity that is failed or not of its job. May be NULL.
      */
-    void (*stranger)(void *arg, struct rz_identity who);
+    void (*stranger)(void *arg, struct rz_identity identity);
 };
 
 /* What connect needs; the fds stay the caller's and may be closed after connect. */
@@ -74,16 +74,16 @@ extern const struct rz_net_ops rz_shm_ops;
  * is closed. If nothing has arrived from it yet, its lane is not known, and its messages may still
  * arrive: the user's epoch check drops them.
  */
-void rz_shm_forget(struct rz_net *net, struct rz_identity who, rz_status_t status);
+void rz_shm_forget(struct rz_net *net, struct rz_identity identity, rz_status_t status);
 
 /*
- * The process `who`, the owner of the lane, has ended, and so has every process that could write
+ * The process `identity`, the owner of the lane, has ended, and so has every process that could write
  * there: its ring in our inbox is returned to the system, and the next owner of the lane finds an
  * empty one. Fetches from the former owner end with RZ_ERR_PROC_FAILED, now or when they are
  * requested; its tokens stay valid to fetch or drop. Not called from inside a callback.
  * RZ_ERR_MALFORMED: the lane is that of this process, or of another one; nothing was done.
  * RZ_ERR_SYSTEM: the ring could not be returned; the lane must not be used again.
  */
-rz_status_t rz_shm_lane_over(struct rz_net *net, uint32_t lane, struct rz_identity who);
+rz_status_t rz_shm_lane_over(struct rz_net *net, uint32_t lane, struct rz_identity identity);
 
 #endif

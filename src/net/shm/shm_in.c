@@ -19,13 +19,13 @@ enum { HOT_STREAK = 16 };
  * gave the lane. */
 static bool in_identify(struct shm *shm, struct shm_pair *pair, const struct shm_lane_page *page)
 {
-    struct shm_identity who = page->identity;
+    struct shm_identity owner = page->identity;
     struct rz_identity identity = {
-        .job = who.job, .rank = who.rank, .incarnation = who.incarnation};
+        .job = owner.job, .rank = owner.rank, .incarnation = owner.incarnation};
     if (!pair->connected) {
         pair->identity = identity;
     }
-    return who.job_token == shm->config.job_token &&
+    return owner.job_token == shm->config.job_token &&
            memcmp(&identity, &pair->identity, sizeof(identity)) == 0;
 }
 
