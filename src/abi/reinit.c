@@ -182,7 +182,7 @@ static struct {
 } failed;
 
 /* All processes exchange their states. MPI_SUCCESS, an error class or RZM_ROLLBACK. */
-static int ask_who_failed(struct rz_call *call, int state)
+static int ask_which_failed(struct rz_call *call, int state)
 {
     struct rz_comm *world = rz_comm_predefined(0x101);
     struct rz_datatype *datatype = rz_datatype_predefined((unsigned)(uintptr_t)MPI_INT);

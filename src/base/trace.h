@@ -48,7 +48,7 @@ enum { RZ_TRACE_EVENTS(RZ_TRACE_EVENT_LEVEL) };
 enum rz_trace_kind { RZ_TRACE_POINT, RZ_TRACE_BEGIN, RZ_TRACE_END };
 
 struct rz_trace_meaning {
-    const char *name; /* in small letters, without _begin or _end */
+    const char *name; /* in lower case, without _begin or _end */
     enum rz_trace_module module;
     enum rz_trace_level level;
     enum rz_trace_kind kind;

@@ -79,7 +79,7 @@
     E(RECORD_NOTED, state, notice, POINT, "rank", "incarnation", "node") \
     E(RECORD_INJECTED, state, notice, POINT, "rank", "", "node") \
     E(RECORD_FLAT_NEWS, state, notice, POINT, "rank", "by", "") \
-    E(RECORD_OUT, state, notice, POINT, "node", "epoch", "") \
+    E(RECORD_EXCLUDED, state, notice, POINT, "node", "epoch", "") \
     E(RECORD_SPAWNED, state, notice, POINT, "rank", "incarnation", "node") \
     E(RECORD_ACKNOWLEDGED, state, notice, POINT, "rank", "incarnation", "by") \
     E(RECORD_ENDED_BY, state, notice, POINT, "rank", "incarnation", "code") \

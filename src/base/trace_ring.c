@@ -78,9 +78,9 @@ void rz_trace_thread(const char *name)
         return;
     }
     for (uint32_t i = 0; i < RZ_TRACE_THREAD_NAME; i++) {
-        char letter = i + 1 < RZ_TRACE_THREAD_NAME ? name[i] : '\0';
-        atomic_store_explicit(&ring->thread_name[thread][i], letter, memory_order_relaxed);
-        if (!letter) {
+        char c = i + 1 < RZ_TRACE_THREAD_NAME ? name[i] : '\0';
+        atomic_store_explicit(&ring->thread_name[thread][i], c, memory_order_relaxed);
+        if (!c) {
             break;
         }
     }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The events of the traces around a failure, as the JSON of a case file. */
 #include "launch/cases_trace.h"
 
 #include "base/no_memory.h"
@@ -66,21 +67,21 @@ struct concerned {
 
 static uint32_t of_concerned(void *arg, const struct rz_traces_ring *ring)
 {
-    const struct concerned *who = arg;
-    bool daemon = ring->slot == RZ_ID_NONE && (ring->node == who->node || ring->node == who->by);
-    bool process = ring->slot != RZ_ID_NONE &&
-                   (who->rank == RZ_ID_NONE
-                        ? ring->node == who->node
-                        : ring->slot == who->rank && ring->incarnation == who->incarnation);
+    const struct concerned *of = arg;
+    bool daemon = ring->slot == RZ_ID_NONE && (ring->node == of->node || ring->node == of->by);
+    bool process =
+        ring->slot != RZ_ID_NONE &&
+        (of->rank == RZ_ID_NONE ? ring->node == of->node
+                                : ring->slot == of->rank && ring->incarnation == of->incarnation);
     return daemon || process ? RING_MAX : 0;
 }
 
 json_t *rz_cases_trace_before(const struct rz_traces *traces, uint32_t rank, uint32_t incarnation,
                               uint32_t node, uint32_t by)
 {
-    struct concerned who = {rank, incarnation, node, by};
+    struct concerned of = {rank, incarnation, node, by};
     struct rz_traced *events;
-    uint32_t n = rz_traces_collect(traces, of_concerned, &who, BEFORE_MAX, &events);
+    uint32_t n = rz_traces_collect(traces, of_concerned, &of, BEFORE_MAX, &events);
     return list_of(events, n, 0, BEFORE_MAX);
 }
 

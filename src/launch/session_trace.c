@@ -87,7 +87,7 @@ static void say(const struct rz_launch_session *session, const char *format, ...
  * know. */
 static bool is_told(struct rz_launch_session *session, const struct rz_launch_event *event)
 {
-    bool of_node = event->kind == RZ_EVENT_RECORD_OUT || event->kind == RZ_EVENT_RECORD_NOTED;
+    bool of_node = event->kind == RZ_EVENT_RECORD_EXCLUDED || event->kind == RZ_EVENT_RECORD_NOTED;
     const struct rz_told_event told = {event->kind, event->epoch, event->rank,
                                        of_node && event->rank == RZ_ID_NONE ? event->node : 0,
                                        event->incarnation};
@@ -157,7 +157,7 @@ static void tell_event(struct rz_launch_session *session, uint32_t by,
         say(session, "checkpoint %llu is damaged: the one before it is used",
             (unsigned long long)event->value);
         break;
-    case RZ_EVENT_RECORD_OUT:
+    case RZ_EVENT_RECORD_EXCLUDED:
         say(session, "the others continue without node %u", event->node);
         break;
     case RZ_EVENT_RECORD_NOTED:

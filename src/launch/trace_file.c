@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Writes the traces of a job into one file that Perfetto and chrome://tracing read. */
 #include "launch/trace_file.h"
 
 #include <rhizome/types.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The trace memories of the nodes: makes them, and reads their rings in the order of time. */
 #include "launch/traces.h"
 
 #include "base/no_memory.h"

@@ -53,7 +53,7 @@ void rz_traces_show(struct rz_traces *traces, FILE *out, uint64_t since_ns);
 /* "daemon 1", "rank 3.2" (incarnation 2). */
 void rz_traces_owner(uint32_t node, uint32_t slot, uint32_t incarnation, char *text, size_t bytes);
 
-/* In small letters; of what lasts without _begin and _end. */
+/* The name in lower case, without _begin and _end. */
 void rz_traces_name(const struct rz_trace_meaning *meaning, char *text, size_t bytes);
 
 /* The three arguments; words[i]: what the number stands for, or NULL. */

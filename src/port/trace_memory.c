@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory files for the rings of a node's trace, and their maps. */
 #include "port/trace_memory.h"
 
 #include "port/memory.h"

@@ -76,7 +76,7 @@ static bool run(const struct rz_scale_model *model, const struct rz_scale_rules 
     return done;
 }
 
-/* Who is told of the progress. */
+/* The function that is told of the progress. */
 struct watcher {
     rz_scale_progress *progress;
     void *user;

@@ -41,7 +41,7 @@ static atomic_ullong count;
 static unsigned long long nth;
 static int list_fd = -1;
 static const char *kind;
-static char who[16] = "0";        /* rank or node */
+static char member[16] = "0";     /* rank or node */
 static bool whole_program;        /* the program's own code is ours */
 static atomic_ullong ours[PAGES]; /* number of a page of code, shifted; lowest bit: it is ours */
 
@@ -65,7 +65,7 @@ static void find_node(void)
     line[n > 0 ? n : 0] = '\0';
     for (char *word = line; word < line + n; word += strlen(word) + 1) {
         if (strcmp(word, "--node") == 0) {
-            snprintf(who, sizeof(who), "%s", word + strlen(word) + 1);
+            snprintf(member, sizeof(member), "%s", word + strlen(word) + 1);
         }
     }
 }
@@ -80,11 +80,11 @@ static int begin(void)
     }
     whole_program = strcmp(kind, "mpi") != 0;
     if (!whole_program) {
-        snprintf(who, sizeof(who), "%s", getenv("RZ_RANK"));
+        snprintf(member, sizeof(member), "%s", getenv("RZ_RANK"));
     } else if (strcmp(kind, "rzd") == 0) {
         find_node();
     }
-    if (rank && strcmp(rank, who) != 0) {
+    if (rank && strcmp(rank, member) != 0) {
         return 1;
     }
     nth = fail ? strtoull(fail, NULL, 10) : 0;
@@ -131,8 +131,8 @@ static void write_caller(int fd, unsigned long long number, const void *caller)
         return;
     }
     unsigned long offset = (unsigned long)((uintptr_t)caller - (uintptr_t)info.dli_fbase);
-    int n = snprintf(line, sizeof(line), "%s %s %llu %s %#lx\n", kind, who, number, info.dli_fname,
-                     offset);
+    int n = snprintf(line, sizeof(line), "%s %s %llu %s %#lx\n", kind, member, number,
+                     info.dli_fname, offset);
     if (write(fd, line, (size_t)n) != n) {
         abort();
     }

@@ -284,7 +284,7 @@ static void tell_commit_epoch(struct rz_recovery *recovery, uint32_t epoch, uint
 /* Marks the nodes that are agreed failed. The record says of each that what it sends is refused
  * from now on, except after LEFT: then failures are noted without a quorum, on both sides of a
  * partition. */
-static void tell_who_is_out(struct rz_recovery *recovery)
+static void tell_the_excluded(struct rz_recovery *recovery)
 {
     const struct rz_recover *state = recovery->recover.embedded.state;
     for (rz_id node = 0; node < recovery->own->job.n_nodes; node++) {
@@ -293,7 +293,7 @@ static void tell_who_is_out(struct rz_recovery *recovery)
         }
         rz_membership_node_agreed_failed(&recovery->own->membership, node);
         if (rz_recover_phase(state) != RZ_PHASE_LEFT) {
-            rz_recovery_record(recovery, (struct rz_launch_event){.kind = RZ_EVENT_RECORD_OUT,
+            rz_recovery_record(recovery, (struct rz_launch_event){.kind = RZ_EVENT_RECORD_EXCLUDED,
                                                                   .epoch = rz_recover_epoch(state),
                                                                   .rank = RZ_ID_NONE,
                                                                   .node = node});
@@ -380,7 +380,7 @@ static void on_recover(struct rz_recovery *recovery, const struct rz_core_notice
         break;
     case RZ_RECOVER_FAILURES:
         RZ_TRACE(FAILURES_DECIDED, notice->n_items, 0, 0);
-        tell_who_is_out(recovery);
+        tell_the_excluded(recovery);
         for (uint32_t i = 0; i < notice->n_items; i++) {
             record_noted(recovery, notice->items[i]);
         }

@@ -20,7 +20,7 @@ static bool has_reached(const struct rz_child *p, uint32_t epoch, enum rz_recove
 /* The job repairs itself only when all live processes have entered MPIX_Reinit, or want to leave
  * without it: a process on the way there cannot be moved to another epoch. Until then MPIX_Reinit
  * holds the others. */
-static void look_who_entered(const struct rz_barrier *barrier)
+static void look_which_entered(const struct rz_barrier *barrier)
 {
     const struct rz_own_node *own = barrier->config.children->own;
     bool entered = false, alive = false;

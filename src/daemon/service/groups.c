@@ -64,7 +64,7 @@ struct rz_groups {
     struct rz_groups_config config;
     const struct rz_own_node *own; /* copied from config */
     uint32_t epoch;                /* the epoch of these groups, which is the core's view */
-    struct rz_core turn;
+    struct rz_core view_change;
     struct rz_core_host host;
     struct rz_core_notices notices;
     struct event *noticing;
@@ -341,7 +341,7 @@ static bool on_arrive(void *groups, struct rz_child *p, const struct rz_link_mes
 
 static void leave(struct rz_groups *groups, struct group *group, struct member **at)
 {
-    rz_core_call(&groups->turn, RZ_VIEW_CHANGE_LEAVE, group->number, (*at)->rank, 0);
+    rz_core_call(&groups->view_change, RZ_VIEW_CHANGE_LEAVE, group->number, (*at)->rank, 0);
     member_remove(at);
 }
 
@@ -557,7 +557,7 @@ static void core_message(void *arg, const struct rz_message *message, const uint
 static void tell_failed(struct rz_groups *groups, uint32_t slot, uint32_t incarnation)
 {
     const uint64_t process = RZ_VIEW_CHANGE_PROCESS(slot, incarnation);
-    rz_core_call_items(&groups->turn, RZ_VIEW_CHANGE_PROCESS_FAILED, &process, 1);
+    rz_core_call_items(&groups->view_change, RZ_VIEW_CHANGE_PROCESS_FAILED, &process, 1);
 }
 
 static void node_failed(struct rz_groups *groups, rz_id node, bool proof)
@@ -606,13 +606,13 @@ static void open_core(struct rz_groups *groups)
                                                  .view = groups->epoch,
                                                  .n_slots = own->job.n_slots,
                                                  .groups_max = GROUPS_MAX};
-    rz_core_open(&groups->turn, &(struct rz_core_setup){.protocol = &rz_protocol_view_change,
-                                                        .config = &config,
-                                                        .self = own->job.node,
-                                                        .now = rz_clock_now(),
-                                                        .host = &groups->host,
-                                                        .notices = &groups->notices,
-                                                        .base = own->base});
+    rz_core_open(&groups->view_change, &(struct rz_core_setup){.protocol = &rz_protocol_view_change,
+                                                               .config = &config,
+                                                               .self = own->job.node,
+                                                               .now = rz_clock_now(),
+                                                               .host = &groups->host,
+                                                               .notices = &groups->notices,
+                                                               .base = own->base});
 }
 
 /* Begins again without groups. No message of the new epoch can have arrived before: its processes

@@ -28,7 +28,7 @@ struct rz_groups_config {
 /* A group for status pages. Pointers are valid until the next event. */
 struct rz_groups_look {
     const char *name;
-    struct rz_view_change_look turn;
+    struct rz_view_change_look view_change;
     /* [n]: the greatest counters that processes of this node have reported */
     const uint32_t *events;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A hosted protocol core (host/embedded.h) in the daemon's loop: this module carries out its
+ * A protocol core (host/embedded.h) embedded in the daemon's loop: this module carries out its
  * actions and keeps its timer. Notices are not carried out at once but queued for the host, in
  * order, so that no core is stepped from inside another's step.
  */

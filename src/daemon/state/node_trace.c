@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Gives each process of the node a ring of the node's trace memory. */
 #include "daemon/state/node_trace.h"
 
 #include "port/clock.h"

@@ -189,7 +189,7 @@ void rz_comm_release(struct rz_comm *comm)
     if (rz_object_release(&comm->object)) {
         comm_end(comm);
         if (closing) { /* handles from before a roll-back refer to no object after it */
-            rz_object_bury(&comm->object, sizeof(*comm));
+            rz_object_retire(&comm->object, sizeof(*comm));
             return;
         }
         comm->next = free_first;

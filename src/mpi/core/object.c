@@ -65,8 +65,8 @@ struct rz_object *rz_object_by_number(int32_t number, enum rz_object_kind kind)
 /* ---- Freed objects ---- */
 
 /* A ring: the oldest is freed when there are too many, or when they are too large together. */
-#define BURIED_MAX 256
-#define BURIED_BYTES_MAX ((size_t)1 << 20)
+#define RETIRED_MAX 256
+#define RETIRED_BYTES_MAX ((size_t)1 << 20)
 
 static struct {
     struct rz_object *object;

@@ -14,7 +14,7 @@
 
 /* A process to which we never sent sends to us: fetching from it, and its flow control, need a
  * connection to it. */
-static void stranger(void *arg, struct rz_identity who)
+static void stranger(void *arg, struct rz_identity identity)
 {
     (void)arg;
     if (identity.rank >= rz_engine.info->n_slots || rz_engine.rollback) {

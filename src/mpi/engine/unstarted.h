@@ -17,7 +17,7 @@ void rz_unstarted_keep(struct rz_path *path, const struct rz_envelope *envelope,
                        size_t bytes, rz_net_token_t token);
 
 /* Such a process has connected through shared memory (rz_shm_config.stranger). */
-void rz_unstarted_met(struct rz_identity who);
+void rz_unstarted_met(struct rz_identity identity);
 
 /*
  * The board shows another process in that slot: calls `arrived` with the messages that it has sent

@@ -22,7 +22,7 @@
 #define ASK_AFTER RZ_SECOND
 
 /* The `about` of such a message. */
-enum { I_WAIT = 1, INVITE_NOBODY, MAY_INVITE };
+enum { I_WAIT = 1, INVITE_NONE, MAY_INVITE };
 
 /* This process sends no bootstrap message now: it waits for one itself, or has left. */
 static bool waits, left;

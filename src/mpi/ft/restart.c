@@ -60,7 +60,7 @@ static bool never(void *arg)
 }
 
 /* Whether a failed rank has not been replaced. */
-static bool somebody_is_failed(void)
+static bool a_process_is_failed(void)
 {
     for (uint32_t slot = 0; slot < rz_engine.info->n_ranks; slot++) {
         const struct rz_member *member = &rz_liveness.members[slot];

@@ -26,7 +26,7 @@ static bool is_world_of_the_job(const struct rz_comm *comm)
 
 /* Whether the job ends with comm: true also for the MPI_COMM_WORLD of rzrun's ranks, whatever they
  * have spawned, and without fault tolerance, where the first failure ends the job. */
-static bool is_everybody(const struct rz_comm *comm)
+static bool is_all(const struct rz_comm *comm)
 {
     if (!comm || is_world_of_the_job(comm) || !rz_engine_fault_tolerant()) {
         return true;

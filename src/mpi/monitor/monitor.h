@@ -29,7 +29,7 @@ struct rz_monitor_group {
     const struct rz_tester_snapshot *snapshot;
     uint64_t news;     /* the snapshot's news counter at the last look */
     uint32_t *counter; /* [n]: in the snapshot at the last look */
-    uint8_t *why;      /* [n]: RZ_GROUP_RECOMMENDED, _SLOW, _DEAD, at the last look */
+    uint8_t *why;      /* [n]: RZ_GROUP_RECOMMENDED, _SLOW, _FAILED, at the last look */
 
     MPI_Count agreed;           /* the progress that all members had before its first round */
     uint32_t round;             /* 0: none yet */

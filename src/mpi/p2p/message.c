@@ -56,7 +56,7 @@ static void drop_unmet(struct rz_path *path, const struct rz_envelope *envelope,
 /* Without memory for a message that has arrived its sender can be promised nothing any more. */
 static _Noreturn void out_of_memory(size_t bytes)
 {
-    rz_no_memory("for a message of %zu bytes that nobody has received yet", bytes);
+    rz_no_memory("for a message of %zu bytes that has not been received yet", bytes);
 }
 
 static void message_keep(struct rz_path *path, const struct rz_envelope *envelope, const void *data,

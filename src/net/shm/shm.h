@@ -77,10 +77,10 @@ extern const struct rz_net_ops rz_shm_ops;
 void rz_shm_forget(struct rz_net *net, struct rz_identity identity, rz_status_t status);
 
 /*
- * The process `identity`, the owner of the lane, has ended, and so has every process that could write
- * there: its ring in our inbox is returned to the system, and the next owner of the lane finds an
- * empty one. Fetches from the former owner end with RZ_ERR_PROC_FAILED, now or when they are
- * requested; its tokens stay valid to fetch or drop. Not called from inside a callback.
+ * The process `identity`, the owner of the lane, has ended, and so has every process that could
+ * write there: its ring in our inbox is returned to the system, and the next owner of the lane
+ * finds an empty one. Fetches from the former owner end with RZ_ERR_PROC_FAILED, now or when they
+ * are requested; its tokens stay valid to fetch or drop. Not called from inside a callback.
  * RZ_ERR_MALFORMED: the lane is that of this process, or of another one; nothing was done.
  * RZ_ERR_SYSTEM: the ring could not be returned; the lane must not be used again.
  */

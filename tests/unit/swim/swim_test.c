@@ -550,7 +550,7 @@ int main(void)
         TEST(what_was_sent_least_goes_first),
         TEST(exchange_tells_all_and_takes_the_failed_for_suspects),
         TEST(leaver_tells_the_others_and_goes),
-        TEST(who_leaves_last_waits_for_nobody),
+        TEST(a_member_that_leaves_last_waits_for_no_member),
         TEST(a_held_suspicion_expires_later),
         TEST(only_the_living_are_asked_for_help),
         TEST(large_groups_exchange_less_often),
