@@ -43,7 +43,7 @@ static void show(struct rz_launch_session *session)
     struct rz_session_waits *waits = &session->waits;
     bool doubtful = false;
     if (waits->ends || tells_something(waits, session->options->hang_report)) {
-        fprintf(stderr, "rzrun: %s; the calls that wait, and for which ranks:\n", waits->why);
+        fprintf(stderr, "rzrun: %s; these ranks wait:\n", waits->why);
         rz_session_dump(session, "hang", waits->why);
         doubtful = rz_waits_page_print(&waits->page, &waits->first,
                                        waits->asked_at - waits->first_at, stderr);

@@ -16,6 +16,7 @@ ENDS = rig.program("launch_ends")
 OVERLAP = rig.program("ulfm_overlap")
 SH = "/bin/sh"
 NO_SECCOMP = 77  # old_kernel says so
+CIRCLE = "a circle, which no rank will leave.*\n"  # a page before it may show one that is not proved yet
 LONE_USER = 64999  # has no processes of its own
 
 
@@ -69,12 +70,12 @@ class Ending(rig.LaunchTest):
     @unittest.skipUnless(os.geteuid() == 0, "needs a mount namespace")
     def test_no_memory_for_messages(self):
         """Without memfd_create messages lie in /dev/shm, which may be full: that is said, and not that a peer does not answer."""
-        line = 'mount -t tmpfs -o size=256k none /dev/shm && exec "$@"'
+        line = 'mount -t tmpfs -o size=448k none /dev/shm && exec "$@"'
         result = self.run_it("-m", SH, "-c", line, "sh", os.path.abspath(rig.program("old_kernel")), "memfd_create", "--forbidden",
                              os.path.abspath(rig.RZRUN), "-n", "2", os.path.abspath(WAITS), "traffic", rzrun="/usr/bin/unshare")
         if result.status == NO_SECCOMP:
             self.skipTest("there is no seccomp here")
-        self.assertRegex(result.err, r"rhizome: MPI_Sendrecv at rank \d: .*\(MPI_ERR_NO_MEM ")
+        self.assertRegex(result.err, r"rhizome: (MPI_\w+ at rank \d: .*\(MPI_ERR_NO_MEM |rank \d: no memory for a connection|.*no memory for its inbox)")
         self.assertNotEqual(result.status, 0)
 
     def test_few_descriptors(self):
@@ -139,7 +140,7 @@ class Ending(rig.LaunchTest):
     def test_hang_report_ends_no_process(self):
         for nodes, wait in (("1", "auto"), ("2", "auto"), ("1", "yield"), ("2", "yield")):
             process = self.start("-n", "3", "--nodes", nodes, "--hang-report", "300ms", "--wait", wait, WAITS, "receive")
-            page = self.page_until(process, "a circle.*\n")
+            page = self.page_until(process, CIRCLE)
             for rank in range(3):
                 self.assertRegex(page, rf"rank {rank} waits .* MPI_Recv on MPI_COMM_WORLD, for rank {(rank + 1) % 3}, tag 77")
             self.assertIn("a circle, which no rank will leave: rank 0 waits for 1 waits for 2 waits for 0", page)
@@ -152,7 +153,7 @@ class Ending(rig.LaunchTest):
         """Two communicators, shrunk in different orders: each waits for processes that wait in the other one."""
         for nodes in ("1", "2"):
             process = self.start("-n", "8", "--nodes", nodes, "--hang-report", "1s", OVERLAP, "circle", "shrink")
-            page = self.page_until(process, "a circle.*\n")
+            page = self.page_until(process, CIRCLE)
             self.assertRegex(page, r"ranks 0,3-4 wait .* in MPIX_Comm_shrink on green \(3 of 5 are there\), operation 1, for rank 1\n")
             self.assertRegex(page, r"ranks 1-2,5 wait .* in MPIX_Comm_shrink on orange \(3 of 5 are there\), operation 1, for rank 3\n")
             circle = re.search(r"a circle, which no rank will leave: rank (\d)((?: waits for \d)+) waits for \1\n", page)
