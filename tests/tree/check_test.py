@@ -36,7 +36,7 @@ class Check(unittest.TestCase):
         status, out = self.check()
         self.assertEqual(status, 0)
         self.assertNotIn("FAILED", out)
-        self.assertRegex(out, r"(?s)-L asan.*tools/sanitized asan --budget 90\n.*-L tsan.*tools/sanitized tsan --budget 90\n")
+        self.assertRegex(out, r"(?s)-L asan.*tools/sanitized asan --budget 90 --seed 1\n.*-L tsan.*tools/sanitized tsan --budget 90 --seed 1\n")
         self.assertRegex(out, r"(?s)-L tsan.*make \S* coverage\n.*\nctest --test-dir build --[^\n]*\n$")
 
     def test_a_part_that_fails_stops_no_other(self):
