@@ -8,8 +8,8 @@
 static void repair(MPI_Comm *comm)
 {
     MPI_Comm living;
-    MPIX_Comm_revoke(*comm);          /* processes that still wait on it get an error, too */
-    MPIX_Comm_shrink(*comm, &living); /* the survivors, in their order */
+    MPIX_Comm_revoke(*comm);          /* pending calls on it end with an error */
+    MPIX_Comm_shrink(*comm, &living); /* the survivors, in their old order */
     if (*comm != MPI_COMM_WORLD) {
         MPI_Comm_free(comm);
     }

@@ -15,12 +15,12 @@ static void repair(MPI_Comm *comm)
 }
 
 /* [agree] */
-/* Whether the step succeeded at all: yes at all survivors, or no at all survivors. */
+/* Whether the step succeeded at every process; the same answer at all survivors. */
 static int all_well(MPI_Comm comm, int error)
 {
     int well = error == MPI_SUCCESS;
     if (!well) {
-        MPIX_Comm_revoke(comm); /* no process must wait for me in this step */
+        MPIX_Comm_revoke(comm); /* no process may wait for me in this step */
     }
     int told = MPIX_Comm_agree(comm, &well);
     return told == MPI_SUCCESS && well;

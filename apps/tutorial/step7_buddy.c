@@ -15,7 +15,7 @@ static int all_well(MPI_Comm comm, int error)
 }
 
 /* [save] */
-/* Mine is sent to the right neighbour; theirs is that of the left one. */
+/* Sends mine to the right neighbour, and receives the left neighbour's part into theirs. */
 static int save(double mine, double *theirs, MPI_Comm comm)
 {
     int rank, size;
@@ -42,8 +42,8 @@ static int lives(int rank, MPI_Comm comm, MPI_Comm living)
 /* [end] */
 
 /* [repair] */
-/* The right neighbour takes over the part of the failed process. If two neighbours fail at once,
- * the left one's part is lost: 0, and all begin again. */
+/* The right neighbour takes over the part of the failed process. Returns 0 if two neighbours fail
+ * at once: then the part of the left one is lost, and all start again at step 0. */
 static int repair(MPI_Comm *comm, double *mine, double *theirs)
 {
     int rank, size;

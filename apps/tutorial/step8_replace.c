@@ -29,8 +29,9 @@ static int swap(struct state mine, struct state *theirs, int to, int from, MPI_C
 }
 
 /* [refill] */
-/* A spawned process (its step is -1) gets its part back from its right neighbour, and all get a
- * copy of the left one's. If two neighbours are both new, a part is lost, and all begin again. */
+/* A spawned process (its step is -1) gets its part back from its right neighbour, and each process
+ * a copy of its left neighbour's part. If two neighbours are both new, a part is lost, and all
+ * start again at step 0. */
 static int refill(struct state *state, MPI_Comm comm)
 {
     int rank, size, oldest;
@@ -53,7 +54,7 @@ static int refill(struct state *state, MPI_Comm comm)
         error = swap(now, &left, to_right, to_left, comm);
     }
     if (!all_well(comm, error)) {
-        return 0; /* one more has failed: the state is unchanged */
+        return 0; /* another process has failed: the state is unchanged */
     }
     now.theirs = left.mine;
     *state = now;
@@ -66,7 +67,7 @@ static void repair(MPI_Comm *comm, struct state *state)
 {
     do {
         MPI_Comm whole;
-        RZ_Comm_replace(*comm, &whole); /* all ranks, the failed ones by new processes */
+        RZ_Comm_replace(*comm, &whole); /* all ranks, with new processes for the failed */
         if (*comm != MPI_COMM_WORLD) {
             MPI_Comm_free(comm);
         }
@@ -76,7 +77,7 @@ static void repair(MPI_Comm *comm, struct state *state)
 /* [end] */
 
 /* [join] */
-/* A spawned process gets from the same call what the survivors get. */
+/* A spawned process gets the new communicator from the same call as the survivors. */
 static void join(MPI_Comm *comm, struct state *state)
 {
     state->step = -1;
@@ -96,7 +97,7 @@ int main(int argc, char **argv)
     MPI_Comm comm = MPI_COMM_WORLD;
     /* [start] */
     MPI_Init(&argc, &argv);
-    RZ_Incarnation(&incarnation); /* 1: from the start; 2: in the place of a failed one; ... */
+    RZ_Incarnation(&incarnation); /* 1: an original process; 2: its replacement; ... */
     if (incarnation == 1) {
         MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     } else {

@@ -7,11 +7,11 @@
 
 /* [point] */
 static struct state {
-    int step; /* number of steps that are done */
+    int step; /* number of finished steps */
     double mine, pi;
 } my;
 
-/* Entered by all at the start, and by all again after a failure: by survivors, too. */
+/* All processes enter it at the start, and all enter it again after a failure. */
 static int compute(int argc, char **argv, MPIX_Reinit_state_t how)
 {
     int rank, size;
@@ -20,11 +20,11 @@ static int compute(int argc, char **argv, MPIX_Reinit_state_t how)
     (void)argv;
     RZ_Checkpoint_protect(0, &my, sizeof(my));
     RZ_Restore(&generation);
-    if (generation == 0) { /* there is no checkpoint yet: all begin at the beginning */
+    if (generation == 0) { /* no checkpoint yet: all start at step 0 */
         my = (struct state){0, 0, 0};
     }
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size); /* whole, whichever rank has failed */
+    MPI_Comm_size(MPI_COMM_WORLD, &size); /* all ranks, whichever has failed */
     while (my.step < STEPS) {
         my.mine += share(my.step, rank, size);
         if (rank == 2 && how == MPIX_REINIT_NEW) {
