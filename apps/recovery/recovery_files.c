@@ -216,20 +216,20 @@ static const char *read_from(int fd, uint64_t key, struct copy *copy)
         return "is cut";
     }
     if (memcmp(header.magic, magic, sizeof(magic)) != 0) {
-        return "is damaged: its head does not hold";
+        return "is damaged: its header does not match its checksum";
     }
     if (header.job != f.job || header.rank != (uint64_t)f.rank || header.key != key) {
         return "is not what its name says";
     }
     if ((uint64_t)info.st_size != sizeof(header) + header.bytes) {
-        return "has another length than its head says";
+        return "has another length than its header says";
     }
     reserve(copy, (size_t)header.bytes);
     if (!read_all(fd, copy->memory, copy->bytes)) {
         return "is cut";
     }
     if (sum_of(copy->memory, copy->bytes) != header.sum) {
-        return "is damaged: its content does not fit its checksum";
+        return "is damaged: its content does not match its checksum";
     }
     copy->key = key;
     return NULL;

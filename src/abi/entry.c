@@ -121,7 +121,7 @@ bool rz_arg_bad_handle(struct rz_call *call, enum rz_object_kind kind, const cha
                 rz_ft_went_back();
     return rz_arg_refuse(call, kinds[kind].error_class,
                          "%s is not a %s, or one that was freed%s (handle %#llx)", name,
-                         kinds[kind].name, lost ? ", or of before the job went back" : "",
+                         kinds[kind].name, lost ? ", or one from before the roll-back" : "",
                          (unsigned long long)value);
 }
 

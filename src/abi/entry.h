@@ -465,7 +465,7 @@ static inline bool rz_arg_two_buffers(struct rz_call *call, const char *name, co
                                       const char *result_name, const void *result, int64_t count)
 {
     return RZ_LIKELY(buffer != result || buffer == MPI_BOTTOM || count == 0) ||
-           rz_arg_refuse(call, MPI_ERR_BUFFER, "%s is %s, too: say MPI_IN_PLACE for that",
+           rz_arg_refuse(call, MPI_ERR_BUFFER, "%s is %s, too: use MPI_IN_PLACE for that",
                          result_name, name);
 }
 

@@ -53,7 +53,7 @@ RZ_PUBLIC int PMPI_Abi_set_fortran_info(MPI_Info info)
     struct rz_info *info_;
     if (rz_call_begin_anytime(&call) && rz_arg_info(&call, "info", info, &info_)) {
         if (fortran_info) {
-            rz_arg_refuse(&call, MPI_ERR_ABI, "Fortran's types were told before");
+            rz_arg_refuse(&call, MPI_ERR_ABI, "Fortran's types were set before");
         } else if (sizes_fit(&call, info_)) {
             call.error = rzm_info_dup(info_, &fortran_info);
         }
@@ -94,7 +94,7 @@ RZ_PUBLIC int PMPI_Abi_set_fortran_booleans(int logical_size, void *logical_true
     if (rz_call_begin_anytime(&call) &&
         logical_arguments(&call, logical_size, logical_true, logical_false)) {
         if (logical.size != 0) {
-            rz_arg_refuse(&call, MPI_ERR_ABI, "Fortran's booleans were told before");
+            rz_arg_refuse(&call, MPI_ERR_ABI, "Fortran's booleans were set before");
         } else if (memcmp(logical_true, logical_false, (size_t)logical_size) == 0) {
             rz_arg_refuse(&call, MPI_ERR_ARG, "logical_true and logical_false are the same");
         } else {

@@ -181,7 +181,7 @@ static int roll_back(struct rz_call *call)
     if (carried) {
         rz_ft_rollback();
     }
-    rzm_error(MPI_ERR_PROC_FAILED, "the job is going back to its restart point");
+    rzm_error(MPI_ERR_PROC_FAILED, "the job is rolling back to its restart point");
     rzm_error_returned(MPI_ERR_PROC_FAILED, call->name);
     return MPI_ERR_PROC_FAILED;
 }
@@ -213,7 +213,7 @@ int rz_call_finish_error(struct rz_call *call)
     }
     if (error == RZM_ROLLBACK) {
         error = rzm_error(MPI_ERR_OTHER, "this call cannot be made in a clean-up handler of "
-                                         "MPIX_Reinit: the job is going back");
+                                         "MPIX_Reinit: the job is rolling back");
     }
     /* The handler runs unlocked; a communicator retained for it is released afterwards. */
     int raised = error == MPI_ERR_IN_STATUS ? blame_cause(call) : error;

@@ -21,21 +21,21 @@
     X(RZ_ERR_CLOSED, "connection closed by the peer")                                              \
     X(RZ_ERR_VERSION, "peer speaks another version of the protocol")                               \
     X(RZ_ERR_AUTHENTICATION, "peer did not prove that it belongs to this job")                     \
-    X(RZ_ERR_REFUSED, "its daemon refused this process, and has said why")                         \
+    X(RZ_ERR_REFUSED, "its daemon refused this process, and has reported why")                     \
     /* process */                                                                                  \
     X(RZ_ERR_PROC_FAILED, "the process failed")                                                    \
     X(RZ_ERR_PROC_FAILED_PENDING, "a process that might have matched failed")                      \
     /* group */                                                                                    \
     X(RZ_ERR_REVOKED, "the communicator was revoked")                                              \
     /* job */                                                                                      \
-    X(RZ_ERR_ROLLBACK, "the job is going back to its restart point")                               \
+    X(RZ_ERR_ROLLBACK, "the job is rolling back to its restart point")                             \
     X(RZ_ERR_FENCED, "this process or node was declared failed")                                   \
     X(RZ_ERR_NO_QUORUM, "this side of a partition has no quorum")                                  \
     X(RZ_ERR_EXISTS, "the name is taken")                                                          \
     X(RZ_ERR_NOT_FOUND, "there is no such name")                                                   \
     X(RZ_ERR_JOB_ENDED, "the job has ended")                                                       \
-    X(RZ_ERR_NO_SLOTS, "no slot is left on the nodes that live")                                   \
-    X(RZ_ERR_CHECKPOINT_LOST, "a checkpoint that the job must go back to is lost or damaged")      \
+    X(RZ_ERR_NO_SLOTS, "no slot is left on the live nodes")                                        \
+    X(RZ_ERR_CHECKPOINT_LOST, "a checkpoint that the job must restore is lost or damaged")         \
     X(RZ_ERR_CHECKPOINT_UNKEPT, "checkpoints cannot be kept")
 
 #define RZ_STATUS_ENUM(code, text) code,

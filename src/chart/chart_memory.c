@@ -10,7 +10,7 @@ void *rz_chart_memory(void *old, size_t n, size_t bytes)
 {
     void *memory = reallocarray(old, n > 0 ? n : 1, bytes);
     if (!memory) {
-        fprintf(stderr, "out of memory for %zu things of %zu bytes\n", n, bytes);
+        fprintf(stderr, "out of memory for %zu objects of %zu bytes\n", n, bytes);
         exit(1);
     }
     return memory;

@@ -295,10 +295,10 @@ static rz_status_t read_head(int fd, const char *path, struct rz_ckpt_header *he
         return rz_ckpt_refused(words, "look at", path);
     }
     if (!S_ISREG(info.st_mode)) {
-        return rz_ckpt_say(words, RZ_ERR_MALFORMED, "%.400s is no file", path);
+        return rz_ckpt_say(words, RZ_ERR_MALFORMED, "%.400s is not a file", path);
     }
     if (info.st_size < (off_t)sizeof(head)) {
-        return rz_ckpt_say(words, RZ_ERR_TRUNCATE, "%.400s is cut: it has %lld bytes", path,
+        return rz_ckpt_say(words, RZ_ERR_TRUNCATE, "%.400s is truncated: it has %lld bytes", path,
                            (long long)info.st_size);
     }
     errno = EIO;
@@ -310,15 +310,16 @@ static rz_status_t read_head(int fd, const char *path, struct rz_ckpt_header *he
         return rz_ckpt_say(words, status, "%.400s was written by another version of Rhizome", path);
     }
     if (status != RZ_OK) {
-        return rz_ckpt_say(words, status, "%.400s is damaged: its head does not hold", path);
+        return rz_ckpt_say(words, status,
+                           "%.400s is damaged: its header does not match its checksum", path);
     }
     if ((uint64_t)info.st_size < header->bytes + RZ_CKPT_HEADER_BYTES) {
         return rz_ckpt_say(words, RZ_ERR_TRUNCATE,
-                           "%.380s is cut: of %" PRIu64 " bytes it has %lld", path,
+                           "%.380s is truncated: of %" PRIu64 " bytes it has %lld", path,
                            header->bytes + RZ_CKPT_HEADER_BYTES, (long long)info.st_size);
     }
     if ((uint64_t)info.st_size > header->bytes + RZ_CKPT_HEADER_BYTES) {
-        return rz_ckpt_say(words, RZ_ERR_MALFORMED, "%.400s is longer than its head says", path);
+        return rz_ckpt_say(words, RZ_ERR_MALFORMED, "%.400s is longer than its header says", path);
     }
     return RZ_OK;
 }
@@ -394,7 +395,7 @@ static rz_status_t read_content(int fd, const char *path, struct rz_ckpt_content
     rz_kill_here(RZ_KILL_RESTORE_READ);
     if (status == RZ_OK && bytes > 0 && rz_piece_hash(at, bytes) != content->hash) {
         status = rz_ckpt_say(words, RZ_ERR_MALFORMED,
-                             "%.400s is damaged: its content does not fit its checksum", path);
+                             "%.400s is damaged: its content does not match its checksum", path);
     }
     if (bytes > 0) {
         rz_memory_unmap(at, bytes);

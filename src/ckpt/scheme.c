@@ -29,7 +29,7 @@ static bool parse_xor(const char *numbers, struct rz_scheme *scheme, const char 
 {
     uint32_t nodes;
     const char *end = read_number(numbers, &nodes);
-    *why = "xor wants the number of nodes of a group, from 2 to 32, like xor:4";
+    *why = "xor needs the number of nodes of a group, from 2 to 32, like xor:4";
     if (!end || *end || nodes < 2 || nodes > RZ_SCHEME_GROUP_MAX) {
         return false;
     }
@@ -42,7 +42,7 @@ static bool parse_rs(const char *numbers, struct rz_scheme *scheme, const char *
     uint32_t data, parity;
     const char *plus = read_number(numbers, &data);
     const char *end = plus && *plus == '+' ? read_number(plus + 1, &parity) : NULL;
-    *why = "rs wants K+M, like rs:3+2: groups of K+M nodes, at most 32, of which any M may be lost";
+    *why = "rs needs K+M, like rs:3+2: groups of K+M nodes, at most 32, of which any M may be lost";
     if (!end || *end || data < 1 || parity < 1 || data + parity > RZ_SCHEME_GROUP_MAX) {
         return false;
     }

@@ -159,7 +159,7 @@ int rz_cli_parse(const struct rz_cli *cli, int argc, char **argv, void *target)
         const char *word = option->name;
         if (option->argument && !value) {
             if (!(value = words_behind(option, argc, argv, &i))) {
-                rz_cli_refuse(cli, "option '%s' wants %s behind it", word, option->argument);
+                rz_cli_refuse(cli, "option '%s' needs %s after it", word, option->argument);
             }
         } else if (!option->argument && value) {
             rz_cli_refuse(cli, "option '%s' takes no value", word);

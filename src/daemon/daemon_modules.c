@@ -454,7 +454,7 @@ static const char *on_stdin(void *arg, const struct rz_launch_message *message)
     const struct rz_daemon *daemon = arg;
     rz_status_t status = rz_input_feed(daemon->input, message->stdin_data.data,
                                        message->stdin_data.data_length, message->stdin_data.end);
-    return status == RZ_OK ? NULL : "STDIN: more than was asked for";
+    return status == RZ_OK ? NULL : "STDIN: more than was requested";
 }
 
 static char *status_page(void *arg)
@@ -468,7 +468,7 @@ static const char *attach(void *arg, int fd)
     const struct rz_daemon *daemon = arg;
     return daemon->detached
                ? rz_detached_attach(daemon->detached, fd)
-               : "the rzrun that started it is there still: it was not started with --detach";
+               : "the rzrun that started it still runs: the job was not started with --detach";
 }
 
 static rz_status_t open_orders(struct rz_daemon *daemon)

@@ -199,8 +199,8 @@ static void greet(struct attach *attach, struct part *part,
     part->greeted = true;
     if (listening->version != RZ_LAUNCH_VERSION) {
         fprintf(stderr,
-                "rzrun: job %s speaks protocol version %u, this rzrun %d; use the rzrun that "
-                "started it\n",
+                "rzrun: job %s uses protocol version %u, this rzrun %d; use the rzrun that started "
+                "it\n",
                 attach->number, listening->version, RZ_LAUNCH_VERSION);
         attach->refused = RZ_EXIT_NO_JOB;
     } else if (attach->options->finish) {
@@ -322,7 +322,8 @@ static int leave_unread(const struct attach *attach)
         rz_surroundings_signalled(SIGPIPE);
         return 128 + SIGPIPE;
     }
-    fprintf(stderr, "rzrun: what the job writes cannot be written: %s; rzrun --attach %s again\n",
+    fprintf(stderr,
+            "rzrun: the output of the job cannot be written: %s; repeat rzrun --attach %s\n",
             strerror(attach->unread), attach->number);
     return RZ_EXIT_OUTPUT;
 }
@@ -335,7 +336,7 @@ static void tell_missing(const struct attach *attach, uint32_t n_nodes)
         there += attach->parts[i].result;
     }
     if (there < n_nodes) {
-        fprintf(stderr, "rzrun: %u of %u nodes are gone; what they wrote last may be missing\n",
+        fprintf(stderr, "rzrun: %u of %u nodes have ended; their last output may be missing\n",
                 n_nodes - there, n_nodes);
     }
 }
@@ -354,7 +355,7 @@ static int conclude(struct attach *attach)
         return attach->refused;
     }
     if (!best) {
-        fprintf(stderr, "rzrun: no node of the job is left that knows how it ended\n");
+        fprintf(stderr, "rzrun: no remaining node of the job knows how it ended\n");
         return RZ_EXIT_LOST;
     }
     collect(attach);
@@ -406,7 +407,7 @@ static void give_silent_ones_up(struct attach *attach)
         if (!part->frames || part->result) {
             continue;
         }
-        fprintf(stderr, "rzrun: node %u says nothing any more; what it wrote may be missing\n",
+        fprintf(stderr, "rzrun: node %u does not answer any more; its output may be missing\n",
                 part->node);
         let_go(part);
     }
@@ -475,7 +476,7 @@ int rz_attach_run(const struct rz_rzrun_options *options)
     int status = RZ_EXIT_NO_JOB;
     if (connect_job(&attach, options->attach ? options->attach : options->finish)) {
         snprintf(farewell, sizeof(farewell),
-                 "rzrun: job %s goes on; rzrun --attach shows it again, rzrun --end ends it\n",
+                 "rzrun: job %s continues; rzrun --attach shows it again, rzrun --end ends it\n",
                  attach.number);
         status = follow(&attach);
     }

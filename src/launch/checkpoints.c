@@ -115,7 +115,8 @@ static bool check_earlier(const struct rz_checkpoints *checkpoints,
     free(found);
     if (n > 0 && !options->restart) {
         return refuse("%s holds checkpoints of an earlier job, up to generation %" PRIu64
-                      ": say --restart to go on from there, or remove it to restart",
+                      ": use --restart to continue from them, or remove it to start from the "
+                      "beginning",
                       checkpoints->path, newest);
     }
     return true;
@@ -184,13 +185,15 @@ bool rz_checkpoints_attempt(struct rz_checkpoints *checkpoints,
     bool nothing = checkpoints->restored.number == 0;
     checkpoints->none_whole = nothing && n > 0;
     if (checkpoints->none_whole && first) {
-        return refuse("--restart: no generation in %s is whole; remove it to restart",
-                      checkpoints->path);
+        return refuse(
+            "--restart: no generation in %s is complete; remove it to start from the beginning",
+            checkpoints->path);
     }
     if (checkpoints->none_whole) {
-        refuse("no generation in %s is whole: the job begins at its beginning", checkpoints->path);
+        refuse("no generation in %s is complete: the job starts from its beginning",
+               checkpoints->path);
     } else if (nothing && (!first || options->restart)) {
-        refuse("%s holds no checkpoint to go on from: the job begins at its beginning",
+        refuse("%s holds no checkpoint to continue from: the job starts from its beginning",
                checkpoints->path);
     }
     return true;
@@ -226,10 +229,10 @@ void rz_checkpoints_close(struct rz_checkpoints *checkpoints,
     rz_status_t tidied = stay ? rz_ckpt_tidy(&checkpoints->folder, &words)
                               : rz_ckpt_remove_all(&checkpoints->folder, &words);
     if (tidied != RZ_OK) {
-        refuse("not all checkpoint files are removed that should be: %s", words.text);
+        refuse("some checkpoint files could not be removed: %s", words.text);
     }
     if (stay && status != 0 && whole) { /* else it was already said that none is */
-        refuse("checkpoints are in %s: --restart goes on from them", checkpoints->path);
+        refuse("checkpoints are in %s: --restart continues from them", checkpoints->path);
     }
     close(checkpoints->lock_fd);
     checkpoints->used = false;

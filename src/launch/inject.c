@@ -49,7 +49,7 @@ static bool parse_victim(struct words *words, struct rz_fault *fault, const char
 {
     uint64_t number;
     fault->node = take(words, "node");
-    *why = "behind kill or stop stands `rank R` or `node N`";
+    *why = "kill and stop need `rank R` or `node N`";
     if (!fault->node && !take(words, "rank")) {
         return false;
     }
@@ -63,7 +63,7 @@ static bool parse_victim(struct words *words, struct rz_fault *fault, const char
 
 static bool parse_when(struct words *words, struct rz_fault *fault, const char **why)
 {
-    *why = "then stands `at` and a time like 900ms, or `at iteration K`";
+    *why = "it needs `at` and a time like 900ms, or `at iteration K`";
     if (!take(words, "at")) {
         return false;
     }
@@ -78,7 +78,7 @@ static bool parse_when(struct words *words, struct rz_fault *fault, const char *
 
 static bool parse_every(struct words *words, struct rz_fault *fault, const char **why)
 {
-    *why = "behind every stands a time like 2s, then `kill random rank` or `kill random node`";
+    *why = "every needs a time like 2s, then `kill random rank` or `kill random node`";
     if (!rz_quantity_duration(next(words), &fault->at) || fault->at == 0 || !take(words, "kill") ||
         !take(words, "random")) {
         return false;
@@ -112,7 +112,7 @@ static bool parse_nodes(struct words *words, struct rz_fault *fault, const char 
 static bool parse_share(struct words *words, struct rz_fault *fault, const char **why)
 {
     double share;
-    *why = "behind lose stands a share like 30%";
+    *why = "lose needs a share like 30%";
     if (!rz_quantity_share(next(words), &share)) {
         return false;
     }
@@ -131,7 +131,7 @@ static bool parse_network(struct words *words, struct rz_fault *fault, const cha
     if (fault->deed != RZ_FAULT_HEAL && !parse_nodes(words, fault, why)) {
         return false;
     }
-    *why = "behind delay and its nodes stands a duration like 30ms";
+    *why = "delay needs nodes, then a duration like 30ms";
     if (fault->deed == RZ_FAULT_DELAY &&
         (!rz_quantity_duration(next(words), &fault->amount) || fault->amount == 0)) {
         return false;
@@ -139,7 +139,7 @@ static bool parse_network(struct words *words, struct rz_fault *fault, const cha
     if (!parse_when(words, fault, why)) {
         return false;
     }
-    *why = "behind for stands a duration like 2s";
+    *why = "for needs a duration like 2s";
     return fault->deed == RZ_FAULT_HEAL || !take(words, "for") ||
            (rz_quantity_duration(next(words), &fault->duration) && fault->duration > 0);
 }
@@ -194,6 +194,6 @@ bool rz_fault_parse(const char *text, struct rz_fault *fault, const char **why)
             return false;
         }
     }
-    *why = "there is more behind it than belongs there";
+    *why = "there are further words after its end";
     return words.at == words.n;
 }

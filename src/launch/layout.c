@@ -122,7 +122,7 @@ static bool read_word(const char *word, struct rz_layout_node *node, const char 
     if (strncmp(word, "rack=", 5) == 0) {
         return read_rack(word + 5, node, why);
     }
-    *why = "behind a host stand slots=N and rack=NAME, or nothing";
+    *why = "only slots=N and rack=NAME may follow a host";
     return false;
 }
 

@@ -259,7 +259,7 @@ void rz_nodes_tell_strangers(const struct rz_node *nodes, uint32_t n)
         return;
     }
     fprintf(stderr,
-            "rzrun: %llu connections to daemons were turned away: they did not prove that they "
+            "rzrun: %llu connections to daemons were refused: they did not prove that they "
             "belong to the job (",
             (unsigned long long)sum);
     for (uint32_t i = 0; i < n; i++) {

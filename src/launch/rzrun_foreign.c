@@ -55,7 +55,7 @@ TAKE_WITHOUT_EFFECT(arch, "-arch")
 
 RZ_CLI_TAKE(global_environment)
 {
-    *why = "it wants a name and a value";
+    *why = "it needs a name and a value";
     rz_texts_add(&OPTIONS->environment, value);
     return *value != '=';
 }
@@ -95,7 +95,7 @@ RZ_CLI_TAKE(per_node)
 {
     char *end;
     unsigned long n = strtoul(value, &end, 10);
-    *why = "it wants a whole number from 1 on";
+    *why = "it needs a whole number of at least 1";
     if (*value < '1' || *value > '9' || *end || n > RZ_RANKS_MAX) {
         return false;
     }

@@ -78,7 +78,7 @@ static uint32_t cores_of_machine(const struct rz_rzrun_options *options)
     }
     if (rz_machine_look(&machine) != RZ_OK) {
         fprintf(stderr, "rzrun: hwloc does not know the cores of this machine; --map-by slot and "
-                        "--bind-to none do without\n");
+                        "--bind-to none work without it\n");
         exit(RZ_EXIT_START);
     }
     uint32_t n = machine.n_cores;
@@ -153,8 +153,8 @@ static void check_scheme(const struct rz_rzrun_options *options)
     rz_scheme_text(&options->scheme, text);
     if (options->layout.n_nodes < n) {
         rz_cli_refuse(&rz_rzrun_cli,
-                      "--checkpoint %s wants groups of %u nodes, and there are %u: add nodes "
-                      "(--nodes, --host), or take smaller groups",
+                      "--checkpoint %s needs groups of %u nodes, and there are %u: add nodes "
+                      "(--nodes, --host), or use smaller groups",
                       text, n, options->layout.n_nodes);
     }
 }
@@ -195,8 +195,8 @@ static void settle_checkpoints(struct rz_rzrun_options *options)
                                      "--checkpoint-dir");
     }
     if (options->detach) {
-        rz_cli_refuse(&rz_rzrun_cli, "--checkpoint-dir needs an rzrun that stays, to see to the "
-                                     "files; --detach is to go: leave one");
+        rz_cli_refuse(&rz_rzrun_cli, "--checkpoint-dir and --detach cannot be combined: rzrun must "
+                                     "stay to manage the files");
     }
     if (!options->checkpoint_keep) {
         options->checkpoint_keep = 2;
@@ -238,16 +238,17 @@ static void check_detach(const struct rz_rzrun_options *options)
         return;
     }
     if (what) {
-        rz_cli_refuse(&rz_rzrun_cli, "%s needs an rzrun that stays, --detach is to go: leave one",
+        rz_cli_refuse(&rz_rzrun_cli,
+                      "%s and --detach cannot be combined: the first needs an rzrun that stays",
                       what);
     }
     if (options->on_failure == RZ_ON_FAILURE_RESTART) {
-        rz_cli_refuse(&rz_rzrun_cli, "--on-failure restart needs an rzrun that stays, to begin the "
-                                     "job again; --detach is to go: leave one");
+        rz_cli_refuse(&rz_rzrun_cli, "--on-failure restart and --detach cannot be combined: rzrun "
+                                     "must stay to restart the job");
     }
     if (options->adapter == RZ_ADAPTER_NETNS) {
         rz_cli_refuse(&rz_rzrun_cli,
-                      "--adapter netns and --detach do not go together: the nodes cannot be "
+                      "--adapter netns and --detach cannot be combined: the nodes cannot be "
                       "reached from outside their networks");
     }
 }

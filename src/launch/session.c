@@ -298,7 +298,7 @@ static void on_listening(struct rz_launch_session *session, struct rz_node *node
     }
     if (told->version != RZ_LAUNCH_VERSION) {
         rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
-                          "node %u runs rzd of protocol version %u, this rzrun speaks %d; install "
+                          "node %u runs rzd of protocol version %u, this rzrun uses %d; install "
                           "one version everywhere",
                           node->index, told->version, RZ_LAUNCH_VERSION);
         rz_launch_session_end(session, 0);

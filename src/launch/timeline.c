@@ -407,7 +407,7 @@ void rz_recovery_tell(const struct rz_recovery_times *times, FILE *terminal)
     if (!times->lost.known) {
         return;
     }
-    fprintf(terminal, "            goes on with iteration %llu of %llu: %llu lost",
+    fprintf(terminal, "            continues with iteration %llu of %llu: %llu lost",
             (unsigned long long)times->lost.from, (unsigned long long)times->lost.to,
             (unsigned long long)(times->lost.to - times->lost.from));
     if (!isnan(times->lost.seconds)) {

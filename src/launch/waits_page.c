@@ -232,8 +232,7 @@ static bool put_circle(const struct rz_waits_page *page, const struct rz_waits_e
     if (earlier && !stays) {
         return false;
     }
-    fputs(stays ? "  a circle, which no rank will leave: rank "
-                : "  a circle, at the moment of this look: rank ",
+    fputs(stays ? "  a cycle that no rank will leave: rank " : "  a cycle at this moment: rank ",
           out);
     do {
         fprintf(out, "%u waits for ", at->rank);

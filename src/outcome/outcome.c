@@ -410,7 +410,7 @@ int rz_outcome_status(const struct rz_outcome *outcome, const char **cause)
         return first->code;
     }
     if (!outcome->decided && !has_succeeded(outcome)) {
-        *cause = "the job ended, and not all of its processes are known to have come to their end";
+        *cause = "the job ended, and some of its processes are not known to have ended";
         return RZ_EXIT_LOST;
     }
     *cause = outcome->decided && outcome->cause[0] ? outcome->cause : NULL;

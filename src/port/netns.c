@@ -47,7 +47,7 @@ static rz_status_t netlink_open(struct nl_sock **sock, const char **why)
         return RZ_OK;
     }
     nl_socket_free(*sock);
-    return netlink_failed(error, "no netlink socket can be had", why);
+    return netlink_failed(error, "no netlink socket can be opened", why);
 }
 
 static int device_index(struct nl_sock *sock, const char *name)
@@ -117,7 +117,7 @@ rz_status_t rz_netns_switch(int *fd, const char **why)
     struct made made = {.status = RZ_ERR_SYSTEM,
                         .why = "the switch did not come from the process that makes it"};
     if (rz_channel_pair(channel) != RZ_OK) {
-        return failed("no socket can be had", why);
+        return failed("no socket can be opened", why);
     }
     pid_t child = fork();
     if (child == 0) {

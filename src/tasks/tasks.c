@@ -50,8 +50,8 @@ bool rz_tasks_is_loss(int error)
 /* ---- Rounds of the monitor ---- */
 
 static const char not_its_own[] =
-    "the group monitor has had rounds that are not this bag's: a bag is opened once in the life of "
-    "a monitor, before any round; number the tasks of all phases in one bag, or start a monitor "
+    "the group monitor has had rounds that are not this bag's: a bag is opened once for each "
+    "monitor, before any round; number the tasks of all phases in one bag, or start a monitor "
     "for each";
 
 /* An error code with this text; made once. */

@@ -40,7 +40,7 @@ JOB, PRELOAD = rig.program("allocations_job"), rig.program("liballocations_fail.
 SCENES = ["start", "p2p", "coll", "comm", "spawn", "repair", "reinit", "group"]
 ANSWER = "allocations: as it should be\n"
 # Of several processes that must come to the same outcome those that have memory get MPI_ERR_OTHER, or MPI_ERR_SPAWN of spawned ones.
-REASON = re.compile(r"no memory|out of memory|MPI_ERR_NO_MEM|[Cc]annot allocate memory|another process could not|could not go on|did not come to MPI_Init")
+REASON = re.compile(r"no memory|out of memory|MPI_ERR_NO_MEM|[Cc]annot allocate memory|another process could not|could not continue|did not reach MPI_Init")
 BAD = re.compile(r"assertion failed|WRONG|another class|MPI_ERR_OTHER(?!.*another process could not)|[Ss]egmentation|signal 11|signal 6|Aborted|malformed")
 BOUND_S = options.bound or rig.HANG_S
 

@@ -76,14 +76,14 @@ class Life(checkpoint_rig.CheckpointTest):
                              "--checkpoint-dir", self.directory, *self.program(), environment=fails("file-begin:6@1"))
         self.assertEqual(result.status, rig.NO_SLOTS, result.err)
         self.assertIn("4 ranks do not fit into the 2 slots of the nodes that are left", result.err)
-        self.assertIn(f"checkpoints are in {self.job}: --restart goes on from them", result.err)
+        self.assertIn(f"checkpoints are in {self.job}: --restart continues from them", result.err)
         newest = max(self.committed())
         self.solves("--restart")
         self.assertEqual(self.restored(), {newest})
 
     def test_nothing_to_go_on_from_is_said(self):
         result = self.solves("--restart")
-        self.assertIn("holds no checkpoint to go on from: the job begins at its beginning", result.err)
+        self.assertIn("holds no checkpoint to continue from: the job starts from its beginning", result.err)
 
 
 class Begun_anew(checkpoint_rig.CheckpointTest):
@@ -130,7 +130,7 @@ class Begun_anew(checkpoint_rig.CheckpointTest):
     def test_from_the_beginning_when_nothing_is_left(self):
         """The node fails that has all there is in memory, before the first generation has its mark."""
         result = self.solves(environment=fails("mark-synced:1@0"), scheme="memory")
-        self.assertIn("holds no checkpoint to go on from: the job begins at its beginning", result.err)
+        self.assertIn("holds no checkpoint to continue from: the job starts from its beginning", result.err)
         self.assertEqual(self.restored(), set())
 
     def test_not_when_it_is_not(self):
@@ -154,7 +154,7 @@ class Refused(checkpoint_rig.CheckpointTest):
 
     def test_an_earlier_job_is_not_overwritten(self):
         found = self.leaves_checkpoints()
-        self.refused(f"holds checkpoints of an earlier job, up to generation {max(found)}: say --restart")
+        self.refused(f"holds checkpoints of an earlier job, up to generation {max(found)}: use --restart")
         self.assertEqual(self.committed(), found)
         self.solves("--checkpoint-name", "another")
         self.assertEqual(self.committed(), found)
@@ -176,7 +176,7 @@ class Refused(checkpoint_rig.CheckpointTest):
                             (["--restart"], "--restart needs a directory"),
                             (["--keep-checkpoints"], "--keep-checkpoints needs a directory"),
                             (["--checkpoint-dir", self.directory, "--no-ft"], "with --no-ft checkpoints are not kept"),
-                            (["--checkpoint-dir", self.directory, "--detach"], "needs an rzrun that stays"),
+                            (["--checkpoint-dir", self.directory, "--detach"], "rzrun must stay"),
                             (["--checkpoint-dir", self.directory, "--checkpoint-keep", "1"], "from 2 to 1000"),
                             (["--checkpoint-dir", self.directory, "--checkpoint-name", "a/b"], "letters, digits")):
             result = self.runs("-n", "1", *line, *self.program(), status=rig.BAD_LINE)
@@ -200,8 +200,8 @@ class Damaged(checkpoint_rig.CheckpointTest):
     def test_an_older_generation_is_used(self):
         kinds = (("is missing", lambda folder, _: os.remove(f"{folder}/piece-2")),
                  ("is cut", lambda folder, _: os.truncate(f"{folder}/piece-3", 1000)),
-                 ("does not fit its checksum", lambda folder, _: self.change(f"{folder}/piece-1", 3000)),
-                 ("its head does not hold", lambda folder, _: self.change(f"{folder}/piece-1", 70)),
+                 ("does not match its checksum", lambda folder, _: self.change(f"{folder}/piece-1", 3000)),
+                 ("its header does not match its checksum", lambda folder, _: self.change(f"{folder}/piece-1", 70)),
                  ("does not belong here", lambda folder, older: shutil.copy(f"{older}/piece-0", f"{folder}/piece-0")),
                  ("not what its name says", lambda folder, _: shutil.copy(f"{folder}/piece-1", f"{folder}/piece-0")),
                  ("committed is cut", lambda folder, _: os.truncate(f"{folder}/committed", 10)))
@@ -224,8 +224,8 @@ class Damaged(checkpoint_rig.CheckpointTest):
         for folder in found.values():
             os.remove(f"{folder}/piece-2")
         result = self.fails(CHECKPOINT, "--restart")
-        self.assertIn(f"--restart: no generation in {self.job} is whole; remove it to restart", result.err)
-        self.assertNotIn("--restart goes on from them", result.err)
+        self.assertIn(f"--restart: no generation in {self.job} is complete; remove it to start from the beginning", result.err)
+        self.assertNotIn("--restart continues from them", result.err)
         self.assertEqual(self.committed(), found)
 
     def test_while_the_job_runs(self):
@@ -238,7 +238,7 @@ class Damaged(checkpoint_rig.CheckpointTest):
                  "printf x | dd of=generation-$g.1/piece-3 bs=1 seek=300 conv=notrunc status=none; done"
         result = self.runs(*self.line("--checkpoint-keep", "6", "--verbose"), program, "20", "12", damage)
         self.assertEqual(result.out, calm, result.err)
-        self.assertIn("is damaged: its content does not fit its checksum; the job restarts (1)", result.err)
+        self.assertIn("is damaged: its content does not match its checksum; the job restarts (1)", result.err)
         self.assertIn("trying an older one", result.err)
         self.assertEqual(self.restored(), {9})
 

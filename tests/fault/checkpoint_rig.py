@@ -90,7 +90,7 @@ class CheckpointTest(rig.LaunchTest):
         """A job that the failure of a node ends in its middle, when all pieces of generation 6 but its own are written; what it
         leaves behind: as committed()."""
         result = self.killed("file-begin:6@1")
-        self.assertIn(f"checkpoints are in {self.job}: --restart goes on from them", result.err)
+        self.assertIn(f"checkpoints are in {self.job}: --restart continues from them", result.err)
         found = self.committed()
         self.assertGreaterEqual(len(found), 2)
         self.assertLessEqual(max(found), 5)

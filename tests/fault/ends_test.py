@@ -72,7 +72,7 @@ class Rig(rig.LaunchTest):
 
     def right(self, result, words, what):
         """The answer, or a status that is not 0 and a line that says why."""
-        if result.status == 0 and "nodes are gone; what they wrote last may be missing" not in result.err:
+        if result.status == 0 and "nodes have ended; their last output may be missing" not in result.err:
             self.assertRegex(result.out, ANSWERS[words[-1]], f"{what}: status 0\n{result.err}")
         elif result.status != 0:
             self.assertRegex(result.err, r"(?m)^(rzrun|rhizome): .", f"{what}: status {result.status} without a word\n{result.out}")

@@ -83,7 +83,7 @@ class Failures(Schemes):
 
     def test_memory_bears_no_node(self):
         result = self.survives("memory", "node 1", restored=0)
-        self.assertIn("is lost with the nodes that held it (--checkpoint memory bears no more)", result.err)
+        self.assertIn("is lost with the nodes that held it (--checkpoint memory tolerates no more losses)", result.err)
 
     def test_buddy_bears_a_node(self):
         self.assertEqual(self.made(self.survives("buddy", "node 1")), {})
@@ -104,12 +104,12 @@ class Failures(Schemes):
 
     def test_xor_bears_no_second_node_of_a_group(self):
         result = self.survives("xor:5", restored=0, held=lambda: self.fail_at_once(1, 2))
-        self.assertIn("begins at its start again", result.err)
+        self.assertIn("starts from its beginning", result.err)
 
     def test_rs_bears_two_nodes(self):
         result = self.survives("rs:3+2", size=LARGE, held=lambda: self.fail_at_once(1, 3))
         self.assertTrue(set(self.made(result)) >= {2, 3}, result.err)
-        self.assertIn("wants 5 nodes, and 3 are left: from now on checkpoints bear the loss of 2 of them", result.err)
+        self.assertIn("needs 5 nodes, and 3 are left: from now on checkpoints tolerate the loss of 2 of them", result.err)
 
     def test_rs_bears_two_nodes_of_six_with_spares(self):
         made = self.made(self.survives("rs:2+2", "node 0", "node 2", nodes=6, ranks=7,
@@ -118,7 +118,7 @@ class Failures(Schemes):
 
     def test_rs_begins_anew_after_three(self):
         result = self.survives("rs:3+2", restored=0, held=lambda: self.fail_at_once(0, 2, 3))
-        self.assertIn("is lost with the nodes that held it (--checkpoint rs:3+2 bears no more)", result.err)
+        self.assertIn("is lost with the nodes that held it (--checkpoint rs:3+2 tolerates no more losses)", result.err)
 
     def test_rs_of_one_is_copies(self):
         self.survives("rs:1+4", "node 0", "node 1", "node 2", "node 3")
@@ -242,7 +242,7 @@ class Damage(Schemes):
         result = self.run_it("-n", "2", "--nodes", "2", "--timeout", rig.HANG, rig.program("daemon_test_helper"), "join", "enter",
                              "store:right", "serve")
         self.assertEqual(result.status, CHECKPOINT_LOST, result.err)
-        self.assertRegex(result.err, r"rzrun: the checkpoint piece of rank [01] \(generation 1\) does not fit its checksum")
+        self.assertRegex(result.err, r"rzrun: the checkpoint piece of rank [01] \(generation 1\) does not match its checksum")
 
     def test_memory_alone_says_that_it_is_damaged(self):
         result = self.job("memory", "rank 2", held=lambda: self.spoil(self.copies("rz-checkpoint")), status=CHECKPOINT_LOST)
@@ -253,7 +253,7 @@ class Words(Schemes):
     def test_too_few_nodes(self):
         result = self.run_it("-n", "2", "--nodes", "3", "--checkpoint", "xor:4", MEMBER)
         self.assertEqual(result.status, rig.BAD_LINE)
-        self.assertIn("--checkpoint xor:4 wants groups of 4 nodes, and there are 3", result.err)
+        self.assertIn("--checkpoint xor:4 needs groups of 4 nodes, and there are 3", result.err)
 
     def test_no_such_scheme(self):
         result = self.run_it("-n", "2", "--checkpoint", "raid", MEMBER)

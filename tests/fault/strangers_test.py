@@ -229,11 +229,11 @@ class Strangers(rig.LaunchTest):
         self.assertGreaterEqual(counts["connections"], OPTIONS.connections, counts)
         self.assertIsNone(job.poll())
         result = self.complete(job)
-        lines = [line for line in result.err.splitlines() if "turned away" in line]
+        lines = [line for line in result.err.splitlines() if "refused" in line]
         self.assertTrue(lines, f"nothing was said: {result.err}")
         self.assertEqual(len(lines), len(set(lines)), result.err)
         self.assertLessEqual(len(lines), 4 + 2 + 1, result.err)
-        self.assertRegex(result.err, r"(?m)^rzrun: \d+ connections to daemons were turned away: .*\(node 0, \S+ port \d+: \d+; node 1, .*\)$")
+        self.assertRegex(result.err, r"(?m)^rzrun: \d+ connections to daemons were refused: .*\(node 0, \S+ port \d+: \d+; node 1, .*\)$")
         self.assertEqual([line for line in result.err.splitlines() if line not in lines], [])
 
     def test_files_and_local_sockets_are_closed_to_others(self):

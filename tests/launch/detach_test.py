@@ -207,7 +207,7 @@ class Detach(rig.LaunchTest):
         self.assertTrue(rig.await_true(lambda: first not in {p.pid for p in self.members()["rzd"]}))
         said = self.attached(job, 4).err
         self.assertIn("rank 0 exited with status 4", said)
-        self.assertIn("1 of 2 nodes are gone; what they wrote last may be missing", said)
+        self.assertIn("1 of 2 nodes have ended; their last output may be missing", said)
 
     def test_all_daemons_fail(self):
         job = self.detach("-n", "2", "--nodes", "2", *self.script("exit 0"))
@@ -234,7 +234,7 @@ class Detach(rig.LaunchTest):
         result = self.finish(viewer)
         os.kill(stopped, signal.SIGCONT)  # it finds that it was given up, and keeps its part for a while
         self.assertEqual(result.status, 137, result.err)
-        self.assertIn("node 2 says nothing any more", result.err)
+        self.assertIn("node 2 does not answer any more", result.err)
         self.assertIn("rank 2 was lost with node 2", result.err)
         self.assert_gone()
 
@@ -268,7 +268,7 @@ class Detach(rig.LaunchTest):
         viewers = [self.attach(job) for _ in range(8)]
         for viewer in viewers:
             self.read_until(viewer, b"before 0\n")
-        self.assertIn("too many are attached", self.attached(job, NO_JOB).err)
+        self.assertIn("too many rzruns are attached", self.attached(job, NO_JOB).err)
         viewers[0].kill()
         self.finish(viewers[0])
         # Its place is free once the daemon has seen that it has ended, and before the end, because a result that

@@ -143,7 +143,7 @@ class Ending(rig.LaunchTest):
             page = self.page_until(process, CIRCLE)
             for rank in range(3):
                 self.assertRegex(page, rf"rank {rank} waits .* MPI_Recv on MPI_COMM_WORLD, for rank {(rank + 1) % 3}, tag 77")
-            self.assertIn("a circle, which no rank will leave: rank 0 waits for 1 waits for 2 waits for 0", page)
+            self.assertIn("a cycle that no rank will leave: rank 0 waits for 1 waits for 2 waits for 0", page)
             self.assertIsNone(process.poll())
             time.sleep(0.7)  # more than two bounds: the same page is not shown again
             process.send_signal(signal.SIGINT)
@@ -156,7 +156,7 @@ class Ending(rig.LaunchTest):
             page = self.page_until(process, CIRCLE)
             self.assertRegex(page, r"ranks 0,3-4 wait .* in MPIX_Comm_shrink on green \(3 of 5 are there\), operation 1, for rank 1\n")
             self.assertRegex(page, r"ranks 1-2,5 wait .* in MPIX_Comm_shrink on orange \(3 of 5 are there\), operation 1, for rank 3\n")
-            circle = re.search(r"a circle, which no rank will leave: rank (\d)((?: waits for \d)+) waits for \1\n", page)
+            circle = re.search(r"a cycle that no rank will leave: rank (\d)((?: waits for \d)+) waits for \1\n", page)
             self.assertTrue(circle and {"1", "3"} <= set(re.findall(r"\d", circle[0])), page)
             process.send_signal(signal.SIGINT)
             self.finish(process)

@@ -101,7 +101,7 @@ class Spawns(rig.LaunchTest):
                   "leave bye")
         hosts = ("-n", "3", "--inject", "kill node 1 at 100ms", "--host")
         result = self.runs(*hosts, "localhost:1,localhost:1,localhost:1", "sh", "-c", script)
-        self.assertIn("no slot is left on the nodes that live (see --spares, --host HOST:SLOTS and --oversubscribe)", result.err)
+        self.assertIn("no slot is left on the live nodes (see --spares, --host HOST:SLOTS and --oversubscribe)", result.err)
         again = f"test $RZ_INCARNATION = 1 || exec {HELPER} join enter leave bye; {script}"
         result = self.runs(*hosts, "localhost:1,localhost:1,localhost:2", "--story", "sh", "-c", again)
         self.assertIn("rank 1 replaced on node 2 (incarnation 2)", result.err)

@@ -49,7 +49,7 @@ class Timeline(rig.LaunchTest):
             self.loses(recovery, at)
         self.assertEqual(len(re.findall(r"detect [0-9.]+, spread [0-9.]+, agree .* barrier [0-9.]+, restore [0-9.]+ ms", said)), 2, said)
         for recovery in told:
-            self.assertIn(f"goes on with iteration {recovery['again_iteration']} of {recovery['newest_iteration']}: ", said)
+            self.assertIn(f"continues with iteration {recovery['again_iteration']} of {recovery['newest_iteration']}: ", said)
         cases = []
         for path in sorted(glob.glob(f"{self.folder}/cases/*")):
             with open(path, encoding="utf-8") as file:

@@ -74,7 +74,7 @@ static int refused(int error, int class)
     char text[MPI_MAX_ERROR_STRING];
     int length;
     MPI_Error_string(error, text, &length);
-    return class_of(error) == class && strstr(text, "before the job went back");
+    return class_of(error) == class && strstr(text, "before the roll-back");
 }
 
 static void check_old_handles(int size)

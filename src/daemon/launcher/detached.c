@@ -396,7 +396,8 @@ static void a_process_ends_it(void *arg, const struct rz_launch_message *message
 
 const char *rz_detached_attach(struct rz_detached *d, int fd)
 {
-    return rz_attached_add(d->attached, fd) ? NULL : "too many are attached to the job already";
+    return rz_attached_add(d->attached, fd) ? NULL
+                                            : "too many rzruns are attached to the job already";
 }
 
 const char *rz_detached_state(const struct rz_detached *d)

@@ -43,7 +43,8 @@ static void inject_rank(const struct rz_orders *orders, const struct rz_launch_i
 {
     struct rz_child *p = rz_child_of(orders->config.children, inject->rank);
     if (!p) {
-        rz_report_log(&orders->own->report, 0, "rank %u cannot be hit: it does not live on node %u",
+        rz_report_log(&orders->own->report, 0,
+                      "no fault can be injected at rank %u: it does not run on node %u",
                       inject->rank, orders->own->job.node);
         return;
     }

@@ -78,7 +78,7 @@ size_t rz_overlay_queued(const struct rz_overlay *overlay, rz_id to);
 rz_status_t rz_overlay_inject(struct rz_overlay *overlay, enum rz_inject what,
                               const uint32_t *nodes, uint32_t n, uint64_t amount);
 
-/* Counts of what was turned away since the start. */
+/* Counts of what was refused since the start. */
 struct rz_overlay_refusals {
     uint64_t connections; /* accepted, but not proved: garbage, wrong key, silence, too many */
     /* Of these, the connections that were refused, not merely closed by the other end. */

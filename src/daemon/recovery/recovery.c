@@ -76,8 +76,8 @@ const char *rz_recovery_stop_words(rz_status_t why)
     case RZ_ERR_FENCED:
         return "the other daemons have declared this node failed";
     case RZ_ERR_CHECKPOINT_LOST:
-        return "a piece of the checkpoint to go back to is damaged, and the checkpoint before it "
-               "is not whole in memory either";
+        return "a piece of the checkpoint to be restored is damaged, and the checkpoint before it "
+               "is not complete in memory either";
     default:
         return "too many restarts without a newly committed checkpoint (see --max-restarts)";
     }
@@ -723,7 +723,7 @@ static void log_refusals(const struct rz_recovery *recovery)
         /* In a detached job rzrun cannot report it. */
         rz_report_log(
             report, 0,
-            "%llu connections were turned away: they did not prove that they belong to the job",
+            "%llu connections were refused: they did not prove that they belong to the job",
             (unsigned long long)strangers);
     }
 }

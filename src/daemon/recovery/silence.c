@@ -189,7 +189,7 @@ void rz_recovery_fenced(struct rz_recovery *recovery)
     }
     for (rz_id node = 0; node < job->n_nodes; node++) {
         if (node != job->node) {
-            report(recovery, node, "it holds this node for failed");
+            report(recovery, node, "it considers this node failed");
         }
     }
 }

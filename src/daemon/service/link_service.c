@@ -33,7 +33,7 @@ static const char *hello_problem(const struct rz_child *p, const struct rz_link_
         return "a process of this rank has already joined; one program per rank can use MPI";
     }
     if (hello->job != job->id || hello->rank != p->rank || hello->incarnation != p->incarnation) {
-        return "it says it is another process than was started here";
+        return "it claims to be another process than the one started here";
     }
     rz_job_process_key(job, p->rank, p->incarnation, key);
     if (hello->key_length != sizeof(key) || sodium_memcmp(hello->key, key, sizeof(key)) != 0) {

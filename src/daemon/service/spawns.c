@@ -32,7 +32,7 @@ static void begin_here(struct rz_spawns *spawns, uint32_t slot)
         rz_child_start(spawns->config.life, slot, spawned);
     } else {
         rz_child_start_failed(spawns->config.life, slot, spawned,
-                              "no living daemon knows what it shall run");
+                              "no live daemon knows its program");
     }
 }
 
@@ -180,7 +180,7 @@ static void order_comes(struct rz_spawns *spawns, struct rz_spawns_order *order,
                         const struct rz_overlay_spawn_order *told)
 {
     if (!rz_spawns_order_fill(spawns, order, told->commands, told->commands_length, told->count)) {
-        rz_report_log(&spawns->own->report, 0, "node %u wants to spawn something malformed",
+        rz_report_log(&spawns->own->report, 0, "node %u sent a malformed spawn request",
                       order->node);
         return; /* its processes here wait until that node has failed */
     }

@@ -152,7 +152,7 @@ static const char *refusal(const struct rz_spawns *spawns, bool replace)
         return "with --on-failure continue or restart no process is replaced";
     }
     if (rz_recovery_is_repairing(spawns->config.recovery)) {
-        return "in a job that has entered MPIX_Reinit no process can be started but by its repair";
+        return "in a job that has entered MPIX_Reinit only its repair starts processes";
     }
     return NULL;
 }

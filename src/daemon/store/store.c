@@ -402,7 +402,7 @@ static void own_damaged(struct rz_store *store, uint32_t rank, uint64_t generati
                   outside(store, generation));
     if (generation != store->restoring || generation == 0) {
         store_lost(store, rank, generation,
-                   "does not fit its checksum: it has changed since the process gave it, or "
+                   "does not match its checksum: it has changed since the process wrote it, or "
                    "another thread wrote to protected memory while RZ_Checkpoint ran");
     } else {
         store_get(store, rank);
@@ -651,21 +651,21 @@ static void say_what_is_left(const struct rz_store *store, bool fell_back)
     rz_scheme_text(&own->job.scheme, scheme);
     if (store->restoring == 0 && store->base > 0 && !store->files) {
         rz_report_log(&own->report, 0,
-                      "checkpoint %llu is lost with the nodes that held it (--checkpoint %s bears "
-                      "no more): the program begins at its start again",
+                      "checkpoint %llu is lost with the nodes that held it (--checkpoint %s "
+                      "tolerates no more losses): the program starts from its beginning",
                       (unsigned long long)store->base, scheme);
     }
     if (fell_back && store->restoring > 0) {
         rz_report_log(&own->report, 0,
-                      "checkpoint %llu is damaged, and there is no other copy of what is: the job "
-                      "goes back to checkpoint %llu",
+                      "checkpoint %llu is damaged, and there is no other copy of the damaged "
+                      "piece: the job rolls back to checkpoint %llu",
                       (unsigned long long)store->restoring + 1,
                       (unsigned long long)store->restoring);
     }
     if (n_live < least) {
         rz_report_log(&own->report, 0,
-                      "--checkpoint %s wants %u nodes, and %u are left: from now on checkpoints "
-                      "bear the loss of %u of them",
+                      "--checkpoint %s needs %u nodes, and %u are left: from now on checkpoints "
+                      "tolerate the loss of %u of them",
                       scheme, least, n_live,
                       own->job.scheme.parity < n_live ? own->job.scheme.parity : n_live - 1);
     }

@@ -217,7 +217,7 @@ static void complain(struct rz_store_files *files, const char *what)
     }
     if (!files->complained) {
         rz_report_log(&files->own->report, 0,
-                      "%s; the job goes on, with checkpoints in memory alone until files can be "
+                      "%s; the job continues, with checkpoints in memory alone until files can be "
                       "written again",
                       what);
     }

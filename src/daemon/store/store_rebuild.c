@@ -187,7 +187,7 @@ static void try_on(struct rz_store *store, struct rebuild *rebuild)
     end(store, rebuild);
     if (!store_another_epoch_comes(store)) {
         store_lost(store, rank, store->restoring,
-                   "is damaged, or lost with more nodes than its group can do without");
+                   "is damaged, or lost with more nodes than its group tolerates");
     }
 }
 
@@ -203,7 +203,7 @@ void store_rebuild(struct rz_store *store, uint32_t rank)
     }
     rz_id owner = rz_commit_owner_of(commit, RZ_COMMIT_HOME, rank);
     if (!rz_commit_group(commit, RZ_COMMIT_HOME, owner, &group)) {
-        store_lost(store, rank, store->restoring, "has no group that could give it back");
+        store_lost(store, rank, store->restoring, "has no group that could rebuild it");
         return;
     }
     rebuild = calloc(1, sizeof(*rebuild));

@@ -203,7 +203,7 @@ static int comm_new(struct rz_errhandler *errhandler, struct rz_group *group,
 {
     struct rz_comm *comm = free_first;
     if (rz_comm_by_context(context)) {
-        return rzm_error(MPI_ERR_INTERN, "two communicators came to the same context id");
+        return rzm_error(MPI_ERR_INTERN, "two communicators have the same context id");
     }
     if (comm) {
         free_first = comm->next;
@@ -411,10 +411,9 @@ int rz_comm_admit(const struct rz_comm *comm)
     bool alone = rz_comm_size(comm) == 1 && rz_comm_peers(comm) == 1;
     return alone || !rz_engine.comes_again
                ? MPI_SUCCESS
-               : rzm_error(MPI_ERR_OTHER,
-                           "this process was started again in the place of one that "
-                           "failed: before MPIX_Reinit it cannot communicate, for the "
-                           "others are past this");
+               : rzm_error(MPI_ERR_OTHER, "this process was started again in the place of one that "
+                                          "failed: before MPIX_Reinit it cannot communicate, "
+                                          "because the others have passed this part");
 }
 
 int rz_comm_enter(const struct rz_comm *comm)

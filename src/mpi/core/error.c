@@ -30,7 +30,7 @@ static const struct {
     {MPI_ERR_DIMS, "invalid dimensions"},
     {MPI_ERR_ARG, "invalid argument"},
     {MPI_ERR_UNKNOWN, "unknown error"},
-    {MPI_ERR_TRUNCATE, "the message is longer than the room for it"},
+    {MPI_ERR_TRUNCATE, "the message is longer than the receive buffer"},
     {MPI_ERR_OTHER, "an error that has no class of its own"},
     {MPI_ERR_INTERN, "an error inside the MPI library"},
     {MPI_ERR_PENDING, "the request is still pending"},

@@ -180,7 +180,7 @@ static int gather_ready(const struct rz_comm *comm, struct spawn_news *news, uin
     free(gathering.said);
     return lost == 0 ? error
                      : rzm_error(MPI_ERR_SPAWN,
-                                 "%u of %u processes did not come to MPI_Init: the program cannot "
+                                 "%u of %u processes did not reach MPI_Init: the program cannot "
                                  "be executed, or has ended or failed before",
                                  lost, news->n);
 }
@@ -197,7 +197,7 @@ static void send_processes(enum rz_link_type type, const struct rz_link_process 
     uint32_t length = n * RZ_LINK_PAIR_BYTES;
     struct rz_link_message message = {.type = type};
     if (type == RZ_LINK_ABORT) {
-        message.abort.reason = "MPI_Comm_spawn came to nothing";
+        message.abort.reason = "MPI_Comm_spawn has failed";
         message.abort.processes = pairs;
         message.abort.processes_length = length;
     } else {
@@ -313,7 +313,7 @@ static int start(struct spawning *spawning, const struct rz_news *order, uint32_
                          why ? why : "where the job begins or ends");
     }
     if (spawn->status == RZ_ERR_NO_MEMORY) {
-        return rzm_error(MPI_ERR_SPAWN, "there is no room in the job for %u more processes", n);
+        return rzm_error(MPI_ERR_SPAWN, "the job has no slots for %u more processes", n);
     }
     return spawn->status == RZ_OK ? MPI_SUCCESS
                                   : rzm_error(MPI_ERR_SPAWN, "%u processes cannot be started: %s",

@@ -241,7 +241,7 @@ static int heard(struct meeting *meeting, struct offer *offer)
     if (offer->error == MPI_ERR_PORT) {
         return rzm_error(MPI_ERR_PORT, "no process has opened this port, or it was closed");
     }
-    return rzm_error(offer->error, "the root of the other side could not go on");
+    return rzm_error(offer->error, "the root of the other side could not continue");
 }
 
 static void waiting_begin(struct meeting *meeting)
@@ -432,7 +432,7 @@ static int prepare(struct meeting *meeting, int error, const struct offer *offer
     const struct told *told = news.data;
     error = error != MPI_SUCCESS ? error : heard_it;
     if (error == MPI_SUCCESS && told->error != MPI_SUCCESS) {
-        error = rzm_error(told->error, "the root could not go on");
+        error = rzm_error(told->error, "the root could not continue");
     }
     error = error != MPI_SUCCESS ? error : make(meeting, told, made);
     free(news.data);

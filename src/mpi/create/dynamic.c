@@ -32,7 +32,8 @@ int rz_dynamic_confirm(struct rz_comm *comm, uint64_t operation, int root, int e
         int told = MPI_SUCCESS, from = (int)((place + span + root) % size);
         int heard = rz_p2p_recv(&told, 1, integer, from, tag, comm);
         if (error == MPI_SUCCESS && heard == MPI_SUCCESS && told != MPI_SUCCESS) {
-            heard = rzm_error(told, "rank %d, or one it speaks for, could not go on", from);
+            heard =
+                rzm_error(told, "rank %d, or a rank that it reports for, could not continue", from);
         }
         error = error != MPI_SUCCESS && heard != RZM_ROLLBACK ? error : heard;
     }
@@ -50,7 +51,7 @@ int rz_dynamic_result(struct rz_comm *comm, uint64_t operation, int root, int er
         return told == RZM_ROLLBACK ? told : error;
     }
     if (told == MPI_SUCCESS && end != MPI_SUCCESS) {
-        told = rzm_error(end, "others could not go on, as rank %d tells", root);
+        told = rzm_error(end, "other ranks could not continue, as rank %d reports", root);
     }
     return told;
 }

@@ -49,7 +49,7 @@ static int hear_news(const struct rz_leader_way *way, struct rz_news *theirs)
     struct head head;
     int error = hear(way, &head, sizeof(head));
     if (error == MPI_SUCCESS && head.error != MPI_SUCCESS) {
-        error = rzm_error(head.error, "the leader of the other group could not go on");
+        error = rzm_error(head.error, "the leader of the other group could not continue");
     }
     if (error != MPI_SUCCESS) {
         return error;
@@ -95,7 +95,7 @@ int rz_news_tell(struct rz_comm *comm, uint64_t operation, int root, int error,
         return error;
     }
     if (result == MPI_SUCCESS && head.error != MPI_SUCCESS) {
-        result = rzm_error(head.error, "rank %d, which leads, could not go on", root);
+        result = rzm_error(head.error, "rank %d, the leader, could not continue", root);
     }
     if (result == MPI_SUCCESS && !teller) {
         *news = (struct rz_news){malloc(head.bytes + 1), head.bytes};

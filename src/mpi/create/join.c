@@ -110,7 +110,7 @@ static int confirm(int fd, uint32_t other, int error)
     }
     return theirs == MPI_SUCCESS
                ? MPI_SUCCESS
-               : rzm_error(theirs, "the process at the other end could not go on");
+               : rzm_error(theirs, "the process at the other end could not continue");
 }
 
 int rzm_comm_join(int fd, struct rz_comm **intercomm)

@@ -40,7 +40,7 @@ int rz_parent_write(const struct rz_parent_message *protocol_message,
     }
     if (sizeof(*written) + numbers > RZ_LINK_MESSAGE_MAX / 4) {
         free(written);
-        return rzm_error(MPI_ERR_SPAWN, "comm has %d members: fewer can spawn", parents->size);
+        return rzm_error(MPI_ERR_SPAWN, "comm has %d members, too many for a spawn", parents->size);
     }
     *written = *protocol_message;
     written->n = (uint32_t)parents->size;

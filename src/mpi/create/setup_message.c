@@ -30,7 +30,7 @@ static void put_down(const struct rz_envelope *envelope, const void *data, size_
     struct rz_setup_message *word = malloc(sizeof(*word) + bytes);
     if (!word) {
         /* The receiver waits for an answer. */
-        rz_no_memory("for what another process tells");
+        rz_no_memory("for a control message of another process");
     }
     word->next = NULL;
     word->looked_at = word->withdrawn = false;

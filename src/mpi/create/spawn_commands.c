@@ -211,8 +211,9 @@ int rz_spawn_commands_write(const struct rz_spawn_wish *wish, struct rz_news *or
         error = rzm_error(MPI_ERR_SPAWN, "a program that was not started by rzrun cannot spawn");
     }
     if (error == MPI_SUCCESS && (total == 0 || total > rz_engine.info->n_slots)) {
-        error = rzm_error(MPI_ERR_SPAWN, "%llu processes are wanted, and the job has room for %u",
-                          (unsigned long long)total, rz_engine.info->n_slots);
+        error =
+            rzm_error(MPI_ERR_SPAWN, "%llu processes are requested, and the job has slots for %u",
+                      (unsigned long long)total, rz_engine.info->n_slots);
     }
     error = error != MPI_SUCCESS ? error : write_order(commands, (uint32_t)wish->count, order);
     *n_processes = (uint32_t)total;

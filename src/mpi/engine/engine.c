@@ -15,7 +15,7 @@ _Noreturn void rz_engine_exit(rz_status_t why)
 {
     if (why != RZ_ERR_JOB_ENDED) {
         fprintf(stderr, "rhizome: rank %u ends: %s\n", rz_engine.info->self.rank,
-                why == RZ_ERR_CLOSED ? "the daemon of its node is gone" : rz_status_text(why));
+                why == RZ_ERR_CLOSED ? "the daemon of its node has ended" : rz_status_text(why));
     }
     _exit(EXIT_FAILURE);
 }

@@ -386,7 +386,7 @@ int rz_engine_await(const uint32_t *process, int n, const char *call)
 {
     for (int i = 0; i < n; i++) {
         if (rz_process_slot(process[i]) >= rz_engine.info->n_slots) {
-            return rzm_error(MPI_ERR_OTHER, "another process tells of slot %u; this job has %u",
+            return rzm_error(MPI_ERR_OTHER, "another process names slot %u; this job has %u",
                              rz_process_slot(process[i]), rz_engine.info->n_slots);
         }
     }

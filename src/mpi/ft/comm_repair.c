@@ -425,8 +425,9 @@ static bool go_on(void *arg)
     }
     if (repair->error == MPI_SUCCESS && repair->spawned_process &&
         rz_bootstrap_peers_gone(&repair->bootstrap_peers)) {
-        repair->error = rzm_error(MPI_ERR_PROC_FAILED, "no living process can tell this process to "
-                                                       "which communicators it belongs");
+        repair->error =
+            rzm_error(MPI_ERR_PROC_FAILED,
+                      "no live process knows to which communicators this process belongs");
     }
     for (uint32_t i = 0; i < repair->n; i++) {
         struct line *line = &repair->lines[i];
@@ -450,7 +451,7 @@ static int refuse(const struct repair *repair)
                          "one after the other",
                          SPAWNS_MAX);
     }
-    return rzm_error(MPI_ERR_SPAWN, "no processes are started in place of the failed%s%s",
+    return rzm_error(MPI_ERR_SPAWN, "no replacement processes are started%s%s",
                      repair->why != RZ_OK ? ": " : "",
                      repair->why != RZ_OK ? rz_status_text(repair->why) : "");
 }
@@ -512,8 +513,8 @@ static int check(uint32_t n, struct rz_comm *const comms[], bool *none)
                                            "communicators of both sides, and connect them again");
         }
         if (comms[i]->unshared) {
-            return rzm_error(MPI_ERR_COMM, "this MPI_COMM_WORLD is of a process that came in place "
-                                           "of a failed one, which gives MPI_COMM_NULL here");
+            return rzm_error(MPI_ERR_COMM, "this is the MPI_COMM_WORLD of a replacement process, "
+                                           "which must pass MPI_COMM_NULL here");
         }
         for (uint32_t j = 0; j < i; j++) {
             if (comms[j] == comms[i]) {
@@ -579,8 +580,8 @@ int rzm_comm_replace(struct rz_comm *comm, struct rz_comm **newcomm)
     struct rz_comm *made = NULL;
     bool spawned_process = rz_engine.late && rz_engine.info->restarted;
     if (!comm && !spawned_process) {
-        return rzm_error(MPI_ERR_COMM, "comm is MPI_COMM_NULL, but this process has not come in "
-                                       "place of another one (see RZ_Incarnation)");
+        return rzm_error(MPI_ERR_COMM, "comm is MPI_COMM_NULL, but this process does not replace a "
+                                       "failed one (see RZ_Incarnation)");
     }
     int error = rz_repair("RZ_Comm_replace", 1, &comm, &made);
     if (error == MPI_SUCCESS) {

@@ -81,7 +81,7 @@ int rzm_grequest_complete(struct rz_request *request)
         return error;
     }
     if (!request || request->class != &grequest_class || request->complete) {
-        return rzm_error(MPI_ERR_REQUEST, "request is not a generalised one that is going on");
+        return rzm_error(MPI_ERR_REQUEST, "request is not an active generalized request");
     }
     rz_request_complete(request, MPI_SUCCESS);
     return MPI_SUCCESS;

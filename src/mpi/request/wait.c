@@ -452,9 +452,9 @@ int rzm_request_free(struct rz_request *request)
 {
     bool persistent = request->flags & RZ_REQUEST_PERSISTENT;
     if (request->class->waited_for && request->active && !persistent) {
-        return rzm_error(MPI_ERR_REQUEST,
-                         "request is a collective operation that is going on: it is to be waited "
-                         "for, not freed");
+        return rzm_error(
+            MPI_ERR_REQUEST,
+            "request is an active collective operation: wait for it, it cannot be freed");
     }
     rz_request_detach(request);
     return MPI_SUCCESS;

@@ -68,17 +68,18 @@ static const struct cvar table[] = {
      "mpi_errors_return"},
     {RZ_AGREEMENT_ENVIRONMENT, CVAR_TEXT, RZ_TOOL_FAILURES, MPI_T_VERBOSITY_TUNER_BASIC, NULL,
      "Environment, set by rzrun --agree, at all processes alike: what communicators agree by: era, "
-     "twophase, gossip1, gossip2 or gossip3; of one communicator the info key rz_agree says it. "
+     "twophase, gossip1, gossip2 or gossip3; for one communicator the info key rz_agree chooses "
+     "it. "
      "May "
      "be written, alike, for communicators that have not agreed on anything yet"},
     {RZ_AGREEMENT_TREE_ENVIRONMENT, CVAR_TEXT, RZ_TOOL_FAILURES, MPI_T_VERBOSITY_TUNER_BASIC, NULL,
      "Environment, at all processes alike: the tree of agreement by era: binary, star or bin "
      "(within "
-     "nodes); rzrun says star where ranks outnumber processors, else it is bin"},
+     "nodes); rzrun sets star where ranks outnumber processors, else it is bin"},
     {RZ_REVOKE_ENVIRONMENT, CVAR_TEXT, RZ_TOOL_FAILURES, MPI_T_VERBOSITY_TUNER_BASIC, NULL,
      "Environment: how a revocation gets to the others: nodes (through the daemons of the nodes; "
-     "the default) or flat (among the members); of one communicator the info key rz_revoke says "
-     "it"},
+     "the default) or flat (among the members); for one communicator the info key rz_revoke "
+     "chooses it"},
     {RZ_WAIT_ENVIRONMENT, CVAR_TEXT, RZ_TOOL_MESSAGES, MPI_T_VERBOSITY_TUNER_BASIC, NULL,
      "Environment, set by rzrun --wait: how a waiting call waits: auto (looks, gives the processor "
      "away, then sleeps) or yield (never sleeps)"},

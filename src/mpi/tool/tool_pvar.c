@@ -75,7 +75,7 @@ static const struct pvar table[] = {
     {"rz_completions", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, completions,
      "Requests completed, those of the library itself included"},
     {"rz_dropped_foreign", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, dropped_foreign,
-     "Messages dropped because they were of another job or not to be understood"},
+     "Messages dropped because they were of another job or malformed"},
     {"rz_dropped_old_epoch", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, dropped_old_epoch,
      "Messages dropped because a roll-back came after them"},
     {"rz_dropped_future_epoch", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, dropped_future_epoch,
@@ -105,9 +105,9 @@ static const struct pvar table[] = {
     {"rz_agreed_gossip3", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, agreed_gossip3,
      "The same by gossip3"},
     {"rz_agreement_fallbacks", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, agreement_fallbacks,
-     "Agreements by gossip whose check ended in other failed than gossip had found"},
+     "Agreements by gossip whose check agreed on other failed processes than gossip had found"},
     {"rz_sessions", RZ_TOOL_JOB, MPI_T_PVAR_CLASS_LEVEL, sessions, "Sessions that are open"},
-    {"rz_phase", RZ_TOOL_JOB, MPI_T_PVAR_CLASS_STATE, phase, "Where the library is in its life"},
+    {"rz_phase", RZ_TOOL_JOB, MPI_T_PVAR_CLASS_STATE, phase, "The phase of the library"},
 };
 #define N_PVARS ((int)(sizeof(table) / sizeof(table[0])))
 

@@ -69,7 +69,7 @@ static void turn_away(struct rz_tcp_in *in, const char *why)
     char text[160], address[RZ_ADDRESS_TEXT];
     tcp->refused++;
     if (!tcp->told && tcp->warn) {
-        snprintf(text, sizeof(text), "%s on %s was turned away (told once)", why,
+        snprintf(text, sizeof(text), "%s on %s was refused (reported once)", why,
                  rz_address_text(&tcp->address, address));
         tcp->warn(tcp->net.host.arg, text);
         tcp->told = true;

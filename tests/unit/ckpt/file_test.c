@@ -435,19 +435,19 @@ static void every_damage_is_found_and_said(void **state)
         rz_status_t status;
         const char *words;
     } kinds[] = {
-        {piece_cut_in_head, RZ_ERR_TRUNCATE, "piece-1 is cut: it has 100 bytes"},
-        {piece_cut, RZ_ERR_TRUNCATE, "piece-1 is cut: of 5256 bytes it has 300"},
-        {piece_longer, RZ_ERR_MALFORMED, "piece-1 is longer than its head says"},
+        {piece_cut_in_head, RZ_ERR_TRUNCATE, "piece-1 is truncated: it has 100 bytes"},
+        {piece_cut, RZ_ERR_TRUNCATE, "piece-1 is truncated: of 5256 bytes it has 300"},
+        {piece_longer, RZ_ERR_MALFORMED, "piece-1 is longer than its header says"},
         {piece_empty, RZ_ERR_TRUNCATE, "piece-0 is cut"},
         {piece_missing, RZ_ERR_NOT_FOUND, "piece-2 is missing"},
-        {piece_changed, RZ_ERR_MALFORMED, "does not fit its checksum"},
-        {head_changed, RZ_ERR_MALFORMED, "piece-2 is damaged: its head"},
+        {piece_changed, RZ_ERR_MALFORMED, "does not match its checksum"},
+        {head_changed, RZ_ERR_MALFORMED, "piece-2 is damaged: its header"},
         {version_changed, RZ_ERR_VERSION, "another version"},
         {piece_of_other_rank, RZ_ERR_INVALID, "not what its name says, but a piece, rank 1"},
         {piece_of_other_generation, RZ_ERR_INVALID, "is of generation 6, run 1, epoch 1"},
         {piece_is_mark, RZ_ERR_INVALID, "but a commit mark"},
-        {piece_is_directory, RZ_ERR_MALFORMED, "piece-2 is no file"},
-        {piece_is_pipe, RZ_ERR_MALFORMED, "piece-2 is no file"},
+        {piece_is_directory, RZ_ERR_MALFORMED, "piece-2 is not a file"},
+        {piece_is_pipe, RZ_ERR_MALFORMED, "piece-2 is not a file"},
         {mark_changed, RZ_ERR_MALFORMED, "committed is damaged"},
         {mark_cut, RZ_ERR_TRUNCATE, "committed is cut"}};
     const struct rz_ckpt_generation g = generation(1, 1, 7), before = generation(1, 1, 6);

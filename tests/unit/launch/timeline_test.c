@@ -365,7 +365,7 @@ static void test_lines(void **state)
               "again_iteration=8 lost_iterations=4 lost_s=0.045000\n"
               "            detect 1.00, spread 2.00, agree 2.00, place 1.00, start 4.00, roll back "
               "2.00, protect 3.00, barrier 2.00 ms\n"
-              "            goes on with iteration 8 of 12: 4 lost, 0.045 s of work\n");
+              "            continues with iteration 8 of 12: 4 lost, 0.045 s of work\n");
     free(text);
 }
 

@@ -110,7 +110,7 @@ static void test_circle(void **state)
            "  rank 1 waits 31 s in MPI_Recv on communicator 80, for rank 0, tag 7\n"
            "  ranks 2-3 wait 33 s in MPI_Recv on communicator 80, for rank 1, tag 7\n"
            "  rank 0 waits 30 s in MPI_Recv on communicator 80, for rank 2, tag 7\n"
-           "  a circle, which no rank will leave: rank 0 waits for 2 waits for 1 waits for 0\n");
+           "  a cycle that no rank will leave: rank 0 waits for 2 waits for 1 waits for 0\n");
     told[1].state = RZ_WAITING_COMPUTES; /* a rank that computes may call MPI again */
     expect_no_circle(told, 4);
     struct rz_launch_waiting threads[] = {in_call(0, "MPI_Recv", "", 0, 1),
@@ -151,8 +151,8 @@ static void test_a_circle_that_both_looks_prove(void **state)
         bool doubtful = rz_waits_page_print(&second, kind == 3 ? NULL : &first, apart, out);
         fclose(out);
         assert_true(doubtful == (kind == 1 || kind == 2));
-        assert_true((strstr(text, "which no rank will leave") != NULL) == (kind == 0));
-        assert_true((strstr(text, "a circle") != NULL) == (kind == 0 || kind == 3));
+        assert_true((strstr(text, "that no rank will leave") != NULL) == (kind == 0));
+        assert_true((strstr(text, "a cycle") != NULL) == (kind == 0 || kind == 3));
         assert_true(rz_waits_page_same(&second, &first, apart) == (kind == 0 || kind == 3));
         free(text);
         rz_waits_page_clear(&first);

@@ -55,7 +55,7 @@ static void broken(void *arg, rz_peer_t peer)
 static void warn(void *arg, const char *text)
 {
     (void)arg;
-    assert_non_null(strstr(text, "turned away"));
+    assert_non_null(strstr(text, "refused"));
     warnings++;
 }
 
