@@ -30,7 +30,8 @@ static struct {
 static const char usage[] =
     "usage: bag TASKS [options]\n"
     "  --work W              a task takes W to 16 W thousand steps (100)\n"
-    "  --failure-seconds S   a process is expected to fall out every S seconds (0: never)\n"
+    "  --failure-seconds S   a process is expected to fail or slow down every S seconds (0: "
+    "never)\n"
     "  --callbacks           without a round for each exchange: the group calls when it changes\n"
     "  --times               rounds and time, on standard error\n";
 
@@ -100,7 +101,7 @@ static bool empty(RZ_Tasks tasks)
 {
     int id, flag;
     for (uint64_t done = 0;; done++) {
-        group_must("no task is to be had", RZ_Tasks_claim(tasks, &id, &flag));
+        group_must("no task can be claimed", RZ_Tasks_claim(tasks, &id, &flag));
         if (!flag) {
             return true;
         }

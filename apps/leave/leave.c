@@ -46,8 +46,8 @@ static struct {
 const char leave_usage[] =
     "  --fail KIND[,KIND]... some processes leave at random moments, each by one of these kinds:\n"
     "                        kill: by SIGKILL; stop: by SIGSTOP for a time; slow: they do nothing\n"
-    "                        for so long, and answer late; starve: they go on, and so long get a\n"
-    "                        tenth of the time only, by SIGSTOP and SIGCONT in turn\n"
+    "                        for so long, and answer late; starve: they continue, and for a time\n"
+    "                        get a tenth of a processor only, by SIGSTOP and SIGCONT in turn\n"
     "  --fail-count K        how many (1); one process must stay or come back\n"
     "  --fail-seed S         what is random there (1)\n"
     "  --fail-time MS        that time at the most, a tenth at the least, milliseconds (1000)\n"

@@ -348,7 +348,7 @@ static void usage(FILE *to)
             "  -s SIZE               elements along an edge of each rank's cube, 1 to 1000 (10)\n"
             "  -i, --iterations N    steps at most (until time 0.01)\n"
             "  --regions N           materials, of unequal size and cost, 1 to 1000 (11)\n"
-            "  --cost N              how much dearer some of them are (1)\n"
+            "  --cost N              how much more expensive some of them are (1)\n"
             "  --dt T                length of every step, 1e-12 to 0.01 (chosen by the elements)\n"
             "  --print-every K       steps between prints (100)\n"
             "%s"

@@ -125,7 +125,7 @@ static bool repeat(RZ_Tasks tasks)
 {
     int id, flag, run = -1;
     for (;;) {
-        group_must("no slice is to be had", RZ_Tasks_claim(tasks, &id, &flag));
+        group_must("no slice can be claimed", RZ_Tasks_claim(tasks, &id, &flag));
         if (!flag || id / slices != run) {
             begin_run(flag ? id / slices : -1, run, MPI_Wtime());
         }

@@ -76,7 +76,7 @@ const char recovery_usage[] =
     "  --checkpoint-every K  iterations between checkpoints, 0 for none (with --method: 1)\n"
     "  --method M            how to survive: reinit (MPIX_Reinit; the default), ulfm (revoke and\n"
     "                        repair), restart (rzrun --on-failure restart --checkpoint-dir DIR),\n"
-    "                        plain (not at all; there is no other with an MPI that has none)\n"
+    "                        plain (not at all; for an MPI without fault tolerance)\n"
     "  --repair R            with ulfm: replace (RZ_Comm_replace) or spawn (MPI_Comm_spawn)\n"
     "  --checkpoint-files DIR  with ulfm: checkpoints in files there, which all nodes see, "
     "instead\n"
@@ -518,7 +518,7 @@ int recovery_run(int argc, char **argv, int (*loop)(void))
         print_times();
     }
     if (run.recoveries < options.fail_count && options.failure != NO_FAILURE && run.rank == 0) {
-        fprintf(stderr, "%s: of %llu failures ordered by --fail %llu came\n", options.program,
+        fprintf(stderr, "%s: of %llu failures requested by --fail %llu occurred\n", options.program,
                 (unsigned long long)options.fail_count, (unsigned long long)run.recoveries);
     }
     return result;

@@ -198,8 +198,8 @@ static uint64_t newest_complete(const struct facts *facts)
         version = newest_below(facts, version);
     }
     if (any && version == 0 && b.rank == 0) {
-        fprintf(stderr, "recovery: with the failed both copies of a process's checkpoint are lost; "
-                        "all begin again at the beginning\n");
+        fprintf(stderr, "recovery: both copies of a process's checkpoint are lost with the failed "
+                        "processes; all begin again at the beginning\n");
     }
     return version;
 }

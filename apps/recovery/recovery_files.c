@@ -334,7 +334,7 @@ static int find(MPI_Comm world, uint64_t *keys, uint64_t *found)
     } while (error == MPI_SUCCESS && !all);
     if (error == MPI_SUCCESS && any && *found == 0 && f.rank == 0) {
         fprintf(stderr,
-                "recovery: no checkpoint in %s is whole at all processes; all begin again "
+                "recovery: no checkpoint in %s is complete at all processes; all begin again "
                 "at the beginning\n",
                 f.folder);
     }

@@ -162,7 +162,7 @@ static void replace(void)
     MPI_Comm whole;
     int error = RZ_Comm_replace(u.world, &whole);
     if (error != MPI_SUCCESS) {
-        give_up("the failed cannot be replaced", error);
+        give_up("the failed processes cannot be replaced", error);
     }
     take(whole);
 }
@@ -242,7 +242,7 @@ static void spawn(void)
         MPI_Comm living;
         int error = MPIX_Comm_shrink(u.world, &living);
         if (error != MPI_SUCCESS) {
-            give_up("the world cannot be shrunk", error);
+            give_up("the communicator cannot be shrunk", error);
         }
         int n = ranks_lost(living, lost);
         if (n == 0) {
@@ -250,8 +250,8 @@ static void spawn(void)
             break;
         }
         if (tries == TRIES_MAX) {
-            recovery_fail("%d processes could not be spawned in %d tries; is there room for them, "
-                          "and has the job not forbidden it (--on-failure)?",
+            recovery_fail("%d processes could not be spawned in %d tries; are there slots for "
+                          "them, and does --on-failure allow it?",
                           n, tries);
         }
         whole = spawn_into(living, n, lost);
@@ -321,7 +321,7 @@ static void repair(void)
 {
     for (int tries = 0; !settle(); tries++) {
         if (tries == TRIES_MAX) {
-            recovery_fail("the world broke %d times in a row while it was repaired", tries);
+            recovery_fail("processes failed %d times in a row during the repair", tries);
         }
         u.way == RECOVERY_REPLACE ? replace() : spawn();
     }

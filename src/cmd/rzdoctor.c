@@ -21,10 +21,10 @@ static const struct rz_cli_option options[] = {
 
 static const struct rz_cli cli = {
     .name = "rzdoctor",
-    .summary = "what this build of Rhizome can do, and whether this machine lets it",
+    .summary = "what this build of Rhizome can do, and whether this machine allows it",
     .synopsis = "[check] [--json] | features [--json] [--missing|--working] [NAME]...",
     .description =
-        "check (also without a word): tries what Rhizome needs of this machine: calls of the "
+        "check (the default): tries what Rhizome needs of this machine: calls of the "
         "kernel, limits, the network, the installation and the environment of this shell; it ends "
         "with two small jobs (of rzdoctor probe). Each finding is ok, a warning (Rhizome works, "
         "but not as well or not "

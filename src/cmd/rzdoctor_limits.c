@@ -141,7 +141,7 @@ static void check_memory(struct rz_doctor_report *report)
     }
     rz_doctor_say(report, mib >= LEAST_MIB ? RZ_DOCTOR_OK : RZ_DOCTOR_WARNING, "memory",
                   mib >= LEAST_MIB ? NULL
-                                   : "end what is not needed: checkpoints stand in memory, twice",
+                                   : "end what is not needed: checkpoints are in memory, twice",
                   "%llu MiB free%s", mib, bound ? " in this control group" : "");
 }
 

@@ -213,8 +213,7 @@ RZ_CLI_TAKE_FLAG(waits, OPTIONS->waits)
 
 static const struct rz_cli_option table[] = {
     {"--json", NULL, NULL, "print an array of documents, one per job (docs/status.md)", take_json},
-    {"--all", "-a", NULL, "the jobs of all users (only root is answered by those of others)",
-     take_all},
+    {"--all", "-a", NULL, "the jobs of all users (jobs of others answer to root only)", take_all},
     {"--waits", "-w", NULL, "with JOB: what each process waits for", take_waits},
     {NULL, NULL, NULL, NULL, NULL}};
 
@@ -222,9 +221,9 @@ static const struct rz_cli cli = {
     .name = "rzps",
     .summary = "the jobs on this machine: nodes, ranks, failures, heartbeats",
     .synopsis = "[OPTION]... [JOB]",
-    .description = "Lists the jobs that have a daemon on this machine, as these daemons tell. With "
-                   "JOB (its number, or the first digits of it) shows one: each node, and which "
-                   "ranks it carries.",
+    .description =
+        "Lists the jobs that have a daemon on this machine, as these daemons report. With "
+        "JOB (its number, or the first digits of it) shows one: each node, and its ranks.",
     .options = table,
     .epilogue = "Exit status\n  0  there are jobs (or: the job is there)\n  1  there is none\n"
                 "  2  bad command line\n  9  standard output could not be written"};

@@ -48,7 +48,7 @@ static void list_figures(const char *indent)
 static const struct rz_cli_option no_options[] = {{NULL, NULL, NULL, NULL, NULL}};
 
 static const struct rz_cli list_cli = {.name = "rzsim list",
-                                       .summary = "what there is to prove, measure and draw",
+                                       .summary = "the scenarios, studies and figures",
                                        .synopsis = "[scenarios|studies|figures]",
                                        .description =
                                            "All three, or the one that is named, a line each.",
@@ -86,7 +86,7 @@ static const struct {
     const char *name, *summary;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"list", "what there is to prove, measure and draw", list},
+    {"list", "the scenarios, studies and figures", list},
     {"check", "PROTOCOL: random schedules of a protocol, or every one", rz_rzsim_check},
     {"replay", "PROTOCOL: one schedule again, with its trace", rz_rzsim_replay},
     {"figure", "NAME|all: the figures of the papers from runs made now", rz_rzsim_figure},
@@ -125,12 +125,12 @@ static struct rz_cli rzsim_cli(void)
 {
     return (struct rz_cli){
         .name = "rzsim",
-        .summary = "prove and measure the protocols in virtual time",
+        .summary = "test and measure the protocols in virtual time",
         .synopsis = "COMMAND|STUDY [OPTION]...",
         .description =
-            "Runs the protocol objects that the daemons run. check and replay put them to the "
-            "proof: random schedules or every schedule, with crashes, and the properties asked "
-            "after each step. A study measures one on a simulated network; figure redraws what "
+            "Runs the protocol objects that the daemons run. check and replay test them: random "
+            "schedules or every schedule, with crashes, and the properties checked after each "
+            "step. A study measures one on a simulated network; figure redraws what "
             "the papers show.",
         .options = no_options,
         .epilogue = epilogue()};
@@ -196,7 +196,7 @@ static _Noreturn void refuse_command(const struct rz_cli *cli, const char *word)
         names[n++] = study->name;
     }
     if (rz_sim_find(word, NULL)) {
-        rz_cli_refuse(cli, "%s is no study; rzsim check %s puts it to the proof", word, word);
+        rz_cli_refuse(cli, "%s is no study; rzsim check %s tests it", word, word);
     }
     const char *nearest = rz_cli_nearest(word, names);
     if (nearest) {

@@ -88,7 +88,7 @@ const struct rz_cli_option rz_rzsim_check_options[] = {
     {"--seeds", NULL, "A..B", "Random schedules with these seeds. Default: 1..1000.", take_seeds},
     {"--exhaustive", NULL, NULL, "Every schedule instead of random ones.", take_exhaustive},
     {"--whole", NULL, NULL,
-     "Exhaustive: leave out nothing of what the scenario claims to be alike.", take_whole},
+     "Exhaustive: also run all schedules that the scenario claims to be equivalent.", take_whole},
     {"--budget-states", NULL, "M",
      "Give up, with status 1, when there are more states. Default: 50000000.", take_budget},
     {NULL, NULL, NULL, NULL, NULL}};
@@ -106,17 +106,17 @@ const struct rz_cli_option rz_rzsim_replay_options[] = {
     {"--path", NULL, "CHOICES", "A schedule of an exhaustive run, as a violation prints it.",
      take_path},
     {"--whole", NULL, NULL,
-     "Exhaustive: leave out nothing of what the scenario claims to be alike.", take_whole},
+     "Exhaustive: also run all schedules that the scenario claims to be equivalent.", take_whole},
     {NULL, NULL, NULL, NULL, NULL}};
 
 static const struct rz_cli check_cli = {
     .name = "rzsim check",
-    .summary = "put a protocol to the proof: random schedules, or every schedule",
+    .summary = "test a protocol: random schedules, or every schedule",
     .synopsis = "PROTOCOL [OPTION]...",
     .description =
         "Runs the shipped objects of a protocol component under a scheduler that delays, "
-        "reorders, crashes members and loses what they had in flight, and asks the "
-        "protocol's properties after every step. A violation is shortened, and printed "
+        "reorders, crashes members and loses what they had in flight, and checks the protocol's "
+        "properties after every step. A violation is shortened, and printed "
         "with the command that replays it.",
     .options = rz_rzsim_check_options,
     .epilogue =
@@ -147,7 +147,7 @@ static void print_figures(const struct request *request, const struct rz_sim_res
                (unsigned long long)result->messages, (unsigned long long)result->crashes);
     }
     if (result->over_budget) {
-        printf(": OVER BUDGET, nothing is proven\n");
+        printf(": OVER BUDGET, nothing is shown\n");
     } else if (result->violated) {
         printf(": %s\n", scenario->violation_expected ? "violated, as expected" : "VIOLATED");
     } else {

@@ -407,7 +407,7 @@ static const struct rz_cli_option table[] = {
      "Nodes to run on, with the number of ranks each can take (1).", take_host},
     {"--hostfile", "-f -hostfile -machinefile --machinefile", "FILE",
      "The same from a file: lines of `HOST [slots=N] [rack=NAME]`. With racks, nodes are numbered "
-     "so that nodes that watch each other or keep each other's checkpoints stand in different "
+     "so that nodes that observe each other or keep each other's checkpoints are in different "
      "racks.",
      take_hostfile},
     {"--map-by", "-map-by", "slot|node|core",
@@ -422,7 +422,7 @@ static const struct rz_cli_option table[] = {
      take_spares},
     {"--bind-to", "-bind-to", "core|none",
      "none (default): processes run wherever the system puts them. core: each has a core to "
-     "itself, also one that is started again if its node has a free one. Nodes of one machine "
+     "itself, also a restarted one, if its node has a free one. Nodes of one machine "
      "divide its cores.",
      take_bind_to},
     {"--net", NULL, "tcp|ucx",
@@ -437,15 +437,15 @@ static const struct rz_cli_option table[] = {
      "those that must have one value are set so.",
      take_net},
     {"--wait", NULL, "auto|yield",
-     "How a call that waits does so. auto (default): where each rank has a processor, it looks for "
-     "as long as several wake-ups take on this machine, then sleeps until it is woken; where ranks "
-     "outnumber processors, it gives its processor to others for a moment, then sleeps. yield: it "
-     "never sleeps, only gives the processor to others: it hears of messages, failures and "
-     "revocations sooner where ranks outnumber processors, and costs all processors all the time, "
-     "as with mpi_yield_when_idle elsewhere.",
+     "How a call that waits does so. auto (default): if each rank has a processor, it spins for as "
+     "long as several wake-ups take on this machine, then sleeps until it is woken; if there are "
+     "more ranks than processors, it yields its processor for a moment, then sleeps. yield: it "
+     "never sleeps, and only yields its processor: it notices messages, failures and revocations "
+     "sooner if there are more ranks than processors, and uses all processors all the time, as "
+     "mpi_yield_when_idle of Open MPI.",
      take_wait},
     {"--report-bindings", "-report-bindings", NULL,
-     "Say on standard error where each process may run, also those started again.",
+     "Print on standard error where each process may run, also restarted ones.",
      take_report_bindings},
     {NULL, NULL, NULL, "The program's surroundings", NULL},
     {"--wdir", "-wdir -wd --wd", "DIR", "Working directory of the processes.", take_directory},
@@ -456,14 +456,15 @@ static const struct rz_cli_option table[] = {
     {"--app", "-app -configfile --configfile", "FILE",
      "Instead of programs on the command line: a file of parts, a line each.", take_app},
     {"--initial-errhandler", "-initial-errhandler", "HANDLER",
-     "What errors do until the program says otherwise: mpi_errors_are_fatal (default), "
+     "The error handler until the program sets another one: mpi_errors_are_fatal (default), "
      "mpi_errors_abort, mpi_errors_return.",
      take_initial_errhandler},
     {NULL, NULL, NULL, "Detection of failures", NULL},
     {"--detector", NULL, "ring|swim|flat",
      "How silent nodes are found. ring (default): each node watches one other. swim: random "
-     "probes, suspicions that can be refuted (SWIM with Lifeguard); slower, and surer where "
-     "messages are lost. flat: for comparison, each process watches another from a thread of its "
+     "probes, suspicions that can be refuted (SWIM with Lifeguard); slower, and more reliable "
+     "where messages are lost. flat: for comparison, each process watches another from a thread of "
+     "its "
      "own, and a process that is stopped has failed, too.",
      take_detector},
     {"--hb-period", NULL, "T", "Time between two heartbeats of a node (100ms).", take_hb_period},
@@ -477,22 +478,21 @@ static const struct rz_cli_option table[] = {
      "Default: never.",
      take_hang_timeout},
     {"--hang-report", NULL, "T",
-     "Say on one page which rank waits for which when a rank has waited in one call for longer "
-     "than T; "
-     "no process is ended for it. Default: never.",
+     "Print one page, which rank waits for which, when a rank has waited in one call for longer "
+     "than T; no process is ended. Default: never.",
      take_hang_report},
     {"--silence-timeout", NULL, "T",
-     "End the job when no daemon has said anything for T, for example because they were stopped. "
+     "End the job when no daemon has sent anything for T, for example because they were stopped. "
      "Default: 10m with one node, whose processes go on once the daemon does; 1m with "
      "several. A job stopped with rzrun (Ctrl-Z) and a suspended machine are not silent.",
      take_silence_timeout},
     {NULL, NULL, NULL, "What a failure does", NULL},
     {"--on-failure", NULL, "auto|repair|continue|replace|restart|abort",
-     "auto (default): survivors hear of a failure by their error handlers, whose default ends the "
-     "job; once the program has entered MPIX_Reinit, failed processes are replaced and the job "
-     "goes "
-     "back to its last checkpoint; where the program asks for it, RZ_Comm_replace replaces "
-     "them. repair: the same of a program that is known to enter MPIX_Reinit: if all its processes "
+     "auto (default): a failure raises an error in the survivors' error handlers, whose default "
+     "ends the job; once the program has entered MPIX_Reinit, failed processes are replaced and "
+     "the job rolls back to its last checkpoint; where the program calls RZ_Comm_replace, it "
+     "replaces them. repair: the same of a program that is known to enter MPIX_Reinit: if all its "
+     "processes "
      "fail before any has, they are started again. continue: failures are errors, and no process "
      "is "
      "replaced. replace: failures are errors, also "
@@ -503,12 +503,11 @@ static const struct rz_cli_option table[] = {
      "job.",
      take_on_failure},
     {"--agree", NULL, "ENGINE",
-     "What MPIX_Comm_agree, MPIX_Comm_shrink and variants agree by, where the communicator's "
-     "info key rz_agree does not say otherwise (docs/agreement-engines.md). era (default): early "
+     "The protocol of MPIX_Comm_agree, MPIX_Comm_shrink and variants, unless the communicator's "
+     "info key rz_agree names another one (docs/agreement-engines.md). era (default): early "
      "returning agreement. twophase: two-phase commit. gossip1, gossip2, gossip3: random pings "
-     "with a matrix, a list, push-sum; that all then know the same failed is probable, an "
-     "agreement "
-     "by era checks it and decides where it is not so.",
+     "with a matrix, a list, push-sum; all probably know the same failed processes then; an "
+     "agreement by era checks this, and decides if it is not so.",
      take_agree},
     {"--place-lost", NULL, "spread|together",
      "Where the ranks of a lost node are started again: one by one where the fewest run (spread, "
@@ -526,8 +525,8 @@ static const struct rz_cli_option table[] = {
      "any M may be lost. file: in files alone, which survive all nodes.",
      take_checkpoint},
     {"--checkpoint-dir", NULL, "DIR",
-     "Keep checkpoints in files, too, in DIR, which all nodes must see: what --on-failure restart "
-     "begins again from, and --restart, and --checkpoint file always. Removed when the job has "
+     "Keep checkpoints in files, too, in DIR, which all nodes must see: for --on-failure restart "
+     "and --restart; --checkpoint file needs it. Removed when the job has "
      "succeeded.",
      take_checkpoint_dir},
     {"--checkpoint-name", NULL, "NAME",
@@ -536,8 +535,8 @@ static const struct rz_cli_option table[] = {
     {"--checkpoint-keep", NULL, "N", "Keep the newest N generations in files (2, the least).",
      take_checkpoint_keep},
     {"--restart", NULL, NULL,
-     "Go on from the checkpoints that an earlier job of this name and number of ranks left in "
-     "DIR, on any nodes; where there are none, begin at the beginning.",
+     "Continue from the checkpoints that an earlier job of this name and number of ranks left in "
+     "DIR, on any nodes; if there are none, start from the beginning.",
      take_restart},
     {"--keep-checkpoints", NULL, NULL, "Leave the files in DIR when the job has succeeded, too.",
      take_keep_checkpoints},
@@ -552,7 +551,7 @@ static const struct rz_cli_option table[] = {
      "T kill random rank|node`; of the network between the daemons `cut node N,...`, `delay node "
      "N,... D`, `lose P% node N,...`, each `at T|iteration K [for D]`, and `heal at T|iteration "
      "K`. Times like 900ms or 2s count from the moment all ranks are initialised; iterations are "
-     "those the program tells by RZ_Progress_mark. May be repeated.",
+     "those the program marks by RZ_Progress_mark. May be repeated.",
      take_inject},
     {"--seed", NULL, "N", "Seed of the random faults (1).", take_seed},
     {NULL, NULL, NULL, "Output", NULL},
@@ -568,7 +567,8 @@ static const struct rz_cli_option table[] = {
     {"--progress", NULL, NULL, "Show the iterations on the terminal while the program runs.",
      take_progress},
     {"--story", NULL, NULL,
-     "Tell on standard error what failed, how it was noticed and how long each step took.",
+     "Print on standard error what failed, how it was noticed and how long each phase of the "
+     "recovery took.",
      take_story},
     {"--report", NULL, "FILE",
      "Write everything that happened to FILE, one line `name=value ...` per event.", take_report},
@@ -588,18 +588,19 @@ static const struct rz_cli_option table[] = {
      "form.",
      take_log},
     {"--verbose", "-v", NULL,
-     "Say what rzrun makes of the command line, then a line on standard error for each event of "
-     "the "
-     "job: nodes up, ranks started, joined, failed, ended, epochs, the end; daemons say what they "
-     "do. -v -v: each event of the traces, too, at level info unless --log or RZ_LOG say "
-     "otherwise.",
+     "Print how rzrun understood the command line, then a line on standard error for each event of "
+     "the job: nodes up, ranks started, joined, failed, ended, epochs, the end; daemons print what "
+     "they do. -v -v: each event of the traces, too, at level info unless --log or RZ_LOG set "
+     "another level.",
      take_verbose},
     {NULL, NULL, NULL, "The job's start and end (docs/detached.md)", NULL},
     {"--timeout", "-timeout", "T",
-     "End the job after this time (seconds, or 300ms, 1h30m), and say which rank waits for which.",
+     "End the job after this time (seconds, or 300ms, 1h30m), and print which rank waits for "
+     "which.",
      take_timeout},
     {"--detach", NULL, NULL,
-     "Start the job, print its number and return; it goes on by itself. Its standard input is "
+     "Start the job, print its number and return; the job continues by itself. Its standard input "
+     "is "
      "empty.",
      take_detach},
     {"--spool", NULL, "SIZE",
@@ -612,7 +613,8 @@ static const struct rz_cli_option table[] = {
      take_linger},
     {"--attach", NULL, "JOB",
      "Instead of a program: show what the detached job JOB (its number, or how it begins) has "
-     "written and writes, and return its exit status. Ctrl-C leaves the job again, which goes on.",
+     "written and writes, and return its exit status. Ctrl-C detaches from the job again, which "
+     "continues.",
      take_attach},
     {"--end", NULL, "JOB", "Instead of a program: end the detached job JOB, and all that it kept.",
      take_end},
@@ -624,12 +626,12 @@ const struct rz_cli rz_rzrun_cli = {
     .name = "rzrun",
     .summary = "run an MPI program that survives the loss of processes and nodes",
     .synopsis = "[OPTION]... PROGRAM [ARGUMENT]... [: [OPTION]... PROGRAM [ARGUMENT]...]...",
-    .description =
-        "Starts one daemon per node and, through them, the ranks of PROGRAM; shows "
-        "their output and returns the "
-        "exit status of the job. Prints nothing of its own on success unless asked. "
-        "Behind each `:` another program begins, whose ranks come next; there -n, --wdir, "
-        "-x and --path are its own, all other options stand before the first program.",
+    .description = "Starts one daemon per node and, through them, the ranks of PROGRAM; shows "
+                   "their output and returns the "
+                   "exit status of the job. Prints nothing of its own on success unless requested. "
+                   "Behind each `:` another program begins, whose ranks come next. -n, --wdir, -x "
+                   "and --path apply to the program that follows; all other options apply to the "
+                   "job and stand before the first program.",
     .options = table,
     .more = rz_rzrun_foreign,
     .epilogue =

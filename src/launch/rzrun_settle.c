@@ -39,7 +39,7 @@ static void settle_ranks(struct rz_rzrun_options *options)
     if (options->slots_limit && options->n_ranks > slots) {
         fprintf(stderr,
                 "rzrun: %u ranks do not fit into %llu slots%s; add hosts or slots (--host "
-                "HOST:SLOTS), or say --oversubscribe\n",
+                "HOST:SLOTS), or use --oversubscribe\n",
                 options->n_ranks, (unsigned long long)slots,
                 options->n_spares ? " (those of --spares not counted)" : "");
         exit(RZ_EXIT_SLOTS);
@@ -98,7 +98,7 @@ static void check_binding(const struct rz_rzrun_options *options)
     }
     fprintf(stderr,
             "rzrun: --bind-to core: node %u has %u ranks and, of this machine's cores, %u; start "
-            "fewer ranks, leave them unbound (--bind-to none), or say --oversubscribe to bind only "
+            "fewer ranks, leave them unbound (--bind-to none), or use --oversubscribe to bind only "
             "as many as there are cores\n",
             node, n_ranks, options->layout.nodes[node].place.cores);
     exit(RZ_EXIT_SLOTS);

@@ -107,7 +107,7 @@ class Placement(rig.LaunchTest):
 
     def test_without_a_slot_the_job_ends(self):
         said = ("rzrun: 6 ranks do not fit into the 4 slots of the nodes that are left; keep nodes free (--spares), give more "
-                "slots (--host HOST:SLOTS), or say --oversubscribe\n")
+                "slots (--host HOST:SLOTS), or use --oversubscribe\n")
         self.assertEqual(self.lost("--host", self.HOSTS).err, said)
         hosts = self.file("hosts", "localhost slots=2\n" * 3)
         self.assertEqual(self.lost("--hostfile", hosts, "--place-lost", "together").err, said)

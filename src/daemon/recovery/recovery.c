@@ -362,7 +362,7 @@ static void on_stop(struct rz_recovery *recovery, rz_status_t why, uint64_t slot
     RZ_TRACE(STOP, why, 0, 0);
     snprintf(words, sizeof(words),
              "%u ranks do not fit into the %llu slots of the nodes that are left; keep nodes free "
-             "(--spares), give more slots (--host HOST:SLOTS), or say --oversubscribe",
+             "(--spares), give more slots (--host HOST:SLOTS), or use --oversubscribe",
              recovery->own->job.n_ranks, (unsigned long long)slots_left);
     recovery->config.hooks.stop(recovery->config.hooks.arg, why,
                                 why == RZ_ERR_NO_SLOTS ? words : rz_recovery_stop_words(why));
