@@ -6,11 +6,11 @@
 
 #include <string.h>
 
-#define WISH ((struct rz_doctor_wish *)target)
+#define OPTIONS ((struct rz_doctor_options *)target)
 
-RZ_CLI_TAKE_FLAG(json, WISH->json)
-RZ_CLI_TAKE_FLAG(missing, WISH->missing)
-RZ_CLI_TAKE_FLAG(working, WISH->working)
+RZ_CLI_TAKE_FLAG(json, OPTIONS->json)
+RZ_CLI_TAKE_FLAG(missing, OPTIONS->missing)
+RZ_CLI_TAKE_FLAG(working, OPTIONS->working)
 
 static const struct rz_cli_option options[] = {
     {"--json", NULL, NULL, "Print JSON instead of text.", take_json},
@@ -49,10 +49,10 @@ static void refuse_name(const char *name, const char *nearest)
 }
 
 /* Options may stand before, between and after the words; the words are gathered at the front. */
-static int take_line(int argc, char **argv, struct rz_doctor_wish *wish)
+static int take_line(int argc, char **argv, struct rz_doctor_options *options)
 {
     int words = 1;
-    for (int at = 0; (at += rz_cli_parse(&cli, argc - at, argv + at, wish)) < argc;) {
+    for (int at = 0; (at += rz_cli_parse(&cli, argc - at, argv + at, options)) < argc;) {
         argv[words++] = argv[at];
     }
     return words;
@@ -60,29 +60,29 @@ static int take_line(int argc, char **argv, struct rz_doctor_wish *wish)
 
 int main(int argc, char **argv)
 {
-    struct rz_doctor_wish wish = {.json = false};
-    int words = take_line(argc, argv, &wish);
+    struct rz_doctor_options options = {.json = false};
+    int words = take_line(argc, argv, &options);
     const char *command = words > 1 ? argv[1] : "check";
-    wish.names = argv + 2;
-    wish.names_n = words > 2 ? words - 2 : 0;
+    options.names = argv + 2;
+    options.names_n = words > 2 ? words - 2 : 0;
     if (strcmp(command, "features") == 0) {
-        if (wish.missing && wish.working) {
+        if (options.missing && options.working) {
             rz_cli_refuse(&cli, "--missing and --working exclude each other");
         }
-        return rz_cli_finish(cli.name, rz_doctor_features(&wish, refuse_name));
+        return rz_cli_finish(cli.name, rz_doctor_features(&options, refuse_name));
     }
     if (strcmp(command, "check") != 0 && strcmp(command, "probe") != 0) {
         rz_cli_refuse(&cli, "there are check and features, but no '%s'", command);
     }
-    if (wish.missing || wish.working) {
+    if (options.missing || options.working) {
         rz_cli_refuse(&cli, "%s belongs to rzdoctor features",
-                      wish.missing ? "--missing" : "--working");
+                      options.missing ? "--missing" : "--working");
     }
-    if (wish.names_n > 0) {
-        rz_cli_refuse(&cli, "'%s' is one word too many", wish.names[0]);
+    if (options.names_n > 0) {
+        rz_cli_refuse(&cli, "'%s' is one word too many", options.names[0]);
     }
     if (strcmp(command, "probe") == 0) {
         return rz_doctor_probe();
     }
-    return rz_cli_finish(cli.name, rz_doctor_check(&wish));
+    return rz_cli_finish(cli.name, rz_doctor_check(&options));
 }

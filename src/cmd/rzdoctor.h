@@ -9,7 +9,7 @@
 
 enum rz_doctor_exit { RZ_DOCTOR_GOOD, RZ_DOCTOR_BAD };
 
-struct rz_doctor_wish {
+struct rz_doctor_options {
     bool json, missing, working;
     char **names; /* of features: functions, or patterns of them */
     int names_n;
@@ -17,9 +17,9 @@ struct rz_doctor_wish {
 
 /* The names are refused by `unknown` (the first that matches nothing, and a likely one or NULL),
  * which does not return. */
-int rz_doctor_features(const struct rz_doctor_wish *wish,
+int rz_doctor_features(const struct rz_doctor_options *options,
                        void (*unknown)(const char *name, const char *nearest));
-int rz_doctor_check(const struct rz_doctor_wish *wish);
+int rz_doctor_check(const struct rz_doctor_options *options);
 int rz_doctor_probe(void);
 
 /* ---- findings ---- */

@@ -217,19 +217,19 @@ static void dump(struct rz_doctor_report *report)
     json_decref(all);
 }
 
-int rz_doctor_check(const struct rz_doctor_wish *wish)
+int rz_doctor_check(const struct rz_doctor_options *options)
 {
     /* Causes come before their effects: if no process can be started, nothing can be tested. */
     static void (*const parts[])(struct rz_doctor_report * report) = {
         rz_doctor_check_machine, rz_doctor_check_limits,  rz_doctor_check_kernel,
         rz_doctor_check_network, rz_doctor_check_install, rz_doctor_check_variables,
         rz_doctor_check_jobs};
-    struct rz_doctor_report report = {.json = wish->json,
-                                      .findings = wish->json ? json_array() : NULL};
+    struct rz_doctor_report report = {.json = options->json,
+                                      .findings = options->json ? json_array() : NULL};
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
         parts[i](&report);
     }
-    if (wish->json) {
+    if (options->json) {
         dump(&report);
     } else {
         print_end(&report);

@@ -69,31 +69,31 @@ static void refuse_unknown(const struct features *features, const char *name,
     unknown(name, strlen(name) > 3 ? rz_cli_nearest(name, names) : NULL);
 }
 
-static void choose(struct features *features, const struct rz_doctor_wish *wish,
+static void choose(struct features *features, const struct rz_doctor_options *options,
                    void (*unknown)(const char *name, const char *nearest))
 {
-    for (int i = 0; i < wish->names_n; i++) {
+    for (int i = 0; i < options->names_n; i++) {
         bool known = false;
         for (size_t j = 0; j < features->n; j++) {
-            if (matches(&features->all[j], wish->names[i])) {
+            if (matches(&features->all[j], options->names[i])) {
                 known = features->all[j].wanted = true;
             }
         }
         if (!known) {
-            refuse_unknown(features, wish->names[i], unknown);
+            refuse_unknown(features, options->names[i], unknown);
         }
     }
     for (size_t j = 0; j < features->n; j++) {
         struct feature *f = &features->all[j];
-        f->wanted = f->wanted || wish->names_n == 0;
+        f->wanted = f->wanted || options->names_n == 0;
         features->wanted += f->wanted;
         features->wanted_working += f->wanted && f->works;
     }
 }
 
-static bool shows(const struct feature *f, const struct rz_doctor_wish *wish)
+static bool shows(const struct feature *f, const struct rz_doctor_options *options)
 {
-    return f->wanted && !(wish->missing && f->works) && !(wish->working && !f->works);
+    return f->wanted && !(options->missing && f->works) && !(options->working && !f->works);
 }
 
 /* Counts the requested functions in the chapter that begins at `first`; returns where the next one
@@ -110,7 +110,7 @@ static size_t count_chapter(const struct features *features, size_t first, size_
     return i;
 }
 
-static void print_summary(const struct features *features, const struct rz_doctor_wish *wish)
+static void print_summary(const struct features *features, const struct rz_doctor_options *options)
 {
     size_t ours[2] = {0}, standard[2] = {0};
     for (size_t i = 0; i < features->n; i++) {
@@ -118,7 +118,7 @@ static void print_summary(const struct features *features, const struct rz_docto
         counts[0]++;
         counts[1] += features->all[i].works;
     }
-    if (wish->names_n > 0) {
+    if (options->names_n > 0) {
         printf("%zu of %zu functions that were named work\n", features->wanted_working,
                features->wanted);
     } else {
@@ -128,7 +128,7 @@ static void print_summary(const struct features *features, const struct rz_docto
     }
 }
 
-static void print_text(const struct features *features, const struct rz_doctor_wish *wish)
+static void print_text(const struct features *features, const struct rz_doctor_options *options)
 {
     size_t wanted, working;
     for (size_t i = 0, next; i < features->n; i = next) {
@@ -138,16 +138,16 @@ static void print_text(const struct features *features, const struct rz_doctor_w
         }
         printf("%s: %zu of %zu work\n", features->all[i].chapter, working, wanted);
         for (size_t j = i; j < next; j++) {
-            if (shows(&features->all[j], wish)) {
+            if (shows(&features->all[j], options)) {
                 printf("  %-36s %s\n", features->all[j].name,
                        features->all[j].works ? "works" : "unsupported");
             }
         }
     }
-    print_summary(features, wish);
+    print_summary(features, options);
 }
 
-static bool print_json(const struct features *features, const struct rz_doctor_wish *wish)
+static bool print_json(const struct features *features, const struct rz_doctor_options *options)
 {
     json_t *chapters = json_array(), *functions = json_array();
     size_t wanted, working;
@@ -161,7 +161,7 @@ static bool print_json(const struct features *features, const struct rz_doctor_w
         }
     }
     for (size_t i = 0; i < features->n; i++) {
-        if (shows(&features->all[i], wish)) {
+        if (shows(&features->all[i], options)) {
             json_array_append_new(functions,
                                   json_pack("{s:s,s:s,s:b}", "name", features->all[i].name,
                                             "chapter", features->all[i].chapter, "works",
@@ -177,7 +177,7 @@ static bool print_json(const struct features *features, const struct rz_doctor_w
     return good;
 }
 
-int rz_doctor_features(const struct rz_doctor_wish *wish,
+int rz_doctor_features(const struct rz_doctor_options *options,
                        void (*unknown)(const char *name, const char *nearest))
 {
     static struct features features;
@@ -186,13 +186,13 @@ int rz_doctor_features(const struct rz_doctor_wish *wish,
         fprintf(stderr, "rzdoctor: Rhizome's library: %s\n", why);
         return RZ_DOCTOR_BAD;
     }
-    choose(&features, wish, unknown);
+    choose(&features, options, unknown);
     bool good = true;
-    if (wish->json) {
-        good = print_json(&features, wish);
+    if (options->json) {
+        good = print_json(&features, options);
     } else {
-        print_text(&features, wish);
+        print_text(&features, options);
     }
-    bool all_work = wish->names_n == 0 || features.wanted_working == features.wanted;
+    bool all_work = options->names_n == 0 || features.wanted_working == features.wanted;
     return good && fflush(stdout) == 0 && all_work ? RZ_DOCTOR_GOOD : RZ_DOCTOR_BAD;
 }

@@ -113,7 +113,7 @@ static bool foreign_name(const char *name)
 }
 
 /* The libraries that an image requests; texts point into it, or are NULL. */
-struct wishes {
+struct requested {
     const char *interpreter, *foreign, *path; /* path: DT_RPATH or DT_RUNPATH */
     bool abi;                                 /* it requests RZ_PROGRAM_LIBRARY */
 };
@@ -126,22 +126,22 @@ static const char *text_at(const struct image *image, uint64_t offset)
 }
 
 static void take_entry(const struct image *image, const Elf64_Dyn *entry, uint64_t strings,
-                       struct wishes *wishes)
+                       struct requested *requested)
 {
     const char *text = text_at(image, strings + entry->d_un.d_val);
     if (!text) {
         return;
     }
     if (entry->d_tag == DT_RPATH || entry->d_tag == DT_RUNPATH) {
-        wishes->path = text;
+        requested->path = text;
     }
-    if (entry->d_tag == DT_NEEDED && !wishes->foreign && foreign_name(text)) {
-        wishes->foreign = text;
+    if (entry->d_tag == DT_NEEDED && !requested->foreign && foreign_name(text)) {
+        requested->foreign = text;
     }
-    wishes->abi |= entry->d_tag == DT_NEEDED && strcmp(text, RZ_PROGRAM_LIBRARY) == 0;
+    requested->abi |= entry->d_tag == DT_NEEDED && strcmp(text, RZ_PROGRAM_LIBRARY) == 0;
 }
 
-static bool look_through(const struct image *image, struct wishes *wishes)
+static bool look_through(const struct image *image, struct requested *requested)
 {
     const Elf64_Ehdr *header = within(image, 0, sizeof(*header));
     if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
@@ -157,7 +157,7 @@ static bool look_through(const struct image *image, struct wishes *wishes)
             dynamic = within(image, segments[i].p_offset, segments[i].p_filesz);
             n_dynamic = segments[i].p_filesz / sizeof(*dynamic);
         } else if (segments[i].p_type == PT_INTERP) {
-            wishes->interpreter = text_at(image, segments[i].p_offset);
+            requested->interpreter = text_at(image, segments[i].p_offset);
         }
     }
     uint64_t strings = 0;
@@ -168,7 +168,7 @@ static bool look_through(const struct image *image, struct wishes *wishes)
         }
     }
     for (size_t i = 0; dynamic && strings && i < n_dynamic; i++) {
-        take_entry(image, &dynamic[i], strings, wishes);
+        take_entry(image, &dynamic[i], strings, requested);
     }
     return true;
 }
@@ -202,10 +202,10 @@ static void image_close(struct image *image)
 bool rz_program_of_another_mpi(const char *path, char *library, size_t library_max)
 {
     struct image image = image_open(path);
-    struct wishes wishes = {0};
-    bool foreign = look_through(&image, &wishes) && wishes.foreign;
+    struct requested requested = {0};
+    bool foreign = look_through(&image, &requested) && requested.foreign;
     if (foreign) {
-        snprintf(library, library_max, "%s", wishes.foreign);
+        snprintf(library, library_max, "%s", requested.foreign);
     }
     image_close(&image);
     return foreign;
@@ -264,9 +264,10 @@ static bool loader_misses(const char *interpreter, const char *path, const char 
 bool rz_program_lacks_library(const char *path, const char *library_path)
 {
     struct image image = image_open(path);
-    struct wishes wishes = {0};
-    bool lacks = look_through(&image, &wishes) && wishes.abi && wishes.interpreter &&
-                 !lies_in(wishes.path) && loader_misses(wishes.interpreter, path, library_path);
+    struct requested requested = {0};
+    bool lacks = look_through(&image, &requested) && requested.abi && requested.interpreter &&
+                 !lies_in(requested.path) &&
+                 loader_misses(requested.interpreter, path, library_path);
     image_close(&image);
     return lacks;
 }

@@ -324,7 +324,7 @@ void rz_spawns_close(struct rz_spawns *spawns)
     if (!spawns) {
         return;
     }
-    rz_spawns_askes_close(spawns);
+    rz_spawns_requests_close(spawns);
     rz_spawns_orders_close(spawns);
     while (spawns->ends) {
         struct rz_spawns_end_wanted *end = spawns->ends;

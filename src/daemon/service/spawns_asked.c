@@ -9,49 +9,49 @@
 
 /* ---- answers ---- */
 
-static void answer_replaced(const struct rz_spawns *spawns, const struct rz_spawns_ask *wish,
+static void answer_replaced(const struct rz_spawns *spawns, const struct rz_spawns_request *request,
                             rz_status_t status)
 {
     struct rz_link_message message = {
         .type = RZ_LINK_REPLACED,
-        .replaced = {.question = wish->question, .status = (uint32_t)status}};
-    const struct rz_child *p = rz_child_of(spawns->config.children, wish->asker);
-    if (p && p->incarnation == wish->incarnation) {
-        rz_link_router_send_to(spawns->config.children, wish->asker, &message, -1);
+        .replaced = {.question = request->question, .status = (uint32_t)status}};
+    const struct rz_child *p = rz_child_of(spawns->config.children, request->asker);
+    if (p && p->incarnation == request->incarnation) {
+        rz_link_router_send_to(spawns->config.children, request->asker, &message, -1);
     }
 }
 
-static void answer_spawned(const struct rz_spawns *spawns, const struct rz_spawns_ask *wish,
+static void answer_spawned(const struct rz_spawns *spawns, const struct rz_spawns_request *request,
                            rz_status_t status)
 {
-    uint32_t n = status == RZ_OK ? wish->order->n_spawned : 0;
+    uint32_t n = status == RZ_OK ? request->order->n_spawned : 0;
     uint8_t *pairs = malloc((size_t)n * RZ_LINK_PAIR_BYTES + 1);
     rz_need_memory(pairs, "for an answer about spawned processes");
     if (n > 0) {
-        rz_link_put_pairs(pairs, wish->order->processes, n);
+        rz_link_put_pairs(pairs, request->order->processes, n);
     }
     struct rz_link_message message = {.type = RZ_LINK_SPAWNED,
-                                      .spawned = {.question = wish->question,
+                                      .spawned = {.question = request->question,
                                                   .status = (uint32_t)status,
                                                   .processes = pairs,
                                                   .processes_length = n * RZ_LINK_PAIR_BYTES}};
-    const struct rz_child *p = rz_child_of(spawns->config.children, wish->asker);
-    if (p && p->incarnation == wish->incarnation) {
-        rz_link_router_send_to(spawns->config.children, wish->asker, &message, -1);
+    const struct rz_child *p = rz_child_of(spawns->config.children, request->asker);
+    if (p && p->incarnation == request->incarnation) {
+        rz_link_router_send_to(spawns->config.children, request->asker, &message, -1);
     }
     free(pairs);
 }
 
-static void wish_remove(struct rz_spawns *spawns, struct rz_spawns_ask **at)
+static void request_remove(struct rz_spawns *spawns, struct rz_spawns_request **at)
 {
-    struct rz_spawns_ask *wish = *at;
-    *at = wish->next;
-    if (wish->order) {
-        rz_spawns_order_release(spawns, wish->order);
+    struct rz_spawns_request *request = *at;
+    *at = request->next;
+    if (request->order) {
+        rz_spawns_order_release(spawns, request->order);
     }
-    free(wish->spawns);
-    free(wish->told);
-    free(wish);
+    free(request->spawns);
+    free(request->told);
+    free(request);
 }
 
 /* RZ_IN_PROGRESS: not decided yet, or the decision has not been carried out here. */
@@ -72,27 +72,28 @@ static rz_status_t spawn_status(const struct rz_spawns *spawns, const struct rz_
 
 /* Tells the other daemons each requested spawn once, but not before the preceding incarnation is
  * known here: the spawn implies that the preceding one has failed. */
-static void wish_tell(const struct rz_spawns *spawns, struct rz_spawns_ask *wish)
+static void tell_daemons(const struct rz_spawns *spawns, struct rz_spawns_request *request)
 {
-    for (uint32_t i = 0; i < wish->n; i++) {
-        const struct rz_link_process *spawn = &wish->spawns[i];
-        if (wish->told[i] ||
+    for (uint32_t i = 0; i < request->n; i++) {
+        const struct rz_link_process *spawn = &request->spawns[i];
+        if (request->told[i] ||
             spawns->own->membership.slots[spawn->slot].incarnation + 1 < spawn->incarnation) {
             continue;
         }
         uint64_t item = rz_recover_pack_spawn(spawn->slot, spawn->incarnation);
-        wish->told[i] = true;
+        request->told[i] = true;
         rz_recovery_want(spawns->config.recovery, &item, 1);
     }
 }
 
 /* The answer to a REPLACE, when all spawns are decided: the status of the first refusal, or
  * RZ_OK. */
-static rz_status_t spawns_status(const struct rz_spawns *spawns, const struct rz_spawns_ask *wish)
+static rz_status_t spawns_status(const struct rz_spawns *spawns,
+                                 const struct rz_spawns_request *request)
 {
     rz_status_t first = RZ_OK;
-    for (uint32_t i = 0; i < wish->n; i++) {
-        rz_status_t status = spawn_status(spawns, &wish->spawns[i]);
+    for (uint32_t i = 0; i < request->n; i++) {
+        rz_status_t status = spawn_status(spawns, &request->spawns[i]);
         if (status == RZ_IN_PROGRESS) {
             return status;
         }
@@ -102,36 +103,37 @@ static rz_status_t spawns_status(const struct rz_spawns *spawns, const struct rz
 }
 
 /* Returns true if the request was answered. */
-static bool look_at_replace(const struct rz_spawns *spawns, struct rz_spawns_ask *wish)
+static bool look_at_replace(const struct rz_spawns *spawns, struct rz_spawns_request *request)
 {
-    rz_status_t status = spawns_status(spawns, wish);
+    rz_status_t status = spawns_status(spawns, request);
     if (status == RZ_IN_PROGRESS) {
-        wish_tell(spawns, wish);
+        tell_daemons(spawns, request);
     } else {
-        answer_replaced(spawns, wish, status);
+        answer_replaced(spawns, request, status);
     }
     return status != RZ_IN_PROGRESS;
 }
 
 /* Returns true if the request was answered. */
-static bool look_at_spawn(const struct rz_spawns *spawns, const struct rz_spawns_ask *wish)
+static bool look_at_spawn(const struct rz_spawns *spawns, const struct rz_spawns_request *request)
 {
-    if (wish->order->processes) {
-        answer_spawned(spawns, wish, RZ_OK);
-    } else if (wish->refused) {
-        answer_spawned(spawns, wish, wish->why);
+    if (request->order->processes) {
+        answer_spawned(spawns, request, RZ_OK);
+    } else if (request->refused) {
+        answer_spawned(spawns, request, request->why);
     }
-    return wish->order->processes || wish->refused;
+    return request->order->processes || request->refused;
 }
 
 void rz_spawns_look(struct rz_spawns *spawns)
 {
-    for (struct rz_spawns_ask **at = &spawns->wishes; *at && !spawns->own->membership.ending;) {
-        struct rz_spawns_ask *wish = *at;
-        if (wish->order ? look_at_spawn(spawns, wish) : look_at_replace(spawns, wish)) {
-            wish_remove(spawns, at);
+    for (struct rz_spawns_request **at = &spawns->requests;
+         *at && !spawns->own->membership.ending;) {
+        struct rz_spawns_request *request = *at;
+        if (request->order ? look_at_spawn(spawns, request) : look_at_replace(spawns, request)) {
+            request_remove(spawns, at);
         } else {
-            at = &wish->next;
+            at = &request->next;
         }
     }
 }
@@ -163,33 +165,34 @@ void rz_spawns_tell_refusal(struct rz_spawns *spawns, const char *why)
     spawns->refusal_told = true;
 }
 
-static struct rz_spawns_ask *wish_new(struct rz_spawns *spawns, const struct rz_child *asker,
-                                      uint64_t question)
+static struct rz_spawns_request *request_new(struct rz_spawns *spawns, const struct rz_child *asker,
+                                             uint64_t question)
 {
-    struct rz_spawns_ask *wish = calloc(1, sizeof(*wish));
-    rz_need_memory(wish, "for a spawn request");
-    *wish = (struct rz_spawns_ask){.next = spawns->wishes,
-                                   .asker = asker->rank,
-                                   .incarnation = asker->incarnation,
-                                   .question = question};
-    spawns->wishes = wish;
-    return wish;
+    struct rz_spawns_request *request = calloc(1, sizeof(*request));
+    rz_need_memory(request, "for a spawn request");
+    *request = (struct rz_spawns_request){.next = spawns->requests,
+                                          .asker = asker->rank,
+                                          .incarnation = asker->incarnation,
+                                          .question = question};
+    spawns->requests = request;
+    return request;
 }
 
 /* Reads pairs of a slot of the job and an incarnation that replaces another. */
-static bool read_spawns(const struct rz_spawns *spawns, struct rz_spawns_ask *wish,
+static bool read_spawns(const struct rz_spawns *spawns, struct rz_spawns_request *request,
                         const struct rz_link_replace *asked)
 {
-    wish->n = asked->spawns_length / RZ_LINK_PAIR_BYTES;
-    wish->spawns = calloc(wish->n + 1, sizeof(*wish->spawns));
-    wish->told = calloc(wish->n + 1, sizeof(*wish->told));
-    rz_need_memory(wish->spawns && wish->told, "for a spawn request");
-    rz_link_get_pairs(asked->spawns, asked->spawns_length, wish->spawns, wish->n);
+    request->n = asked->spawns_length / RZ_LINK_PAIR_BYTES;
+    request->spawns = calloc(request->n + 1, sizeof(*request->spawns));
+    request->told = calloc(request->n + 1, sizeof(*request->told));
+    rz_need_memory(request->spawns && request->told, "for a spawn request");
+    rz_link_get_pairs(asked->spawns, asked->spawns_length, request->spawns, request->n);
     if (asked->spawns_length % RZ_LINK_PAIR_BYTES != 0) {
         return false;
     }
-    for (uint32_t i = 0; i < wish->n; i++) {
-        if (wish->spawns[i].slot >= spawns->own->job.n_slots || wish->spawns[i].incarnation < 2) {
+    for (uint32_t i = 0; i < request->n; i++) {
+        if (request->spawns[i].slot >= spawns->own->job.n_slots ||
+            request->spawns[i].incarnation < 2) {
             return false;
         }
     }
@@ -204,16 +207,16 @@ static bool on_replace(void *arg, struct rz_child *asker, const struct rz_link_m
     (void)fd;
     RZ_TRACE(SPAWN_WANTED, asker->rank, asked->spawns_length / RZ_LINK_PAIR_BYTES, 0);
     const char *why = refusal(spawns, true);
-    struct rz_spawns_ask *wish = wish_new(spawns, asker, asked->question);
-    bool good = read_spawns(spawns, wish, asked);
-    if (good && !why && !look_at_replace(spawns, wish)) {
+    struct rz_spawns_request *request = request_new(spawns, asker, asked->question);
+    bool good = read_spawns(spawns, request, asked);
+    if (good && !why && !look_at_replace(spawns, request)) {
         return true;
     }
     if (good && why) {
         rz_spawns_tell_refusal(spawns, why);
-        answer_replaced(spawns, wish, RZ_ERR_UNSUPPORTED);
+        answer_replaced(spawns, request, RZ_ERR_UNSUPPORTED);
     }
-    wish_remove(spawns, &spawns->wishes);
+    request_remove(spawns, &spawns->requests);
     return good;
 }
 
@@ -237,8 +240,8 @@ static void send_order(const struct rz_spawns *spawns, uint32_t serial,
 }
 
 /* Sends the request. RZ_OK: it was sent. */
-static rz_status_t spawn_want(struct rz_spawns *spawns, struct rz_spawns_ask *wish,
-                              const struct rz_link_spawn *asked)
+static rz_status_t request_spawn(struct rz_spawns *spawns, struct rz_spawns_request *request,
+                                 const struct rz_link_spawn *asked)
 {
     /* Checked first, so that no memory is taken for more processes than there can be. */
     if (asked->count > spawns->own->job.n_slots - spawns->own->job.n_ranks) {
@@ -258,7 +261,7 @@ static rz_status_t spawn_want(struct rz_spawns *spawns, struct rz_spawns_ask *wi
      * daemons. */
     spawns->serial++;
     order->users++;
-    wish->order = order;
+    request->order = order;
     rz_spawns_order_parent(order, asked->parent, asked->parent_length);
     send_order(spawns, spawns->serial, asked);
     uint64_t item = rz_recover_pack_cohort(spawns->own->job.node, spawns->serial, asked->count);
@@ -274,14 +277,14 @@ static bool on_spawn(void *arg, struct rz_child *asker, const struct rz_link_mes
     (void)fd;
     RZ_TRACE(SPAWN_WANTED, asker->rank, asked->count, 0);
     const char *why = refusal(spawns, false);
-    struct rz_spawns_ask *wish = wish_new(spawns, asker, asked->question);
+    struct rz_spawns_request *request = request_new(spawns, asker, asked->question);
     if (why) {
         rz_spawns_tell_refusal(spawns, why);
     }
-    rz_status_t status = why ? RZ_ERR_UNSUPPORTED : spawn_want(spawns, wish, asked);
+    rz_status_t status = why ? RZ_ERR_UNSUPPORTED : request_spawn(spawns, request, asked);
     if (status != RZ_OK) {
-        answer_spawned(spawns, wish, status);
-        wish_remove(spawns, &spawns->wishes);
+        answer_spawned(spawns, request, status);
+        request_remove(spawns, &spawns->requests);
     }
     return true;
 }
@@ -294,9 +297,9 @@ void rz_spawns_handle_link(struct rz_spawns *spawns)
 
 void rz_spawns_forget(struct rz_spawns *spawns, uint32_t slot, uint32_t incarnation)
 {
-    for (struct rz_spawns_ask **at = &spawns->wishes; *at;) {
+    for (struct rz_spawns_request **at = &spawns->requests; *at;) {
         if ((*at)->asker == slot && (*at)->incarnation == incarnation) {
-            wish_remove(spawns, at);
+            request_remove(spawns, at);
         } else {
             at = &(*at)->next;
         }
@@ -305,17 +308,17 @@ void rz_spawns_forget(struct rz_spawns *spawns, uint32_t slot, uint32_t incarnat
 
 void rz_spawns_ask_refused(struct rz_spawns *spawns, uint32_t serial, rz_status_t why)
 {
-    for (struct rz_spawns_ask *wish = spawns->wishes; wish; wish = wish->next) {
-        if (wish->order && wish->order->serial == serial) {
-            wish->refused = true;
-            wish->why = why;
+    for (struct rz_spawns_request *request = spawns->requests; request; request = request->next) {
+        if (request->order && request->order->serial == serial) {
+            request->refused = true;
+            request->why = why;
         }
     }
 }
 
-void rz_spawns_askes_close(struct rz_spawns *spawns)
+void rz_spawns_requests_close(struct rz_spawns *spawns)
 {
-    while (spawns->wishes) {
-        wish_remove(spawns, &spawns->wishes);
+    while (spawns->requests) {
+        request_remove(spawns, &spawns->requests);
     }
 }

@@ -29,8 +29,8 @@ struct rz_spawns_order {
 };
 
 /* A request of a process of this node that waits for its answer. */
-struct rz_spawns_ask {
-    struct rz_spawns_ask *next;
+struct rz_spawns_request {
+    struct rz_spawns_request *next;
     uint32_t asker, incarnation;
     uint64_t question;
     struct rz_spawns_order *order; /* the requested cohort; NULL: single spawns are requested */
@@ -60,7 +60,7 @@ struct rz_spawns {
     const struct rz_own_node *own; /* copied from config */
     struct rz_spawns_slot *slots;  /* [n_slots] */
     struct rz_spawns_order *orders;
-    struct rz_spawns_ask *wishes;
+    struct rz_spawns_request *requests;
     struct rz_spawns_end_wanted *ends;
     uint32_t serial;
     rz_status_t refused; /* why the last refused spawns were refused */
@@ -101,6 +101,6 @@ void rz_spawns_tell_refusal(struct rz_spawns *spawns, const char *why);
 void rz_spawns_ask_refused(struct rz_spawns *spawns, uint32_t serial, rz_status_t why);
 
 /* At the end of the daemon: drops all requests. */
-void rz_spawns_askes_close(struct rz_spawns *spawns);
+void rz_spawns_requests_close(struct rz_spawns *spawns);
 
 #endif

@@ -235,7 +235,7 @@ static int go(const struct spawn_news *news, uint64_t order, const char *call)
 /* ---- The root ---- */
 
 struct spawning {
-    const struct rz_spawn_wish *wish;
+    const struct rz_spawn_arguments *arguments;
     const char *call;
     struct rz_comm *comm;
     int root;
@@ -336,7 +336,7 @@ static int beget(struct spawning *spawning)
 {
     struct rz_news order = {0};
     uint32_t n = 0;
-    int error = rz_spawn_commands_write(spawning->wish, &order, &n);
+    int error = rz_spawn_commands_write(spawning->arguments, &order, &n);
     if (error == MPI_SUCCESS && rz_dynamic_is_broken(spawning->comm)) {
         error = rz_dynamic_why_broken(spawning->comm);
     }
@@ -466,10 +466,10 @@ int rzm_comm_spawn(const char *command, char *argv[], int maxprocs, struct rz_in
                    struct rz_comm *comm, struct rz_comm **intercomm, int array_of_errcodes[])
 {
     char *name = (char *)(uintptr_t)command; /* never written to */
-    struct rz_spawn_wish wish = {
+    struct rz_spawn_arguments arguments = {
         .count = 1, .commands = &name, .argvs = &argv, .maxprocs = &maxprocs, .infos = &info};
     struct spawning spawning = {
-        .wish = &wish, .call = "MPI_Comm_spawn", .comm = comm, .root = root};
+        .arguments = &arguments, .call = "MPI_Comm_spawn", .comm = comm, .root = root};
     return spawn(&spawning, intercomm, array_of_errcodes);
 }
 
@@ -478,7 +478,7 @@ int rzm_comm_spawn_multiple(int count, char *array_of_commands[], char **array_o
                             struct rz_comm *comm, struct rz_comm **intercomm,
                             int array_of_errcodes[])
 {
-    struct rz_spawn_wish wish = {.count = 0};
+    struct rz_spawn_arguments arguments = {.count = 0};
     struct rz_info **infos = NULL;
     if (rz_comm_rank(comm) == root && !(comm->object.flags & RZ_COMM_INTER)) {
         infos = calloc((size_t)count, sizeof(struct rz_info *));
@@ -488,14 +488,14 @@ int rzm_comm_spawn_multiple(int count, char *array_of_commands[], char **array_o
         for (int i = 0; i < count; i++) {
             infos[i] = array_of_info[i] != MPI_INFO_NULL ? rz_info_of(array_of_info[i]) : NULL;
         }
-        wish = (struct rz_spawn_wish){.count = count,
-                                      .commands = array_of_commands,
-                                      .argvs = array_of_argv,
-                                      .maxprocs = array_of_maxprocs,
-                                      .infos = infos};
+        arguments = (struct rz_spawn_arguments){.count = count,
+                                                .commands = array_of_commands,
+                                                .argvs = array_of_argv,
+                                                .maxprocs = array_of_maxprocs,
+                                                .infos = infos};
     }
     struct spawning spawning = {
-        .wish = &wish, .call = "MPI_Comm_spawn_multiple", .comm = comm, .root = root};
+        .arguments = &arguments, .call = "MPI_Comm_spawn_multiple", .comm = comm, .root = root};
     int error = spawn(&spawning, intercomm, array_of_errcodes);
     free(infos);
     return error;

@@ -156,12 +156,12 @@ static int arguments_of(struct keeping *keeping, const char *program, char *cons
     return MPI_SUCCESS;
 }
 
-static int command_of(struct keeping *keeping, const struct rz_spawn_wish *wish, int i,
+static int command_of(struct keeping *keeping, const struct rz_spawn_arguments *arguments, int i,
                       struct rz_spawn_command *command)
 {
-    const char *program = wish->commands[i];
+    const char *program = arguments->commands[i];
     char *directory;
-    struct rz_info *info = wish->infos[i];
+    struct rz_info *info = arguments->infos[i];
     if (*program == '\0') {
         return rzm_error(MPI_ERR_SPAWN, "the name of command %d is empty", i);
     }
@@ -170,9 +170,9 @@ static int command_of(struct keeping *keeping, const struct rz_spawn_wish *wish,
     error = error != MPI_SUCCESS ? error : environment_of(keeping, info, &command->environment);
     error = error != MPI_SUCCESS
                 ? error
-                : arguments_of(keeping, program, wish->argvs ? wish->argvs[i] : NULL,
+                : arguments_of(keeping, program, arguments->argvs ? arguments->argvs[i] : NULL,
                                &command->arguments);
-    command->maxprocs = (uint32_t)wish->maxprocs[i];
+    command->maxprocs = (uint32_t)arguments->maxprocs[i];
     command->directory = error == MPI_SUCCESS && directory ? directory : "";
     return error;
 }
@@ -193,19 +193,19 @@ static int write_order(const struct rz_spawn_command *commands, uint32_t n, stru
     return MPI_SUCCESS;
 }
 
-int rz_spawn_commands_write(const struct rz_spawn_wish *wish, struct rz_news *order,
+int rz_spawn_commands_write(const struct rz_spawn_arguments *arguments, struct rz_news *order,
                             uint32_t *n_processes)
 {
     struct keeping keeping = {0};
     int error = MPI_SUCCESS;
     uint64_t total = 0;
-    struct rz_spawn_command *commands = calloc((size_t)wish->count, sizeof(*commands));
+    struct rz_spawn_command *commands = calloc((size_t)arguments->count, sizeof(*commands));
     if (!commands) {
         return MPI_ERR_NO_MEM;
     }
-    for (int i = 0; i < wish->count && error == MPI_SUCCESS; i++) {
-        error = command_of(&keeping, wish, i, &commands[i]);
-        total += (uint64_t)wish->maxprocs[i];
+    for (int i = 0; i < arguments->count && error == MPI_SUCCESS; i++) {
+        error = command_of(&keeping, arguments, i, &commands[i]);
+        total += (uint64_t)arguments->maxprocs[i];
     }
     if (error == MPI_SUCCESS && rz_engine.info->alone) {
         error = rzm_error(MPI_ERR_SPAWN, "a program that was not started by rzrun cannot spawn");
@@ -215,7 +215,7 @@ int rz_spawn_commands_write(const struct rz_spawn_wish *wish, struct rz_news *or
             rzm_error(MPI_ERR_SPAWN, "%llu processes are requested, and the job has slots for %u",
                       (unsigned long long)total, rz_engine.info->n_slots);
     }
-    error = error != MPI_SUCCESS ? error : write_order(commands, (uint32_t)wish->count, order);
+    error = error != MPI_SUCCESS ? error : write_order(commands, (uint32_t)arguments->count, order);
     *n_processes = (uint32_t)total;
     keep_nothing(&keeping);
     free(commands);

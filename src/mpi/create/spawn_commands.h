@@ -7,7 +7,7 @@
 
 #include "mpi/create/intercomm.h"
 
-struct rz_spawn_wish {
+struct rz_spawn_arguments {
     int count;
     char *const *commands;
     char ***argvs; /* NULL, or [count], each NULL or ending with NULL */
@@ -17,7 +17,7 @@ struct rz_spawn_wish {
 
 /* Writes the order as the daemons read it (wire/spawn_order.h), and the number of processes in it.
  * The caller frees the order. MPI_ERR_NO_MEM, MPI_ERR_ARG, MPI_ERR_SPAWN: it is too long. */
-int rz_spawn_commands_write(const struct rz_spawn_wish *wish, struct rz_news *order,
+int rz_spawn_commands_write(const struct rz_spawn_arguments *arguments, struct rz_news *order,
                             uint32_t *n_processes);
 
 #endif

@@ -84,7 +84,7 @@ struct line {
     uint32_t *failed, n_failed; /* process numbers */
     uint64_t failed_word;
     unsigned spawns; /* rounds of spawns in this call */
-    struct rz_spawn_ask wish;
+    struct rz_spawn_ask spawn_ask;
     struct rz_bootstrap bootstrap; /* for comm, while `made` */
     bool bootstrapped;             /* no bootstrap message needs to be sent for comm any more */
 };
@@ -209,7 +209,7 @@ static struct rz_group *group_replaced(struct line *line)
         bootstrap->is_new[i] = false;
     }
     for (uint32_t i = 0; i < line->n_failed; i++) {
-        if (line->wish.refused[i]) {
+        if (line->spawn_ask.refused[i]) {
             continue;
         }
         int rank = rz_group_find(old, line->failed[i]);
@@ -248,7 +248,7 @@ static void make_next(struct line *line)
 static void ask_for_spawns(struct line *line)
 {
     rz_kill_here(RZ_KILL_REPLACE_AGREED);
-    if (rz_spawn_ask_ask(&line->wish, line->failed, line->n_failed) != MPI_SUCCESS) {
+    if (rz_spawn_ask_ask(&line->spawn_ask, line->failed, line->n_failed) != MPI_SUCCESS) {
         out_of_memory();
     }
     line->stage = SPAWNS;
@@ -261,19 +261,19 @@ static void spawns_answered(struct line *line)
     rz_engine_look_again(); /* the board shows the spawned processes since the answer; the engine
                                may not have read it */
     if (rz_engine.rollback) {
-        rz_spawn_ask_end(&line->wish);
+        rz_spawn_ask_end(&line->spawn_ask);
         return;
     }
-    if (line->wish.status != RZ_OK) {
+    if (line->spawn_ask.status != RZ_OK) {
         repair->refused = true;
-        repair->why = line->wish.status;
+        repair->why = line->spawn_ask.status;
     }
     if (++line->spawns > SPAWNS_MAX) {
         repair->refused = true;
         repair->why = RZ_ERR_PROC_FAILED;
     }
     make_next(line);
-    rz_spawn_ask_end(&line->wish);
+    rz_spawn_ask_end(&line->spawn_ask);
     line->stage = READY;
 }
 
@@ -434,7 +434,7 @@ static bool go_on(void *arg)
         if (line->stage == DECIDED) {
             look_at_decision(line);
         }
-        if (line->stage == SPAWNS && rz_spawns_answered(&line->wish)) {
+        if (line->stage == SPAWNS && rz_spawns_answered(&line->spawn_ask)) {
             spawns_answered(line);
         }
         invite(line);
@@ -485,7 +485,7 @@ static int end(struct repair *repair, int error, struct rz_comm *made[])
         bool finished = line->stage == FINISHED && error != RZM_ROLLBACK;
         made[i] = finished ? line->comm : NULL;
         if (line->stage == SPAWNS) {
-            rz_spawn_ask_end(&line->wish);
+            rz_spawn_ask_end(&line->spawn_ask);
         }
         if (!finished && line->comm) {
             rz_comm_release(line->comm);

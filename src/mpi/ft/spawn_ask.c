@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-static struct rz_spawn_ask *wishes; /* list of requests, by next */
+static struct rz_spawn_ask *requests; /* list of requests, by next */
 static uint64_t last_question;
 
 /* ---- Process numbers ---- */
@@ -27,12 +27,12 @@ static void replaced(void *arg, const struct rz_link_message *message, const int
 {
     (void)arg, (void)fds, (void)n_fds;
     uint64_t question = message->replaced.question;
-    for (struct rz_spawn_ask *wish = wishes; wish; wish = wish->next) {
-        if (question >= wish->first && question <= wish->last && wish->unanswered > 0) {
-            wish->unanswered--;
-            wish->refused[question - wish->first] = message->replaced.status != RZ_OK;
-            wish->status =
-                wish->status != RZ_OK ? wish->status : (rz_status_t)message->replaced.status;
+    for (struct rz_spawn_ask *request = requests; request; request = request->next) {
+        if (question >= request->first && question <= request->last && request->unanswered > 0) {
+            request->unanswered--;
+            request->refused[question - request->first] = message->replaced.status != RZ_OK;
+            request->status =
+                request->status != RZ_OK ? request->status : (rz_status_t)message->replaced.status;
             rz_engine.completions++;
         }
     }
@@ -51,29 +51,29 @@ static void ask(uint64_t question, uint32_t failed)
     rz_engine_tell_daemon(&message);
 }
 
-int rz_spawn_ask_ask(struct rz_spawn_ask *wish, const uint32_t *failed, uint32_t n)
+int rz_spawn_ask_ask(struct rz_spawn_ask *request, const uint32_t *failed, uint32_t n)
 {
     bool *refused = calloc(n + 1, sizeof(*refused));
     if (!refused) {
         return MPI_ERR_NO_MEM;
     }
-    *wish = (struct rz_spawn_ask){.first = last_question + 1,
-                                  .last = last_question + n,
-                                  .unanswered = n,
-                                  .refused = refused,
-                                  .next = wishes};
-    last_question = wish->last;
-    wishes = wish;
+    *request = (struct rz_spawn_ask){.first = last_question + 1,
+                                     .last = last_question + n,
+                                     .unanswered = n,
+                                     .refused = refused,
+                                     .next = requests};
+    last_question = request->last;
+    requests = request;
     rz_link_handle(rz_engine.link, RZ_LINK_REPLACED, replaced, NULL);
     for (uint32_t i = 0; i < n; i++) { /* one question for each, since some may be refused */
-        ask(wish->first + i, failed[i]);
+        ask(request->first + i, failed[i]);
     }
     return MPI_SUCCESS;
 }
 
-void rz_spawn_ask_end(struct rz_spawn_ask *wish)
+void rz_spawn_ask_end(struct rz_spawn_ask *request)
 {
-    rz_list_unlink(&wishes, wish);
-    free(wish->refused);
-    wish->refused = NULL;
+    rz_list_unlink(&requests, request);
+    free(request->refused);
+    request->refused = NULL;
 }

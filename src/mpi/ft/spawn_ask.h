@@ -26,13 +26,13 @@ uint32_t rz_spawn_after(uint32_t failed);
  * it, which the engine may not have read yet (rz_engine_look_again). Several processes may request
  * the same spawns. MPI_ERR_NO_MEM: nothing was requested.
  */
-int rz_spawn_ask_ask(struct rz_spawn_ask *wish, const uint32_t *failed, uint32_t n);
+int rz_spawn_ask_ask(struct rz_spawn_ask *request, const uint32_t *failed, uint32_t n);
 
-static inline bool rz_spawns_answered(const struct rz_spawn_ask *wish)
+static inline bool rz_spawns_answered(const struct rz_spawn_ask *request)
 {
-    return wish->unanswered == 0;
+    return request->unanswered == 0;
 }
 
-void rz_spawn_ask_end(struct rz_spawn_ask *wish);
+void rz_spawn_ask_end(struct rz_spawn_ask *request);
 
 #endif

@@ -35,15 +35,16 @@ static _Noreturn void out_of_memory(void)
 
 /* ---- Taking part ---- */
 
-static void send_note(uint32_t process, enum rz_envelope_kind kind, struct rz_envelope envelope)
+static void send_control_message(uint32_t process, enum rz_envelope_kind kind,
+                                 struct rz_envelope envelope)
 {
-    struct rz_control_message *note = rz_control_message_new(0);
-    if (!note) {
+    struct rz_control_message *message = rz_control_message_new(0);
+    if (!message) {
         out_of_memory();
     }
     envelope.kind = kind;
-    note->envelope = envelope;
-    rz_control_message_send(process, note);
+    message->envelope = envelope;
+    rz_control_message_send(process, message);
 }
 
 /* A failed process of comm; it is named in the message, so that the receiver learns of its failure
@@ -60,9 +61,10 @@ static uint32_t failed_member(const struct rz_comm *comm)
 
 static void answer(const struct rz_question *question)
 {
-    send_note(question->process, RZ_ENVELOPE_ABSENT,
-              (struct rz_envelope){
-                  .context = question->context, .tag = question->tag, .serial = NO_PROCESS});
+    send_control_message(question->process, RZ_ENVELOPE_ABSENT,
+                         (struct rz_envelope){.context = question->context,
+                                              .tag = question->tag,
+                                              .serial = NO_PROCESS});
 }
 
 /* If there is no open connection, none is opened for this message: it would not be complete before
@@ -77,10 +79,10 @@ void rz_absence_tell(const struct rz_comm *comm, int peer, int tag)
         rz_participation_is_asked(&rz_comm_whole(comm)->participations, &about)) {
         return;
     }
-    send_note(about.process, RZ_ENVELOPE_ABSENT,
-              (struct rz_envelope){.context = about.context,
-                                   .tag = tag,
-                                   .serial = failed_member(rz_comm_whole(comm))});
+    send_control_message(about.process, RZ_ENVELOPE_ABSENT,
+                         (struct rz_envelope){.context = about.context,
+                                              .tag = tag,
+                                              .serial = failed_member(rz_comm_whole(comm))});
 }
 
 /* Messages that have arrived for an operation that failed here will meet no receive: drops them. */
@@ -152,11 +154,12 @@ void rz_inquire(struct rz_request *request)
         rz_p2p_receive_fails(request);
         return;
     }
-    send_note(process, RZ_ENVELOPE_INQUIRY,
-              (struct rz_envelope){.context = rz_comm_context(comm, RZ_CONTEXT_OFFSET_COLLECTIVE),
-                                   .source = comm->group->rank,
-                                   .tag = request->tag,
-                                   .serial = failed_member(rz_comm_whole(comm))});
+    send_control_message(
+        process, RZ_ENVELOPE_INQUIRY,
+        (struct rz_envelope){.context = rz_comm_context(comm, RZ_CONTEXT_OFFSET_COLLECTIVE),
+                             .source = comm->group->rank,
+                             .tag = request->tag,
+                             .serial = failed_member(rz_comm_whole(comm))});
 }
 
 /* Sending may end requests, so the list is searched from its start again after each inquiry. */

@@ -258,7 +258,7 @@ static rz_status_t shm_connect(struct rz_net *net, rz_peer_t peer, const void *b
     if (pair->in.page) {
         shm_bit_set(shm->again, pair->lane);
     }
-    if (pair->wishes.first) {
+    if (pair->to_send.first) {
         shm_bit_set(shm->blocked, pair->lane);
     }
     shm_out_ring(shm, pair);

@@ -103,15 +103,15 @@ static rz_status_t token_copy(struct shm *shm, struct rz_net_token *token)
 }
 
 /* Sends the request of token to the sender, or leaves it to the next flush. */
-static void token_tell(struct shm *shm, struct rz_net_token *token, enum shm_wish wish)
+static void token_tell(struct shm *shm, struct rz_net_token *token, enum shm_action action)
 {
     struct shm_pair *pair = token->pair;
-    token->wish = wish;
-    shm_tokens_push(&pair->wishes, token);
-    if (pair->connected && wish != SHM_WISH_FETCH && pair->wishes.first == token) {
+    token->action = action;
+    shm_tokens_push(&pair->to_send, token);
+    if (pair->connected && action != SHM_ACTION_FETCH && pair->to_send.first == token) {
         shm_fetch_flush(shm, pair);
     }
-    if (!pair->connected || !pair->wishes.first) {
+    if (!pair->connected || !pair->to_send.first) {
         return;
     }
     shm_bit_set(shm->blocked, pair->lane);
@@ -125,12 +125,12 @@ static rz_status_t token_begin(struct shm *shm, struct rz_net_token *token)
     if (status == RZ_ERR_CANCELLED) {
         token_free(shm, token);
     } else if (status == RZ_ERR_UNSUPPORTED && shm->config.copy != RZ_SHM_COPY_DIRECT) {
-        token_tell(shm, token, SHM_WISH_ASK);
+        token_tell(shm, token, SHM_ACTION_ASK);
         status = RZ_IN_PROGRESS;
     } else {
         rz_kill_here(RZ_KILL_FETCHED);
         token->op = NULL;
-        token_tell(shm, token, SHM_WISH_DONE);
+        token_tell(shm, token, SHM_ACTION_DONE);
     }
     return status;
 }
@@ -158,7 +158,7 @@ rz_status_t shm_fetch(struct rz_net *net, rz_net_token_t token, void *data, size
     if (pair->connected) {
         return token_begin(shm, token);
     }
-    token_tell(shm, token, SHM_WISH_FETCH);
+    token_tell(shm, token, SHM_ACTION_FETCH);
     return RZ_IN_PROGRESS;
 }
 
@@ -169,7 +169,7 @@ void shm_drop(struct rz_net *net, rz_net_token_t token)
     if (token->connection != token->pair->connection) {
         token_free(shm, token);
     } else {
-        token_tell(shm, token, SHM_WISH_DONE);
+        token_tell(shm, token, SHM_ACTION_DONE);
     }
 }
 
@@ -179,7 +179,7 @@ bool shm_fetch_withdraw(struct shm *shm, struct rz_net_token *token)
     if (shm_tokens_take(&token->pair->fetching, token)) {
         token_free(shm, token); /* pieces that still arrive are dropped */
     } else {
-        token->wish = SHM_WISH_DONE;
+        token->action = SHM_ACTION_DONE;
     }
     return true;
 }
@@ -187,9 +187,9 @@ bool shm_fetch_withdraw(struct shm *shm, struct rz_net_token *token)
 /* Handles the first request; runs callbacks only if a fetch had to wait for the connection. */
 static enum shm_written fetch_wish(struct shm *shm, struct shm_pair *pair)
 {
-    struct rz_net_token *token = pair->wishes.first;
-    if (token->wish == SHM_WISH_FETCH) {
-        shm_tokens_pop(&pair->wishes);
+    struct rz_net_token *token = pair->to_send.first;
+    if (token->action == SHM_ACTION_FETCH) {
+        shm_tokens_pop(&pair->to_send);
         struct rz_net_op *op = token->op;
         rz_status_t status = token_begin(shm, token);
         if (status != RZ_IN_PROGRESS) {
@@ -197,11 +197,11 @@ static enum shm_written fetch_wish(struct shm *shm, struct shm_pair *pair)
         }
         return SHM_WRITTEN;
     }
-    bool ask = token->wish == SHM_WISH_ASK;
+    bool ask = token->action == SHM_ACTION_ASK;
     if (shm_out_reply(pair, ask ? SHM_ASK : SHM_DONE, &token->offer, token->want) == SHM_FULL) {
         return SHM_FULL;
     }
-    shm_tokens_pop(&pair->wishes);
+    shm_tokens_pop(&pair->to_send);
     if (ask) {
         shm_tokens_push(&pair->fetching, token);
     } else {
@@ -214,7 +214,7 @@ enum shm_written shm_fetch_flush(struct shm *shm, struct shm_pair *pair)
 {
     uint64_t connection = pair->connection;
     enum shm_written written = SHM_NOTHING;
-    while (pair->wishes.first && written != SHM_FULL && pair->connection == connection) {
+    while (pair->to_send.first && written != SHM_FULL && pair->connection == connection) {
         written = fetch_wish(shm, pair);
     }
     if (pair->connection == connection && pair->out.rung != pair->out.tail) {
@@ -248,9 +248,9 @@ rz_status_t shm_fetch_piece(struct shm *shm, struct shm_pair *pair, const struct
 
 void shm_fetch_close(struct shm *shm, struct shm_pair *pair, rz_status_t status)
 {
-    struct shm_tokens wishes = pair->wishes, fetching = pair->fetching;
-    pair->wishes = pair->fetching = (struct shm_tokens){NULL, NULL};
-    for (struct rz_net_token *token; (token = shm_tokens_pop(&wishes));) {
+    struct shm_tokens to_send = pair->to_send, fetching = pair->fetching;
+    pair->to_send = pair->fetching = (struct shm_tokens){NULL, NULL};
+    for (struct rz_net_token *token; (token = shm_tokens_pop(&to_send));) {
         token_end(shm, token, status);
     }
     for (struct rz_net_token *token; (token = shm_tokens_pop(&fetching));) {

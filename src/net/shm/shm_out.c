@@ -399,7 +399,7 @@ void shm_out_flush(struct shm *shm, struct shm_pair *pair)
     if (pair->out.rung != pair->out.tail) {
         shm_out_ring(shm, pair);
     }
-    if (!pair->out.queue.first && !pair->out.pieces.first && !pair->wishes.first) {
+    if (!pair->out.queue.first && !pair->out.pieces.first && !pair->to_send.first) {
         shm_bit_clear(shm->blocked, pair->lane);
     }
 }

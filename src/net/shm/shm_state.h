@@ -29,10 +29,10 @@ struct shm_ops { /* a queue through shm_op.next */
 };
 
 /* What a token waits to send to the sender, or to begin. */
-enum shm_wish {
-    SHM_WISH_FETCH, /* begin the fetch: there was no connection when it was requested */
-    SHM_WISH_ASK,
-    SHM_WISH_DONE,
+enum shm_action {
+    SHM_ACTION_FETCH, /* begin the fetch: there was no connection when it was requested */
+    SHM_ACTION_ASK,
+    SHM_ACTION_DONE,
 };
 
 /* A payload offered to this process. Exists from OFFER until DONE or ASK and all pieces, or until
@@ -43,7 +43,7 @@ struct rz_net_token {
     uint64_t connection; /* the pair's value when the offer arrived; if it differs now, the payload
                             is out of reach */
     struct shm_offer offer;
-    enum shm_wish wish;
+    enum shm_action action;
     struct rz_net_op *op; /* of the fetch in progress, or NULL */
     unsigned char *data;
     size_t want, got;
@@ -93,7 +93,7 @@ struct shm_pair {
         struct rz_net_op *offered[SHM_SLOTS]; /* those on offer or being sent in pieces */
     } out;
 
-    struct shm_tokens wishes;   /* tokens that wait to send something to the sender */
+    struct shm_tokens to_send;  /* tokens that wait to send something to the sender */
     struct shm_tokens fetching; /* tokens that wait for pieces */
     uint32_t n_tokens;          /* number of all tokens of this pair */
 };
