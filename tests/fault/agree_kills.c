@@ -722,6 +722,6 @@ int main(int argc, char **argv)
     begin_round(); /* that all of the last one have ended */
     MPI_Comm_free(&comm);
     MPI_Finalize();
-    printf("agree_kills: as it should be\n");
+    printf("agree_kills: correct\n");
     return 0;
 }

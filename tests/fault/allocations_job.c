@@ -2,7 +2,7 @@
 /*
  * For allocations_test.py: allocations_job SCENE, with four processes. Any call may return an
  * error: then the process says which one and its class, and ends the job with status 9. Rank 0 says
- * in the end that all is as it should be.
+ * in the end that all is correct.
  *
  *   start    nothing but the beginning and the end
  *   p2p      messages of all sizes and modes, expected and unexpected, datatypes, probes
@@ -422,7 +422,7 @@ int main(int argc, char **argv)
     CALL(MPI_Comm_size(MPI_COMM_WORLD, &n));
     play(scene, argc, argv);
     if (me == 0 && !spawned) {
-        printf("allocations: as it should be\n");
+        printf("allocations: correct\n");
     }
     CALL(MPI_Finalize());
     return 0;

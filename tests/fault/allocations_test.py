@@ -38,7 +38,7 @@ import launch_rig as rig  # noqa: E402
 
 JOB, PRELOAD = rig.program("allocations_job"), rig.program("liballocations_fail.so")
 SCENES = ["start", "p2p", "coll", "comm", "spawn", "repair", "reinit", "group"]
-ANSWER = "allocations: as it should be\n"
+ANSWER = "allocations: correct\n"
 # Of several processes that must come to the same outcome those that have memory get MPI_ERR_OTHER, or MPI_ERR_SPAWN of spawned ones.
 REASON = re.compile(r"no memory|out of memory|MPI_ERR_NO_MEM|[Cc]annot allocate memory|another process could not|could not continue|did not reach MPI_Init")
 BAD = re.compile(r"assertion failed|WRONG|another class|MPI_ERR_OTHER(?!.*another process could not)|[Ss]egmentation|signal 11|signal 6|Aborted|malformed")

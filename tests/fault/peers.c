@@ -19,7 +19,7 @@
  *
  * compute: all compute for two seconds without a call.
  *
- * A survivor prints `MODE: as it should be`.
+ * A survivor prints `MODE: correct`.
  */
 #include "../mpi/ulfm.h"
 
@@ -362,6 +362,6 @@ int main(int argc, char **argv)
     int error = MPI_Finalize();
     signal(SIGALRM, SIG_IGN);
     SO(error == MPI_SUCCESS);
-    printf("%s: as it should be\n", mode);
+    printf("%s: correct\n", mode);
     return 0;
 }

@@ -56,13 +56,13 @@ def truth(mode, lines):
     """The exit status that a job must have: what was acknowledged, or repaired, is none of it."""
     if mode != "finalize" or "acknowledged" in lines:
         return 0
-    return 0 if lines.count("finalize: as it should be") == MODES[mode].ranks else KILLED
+    return 0 if lines.count("finalize: correct") == MODES[mode].ranks else KILLED
 
 
 def assess(mode, done, left):
     """What is wrong with a run; None: nothing."""
     lines = done.stdout.splitlines()
-    content = lines.count(f"{PROGRAM_MODE.get(mode, mode)}: as it should be")
+    content = lines.count(f"{PROGRAM_MODE.get(mode, mode)}: correct")
     wanted = MODES[mode].survivors
     if done.returncode == 124:
         return "it hung"

@@ -150,7 +150,7 @@ def main():
             scheme = SCHEMES[seed % len(SCHEMES)] if options.scheme == "each" else options.scheme
             with tempfile.TemporaryDirectory(prefix="checkpoint-kills-") as folder:
                 trial.run(seed, [word.format(folder) for word in shlex.split(scheme)] + draw(seed), uniform)
-    print(f"{trial.runs} runs, {trial.failures} not as they should be")
+    print(f"{trial.runs} runs, {trial.failures} wrong")
     return 1 if trial.failures else 0
 
 

@@ -62,7 +62,7 @@ def main():
     while sum(kills.values()) < options.kills if options.kills else time.monotonic() - began < options.seconds:
         place, words, scene = draw(chance)
         command = [options.rzrun, "--oversubscribe", "--on-failure", "continue", *words, options.program, scene]
-        why, output = kill_job.run(command, BAD, "as it should be", HANG_S)
+        why, output = kill_job.run(command, BAD, ": correct", HANG_S)
         jobs += 1
         point = words[-1].split("=")[1].split(":")[0]
         kills[point] = kills.get(point, 0) + (REPAIRED.search(output) is not None)

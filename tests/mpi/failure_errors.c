@@ -78,7 +78,7 @@ int main(int argc, char **argv)
     error = MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &part);
     CHECK(class_of(error) == MPI_ERR_PROC_FAILED);
     if (rank == 0) {
-        printf("failures: as it should be\n");
+        printf("failures: correct\n");
     }
     MPI_Finalize();
     return 0;

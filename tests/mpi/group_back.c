@@ -109,7 +109,7 @@ int main(int argc, char **argv)
     CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
     CHECK(MPIX_Comm_ack_failed(MPI_COMM_WORLD, n, &acknowledged) == MPI_SUCCESS);
     if (me == leader) {
-        printf("group back: as it should be\n");
+        printf("group back: correct\n");
     }
     MPI_Finalize();
     return 0;

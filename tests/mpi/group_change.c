@@ -179,7 +179,7 @@ int main(int argc, char **argv)
     }
     MPIX_Comm_ack_failed(MPI_COMM_WORLD, argv[1][0] == 'n' ? 2 : 1, &failed);
     if (me == 0) {
-        printf("group change: as it should be\n");
+        printf("group change: correct\n");
     }
     MPI_Finalize();
     return 0;

@@ -62,7 +62,7 @@ int main(int argc, char **argv)
     CHECK(step >= STEPS);
     CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
     if (me == 0) {
-        printf("group further: as it should be\n");
+        printf("group further: correct\n");
     }
     MPI_Finalize();
     return 0;

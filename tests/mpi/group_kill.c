@@ -99,7 +99,7 @@ int main(int argc, char **argv)
     int acknowledged;
     CHECK(MPIX_Comm_ack_failed(MPI_COMM_WORLD, n, &acknowledged) == MPI_SUCCESS);
     if (me == first) {
-        printf("group kill: as it should be (%ld steps, %ld broken, %lld rounds)\n", group_done,
+        printf("group kill: correct (%ld steps, %ld broken, %lld rounds)\n", group_done,
                group_broken, (long long)group_number);
     }
     MPI_Finalize();

@@ -82,7 +82,7 @@ int main(int argc, char **argv)
     }
     CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
     if (me == 0) {
-        printf("group replace: as it should be\n");
+        printf("group replace: correct\n");
     }
     MPI_Finalize();
     return 0;

@@ -75,7 +75,7 @@ int main(int argc, char **argv)
     }
     CHECK(RZ_Group_monitor_stop(&monitor) == MPI_SUCCESS);
     if (me == 0) {
-        printf("group stop: as it should be (%ld steps, %ld broken, %lld rounds)\n", group_done,
+        printf("group stop: correct (%ld steps, %ld broken, %lld rounds)\n", group_done,
                group_broken, (long long)group_number);
     }
     MPI_Finalize();

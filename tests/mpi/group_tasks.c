@@ -175,7 +175,7 @@ int main(int argc, char **argv)
         call_with(12, 1 << 20);
     }
     if (me == 0) {
-        printf("group tasks: as it should be\n");
+        printf("group tasks: correct\n");
     }
     MPI_Finalize();
     return 0;

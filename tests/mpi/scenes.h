@@ -24,7 +24,7 @@ static inline void scene_play(const struct scene *scenes, size_t n, const char *
     scenes[i].play();
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0) {
-        printf("%s: as it should be\n", name);
+        printf("%s: correct\n", name);
     }
 }
 

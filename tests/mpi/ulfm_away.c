@@ -95,7 +95,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(live, &left);
     CHECK(left == size - 1); /* else no process was killed, and nothing was tested */
     if (rank == 0) {
-        printf("away: as it should be\n");
+        printf("away: correct\n");
     }
     MPI_Finalize();
     return 0;

@@ -302,7 +302,7 @@ int main(int argc, char **argv)
     } else {
         CHECK(!"a scene that exists");
     }
-    printf("%s: rank %d: as it should be\n", scene, rank);
+    printf("%s: rank %d: correct\n", scene, rank);
     MPI_Finalize();
     return 0;
 }

@@ -455,7 +455,7 @@ static void strangers(void)
         raise(SIGKILL);
     }
     CHECK(class_of(RZ_Comm_replace(MPI_COMM_WORLD, &next)) == MPI_ERR_SPAWN);
-    printf("%s\n", "strangers: as it should be");
+    printf("%s\n", "strangers: correct");
 }
 
 static void arguments(void)

@@ -5,7 +5,7 @@
     suite.py --build BUILD PROGRAM...       without a program: all
     suite.py --build BUILD mutants          with a library that is wrong in one way or another (mutants.c): is it noticed?
 
-A run is good if rzrun ends with the status that the table names, each survivor has said once that all is as it should be,
+A run is good if rzrun ends with the status that the table names, each survivor has said once that all is correct,
 and no process has said anything else. A bad one is shown with the commands that repeat it.
 """
 import argparse
@@ -81,7 +81,7 @@ def compile_program(build, name, spelling, folder, mutant=0):
 
 def assess(case, done, name):
     """What is wrong with a run; None: nothing."""
-    said = f"{name}: as it should be"
+    said = f"{name}: correct"
     lines = done.stdout.splitlines()
     if done.returncode == 124:
         return HUNG
@@ -116,7 +116,7 @@ def mutants(build, folder):
         done = subprocess.run(line, capture_output=True, text=True, errors="replace", timeout=2 * BOUND_S)
         wrong = assess(TABLE[name][0], done, PROGRAM_OF.get(name, name))
         noticed = wrong is not None and (wrong == HUNG) == (mutant in HANGS)
-        print(f"mutant {mutant:2}, {name}: {wrong or 'nothing'}{'' if noticed else ', NOT NOTICED as it should be'}")
+        print(f"mutant {mutant:2}, {name}: {wrong or 'nothing'}{'' if noticed else ', NOT NOTICED, but should be'}")
         survive += not noticed
     return survive
 
@@ -158,7 +158,7 @@ def main():
                 path = compile_program(options.build, name, spelling, folder)
                 for case in TABLE[name] * options.times:
                     runs, bad = runs + 1, bad + (path is None or not run_case(options.build, shlex.split(options.options), path, name, case))
-    print(f"{runs} runs, {bad} not as they should be")
+    print(f"{runs} runs, {bad} wrong")
     sys.exit(1 if bad else 0)
 
 
