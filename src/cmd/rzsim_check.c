@@ -21,7 +21,7 @@ RZ_CLI_TAKE_TEXT(scenario, REQUEST->scenario)
 static bool small(const char *value, uint64_t low, uint32_t *out, const char **why)
 {
     uint64_t wide;
-    *why = "it wants a whole number up to 16777216";
+    *why = "it needs a whole number up to 16777216";
     if (!rz_quantity_power(value, low, 1u << 24, &wide)) {
         return false;
     }
@@ -43,7 +43,7 @@ RZ_CLI_TAKE(seeds)
 {
     unsigned long long first, last;
     int used = 0;
-    *why = "it wants two numbers, A..B";
+    *why = "it needs two numbers, A..B";
     if (sscanf(value, "%llu..%llu%n", &first, &last, &used) != 2 || value[used] || last < first) {
         return false;
     }
@@ -57,13 +57,13 @@ RZ_CLI_TAKE_FLAG(whole, REQUEST->options.whole)
 
 RZ_CLI_TAKE(budget)
 {
-    *why = "it wants a number of states";
+    *why = "it needs a number of states";
     return rz_quantity_power(value, 1, UINT64_MAX, &REQUEST->options.states_max);
 }
 
 RZ_CLI_TAKE(seed)
 {
-    *why = "it wants a whole number";
+    *why = "it needs a whole number";
     REQUEST->seed_given = true;
     return rz_quantity_number(value, 0, UINT64_MAX, &REQUEST->options.seed_first);
 }

@@ -18,14 +18,14 @@ struct request {
 
 RZ_CLI_TAKE(max_members)
 {
-    *why = "it wants a whole number from 16 to 1048576, as 4096 or 2^12";
+    *why = "it needs a whole number from 16 to 1048576, as 4096 or 2^12";
     return rz_quantity_power(value, 16, 1u << 20, &REQUEST->members_max);
 }
 
 RZ_CLI_TAKE(trials)
 {
     uint64_t trials;
-    *why = "it wants a whole number from 1 to 10000";
+    *why = "it needs a whole number from 1 to 10000";
     if (!rz_quantity_number(value, 1, 10000, &trials)) {
         return false;
     }
@@ -35,13 +35,13 @@ RZ_CLI_TAKE(trials)
 
 RZ_CLI_TAKE(seed)
 {
-    *why = "it wants a whole number";
+    *why = "it needs a whole number";
     return rz_quantity_power(value, 0, UINT64_MAX, &REQUEST->options.seed);
 }
 
 RZ_CLI_TAKE(period)
 {
-    *why = "it wants a time like 100ms";
+    *why = "it needs a time like 100ms";
     return rz_quantity_duration(value, &REQUEST->options.hb_period) &&
            REQUEST->options.hb_period > 0;
 }

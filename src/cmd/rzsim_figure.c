@@ -35,7 +35,7 @@ RZ_CLI_TAKE_TEXT(out, REQUEST->out)
 RZ_CLI_TAKE(trials)
 {
     uint64_t trials;
-    *why = "it wants a whole number from 1 to 10000";
+    *why = "it needs a whole number from 1 to 10000";
     if (!rz_quantity_number(value, 1, 10000, &trials)) {
         return false;
     }
@@ -45,25 +45,25 @@ RZ_CLI_TAKE(trials)
 
 RZ_CLI_TAKE(effort)
 {
-    *why = "it wants a number above 0, at most 1, such as 0.1";
+    *why = "it needs a number above 0, at most 1, such as 0.1";
     return rz_quantity_share(value, &REQUEST->options.effort) && REQUEST->options.effort > 0;
 }
 
 RZ_CLI_TAKE(seed)
 {
-    *why = "it wants a whole number";
+    *why = "it needs a whole number";
     return rz_quantity_power(value, 0, UINT64_MAX, &REQUEST->options.seed);
 }
 
 RZ_CLI_TAKE(seeds)
 {
-    *why = "it wants a whole number from 1 to 1000";
+    *why = "it needs a whole number from 1 to 1000";
     return rz_quantity_number(value, 1, 1000, &REQUEST->seeds);
 }
 
 RZ_CLI_TAKE(budget)
 {
-    *why = "it wants a time like 300s or 10m";
+    *why = "it needs a time like 300s or 10m";
     return rz_quantity_duration(value, &REQUEST->budget) && REQUEST->budget > 0;
 }
 

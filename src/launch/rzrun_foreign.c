@@ -173,7 +173,7 @@ RZ_CLI_TAKE(parameter)
 }
 
 const struct rz_cli_option rz_rzrun_foreign[] = {
-    {NULL, NULL, NULL, "As other launchers have it (docs/launchers.md)", NULL},
+    {NULL, NULL, NULL, "Options of other launchers (docs/launchers.md)", NULL},
     {"-ppn", "--ppn -perhost --perhost -npernode --npernode -N", "N",
      "Put N ranks on each node in turn.", take_per_node},
     {"-pernode", "--pernode", NULL, "The same with one.", take_one_per_node},

@@ -21,7 +21,7 @@ static bool whole(const char *value, uint64_t low, uint64_t high, uint32_t *numb
 {
     static char text[96];
     uint64_t read;
-    snprintf(text, sizeof(text), "it wants a whole number from %llu to %llu",
+    snprintf(text, sizeof(text), "it needs a whole number from %llu to %llu",
              (unsigned long long)low, (unsigned long long)high);
     *why = text;
     if (!rz_quantity_number(value, low, high, &read)) {
@@ -33,7 +33,7 @@ static bool whole(const char *value, uint64_t low, uint64_t high, uint32_t *numb
 
 static bool duration(const char *value, rz_time *time, const char **why)
 {
-    *why = "it wants a time like 300ms or 2s";
+    *why = "it needs a time like 300ms or 2s";
     return rz_quantity_duration(value, time) && *time > 0;
 }
 
@@ -95,7 +95,7 @@ RZ_CLI_TAKE(map_by)
         return *value == ':';
     }
     if (is_other_part(value, n)) {
-        rz_texts_add(&OPTIONS->without_effect, "--map-by what is no slot, node or core");
+        rz_texts_add(&OPTIONS->without_effect, "--map-by other than slot, node or core");
         return true;
     }
     for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++) {
@@ -112,7 +112,7 @@ RZ_CLI_TAKE(bind_to)
     size_t n = strcspn(value, ":");
     *why = "it is `core` or `none`";
     if (is_other_part(value, n)) {
-        rz_texts_add(&OPTIONS->without_effect, "--bind-to what is no core");
+        rz_texts_add(&OPTIONS->without_effect, "--bind-to other than core");
         return true;
     }
     OPTIONS->bind_to_core = n == 4 && strncmp(value, "core", n) == 0;
@@ -244,7 +244,7 @@ RZ_CLI_TAKE(inject)
 
 RZ_CLI_TAKE(seed)
 {
-    *why = "it wants a whole number";
+    *why = "it needs a whole number";
     return rz_quantity_number(value, 0, UINT64_MAX, &OPTIONS->seed);
 }
 
@@ -289,7 +289,7 @@ RZ_CLI_TAKE(silence_timeout)
 
 RZ_CLI_TAKE(timeout)
 {
-    *why = "it wants a number of seconds, or a time like 300ms, 2s or 1h30m";
+    *why = "it needs a number of seconds, or a time like 300ms, 2s or 1h30m";
     return rz_quantity_seconds(value, &OPTIONS->timeout) && OPTIONS->timeout > 0;
 }
 
@@ -297,7 +297,7 @@ RZ_CLI_TAKE_FLAG(detach, OPTIONS->detach)
 
 RZ_CLI_TAKE(spool)
 {
-    *why = "it wants a size from 128KiB to 64GiB, like 16MiB";
+    *why = "it needs a size from 128KiB to 64GiB, like 16MiB";
     return rz_quantity_bytes(value, UINT64_C(128) << 10, UINT64_C(64) << 30, &OPTIONS->spool_bytes);
 }
 
@@ -310,7 +310,7 @@ RZ_CLI_TAKE(linger)
 static bool job_number(const char *value, const char **number, const char **why)
 {
     size_t n = strlen(value);
-    *why = "it wants the job's number or its first digits, as rzrun --detach printed it and rzps "
+    *why = "it needs the job's number or its first digits, as rzrun --detach printed it and rzps "
            "shows it";
     *number = value;
     return n > 0 && n <= 16 && strspn(value, "0123456789abcdef") == n;
@@ -364,14 +364,14 @@ RZ_CLI_TAKE(checkpoint)
 
 RZ_CLI_TAKE(checkpoint_dir)
 {
-    *why = "it wants a directory that all nodes see";
+    *why = "it needs a directory that all nodes see";
     OPTIONS->checkpoint_dir = value;
     return *value != 0;
 }
 
 RZ_CLI_TAKE(checkpoint_name)
 {
-    *why = "it wants 1 to 63 letters, digits and . _ - +, the first of them no dot";
+    *why = "it needs 1 to 63 letters, digits and . _ - +, the first of them no dot";
     OPTIONS->checkpoint_name = value;
     return rz_ckpt_name_valid(value);
 }
@@ -394,7 +394,7 @@ RZ_CLI_TAKE(verbose)
 static const struct rz_cli_option table[] = {
     {NULL, NULL, NULL, "Placement", NULL},
     {"-n", "-np --np --n -c", "N",
-     "Start N ranks. Default: one for each slot, or for each node where slots have no bound.",
+     "Start N ranks. Default: one for each slot, or for each node if slots are not limited.",
      take_ranks},
     {"--nodes", NULL, "N",
      "Emulate N nodes on this machine: each has a daemon, addresses and processes of its own.",
@@ -411,8 +411,8 @@ static const struct rz_cli_option table[] = {
      "racks.",
      take_hostfile},
     {"--map-by", "-map-by", "slot|node|core",
-     "slot (default): fill the slots of one node after the other; evenly where slots are not "
-     "bounded. node: one rank for each node in turn. core: one for each core of one node after "
+     "slot (default): fill the slots of one node after the other; evenly if slots are not limited. "
+     "node: one rank for each node in turn. core: one for each core of one node after "
      "the other.",
      take_map_by},
     {"--oversubscribe", "-oversubscribe", NULL,
@@ -421,20 +421,19 @@ static const struct rz_cli_option table[] = {
      "Keep the last N nodes free at the start; ranks of a node that fails go there first.",
      take_spares},
     {"--bind-to", "-bind-to", "core|none",
-     "none (default): processes run wherever the system puts them. core: each has a core to "
+     "none (default): the operating system chooses where processes run. core: each has a core to "
      "itself, also a restarted one, if its node has a free one. Nodes of one machine "
      "divide its cores.",
      take_bind_to},
     {"--net", NULL, "tcp|ucx",
      "How messages travel between nodes. tcp (default): over TCP, each connection opened by "
-     "processes "
-     "that prove to each other that they belong to this job. ucx: over UCX's TCP, for comparison; "
-     "UCX proves nothing, so that any program that reaches its ports can end a rank or write into "
+     "processes that authenticate each other as members of this job. ucx: over UCX's TCP, for "
+     "comparison; UCX does not authenticate, so that any program that reaches its ports can end a "
+     "rank or write into "
      "its "
      "memory: "
-     "only for machines without other users. UCX_* variables of the environment matter to ucx "
-     "alone; "
-     "those that must have one value are set so.",
+     "only for machines without other users. UCX_* environment variables concern ucx alone; rzrun "
+     "sets those that must have a certain value.",
      take_net},
     {"--wait", NULL, "auto|yield",
      "How a call that waits does so. auto (default): if each rank has a processor, it spins for as "
@@ -447,14 +446,16 @@ static const struct rz_cli_option table[] = {
     {"--report-bindings", "-report-bindings", NULL,
      "Print on standard error where each process may run, also restarted ones.",
      take_report_bindings},
-    {NULL, NULL, NULL, "The program's surroundings", NULL},
+    {NULL, NULL, NULL, "The program's environment", NULL},
     {"--wdir", "-wdir -wd --wd", "DIR", "Working directory of the processes.", take_directory},
     {"--path", "-path", "DIR:...", "Look for the program there first, then in PATH.", take_path},
     {"-x", NULL, "NAME[=VALUE]", "Give the processes this environment variable. May be repeated.",
      take_export},
     {"-env", "--env", "NAME VALUE", "The same.", take_export},
     {"--app", "-app -configfile --configfile", "FILE",
-     "Instead of programs on the command line: a file of parts, a line each.", take_app},
+     "Read the programs from this file instead of the command line, one part (program with "
+     "options) per line.",
+     take_app},
     {"--initial-errhandler", "-initial-errhandler", "HANDLER",
      "The error handler until the program sets another one: mpi_errors_are_fatal (default), "
      "mpi_errors_abort, mpi_errors_return.",
@@ -483,15 +484,15 @@ static const struct rz_cli_option table[] = {
      take_hang_report},
     {"--silence-timeout", NULL, "T",
      "End the job when no daemon has sent anything for T, for example because they were stopped. "
-     "Default: 10m with one node, whose processes go on once the daemon does; 1m with "
-     "several. A job stopped with rzrun (Ctrl-Z) and a suspended machine are not silent.",
+     "Default: 10m with one node, whose processes continue when the daemon does; 1m with several. "
+     "A job stopped with rzrun (Ctrl-Z) and a suspended machine are not silent.",
      take_silence_timeout},
     {NULL, NULL, NULL, "What a failure does", NULL},
     {"--on-failure", NULL, "auto|repair|continue|replace|restart|abort",
      "auto (default): a failure raises an error in the survivors' error handlers, whose default "
      "ends the job; once the program has entered MPIX_Reinit, failed processes are replaced and "
      "the job rolls back to its last checkpoint; where the program calls RZ_Comm_replace, it "
-     "replaces them. repair: the same of a program that is known to enter MPIX_Reinit: if all its "
+     "replaces them. repair: the same for a program that is known to enter MPIX_Reinit: if all its "
      "processes "
      "fail before any has, they are started again. continue: failures are errors, and no process "
      "is "
@@ -510,19 +511,21 @@ static const struct rz_cli_option table[] = {
      "agreement by era checks this, and decides if it is not so.",
      take_agree},
     {"--place-lost", NULL, "spread|together",
-     "Where the ranks of a lost node are started again: one by one where the fewest run (spread, "
-     "the default), or all of them on the one node with room for all where the fewest run; "
-     "without such a node as with spread. Nodes with free places come first in either case.",
+     "Where the ranks of a lost node are restarted: one by one on the node with the fewest "
+     "processes (spread, the default), or all of them on the node with the fewest processes that "
+     "has slots for all of them (together; without such a node as with spread). Nodes with free "
+     "slots come first in either case.",
      take_place_lost},
     {"--max-restarts", NULL, "N",
      "End the job after N restarts without a newly committed checkpoint (10; 0: no bound). With "
      "--on-failure restart: after N restarts.",
      take_max_restarts},
     {"--checkpoint", NULL, "SCHEME",
-     "How checkpoints (RZ_Checkpoint) are kept (docs/checkpoints.md). memory: with each rank's "
-     "node alone; they survive processes. buddy (default): and with another node. xor:K: in "
+     "How checkpoints (RZ_Checkpoint) are kept (docs/checkpoints.md). memory: in the memory of "
+     "each rank's node alone; they survive failures of processes. buddy (default): there, and in "
+     "that of another node. xor:K: in "
      "groups of K nodes, of which any one may be lost. rs:K+M: in groups of K+M nodes, of which "
-     "any M may be lost. file: in files alone, which survive all nodes.",
+     "any M may be lost. file: in files alone, which survive the loss of all nodes.",
      take_checkpoint},
     {"--checkpoint-dir", NULL, "DIR",
      "Keep checkpoints in files, too, in DIR, which all nodes must see: for --on-failure restart "
@@ -530,7 +533,7 @@ static const struct rz_cli_option table[] = {
      "succeeded.",
      take_checkpoint_dir},
     {"--checkpoint-name", NULL, "NAME",
-     "The job's name in DIR, which others there must not have. Default: that of the program.",
+     "The job's name in DIR; each job there needs another one. Default: that of the program.",
      take_checkpoint_name},
     {"--checkpoint-keep", NULL, "N", "Keep the newest N generations in files (2, the least).",
      take_checkpoint_keep},
@@ -561,8 +564,7 @@ static const struct rz_cli_option table[] = {
      "What the ranks' standard output is, and so when they write. pty: a pseudo-terminal: line by "
      "line, as at a terminal. line: a pipe; from MPI_Init on C programs write line by line, and "
      "lose no line when they fail. full: a pipe, written when a buffer is full, which is faster "
-     "for "
-     "very much output. auto (default): pty where rzrun's own is a terminal, else line.",
+     "for very much output. auto (default): pty if rzrun's own is a terminal, else line.",
      take_stdout},
     {"--progress", NULL, NULL, "Show the iterations on the terminal while the program runs.",
      take_progress},
@@ -584,8 +586,8 @@ static const struct rz_cli_option table[] = {
      take_trace},
     {"--log", NULL, "MODULE:LEVEL,...",
      "What is traced: modules are folders of the source, or mpi, daemon, all; levels are off, "
-     "notice (default), info, debug. On top of the environment variable RZ_LOG, with the same "
-     "form.",
+     "notice (default), info, debug. Has precedence over the environment variable RZ_LOG, which "
+     "has the same form.",
      take_log},
     {"--verbose", "-v", NULL,
      "Print how rzrun understood the command line, then a line on standard error for each event of "
@@ -604,27 +606,27 @@ static const struct rz_cli_option table[] = {
      "empty.",
      take_detach},
     {"--spool", NULL, "SIZE",
-     "Of the output of a detached job each node keeps the newest SIZE (4MiB), its result "
-     "included; processes never wait for a reader.",
+     "Each node keeps the newest SIZE (4MiB) of a detached job's output, its result included; "
+     "processes never wait for a reader.",
      take_spool},
     {"--linger", NULL, "T",
      "After its end a detached job keeps output and exit status for T (10m), unless they are "
      "fetched before.",
      take_linger},
     {"--attach", NULL, "JOB",
-     "Instead of a program: show what the detached job JOB (its number, or how it begins) has "
-     "written and writes, and return its exit status. Ctrl-C detaches from the job again, which "
+     "Instead of a program: show the output of the detached job JOB (its number, or the first "
+     "digits of it), and return its exit status. Ctrl-C detaches from the job again, which "
      "continues.",
      take_attach},
-    {"--end", NULL, "JOB", "Instead of a program: end the detached job JOB, and all that it kept.",
-     take_end},
+    {"--end", NULL, "JOB",
+     "Instead of a program: end the detached job JOB, and discard what it kept.", take_end},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 #define LINE(name, value, text) "  " #value "  " text "\n"
 const struct rz_cli rz_rzrun_cli = {
     .name = "rzrun",
-    .summary = "run an MPI program that survives the loss of processes and nodes",
+    .summary = "run an MPI program that survives failures of processes and nodes",
     .synopsis = "[OPTION]... PROGRAM [ARGUMENT]... [: [OPTION]... PROGRAM [ARGUMENT]...]...",
     .description = "Starts one daemon per node and, through them, the ranks of PROGRAM; shows "
                    "their output and returns the "
@@ -651,8 +653,7 @@ const struct rz_cli rz_rzrun_cli = {
 static void check_attach(const struct rz_rzrun_options *options, int n_arguments)
 {
     if (n_arguments > 0 || options->detach) {
-        rz_cli_refuse(&rz_rzrun_cli,
-                      "%s is for a job that runs already: there is no program to start",
+        rz_cli_refuse(&rz_rzrun_cli, "%s is for a job that already runs: give no program",
                       options->attach ? "--attach" : "--end");
     }
     if (options->attach && options->finish) {

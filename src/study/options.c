@@ -13,7 +13,7 @@
 static bool count(const char *value, uint64_t low, uint64_t high, uint64_t *out, const char **why)
 {
     static char text[96];
-    snprintf(text, sizeof(text), "it wants a whole number from %llu to %llu, as 4096 or 2^12",
+    snprintf(text, sizeof(text), "it needs a whole number from %llu to %llu, as 4096 or 2^12",
              (unsigned long long)low, (unsigned long long)high);
     *why = text;
     return rz_quantity_power(value, low, high, out);
@@ -37,20 +37,20 @@ static bool count32(const char *value, uint32_t low, uint32_t high, uint32_t *ou
 #define TAKE_TIME(field)                                                                           \
     RZ_CLI_TAKE(field)                                                                             \
     {                                                                                              \
-        *why = "it wants a time like 20us, 100ms or 2s";                                           \
+        *why = "it needs a time like 20us, 100ms or 2s";                                           \
         return rz_quantity_duration(value, &OPTIONS->field);                                       \
     }
 /* A time that cannot be 0. */
 #define TAKE_SPAN(field)                                                                           \
     RZ_CLI_TAKE(field)                                                                             \
     {                                                                                              \
-        *why = "it wants a time above 0 like 20us, 100ms or 2s";                                   \
+        *why = "it needs a time above 0 like 20us, 100ms or 2s";                                   \
         return rz_quantity_duration(value, &OPTIONS->field) && OPTIONS->field > 0;                 \
     }
 #define TAKE_SHARE(field)                                                                          \
     RZ_CLI_TAKE(field)                                                                             \
     {                                                                                              \
-        *why = "it wants a share like 0.1% or 0.001";                                              \
+        *why = "it needs a share like 0.1% or 0.001";                                              \
         return rz_quantity_share(value, &OPTIONS->field);                                          \
     }
 #define TAKE_FLAG(name, what)                                                                      \
@@ -141,14 +141,14 @@ static bool positive(const char *value, double most, double *out)
 
 RZ_CLI_TAKE(factor)
 {
-    *why = "it wants a number above 0";
+    *why = "it needs a number above 0";
     return positive(value, 1e6, &OPTIONS->factor);
 }
 
 RZ_CLI_TAKE(bandwidth)
 {
     double megabytes;
-    *why = "it wants megabytes per second, such as 12500";
+    *why = "it needs megabytes per second, such as 12500";
     if (!positive(value, 1e12, &megabytes)) {
         return false;
     }
