@@ -213,10 +213,10 @@ static const char *read_from(int fd, uint64_t key, struct copy *copy)
     struct header header;
     struct stat info;
     if (!read_all(fd, &header, sizeof(header)) || fstat(fd, &info) != 0) {
-        return "is cut";
+        return "is truncated";
     }
     if (memcmp(header.magic, magic, sizeof(magic)) != 0) {
-        return "is damaged: its header does not match its checksum";
+        return "is damaged: its header is wrong";
     }
     if (header.job != f.job || header.rank != (uint64_t)f.rank || header.key != key) {
         return "is not what its name says";
@@ -226,7 +226,7 @@ static const char *read_from(int fd, uint64_t key, struct copy *copy)
     }
     reserve(copy, (size_t)header.bytes);
     if (!read_all(fd, copy->memory, copy->bytes)) {
-        return "is cut";
+        return "is truncated";
     }
     if (sum_of(copy->memory, copy->bytes) != header.sum) {
         return "is damaged: its content does not match its checksum";

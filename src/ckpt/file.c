@@ -310,8 +310,7 @@ static rz_status_t read_head(int fd, const char *path, struct rz_ckpt_header *he
         return rz_ckpt_say(words, status, "%.400s was written by another version of Rhizome", path);
     }
     if (status != RZ_OK) {
-        return rz_ckpt_say(words, status,
-                           "%.400s is damaged: its header does not match its checksum", path);
+        return rz_ckpt_say(words, status, "%.400s is damaged: its header is wrong", path);
     }
     if ((uint64_t)info.st_size < header->bytes + RZ_CKPT_HEADER_BYTES) {
         return rz_ckpt_say(words, RZ_ERR_TRUNCATE,

@@ -211,9 +211,9 @@ def kill_rank(rank, mark):
 def damage():
     """Rank 5 stands still in an iteration, all others wait for it, and is killed when its files were changed."""
     calm = undisturbed("hpccg")
-    kinds = (("cut", 1, "is cut", lambda path: os.truncate(path, 20)),
+    kinds = (("cut", 1, "is truncated", lambda path: os.truncate(path, 20)),
              ("short", 1, "has another length than its header says", lambda path: os.truncate(path, 200)),
-             ("head", 1, "is damaged: its header does not match its checksum", lambda path: change(path, 2)),
+             ("head", 1, "is damaged: its header is wrong", lambda path: change(path, 2)),
              ("foreign", 1, "is not what its name says", lambda path: change(path, 9)),
              ("content", 1, "is damaged: its content does not match its checksum", lambda path: change(path, 1000)),
              ("both", 2, "all begin again at the beginning", lambda path: change(path, 1000)))

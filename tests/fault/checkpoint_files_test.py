@@ -199,12 +199,12 @@ class Damaged(checkpoint_rig.CheckpointTest):
 
     def test_an_older_generation_is_used(self):
         kinds = (("is missing", lambda folder, _: os.remove(f"{folder}/piece-2")),
-                 ("is cut", lambda folder, _: os.truncate(f"{folder}/piece-3", 1000)),
+                 ("is truncated", lambda folder, _: os.truncate(f"{folder}/piece-3", 1000)),
                  ("does not match its checksum", lambda folder, _: self.change(f"{folder}/piece-1", 3000)),
-                 ("its header does not match its checksum", lambda folder, _: self.change(f"{folder}/piece-1", 70)),
+                 ("its header is wrong", lambda folder, _: self.change(f"{folder}/piece-1", 70)),
                  ("does not belong here", lambda folder, older: shutil.copy(f"{older}/piece-0", f"{folder}/piece-0")),
                  ("not what its name says", lambda folder, _: shutil.copy(f"{folder}/piece-1", f"{folder}/piece-0")),
-                 ("committed is cut", lambda folder, _: os.truncate(f"{folder}/committed", 10)))
+                 ("committed is truncated", lambda folder, _: os.truncate(f"{folder}/committed", 10)))
         found = self.leaves_checkpoints()
         older, newest = sorted(found)[-2:]
         copy = f"{self.folder}/copy"
@@ -261,7 +261,7 @@ class Damaged(checkpoint_rig.CheckpointTest):
             os.rename(self.directory, f"{self.folder}/away-{scheme}")
             result = self.finish(job)
             self.assertEqual(result.status, status, result.err)
-            said = result.err.count("the job goes on, with checkpoints in memory alone")
+            said = result.err.count("the job continues, with checkpoints in memory alone")
             self.assertTrue(0 < said <= checkpoint_rig.NODES if scheme == "buddy" else said == 0, result.err)
             if scheme == "file":
                 self.assertIn("No such file or directory", result.err)
@@ -279,7 +279,7 @@ class Damaged(checkpoint_rig.CheckpointTest):
             self.assertIn("with --checkpoint file nothing else keeps checkpoints", result.err)
             shutil.rmtree(self.directory)
             result = self.solves(scheme="buddy")
-            self.assertIn("the job goes on, with checkpoints in memory alone", result.err)
+            self.assertIn("the job continues, with checkpoints in memory alone", result.err)
             self.assertEqual(os.listdir(self.directory), [])
         finally:
             subprocess.run(["umount", "-l", disk], check=True)

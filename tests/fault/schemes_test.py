@@ -190,7 +190,7 @@ class Damage(Schemes):
         result = self.survives(scheme, *faults, restored=OLDER, held=lambda: self.spoil(self.newest(spoilt)[:only]),
                                options=("--story", "--report", f"{self.folder}/report", "--cases", f"{self.folder}/cases"))
         self.assertNotIn(f"restored iteration {RESTORED}", result.err)
-        said = "checkpoint 6 is damaged, and there is no other copy of what is: the job goes back to checkpoint 5\n"
+        said = "checkpoint 6 is damaged, and there is no other copy of the damaged piece: the job rolls back to checkpoint 5\n"
         self.assertEqual(result.err.count(said), 1, result.err)
         with open(f"{self.folder}/report") as report:
             told = report.read()

@@ -248,7 +248,7 @@ class Detach(rig.LaunchTest):
             viewer.send_signal(number)
             result = self.finish(viewer)
             self.assertEqual(result.status, -number if number == signal.SIGKILL else 128 + number)
-            self.assertEqual("goes on" in result.err, number != signal.SIGKILL)
+            self.assertEqual("continues" in result.err, number != signal.SIGKILL)
         self.open_gate()
         self.assertEqual(sorted(self.attached(job).out.splitlines()), ["after 0", "after 1", "before 0", "before 1"])
         self.assert_gone()

@@ -438,7 +438,7 @@ static void every_damage_is_found_and_said(void **state)
         {piece_cut_in_head, RZ_ERR_TRUNCATE, "piece-1 is truncated: it has 100 bytes"},
         {piece_cut, RZ_ERR_TRUNCATE, "piece-1 is truncated: of 5256 bytes it has 300"},
         {piece_longer, RZ_ERR_MALFORMED, "piece-1 is longer than its header says"},
-        {piece_empty, RZ_ERR_TRUNCATE, "piece-0 is cut"},
+        {piece_empty, RZ_ERR_TRUNCATE, "piece-0 is truncated"},
         {piece_missing, RZ_ERR_NOT_FOUND, "piece-2 is missing"},
         {piece_changed, RZ_ERR_MALFORMED, "does not match its checksum"},
         {head_changed, RZ_ERR_MALFORMED, "piece-2 is damaged: its header"},
@@ -449,7 +449,7 @@ static void every_damage_is_found_and_said(void **state)
         {piece_is_directory, RZ_ERR_MALFORMED, "piece-2 is not a file"},
         {piece_is_pipe, RZ_ERR_MALFORMED, "piece-2 is not a file"},
         {mark_changed, RZ_ERR_MALFORMED, "committed is damaged"},
-        {mark_cut, RZ_ERR_TRUNCATE, "committed is cut"}};
+        {mark_cut, RZ_ERR_TRUNCATE, "committed is truncated"}};
     const struct rz_ckpt_generation g = generation(1, 1, 7), before = generation(1, 1, 6);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
         close_folder(state);

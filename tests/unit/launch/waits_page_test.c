@@ -95,7 +95,7 @@ static void expect_no_circle(const struct rz_launch_waiting *told, size_t n)
     }
     rz_waits_page_print(&page, &page, RZ_SECOND, out);
     fclose(out);
-    assert_null(strstr(text, "circle"));
+    assert_null(strstr(text, "cycle"));
     free(text);
     rz_waits_page_clear(&page);
 }
