@@ -16,7 +16,7 @@ ENDS = rig.program("launch_ends")
 OVERLAP = rig.program("ulfm_overlap")
 SH = "/bin/sh"
 NO_SECCOMP = 77  # old_kernel says so
-CIRCLE = "a circle, which no rank will leave.*\n"  # a page before it may show one that is not proved yet
+CYCLE = "a cycle that no rank will leave.*\n"  # a page before it may show one that is not proved yet
 LONE_USER = 64999  # has no processes of its own
 
 
@@ -140,7 +140,7 @@ class Ending(rig.LaunchTest):
     def test_hang_report_ends_no_process(self):
         for nodes, wait in (("1", "auto"), ("2", "auto"), ("1", "yield"), ("2", "yield")):
             process = self.start("-n", "3", "--nodes", nodes, "--hang-report", "300ms", "--wait", wait, WAITS, "receive")
-            page = self.page_until(process, "a cycle.*\n")
+            page = self.page_until(process, CYCLE)
             for rank in range(3):
                 self.assertRegex(page, rf"rank {rank} waits .* MPI_Recv on MPI_COMM_WORLD, for rank {(rank + 1) % 3}, tag 77")
             self.assertIn("a cycle that no rank will leave: rank 0 waits for 1 waits for 2 waits for 0", page)
@@ -153,7 +153,7 @@ class Ending(rig.LaunchTest):
         """Two communicators, shrunk in different orders: each waits for processes that wait in the other one."""
         for nodes in ("1", "2"):
             process = self.start("-n", "8", "--nodes", nodes, "--hang-report", "1s", OVERLAP, "circle", "shrink")
-            page = self.page_until(process, "a cycle.*\n")
+            page = self.page_until(process, CYCLE)
             self.assertRegex(page, r"ranks 0,3-4 wait .* in MPIX_Comm_shrink on green \(3 of 5 are there\), operation 1, for rank 1\n")
             self.assertRegex(page, r"ranks 1-2,5 wait .* in MPIX_Comm_shrink on orange \(3 of 5 are there\), operation 1, for rank 3\n")
             circle = re.search(r"a cycle that no rank will leave: rank (\d)((?: waits for \d)+) waits for \1\n", page)

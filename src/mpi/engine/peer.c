@@ -17,8 +17,9 @@
 #include <stdlib.h>
 
 /* A connection that has been broken for so long, although its peer is not known to have failed, is
- * an error of the network. */
-#define BROKEN_MAX (30 * RZ_SECOND)
+ * an error of the network. The daemons find a failed node earlier, also at the start of a job on a
+ * machine with far more threads than processors (daemon/recovery/detector.c). */
+#define BROKEN_MAX (150 * RZ_SECOND)
 
 static struct rz_peer **by_number; /* [n_numbers]; NULL: closed */
 static rz_peer_t n_numbers, numbers_max;

@@ -30,8 +30,9 @@
 #define REQUEST_OF_SEND_DESC(op_)                                                                  \
     ((struct rz_request *)(void *)((char *)(op_)-offsetof(struct rz_request, send_desc.op)))
 
-/* If the daemons have not declared a failure after so long, the network is at fault. */
-#define CAUSE_MAX (30 * RZ_SECOND)
+/* If the daemons have not declared a failure after so long, the network is at fault. As BROKEN_MAX
+ * of engine/peer.c. */
+#define CAUSE_MAX (150 * RZ_SECOND)
 
 /* So long a receive waits for the connection on which its acknowledgement is sent: its sender may
  * compute and not answer. */

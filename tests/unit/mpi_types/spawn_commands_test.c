@@ -22,12 +22,12 @@ enum { SLOTS = 8 };
 static struct rz_link_info link_info = {.n_slots = SLOTS,
                                         .self = {.job = 0xabc, .rank = 3, .incarnation = 2}};
 
-static int write_wish(int count, char *const *commands, char ***argvs, const int *maxprocs,
-                      struct rz_info **infos, struct rz_news *order, uint32_t *n)
+static int write_request(int count, char *const *commands, char ***argvs, const int *maxprocs,
+                         struct rz_info **infos, struct rz_news *order, uint32_t *n)
 {
-    struct rz_spawn_wish wish = {count, commands, argvs, maxprocs, infos};
+    struct rz_spawn_arguments arguments = {count, commands, argvs, maxprocs, infos};
     rz_engine.info = &link_info;
-    return rz_spawn_commands_write(&wish, order, n);
+    return rz_spawn_commands_write(&arguments, order, n);
 }
 
 /* One command with this info; its order is freed. */
@@ -39,7 +39,7 @@ static int with_info(const char *key, const char *value)
     char *command = "program";
     assert_int_equal(rzm_info_create(&info), MPI_SUCCESS);
     assert_int_equal(rzm_info_set(info, key, value), MPI_SUCCESS);
-    int error = write_wish(1, &command, NULL, (int[]){1}, &info, &order, &n);
+    int error = write_request(1, &command, NULL, (int[]){1}, &info, &order, &n);
     rzm_info_free(info);
     free(order.data);
     return error;
@@ -58,7 +58,8 @@ static void commands_arguments_and_info_are_in_the_order(void **state)
     rzm_info_set(infos[1], "env", "ONE=1\nTWO=2=2\n");
     rzm_info_set(infos[1], "mpi_initial_errhandler", "mpi_errors_return");
     rzm_info_set(infos[1], "host", "elsewhere");
-    assert_int_equal(write_wish(2, commands, argvs, (int[]){3, 1}, infos, &order, &n), MPI_SUCCESS);
+    assert_int_equal(write_request(2, commands, argvs, (int[]){3, 1}, infos, &order, &n),
+                     MPI_SUCCESS);
     rzm_info_free(infos[1]);
     assert_int_equal(n, 4);
     assert_int_equal(rz_spawn_order_look(order.data, order.bytes, &n_commands, &n_processes),
@@ -87,15 +88,17 @@ static void what_cannot_be_ordered_is_an_error(void **state)
     struct rz_info *none = NULL;
     uint32_t n;
     char *program = "program", *empty = "";
-    assert_int_equal(write_wish(1, &empty, NULL, (int[]){1}, &none, &order, &n), MPI_ERR_SPAWN);
-    assert_int_equal(write_wish(1, &program, NULL, (int[]){0}, &none, &order, &n), MPI_ERR_SPAWN);
-    assert_int_equal(write_wish(1, &program, NULL, (int[]){SLOTS + 1}, &none, &order, &n),
+    assert_int_equal(write_request(1, &empty, NULL, (int[]){1}, &none, &order, &n), MPI_ERR_SPAWN);
+    assert_int_equal(write_request(1, &program, NULL, (int[]){0}, &none, &order, &n),
+                     MPI_ERR_SPAWN);
+    assert_int_equal(write_request(1, &program, NULL, (int[]){SLOTS + 1}, &none, &order, &n),
                      MPI_ERR_SPAWN);
     assert_int_equal(n, SLOTS + 1);
     char *longest = malloc(RZ_LINK_MESSAGE_MAX);
     memset(longest, 'x', RZ_LINK_MESSAGE_MAX - 1);
     longest[RZ_LINK_MESSAGE_MAX - 1] = '\0';
-    assert_int_equal(write_wish(1, &longest, NULL, (int[]){1}, &none, &order, &n), MPI_ERR_SPAWN);
+    assert_int_equal(write_request(1, &longest, NULL, (int[]){1}, &none, &order, &n),
+                     MPI_ERR_SPAWN);
     free(longest);
     assert_int_equal(with_info("env", "NO VALUE"), MPI_ERR_INFO_VALUE);
     assert_int_equal(with_info("env", "=value"), MPI_ERR_INFO_VALUE);
@@ -114,7 +117,7 @@ static void a_program_is_looked_for_in_the_path_given(void **state)
     rzm_info_create(&info);
     rzm_info_set(info, "path", "/does/not/exist:/bin");
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(write_wish(1, &commands[i], NULL, (int[]){1}, &info, &order, &n),
+        assert_int_equal(write_request(1, &commands[i], NULL, (int[]){1}, &info, &order, &n),
                          MPI_SUCCESS);
         assert_string_equal(rz_spawn_order_command(order.data, order.bytes, 0).arguments, found[i]);
         free(order.data);
