@@ -27,6 +27,16 @@ pid_t rz_child_process_fork(void)
     return pid;
 }
 
+void rz_child_process_plain_signals(void)
+{
+    sigset_t none;
+    for (int number = 1; number < NSIG; number++) {
+        signal(number, SIG_DFL); /* fails for those that no process can handle */
+    }
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 void rz_child_process_lead_group(pid_t pid)
 {
     setpgid(pid, pid);
@@ -108,6 +118,16 @@ bool rz_child_process_next_end(pid_t *pid, int *status)
 void rz_child_process_reap(pid_t pid)
 {
     waitpid(pid, NULL, 0);
+}
+
+bool rz_child_process_reap_ended(pid_t pid, int *status)
+{
+    pid_t reaped;
+    *status = 0;
+    do {
+        reaped = waitpid(pid, status, WNOHANG);
+    } while (reaped < 0 && errno == EINTR);
+    return reaped != 0;
 }
 
 bool rz_child_process_reap_next(pid_t *pid, int *status)

@@ -15,6 +15,10 @@
  */
 pid_t rz_child_process_fork(void);
 
+/* In a child: signals are as a new program expects them: none is blocked, none is ignored or
+ * handled. Async-signal-safe. */
+void rz_child_process_plain_signals(void);
+
 /* The process leads a group of its own, whose number is its pid. Both child and parent call it: the
  * group must exist before the first signal to it. Async-signal-safe. */
 void rz_child_process_lead_group(pid_t pid);
@@ -51,6 +55,10 @@ bool rz_child_process_next_end(pid_t *pid, int *status);
 
 /* Reaps the child: its number may be used again. */
 void rz_child_process_reap(pid_t pid);
+
+/* Reaps this child if it has ended. False: it has not. A child that is not there has ended with
+ * status 0. */
+bool rz_child_process_reap_ended(pid_t pid, int *status);
 
 /* Reaps the next child that has ended. False: there is none. */
 bool rz_child_process_reap_next(pid_t *pid, int *status);

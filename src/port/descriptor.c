@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { AWAITED_MAX = 8 };
@@ -25,6 +26,11 @@ rz_status_t rz_descriptor_copy(int fd, int *copy)
     return given(fcntl(fd, F_DUPFD_CLOEXEC, 0), copy);
 }
 
+void rz_descriptor_close(int fd)
+{
+    close(fd);
+}
+
 rz_status_t rz_descriptor_no_wait(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
@@ -38,6 +44,12 @@ rz_status_t rz_descriptor_pipe(int ends[2])
     }
     ends[0] = ends[1] = -1;
     return RZ_ERR_SYSTEM;
+}
+
+rz_status_t rz_descriptor_stream_pair(int ends[2])
+{
+    ends[0] = ends[1] = -1;
+    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0 ? RZ_OK : RZ_ERR_SYSTEM;
 }
 
 rz_status_t rz_descriptor_nothing(int *fd)

@@ -10,11 +10,17 @@
 /* Makes a second descriptor of the same object. RZ_ERR_SYSTEM: there are no more descriptors. */
 rz_status_t rz_descriptor_copy(int fd, int *copy);
 
+/* Closes fd. */
+void rz_descriptor_close(int fd);
+
 /* From now on reading and writing never wait. */
 rz_status_t rz_descriptor_no_wait(int fd);
 
 /* Makes a pipe: what is written to ends[1] is read from ends[0]. After an error both are -1. */
 rz_status_t rz_descriptor_pipe(int ends[2]);
+
+/* Makes a pair of connected stream sockets. After an error both are -1. */
+rz_status_t rz_descriptor_stream_pair(int ends[2]);
 
 /* Opens a descriptor that reads as empty. */
 rz_status_t rz_descriptor_nothing(int *fd);

@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -75,6 +76,32 @@ const char *rz_address_text(const struct rz_address *address, char text[RZ_ADDRE
     return text;
 }
 
+/* Binds to *address, and reads the port back. */
+static bool bind_to(int fd, struct rz_address *address)
+{
+    struct sockaddr_in name = socket_name(address);
+    socklen_t bytes = sizeof(name);
+    if (bind(fd, (struct sockaddr *)&name, bytes) != 0 ||
+        getsockname(fd, (struct sockaddr *)&name, &bytes) != 0) {
+        return false;
+    }
+    *address = socket_address(&name);
+    return true;
+}
+
+/* Binds to a free port of RZ_PORT_RANGE. Processes begin at different places. */
+static bool bind_in_range(int fd, struct rz_address *address, unsigned first, unsigned last)
+{
+    unsigned n = last - first + 1, at = (unsigned)getpid() % n;
+    for (unsigned i = 0; i < n; i++) {
+        address->port = (uint16_t)(first + (at + i) % n);
+        if (bind_to(fd, address)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A socket bound to *address, which then contains the port; -1: errno says why. */
 static int socket_bound(int type, struct rz_address *address)
 {
@@ -83,17 +110,22 @@ static int socket_bound(int type, struct rz_address *address)
         return -1;
     }
     int on = 1;
-    struct sockaddr_in name = socket_name(address);
-    socklen_t bytes = sizeof(name);
-    if ((type == SOCK_STREAM && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0) ||
-        bind(fd, (struct sockaddr *)&name, bytes) != 0 ||
-        getsockname(fd, (struct sockaddr *)&name, &bytes) != 0) {
+    unsigned first, last;
+    const char *range = address->port == 0 ? getenv(RZ_PORT_RANGE) : NULL;
+    bool good =
+        type != SOCK_STREAM || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0;
+    if (good && range && sscanf(range, "%5u-%5u", &first, &last) == 2 && first > 0 &&
+        last >= first && last <= UINT16_MAX) {
+        good = bind_in_range(fd, address, first, last);
+    } else {
+        good = good && bind_to(fd, address);
+    }
+    if (!good) {
         int error = errno;
         close(fd);
         errno = error;
         return -1;
     }
-    *address = socket_address(&name);
     return fd;
 }
 
@@ -167,6 +199,46 @@ rz_status_t rz_socket_connected(int fd)
         return RZ_ERR_SYSTEM;
     }
     return socket_status(error);
+}
+
+rz_status_t rz_socket_own(int fd, struct rz_address *address)
+{
+    struct sockaddr_in name;
+    socklen_t bytes = sizeof(name);
+    if (getsockname(fd, (struct sockaddr *)&name, &bytes) != 0 || name.sin_family != AF_INET) {
+        return RZ_ERR_SYSTEM;
+    }
+    *address = socket_address(&name);
+    return RZ_OK;
+}
+
+void rz_socket_expect_life(int fd)
+{
+    const int on = 1, idle_s = 15, every_s = 5, times = 6;
+    const unsigned unread_ms = 45000;
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof(every_s));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof(times));
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unread_ms, sizeof(unread_ms));
+}
+
+rz_status_t rz_socket_route(const struct rz_address *to, struct rz_address *from)
+{
+    struct rz_address any = {0};
+    int fd = socket_bound(SOCK_DGRAM, &any);
+    if (fd < 0) {
+        return RZ_ERR_SYSTEM;
+    }
+    struct rz_address there = {.ip = to->ip, .port = 9};
+    struct sockaddr_in name = socket_name(&there);
+    rz_status_t status = RZ_ERR_SYSTEM;
+    if (connect(fd, (struct sockaddr *)&name, sizeof(name)) == 0) { /* sends nothing */
+        status = rz_socket_own(fd, from);
+        from->port = 0;
+    }
+    close(fd);
+    return status;
 }
 
 rz_status_t rz_socket_datagram(struct rz_address *address, int *fd)

@@ -22,6 +22,9 @@ rz_status_t rz_address_parse(const char *text, struct rz_address *address);
 enum { RZ_ADDRESS_TEXT = 24 };
 const char *rz_address_text(const struct rz_address *address, char text[RZ_ADDRESS_TEXT]);
 
+/* The environment variable FIRST-LAST: where any port may be chosen, it is one of these. */
+#define RZ_PORT_RANGE "RZ_PORT_RANGE"
+
 /* Listens on address; port 0: any free one, returned in address. RZ_ERR_SYSTEM: the address is in
  * use, or is not of this machine. */
 rz_status_t rz_socket_listen(struct rz_address *address, int *fd);
@@ -37,6 +40,16 @@ rz_status_t rz_socket_accept(int listening, int *fd, struct rz_address *from);
  */
 rz_status_t rz_socket_connect(const struct rz_address *to, int *fd);
 rz_status_t rz_socket_connected(int fd);
+
+/* The address of this end. */
+rz_status_t rz_socket_own(int fd, struct rz_address *address);
+
+/* The connection ends, with RZ_ERR_TIMEOUT, within a minute if the other end's host does not answer
+ * any more. */
+void rz_socket_expect_life(int fd);
+
+/* The address of this machine from which `to` is reached. RZ_ERR_SYSTEM: there is no route. */
+rz_status_t rz_socket_route(const struct rz_address *to, struct rz_address *from);
 
 /* Opens a bound UDP socket; port 0: any free one, returned in address. */
 rz_status_t rz_socket_datagram(struct rz_address *address, int *fd);
