@@ -25,6 +25,11 @@ void rz_proof_nonce(uint8_t nonce[RZ_PROOF_NONCE_BYTES])
     randombytes_buf(nonce, RZ_PROOF_NONCE_BYTES);
 }
 
+void rz_proof_wipe(void *key, size_t bytes)
+{
+    sodium_memzero(key, bytes);
+}
+
 void rz_proof_make(const struct rz_proof_terms *terms, enum rz_proof_role role,
                    uint8_t proof[RZ_PROOF_BYTES])
 {

@@ -35,6 +35,9 @@ struct rz_proof_terms {
 rz_status_t rz_proof_begin(void);
 void rz_proof_nonce(uint8_t nonce[RZ_PROOF_NONCE_BYTES]);
 
+/* Overwrites a key that is not needed any more. */
+void rz_proof_wipe(void *key, size_t bytes);
+
 /* The proof of that role: a keyed hash over both nonces, role and terms->bound. */
 void rz_proof_make(const struct rz_proof_terms *terms, enum rz_proof_role role,
                    uint8_t proof[RZ_PROOF_BYTES]);

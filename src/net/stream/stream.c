@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The handshake of a sealed stream, and its frames: plain ones pass through. */
+#include "net/stream/stream.h"
+
+#include "base/assert.h"
+#include "base/no_memory.h"
+#include "port/channel.h"
+#include "port/clock.h"
+#include "port/descriptor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The handshake: CHALLENGE (acceptor): its nonce. HELLO (connector): node, purpose, nonce, proof.
+ * WELCOME (acceptor): its proof. */
+enum {
+    CHALLENGE_BYTES = RZ_PROOF_NONCE_BYTES,
+    HELLO_BYTES = 8 + RZ_PROOF_NONCE_BYTES + RZ_PROOF_BYTES,
+    WELCOME_BYTES = RZ_PROOF_BYTES,
+    HANDSHAKE_MAX = HELLO_BYTES
+};
+
+struct rz_stream {
+    struct rz_frames *frames;
+    uint32_t frame_max;
+    bool sealed; /* proved; each frame is sealed */
+    struct rz_stream_terms terms;
+    uint8_t challenge[RZ_PROOF_NONCE_BYTES], answer[RZ_PROOF_NONCE_BYTES];
+    struct rz_seal out, in;
+    uint8_t *scratch[2]; /* the last frame that was sent, and received */
+    size_t room[2];
+};
+
+static void put_u32(uint8_t *at, uint32_t value)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        at[i] = (uint8_t)(value >> 8 * i);
+    }
+}
+
+static uint32_t get_u32(const uint8_t *at)
+{
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+/* What the proofs are bound to. direction 0: proofs; 1, 2: the keys of frames from the connector
+ * and from the acceptor. */
+struct bound {
+    struct rz_proof_terms proof;
+    uint8_t bytes[32];
+};
+
+static const struct rz_proof_terms *bind(const struct rz_stream *stream, uint32_t direction,
+                                         struct bound *bound)
+{
+    const struct rz_stream_terms *terms = &stream->terms;
+    memcpy(bound->bytes, "rzrun\0\0\0", 8);
+    put_u32(bound->bytes + 8, (uint32_t)terms->job);
+    put_u32(bound->bytes + 12, (uint32_t)(terms->job >> 32));
+    put_u32(bound->bytes + 16, terms->node);
+    put_u32(bound->bytes + 20, terms->purpose);
+    put_u32(bound->bytes + 24, direction);
+    put_u32(bound->bytes + 28, 0);
+    bound->proof = (struct rz_proof_terms){.key = terms->key,
+                                           .challenge = stream->challenge,
+                                           .answer = stream->answer,
+                                           .bound = bound->bytes,
+                                           .bound_bytes = sizeof(bound->bytes)};
+    return &bound->proof;
+}
+
+static void seal(struct rz_stream *stream, bool connector)
+{
+    struct bound bound;
+    rz_seal_begin(&stream->out, bind(stream, connector ? 1 : 2, &bound));
+    rz_seal_begin(&stream->in, bind(stream, connector ? 2 : 1, &bound));
+    rz_frames_limit(stream->frames, stream->frame_max + RZ_SEAL_BYTES);
+    stream->sealed = true;
+}
+
+static struct rz_stream *stream_new(struct rz_frames *frames, uint32_t frame_max)
+{
+    struct rz_stream *stream = calloc(1, sizeof(*stream));
+    rz_need_memory(stream, "for a stream between processes of the runtime");
+    stream->frames = frames;
+    stream->frame_max = frame_max;
+    return stream;
+}
+
+rz_status_t rz_stream_plain(struct rz_stream **stream, int fd, uint32_t frame_max)
+{
+    struct rz_frames *frames;
+    rz_status_t status = rz_frames_open(&frames, fd, frame_max);
+    if (status == RZ_OK) {
+        *stream = stream_new(frames, frame_max);
+    }
+    return status;
+}
+
+/* ---- The connector ---- */
+
+/* Waits for a frame of the handshake. */
+static rz_status_t await_frame(struct rz_stream *stream, size_t expected, const void **bytes,
+                               rz_time deadline)
+{
+    const int fds[] = {rz_frames_fd(stream->frames)};
+    for (;;) {
+        size_t n;
+        rz_time now = rz_clock_now();
+        if (rz_frames_next(stream->frames, bytes, &n)) {
+            return n == expected ? RZ_OK : RZ_ERR_AUTHENTICATION;
+        }
+        if (now >= deadline) {
+            return RZ_ERR_TIMEOUT;
+        }
+        if (rz_descriptor_await(fds, 1, (int)((deadline - now) / RZ_MILLISECOND) + 1)) {
+            rz_status_t status = rz_frames_read(stream->frames);
+            if (status != RZ_OK && status != RZ_IN_PROGRESS) {
+                return status;
+            }
+        }
+    }
+}
+
+static rz_status_t introduce(struct rz_stream *stream, rz_time deadline)
+{
+    const void *bytes;
+    uint8_t hello[HELLO_BYTES];
+    struct bound bound;
+    rz_status_t status = await_frame(stream, CHALLENGE_BYTES, &bytes, deadline);
+    if (status != RZ_OK) {
+        return status;
+    }
+    memcpy(stream->challenge, bytes, sizeof(stream->challenge));
+    rz_proof_nonce(stream->answer);
+    put_u32(hello, stream->terms.node);
+    put_u32(hello + 4, stream->terms.purpose);
+    memcpy(hello + 8, stream->answer, RZ_PROOF_NONCE_BYTES);
+    const struct rz_proof_terms *proof = bind(stream, 0, &bound);
+    rz_proof_make(proof, RZ_PROOF_CONNECTOR, hello + 8 + RZ_PROOF_NONCE_BYTES);
+    status = rz_frames_send(stream->frames, hello, sizeof(hello));
+    if (status == RZ_OK) {
+        status = await_frame(stream, WELCOME_BYTES, &bytes, deadline);
+    }
+    if (status == RZ_OK && !rz_proof_holds(proof, RZ_PROOF_ACCEPTOR, bytes)) {
+        status = RZ_ERR_AUTHENTICATION;
+    }
+    if (status == RZ_OK) {
+        seal(stream, true);
+    }
+    return status;
+}
+
+/* A connected socket; it has written nothing yet. */
+static rz_status_t connect_by(const struct rz_address *to, rz_time deadline, int *fd)
+{
+    rz_status_t status = rz_socket_connect(to, fd);
+    while (status == RZ_IN_PROGRESS) {
+        rz_time now = rz_clock_now();
+        if (now >= deadline) {
+            status = RZ_ERR_TIMEOUT;
+        } else if (rz_descriptor_await_room(*fd, (int)((deadline - now) / RZ_MILLISECOND) + 1)) {
+            status = rz_socket_connected(*fd);
+        }
+        if (status != RZ_OK && status != RZ_IN_PROGRESS) {
+            rz_descriptor_close(*fd);
+        }
+    }
+    return status;
+}
+
+rz_status_t rz_stream_connect(struct rz_stream **result, const struct rz_address *to,
+                              const struct rz_stream_terms *terms, uint32_t frame_max,
+                              rz_time deadline)
+{
+    int fd;
+    struct rz_frames *frames;
+    rz_status_t status = rz_proof_begin();
+    if (status == RZ_OK) {
+        status = connect_by(to, deadline, &fd);
+    }
+    if (status != RZ_OK) {
+        return status;
+    }
+    rz_socket_expect_life(fd);
+    status = rz_frames_open(&frames, fd, HANDSHAKE_MAX);
+    if (status != RZ_OK) {
+        rz_descriptor_close(fd);
+        return status;
+    }
+    struct rz_stream *stream = stream_new(frames, frame_max);
+    stream->terms = *terms;
+    status = introduce(stream, deadline);
+    if (status != RZ_OK) {
+        rz_stream_close(stream);
+        return status;
+    }
+    *result = stream;
+    return RZ_OK;
+}
+
+/* ---- The acceptor ---- */
+
+rz_status_t rz_stream_accept(struct rz_stream **result, int fd, const struct rz_stream_terms *terms,
+                             uint32_t frame_max)
+{
+    struct rz_frames *frames;
+    rz_status_t status = rz_proof_begin();
+    if (status == RZ_OK) {
+        status = rz_frames_open(&frames, fd, HANDSHAKE_MAX);
+    }
+    if (status != RZ_OK) {
+        return status;
+    }
+    rz_socket_expect_life(fd);
+    struct rz_stream *stream = stream_new(frames, frame_max);
+    stream->terms = *terms;
+    rz_proof_nonce(stream->challenge);
+    status = rz_frames_send(frames, stream->challenge, sizeof(stream->challenge));
+    if (status != RZ_OK) {
+        rz_stream_close(stream);
+        return status;
+    }
+    *result = stream;
+    return RZ_OK;
+}
+
+rz_status_t rz_stream_prove(struct rz_stream *stream, uint32_t *node,
+                            enum rz_stream_purpose *purpose)
+{
+    const void *bytes;
+    size_t n;
+    struct bound bound;
+    uint8_t welcome[WELCOME_BYTES];
+    rz_status_t status = rz_frames_read(stream->frames);
+    if (!rz_frames_next(stream->frames, &bytes, &n)) {
+        return status == RZ_OK ? RZ_IN_PROGRESS : status;
+    }
+    const uint8_t *hello = bytes;
+    if (n != HELLO_BYTES || get_u32(hello + 4) >= RZ_STREAM_PURPOSE_COUNT) {
+        return RZ_ERR_AUTHENTICATION;
+    }
+    stream->terms.node = get_u32(hello);
+    stream->terms.purpose = (enum rz_stream_purpose)get_u32(hello + 4);
+    memcpy(stream->answer, hello + 8, sizeof(stream->answer));
+    const struct rz_proof_terms *proof = bind(stream, 0, &bound);
+    if (!rz_proof_holds(proof, RZ_PROOF_CONNECTOR, hello + 8 + RZ_PROOF_NONCE_BYTES)) {
+        return RZ_ERR_AUTHENTICATION;
+    }
+    rz_proof_make(proof, RZ_PROOF_ACCEPTOR, welcome);
+    status = rz_frames_send(stream->frames, welcome, sizeof(welcome));
+    if (status == RZ_OK) {
+        seal(stream, false);
+        *node = stream->terms.node;
+        *purpose = stream->terms.purpose;
+    }
+    return status;
+}
+
+/* ---- Frames ---- */
+
+/* Space for n bytes that stay valid until the next frame of that direction. */
+static uint8_t *scratch(struct rz_stream *stream, unsigned which, size_t n)
+{
+    if (stream->room[which] < n) {
+        free(stream->scratch[which]);
+        stream->scratch[which] = malloc(n);
+        rz_need_memory(stream->scratch[which], "for a message of %zu bytes of the runtime", n);
+        stream->room[which] = n;
+    }
+    return stream->scratch[which];
+}
+
+rz_status_t rz_stream_send(struct rz_stream *stream, const void *bytes, size_t n)
+{
+    if (!stream->sealed) {
+        return rz_frames_send(stream->frames, bytes, n);
+    }
+    uint8_t *sealed = scratch(stream, 0, n + RZ_SEAL_BYTES);
+    rz_seal_put(&stream->out, bytes, n, sealed);
+    return rz_frames_send(stream->frames, sealed, n + RZ_SEAL_BYTES);
+}
+
+rz_status_t rz_stream_next(struct rz_stream *stream, const void **bytes, size_t *n)
+{
+    if (!rz_frames_next(stream->frames, bytes, n)) {
+        return RZ_IN_PROGRESS;
+    }
+    if (!stream->sealed) {
+        return RZ_OK;
+    }
+    if (*n < RZ_SEAL_BYTES) {
+        return RZ_ERR_AUTHENTICATION;
+    }
+    uint8_t *opened = scratch(stream, 1, *n);
+    rz_status_t status = rz_seal_get(&stream->in, *bytes, *n, opened);
+    *bytes = opened;
+    *n -= RZ_SEAL_BYTES;
+    return status;
+}
+
+rz_status_t rz_stream_flush(struct rz_stream *stream)
+{
+    return rz_frames_flush(stream->frames);
+}
+
+bool rz_stream_want_write(const struct rz_stream *stream)
+{
+    return rz_frames_want_write(stream->frames);
+}
+
+size_t rz_stream_queued(const struct rz_stream *stream)
+{
+    return rz_frames_queued(stream->frames);
+}
+
+rz_status_t rz_stream_read(struct rz_stream *stream)
+{
+    return rz_frames_read(stream->frames);
+}
+
+int rz_stream_fd(const struct rz_stream *stream)
+{
+    return rz_frames_fd(stream->frames);
+}
+
+void rz_stream_close(struct rz_stream *stream)
+{
+    rz_frames_close(stream->frames);
+    rz_seal_end(&stream->out);
+    rz_seal_end(&stream->in);
+    rz_proof_wipe(&stream->terms.key, sizeof(stream->terms.key));
+    free(stream->scratch[0]);
+    free(stream->scratch[1]);
+    free(stream);
+}
