@@ -149,8 +149,8 @@ int rz_cli_parse(const struct rz_cli *cli, int argc, char **argv, void *target)
             return i + 1;
         }
         const struct rz_cli_option *option = find(cli->options, argv[i], &value);
-        if (!option && cli->more) {
-            option = find(cli->more, argv[i], &value);
+        for (size_t k = 0; !option && cli->more && cli->more[k]; k++) {
+            option = find(cli->more[k], argv[i], &value);
         }
         if (!option) {
             common_options(cli, argv[i]);

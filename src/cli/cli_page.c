@@ -73,8 +73,8 @@ void rz_cli_help(const struct rz_cli *cli, FILE *out)
     fprintf(out, "%s: %s\n\nusage: %s %s\n\n", cli->name, cli->summary, cli->name, cli->synopsis);
     wrap(out, cli->description, 0, 0);
     help_options(out, cli->options);
-    if (cli->more) {
-        help_options(out, cli->more);
+    for (size_t i = 0; cli->more && cli->more[i]; i++) {
+        help_options(out, cli->more[i]);
     }
     fprintf(out, "\nOther\n");
     for (size_t i = 0; i < sizeof(common) / sizeof(*common); i++) {
@@ -146,8 +146,8 @@ void rz_cli_manual(const struct rz_cli *cli, FILE *out)
     manual_text(out, cli->description);
     fputs(".SH OPTIONS\n", out);
     manual_options(out, cli->options);
-    if (cli->more) {
-        manual_options(out, cli->more);
+    for (size_t i = 0; cli->more && cli->more[i]; i++) {
+        manual_options(out, cli->more[i]);
     }
     fputs(".SS Other\n", out);
     for (size_t i = 0; i < sizeof(common) / sizeof(*common); i++) {

@@ -114,16 +114,24 @@ static const char *on_leave(void *arg, const struct rz_launch_message *message)
     return NULL;
 }
 
-static rz_status_t open_launcher(struct rz_daemon *daemon, int fd)
+static rz_status_t open_launcher(struct rz_daemon *daemon, const struct rz_daemon_options *options)
 {
+    struct rz_stream *stream = options->launcher;
+    rz_status_t status = RZ_OK;
+    if (!stream) {
+        status = rz_stream_plain(&stream, options->launcher_fd, RZ_LAUNCH_JOB_MAX);
+    }
+    if (status != RZ_OK) {
+        return status;
+    }
     const struct rz_launcher_config config = {.own = &daemon->own,
-                                              .fd = fd,
+                                              .stream = stream,
                                               .arg = daemon,
                                               .deaf = deaf,
                                               .backed_up = backed_up,
                                               .lost = lost,
                                               .refused = refused};
-    rz_status_t status = rz_launcher_open(&daemon->launcher, &config);
+    status = rz_launcher_open(&daemon->launcher, &config);
     if (status != RZ_OK) {
         return status;
     }
@@ -184,7 +192,7 @@ static void close_loop(struct rz_daemon *daemon, struct loop_events *events)
 static rz_status_t begin(struct rz_daemon *daemon, const struct rz_daemon_options *options)
 {
     uint16_t tcp_port, udp_port;
-    rz_status_t status = open_launcher(daemon, options->launcher_fd);
+    rz_status_t status = open_launcher(daemon, options);
     if (status != RZ_OK) {
         return status;
     }

@@ -17,13 +17,16 @@
 
 #include <stdint.h>
 
+struct rz_stream;
+
 /* The arguments of a daemon: see rzd.c. */
 struct rz_daemon_options {
-    int launcher_fd;     /* the stream to rzrun */
-    int lifeline_fd;     /* to the keeper, or -1 */
-    int trace_fd;        /* the node's traces (port/trace_memory.h), or -1 */
-    uint32_t node;       /* for LISTENING */
-    const char *address; /* numeric; where the overlay listens */
+    int launcher_fd;            /* an inherited stream to rzrun; -1: launcher is given */
+    struct rz_stream *launcher; /* a stream to rzrun that is open already; taken over */
+    int lifeline_fd;            /* to the keeper, or -1 */
+    int trace_fd;               /* the node's traces (port/trace_memory.h), or -1 */
+    uint32_t node;              /* for LISTENING */
+    const char *address;        /* numeric; where the overlay listens */
 };
 
 /* Runs a daemon from start to end in the calling thread. Returns its exit status. */

@@ -3,6 +3,7 @@
  * rzd: the daemon of a node, started by rzrun.
  *
  *   rzd --keeper --launcher-fd=F --alive-fd=A [--node=N] [--address=IP] [--trace-fd=T]
+ *   rzd --remote
  *
  * F is an inherited stream socket, the launcher channel (wire/launch_messages.h). A is the reading
  * end of an inherited pipe (or a socket) whose other end only rzrun holds: end of file on it means
@@ -10,12 +11,16 @@
  * memory of the node's traces (port/trace_memory.h), which rzrun reads after any end. Without
  * --keeper the daemon runs alone, for debugging: then nothing cleans up after its failure.
  *
+ * --remote: started on another host than rzrun's by an agent such as ssh; everything else is read
+ * from standard input (daemon/launcher/remote_daemon.h).
+ *
  * Exit status: 0 after SHUTDOWN; 1 if the node had to stop or rzrun has gone; 2 if rzrun's order
- * was refused, and for wrong usage; 128 + signal.
+ * was refused, and for wrong usage; 3 if rzrun was not reached; 128 + signal.
  */
 #include "base/no_memory.h"
 #include "daemon/daemon.h"
 #include "daemon/launcher/keeper.h"
+#include "daemon/launcher/remote_daemon.h"
 #include "port/kill_point.h"
 
 #include "port/process.h"
@@ -30,7 +35,7 @@
 
 struct arguments {
     struct rz_daemon_options daemon;
-    bool keeper;
+    bool keeper, remote;
     int alive_fd;
 };
 
@@ -58,6 +63,7 @@ static bool descriptor(const char *text, int *fd)
 static bool read_arguments(int argc, char **argv, struct arguments *a)
 {
     static const struct option options[] = {{"keeper", no_argument, NULL, 'k'},
+                                            {"remote", no_argument, NULL, 'r'},
                                             {"launcher-fd", required_argument, NULL, 'l'},
                                             {"alive-fd", required_argument, NULL, 'a'},
                                             {"node", required_argument, NULL, 'n'},
@@ -71,6 +77,8 @@ static bool read_arguments(int argc, char **argv, struct arguments *a)
     for (int option; good && (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (option == 'k') {
             a->keeper = true;
+        } else if (option == 'r') {
+            a->remote = a->keeper = true;
         } else if (option == 'l') {
             good = descriptor(optarg, &a->daemon.launcher_fd);
         } else if (option == 'a') {
@@ -85,7 +93,8 @@ static bool read_arguments(int argc, char **argv, struct arguments *a)
             good = false;
         }
     }
-    return good && optind == argc && a->daemon.launcher_fd > 2 && (!a->keeper || a->alive_fd >= 0);
+    bool given = a->daemon.launcher_fd > 2 && (!a->keeper || a->alive_fd >= 0);
+    return good && optind == argc && (a->remote ? argc == 2 : given);
 }
 
 /* Closes all other descriptors. One that rzrun passed on by mistake would stay open as long as any
@@ -106,6 +115,21 @@ static void close_others(const struct arguments *a)
     }
 }
 
+/* Standard output and error stay those of the agent; nothing more is read from it. */
+static int begin_remote(struct arguments *a)
+{
+    static struct rz_remote_daemon remote;
+    int status = rz_remote_daemon_begin(&remote);
+    if (status == 0) {
+        a->daemon.node = remote.node;
+        a->daemon.address = remote.address;
+        a->daemon.launcher = remote.messages;
+        a->daemon.launcher_fd = rz_stream_fd(remote.messages);
+        a->alive_fd = rz_stream_fd(remote.alive);
+    }
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     struct arguments a;
@@ -113,8 +137,16 @@ int main(int argc, char **argv)
         fprintf(stderr,
                 "usage: rzd --keeper --launcher-fd=F --alive-fd=A [--node=N] [--address=IP] "
                 "[--trace-fd=T]\n"
+                "       rzd --remote\n"
                 "rzd is started by rzrun, which passes the descriptors.\n");
         return EXIT_USAGE;
+    }
+    if (a.remote) {
+        rz_no_memory_speaker(EXIT_FAILURE, "rzd");
+        int status = begin_remote(&a);
+        if (status != 0) {
+            return status;
+        }
     }
     rz_no_memory_speaker(EXIT_FAILURE, "rzd[%u]", a.daemon.node);
     close_others(&a);

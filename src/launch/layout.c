@@ -7,23 +7,14 @@
 #include "base/no_memory.h"
 #include "cli/quantity.h"
 #include "launch/text_file.h"
-#include "port/socket.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-static bool this_machine(const char *host)
-{
-    char own[256] = "";
-    struct rz_address address;
-    gethostname(own, sizeof(own) - 1);
-    if (strncmp(host, "127.", 4) == 0) {
-        return !strchr(host, ':') && rz_address_parse(host, &address) == RZ_OK;
-    }
-    return strcmp(host, "localhost") == 0 || strcmp(host, own) == 0;
-}
+/* What names of hosts, and of users before an '@', consist of. An agent sees none that it would
+ * take for an option. */
+#define HOST_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.@"
 
 static bool add(struct rz_launch_layout *layout, const struct rz_layout_node *node,
                 const char **why)
@@ -32,9 +23,8 @@ static bool add(struct rz_launch_layout *layout, const struct rz_layout_node *no
     if (!*node->host) {
         return false;
     }
-    *why = "only names of this machine can be used so far (localhost, its own name, 127.x.y.z); "
-           "--nodes N emulates nodes";
-    if (!this_machine(node->host)) {
+    *why = "a host name has letters, digits, '-', '_', '.' and '@' alone, and begins with no '-'";
+    if (node->host[strspn(node->host, HOST_CHARACTERS)] != '\0' || *node->host == '-') {
         return false;
     }
     *why = "there are too many nodes";
@@ -199,8 +189,16 @@ void rz_layout_spare(struct rz_launch_layout *layout, uint32_t n)
 void rz_layout_divide_cores(struct rz_launch_layout *layout, uint32_t n_cores)
 {
     uint32_t first;
+    uint32_t n_here = 0, here = 0;
     for (uint32_t i = 0; i < layout->n_nodes; i++) {
-        rz_place_share(n_cores, layout->n_nodes, i, &first, &layout->nodes[i].place.cores);
+        n_here += !layout->nodes[i].remote;
+    }
+    for (uint32_t i = 0; i < layout->n_nodes; i++) {
+        if (layout->nodes[i].remote) { /* hosts are taken to be alike */
+            layout->nodes[i].place.cores = n_cores;
+            continue;
+        }
+        rz_place_share(n_cores, n_here, here++, &first, &layout->nodes[i].place.cores);
     }
 }
 
@@ -271,8 +269,9 @@ void rz_layout_place(struct rz_launch_layout *layout, uint32_t n_ranks, enum rz_
     rz_need_memory(layout->placement && layout->slots, "for the placement of ranks");
     struct rz_place_node *nodes = plain_nodes(layout);
     rz_place_ranks(by, nodes, layout->n_nodes, n_ranks, layout->placement);
+    uint32_t n_here = 0; /* they share the cores of this machine */
     for (uint32_t i = 0; i < layout->n_nodes; i++) {
-        layout->nodes[i].share = i; /* all nodes are on this machine */
+        layout->nodes[i].share = layout->nodes[i].remote ? 0 : n_here++;
     }
     free(nodes);
     number_along_ring(layout);

@@ -6,7 +6,6 @@
 #include "base/assert.h"
 #include "base/no_memory.h"
 #include "launch/surroundings.h"
-#include "port/channel.h"
 #include "port/clock.h"
 #include "port/kill_point.h"
 #include "port/netns.h"
@@ -35,10 +34,10 @@ static void channel_read(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_node *node = arg;
     (void)fd, (void)what;
-    rz_status_t status = rz_frames_read(node->channel);
+    rz_status_t status = rz_stream_read(node->channel), next;
     const void *bytes;
     size_t n;
-    while (rz_frames_next(node->channel, &bytes, &n)) {
+    while (node->channel && (next = rz_stream_next(node->channel, &bytes, &n)) == RZ_OK) {
         struct rz_launch_message message;
         if (rz_launch_decode(&message, bytes, n) == RZ_OK) {
             node->message(node->arg, node, &message);
@@ -48,7 +47,15 @@ static void channel_read(evutil_socket_t fd, short what, void *arg)
                     node->index);
         }
     }
-    if (status == RZ_ERR_CLOSED || status == RZ_ERR_MALFORMED) {
+    if (next == RZ_ERR_AUTHENTICATION) {
+        fprintf(stderr,
+                "rzrun: node %u: a message was not from its daemon; the connection is "
+                "closed\n",
+                node->index);
+        status = next;
+    }
+    if (status == RZ_ERR_CLOSED || status == RZ_ERR_MALFORMED || status == RZ_ERR_TIMEOUT ||
+        status == RZ_ERR_AUTHENTICATION) {
         channel_ended(node);
     }
 }
@@ -57,8 +64,8 @@ static void channel_write(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_node *node = arg;
     (void)fd, (void)what;
-    rz_frames_flush(node->channel); /* the end of the channel is noticed when it is read */
-    if (rz_frames_want_write(node->channel)) {
+    rz_stream_flush(node->channel); /* the end of the channel is noticed when it is read */
+    if (rz_stream_want_write(node->channel)) {
         event_add(node->writable, NULL);
     }
 }
@@ -116,7 +123,9 @@ rz_status_t rz_node_start(struct rz_node *node, uint32_t index, int switch_fd, c
     rz_assert(node->message && node->ended);
     node->index = index;
     node->alive_fd = node->status = -1;
-    choose_address(node, switch_fd >= 0);
+    if (!*node->address) {
+        choose_address(node, switch_fd >= 0);
+    }
     *why = strerror(EMFILE);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) != 0) {
         return RZ_ERR_SYSTEM;
@@ -140,8 +149,9 @@ rz_status_t rz_node_start(struct rz_node *node, uint32_t index, int switch_fd, c
     close(channel[1]);
     close(alive[0]);
     rz_status_t status = RZ_ERR_SYSTEM;
+    struct rz_stream *stream;
     if (pid >= 0) {
-        status = rz_frames_open(&node->channel, channel[0], RZ_LAUNCH_FRAME_MAX);
+        status = rz_stream_plain(&stream, channel[0], RZ_LAUNCH_JOB_MAX);
         *why = rz_status_text(status);
     }
     if (status != RZ_OK) {
@@ -152,11 +162,23 @@ rz_status_t rz_node_start(struct rz_node *node, uint32_t index, int switch_fd, c
     node->keeper = pid;
     rz_kill_here(RZ_KILL_LAUNCH_FORKED);
     node->alive_fd = alive[1];
-    node->readable = event_new(base, channel[0], EV_READ | EV_PERSIST, channel_read, node);
-    node->writable = event_new(base, channel[0], EV_WRITE, channel_write, node);
+    rz_node_attach(node, stream, base);
+    return RZ_OK;
+}
+
+void rz_node_attach(struct rz_node *node, struct rz_stream *stream, struct event_base *base)
+{
+    int fd = rz_stream_fd(stream);
+    node->channel = stream;
+    node->readable = event_new(base, fd, EV_READ | EV_PERSIST, channel_read, node);
+    node->writable = event_new(base, fd, EV_WRITE, channel_write, node);
     rz_need_memory(node->readable && node->writable, "for a stream to a node");
     event_add(node->readable, NULL);
-    return RZ_OK;
+    if (rz_stream_want_write(stream)) {
+        event_add(node->writable, NULL);
+    }
+    /* A message may have come together with the proof. */
+    event_active(node->readable, EV_READ, 0);
 }
 
 void rz_node_send(struct rz_node *node, const struct rz_launch_message *message)
@@ -169,9 +191,9 @@ void rz_node_send(struct rz_node *node, const struct rz_launch_message *message)
     rz_need_memory(frame, "for a message to a node");
     size_t n = rz_launch_encode(message, frame, room);
     rz_assert(n > 0);
-    rz_frames_send(node->channel, frame, n); /* the end of the channel is noticed when it is read */
+    rz_stream_send(node->channel, frame, n); /* the end of the channel is noticed when it is read */
     free(frame);
-    if (rz_frames_want_write(node->channel)) {
+    if (rz_stream_want_write(node->channel)) {
         event_add(node->writable, NULL);
     }
 }
@@ -185,7 +207,7 @@ void rz_node_release(struct rz_node *node)
         event_free(node->writable);
     }
     if (node->channel) {
-        rz_frames_close(node->channel);
+        rz_stream_close(node->channel);
     }
     if (node->alive_fd >= 0) {
         close(node->alive_fd);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A node as rzrun sees it: a keeper process (whose child is the daemon) and the channel to that
- * daemon. Both run on this machine; the adapter defines their environment. */
+/* A node as rzrun sees it: the channel to its daemon, and, where the node is on this machine, the
+ * keeper process whose child the daemon is. The adapter defines their environment. */
 #ifndef RZ_LAUNCH_NODE_H
 #define RZ_LAUNCH_NODE_H
 
 #include "base/status.h"
 #include "launch/silent.h"
+#include "net/stream/stream.h"
 #include "wire/launch_messages.h"
 
 #include <rhizome/types.h>
@@ -16,10 +17,11 @@
 struct rz_node {
     uint32_t index;
     pid_t keeper;        /* 0: not started, or reaped */
+    bool remote;         /* on another host; keeper and daemon_pid are 0 */
     uint32_t daemon_pid; /* as the daemon says */
     int trace_fd; /* of the node's traces, or -1; set before the start, and not closed here */
     int alive_fd; /* its end tells the keeper that rzrun has ended */
-    struct rz_frames *channel;
+    struct rz_stream *channel; /* NULL: the daemon has not connected yet */
     struct event *readable, *writable;
     bool listening; /* LISTENING was received */
     bool gone;      /* the channel has ended */
@@ -48,13 +50,17 @@ struct rz_node {
 /*
  * Starts `daemon --keeper` for node `index`; callbacks must be set. switch_fd: -1 (adapter "local":
  * the node shares this machine's network, with loopback addresses of its own), or a switch of
- * port/netns.h that it is connected to (adapter "netns"). *why on an error; errors after the fork
+ * port/netns.h that it is connected to (adapter "netns"). node->address: set before where other
+ * nodes are on other hosts, else "". *why on an error; errors after the fork
  * are reported by the child, and the channel ends.
  */
 rz_status_t rz_node_start(struct rz_node *node, uint32_t index, int switch_fd, const char *daemon,
                           struct event_base *base, const char **why);
 
-/* Queues a message; does nothing after the node has ended. */
+/* The daemon of a node on another host has connected: takes over its stream. */
+void rz_node_attach(struct rz_node *node, struct rz_stream *stream, struct event_base *base);
+
+/* Queues a message; does nothing before the daemon has connected, and after the node has ended. */
 void rz_node_send(struct rz_node *node, const struct rz_launch_message *message);
 
 /* Closes the channel and the keeper's pipe: the node ends in order, or is ended by its keeper. */

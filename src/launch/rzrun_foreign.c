@@ -41,9 +41,7 @@ static bool named(const char *value, const char *const *names)
 TAKE_WITHOUT_EFFECT(as_root, "--allow-run-as-root")
 TAKE_WITHOUT_EFFECT(quiet, "--quiet")
 TAKE_WITHOUT_EFFECT(whole_environment, "-genvall")
-TAKE_WITHOUT_EFFECT(launcher, "-launcher")
-TAKE_WITHOUT_EFFECT(interface, "-iface")
-TAKE_WITHOUT_EFFECT(prefix, "--prefix")
+TAKE_WITHOUT_EFFECT(manager, "-rmk")
 TAKE_WITHOUT_EFFECT(rank_by, "--rank-by")
 TAKE_WITHOUT_EFFECT(display, "--display")
 TAKE_WITHOUT_EFFECT(display_map, "--display-map")
@@ -192,10 +190,7 @@ const struct rz_cli_option rz_rzrun_foreign[] = {
     {"--quiet", "-quiet", NULL, "No effect: rzrun always is quiet.", take_quiet},
     {"-genvall", "-envall --genvall --envall", NULL,
      "No effect: processes have rzrun's environment.", take_whole_environment},
-    {"-launcher", "--launcher -bootstrap --bootstrap -rmk --rmk", "NAME", "Nothing.",
-     take_launcher},
-    {"-iface", "--iface", "NAME", "Nothing.", take_interface},
-    {"--prefix", "-prefix", "DIR", "Nothing.", take_prefix},
+    {"-rmk", "--rmk", "NAME", "No effect.", take_manager},
     {"--rank-by", "-rank-by --rankby", "WHAT", "No effect: ranks are numbered as they are placed.",
      take_rank_by},
     {"--display", NULL, "WHAT", "No effect; see --report-bindings.", take_display},

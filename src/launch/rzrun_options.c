@@ -3,6 +3,7 @@
  * value. */
 #include "launch/rzrun_options.h"
 #include "launch/rzrun_foreign.h"
+#include "launch/rzrun_hosts.h"
 #include "launch/rzrun_settle.h"
 
 #include "base/no_memory.h"
@@ -404,7 +405,9 @@ static const struct rz_cli_option table[] = {
      "has a network and a host name of its own, and real links between; needs root.",
      take_adapter},
     {"--host", "-H -host -hosts --hosts", "HOST[:SLOTS],...",
-     "Nodes to run on, with the number of ranks each can take (1).", take_host},
+     "Hosts to run on, with the number of ranks each can take (1)."
+     " Where one is not this machine, see --launcher.",
+     take_host},
     {"--hostfile", "-f -hostfile -machinefile --machinefile", "FILE",
      "The same from a file: lines of `HOST [slots=N] [rack=NAME]`. With racks, nodes are numbered "
      "so that nodes that observe each other or keep each other's checkpoints are in different "
@@ -623,6 +626,8 @@ static const struct rz_cli_option table[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+static const struct rz_cli_option *const more_tables[] = {rz_rzrun_hosts, rz_rzrun_foreign, NULL};
+
 #define LINE(name, value, text) "  " #value "  " text "\n"
 const struct rz_cli rz_rzrun_cli = {
     .name = "rzrun",
@@ -635,7 +640,7 @@ const struct rz_cli rz_rzrun_cli = {
                    "and --path apply to the program that follows; all other options apply to the "
                    "job and stand before the first program.",
     .options = table,
-    .more = rz_rzrun_foreign,
+    .more = more_tables,
     .epilogue =
         "Exit status: 0 if the last incarnation of every process returned 0 and every failure was "
         "repaired\n"
@@ -777,6 +782,7 @@ void rz_rzrun_options_read(struct rz_rzrun_options *options, int argc, char **ar
                                          /* hb_timeout: once the nodes are known */
                                          .spool_bytes = UINT64_C(4) << 20,
                                          .linger = 600 * RZ_SECOND,
+                                         .start_timeout = 30 * RZ_SECOND,
                                          .scheme = {.kind = RZ_SCHEME_BUDDY},
                                          .restarts_max = 10};
     char wrong[512] = "";
@@ -803,4 +809,6 @@ void rz_rzrun_options_clear(struct rz_rzrun_options *options)
     free(options->contexts);
     rz_texts_clear(&options->environment);
     rz_texts_clear(&options->without_effect);
+    rz_texts_clear(&options->agent);
+    rz_texts_clear(&options->directories);
 }

@@ -19,6 +19,13 @@ enum rz_adapter {
     RZ_ADAPTER_NETNS  /* each node has a network of its own, joined by a switch: port/netns.h */
 };
 
+/* How daemons are started. */
+enum rz_launcher_choice {
+    RZ_LAUNCHER_AUTO,  /* ssh for hosts that are not this machine */
+    RZ_LAUNCHER_LOCAL, /* all nodes are emulated on this machine, whatever their names */
+    RZ_LAUNCHER_SSH    /* all by agents, also this machine's */
+};
+
 /* What the failure of a process or node does to the job. */
 enum rz_on_failure {
     RZ_ON_FAILURE_AUTO,     /* as the program's error handlers and MPIX_Reinit decide */
@@ -52,6 +59,17 @@ struct rz_rzrun_options {
     enum rz_place_by map_by;
     uint32_t n_spares;
     bool named; /* the nodes were named by --host or --hostfile */
+    enum rz_launcher_choice launcher;
+    uint32_t n_remote;     /* nodes on other hosts */
+    struct rz_texts agent; /* words of the command that starts a daemon: ssh and its options */
+    struct rz_texts directories;    /* absolute ones, of the parts */
+    bool agent_given;               /* by --launch-agent */
+    const char *ssh_arguments;      /* or NULL */
+    const char *interface;          /* the one by which hosts reach each other, or NULL */
+    uint16_t port_first, port_last; /* 0: any ports */
+    rz_time start_timeout;
+    const char *remote_daemon; /* path of rzd on the other hosts; NULL: as here */
+    bool whole_environment;
     bool bind_to_core, report_bindings, no_ft, on_failure_given;
     bool lost_together;
     bool oversubscribe, label, progress, story;

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "ckpt/file_header.h"
+#include "launch/rzrun_hosts.h"
 #include "launch/silent.h"
 #include "outcome/exit_codes.h"
 #include "place/machine.h"
@@ -136,6 +137,7 @@ static void settle_layout(struct rz_rzrun_options *options)
         options->oversubscribe = true;
         /* --per-node says where ranks start, not how many may be spawned. */
     }
+    rz_rzrun_hosts_settle(options);
     rz_layout_spare(&options->layout, options->n_spares);
     settle_ranks(options);
     settle_tree(options);

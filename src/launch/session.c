@@ -95,6 +95,15 @@ static void release_lost(evutil_socket_t fd, short what, void *arg)
     }
 }
 
+/* Nodes on other hosts whose daemons have not come: none comes any more. */
+static void drop_absent(struct rz_launch_session *session)
+{
+    for (uint32_t i = 0; i < session->options->layout.n_nodes; i++) {
+        struct rz_node *node = &session->nodes[i];
+        node->gone |= node->remote && !node->channel;
+    }
+}
+
 /* Tells all nodes to end; the loop is left when the last one has ended. */
 void rz_launch_session_end(struct rz_launch_session *session, uint32_t grace_ms)
 {
@@ -109,6 +118,10 @@ void rz_launch_session_end(struct rz_launch_session *session, uint32_t grace_ms)
         return;
     }
     session->ending = session->referee.over = true;
+    if (session->hosts) {
+        rz_hosts_ending(session->hosts);
+        drop_absent(session);
+    }
     set_bound(session, END_BOUND_S);
     event_base_once(session->base, -1, EV_TIMEOUT, release_lost, session,
                     &(struct timeval){.tv_sec = LOST_BOUND_S});
@@ -255,7 +268,7 @@ static void send_job(struct rz_launch_session *session)
                 .hang_timeout_ns = options->hang_timeout,
                 .hang_report_ns = options->hang_report,
                 .restarts_max = options->restarts_max,
-                .shares = layout->n_nodes,
+                .shares = layout->n_nodes - session->options->n_remote,
                 .flags = job_flags(session),
                 .verbosity = options->verbosity,
                 .spool_bytes = options->spool_bytes,
@@ -284,6 +297,8 @@ static void send_job(struct rz_launch_session *session)
     for (uint32_t i = 0; i < layout->n_nodes && !overflow; i++) {
         message.job.node = i;
         message.job.share = layout->nodes[i].share;
+        message.job.shares =
+            layout->nodes[i].remote ? 1 : layout->n_nodes - session->options->n_remote;
         rz_node_send(&session->nodes[i], &message);
         rz_kill_here(RZ_KILL_LAUNCH_JOB);
     }
@@ -307,7 +322,7 @@ static void on_listening(struct rz_launch_session *session, struct rz_node *node
     node->listening = true;
     rz_kill_here(RZ_KILL_LAUNCH_LISTENING);
     snprintf(node->address, sizeof(node->address), "%s", told->address);
-    node->daemon_pid = told->pid;
+    node->daemon_pid = node->remote ? 0 : told->pid;
     rz_story_node(&session->story, node->index, node->address, (uint32_t)node->keeper,
                   node->daemon_pid);
     node->tcp_port = told->tcp_port;
@@ -573,6 +588,49 @@ static bool make_switch(struct rz_launch_session *session)
     return true;
 }
 
+/* The start has failed on other hosts. */
+static void hosts_failed(void *arg, const char *why)
+{
+    struct rz_launch_session *session = arg;
+    rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START, "%s", why);
+    rz_launch_session_end(session, 0);
+    if (all_gone(session)) {
+        rz_session_leave_loop(session);
+    }
+}
+
+static void start_hosts(struct rz_launch_session *session, const char *daemon)
+{
+    const char *why;
+    const struct rz_hosts_config config = {.options = session->options,
+                                           .base = session->base,
+                                           .job = session->job,
+                                           .key = session->key,
+                                           .daemon = daemon,
+                                           .nodes = session->nodes,
+                                           .arg = session,
+                                           .failed = hosts_failed};
+    if (rz_hosts_open(&session->hosts, &config, &why) != RZ_OK) {
+        for (uint32_t i = 0; i < session->options->layout.n_nodes; i++) {
+            session->nodes[i].gone |= session->nodes[i].remote;
+        }
+        hosts_failed(session, why);
+    }
+}
+
+/* Where some nodes are on other hosts, those here listen at an address that is reached from there.
+ */
+static void give_address(struct rz_launch_session *session, struct rz_node *node)
+{
+    struct rz_address address;
+    char text[RZ_ADDRESS_TEXT];
+    const char *why;
+    if (session->options->n_remote > 0 && rz_hosts_own_address(session->options, &address, &why)) {
+        rz_address_text(&address, text);
+        snprintf(node->address, sizeof(node->address), "%.*s", (int)strcspn(text, ":"), text);
+    }
+}
+
 static void start_nodes(struct rz_launch_session *session, const char *daemon)
 {
     for (uint32_t i = 0; i < session->options->layout.n_nodes; i++) {
@@ -581,6 +639,13 @@ static void start_nodes(struct rz_launch_session *session, const char *daemon)
         node->arg = session;
         node->message = on_message;
         node->ended = on_ended;
+        node->index = i;
+        node->alive_fd = node->status = -1;
+        node->remote = session->options->layout.nodes[i].remote;
+        if (node->remote) {
+            continue;
+        }
+        give_address(session, node);
         if (rz_node_start(node, i, session->switch_fd, daemon, session->base, &why) == RZ_OK) {
             continue;
         }
@@ -588,6 +653,9 @@ static void start_nodes(struct rz_launch_session *session, const char *daemon)
         rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START, "node %u cannot be started: %s",
                           i, why);
         rz_launch_session_end(session, 0);
+    }
+    if (session->options->n_remote > 0) {
+        start_hosts(session, daemon);
     }
 }
 
@@ -601,6 +669,7 @@ static void end_nodes(struct rz_launch_session *session)
     if (!session->detached) {
         rz_nodes_end(session->nodes, n, END_BOUND_S * 1000);
     }
+    rz_hosts_close(session->hosts);
 }
 
 static void close_events(struct rz_launch_session *session)

@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "launch/attempts.h"
 #include "launch/cases.h"
+#include "launch/hosts.h"
 #include "launch/node.h"
 #include "outcome/referee.h"
 #include "launch/rzrun_options.h"
@@ -53,7 +54,8 @@ struct rz_launch_session {
     struct event_base *base;
     uint64_t job;
     uint8_t key[32];
-    struct rz_node *nodes; /* [n_nodes] */
+    struct rz_node *nodes;  /* [n_nodes] */
+    struct rz_hosts *hosts; /* NULL: all nodes are on this machine */
     int switch_fd; /* switch that they are connected to, or -1; kept open, so that it stays */
     uint32_t n_listening;
     struct rz_referee referee;

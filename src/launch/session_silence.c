@@ -13,10 +13,6 @@
 #include <event2/event.h>
 #include <stdio.h>
 
-/* The longest time without progress until all daemons report, or until the processes of a job to be
- * detached run. */
-#define START_BOUND_NS (30 * RZ_SECOND)
-
 static const char *state_text(char state)
 {
     switch (state) {
@@ -112,20 +108,24 @@ static void look_at_silence(struct rz_launch_session *session, rz_time passed)
 
 static void look_at_start(struct rz_launch_session *session, rz_time passed)
 {
-    const unsigned bound_s = START_BOUND_NS / RZ_SECOND;
+    const double bound_s = (double)session->options->start_timeout / 1e9;
+    const char *missing = session->hosts ? rz_hosts_missing(session->hosts) : "";
     uint32_t n = session->options->layout.n_nodes;
     /* The daemon's process is not known before it reports. */
     char state = rz_processors_crowded() ? 'R' : 0;
-    if (rz_silent_look(&session->start, passed, state) < START_BOUND_NS) {
+    if (rz_silent_look(&session->start, passed, state) < session->options->start_timeout) {
         return;
     }
     if (session->started) {
-        rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
-                          "not all processes have started, and none did within %u s", bound_s);
+        rz_outcome_decide(
+            &session->referee.outcome, RZ_EXIT_START,
+            "not all processes have started, and none did within %.3g s (--start-timeout)",
+            bound_s);
     } else {
         rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
-                          "%u of %u daemons have not reported, and none did within %u s",
-                          n - session->n_listening, n, bound_s);
+                          "%u of %u daemons have not reported, and none did within %.3g s "
+                          "(--start-timeout)%s%s",
+                          n - session->n_listening, n, bound_s, *missing ? "; " : "", missing);
     }
     rz_session_leave_loop(session);
 }

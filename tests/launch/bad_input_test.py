@@ -57,7 +57,7 @@ CASES = [
     (["--host", "", TRUE], BAD_LINE, "host name"),
     (["--host", "localhost,,localhost", TRUE], BAD_LINE, "host 2 of the list: a host name"),
     (["--host", "h" * 200, TRUE], BAD_LINE, "host name"),
-    (["--host", "far.example", TRUE], BAD_LINE, "--nodes N emulates"),
+    (["--host", "far/example", TRUE], BAD_LINE, "letters, digits"),
     (["--host", "localhost:", TRUE], BAD_LINE, "slots are a whole number"),
     (["--host", "localhost:0", TRUE], BAD_LINE, "slots are a whole number"),
     (["--host", "localhost:two", TRUE], BAD_LINE, "slots are a whole number"),
@@ -131,7 +131,7 @@ class BadInput(rig.LaunchTest):
         self.refused(["--inject", "kill rank 0 at 9s"] * 65 + [TRUE], BAD_LINE, "too many faults")
 
     def test_host_files(self):
-        for text, says in [("far.example\n", "--nodes N emulates"), ("localhost slots=x\n", "slots are a whole number"),
+        for text, says in [("far/example\n", "line 1: a host name has"), ("localhost slots=x\n", "slots are a whole number"),
                            ("localhost what\n", "slots=N"), ("localhost slots=1 more\n", "slots=N"),
                            ("# one\nlocalhost\n\nlocalhost slots=0\n", "line 4: slots"), ("localhost rack=\n", "rack's name")]:
             self.refused(["--hostfile", self.file("hosts", text), TRUE], BAD_LINE, says)

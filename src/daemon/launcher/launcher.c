@@ -6,7 +6,6 @@
 #include "base/assert.h"
 #include "base/trace.h"
 #include "daemon/state/loop.h"
-#include "port/channel.h"
 #include "port/clock.h"
 #include "port/descriptor.h"
 #include "port/process.h"
@@ -23,7 +22,7 @@
 
 struct rz_launcher {
     struct rz_launcher_config config;
-    struct rz_frames *frames;
+    struct rz_stream *stream;
     struct event *readable, *writable;
     bool in_job;
     bool full;      /* more than QUEUE_HIGH bytes are queued */
@@ -52,7 +51,7 @@ static void gone(struct rz_launcher *launcher)
 
 static void look_at_queue(struct rz_launcher *launcher)
 {
-    size_t queued = rz_frames_queued(launcher->frames);
+    size_t queued = rz_stream_queued(launcher->stream);
     if (queued > 0) {
         event_add(launcher->writable, NULL);
     }
@@ -64,7 +63,7 @@ static void launcher_writable(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_launcher *launcher = arg;
     (void)fd, (void)what;
-    if (rz_frames_flush(launcher->frames) == RZ_ERR_CLOSED) {
+    if (rz_stream_flush(launcher->stream) == RZ_ERR_CLOSED) {
         gone(launcher);
     } else {
         look_at_queue(launcher);
@@ -75,12 +74,12 @@ static void send_message(void *arg, const struct rz_launch_message *message)
 {
     struct rz_launcher *launcher = arg;
     if (launcher->gone ||
-        (message->type == RZ_LAUNCH_MARK && rz_frames_queued(launcher->frames) > QUEUE_FULL)) {
+        (message->type == RZ_LAUNCH_MARK && rz_stream_queued(launcher->stream) > QUEUE_FULL)) {
         return;
     }
     size_t n = rz_launch_encode(message, launcher->buffer, sizeof(launcher->buffer));
     rz_assert(n > 0);
-    if (rz_frames_send(launcher->frames, launcher->buffer, n) == RZ_ERR_CLOSED) {
+    if (rz_stream_send(launcher->stream, launcher->buffer, n) == RZ_ERR_CLOSED) {
         /* The end of the stream is handled from the loop, not inside the caller. */
         event_active(launcher->readable, EV_READ, 0);
     } else {
@@ -148,10 +147,11 @@ static void launcher_readable(evutil_socket_t fd, short what, void *arg)
     struct rz_launcher *launcher = arg;
     const struct rz_membership *membership = &launcher->config.own->membership;
     (void)fd, (void)what;
-    rz_status_t status = rz_frames_read(launcher->frames);
+    rz_status_t status = rz_stream_read(launcher->stream);
     const void *bytes;
     size_t n;
-    while (!launcher->gone && rz_frames_next(launcher->frames, &bytes, &n)) {
+    rz_status_t next = RZ_OK;
+    while (!launcher->gone && (next = rz_stream_next(launcher->stream, &bytes, &n)) == RZ_OK) {
         struct rz_launch_message message;
         if (rz_launch_decode(&message, bytes, n) == RZ_OK) {
             trace(message.type);
@@ -163,7 +163,7 @@ static void launcher_readable(evutil_socket_t fd, short what, void *arg)
     if (status == RZ_ERR_MALFORMED && !membership->ending) {
         refuse(launcher, "a message longer than allowed");
     }
-    if (status != RZ_OK) {
+    if (status != RZ_OK || next == RZ_ERR_AUTHENTICATION) {
         gone(launcher);
     }
 }
@@ -192,19 +192,18 @@ rz_status_t rz_launcher_open(struct rz_launcher **result, const struct rz_launch
         return RZ_ERR_NO_MEMORY;
     }
     launcher->config = *config;
-    rz_status_t status = rz_descriptor_no_wait(config->fd);
+    launcher->stream = config->stream;
+    int fd = rz_stream_fd(config->stream);
+    rz_status_t status = rz_descriptor_no_wait(fd);
     if (status == RZ_OK) {
-        status = rz_process_keep_on_exec(config->fd, false);
+        status = rz_process_keep_on_exec(fd, false);
     }
     if (status == RZ_OK) {
-        status = rz_frames_open(&launcher->frames, config->fd, RZ_LAUNCH_JOB_MAX);
+        status =
+            rz_loop_watch(base, &launcher->writable, fd, EV_WRITE, launcher_writable, launcher);
     }
     if (status == RZ_OK) {
-        status = rz_loop_watch(base, &launcher->writable, config->fd, EV_WRITE, launcher_writable,
-                               launcher);
-    }
-    if (status == RZ_OK) {
-        status = rz_loop_watch(base, &launcher->readable, config->fd, EV_READ | EV_PERSIST,
+        status = rz_loop_watch(base, &launcher->readable, fd, EV_READ | EV_PERSIST,
                                launcher_readable, launcher);
     }
     if (status != RZ_OK) {
@@ -235,9 +234,9 @@ void rz_launcher_say_listening(struct rz_launcher *launcher, uint32_t node, cons
 void rz_launcher_flush(struct rz_launcher *launcher, uint32_t timeout_ms)
 {
     rz_time deadline = rz_clock_now() + timeout_ms * RZ_MILLISECOND, now;
-    while (!launcher->gone && rz_frames_flush(launcher->frames) == RZ_IN_PROGRESS &&
+    while (!launcher->gone && rz_stream_flush(launcher->stream) == RZ_IN_PROGRESS &&
            (now = rz_clock_now()) < deadline) {
-        rz_descriptor_await_room(rz_frames_fd(launcher->frames),
+        rz_descriptor_await_room(rz_stream_fd(launcher->stream),
                                  (int)((deadline - now) / RZ_MILLISECOND) + 1);
     }
 }
@@ -250,8 +249,8 @@ void rz_launcher_close(struct rz_launcher *launcher)
     launcher->config.own->report.sink = (struct rz_report_sink){0};
     rz_loop_free(launcher->readable);
     rz_loop_free(launcher->writable);
-    if (launcher->frames) {
-        rz_frames_close(launcher->frames);
+    if (launcher->stream) {
+        rz_stream_close(launcher->stream);
     }
     free(launcher);
 }

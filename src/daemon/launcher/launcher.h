@@ -7,6 +7,7 @@
 #define RZ_DAEMON_LAUNCHER_H
 
 #include "daemon/state/own_node.h"
+#include "net/stream/stream.h"
 
 struct rz_launcher;
 
@@ -23,8 +24,8 @@ enum rz_launcher_when {
 typedef const char *(*rz_launcher_handler_fn)(void *arg, const struct rz_launch_message *message);
 
 struct rz_launcher_config {
-    struct rz_own_node *own; /* the launcher becomes the sink of its report */
-    int fd;                  /* the stream; taken over */
+    struct rz_own_node *own;  /* the launcher becomes the sink of its report */
+    struct rz_stream *stream; /* taken over */
     void *arg;
     /* Whether orders are dropped because the daemon is ending. */
     bool (*deaf)(void *arg);

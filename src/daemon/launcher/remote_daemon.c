@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The start of a daemon by an agent: reads BEGIN, starts the hosts below, connects to rzrun. */
+#include "daemon/launcher/remote_daemon.h"
+
+#include "base/no_memory.h"
+#include "port/child_process.h"
+#include "port/clock.h"
+#include "port/descriptor.h"
+#include "port/interface.h"
+#include "port/process.h"
+#include "port/signals.h"
+#include "remote/agent.h"
+#include "wire/launch_messages.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* An agent passes on within this time what rzrun wrote. */
+#define BEGIN_WITHIN (60 * RZ_SECOND)
+/* Words of an agent; children of a host. */
+enum { WORDS_MAX = 64, CHILDREN_MAX = 4096, INTERFACES_MAX = 64 };
+
+/* ---- What it begins with ---- */
+
+static bool read_exactly(uint8_t *bytes, size_t n, rz_time deadline)
+{
+    const int fds[] = {STDIN_FILENO};
+    for (size_t at = 0; at < n;) {
+        rz_time now = rz_clock_now();
+        if (now >= deadline ||
+            !rz_descriptor_await(fds, 1, (int)((deadline - now) / RZ_MILLISECOND) + 1)) {
+            return false;
+        }
+        ssize_t got = read(STDIN_FILENO, bytes + at, n - at);
+        if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN)) {
+            return false;
+        }
+        at += got > 0 ? (size_t)got : 0;
+    }
+    return true;
+}
+
+/* False: *why. The message refers to memory that stays. */
+static bool read_begin(struct rz_remote_begin *begin, const char **why)
+{
+    uint8_t header[4];
+    struct rz_remote_message message;
+    rz_time deadline = rz_clock_now() + BEGIN_WITHIN;
+    *why = "nothing was read from standard input; rzd --remote is started by rzrun";
+    if (!read_exactly(header, sizeof(header), deadline)) {
+        return false;
+    }
+    uint32_t n = (uint32_t)header[0] | (uint32_t)header[1] << 8 | (uint32_t)header[2] << 16 |
+                 (uint32_t)header[3] << 24;
+    *why = "what was read from standard input is not from an rzrun of this version (" RZ_VERSION
+           "); install one version on all hosts";
+    if (n > RZ_REMOTE_MAX) {
+        return false;
+    }
+    uint8_t *bytes = malloc(n);
+    rz_need_memory(bytes, "for the start of the daemon");
+    if (!read_exactly(bytes, n, deadline) || rz_remote_decode(&message, bytes, n) != RZ_OK) {
+        free(bytes);
+        return false;
+    }
+    *begin = message.begin;
+    static char text[200];
+    *why = text;
+    snprintf(text, sizeof(text),
+             "rzrun is of version %.40s, rzd here of version %s; install one version on all hosts",
+             begin->release, RZ_VERSION);
+    return begin->version == RZ_REMOTE_VERSION && strcmp(begin->release, RZ_VERSION) == 0 &&
+           begin->key_length == RZ_PROOF_KEY_BYTES;
+}
+
+/* ---- The hosts below ---- */
+
+/* Lines that rzrun, or the starter above, reads. They are whole, and a reader that is gone does no
+ * harm. */
+static void said(void *arg, uint32_t node, const char *line)
+{
+    (void)arg;
+    printf(RZ_AGENT_MARK "%u said %s\n", node, line);
+    fflush(stdout);
+}
+
+static void ended(void *arg, uint32_t node, int status)
+{
+    (void)arg;
+    printf(RZ_AGENT_MARK "%u ended %d\n", node, status);
+    fflush(stdout);
+}
+
+struct starter {
+    struct event_base *base;
+    struct rz_agents *agents;
+    pid_t keeper;
+    int status; /* of the keeper; -1: it has not ended */
+};
+
+/* Ends with the last of the keeper and the agents. */
+static void look(evutil_socket_t fd, short what, void *arg)
+{
+    struct starter *starter = arg;
+    int status;
+    (void)fd, (void)what;
+    if (starter->status < 0 && rz_child_process_reap_ended(starter->keeper, &status)) {
+        starter->status = rz_child_process_exit_of(status);
+    }
+    if (starter->status >= 0 && rz_agents_running(starter->agents) == 0) {
+        event_base_loopbreak(starter->base);
+    }
+}
+
+/* Returns the number of words, or -1. */
+static int read_words(const struct rz_remote_begin *begin, const char *words[WORDS_MAX + 1])
+{
+    struct rz_wire_reader r;
+    int n = 0;
+    rz_wire_reader_init(&r, begin->agent, begin->agent_length);
+    while (r.at != r.end && n < WORDS_MAX) {
+        words[n++] = rz_wire_get_text(&r);
+    }
+    words[n] = NULL;
+    return r.malformed || r.at != r.end ? -1 : n;
+}
+
+static uint32_t read_children(const struct rz_remote_begin *begin, struct rz_remote_host *hosts)
+{
+    struct rz_wire_reader r;
+    uint32_t n = 0;
+    rz_wire_reader_init(&r, begin->children, begin->children_length);
+    while (r.at != r.end && n < CHILDREN_MAX && !r.malformed) {
+        hosts[n].node = rz_wire_get_u32(&r);
+        hosts[n].name = rz_wire_get_text(&r);
+        n += !r.malformed;
+    }
+    return n;
+}
+
+/* The parent of the keeper: looks after the agents of the hosts below until all have ended. */
+static _Noreturn void start_children(const struct rz_remote_begin *begin, pid_t keeper,
+                                     const struct rz_remote_host *hosts, uint32_t n)
+{
+    const char *words[WORDS_MAX + 1];
+    const struct timeval often = {.tv_usec = 100000};
+    struct starter starter = {.base = event_base_new(), .keeper = keeper, .status = -1};
+    rz_need_memory(starter.base, "to start other hosts");
+    rz_signals_ignore_losses();
+    rz_child_process_name("rzd-starter");
+    struct event *looking = event_new(starter.base, -1, EV_PERSIST, look, &starter);
+    rz_need_memory(looking, "to start other hosts");
+    if (read_words(begin, words) > 0) {
+        const struct rz_agents_config config = {.base = starter.base,
+                                                .words = words,
+                                                .command = begin->command,
+                                                .begin = *begin,
+                                                .said = said,
+                                                .ended = ended};
+        rz_agents_open(&starter.agents, &config);
+        rz_agents_start(starter.agents, hosts, n);
+    }
+    event_add(looking, &often);
+    event_base_dispatch(starter.base);
+    exit(starter.status);
+}
+
+static bool fork_starter(const struct rz_remote_begin *begin)
+{
+    static struct rz_remote_host hosts[CHILDREN_MAX];
+    uint32_t n = read_children(begin, hosts);
+    if (n == 0) {
+        return true;
+    }
+    pid_t keeper = fork();
+    if (keeper > 0) {
+        start_children(begin, keeper, hosts, n);
+    }
+    return keeper == 0;
+}
+
+/* ---- The connection to rzrun ---- */
+
+/* Tries all addresses in turn, each with its share of the time. */
+static rz_status_t reach(const struct rz_remote_begin *begin, enum rz_stream_purpose purpose,
+                         rz_time deadline, struct rz_stream **stream)
+{
+    char list[1024], *save, *one;
+    struct rz_stream_terms terms = {.job = begin->job, .node = begin->node, .purpose = purpose};
+    rz_status_t status = RZ_ERR_SYSTEM;
+    memcpy(terms.key, begin->key, sizeof(terms.key));
+    rz_time now = rz_clock_now();
+    unsigned left = 1;
+    for (const char *at = begin->rzrun; *at; at++) {
+        left += *at == ',';
+    }
+    snprintf(list, sizeof(list), "%s", begin->rzrun);
+    for (one = strtok_r(list, ",", &save); one && left > 0; one = strtok_r(NULL, ",", &save)) {
+        struct rz_address to;
+        now = rz_clock_now();
+        rz_time until = now + (deadline > now ? (deadline - now) / left : 0);
+        left--;
+        if (rz_address_parse(one, &to) == RZ_OK) {
+            status = rz_stream_connect(stream, &to, &terms, RZ_LAUNCH_JOB_MAX, until);
+        }
+        if (status == RZ_OK) {
+            break;
+        }
+    }
+    rz_proof_wipe(&terms, sizeof(terms));
+    return status;
+}
+
+/* The address at which other hosts reach this one. False: *why. */
+static bool choose_address(struct rz_remote_daemon *remote, const struct rz_remote_begin *begin,
+                           const char **why)
+{
+    struct rz_address address;
+    struct rz_interface interfaces[INTERFACES_MAX];
+    *why = "the address of its connection to rzrun is not known";
+    if (!*begin->interface) {
+        if (rz_socket_own(rz_stream_fd(remote->messages), &address) != RZ_OK) {
+            return false;
+        }
+        address.port = 0;
+    } else {
+        unsigned n = rz_interfaces(interfaces, INTERFACES_MAX), i = 0;
+        while (i < n && !rz_interface_matches(&interfaces[i], begin->interface)) {
+            i++;
+        }
+        *why = "no interface here is the one of --interface";
+        if (i == n) {
+            return false;
+        }
+        address = interfaces[i].address;
+    }
+    rz_address_text(&address, remote->address);
+    *strchr(remote->address, ':') = '\0';
+    return true;
+}
+
+static int connect_to_rzrun(struct rz_remote_daemon *remote, const struct rz_remote_begin *begin)
+{
+    const char *why;
+    rz_time deadline = rz_clock_now() + begin->within_ns;
+    rz_status_t status = reach(begin, RZ_STREAM_MESSAGES, deadline, &remote->messages);
+    if (status == RZ_OK) {
+        status = reach(begin, RZ_STREAM_ALIVE, deadline, &remote->alive);
+    }
+    if (status != RZ_OK) {
+        fprintf(stderr,
+                "rzd cannot reach rzrun at %s: %s; is there a firewall? See --interface and "
+                "--port-range of rzrun\n",
+                begin->rzrun, rz_status_text(status));
+        return RZ_REMOTE_EXIT_UNREACHED;
+    }
+    if (!choose_address(remote, begin, &why)) {
+        fprintf(stderr, "rzd: %s\n", why);
+        return RZ_REMOTE_EXIT_REFUSED;
+    }
+    return 0;
+}
+
+int rz_remote_daemon_begin(struct rz_remote_daemon *remote)
+{
+    struct rz_remote_begin begin;
+    const char *why;
+    if (!read_begin(&begin, &why)) {
+        fprintf(stderr, "rzd: %s\n", why);
+        return RZ_REMOTE_EXIT_REFUSED;
+    }
+    if (!fork_starter(&begin)) {
+        fprintf(stderr, "rzd: cannot start other hosts: %s\n", strerror(errno));
+        return RZ_REMOTE_EXIT_REFUSED;
+    }
+    if (begin.port_first > 0) {
+        char range[16];
+        snprintf(range, sizeof(range), "%u-%u", begin.port_first & UINT16_MAX,
+                 begin.port_last & UINT16_MAX);
+        setenv(RZ_PORT_RANGE, range, 1); /* also of the ranks */
+    }
+    *remote = (struct rz_remote_daemon){.node = begin.node};
+    return connect_to_rzrun(remote, &begin);
+}

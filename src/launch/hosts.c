@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Listens for the daemons of other hosts, starts these by agents, and notices which do not come. */
+#include "launch/hosts.h"
+
+#include "base/linked_list.h"
+#include "base/no_memory.h"
+#include "launch/surroundings.h"
+#include "port/clock.h"
+#include "port/interface.h"
+#include "port/processor.h"
+#include "port/socket.h"
+#include "remote/agent.h"
+#include "remote/tree.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+/* How long a connection may take to prove itself, and how many may be about it at a time; when one
+ * more arrives, the oldest is closed. */
+#define PROVE_WITHIN (30 * RZ_SECOND)
+#define GUESTS_MAX 256
+
+/* The hosts below one that has not answered for this time are started without it. */
+#define STALLED_AFTER (3 * RZ_SECOND)
+#define LOOK_MS 250
+
+/* An agent ends with its daemon; that of a host that has failed does not. */
+#define AGENTS_END_MS 1000
+
+enum { INTERFACES_MAX = 64, ADDRESSES_MAX = 16, TOLD_MAX = 3, WORD_MAX = 240 };
+
+/* A node on another host. */
+struct host {
+    const char *name;
+    uint32_t parent; /* the node that starts it; RZ_ID_NONE: rzrun, or it is not remote */
+    rz_time ordered; /* when its turn came: its parent was there */
+    bool remote, here, failed, passed_over;
+    int status;
+    char word[WORD_MAX]; /* the last line that was said of it */
+    struct rz_stream *alive;
+};
+
+/* A connection that has not proved itself. */
+struct guest {
+    struct guest *next;
+    struct rz_hosts *hosts;
+    struct rz_stream *stream;
+    struct event *readable;
+    rz_time prove_by;
+};
+
+struct rz_hosts {
+    struct rz_hosts_config config;
+    struct rz_stream_terms terms;
+    int listen_fd;
+    struct event *accepting, *looking;
+    struct guest *guests; /* the newest first */
+    unsigned n_guests;
+    struct host *all; /* [layout.n_nodes] */
+    struct rz_agents *agents;
+    char addresses[1024]; /* of rzrun, for BEGIN */
+    uint8_t words[4096];  /* of the agent, for BEGIN */
+    bool ending, told;
+    rz_time looked; /* time of the last look */
+};
+
+static uint32_t count(const struct rz_hosts *hosts)
+{
+    return hosts->config.options->layout.n_nodes;
+}
+
+/* ---- Connections of daemons ---- */
+
+static void guest_free(struct guest *guest, bool keep_stream)
+{
+    struct rz_hosts *hosts = guest->hosts;
+    rz_list_unlink(&hosts->guests, guest);
+    hosts->n_guests--;
+    event_free(guest->readable);
+    if (!keep_stream) {
+        rz_stream_close(guest->stream);
+    }
+    free(guest);
+}
+
+/* False: the connection is not wanted. */
+static bool take(struct rz_hosts *hosts, struct rz_stream *stream, uint32_t number,
+                 enum rz_stream_purpose purpose)
+{
+    struct host *host = number < count(hosts) ? &hosts->all[number] : NULL;
+    struct rz_node *node = &hosts->config.nodes[host ? number : 0];
+    if (!host || !host->remote || hosts->ending) {
+        return false;
+    }
+    if (purpose == RZ_STREAM_MESSAGES && !host->here && !host->failed) {
+        host->here = true;
+        rz_node_attach(node, stream, hosts->config.base);
+        return true;
+    }
+    if (purpose == RZ_STREAM_ALIVE && host->here && !host->alive) {
+        host->alive = stream;
+        return true;
+    }
+    return false; /* one that was started a second time, and is late */
+}
+
+static void guest_readable(evutil_socket_t fd, short what, void *arg)
+{
+    struct guest *guest = arg;
+    struct rz_hosts *hosts = guest->hosts;
+    uint32_t number;
+    enum rz_stream_purpose purpose;
+    (void)fd, (void)what;
+    rz_status_t status = rz_stream_prove(guest->stream, &number, &purpose);
+    if (status == RZ_IN_PROGRESS) {
+        return;
+    }
+    struct rz_stream *stream = guest->stream;
+    guest_free(guest, true);
+    if (status != RZ_OK || !take(hosts, stream, number, purpose)) {
+        rz_stream_close(stream);
+    }
+}
+
+static struct guest *oldest(struct rz_hosts *hosts)
+{
+    struct guest *guest = hosts->guests;
+    while (guest && guest->next) {
+        guest = guest->next;
+    }
+    return guest;
+}
+
+static void accept_guest(evutil_socket_t listening, short what, void *arg)
+{
+    struct rz_hosts *hosts = arg;
+    int fd;
+    (void)what;
+    while (rz_socket_accept(listening, &fd, NULL) == RZ_OK) {
+        struct rz_stream *stream;
+        if (rz_stream_accept(&stream, fd, &hosts->terms, RZ_LAUNCH_JOB_MAX) != RZ_OK) {
+            continue;
+        }
+        if (hosts->n_guests == GUESTS_MAX) {
+            guest_free(oldest(hosts), false);
+        }
+        struct guest *guest = calloc(1, sizeof(*guest));
+        rz_need_memory(guest, "for a connection of a daemon");
+        *guest = (struct guest){.next = hosts->guests,
+                                .hosts = hosts,
+                                .stream = stream,
+                                .prove_by = rz_clock_now() + PROVE_WITHIN};
+        guest->readable =
+            event_new(hosts->config.base, fd, EV_READ | EV_PERSIST, guest_readable, guest);
+        rz_need_memory(guest->readable, "for a connection of a daemon");
+        event_add(guest->readable, NULL);
+        hosts->guests = guest;
+        hosts->n_guests++;
+    }
+}
+
+/* ---- Hosts that do not come ---- */
+
+static void order(struct rz_hosts *hosts, const uint32_t *numbers, uint32_t n)
+{
+    struct rz_remote_host *list = calloc(n, sizeof(*list));
+    uint32_t *parents = calloc(n, sizeof(*parents));
+    rz_time now = rz_clock_now();
+    rz_need_memory(list && parents, "to start daemons on other hosts");
+    rz_tree_parents(n, RZ_TREE_FAN_OUT, parents);
+    for (uint32_t i = 0; i < n; i++) {
+        struct host *host = &hosts->all[numbers[i]];
+        list[i] = (struct rz_remote_host){.node = numbers[i], .name = host->name};
+        host->parent = parents[i] == RZ_ID_NONE ? RZ_ID_NONE : numbers[parents[i]];
+        host->ordered = now;
+    }
+    rz_agents_start(hosts->agents, list, n);
+    free(parents);
+    free(list);
+}
+
+static bool is_below(const struct rz_hosts *hosts, uint32_t number, uint32_t above)
+{
+    while (number != RZ_ID_NONE && number != above) {
+        number = hosts->all[number].parent;
+    }
+    return number == above;
+}
+
+/* Starts the hosts below this one, which does not answer or has failed, without it. */
+static void pass_over(struct rz_hosts *hosts, uint32_t above)
+{
+    uint32_t *numbers = calloc(count(hosts), sizeof(*numbers)), n = 0;
+    rz_need_memory(numbers, "to start daemons on other hosts");
+    hosts->all[above].passed_over = true;
+    for (uint32_t i = 0; i < count(hosts); i++) {
+        const struct host *host = &hosts->all[i];
+        if (i != above && host->remote && !host->here && !host->failed &&
+            is_below(hosts, i, above)) {
+            numbers[n++] = i;
+        }
+    }
+    if (n > 0) {
+        order(hosts, numbers, n);
+    }
+    free(numbers);
+}
+
+/* What may help, by the exit status of an agent. */
+static const char *remedy(int status)
+{
+    switch (status) {
+    case 127:
+        return "is Rhizome installed there? --prefix says where";
+    case 126:
+        return "rzd there is not for this kind of machine, or may not be run";
+    case 255:
+        return "ssh must reach the host without a password: try `ssh HOST true`";
+    default:
+        return "";
+    }
+}
+
+/* The first of the hosts that failed or are missing, with what is known of each. */
+static const char *list_of(const struct rz_hosts *hosts, bool failed)
+{
+    static char text[1400];
+    uint32_t n = 0;
+    size_t at = 0;
+    const char *help = "";
+    text[0] = '\0';
+    for (uint32_t i = 0; i < count(hosts); i++) {
+        const struct host *host = &hosts->all[i];
+        if (!host->remote || host->here || (failed && !host->failed) || n++ >= TOLD_MAX) {
+            continue;
+        }
+        at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s: %.*s", n > 1 ? "; " : "",
+                               host->name, WORD_MAX, *host->word ? host->word : "no answer");
+        if (host->failed) {
+            help = *help ? help : remedy(host->status);
+            at += (size_t)snprintf(text + at, sizeof(text) - at, " (%.40s ended with status %d)",
+                                   hosts->config.options->agent.texts[0], host->status);
+        }
+    }
+    if (n > TOLD_MAX) {
+        at += (size_t)snprintf(text + at, sizeof(text) - at, "; and %u others", n - TOLD_MAX);
+    }
+    if (*help) {
+        snprintf(text + at, sizeof(text) - at, "; %s", help);
+    }
+    return text;
+}
+
+const char *rz_hosts_missing(const struct rz_hosts *hosts)
+{
+    return list_of(hosts, false);
+}
+
+/* All hosts have come or failed: the start has failed, if one did. */
+static void tell_if_all_known(struct rz_hosts *hosts)
+{
+    bool failed = false;
+    for (uint32_t i = 0; i < count(hosts); i++) {
+        const struct host *host = &hosts->all[i];
+        failed |= host->failed;
+        if (host->remote && !host->here && !host->failed) {
+            return;
+        }
+    }
+    if (failed && !hosts->told && !hosts->ending) {
+        hosts->told = true;
+        hosts->config.failed(hosts->config.arg, list_of(hosts, true));
+    }
+}
+
+static void look(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_hosts *hosts = arg;
+    rz_time now = rz_clock_now(), passed = now - hosts->looked;
+    bool crowded = rz_processors_crowded();
+    (void)fd, (void)what;
+    hosts->looked = now;
+    for (struct guest *guest = hosts->guests, *next; guest; guest = next) {
+        next = guest->next;
+        if (now > guest->prove_by) {
+            guest_free(guest, false);
+        }
+    }
+    for (uint32_t i = 0; i < count(hosts) && !hosts->ending; i++) {
+        struct host *host = &hosts->all[i];
+        bool waits = host->remote && !host->here && !host->failed;
+        if (waits && crowded) {
+            host->ordered += passed / 4 * 3; /* agents here may wait for a processor */
+        }
+        if (waits && host->parent != RZ_ID_NONE && !hosts->all[host->parent].here) {
+            host->ordered = now; /* its turn has not come */
+        } else if (waits && !host->passed_over && now > host->ordered + STALLED_AFTER) {
+            pass_over(hosts, i);
+        }
+    }
+    tell_if_all_known(hosts);
+}
+
+/* ---- What agents say ---- */
+
+static void said(void *arg, uint32_t node, const char *line)
+{
+    struct rz_hosts *hosts = arg;
+    struct host *host = node < count(hosts) ? &hosts->all[node] : NULL;
+    bool daemon = strncmp(line, "rzd", 3) == 0;
+    if (!host) {
+        return;
+    }
+    if (!host->here) {
+        snprintf(host->word, sizeof(host->word), "%s", line);
+    }
+    if (hosts->config.options->verbosity > 0 || (host->here && daemon)) {
+        fprintf(stderr, "rzrun: %s: %s\n", host->name, line);
+    }
+}
+
+static void ended(void *arg, uint32_t node, int status)
+{
+    struct rz_hosts *hosts = arg;
+    struct host *host = node < count(hosts) ? &hosts->all[node] : NULL;
+    if (!host || host->here || host->failed) {
+        return;
+    }
+    host->failed = true;
+    host->status = status;
+    hosts->config.nodes[node].gone = true;
+    pass_over(hosts, node);
+}
+
+/* ---- Addresses ---- */
+
+static void add_address(char *list, size_t bytes, const struct rz_address *address)
+{
+    char text[RZ_ADDRESS_TEXT], wanted[RZ_ADDRESS_TEXT + 2], all[1200];
+    size_t n = strlen(list);
+    rz_address_text(address, text);
+    snprintf(wanted, sizeof(wanted), ",%s,", text);
+    snprintf(all, sizeof(all), ",%s,", list);
+    if (!strstr(all, wanted) && n + strlen(text) + 2 < bytes) {
+        snprintf(list + n, bytes - n, "%s%s", n > 0 ? "," : "", text);
+    }
+}
+
+/* Those from which the hosts are reached come first; then all that other hosts may know. */
+static void list_addresses(const struct rz_rzrun_options *options, uint16_t port, char *list,
+                           size_t bytes)
+{
+    struct rz_interface interfaces[INTERFACES_MAX];
+    struct rz_address found[ADDRESSES_MAX], from;
+    unsigned n = rz_interfaces(interfaces, INTERFACES_MAX);
+    list[0] = '\0';
+    for (unsigned i = 0; options->interface && i < n; i++) {
+        if (rz_interface_matches(&interfaces[i], options->interface)) {
+            interfaces[i].address.port = port;
+            add_address(list, bytes, &interfaces[i].address);
+        }
+    }
+    for (uint32_t i = 0; !options->interface && i < options->layout.n_nodes; i++) {
+        const struct rz_layout_node *node = &options->layout.nodes[i];
+        unsigned m = node->remote ? rz_host_addresses(node->host, found, ADDRESSES_MAX) : 0;
+        for (unsigned k = 0; k < m; k++) {
+            if (found[k].ip >> 24 != 127 && rz_socket_route(&found[k], &from) == RZ_OK) {
+                from.port = port;
+                add_address(list, bytes, &from);
+            }
+        }
+    }
+    for (unsigned i = 0; !options->interface && i < n; i++) {
+        if (!interfaces[i].loopback && !interfaces[i].local) {
+            interfaces[i].address.port = port;
+            add_address(list, bytes, &interfaces[i].address);
+        }
+    }
+}
+
+bool rz_hosts_own_address(const struct rz_rzrun_options *options, struct rz_address *address,
+                          const char **why)
+{
+    char list[1024];
+    list_addresses(options, 1, list, sizeof(list));
+    list[strcspn(list, ",")] = '\0';
+    *why = options->interface ? "no interface of this machine is the one of --interface"
+                              : "this machine has no address that other hosts could reach; see "
+                                "--interface";
+    return *list && rz_address_parse(list, address) == RZ_OK;
+}
+
+/* ---- Start and end ---- */
+
+static void open_agents(struct rz_hosts *hosts)
+{
+    static char command[1200];
+    const struct rz_rzrun_options *options = hosts->config.options;
+    struct rz_wire_writer w;
+    rz_wire_writer_init(&w, hosts->words, sizeof(hosts->words));
+    for (uint32_t i = 0; i < options->agent.n; i++) {
+        rz_wire_put_text(&w, options->agent.texts[i]);
+    }
+    /* In quotes for the shell of the other host. */
+    snprintf(command, sizeof(command), "exec '%s' --remote",
+             options->remote_daemon ? options->remote_daemon : hosts->config.daemon);
+    const struct rz_agents_config config = {
+        .base = hosts->config.base,
+        .words = (const char *const *)options->agent.texts,
+        .command = command,
+        .restore = rz_surroundings_restore,
+        .begin = {.version = RZ_REMOTE_VERSION,
+                  .release = RZ_VERSION,
+                  .job = hosts->config.job,
+                  .key = hosts->config.key,
+                  .key_length = RZ_PROOF_KEY_BYTES,
+                  .rzrun = hosts->addresses,
+                  .interface = options->interface ? options->interface : "",
+                  .port_first = options->port_first,
+                  .port_last = options->port_last,
+                  .within_ns = options->start_timeout,
+                  .agent = hosts->words,
+                  .agent_length = (uint32_t)(w.at - w.start),
+                  .command = command},
+        .arg = hosts,
+        .said = said,
+        .ended = ended};
+    rz_agents_open(&hosts->agents, &config);
+}
+
+rz_status_t rz_hosts_open(struct rz_hosts **result, const struct rz_hosts_config *config,
+                          const char **why)
+{
+    const struct timeval often = {.tv_usec = LOOK_MS * 1000};
+    const struct rz_launch_layout *layout = &config->options->layout;
+    struct rz_address at = {0};
+    struct rz_hosts *hosts = calloc(1, sizeof(*hosts));
+    rz_need_memory(hosts, "for other hosts");
+    hosts->config = *config;
+    hosts->terms.job = config->job;
+    memcpy(hosts->terms.key, config->key, sizeof(hosts->terms.key));
+    *why = config->options->port_first ? "no port of --port-range is free"
+                                       : "no port for the daemons of other hosts can be opened";
+    if (rz_socket_listen(&at, &hosts->listen_fd) != RZ_OK) {
+        free(hosts);
+        return RZ_ERR_SYSTEM;
+    }
+    list_addresses(config->options, at.port, hosts->addresses, sizeof(hosts->addresses));
+    hosts->all = calloc(layout->n_nodes, sizeof(*hosts->all));
+    uint32_t *numbers = calloc(layout->n_nodes, sizeof(*numbers)), n = 0;
+    hosts->accepting =
+        event_new(config->base, hosts->listen_fd, EV_READ | EV_PERSIST, accept_guest, hosts);
+    hosts->looking = event_new(config->base, -1, EV_PERSIST, look, hosts);
+    rz_need_memory(hosts->all && numbers && hosts->accepting && hosts->looking, "for other hosts");
+    for (uint32_t i = 0; i < layout->n_nodes; i++) {
+        hosts->all[i].name = layout->nodes[i].host;
+        hosts->all[i].parent = RZ_ID_NONE;
+        hosts->all[i].remote = layout->nodes[i].remote;
+        if (layout->nodes[i].remote) {
+            numbers[n++] = i;
+        }
+    }
+    event_add(hosts->accepting, NULL);
+    event_add(hosts->looking, &often);
+    hosts->looked = rz_clock_now();
+    open_agents(hosts);
+    order(hosts, numbers, n);
+    free(numbers);
+    *result = hosts;
+    return RZ_OK;
+}
+
+static void stop_listening(struct rz_hosts *hosts)
+{
+    if (hosts->listen_fd < 0) {
+        return;
+    }
+    event_free(hosts->accepting);
+    event_free(hosts->looking);
+    close(hosts->listen_fd);
+    hosts->listen_fd = -1;
+    while (hosts->guests) {
+        guest_free(hosts->guests, false);
+    }
+}
+
+void rz_hosts_ending(struct rz_hosts *hosts)
+{
+    hosts->ending = true;
+    stop_listening(hosts);
+}
+
+void rz_hosts_close(struct rz_hosts *hosts)
+{
+    if (!hosts) {
+        return;
+    }
+    rz_hosts_ending(hosts);
+    bool all_here = true;
+    for (uint32_t i = 0; i < count(hosts); i++) {
+        all_here &= !hosts->all[i].remote || hosts->all[i].here;
+        if (hosts->all[i].alive) {
+            rz_stream_close(hosts->all[i].alive);
+        }
+    }
+    if (!all_here) { /* the daemon of such an agent finds no rzrun any more */
+        rz_agents_signal(hosts->agents, SIGTERM);
+    }
+    rz_agents_close(hosts->agents, AGENTS_END_MS);
+    rz_proof_wipe(&hosts->terms, sizeof(hosts->terms));
+    free(hosts->all);
+    free(hosts);
+}
+
+/* ---- Which nodes are on other hosts ---- */
+
+void rz_hosts_settle(struct rz_rzrun_options *options)
+{
+    struct rz_launch_layout *layout = &options->layout;
+    options->n_remote = 0;
+    for (uint32_t i = 0; options->named && i < layout->n_nodes; i++) {
+        struct rz_layout_node *node = &layout->nodes[i];
+        node->remote = options->launcher == RZ_LAUNCHER_SSH ||
+                       (options->launcher == RZ_LAUNCHER_AUTO && !rz_host_is_here(node->host));
+        options->n_remote += node->remote;
+    }
+}

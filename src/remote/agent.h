@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An agent: a process of this host that starts a daemon on another one, as `ssh HOST COMMAND` does.
+ * It carries what the daemon reads from standard input when it starts, and what the daemon reports
+ * before it has reached rzrun. Once all agents are up, hosts need them no more: a daemon survives
+ * the end of its agent.
+ *
+ * On the other host each line of standard output that begins with RZ_AGENT_MARK is a report of a
+ * host below it; all other lines, and those of standard error, are what the agent says of its own
+ * host.
+ */
+#ifndef RZ_REMOTE_AGENT_H
+#define RZ_REMOTE_AGENT_H
+
+#include "base/status.h"
+#include "wire/remote_messages.h"
+
+#include <event2/event.h>
+
+#define RZ_AGENT_MARK "rhizome-report "
+#define RZ_AGENT_LINE_MAX 512 /* longer lines are cut */
+
+struct rz_remote_host {
+    uint32_t node;
+    const char *name;
+};
+
+struct rz_agents_config {
+    struct event_base *base;
+    const char *const *words; /* the agent: its program and first arguments, NULL at the end */
+    const char *command;      /* the last argument: for the shell of the other host */
+    /* Common to all hosts; node, host and children are set for each. Its pointers stay valid. */
+    struct rz_remote_begin begin;
+    void (*restore)(void); /* called in the child before it becomes the agent; or NULL */
+    void *arg;
+    /* What was said of the host of node, or by its agent. */
+    void (*said)(void *arg, uint32_t node, const char *line);
+    /* The agent of node has ended with this status (as a shell has it): by an agent of this process
+     * or of a host below. */
+    void (*ended)(void *arg, uint32_t node, int status);
+};
+
+struct rz_agents;
+
+void rz_agents_open(struct rz_agents **agents, const struct rz_agents_config *config);
+
+/* Starts n hosts in a tree. An agent that cannot be started is reported by `said` and `ended`,
+ * before this returns. */
+void rz_agents_start(struct rz_agents *agents, const struct rz_remote_host *hosts, uint32_t n);
+
+/* The number of agents of this process that have not ended. */
+uint32_t rz_agents_running(const struct rz_agents *agents);
+
+/* Sends a signal to all agents of this process. */
+void rz_agents_signal(const struct rz_agents *agents, int number);
+
+/* Waits at most bound_ms until all agents have ended; tells the others to end (SIGTERM), and kills
+ * them after bound_ms more. Frees all. */
+void rz_agents_close(struct rz_agents *agents, unsigned bound_ms);
+
+#endif

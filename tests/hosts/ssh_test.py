@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Jobs over ssh on hosts that are real as far as one machine allows (hosts.py): the main job survives the loss of a rank and of a
+host, with the same result; starts that fail name host and cause; nothing is left on any host. Skipped (77) without root or sshd."""
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import hosts  # noqa: E402
+from hosts_files import HANG_S  # noqa: E402
+
+SKIPPED = 77
+BUILD = os.environ.get("RZ_TEST_BUILD", "build")
+RZRUN, HPCCG = os.path.abspath(f"{BUILD}/bin/rzrun"), os.path.abspath(f"{BUILD}/apps/hpccg")
+SIZE = ["24", "24", "24"]
+ON_ALL = ["--host", "h1:4,h2:4,h3:4,h4:4", "-n", "8", "--map-by", "node", "--story"]
+NO_START, LOST = 4, 5
+
+
+def await_true(condition, bound_s=HANG_S):
+    end = time.monotonic() + bound_s
+    while not (value := condition()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return value
+
+
+def result_of(text):
+    """The lines of hpccg that do not depend on time."""
+    return [line for line in text.splitlines() if re.match(r"(iterations|residual) ", line)]
+
+
+class OverSsh(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.rig = hosts.Hosts(4, share=[os.path.abspath(BUILD)])
+        cls.addClassCleanup(cls.rig.close)
+        cls.expected = result_of(subprocess.run([RZRUN, "-n", "8", "--oversubscribe", HPCCG, *SIZE], stdout=subprocess.PIPE, check=True,
+                                                text=True, timeout=HANG_S).stdout)
+
+    def tearDown(self):
+        for k in range(5):
+            self.assertEqual(await_true(lambda k=k: not self.rig.free_check(k)) or self.rig.free_check(k), True, f"left on h{k}")
+
+    def run_it(self, *words, k=0):
+        done = self.rig.run(k, [RZRUN, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=HANG_S)
+        return done.returncode, done.stdout, done.stderr
+
+    def start(self, *words):
+        return self.rig.start(0, [RZRUN, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+
+    def read_until(self, process, pattern):
+        """Standard output until it matches."""
+        text, end = "", time.monotonic() + HANG_S
+        while not re.search(pattern, text) and time.monotonic() < end:
+            if select.select([process.stdout], [], [], 1)[0]:
+                got = os.read(process.stdout.fileno(), 4096)
+                self.assertTrue(got, f"{pattern} does not come: {text}")
+                text += got.decode()
+        self.assertRegex(text, pattern)
+
+    def finish(self, process):
+        out, err = process.communicate(timeout=HANG_S)
+        return process.returncode, out.decode(), err.decode()
+
+    def runs_on(self, k):
+        return self.rig.run(k, ["pgrep", "-x", "hpccg"], stdout=subprocess.DEVNULL, timeout=HANG_S).returncode == 0
+
+    def test_names_and_environment(self):
+        status, out, err = self.run_it("--wdir", os.getcwd(), "--host", "h1:2,h2", "-x", "COLOUR=red", "-n", "3", "sh", "-c",
+                                       'echo "$(hostname) $COLOUR $RZ_RANK $PWD"')
+        here = os.getcwd()
+        self.assertEqual((status, err), (0, ""))
+        self.assertEqual(sorted(out.splitlines()), [f"h1 red 0 {here}", f"h1 red 1 {here}", f"h2 red 2 {here}"])
+
+    def test_from_a_host_that_takes_part(self):
+        status, out, err = self.run_it("--host", "h2,h3", "-n", "2", "hostname", k=2)
+        self.assertEqual((status, err, sorted(out.split())), (0, "", ["h2", "h3"]))
+
+    def test_exit_status_and_input(self):
+        self.assertEqual(self.run_it("--host", "h1,h2", "-n", "2", "sh", "-c", "exit 7")[0], 7)
+        done = self.rig.run(0, [RZRUN, "--host", "h4", "cat"], input="to a host\n", stdout=subprocess.PIPE, text=True, timeout=HANG_S)
+        self.assertEqual((done.returncode, done.stdout), (0, "to a host\n"))
+
+    def test_a_rank_and_a_host_are_lost(self):
+        status, out, err = self.run_it(*ON_ALL, "--inject", "kill rank 3 at iteration 40", "--inject", "kill node 2 at iteration 90", HPCCG,
+                                       *SIZE)
+        self.assertEqual((status, result_of(out)), (0, self.expected), err)
+        self.assertRegex(err, "rank 3 on node 3 failed")
+        self.assertRegex(err, "node 2 failed")
+
+    def test_a_host_loses_power(self):
+        """Everything on it is gone at once, and it sends nothing any more. Rank 0 waits on another host until it has happened."""
+        process = self.start(*ON_ALL, "--inject", "stop rank 0 at iteration 60 for 3s", HPCCG, *SIZE)
+        self.assertTrue(await_true(lambda: self.runs_on(3)), "no rank on h3")
+        time.sleep(1.5)
+        self.rig.power_off(3)
+        try:
+            status, out, err = self.finish(process)
+        finally:
+            self.rig.boot(3)
+        self.assertEqual((status, result_of(out)), (0, self.expected), err)
+        self.assertRegex(err, "node 2 failed; noticed by silence")
+
+    def test_an_ssh_that_is_killed(self):
+        process = self.start("--host", "h1,h2", "-n", "2", "sh", "-c", "echo up; sleep 2; echo over")
+        self.read_until(process, "up\nup\n")
+        self.rig.run(0, ["pkill", "-KILL", "-x", "ssh"], timeout=HANG_S)
+        status, out, err = self.finish(process)
+        self.assertEqual((status, out), (0, "over\nover\n"), err)
+
+    def test_rzrun_is_killed(self):
+        process = self.start("--host", "h1,h2", "-n", "2", "sh", "-c", "echo up; sleep 1000")
+        self.read_until(process, "up\nup\n")
+        self.rig.run(0, ["pkill", "-KILL", "-x", "rzrun"], timeout=HANG_S)
+        self.finish(process)
+
+    def test_starts_that_fail(self):
+        def fails(*words, why, status=NO_START):
+            got, _, err = self.run_it(*words, "hostname")
+            self.assertEqual(got, status, err)
+            self.assertRegex(err, why)
+        fails("--host", "h1,nosuch", why="nosuch: ssh: Could not resolve hostname nosuch.*ssh HOST true")
+        fails("--host", "h1,h2", "--ssh-args", "-p 23", why="h1: ssh: connect to host h1 port 23: Connection refused.*; h2: ")
+        fails("--host", "h1,h2", "--ssh-args", "-F none", why="h1: .*(verification failed|Permission denied).*without a password")
+        fails("--host", "h1,h2", "--prefix", "/opt/none", why="h1: .*(not found|No such file).*--prefix")
+        fails("--host", "h1,h2", "--interface", "eth7", why="no interface of this machine is the one of --interface")
+        self.rig.cable(2, False)
+        try:
+            fails("--host", "h1,h2", "--start-timeout", "2s", why="1 of 2 daemons.*h2: no answer|h2: .*(No route|timed out)")
+        finally:
+            self.rig.cable(2, True)
+
+    def test_ports_of_a_range(self):
+        words = ["--host", "h1,h2", "--port-range", "45000-45063", "-n", "2", "sh", "-c", "echo up; sleep 2"]
+        process = self.start(*words)
+        self.read_until(process, "up\nup\n")
+        for k in range(3):
+            listening = self.rig.run(k, ["cat", "/proc/net/tcp"], stdout=subprocess.PIPE, text=True, timeout=HANG_S).stdout
+            ports = {int(line.split()[1].split(":")[1], 16) for line in listening.splitlines()[1:] if line.split()[3] == "0A"} - {22}
+            self.assertTrue(ports and ports <= set(range(45000, 45064)), f"h{k}: {ports}")
+        self.assertEqual(self.finish(process)[0], 0)
+
+    def test_a_stopped_host_is_lost(self):
+        process = self.start(*ON_ALL, "--inject", "stop rank 0 at iteration 60 for 3s", HPCCG, *SIZE)
+        self.assertTrue(await_true(lambda: self.runs_on(4)), "no rank on h4")
+        time.sleep(1.5)
+        self.rig.stop(4)
+        try:
+            status, out, err = self.finish(process)
+        finally:
+            self.rig.cont(4)
+        self.assertEqual((status, result_of(out)), (0, self.expected), err)
+
+
+if __name__ == "__main__":
+    lacking = hosts.lacking()
+    if lacking:
+        print(lacking)
+        sys.exit(SKIPPED)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    unittest.main(verbosity=2)
