@@ -175,10 +175,15 @@ static void order(struct rz_hosts *hosts, const uint32_t *numbers, uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         struct host *host = &hosts->all[numbers[i]];
         list[i] = (struct rz_remote_host){.node = numbers[i], .name = host->name};
-        host->parent = parents[i] == RZ_ID_NONE ? RZ_ID_NONE : numbers[parents[i]];
+        bool together = hosts->config.options->launcher == RZ_LAUNCHER_SLURM;
+        host->parent = together || parents[i] == RZ_ID_NONE ? RZ_ID_NONE : numbers[parents[i]];
         host->ordered = now;
     }
-    rz_agents_start(hosts->agents, list, n);
+    if (hosts->config.options->launcher == RZ_LAUNCHER_SLURM) {
+        rz_agents_start_together(hosts->agents, list, n);
+    } else {
+        rz_agents_start(hosts->agents, list, n);
+    }
     free(parents);
     free(list);
 }
@@ -298,7 +303,8 @@ static void look(evutil_socket_t fd, short what, void *arg)
         }
         if (waits && host->parent != RZ_ID_NONE && !hosts->all[host->parent].here) {
             host->ordered = now; /* its turn has not come */
-        } else if (waits && !host->passed_over && now > host->ordered + STALLED_AFTER) {
+        } else if (waits && !host->passed_over && now > host->ordered + STALLED_AFTER &&
+                   hosts->config.options->launcher != RZ_LAUNCHER_SLURM) {
             pass_over(hosts, i);
         }
     }
@@ -307,33 +313,49 @@ static void look(evutil_socket_t fd, short what, void *arg)
 
 /* ---- What agents say ---- */
 
+/* A word of the agent of all hosts is kept for each that is not there. */
 static void said(void *arg, uint32_t node, const char *line)
 {
     struct rz_hosts *hosts = arg;
-    struct host *host = node < count(hosts) ? &hosts->all[node] : NULL;
-    bool daemon = strncmp(line, "rzd", 3) == 0;
-    if (!host) {
+    bool all = node == RZ_ID_NONE, daemon = strncmp(line, "rzd", 3) == 0;
+    const char *name = "srun";
+    if (!all && node >= count(hosts)) {
         return;
     }
-    if (!host->here) {
-        snprintf(host->word, sizeof(host->word), "%s", line);
+    for (uint32_t i = all ? 0 : node; i < (all ? count(hosts) : node + 1); i++) {
+        struct host *host = &hosts->all[i];
+        name = all ? name : host->name;
+        if (host->remote && !host->here) {
+            snprintf(host->word, sizeof(host->word), "%s", line);
+        }
     }
-    if (hosts->config.options->verbosity > 0 || (host->here && daemon)) {
-        fprintf(stderr, "rzrun: %s: %s\n", host->name, line);
+    if (hosts->config.options->verbosity > 0 || (daemon && !all && hosts->all[node].here)) {
+        fprintf(stderr, "rzrun: %s: %s\n", name, line);
     }
 }
 
-static void ended(void *arg, uint32_t node, int status)
+static void fail(struct rz_hosts *hosts, uint32_t node, int status)
 {
-    struct rz_hosts *hosts = arg;
-    struct host *host = node < count(hosts) ? &hosts->all[node] : NULL;
-    if (!host || host->here || host->failed) {
+    struct host *host = &hosts->all[node];
+    if (!host->remote || host->here || host->failed) {
         return;
     }
     host->failed = true;
     host->status = status;
     hosts->config.nodes[node].gone = true;
-    pass_over(hosts, node);
+}
+
+static void ended(void *arg, uint32_t node, int status)
+{
+    struct rz_hosts *hosts = arg;
+    if (node == RZ_ID_NONE) {
+        for (uint32_t i = 0; i < count(hosts); i++) {
+            fail(hosts, i, status);
+        }
+    } else if (node < count(hosts) && !hosts->all[node].here && !hosts->all[node].failed) {
+        fail(hosts, node, status);
+        pass_over(hosts, node);
+    }
 }
 
 /* ---- Addresses ---- */
@@ -524,8 +546,11 @@ void rz_hosts_settle(struct rz_rzrun_options *options)
     options->n_remote = 0;
     for (uint32_t i = 0; options->named && i < layout->n_nodes; i++) {
         struct rz_layout_node *node = &layout->nodes[i];
-        node->remote = options->launcher == RZ_LAUNCHER_SSH ||
-                       (options->launcher == RZ_LAUNCHER_AUTO && !rz_host_is_here(node->host));
+        bool here =
+            options->launcher == RZ_LAUNCHER_LOCAL ||
+            ((options->launcher == RZ_LAUNCHER_AUTO || options->launcher == RZ_LAUNCHER_PBS) &&
+             rz_host_is_here(node->host));
+        node->remote = !here;
         options->n_remote += node->remote;
     }
 }

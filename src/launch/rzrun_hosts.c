@@ -5,6 +5,7 @@
 
 #include "base/no_memory.h"
 #include "cli/quantity.h"
+#include "launch/allocation.h"
 #include "launch/hosts.h"
 #include "outcome/exit_codes.h"
 
@@ -23,11 +24,11 @@ RZ_CLI_TAKE(launcher)
     static const struct {
         const char *word;
         enum rz_launcher_choice choice;
-    } words[] = {{"auto", RZ_LAUNCHER_AUTO},
-                 {"local", RZ_LAUNCHER_LOCAL},
-                 {"fork", RZ_LAUNCHER_LOCAL},
-                 {"ssh", RZ_LAUNCHER_SSH}};
-    *why = "it is `auto`, `local` or `ssh`";
+    } words[] = {{"auto", RZ_LAUNCHER_AUTO},   {"local", RZ_LAUNCHER_LOCAL},
+                 {"fork", RZ_LAUNCHER_LOCAL},  {"ssh", RZ_LAUNCHER_SSH},
+                 {"slurm", RZ_LAUNCHER_SLURM}, {"srun", RZ_LAUNCHER_SLURM},
+                 {"pbs", RZ_LAUNCHER_PBS}};
+    *why = "it is `auto`, `local`, `ssh`, `slurm` or `pbs`";
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
         if (strcmp(value, words[i].word) == 0) {
             OPTIONS->launcher = words[i].choice;
@@ -99,11 +100,13 @@ RZ_CLI_TAKE(prefix)
 
 const struct rz_cli_option rz_rzrun_hosts[] = {
     {NULL, NULL, NULL, "Other hosts (docs/clusters.md)", NULL},
-    {"--launcher", "-launcher -bootstrap --bootstrap", "auto|local|ssh",
-     "How daemons are started. auto (default): on this machine directly, on other hosts by ssh. "
-     "local: all hosts are emulated on this machine, whatever their names. ssh: also this "
-     "machine's "
-     "by ssh.",
+    {"--launcher", "-launcher -bootstrap --bootstrap", "auto|local|ssh|slurm|pbs",
+     "How daemons are started. auto (default): in a job of Slurm by srun, in one of PBS as with "
+     "pbs; "
+     "else on this machine directly, on other hosts by ssh. local: all hosts are emulated on this "
+     "machine, whatever their names. ssh: also this machine's by ssh. slurm: by srun; without "
+     "--host, on all nodes of the job. pbs: by pbs_tmrsh where it is, else by ssh; without --host, "
+     "on the nodes of PBS_NODEFILE.",
      take_launcher},
     {"--ssh-args", NULL, "ARGS",
      "Further arguments of ssh, before the host, like '-p 2222 -l me'. Your ssh configuration is "
@@ -188,6 +191,22 @@ static void settle_directories(struct rz_rzrun_options *options)
     }
 }
 
+/* Whether a command is in PATH. */
+static bool is_command(const char *name)
+{
+    char path[PATH_MAX];
+    const char *at = getenv("PATH");
+    for (; at && *at; at += *at == ':') {
+        size_t n = strcspn(at, ":");
+        int bytes = snprintf(path, sizeof(path), "%.*s/%s", (int)n, at, name);
+        if (bytes < (int)sizeof(path) && access(path, X_OK) == 0) {
+            return true;
+        }
+        at += n;
+    }
+    return false;
+}
+
 static void settle_agent(struct rz_rzrun_options *options)
 {
     if (options->agent_given && options->ssh_arguments) {
@@ -197,9 +216,52 @@ static void settle_agent(struct rz_rzrun_options *options)
     if (options->agent_given) {
         return;
     }
+    if (options->launcher == RZ_LAUNCHER_SLURM) {
+        /* What keeps the others alive when a host fails; binding is the daemons' own affair. */
+        add_words(&options->agent, "srun --overlap --kill-on-bad-exit=0 --no-kill --mpi=none "
+                                   "--cpu-bind=none --ntasks-per-node=1");
+        return;
+    }
+    if (options->launcher == RZ_LAUNCHER_PBS && is_command("pbs_tmrsh")) {
+        add_words(&options->agent, "pbs_tmrsh");
+        return;
+    }
     add_words(&options->agent, "ssh -x -T -o BatchMode=yes");
     if (options->ssh_arguments) {
         add_words(&options->agent, options->ssh_arguments);
+    }
+}
+
+void rz_rzrun_hosts_allocation(struct rz_rzrun_options *options)
+{
+    static const struct {
+        enum rz_batch batch;
+        enum rz_launcher_choice launcher;
+        const char *missing;
+    } systems[] = {
+        {RZ_BATCH_SLURM, RZ_LAUNCHER_SLURM,
+         "--launcher slurm is for jobs of Slurm: SLURM_JOB_ID is not set; start rzrun by sbatch or "
+         "salloc"},
+        {RZ_BATCH_PBS, RZ_LAUNCHER_PBS,
+         "--launcher pbs is for jobs of PBS: PBS_NODEFILE is not set; start rzrun by qsub"}};
+    enum rz_batch batch = rz_allocation_batch();
+    const char *why;
+    for (size_t i = 0; i < sizeof(systems) / sizeof(*systems); i++) {
+        if (options->launcher == systems[i].launcher && batch != systems[i].batch) {
+            rz_cli_refuse(&rz_rzrun_cli, "%s", systems[i].missing);
+        }
+        if (options->launcher == RZ_LAUNCHER_AUTO && batch == systems[i].batch &&
+            !options->emulated_nodes) {
+            options->launcher = systems[i].launcher;
+        }
+    }
+    bool allocated = options->launcher == RZ_LAUNCHER_SLURM || options->launcher == RZ_LAUNCHER_PBS;
+    if (allocated && options->emulated_nodes) {
+        rz_cli_refuse(&rz_rzrun_cli, "--nodes emulates nodes on this machine: --launcher local");
+    }
+    if (allocated && options->layout.n_nodes == 0 &&
+        !rz_allocation_add(&options->layout, batch, &why)) {
+        rz_cli_refuse(&rz_rzrun_cli, "%s", why);
     }
 }
 

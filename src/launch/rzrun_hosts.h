@@ -7,6 +7,10 @@
 
 extern const struct rz_cli_option rz_rzrun_hosts[];
 
+/* In the job of a batch system: chooses its launcher, and its nodes where none are named. Before
+ * the nodes are settled. */
+void rz_rzrun_hosts_allocation(struct rz_rzrun_options *options);
+
 /* Completes them once the nodes are known, and checks their combinations. */
 void rz_rzrun_hosts_settle(struct rz_rzrun_options *options);
 

@@ -21,9 +21,11 @@ enum rz_adapter {
 
 /* How daemons are started. */
 enum rz_launcher_choice {
-    RZ_LAUNCHER_AUTO,  /* ssh for hosts that are not this machine */
+    RZ_LAUNCHER_AUTO,  /* as the surroundings say: rzrun_hosts.c */
     RZ_LAUNCHER_LOCAL, /* all nodes are emulated on this machine, whatever their names */
-    RZ_LAUNCHER_SSH    /* all by agents, also this machine's */
+    RZ_LAUNCHER_SSH,   /* all by ssh, also this machine's */
+    RZ_LAUNCHER_SLURM, /* all by srun, in a job of Slurm */
+    RZ_LAUNCHER_PBS    /* the nodes of a job of PBS, by pbs_tmrsh or ssh */
 };
 
 /* What the failure of a process or node does to the job. */

@@ -24,6 +24,8 @@
 #define LOOK_MS 200
 /* The longest command of an agent, in words. */
 #define WORDS_MAX 64
+/* Of these, those that stand after the user's. */
+#define MORE_MAX 8
 
 struct agent;
 
@@ -200,35 +202,38 @@ static void begin_writable(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-static void send_begin(struct agent *agent, const struct rz_remote_host *host, uint32_t n_children)
+/* The hosts are listed as children of `host`, or, if that is NULL, of all. */
+static void send_begin(struct agent *agent, const struct rz_remote_host *host,
+                       const struct rz_remote_host *others, uint32_t n)
 {
     struct rz_wire_writer w;
     uint8_t *children = malloc(RZ_REMOTE_MAX), *frame = malloc(RZ_REMOTE_MAX);
     rz_need_memory(children && frame, "to start daemons on other hosts");
     rz_wire_writer_init(&w, children, RZ_REMOTE_MAX / 2);
-    for (uint32_t i = 1; i <= n_children; i++) {
-        rz_wire_put_u32(&w, host[i].node);
-        rz_wire_put_text(&w, host[i].name);
+    for (uint32_t i = 0; i < n; i++) {
+        rz_wire_put_u32(&w, others[i].node);
+        rz_wire_put_text(&w, others[i].name);
     }
     struct rz_remote_message message = {.type = RZ_REMOTE_BEGIN,
                                         .begin = agent->agents->config.begin};
-    message.begin.node = host->node;
-    message.begin.host = host->name;
+    message.begin.node = host ? host->node : RZ_ID_NONE;
+    message.begin.host = host ? host->name : "";
     message.begin.children = children;
     message.begin.children_length = (uint32_t)(w.at - w.start);
-    size_t n = rz_remote_encode(&message, frame, RZ_REMOTE_MAX);
-    rz_assert(n > 0 && !w.overflow);
-    if (rz_frames_send(agent->begin, frame, n) == RZ_OK && rz_frames_want_write(agent->begin)) {
+    size_t bytes = rz_remote_encode(&message, frame, RZ_REMOTE_MAX);
+    rz_assert(bytes > 0 && !w.overflow);
+    if (rz_frames_send(agent->begin, frame, bytes) == RZ_OK && rz_frames_want_write(agent->begin)) {
         event_add(agent->writable, NULL);
     }
     free(children);
     free(frame);
 }
 
-static _Noreturn void become_agent(const struct rz_agents_config *config, const char *host,
+/* more: arguments after the words of the agent, NULL at the end. */
+static _Noreturn void become_agent(const struct rz_agents_config *config, const char *const *more,
                                    const int fds[3], pid_t parent)
 {
-    const char *words[WORDS_MAX + 3];
+    const char *words[WORDS_MAX + 1];
     size_t n = 0;
     /* It ends with this process, so that none is left: the daemons do not need it. */
     if (!rz_child_process_place_descriptors(fds, 3) ||
@@ -240,11 +245,12 @@ static _Noreturn void become_agent(const struct rz_agents_config *config, const 
     if (config->restore) {
         config->restore();
     }
-    for (; config->words[n] && n < WORDS_MAX; n++) {
-        words[n] = config->words[n];
+    for (const char *const *word = config->words; *word && n < WORDS_MAX - MORE_MAX; word++) {
+        words[n++] = *word;
     }
-    words[n++] = host;
-    words[n++] = config->command;
+    for (; *more; more++) {
+        words[n++] = *more;
+    }
     words[n] = NULL;
     execvp(words[0], (char **)(uintptr_t)words);
     dprintf(STDERR_FILENO, "%s cannot be started: %s\n", words[0], strerror(errno));
@@ -267,9 +273,8 @@ static void close_streams(const int *fds, unsigned n)
     }
 }
 
-/* host[1..n_children]: those that it starts. */
-static void start_agent(struct rz_agents *agents, const struct rz_remote_host *host,
-                        uint32_t n_children)
+/* An agent for this node; NULL: it cannot be started, which was reported. */
+static struct agent *start_agent(struct rz_agents *agents, uint32_t node, const char *const *more)
 {
     const struct rz_agents_config *config = &agents->config;
     int streams[6], *begin = streams, *out = streams + 2, *err = streams + 4;
@@ -278,21 +283,21 @@ static void start_agent(struct rz_agents *agents, const struct rz_remote_host *h
         pid = rz_child_process_fork();
     }
     if (pid == 0) {
-        become_agent(config, host->name, (const int[]){begin[1], out[1], err[1]}, self);
+        become_agent(config, more, (const int[]){begin[1], out[1], err[1]}, self);
     }
     if (pid < 0) {
-        config->said(config->arg, host->node, strerror(errno));
+        config->said(config->arg, node, strerror(errno));
         close_streams(streams, 6);
-        config->ended(config->arg, host->node, EXIT_FAILURE);
-        return;
+        config->ended(config->arg, node, EXIT_FAILURE);
+        return NULL;
     }
     close(begin[1]);
     close(out[1]);
     close(err[1]);
     struct agent *agent = calloc(1, sizeof(*agent));
     rz_need_memory(agent, "for an agent");
-    *agent = (struct agent){.agents = agents, .node = host->node, .pid = pid, .pidfd = -1};
-    agent->next = agents->all;
+    *agent = (struct agent){
+        .next = agents->all, .agents = agents, .node = node, .pid = pid, .pidfd = -1};
     agents->all = agent;
     agents->n_running++;
     rz_descriptor_no_wait(begin[0]);
@@ -306,7 +311,7 @@ static void start_agent(struct rz_agents *agents, const struct rz_remote_host *h
         event_new(config->base, agent->pidfd, watched ? EV_READ : EV_PERSIST, agent_exited, agent);
     rz_need_memory(agent->writable && agent->exited, "for an agent");
     event_add(agent->exited, watched ? NULL : &(struct timeval){.tv_usec = LOOK_MS * 1000});
-    send_begin(agent, host, n_children);
+    return agent;
 }
 
 void rz_agents_open(struct rz_agents **result, const struct rz_agents_config *config)
@@ -322,8 +327,38 @@ void rz_agents_start(struct rz_agents *agents, const struct rz_remote_host *host
     for (uint32_t i = 0; i < rz_tree_groups(n, RZ_TREE_FAN_OUT); i++) {
         uint32_t first, count;
         rz_tree_group(n, RZ_TREE_FAN_OUT, i, &first, &count);
-        start_agent(agents, &hosts[first], count - 1);
+        const struct rz_remote_host *host = &hosts[first];
+        const char *const more[] = {host->name, agents->config.command, NULL};
+        struct agent *agent = start_agent(agents, host->node, more);
+        if (agent) {
+            send_begin(agent, host, host + 1, count - 1);
+        }
     }
+}
+
+void rz_agents_start_together(struct rz_agents *agents, const struct rz_remote_host *hosts,
+                              uint32_t n)
+{
+    static const char option[] = "--nodelist=";
+    char n_nodes[32], n_tasks[32];
+    size_t bytes = sizeof(option);
+    for (uint32_t i = 0; i < n; i++) {
+        bytes += strlen(hosts[i].name) + 1;
+    }
+    char *list = malloc(bytes), *at = list;
+    rz_need_memory(list, "for the list of hosts");
+    at += sprintf(at, "%s", option);
+    for (uint32_t i = 0; i < n; i++) {
+        at += sprintf(at, "%s%s", i > 0 ? "," : "", hosts[i].name);
+    }
+    snprintf(n_nodes, sizeof(n_nodes), "--nodes=%u", n);
+    snprintf(n_tasks, sizeof(n_tasks), "--ntasks=%u", n);
+    const char *const more[] = {list, n_nodes, n_tasks, "sh", "-c", agents->config.command, NULL};
+    struct agent *agent = start_agent(agents, RZ_ID_NONE, more);
+    if (agent) {
+        send_begin(agent, NULL, hosts, n);
+    }
+    free(list);
 }
 
 uint32_t rz_agents_running(const struct rz_agents *agents)

@@ -44,6 +44,15 @@ struct rz_agents;
 
 void rz_agents_open(struct rz_agents **agents, const struct rz_agents_config *config);
 
+/*
+ * Starts n hosts by one agent (srun), which runs the command on each host of a list: its words are
+ * followed by --nodelist=LIST, --nodes=N, --ntasks=N and the command. All hosts read the same
+ * BEGIN, whose node is RZ_ID_NONE and whose children are all hosts: each finds itself by its name.
+ * What is said, and the end, are reported for RZ_ID_NONE.
+ */
+void rz_agents_start_together(struct rz_agents *agents, const struct rz_remote_host *hosts,
+                              uint32_t n);
+
 /* Starts n hosts in a tree. An agent that cannot be started is reported by `said` and `ended`,
  * before this returns. */
 void rz_agents_start(struct rz_agents *agents, const struct rz_remote_host *hosts, uint32_t n);

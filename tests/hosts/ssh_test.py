@@ -146,6 +146,12 @@ class OverSsh(unittest.TestCase):
             self.assertTrue(ports and ports <= set(range(45000, 45064)), f"h{k}: {ports}")
         self.assertEqual(self.finish(process)[0], 0)
 
+    def test_nodes_of_a_pbs_file(self):
+        nodes = "/run/rig/home/nodes"
+        words = f"printf 'h1\\nh2\\nh1\\n' > {nodes}; PBS_NODEFILE={nodes} {RZRUN} hostname; echo status $?; rm {nodes}"
+        done = self.rig.run(0, ["sh", "-c", words], stdout=subprocess.PIPE, text=True, timeout=HANG_S)
+        self.assertEqual(sorted(done.stdout.split()), ["0", "h1", "h1", "h2", "status"])
+
     def test_a_stopped_host_is_lost(self):
         process = self.start(*ON_ALL, "--inject", "stop rank 0 at iteration 60 for 3s", HPCCG, *SIZE)
         self.assertTrue(await_true(lambda: self.runs_on(4)), "no rank on h4")

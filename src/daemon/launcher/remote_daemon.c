@@ -168,10 +168,31 @@ static _Noreturn void start_children(const struct rz_remote_begin *begin, pid_t 
     exit(starter.status);
 }
 
-static bool fork_starter(const struct rz_remote_begin *begin)
+/* One agent has started all hosts, which have read the same: finds this one by its name, as the
+ * batch system or the system has it. */
+static bool find_own(struct rz_remote_begin *begin, const struct rz_remote_host *hosts, uint32_t n)
+{
+    char own[256] = "";
+    const char *name = getenv("SLURMD_NODENAME");
+    gethostname(own, sizeof(own) - 1);
+    for (uint32_t i = 0; i < n; i++) {
+        if (strcmp(hosts[i].name, name ? name : own) == 0) {
+            begin->node = hosts[i].node;
+            begin->host = hosts[i].name;
+            return true;
+        }
+    }
+    errno = ENOENT;
+    return false;
+}
+
+static bool fork_starter(struct rz_remote_begin *begin)
 {
     static struct rz_remote_host hosts[CHILDREN_MAX];
     uint32_t n = read_children(begin, hosts);
+    if (begin->node == RZ_ID_NONE) {
+        return find_own(begin, hosts, n);
+    }
     if (n == 0) {
         return true;
     }
@@ -273,7 +294,8 @@ int rz_remote_daemon_begin(struct rz_remote_daemon *remote)
         return RZ_REMOTE_EXIT_REFUSED;
     }
     if (!fork_starter(&begin)) {
-        fprintf(stderr, "rzd: cannot start other hosts: %s\n", strerror(errno));
+        fprintf(stderr, "rzd: cannot start other hosts, or find this one in the list: %s\n",
+                strerror(errno));
         return RZ_REMOTE_EXIT_REFUSED;
     }
     if (begin.port_first > 0) {

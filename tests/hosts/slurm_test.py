@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Jobs in allocations of a real slurm (hosts.py): by salloc and sbatch, nodes and slots from the allocation, the loss of a rank and
+of a host, an srun that is killed. Skipped (77) without root, sshd or slurm."""
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import hosts  # noqa: E402
+from hosts_files import HANG_S  # noqa: E402
+
+SKIPPED = 77
+BUILD = os.environ.get("RZ_TEST_BUILD", "build")
+RZRUN, HPCCG = os.path.abspath(f"{BUILD}/bin/rzrun"), os.path.abspath(f"{BUILD}/apps/hpccg")
+SIZE = ["24", "24", "24"]
+NO_START, BAD_LINE = 4, 2
+
+
+def await_true(condition, bound_s=HANG_S):
+    end = time.monotonic() + bound_s
+    while not (value := condition()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return value
+
+
+def result_of(text):
+    return [line for line in text.splitlines() if re.match(r"(iterations|residual) ", line)]
+
+
+class InSlurm(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.rig = hosts.Hosts(3, slurm=True, share=[os.path.abspath(BUILD)])
+        cls.addClassCleanup(cls.rig.close)
+        cls.expected = result_of(subprocess.run([RZRUN, "--launcher", "local", "-n", "6", "--oversubscribe", HPCCG, *SIZE],
+                                                stdout=subprocess.PIPE, check=True, text=True, timeout=HANG_S).stdout)
+
+    def tearDown(self):
+        for k in range(4):
+            self.assertEqual(await_true(lambda k=k: not self.rig.free_check(k)) or self.rig.free_check(k), True, f"left on h{k}")
+
+    def run_it(self, words, *more, k=0):
+        done = self.rig.run(k, ["salloc", *words, RZRUN, *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=HANG_S)
+        return done.returncode, done.stdout, "".join(line for line in done.stderr.splitlines(True) if not line.startswith("salloc:"))
+
+    def test_nodes_and_slots_of_the_allocation(self):
+        status, out, err = self.run_it(["-N3", "-n5", "--no-kill"], "sh", "-c", 'echo "$(hostname)"')
+        self.assertEqual((status, err), (0, ""))
+        self.assertEqual(sorted(set(out.split())), ["h1", "h2", "h3"])
+        self.assertEqual(len(out.split()), 5)
+
+    def test_some_nodes_of_the_allocation(self):
+        status, out, err = self.run_it(["-N3", "-n3", "--no-kill"], "--host", "h3:2", "-n", "2", "hostname")
+        self.assertEqual((status, out, err), (0, "h3\nh3\n", ""))
+
+    def test_exit_status(self):
+        self.assertEqual(self.run_it(["-N2", "-n2"], "sh", "-c", "exit 9")[0], 9)
+
+    def test_starts_that_fail(self):
+        status, _, err = self.run_it(["-N2", "-n2", "--no-kill"], "--prefix", "/none", "hostname")
+        self.assertEqual(status, NO_START, err)
+        self.assertRegex(err, r"h1: .*h2: .*srun ended with status 127.*--prefix")
+        status, _, err = self.run_it(["-N1", "-n1"], "--host", "h1,nosuch", "hostname")
+        self.assertEqual(status, NO_START, err)
+        self.assertRegex(err, "nosuch: srun: error: ")
+        done = self.rig.run(0, [RZRUN, "--launcher", "slurm", "hostname"], stderr=subprocess.PIPE, text=True, timeout=HANG_S)
+        self.assertEqual(done.returncode, BAD_LINE)
+        self.assertIn("SLURM_JOB_ID is not set", done.stderr)
+
+    def test_a_batch_script(self):
+        script = "/run/rig/home/job.sh"
+        self.rig.run(0, ["sh", "-c", f"printf '#!/bin/sh\\n#SBATCH -N3 -n6 --no-kill\\nexec {RZRUN} {HPCCG} {' '.join(SIZE)}\\n' > {script}"],
+                     timeout=HANG_S)
+        done = self.rig.run(0, ["sh", "-c", f"cd /run/rig/home && sbatch --wait -o out {script} >/dev/null; echo status $?; cat out; rm -f out job.sh"],
+                            stdout=subprocess.PIPE, text=True, timeout=HANG_S)
+        self.assertEqual(done.stdout.splitlines()[0], "status 0", done.stdout)
+        self.assertEqual(result_of(done.stdout), self.expected)
+
+    def test_a_rank_and_a_host_are_lost(self):
+        status, out, err = self.run_it(["-N3", "-n12", "--no-kill"], "-n", "6", "--map-by", "node", "--story", "--inject",
+                                       "kill rank 3 at iteration 40", "--inject", "kill node 2 at iteration 90", HPCCG, *SIZE)
+        self.assertEqual((status, result_of(out)), (0, self.expected), err)
+        self.assertRegex(err, "rank 3 on node 0 failed")
+        self.assertRegex(err, "node 2 failed")
+
+    def test_srun_is_killed(self):
+        """The tasks of the step are ended by slurm then, or go on: the job ends in order, with a line, or as if nothing was."""
+        process = self.rig.start(0, ["salloc", "-N2", "-n2", "--no-kill", RZRUN, "sh", "-c", "echo up; sleep 3; echo over"],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+        text = b""
+        while text.count(b"up\n") < 2:
+            got = os.read(process.stdout.fileno(), 4096)
+            self.assertTrue(got, text)
+            text += got
+        self.rig.run(0, ["pkill", "-KILL", "-x", "srun"], timeout=HANG_S)
+        out, err = process.communicate(timeout=HANG_S)
+        self.assertTrue((process.returncode, out) == (0, b"over\nover\n") or (process.returncode != 0 and b"rzrun: " in err), (out, err))
+
+    def test_z_a_host_loses_power(self):
+        """The last test: slurm knows of it half a minute later."""
+        process = self.rig.start(0, ["salloc", "-N3", "-n12", "--no-kill", RZRUN, "-n", "6", "--map-by", "node", "--story", "--inject",
+                                     "stop rank 0 at iteration 60 for 3s", HPCCG, *SIZE],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        runs = ["pgrep", "-x", "hpccg"]
+        self.assertTrue(await_true(lambda: self.rig.run(3, runs, stdout=subprocess.DEVNULL, timeout=HANG_S).returncode == 0), "no rank on h3")
+        time.sleep(1.5)
+        self.rig.power_off(3)
+        try:
+            out, err = process.communicate(timeout=HANG_S)
+        finally:
+            self.rig.boot(3)
+        self.assertEqual((process.returncode, result_of(out)), (0, self.expected), err)
+        self.assertRegex(err, "node 2 failed; noticed by silence")
+
+
+if __name__ == "__main__":
+    lacking = hosts.lacking(slurm=True)
+    if lacking:
+        print(lacking)
+        sys.exit(SKIPPED)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    unittest.main(verbosity=2)
