@@ -186,12 +186,15 @@ static bool add_slurm(struct rz_launch_layout *layout, const char **why)
         *why = names.why;
         return false;
     }
-    slots = variable("SLURM_NTASKS") && slots ? slots : variable("SLURM_JOB_CPUS_PER_NODE");
     uint32_t n = layout->n_nodes - first;
-    *why = "the number of tasks or processors of each node is not known";
+    const char *processors = variable("SLURM_JOB_CPUS_PER_NODE");
+    *why = "the slots of each node are not known from SLURM_TASKS_PER_NODE and "
+           "SLURM_JOB_CPUS_PER_NODE; name hosts and slots by --host";
     numbers = calloc(n, sizeof(*numbers));
     rz_need_memory(numbers, "for the list of nodes");
-    bool good = slots && rz_allocation_numbers(slots, numbers, n);
+    /* In a step of some of the nodes the tasks are those of the step. */
+    bool good = (variable("SLURM_NTASKS") && slots && rz_allocation_numbers(slots, numbers, n)) ||
+                (processors && rz_allocation_numbers(processors, numbers, n));
     for (uint32_t i = 0; good && i < n; i++) {
         layout->nodes[first + i].place.slots = numbers[i] > 0 ? numbers[i] : 1;
     }

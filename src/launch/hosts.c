@@ -19,19 +19,23 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* How long a connection may take to prove itself, and how many may be about it at a time; when one
- * more arrives, the oldest is closed. */
+/* How long a connection may take to prove itself, and how many may be about it at a time beside two
+ * of each host; when one more arrives, the oldest is closed. */
 #define PROVE_WITHIN (30 * RZ_SECOND)
 #define GUESTS_MAX 256
+/* Connections that are accepted before those that are there are heard. */
+#define ACCEPTED_AT_ONCE 32
 
 /* The hosts below one that has not answered for this time are started without it. */
 #define STALLED_AFTER (3 * RZ_SECOND)
 #define LOOK_MS 250
 
-/* An agent ends with its daemon; that of a host that has failed does not. */
-#define AGENTS_END_MS 1000
+/* An agent ends with its daemon, after its keeper's grace at most; that of a host that has failed
+ * does not. */
+#define AGENTS_END_MS 6000
+#define FAILED_AGENTS_END_MS 1000
 
-enum { INTERFACES_MAX = 64, ADDRESSES_MAX = 16, TOLD_MAX = 3, WORD_MAX = 240 };
+enum { INTERFACES_MAX = 64, ADDRESSES_MAX = 16, TOLD_MAX = 3, ASKED_MAX = 4, WORD_MAX = 110 };
 
 /* A node on another host. */
 struct host {
@@ -65,6 +69,8 @@ struct rz_hosts {
     char addresses[1024]; /* of rzrun, for BEGIN */
     uint8_t words[4096];  /* of the agent, for BEGIN */
     bool ending, told;
+    bool settled;   /* all hosts have come or failed */
+    bool paused;    /* no connections are accepted */
     rz_time looked; /* time of the last look */
 };
 
@@ -87,25 +93,24 @@ static void guest_free(struct guest *guest, bool keep_stream)
     free(guest);
 }
 
-/* False: the connection is not wanted. */
-static bool take(struct rz_hosts *hosts, struct rz_stream *stream, uint32_t number,
+/* Takes the connection of a daemon that has proved itself, or refuses it. */
+static void take(struct rz_hosts *hosts, struct rz_stream *stream, uint32_t number,
                  enum rz_stream_purpose purpose)
 {
     struct host *host = number < count(hosts) ? &hosts->all[number] : NULL;
-    struct rz_node *node = &hosts->config.nodes[host ? number : 0];
-    if (!host || !host->remote || hosts->ending) {
-        return false;
-    }
-    if (purpose == RZ_STREAM_MESSAGES && !host->here && !host->failed) {
+    bool known = host && host->remote && !hosts->ending;
+    bool first = known && purpose == RZ_STREAM_MESSAGES && !host->here && !host->failed;
+    bool second = known && purpose == RZ_STREAM_ALIVE && host->here && !host->alive;
+    if (!first && !second) { /* one that was started a second time, and is late */
+        rz_stream_refuse(stream);
+    } else if (rz_stream_welcome(stream) != RZ_OK) {
+        rz_stream_close(stream);
+    } else if (first) {
         host->here = true;
-        rz_node_attach(node, stream, hosts->config.base);
-        return true;
-    }
-    if (purpose == RZ_STREAM_ALIVE && host->here && !host->alive) {
+        rz_node_attach(&hosts->config.nodes[number], stream, hosts->config.base);
+    } else {
         host->alive = stream;
-        return true;
     }
-    return false; /* one that was started a second time, and is late */
 }
 
 static void guest_readable(evutil_socket_t fd, short what, void *arg)
@@ -120,9 +125,9 @@ static void guest_readable(evutil_socket_t fd, short what, void *arg)
         return;
     }
     struct rz_stream *stream = guest->stream;
-    guest_free(guest, true);
-    if (status != RZ_OK || !take(hosts, stream, number, purpose)) {
-        rz_stream_close(stream);
+    guest_free(guest, status == RZ_OK);
+    if (status == RZ_OK) {
+        take(hosts, stream, number, purpose);
     }
 }
 
@@ -139,13 +144,18 @@ static void accept_guest(evutil_socket_t listening, short what, void *arg)
 {
     struct rz_hosts *hosts = arg;
     int fd;
+    rz_status_t status = RZ_OK;
     (void)what;
-    while (rz_socket_accept(listening, &fd, NULL) == RZ_OK) {
+    for (unsigned i = 0; i < ACCEPTED_AT_ONCE; i++) {
         struct rz_stream *stream;
+        status = rz_socket_accept(listening, &fd, NULL);
+        if (status != RZ_OK) {
+            break;
+        }
         if (rz_stream_accept(&stream, fd, &hosts->terms, RZ_LAUNCH_JOB_MAX) != RZ_OK) {
             continue;
         }
-        if (hosts->n_guests == GUESTS_MAX) {
+        if (hosts->n_guests == GUESTS_MAX + 2 * hosts->config.options->n_remote) {
             guest_free(oldest(hosts), false);
         }
         struct guest *guest = calloc(1, sizeof(*guest));
@@ -160,6 +170,11 @@ static void accept_guest(evutil_socket_t listening, short what, void *arg)
         event_add(guest->readable, NULL);
         hosts->guests = guest;
         hosts->n_guests++;
+    }
+    if (status != RZ_OK &&
+        status != RZ_IN_PROGRESS) { /* too many descriptors: until the next look */
+        event_del(hosts->accepting);
+        hosts->paused = true;
     }
 }
 
@@ -215,16 +230,19 @@ static void pass_over(struct rz_hosts *hosts, uint32_t above)
     free(numbers);
 }
 
-/* What may help, by the exit status of an agent. */
-static const char *remedy(int status)
+/* What may help, by the agent and its exit status. */
+static const char *remedy(const struct rz_rzrun_options *options, int status)
 {
+    bool ssh = options->launcher != RZ_LAUNCHER_SLURM && !options->agent_given;
     switch (status) {
+    case RZ_AGENT_NOT_STARTED:
+        return "is it installed here? --launcher and --launch-agent say what is used instead";
     case 127:
         return "is Rhizome installed there? --prefix says where";
     case 126:
         return "rzd there is not for this kind of machine, or may not be run";
     case 255:
-        return "ssh must reach the host without a password: try `ssh HOST true`";
+        return ssh ? "ssh must reach the host without a password: try `ssh HOST true`" : "";
     default:
         return "";
     }
@@ -233,7 +251,7 @@ static const char *remedy(int status)
 /* The first of the hosts that failed or are missing, with what is known of each. */
 static const char *list_of(const struct rz_hosts *hosts, bool failed)
 {
-    static char text[1400];
+    static char text[1000];
     uint32_t n = 0;
     size_t at = 0;
     const char *help = "";
@@ -246,7 +264,7 @@ static const char *list_of(const struct rz_hosts *hosts, bool failed)
         at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s: %.*s", n > 1 ? "; " : "",
                                host->name, WORD_MAX, *host->word ? host->word : "no answer");
         if (host->failed) {
-            help = *help ? help : remedy(host->status);
+            help = *help ? help : remedy(hosts->config.options, host->status);
             at += (size_t)snprintf(text + at, sizeof(text) - at, " (%.40s ended with status %d)",
                                    hosts->config.options->agent.texts[0], host->status);
         }
@@ -276,6 +294,7 @@ static void tell_if_all_known(struct rz_hosts *hosts)
             return;
         }
     }
+    hosts->settled = true;
     if (failed && !hosts->told && !hosts->ending) {
         hosts->told = true;
         hosts->config.failed(hosts->config.arg, list_of(hosts, true));
@@ -289,6 +308,10 @@ static void look(evutil_socket_t fd, short what, void *arg)
     bool crowded = rz_processors_crowded();
     (void)fd, (void)what;
     hosts->looked = now;
+    if (hosts->paused) {
+        hosts->paused = false;
+        event_add(hosts->accepting, NULL);
+    }
     for (struct guest *guest = hosts->guests, *next; guest; guest = next) {
         next = guest->next;
         if (now > guest->prove_by) {
@@ -329,7 +352,8 @@ static void said(void *arg, uint32_t node, const char *line)
             snprintf(host->word, sizeof(host->word), "%s", line);
         }
     }
-    if (hosts->config.options->verbosity > 0 || (daemon && !all && hosts->all[node].here)) {
+    if (hosts->config.options->verbosity > 0 ||
+        (daemon && (all ? hosts->settled : hosts->all[node].here))) {
         fprintf(stderr, "rzrun: %s: %s\n", name, line);
     }
 }
@@ -348,6 +372,9 @@ static void fail(struct rz_hosts *hosts, uint32_t node, int status)
 static void ended(void *arg, uint32_t node, int status)
 {
     struct rz_hosts *hosts = arg;
+    if (hosts->ending) {
+        return;
+    }
     if (node == RZ_ID_NONE) {
         for (uint32_t i = 0; i < count(hosts); i++) {
             fail(hosts, i, status);
@@ -386,9 +413,13 @@ static void list_addresses(const struct rz_rzrun_options *options, uint16_t port
             add_address(list, bytes, &interfaces[i].address);
         }
     }
+    uint32_t asked = 0;
     for (uint32_t i = 0; !options->interface && i < options->layout.n_nodes; i++) {
         const struct rz_layout_node *node = &options->layout.nodes[i];
-        unsigned m = node->remote ? rz_host_addresses(node->host, found, ADDRESSES_MAX) : 0;
+        const char *at = strrchr(node->host, '@'), *name = at ? at + 1 : node->host;
+        /* A few show the ways to all; each question may take seconds. */
+        bool asks = node->remote && asked++ < ASKED_MAX;
+        unsigned m = asks ? rz_host_addresses(name, found, ADDRESSES_MAX) : 0;
         for (unsigned k = 0; k < m; k++) {
             if (found[k].ip >> 24 != 127 && rz_socket_route(&found[k], &from) == RZ_OK) {
                 from.port = port;
@@ -418,7 +449,8 @@ bool rz_hosts_own_address(const struct rz_rzrun_options *options, struct rz_addr
 
 /* ---- Start and end ---- */
 
-static void open_agents(struct rz_hosts *hosts)
+/* False: the command does not fit. */
+static bool open_agents(struct rz_hosts *hosts)
 {
     static char command[1200];
     const struct rz_rzrun_options *options = hosts->config.options;
@@ -428,8 +460,11 @@ static void open_agents(struct rz_hosts *hosts)
         rz_wire_put_text(&w, options->agent.texts[i]);
     }
     /* In quotes for the shell of the other host. */
-    snprintf(command, sizeof(command), "exec '%s' --remote",
-             options->remote_daemon ? options->remote_daemon : hosts->config.daemon);
+    const char *path = options->remote_daemon ? options->remote_daemon : hosts->config.daemon;
+    int n = snprintf(command, sizeof(command), "exec '%s' --remote", path);
+    if (w.overflow || n >= (int)sizeof(command) || strchr(path, '\'')) {
+        return false;
+    }
     const struct rz_agents_config config = {
         .base = hosts->config.base,
         .words = (const char *const *)options->agent.texts,
@@ -452,6 +487,7 @@ static void open_agents(struct rz_hosts *hosts)
         .said = said,
         .ended = ended};
     rz_agents_open(&hosts->agents, &config);
+    return true;
 }
 
 rz_status_t rz_hosts_open(struct rz_hosts **result, const struct rz_hosts_config *config,
@@ -472,6 +508,12 @@ rz_status_t rz_hosts_open(struct rz_hosts **result, const struct rz_hosts_config
         return RZ_ERR_SYSTEM;
     }
     list_addresses(config->options, at.port, hosts->addresses, sizeof(hosts->addresses));
+    *why = "the command that starts daemons is too long, or the path of rzd has a quote in it";
+    if (!open_agents(hosts)) {
+        close(hosts->listen_fd);
+        free(hosts);
+        return RZ_ERR_INVALID;
+    }
     hosts->all = calloc(layout->n_nodes, sizeof(*hosts->all));
     uint32_t *numbers = calloc(layout->n_nodes, sizeof(*numbers)), n = 0;
     hosts->accepting =
@@ -489,7 +531,6 @@ rz_status_t rz_hosts_open(struct rz_hosts **result, const struct rz_hosts_config
     event_add(hosts->accepting, NULL);
     event_add(hosts->looking, &often);
     hosts->looked = rz_clock_now();
-    open_agents(hosts);
     order(hosts, numbers, n);
     free(numbers);
     *result = hosts;
@@ -522,9 +563,10 @@ void rz_hosts_close(struct rz_hosts *hosts)
         return;
     }
     rz_hosts_ending(hosts);
-    bool all_here = true;
+    bool all_here = true, none_lost = true;
     for (uint32_t i = 0; i < count(hosts); i++) {
         all_here &= !hosts->all[i].remote || hosts->all[i].here;
+        none_lost &= !hosts->config.nodes[i].lost;
         if (hosts->all[i].alive) {
             rz_stream_close(hosts->all[i].alive);
         }
@@ -532,7 +574,7 @@ void rz_hosts_close(struct rz_hosts *hosts)
     if (!all_here) { /* the daemon of such an agent finds no rzrun any more */
         rz_agents_signal(hosts->agents, SIGTERM);
     }
-    rz_agents_close(hosts->agents, AGENTS_END_MS);
+    rz_agents_close(hosts->agents, all_here && none_lost ? AGENTS_END_MS : FAILED_AGENTS_END_MS);
     rz_proof_wipe(&hosts->terms, sizeof(hosts->terms));
     free(hosts->all);
     free(hosts);
@@ -540,17 +582,47 @@ void rz_hosts_close(struct rz_hosts *hosts)
 
 /* ---- Which nodes are on other hosts ---- */
 
+static bool is_elsewhere(const struct rz_rzrun_options *options, const char *host)
+{
+    switch (options->launcher) {
+    case RZ_LAUNCHER_LOCAL:
+        return false;
+    case RZ_LAUNCHER_SSH:
+        return true;
+    case RZ_LAUNCHER_SLURM:
+        return strcmp(host, "localhost") != 0;
+    default:
+        return !rz_host_is_here(host);
+    }
+}
+
+/* A host that is named several times is one node, with the slots of all. */
+static void merge_remote(struct rz_launch_layout *layout)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < layout->n_nodes; i++) {
+        struct rz_layout_node *node = &layout->nodes[i], *same = NULL;
+        for (uint32_t k = 0; node->remote && k < n && !same; k++) {
+            same = strcmp(layout->nodes[k].host, node->host) == 0 ? &layout->nodes[k] : NULL;
+        }
+        if (same) {
+            same->place.slots += node->place.slots;
+        } else {
+            layout->nodes[n++] = *node;
+        }
+    }
+    layout->n_nodes = n;
+}
+
 void rz_hosts_settle(struct rz_rzrun_options *options)
 {
     struct rz_launch_layout *layout = &options->layout;
-    options->n_remote = 0;
     for (uint32_t i = 0; options->named && i < layout->n_nodes; i++) {
-        struct rz_layout_node *node = &layout->nodes[i];
-        bool here =
-            options->launcher == RZ_LAUNCHER_LOCAL ||
-            ((options->launcher == RZ_LAUNCHER_AUTO || options->launcher == RZ_LAUNCHER_PBS) &&
-             rz_host_is_here(node->host));
-        node->remote = !here;
-        options->n_remote += node->remote;
+        layout->nodes[i].remote = is_elsewhere(options, layout->nodes[i].host);
+    }
+    merge_remote(layout);
+    options->n_remote = 0;
+    for (uint32_t i = 0; i < layout->n_nodes; i++) {
+        options->n_remote += layout->nodes[i].remote;
     }
 }

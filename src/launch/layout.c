@@ -194,8 +194,8 @@ void rz_layout_divide_cores(struct rz_launch_layout *layout, uint32_t n_cores)
         n_here += !layout->nodes[i].remote;
     }
     for (uint32_t i = 0; i < layout->n_nodes; i++) {
-        if (layout->nodes[i].remote) { /* hosts are taken to be alike */
-            layout->nodes[i].place.cores = n_cores;
+        if (layout->nodes[i].remote) { /* the cores of another host are not known here */
+            layout->nodes[i].place.cores = layout->nodes[i].place.slots;
             continue;
         }
         rz_place_share(n_cores, n_here, here++, &first, &layout->nodes[i].place.cores);

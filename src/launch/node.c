@@ -262,7 +262,8 @@ void rz_nodes_tell_ends(const struct rz_node *nodes, uint32_t n, char *const *wh
 {
     uint32_t told = 0;
     for (uint32_t i = 0; i < n && told < TOLD_MAX; i++) {
-        if (!nodes[i].early || nodes[i].status == -1 || nodes[i].status == 0) {
+        bool said = nodes[i].remote && why[i];
+        if (!nodes[i].early || (nodes[i].status <= 0 && !said)) {
             continue;
         }
         tell_end(&nodes[i], why[i]);

@@ -7,6 +7,7 @@
 #include "cli/quantity.h"
 #include "launch/allocation.h"
 #include "launch/hosts.h"
+#include "remote/agent.h"
 #include "outcome/exit_codes.h"
 
 #include <limits.h>
@@ -105,8 +106,7 @@ const struct rz_cli_option rz_rzrun_hosts[] = {
      "pbs; "
      "else on this machine directly, on other hosts by ssh. local: all hosts are emulated on this "
      "machine, whatever their names. ssh: also this machine's by ssh. slurm: by srun; without "
-     "--host, on all nodes of the job. pbs: by pbs_tmrsh where it is, else by ssh; without --host, "
-     "on the nodes of PBS_NODEFILE.",
+     "--host, on all nodes of the job. pbs: by ssh; without --host, on the nodes of PBS_NODEFILE.",
      take_launcher},
     {"--ssh-args", NULL, "ARGS",
      "Further arguments of ssh, before the host, like '-p 2222 -l me'. Your ssh configuration is "
@@ -191,20 +191,13 @@ static void settle_directories(struct rz_rzrun_options *options)
     }
 }
 
-/* Whether a command is in PATH. */
-static bool is_command(const char *name)
+static void check_agent(const struct rz_rzrun_options *options)
 {
-    char path[PATH_MAX];
-    const char *at = getenv("PATH");
-    for (; at && *at; at += *at == ':') {
-        size_t n = strcspn(at, ":");
-        int bytes = snprintf(path, sizeof(path), "%.*s/%s", (int)n, at, name);
-        if (bytes < (int)sizeof(path) && access(path, X_OK) == 0) {
-            return true;
-        }
-        at += n;
+    if (options->agent.n > RZ_AGENT_WORDS_MAX) {
+        rz_cli_refuse(&rz_rzrun_cli,
+                      "the command that starts daemons has %u words; %d is the bound",
+                      options->agent.n, RZ_AGENT_WORDS_MAX);
     }
-    return false;
 }
 
 static void settle_agent(struct rz_rzrun_options *options)
@@ -214,6 +207,7 @@ static void settle_agent(struct rz_rzrun_options *options)
                                      "its command");
     }
     if (options->agent_given) {
+        check_agent(options);
         return;
     }
     if (options->launcher == RZ_LAUNCHER_SLURM) {
@@ -222,14 +216,11 @@ static void settle_agent(struct rz_rzrun_options *options)
                                    "--cpu-bind=none --ntasks-per-node=1");
         return;
     }
-    if (options->launcher == RZ_LAUNCHER_PBS && is_command("pbs_tmrsh")) {
-        add_words(&options->agent, "pbs_tmrsh");
-        return;
-    }
     add_words(&options->agent, "ssh -x -T -o BatchMode=yes");
     if (options->ssh_arguments) {
         add_words(&options->agent, options->ssh_arguments);
     }
+    check_agent(options);
 }
 
 void rz_rzrun_hosts_allocation(struct rz_rzrun_options *options)
@@ -267,9 +258,12 @@ void rz_rzrun_hosts_allocation(struct rz_rzrun_options *options)
 
 void rz_rzrun_hosts_settle(struct rz_rzrun_options *options)
 {
-    const char *why;
+    const char *why, *range = getenv(RZ_PORT_RANGE);
     struct rz_address address;
     rz_hosts_settle(options);
+    if (range && options->port_first == 0 && !take_port_range(options, range, &why)) {
+        rz_cli_refuse(&rz_rzrun_cli, RZ_PORT_RANGE " is '%s': %s", range, why);
+    }
     if (options->n_remote == 0) {
         return;
     }
@@ -277,10 +271,11 @@ void rz_rzrun_hosts_settle(struct rz_rzrun_options *options)
                        : options->adapter == RZ_ADAPTER_NETNS ? "--adapter netns"
                                                               : NULL;
     if (what) {
-        rz_cli_refuse(&rz_rzrun_cli,
-                      "%s is for nodes of this machine; %s is on another host "
-                      "(--launcher local emulates it here)",
-                      what, "a node");
+        rz_cli_refuse(
+            &rz_rzrun_cli,
+            "%s is for nodes of this machine, and some hosts are others (--launcher local "
+            "emulates them here)",
+            what);
     }
     if (!rz_hosts_own_address(options, &address, &why)) {
         fprintf(stderr, "rzrun: %s\n", why);

@@ -120,8 +120,8 @@ void rz_launch_session_end(struct rz_launch_session *session, uint32_t grace_ms)
     session->ending = session->referee.over = true;
     if (session->hosts) {
         rz_hosts_ending(session->hosts);
-        drop_absent(session);
     }
+    drop_absent(session);
     set_bound(session, END_BOUND_S);
     event_base_once(session->base, -1, EV_TIMEOUT, release_lost, session,
                     &(struct timeval){.tv_sec = LOST_BOUND_S});
@@ -654,7 +654,7 @@ static void start_nodes(struct rz_launch_session *session, const char *daemon)
                           i, why);
         rz_launch_session_end(session, 0);
     }
-    if (session->options->n_remote > 0) {
+    if (session->options->n_remote > 0 && !session->ending) {
         start_hosts(session, daemon);
     }
 }

@@ -72,15 +72,28 @@ static struct rz_node *most_silent(struct rz_launch_session *session, rz_time pa
     return found ? found : lost;
 }
 
+/* "node 1, process 123: it is stopped", or "node 1 (its host)". */
+static const char *daemon_text(const struct rz_launch_session *session, const struct rz_node *node)
+{
+    static char text[160];
+    if (node->remote) {
+        snprintf(text, sizeof(text), "node %u (host %s)", node->index,
+                 session->options->layout.nodes[node->index].host);
+    } else {
+        snprintf(text, sizeof(text), "node %u, process %u: %s", node->index, node->daemon_pid,
+                 state_text(rz_process_state((pid_t)node->daemon_pid)));
+    }
+    return text;
+}
+
 static void give_up(struct rz_launch_session *session, const struct rz_node *node)
 {
     rz_outcome_decide(&session->referee.outcome, RZ_EXIT_LOST,
                       "the job was ended: %s for %.3g s (--silence-timeout); the "
-                      "daemon of node %u, process %u: %s",
+                      "daemon of %s",
                       session->options->no_ft ? "a daemon has said nothing"
                                               : "no daemon has said anything",
-                      (double)node->silence.lasted / 1e9, node->index, node->daemon_pid,
-                      state_text(rz_process_state((pid_t)node->daemon_pid)));
+                      (double)node->silence.lasted / 1e9, daemon_text(session, node));
     rz_session_leave_loop(session);
 }
 
@@ -96,6 +109,12 @@ static void look_at_silence(struct rz_launch_session *session, rz_time passed)
         give_up(session, node);
     } else if (silent < RZ_SILENT_WORTH_TELLING) {
         session->silence_told = false;
+    } else if (!session->silence_told && node->remote) {
+        session->silence_told = true;
+        fprintf(stderr,
+                "rzrun: the daemon of %s has said nothing for %.3g s; the job waits for it until "
+                "%.3g s (--silence-timeout)\n",
+                daemon_text(session, node), (double)silent / 1e9, (double)bound / 1e9);
     } else if (!session->silence_told) {
         session->silence_told = true;
         fprintf(stderr,

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 static struct sigaction pipe_before, terminal_before;
+static struct rlimit descriptors_before;
 static int ended_by;
 
 void rz_surroundings_settle(void)
@@ -22,12 +23,20 @@ void rz_surroundings_settle(void)
     }
     sigaction(SIGPIPE, &ignore, &pipe_before);
     sigaction(SIGTTIN, &ignore, &terminal_before);
+    /* Each node costs some descriptors. */
+    if (getrlimit(RLIMIT_NOFILE, &descriptors_before) == 0) {
+        const struct rlimit raised = {descriptors_before.rlim_max, descriptors_before.rlim_max};
+        setrlimit(RLIMIT_NOFILE, &raised);
+    }
 }
 
 void rz_surroundings_restore(void)
 {
     sigaction(SIGPIPE, &pipe_before, NULL);
     sigaction(SIGTTIN, &terminal_before, NULL);
+    if (descriptors_before.rlim_max > 0) {
+        setrlimit(RLIMIT_NOFILE, &descriptors_before);
+    }
 }
 
 void rz_surroundings_signalled(int number)

@@ -6,10 +6,11 @@
 
 /* At the beginning of the program. Descriptors 0 to 2 that are closed are occupied, so that no
  * other file gets their numbers; reading and writing them fails as before. SIGPIPE and SIGTTIN
- * become errors of the calls. */
+ * become errors of the calls. As many descriptors may be open as the system allows. */
 void rz_surroundings_settle(void);
 
-/* In a child before exec: restores the signal dispositions that rzrun was started with. */
+/* In a child before exec: restores the signal dispositions, and the bound of descriptors, that
+ * rzrun was started with. */
 void rz_surroundings_restore(void);
 
 /* rzrun ends by this signal, also when it was not sent but describes the cause (SIGPIPE: the reader

@@ -98,8 +98,7 @@ unsigned rz_host_addresses(const char *host, struct rz_address *addresses, unsig
     return n;
 }
 
-/* The same name, or one of them is the first part of the other, which has a domain. */
-static bool same_name(const char *a, const char *b)
+bool rz_host_same_name(const char *a, const char *b)
 {
     size_t n = strcspn(a, "."), m = strcspn(b, ".");
     return strcasecmp(a, b) == 0 ||
@@ -112,7 +111,7 @@ bool rz_host_is_here(const char *host)
     struct rz_address addresses[ADDRESSES_MAX];
     struct rz_interface interfaces[INTERFACES_MAX];
     gethostname(own, sizeof(own) - 1);
-    if (strcasecmp(host, "localhost") == 0 || same_name(host, own)) {
+    if (strcasecmp(host, "localhost") == 0 || strcasecmp(host, own) == 0) {
         return true;
     }
     unsigned n = rz_host_addresses(host, addresses, ADDRESSES_MAX),
@@ -127,5 +126,5 @@ bool rz_host_is_here(const char *host)
             }
         }
     }
-    return false;
+    return n == 0 && rz_host_same_name(host, own);
 }

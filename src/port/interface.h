@@ -28,8 +28,12 @@ bool rz_interface_matches(const struct rz_interface *interface, const char *text
  * 0: the name is unknown. */
 unsigned rz_host_addresses(const char *host, struct rz_address *addresses, unsigned max);
 
+/* Whether two names are equal, or one of them is the first part of the other, which has a domain.
+ */
+bool rz_host_same_name(const char *a, const char *b);
+
 /* Whether a host name means this machine: its own name, `localhost`, or a name that resolves to one
- * of its addresses. */
+ * of its addresses; where it does not resolve, its own name with or without a domain. */
 bool rz_host_is_here(const char *host);
 
 #endif

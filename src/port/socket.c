@@ -76,55 +76,48 @@ const char *rz_address_text(const struct rz_address *address, char text[RZ_ADDRE
     return text;
 }
 
-/* Binds to *address, and reads the port back. */
-static bool bind_to(int fd, struct rz_address *address)
+/* A socket of that type bound to *address, which then contains the port; a stream socket listens.
+ * -1: errno says why. */
+static int open_at(int type, struct rz_address *address)
 {
+    int fd = socket(AF_INET, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1;
     struct sockaddr_in name = socket_name(address);
     socklen_t bytes = sizeof(name);
-    if (bind(fd, (struct sockaddr *)&name, bytes) != 0 ||
-        getsockname(fd, (struct sockaddr *)&name, &bytes) != 0) {
-        return false;
-    }
-    *address = socket_address(&name);
-    return true;
-}
-
-/* Binds to a free port of RZ_PORT_RANGE. Processes begin at different places. */
-static bool bind_in_range(int fd, struct rz_address *address, unsigned first, unsigned last)
-{
-    unsigned n = last - first + 1, at = (unsigned)getpid() % n;
-    for (unsigned i = 0; i < n; i++) {
-        address->port = (uint16_t)(first + (at + i) % n);
-        if (bind_to(fd, address)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A socket bound to *address, which then contains the port; -1: errno says why. */
-static int socket_bound(int type, struct rz_address *address)
-{
-    int fd = socket(AF_INET, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
         return -1;
     }
-    int on = 1;
-    unsigned first, last;
-    const char *range = address->port == 0 ? getenv(RZ_PORT_RANGE) : NULL;
-    bool good =
-        type != SOCK_STREAM || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0;
-    if (good && range && sscanf(range, "%5u-%5u", &first, &last) == 2 && first > 0 &&
-        last >= first && last <= UINT16_MAX) {
-        good = bind_in_range(fd, address, first, last);
-    } else {
-        good = good && bind_to(fd, address);
-    }
-    if (!good) {
+    /* Two sockets may be bound to one port; one of them can listen. */
+    bool stream = type == SOCK_STREAM;
+    if ((stream && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0) ||
+        bind(fd, (struct sockaddr *)&name, bytes) != 0 || (stream && listen(fd, SOMAXCONN) != 0) ||
+        getsockname(fd, (struct sockaddr *)&name, &bytes) != 0) {
         int error = errno;
         close(fd);
         errno = error;
         return -1;
+    }
+    *address = socket_address(&name);
+    return fd;
+}
+
+/* The same at a free port of RZ_PORT_RANGE, if any port may be chosen. Processes begin at different
+ * places. */
+static int open_in_range(int type, struct rz_address *address)
+{
+    unsigned first, last;
+    const char *range = address->port == 0 ? getenv(RZ_PORT_RANGE) : NULL;
+    if (!range || sscanf(range, "%5u-%5u", &first, &last) != 2 || first == 0 || last < first ||
+        last > UINT16_MAX) {
+        return open_at(type, address);
+    }
+    unsigned n = last - first + 1, at = (unsigned)getpid() % n;
+    int fd = -1;
+    for (unsigned i = 0; i < n && fd < 0; i++) {
+        struct rz_address here = {.ip = address->ip, .port = (uint16_t)(first + (at + i) % n)};
+        fd = open_at(type, &here);
+        if (fd >= 0) {
+            *address = here;
+        }
     }
     return fd;
 }
@@ -132,12 +125,8 @@ static int socket_bound(int type, struct rz_address *address)
 rz_status_t rz_socket_listen(struct rz_address *address, int *fd)
 {
     struct rz_address at = *address;
-    int listening = socket_bound(SOCK_STREAM, &at);
+    int listening = open_in_range(SOCK_STREAM, &at);
     if (listening < 0) {
-        return RZ_ERR_SYSTEM;
-    }
-    if (listen(listening, SOMAXCONN) != 0) {
-        close(listening);
         return RZ_ERR_SYSTEM;
     }
     *address = at;
@@ -215,18 +204,15 @@ rz_status_t rz_socket_own(int fd, struct rz_address *address)
 void rz_socket_expect_life(int fd)
 {
     const int on = 1, idle_s = 15, every_s = 5, times = 6;
-    const unsigned unread_ms = 45000;
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof(every_s));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof(times));
-    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unread_ms, sizeof(unread_ms));
 }
 
 rz_status_t rz_socket_route(const struct rz_address *to, struct rz_address *from)
 {
-    struct rz_address any = {0};
-    int fd = socket_bound(SOCK_DGRAM, &any);
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0) {
         return RZ_ERR_SYSTEM;
     }
@@ -244,7 +230,7 @@ rz_status_t rz_socket_route(const struct rz_address *to, struct rz_address *from
 rz_status_t rz_socket_datagram(struct rz_address *address, int *fd)
 {
     struct rz_address at = *address;
-    int bound = socket_bound(SOCK_DGRAM, &at);
+    int bound = open_in_range(SOCK_DGRAM, &at);
     if (bound < 0) {
         return RZ_ERR_SYSTEM;
     }

@@ -44,8 +44,8 @@ rz_status_t rz_socket_connected(int fd);
 /* The address of this end. */
 rz_status_t rz_socket_own(int fd, struct rz_address *address);
 
-/* The connection ends, with RZ_ERR_TIMEOUT, within a minute if the other end's host does not answer
- * any more. */
+/* An idle connection ends, with RZ_ERR_TIMEOUT, within a minute if the other end's host does not
+ * answer any more. */
 void rz_socket_expect_life(int fd);
 
 /* The address of this machine from which `to` is reached. RZ_ERR_SYSTEM: there is no route. */

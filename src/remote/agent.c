@@ -23,9 +23,7 @@
 /* How often agents are looked at where the kernel has no descriptors of processes. */
 #define LOOK_MS 200
 /* The longest command of an agent, in words. */
-#define WORDS_MAX 64
-/* Of these, those that stand after the user's. */
-#define MORE_MAX 8
+#define WORDS_MAX (RZ_AGENT_WORDS_MAX + 8)
 
 struct agent;
 
@@ -245,7 +243,7 @@ static _Noreturn void become_agent(const struct rz_agents_config *config, const 
     if (config->restore) {
         config->restore();
     }
-    for (const char *const *word = config->words; *word && n < WORDS_MAX - MORE_MAX; word++) {
+    for (const char *const *word = config->words; *word && n < RZ_AGENT_WORDS_MAX; word++) {
         words[n++] = *word;
     }
     for (; *more; more++) {
@@ -254,7 +252,7 @@ static _Noreturn void become_agent(const struct rz_agents_config *config, const 
     words[n] = NULL;
     execvp(words[0], (char **)(uintptr_t)words);
     dprintf(STDERR_FILENO, "%s cannot be started: %s\n", words[0], strerror(errno));
-    _exit(127);
+    _exit(RZ_AGENT_NOT_STARTED);
 }
 
 static bool make_streams(int begin[2], int out[2], int err[2])

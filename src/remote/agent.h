@@ -19,6 +19,9 @@
 
 #define RZ_AGENT_MARK "rhizome-report "
 #define RZ_AGENT_LINE_MAX 512 /* longer lines are cut */
+#define RZ_AGENT_WORDS_MAX 56 /* of the agent; more are an error of the caller */
+/* The exit status of an agent whose program cannot be started. */
+#define RZ_AGENT_NOT_STARTED 125
 
 struct rz_remote_host {
     uint32_t node;

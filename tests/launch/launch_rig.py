@@ -188,7 +188,9 @@ class LaunchTest(unittest.TestCase):
 
     def start(self, *arguments, rzrun=RZRUN, environment=None, **streams):
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
-        variables = dict(os.environ, **BY_SIGNAL, RZ_TEST_MARK=self.mark)
+        # In a job of a batch system rzrun would take its nodes.
+        around = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM", "PBS_"))}
+        variables = dict(around, **BY_SIGNAL, RZ_TEST_MARK=self.mark)
         variables.update(environment or {})
         process = subprocess.Popen([rzrun, *arguments], env=variables, **streams)
         self.started.append(process)

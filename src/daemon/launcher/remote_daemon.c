@@ -20,8 +20,13 @@
 
 /* An agent passes on within this time what rzrun wrote. */
 #define BEGIN_WITHIN (60 * RZ_SECOND)
+/* How often the way to rzrun is tried again where it closed the connection without a word: it had
+ * too many at that moment. */
+#define AGAIN_MS 200
+/* How long agents may take to end after their daemons. */
+#define AGENTS_END_MS 2000
 /* Words of an agent; children of a host. */
-enum { WORDS_MAX = 64, CHILDREN_MAX = 4096, INTERFACES_MAX = 64 };
+enum { WORDS_MAX = RZ_AGENT_WORDS_MAX, CHILDREN_MAX = 4096, INTERFACES_MAX = 64 };
 
 /* ---- What it begins with ---- */
 
@@ -101,7 +106,7 @@ struct starter {
     int status; /* of the keeper; -1: it has not ended */
 };
 
-/* Ends with the last of the keeper and the agents. */
+/* Ends with the keeper: the daemons below do not need their agents. */
 static void look(evutil_socket_t fd, short what, void *arg)
 {
     struct starter *starter = arg;
@@ -110,7 +115,7 @@ static void look(evutil_socket_t fd, short what, void *arg)
     if (starter->status < 0 && rz_child_process_reap_ended(starter->keeper, &status)) {
         starter->status = rz_child_process_exit_of(status);
     }
-    if (starter->status >= 0 && rz_agents_running(starter->agents) == 0) {
+    if (starter->status >= 0) {
         event_base_loopbreak(starter->base);
     }
 }
@@ -141,7 +146,7 @@ static uint32_t read_children(const struct rz_remote_begin *begin, struct rz_rem
     return n;
 }
 
-/* The parent of the keeper: looks after the agents of the hosts below until all have ended. */
+/* The parent of the keeper: looks after the agents of the hosts below. */
 static _Noreturn void start_children(const struct rz_remote_begin *begin, pid_t keeper,
                                      const struct rz_remote_host *hosts, uint32_t n)
 {
@@ -153,7 +158,12 @@ static _Noreturn void start_children(const struct rz_remote_begin *begin, pid_t 
     rz_child_process_name("rzd-starter");
     struct event *looking = event_new(starter.base, -1, EV_PERSIST, look, &starter);
     rz_need_memory(looking, "to start other hosts");
-    if (read_words(begin, words) > 0) {
+    if (read_words(begin, words) <= 0) {
+        for (uint32_t i = 0; i < n; i++) {
+            said(NULL, hosts[i].node, "the command of the agent is not complete");
+            ended(NULL, hosts[i].node, EXIT_FAILURE);
+        }
+    } else {
         const struct rz_agents_config config = {.base = starter.base,
                                                 .words = words,
                                                 .command = begin->command,
@@ -165,6 +175,9 @@ static _Noreturn void start_children(const struct rz_remote_begin *begin, pid_t 
     }
     event_add(looking, &often);
     event_base_dispatch(starter.base);
+    if (starter.agents) {
+        rz_agents_close(starter.agents, AGENTS_END_MS);
+    }
     exit(starter.status);
 }
 
@@ -176,13 +189,14 @@ static bool find_own(struct rz_remote_begin *begin, const struct rz_remote_host 
     const char *name = getenv("SLURMD_NODENAME");
     gethostname(own, sizeof(own) - 1);
     for (uint32_t i = 0; i < n; i++) {
-        if (strcmp(hosts[i].name, name ? name : own) == 0) {
+        if (rz_host_same_name(hosts[i].name, name ? name : own)) {
             begin->node = hosts[i].node;
             begin->host = hosts[i].name;
             return true;
         }
     }
-    errno = ENOENT;
+    fprintf(stderr, "rzd: this host, %s, is not in the list of rzrun, which begins with %s\n",
+            name ? name : own, n > 0 ? hosts[0].name : "nothing");
     return false;
 }
 
@@ -200,36 +214,49 @@ static bool fork_starter(struct rz_remote_begin *begin)
     if (keeper > 0) {
         start_children(begin, keeper, hosts, n);
     }
+    if (keeper < 0) {
+        fprintf(stderr, "rzd: cannot start other hosts: %s\n", strerror(errno));
+    }
     return keeper == 0;
 }
 
 /* ---- The connection to rzrun ---- */
 
 /* Tries all addresses in turn, each with its share of the time. */
+static rz_status_t try_addresses(const char *addresses, const struct rz_stream_terms *terms,
+                                 rz_time deadline, struct rz_stream **stream)
+{
+    char list[1024], *save, *one;
+    rz_status_t status = RZ_ERR_SYSTEM;
+    unsigned left = 1;
+    for (const char *at = addresses; *at; at++) {
+        left += *at == ',';
+    }
+    snprintf(list, sizeof(list), "%s", addresses);
+    for (one = strtok_r(list, ",", &save); one && left > 0; one = strtok_r(NULL, ",", &save)) {
+        struct rz_address to;
+        rz_time now = rz_clock_now(), until = now + (deadline > now ? (deadline - now) / left : 0);
+        left--;
+        if (rz_address_parse(one, &to) == RZ_OK) {
+            status = rz_stream_connect(stream, &to, terms, RZ_LAUNCH_JOB_MAX, until);
+        }
+        if (status == RZ_OK || status == RZ_ERR_CANCELLED) {
+            break;
+        }
+    }
+    return status;
+}
+
 static rz_status_t reach(const struct rz_remote_begin *begin, enum rz_stream_purpose purpose,
                          rz_time deadline, struct rz_stream **stream)
 {
-    char list[1024], *save, *one;
     struct rz_stream_terms terms = {.job = begin->job, .node = begin->node, .purpose = purpose};
-    rz_status_t status = RZ_ERR_SYSTEM;
+    rz_status_t status;
     memcpy(terms.key, begin->key, sizeof(terms.key));
-    rz_time now = rz_clock_now();
-    unsigned left = 1;
-    for (const char *at = begin->rzrun; *at; at++) {
-        left += *at == ',';
-    }
-    snprintf(list, sizeof(list), "%s", begin->rzrun);
-    for (one = strtok_r(list, ",", &save); one && left > 0; one = strtok_r(NULL, ",", &save)) {
-        struct rz_address to;
-        now = rz_clock_now();
-        rz_time until = now + (deadline > now ? (deadline - now) / left : 0);
-        left--;
-        if (rz_address_parse(one, &to) == RZ_OK) {
-            status = rz_stream_connect(stream, &to, &terms, RZ_LAUNCH_JOB_MAX, until);
-        }
-        if (status == RZ_OK) {
-            break;
-        }
+    while ((status = try_addresses(begin->rzrun, &terms, deadline, stream)) ==
+               RZ_ERR_AUTHENTICATION &&
+           rz_clock_now() < deadline) {
+        rz_descriptor_await(NULL, 0, AGAIN_MS);
     }
     rz_proof_wipe(&terms, sizeof(terms));
     return status;
@@ -263,24 +290,36 @@ static bool choose_address(struct rz_remote_daemon *remote, const struct rz_remo
     return true;
 }
 
+/* Where one agent has started many hosts, rzrun learns by a report which of them has failed. */
+static int give_up(const struct rz_remote_begin *begin, int status, const char *why)
+{
+    fprintf(stderr, "rzd: %s\n", why);
+    said(NULL, begin->node, why);
+    ended(NULL, begin->node, status);
+    return status;
+}
+
 static int connect_to_rzrun(struct rz_remote_daemon *remote, const struct rz_remote_begin *begin)
 {
     const char *why;
+    char text[400];
     rz_time deadline = rz_clock_now() + begin->within_ns;
     rz_status_t status = reach(begin, RZ_STREAM_MESSAGES, deadline, &remote->messages);
     if (status == RZ_OK) {
         status = reach(begin, RZ_STREAM_ALIVE, deadline, &remote->alive);
     }
+    if (status == RZ_ERR_CANCELLED) { /* another daemon has come for this node */
+        return RZ_REMOTE_EXIT_REFUSED;
+    }
     if (status != RZ_OK) {
-        fprintf(stderr,
-                "rzd cannot reach rzrun at %s: %s; is there a firewall? See --interface and "
-                "--port-range of rzrun\n",
-                begin->rzrun, rz_status_text(status));
-        return RZ_REMOTE_EXIT_UNREACHED;
+        snprintf(text, sizeof(text),
+                 "rzd cannot reach rzrun at %.200s: %s; is there a firewall? See --interface and "
+                 "--port-range of rzrun",
+                 begin->rzrun, rz_status_text(status));
+        return give_up(begin, RZ_REMOTE_EXIT_UNREACHED, text);
     }
     if (!choose_address(remote, begin, &why)) {
-        fprintf(stderr, "rzd: %s\n", why);
-        return RZ_REMOTE_EXIT_REFUSED;
+        return give_up(begin, RZ_REMOTE_EXIT_REFUSED, why);
     }
     return 0;
 }
@@ -294,8 +333,6 @@ int rz_remote_daemon_begin(struct rz_remote_daemon *remote)
         return RZ_REMOTE_EXIT_REFUSED;
     }
     if (!fork_starter(&begin)) {
-        fprintf(stderr, "rzd: cannot start other hosts, or find this one in the list: %s\n",
-                strerror(errno));
         return RZ_REMOTE_EXIT_REFUSED;
     }
     if (begin.port_first > 0) {

@@ -17,6 +17,7 @@ enum {
     CHALLENGE_BYTES = RZ_PROOF_NONCE_BYTES,
     HELLO_BYTES = 8 + RZ_PROOF_NONCE_BYTES + RZ_PROOF_BYTES,
     WELCOME_BYTES = RZ_PROOF_BYTES,
+    REFUSAL_BYTES = 1, /* instead of WELCOME */
     HANDSHAKE_MAX = HELLO_BYTES
 };
 
@@ -108,7 +109,9 @@ static rz_status_t await_frame(struct rz_stream *stream, size_t expected, const 
         size_t n;
         rz_time now = rz_clock_now();
         if (rz_frames_next(stream->frames, bytes, &n)) {
-            return n == expected ? RZ_OK : RZ_ERR_AUTHENTICATION;
+            return n == expected        ? RZ_OK
+                   : n == REFUSAL_BYTES ? RZ_ERR_CANCELLED
+                                        : RZ_ERR_AUTHENTICATION;
         }
         if (now >= deadline) {
             return RZ_ERR_TIMEOUT;
@@ -116,7 +119,10 @@ static rz_status_t await_frame(struct rz_stream *stream, size_t expected, const 
         if (rz_descriptor_await(fds, 1, (int)((deadline - now) / RZ_MILLISECOND) + 1)) {
             rz_status_t status = rz_frames_read(stream->frames);
             if (status != RZ_OK && status != RZ_IN_PROGRESS) {
-                return status;
+                /* Closed without a proof; a frame may stand before the end. */
+                return !rz_frames_next(stream->frames, bytes, &n) ? RZ_ERR_AUTHENTICATION
+                       : n == expected                            ? RZ_OK
+                                                                  : RZ_ERR_CANCELLED;
             }
         }
     }
@@ -210,6 +216,7 @@ rz_status_t rz_stream_accept(struct rz_stream **result, int fd, const struct rz_
         status = rz_frames_open(&frames, fd, HANDSHAKE_MAX);
     }
     if (status != RZ_OK) {
+        rz_descriptor_close(fd);
         return status;
     }
     rz_socket_expect_life(fd);
@@ -231,7 +238,6 @@ rz_status_t rz_stream_prove(struct rz_stream *stream, uint32_t *node,
     const void *bytes;
     size_t n;
     struct bound bound;
-    uint8_t welcome[WELCOME_BYTES];
     rz_status_t status = rz_frames_read(stream->frames);
     if (!rz_frames_next(stream->frames, &bytes, &n)) {
         return status == RZ_OK ? RZ_IN_PROGRESS : status;
@@ -243,18 +249,32 @@ rz_status_t rz_stream_prove(struct rz_stream *stream, uint32_t *node,
     stream->terms.node = get_u32(hello);
     stream->terms.purpose = (enum rz_stream_purpose)get_u32(hello + 4);
     memcpy(stream->answer, hello + 8, sizeof(stream->answer));
-    const struct rz_proof_terms *proof = bind(stream, 0, &bound);
-    if (!rz_proof_holds(proof, RZ_PROOF_CONNECTOR, hello + 8 + RZ_PROOF_NONCE_BYTES)) {
+    if (!rz_proof_holds(bind(stream, 0, &bound), RZ_PROOF_CONNECTOR,
+                        hello + 8 + RZ_PROOF_NONCE_BYTES)) {
         return RZ_ERR_AUTHENTICATION;
     }
-    rz_proof_make(proof, RZ_PROOF_ACCEPTOR, welcome);
-    status = rz_frames_send(stream->frames, welcome, sizeof(welcome));
+    *node = stream->terms.node;
+    *purpose = stream->terms.purpose;
+    return RZ_OK;
+}
+
+rz_status_t rz_stream_welcome(struct rz_stream *stream)
+{
+    uint8_t welcome[WELCOME_BYTES];
+    struct bound bound;
+    rz_proof_make(bind(stream, 0, &bound), RZ_PROOF_ACCEPTOR, welcome);
+    rz_status_t status = rz_frames_send(stream->frames, welcome, sizeof(welcome));
     if (status == RZ_OK) {
         seal(stream, false);
-        *node = stream->terms.node;
-        *purpose = stream->terms.purpose;
     }
     return status;
+}
+
+void rz_stream_refuse(struct rz_stream *stream)
+{
+    const uint8_t refusal = 0;
+    (void)rz_frames_send(stream->frames, &refusal, REFUSAL_BYTES);
+    rz_stream_close(stream);
 }
 
 /* ---- Frames ---- */

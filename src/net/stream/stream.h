@@ -40,8 +40,9 @@ rz_status_t rz_stream_plain(struct rz_stream **stream, int fd, uint32_t frame_ma
 
 /*
  * Connects, proves itself, and checks the proof of the other end; waits until `deadline` at most.
- * RZ_ERR_CLOSED: refused, or closed by the other end; RZ_ERR_TIMEOUT: no answer in time;
- * RZ_ERR_AUTHENTICATION: the other end does not hold the key.
+ * RZ_ERR_CLOSED: no process listens there; RZ_ERR_TIMEOUT: no answer in time;
+ * RZ_ERR_AUTHENTICATION: the other end does not hold the key, or closed the connection before it
+ * said so; RZ_ERR_CANCELLED: it does not want this connection (rz_stream_refuse).
  */
 rz_status_t rz_stream_connect(struct rz_stream **stream, const struct rz_address *to,
                               const struct rz_stream_terms *terms, uint32_t frame_max,
@@ -54,11 +55,17 @@ rz_status_t rz_stream_accept(struct rz_stream **stream, int fd, const struct rz_
 
 /*
  * To be called when an accepted stream is readable, until it does not return RZ_IN_PROGRESS. RZ_OK:
- * the other end has proved itself; node and purpose are what it said. Any other status: the stream
- * must be closed.
+ * the other end has proved itself; node and purpose are what it said, and the caller welcomes or
+ * refuses it. Any other status: the stream must be closed.
  */
 rz_status_t rz_stream_prove(struct rz_stream *stream, uint32_t *node,
                             enum rz_stream_purpose *purpose);
+
+/* This end proves itself, too; from now on frames are sealed. */
+rz_status_t rz_stream_welcome(struct rz_stream *stream);
+
+/* Tells the other end that it is not wanted, and closes the stream. */
+void rz_stream_refuse(struct rz_stream *stream);
 
 /* As rz_frames_* (port/channel.h). rz_stream_next: RZ_IN_PROGRESS: there is no complete frame;
  * RZ_ERR_AUTHENTICATION: a frame is not the next one of the other end, and the stream must be

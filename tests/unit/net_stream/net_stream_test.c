@@ -74,7 +74,7 @@ static rz_status_t prove(struct rz_stream *stream, uint32_t *node, enum rz_strea
         assert_true(rz_descriptor_await(&fd, 1, TEST_HANG_MS));
         status = rz_stream_prove(stream, node, purpose);
     } while (status == RZ_IN_PROGRESS);
-    return status;
+    return status == RZ_OK ? rz_stream_welcome(stream) : status;
 }
 
 static rz_status_t next(struct rz_stream *stream, const void **bytes, size_t *n)
@@ -169,7 +169,34 @@ static void another_key_is_refused_at_both_ends(void **state)
     assert_int_equal(prove(accepted, &node, &purpose), RZ_ERR_AUTHENTICATION);
     rz_stream_close(accepted);
     pthread_join(connector.thread, NULL);
-    assert_int_equal(connector.status, RZ_ERR_CLOSED);
+    assert_int_equal(connector.status, RZ_ERR_AUTHENTICATION);
+    close(listening);
+}
+
+static void a_connection_that_is_not_wanted_is_told(void **state)
+{
+    struct rz_address at = {.ip = RZ_ADDRESS_LOOPBACK};
+    struct rz_stream_terms terms = terms_with(1);
+    struct connector connector;
+    struct rz_stream *accepted;
+    uint32_t node;
+    enum rz_stream_purpose purpose;
+    rz_status_t status;
+    int listening;
+    (void)state;
+    assert_int_equal(rz_socket_listen(&at, &listening), RZ_OK);
+    connect_to(&connector, &at, 1);
+    assert_int_equal(rz_stream_accept(&accepted, await_connection(listening), &terms, FRAME_MAX),
+                     RZ_OK);
+    const int fd = rz_stream_fd(accepted);
+    do {
+        assert_true(rz_descriptor_await(&fd, 1, TEST_HANG_MS));
+        status = rz_stream_prove(accepted, &node, &purpose);
+    } while (status == RZ_IN_PROGRESS);
+    assert_int_equal(status, RZ_OK);
+    rz_stream_refuse(accepted);
+    pthread_join(connector.thread, NULL);
+    assert_int_equal(connector.status, RZ_ERR_CANCELLED);
     close(listening);
 }
 
@@ -332,6 +359,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_arrive_whole_and_in_order),
         cmocka_unit_test(another_key_is_refused_at_both_ends),
+        cmocka_unit_test(a_connection_that_is_not_wanted_is_told),
         cmocka_unit_test(an_acceptor_without_the_key_is_refused),
         cmocka_unit_test(garbage_is_refused),
         cmocka_unit_test(what_is_not_the_next_frame_ends_the_stream),

@@ -162,7 +162,7 @@ static void an_agent_that_does_not_exist_is_reported(void **state)
     (void)state;
     open_rig(&rig, words, "");
     start(&rig, &host, 1, 1);
-    assert_int_equal(rig.status[1], 127);
+    assert_int_equal(rig.status[1], RZ_AGENT_NOT_STARTED);
     assert_non_null(strstr(rig.said[1], "/no/such/agent cannot be started"));
     close_rig(&rig);
 }
