@@ -36,7 +36,8 @@ class Check(unittest.TestCase):
         status, out = self.check()
         self.assertEqual(status, 0)
         self.assertNotIn("FAILED", out)
-        self.assertRegex(out, r"(?s)-L asan.*tools/sanitized asan --budget 60 --seed 1\n.*-L tsan.*tools/sanitized tsan --budget 60 --seed 1\n")
+        self.assertRegex(out, r"(?s)-L asan.*tools/sanitized asan --budget 60 --most 24 --seed 1\n.*"
+                              r"-L tsan.*tools/sanitized tsan --budget 60 --most 8 --seed 1\n")
         self.assertRegex(out, r"(?s)-L tsan.*make \S* coverage\n.*\nctest --test-dir build --[^\n]*\n$")
 
     def test_a_part_that_fails_stops_no_other(self):
@@ -50,7 +51,7 @@ class Check(unittest.TestCase):
     def test_jobs_are_sampled_whatever_the_unit_tests_said(self):
         status, out = self.check("asan", ctest="*asan*", SEED="7")
         self.assertEqual(status, 1)
-        self.assertIn("tools/sanitized asan --budget 60 --seed 7\n", out)
+        self.assertIn("tools/sanitized asan --budget 60 --most 24 --seed 7\n", out)
 
     def test_a_module_below_its_floor(self):
         status, out = self.check(make="*coverage*")
