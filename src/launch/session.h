@@ -107,6 +107,10 @@ void rz_launch_session_end(struct rz_launch_session *session, uint32_t grace_ms)
 void rz_session_send_all(struct rz_launch_session *session,
                          const struct rz_launch_message *message);
 
+/* session_job.c: tells each daemon the job, once all have reported; the flags of JOB. */
+void rz_session_send_job(struct rz_launch_session *session);
+uint32_t rz_session_job_flags(const struct rz_launch_session *session);
+
 /* session_waits.c: --timeout has expired, the page is shown before the end; a node reports a
  * process that has waited for long; its answers. */
 void rz_session_waits_at_timeout(struct rz_launch_session *session);
