@@ -10,7 +10,6 @@
 #include "port/clock.h"
 #include "port/kill_point.h"
 #include "port/netns.h"
-#include "wire/cursor.h"
 
 #include <errno.h>
 #include <signal.h>

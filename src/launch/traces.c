@@ -31,23 +31,6 @@ struct rz_traces_seen {
 
 /* ---- Memory ---- */
 
-static int make_node(uint32_t node, uint32_t n_rings, const struct rz_trace_levels *levels)
-{
-    int fd;
-    struct rz_trace_ring *ring;
-    const struct rz_trace_owner owner = {.slot = RZ_ID_NONE, .node = node};
-    if (rz_trace_memory_create(n_rings, &fd) != RZ_OK) {
-        return -1;
-    }
-    if (rz_trace_memory_make(fd, 0, &ring) != RZ_OK) {
-        close(fd);
-        return -1;
-    }
-    rz_trace_ring_make(ring, &owner, levels);
-    rz_trace_memory_unmap(ring);
-    return fd;
-}
-
 void rz_traces_open(struct rz_traces *traces, uint32_t n_nodes, uint32_t n_ranks,
                     const struct rz_trace_levels *levels)
 {
@@ -56,7 +39,9 @@ void rz_traces_open(struct rz_traces *traces, uint32_t n_nodes, uint32_t n_ranks
     *traces = (struct rz_traces){.n_nodes = n_nodes, .fds = malloc(n_nodes * sizeof(int))};
     rz_need_memory(traces->fds, "for the traces of the job");
     for (uint32_t i = 0; i < n_nodes; i++) {
-        traces->fds[i] = make_node(i, (uint32_t)n_rings, levels);
+        if (rz_trace_memory_of_node(i, (uint32_t)n_rings, levels, &traces->fds[i]) != RZ_OK) {
+            traces->fds[i] = -1;
+        }
     }
 }
 

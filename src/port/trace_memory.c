@@ -4,6 +4,8 @@
 
 #include "port/memory.h"
 
+#include <rhizome/types.h>
+
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -42,6 +44,25 @@ rz_status_t rz_trace_memory_make(int fd, uint32_t index, struct rz_trace_ring **
         *ring = at;
     }
     return status;
+}
+
+rz_status_t rz_trace_memory_of_node(uint32_t node, uint32_t n_rings,
+                                    const struct rz_trace_levels *levels, int *fd)
+{
+    struct rz_trace_ring *ring;
+    const struct rz_trace_owner owner = {.slot = RZ_ID_NONE, .node = node};
+    rz_status_t status = rz_trace_memory_create(n_rings, fd);
+    if (status != RZ_OK) {
+        return status;
+    }
+    status = rz_trace_memory_make(*fd, 0, &ring);
+    if (status != RZ_OK) {
+        close(*fd);
+        return status;
+    }
+    rz_trace_ring_make(ring, &owner, levels);
+    rz_trace_memory_unmap(ring);
+    return RZ_OK;
 }
 
 rz_status_t rz_trace_memory_map(int fd, uint32_t index, bool writable, struct rz_trace_ring **ring)

@@ -22,6 +22,11 @@ uint32_t rz_trace_memory_rings(int fd);
  * fails. */
 rz_status_t rz_trace_memory_make(int fd, uint32_t index, struct rz_trace_ring **ring);
 
+/* The memory of a node, of which the daemon's ring is made: rz_trace_memory_create, and the first
+ * ring. */
+rz_status_t rz_trace_memory_of_node(uint32_t node, uint32_t n_rings,
+                                    const struct rz_trace_levels *levels, int *fd);
+
 /* Maps a ring that was made: to write it, or to read it. RZ_ERR_VERSION: it is not of this
  * build, or nothing made it. */
 rz_status_t rz_trace_memory_map(int fd, uint32_t index, bool writable, struct rz_trace_ring **ring);

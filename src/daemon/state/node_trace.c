@@ -13,24 +13,12 @@
 /* Rings of a daemon that runs without rzrun. */
 #define RINGS_ALONE 64u
 
-/* As rzrun does it. */
 static int make_memory(uint32_t node)
 {
     int fd;
-    struct rz_trace_ring *ring;
     struct rz_trace_levels levels;
-    const struct rz_trace_owner owner = {.slot = RZ_ID_NONE, .node = node};
-    if (rz_trace_memory_create(RINGS_ALONE, &fd) != RZ_OK) {
-        return -1;
-    }
-    if (rz_trace_memory_make(fd, 0, &ring) != RZ_OK) {
-        close(fd);
-        return -1;
-    }
     rz_trace_levels_default(&levels);
-    rz_trace_ring_make(ring, &owner, &levels);
-    rz_trace_memory_unmap(ring);
-    return fd;
+    return rz_trace_memory_of_node(node, RINGS_ALONE, &levels, &fd) == RZ_OK ? fd : -1;
 }
 
 void rz_node_trace_open(struct rz_node_trace *trace, int fd, uint32_t node)
