@@ -10,7 +10,7 @@
 #include "wire/schema.h"
 
 /* Both ends have the same, or the start is refused. */
-#define RZ_REMOTE_VERSION 1
+#define RZ_REMOTE_VERSION 2
 
 #define RZ_REMOTE_MAX (1u << 20) /* the longest message */
 

@@ -52,14 +52,15 @@ static bool read_exactly(uint8_t *bytes, size_t n, rz_time deadline)
 static bool read_begin(struct rz_remote_begin *begin, const char **why)
 {
     uint8_t header[4];
+    struct rz_wire_reader r;
     struct rz_remote_message message;
     rz_time deadline = rz_clock_now() + BEGIN_WITHIN;
     *why = "nothing was read from standard input; rzd --remote is started by rzrun";
     if (!read_exactly(header, sizeof(header), deadline)) {
         return false;
     }
-    uint32_t n = (uint32_t)header[0] | (uint32_t)header[1] << 8 | (uint32_t)header[2] << 16 |
-                 (uint32_t)header[3] << 24;
+    rz_wire_reader_init(&r, header, sizeof(header));
+    uint32_t n = rz_wire_get_u32(&r);
     *why = "what was read from standard input is not from an rzrun of this version (" RZ_VERSION
            "); install one version on all hosts";
     if (n > RZ_REMOTE_MAX) {
@@ -103,7 +104,7 @@ struct starter {
     struct event_base *base;
     struct rz_agents *agents;
     pid_t keeper;
-    int status; /* of the keeper; -1: it has not ended */
+    int status; /* of the keeper, once it has ended */
 };
 
 /* Ends with the keeper: the daemons below do not need their agents. */
@@ -112,10 +113,8 @@ static void look(evutil_socket_t fd, short what, void *arg)
     struct starter *starter = arg;
     int status;
     (void)fd, (void)what;
-    if (starter->status < 0 && rz_child_process_reap_ended(starter->keeper, &status)) {
+    if (rz_child_process_reap_ended(starter->keeper, &status)) {
         starter->status = rz_child_process_exit_of(status);
-    }
-    if (starter->status >= 0) {
         event_base_loopbreak(starter->base);
     }
 }
@@ -152,7 +151,7 @@ static _Noreturn void start_children(const struct rz_remote_begin *begin, pid_t 
 {
     const char *words[WORDS_MAX + 1];
     const struct timeval often = {.tv_usec = 100000};
-    struct starter starter = {.base = event_base_new(), .keeper = keeper, .status = -1};
+    struct starter starter = {.base = event_base_new(), .keeper = keeper};
     rz_need_memory(starter.base, "to start other hosts");
     rz_signals_ignore_losses();
     rz_child_process_name("rzd-starter");

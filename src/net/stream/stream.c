@@ -7,6 +7,7 @@
 #include "port/channel.h"
 #include "port/clock.h"
 #include "port/descriptor.h"
+#include "wire/cursor.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,18 +33,6 @@ struct rz_stream {
     size_t room[2];
 };
 
-static void put_u32(uint8_t *at, uint32_t value)
-{
-    for (unsigned i = 0; i < 4; i++) {
-        at[i] = (uint8_t)(value >> 8 * i);
-    }
-}
-
-static uint32_t get_u32(const uint8_t *at)
-{
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
-
 /* What the proofs are bound to. direction 0: proofs; 1, 2: the keys of frames from the connector
  * and from the acceptor. */
 struct bound {
@@ -55,13 +44,14 @@ static const struct rz_proof_terms *bind(const struct rz_stream *stream, uint32_
                                          struct bound *bound)
 {
     const struct rz_stream_terms *terms = &stream->terms;
-    memcpy(bound->bytes, "rzrun\0\0\0", 8);
-    put_u32(bound->bytes + 8, (uint32_t)terms->job);
-    put_u32(bound->bytes + 12, (uint32_t)(terms->job >> 32));
-    put_u32(bound->bytes + 16, terms->node);
-    put_u32(bound->bytes + 20, terms->purpose);
-    put_u32(bound->bytes + 24, direction);
-    put_u32(bound->bytes + 28, 0);
+    struct rz_wire_writer w;
+    memset(bound->bytes, 0, sizeof(bound->bytes));
+    rz_wire_writer_init(&w, bound->bytes, sizeof(bound->bytes));
+    rz_wire_put_text(&w, "rzrun");
+    rz_wire_put_u64(&w, terms->job);
+    rz_wire_put_u32(&w, terms->node);
+    rz_wire_put_u32(&w, terms->purpose);
+    rz_wire_put_u32(&w, direction);
     bound->proof = (struct rz_proof_terms){.key = terms->key,
                                            .challenge = stream->challenge,
                                            .answer = stream->answer,
@@ -100,12 +90,12 @@ rz_status_t rz_stream_plain(struct rz_stream **stream, int fd, uint32_t frame_ma
 
 /* ---- The connector ---- */
 
-/* Waits for a frame of the handshake. */
+/* Waits for a frame of the handshake; one may stand before the end of the connection. */
 static rz_status_t await_frame(struct rz_stream *stream, size_t expected, const void **bytes,
                                rz_time deadline)
 {
     const int fds[] = {rz_frames_fd(stream->frames)};
-    for (;;) {
+    for (rz_status_t status = RZ_OK;;) {
         size_t n;
         rz_time now = rz_clock_now();
         if (rz_frames_next(stream->frames, bytes, &n)) {
@@ -113,17 +103,14 @@ static rz_status_t await_frame(struct rz_stream *stream, size_t expected, const 
                    : n == REFUSAL_BYTES ? RZ_ERR_CANCELLED
                                         : RZ_ERR_AUTHENTICATION;
         }
+        if (status != RZ_OK) { /* closed without a proof */
+            return RZ_ERR_AUTHENTICATION;
+        }
         if (now >= deadline) {
             return RZ_ERR_TIMEOUT;
         }
         if (rz_descriptor_await(fds, 1, (int)((deadline - now) / RZ_MILLISECOND) + 1)) {
-            rz_status_t status = rz_frames_read(stream->frames);
-            if (status != RZ_OK && status != RZ_IN_PROGRESS) {
-                /* Closed without a proof; a frame may stand before the end. */
-                return !rz_frames_next(stream->frames, bytes, &n) ? RZ_ERR_AUTHENTICATION
-                       : n == expected                            ? RZ_OK
-                                                                  : RZ_ERR_CANCELLED;
-            }
+            status = rz_frames_read(stream->frames);
         }
     }
 }
@@ -139,8 +126,10 @@ static rz_status_t introduce(struct rz_stream *stream, rz_time deadline)
     }
     memcpy(stream->challenge, bytes, sizeof(stream->challenge));
     rz_proof_nonce(stream->answer);
-    put_u32(hello, stream->terms.node);
-    put_u32(hello + 4, stream->terms.purpose);
+    struct rz_wire_writer w;
+    rz_wire_writer_init(&w, hello, sizeof(hello));
+    rz_wire_put_u32(&w, stream->terms.node);
+    rz_wire_put_u32(&w, stream->terms.purpose);
     memcpy(hello + 8, stream->answer, RZ_PROOF_NONCE_BYTES);
     const struct rz_proof_terms *proof = bind(stream, 0, &bound);
     rz_proof_make(proof, RZ_PROOF_CONNECTOR, hello + 8 + RZ_PROOF_NONCE_BYTES);
@@ -243,11 +232,14 @@ rz_status_t rz_stream_prove(struct rz_stream *stream, uint32_t *node,
         return status == RZ_OK ? RZ_IN_PROGRESS : status;
     }
     const uint8_t *hello = bytes;
-    if (n != HELLO_BYTES || get_u32(hello + 4) >= RZ_STREAM_PURPOSE_COUNT) {
+    struct rz_wire_reader r;
+    rz_wire_reader_init(&r, hello, n);
+    uint32_t said_node = rz_wire_get_u32(&r), said_purpose = rz_wire_get_u32(&r);
+    if (n != HELLO_BYTES || said_purpose >= RZ_STREAM_PURPOSE_COUNT) {
         return RZ_ERR_AUTHENTICATION;
     }
-    stream->terms.node = get_u32(hello);
-    stream->terms.purpose = (enum rz_stream_purpose)get_u32(hello + 4);
+    stream->terms.node = said_node;
+    stream->terms.purpose = (enum rz_stream_purpose)said_purpose;
     memcpy(stream->answer, hello + 8, sizeof(stream->answer));
     if (!rz_proof_holds(bind(stream, 0, &bound), RZ_PROOF_CONNECTOR,
                         hello + 8 + RZ_PROOF_NONCE_BYTES)) {
