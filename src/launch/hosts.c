@@ -66,10 +66,9 @@ struct rz_hosts {
     unsigned n_guests;
     struct host *all; /* [layout.n_nodes] */
     struct rz_agents *agents;
-    char addresses[1024]; /* of rzrun, for BEGIN */
-    uint8_t words[4096];  /* of the agent, for BEGIN */
-    bool ending, told;
-    bool settled;   /* all hosts have come or failed */
+    char addresses[RZ_RZRUN_ADDRESSES_MAX * RZ_ADDRESS_TEXT]; /* of rzrun, for BEGIN */
+    uint8_t words[4096];                                      /* of the agent, for BEGIN */
+    bool ending;
     bool paused;    /* no connections are accepted */
     rz_time looked; /* time of the last look */
 };
@@ -283,22 +282,25 @@ const char *rz_hosts_missing(const struct rz_hosts *hosts)
     return list_of(hosts, false);
 }
 
-/* All hosts have come or failed: the start has failed, if one did. */
-static void tell_if_all_known(struct rz_hosts *hosts)
+/* Whether all hosts have come or failed. */
+static bool all_known(const struct rz_hosts *hosts)
+{
+    for (uint32_t i = 0; i < count(hosts); i++) {
+        const struct host *host = &hosts->all[i];
+        if (host->remote && !host->here && !host->failed) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool any_failed(const struct rz_hosts *hosts)
 {
     bool failed = false;
     for (uint32_t i = 0; i < count(hosts); i++) {
-        const struct host *host = &hosts->all[i];
-        failed |= host->failed;
-        if (host->remote && !host->here && !host->failed) {
-            return;
-        }
+        failed |= hosts->all[i].failed;
     }
-    hosts->settled = true;
-    if (failed && !hosts->told && !hosts->ending) {
-        hosts->told = true;
-        hosts->config.failed(hosts->config.arg, list_of(hosts, true));
-    }
+    return failed;
 }
 
 static void look(evutil_socket_t fd, short what, void *arg)
@@ -331,7 +333,9 @@ static void look(evutil_socket_t fd, short what, void *arg)
             pass_over(hosts, i);
         }
     }
-    tell_if_all_known(hosts);
+    if (!hosts->ending && all_known(hosts) && any_failed(hosts)) {
+        hosts->config.failed(hosts->config.arg, list_of(hosts, true));
+    }
 }
 
 /* ---- What agents say ---- */
@@ -353,7 +357,7 @@ static void said(void *arg, uint32_t node, const char *line)
         }
     }
     if (hosts->config.options->verbosity > 0 ||
-        (daemon && (all ? hosts->settled : hosts->all[node].here))) {
+        (daemon && (all ? all_known(hosts) : hosts->all[node].here))) {
         fprintf(stderr, "rzrun: %s: %s\n", name, line);
     }
 }
@@ -385,69 +389,19 @@ static void ended(void *arg, uint32_t node, int status)
     }
 }
 
-/* ---- Addresses ---- */
-
-static void add_address(char *list, size_t bytes, const struct rz_address *address)
-{
-    char text[RZ_ADDRESS_TEXT], wanted[RZ_ADDRESS_TEXT + 2], all[1200];
-    size_t n = strlen(list);
-    rz_address_text(address, text);
-    snprintf(wanted, sizeof(wanted), ",%s,", text);
-    snprintf(all, sizeof(all), ",%s,", list);
-    if (!strstr(all, wanted) && n + strlen(text) + 2 < bytes) {
-        snprintf(list + n, bytes - n, "%s%s", n > 0 ? "," : "", text);
-    }
-}
-
-/* Those from which the hosts are reached come first; then all that other hosts may know. */
-static void list_addresses(const struct rz_rzrun_options *options, uint16_t port, char *list,
-                           size_t bytes)
-{
-    struct rz_interface interfaces[INTERFACES_MAX];
-    struct rz_address found[ADDRESSES_MAX], from;
-    unsigned n = rz_interfaces(interfaces, INTERFACES_MAX);
-    list[0] = '\0';
-    for (unsigned i = 0; options->interface && i < n; i++) {
-        if (rz_interface_matches(&interfaces[i], options->interface)) {
-            interfaces[i].address.port = port;
-            add_address(list, bytes, &interfaces[i].address);
-        }
-    }
-    uint32_t asked = 0;
-    for (uint32_t i = 0; !options->interface && i < options->layout.n_nodes; i++) {
-        const struct rz_layout_node *node = &options->layout.nodes[i];
-        const char *at = strrchr(node->host, '@'), *name = at ? at + 1 : node->host;
-        /* A few show the ways to all; each question may take seconds. */
-        bool asks = node->remote && asked++ < ASKED_MAX;
-        unsigned m = asks ? rz_host_addresses(name, found, ADDRESSES_MAX) : 0;
-        for (unsigned k = 0; k < m; k++) {
-            if (found[k].ip >> 24 != 127 && rz_socket_route(&found[k], &from) == RZ_OK) {
-                from.port = port;
-                add_address(list, bytes, &from);
-            }
-        }
-    }
-    for (unsigned i = 0; !options->interface && i < n; i++) {
-        if (!interfaces[i].loopback && !interfaces[i].local) {
-            interfaces[i].address.port = port;
-            add_address(list, bytes, &interfaces[i].address);
-        }
-    }
-}
-
-bool rz_hosts_own_address(const struct rz_rzrun_options *options, struct rz_address *address,
-                          const char **why)
-{
-    char list[1024];
-    list_addresses(options, 1, list, sizeof(list));
-    list[strcspn(list, ",")] = '\0';
-    *why = options->interface ? "no interface of this machine is the one of --interface"
-                              : "this machine has no address that other hosts could reach; see "
-                                "--interface";
-    return *list && rz_address_parse(list, address) == RZ_OK;
-}
-
 /* ---- Start and end ---- */
+
+static void list_addresses(struct rz_hosts *hosts, uint16_t port)
+{
+    const struct rz_rzrun_options *options = hosts->config.options;
+    size_t n = 0;
+    for (unsigned i = 0; i < options->n_addresses; i++) {
+        char text[RZ_ADDRESS_TEXT];
+        const struct rz_address here = {.ip = options->addresses[i].ip, .port = port};
+        n += (size_t)snprintf(hosts->addresses + n, sizeof(hosts->addresses) - n, "%s%s",
+                              i > 0 ? "," : "", rz_address_text(&here, text));
+    }
+}
 
 /* False: the command does not fit. */
 static bool open_agents(struct rz_hosts *hosts)
@@ -477,8 +431,7 @@ static bool open_agents(struct rz_hosts *hosts)
                   .key_length = RZ_PROOF_KEY_BYTES,
                   .rzrun = hosts->addresses,
                   .interface = options->interface ? options->interface : "",
-                  .port_first = options->port_first,
-                  .port_last = options->port_last,
+                  .port_range = options->port_range ? options->port_range : "",
                   .within_ns = options->start_timeout,
                   .agent = hosts->words,
                   .agent_length = (uint32_t)(w.at - w.start),
@@ -501,13 +454,13 @@ rz_status_t rz_hosts_open(struct rz_hosts **result, const struct rz_hosts_config
     hosts->config = *config;
     hosts->terms.job = config->job;
     memcpy(hosts->terms.key, config->key, sizeof(hosts->terms.key));
-    *why = config->options->port_first ? "no port of --port-range is free"
+    *why = config->options->port_range ? "no port of --port-range is free"
                                        : "no port for the daemons of other hosts can be opened";
     if (rz_socket_listen(&at, &hosts->listen_fd) != RZ_OK) {
         free(hosts);
         return RZ_ERR_SYSTEM;
     }
-    list_addresses(config->options, at.port, hosts->addresses, sizeof(hosts->addresses));
+    list_addresses(hosts, at.port);
     *why = "the command that starts daemons is too long, or the path of rzd has a quote in it";
     if (!open_agents(hosts)) {
         close(hosts->listen_fd);
@@ -596,22 +549,49 @@ static bool is_elsewhere(const struct rz_rzrun_options *options, const char *hos
     }
 }
 
-/* A host that is named several times is one node, with the slots of all. */
-static void merge_remote(struct rz_launch_layout *layout)
+static void add_address(struct rz_rzrun_options *options, const struct rz_address *address)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < layout->n_nodes; i++) {
-        struct rz_layout_node *node = &layout->nodes[i], *same = NULL;
-        for (uint32_t k = 0; node->remote && k < n && !same; k++) {
-            same = strcmp(layout->nodes[k].host, node->host) == 0 ? &layout->nodes[k] : NULL;
-        }
-        if (same) {
-            same->place.slots += node->place.slots;
-        } else {
-            layout->nodes[n++] = *node;
+    unsigned i = 0;
+    while (i < options->n_addresses && options->addresses[i].ip != address->ip) {
+        i++;
+    }
+    if (i == options->n_addresses && i < RZ_RZRUN_ADDRESSES_MAX) {
+        options->addresses[options->n_addresses++] = *address;
+    }
+}
+
+/* The addresses from which hosts are reached. A few hosts show the ways to all; each question may
+ * take seconds. */
+static void add_routes(struct rz_rzrun_options *options)
+{
+    struct rz_address found[ADDRESSES_MAX], from;
+    for (uint32_t i = 0, asked = 0; i < options->layout.n_nodes && asked < ASKED_MAX; i++) {
+        const struct rz_layout_node *node = &options->layout.nodes[i];
+        const char *at = strrchr(node->host, '@'), *name = at ? at + 1 : node->host;
+        asked += node->remote;
+        unsigned n = node->remote ? rz_host_addresses(name, found, ADDRESSES_MAX) : 0;
+        for (unsigned k = 0; k < n; k++) {
+            if (found[k].ip >> 24 != 127 && rz_socket_route(&found[k], &from) == RZ_OK) {
+                add_address(options, &from);
+            }
         }
     }
-    layout->n_nodes = n;
+}
+
+/* Those from which the hosts are reached come first; then all that other hosts may know. */
+static void settle_addresses(struct rz_rzrun_options *options)
+{
+    struct rz_interface interfaces[INTERFACES_MAX];
+    unsigned n = rz_interfaces(interfaces, INTERFACES_MAX);
+    if (!options->interface) {
+        add_routes(options);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        if (options->interface ? rz_interface_matches(&interfaces[i], options->interface)
+                               : !interfaces[i].loopback && !interfaces[i].local) {
+            add_address(options, &interfaces[i].address);
+        }
+    }
 }
 
 void rz_hosts_settle(struct rz_rzrun_options *options)
@@ -620,9 +600,12 @@ void rz_hosts_settle(struct rz_rzrun_options *options)
     for (uint32_t i = 0; options->named && i < layout->n_nodes; i++) {
         layout->nodes[i].remote = is_elsewhere(options, layout->nodes[i].host);
     }
-    merge_remote(layout);
+    rz_layout_merge_remote(layout);
     options->n_remote = 0;
     for (uint32_t i = 0; i < layout->n_nodes; i++) {
         options->n_remote += layout->nodes[i].remote;
+    }
+    if (options->n_remote > 0) {
+        settle_addresses(options);
     }
 }

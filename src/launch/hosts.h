@@ -20,7 +20,8 @@ struct rz_hosts_config {
     const char *daemon; /* path of rzd here, and on the other hosts unless options name another */
     struct rz_node *nodes; /* [layout.n_nodes]; callbacks are set */
     void *arg;
-    /* The start has failed: a sentence that names hosts and causes. */
+    /* The start has failed: a sentence that names hosts and causes. The callee ends the job, with
+     * rz_hosts_ending. */
     void (*failed)(void *arg, const char *why);
 };
 
@@ -37,12 +38,7 @@ void rz_hosts_ending(struct rz_hosts *hosts);
 /* Waits for the agents, shortly for those of hosts that have failed. NULL: nothing. */
 void rz_hosts_close(struct rz_hosts *hosts);
 
-/* The address of this machine at which the other hosts of the job reach it: for a node that is
- * here, while others are elsewhere. False: *why. */
-bool rz_hosts_own_address(const struct rz_rzrun_options *options, struct rz_address *address,
-                          const char **why);
-
-/* Decides which nodes of the layout are on other hosts. */
+/* Decides which nodes of the layout are on other hosts, and finds the addresses of this machine. */
 void rz_hosts_settle(struct rz_rzrun_options *options);
 
 #endif

@@ -171,6 +171,23 @@ bool rz_layout_emulate(struct rz_launch_layout *layout, uint32_t n, const char *
     return true;
 }
 
+void rz_layout_merge_remote(struct rz_launch_layout *layout)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < layout->n_nodes; i++) {
+        struct rz_layout_node *node = &layout->nodes[i], *same = NULL;
+        for (uint32_t k = 0; node->remote && k < n && !same; k++) {
+            same = strcmp(layout->nodes[k].host, node->host) == 0 ? &layout->nodes[k] : NULL;
+        }
+        if (same) {
+            same->place.slots += node->place.slots;
+        } else {
+            layout->nodes[n++] = *node;
+        }
+    }
+    layout->n_nodes = n;
+}
+
 void rz_layout_per_node(struct rz_launch_layout *layout, uint32_t n)
 {
     for (uint32_t i = 0; i < layout->n_nodes; i++) {

@@ -34,6 +34,9 @@ bool rz_layout_add_hostfile(struct rz_launch_layout *layout, const char *file, c
 /* Emulates `n` nodes on this machine. */
 bool rz_layout_emulate(struct rz_launch_layout *layout, uint32_t n, const char **why);
 
+/* A remote host that is named several times is one node, with the slots of all. */
+void rz_layout_merge_remote(struct rz_launch_layout *layout);
+
 /* Each node has n slots, whatever the list says. */
 void rz_layout_per_node(struct rz_launch_layout *layout, uint32_t n);
 

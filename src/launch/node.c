@@ -37,7 +37,7 @@ static void channel_read(evutil_socket_t fd, short what, void *arg)
     rz_status_t status = rz_stream_read(node->channel), next;
     const void *bytes;
     size_t n;
-    while (node->channel && (next = rz_stream_next(node->channel, &bytes, &n)) == RZ_OK) {
+    while ((next = rz_stream_next(node->channel, &bytes, &n)) == RZ_OK) {
         struct rz_launch_message message;
         if (rz_launch_decode(&message, bytes, n) == RZ_OK) {
             node->message(node->arg, node, &message);
@@ -54,8 +54,7 @@ static void channel_read(evutil_socket_t fd, short what, void *arg)
                 node->index);
         status = next;
     }
-    if (status == RZ_ERR_CLOSED || status == RZ_ERR_MALFORMED || status == RZ_ERR_TIMEOUT ||
-        status == RZ_ERR_AUTHENTICATION) {
+    if (status != RZ_OK) {
         channel_ended(node);
     }
 }
@@ -116,13 +115,11 @@ static _Noreturn void become_keeper(const struct rz_node *node, int switch_fd, c
     _exit(127);
 }
 
-rz_status_t rz_node_start(struct rz_node *node, uint32_t index, int switch_fd, const char *daemon,
+rz_status_t rz_node_start(struct rz_node *node, int switch_fd, const char *daemon,
                           struct event_base *base, const char **why)
 {
     int channel[2], alive[2];
     rz_assert(node->message && node->ended);
-    node->index = index;
-    node->alive_fd = node->status = -1;
     if (!*node->address) {
         choose_address(node, switch_fd >= 0);
     }

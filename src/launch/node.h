@@ -48,13 +48,13 @@ struct rz_node {
 };
 
 /*
- * Starts `daemon --keeper` for node `index`; callbacks must be set. switch_fd: -1 (adapter "local":
- * the node shares this machine's network, with loopback addresses of its own), or a switch of
- * port/netns.h that it is connected to (adapter "netns"). node->address: set before where other
- * nodes are on other hosts, else "". *why on an error; errors after the fork
- * are reported by the child, and the channel ends.
+ * Starts `daemon --keeper` for node->index; callbacks must be set, alive_fd and status are -1.
+ * switch_fd: -1 (adapter "local": the node shares this machine's network, with loopback addresses
+ * of its own), or a switch of port/netns.h that it is connected to (adapter "netns").
+ * node->address: set before where other nodes are on other hosts, else "". *why on an error; errors
+ * after the fork are reported by the child, and the channel ends.
  */
-rz_status_t rz_node_start(struct rz_node *node, uint32_t index, int switch_fd, const char *daemon,
+rz_status_t rz_node_start(struct rz_node *node, int switch_fd, const char *daemon,
                           struct event_base *base, const char **why);
 
 /* The daemon of a node on another host has connected: takes over its stream. */

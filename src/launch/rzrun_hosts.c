@@ -78,8 +78,7 @@ RZ_CLI_TAKE(port_range)
         return false;
     }
     setenv(RZ_PORT_RANGE, value, 1); /* also of daemons and ranks */
-    OPTIONS->port_first = (uint16_t)low;
-    OPTIONS->port_last = (uint16_t)high;
+    OPTIONS->port_range = value;
     return true;
 }
 
@@ -259,9 +258,8 @@ void rz_rzrun_hosts_allocation(struct rz_rzrun_options *options)
 void rz_rzrun_hosts_settle(struct rz_rzrun_options *options)
 {
     const char *why, *range = getenv(RZ_PORT_RANGE);
-    struct rz_address address;
     rz_hosts_settle(options);
-    if (range && options->port_first == 0 && !take_port_range(options, range, &why)) {
+    if (range && !options->port_range && !take_port_range(options, range, &why)) {
         rz_cli_refuse(&rz_rzrun_cli, RZ_PORT_RANGE " is '%s': %s", range, why);
     }
     if (options->n_remote == 0) {
@@ -277,8 +275,11 @@ void rz_rzrun_hosts_settle(struct rz_rzrun_options *options)
             "emulates them here)",
             what);
     }
-    if (!rz_hosts_own_address(options, &address, &why)) {
-        fprintf(stderr, "rzrun: %s\n", why);
+    if (options->n_addresses == 0) {
+        fprintf(stderr, "rzrun: %s\n",
+                options->interface ? "no interface of this machine is the one of --interface"
+                                   : "this machine has no address that other hosts could reach; "
+                                     "see --interface");
         exit(RZ_EXIT_START);
     }
     settle_agent(options);

@@ -9,9 +9,11 @@
 #include "launch/inject.h"
 #include "launch/layout.h"
 #include "launch/rzrun_contexts.h"
+#include "port/socket.h"
 #include "wire/launch_messages.h"
 
 #define RZ_FAULTS_MAX 64
+#define RZ_RZRUN_ADDRESSES_MAX 32
 
 /* How nodes are emulated on one machine. */
 enum rz_adapter {
@@ -64,11 +66,14 @@ struct rz_rzrun_options {
     enum rz_launcher_choice launcher;
     uint32_t n_remote;     /* nodes on other hosts */
     struct rz_texts agent; /* words of the command that starts a daemon: ssh and its options */
-    struct rz_texts directories;    /* absolute ones, of the parts */
-    bool agent_given;               /* by --launch-agent */
-    const char *ssh_arguments;      /* or NULL */
-    const char *interface;          /* the one by which hosts reach each other, or NULL */
-    uint16_t port_first, port_last; /* 0: any ports */
+    struct rz_texts directories; /* absolute ones, of the parts */
+    bool agent_given;            /* by --launch-agent */
+    const char *ssh_arguments;   /* or NULL */
+    const char *interface;       /* the one by which hosts reach each other, or NULL */
+    const char *port_range;      /* of RZ_PORT_RANGE; NULL: any ports */
+    /* [n_addresses]: at which other hosts reach this machine, the best one first; port 0 */
+    struct rz_address addresses[RZ_RZRUN_ADDRESSES_MAX];
+    unsigned n_addresses;
     rz_time start_timeout;
     const char *remote_daemon; /* path of rzd on the other hosts; NULL: as here */
     bool whole_environment;

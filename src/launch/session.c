@@ -452,19 +452,6 @@ static void start_hosts(struct rz_launch_session *session, const char *daemon)
     }
 }
 
-/* Where some nodes are on other hosts, those here listen at an address that is reached from there.
- */
-static void give_address(struct rz_launch_session *session, struct rz_node *node)
-{
-    struct rz_address address;
-    char text[RZ_ADDRESS_TEXT];
-    const char *why;
-    if (session->options->n_remote > 0 && rz_hosts_own_address(session->options, &address, &why)) {
-        rz_address_text(&address, text);
-        snprintf(node->address, sizeof(node->address), "%.*s", (int)strcspn(text, ":"), text);
-    }
-}
-
 static void start_nodes(struct rz_launch_session *session, const char *daemon)
 {
     for (uint32_t i = 0; i < session->options->layout.n_nodes; i++) {
@@ -479,8 +466,10 @@ static void start_nodes(struct rz_launch_session *session, const char *daemon)
         if (node->remote) {
             continue;
         }
-        give_address(session, node);
-        if (rz_node_start(node, i, session->switch_fd, daemon, session->base, &why) == RZ_OK) {
+        if (session->options->n_remote > 0) { /* it listens where other hosts reach it */
+            rz_address_ip_text(&session->options->addresses[0], node->address);
+        }
+        if (rz_node_start(node, session->switch_fd, daemon, session->base, &why) == RZ_OK) {
             continue;
         }
         node->gone = true;

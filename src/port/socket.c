@@ -69,10 +69,17 @@ rz_status_t rz_address_parse(const char *text, struct rz_address *address)
     return RZ_OK;
 }
 
+const char *rz_address_ip_text(const struct rz_address *address, char text[RZ_ADDRESS_TEXT])
+{
+    snprintf(text, RZ_ADDRESS_TEXT, "%u.%u.%u.%u", address->ip >> 24, address->ip >> 16 & 255,
+             address->ip >> 8 & 255, address->ip & 255);
+    return text;
+}
+
 const char *rz_address_text(const struct rz_address *address, char text[RZ_ADDRESS_TEXT])
 {
-    snprintf(text, RZ_ADDRESS_TEXT, "%u.%u.%u.%u:%u", address->ip >> 24, address->ip >> 16 & 255,
-             address->ip >> 8 & 255, address->ip & 255, address->port);
+    size_t n = strlen(rz_address_ip_text(address, text));
+    snprintf(text + n, RZ_ADDRESS_TEXT - n, ":%u", address->port);
     return text;
 }
 

@@ -21,6 +21,8 @@ rz_status_t rz_address_parse(const char *text, struct rz_address *address);
 /* Room for any address as text. */
 enum { RZ_ADDRESS_TEXT = 24 };
 const char *rz_address_text(const struct rz_address *address, char text[RZ_ADDRESS_TEXT]);
+/* The same without the port. */
+const char *rz_address_ip_text(const struct rz_address *address, char text[RZ_ADDRESS_TEXT]);
 
 /* The environment variable FIRST-LAST: where any port may be chosen, it is one of these. */
 #define RZ_PORT_RANGE "RZ_PORT_RANGE"

@@ -50,7 +50,6 @@ struct agent {
 struct rz_agents {
     struct rz_agents_config config;
     struct agent *all;
-    uint32_t n_running;
 };
 
 /* ---- Lines ---- */
@@ -151,7 +150,6 @@ static void close_lines(struct lines *lines)
 static void agent_free(struct agent *agent)
 {
     rz_list_unlink(&agent->agents->all, agent);
-    agent->agents->n_running--;
     close_lines(&agent->out);
     close_lines(&agent->err);
     event_free(agent->writable);
@@ -297,7 +295,6 @@ static struct agent *start_agent(struct rz_agents *agents, uint32_t node, const 
     *agent = (struct agent){
         .next = agents->all, .agents = agents, .node = node, .pid = pid, .pidfd = -1};
     agents->all = agent;
-    agents->n_running++;
     rz_descriptor_no_wait(begin[0]);
     rz_need_memory(rz_frames_open(&agent->begin, begin[0], RZ_REMOTE_MAX) == RZ_OK, "for an agent");
     open_lines(&agent->out, agent, out[0]);
@@ -361,7 +358,11 @@ void rz_agents_start_together(struct rz_agents *agents, const struct rz_remote_h
 
 uint32_t rz_agents_running(const struct rz_agents *agents)
 {
-    return agents->n_running;
+    uint32_t n = 0;
+    for (const struct agent *agent = agents->all; agent; agent = agent->next) {
+        n++;
+    }
+    return n;
 }
 
 void rz_agents_signal(const struct rz_agents *agents, int number)

@@ -19,7 +19,7 @@
     MESSAGE(BEGIN, begin) U32(version) TEXT(release) /* of this protocol, and of rzrun */ \
         U64(job) BYTES(key) U32(node) TEXT(host)     /* its number, and its name as the user gave it */ \
         TEXT(rzrun)                                  /* addresses of rzrun, separated by commas */ \
-        TEXT(interface) U32(port_first) U32(port_last) /* "": that by which rzrun is reached; 0: any ports */ \
+        TEXT(interface) TEXT(port_range)             /* "": that by which rzrun is reached; any ports */ \
         U64(within_ns)                               /* the time to reach rzrun */ \
         BYTES(agent) TEXT(command) U32(fan_out)      /* how it starts its children: words of the agent, and what the host runs */ \
         BYTES(children)                              /* of each: node u32, host text */ \

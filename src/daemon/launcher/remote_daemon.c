@@ -272,7 +272,6 @@ static bool choose_address(struct rz_remote_daemon *remote, const struct rz_remo
         if (rz_socket_own(rz_stream_fd(remote->messages), &address) != RZ_OK) {
             return false;
         }
-        address.port = 0;
     } else {
         unsigned n = rz_interfaces(interfaces, INTERFACES_MAX), i = 0;
         while (i < n && !rz_interface_matches(&interfaces[i], begin->interface)) {
@@ -284,8 +283,7 @@ static bool choose_address(struct rz_remote_daemon *remote, const struct rz_remo
         }
         address = interfaces[i].address;
     }
-    rz_address_text(&address, remote->address);
-    *strchr(remote->address, ':') = '\0';
+    rz_address_ip_text(&address, remote->address);
     return true;
 }
 
@@ -334,11 +332,8 @@ int rz_remote_daemon_begin(struct rz_remote_daemon *remote)
     if (!fork_starter(&begin)) {
         return RZ_REMOTE_EXIT_REFUSED;
     }
-    if (begin.port_first > 0) {
-        char range[16];
-        snprintf(range, sizeof(range), "%u-%u", begin.port_first & UINT16_MAX,
-                 begin.port_last & UINT16_MAX);
-        setenv(RZ_PORT_RANGE, range, 1); /* also of the ranks */
+    if (*begin.port_range) {
+        setenv(RZ_PORT_RANGE, begin.port_range, 1); /* also of the ranks */
     }
     *remote = (struct rz_remote_daemon){.node = begin.node};
     return connect_to_rzrun(remote, &begin);

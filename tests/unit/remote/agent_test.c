@@ -54,6 +54,7 @@ static void open_rig(struct rig *rig, const char *const *words, const char *comm
                                                       .key_length = sizeof(key),
                                                       .rzrun = "",
                                                       .interface = "",
+                                                      .port_range = "",
                                                       .agent = key,
                                                       .command = command},
                                             .arg = rig,
