@@ -15,19 +15,11 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import hosts  # noqa: E402
 import hosts_system as system  # noqa: E402
 from hosts_files import HANG_S  # noqa: E402
+from jobs import SKIPPED, await_true  # noqa: E402
 
-SKIPPED = 77
 HOSTS_PY = os.path.dirname(os.path.abspath(__file__)) + "/hosts.py"
 KINDS = ("net", "uts", "ipc", "mnt", "pid")
 NO_SLURM = hosts.lacking(slurm=True)
-
-
-def await_true(condition, bound_s=HANG_S):
-    """Polls for a state without an event; the value that was true, or the last one."""
-    end = time.monotonic() + bound_s
-    while not (value := condition()) and time.monotonic() < end:
-        time.sleep(0.02)
-    return value
 
 
 def pids():

@@ -3,46 +3,16 @@
 """Jobs in allocations of a real slurm (hosts.py): by salloc and sbatch, nodes and slots from the allocation, the loss of a rank and
 of a host, an srun that is killed. Skipped (77) without root, sshd or slurm."""
 import os
-import re
-import signal
 import subprocess
 import sys
-import time
-import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import hosts  # noqa: E402
-from hosts_files import HANG_S  # noqa: E402
-
-SKIPPED = 77
-BUILD = os.environ.get("RZ_TEST_BUILD", "build")
-RZRUN, HPCCG = os.path.abspath(f"{BUILD}/bin/rzrun"), os.path.abspath(f"{BUILD}/apps/hpccg")
-SIZE = ["24", "24", "24"]
-NO_START, BAD_LINE = 4, 2
+import jobs  # noqa: E402
+from jobs import BAD_LINE, HANG_S, HPCCG, NO_START, RZRUN, SIZE, result_of  # noqa: E402
 
 
-def await_true(condition, bound_s=HANG_S):
-    end = time.monotonic() + bound_s
-    while not (value := condition()) and time.monotonic() < end:
-        time.sleep(0.05)
-    return value
-
-
-def result_of(text):
-    return [line for line in text.splitlines() if re.match(r"(iterations|residual) ", line)]
-
-
-class InSlurm(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.rig = hosts.Hosts(3, slurm=True, share=[os.path.abspath(BUILD)])
-        cls.addClassCleanup(cls.rig.close)
-        cls.expected = result_of(subprocess.run([RZRUN, "--launcher", "local", "-n", "6", "--oversubscribe", HPCCG, *SIZE],
-                                                stdout=subprocess.PIPE, check=True, text=True, timeout=HANG_S).stdout)
-
-    def tearDown(self):
-        for k in range(4):
-            self.assertEqual(await_true(lambda k=k: not self.rig.free_check(k)) or self.rig.free_check(k), True, f"left on h{k}")
+class InSlurm(jobs.JobsTest):
+    N, SLURM, RANKS = 3, True, 6
 
     def run_it(self, words, *more, k=0):
         done = self.rig.run(k, ["salloc", *words, RZRUN, *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=HANG_S)
@@ -106,9 +76,7 @@ class InSlurm(unittest.TestCase):
         process = self.rig.start(0, ["salloc", "-N3", "-n12", "--no-kill", RZRUN, "-n", "6", "--map-by", "node", "--story", "--inject",
                                      "stop rank 0 at iteration 60 for 3s", HPCCG, *SIZE],
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        runs = ["pgrep", "-x", "hpccg"]
-        self.assertTrue(await_true(lambda: self.rig.run(3, runs, stdout=subprocess.DEVNULL, timeout=HANG_S).returncode == 0), "no rank on h3")
-        time.sleep(1.5)
+        self.await_ranks_on(3)
         self.rig.power_off(3)
         try:
             out, err = process.communicate(timeout=HANG_S)
@@ -119,9 +87,4 @@ class InSlurm(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    lacking = hosts.lacking(slurm=True)
-    if lacking:
-        print(lacking)
-        sys.exit(SKIPPED)
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    unittest.main(verbosity=2)
+    jobs.main(slurm=True)

@@ -5,48 +5,18 @@ host, with the same result; starts that fail name host and cause; nothing is lef
 import os
 import re
 import select
-import signal
 import subprocess
 import sys
 import time
-import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import hosts  # noqa: E402
-from hosts_files import HANG_S  # noqa: E402
+import jobs  # noqa: E402
+from jobs import HANG_S, HPCCG, NO_START, RZRUN, SIZE, result_of  # noqa: E402
 
-SKIPPED = 77
-BUILD = os.environ.get("RZ_TEST_BUILD", "build")
-RZRUN, HPCCG = os.path.abspath(f"{BUILD}/bin/rzrun"), os.path.abspath(f"{BUILD}/apps/hpccg")
-SIZE = ["24", "24", "24"]
 ON_ALL = ["--host", "h1:4,h2:4,h3:4,h4:4", "-n", "8", "--map-by", "node", "--story"]
-NO_START, LOST = 4, 5
 
 
-def await_true(condition, bound_s=HANG_S):
-    end = time.monotonic() + bound_s
-    while not (value := condition()) and time.monotonic() < end:
-        time.sleep(0.05)
-    return value
-
-
-def result_of(text):
-    """The lines of hpccg that do not depend on time."""
-    return [line for line in text.splitlines() if re.match(r"(iterations|residual) ", line)]
-
-
-class OverSsh(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.rig = hosts.Hosts(4, share=[os.path.abspath(BUILD)])
-        cls.addClassCleanup(cls.rig.close)
-        cls.expected = result_of(subprocess.run([RZRUN, "-n", "8", "--oversubscribe", HPCCG, *SIZE], stdout=subprocess.PIPE, check=True,
-                                                text=True, timeout=HANG_S).stdout)
-
-    def tearDown(self):
-        for k in range(5):
-            self.assertEqual(await_true(lambda k=k: not self.rig.free_check(k)) or self.rig.free_check(k), True, f"left on h{k}")
-
+class OverSsh(jobs.JobsTest):
     def run_it(self, *words, k=0):
         done = self.rig.run(k, [RZRUN, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=HANG_S)
         return done.returncode, done.stdout, done.stderr
@@ -67,9 +37,6 @@ class OverSsh(unittest.TestCase):
     def finish(self, process):
         out, err = process.communicate(timeout=HANG_S)
         return process.returncode, out.decode(), err.decode()
-
-    def runs_on(self, k):
-        return self.rig.run(k, ["pgrep", "-x", "hpccg"], stdout=subprocess.DEVNULL, timeout=HANG_S).returncode == 0
 
     def test_names_and_environment(self):
         status, out, err = self.run_it("--wdir", os.getcwd(), "--host", "h1:2,h2", "-x", "COLOUR=red", "-n", "3", "sh", "-c",
@@ -97,8 +64,7 @@ class OverSsh(unittest.TestCase):
     def test_a_host_loses_power(self):
         """Everything on it is gone at once, and it sends nothing any more. Rank 0 waits on another host until it has happened."""
         process = self.start(*ON_ALL, "--inject", "stop rank 0 at iteration 60 for 3s", HPCCG, *SIZE)
-        self.assertTrue(await_true(lambda: self.runs_on(3)), "no rank on h3")
-        time.sleep(1.5)
+        self.await_ranks_on(3)
         self.rig.power_off(3)
         try:
             status, out, err = self.finish(process)
@@ -154,8 +120,7 @@ class OverSsh(unittest.TestCase):
 
     def test_a_stopped_host_is_lost(self):
         process = self.start(*ON_ALL, "--inject", "stop rank 0 at iteration 60 for 3s", HPCCG, *SIZE)
-        self.assertTrue(await_true(lambda: self.runs_on(4)), "no rank on h4")
-        time.sleep(1.5)
+        self.await_ranks_on(4)
         self.rig.stop(4)
         try:
             status, out, err = self.finish(process)
@@ -165,9 +130,4 @@ class OverSsh(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    lacking = hosts.lacking()
-    if lacking:
-        print(lacking)
-        sys.exit(SKIPPED)
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    unittest.main(verbosity=2)
+    jobs.main()

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the tests of jobs on a rig of hosts share: programs, the class of their tests, waiting."""
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import hosts
+from hosts_files import HANG_S
+
+SKIPPED = 77
+BUILD = os.path.abspath(os.environ.get("RZ_TEST_BUILD", "build"))
+RZRUN, HPCCG = f"{BUILD}/bin/rzrun", f"{BUILD}/apps/hpccg"
+SIZE = ["24", "24", "24"]
+BAD_LINE, NO_START = 2, 4
+
+
+def await_true(condition, bound_s=HANG_S):
+    """Polls for a state without an event; the value that was true, or the last one."""
+    end = time.monotonic() + bound_s
+    while not (value := condition()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return value
+
+
+def result_of(text):
+    """The lines of hpccg that do not depend on time."""
+    return [line for line in text.splitlines() if re.match(r"(iterations|residual) ", line)]
+
+
+class JobsTest(unittest.TestCase):
+    """A rig of N hosts (with SLURM) for all tests of a class; after each test nothing is left on any host. expected: the result of
+    hpccg on RANKS ranks of this machine."""
+    N, SLURM, RANKS = 4, False, 8
+
+    @classmethod
+    def setUpClass(cls):
+        cls.rig = hosts.Hosts(cls.N, slurm=cls.SLURM, share=[BUILD])
+        cls.addClassCleanup(cls.rig.close)
+        cls.expected = result_of(subprocess.run([RZRUN, "--launcher", "local", "-n", str(cls.RANKS), "--oversubscribe", HPCCG, *SIZE],
+                                                stdout=subprocess.PIPE, check=True, text=True, timeout=HANG_S).stdout)
+
+    def tearDown(self):
+        for k in range(self.N + 1):
+            self.assertEqual(await_true(lambda k=k: not self.rig.free_check(k)) or self.rig.free_check(k), True, f"left on h{k}")
+
+    def await_ranks_on(self, k):
+        runs = ["pgrep", "-x", "hpccg"]
+        there = await_true(lambda: self.rig.run(k, runs, stdout=subprocess.DEVNULL, timeout=HANG_S).returncode == 0)
+        self.assertTrue(there, f"no rank on h{k}")
+        time.sleep(1.5)  # some iterations, and a checkpoint
+
+
+def main(slurm=False):
+    lacking = hosts.lacking(slurm=slurm)
+    if lacking:
+        print(lacking)
+        sys.exit(SKIPPED)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    unittest.main(verbosity=2)
