@@ -3,6 +3,7 @@
 #include "remote/agent.h"
 
 #include "../../patience.h"
+#include "port/clock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -102,6 +103,34 @@ static void lines_and_status_are_passed_on(void **state)
     close_rig(&rig);
 }
 
+/* What the agent of a host has written: the frame that it read; returns its bytes. */
+static size_t read_file(const char *path, const char *name, uint8_t *bytes, size_t max)
+{
+    char file_name[400];
+    snprintf(file_name, sizeof(file_name), "%s/%s", path, name);
+    FILE *file = fopen(file_name, "r");
+    size_t got = file ? fread(bytes, 1, max, file) : 0;
+    if (file) {
+        fclose(file);
+    }
+    return got;
+}
+
+/* The number of agents whose whole frame is in its file. */
+static unsigned n_written(const char *path, const char (*names)[8])
+{
+    unsigned n = 0;
+    for (uint32_t i = 0; i < NODES; i++) {
+        uint8_t bytes[4096];
+        struct rz_wire_reader r;
+        size_t got = read_file(path, names[i], bytes, sizeof(bytes));
+        rz_wire_reader_init(&r, bytes, got);
+        uint32_t length = rz_wire_get_u32(&r);
+        n += !r.malformed && got == 4 + (size_t)length;
+    }
+    return n;
+}
+
 /* Each agent reads BEGIN for its host, with the hosts below it. */
 static void each_reads_what_its_host_begins_with(void **state)
 {
@@ -121,8 +150,11 @@ static void each_reads_what_its_host_begins_with(void **state)
     rz_agents_start(rig.agents, hosts, NODES);
     unsigned n = rz_agents_running(rig.agents);
     assert_int_equal(n, 16);
-    event_base_loopexit(rig.base, &(struct timeval){.tv_usec = 300000});
-    event_base_dispatch(rig.base);
+    rz_time bound = rz_clock_now() + TEST_HANG_S * RZ_SECOND;
+    while (n_written(path, (const char(*)[8])names) < n && rz_clock_now() < bound) {
+        event_base_loopexit(rig.base, &(struct timeval){.tv_usec = 10000});
+        event_base_dispatch(rig.base);
+    }
     rz_agents_signal(rig.agents, 15); /* `cat` reads on as long as its agent is needed */
     rz_agents_close(rig.agents, 100000);
     event_base_free(rig.base);
@@ -130,13 +162,11 @@ static void each_reads_what_its_host_begins_with(void **state)
         char name[64];
         uint8_t bytes[4096];
         struct rz_remote_message message;
-        snprintf(name, sizeof(name), "%s/h%u", path, i);
-        FILE *file = fopen(name, "r");
-        if (!file) {
+        size_t got = read_file(path, names[i], bytes, sizeof(bytes));
+        if (got == 0) {
             continue;
         }
-        size_t got = fread(bytes, 1, sizeof(bytes), file);
-        fclose(file);
+        snprintf(name, sizeof(name), "%s/%s", path, names[i]);
         unlink(name);
         assert_true(got > 4);
         assert_int_equal(rz_remote_decode(&message, bytes + 4, got - 4), RZ_OK);
