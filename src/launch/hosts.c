@@ -179,6 +179,12 @@ static void accept_guest(evutil_socket_t listening, short what, void *arg)
 
 /* ---- Hosts that do not come ---- */
 
+/* Whether hosts start hosts; else one agent starts all. */
+static bool is_tree(const struct rz_hosts *hosts)
+{
+    return hosts->config.options->launcher != RZ_LAUNCHER_SLURM;
+}
+
 static void order(struct rz_hosts *hosts, const uint32_t *numbers, uint32_t n)
 {
     struct rz_remote_host *list = calloc(n, sizeof(*list));
@@ -189,14 +195,14 @@ static void order(struct rz_hosts *hosts, const uint32_t *numbers, uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         struct host *host = &hosts->all[numbers[i]];
         list[i] = (struct rz_remote_host){.node = numbers[i], .name = host->name};
-        bool together = hosts->config.options->launcher == RZ_LAUNCHER_SLURM;
-        host->parent = together || parents[i] == RZ_ID_NONE ? RZ_ID_NONE : numbers[parents[i]];
+        bool by_host = is_tree(hosts) && parents[i] != RZ_ID_NONE;
+        host->parent = by_host ? numbers[parents[i]] : RZ_ID_NONE;
         host->ordered = now;
     }
-    if (hosts->config.options->launcher == RZ_LAUNCHER_SLURM) {
-        rz_agents_start_together(hosts->agents, list, n);
-    } else {
+    if (is_tree(hosts)) {
         rz_agents_start(hosts->agents, list, n);
+    } else {
+        rz_agents_start_together(hosts->agents, list, n);
     }
     free(parents);
     free(list);
@@ -329,7 +335,7 @@ static void look(evutil_socket_t fd, short what, void *arg)
         if (waits && host->parent != RZ_ID_NONE && !hosts->all[host->parent].here) {
             host->ordered = now; /* its turn has not come */
         } else if (waits && !host->passed_over && now > host->ordered + STALLED_AFTER &&
-                   hosts->config.options->launcher != RZ_LAUNCHER_SLURM) {
+                   is_tree(hosts)) {
             pass_over(hosts, i);
         }
     }

@@ -15,7 +15,6 @@
 struct writing {
     struct rz_trace_file *file;
     uint32_t n_rings;
-    uint64_t job;
 };
 
 static void separate(struct rz_trace_file *file)
@@ -145,7 +144,7 @@ bool rz_trace_file_open(struct rz_trace_file *file, const char *path, const char
 
 void rz_trace_file_add(struct rz_trace_file *file, const struct rz_traces *traces, uint64_t job)
 {
-    struct writing writing = {.file = file, .job = job};
+    struct writing writing = {.file = file};
     file->n_attempts++;
     rz_traces_each(traces, count_ring, &writing);
     rz_traces_each(traces, write_ring, &writing);
