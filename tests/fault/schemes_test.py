@@ -138,10 +138,10 @@ class Kills(Schemes):
                 failed = set(re.findall(r"event=failure_seen epoch=\d+ rank=-1 node=(\d+)", report.read()))
             self.assertEqual(len(failed), 1 + len(faults), f"it did not crash there:\n{result.err}")
             begun = [int(word) for word in re.findall(r"restored iteration (\d+)", result.err)]
-            self.assertGreaterEqual(min(begun), 12, result.err)
+            self.assertGreaterEqual(min(begun), 9, result.err)  # changes that meet another base are sent again, whole
 
     def test_keeping(self):
-        # Parts and acknowledgements of about the sixth generation of eight ranks.
+        # Parts and acknowledgements of the fourth to the sixth generation of eight ranks.
         for point in ("piece-came:11", "piece-part:11", "piece-kept:11", "piece-ack:11"):
             self.killed("buddy", f"{point}@0")
         for point in ("piece-came:11", "piece-part:70", "share:70", "piece-kept:35", "piece-ack:45"):
