@@ -72,12 +72,29 @@ static bool matches(const struct rz_cli_option *option, const char *word, const 
     return false;
 }
 
-static const struct rz_cli_option *find(const struct rz_cli_option *options, const char *word,
+/* The k-th table of options; NULL: there are no more. */
+static const struct rz_cli_option *table_of(const struct rz_cli *cli, size_t k)
+{
+    if (k == 0) {
+        return cli->options;
+    }
+    return cli->more ? cli->more[k - 1] : NULL;
+}
+
+static bool is_last(const struct rz_cli_option *option)
+{
+    return !option->name && !option->help;
+}
+
+static const struct rz_cli_option *find(const struct rz_cli *cli, const char *word,
                                         const char **value)
 {
-    for (; options->name || options->help; options++) {
-        if (matches(options, word, value)) {
-            return options;
+    const struct rz_cli_option *option;
+    for (size_t k = 0; (option = table_of(cli, k)); k++) {
+        for (; !is_last(option); option++) {
+            if (matches(option, word, value)) {
+                return option;
+            }
         }
     }
     return NULL;
@@ -86,14 +103,16 @@ static const struct rz_cli_option *find(const struct rz_cli_option *options, con
 static _Noreturn void refuse_unknown(const struct rz_cli *cli, const char *word)
 {
     const char *names[OPTIONS_MAX + 1] = {NULL}, *nearest;
+    const struct rz_cli_option *option;
     size_t n = 0;
     if (cli->elsewhere && find(cli->elsewhere, word, &nearest)) {
         rz_cli_refuse(cli, "option '%s' %s", word, cli->where);
     }
-    for (const struct rz_cli_option *o = cli->options; (o->name || o->help) && n < OPTIONS_MAX;
-         o++) {
-        if (o->name) {
-            names[n++] = o->name;
+    for (size_t k = 0; (option = table_of(cli, k)); k++) {
+        for (; !is_last(option) && n < OPTIONS_MAX; option++) {
+            if (option->name) {
+                names[n++] = option->name;
+            }
         }
     }
     nearest = strlen(word) > 3 ? rz_cli_nearest(word, names) : NULL;
@@ -148,10 +167,7 @@ int rz_cli_parse(const struct rz_cli *cli, int argc, char **argv, void *target)
         if (strcmp(argv[i], "--") == 0) {
             return i + 1;
         }
-        const struct rz_cli_option *option = find(cli->options, argv[i], &value);
-        for (size_t k = 0; !option && cli->more && cli->more[k]; k++) {
-            option = find(cli->more[k], argv[i], &value);
-        }
+        const struct rz_cli_option *option = find(cli, argv[i], &value);
         if (!option) {
             common_options(cli, argv[i]);
             continue;

@@ -52,9 +52,9 @@ struct rz_cli {
     const struct rz_cli_option *options; /* ends with an entry whose name and help are NULL */
     /* further tables, after the first; NULL at the end; or NULL */
     const struct rz_cli_option *const *more;
-    const char *epilogue;                  /* exit status, examples; or NULL */
-    const struct rz_cli_option *elsewhere; /* options that are not accepted here, or NULL; */
-    const char *where;                     /* and the text about them */
+    const char *epilogue;           /* exit status, examples; or NULL */
+    const struct rz_cli *elsewhere; /* its options are not accepted here; or NULL */
+    const char *where;              /* and the text about them */
 };
 
 /*

@@ -684,7 +684,7 @@ static const struct rz_cli part_cli = {.name = "rzrun",
                                        .synopsis = "... : [OPTION]... PROGRAM [ARGUMENT]...",
                                        .description = "",
                                        .options = part_table,
-                                       .elsewhere = table,
+                                       .elsewhere = &rz_rzrun_cli,
                                        .where = "concerns the whole job, and stands before the "
                                                 "first program"};
 
