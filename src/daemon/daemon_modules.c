@@ -457,6 +457,14 @@ static const char *on_stdin(void *arg, const struct rz_launch_message *message)
     return status == RZ_OK ? NULL : "STDIN: more than was requested";
 }
 
+static const char *on_save(void *arg, const struct rz_launch_message *message)
+{
+    const struct rz_daemon *daemon = arg;
+    (void)message;
+    rz_store_save(rz_recovery_store(daemon->recovery));
+    return NULL;
+}
+
 static char *status_page(void *arg)
 {
     const struct rz_daemon *daemon = arg;
@@ -479,6 +487,7 @@ static rz_status_t open_orders(struct rz_daemon *daemon)
                                             .launcher = daemon->launcher,
                                             .lifeline_fd = daemon->lifeline_fd};
     rz_launcher_handle(daemon->launcher, RZ_LAUNCH_STDIN, RZ_LAUNCHER_IN_JOB, on_stdin, daemon);
+    rz_launcher_handle(daemon->launcher, RZ_LAUNCH_SAVE, RZ_LAUNCHER_IN_JOB, on_save, daemon);
     return rz_orders_open(&daemon->orders, &config);
 }
 

@@ -2,6 +2,7 @@
 /* The table of rzrun's options, from which its help is printed, and the functions that read each
  * value. */
 #include "launch/rzrun_options.h"
+#include "launch/rzrun_checkpoints.h"
 #include "launch/rzrun_foreign.h"
 #include "launch/rzrun_hosts.h"
 #include "launch/rzrun_settle.h"
@@ -17,8 +18,8 @@
 #define OPTIONS ((struct rz_rzrun_options *)target)
 #define PART (&OPTIONS->contexts[OPTIONS->n_contexts - 1])
 
-static bool whole(const char *value, uint64_t low, uint64_t high, uint32_t *number,
-                  const char **why)
+bool rz_rzrun_whole(const char *value, uint64_t low, uint64_t high, uint32_t *number,
+                    const char **why)
 {
     static char text[96];
     uint64_t read;
@@ -40,12 +41,12 @@ static bool duration(const char *value, rz_time *time, const char **why)
 
 RZ_CLI_TAKE(ranks)
 {
-    return whole(value, 1, RZ_RANKS_MAX, &PART->n_ranks, why);
+    return rz_rzrun_whole(value, 1, RZ_RANKS_MAX, &PART->n_ranks, why);
 }
 
 RZ_CLI_TAKE(nodes)
 {
-    return whole(value, 1, RZ_NODES_MAX, &OPTIONS->emulated_nodes, why);
+    return rz_rzrun_whole(value, 1, RZ_NODES_MAX, &OPTIONS->emulated_nodes, why);
 }
 
 RZ_CLI_TAKE(adapter)
@@ -124,7 +125,9 @@ RZ_CLI_TAKE_FLAG(report_bindings, OPTIONS->report_bindings)
 
 RZ_CLI_TAKE(spares)
 {
-    return whole(value, 0, RZ_NODES_MAX - 1, &OPTIONS->n_spares, why);
+    OPTIONS->all_spares = strcmp(value, "all") == 0;
+    return OPTIONS->all_spares ||
+           rz_rzrun_whole(value, 0, RZ_NODES_MAX - 1, &OPTIONS->n_spares, why);
 }
 
 RZ_CLI_TAKE_FLAG(no_ft, OPTIONS->no_ft)
@@ -329,7 +332,7 @@ RZ_CLI_TAKE(end)
 
 RZ_CLI_TAKE(max_restarts)
 {
-    return whole(value, 0, UINT32_MAX, &OPTIONS->restarts_max, why);
+    return rz_rzrun_whole(value, 0, UINT32_MAX, &OPTIONS->restarts_max, why);
 }
 
 RZ_CLI_TAKE(on_failure)
@@ -357,33 +360,6 @@ RZ_CLI_TAKE(place_lost)
     OPTIONS->lost_together = strcmp(value, "together") == 0;
     return OPTIONS->lost_together || strcmp(value, "spread") == 0;
 }
-
-RZ_CLI_TAKE(checkpoint)
-{
-    return rz_scheme_parse(value, &OPTIONS->scheme, why);
-}
-
-RZ_CLI_TAKE(checkpoint_dir)
-{
-    *why = "it needs a directory that all nodes see";
-    OPTIONS->checkpoint_dir = value;
-    return *value != 0;
-}
-
-RZ_CLI_TAKE(checkpoint_name)
-{
-    *why = "it needs 1 to 63 letters, digits and . _ - +, the first of them no dot";
-    OPTIONS->checkpoint_name = value;
-    return rz_ckpt_name_valid(value);
-}
-
-RZ_CLI_TAKE(checkpoint_keep)
-{
-    return whole(value, 2, 1000, &OPTIONS->checkpoint_keep, why);
-}
-
-RZ_CLI_TAKE_FLAG(restart, OPTIONS->restart)
-RZ_CLI_TAKE_FLAG(keep_checkpoints, OPTIONS->keep_checkpoints)
 
 RZ_CLI_TAKE(verbose)
 {
@@ -420,8 +396,9 @@ static const struct rz_cli_option table[] = {
      take_map_by},
     {"--oversubscribe", "-oversubscribe", NULL,
      "Allow more ranks than slots, at the start and when nodes fail.", take_oversubscribe},
-    {"--spares", NULL, "N",
-     "Keep the last N nodes free at the start; ranks of a node that fails go there first.",
+    {"--spares", NULL, "N|all",
+     "Keep the last N nodes free at the start; ranks of a node that fails go there first. all: all "
+     "nodes that the ranks of -n do not need.",
      take_spares},
     {"--bind-to", "-bind-to", "core|none",
      "none (default): the operating system chooses where processes run. core: each has a core to "
@@ -523,29 +500,6 @@ static const struct rz_cli_option table[] = {
      "End the job after N restarts without a newly committed checkpoint (10; 0: no bound). With "
      "--on-failure restart: after N restarts.",
      take_max_restarts},
-    {"--checkpoint", NULL, "SCHEME",
-     "How checkpoints (RZ_Checkpoint) are kept (docs/checkpoints.md). memory: in the memory of "
-     "each rank's node alone; they survive failures of processes. buddy (default): there, and in "
-     "that of another node. xor:K: in "
-     "groups of K nodes, of which any one may be lost. rs:K+M: in groups of K+M nodes, of which "
-     "any M may be lost. file: in files alone, which survive the loss of all nodes.",
-     take_checkpoint},
-    {"--checkpoint-dir", NULL, "DIR",
-     "Keep checkpoints in files, too, in DIR, which all nodes must see: for --on-failure restart "
-     "and --restart; --checkpoint file needs it. Removed when the job has "
-     "succeeded.",
-     take_checkpoint_dir},
-    {"--checkpoint-name", NULL, "NAME",
-     "The job's name in DIR; each job there needs another one. Default: that of the program.",
-     take_checkpoint_name},
-    {"--checkpoint-keep", NULL, "N", "Keep the newest N generations in files (2, the least).",
-     take_checkpoint_keep},
-    {"--restart", NULL, NULL,
-     "Continue from the checkpoints that an earlier job of this name and number of ranks left in "
-     "DIR, on any nodes; if there are none, start from the beginning.",
-     take_restart},
-    {"--keep-checkpoints", NULL, NULL, "Leave the files in DIR when the job has succeeded, too.",
-     take_keep_checkpoints},
     {"--no-ft", NULL, NULL,
      "No fault tolerance: the first failure of a rank or a node ends the job, as with a plain MPI. "
      "Nodes send no heartbeats, MPIX_Reinit runs its function once, checkpoints are not kept, "
@@ -626,7 +580,8 @@ static const struct rz_cli_option table[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static const struct rz_cli_option *const more_tables[] = {rz_rzrun_hosts, rz_rzrun_foreign, NULL};
+static const struct rz_cli_option *const more_tables[] = {rz_rzrun_checkpoints, rz_rzrun_hosts,
+                                                          rz_rzrun_foreign, NULL};
 
 #define LINE(name, value, text) "  " #value "  " text "\n"
 const struct rz_cli rz_rzrun_cli = {

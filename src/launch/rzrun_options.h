@@ -62,7 +62,8 @@ struct rz_rzrun_options {
     enum rz_adapter adapter;
     enum rz_place_by map_by;
     uint32_t n_spares;
-    bool named; /* the nodes were named by --host or --hostfile */
+    bool all_spares; /* all nodes that the ranks do not need */
+    bool named;      /* the nodes were named by --host or --hostfile */
     enum rz_launcher_choice launcher;
     uint32_t n_remote;     /* nodes on other hosts */
     struct rz_texts agent; /* words of the command that starts a daemon: ssh and its options */
@@ -106,7 +107,13 @@ struct rz_rzrun_options {
     const char *checkpoint_name; /* of the job, in the folder */
     uint32_t checkpoint_keep;    /* generations */
     bool restart, keep_checkpoints;
+    int signal_checkpoint; /* ends the job as SIGTERM does, after the newest checkpoint is in files;
+                              0: none */
 };
+
+/* Reads a whole number from low to high; false: *why says what is wanted. */
+bool rz_rzrun_whole(const char *value, uint64_t low, uint64_t high, uint32_t *number,
+                    const char **why);
 
 extern const struct rz_cli rz_rzrun_cli;
 

@@ -4,7 +4,7 @@
 #include "launch/rzrun_settle.h"
 
 #include "base/assert.h"
-#include "ckpt/file_header.h"
+#include "launch/rzrun_checkpoints.h"
 #include "launch/rzrun_hosts.h"
 #include "launch/silent.h"
 #include "outcome/exit_codes.h"
@@ -14,6 +14,28 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* --spares all: the first nodes with enough slots for the ranks are used, the others are spares. */
+static void settle_spares(struct rz_rzrun_options *options)
+{
+    const struct rz_launch_layout *layout = &options->layout;
+    uint64_t n_ranks = 0, places = 0;
+    uint32_t used = 0;
+    if (!options->all_spares) {
+        return;
+    }
+    for (uint32_t i = 0; i < options->n_contexts; i++) {
+        if (options->contexts[i].n_ranks == 0) {
+            rz_cli_refuse(&rz_rzrun_cli, "--spares all needs the number of ranks: -n N");
+        }
+        n_ranks += options->contexts[i].n_ranks;
+    }
+    while (used < layout->n_nodes && places < n_ranks) {
+        uint32_t slots = layout->nodes[used++].place.slots;
+        places += slots > 0 ? slots : 1;
+    }
+    options->n_spares = layout->n_nodes - used;
+}
 
 static void settle_ranks(struct rz_rzrun_options *options)
 {
@@ -138,6 +160,7 @@ static void settle_layout(struct rz_rzrun_options *options)
         options->oversubscribe = true;
         /* --per-node says where ranks start, not how many may be spawned. */
     }
+    settle_spares(options);
     rz_rzrun_hosts_settle(options);
     rz_layout_spare(&options->layout, options->n_spares);
     settle_ranks(options);
@@ -159,53 +182,6 @@ static void check_scheme(const struct rz_rzrun_options *options)
                       "--checkpoint %s needs groups of %u nodes, and there are %u: add nodes "
                       "(--nodes, --host), or use smaller groups",
                       text, n, options->layout.n_nodes);
-    }
-}
-
-/* The last component of the program's name, with a `-` for characters that a name cannot
- * contain. */
-static void settle_checkpoint_name(struct rz_rzrun_options *options)
-{
-    static char name[RZ_CKPT_NAME_MAX];
-    const char *slash = strrchr(options->contexts[0].program[0], '/');
-    snprintf(name, sizeof(name), "%.60s", slash ? slash + 1 : options->contexts[0].program[0]);
-    for (char *at = name; *at; at++) {
-        const char one[2] = {*at, 0};
-        if (!rz_ckpt_name_valid(one) && (at == name || *at != '.')) {
-            *at = '-';
-        }
-    }
-    options->checkpoint_name = *name ? name : "job";
-}
-
-static void settle_checkpoints(struct rz_rzrun_options *options)
-{
-    const char *what = options->scheme.kind == RZ_SCHEME_FILE ? "--checkpoint file"
-                       : options->restart                     ? "--restart"
-                       : options->keep_checkpoints            ? "--keep-checkpoints"
-                       : options->checkpoint_name             ? "--checkpoint-name"
-                       : options->checkpoint_keep             ? "--checkpoint-keep"
-                                                              : NULL;
-    if (!options->checkpoint_dir && what) {
-        rz_cli_refuse(&rz_rzrun_cli, "%s needs a directory for the files: --checkpoint-dir DIR",
-                      what);
-    }
-    if (!options->checkpoint_dir) {
-        return;
-    }
-    if (options->no_ft) {
-        rz_cli_refuse(&rz_rzrun_cli, "with --no-ft checkpoints are not kept: leave out "
-                                     "--checkpoint-dir");
-    }
-    if (options->detach) {
-        rz_cli_refuse(&rz_rzrun_cli, "--checkpoint-dir and --detach cannot be combined: rzrun must "
-                                     "stay to manage the files");
-    }
-    if (!options->checkpoint_keep) {
-        options->checkpoint_keep = 2;
-    }
-    if (!options->checkpoint_name) {
-        settle_checkpoint_name(options);
     }
 }
 
@@ -276,7 +252,7 @@ void rz_rzrun_settle(struct rz_rzrun_options *options)
         rz_cli_refuse(&rz_rzrun_cli,
                       "--hb-timeout must be longer than --hb-period, best three times as long");
     }
-    if (options->no_ft && (options->on_failure_given || options->n_spares)) {
+    if (options->no_ft && (options->on_failure_given || options->n_spares || options->all_spares)) {
         rz_cli_refuse(&rz_rzrun_cli,
                       "with --no-ft the first failure ends the job: %s has no meaning",
                       options->on_failure_given ? "--on-failure" : "--spares");
@@ -292,6 +268,6 @@ void rz_rzrun_settle(struct rz_rzrun_options *options)
             options->layout.n_nodes > 1 ? RZ_SILENT_NODES : RZ_SILENT_ONE_NODE;
     }
     check_scheme(options);
-    settle_checkpoints(options);
+    rz_rzrun_checkpoints_settle(options);
     check_faults(options);
 }

@@ -130,6 +130,16 @@ void rz_launch_session_end(struct rz_launch_session *session, uint32_t grace_ms)
     }
 }
 
+/* The job is over by itself. While its newest checkpoint is being written, only success ends it. */
+static void end_by_itself(struct rz_launch_session *session, uint32_t grace_ms)
+{
+    const char *cause;
+    if (!session->save.signal || session->ending ||
+        rz_outcome_status(&session->referee.outcome, &cause) == 0) {
+        rz_launch_session_end(session, grace_ms);
+    }
+}
+
 static void last_word(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_launch_session *session = arg;
@@ -240,6 +250,19 @@ static void report_binding(const struct rz_launch_session *session, const struct
             told->incarnation, node->index, name, told->binding);
 }
 
+static void on_started(struct rz_launch_session *session, struct rz_node *node,
+                       const struct rz_launch_started *told)
+{
+    if (session->options->report_bindings) {
+        report_binding(session, node, told);
+    }
+    if (session->cases) {
+        rz_cases_started(session->cases, told);
+    }
+    rz_session_input_look(session); /* rank 0 may now read on another node */
+    rz_session_detach_if_all_run(session);
+}
+
 static void on_done(struct rz_launch_session *session, struct rz_node *node,
                     const struct rz_launch_done *told)
 {
@@ -279,14 +302,7 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
         rz_launch_session_end(session, 0);
         break;
     case RZ_LAUNCH_STARTED:
-        if (session->options->report_bindings) {
-            report_binding(session, node, &message->started);
-        }
-        if (session->cases) {
-            rz_cases_started(session->cases, &message->started);
-        }
-        rz_session_input_look(session); /* rank 0 may now read on another node */
-        rz_session_detach_if_all_run(session);
+        on_started(session, node, &message->started);
         break;
     case RZ_LAUNCH_CAN_DETACH:
         node->detached = RZ_NODE_CAN_DETACH;
@@ -318,6 +334,9 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
     case RZ_LAUNCH_WAITING_END:
         rz_session_waits_end(session);
         break;
+    case RZ_LAUNCH_SAVED:
+        rz_session_saved(session, message->saved.generation);
+        break;
     case RZ_LAUNCH_DONE:
         on_done(session, node, &message->done);
         break;
@@ -333,7 +352,7 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
     if (over && session->options->detach && started) {
         rz_session_detach(session);
     } else if (over) {
-        rz_launch_session_end(session, grace_ms);
+        end_by_itself(session, grace_ms);
     }
 }
 
@@ -354,7 +373,7 @@ static void on_ended(void *arg, struct rz_node *node)
     }
     if (rz_referee_node_lost(&session->referee, node->index, &grace_ms) &&
         !session->options->detach) {
-        rz_launch_session_end(session, grace_ms);
+        end_by_itself(session, grace_ms);
     }
     let_all_leave(session);
     rz_session_detach_if_all_run(session);
@@ -511,6 +530,7 @@ static void close_events(struct rz_launch_session *session)
     event_free(session->look);
     event_free(session->bound);
     rz_session_waits_close(session);
+    rz_session_save_close(session);
 }
 
 static void close_report(struct rz_launch_session *session)
@@ -569,7 +589,11 @@ static int conclude(struct rz_launch_session *session)
         return 0;
     }
     int status = rz_outcome_status(&session->referee.outcome, &cause);
-    status = look_for_restart(session, status);
+    if (session->save.signal) {
+        status = status != 0 ? RZ_EXIT_SAVED : 0;
+    } else {
+        status = look_for_restart(session, status);
+    }
     rz_session_tell_end(session, status);
     rz_story_refused(&session->story, session->referee.outcome.refused,
                      session->options->layout.n_nodes);

@@ -41,6 +41,13 @@ struct rz_session_waits {
     char why[96];
 };
 
+/* The newest checkpoint is being written before the end of the job (session_save.c). */
+struct rz_session_save {
+    int signal; /* that asked for it; 0: none */
+    struct event *bound;
+    char words[160]; /* for the user */
+};
+
 /* What --verbose has said of an event that several daemons report. */
 struct rz_told_event {
     uint32_t kind, epoch, rank, node, incarnation;
@@ -82,6 +89,7 @@ struct rz_launch_session {
     bool detaching,
         numbered;  /* the nodes were told that we want to detach; the user knows the number */
     bool detached; /* all continue without us */
+    struct rz_session_save save;
     struct rz_session_waits waits;
     bool stdin_ended, stdin_always_ready, stdin_terminal;
     bool input_lost; /* it could not be read to its end, which was reported */
@@ -149,6 +157,12 @@ void rz_session_tell_end(const struct rz_launch_session *session, int status);
 /* session_signals.c */
 void rz_session_signals_open(struct rz_launch_session *session);
 void rz_session_signals_close(struct rz_launch_session *session);
+
+/* session_save.c: a signal has come; returns whether it is handled here: the job ends once its
+ * newest checkpoint is in files. What the daemons said: this generation is. */
+bool rz_session_save(struct rz_launch_session *session, int number);
+void rz_session_saved(struct rz_launch_session *session, uint64_t generation);
+void rz_session_save_close(struct rz_launch_session *session);
 
 /* session_detach.c: all processes are there, or the job is over already, and it does not need us
  * any more; and what follows when nodes have said that they can continue without us, and that they

@@ -9,6 +9,9 @@ static void on_signal(evutil_socket_t number, short what, void *arg)
 {
     struct rz_launch_session *session = arg;
     (void)what;
+    if (rz_session_save(session, (int)number)) {
+        return;
+    }
     if (number == SIGUSR1 || number == SIGUSR2) {
         struct rz_launch_message message = {.type = RZ_LAUNCH_SIGNAL,
                                             .signal = {.number = (uint32_t)number}};
@@ -36,7 +39,7 @@ void rz_session_signals_open(struct rz_launch_session *session)
 {
     static const int numbers[RZ_SESSION_SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
     for (unsigned i = 0; i < RZ_SESSION_SIGNALS; i++) {
-        if (is_ignored(numbers[i])) {
+        if (is_ignored(numbers[i]) && numbers[i] != session->options->signal_checkpoint) {
             continue;
         }
         session->signals[i] = evsignal_new(session->base, numbers[i], on_signal, session);

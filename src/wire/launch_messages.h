@@ -8,7 +8,7 @@
 
 #include "wire/schema.h"
 
-#define RZ_LAUNCH_VERSION 9
+#define RZ_LAUNCH_VERSION 10
 
 /* Kinds of events, for the record (the report, case files, the terminal). */
 enum rz_event_record {
@@ -119,6 +119,7 @@ enum rz_waiting_state {
     MESSAGE(DETACHED, detached) END(DETACHED, detached)                   /* from now on the job continues without rzrun */ \
     MESSAGE(MISSED, missed) U64(bytes) END(MISSED, missed)                /* of older output are not kept any more */ \
     MESSAGE(RESULT, result) U32(code) U32(cut_off) U32(n_nodes) TEXT(cause) END(RESULT, result) /* of the job; the last message */ \
+    MESSAGE(SAVED, saved) U64(generation) END(SAVED, saved) /* the newest one in files, after SAVE; from one daemon */ \
     MESSAGE(DONE, done) U64(strangers) END(DONE, done) /* the job is over, no process is left at this daemon; so many messages were refused */ \
     /* both ways: request; answer */ \
     MESSAGE(ALIVE, alive) END(ALIVE, alive) \
@@ -144,6 +145,7 @@ enum rz_waiting_state {
     MESSAGE(DETACH, detach) END(DETACH, detach)                           /* once all processes run, send CAN_DETACH */ \
     MESSAGE(LET_GO, let_go) END(LET_GO, let_go)                           /* the user knows the job's number: send DETACHED */ \
     MESSAGE(FINISH, finish) U32(code) TEXT(reason) END(FINISH, finish)    /* ends the whole job, a detached one */ \
+    MESSAGE(SAVE, save) END(SAVE, save)                               /* one daemon says SAVED when the newest generation is in files */ \
     MESSAGE(SHUTDOWN, shutdown) U32(grace_ms) END(SHUTDOWN, shutdown) /* the job is over: end all processes, then say DONE */ \
     MESSAGE(LEAVE, leave) END(LEAVE, leave)                           /* all others know that it is over: exit */
 /* clang-format on */

@@ -3,12 +3,13 @@
 """Jobs in allocations of a real slurm (hosts.py): by salloc and sbatch, nodes and slots from the allocation, the loss of a rank and
 of a host, an srun that is killed. Skipped (77) without root, sshd or slurm."""
 import os
+import re
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import jobs  # noqa: E402
-from jobs import BAD_LINE, HANG_S, HPCCG, NO_START, RZRUN, SIZE, result_of  # noqa: E402
+from jobs import BAD_LINE, COMD, HANG_S, HELD, HPCCG, NO_START, PREEMPTED, RZRUN, SIZE, await_true, result_of, state_of  # noqa: E402
 
 
 class InSlurm(jobs.JobsTest):
@@ -50,6 +51,29 @@ class InSlurm(jobs.JobsTest):
                             stdout=subprocess.PIPE, text=True, timeout=HANG_S)
         self.assertEqual(done.stdout.splitlines()[0], "status 0", done.stdout)
         self.assertEqual(result_of(done.stdout), self.expected)
+
+    def test_preempted_and_requeued(self):
+        """The script of docs/clusters.md; slurm delays a job that was requeued, so the delay is taken away."""
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/clusters.md"), encoding="utf-8") as file:
+            script = re.search(r"^#!/bin/sh\n.*?requeue.*?(?=^```)", file.read(), re.MULTILINE | re.DOTALL)[0]
+        first = f"""test "$SLURM_RESTART_COUNT" || set -- --inject '{HELD}'\n"""
+        script = script.replace("-N4 -n16", "-N3 -n8").replace("rzrun ", f'{first}{RZRUN} "$@" ', 1).replace("./program", " ".join(COMD))
+        script = script.replace("--checkpoint-dir checkpoints --restart --signal-checkpoint USR1", f"{' '.join(PREEMPTED)} --restart")
+        home = "/run/rig/home"
+        self.rig.run(0, ["sh", "-c", f"cat > {home}/job.sh"], input=script, text=True, timeout=HANG_S)
+        job = self.answer(f"cd {home}; sbatch --parsable -o out job.sh").strip()
+        self.await_checkpoint()
+        self.answer(f"scancel --batch --signal=USR1 {job}")
+        self.assertTrue(await_true(lambda: "Restarts=1" in self.answer(f"scontrol show job {job}")), self.answer(f"cat {home}/out"))
+        self.answer(f"scontrol update JobId={job} StartTime=now")
+        self.assertTrue(await_true(lambda: "JobState=COMPLETED" in self.answer(f"scontrol show job {job}")), self.answer(f"cat {home}/out"))
+        said = self.answer(f"cat {home}/out; rm {home}/out {home}/job.sh")
+        self.assertRegex(said, r"SIGUSR1 ended the job after checkpoint \d+ was written")
+        self.assertEqual(said.count("step 0 "), 1, said)
+        self.assertLessEqual(set(state_of(self.undisturbed(COMD, 8))), set(said.splitlines()))
+
+    def answer(self, command):
+        return self.rig.run(0, ["sh", "-c", command], stdout=subprocess.PIPE, text=True, timeout=HANG_S).stdout
 
     def test_a_rank_and_a_host_are_lost(self):
         status, out, err = self.run_it(["-N3", "-n12", "--no-kill"], "-n", "6", "--map-by", "node", "--story", "--inject",

@@ -11,7 +11,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import jobs  # noqa: E402
-from jobs import HANG_S, HPCCG, NO_START, RZRUN, SIZE, result_of  # noqa: E402
+from jobs import CHECKPOINTS, COMD, HANG_S, HELD, HPCCG, NO_START, PREEMPTED, RZRUN, SAVED, SIZE, result_of, state_of  # noqa: E402
 
 ON_ALL = ["--host", "h1:4,h2:4,h3:4,h4:4", "-n", "8", "--map-by", "node", "--story"]
 
@@ -72,6 +72,17 @@ class OverSsh(jobs.JobsTest):
             self.rig.boot(3)
         self.assertEqual((status, result_of(out)), (0, self.expected), err)
         self.assertRegex(err, "node 2 failed; noticed by silence")
+
+    def test_preempted_and_continued_on_other_hosts(self):
+        process = self.start("--host", "h1:4,h2:4", "-n", "8", *PREEMPTED, "--inject", HELD, *COMD)
+        self.await_checkpoint()
+        self.rig.run(0, ["pkill", "-USR1", "-x", "rzrun"], timeout=HANG_S)
+        status, out, err = self.finish(process)
+        self.assertEqual(status, SAVED, err)
+        self.assertRegex(err, r"SIGUSR1 ended the job after checkpoint \d+ was written")
+        status, out, err = self.run_it("--host", "h3:2,h4:6", "-n", "8", "--checkpoint-dir", CHECKPOINTS, "--restart", *COMD)
+        self.assertEqual((status, state_of(out)), (0, state_of(self.undisturbed(COMD, 8))), err)
+        self.assertNotIn("step 0 ", out)
 
     def test_an_ssh_that_is_killed(self):
         process = self.start("--host", "h1,h2", "-n", "2", "sh", "-c", "echo up; sleep 2; echo over")

@@ -46,6 +46,8 @@ CASES = [
     (["--report-bindings=yes", TRUE], BAD_LINE, "takes no value"),
     (["--spares", "-1", TRUE], BAD_LINE, "whole number"),
     (["--spares", "1", TRUE], BAD_LINE, "leaves no node"),
+    (["--spares", "all", "--nodes", "2", TRUE], BAD_LINE, "--spares all needs the number of ranks: -n N"),
+    (["--spares", "all", "-n", "1", "--no-ft", TRUE], BAD_LINE, "--spares has no meaning"),
     (["--spares", "2", "--nodes", "2", TRUE], BAD_LINE, "leaves no node"),
     (["--spares", "1", "--nodes", "2", "--no-ft", TRUE], BAD_LINE, "--spares has no meaning"),
     (["--on-failure", "repair", "--no-ft", TRUE], BAD_LINE, "--on-failure has no meaning"),

@@ -90,6 +90,7 @@ class Placement(rig.LaunchTest):
 
     def test_the_ranks_of_a_failed_node_go_to_the_spare(self):
         self.assertEqual(self.moved("--nodes", "4", "--spares", "1"), [3, 3])
+        self.assertEqual(self.moved("--host", f"{self.HOSTS},localhost:2", "--spares", "all"), [3, 3])
 
     def test_without_spare_they_go_to_the_least_loaded(self):
         self.assertEqual(self.moved("--nodes", "3"), [0, 2])

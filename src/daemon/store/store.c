@@ -764,6 +764,11 @@ void rz_store_committed(struct rz_store *store, uint64_t generation)
     rz_store_files_committed(store->files, generation);
 }
 
+void rz_store_save(struct rz_store *store)
+{
+    rz_store_files_save(store->files);
+}
+
 uint64_t rz_store_bound(const struct rz_store *store, uint64_t upto)
 {
     return rz_store_files_bound(store->files, upto);

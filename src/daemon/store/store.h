@@ -30,6 +30,10 @@ void rz_store_opened(struct rz_store *store);
 /* Commit knows that the generation exists. */
 void rz_store_committed(struct rz_store *store, uint64_t generation);
 
+/* rzrun wants the newest generation to be in files before it ends the job: it is told SAVED, by one
+ * of the daemons, when this is so, or when the generation cannot be written. */
+void rz_store_save(struct rz_store *store);
+
 /* The newest generation, at most `upto`, of which processes here may be told that it is
  * committed. */
 uint64_t rz_store_bound(const struct rz_store *store, uint64_t upto);

@@ -38,6 +38,9 @@ struct rz_store_files {
     uint64_t committed;          /* the newest generation that commit knows */
     uint64_t handled;            /* the newest whose mark was ordered, or that was given up */
     uint64_t settled;            /* the newest that has its mark, or never will */
+    uint64_t marked;             /* the newest that has its mark */
+    bool saving;                 /* rzrun waits for SAVED */
+    uint64_t awaited;            /* by rzrun: the newest generation when it asked */
 };
 
 static const struct rz_daemon_job *job_of(const struct rz_store_files *files)
@@ -116,11 +119,24 @@ static bool is_bad(const struct rz_store_files *files, uint64_t generation)
     return bad->epoch == files->epoch && bad->generation == generation;
 }
 
+static void look_whether_saved(struct rz_store_files *files)
+{
+    if (!files->saving || marker(files) != job_of(files)->node || files->settled < files->awaited) {
+        return;
+    }
+    files->saving = false;
+    struct rz_launch_message message = {
+        .type = RZ_LAUNCH_SAVED,
+        .saved = {.generation = rz_store_files_number(files, files->marked)}};
+    rz_report_send(&files->own->report, &message);
+}
+
 static void settle(struct rz_store_files *files, uint64_t generation)
 {
     if (generation > files->settled) {
         files->settled = generation;
     }
+    look_whether_saved(files);
     files->config.more(files->config.arg); /* processes may be told of more */
 }
 
@@ -264,6 +280,9 @@ static void on_read(struct rz_store_files *files, const struct rz_store_order *d
 
 static void on_marked(struct rz_store_files *files, const struct rz_store_order *done)
 {
+    if (done->status == RZ_OK && done->tag > files->marked) {
+        files->marked = done->tag;
+    }
     settle(files, done->tag);
     if (done->status != RZ_OK) {
         complain(files, done->words.text);
@@ -317,7 +336,19 @@ void rz_store_files_epoch(struct rz_store_files *files, uint32_t epoch, uint64_t
     for (uint32_t rank = 0; rank < job_of(files)->n_ranks; rank++) {
         files->done[rank] = files->handled;
     }
+    files->marked = files->handled;
+    files->awaited = generation;
     look(files); /* other daemons may have entered the epoch before */
+    look_whether_saved(files);
+}
+
+void rz_store_files_save(struct rz_store_files *files)
+{
+    if (files) {
+        files->saving = true;
+        files->awaited = files->committed;
+        look_whether_saved(files);
+    }
 }
 
 void rz_store_files_keep(struct rz_store_files *files, uint32_t rank, uint64_t generation, int fd,

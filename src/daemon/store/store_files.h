@@ -65,6 +65,10 @@ bool rz_store_files_begins(const struct rz_store_files *files);
 /* Commit knows that the generation exists. */
 void rz_store_files_committed(struct rz_store_files *files, uint64_t generation);
 
+/* The marker tells rzrun SAVED when the newest generation that it knows now has its mark or never
+ * will; the other daemons remember the request, in case one of them becomes the marker. */
+void rz_store_files_save(struct rz_store_files *files);
+
 /* The newest generation, at most `upto`, of which processes here may be told that it is
  * committed. */
 uint64_t rz_store_files_bound(const struct rz_store_files *files, uint64_t upto);
