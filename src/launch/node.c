@@ -20,6 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define CLOCK_AT_START 8 /* exchanges, one after the other */
+#define CLOCK_EVERY (10 * RZ_SECOND)
 #define TOLD_MAX 3 /* bound of reported daemon ends; the first suffice */
 
 static void channel_ended(struct rz_node *node)
@@ -28,6 +30,47 @@ static void channel_ended(struct rz_node *node)
     event_del(node->readable);
     event_del(node->writable);
     node->ended(node->arg, node);
+}
+
+static void ask_for_time(struct rz_node *node)
+{
+    struct rz_launch_message message = {.type = RZ_LAUNCH_CLOCK,
+                                        .clock = {.asked_ns = rz_clock_now()}};
+    node->clock_asked = message.clock.asked_ns;
+    rz_node_send(node, &message);
+}
+
+void rz_node_look_at_clock(struct rz_node *node)
+{
+    if (node->remote && node->listening && rz_clock_now() - node->clock_asked > CLOCK_EVERY) {
+        ask_for_time(node);
+    }
+}
+
+/* Handles what is about the clock of another host, and translates times. False: the message is no
+ * concern of others. */
+static bool settle_times(struct rz_node *node, struct rz_launch_message *message)
+{
+    switch (message->type) {
+    case RZ_LAUNCH_LISTENING:
+        ask_for_time(node);
+        return true;
+    case RZ_LAUNCH_CLOCK:
+        rz_clock_offset_take(&node->clock, message->clock.asked_ns, message->clock.now_ns,
+                             rz_clock_now());
+        if (++node->clock_answers < CLOCK_AT_START) {
+            ask_for_time(node);
+        }
+        return false;
+    case RZ_LAUNCH_EVENT:
+        message->event.at_ns = rz_clock_offset_here(&node->clock, message->event.at_ns);
+        return true;
+    case RZ_LAUNCH_MARK:
+        message->mark.at_ns = rz_clock_offset_here(&node->clock, message->mark.at_ns);
+        return true;
+    default:
+        return true;
+    }
 }
 
 static void channel_read(evutil_socket_t fd, short what, void *arg)
@@ -40,7 +83,9 @@ static void channel_read(evutil_socket_t fd, short what, void *arg)
     while ((next = rz_stream_next(node->channel, &bytes, &n)) == RZ_OK) {
         struct rz_launch_message message;
         if (rz_launch_decode(&message, bytes, n) == RZ_OK) {
-            node->message(node->arg, node, &message);
+            if (!node->remote || settle_times(node, &message)) {
+                node->message(node->arg, node, &message);
+            }
         } else {
             fprintf(stderr,
                     "rzrun: node %u sent a malformed message; is its rzd of another version?\n",

@@ -5,6 +5,7 @@
 #define RZ_LAUNCH_NODE_H
 
 #include "base/status.h"
+#include "launch/clock_offset.h"
 #include "launch/silent.h"
 #include "net/stream/stream.h"
 #include "wire/launch_messages.h"
@@ -16,8 +17,11 @@
 
 struct rz_node {
     uint32_t index;
-    pid_t keeper;        /* 0: not started, or reaped */
-    bool remote;         /* on another host; keeper and daemon_pid are 0 */
+    pid_t keeper;                 /* 0: not started, or reaped */
+    bool remote;                  /* on another host; keeper and daemon_pid are 0 */
+    struct rz_clock_offset clock; /* of another host: times of messages are by our clock */
+    rz_time clock_asked;          /* for its time, at that time */
+    uint32_t clock_answers;
     uint32_t daemon_pid; /* as the daemon says */
     int trace_fd; /* of the node's traces, or -1; set before the start, and not closed here */
     int alive_fd; /* its end tells the keeper that rzrun has ended */
@@ -62,6 +66,10 @@ void rz_node_attach(struct rz_node *node, struct rz_stream *stream, struct event
 
 /* Queues a message; does nothing before the daemon has connected, and after the node has ended. */
 void rz_node_send(struct rz_node *node, const struct rz_launch_message *message);
+
+/* Asks a daemon on another host for its time, if the last answer is some seconds old. To be called
+ * once a second or so. */
+void rz_node_look_at_clock(struct rz_node *node);
 
 /* Closes the channel and the keeper's pipe: the node ends in order, or is ended by its keeper. */
 void rz_node_release(struct rz_node *node);

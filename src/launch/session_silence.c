@@ -155,6 +155,9 @@ static void look(evutil_socket_t fd, short what, void *arg)
     rz_time now = rz_clock_now(), passed = now - session->looked;
     (void)fd, (void)what;
     session->looked = now;
+    for (uint32_t i = 0; i < session->options->layout.n_nodes; i++) {
+        rz_node_look_at_clock(&session->nodes[i]);
+    }
     if (session->ending) {
         return; /* the end has its own bound */
     }

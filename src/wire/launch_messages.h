@@ -123,6 +123,7 @@ enum rz_waiting_state {
     MESSAGE(DONE, done) U64(strangers) END(DONE, done) /* the job is over, no process is left at this daemon; so many messages were refused */ \
     /* both ways: request; answer */ \
     MESSAGE(ALIVE, alive) END(ALIVE, alive) \
+    MESSAGE(CLOCK, clock) U64(asked_ns) U64(now_ns) END(CLOCK, clock)     /* when rzrun asked; the daemon's time */ \
     /* rzrun -> daemon */ \
     MESSAGE(JOB, job) U64(job) BYTES(key) U32(n_nodes) U32(n_ranks) U32(node) U64(hb_period_ns) U64(hb_timeout_ns) \
         U32(detector) U64(hang_timeout_ns) U64(hang_report_ns) /* enum rz_detector; 0: never hung; 0: no report */ \

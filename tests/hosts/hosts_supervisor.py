@@ -53,7 +53,7 @@ class Host:
         self.channel, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         sys.stderr.flush()
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
-        pid = system.fork_init()
+        pid = system.fork_init(files.ahead_s(self.k))
         if pid == 0:
             init.run(self.k, other, *rest)
         self.pid, self.pidfd, self.stopped = pid, os.pidfd_open(pid), False

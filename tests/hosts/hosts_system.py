@@ -7,8 +7,10 @@ import signal
 import sys
 import time
 
+CLONE_NEWTIME = 0x80
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWPID, CLONE_NEWNET = 0x20000, 0x4000000, 0x8000000, 0x20000000, 0x40000000
-OF_A_HOST = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNET  # besides that of its PIDs, which is that of children
+OF_A_HOST = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNET  # besides those of its PIDs and clocks, which are those of children
+HAS_CLOCKS = os.path.exists("/proc/self/ns/time")  # Linux 5.6
 MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_MOVE, MS_REC, MS_PRIVATE = 2, 4, 8, 0x1000, 0x2000, 0x4000, 0x40000
 PR_SET_PDEATHSIG, PR_SET_NAME = 1, 15
 GONE = (FileNotFoundError, ProcessLookupError)
@@ -51,17 +53,23 @@ def set_name(name):
     call("prctl", PR_SET_NAME, name[:15], 0, 0, 0)
 
 
-def fork_init():
-    """Like fork, but the child is process 1 of a new PID namespace. Later children of this process are in its own one again."""
-    own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+def fork_init(ahead_s):
+    """Like fork, but the child is process 1 of a new PID namespace, and its clocks since the boot are ahead. Later children of this process
+    are in its own namespaces again."""
+    kinds = {"pid": CLONE_NEWPID, **({"time": CLONE_NEWTIME} if HAS_CLOCKS else {})}
+    own = {kind: os.open(f"/proc/self/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in kinds}
     try:
-        unshare(CLONE_NEWPID)
+        unshare(sum(kinds.values()))
+        if HAS_CLOCKS:
+            with open("/proc/self/timens_offsets", "w") as offsets:
+                offsets.write(f"monotonic {ahead_s} 0\nboottime {ahead_s} 0\n")
         pid = os.fork()
-        if pid:
-            setns(own, CLONE_NEWPID)
+        for kind, flag in kinds.items() if pid else ():
+            setns(own[kind], flag)
         return pid
     finally:
-        os.close(own)
+        for fd in own.values():
+            os.close(fd)
 
 
 def enter(pidfd, words, environment):
@@ -79,7 +87,7 @@ def enter(pidfd, words, environment):
             os.close(life)
             if await_readable(lives, 0):  # the parent has ended just before
                 os._exit(1)
-            setns(pidfd, OF_A_HOST)
+            setns(pidfd, OF_A_HOST | (CLONE_NEWTIME if HAS_CLOCKS else 0))
             os.chdir(folder if os.path.isdir(folder) else "/")
             for name in ("TMPDIR", "TMP", "TEMP", "XDG_RUNTIME_DIR"):
                 if not os.path.isdir(environment.get(name, "/")):

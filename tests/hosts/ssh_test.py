@@ -61,6 +61,17 @@ class OverSsh(jobs.JobsTest):
         self.assertRegex(err, "rank 3 on node 3 failed")
         self.assertRegex(err, "node 2 failed")
 
+    def test_times_although_each_host_has_a_clock_of_its_own(self):
+        report = "/run/rig/home/report"
+        status, _, err = self.run_it(*ON_ALL, "--report", report, "--inject", "kill rank 3 at iteration 40", HPCCG, *SIZE)
+        lines = self.rig.run(0, ["sh", "-c", f"cat {report}; rm {report}"], stdout=subprocess.PIPE, text=True, timeout=HANG_S).stdout.splitlines()
+        times = sorted(int(found[1]) for line in lines if (found := re.search(r" at_ns=(\d+)", line)))
+        recovery = [line for line in lines if line.startswith("event=recovery ")]
+        self.assertEqual((status, len(recovery)), (0, 1), err)
+        self.assertLess(times[-1] - times[0], HANG_S * 1e9)
+        for name, value in re.findall(r"(\w+)_ms=(\S+)", recovery[0]):
+            self.assertTrue(0 <= float(value) < HANG_S * 1e3, f"{name}: {recovery[0]}")
+
     def test_a_host_loses_power(self):
         """Everything on it is gone at once, and it sends nothing any more. Rank 0 waits on another host until it has happened."""
         process = self.start(*ON_ALL, "--inject", "stop rank 0 at iteration 60 for 3s", HPCCG, *SIZE)

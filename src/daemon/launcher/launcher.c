@@ -113,6 +113,17 @@ static const char *on_alive(void *arg, const struct rz_launch_message *message)
     return NULL;
 }
 
+/* The daemon's time, for an rzrun on another host. */
+static const char *on_clock(void *arg, const struct rz_launch_message *message)
+{
+    const struct rz_launcher *launcher = arg;
+    const struct rz_launch_message answer = {
+        .type = RZ_LAUNCH_CLOCK,
+        .clock = {.asked_ns = message->clock.asked_ns, .now_ns = rz_clock_now()}};
+    rz_report_send(&launcher->config.own->report, &answer);
+    return NULL;
+}
+
 /* What changes the course of the job is always traced. */
 static void trace(enum rz_launch_type type)
 {
@@ -214,6 +225,7 @@ rz_status_t rz_launcher_open(struct rz_launcher **result, const struct rz_launch
     rz_launcher_handle(launcher, RZ_LAUNCH_HOLD_OUTPUT, RZ_LAUNCHER_IN_JOB, on_hold_output,
                        launcher);
     rz_launcher_handle(launcher, RZ_LAUNCH_ALIVE, RZ_LAUNCHER_IN_JOB, on_alive, launcher);
+    rz_launcher_handle(launcher, RZ_LAUNCH_CLOCK, RZ_LAUNCHER_ALWAYS, on_clock, launcher);
     *result = launcher;
     return RZ_OK;
 }
