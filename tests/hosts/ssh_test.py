@@ -95,6 +95,15 @@ class OverSsh(jobs.JobsTest):
         self.assertEqual((status, state_of(out)), (0, state_of(self.undisturbed(COMD, 8))), err)
         self.assertNotIn("step 0 ", out)
 
+    def test_recovery_is_measured_on_hosts(self):
+        shared = "/run/rig/home/bench"
+        self.rig.run(0, ["mkdir", shared], timeout=HANG_S)
+        done = self.rig.run(0, ["env", f"TMPDIR={shared}", f"{jobs.BUILD}/bin/rzbench", "recovery", "hosts", "--hosts", "h1:2,h2:2", "--no-peers",
+                                "--ranks", "4", "--repetitions", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=HANG_S)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        self.assertIn("verdict: holds", done.stdout)
+        self.assertEqual(len(re.findall(r"^\| 4 \| [0-9.]+ .*\| [0-9.]+ .*\| 1 \|$", done.stdout, re.MULTILINE)), 4, done.stdout)
+
     def test_an_ssh_that_is_killed(self):
         process = self.start("--host", "h1,h2", "-n", "2", "sh", "-c", "echo up; sleep 2; echo over")
         self.read_until(process, "up\nup\n")

@@ -26,8 +26,8 @@ STUDIES = {
              "agree (beside allreduce), trees, engines, shrink, failures (shrink over their number), revoke, perturb (collectives after a revoke), detect "
              "(SIGKILL to the last error), replace, program (one in the manner of MiniFE)."),
     "recovery": (recovery.study, recovery.PARTS, "global restart by MPIX_Reinit, the ULFM way and restarting, beside the same of the peers, by "
-                 "parts: process, node (what fails; the recovery alone), apps (three applications); its last line is the verdict on what was asked (own "
-                 "bounds are shown, and do not count)."),
+                 "parts: process, node (what fails; the recovery alone), apps (three applications), hosts (with --hosts: on hosts that rzrun reaches "
+                 "by ssh, beside as many emulated nodes); its last line is the verdict on what was asked (own bounds are shown, and do not count)."),
     "checkpoint": (checkpoint.study, checkpoint.PARTS, "what checkpoints cost, by parts: copy (beside memcpy), pages (of which a share changed), erasure "
                    "(beside ISA-L), files (beside dd), apps (one in each iteration); its last line is the verdict."),
     "group": (group.study, group.PARTS, "the dynamic group of recommended processes, by parts: sort (processes that leave it), slices (the same, as if "
@@ -57,6 +57,8 @@ OPTIONS = [
         Option("--limit", "T", "End a single run after this time (30s).", duration("it wants a time like 30s")),
         Option("--ranks", "N,...", "For `ulfm` and `recovery`: numbers of ranks (2 or 4 to 256 by powers of two; with --quick 4 and 8, or 8 and 64).",
                ranks("it wants numbers like 2,4,8 (16 at most, up to 1024)")),
+        Option("--hosts", "HOST,...", "For `recovery hosts`: hosts in the form of rzrun --host. They see the program by TMPDIR, a folder at the same "
+               "path on all of them."),
         Option("--nodes", "N,...", "For `ulfm`: numbers of emulated nodes (1 and 8; with --quick 1 and 2). For `recovery`: the number of them (one "
                "for each 16 ranks, two at least).", ranks("it wants numbers like 1,8 (16 at most, up to 1024)"))]),
     ("Beside what", [

@@ -10,7 +10,7 @@ import shutil
 from . import records
 from .bench import Tally
 from .run import ENDED, OVER
-from .systems import MPICH, OPENMPI
+from .systems import MPICH, OPENMPI, RHIZOME
 from .table import Interval, Table
 
 PER_NODE, NODES_LEAST = 16, 2  # ranks of a node as in the paper; nodes
@@ -118,6 +118,36 @@ class Recovery:
         claims.most("Reinit, from the kill of a process to the restored loop, 64 ranks", 50, reinit, " ms")
         for way, least in (("Open MPI 5, ULFM", 3), ("Open MPI again", 1), ("MPICH again", 1)):
             times(way, least)
+
+
+    # ---- the same on real hosts
+
+    def hosts(self):
+        """What rzrun reports of the recovery: it knows the clocks of all hosts."""
+        bench, hosts = self.bench, self.bench.options.hosts
+        if not hosts:
+            if bench.options.part == "hosts":
+                bench.warn("the part hosts needs --hosts HOST,...")
+            return bench.options.part != "hosts"
+        n = len(hosts.split(","))
+        where = {"emulated nodes": ["--launcher", "local", "--nodes", str(n)], "hosts": ["--host", hosts]}
+        ranks = [ranks for ranks in self.ranks if n <= ranks <= RANKS_STATED]
+        tables = {(failure, name): Table(f"hosts-{failure}-{name}", f"{title}, ms; failure of a {failure}, {n} hosts", "ranks", "ms", "intervals")
+                  for failure in ("process", "node")
+                  for name, title in (("whole", "From the notice of the failure until all are at the start again"), ("start", "Starting the new processes"))}
+
+        def command(case, repetition):
+            failure, ranks, kind = case
+            return [f"{bench.bin}/rzrun", "-n", str(ranks), *where[kind], "--map-by", "node", "--oversubscribe", "--on-failure", "repair", "--report",
+                    self.report, bench.compiled(RHIZOME, "bench_recovery"), "reinit", failure, BALLAST]
+
+        def take(case, result):
+            (failure, ranks, kind), record = case, records.take(self.report)
+            return [(tables[failure, name], str(ranks), kind, records.of_last_recovery(record, f"{name}_ms")) for name in ("whole", "start")]
+        cases = [(failure, n, kind) for failure in ("process", "node") for n in ranks for kind in where]
+        bench.part(f"### On {n} hosts\n\nThe same program, on {hosts} and on as many emulated nodes in turns.", list(tables.values()), (10, 2), cases, command, take,
+                   [case for case in cases if case[1] == ranks[0]] if ranks else [])
+        return True
 
 
 # ---- figures 4 and 5: three proxy applications, weak scaling, a checkpoint after every iteration, and one failure in a random iteration, the same
@@ -231,8 +261,8 @@ def apps(study):
     return True
 
 
-PARTS = {"process": lambda study: study.times("process"), "node": lambda study: study.times("node"), "apps": apps}
-SHARES, SHARES_QUICK = (0.3, 0.25, 1.0), (0.6, 0.5, 1.0)
+PARTS = {"process": lambda study: study.times("process"), "node": lambda study: study.times("node"), "hosts": lambda study: study.hosts(), "apps": apps}
+SHARES, SHARES_QUICK = (0.3, 0.25, 0.2, 1.0), (0.6, 0.5, 0.2, 1.0)
 
 
 def study(bench):
