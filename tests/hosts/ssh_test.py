@@ -101,7 +101,7 @@ class OverSsh(jobs.JobsTest):
         done = self.rig.run(0, ["env", f"TMPDIR={shared}", f"{jobs.BUILD}/bin/rzbench", "recovery", "hosts", "--hosts", "h1:2,h2:2", "--no-peers",
                                 "--ranks", "4", "--repetitions", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=HANG_S)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
-        self.assertIn("verdict: holds", done.stdout)
+        self.assertIn("holds (1 of 1)", done.stdout)
         self.assertEqual(len(re.findall(r"^\| 4 \| [0-9.]+ .*\| [0-9.]+ .*\| 1 \|$", done.stdout, re.MULTILINE)), 4, done.stdout)
 
     def test_an_ssh_that_is_killed(self):

@@ -19,7 +19,8 @@ STUDIES = {
     "latency": (simple.latency, None, "ping-pong of two ranks, within a node and between nodes."),
     "crowd": (simple.crowd, None, "64 ranks on this machine, whole programs and collective calls."),
     "all": (None, None, "these three."),
-    "runtime": (runtime.study, runtime.PARTS, "the daemons, by parts: noise (what heartbeats cost messages), accuracy (how short they may be), "
+    "runtime": (runtime.study, runtime.PARTS, "the daemons, by parts: streams (frames between hosts, sealed beside "
+                "plain), noise (what heartbeats cost messages), accuracy (how short they may be), "
                 "detect (a silent or killed node: first seen, known to all), many (several at once), spread (news of a failed process), members (beside "
                 "memberlist), footprint (an idle daemon); without PART all of them."),
     "ulfm": (ulfm.study, ulfm.PARTS, "the calls of user-level failure mitigation over the number of ranks, beside Open MPI 5 where it is, by parts: "

@@ -145,8 +145,8 @@ class Recovery:
             (failure, ranks, kind), record = case, records.take(self.report)
             return [(tables[failure, name], str(ranks), kind, records.of_last_recovery(record, f"{name}_ms")) for name in ("whole", "start")]
         cases = [(failure, n, kind) for failure in ("process", "node") for n in ranks for kind in where]
-        bench.part(f"### On {n} hosts\n\nThe same program, on {hosts} and on as many emulated nodes in turns.", list(tables.values()), (10, 2), cases, command, take,
-                   [case for case in cases if case[1] == ranks[0]] if ranks else [])
+        text = f"### On {n} hosts\n\nThe same program, on {hosts} and on as many emulated nodes in turns."
+        bench.part(text, list(tables.values()), (10, 2), cases, command, take, [case for case in cases if case[1] == ranks[0]])
         return True
 
 

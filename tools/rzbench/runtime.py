@@ -430,8 +430,31 @@ def members(bench):
     return True
 
 
-PARTS = {"noise": noise, "accuracy": accuracy, "detect": detect, "many": many, "spread": spread, "footprint": footprint, "members": members}
-SHARES = (0.15, 0.15, 0.4, 0.25, 0.4, 0.5, 1.0)
+# ---- streams between hosts
+
+
+def streams(bench):
+    """By a program that the build made: `stream BYTES PLAIN SEALED`, MB/s."""
+    program = bench.app("bench_stream")
+    if not program:
+        bench.say("bench_stream is not here: the part streams was left out.\n")
+        return True
+    table = Table("streams", "Frames over TCP on loopback: encrypted and authenticated, beside plain", "bytes", "MB/s", "ratios",
+                  ("plain, MB/s", "sealed, MB/s"))
+    command = [program, str(bench.repetitions(15, 3))]
+    result = bench.job(command, take=lambda result: [] if result.lines("stream") else None)
+    for line in result.lines("stream"):
+        size, *values = line.split()
+        for column, value in zip(table.columns, map(float, values)):
+            cell = table.cell(size, column)
+            cell.put(len(cell.values), value)
+    bench.say("\n## Streams between hosts\n\nOne connection between two threads, 64 MiB in frames of one size.\n")
+    bench.show(command, tables=[table])
+    return True
+
+
+PARTS = {"streams": streams, "noise": noise, "accuracy": accuracy, "detect": detect, "many": many, "spread": spread, "footprint": footprint, "members": members}
+SHARES = (0.1, 0.15, 0.15, 0.4, 0.25, 0.4, 0.5, 1.0)
 
 
 def study(bench):
