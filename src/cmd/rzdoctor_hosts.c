@@ -346,6 +346,8 @@ static void reach_here(struct survey *survey)
         }
         snprintf(host->address, sizeof(host->address), "%s",
                  serves ? text_of(host->answer, "at") : "");
+        snprintf(host->datagrams, sizeof(host->datagrams), "%s",
+                 serves ? text_of(host->answer, "udp") : "");
     }
 }
 
@@ -367,8 +369,8 @@ static json_t *order_measure(struct survey *survey, unsigned i, const char *what
     if (next == (int)i || !*survey->hosts[i].address) {
         return NULL;
     }
-    return json_pack("{s:s,s:s,s:s}", "do", what, "to", survey->hosts[next].address, "token",
-                     survey->token);
+    return json_pack("{s:s,s:s,s:s,s:s}", "do", what, "to", survey->hosts[next].address, "udp",
+                     survey->hosts[next].datagrams, "token", survey->token);
 }
 
 static json_t *order_trip(struct survey *survey, unsigned i)
@@ -393,21 +395,23 @@ static void say_way(struct survey *survey, int from, int to, double us, double m
 static void measure_here(struct survey *survey)
 {
     int to = next_of(survey, HERE);
-    struct rz_link_target target = {.token = survey->token};
+    struct rz_link_target stream = {.token = survey->token}, datagram = stream;
     struct rz_address from;
     const char *why = "";
     double us = 0, mb_s = 0;
     if (to == HERE || !survey->here_too) {
         return;
     }
-    const char *at = survey->hosts[to].address;
-    if (rz_address_parse(at, &target.address) == RZ_OK && rz_link_trip(&target, &us, &from, &why) &&
-        rz_link_rate(&target, &mb_s, &why)) {
+    const struct rz_doctor_host *host = &survey->hosts[to];
+    if (rz_address_parse(host->address, &stream.address) == RZ_OK &&
+        rz_address_parse(host->datagrams, &datagram.address) == RZ_OK &&
+        rz_link_trip(&stream, &us, &from, &why) && rz_link_datagram(&datagram, &why) &&
+        rz_link_rate(&stream, &mb_s, &why)) {
         say_way(survey, HERE, to, us, mb_s);
     } else {
         char text[RZ_DOCTOR_TEXT];
-        snprintf(text, sizeof(text), "%s: %s", at, why);
-        say_no_way(survey, HERE, survey->hosts[to].name, text);
+        snprintf(text, sizeof(text), "%s: %s", host->address, why);
+        say_no_way(survey, HERE, host->name, text);
     }
 }
 
@@ -480,7 +484,7 @@ static bool serve_here(struct survey *survey, const char **why)
     if (!make_token(survey->token)) {
         return false;
     }
-    survey->server = rz_doctor_serve(&at, survey->token);
+    survey->server = rz_doctor_serve(&at, NULL, survey->token);
     if (survey->server < 0) {
         return false;
     }

@@ -14,12 +14,14 @@
  *   {do: check, path, libraries}          {findings}: as `rzdoctor check --json` has them
  *   {do: reach, to, interface, token}     {ip, to, us}: its address, by the rule of daemons, and a
  *                                         round trip to the first address of `to` that answers
- *   {do: serve, ip, ports, token}         {at}: answers connections there from now on
- *   {do: trip, to, token}                 {us}: a round trip to another host that serves
+ *   {do: serve, ip, ports, token}         {at, udp}: answers connections and datagrams there from
+ *                                         now on
+ *   {do: trip, to, udp, token}            {us}: a round trip to another host that serves, after a
+ *                                         datagram was answered, too
  *   {do: rate, to, token}                 {mb_s}: bytes to it for a short time
  *
  * or {error} to any of them. The token is random, and new for each run: what serves accepts no
- * connection that does not begin with it.
+ * connection or datagram that does not begin with it.
  */
 #ifndef RZ_CMD_RZDOCTOR_HOSTS_H
 #define RZ_CMD_RZDOCTOR_HOSTS_H
@@ -40,9 +42,10 @@ enum { RZ_LINK_ANSWER_MAX = 1 << 20 }; /* bytes of the longest line */
 /* Reads orders and answers them until standard input ends. Its exit status. */
 int rz_doctor_link(void);
 
-/* Serves in a process of its own, which ends with this one: listens at address (port 0: any that is
- * free), which is completed. -1: it cannot listen, or there is no further process. */
-int rz_doctor_serve(struct rz_address *address, const char *token);
+/* Serves in a process of its own, which ends with this one: listens at an address for streams
+ * and at one for datagrams (NULL: none), port 0: any that is free; they are completed. -1: it
+ * cannot listen, or there is no further process. */
+int rz_doctor_serve(struct rz_address *stream, struct rz_address *datagram, const char *token);
 void rz_doctor_serve_end(int pid); /* -1: nothing */
 
 /* ---- measures, each with a bound on time; false: *why, static text ---- */
@@ -55,6 +58,8 @@ struct rz_link_target {
 /* The best of some round trips, in microseconds. *from: the address of this end. */
 bool rz_link_trip(const struct rz_link_target *to, double *us, struct rz_address *from,
                   const char **why);
+/* Whether a datagram is answered. */
+bool rz_link_datagram(const struct rz_link_target *to, const char **why);
 bool rz_link_rate(const struct rz_link_target *to, double *mb_s, const char **why);
 
 /* ---- the other hosts, seen from here ---- */
@@ -64,12 +69,13 @@ enum { RZ_HOST_WORD = 200 };
 /* One that is checked, and its agent. */
 struct rz_doctor_host {
     const char *name;
-    bool lost;                     /* it has not answered an order, and is given no more */
-    char address[RZ_ADDRESS_TEXT]; /* where it serves; "": it does not */
-    double us;                     /* the round trip that was measured last */
-    rz_time ordered;               /* when its last order was given */
-    rz_time round;                 /* the time until the answer, at best; 0: none yet */
-    int64_t ahead_ns;              /* its clock, measured in that time */
+    bool lost;                       /* it has not answered an order, and is given no more */
+    char address[RZ_ADDRESS_TEXT];   /* where it serves; "": it does not */
+    char datagrams[RZ_ADDRESS_TEXT]; /* the same by UDP */
+    double us;                       /* the round trip that was measured last */
+    rz_time ordered;                 /* when its last order was given */
+    rz_time round;                   /* the time until the answer, at best; 0: none yet */
+    int64_t ahead_ns;                /* its clock, measured in that time */
     /* of its agent */
     int pid, in, out, err;   /* -1: ended or closed */
     int status;              /* of its end, as a shell has it */

@@ -158,6 +158,10 @@ static json_t *trip(const json_t *order)
     double us;
     bool good =
         target_of(order, word_of(order, "to"), &target) && rz_link_trip(&target, &us, &from, &why);
+    if (good) {
+        why = "no address was named";
+        good = target_of(order, word_of(order, "udp"), &target) && rz_link_datagram(&target, &why);
+    }
     return good ? json_pack("{s:f}", "us", us) : complaint(why);
 }
 
@@ -245,8 +249,8 @@ static json_t *tell_time(void)
 static json_t *begin_serving(const json_t *order)
 {
     static char token[RZ_LINK_TOKEN + 1];
-    char text[RZ_ADDRESS_TEXT];
-    struct rz_address address;
+    char text[RZ_ADDRESS_TEXT], other[RZ_ADDRESS_TEXT];
+    struct rz_address address, datagrams;
     if (strlen(word_of(order, "token")) != RZ_LINK_TOKEN ||
         rz_address_parse(word_of(order, "ip"), &address) != RZ_OK) {
         return complaint("no address was named");
@@ -256,9 +260,11 @@ static json_t *begin_serving(const json_t *order)
         setenv(RZ_PORT_RANGE, word_of(order, "ports"), 1);
     }
     rz_doctor_serve_end(server);
-    server = rz_doctor_serve(&address, token);
+    datagrams = address;
+    server = rz_doctor_serve(&address, &datagrams, token);
     return server >= 0
-               ? json_pack("{s:s}", "at", rz_address_text(&address, text))
+               ? json_pack("{s:s,s:s}", "at", rz_address_text(&address, text), "udp",
+                           rz_address_text(&datagrams, other))
                : complaint(*word_of(order, "ports") ? "no port of --port-range is free there"
                                                     : "no port can be opened there");
 }

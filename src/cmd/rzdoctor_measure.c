@@ -30,6 +30,9 @@ enum { TRIP = 't', RATE = 'r', COUNT_BYTES = 8, BUFFER = 1 << 16 };
 /* The time that measuring a rate is meant to take. */
 #define RATE_FOR (RZ_SECOND / 5)
 
+#define DATAGRAM_WITHIN (RZ_SECOND / 4)
+
+enum { DATAGRAMS = 12, DATAGRAMS_AT_ONCE = 64 };
 enum { TRIPS = 100, FIRST_BYTES = 1 << 18, MOST_BYTES = 1 << 30, GUESTS_MAX = 1200 };
 
 /* ---- serving ---- */
@@ -44,7 +47,7 @@ struct guest {
 };
 
 struct server {
-    int listening;
+    int listening, datagrams; /* datagrams: -1: none */
     const char *token;
     struct guest guests[GUESTS_MAX];
     unsigned n;
@@ -112,18 +115,41 @@ static void accept_guests(struct server *server)
     }
 }
 
+/* Datagrams with the token go back as they are. */
+static void answer_datagrams(const struct server *server)
+{
+    char bytes[2 * RZ_LINK_TOKEN];
+    struct rz_address from;
+    size_t n;
+    for (int i = 0; i < DATAGRAMS_AT_ONCE; i++) {
+        rz_status_t status =
+            rz_socket_receive_from(server->datagrams, bytes, sizeof(bytes), &n, &from);
+        if (status == RZ_IN_PROGRESS) {
+            return;
+        }
+        if (status == RZ_OK && n >= RZ_LINK_TOKEN &&
+            memcmp(bytes, server->token, RZ_LINK_TOKEN) == 0) {
+            rz_socket_send_to(server->datagrams, bytes, n, &from);
+        }
+    }
+}
+
 _Noreturn static void serve(struct server *server)
 {
-    static struct pollfd ready[GUESTS_MAX + 1];
+    static struct pollfd ready[GUESTS_MAX + 2];
     for (;;) {
         bool room = server->n < GUESTS_MAX;
         for (unsigned i = 0; i < server->n; i++) {
             ready[i] = (struct pollfd){.fd = server->guests[i].fd, .events = POLLIN};
         }
         ready[server->n] = (struct pollfd){.fd = room ? server->listening : -1, .events = POLLIN};
+        ready[server->n + 1] = (struct pollfd){.fd = server->datagrams, .events = POLLIN};
         unsigned n = server->n;
-        if (poll(ready, n + 1, 1000) < 0 && errno != EINTR) {
+        if (poll(ready, n + 2, 1000) < 0 && errno != EINTR) {
             _exit(1);
+        }
+        if (server->datagrams >= 0 && ready[n + 1].revents) {
+            answer_datagrams(server);
         }
         rz_time now = rz_clock_now();
         for (unsigned i = n; i-- > 0;) { /* the last one takes the place of one that is closed */
@@ -138,11 +164,36 @@ _Noreturn static void serve(struct server *server)
     }
 }
 
-int rz_doctor_serve(struct rz_address *address, const char *token)
+static void server_free(struct server *server)
+{
+    if (server && server->listening >= 0) {
+        close(server->listening);
+    }
+    if (server && server->datagrams >= 0) {
+        close(server->datagrams);
+    }
+    free(server);
+}
+
+/* It keeps no stream open after the end of its parent. */
+static void keep_sockets_alone(struct server *server)
+{
+    int listening = dup2(server->listening, STDIN_FILENO);
+    int datagrams = server->datagrams < 0 ? -1 : dup2(server->datagrams, STDOUT_FILENO);
+    rz_process_close(datagrams < 0 ? STDOUT_FILENO : STDERR_FILENO, INT_MAX);
+    server->listening = listening;
+    server->datagrams = datagrams;
+}
+
+int rz_doctor_serve(struct rz_address *stream, struct rz_address *datagram, const char *token)
 {
     struct server *server = calloc(1, sizeof(*server));
-    if (!server || rz_socket_listen(address, &server->listening) != RZ_OK) {
-        free(server);
+    if (server) {
+        server->listening = server->datagrams = -1;
+    }
+    if (!server || rz_socket_listen(stream, &server->listening) != RZ_OK ||
+        (datagram && rz_socket_datagram(datagram, &server->datagrams) != RZ_OK)) {
+        server_free(server);
         return -1;
     }
     server->token = token;
@@ -151,14 +202,10 @@ int rz_doctor_serve(struct rz_address *address, const char *token)
         if (rz_process_fail_with_parent(self, SIGKILL) != RZ_OK) {
             _exit(1);
         }
-        /* It keeps no stream open after the end of its parent. */
-        int listening = server->listening == 0 ? 0 : dup2(server->listening, 0);
-        rz_process_close(1, INT_MAX);
-        server->listening = listening;
+        keep_sockets_alone(server);
         serve(server);
     }
-    close(server->listening);
-    free(server);
+    server_free(server);
     return pid;
 }
 
@@ -254,6 +301,27 @@ bool rz_link_trip(const struct rz_link_target *to, double *us, struct rz_address
     }
     good = good && rz_socket_own(fd, from) == RZ_OK;
     *us = (double)best / 1e3;
+    close(fd);
+    return good;
+}
+
+bool rz_link_datagram(const struct rz_link_target *to, const char **why)
+{
+    struct rz_address here = {.ip = 0}, from;
+    char bytes[2 * RZ_LINK_TOKEN];
+    size_t n;
+    int fd;
+    bool good = false;
+    *why = "no datagram was answered, which heartbeats need; TCP works";
+    if (rz_socket_datagram(&here, &fd) != RZ_OK) {
+        return false;
+    }
+    for (int i = 0; i < DATAGRAMS && !good; i++) { /* some may get lost */
+        rz_socket_send_to(fd, to->token, RZ_LINK_TOKEN, &to->address);
+        good = await(fd, POLLIN, rz_clock_now() + DATAGRAM_WITHIN) &&
+               rz_socket_receive_from(fd, bytes, sizeof(bytes), &n, &from) == RZ_OK &&
+               n == RZ_LINK_TOKEN && memcmp(bytes, to->token, n) == 0;
+    }
     close(fd);
     return good;
 }

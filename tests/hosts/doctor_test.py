@@ -73,6 +73,7 @@ class DoctorTest(jobs.JobsTest):
         """The firewall of h2 passes ssh and a range of ports."""
         if not shutil.which("iptables"):
             self.skipTest("there is no iptables")
+        no_datagrams = ["INPUT", "-i", "eth0", "-p", "udp", "-j", "DROP"]
         closed = ["INPUT", "-i", "eth0", "-p", "tcp", "--syn", "-m", "multiport", "!", "--dports", f"22,{PORTS[0]}:{PORTS[-1]}", "-j", "DROP"]
         if self.rig.run(2, ["iptables", "-A", *closed], stderr=subprocess.DEVNULL, timeout=HANG_S).returncode != 0:
             self.skipTest("this kernel has no iptables")
@@ -81,10 +82,14 @@ class DoctorTest(jobs.JobsTest):
             self.are_good(of, "h1 -> h2", "h2 -> h3", section="Between hosts")
             self.assertIn(int(of["Between hosts", "h1 -> h2"]["text"].split(":")[1]), PORTS)
             of = self.doctor("--hosts", "h1,h2,h3", "--port-range", "46000-46020", status=1)
+            self.rig.run(2, ["iptables", "-A", *no_datagrams], check=True, timeout=HANG_S)
+            half = self.doctor("--hosts", "h1,h2,h3", "--port-range", f"{PORTS[0]}-{PORTS[-1]}", status=1)
+            self.rig.run(2, ["iptables", "-D", *no_datagrams], check=True, timeout=HANG_S)
         finally:
             self.rig.run(2, ["iptables", "-D", *closed], check=True, timeout=HANG_S)
         self.are_good(of, "h2 -> here", "h2 -> h3", section="Between hosts")
         self.is_bad(of["Between hosts", "h1 -> h2"], r"^10\.78\.0\.2:460\d\d: no answer", "TCP and UDP to the ports 46000-46020")
+        self.is_bad(half["Between hosts", "h1 -> h2"], "no datagram was answered", "UDP")
 
     def test_in_an_allocation(self):
         of = self.doctor("--hosts", "allocation", before=["salloc", "-N3", "-n6", "--no-kill"])

@@ -196,12 +196,18 @@ class Link(rig.LaunchTest):
 
     def test_strangers(self):
         link = self.begin()
-        at = int(self.ask(link, **{"do": "serve", "ip": "127.0.0.1", "ports": "", "token": self.TOKEN})["at"].split(":")[1])
+        serves = self.ask(link, **{"do": "serve", "ip": "127.0.0.1", "ports": "", "token": self.TOKEN})
+        at, by_datagram = (int(serves[name].split(":")[1]) for name in ("at", "udp"))
         token = self.TOKEN.encode()
         self.assertEqual(self.says(at, token + b"t", b"t"), b"tt")
         self.assertEqual(self.says(at, token + b"r" + (5).to_bytes(8, "little") + b"bytes", b"t"), b"rt")
         for words in (b"GET / HTTP/1.0\r\n\r\n", token[:-1] + b"xt", token + b"x", token + b"r" + b"\xff" * 8):
             self.assertEqual(self.says(at, words), b"", words)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+            one.settimeout(rig.HANG_S)
+            for words in (b"", b"x" * 32, token[:-1], token + b"x" * 33, token + b"mine"):
+                one.sendto(words, ("127.0.0.1", by_datagram))
+            self.assertEqual(one.recv(100), token + b"mine")
         kept = [socket.create_connection(("127.0.0.1", at), timeout=rig.HANG_S) for _ in range(100)]
         self.assertEqual(self.says(at, token + b"t"), b"t")
         for one in kept:
