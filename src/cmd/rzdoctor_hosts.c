@@ -296,8 +296,10 @@ static void say_no_way(struct survey *survey, int from, const char *to, const ch
 static json_t *order_reach(struct survey *survey, unsigned i)
 {
     (void)i;
-    return json_pack("{s:s,s:s,s:s,s:s}", "do", "reach", "to", survey->here, "interface",
-                     survey->run->interface ? survey->run->interface : "", "token", survey->token);
+    unsigned n = survey->run->n_addresses;
+    return json_pack("{s:s,s:s,s:s,s:s,s:I}", "do", "reach", "to", survey->here, "interface",
+                     survey->run->interface ? survey->run->interface : "", "token", survey->token,
+                     "within_ns", (json_int_t)(survey->run->start_timeout / 2 / n));
 }
 
 static json_t *order_serve(struct survey *survey, unsigned i)
@@ -365,12 +367,13 @@ static int next_of(const struct survey *survey, int i)
 
 static json_t *order_measure(struct survey *survey, unsigned i, const char *what)
 {
-    int next = next_of(survey, (int)i);
+    int next = survey->hosts[i].next;
     if (next == (int)i || !*survey->hosts[i].address) {
         return NULL;
     }
-    return json_pack("{s:s,s:s,s:s,s:s}", "do", what, "to", survey->hosts[next].address, "udp",
-                     survey->hosts[next].datagrams, "token", survey->token);
+    return json_pack("{s:s,s:s,s:s,s:s,s:I}", "do", what, "to", survey->hosts[next].address, "udp",
+                     survey->hosts[next].datagrams, "token", survey->token, "within_ns",
+                     (json_int_t)(survey->run->start_timeout / 2));
 }
 
 static json_t *order_trip(struct survey *survey, unsigned i)
@@ -418,23 +421,21 @@ static void measure_here(struct survey *survey)
 /* Round trips first, all at once, then rates: bulk would be in the way of the round trips. */
 static void measure_ring(struct survey *survey)
 {
-    int *to = calloc(survey->n, sizeof(*to));
-    rz_need_memory(to, "for the ways between hosts");
     for (unsigned i = 0; i < survey->n; i++) {
-        to[i] = next_of(survey, (int)i);
+        survey->hosts[i].next = next_of(survey, (int)i);
         survey->hosts[i].us = 0;
     }
     ask_all(survey, order_trip);
     for (unsigned i = 0; i < survey->n; i++) {
         struct rz_doctor_host *host = &survey->hosts[i];
-        bool asked = !host->lost && *host->address && to[i] != (int)i;
+        bool asked = !host->lost && *host->address && host->next != (int)i;
         if (asked && rz_doctor_agent_good(host)) {
             host->us = json_number_value(json_object_get(host->answer, "us"));
         } else if (asked && host->answer) {
             char why[RZ_DOCTOR_TEXT];
-            snprintf(why, sizeof(why), "%s: %s", survey->hosts[to[i]].address,
+            snprintf(why, sizeof(why), "%s: %s", survey->hosts[host->next].address,
                      text_of(host->answer, "error"));
-            say_no_way(survey, (int)i, survey->hosts[to[i]].name, why);
+            say_no_way(survey, (int)i, survey->hosts[host->next].name, why);
         }
     }
     say_all_lost(survey);
@@ -445,14 +446,14 @@ static void measure_ring(struct survey *survey)
             continue;
         }
         if (rz_doctor_agent_good(host)) {
-            say_way(survey, (int)i, to[i], host->us,
+            say_way(survey, (int)i, host->next, host->us,
                     json_number_value(json_object_get(host->answer, "mb_s")));
         } else {
-            say_no_way(survey, (int)i, survey->hosts[to[i]].name, text_of(host->answer, "error"));
+            say_no_way(survey, (int)i, survey->hosts[host->next].name,
+                       text_of(host->answer, "error"));
         }
     }
     say_all_lost(survey);
-    free(to);
 }
 
 /* ---- begin and end ---- */

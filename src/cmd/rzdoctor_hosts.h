@@ -3,11 +3,11 @@
  * rzdoctor --hosts: whether jobs on several hosts will work, before the first one.
  *
  * On each host runs `rzdoctor link`, all at once, started as rzrun starts daemons there: by ssh, by
- * the command of --launch-agent, by srun in a job of Slurm. It reads one
- * order (a JSON object, a line) after the other from standard input, and answers each by a line of
- * standard output that begins with RZ_LINK_MARK: greetings of a login shell do no harm. It ends
- * with its standard input, and with it everything that it started; a host that does not answer is
- * waited for beside all others, up to --start-timeout for each kind of order.
+ * the command of --launch-agent, by srun in a job of Slurm. It reads one order (a JSON object, a
+ * line) after the other from standard input, and answers each by a line of standard output that
+ * begins with RZ_LINK_MARK: greetings of a login shell do no harm. It ends with its standard input,
+ * and with it everything that it started. A host that does not answer is waited for beside all
+ * others, up to --start-timeout, and is given no more orders.
  *
  *   (its start)                           {version, abi, machine}
  *   {do: clock}                           {ns}: its time of day
@@ -20,8 +20,9 @@
  *                                         datagram was answered, too
  *   {do: rate, to, token}                 {mb_s}: bytes to it for a short time
  *
- * or {error} to any of them. The token is random, and new for each run: what serves accepts no
- * connection or datagram that does not begin with it.
+ * or {error} to any of them. Orders with `to` have within_ns, the time to connect to each address.
+ * The token is random, and new for each run: what serves accepts no connection or datagram that
+ * does not begin with it.
  */
 #ifndef RZ_CMD_RZDOCTOR_HOSTS_H
 #define RZ_CMD_RZDOCTOR_HOSTS_H
@@ -33,7 +34,6 @@
 
 #define RZ_LINK_MARK "rhizome-doctor "
 #define RZ_LINK_RZD "rzd (Rhizome) "   /* how the line begins in which rzd says its version */
-#define RZ_LINK_RANGE_TEXT 16          /* room for A-B */
 enum { RZ_LINK_TOKEN = 32 };           /* characters */
 enum { RZ_LINK_ANSWER_MAX = 1 << 20 }; /* bytes of the longest line */
 
@@ -53,6 +53,7 @@ void rz_doctor_serve_end(int pid); /* -1: nothing */
 struct rz_link_target {
     struct rz_address address;
     const char *token;
+    rz_time within; /* to connect; 0, or more than that: 3 s */
 };
 
 /* The best of some round trips, in microseconds. *from: the address of this end. */
@@ -72,6 +73,7 @@ struct rz_doctor_host {
     bool lost;                       /* it has not answered an order, and is given no more */
     char address[RZ_ADDRESS_TEXT];   /* where it serves; "": it does not */
     char datagrams[RZ_ADDRESS_TEXT]; /* the same by UDP */
+    int next;                        /* to which it measures the way */
     double us;                       /* the round trip that was measured last */
     rz_time ordered;                 /* when its last order was given */
     rz_time round;                   /* the time until the answer, at best; 0: none yet */

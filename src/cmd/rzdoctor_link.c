@@ -107,6 +107,8 @@ static json_t *check(const json_t *order)
 /* The order's target; false: it names none. */
 static bool target_of(const json_t *order, const char *address, struct rz_link_target *target)
 {
+    json_int_t within = json_integer_value(json_object_get(order, "within_ns"));
+    target->within = within > 0 ? (rz_time)within : 0;
     target->token = word_of(order, "token");
     return strlen(target->token) == RZ_LINK_TOKEN &&
            rz_address_parse(address, &target->address) == RZ_OK;

@@ -260,7 +260,8 @@ static bool await_answer(int fd, char wanted, rz_time deadline)
 static int open_link(const struct rz_link_target *to, const char **why)
 {
     int fd;
-    rz_time deadline = rz_clock_now() + CONNECT_WITHIN;
+    bool less = to->within > 0 && to->within < CONNECT_WITHIN;
+    rz_time deadline = rz_clock_now() + (less ? to->within : CONNECT_WITHIN);
     rz_status_t status = rz_socket_connect(&to->address, &fd);
     if (status == RZ_OK || status == RZ_IN_PROGRESS) {
         status = await(fd, POLLOUT, deadline) ? rz_socket_connected(fd) : RZ_ERR_TIMEOUT;
