@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rzdoctor's parts: what the library can do (features), what this machine lacks (check), and the
- * program that check runs as a job (probe). Each returns the exit status. */
+ * program that check runs as a job (probe). Each returns the exit status. Other hosts:
+ * rzdoctor_hosts.h. */
 #ifndef RZ_CMD_RZDOCTOR_H
 #define RZ_CMD_RZDOCTOR_H
+
+#include "launch/rzrun_options.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -10,6 +13,8 @@
 enum rz_doctor_exit { RZ_DOCTOR_GOOD, RZ_DOCTOR_BAD };
 
 struct rz_doctor_options {
+    struct rz_rzrun_options run; /* of --hosts: those that rzrun has, too; the first member */
+    bool allocation;             /* the hosts are those of the job of a batch system */
     bool json, missing, working;
     char **names; /* of features: functions, or patterns of them */
     int names_n;
@@ -29,7 +34,7 @@ enum rz_doctor_verdict { RZ_DOCTOR_OK, RZ_DOCTOR_WARNING, RZ_DOCTOR_FAULT, RZ_DO
 struct rz_doctor_report {
     bool json;
     const char *section;
-    json_t *findings;
+    json_t *findings; /* all of them; with json they are printed at the end */
     unsigned counts[RZ_DOCTOR_VERDICTS];
 };
 
@@ -40,6 +45,9 @@ void rz_doctor_section(struct rz_doctor_report *report, const char *title);
 void rz_doctor_say(struct rz_doctor_report *report, enum rz_doctor_verdict verdict,
                    const char *subject, const char *remedy, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+
+/* All checks of this machine. */
+void rz_doctor_check_here(struct rz_doctor_report *report);
 
 void rz_doctor_check_machine(struct rz_doctor_report *report);
 void rz_doctor_check_kernel(struct rz_doctor_report *report);

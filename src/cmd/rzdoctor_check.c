@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rzdoctor check: the findings and their output; a separate process for each trial. */
 #include "cmd/rzdoctor.h"
+#include "cmd/rzdoctor_hosts.h"
 
 #include "port/clock.h"
 #include "port/process.h"
@@ -26,6 +27,20 @@ void rz_doctor_section(struct rz_doctor_report *report, const char *title)
     }
 }
 
+static void keep(struct rz_doctor_report *report, const char *verdict, const char *subject,
+                 const char *text, const char *remedy)
+{
+    static const char form[] = "{s:s,s:s,s:s,s:s}";
+    json_t *finding = json_pack(form, "section", report->section, "subject", subject, "verdict",
+                                verdict, "text", text);
+    if (!finding) { /* a path in it that is not UTF-8 */
+        finding = json_pack(form, "section", report->section, "subject", subject, "verdict",
+                            verdict, "text", "(not printable)");
+    }
+    json_object_set_new(finding, "remedy", remedy ? json_string(remedy) : json_null());
+    json_array_append_new(report->findings, finding);
+}
+
 void rz_doctor_say(struct rz_doctor_report *report, enum rz_doctor_verdict verdict,
                    const char *subject, const char *remedy, const char *format, ...)
 {
@@ -35,16 +50,8 @@ void rz_doctor_say(struct rz_doctor_report *report, enum rz_doctor_verdict verdi
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     report->counts[verdict]++;
+    keep(report, words[verdict], subject, text, remedy);
     if (report->json) {
-        static const char form[] = "{s:s,s:s,s:s,s:s}";
-        json_t *finding = json_pack(form, "section", report->section, "subject", subject, "verdict",
-                                    words[verdict], "text", text);
-        if (!finding) { /* a path in it that is not UTF-8 */
-            finding = json_pack(form, "section", report->section, "subject", subject, "verdict",
-                                words[verdict], "text", "(not printable)");
-        }
-        json_object_set_new(finding, "remedy", remedy ? json_string(remedy) : json_null());
-        json_array_append_new(report->findings, finding);
         return;
     }
     printf("  %-8s %-18s %s\n", words[verdict], subject, text);
@@ -208,32 +215,41 @@ static void print_end(const struct rz_doctor_report *report)
 
 static void dump(struct rz_doctor_report *report)
 {
-    json_t *all = json_pack("{s:s,s:i,s:i,s:i,s:o}", "version", RZ_VERSION, "ok",
-                            (int)report->counts[RZ_DOCTOR_OK], "warnings",
-                            (int)report->counts[RZ_DOCTOR_WARNING], "faults",
-                            (int)report->counts[RZ_DOCTOR_FAULT], "findings", report->findings);
+    json_t *all = json_pack(
+        "{s:s,s:i,s:i,s:i,s:o}", "version", RZ_VERSION, "ok", (int)report->counts[RZ_DOCTOR_OK],
+        "warnings", (int)report->counts[RZ_DOCTOR_WARNING], "faults",
+        (int)report->counts[RZ_DOCTOR_FAULT], "findings", json_incref(report->findings));
     json_dumpf(all, stdout, JSON_INDENT(2));
     putchar('\n');
     json_decref(all);
 }
 
-int rz_doctor_check(const struct rz_doctor_options *options)
+void rz_doctor_check_here(struct rz_doctor_report *report)
 {
     /* Causes come before their effects: if no process can be started, nothing can be tested. */
     static void (*const parts[])(struct rz_doctor_report * report) = {
         rz_doctor_check_machine, rz_doctor_check_limits,  rz_doctor_check_kernel,
         rz_doctor_check_network, rz_doctor_check_install, rz_doctor_check_variables,
         rz_doctor_check_jobs};
-    struct rz_doctor_report report = {.json = options->json,
-                                      .findings = options->json ? json_array() : NULL};
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-        parts[i](&report);
+        parts[i](report);
+    }
+}
+
+int rz_doctor_check(const struct rz_doctor_options *options)
+{
+    struct rz_doctor_report report = {.json = options->json, .findings = json_array()};
+    rz_doctor_check_here(&report);
+    if (options->run.named) {
+        rz_doctor_check_hosts(&report, &options->run);
+        rz_doctor_check_slurm(&report);
     }
     if (options->json) {
         dump(&report);
     } else {
         print_end(&report);
     }
+    json_decref(report.findings);
     bool written = fflush(stdout) == 0 && !ferror(stdout);
     return written && report.counts[RZ_DOCTOR_FAULT] == 0 ? RZ_DOCTOR_GOOD : RZ_DOCTOR_BAD;
 }

@@ -4,6 +4,7 @@
  *
  *   rzd --keeper --launcher-fd=F --alive-fd=A [--node=N] [--address=IP] [--trace-fd=T]
  *   rzd --remote
+ *   rzd --version
  *
  * F is an inherited stream socket, the launcher channel (wire/launch_messages.h). A is the reading
  * end of an inherited pipe (or a socket) whose other end only rzrun holds: end of file on it means
@@ -29,6 +30,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define EXIT_USAGE 2
@@ -133,11 +135,16 @@ static int begin_remote(struct arguments *a)
 int main(int argc, char **argv)
 {
     struct arguments a;
+    if (argc == 2 && strcmp(argv[1], "--version") == 0) { /* asked by rzdoctor on other hosts */
+        printf("rzd (Rhizome) %s\n", RZ_VERSION);
+        return EXIT_SUCCESS;
+    }
     if (!read_arguments(argc, argv, &a)) {
         fprintf(stderr,
                 "usage: rzd --keeper --launcher-fd=F --alive-fd=A [--node=N] [--address=IP] "
                 "[--trace-fd=T]\n"
                 "       rzd --remote\n"
+                "       rzd --version\n"
                 "rzd is started by rzrun, which passes the descriptors.\n");
         return EXIT_USAGE;
     }

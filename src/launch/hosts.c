@@ -4,9 +4,9 @@
 
 #include "base/linked_list.h"
 #include "base/no_memory.h"
+#include "launch/host_options.h"
 #include "launch/surroundings.h"
 #include "port/clock.h"
-#include "port/interface.h"
 #include "port/processor.h"
 #include "port/socket.h"
 #include "remote/agent.h"
@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 /* How long a connection may take to prove itself, and how many may be about it at a time beside two
@@ -35,7 +34,7 @@
 #define AGENTS_END_MS 6000
 #define FAILED_AGENTS_END_MS 1000
 
-enum { INTERFACES_MAX = 64, ADDRESSES_MAX = 16, TOLD_MAX = 3, ASKED_MAX = 4, WORD_MAX = 110 };
+enum { TOLD_MAX = 3, WORD_MAX = 110 };
 
 /* A node on another host. */
 struct host {
@@ -235,24 +234,6 @@ static void pass_over(struct rz_hosts *hosts, uint32_t above)
     free(numbers);
 }
 
-/* What may help, by the agent and its exit status. */
-static const char *remedy(const struct rz_rzrun_options *options, int status)
-{
-    bool ssh = options->launcher != RZ_LAUNCHER_SLURM && !options->agent_given;
-    switch (status) {
-    case RZ_AGENT_NOT_STARTED:
-        return "is it installed here? --launcher and --launch-agent say what is used instead";
-    case 127:
-        return "is Rhizome installed there? --prefix says where";
-    case 126:
-        return "rzd there is not for this kind of machine, or may not be run";
-    case 255:
-        return ssh ? "ssh must reach the host without a password: try `ssh HOST true`" : "";
-    default:
-        return "";
-    }
-}
-
 /* The first of the hosts that failed or are missing, with what is known of each. */
 static const char *list_of(const struct rz_hosts *hosts, bool failed)
 {
@@ -269,7 +250,7 @@ static const char *list_of(const struct rz_hosts *hosts, bool failed)
         at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s: %.*s", n > 1 ? "; " : "",
                                host->name, WORD_MAX, *host->word ? host->word : "no answer");
         if (host->failed) {
-            help = *help ? help : remedy(hosts->config.options, host->status);
+            help = *help ? help : rz_host_options_remedy(hosts->config.options, host->status);
             at += (size_t)snprintf(text + at, sizeof(text) - at, " (%.40s ended with status %d)",
                                    hosts->config.options->agent.texts[0], host->status);
         }
@@ -537,81 +518,4 @@ void rz_hosts_close(struct rz_hosts *hosts)
     rz_proof_wipe(&hosts->terms, sizeof(hosts->terms));
     free(hosts->all);
     free(hosts);
-}
-
-/* ---- Which nodes are on other hosts ---- */
-
-static bool is_elsewhere(const struct rz_rzrun_options *options, const char *host)
-{
-    switch (options->launcher) {
-    case RZ_LAUNCHER_LOCAL:
-        return false;
-    case RZ_LAUNCHER_SSH:
-        return true;
-    case RZ_LAUNCHER_SLURM:
-        return strcmp(host, "localhost") != 0;
-    default:
-        return !rz_host_is_here(host);
-    }
-}
-
-static void add_address(struct rz_rzrun_options *options, const struct rz_address *address)
-{
-    unsigned i = 0;
-    while (i < options->n_addresses && options->addresses[i].ip != address->ip) {
-        i++;
-    }
-    if (i == options->n_addresses && i < RZ_RZRUN_ADDRESSES_MAX) {
-        options->addresses[options->n_addresses++] = *address;
-    }
-}
-
-/* The addresses from which hosts are reached. A few hosts show the ways to all; each question may
- * take seconds. */
-static void add_routes(struct rz_rzrun_options *options)
-{
-    struct rz_address found[ADDRESSES_MAX], from;
-    for (uint32_t i = 0, asked = 0; i < options->layout.n_nodes && asked < ASKED_MAX; i++) {
-        const struct rz_layout_node *node = &options->layout.nodes[i];
-        const char *at = strrchr(node->host, '@'), *name = at ? at + 1 : node->host;
-        asked += node->remote;
-        unsigned n = node->remote ? rz_host_addresses(name, found, ADDRESSES_MAX) : 0;
-        for (unsigned k = 0; k < n; k++) {
-            if (found[k].ip >> 24 != 127 && rz_socket_route(&found[k], &from) == RZ_OK) {
-                add_address(options, &from);
-            }
-        }
-    }
-}
-
-/* Those from which the hosts are reached come first; then all that other hosts may know. */
-static void settle_addresses(struct rz_rzrun_options *options)
-{
-    struct rz_interface interfaces[INTERFACES_MAX];
-    unsigned n = rz_interfaces(interfaces, INTERFACES_MAX);
-    if (!options->interface) {
-        add_routes(options);
-    }
-    for (unsigned i = 0; i < n; i++) {
-        if (options->interface ? rz_interface_matches(&interfaces[i], options->interface)
-                               : !interfaces[i].loopback && !interfaces[i].local) {
-            add_address(options, &interfaces[i].address);
-        }
-    }
-}
-
-void rz_hosts_settle(struct rz_rzrun_options *options)
-{
-    struct rz_launch_layout *layout = &options->layout;
-    for (uint32_t i = 0; options->named && i < layout->n_nodes; i++) {
-        layout->nodes[i].remote = is_elsewhere(options, layout->nodes[i].host);
-    }
-    rz_layout_merge_remote(layout);
-    options->n_remote = 0;
-    for (uint32_t i = 0; i < layout->n_nodes; i++) {
-        options->n_remote += layout->nodes[i].remote;
-    }
-    if (options->n_remote > 0) {
-        settle_addresses(options);
-    }
 }

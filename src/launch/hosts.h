@@ -38,7 +38,4 @@ void rz_hosts_ending(struct rz_hosts *hosts);
 /* Waits for the agents, shortly for those of hosts that have failed. NULL: nothing. */
 void rz_hosts_close(struct rz_hosts *hosts);
 
-/* Decides which nodes of the layout are on other hosts, and finds the addresses of this machine. */
-void rz_hosts_settle(struct rz_rzrun_options *options);
-
 #endif

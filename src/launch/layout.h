@@ -14,7 +14,7 @@ struct rz_layout_node {
     char host[64];
     char rack[32];              /* "": it shares its rack with no other node */
     uint32_t share;             /* which of n_nodes shares of the machine's cores the node has */
-    bool remote;                /* on another host: hosts.h */
+    bool remote;                /* on another host: elsewhere.h */
     struct rz_place_node place; /* slots 0: no bound */
 };
 

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The options of rzrun about other hosts, as a further table of its command line. */
+/* The options about other hosts that rzrun alone has, as a further table of its command line. */
 #ifndef RZ_LAUNCH_RZRUN_HOSTS_H
 #define RZ_LAUNCH_RZRUN_HOSTS_H
 
 #include "launch/rzrun_options.h"
 
 extern const struct rz_cli_option rz_rzrun_hosts[];
-
-/* In the job of a batch system: chooses its launcher, and its nodes where none are named. Before
- * the nodes are settled. */
-void rz_rzrun_hosts_allocation(struct rz_rzrun_options *options);
 
 /* Completes them once the nodes are known, and checks their combinations. */
 void rz_rzrun_hosts_settle(struct rz_rzrun_options *options);

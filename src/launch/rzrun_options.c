@@ -4,6 +4,7 @@
 #include "launch/rzrun_options.h"
 #include "launch/rzrun_checkpoints.h"
 #include "launch/rzrun_foreign.h"
+#include "launch/host_options.h"
 #include "launch/rzrun_hosts.h"
 #include "launch/rzrun_settle.h"
 
@@ -580,8 +581,8 @@ static const struct rz_cli_option table[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static const struct rz_cli_option *const more_tables[] = {rz_rzrun_checkpoints, rz_rzrun_hosts,
-                                                          rz_rzrun_foreign, NULL};
+static const struct rz_cli_option *const more_tables[] = {rz_rzrun_checkpoints, rz_host_options,
+                                                          rz_rzrun_hosts, rz_rzrun_foreign, NULL};
 
 #define LINE(name, value, text) "  " #value "  " text "\n"
 const struct rz_cli rz_rzrun_cli = {

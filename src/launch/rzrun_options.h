@@ -23,7 +23,7 @@ enum rz_adapter {
 
 /* How daemons are started. */
 enum rz_launcher_choice {
-    RZ_LAUNCHER_AUTO,  /* as the surroundings say: rzrun_hosts.c */
+    RZ_LAUNCHER_AUTO,  /* as the surroundings say: host_options.c */
     RZ_LAUNCHER_LOCAL, /* all nodes are emulated on this machine, whatever their names */
     RZ_LAUNCHER_SSH,   /* all by ssh, also this machine's */
     RZ_LAUNCHER_SLURM, /* all by srun, in a job of Slurm */

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "launch/rzrun_checkpoints.h"
+#include "launch/host_options.h"
 #include "launch/rzrun_hosts.h"
 #include "launch/silent.h"
 #include "outcome/exit_codes.h"
@@ -142,7 +143,7 @@ static void settle_layout(struct rz_rzrun_options *options)
         rz_cli_refuse(&rz_rzrun_cli, "--adapter netns can have %d nodes, as many as a switch ports",
                       RZ_NETNS_NODES_MAX);
     }
-    rz_rzrun_hosts_allocation(options);
+    rz_host_options_allocation(options, &rz_rzrun_cli);
     options->named = options->layout.n_nodes > 0;
     if (!options->named &&
         !rz_layout_emulate(&options->layout, options->emulated_nodes ? options->emulated_nodes : 1,

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How other hosts are reached: the launcher, the words of the agent, the network. */
+#include "launch/host_options.h"
+
+#include "base/no_memory.h"
+#include "cli/quantity.h"
+#include "launch/allocation.h"
+#include "remote/agent.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OPTIONS ((struct rz_rzrun_options *)target)
+
+RZ_CLI_TAKE(launcher)
+{
+    static const struct {
+        const char *word;
+        enum rz_launcher_choice choice;
+    } words[] = {{"auto", RZ_LAUNCHER_AUTO},   {"local", RZ_LAUNCHER_LOCAL},
+                 {"fork", RZ_LAUNCHER_LOCAL},  {"ssh", RZ_LAUNCHER_SSH},
+                 {"slurm", RZ_LAUNCHER_SLURM}, {"srun", RZ_LAUNCHER_SLURM},
+                 {"pbs", RZ_LAUNCHER_PBS}};
+    *why = "it is `auto`, `local`, `ssh`, `slurm` or `pbs`";
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        if (strcmp(value, words[i].word) == 0) {
+            OPTIONS->launcher = words[i].choice;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Appends the words of a text, which are separated by blanks. */
+static void add_words(struct rz_texts *texts, const char *text)
+{
+    char *copy = strdup(text), *save;
+    rz_need_memory(copy, "for the command line");
+    for (char *word = strtok_r(copy, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
+        rz_texts_add(texts, word);
+    }
+    free(copy);
+}
+
+RZ_CLI_TAKE(agent)
+{
+    *why = "it wants a command";
+    rz_texts_clear(&OPTIONS->agent);
+    add_words(&OPTIONS->agent, value);
+    OPTIONS->agent_given = true;
+    return OPTIONS->agent.n > 0;
+}
+
+RZ_CLI_TAKE_TEXT(ssh_arguments, OPTIONS->ssh_arguments)
+RZ_CLI_TAKE_TEXT(interface, OPTIONS->interface)
+
+RZ_CLI_TAKE(port_range)
+{
+    char first[8];
+    uint64_t low, high;
+    const char *minus = strchr(value, '-');
+    *why = "it is two ports from 1024 to 65535, the lower one first, like 50000-50100";
+    if (!minus || (size_t)(minus - value) >= sizeof(first)) {
+        return false;
+    }
+    snprintf(first, sizeof(first), "%.*s", (int)(minus - value), value);
+    if (!rz_quantity_number(first, 1024, 65535, &low) ||
+        !rz_quantity_number(minus + 1, low, 65535, &high)) {
+        return false;
+    }
+    setenv(RZ_PORT_RANGE, value, 1); /* also of daemons and ranks */
+    OPTIONS->port_range = value;
+    return true;
+}
+
+RZ_CLI_TAKE(prefix)
+{
+    static char path[1024];
+    int n = snprintf(path, sizeof(path), "%s/bin/rzd", value);
+    *why = "it is the directory of an installation: an absolute path without quotes";
+    OPTIONS->remote_daemon = path;
+    return value[0] == '/' && !strchr(value, '\'') && n < (int)sizeof(path);
+}
+
+const struct rz_cli_option rz_host_options[] = {
+    {NULL, NULL, NULL, "Other hosts (docs/clusters.md)", NULL},
+    {"--launcher", "-launcher -bootstrap --bootstrap", "auto|local|ssh|slurm|pbs",
+     "How daemons are started. auto (default): in a job of Slurm by srun, in one of PBS as with "
+     "pbs; "
+     "else on this machine directly, on other hosts by ssh. local: all hosts are emulated on this "
+     "machine, whatever their names. ssh: also this machine's by ssh. slurm: by srun; without "
+     "--host, on all nodes of the job. pbs: by ssh; without --host, on the nodes of PBS_NODEFILE.",
+     take_launcher},
+    {"--ssh-args", NULL, "ARGS",
+     "Further arguments of ssh, before the host, like '-p 2222 -l me'. Your ssh configuration is "
+     "used; ssh must need no password.",
+     take_ssh_arguments},
+    {"--launch-agent", NULL, "COMMAND",
+     "Instead of ssh: a command that behaves like it, with the host and a command line as its last "
+     "two arguments.",
+     take_agent},
+    {"--prefix", "-prefix", "DIR",
+     "On other hosts the daemon is DIR/bin/rzd. Default: the path of this one.", take_prefix},
+    {"--interface", "-iface --iface", "NAME|NETWORK",
+     "The network by which hosts reach each other: the name of an interface (eth0), or a network "
+     "(10.1.0.0/16). Default: the one by which the hosts are reached from here.",
+     take_interface},
+    {"--port-range", NULL, "A-B",
+     "rzrun and daemons use ports from A to B alone. Default: any free port.", take_port_range},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+/* ---- Settling ---- */
+
+void rz_host_options_ports(struct rz_rzrun_options *options, const struct rz_cli *cli)
+{
+    const char *why, *range = getenv(RZ_PORT_RANGE);
+    if (range && !options->port_range && !take_port_range(options, range, &why)) {
+        rz_cli_refuse(cli, RZ_PORT_RANGE " is '%s': %s", range, why);
+    }
+}
+
+static void check_agent(const struct rz_rzrun_options *options, const struct rz_cli *cli)
+{
+    if (options->agent.n > RZ_AGENT_WORDS_MAX) {
+        rz_cli_refuse(cli, "the command that starts daemons has %u words; %d is the bound",
+                      options->agent.n, RZ_AGENT_WORDS_MAX);
+    }
+}
+
+void rz_host_options_agent(struct rz_rzrun_options *options, const struct rz_cli *cli)
+{
+    if (options->agent_given && options->ssh_arguments) {
+        rz_cli_refuse(cli, "--ssh-args is for ssh: with --launch-agent, write them into "
+                           "its command");
+    }
+    if (options->agent_given) {
+        check_agent(options, cli);
+        return;
+    }
+    if (options->launcher == RZ_LAUNCHER_SLURM) {
+        /* What keeps the others alive when a host fails; binding is the daemons' own affair. */
+        add_words(&options->agent, "srun --overlap --kill-on-bad-exit=0 --no-kill --mpi=none "
+                                   "--cpu-bind=none --ntasks-per-node=1");
+        return;
+    }
+    add_words(&options->agent, "ssh -x -T -o BatchMode=yes");
+    if (options->ssh_arguments) {
+        add_words(&options->agent, options->ssh_arguments);
+    }
+    check_agent(options, cli);
+}
+
+void rz_host_options_allocation(struct rz_rzrun_options *options, const struct rz_cli *cli)
+{
+    static const struct {
+        enum rz_batch batch;
+        enum rz_launcher_choice launcher;
+        const char *missing;
+    } systems[] = {
+        {RZ_BATCH_SLURM, RZ_LAUNCHER_SLURM,
+         "--launcher slurm is for jobs of Slurm: SLURM_JOB_ID is not set; start this in sbatch or "
+         "salloc"},
+        {RZ_BATCH_PBS, RZ_LAUNCHER_PBS,
+         "--launcher pbs is for jobs of PBS: PBS_NODEFILE is not set; start rzrun by qsub"}};
+    enum rz_batch batch = rz_allocation_batch();
+    const char *why;
+    for (size_t i = 0; i < sizeof(systems) / sizeof(*systems); i++) {
+        if (options->launcher == systems[i].launcher && batch != systems[i].batch) {
+            rz_cli_refuse(cli, "%s", systems[i].missing);
+        }
+        if (options->launcher == RZ_LAUNCHER_AUTO && batch == systems[i].batch &&
+            !options->emulated_nodes) {
+            options->launcher = systems[i].launcher;
+        }
+    }
+    bool allocated = options->launcher == RZ_LAUNCHER_SLURM || options->launcher == RZ_LAUNCHER_PBS;
+    if (allocated && options->emulated_nodes) {
+        rz_cli_refuse(cli, "--nodes emulates nodes on this machine: --launcher local");
+    }
+    if (allocated && options->layout.n_nodes == 0 &&
+        !rz_allocation_add(&options->layout, batch, &why)) {
+        rz_cli_refuse(cli, "%s", why);
+    }
+}
+
+const char *rz_host_options_remedy(const struct rz_rzrun_options *options, int status)
+{
+    bool ssh = options->launcher != RZ_LAUNCHER_SLURM && !options->agent_given;
+    switch (status) {
+    case RZ_AGENT_NOT_STARTED:
+        return "is it installed here? --launcher and --launch-agent say what is used instead";
+    case 127:
+        return "is Rhizome installed there? --prefix says where";
+    case 126:
+        return "rzd there is not for this kind of machine, or may not be run";
+    case 255:
+        return ssh ? "ssh must reach the host without a password: try `ssh HOST true`" : "";
+    default:
+        return "";
+    }
+}

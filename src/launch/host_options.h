@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The options about how other hosts are reached, which rzrun and rzdoctor have in common: they are
+ * taken into struct rz_rzrun_options, which is at the beginning of what the table fills. Messages
+ * are those of the command whose `cli` is given. */
+#ifndef RZ_LAUNCH_HOST_OPTIONS_H
+#define RZ_LAUNCH_HOST_OPTIONS_H
+
+#include "launch/rzrun_options.h"
+
+extern const struct rz_cli_option rz_host_options[];
+
+/* In the job of a batch system: chooses its launcher, and its nodes where none are named. Before
+ * the nodes are settled. */
+void rz_host_options_allocation(struct rz_rzrun_options *options, const struct rz_cli *cli);
+
+/* Takes the range of ports from RZ_PORT_RANGE where no option gives it. */
+void rz_host_options_ports(struct rz_rzrun_options *options, const struct rz_cli *cli);
+
+/* The words of the agent, once the launcher is known. */
+void rz_host_options_agent(struct rz_rzrun_options *options, const struct rz_cli *cli);
+
+/* What the user may do where the agent has ended with this status; "": nothing is known. */
+const char *rz_host_options_remedy(const struct rz_rzrun_options *options, int status);
+
+#endif
