@@ -265,6 +265,9 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
     rz_session_heard(session, node, message);
     reach_kill_points(message);
     if (rz_referee_refuses(&session->referee, node->index, message)) {
+        if (rz_referee_is_second_agreement(&session->referee, node->index, message)) {
+            rz_node_end(node, "it continues without others, which continue without it");
+        }
         return;
     }
     rz_session_tell(session, node->index, message);
