@@ -35,7 +35,7 @@
 #define AGENTS_END_MS 6000
 #define FAILED_AGENTS_END_MS 1000
 
-enum { INTERFACES_MAX = 64, ADDRESSES_MAX = 16, TOLD_MAX = 3, ASKED_MAX = 4, WORD_MAX = 110 };
+enum { INTERFACES_MAX = 64, ADDRESSES_MAX = 16, TOLD_MAX = 3, ASKED_MAX = 4, WORD_MAX = 240 };
 
 /* A node on another host. */
 struct host {
@@ -247,7 +247,19 @@ static const char *remedy(const struct rz_rzrun_options *options, int status)
     case 126:
         return "rzd there is not for this kind of machine, or may not be run";
     case 255:
-        return ssh ? "ssh must reach the host without a password: try `ssh HOST true`" : "";
+        return ssh ? "ssh must reach the host without a password or a question: try `ssh HOST "
+                     "true`; if that works, see whether rzd was killed there"
+                   : "";
+    case 0:
+        return "rzd there is no daemon of Rhizome, or the agent started nothing";
+    case 128 + SIGKILL:
+        return "it was killed: is there enough memory?";
+    case 1:
+    case 2:
+    case 3:
+        return ssh ? "does the login shell there run commands? try `ssh HOST true`; and is rzd "
+                     "there of this version of Rhizome?"
+                   : "";
     default:
         return "";
     }
@@ -256,7 +268,7 @@ static const char *remedy(const struct rz_rzrun_options *options, int status)
 /* The first of the hosts that failed or are missing, with what is known of each. */
 static const char *list_of(const struct rz_hosts *hosts, bool failed)
 {
-    static char text[1000];
+    static char text[TOLD_MAX * (WORD_MAX + 200) + 300]; /* names, words and agents are bounded */
     uint32_t n = 0;
     size_t at = 0;
     const char *help = "";
@@ -269,13 +281,17 @@ static const char *list_of(const struct rz_hosts *hosts, bool failed)
         at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s: %.*s", n > 1 ? "; " : "",
                                host->name, WORD_MAX, *host->word ? host->word : "no answer");
         if (host->failed) {
-            help = *help ? help : remedy(hosts->config.options, host->status);
+            bool told = *help || strncmp(host->word, "rzd: ", 5) == 0; /* it says what helps */
+            help = told ? help : remedy(hosts->config.options, host->status);
             at += (size_t)snprintf(text + at, sizeof(text) - at, " (%.40s ended with status %d)",
                                    hosts->config.options->agent.texts[0], host->status);
         }
     }
     if (n > TOLD_MAX) {
         at += (size_t)snprintf(text + at, sizeof(text) - at, "; and %u others", n - TOLD_MAX);
+    }
+    if (n > 0 && !failed && !*help && is_tree(hosts) && !hosts->config.options->agent_given) {
+        help = "is it up, and does `ssh HOST true` end there?";
     }
     if (*help) {
         snprintf(text + at, sizeof(text) - at, "; %s", help);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A stranger in the network of hosts, against a job that runs: one in the middle, who replays, changes, inserts, omits and cuts what the
+"""A stranger in the network of hosts, against a job that runs: one in the middle, which replays, changes, inserts, omits and cuts what the
 streams of daemons and of rzrun carry (relay.py), and a crowd, which sends garbage to all ports and opens thousands of connections. The
 job gives the result that it gives without a stranger, at most after the failure of a host whose connection was harmed.
 Skipped (77) without root, sshd or iptables."""
@@ -112,8 +112,8 @@ class Middle(Stranger):
                 self.assertRegex(self.harmed(what, "there", 2, "rzd", *words), "node [01] failed; noticed by")
 
     def test_a_handshake_that_is_changed(self):
-        """The connection is made anew: of a daemon to rzrun, and between daemons."""
-        job = ["--host", "h1,h2", "-n", "2", HPCCG, *SIZE]
+        """The connection is made anew, of a daemon to rzrun and between daemons; one that is cut before a word looks like the end of a host."""
+        job = ["--host", "h1,h2", "-n", "2", "--oversubscribe", HPCCG, *SIZE]
         for what in ("flip", "insert", "truncate"):
             for way in ("there", "back"):
                 with self.subTest(what=what, way=way):
@@ -160,7 +160,7 @@ class Crowd(Stranger):
         finally:
             self.stop(job)
         self.assertNotRegex(err, "failed;")
-        self.assertRegex(err, "connections were refused: they did not prove that they belong to the job")
+        self.assertRegex(err, "connections to daemons were refused: they did not prove that they belong to the job")
 
     def crowd(self, k, *words):
         done = self.rig.run(k, [sys.executable, "-B", f"{HERE}/crowd.py", *map(str, words)], stdout=subprocess.PIPE, text=True, timeout=HANG_S)
