@@ -7,6 +7,7 @@
 #include "launch/allocation.h"
 #include "remote/agent.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,7 +197,19 @@ const char *rz_host_options_remedy(const struct rz_rzrun_options *options, int s
     case 126:
         return "rzd there is not for this kind of machine, or may not be run";
     case 255:
-        return ssh ? "ssh must reach the host without a password: try `ssh HOST true`" : "";
+        return ssh ? "ssh must reach the host without a password or a question: try `ssh HOST "
+                     "true`; if that works, see whether rzd was killed there"
+                   : "";
+    case 0:
+        return "rzd there is no daemon of Rhizome, or the agent started nothing";
+    case 128 + SIGKILL:
+        return "it was killed: is there enough memory?";
+    case 1:
+    case 2:
+    case 3:
+        return ssh ? "does the login shell there run commands? try `ssh HOST true`; and is rzd "
+                     "there of this version of Rhizome?"
+                   : "";
     default:
         return "";
     }

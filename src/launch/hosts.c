@@ -34,7 +34,7 @@
 #define AGENTS_END_MS 6000
 #define FAILED_AGENTS_END_MS 1000
 
-enum { TOLD_MAX = 3, WORD_MAX = 110 };
+enum { TOLD_MAX = 3, WORD_MAX = 240 };
 
 /* A node on another host. */
 struct host {
@@ -237,7 +237,7 @@ static void pass_over(struct rz_hosts *hosts, uint32_t above)
 /* The first of the hosts that failed or are missing, with what is known of each. */
 static const char *list_of(const struct rz_hosts *hosts, bool failed)
 {
-    static char text[1000];
+    static char text[TOLD_MAX * (WORD_MAX + 200) + 300]; /* names, words and agents are bounded */
     uint32_t n = 0;
     size_t at = 0;
     const char *help = "";
@@ -250,13 +250,17 @@ static const char *list_of(const struct rz_hosts *hosts, bool failed)
         at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s: %.*s", n > 1 ? "; " : "",
                                host->name, WORD_MAX, *host->word ? host->word : "no answer");
         if (host->failed) {
-            help = *help ? help : rz_host_options_remedy(hosts->config.options, host->status);
+            bool told = *help || strncmp(host->word, "rzd: ", 5) == 0; /* it says what helps */
+            help = told ? help : rz_host_options_remedy(hosts->config.options, host->status);
             at += (size_t)snprintf(text + at, sizeof(text) - at, " (%.40s ended with status %d)",
                                    hosts->config.options->agent.texts[0], host->status);
         }
     }
     if (n > TOLD_MAX) {
         at += (size_t)snprintf(text + at, sizeof(text) - at, "; and %u others", n - TOLD_MAX);
+    }
+    if (n > 0 && !failed && !*help && is_tree(hosts) && !hosts->config.options->agent_given) {
+        help = "is it up, and does `ssh HOST true` end there?";
     }
     if (*help) {
         snprintf(text + at, sizeof(text) - at, "; %s", help);

@@ -77,10 +77,10 @@ static void channel_read(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_node *node = arg;
     (void)fd, (void)what;
-    rz_status_t status = rz_stream_read(node->channel), next;
+    rz_status_t status = rz_stream_read(node->channel), next = RZ_OK;
     const void *bytes;
     size_t n;
-    while ((next = rz_stream_next(node->channel, &bytes, &n)) == RZ_OK) {
+    while (!node->gone && (next = rz_stream_next(node->channel, &bytes, &n)) == RZ_OK) {
         struct rz_launch_message message;
         if (rz_launch_decode(&message, bytes, n) == RZ_OK) {
             if (!node->remote || settle_times(node, &message)) {
@@ -92,16 +92,24 @@ static void channel_read(evutil_socket_t fd, short what, void *arg)
                     node->index);
         }
     }
-    if (next == RZ_ERR_AUTHENTICATION) {
-        fprintf(stderr,
-                "rzrun: node %u: a message was not from its daemon; the connection is "
-                "closed\n",
-                node->index);
-        status = next;
+    if (node->gone) {
+        return;
     }
-    if (status != RZ_OK) {
+    if (next == RZ_ERR_AUTHENTICATION || (status == RZ_ERR_MALFORMED && node->remote)) {
+        rz_node_end(node, "a message is not from its daemon, or was changed on the way");
+    } else if (status != RZ_OK) {
         channel_ended(node);
     }
+}
+
+/* The channel is shut down, so that the daemon notices it; it is closed later, for callers still
+ * use it. */
+void rz_node_end(struct rz_node *node, const char *why)
+{
+    fprintf(stderr, "rzrun: node %u: %s; its connection is closed, and the node ends\n",
+            node->index, why);
+    shutdown(rz_stream_fd(node->channel), SHUT_RDWR);
+    channel_ended(node);
 }
 
 static void channel_write(evutil_socket_t fd, short what, void *arg)

@@ -64,6 +64,9 @@ rz_status_t rz_node_start(struct rz_node *node, int switch_fd, const char *daemo
 /* The daemon of a node on another host has connected: takes over its stream. */
 void rz_node_attach(struct rz_node *node, struct rz_stream *stream, struct event_base *base);
 
+/* Says why, and closes the connection: the daemon ends, and with it the node. */
+void rz_node_end(struct rz_node *node, const char *why);
+
 /* Queues a message; does nothing before the daemon has connected, and after the node has ended. */
 void rz_node_send(struct rz_node *node, const struct rz_launch_message *message);
 

@@ -281,13 +281,27 @@ static void reach_kill_points(const struct rz_launch_message *message)
     }
 }
 
-static void on_message(void *arg, struct rz_node *node, const struct rz_launch_message *message)
+/* A program that another host cannot start: the host is named, which may lack it as the only one.
+ */
+static void name_host(const struct rz_launch_session *session, const struct rz_node *node,
+                      struct rz_launch_message *message, char *text, size_t bytes)
 {
-    struct rz_launch_session *session = arg;
+    if (message->type == RZ_LAUNCH_ABORTED && node->remote &&
+        strncmp(message->aborted.reason, "cannot ", 7) == 0) {
+        snprintf(text, bytes, "%s (on host %s)", message->aborted.reason,
+                 session->options->layout.nodes[node->index].host);
+        message->aborted.reason = text;
+    }
+}
+
+static void take_message(struct rz_launch_session *session, struct rz_node *node,
+                         const struct rz_launch_message *message)
+{
     uint32_t grace_ms;
-    rz_session_heard(session, node, message);
-    reach_kill_points(message);
     if (rz_referee_refuses(&session->referee, node->index, message)) {
+        if (rz_referee_is_second_agreement(&session->referee, node->index, message)) {
+            rz_node_end(node, "it continues without others, which continue without it");
+        }
         return;
     }
     rz_session_tell(session, node->index, message);
@@ -356,6 +370,16 @@ static void on_message(void *arg, struct rz_node *node, const struct rz_launch_m
     }
 }
 
+static void on_message(void *arg, struct rz_node *node, const struct rz_launch_message *told)
+{
+    struct rz_launch_message message = *told;
+    char text[1200];
+    rz_session_heard(arg, node, told);
+    reach_kill_points(told);
+    name_host(arg, node, &message, text, sizeof(text));
+    take_message(arg, node, &message);
+}
+
 static void on_ended(void *arg, struct rz_node *node)
 {
     struct rz_launch_session *session = arg;
@@ -364,7 +388,11 @@ static void on_ended(void *arg, struct rz_node *node)
     rz_session_tell_node_end(session, node->index);
     if (!session->started && !session->ending) {
         rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
-                          "the daemon of node %u ended before it was ready", node->index);
+                          "the daemon of node %u (%s) ended before it was ready; are memory, files "
+                          "and ports free there (ulimit -a, --port-range)?",
+                          node->index,
+                          session->options->named ? session->options->layout.nodes[node->index].host
+                                                  : "this machine");
         rz_launch_session_end(session, 0);
     }
     if (!session->ending) {

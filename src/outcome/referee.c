@@ -206,8 +206,16 @@ bool rz_referee_refuses(struct rz_referee *referee, uint32_t node,
         referee->outcome.refused[node]++;
         return true;
     default:
-        return false;
+        return rz_referee_is_second_agreement(referee, node, message);
     }
+}
+
+bool rz_referee_is_second_agreement(const struct rz_referee *referee, uint32_t node,
+                                    const struct rz_launch_message *message)
+{
+    return message->type == RZ_LAUNCH_EVENT && message->event.kind == RZ_EVENT_RECORD_EXCLUDED &&
+           message->event.node != node && node < referee->outcome.n_nodes &&
+           referee->outcome.out[node];
 }
 
 bool rz_referee_take(struct rz_referee *referee, uint32_t node,

@@ -35,6 +35,13 @@ void rz_referee_clear(struct rz_referee *referee);
 bool rz_referee_refuses(struct rz_referee *referee, uint32_t node,
                         const struct rz_launch_message *message);
 
+/* Whether node says that it continues without another one, although others have agreed before to
+ * continue without it. Both sides of a connection that a stranger has cut may take the end for a
+ * proof of the other's failure; the first agreement counts, and node must end. Such a message is
+ * refused, too. */
+bool rz_referee_is_second_agreement(const struct rz_referee *referee, uint32_t node,
+                                    const struct rz_launch_message *message);
+
 /* Takes a message of node; irrelevant ones are ignored. True: the job must end now, and its
  * processes have *grace_ms to end. True may be returned again, with less time. */
 bool rz_referee_take(struct rz_referee *referee, uint32_t node,

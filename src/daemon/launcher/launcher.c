@@ -174,6 +174,10 @@ static void launcher_readable(evutil_socket_t fd, short what, void *arg)
     if (status == RZ_ERR_MALFORMED && !membership->ending) {
         refuse(launcher, "a message longer than allowed");
     }
+    if (next == RZ_ERR_AUTHENTICATION) {
+        rz_report_log(&launcher->config.own->report, 0,
+                      "a message is not from rzrun, or was changed on the way; this node ends");
+    }
     if (status != RZ_OK || next == RZ_ERR_AUTHENTICATION) {
         gone(launcher);
     }

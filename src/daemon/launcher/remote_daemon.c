@@ -290,8 +290,10 @@ static bool choose_address(struct rz_remote_daemon *remote, const struct rz_remo
 /* Where one agent has started many hosts, rzrun learns by a report which of them has failed. */
 static int give_up(const struct rz_remote_begin *begin, int status, const char *why)
 {
-    fprintf(stderr, "rzd: %s\n", why);
-    said(NULL, begin->node, why);
+    char line[500];
+    snprintf(line, sizeof(line), "rzd: %s", why);
+    fprintf(stderr, "%s\n", line);
+    said(NULL, begin->node, line);
     ended(NULL, begin->node, status);
     return status;
 }
@@ -301,6 +303,11 @@ static int connect_to_rzrun(struct rz_remote_daemon *remote, const struct rz_rem
     const char *why;
     char text[400];
     rz_time deadline = rz_clock_now() + begin->within_ns;
+    /* One that is named is looked for first: rzrun hears of a failure only before the connection.
+     */
+    if (*begin->interface && !choose_address(remote, begin, &why)) {
+        return give_up(begin, RZ_REMOTE_EXIT_REFUSED, why);
+    }
     rz_status_t status = reach(begin, RZ_STREAM_MESSAGES, deadline, &remote->messages);
     if (status == RZ_OK) {
         status = reach(begin, RZ_STREAM_ALIVE, deadline, &remote->alive);
@@ -310,12 +317,12 @@ static int connect_to_rzrun(struct rz_remote_daemon *remote, const struct rz_rem
     }
     if (status != RZ_OK) {
         snprintf(text, sizeof(text),
-                 "rzd cannot reach rzrun at %.200s: %s; is there a firewall? See --interface and "
+                 "cannot reach rzrun at %.200s: %s; is there a firewall? See --interface and "
                  "--port-range of rzrun",
                  begin->rzrun, rz_status_text(status));
         return give_up(begin, RZ_REMOTE_EXIT_UNREACHED, text);
     }
-    if (!choose_address(remote, begin, &why)) {
+    if (!*begin->interface && !choose_address(remote, begin, &why)) {
         return give_up(begin, RZ_REMOTE_EXIT_REFUSED, why);
     }
     return 0;

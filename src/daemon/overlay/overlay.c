@@ -164,6 +164,11 @@ size_t rz_overlay_queued(const struct rz_overlay *overlay, rz_id to)
            (overlay->faults ? rz_overlay_faults_held(overlay->faults, to) : 0);
 }
 
+bool rz_overlay_harmed(const struct rz_overlay *overlay, rz_id peer)
+{
+    return overlay->outgoing[peer].harmed;
+}
+
 const struct rz_overlay_refusals *rz_overlay_refusals(const struct rz_overlay *overlay)
 {
     return &overlay->refusals;

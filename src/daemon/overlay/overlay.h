@@ -89,6 +89,10 @@ struct rz_overlay_refusals {
 };
 const struct rz_overlay_refusals *rz_overlay_refusals(const struct rz_overlay *overlay);
 
+/* Whether the connection of a peer was closed because a message was not from the peer, was changed,
+ * left out or repeated. */
+bool rz_overlay_harmed(const struct rz_overlay *overlay, rz_id peer);
+
 /* The peer has failed: it is told FENCED, nothing else is sent to it, and what it still sends is
  * dropped. Its connections stay open, because their end would look like our failure to it. */
 void rz_overlay_fence(struct rz_overlay *overlay, rz_id peer);

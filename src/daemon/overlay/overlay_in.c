@@ -170,6 +170,7 @@ static void incoming_read(evutil_socket_t fd, short what, void *arg)
     }
     rz_id peer = in->peer;
     RZ_TRACE(PEER_LOST, peer, 0, status != RZ_ERR_TIMEOUT);
+    overlay->outgoing[peer].harmed |= !good || status == RZ_ERR_MALFORMED;
     incoming_close(in);
     if (status != RZ_ERR_TIMEOUT) { /* a timeout is no evidence */
         rz_overlay_suspect(overlay, peer);

@@ -229,10 +229,14 @@ static void outgoing_read(evutil_socket_t fd, short what, void *arg)
         good = !out->ready && shake_hands(out, bytes, n);
     }
     if (!good) {
-        /* Another program listens at the peer's address: nothing is sent to it, and this proves no
-         * failure. */
+        /* Another program listens at the peer's address, or one in the middle has changed what the
+         * peer said: nothing is sent to it, and this proves no failure. */
         out->overlay->refusals.strangers++;
-        event_del(out->readable);
+        if (out->ready) {
+            event_del(out->readable); /* what this daemon sends is not concerned */
+        } else {
+            connect_later(out);
+        }
     } else if (status == RZ_ERR_CLOSED || status == RZ_ERR_TIMEOUT) {
         outgoing_failed(out, status);
     }

@@ -35,6 +35,7 @@ struct outgoing {
     struct rz_seal seal;    /* seals each frame, once the connection is ready */
     bool said_hello, ready; /* ready: the peer has proved itself */
     bool fenced, suspect, broken, left, above_low;
+    bool harmed; /* what arrived as from the peer was not from it, or was changed on the way */
     struct waiting_frame *first, **last;
     size_t waiting_bytes;
 };

@@ -188,7 +188,15 @@ static void connection_broken(void *arg, rz_id peer)
     if (recovery->own->membership.ending || recovery->own->job.flags & RZ_JOB_NO_FT) {
         return;
     }
-    rz_recovery_found_failed(recovery, peer, true, "broken connection");
+    bool harmed = rz_overlay_harmed(recovery->config.overlay, peer);
+    if (harmed) {
+        rz_report_log(&recovery->own->report, 0,
+                      "a message of node %u is not from it, or was changed on the way; the "
+                      "connection is closed, and node %u counts as failed",
+                      peer, peer);
+    }
+    rz_recovery_found_failed(recovery, peer, true,
+                             harmed ? "a message that was changed" : "broken connection");
 }
 
 static void connection_lost(void *arg, rz_id peer)

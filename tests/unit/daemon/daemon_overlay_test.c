@@ -317,8 +317,11 @@ static void an_impostor_hears_nothing(void **state)
     RUN_UNTIL(rz_overlay_refusals(side[0].overlay)->strangers == 1);
     run_for(20 * RZ_MILLISECOND);
     char byte;
-    assert_int_equal(recv(fd, &byte, 1, MSG_DONTWAIT), -1); /* GET_EP_ADDRESS stays where it is */
-    assert_int_equal(side[0].broken, 0);                    /* and no failure was proved */
+    assert_true(recv(fd, &byte, 1, MSG_DONTWAIT) <= 0); /* GET_EP_ADDRESS stays where it is */
+    assert_int_equal(side[0].broken, 0);                /* and no failure was proved */
+    close(fd);
+    fd = -1; /* a stranger in the middle may have spoken: it is tried again */
+    RUN_UNTIL(fd >= 0 || rz_socket_accept(listening, &fd, NULL) == RZ_OK);
     close(fd);
     close(listening);
 }

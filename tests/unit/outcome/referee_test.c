@@ -301,6 +301,26 @@ static void test_an_excluded_process_is_refused(void **state)
     rz_referee_clear(&referee);
 }
 
+/* A stranger cuts the connection of two nodes, and each takes that for the failure of the other. */
+static void test_the_first_agreement_counts(void **state)
+{
+    const struct rz_launch_message first = {
+        .type = RZ_LAUNCH_EVENT,
+        .event = {.kind = RZ_EVENT_RECORD_EXCLUDED, .rank = RZ_ID_NONE, .node = 1}};
+    struct rz_launch_message second = first;
+    struct rz_referee referee;
+    (void)state;
+    second.event.node = 0;
+    open_two(&referee, false);
+    assert_false(rz_referee_refuses(&referee, 0, &first));
+    assert_int_equal(take(&referee, 0, &first), LATER);
+    assert_true(rz_referee_is_second_agreement(&referee, 1, &second));
+    assert_true(rz_referee_refuses(&referee, 1, &second));
+    assert_false(rz_referee_is_second_agreement(&referee, 1, &first)); /* of itself */
+    assert_false(rz_referee_refuses(&referee, 0, &first));
+    rz_referee_clear(&referee);
+}
+
 /* Numbers that no daemon of this job would send. */
 static uint32_t told(struct rz_referee *referee, enum rz_event_record kind, uint32_t rank,
                      uint32_t incarnation, uint64_t value)
@@ -390,6 +410,7 @@ int main(void)
         cmocka_unit_test(test_news_of_a_failure_come_before_its_sight),
         cmocka_unit_test(test_the_end_is_no_loss),
         cmocka_unit_test(test_an_excluded_process_is_refused),
+        cmocka_unit_test(test_the_first_agreement_counts),
         cmocka_unit_test(test_spawns_and_acknowledgements),
         cmocka_unit_test(test_an_abort_of_some_is_told),
         cmocka_unit_test(test_the_first_failure_ends_it_on_demand),
