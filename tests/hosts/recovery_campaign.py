@@ -50,7 +50,7 @@ def lose(rig, fault, k):
     at = time.monotonic() + ahead_s(0)
     {"power": lambda: rig.power_off(k), "cable": lambda: rig.cable(k, False), "stop": lambda: rig.stop(k),
      "daemon": lambda: rig.run(k, ["pkill", "-KILL", "-x", "rzd"], timeout=HANG_S)}[fault]()
-    return at
+    return time.monotonic() + ahead_s(0) if fault == "daemon" else at  # a command was started on the host
 
 
 def restore(rig, fault, k):
@@ -64,7 +64,8 @@ def run_job(rig, seed, found, expected):
     line = [jobs.RZRUN, "--host", ",".join(f"h{host}:4" for host in range(1, HOSTS + 1)), "-n", str(RANKS), "--map-by", "node", "--seed", str(seed),
             "--report", REPORT, "--max-restarts", "0", "--inject", f"every {dice.randint(600, 1500)}ms kill random rank", jobs.HPCCG, *SIZE]
     process = rig.start(0, line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    there = jobs.await_true(lambda: rig.run(k, ["pgrep", "-x", "hpccg"], stdout=subprocess.DEVNULL, timeout=HANG_S).returncode == 0 or process.poll() is not None)
+    runs = ["pgrep", "-x", "hpccg"]
+    there = jobs.await_true(lambda: rig.run(k, runs, stdout=subprocess.DEVNULL, timeout=HANG_S).returncode == 0 or process.poll() is not None)
     time.sleep(dice.uniform(0.2, 1.2))  # anywhere in the job
     lost_at = lose(rig, fault, k)
     try:
@@ -90,7 +91,7 @@ def run_job(rig, seed, found, expected):
             found.whole_ms["ranks"].append(float(one["whole_ms"]))
     times = [int(one["at_ns"]) / 1e6 - lost_at * 1e3 for one in seen if int(one["node"]) == k - 1]
     if times:
-        found.noticed_ms[fault].append(min(times))
+        found.noticed_ms[fault].append(max(0, min(times)))
 
 
 def summary(values):
