@@ -16,8 +16,12 @@ from jobs import BUILD, HANG_S  # noqa: E402
 DOCUMENT = os.path.dirname(os.path.abspath(__file__)) + "/../../docs/clusters.md"
 HOME = "/run/rig/home"
 HOSTS = "h1 slots=2 rack=left\nh2 slots=3 rack=right\n"  # what the document says of lines of a file of hosts
-# the command; what is replaced in it; the hosts of the ranks
+FOUND = (r"ok +h1 +as here", r"ok +h1 -> here", r"ok +h1 -> h2 ")
+# the command; what is replaced in it; the hosts of the ranks, their number, or what rzdoctor finds
 COMMANDS = {
+    "rzdoctor --hosts alpha,beta": ((("alpha", "h1"), ("beta", "h2")), FOUND),
+    "rzdoctor --hostfile hosts": ((), FOUND),
+    "salloc -N4 --no-kill rzdoctor --hosts allocation": ((("salloc ", "salloc --quiet "),), FOUND),
     "rzrun --host alpha:4,beta:4 ./program": ((("alpha", "h1"), ("beta", "h2")), {"h1": 4, "h2": 4}),
     "rzrun --hostfile hosts ./program": ((), {"h1": 2, "h2": 3}),
     "sbatch -N4 -n16 --no-kill --wrap 'rzrun ./program'": ((("sbatch ", "sbatch --wait --quiet -o out "),), 16),
@@ -26,10 +30,10 @@ COMMANDS = {
 
 
 def commands_of(path):
-    """The lines of its code blocks, without their comments."""
-    with open(path) as file:
-        blocks = re.findall(r"(?ms)^```[a-z]*\n(.*?)^```$", file.read())
-    lines = [re.sub(r"\s+#.*", "", line) for block in blocks for line in block.splitlines()]
+    """The lines of its code blocks, without their comments; but what is printed (text), and the script (sh), which slurm_test.py runs."""
+    with open(path, encoding="utf-8") as file:
+        blocks = re.findall(r"(?ms)^```([a-z]*)\n(.*?)^```$", file.read())
+    lines = [re.sub(r"\s+#.*", "", line) for kind, block in blocks if not kind for line in block.splitlines()]
     return [line for line in lines if line.strip()]
 
 
@@ -56,8 +60,12 @@ class Commands(jobs.JobsTest):
                     command = command.replace(name, place)
                 script = f"cd {HOME} && PATH={BUILD}/bin:$PATH && {command} && if [ -e out ]; then cat out; rm out; fi"
                 done = self.rig.run(0, ["sh", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=HANG_S)
-                self.assertEqual((done.returncode, done.stderr), (0, ""))
                 where = done.stdout.split()
+                if isinstance(ranks, tuple):
+                    for pattern in ranks:  # its status is that of all that it finds on this machine
+                        self.assertRegex(done.stdout, pattern)
+                    continue
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
                 if isinstance(ranks, int):
                     self.assertEqual((len(where), set(where)), (ranks, {"h1", "h2", "h3", "h4"}))
                 else:
