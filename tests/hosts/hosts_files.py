@@ -142,6 +142,13 @@ def make(folder, hosts, slurm, mark):
         make_slurm(folder, hosts)
 
 
+def has_firewall():
+    """Whether hosts can have rules of iptables: the command, and a kernel that has them."""
+    rule = "-w -t nat -A OUTPUT -p tcp -j REDIRECT --to-ports 1".split()
+    return shutil.which("iptables") is not None and \
+        subprocess.run(["unshare", "--net", "iptables", *rule], stdin=subprocess.DEVNULL, capture_output=True, timeout=HANG_S).returncode == 0
+
+
 def lacking(slurm=False):
     """Why this machine cannot have such hosts, in a few words; None: it can."""
     if os.geteuid() != 0:

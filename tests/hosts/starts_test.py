@@ -10,7 +10,6 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import hosts_files as files  # noqa: E402
@@ -168,11 +167,8 @@ class Starts(jobs.JobsTest):
         hosts = [] if re.search("--host", case.options) else ["--host", "h1,h2"]
         broken = self.prepare(case)
         try:
-            began = time.monotonic()
             done = self.rig.run(0, [RZRUN, *hosts, *words, "-n", "2", *case.program.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 text=True, errors="replace", timeout=HANG_S)
-            if os.environ.get("SHOW"):
-                print(f"{case.name}: {time.monotonic() - began:.1f} s: status {done.returncode}: {done.stderr}", end="\n", flush=True)
             self.assertEqual(done.returncode, case.status, done.stderr)
             if case.status != WORKS:
                 self.assertRegex(done.stderr, f"(?m)^rzrun: .*({case.says})")
@@ -189,6 +185,8 @@ class Starts(jobs.JobsTest):
     def test_cases(self):
         for name in self.names:
             with self.subTest(name):
+                if "iptables" in BROKEN[name].on_h2 and not files.has_firewall():
+                    self.skipTest("no iptables")
                 self.run_case(BROKEN[name])
 
 
