@@ -3,6 +3,8 @@
 #include "launch/session.h"
 
 #include "base/no_memory.h"
+#include "port/clock.h"
+#include "port/kill_point.h"
 #include "wire/cursor.h"
 
 static void order(struct rz_launch_session *session, uint32_t node, enum rz_inject what,
@@ -11,6 +13,7 @@ static void order(struct rz_launch_session *session, uint32_t node, enum rz_inje
     struct rz_launch_message message = {.type = RZ_LAUNCH_INJECT,
                                         .inject = {.what = what, .rank = rank, .for_ns = for_ns}};
     rz_node_send(&session->nodes[node], &message);
+    rz_kill_here(RZ_KILL_LAUNCH_FAULT);
 }
 
 /* Draws a running rank; RZ_ID_NONE: there is none. */
@@ -102,6 +105,19 @@ static void begin_network_fault(struct rz_launch_session *session, struct rz_ses
     event_add(timed->over, &after);
 }
 
+/* The time of a kill. The daemon that kills itself says it, too; but rzrun may read first that the
+ * others have agreed to continue without it, and refuse what it says. */
+static void tell_kill(struct rz_launch_session *session, uint32_t node)
+{
+    const struct rz_launch_event event = {.kind = RZ_EVENT_RECORD_INJECTED,
+                                          .epoch = session->epoch,
+                                          .rank = RZ_ID_NONE,
+                                          .node = node,
+                                          .at_ns = rz_clock_now(),
+                                          .note = "kill node"};
+    rz_settled_event(&session->settled, node, &event);
+}
+
 static void carry_out(struct rz_launch_session *session, struct rz_session_fault *timed)
 {
     const struct rz_fault *fault = timed->fault;
@@ -118,6 +134,9 @@ static void carry_out(struct rz_launch_session *session, struct rz_session_fault
     }
     if (victim == RZ_ID_NONE || session->ending) {
         return;
+    }
+    if (fault->node && fault->deed == RZ_FAULT_KILL) {
+        tell_kill(session, victim);
     }
     if (fault->node) {
         order(session, victim,

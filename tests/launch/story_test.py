@@ -4,6 +4,7 @@
 import glob
 import json
 import re
+import signal
 
 import launch_rig as rig
 
@@ -58,6 +59,21 @@ class Timeline(rig.LaunchTest):
         for case, recovery in zip(cases, told):
             self.assertEqual((case["way"], case["lost"]["iterations"]), ("reinit", int(recovery["lost_iterations"])))
             self.assertAlmostEqual(case["whole_seconds"] * 1000, float(recovery["whole_ms"]), delta=0.001)
+
+    def test_an_rzrun_that_reads_late(self):
+        """It is stopped while a node fails, and until all ranks have ended: then it reads what the others said before the last words of that node."""
+        report = f"{self.folder}/report"
+        process = self.start("--oversubscribe", "-n", "6", "--nodes", "3", "--report", report, "--inject", "kill node 2 at iteration 17", *HPCCG,
+                             environment={"RZ_KILL_AT": "launch-fault+stop"})
+        self.assertTrue(rig.await_true(lambda: any(member.state == "T" for member in self.members()["rzrun"])), "it does not stop")
+        self.assertTrue(rig.await_true(lambda: not self.members()["process"]), "the job does not end by itself")
+        process.send_signal(signal.SIGCONT)
+        result = self.finish(process)
+        self.assertEqual(result.status, 0, result.err)
+        with open(report, encoding="utf-8") as file:
+            recoveries = [line for line in file if line.startswith("event=recovery ")]
+        self.assertEqual(len(recoveries), 1)
+        self.assertIn(" detect_ms=", recoveries[0])
 
     def test_the_job_restarted(self):
         told, said = self.run_told("-n", "4", "--nodes", "2", "--on-failure", "restart", "--inject", "kill rank 3 at iteration 17", *HPCCG)
