@@ -142,33 +142,30 @@ static void take_clocks(struct survey *survey)
 {
     struct timespec wall;
     clock_gettime(CLOCK_REALTIME, &wall);
-    int64_t base = (int64_t)wall.tv_sec * 1000000000 + wall.tv_nsec - (int64_t)rz_clock_now();
+    rz_time base = (rz_time)wall.tv_sec * RZ_SECOND + (rz_time)wall.tv_nsec - rz_clock_now();
     for (unsigned i = 0; i < survey->n; i++) {
         struct rz_doctor_host *host = &survey->hosts[i];
         if (host->lost || !rz_doctor_agent_good(host)) {
             continue;
         }
-        rz_time round = host->answered - host->ordered;
-        if (host->round == 0 || round < host->round) {
-            int64_t theirs = json_integer_value(json_object_get(host->answer, "ns"));
-            host->round = round > 0 ? round : 1;
-            host->ahead_ns = theirs - (base + (int64_t)(host->ordered + round / 2));
-        }
+        rz_time theirs = (rz_time)json_integer_value(json_object_get(host->answer, "ns"));
+        rz_clock_offset_take(&host->clock, base + host->ordered, theirs, base + host->answered);
     }
 }
 
 static bool clock_is_off(const struct rz_doctor_host *host)
 {
-    int64_t off = host->ahead_ns < 0 ? -host->ahead_ns : host->ahead_ns;
-    return off - (int64_t)(host->round / 2) > CLOCK_OFF_NS;
+    int64_t off = host->clock.ahead < 0 ? -host->clock.ahead : host->clock.ahead;
+    return off - (int64_t)(host->clock.round_trip / 2) > CLOCK_OFF_NS;
 }
 
 /* "0.3 ms ahead of the one here, give or take 0.2 ms" */
 static const char *clock_text(const struct rz_doctor_host *host, char text[128])
 {
-    double ahead = (double)host->ahead_ns / 1e6, bound = (double)(host->round / 2) / 1e6;
+    double ahead = (double)host->clock.ahead / 1e6,
+           bound = (double)(host->clock.round_trip / 2) / 1e6;
     double ms = ahead < 0 ? -ahead : ahead;
-    const char *side = host->ahead_ns < 0 ? "behind" : "ahead of";
+    const char *side = host->clock.ahead < 0 ? "behind" : "ahead of";
     snprintf(text, 128, "%.*f %s %s the one here, give or take %.1f ms", ms < 1e4 ? 1 : 0,
              ms < 1e4 ? ms : ms / 1e3, ms < 1e4 ? "ms" : "s", side, bound);
     return text;

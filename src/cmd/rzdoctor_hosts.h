@@ -29,6 +29,7 @@
 
 #include "cmd/rzdoctor.h"
 
+#include "launch/clock_offset.h"
 #include "launch/rzrun_options.h"
 #include "port/socket.h"
 
@@ -76,8 +77,7 @@ struct rz_doctor_host {
     int next;                        /* to which it measures the way */
     double us;                       /* the round trip that was measured last */
     rz_time ordered;                 /* when its last order was given */
-    rz_time round;                   /* the time until the answer, at best; 0: none yet */
-    int64_t ahead_ns;                /* its clock, measured in that time */
+    struct rz_clock_offset clock;    /* its time of day */
     /* of its agent */
     int pid, in, out, err;   /* -1: ended or closed */
     int status;              /* of its end, as a shell has it */

@@ -281,19 +281,6 @@ static void reach_kill_points(const struct rz_launch_message *message)
     }
 }
 
-/* A program that another host cannot start: the host is named, which may lack it as the only one.
- */
-static void name_host(const struct rz_launch_session *session, const struct rz_node *node,
-                      struct rz_launch_message *message, char *text, size_t bytes)
-{
-    if (message->type == RZ_LAUNCH_ABORTED && node->remote &&
-        strncmp(message->aborted.reason, "cannot ", 7) == 0) {
-        snprintf(text, bytes, "%s (on host %s)", message->aborted.reason,
-                 session->options->layout.nodes[node->index].host);
-        message->aborted.reason = text;
-    }
-}
-
 static void take_message(struct rz_launch_session *session, struct rz_node *node,
                          const struct rz_launch_message *message)
 {
@@ -370,14 +357,30 @@ static void take_message(struct rz_launch_session *session, struct rz_node *node
     }
 }
 
-static void on_message(void *arg, struct rz_node *node, const struct rz_launch_message *told)
+/* A program that another host cannot start: the host is named, which may lack it as the only one.
+ */
+static void take_abort(struct rz_launch_session *session, struct rz_node *node,
+                       const struct rz_launch_message *told)
 {
     struct rz_launch_message message = *told;
     char text[1200];
+    if (strncmp(told->aborted.reason, "cannot ", 7) == 0) {
+        snprintf(text, sizeof(text), "%s (on host %s)", told->aborted.reason,
+                 session->options->layout.nodes[node->index].host);
+        message.aborted.reason = text;
+    }
+    take_message(session, node, &message);
+}
+
+static void on_message(void *arg, struct rz_node *node, const struct rz_launch_message *told)
+{
     rz_session_heard(arg, node, told);
     reach_kill_points(told);
-    name_host(arg, node, &message, text, sizeof(text));
-    take_message(arg, node, &message);
+    if (told->type == RZ_LAUNCH_ABORTED && node->remote) {
+        take_abort(arg, node, told);
+    } else {
+        take_message(arg, node, told);
+    }
 }
 
 static void on_ended(void *arg, struct rz_node *node)

@@ -45,7 +45,6 @@ struct rz_session_waits {
 struct rz_session_save {
     int signal; /* that asked for it; 0: none */
     struct event *bound;
-    char words[160]; /* for the user */
 };
 
 /* What --verbose has said of an event that several daemons report. */

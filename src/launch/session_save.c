@@ -14,20 +14,21 @@
 /* A batch system kills a job about 30 s after SIGTERM (Slurm: KillWait). */
 #define SAVE_BOUND_S 20
 
-static void end(struct rz_launch_session *session)
+/* rest: what follows "SIGTERM ended the job". */
+static void end(struct rz_launch_session *session, const char *rest)
 {
-    rz_outcome_decide(&session->referee.outcome, RZ_EXIT_SAVED, "%s", session->save.words);
+    rz_outcome_decide(&session->referee.outcome, RZ_EXIT_SAVED, "%s ended the job%s",
+                      rz_rzrun_signal_name(session->save.signal), rest);
     rz_launch_session_end(session, RZ_END_GRACE_MS);
 }
 
 static void out_of_time(evutil_socket_t fd, short what, void *arg)
 {
-    struct rz_launch_session *session = arg;
+    char rest[80];
     (void)fd, (void)what;
-    snprintf(session->save.words, sizeof(session->save.words),
-             "%s ended the job; its newest checkpoint could not be written within %d s",
-             rz_rzrun_signal_name(session->save.signal), SAVE_BOUND_S);
-    end(session);
+    snprintf(rest, sizeof(rest), "; its newest checkpoint could not be written within %d s",
+             SAVE_BOUND_S);
+    end(arg, rest);
 }
 
 bool rz_session_save(struct rz_launch_session *session, int number)
@@ -39,10 +40,8 @@ bool rz_session_save(struct rz_launch_session *session, int number)
         return false;
     }
     session->save.signal = number;
-    snprintf(session->save.words, sizeof(session->save.words), "%s ended the job",
-             rz_rzrun_signal_name(number));
     if (!session->started) {
-        end(session);
+        end(session, "");
         return true;
     }
     session->save.bound = evtimer_new(session->base, out_of_time, session);
@@ -54,19 +53,15 @@ bool rz_session_save(struct rz_launch_session *session, int number)
 
 void rz_session_saved(struct rz_launch_session *session, uint64_t generation)
 {
-    struct rz_session_save *save = &session->save;
-    if (!save->signal || session->ending) {
+    char rest[80] = " before its first checkpoint";
+    if (!session->save.signal || session->ending) {
         return;
     }
     if (generation > 0) {
-        snprintf(save->words, sizeof(save->words),
-                 "%s ended the job after checkpoint %llu was written",
-                 rz_rzrun_signal_name(save->signal), (unsigned long long)generation);
-    } else {
-        snprintf(save->words, sizeof(save->words), "%s ended the job before its first checkpoint",
-                 rz_rzrun_signal_name(save->signal));
+        snprintf(rest, sizeof(rest), " after checkpoint %llu was written",
+                 (unsigned long long)generation);
     }
-    end(session);
+    end(session, rest);
 }
 
 void rz_session_save_close(struct rz_launch_session *session)

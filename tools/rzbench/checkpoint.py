@@ -15,19 +15,12 @@ def samples(bench, mode, mib, percent, nodes, options=(), most=64):
     return bench.job(words, take=lambda result: [] if result.lines("sample") else None).numbers("sample") if bench.may_go_on() else []
 
 
-def put(table, row, columns, values):
-    """A value of each column for each further repetition."""
-    for column, value in zip(columns, values):
-        cell = table.cell(row, column)
-        cell.put(len(cell.values), value)
-
-
 def copy(bench):
     table = Table("checkpoint-copy", "Writing a piece, every page changed: RZ_Checkpoint (copy, and a checksum of each page) beside memcpy of the same bytes; "
                   "one process, the commit not included", "MiB", "GB/s", "ratios plot log2", ("RZ_Checkpoint, GB/s", "memcpy, GB/s"))
     for mib in (64,) if bench.quick else (64, 4, 16, 256):
         for plain, checkpoint in samples(bench, "copy", mib, 100, 1):
-            put(table, str(mib), table.columns, [mib * 1.048576e-3 / seconds for seconds in (checkpoint, plain)])
+            table.append(str(mib), table.columns, [mib * 1.048576e-3 / seconds for seconds in (checkpoint, plain)])
     bench.show(tables=[table])
     bench.claims.least("bandwidth of RZ_Checkpoint over memcpy, 64 MiB", 0.5, table.ratio("64", *table.columns).interval())
     return True
@@ -40,9 +33,9 @@ def pages(bench):
                   ("RZ_Checkpoint", "with copy and commit", "memcpy"))
     for percent in (0, 1, 10, 100):
         for plain, checkpoint in samples(bench, "copy", mib, percent, 1):
-            put(table, str(percent), ("RZ_Checkpoint", "memcpy"), (checkpoint * 1e3, plain * 1e3))
+            table.append(str(percent), ("RZ_Checkpoint", "memcpy"), (checkpoint * 1e3, plain * 1e3))
         for _, checkpoint in samples(bench, "cycle", mib, percent, 2, most=most):
-            put(table, str(percent), ("with copy and commit",), (checkpoint * 1e3,))
+            table.append(str(percent), ("with copy and commit",), (checkpoint * 1e3,))
     bench.show(tables=[table])
     return True
 
@@ -53,7 +46,7 @@ def erasure(bench):
                   "ratios", ("Rhizome, GB/s", "ISA-L, GB/s"))
     result = bench.job([bench.app("bench_erasure"), str(bench.repetitions(25, 7))], take=lambda result: [] if result.lines("erasure") else None)
     for line in result.lines("erasure"):
-        put(table, line.split()[0], table.columns, map(float, line.split()[1:]))
+        table.append(line.split()[0], table.columns, map(float, line.split()[1:]))
     bench.show(tables=[table])
     return True
 
@@ -66,7 +59,7 @@ def files(bench):
     for _ in range(max(1, bench.repetitions(25, 4) // IN_A_ROW)):
         for _, seconds in samples(bench, "cycle", FILE_MIB, 100, 1, options, IN_A_ROW):
             dd = bench.job(["dd", "if=/dev/zero", f"of={bench.folder}/dd", "bs=1M", f"count={FILE_MIB}", "conv=fsync", "status=none"])
-            put(table, str(FILE_MIB), table.columns, (megabytes / seconds, megabytes / dd.wall_s if dd.good() else float("nan")))
+            table.append(str(FILE_MIB), table.columns, (megabytes / seconds, megabytes / dd.wall_s if dd.good() else float("nan")))
     bench.show(tables=[table])
     return True
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from . import records
 from .bench import Tally
 from .run import ENDED, OUT_OF_TIME, leading_number
+from .systems import needs
 from .table import Table
 
 PERIOD_MS = 100
@@ -435,25 +436,20 @@ def members(bench):
 
 def streams(bench):
     """By a program that the build made: `stream BYTES PLAIN SEALED`, MB/s."""
-    program = bench.app("bench_stream")
-    if not program:
-        bench.say("bench_stream is not here: the part streams was left out.\n")
-        return True
     table = Table("streams", "Frames over TCP on loopback: encrypted and authenticated, beside plain", "bytes", "MB/s", "ratios",
                   ("plain, MB/s", "sealed, MB/s"))
-    command = [program, str(bench.repetitions(15, 3))]
+    command = [bench.app("bench_stream"), str(bench.repetitions(15, 3))]
     result = bench.job(command, take=lambda result: [] if result.lines("stream") else None)
     for line in result.lines("stream"):
         size, *values = line.split()
-        for column, value in zip(table.columns, map(float, values)):
-            cell = table.cell(size, column)
-            cell.put(len(cell.values), value)
+        table.append(size, table.columns, map(float, values))
     bench.say("\n## Streams between hosts\n\nOne connection between two threads, 64 MiB in frames of one size.\n")
     bench.show(command, tables=[table])
     return True
 
 
-PARTS = {"streams": streams, "noise": noise, "accuracy": accuracy, "detect": detect, "many": many, "spread": spread, "footprint": footprint, "members": members}
+PARTS = {"streams": needs("bench_stream", streams), "noise": noise, "accuracy": accuracy, "detect": detect, "many": many, "spread": spread,
+         "footprint": footprint, "members": members}
 SHARES = (0.1, 0.15, 0.15, 0.4, 0.25, 0.4, 0.5, 1.0)
 
 

@@ -93,6 +93,12 @@ class Table:
                 names.append(name)
         return self.cells.setdefault((row, column), Samples())
 
+    def append(self, row, columns, values):
+        """A value of each column for each further repetition."""
+        for column, value in zip(columns, values):
+            cell = self.cell(row, column)
+            cell.put(len(cell.values), value)
+
     def at(self, row, column):
         """The same, which is empty where there is none."""
         return self.cells.get((row, column), Samples())
