@@ -37,6 +37,12 @@ class Saved(checkpoint_rig.CheckpointTest):
         self.assertNotIn("residual", result.out)
         return result
 
+    def rests(self):
+        """A rank is stopped, and every checkpoint that was committed has its mark: no newer one comes."""
+        stopped = any(member.state == "T" for member in self.members()["process"])
+        newest = max((int(event["value"]) for event in self.events("committed")), default=0) if stopped else 0
+        return newest > 0 and max(self.committed(), default=0) == newest
+
     def goes_on(self, nodes=1):
         result = self.runs(*self.line("--restart", nodes=nodes), *self.program())
         self.assertEqual(result.out, self.calm_long, result.err)
@@ -45,7 +51,7 @@ class Saved(checkpoint_rig.CheckpointTest):
     def test_each_scheme_and_signal(self):
         for scheme, name in (("buddy", "SIGTERM"), ("file", "SIGUSR1"), ("memory", "SIGHUP"), ("xor:3", "SIGINT")):
             with self.subTest(scheme, signal=name):
-                result = self.ends(self.begin("--signal-checkpoint", name, scheme=scheme), getattr(signal, name))
+                result = self.ends(self.begin("--signal-checkpoint", name, scheme=scheme, until=self.rests), getattr(signal, name))
                 written = re.search(rf"{name} ended the job after checkpoint (\d+) was written", result.err)
                 self.assertTrue(written, result.err)
                 self.assertEqual(int(written[1]), max(self.committed()))
