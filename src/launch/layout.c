@@ -285,7 +285,11 @@ void rz_layout_place(struct rz_launch_layout *layout, uint32_t n_ranks, enum rz_
     layout->slots = calloc(layout->n_nodes, sizeof(*layout->slots));
     rz_need_memory(layout->placement && layout->slots, "for the placement of ranks");
     struct rz_place_node *nodes = plain_nodes(layout);
-    rz_place_ranks(by, nodes, layout->n_nodes, n_ranks, layout->placement);
+    if (layout->given) {
+        memcpy(layout->placement, layout->given, n_ranks * sizeof(*layout->placement));
+    } else {
+        rz_place_ranks(by, nodes, layout->n_nodes, n_ranks, layout->placement);
+    }
     uint32_t n_here = 0; /* they share the cores of this machine */
     for (uint32_t i = 0; i < layout->n_nodes; i++) {
         layout->nodes[i].share = layout->nodes[i].remote ? 0 : n_here++;
@@ -314,6 +318,7 @@ uint32_t rz_layout_crowded_node(const struct rz_launch_layout *layout, uint32_t 
 void rz_layout_clear(struct rz_launch_layout *layout)
 {
     free(layout->nodes);
+    free(layout->given);
     free(layout->placement);
     free(layout->slots);
     *layout = (struct rz_launch_layout){0};

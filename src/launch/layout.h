@@ -21,6 +21,7 @@ struct rz_layout_node {
 struct rz_launch_layout {
     uint32_t n_nodes, n_ranks;
     struct rz_layout_node *nodes;
+    uint32_t *given;     /* [n_ranks]: the node of each rank, as the user gave it; or NULL */
     uint32_t *placement; /* [n_ranks] */
     uint32_t *slots;     /* [n_nodes]: ranks that a daemon may run without oversubscription */
 };

@@ -67,6 +67,11 @@ RZ_CLI_TAKE(hostfile)
     return rz_layout_add_hostfile(&OPTIONS->layout, value, why);
 }
 
+RZ_CLI_TAKE(rankfile)
+{
+    return rz_rankfile_read(&OPTIONS->rankfile, value, why);
+}
+
 RZ_CLI_TAKE_FLAG(oversubscribe, OPTIONS->oversubscribe)
 
 /* Objects that other launchers bind to and map by, and that do not exist here. */
@@ -390,6 +395,10 @@ static const struct rz_cli_option table[] = {
      "so that nodes that observe each other or keep each other's checkpoints are in different "
      "racks.",
      take_hostfile},
+    {"--rankfile", "-rf -rankfile -rmaps-rankfile", "FILE",
+     "The host of each rank, from a file: lines of `rank N=HOST`. Without --host and --hostfile "
+     "these hosts are used; else those without a rank are spares.",
+     take_rankfile},
     {"--map-by", "-map-by", "slot|node|core",
      "slot (default): fill the slots of one node after the other; evenly if slots are not limited. "
      "node: one rank for each node in turn. core: one for each core of one node after "
@@ -758,6 +767,7 @@ void rz_rzrun_options_read(struct rz_rzrun_options *options, int argc, char **ar
 void rz_rzrun_options_clear(struct rz_rzrun_options *options)
 {
     rz_layout_clear(&options->layout);
+    rz_rankfile_clear(&options->rankfile);
     for (uint32_t i = 0; i < options->n_contexts; i++) {
         rz_texts_clear(&options->contexts[i].environment);
         free(options->contexts[i].program);

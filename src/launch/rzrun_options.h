@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "launch/inject.h"
 #include "launch/layout.h"
+#include "launch/rankfile.h"
 #include "launch/rzrun_contexts.h"
 #include "port/socket.h"
 #include "wire/launch_messages.h"
@@ -58,7 +59,8 @@ struct rz_rzrun_options {
     struct rz_texts without_effect; /* options that were accepted, and have no effect */
     bool warned;                    /* a warning about one of them was printed */
     struct rz_launch_layout layout;
-    uint32_t emulated_nodes; /* 0: not given */
+    struct rz_rankfile rankfile; /* n 0: not given */
+    uint32_t emulated_nodes;     /* 0: not given */
     enum rz_adapter adapter;
     enum rz_place_by map_by;
     uint32_t n_spares;

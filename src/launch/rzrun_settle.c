@@ -47,13 +47,19 @@ static void settle_ranks(struct rz_rzrun_options *options)
             options->contexts[i].n_ranks = 1;
         }
     }
-    if (!*first) {
+    if (!*first && options->n_contexts == 1 && options->rankfile.n > 0) {
+        *first = options->rankfile.n;
+    } else if (!*first) {
         *first = slots ? (uint32_t)(slots < RZ_RANKS_MAX ? slots : RZ_RANKS_MAX)
                        : options->layout.n_nodes - options->n_spares;
     }
     uint64_t n = 0;
     for (uint32_t i = 0; i < options->n_contexts; i++) {
         n += options->contexts[i].n_ranks;
+    }
+    if (options->rankfile.n > 0 && n != options->rankfile.n) {
+        rz_cli_refuse(&rz_rzrun_cli, "--rankfile names the hosts of %u ranks, and there are %llu",
+                      options->rankfile.n, (unsigned long long)n);
     }
     if (n > RZ_RANKS_MAX) {
         rz_cli_refuse(&rz_rzrun_cli, "all programs together have more than %d ranks", RZ_RANKS_MAX);
@@ -128,6 +134,21 @@ static void check_binding(const struct rz_rzrun_options *options)
     exit(RZ_EXIT_SLOTS);
 }
 
+static void settle_rankfile(struct rz_rzrun_options *options)
+{
+    const char *why;
+    if (options->rankfile.n == 0) {
+        return;
+    }
+    if (options->n_spares > 0 || options->per_node > 0 || options->emulated_nodes) {
+        rz_cli_refuse(&rz_rzrun_cli, "--rankfile says where ranks start: leave out --nodes, "
+                                     "--spares and the number of ranks per node");
+    }
+    if (!rz_rankfile_settle(&options->rankfile, &options->layout, !options->oversubscribe, &why)) {
+        rz_cli_refuse(&rz_rzrun_cli, "--rankfile: %s", why);
+    }
+}
+
 static void settle_layout(struct rz_rzrun_options *options)
 {
     const char *why;
@@ -144,6 +165,10 @@ static void settle_layout(struct rz_rzrun_options *options)
                       RZ_NETNS_NODES_MAX);
     }
     rz_host_options_allocation(options, &rz_rzrun_cli);
+    if (options->rankfile.n > 0 && options->layout.n_nodes == 0 &&
+        !rz_rankfile_add_nodes(&options->rankfile, &options->layout, &why)) {
+        rz_cli_refuse(&rz_rzrun_cli, "--rankfile: %s", why);
+    }
     options->named = options->layout.n_nodes > 0;
     if (!options->named &&
         !rz_layout_emulate(&options->layout, options->emulated_nodes ? options->emulated_nodes : 1,
@@ -165,6 +190,7 @@ static void settle_layout(struct rz_rzrun_options *options)
     rz_rzrun_hosts_settle(options);
     rz_layout_spare(&options->layout, options->n_spares);
     settle_ranks(options);
+    settle_rankfile(options);
     settle_tree(options);
     rz_layout_divide_cores(&options->layout, cores_of_machine(options));
     rz_layout_place(&options->layout, options->n_ranks, options->map_by);

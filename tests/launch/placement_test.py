@@ -69,6 +69,13 @@ class Placement(rig.LaunchTest):
             self.assertEqual(self.nodes("--map-by", "core", "--nodes", "2", n=len(CORES) + 1),
                              [0] * first + [1] * (len(CORES) - first) + [0])
 
+    def test_rankfile(self):
+        ranks = self.file("ranks", "rank 0=b\nrank 2=b\nrank 1=a slot=0\n")
+        self.assertEqual(self.nodes("--launcher", "local", "--rankfile", ranks, n=3), [0, 1, 0])
+        self.assertEqual(self.nodes("--launcher", "local", "--host", "a:2,b:2", "-rf", ranks, n=3), [1, 0, 1])
+        refused = self.runs("--launcher", "local", "--rankfile", ranks, "-n", "2", "/bin/true", status=2)
+        self.assertIn("--rankfile names the hosts of 3 ranks, and there are 2", refused.err)
+
     def test_racks(self):
         hosts = self.file("hosts", "".join(f"localhost slots=1 rack={rack}\n" for rack in "aabbc"))
         nodes = self.nodes("--hostfile", hosts, n=5)
