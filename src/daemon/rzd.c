@@ -4,6 +4,7 @@
  *
  *   rzd --keeper --launcher-fd=F --alive-fd=A [--node=N] [--address=IP] [--trace-fd=T]
  *   rzd --remote
+ *   rzd --stand-in | --relay
  *   rzd --version
  *
  * F is an inherited stream socket, the launcher channel (wire/launch_messages.h). A is the reading
@@ -15,6 +16,9 @@
  * --remote: started on another host than rzrun's by an agent such as ssh; everything else is read
  * from standard input (daemon/launcher/remote_daemon.h).
  *
+ * --stand-in, --relay: for processes that another launcher has started
+ * (daemon/launcher/stand_in.h).
+ *
  * Exit status: 0 after SHUTDOWN; 1 if the node had to stop or rzrun has gone; 2 if rzrun's order
  * was refused, and for wrong usage; 3 if rzrun was not reached; 128 + signal.
  */
@@ -22,6 +26,7 @@
 #include "daemon/daemon.h"
 #include "daemon/launcher/keeper.h"
 #include "daemon/launcher/remote_daemon.h"
+#include "daemon/launcher/stand_in.h"
 #include "port/kill_point.h"
 
 #include "port/process.h"
@@ -138,6 +143,12 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "--version") == 0) { /* asked by rzdoctor on other hosts */
         printf("rzd (Rhizome) %s\n", RZ_VERSION);
         return EXIT_SUCCESS;
+    }
+    if (argc == 2 && strcmp(argv[1], "--stand-in") == 0) {
+        return rz_stand_in_run();
+    }
+    if (argc >= 2 && strcmp(argv[1], "--relay") == 0) {
+        return rz_stand_in_relay();
     }
     if (!read_arguments(argc, argv, &a)) {
         fprintf(stderr,

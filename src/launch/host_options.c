@@ -22,7 +22,7 @@ RZ_CLI_TAKE(launcher)
     } words[] = {{"auto", RZ_LAUNCHER_AUTO},   {"local", RZ_LAUNCHER_LOCAL},
                  {"fork", RZ_LAUNCHER_LOCAL},  {"ssh", RZ_LAUNCHER_SSH},
                  {"slurm", RZ_LAUNCHER_SLURM}, {"srun", RZ_LAUNCHER_SLURM},
-                 {"pbs", RZ_LAUNCHER_PBS}};
+                 {"pbs", RZ_LAUNCHER_PBS},     {"pmix", RZ_LAUNCHER_PMIX}};
     *why = "it is `auto`, `local`, `ssh`, `slurm` or `pbs`";
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
         if (strcmp(value, words[i].word) == 0) {

@@ -181,7 +181,8 @@ static void accept_guest(evutil_socket_t listening, short what, void *arg)
 /* Whether hosts start hosts; else one agent starts all. */
 static bool is_tree(const struct rz_hosts *hosts)
 {
-    return hosts->config.options->launcher != RZ_LAUNCHER_SLURM;
+    enum rz_launcher_choice launcher = hosts->config.options->launcher;
+    return launcher != RZ_LAUNCHER_SLURM && launcher != RZ_LAUNCHER_PMIX;
 }
 
 static void order(struct rz_hosts *hosts, const uint32_t *numbers, uint32_t n)
@@ -336,7 +337,7 @@ static void said(void *arg, uint32_t node, const char *line)
 {
     struct rz_hosts *hosts = arg;
     bool all = node == RZ_ID_NONE, daemon = strncmp(line, "rzd", 3) == 0;
-    const char *name = "srun";
+    const char *name = hosts->config.options->launcher == RZ_LAUNCHER_SLURM ? "srun" : "rzd";
     if (!all && node >= count(hosts)) {
         return;
     }

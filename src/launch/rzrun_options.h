@@ -28,7 +28,8 @@ enum rz_launcher_choice {
     RZ_LAUNCHER_LOCAL, /* all nodes are emulated on this machine, whatever their names */
     RZ_LAUNCHER_SSH,   /* all by ssh, also this machine's */
     RZ_LAUNCHER_SLURM, /* all by srun, in a job of Slurm */
-    RZ_LAUNCHER_PBS    /* the nodes of a job of PBS, by pbs_tmrsh or ssh */
+    RZ_LAUNCHER_PBS,   /* the nodes of a job of PBS, by pbs_tmrsh or ssh */
+    RZ_LAUNCHER_PMIX   /* by processes that PMIx has started, which have started rzrun: src/pmix */
 };
 
 /* What the failure of a process or node does to the job. */

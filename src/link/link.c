@@ -25,8 +25,13 @@ rz_status_t rz_link_open(struct rz_link **out)
         return RZ_ERR_NO_MEMORY;
     }
     link->info.fd = link->info.inbox_fd = link->info.doorbell_fd = link->info.ring_fd = -1;
+    rz_status_t status = rz_link_join_elsewhere(link);
+    if (status != RZ_OK) {
+        rz_link_close(link, false);
+        return status;
+    }
     const char *fd = getenv("RZ_LINK_FD");
-    rz_status_t status = fd ? rz_link_join_daemon(link, fd) : rz_link_join_alone(link);
+    status = fd ? rz_link_join_daemon(link, fd) : rz_link_join_alone(link);
     if (status != RZ_OK) {
         rz_link_close(link, false);
         return status;
@@ -42,6 +47,7 @@ void rz_link_close(struct rz_link *link, bool bye)
         RZ_TRACE(LEFT, 0, 0, 0);
         struct rz_link_message message = {.type = RZ_LINK_BYE};
         rz_link_send(link, &message, -1); /* a daemon that has ended does not need the message */
+        rz_link_tell_guardians(link);
     }
     if (link->held) {
         rz_watch_release(link->held);
@@ -175,7 +181,7 @@ rz_status_t rz_link_check(struct rz_link *link)
                : RZ_ERR_FENCED;
 }
 
-_Noreturn static void end_by(const struct rz_link *link, const char *words)
+_Noreturn void rz_link_end_by(const struct rz_link *link, const char *words)
 {
     fprintf(stderr, "rhizome: rank %u ends: %s\n", link->info.self.rank, words);
     _exit(EXIT_FAILURE);
@@ -194,7 +200,7 @@ static void doubt(struct rz_link *link)
     snprintf(words, sizeof(words),
              "its lease has run out: the daemon of its node %s (silent for %.1f s)",
              rz_lease_words(state), (double)link->lease.silent / RZ_SECOND);
-    end_by(link, words);
+    rz_link_end_by(link, words);
 }
 
 /* At the end of the job processes have time to end by themselves; the daemon enforces the limit. */
@@ -202,11 +208,12 @@ void rz_link_beat(void *arg)
 {
     struct rz_link *link = arg;
     uint64_t stop = atomic_load_explicit(&link->board->stop, memory_order_acquire);
+    rz_link_look_at_guardians(link, stop);
     if (stop == RZ_ERR_JOB_ENDED) {
         return;
     }
     if (stop != 0) {
-        end_by(link, rz_status_text((rz_status_t)stop));
+        rz_link_end_by(link, rz_status_text((rz_status_t)stop));
     }
     switch (rz_lease_look(&link->lease, link->board, rz_clock_now())) {
     case RZ_LEASE_HELD:
@@ -215,6 +222,6 @@ void rz_link_beat(void *arg)
         doubt(link);
         break;
     case RZ_LEASE_WITHDRAWN:
-        end_by(link, "the daemon of its node has withdrawn its lease");
+        rz_link_end_by(link, "the daemon of its node has withdrawn its lease");
     }
 }

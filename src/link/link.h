@@ -38,6 +38,7 @@ struct rz_link_info {
     uint32_t appnum;    /* the index of its program on the command line */
     bool restarted;     /* this incarnation replaces a failed one */
     bool alone;         /* no daemon */
+    bool elsewhere;     /* another launcher has started it, and learns of its end: pmix/pmix.h */
     int inbox_fd, doorbell_fd;
     uint32_t node_ip; /* address of this node, in host byte order, at which processes of other nodes
                          reach it */

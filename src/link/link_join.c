@@ -224,7 +224,7 @@ static rz_status_t join_welcome(struct rz_link *link, const struct rz_link_welco
     }
     if (status == RZ_OK) {
         status = rz_watch_hold_beating(&link->held, fds[FD_WATCH], welcome->watch_slot,
-                                       rz_lease_period(link->board), rz_link_beat, link);
+                                       rz_link_beat_period(link), rz_link_beat, link);
     }
     return status;
 }

@@ -16,31 +16,59 @@
 
 #define BACKLOG 16
 
-/* Fills in the abstract address and returns its length. The first byte of the path is 0. */
-static socklen_t address_of(struct sockaddr_un *address, uid_t uid, uint64_t job, uint32_t node)
+/* An abstract address: the first byte of the path is 0. */
+struct place {
+    int type; /* of its sockets */
+    struct sockaddr_un address;
+    socklen_t length;
+};
+
+static struct place place_of(const char *kind, int type, uid_t uid, uint64_t name, uint32_t number)
 {
-    memset(address, 0, sizeof(*address));
-    address->sun_family = AF_UNIX;
-    int n = snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1,
-                     "rhizome/%u/%016" PRIx64 "/%u", (unsigned)uid, job, node);
-    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+    struct place place = {.type = type, .address.sun_family = AF_UNIX};
+    char *path = place.address.sun_path + 1;
+    int n = snprintf(path, sizeof(place.address.sun_path) - 1, "%s/%u/%016" PRIx64 "/%u", kind,
+                     (unsigned)uid, name, number);
+    place.length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+    return place;
 }
 
-rz_status_t rz_local_listen(uint64_t job, uint32_t node, int *fd)
+static struct place daemon_place(uid_t uid, uint64_t job, uint32_t node)
 {
-    struct sockaddr_un address;
-    socklen_t length = address_of(&address, geteuid(), job, node);
-    int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return place_of("rhizome", SOCK_STREAM, uid, job, node);
+}
+
+static struct place meeting_place(uint64_t token, uint32_t number)
+{
+    return place_of("rhizome-meeting", SOCK_SEQPACKET, geteuid(), token, number);
+}
+
+static rz_status_t listen_at(const struct place *place, int *fd)
+{
+    int made = socket(AF_UNIX, place->type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (made < 0) {
         return RZ_ERR_SYSTEM;
     }
-    if (bind(made, (struct sockaddr *)&address, length) != 0 || listen(made, BACKLOG) != 0) {
+    if (bind(made, (const struct sockaddr *)&place->address, place->length) != 0 ||
+        listen(made, BACKLOG) != 0) {
         rz_status_t status = errno == EADDRINUSE ? RZ_ERR_EXISTS : RZ_ERR_SYSTEM;
         close(made);
         return status;
     }
     *fd = made;
     return RZ_OK;
+}
+
+rz_status_t rz_local_listen(uint64_t job, uint32_t node, int *fd)
+{
+    const struct place place = daemon_place(geteuid(), job, node);
+    return listen_at(&place, fd);
+}
+
+rz_status_t rz_meeting_listen(uint64_t token, uint32_t number, int *fd)
+{
+    const struct place place = meeting_place(token, number);
+    return listen_at(&place, fd);
 }
 
 /* Whether the other end is a process of uid, as of when it connected or listened. */
@@ -74,24 +102,35 @@ rz_status_t rz_local_accept(int listener, int *fd)
     }
 }
 
-rz_status_t rz_local_connect(uid_t uid, uint64_t job, uint32_t node, unsigned timeout_ms, int *fd)
+static rz_status_t connect_to(const struct place *place, uid_t uid, unsigned timeout_ms, int *fd)
 {
-    struct sockaddr_un address;
-    socklen_t length = address_of(&address, uid, job, node);
     struct timeval bound = {.tv_sec = timeout_ms / 1000,
                             .tv_usec = (suseconds_t)(timeout_ms % 1000) * 1000};
-    int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int made = socket(AF_UNIX, place->type | SOCK_CLOEXEC, 0);
     if (made < 0) {
         return RZ_ERR_SYSTEM;
     }
     setsockopt(made, SOL_SOCKET, SO_RCVTIMEO, &bound, sizeof(bound));
     setsockopt(made, SOL_SOCKET, SO_SNDTIMEO, &bound, sizeof(bound));
-    if (connect(made, (struct sockaddr *)&address, length) != 0 || !is_of(made, uid)) {
+    if (connect(made, (const struct sockaddr *)&place->address, place->length) != 0 ||
+        !is_of(made, uid)) {
         close(made);
         return RZ_ERR_CLOSED;
     }
     *fd = made;
     return RZ_OK;
+}
+
+rz_status_t rz_local_connect(uid_t uid, uint64_t job, uint32_t node, unsigned timeout_ms, int *fd)
+{
+    const struct place place = daemon_place(uid, job, node);
+    return connect_to(&place, uid, timeout_ms, fd);
+}
+
+rz_status_t rz_meeting_connect(uint64_t token, uint32_t number, unsigned timeout_ms, int *fd)
+{
+    const struct place place = meeting_place(token, number);
+    return connect_to(&place, geteuid(), timeout_ms, fd);
 }
 
 static rz_status_t transferred(ssize_t got, size_t *n)

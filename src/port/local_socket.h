@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The socket on which a daemon accepts requests of its own machine: a stream socket in the abstract
- * namespace, named after user, job and node. No file can be left behind; only the same user (or
- * root) is admitted.
+ * Sockets by which processes of one machine find each other: in the abstract namespace, so that no
+ * file can be left behind; only the same user (or root) is admitted.
+ *
+ * A daemon accepts requests on a stream socket that is named after user, job and node. A meeting
+ * point is a datagram socket (port/channel.h) that is named after a random token: a process that
+ * knows the token finds it.
  */
 #ifndef RZ_PORT_LOCAL_SOCKET_H
 #define RZ_PORT_LOCAL_SOCKET_H
@@ -24,6 +27,11 @@ rz_status_t rz_local_accept(int listener, int *fd);
 /* A blocking connection to a daemon of user `uid` whose reads and writes end after timeout_ms.
  * RZ_ERR_CLOSED: no process listens, or one of another user under that name. */
 rz_status_t rz_local_connect(uid_t uid, uint64_t job, uint32_t node, unsigned timeout_ms, int *fd);
+
+/* The meeting point `number` of a token, as rz_local_listen and rz_local_connect; connections carry
+ * datagrams. */
+rz_status_t rz_meeting_listen(uint64_t token, uint32_t number, int *fd);
+rz_status_t rz_meeting_connect(uint64_t token, uint32_t number, unsigned timeout_ms, int *fd);
 
 /* Read what is there, and write what the peer takes, without waiting and without SIGPIPE. *n: the
  * number of bytes. RZ_IN_PROGRESS: nothing now. RZ_ERR_CLOSED: the peer has gone. */

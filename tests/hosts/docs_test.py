@@ -16,8 +16,9 @@ from jobs import BUILD, HANG_S  # noqa: E402
 DOCUMENT = os.path.dirname(os.path.abspath(__file__)) + "/../../docs/clusters.md"
 HOME = "/run/rig/home"
 HOSTS = "h1 slots=2 rack=left\nh2 slots=3 rack=right\n"  # what the document says of lines of a file of hosts
+RING = (("./program", jobs.RING),)
 FOUND = (r"ok +h1 +as here", r"ok +h1 -> here", r"ok +h1 -> h2 ")
-# the command; what is replaced in it; the hosts of the ranks, their number, or what rzdoctor finds
+# the command; what is replaced in it; the hosts of the ranks, their number, or what is printed among other things
 COMMANDS = {
     "rzdoctor --hosts alpha,beta": ((("alpha", "h1"), ("beta", "h2")), FOUND),
     "rzdoctor --hostfile hosts": ((), FOUND),
@@ -26,6 +27,8 @@ COMMANDS = {
     "rzrun --hostfile hosts ./program": ((), {"h1": 2, "h2": 3}),
     "sbatch -N4 -n16 --no-kill --wrap 'rzrun ./program'": ((("sbatch ", "sbatch --wait --quiet -o out "),), 16),
     "salloc -N4 -n16 --no-kill rzrun ./program": ((("salloc ", "salloc --quiet "),), 16),
+    "srun -n4 --mpi=pmix ./program": (RING, (r"ring of 4: ",)),
+    "mpirun -n 4 ./program": ((*RING, ("mpirun ", "mpirun --allow-run-as-root --oversubscribe ")), (r"ring of 4: ",)),
 }
 
 
@@ -55,6 +58,8 @@ class Commands(jobs.JobsTest):
     def test_the_commands(self):
         for command, (places, ranks) in COMMANDS.items():
             with self.subTest(command):
+                if jobs.RING in str(places) and not jobs.HAS_PMIX:
+                    continue
                 for name, place in places:
                     self.assertIn(name, command)
                     command = command.replace(name, place)

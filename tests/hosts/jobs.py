@@ -14,6 +14,8 @@ from hosts_files import HANG_S
 SKIPPED = 77
 BUILD = os.path.abspath(os.environ.get("RZ_TEST_BUILD", "build"))
 RZRUN, HPCCG = f"{BUILD}/bin/rzrun", f"{BUILD}/apps/hpccg"
+RING, SHRINK = f"{BUILD}/apps/ring", f"{BUILD}/apps/tutorial/step5_shrink"
+HAS_PMIX = os.path.exists(f"{BUILD}/lib/rhizome/rhizome-pmix.so")
 SIZE = ["24", "24", "24"]
 BAD_LINE, NO_START, SAVED = 2, 4, 75
 COMD = [f"{BUILD}/apps/comd", "-x", "8", "-y", "8", "-z", "8", "--temperature", "20000", "-N", "100", "--checkpoint-every", "5"]

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import jobs  # noqa: E402
@@ -81,6 +82,32 @@ class InSlurm(jobs.JobsTest):
         self.assertEqual((status, result_of(out)), (0, self.expected), err)
         self.assertRegex(err, "rank 3 on node 0 failed")
         self.assertRegex(err, "node 2 failed")
+
+    def by_pmix(self, *words, nodes=3, ranks=6):
+        """A program that srun starts itself."""
+        done = self.rig.run(0, ["srun", f"-N{nodes}", f"-n{ranks}", "--mpi=pmix", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True, timeout=HANG_S)
+        return done.returncode, done.stdout, done.stderr
+
+    @unittest.skipUnless(jobs.HAS_PMIX, "this build has no module for PMIx")
+    def test_started_through_pmix(self):
+        for distribution in ("block", "cyclic"):
+            status, out, err = self.by_pmix("--distribution", distribution, jobs.RING)
+            self.assertEqual(status, 0, err)
+            self.assertRegex(out, "ring of 6: token 60 after 10 rounds")
+            self.assertEqual(err.count("started through PMIx, not by rzrun"), 1, err)
+
+    @unittest.skipUnless(jobs.HAS_PMIX, "this build has no module for PMIx")
+    def test_survivors_of_a_process_that_pmix_has_started(self):
+        status, out, err = self.by_pmix(jobs.SHRINK)
+        self.assertNotEqual(status, 0, err)  # one was killed
+        for rank, number in ((0, 0), (1, 1), (3, 2), (4, 3), (5, 4)):
+            self.assertIn(f"rank {rank}: I am rank {number} of 5 now; our numbers add up to 10\n", out, err)
+
+    def test_srun_without_pmix(self):
+        done = self.rig.run(0, ["srun", "-N2", "-n2", "--mpi=none", jobs.RING], stderr=subprocess.PIPE, text=True, timeout=HANG_S)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("use srun --mpi=pmix or rzrun", done.stderr)
 
     def test_srun_is_killed(self):
         """The tasks of the step are ended by slurm then, or go on: the job ends in order, with a line, or as if nothing was."""

@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* Another launcher shows the exit status of the process that ends first: that which has ended the
+ * job has this time. */
+#define LAST_WORD_US 250000
+
 struct rz_engine rz_engine;
 
 _Noreturn void rz_engine_exit(rz_status_t why)
@@ -16,6 +20,9 @@ _Noreturn void rz_engine_exit(rz_status_t why)
     if (why != RZ_ERR_JOB_ENDED) {
         fprintf(stderr, "rhizome: rank %u ends: %s\n", rz_engine.info->self.rank,
                 why == RZ_ERR_CLOSED ? "the daemon of its node has ended" : rz_status_text(why));
+    }
+    if (why == RZ_ERR_JOB_ENDED && rz_engine.info->elsewhere) {
+        usleep(LAST_WORD_US);
     }
     _exit(EXIT_FAILURE);
 }

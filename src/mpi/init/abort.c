@@ -109,7 +109,8 @@ int rzm_abort(struct rz_comm *comm, int errorcode)
     }
     if (!rz_engine.info->alone) {
         tell_daemon(comm, code);
-        rz_time deadline = rz_clock_now() + ABORT_MAX;
+        /* Another launcher shows the exit status of the first process that ends. */
+        rz_time deadline = rz_clock_now() + (rz_engine.info->elsewhere ? 0 : ABORT_MAX);
         while (atomic_load_explicit(&rz_engine.board->stop, memory_order_acquire) == 0 &&
                rz_clock_now() < deadline) {
             usleep(1000);
