@@ -101,9 +101,7 @@ static bool on_noted(struct rz_referee *referee, const struct rz_launch_event *e
         rz_outcome_noted(&referee->outcome, event->rank, event->incarnation);
     } else if (event->node < referee->outcome.n_nodes) {
         rz_outcome_node_noted(&referee->outcome, event->node);
-        if (!referee->over) {
-            rz_outcome_node_lost(&referee->outcome, event->node);
-        }
+        return rz_referee_node_lost(referee, event->node, grace_ms);
     }
     return is_complete(referee, grace_ms);
 }

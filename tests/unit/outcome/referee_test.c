@@ -376,6 +376,11 @@ static void test_the_first_failure_ends_it_on_demand(void **state)
     assert_true(rz_referee_node_lost(&referee, 1, &grace));
     assert_true(rz_outcome_by_failure(&referee.outcome));
     ends_with(&referee, 128 + SIGKILL, "node 1 was lost; --on-failure");
+    /* A silent node: its connection to rzrun does not end. */
+    rz_referee_open(&referee, 2, placement, 2, RZ_JOB_ABORT);
+    assert_int_equal(event(&referee, RZ_EVENT_RECORD_NOTED, RZ_ID_NONE, 1), RZ_END_GRACE_MS);
+    assert_true(rz_outcome_by_failure(&referee.outcome));
+    ends_with(&referee, 128 + SIGKILL, "node 1 was lost; --on-failure");
 }
 
 static void test_nonsense(void **state)
