@@ -24,6 +24,7 @@ from hosts_files import HANG_S, ahead_s  # noqa: E402
 HOSTS, RANKS = 4, 8
 REPORT = "/run/rig/home/report"
 SIZE = ["24", "24", "24", "--iterations", "120", "--checkpoint-every", "5"]
+KILLED = 128 + signal.SIGKILL
 FAULTS = ("daemon", "power", "cable", "stop")
 SPINNER = "import os\nwhile os.getppid() == {}: pass"
 
@@ -32,7 +33,7 @@ class Found:
     """What was seen in all jobs."""
 
     def __init__(self):
-        self.jobs = self.wrong = 0
+        self.jobs = self.wrong = self.late = 0
         self.whole_ms = collections.defaultdict(list)  # of each recovery: by what failed
         self.noticed_ms = collections.defaultdict(list)  # of each lost host: by fault
         self.wrongs = []
@@ -80,7 +81,10 @@ def run_job(rig, seed, found, expected):
     seen = [fields(line) for line in report if line.startswith("event=failure_seen ") and " rank=-1 " in line]
     excluded = {int(fields(line)["node"]) for line in report if line.startswith("event=excluded ") or line.startswith("event=out ")}
     wrong = [f"node {node} was taken for failed" for node in excluded - {k - 1}]
-    wrong += [] if there and process.returncode == 0 and jobs.result_of(out) == expected else [f"status {process.returncode}: {out}"]
+    # A rank that is killed after the others have their result, before it ends itself: nothing can be repaired any more, and the status says so.
+    late = process.returncode == KILLED and re.search(r"^rzrun: rank \d+ was killed by signal 9", err, re.MULTILINE) is not None
+    found.late += late
+    wrong += [] if there and (process.returncode == 0 or late) and jobs.result_of(out) == expected else [f"status {process.returncode}: {out}"]
     wrong += left
     found.jobs += 1
     if wrong:
@@ -102,6 +106,7 @@ def page(found, options, seconds):
     lines = ["# Recoveries on hosts\n", f"Written by `{' '.join(['tests/hosts/recovery_campaign.py', *sys.argv[1:]])}` on "
              f"{time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime())}, {seconds:.0f} s, {options.spinners} spinning processes beside it.\n",
              f"* {found.jobs} jobs of {RANKS} ranks on {HOSTS} hosts, {found.recoveries()} recoveries, {found.wrong} jobs wrong",
+             f"* {found.late} of them had the right result and status {KILLED}: a rank was killed when the others were done",
              f"* from the notice of a failure until all are at the start again, ms: {summary(found.whole_ms['ranks'])}"]
     lines += [f"* {text}, until another host has noticed it, ms: {summary(found.noticed_ms[fault])}" for fault, text in
               (("daemon", "a daemon was killed"), ("power", "a host lost its power"), ("cable", "its cable was pulled"), ("stop", "all of it was stopped"))]
