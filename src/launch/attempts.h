@@ -9,13 +9,19 @@
 #define RZ_LAUNCH_ATTEMPTS_H
 
 #include "launch/checkpoints.h"
+#include "launch/left_out.h"
 #include "launch/rzrun_options.h"
 #include "launch/timeline.h"
 #include "launch/trace_file.h"
 
 struct rz_attempts {
-    uint32_t n; /* number of earlier attempts */
+    const struct rz_rzrun_options *job; /* with all its hosts */
+    uint32_t n;                         /* number of earlier attempts */
     bool again; /* set by the session: a failure or a loss ended it, and another attempt follows */
+    /* Set by the session: hosts did not answer at its start; the attempt begins again without these
+     * and those that were left out before. */
+    bool without;
+    struct rz_left_out left_out;
     /* Injected in an earlier attempt; repeating faults are never marked. */
     bool faults_done[RZ_FAULTS_MAX];
     uint32_t n_cases;                  /* case files written so far */

@@ -274,6 +274,11 @@ const char *rz_hosts_missing(const struct rz_hosts *hosts)
     return list_of(hosts, false);
 }
 
+bool rz_hosts_lacks(const struct rz_hosts *hosts, uint32_t node)
+{
+    return hosts->all[node].remote && !hosts->all[node].here;
+}
+
 /* Whether all hosts have come or failed. */
 static bool all_known(const struct rz_hosts *hosts)
 {

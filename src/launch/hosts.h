@@ -32,6 +32,9 @@ rz_status_t rz_hosts_open(struct rz_hosts **hosts, const struct rz_hosts_config 
 /* A sentence about the hosts that have not answered yet; "": all have. Static text. */
 const char *rz_hosts_missing(const struct rz_hosts *hosts);
 
+/* Whether the host of this node has not answered. */
+bool rz_hosts_lacks(const struct rz_hosts *hosts, uint32_t node);
+
 /* Accepts no more daemons: the job ends. */
 void rz_hosts_ending(struct rz_hosts *hosts);
 

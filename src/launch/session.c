@@ -472,11 +472,33 @@ static bool make_switch(struct rz_launch_session *session)
     return true;
 }
 
+void rz_session_leave_out(struct rz_launch_session *session)
+{
+    struct rz_attempts *attempts = session->attempts;
+    struct rz_rzrun_options without;
+    if (attempts->n == 0 || !session->hosts) {
+        return; /* the first start needs all hosts */
+    }
+    for (uint32_t i = 0; i < session->options->layout.n_nodes; i++) {
+        if (rz_hosts_lacks(session->hosts, i)) {
+            rz_left_out_add(&attempts->left_out, session->options->layout.nodes[i].host);
+            attempts->without = true;
+        }
+    }
+    if (attempts->without) {
+        attempts->without = rz_left_out_settle(&attempts->left_out, attempts->job, &without);
+    }
+    if (attempts->without) {
+        rz_layout_clear(&without.layout);
+    }
+}
+
 /* The start has failed on other hosts. */
 static void hosts_failed(void *arg, const char *why)
 {
     struct rz_launch_session *session = arg;
     rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START, "%s", why);
+    rz_session_leave_out(session);
     rz_launch_session_end(session, 0);
     if (all_gone(session)) {
         rz_session_leave_loop(session);
@@ -638,6 +660,10 @@ static int conclude(struct rz_launch_session *session)
     if (session->attempts->again) {
         fprintf(stderr, "rzrun: %s; the job restarts (%u)\n", cause ? cause : "a failure",
                 session->attempts->n + 1);
+    } else if (session->attempts->without) {
+        fprintf(stderr, "rzrun: %s; attempt %u begins without\n", cause ? cause : "",
+                session->attempts->n + 1);
+        return status;
     } else if (cause && *cause) {
         fprintf(stderr, "rzrun: %s\n", cause);
     }

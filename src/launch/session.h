@@ -109,6 +109,10 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
  * when it has been read, or is interrupted. */
 void rz_session_leave_loop(struct rz_launch_session *session);
 
+/* The start has failed: decides whether the attempt begins again without the hosts that did not
+ * answer (attempts->without). */
+void rz_session_leave_out(struct rz_launch_session *session);
+
 /* Tells all nodes to end, their processes having so long to do it by themselves. */
 void rz_launch_session_end(struct rz_launch_session *session, uint32_t grace_ms);
 void rz_session_send_all(struct rz_launch_session *session,

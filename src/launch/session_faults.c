@@ -65,8 +65,10 @@ static void order_network(struct rz_launch_session *session, const struct rz_fau
     uint8_t nodes[sizeof(fault->nodes)];
     struct rz_wire_writer w;
     rz_wire_writer_init(&w, nodes, sizeof(nodes));
-    for (uint32_t i = 0; i < fault->n_nodes; i++) {
-        rz_wire_put_u32(&w, fault->nodes[i]);
+    for (uint32_t i = 0; i < fault->n_nodes; i++) { /* an attempt may have fewer than the job */
+        if (fault->nodes[i] < session->options->layout.n_nodes) {
+            rz_wire_put_u32(&w, fault->nodes[i]);
+        }
     }
     struct rz_launch_message message = {.type = RZ_LAUNCH_INJECT,
                                         .inject = {.what = what[fault->deed],
@@ -121,7 +123,7 @@ static void tell_kill(struct rz_launch_session *session, uint32_t node)
 static void carry_out(struct rz_launch_session *session, struct rz_session_fault *timed)
 {
     const struct rz_fault *fault = timed->fault;
-    uint32_t victim = fault->target;
+    uint32_t victim = fault->target, n_nodes = session->options->layout.n_nodes;
     session->attempts->faults_done[timed - session->faults] = fault->when != RZ_FAULT_EVERY;
     if (fault->deed >= RZ_FAULT_CUT) {
         if (!session->ending) {
@@ -132,7 +134,7 @@ static void carry_out(struct rz_launch_session *session, struct rz_session_fault
     if (fault->random) {
         victim = fault->node ? draw_node(session) : draw_rank(session);
     }
-    if (victim == RZ_ID_NONE || session->ending) {
+    if (victim == RZ_ID_NONE || session->ending || (fault->node && victim >= n_nodes)) {
         return;
     }
     if (fault->node && fault->deed == RZ_FAULT_KILL) {

@@ -145,6 +145,7 @@ static void look_at_start(struct rz_launch_session *session, rz_time passed)
                           "%u of %u daemons have not reported, and none did within %.3g s "
                           "(--start-timeout)%s%s",
                           n - session->n_listening, n, bound_s, *missing ? "; " : "", missing);
+        rz_session_leave_out(session);
     }
     rz_session_leave_loop(session);
 }

@@ -33,6 +33,7 @@ class OverSsh(jobs.JobsTest):
                 self.assertTrue(got, f"{pattern} does not come: {text}")
                 text += got.decode()
         self.assertRegex(text, pattern)
+        return text
 
     def finish(self, process):
         out, err = process.communicate(timeout=HANG_S)
@@ -148,6 +149,38 @@ class OverSsh(jobs.JobsTest):
         words = f"printf 'h1\\nh2\\nh1\\n' > {nodes}; PBS_NODEFILE={nodes} {RZRUN} hostname; echo status $?; rm {nodes}"
         done = self.rig.run(0, ["sh", "-c", words], stdout=subprocess.PIPE, text=True, timeout=HANG_S)
         self.assertEqual(sorted(done.stdout.split()), ["0", "h1", "h1", "h2", "status"])
+
+    def test_restarts_leave_out_a_host_until_it_is_back(self):
+        script = 'echo $RZ_ATTEMPT $(hostname); [ $RZ_ATTEMPT = 3 ] || exec sleep 1000'
+        process = self.start("--host", "h1:2,h2:2,h3:2", "-n", "4", "--map-by", "node", "--on-failure", "restart",
+                             "--start-timeout", "10", "sh", "-c", script)
+        self.read_until_hosts(process, {"1 h1": 2, "1 h2": 1, "1 h3": 1})
+        self.rig.power_off(3)
+        try:
+            self.read_until_hosts(process, {"2 h1": 2, "2 h2": 2})
+        finally:
+            self.rig.boot(3)
+        self.rig.run(1, ["pkill", "-KILL", "-x", "sleep"], timeout=HANG_S)
+        status, out, err = self.finish(process)
+        self.assertEqual((status, sorted(out.splitlines())), (0, ["3 h1", "3 h1", "3 h2", "3 h3"]), err)
+        self.assertRegex(err, r"h3: .*; attempt 2 begins without\n")
+
+    def test_restarts_need_enough_hosts(self):
+        process = self.start("--host", "h1:2,h2:2", "-n", "4", "--on-failure", "restart", "--start-timeout", "10", "sh", "-c",
+                             "echo $RZ_ATTEMPT $(hostname); exec sleep 1000")
+        self.read_until_hosts(process, {"1 h1": 2, "1 h2": 2})
+        self.rig.power_off(2)
+        try:
+            status, out, err = self.finish(process)
+        finally:
+            self.rig.boot(2)
+        self.assertEqual((status, out), (NO_START, ""), err)
+        self.assertRegex(err, r"the job restarts \(1\)(?s:.*)h2: ")
+
+    def read_until_hosts(self, process, expected):
+        """Reads lines of output until these have come so often, and no others."""
+        lines = self.read_until(process, rf"\A(.*\n){{{sum(expected.values())}}}").splitlines()
+        self.assertEqual({line: lines.count(line) for line in lines}, expected)
 
     def test_a_stopped_host_is_lost(self):
         process = self.start(*ON_ALL, "--inject", "stop rank 0 at iteration 60 for 3s", HPCCG, *SIZE)
