@@ -5,6 +5,7 @@
  *   rzd --keeper --launcher-fd=F --alive-fd=A [--node=N] [--address=IP] [--trace-fd=T]
  *   rzd --remote
  *   rzd --stand-in | --relay
+ *   rzd --bridge JOB
  *   rzd --version
  *
  * F is an inherited stream socket, the launcher channel (wire/launch_messages.h). A is the reading
@@ -19,11 +20,15 @@
  * --stand-in, --relay: for processes that another launcher has started
  * (daemon/launcher/stand_in.h).
  *
+ * --bridge: for an rzrun of another host that attaches to a detached job
+ * (daemon/launcher/job_bridge.h).
+ *
  * Exit status: 0 after SHUTDOWN; 1 if the node had to stop or rzrun has gone; 2 if rzrun's order
  * was refused, and for wrong usage; 3 if rzrun was not reached; 128 + signal.
  */
 #include "base/no_memory.h"
 #include "daemon/daemon.h"
+#include "daemon/launcher/job_bridge.h"
 #include "daemon/launcher/keeper.h"
 #include "daemon/launcher/remote_daemon.h"
 #include "daemon/launcher/stand_in.h"
@@ -149,6 +154,9 @@ int main(int argc, char **argv)
     }
     if (argc >= 2 && strcmp(argv[1], "--relay") == 0) {
         return rz_stand_in_relay();
+    }
+    if (argc == 3 && strcmp(argv[1], "--bridge") == 0) {
+        return rz_bridge_run(argv[2]);
     }
     if (!read_arguments(argc, argv, &a)) {
         fprintf(stderr,

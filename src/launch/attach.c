@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/no_memory.h"
+#include "launch/attach_hosts.h"
 #include "launch/show_output.h"
 #include "launch/surroundings.h"
 #include "launch/waits_page.h"
@@ -53,6 +54,8 @@ struct attach {
     char number[17];
     struct part *parts;
     size_t n_parts;
+    struct rz_attach_bridge *bridges; /* [n_bridges], to daemons of other hosts */
+    size_t n_bridges;
     struct rz_waits_page waits; /* when --timeout ran out */
     int refused;                /* exit status, after we gave up */
     int unread;                 /* errno of writing what the job wrote */
@@ -146,32 +149,67 @@ static bool connect_part(struct part *part, const struct rz_local_name *name)
     return true;
 }
 
-/* Returns false after an error message. */
-static bool connect_job(struct attach *attach, const char *prefix)
+/* The daemons of this machine. Without other hosts it is an error if there are none. */
+static void connect_here(struct attach *attach, const char *prefix)
 {
     struct rz_local_name *names = NULL;
-    size_t n = 0, first = 0;
+    size_t n = 0, first = 0, nodes = 0;
     if (rz_local_list(geteuid(), true, &names, &n) != RZ_OK) {
         fprintf(stderr, "rzrun: the jobs of this machine cannot be listed: %s\n", strerror(errno));
-        return false;
+        return;
     }
-    size_t nodes = choose(names, n, prefix, &first);
-    attach->parts = calloc(nodes + 1, sizeof(*attach->parts));
+    bool any = false;
+    for (size_t i = 0; i < n; i++) {
+        any |= begins(&names[i], prefix);
+    }
+    if (any || attach->options->n_remote == 0) {
+        nodes = choose(names, n, prefix, &first);
+    }
+    attach->parts = realloc(attach->parts, (attach->n_bridges + nodes + 1) * sizeof(struct part));
     rz_need_memory(attach->parts, "for the nodes of the job");
     for (size_t i = first; nodes > 0 && i < first + nodes; i++) {
         if (connect_part(&attach->parts[attach->n_parts], &names[i])) {
             attach->n_parts++;
+            number_of(names[i].job, attach->number);
         }
     }
-    if (nodes > 0) {
-        number_of(names[first].job, attach->number);
-    }
-    free(names);
     if (nodes > 0 && attach->n_parts == 0) {
+        number_of(names[first].job, attach->number);
         fprintf(stderr, "rzrun: job %s does not answer; it may have ended just now\n",
                 attach->number);
     }
-    return attach->n_parts > 0;
+    free(names);
+}
+
+/* False: these are daemons of several jobs, which was reported. */
+static bool connect_elsewhere(struct attach *attach, const char *prefix)
+{
+    char number[17];
+    for (size_t i = 0; i < attach->n_bridges; i++) {
+        const struct rz_attach_bridge *bridge = &attach->bridges[i];
+        struct part *part = &attach->parts[attach->n_parts++];
+        *part = (struct part){.node = bridge->node};
+        rz_need_memory(rz_frames_open(&part->frames, bridge->fd, RZ_LAUNCH_FRAME_MAX) == RZ_OK,
+                       "for the nodes of the job");
+        number_of(bridge->job, number);
+        if (*attach->number && strcmp(number, attach->number) != 0) {
+            fprintf(stderr, "rzrun: jobs %s and %s begin with '%s'; give more digits\n",
+                    attach->number, number, prefix);
+            return false;
+        }
+        memcpy(attach->number, number, sizeof(number));
+    }
+    return true;
+}
+
+/* Returns false after an error message. */
+static bool connect_job(struct attach *attach, const char *prefix)
+{
+    if (attach->options->n_remote > 0) {
+        attach->n_bridges = rz_attach_hosts_open(attach->options, prefix, &attach->bridges);
+    }
+    connect_here(attach, prefix);
+    return connect_elsewhere(attach, prefix) && attach->n_parts > 0;
 }
 
 /* ---- messages of the daemons ---- */
@@ -485,6 +523,7 @@ int rz_attach_run(const struct rz_rzrun_options *options)
             let_go(&attach.parts[i]);
         }
     }
+    rz_attach_hosts_close(attach.bridges, attach.n_bridges);
     rz_show_output_close(&attach.show);
     rz_waits_page_clear(&attach.waits);
     free(attach.parts);

@@ -507,7 +507,7 @@ void rz_hosts_ending(struct rz_hosts *hosts)
     stop_listening(hosts);
 }
 
-void rz_hosts_close(struct rz_hosts *hosts)
+void rz_hosts_close(struct rz_hosts *hosts, bool detached)
 {
     if (!hosts) {
         return;
@@ -521,7 +521,7 @@ void rz_hosts_close(struct rz_hosts *hosts)
             rz_stream_close(hosts->all[i].alive);
         }
     }
-    if (!all_here) { /* the daemon of such an agent finds no rzrun any more */
+    if (detached || !all_here) { /* the daemon of such an agent finds no rzrun any more */
         rz_agents_signal(hosts->agents, SIGTERM);
     }
     rz_agents_close(hosts->agents, all_here && none_lost ? AGENTS_END_MS : FAILED_AGENTS_END_MS);

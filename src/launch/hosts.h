@@ -38,7 +38,8 @@ bool rz_hosts_lacks(const struct rz_hosts *hosts, uint32_t node);
 /* Accepts no more daemons: the job ends. */
 void rz_hosts_ending(struct rz_hosts *hosts);
 
-/* Waits for the agents, shortly for those of hosts that have failed. NULL: nothing. */
-void rz_hosts_close(struct rz_hosts *hosts);
+/* Waits for the agents, shortly for those of hosts that have failed; those of a detached job are
+ * ended, which its daemons survive. NULL: nothing. */
+void rz_hosts_close(struct rz_hosts *hosts, bool detached);
 
 #endif

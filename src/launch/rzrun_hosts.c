@@ -96,6 +96,21 @@ static void settle_directories(struct rz_rzrun_options *options)
     }
 }
 
+void rz_rzrun_hosts_attach(struct rz_rzrun_options *options)
+{
+    struct rz_launch_layout *layout = &options->layout;
+    if (layout->n_nodes == 0) {
+        return;
+    }
+    if (options->launcher == RZ_LAUNCHER_SLURM) {
+        rz_cli_refuse(&rz_rzrun_cli,
+                      "--attach and --end reach other hosts by ssh: use --launcher ssh");
+    }
+    options->named = true;
+    rz_elsewhere_settle(options);
+    rz_host_options_agent(options, &rz_rzrun_cli);
+}
+
 void rz_rzrun_hosts_settle(struct rz_rzrun_options *options)
 {
     rz_elsewhere_settle(options);
@@ -103,15 +118,15 @@ void rz_rzrun_hosts_settle(struct rz_rzrun_options *options)
     if (options->n_remote == 0) {
         return;
     }
-    const char *what = options->detach                        ? "--detach"
-                       : options->adapter == RZ_ADAPTER_NETNS ? "--adapter netns"
-                                                              : NULL;
-    if (what) {
+    if (options->adapter == RZ_ADAPTER_NETNS) {
         rz_cli_refuse(
             &rz_rzrun_cli,
-            "%s is for nodes of this machine, and some hosts are others (--launcher local "
-            "emulates them here)",
-            what);
+            "--adapter netns is for nodes of this machine, and some hosts are others (--launcher "
+            "local emulates them here)");
+    }
+    if (options->detach && options->launcher == RZ_LAUNCHER_SLURM) {
+        rz_cli_refuse(&rz_rzrun_cli, "--detach would end srun, with which Slurm ends the daemons: "
+                                     "use --launcher ssh, or leave rzrun in the background");
     }
     if (options->n_addresses == 0) {
         fprintf(stderr, "rzrun: %s\n",

@@ -10,4 +10,7 @@ extern const struct rz_cli_option rz_rzrun_hosts[];
 /* Completes them once the nodes are known, and checks their combinations. */
 void rz_rzrun_hosts_settle(struct rz_rzrun_options *options);
 
+/* The same for --attach and --end, which may name the hosts of the job. */
+void rz_rzrun_hosts_attach(struct rz_rzrun_options *options);
+
 #endif

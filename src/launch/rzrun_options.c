@@ -583,10 +583,12 @@ static const struct rz_cli_option table[] = {
     {"--attach", NULL, "JOB",
      "Instead of a program: show the output of the detached job JOB (its number, or the first "
      "digits of it), and return its exit status. Ctrl-C detaches from the job again, which "
-     "continues.",
+     "continues. --host or --hostfile name its hosts, if they are others.",
      take_attach},
     {"--end", NULL, "JOB",
-     "Instead of a program: end the detached job JOB, and discard what it kept.", take_end},
+     "Instead of a program: end the detached job JOB, and discard what it kept. Hosts as for "
+     "--attach.",
+     take_end},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -721,6 +723,7 @@ static bool read_parts(struct rz_rzrun_options *options, int argc, char **argv)
     }
     if (options->attach || options->finish) {
         check_attach(options, (int)n_words);
+        rz_rzrun_hosts_attach(options);
         return false;
     }
     if (options->app_file && n_words > 0) {

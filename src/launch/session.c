@@ -564,7 +564,7 @@ static void end_nodes(struct rz_launch_session *session)
     if (!session->detached) {
         rz_nodes_end(session->nodes, n, END_BOUND_S * 1000);
     }
-    rz_hosts_close(session->hosts);
+    rz_hosts_close(session->hosts, session->detached);
 }
 
 static void close_events(struct rz_launch_session *session)

@@ -17,7 +17,7 @@ RZRUN, HPCCG = f"{BUILD}/bin/rzrun", f"{BUILD}/apps/hpccg"
 RING, SHRINK = f"{BUILD}/apps/ring", f"{BUILD}/apps/tutorial/step5_shrink"
 HAS_PMIX = os.path.exists(f"{BUILD}/lib/rhizome/rhizome-pmix.so")
 SIZE = ["24", "24", "24"]
-BAD_LINE, NO_START, SAVED = 2, 4, 75
+BAD_LINE, NO_START, NO_JOB, SAVED = 2, 4, 7, 75
 COMD = [f"{BUILD}/apps/comd", "-x", "8", "-y", "8", "-z", "8", "--temperature", "20000", "-N", "100", "--checkpoint-every", "5"]
 CHECKPOINTS = "/run/rig/home/checkpoints"  # on all hosts
 # A rank is stopped in the middle, so that the job is not over before it is preempted.

@@ -11,7 +11,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import jobs  # noqa: E402
-from jobs import CHECKPOINTS, COMD, HANG_S, HELD, HPCCG, NO_START, PREEMPTED, RZRUN, SAVED, SIZE, result_of, state_of  # noqa: E402
+from jobs import CHECKPOINTS, COMD, HANG_S, HELD, HPCCG, NO_JOB, NO_START, PREEMPTED, RZRUN, SAVED, SIZE, result_of, state_of  # noqa: E402
 
 ON_ALL = ["--host", "h1:4,h2:4,h3:4,h4:4", "-n", "8", "--map-by", "node", "--story"]
 
@@ -181,6 +181,48 @@ class OverSsh(jobs.JobsTest):
         """Reads lines of output until these have come so often, and no others."""
         lines = self.read_until(process, rf"\A(.*\n){{{sum(expected.values())}}}").splitlines()
         self.assertEqual({line: lines.count(line) for line in lines}, expected)
+
+    def rzrun_on(self, k, *words):
+        done = self.rig.run(k, [RZRUN, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=HANG_S)
+        return done.returncode, done.stdout, done.stderr
+
+    def test_a_detached_job(self):
+        go = "/run/rig/home/go"
+        status, number, err = self.run_it("--detach", "--host", "h1:2,h2:2", "-n", "4", "sh", "-c",
+                                          f"echo $(hostname); while [ ! -e {go} ]; do sleep 0.1; done; exit 3")
+        self.assertEqual((status, err), (0, ""))
+        process = self.start("--attach", number.strip(), "--host", "h1,h2")
+        self.read_until_hosts(process, {"h1": 2, "h2": 2})
+        self.assertEqual(self.rig.run(0, ["pgrep", "-x", "ssh"], stdout=subprocess.PIPE, text=True, timeout=HANG_S).stdout.count("\n"), 2)
+        process.terminate()
+        self.assertRegex(self.finish(process)[2], "continues; rzrun --attach shows it again")
+        self.rig.run(1, ["touch", go], timeout=HANG_S)
+        status, out, err = self.rzrun_on(1, "--attach", number[:8], "--host", "h1,h2,h3")  # one of them is here, and one has none of it
+        self.assertEqual((status, sorted(out.split())), (3, ["h1", "h1", "h2", "h2"]), err)
+        self.assertRegex(err, f"rzd: no jobs on h3 begin with '{number[:8]}'")
+        self.rig.run(1, ["rm", go], timeout=HANG_S)
+        status, out, err = self.run_it("--attach", number.strip(), "--host", "h1,h2")
+        self.assertEqual((status, out), (NO_JOB, ""), err)
+
+    def test_a_detached_job_is_ended(self):
+        status, number, err = self.run_it("--detach", "--host", "h1,h2", "-n", "2", "sleep", "1000")
+        self.assertEqual((status, err), (0, ""))
+        self.assertEqual(self.run_it("--end", number.strip(), "--host", "h1,h2"), (0, "", ""))
+
+    def test_the_host_of_rzrun_dies_in_a_detached_job(self):
+        """It has a node, too: the job loses that, and goes on to the same result."""
+        words = ["--detach", "--host", "h1:4,h2:4,h4:4", "-n", "8", "--map-by", "node", HPCCG, *SIZE, "--iterations", "1500", "--checkpoint-every", "5"]
+        status, number, err = self.rzrun_on(4, *words)
+        self.assertEqual((status, err), (0, ""))
+        self.rig.power_off(4)
+        try:
+            status, out, err = self.run_it("--attach", number.strip(), "--host", "h1,h2")
+        finally:
+            self.rig.boot(4)
+        self.assertEqual(status, 0, err)
+        expected = result_of(self.undisturbed([HPCCG, *SIZE, "--iterations", "1500", "--checkpoint-every", "0"], 8))
+        self.assertEqual(result_of(out), expected)
+        self.assertRegex(err, "1 of 3 nodes have ended")
 
     def test_a_stopped_host_is_lost(self):
         process = self.start(*ON_ALL, "--inject", "stop rank 0 at iteration 60 for 3s", HPCCG, *SIZE)

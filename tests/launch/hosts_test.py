@@ -104,7 +104,7 @@ class Hosts(rig.LaunchTest):
                            (("--host", "a b"), "letters, digits"), (("--host", "-oProxyCommand=x"), "begins with no '-'"),
                            (("--interface", "no0", "--host", "a"), "no interface of this machine"),
                            (("--ssh-args", "-4", "--launch-agent", "x", "--host", "a"), "--ssh-args is for ssh"),
-                           (("--detach", "--host", "a", "--interface", "lo"), "--detach is for nodes of this machine")):
+                           (("--detach", "--launcher", "slurm", "--host", "a"), "SLURM_JOB_ID is not set")):
             result = self.run_it("--launcher", "ssh", *words, *self.program())
             self.assertIn(result.status, (2, rig.NO_START), result.err)
             self.assertIn(why, result.err)

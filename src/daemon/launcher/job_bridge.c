@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copies between the control socket of a daemon and the streams of an agent. */
+#include "daemon/launcher/job_bridge.h"
+
+#include "outcome/exit_codes.h"
+#include "port/descriptor.h"
+#include "port/local_socket.h"
+#include "wire/bridge.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CONNECT_MS 2000
+
+/* False: there is none, or several, which was reported. */
+static bool find(const char *prefix, struct rz_local_name *found)
+{
+    struct rz_local_name *names = NULL;
+    size_t n = 0, jobs = 0;
+    char number[17], host[64] = "this host";
+    gethostname(host, sizeof(host) - 1);
+    if (rz_local_list(geteuid(), false, &names, &n) != RZ_OK) {
+        fprintf(stderr, "rzd: the jobs of %s cannot be listed: %s\n", host, strerror(errno));
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        snprintf(number, sizeof(number), "%016" PRIx64, names[i].job);
+        if (strncmp(number, prefix, strlen(prefix)) == 0 &&
+            (jobs == 0 || names[i].job != found->job)) {
+            *found = names[i];
+            jobs++;
+        }
+    }
+    free(names);
+    if (jobs != 1) {
+        fprintf(stderr, "rzd: %s jobs on %s begin with '%s'\n", jobs == 0 ? "no" : "several", host,
+                prefix);
+    }
+    return jobs == 1;
+}
+
+/* False: a side has ended. Waits for the side that takes the bytes. */
+static bool pass(int from, int to)
+{
+    char bytes[16384];
+    ssize_t n = read(from, bytes, sizeof(bytes));
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
+        return true;
+    }
+    for (ssize_t at = 0; at < n;) {
+        ssize_t put = write(to, bytes + at, (size_t)(n - at));
+        if (put < 0 && errno != EINTR) {
+            return false;
+        }
+        at += put > 0 ? put : 0;
+    }
+    return n > 0;
+}
+
+int rz_bridge_run(const char *prefix)
+{
+    static const char question[] = "attach\n";
+    struct rz_local_name name;
+    int fd;
+    if (!find(prefix, &name)) {
+        return RZ_EXIT_NO_JOB;
+    }
+    if (rz_local_connect(name.uid, name.job, name.node, CONNECT_MS, &fd) != RZ_OK ||
+        write(fd, question, sizeof(question) - 1) != (ssize_t)sizeof(question) - 1) {
+        fprintf(stderr, "rzd: job %016" PRIx64 " does not answer; it may have ended just now\n",
+                name.job);
+        return RZ_EXIT_NO_JOB;
+    }
+    printf(RZ_BRIDGE_LINE "\n", (unsigned long long)name.job, name.node);
+    if (fflush(stdout) != 0) {
+        return EXIT_FAILURE;
+    }
+    for (;;) {
+        const int fds[] = {STDIN_FILENO, fd};
+        unsigned ready = rz_descriptor_await(fds, 2, -1);
+        if ((ready & 1 && !pass(STDIN_FILENO, fd)) || (ready & 2 && !pass(fd, STDOUT_FILENO))) {
+            return EXIT_SUCCESS;
+        }
+    }
+}
