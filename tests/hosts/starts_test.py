@@ -44,6 +44,10 @@ CASES = [
     Case("a host key that has changed", f"h2: Host key verification failed.*{SSH_HELP}", f"--ssh-args -oUserKnownHostsFile={HOME}/changed"),
     Case("a firewall that drops all", f"h2: no answer|h2: ssh: connect to host h2 port 22: Connection timed out", FAST,
          "iptables -A INPUT -p tcp --dport 22 -j DROP"),
+    Case("half of the hosts dead", "x3: no route there .*; x4: no route there .*", "--host h1,x3,h2,x4",
+         agent='case $1 in x*) echo no route there >&2; exit 255;; esac; exec ssh -x -T -o BatchMode=yes "$@"'),
+    Case("a name that resolves to loopback", "h1", "--host h1,here", on_h0="named here 127.0.1.1", program=MPI, status=WORKS),
+    Case("a name of another host that resolves to loopback", "h2", "--host h1,h2", on_h0="named h2 127.0.1.1", program=MPI, status=WORKS),
     # The shell of a host
     Case("a login shell that greets", "h2", shell="echo Welcome; echo rhizome-report of no use; echo 1>&2 beware", status=WORKS),
     Case("a login shell that writes garbage", "h2", shell="head -c 5000 /dev/urandom; echo", status=WORKS),
@@ -110,6 +114,7 @@ b = bytearray(open('{RZD}', 'rb').read())
 b[18:20] = b'\\xb7\\0' if b[18:20] != b'\\xb7\\0' else b'\\x3e\\0'
 open('/run/rzd', 'wb').write(b)
 os.chmod('/run/rzd', 0o755)"; in_place_of_rzd /run/rzd; }}
+named() {{ (echo "$2 $1"; grep -v " $1$" /etc/hosts) >/run/names; mount --bind /run/names /etc/hosts; }}
 other_version() {{ v=$({RZRUN} --version | grep -o '[0-9][0-9.]*[0-9]' | head -1); w=$(echo "$v" | tr 0-8 1-9)
 sed "s/$v/$w/g" {RZD} >/run/rzd; chmod 755 /run/rzd; in_place_of_rzd /run/rzd; }}
 occupy() {{ setsid {sys.executable} -c "
