@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """rzrun --preload: files are brought to other hosts, which are played on this machine (hosts_test.py): each has a folder for temporary
-files of its own, and nothing is left in it, whatever is killed at which point."""
+files of its own, and nothing is left in it, whatever is killed at which point.
+tests/hosts/preload_test.py has real hosts."""
 import os
 import re
 import shutil
