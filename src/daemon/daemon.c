@@ -139,6 +139,9 @@ static rz_status_t open_launcher(struct rz_daemon *daemon, const struct rz_daemo
     rz_launcher_handle(daemon->launcher, RZ_LAUNCH_SHUTDOWN, RZ_LAUNCHER_ALWAYS, on_shutdown,
                        daemon);
     rz_launcher_handle(daemon->launcher, RZ_LAUNCH_LEAVE, RZ_LAUNCHER_ALWAYS, on_leave, daemon);
+    daemon->bring = (struct rz_bring){
+        .own = &daemon->own, .brought = &daemon->brought, .lifeline_fd = daemon->lifeline_fd};
+    rz_bring_register(&daemon->bring, daemon->launcher);
     return RZ_OK;
 }
 
@@ -192,6 +195,9 @@ static void close_loop(struct rz_daemon *daemon, struct loop_events *events)
 static rz_status_t begin(struct rz_daemon *daemon, const struct rz_daemon_options *options)
 {
     uint16_t tcp_port, udp_port;
+    if (options->launcher) { /* this host is not rzrun's: files may have been brought to it */
+        rz_brought_sweep();
+    }
     rz_status_t status = open_launcher(daemon, options);
     if (status != RZ_OK) {
         return status;
@@ -208,13 +214,14 @@ static rz_status_t begin(struct rz_daemon *daemon, const struct rz_daemon_option
     return RZ_OK;
 }
 
-static void remove_scratch(const struct rz_daemon *daemon)
+static void remove_folders(struct rz_daemon *daemon)
 {
     char path[RZ_SCRATCH_PATH_MAX];
     rz_scratch_path(path, daemon->own.job.id, daemon->own.job.node);
     if (daemon->has_job) {
         rz_scratch_remove(path);
     }
+    rz_brought_close(&daemon->brought);
 }
 
 int rz_daemon_run(const struct rz_daemon_options *options)
@@ -222,6 +229,7 @@ int rz_daemon_run(const struct rz_daemon_options *options)
     struct rz_daemon daemon = {.lifeline_fd = options->lifeline_fd};
     struct loop_events events = {0};
     int exit_status = EXIT_FAILURE;
+    rz_brought_open(&daemon.brought);
     rz_kill_here(RZ_KILL_DAEMON_BEGIN);
     rz_inherited_take(&daemon.inherited);
     rz_signals_ignore_losses();
@@ -243,7 +251,7 @@ int rz_daemon_run(const struct rz_daemon_options *options)
         exit_status = rz_ending_status(daemon.end);
         rz_kill_here(RZ_KILL_DAEMON_EMPTY);
         rz_ending_clear();
-        remove_scratch(&daemon);
+        remove_folders(&daemon);
         rz_kill_here(RZ_KILL_DAEMON_CLEARED);
         rz_launcher_flush(daemon.launcher, FLUSH_MS);
     } else {

@@ -555,7 +555,7 @@ static void name_scratch(const struct rz_daemon *daemon)
     char path[RZ_SCRATCH_PATH_MAX];
     rz_scratch_path(path, daemon->own.job.id, daemon->own.job.node);
     if (daemon->lifeline_fd >= 0) {
-        rz_keeper_scratch(daemon->lifeline_fd, path);
+        rz_keeper_folder(daemon->lifeline_fd, path);
     }
 }
 
@@ -568,6 +568,7 @@ rz_status_t rz_daemon_begin_job(struct rz_daemon *daemon, const struct rz_launch
         return status;
     }
     daemon->has_job = true;
+    daemon->own.job.brought = daemon->brought.n > 0 ? &daemon->brought : NULL;
     daemon->own.report.node = daemon->own.job.node;
     daemon->own.report.verbosity = daemon->own.job.verbosity;
     rz_launcher_in_job(daemon->launcher);

@@ -3,6 +3,7 @@
  * requests. */
 #include "launch/program.h"
 
+#include "launch/bytes.h"
 #include "outcome/exit_codes.h"
 
 #include <elf.h>
@@ -75,6 +76,8 @@ int rz_program_find(const char *name, const char *first, char *path, size_t path
 
 /* Bound for the loader to list what a program needs. */
 #define LOADER_BOUND_S 10
+/* Bound of what it lists. */
+#define LISTED_MAX ((size_t)1 << 20)
 
 /* A mapped 64-bit ELF file. */
 struct image {
@@ -227,14 +230,17 @@ static bool lies_in(const char *path)
     return false;
 }
 
-/* Lets the loader list what it finds for the program, without running it. */
-static bool loader_misses(const char *interpreter, const char *path, const char *library_path)
+/* Lets the loader list what it finds for the program, without running it: the text, which the
+ * caller frees, and the loader's exit as waitpid gives it. NULL: it cannot be run. */
+static char *list_libraries(const char *interpreter, const char *path, const char *library_path,
+                            int *status)
 {
-    static char listed[16384]; /* stacks may be small */
-    size_t n = 0;
-    int out[2], status = 0;
+    struct rz_bytes listed = {0};
+    char part[4096];
+    int out[2];
+    *status = 0;
     if (pipe2(out, O_CLOEXEC) != 0) {
-        return false;
+        return NULL;
     }
     pid_t pid = fork();
     if (pid == 0) {
@@ -248,17 +254,25 @@ static bool loader_misses(const char *interpreter, const char *path, const char 
         _exit(127);
     }
     close(out[1]);
-    for (ssize_t got;
-         n < sizeof(listed) - 1 && ((got = read(out[0], listed + n, sizeof(listed) - 1 - n)) > 0 ||
-                                    (got < 0 && errno == EINTR));) {
-        n += got > 0 ? (size_t)got : 0;
+    for (ssize_t got; listed.n < LISTED_MAX && ((got = read(out[0], part, sizeof(part))) > 0 ||
+                                                (got < 0 && errno == EINTR));) {
+        rz_bytes_append(&listed, part, got > 0 ? (size_t)got : 0);
     }
-    listed[n] = 0;
+    rz_bytes_append(&listed, "", 1);
     close(out[0]);
     if (pid > 0) {
-        waitpid(pid, &status, 0);
+        waitpid(pid, status, 0);
     }
-    return status != 0 && strstr(listed, RZ_PROGRAM_LIBRARY);
+    return (char *)listed.at;
+}
+
+static bool loader_misses(const char *interpreter, const char *path, const char *library_path)
+{
+    int status;
+    char *listed = list_libraries(interpreter, path, library_path, &status);
+    bool misses = listed && status != 0 && strstr(listed, RZ_PROGRAM_LIBRARY);
+    free(listed);
+    return misses;
 }
 
 bool rz_program_lacks_library(const char *path, const char *library_path)
@@ -270,4 +284,40 @@ bool rz_program_lacks_library(const char *path, const char *library_path)
                  loader_misses(requested.interpreter, path, library_path);
     image_close(&image);
     return lacks;
+}
+
+/* The folder of the loader itself, freed by the caller; NULL: unknown. */
+static char *folder_of_loader(const char *interpreter)
+{
+    char *real = realpath(interpreter, NULL);
+    if (real) {
+        *strrchr(real, '/') = 0;
+    }
+    return real;
+}
+
+void rz_program_libraries(const char *path, const char *library_path,
+                          rz_program_library_fn on_library, void *arg)
+{
+    static const char arrow[] = " => ";
+    struct image image = image_open(path);
+    struct requested requested = {0};
+    int status;
+    if (look_through(&image, &requested) && requested.interpreter) {
+        char *folder = folder_of_loader(requested.interpreter), *save;
+        char *listed = list_libraries(requested.interpreter, path, library_path, &status);
+        char *line = listed ? strtok_r(listed, "\n", &save) : NULL;
+        for (; line; line = strtok_r(NULL, "\n", &save)) {
+            /* A line is `NAME => PATH (ADDRESS)`; others name no library that was searched. */
+            char *name = line + strspn(line, " \t"), *found = strstr(name, arrow);
+            char *end = found ? strrchr(found, '(') : NULL;
+            if (end && end[-1] == ' ') {
+                *found = end[-1] = 0;
+                on_library(arg, name, found + sizeof(arrow) - 1, folder);
+            }
+        }
+        free(listed);
+        free(folder);
+    }
+    image_close(&image);
 }

@@ -29,4 +29,15 @@ bool rz_program_of_another_mpi(const char *path, char *library, size_t library_m
  */
 bool rz_program_lacks_library(const char *path, const char *library_path);
 
+/* A library that the loader finds: the name that is requested, where it is, and the folder of the
+ * loader itself (NULL: unknown). */
+typedef void (*rz_program_library_fn)(void *arg, const char *name, const char *path,
+                                      const char *loader_folder);
+
+/* Calls on_library for each shared library that the loader would load for the program here, with
+ * this LD_LIBRARY_PATH (NULL: rzrun's own). None for a static program or a script, nor for one that
+ * the loader here cannot load. */
+void rz_program_libraries(const char *path, const char *library_path,
+                          rz_program_library_fn on_library, void *arg);
+
 #endif

@@ -46,24 +46,12 @@ static bool find_libraries(char *path, size_t path_max)
     return false;
 }
 
-static const char *library_path_of(const struct rz_context *part)
-{
-    static const char name[] = "LD_LIBRARY_PATH=";
-    const char *own = getenv("LD_LIBRARY_PATH");
-    for (uint32_t i = 0; i < part->environment.n; i++) {
-        if (strncmp(part->environment.texts[i], name, sizeof(name) - 1) == 0) {
-            own = part->environment.texts[i] + sizeof(name) - 1;
-        }
-    }
-    return own;
-}
-
 /* Lets a program that was linked to another library of the same ABI find ours; the user's choice
  * stands before it. */
 static void give_library(struct rz_context *part)
 {
     static char folder[PATH_MAX], text[2 * PATH_MAX]; /* stacks may be small */
-    const char *own = library_path_of(part);
+    const char *own = rz_context_library_path(part);
     if (!rz_program_lacks_library(part->program[0], own)) {
         return;
     }
@@ -93,6 +81,23 @@ static int find_program(struct rz_context *part)
         give_library(part);
     }
     return error;
+}
+
+/* Finds the files that other hosts need. Those of Rhizome are there, unless they are elsewhere. */
+static int collect_files(struct rz_rzrun_options *options)
+{
+    static char folder[PATH_MAX];
+    bool same_place = !options->remote_daemon && find_libraries(folder, sizeof(folder));
+    struct rz_preload *preload = &options->preload;
+    int status = options->n_remote > 0
+                     ? rz_preload_collect(preload, options->contexts, options->n_contexts,
+                                          same_place ? folder : NULL)
+                     : 0;
+    for (uint32_t i = 0; options->verbosity > 0 && i < preload->n; i++) {
+        fprintf(stderr, "rzrun: %s is brought to other hosts (%llu bytes)\n",
+                preload->files[i].path, (unsigned long long)preload->files[i].bytes);
+    }
+    return status;
 }
 
 /* --verbose: how the command line was understood. */
@@ -150,6 +155,10 @@ int main(int argc, char **argv)
         if (error) {
             return error;
         }
+    }
+    int error = collect_files(&options);
+    if (error) {
+        return error;
     }
     if (options.verbosity > 0) {
         tell(&options);

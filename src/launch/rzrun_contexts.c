@@ -28,6 +28,18 @@ void rz_texts_clear(struct rz_texts *list)
     *list = (struct rz_texts){0};
 }
 
+const char *rz_context_library_path(const struct rz_context *part)
+{
+    static const char name[] = "LD_LIBRARY_PATH=";
+    const char *own = getenv("LD_LIBRARY_PATH");
+    for (uint32_t i = 0; i < part->environment.n; i++) {
+        if (strncmp(part->environment.texts[i], name, sizeof(name) - 1) == 0) {
+            own = part->environment.texts[i] + sizeof(name) - 1;
+        }
+    }
+    return own;
+}
+
 int rz_context_words(char *const *words, int n)
 {
     for (int i = 0; i < n; i++) {

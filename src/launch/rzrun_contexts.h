@@ -27,6 +27,9 @@ struct rz_context {
 void rz_texts_add(struct rz_texts *texts, const char *text);
 void rz_texts_clear(struct rz_texts *texts);
 
+/* The LD_LIBRARY_PATH of the processes of a part; NULL: they have none. */
+const char *rz_context_library_path(const struct rz_context *part);
+
 /* The number of words before the first that is ":" alone, or n. */
 int rz_context_words(char *const *words, int n);
 

@@ -28,6 +28,22 @@ RZ_CLI_TAKE(start_timeout)
            OPTIONS->start_timeout >= RZ_SECOND;
 }
 
+RZ_CLI_TAKE_FLAG(preload, OPTIONS->preload.programs)
+
+RZ_CLI_TAKE(preload_files)
+{
+    char *list = strdup(value), *save;
+    *why = "it wants names of files, with commas between";
+    rz_need_memory(list, "for the command line");
+    char *name = strtok_r(list, ",", &save);
+    bool good = name != NULL;
+    for (; name; name = strtok_r(NULL, ",", &save)) {
+        rz_texts_add(&OPTIONS->preload.names, name);
+    }
+    free(list);
+    return good;
+}
+
 const struct rz_cli_option rz_rzrun_hosts[] = {
     {"--start-timeout", NULL, "T",
      "End the job if not all daemons and processes have started, and none did for this time (30s).",
@@ -36,6 +52,15 @@ const struct rz_cli_option rz_rzrun_hosts[] = {
      "Give the processes on other hosts all variables of the environment, but those of the session "
      "here. Default: PATH, LD_LIBRARY_PATH, LANG, LC_*, OMP_*, UCX_*, RZ_*, and those of -x.",
      take_whole_environment},
+    {"--preload", "-preload-binary --preload-binary -s", NULL,
+     "Bring the programs to the other hosts, with the shared libraries that they use here and that "
+     "are not in the system's folders: for hosts without a common file system. They are in a "
+     "folder of the job below TMPDIR or /tmp there, which RZ_PRELOAD_DIR names and which is "
+     "removed "
+     "at the end; it is the working directory where the one of here does not exist.",
+     take_preload},
+    {"--preload-files", "-preload-files", "FILE,...",
+     "Bring these files, too, into the same folder. May be repeated.", take_preload_files},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -116,6 +141,10 @@ void rz_rzrun_hosts_settle(struct rz_rzrun_options *options)
     rz_elsewhere_settle(options);
     rz_host_options_ports(options, &rz_rzrun_cli);
     if (options->n_remote == 0) {
+        if (options->preload.programs || options->preload.names.n > 0) {
+            rz_texts_add(&options->without_effect,
+                         options->preload.programs ? "--preload" : "--preload-files");
+        }
         return;
     }
     if (options->adapter == RZ_ADAPTER_NETNS) {

@@ -780,4 +780,5 @@ void rz_rzrun_options_clear(struct rz_rzrun_options *options)
     rz_texts_clear(&options->without_effect);
     rz_texts_clear(&options->agent);
     rz_texts_clear(&options->directories);
+    rz_preload_close(&options->preload);
 }

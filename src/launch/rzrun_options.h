@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "launch/inject.h"
 #include "launch/layout.h"
+#include "launch/preload.h"
 #include "launch/rankfile.h"
 #include "launch/rzrun_contexts.h"
 #include "port/socket.h"
@@ -81,6 +82,7 @@ struct rz_rzrun_options {
     rz_time start_timeout;
     const char *remote_daemon; /* path of rzd on the other hosts; NULL: as here */
     bool whole_environment;
+    struct rz_preload preload; /* files for other hosts */
     bool bind_to_core, report_bindings, no_ft, on_failure_given;
     bool lost_together;
     bool oversubscribe, label, progress, story;

@@ -172,7 +172,7 @@ static void on_listening(struct rz_launch_session *session, struct rz_node *node
     node->tcp_port = told->tcp_port;
     node->udp_port = told->udp_port;
     if (++session->n_listening == session->options->layout.n_nodes) {
-        rz_session_send_job(session);
+        rz_session_preload(session);
     }
 }
 
@@ -263,6 +263,19 @@ static void on_started(struct rz_launch_session *session, struct rz_node *node,
     rz_session_detach_if_all_run(session);
 }
 
+static void on_refused(struct rz_launch_session *session, const struct rz_node *node,
+                       const char *reason)
+{
+    if (session->preload.nodes && !session->started) {
+        rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START, "--preload: host %s: %s",
+                          session->options->layout.nodes[node->index].host, reason);
+    } else {
+        rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START, "node %u refuses: %s",
+                          node->index, reason);
+    }
+    rz_launch_session_end(session, 0);
+}
+
 static void on_done(struct rz_launch_session *session, struct rz_node *node,
                     const struct rz_launch_done *told)
 {
@@ -298,9 +311,10 @@ static void take_message(struct rz_launch_session *session, struct rz_node *node
         on_listening(session, node, &message->listening);
         break;
     case RZ_LAUNCH_REFUSED:
-        rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START, "node %u refuses: %s",
-                          node->index, message->refused.reason);
-        rz_launch_session_end(session, 0);
+        on_refused(session, node, message->refused.reason);
+        break;
+    case RZ_LAUNCH_FILES_TAKEN:
+        rz_session_preload_taken(session, node, &message->files_taken);
         break;
     case RZ_LAUNCH_STARTED:
         on_started(session, node, &message->started);
@@ -584,6 +598,7 @@ static void close_events(struct rz_launch_session *session)
     event_free(session->bound);
     rz_session_waits_close(session);
     rz_session_save_close(session);
+    rz_session_preload_close(session);
 }
 
 static void close_report(struct rz_launch_session *session)

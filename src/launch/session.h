@@ -47,6 +47,14 @@ struct rz_session_save {
     struct event *bound;
 };
 
+/* Files are being brought to other hosts, before JOB (session_preload.c). */
+struct rz_session_preload {
+    struct rz_session_bringing *nodes; /* [n_nodes]; NULL: none are */
+    uint32_t next;                     /* the first node that was not begun */
+    uint32_t active, done;             /* nodes; done: those of other hosts alone */
+    uint8_t *part;                     /* one part of a file */
+};
+
 /* What --verbose has said of an event that several daemons report. */
 struct rz_told_event {
     uint32_t kind, epoch, rank, node, incarnation;
@@ -89,6 +97,7 @@ struct rz_launch_session {
         numbered;  /* the nodes were told that we want to detach; the user knows the number */
     bool detached; /* all continue without us */
     struct rz_session_save save;
+    struct rz_session_preload preload;
     struct rz_session_waits waits;
     bool stdin_ended, stdin_always_ready, stdin_terminal;
     bool input_lost; /* it could not be read to its end, which was reported */
@@ -121,6 +130,15 @@ void rz_session_send_all(struct rz_launch_session *session,
 /* session_job.c: tells each daemon the job, once all have reported; the flags of JOB. */
 void rz_session_send_job(struct rz_launch_session *session);
 uint32_t rz_session_job_flags(const struct rz_launch_session *session);
+
+/* session_preload.c: all daemons have reported: brings files to other hosts, if there are any, then
+ * tells all daemons the job. A daemon has written a part of them. A sentence about hosts that have
+ * not got all files; "": they have. */
+void rz_session_preload(struct rz_launch_session *session);
+void rz_session_preload_taken(struct rz_launch_session *session, struct rz_node *node,
+                              const struct rz_launch_files_taken *told);
+const char *rz_session_preload_missing(const struct rz_launch_session *session);
+void rz_session_preload_close(struct rz_launch_session *session);
 
 /* session_waits.c: --timeout has expired, the page is shown before the end; a node reports a
  * process that has waited for long; its answers. */

@@ -12,6 +12,9 @@ static void on_signal(evutil_socket_t number, short what, void *arg)
     if (rz_session_save(session, (int)number)) {
         return;
     }
+    if ((number == SIGUSR1 || number == SIGUSR2) && !session->started) {
+        return; /* there is no process yet */
+    }
     if (number == SIGUSR1 || number == SIGUSR2) {
         struct rz_launch_message message = {.type = RZ_LAUNCH_SIGNAL,
                                             .signal = {.number = (uint32_t)number}};

@@ -140,6 +140,11 @@ static void look_at_start(struct rz_launch_session *session, rz_time passed)
             &session->referee.outcome, RZ_EXIT_START,
             "not all processes have started, and none did within %.3g s (--start-timeout)",
             bound_s);
+    } else if (session->preload.nodes) {
+        rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
+                          "--preload: no host took any part of a file for %.3g s "
+                          "(--start-timeout); %s",
+                          bound_s, rz_session_preload_missing(session));
     } else {
         rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START,
                           "%u of %u daemons have not reported, and none did within %.3g s "
@@ -186,7 +191,8 @@ void rz_session_heard(struct rz_launch_session *session, struct rz_node *node,
     if (message->type == RZ_LAUNCH_ALIVE) {
         node->asked = false;
     } else if (message->type == RZ_LAUNCH_LISTENING || message->type == RZ_LAUNCH_STARTED ||
-               message->type == RZ_LAUNCH_CAN_DETACH || message->type == RZ_LAUNCH_DETACHED) {
+               message->type == RZ_LAUNCH_FILES_TAKEN || message->type == RZ_LAUNCH_CAN_DETACH ||
+               message->type == RZ_LAUNCH_DETACHED) {
         session->start.heard = true;
     }
 }

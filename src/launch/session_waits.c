@@ -135,6 +135,10 @@ static void begin(struct rz_launch_session *session, rz_time after)
 void rz_session_waits_at_timeout(struct rz_launch_session *session)
 {
     struct rz_session_waits *waits = &session->waits;
+    if (!session->started) { /* there is no process yet that could wait */
+        rz_launch_session_end(session, 0);
+        return;
+    }
     snprintf(waits->why, sizeof(waits->why), "%.3g s are over",
              (double)session->options->timeout / 1e9);
     waits->ends = true;

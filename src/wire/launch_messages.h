@@ -8,7 +8,7 @@
 
 #include "wire/schema.h"
 
-#define RZ_LAUNCH_VERSION 10
+#define RZ_LAUNCH_VERSION 11
 
 /* Kinds of events, for the record (the report, case files, the terminal). */
 enum rz_event_record {
@@ -96,6 +96,10 @@ enum rz_waiting_state {
 #define RZ_LAUNCH_FRAME_MAX (1u << 20)
 #define RZ_LAUNCH_JOB_MAX (32u << 20)
 
+/* The largest FILE_PART. So many may be on their way to a daemon that has not acknowledged them. */
+#define RZ_LAUNCH_FILE_PART_MAX (256u << 10)
+#define RZ_LAUNCH_FILE_PARTS 4u
+
 /* clang-format off */
 #define RZ_LAUNCH_TABLE(MESSAGE, U32, U64, BYTES, TEXT, END) \
     /* daemon -> rzrun */ \
@@ -121,10 +125,15 @@ enum rz_waiting_state {
     MESSAGE(RESULT, result) U32(code) U32(cut_off) U32(n_nodes) TEXT(cause) END(RESULT, result) /* of the job; the last message */ \
     MESSAGE(SAVED, saved) U64(generation) END(SAVED, saved) /* the newest one in files, after SAVE; from one daemon */ \
     MESSAGE(DONE, done) U64(strangers) END(DONE, done) /* the job is over, no process is left at this daemon; so many messages were refused */ \
+    MESSAGE(FILES_TAKEN, files_taken) U64(bytes) U32(files) END(FILES_TAKEN, files_taken) /* so many bytes are written; so many files are whole */ \
     /* both ways: request; answer */ \
     MESSAGE(ALIVE, alive) END(ALIVE, alive) \
     MESSAGE(CLOCK, clock) U64(asked_ns) U64(now_ns) END(CLOCK, clock)     /* when rzrun asked; the daemon's time */ \
     /* rzrun -> daemon */ \
+    /* before JOB, for each file of --preload: BEGIN, PARTs, END; FILES_TAKEN answers PARTs and ENDs, REFUSED what fails */ \
+    MESSAGE(FILE_BEGIN, file_begin) TEXT(name) U32(mode) U64(bytes) END(FILE_BEGIN, file_begin) \
+    MESSAGE(FILE_PART, file_part) BYTES(data) END(FILE_PART, file_part) \
+    MESSAGE(FILE_END, file_end) U64(checksum) END(FILE_END, file_end)     /* XXH3, 64 bits */ \
     MESSAGE(JOB, job) U64(job) BYTES(key) U32(n_nodes) U32(n_ranks) U32(node) U64(hb_period_ns) U64(hb_timeout_ns) \
         U32(detector) U64(hang_timeout_ns) U64(hang_report_ns) /* enum rz_detector; 0: never hung; 0: no report */ \
         U32(share) U32(shares) /* of its machine's cores the node has the share-th of so many shares */ \

@@ -48,7 +48,7 @@ def points():
     names = []
     for component in ("launch", "daemon"):
         with open(f"{SOURCE}/src/{component}/kill_points.def", encoding="utf-8") as file:
-            names += re.findall(r'"((?:launch|keeper|daemon)-[a-z-]+)"', file.read())
+            names += re.findall(r'"((?!launch-files)(?:launch|keeper|daemon)-[a-z-]+)"', file.read())
     kinds = {"launch": "rzrun", "keeper": "rzd-keeper", "daemon": "rzd"}
     return [(name, kinds[name.split("-")[0]]) for name in names]
 

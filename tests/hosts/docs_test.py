@@ -25,6 +25,9 @@ COMMANDS = {
     "salloc -N4 --no-kill rzdoctor --hosts allocation": ((("salloc ", "salloc --quiet "),), FOUND),
     "rzrun --host alpha:4,beta:4 ./program": ((("alpha", "h1"), ("beta", "h2")), {"h1": 4, "h2": 4}),
     "rzrun --hostfile hosts ./program": ((), {"h1": 2, "h2": 3}),
+    "rzrun --preload --host alpha:4,beta:4 ./program": ((("alpha", "h1"), ("beta", "h2")), {"h1": 4, "h2": 4}),
+    "rzrun --preload --preload-files mesh.dat,run.conf --host alpha:4,beta:4 ./program":
+        ((("alpha", "h1"), ("beta", "h2"), ("mesh.dat", "hosts"), ("run.conf", "program")), {"h1": 4, "h2": 4}),
     "sbatch -N4 -n16 --no-kill --wrap 'rzrun ./program'": ((("sbatch ", "sbatch --wait --quiet -o out "),), 16),
     "salloc -N4 -n16 --no-kill rzrun ./program": ((("salloc ", "salloc --quiet "),), 16),
     "srun -n4 --mpi=pmix ./program": (RING, (r"ring of 4: ",)),

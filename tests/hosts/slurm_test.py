@@ -30,6 +30,14 @@ class InSlurm(jobs.JobsTest):
         status, out, err = self.run_it(["-N3", "-n3", "--no-kill"], "--host", "h3:2", "-n", "2", "hostname")
         self.assertEqual((status, out, err), (0, "h3\nh3\n", ""))
 
+    def test_a_program_that_must_be_brought(self):
+        script = "/tmp/script"
+        self.rig.run(0, ["sh", "-c", f"printf '#!/bin/sh\\necho $(hostname) $0\\n' > {script}; chmod 755 {script}"])
+        status, out, err = self.run_it(["-N2", "-n2", "--no-kill"], "--preload", script)
+        self.rig.run(0, ["rm", script])
+        self.assertEqual((status, err), (0, ""))
+        self.assertRegex("\n".join(sorted(out.splitlines())), r"\Ah1 \S+/rhizome-preload-h1-\w+/script\nh2 \S+/rhizome-preload-h2-\w+/script\Z")
+
     def test_exit_status(self):
         self.assertEqual(self.run_it(["-N2", "-n2"], "sh", "-c", "exit 9")[0], 9)
 

@@ -30,6 +30,7 @@ NO_CONFIG = "-F none -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null
 HAS_OWN = f"mount -t tmpfs none {OWN}"
 FAST = "--start-timeout 3s"
 WORKS, NOT_FOUND, NOT_EXECUTABLE = 0, 127, 126
+TMPDIR_HELP = "set TMPDIR there to a directory that can be used"
 SSH_HELP, PREFIX_HELP = "try `ssh HOST true`", "is Rhizome installed there\\? --prefix says where"
 CASES = [
     # Names and the way to a host
@@ -93,6 +94,20 @@ CASES = [
          status=NOT_EXECUTABLE),
     Case("no working directory there", "rank 1 ended the job: cannot enter the working directory .*\\(on host h2\\)",
          f"--wdir {OWN}/below", HAS_OWN),
+    # Files that are brought
+    Case("files, and a full /tmp there", f"--preload: host h2: hostname \\(\\d+ bytes\\) cannot be written in /tmp: No space left on device; free some "
+         f"space, or {TMPDIR_HELP}", "--preload", "mount -t tmpfs -o size=16k none /tmp; head -c 12k /dev/zero >/tmp/full"),
+    Case("files, and a /tmp there that cannot be written", f"--preload: host h2: no folder can be made in /tmp: Read-only file system; {TMPDIR_HELP}",
+         "--preload", "mount -o bind,ro /tmp /tmp"),
+    Case("files, and a /tmp there where nothing may be executed", f"--preload: host h2: programs in /tmp may not be executed .*noexec.*; {TMPDIR_HELP}",
+         "--preload", "mount -t tmpfs -o noexec none /tmp"),
+    Case("files, and a TMPDIR there that does not exist", f"--preload: host h2: no folder can be made in /none: No such file or directory; {TMPDIR_HELP}",
+         "--preload", shell="export TMPDIR=/none"),
+    Case("files for another machine", "--preload: host h[12]: foreign is for another kind of machine .*use hosts of the kind for which it was compiled",
+         "--preload", program=f"{HOME}/foreign"),
+    Case("two files of one name", "--preload-files: .*bad and .*bad have the same name and different content.*rename one of them",
+         f"--preload-files {HOME}/bad,{OWN}/bad", status=BAD_LINE),
+    Case("a file that does not exist", "--preload-files: cannot read /none/file: there is no such file", "--preload-files /none/file", status=BAD_LINE),
     # The agent
     Case("an agent that does not exist", "h1: /none/agent cannot be started: No such file or directory", "--launch-agent /none/agent"),
     Case("an agent that is killed", "h1: no answer .*status 137", agent="kill -9 $$"),
@@ -142,6 +157,12 @@ class Starts(jobs.JobsTest):
         cls.home = home
         os.makedirs(f"{home}/own/below")
         write(f"{home}/own/program", "#!/bin/sh\necho runs\n", 0o755)
+        write(f"{home}/own/bad", "another one\n")
+        with open("/bin/true", "rb") as file:
+            program = bytearray(file.read())
+        program[18] ^= 0xff
+        with open(os.open(f"{home}/foreign", os.O_WRONLY | os.O_CREAT, 0o755), "wb") as file:
+            file.write(program)
         write(f"{home}/bad", "h1\nh2 slots=many\n")
         write(f"{home}/empty", "# no host\n")
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "secret", "-f", f"{home}/locked"], check=True, timeout=HANG_S)

@@ -25,7 +25,7 @@ LINES = [
     (["-disable-auto-cleanup", "--enable-recovery"], 1), (["--prefix", "/usr"], 1), (["-soft", "1:2", "-arch", "any"], 1),
     (["--map-by", ":OVERSUBSCRIBE", "-n", "2", "--host", "localhost:1"], 2), (["--display", "map", "--display-map"], 1),
     (["-pernode", "--nodes", "2", "-n", "2"], 2), (["--use-hwthread-cpus", "--nooversubscribe", "--recoverable"], 1),
-    (["--output", "merge"], 1),
+    (["--output", "merge"], 1), (["-s"], 1), (["--preload-binary", "--preload-files", "a,b"], 1),
 ]
 
 # These say something on standard error, and run all the same.

@@ -28,9 +28,10 @@ struct keeper {
     int alive_fd;    /* -1: none, or its end was seen */
     int lifeline_fd; /* -1: the daemon was told to end */
     int signal_fd;
-    rz_time kill_at;                   /* when the daemon's grace period is over */
-    rz_time continue_at;               /* when the stopped node is continued */
-    char scratch[RZ_SCRATCH_PATH_MAX]; /* "": the daemon has named none */
+    rz_time kill_at;     /* when the daemon's grace period is over */
+    rz_time continue_at; /* when the stopped node is continued */
+    char folders[RZ_KEEPER_FOLDERS_MAX][RZ_SCRATCH_PATH_MAX];
+    unsigned n_folders;
 };
 
 static void continue_node(struct keeper *keeper)
@@ -50,11 +51,33 @@ static void freeze_node(struct keeper *keeper, rz_time for_ns)
     keeper->continue_at = rz_clock_now() + for_ns;
 }
 
+static void add_folder(struct keeper *keeper, const char path[RZ_SCRATCH_PATH_MAX])
+{
+    if (keeper->n_folders < RZ_KEEPER_FOLDERS_MAX) {
+        memcpy(keeper->folders[keeper->n_folders++], path, RZ_SCRATCH_PATH_MAX);
+    }
+}
+
+/* What the daemon has said and was not read yet: its folders count, whatever comes next. */
+static void take_last_folders(struct keeper *keeper)
+{
+    char message[RZ_SCRATCH_PATH_MAX];
+    size_t n;
+    while (keeper->lifeline_fd >= 0 && rz_descriptor_await(&keeper->lifeline_fd, 1, 0) &&
+           rz_channel_receive(keeper->lifeline_fd, message, sizeof(message), &n, NULL, NULL) ==
+               RZ_OK) {
+        if (n == sizeof(message)) {
+            add_folder(keeper, message);
+        }
+    }
+}
+
 static void tell_end(struct keeper *keeper)
 {
     if (keeper->lifeline_fd < 0) {
         return;
     }
+    take_last_folders(keeper);
     close(keeper->lifeline_fd);
     keeper->lifeline_fd = -1;
     keeper->kill_at = rz_clock_now() + RZ_KEEPER_GRACE_MS * RZ_MILLISECOND;
@@ -74,7 +97,7 @@ static void clear_node(void)
 }
 
 /* Reaps children. Does not return if the daemon has ended. */
-static void look_at_children(const struct keeper *keeper)
+static void look_at_children(struct keeper *keeper)
 {
     int status;
     pid_t pid;
@@ -85,7 +108,10 @@ static void look_at_children(const struct keeper *keeper)
         rz_kill_here(RZ_KILL_KEEPER_REAPED);
         clear_node();
         rz_kill_here(RZ_KILL_KEEPER_CLEARED);
-        rz_scratch_remove(keeper->scratch);
+        take_last_folders(keeper);
+        for (unsigned i = 0; i < keeper->n_folders; i++) {
+            rz_scratch_remove(keeper->folders[i]);
+        }
         _exit(rz_child_process_exit_of(status));
     }
 }
@@ -111,7 +137,7 @@ static void look_at_lifeline(struct keeper *keeper)
         rz_channel_receive(keeper->lifeline_fd, message, sizeof(message), &n, NULL, NULL);
     memcpy(&for_ns, message, sizeof(for_ns));
     if (status == RZ_OK && n == sizeof(message)) {
-        memcpy(keeper->scratch, message, n);
+        add_folder(keeper, message);
     } else if (status == RZ_OK && n == sizeof(for_ns) && for_ns == RZ_TIME_NEVER) {
         let_rzrun_go(keeper);
     } else if (status == RZ_OK && n == sizeof(for_ns)) {
@@ -232,7 +258,7 @@ int rz_keeper_start(int alive_fd, int other_fd, int trace_fd)
     keep(&keeper);
 }
 
-rz_status_t rz_keeper_scratch(int lifeline_fd, const char *path)
+rz_status_t rz_keeper_folder(int lifeline_fd, const char *path)
 {
     char message[RZ_SCRATCH_PATH_MAX] = {0};
     snprintf(message, sizeof(message), "%s", path);

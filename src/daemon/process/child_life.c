@@ -226,12 +226,18 @@ static void process_free(struct rz_child *p)
     free(p);
 }
 
+/* A program that was brought to this host is executed from where it lies. */
 static struct rz_program program_of(const struct rz_child_life *life, uint32_t slot)
 {
+    const struct rz_daemon_job *job = &life->config.own->job;
     struct rz_program program;
-    return life->config.program(life->config.arg, slot, &program)
-               ? program
-               : rz_job_program(&life->config.own->job, slot);
+    if (!life->config.program(life->config.arg, slot, &program)) {
+        program = rz_job_program(job, slot);
+    }
+    if (job->brought) {
+        program.file = rz_brought_program(job->brought, program.arguments[0]);
+    }
+    return program;
 }
 
 /* Its failure is reported when its exit is seen. The reason is reported once for all processes of
@@ -272,7 +278,7 @@ static bool look_at_report(struct rz_child *p)
         return true;
     }
     char reason[512];
-    const struct rz_program program = rz_job_program(&p->all->own->job, p->rank);
+    const struct rz_program program = program_of(p->life, p->rank);
     int code = rz_spawn_report_tell(&report, &program, reason, sizeof(reason));
     rz_report_aborted(&p->all->own->report, p->rank, (uint32_t)code, reason);
     p->state = p->state == RZ_CHILD_FAILED ? RZ_CHILD_FAILED : RZ_CHILD_LEFT;

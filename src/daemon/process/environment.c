@@ -119,6 +119,26 @@ static void set_identity(struct environment *e, const struct rz_daemon_job *job,
     set_made(e, "RZ_SCRATCH=%s", scratch);
 }
 
+/* Where the files are that were brought to this host. The loader looks for libraries there
+ * first. */
+static void set_brought(struct environment *e, const char *folder)
+{
+    static const char libraries[] = "LD_LIBRARY_PATH=";
+    char **own = find(e, libraries);
+    const char *others = own ? *own + sizeof(libraries) - 1 : "";
+    size_t bytes = sizeof(libraries) + strlen(folder) + strlen(others) + 1;
+    char *entry = malloc(bytes);
+    if (!entry) {
+        e->out_of_memory = true;
+        return;
+    }
+    snprintf(entry, bytes, "%s%s%s%s", libraries, folder, *others ? ":" : "", others);
+    set(e, entry);
+    snprintf(entry, bytes, "RZ_PRELOAD_DIR=%s", folder);
+    set(e, entry);
+    free(entry);
+}
+
 /* The entries of all programs of the job. */
 static void set_user(struct environment *e, const struct rz_daemon_job *job)
 {
@@ -141,6 +161,9 @@ char **rz_environment_make(const struct rz_daemon_job *job, const struct rz_prog
     set_network(&e, job);
     set_identity(&e, job, rank, incarnation, link_fd);
     set_made(&e, "RZ_MAXPROCS=%u", program->maxprocs);
+    if (job->brought) {
+        set_brought(&e, job->brought->folder);
+    }
     if (!e.out_of_memory) {
         return e.entries;
     }

@@ -30,7 +30,8 @@ struct spawn_ends {
 int rz_spawn_report_tell(const struct rz_spawn_report *report, const struct rz_program *run,
                          char *text, size_t bytes)
 {
-    const char *error = strerror(report->error), *program = run->arguments[0];
+    const char *error = strerror(report->error);
+    const char *program = run->file ? run->file : run->arguments[0];
     switch (report->step) {
     case STEP_DIRECTORY:
         snprintf(text, bytes, "cannot enter the working directory \"%s\": %s", run->directory,
@@ -70,6 +71,14 @@ static bool child_descriptors(const struct spawn_ends *ends, int stdin_fd)
            rz_process_keep_on_exec(REPORT_FD, false) == RZ_OK;
 }
 
+/* In place of a directory that this host lacks, that of the files that were brought to it. */
+static bool enter_directory(const struct rz_daemon_job *job, const char *directory)
+{
+    return !*directory || chdir(directory) == 0 ||
+           ((errno == ENOENT || errno == ENOTDIR) && job->brought &&
+            chdir(job->brought->folder) == 0);
+}
+
 _Noreturn static void child_run(const struct rz_spawn_config *config, const struct spawn_ends *ends,
                                 char **environment, pid_t parent)
 {
@@ -84,10 +93,10 @@ _Noreturn static void child_run(const struct rz_spawn_config *config, const stru
     if (!child_descriptors(ends, config->stdin_fd)) {
         child_report(report, STEP_DESCRIPTORS);
     }
-    if (*program->directory && chdir(program->directory) != 0) {
+    if (!enter_directory(config->job, program->directory)) {
         child_report(REPORT_FD, STEP_DIRECTORY);
     }
-    execvpe(program->arguments[0], program->arguments, environment);
+    execvpe(program->file ? program->file : program->arguments[0], program->arguments, environment);
     child_report(REPORT_FD, STEP_EXEC);
 }
 

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "ckpt/file_header.h"
 #include "ckpt/scheme.h"
+#include "daemon/state/brought.h"
 #include "daemon/state/overlay_peer.h"
 #include "wire/launch_messages.h"
 
@@ -13,8 +14,9 @@
 
 /* What a process executes. */
 struct rz_program {
-    char **arguments;      /* NULL-terminated; the program first */
-    char **environment;    /* NULL-terminated; added to the job's; NULL: none */
+    const char *file;   /* that is executed; NULL: the first argument, searched as a shell does */
+    char **arguments;   /* NULL-terminated; the program first */
+    char **environment; /* NULL-terminated; added to the job's; NULL: none */
     const char *directory; /* "": the daemon's own */
     uint32_t maxprocs;     /* how many processes of it were requested */
 };
@@ -60,6 +62,7 @@ struct rz_daemon_job {
     char *directory;   /* "": the daemon's own */
     struct rz_daemon_context *contexts; /* [n_contexts] by rank; none: all ranks have one program */
     uint32_t n_contexts;
+    const struct rz_brought *brought; /* what came before JOB; NULL: nothing */
 };
 
 /*

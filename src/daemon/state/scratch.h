@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RZ_SCRATCH_PATH_MAX 64
+#define RZ_SCRATCH_PATH_MAX 256
 
 /* Emulated nodes share a machine's memory: each has a folder of its own, named with its number. */
 void rz_scratch_path(char path[RZ_SCRATCH_PATH_MAX], uint64_t job, uint32_t node);
