@@ -471,7 +471,7 @@ static bool make_token(char token[RZ_LINK_TOKEN + 1])
 static bool serve_here(struct survey *survey, const char **why)
 {
     const struct rz_rzrun_options *run = survey->run;
-    struct rz_address at = {.ip = 0};
+    struct rz_address at = {.port = 0};
     size_t used = 0;
     *why = run->interface ? "no interface of this machine is the one of --interface"
                           : "this machine has no address that other hosts could reach";
@@ -488,7 +488,7 @@ static bool serve_here(struct survey *survey, const char **why)
     }
     for (unsigned i = 0; i < run->n_addresses; i++) {
         char text[RZ_ADDRESS_TEXT];
-        const struct rz_address here = {.ip = run->addresses[i].ip, .port = at.port};
+        const struct rz_address here = rz_address_at(&run->addresses[i], at.port);
         used += (size_t)snprintf(survey->here + used, sizeof(survey->here) - used, "%s%s",
                                  i > 0 ? "," : "", rz_address_text(&here, text));
     }

@@ -191,19 +191,17 @@ static void close_loop(struct rz_daemon *daemon, struct loop_events *events)
 
 static rz_status_t begin(struct rz_daemon *daemon, const struct rz_daemon_options *options)
 {
-    uint16_t tcp_port, udp_port;
     rz_status_t status = open_launcher(daemon, options);
     if (status != RZ_OK) {
         return status;
     }
     rz_kill_here(RZ_KILL_DAEMON_STREAM);
-    status = rz_overlay_open(&daemon->overlay, daemon->own.base, options->address);
+    status = rz_overlay_open(&daemon->overlay, daemon->own.base, &options->address);
     if (status != RZ_OK) {
         return status;
     }
-    rz_overlay_ports(daemon->overlay, &tcp_port, &udp_port);
-    rz_launcher_say_listening(daemon->launcher, options->node, options->address, tcp_port,
-                              udp_port);
+    const struct rz_overlay_peer at = rz_overlay_own(daemon->overlay);
+    rz_launcher_say_listening(daemon->launcher, options->node, &at);
     rz_kill_here(RZ_KILL_DAEMON_LISTENING);
     return RZ_OK;
 }

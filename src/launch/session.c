@@ -149,6 +149,15 @@ static void last_word(evutil_socket_t fd, short what, void *arg)
 
 /* ---- the start ---- */
 
+/* An address that is none stays as it was; the others will not reach the node. */
+static void take_addresses(struct rz_node *node, const struct rz_launch_listening *told)
+{
+    if (rz_address_take(&node->address, told->ip, told->ip_length, 0)) {
+        node->tcp_port = told->tcp_port;
+        node->udp_port = told->udp_port;
+    }
+}
+
 static void on_listening(struct rz_launch_session *session, struct rz_node *node,
                          const struct rz_launch_listening *told)
 {
@@ -165,15 +174,14 @@ static void on_listening(struct rz_launch_session *session, struct rz_node *node
     }
     node->listening = true;
     rz_kill_here(RZ_KILL_LAUNCH_LISTENING);
-    snprintf(node->address, sizeof(node->address), "%s", told->address);
+    take_addresses(node, told);
     node->daemon_pid = node->remote ? 0 : told->pid;
-    rz_story_node(&session->story, node->index, node->address, (uint32_t)node->keeper,
+    rz_story_node(&session->story, node->index, &node->address, (uint32_t)node->keeper,
                   node->daemon_pid);
-    node->tcp_port = told->tcp_port;
-    node->udp_port = told->udp_port;
-    if (++session->n_listening == session->options->layout.n_nodes) {
-        rz_session_send_job(session);
+    if (++session->n_listening < session->options->layout.n_nodes) {
+        return;
     }
+    rz_session_send_job(session);
 }
 
 /* ---- messages of the nodes ---- */
@@ -517,7 +525,7 @@ static void start_nodes(struct rz_launch_session *session, const char *daemon)
             continue;
         }
         if (session->options->n_remote > 0) { /* it listens where other hosts reach it */
-            rz_address_ip_text(&session->options->addresses[0], node->address);
+            node->address = session->options->addresses[0];
         }
         if (rz_node_start(node, session->switch_fd, daemon, session->base, &why) == RZ_OK) {
             continue;

@@ -50,8 +50,8 @@ void rz_launcher_handle(struct rz_launcher *launcher, enum rz_launch_type type,
 void rz_launcher_in_job(struct rz_launcher *launcher);
 
 /* Tells rzrun where the overlay listens. This is the first message. */
-void rz_launcher_say_listening(struct rz_launcher *launcher, uint32_t node, const char *address,
-                               uint16_t tcp_port, uint16_t udp_port);
+void rz_launcher_say_listening(struct rz_launcher *launcher, uint32_t node,
+                               const struct rz_overlay_peer *at);
 
 /* Waits until everything queued is written, at most timeout_ms. */
 void rz_launcher_flush(struct rz_launcher *launcher, uint32_t timeout_ms);
