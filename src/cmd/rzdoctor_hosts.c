@@ -4,6 +4,7 @@
 #include "cmd/rzdoctor_hosts.h"
 
 #include "base/no_memory.h"
+#include "launch/family.h"
 #include "launch/host_options.h"
 #include "port/clock.h"
 
@@ -310,6 +311,39 @@ static json_t *order_serve(struct survey *survey, unsigned i)
                      survey->token);
 }
 
+/* In which family the hosts reach each other, as rzrun decides it. */
+static void settle_family(struct survey *survey)
+{
+    struct rz_family_host *hosts = calloc(survey->n, sizeof(*hosts));
+    struct rz_doctor_host **of = calloc(survey->n, sizeof(*of));
+    uint32_t n = 0;
+    const char *why;
+    rz_need_memory(hosts && of, "for the addresses of hosts");
+    for (unsigned i = 0; i < survey->n; i++) {
+        struct rz_doctor_host *host = &survey->hosts[i];
+        hosts[n].name = host->name;
+        of[n] = host;
+        if (!host->lost && rz_address_parse(host->address, &hosts[n].address) == RZ_OK) {
+            hosts[n].both = rz_address_parse(host->other, &hosts[n].other) == RZ_OK;
+            n++;
+        }
+    }
+    bool good = rz_family_settle(hosts, n, &why);
+    if (!good) {
+        rz_doctor_say(survey->report, RZ_DOCTOR_FAULT, "addresses",
+                      "--interface chooses a network by its name or its addresses", "%s", why);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (good) {
+            rz_address_ip_text(&hosts[i].address, of[i]->address);
+        } else { /* there are no ways to measure */
+            *of[i]->address = '\0';
+        }
+    }
+    free(hosts);
+    free(of);
+}
+
 /* Each host to this machine; those that come through serve then. */
 static void reach_here(struct survey *survey)
 {
@@ -328,11 +362,13 @@ static void reach_here(struct survey *survey)
             continue;
         }
         snprintf(host->address, sizeof(host->address), "%s", text_of(answer, "ip"));
+        snprintf(host->other, sizeof(host->other), "%s", text_of(answer, "other"));
         snprintf(subject, sizeof(subject), "%s -> here", host->name);
         rz_doctor_say(survey->report, RZ_DOCTOR_OK, subject, NULL, "%s to %s: round trip %.0f us",
                       host->address, text_of(answer, "to"),
                       json_number_value(json_object_get(answer, "us")));
     }
+    settle_family(survey);
     ask_all(survey, order_serve);
     say_all_lost(survey);
     for (unsigned i = 0; i < survey->n; i++) {

@@ -118,10 +118,10 @@ static bool target_of(const json_t *order, const char *address, struct rz_link_t
 static json_t *reach(const json_t *order)
 {
     const char *why = "no address was named", *interface = word_of(order, "interface");
-    char text[RZ_ADDRESS_TEXT], own[RZ_ADDRESS_TEXT];
+    char text[RZ_ADDRESS_TEXT], own[RZ_ADDRESS_TEXT], beside[RZ_ADDRESS_TEXT];
     for (const char *at = word_of(order, "to"); *at;) {
         struct rz_link_target target;
-        struct rz_address from;
+        struct rz_address from, other;
         double us;
         size_t n = strcspn(at, ",");
         snprintf(text, sizeof(text), "%.*s", (int)(n < sizeof(text) ? n : 0), at);
@@ -133,7 +133,9 @@ static json_t *reach(const json_t *order)
         if (*interface && !rz_interface_find(interface, &here, &from)) {
             return complaint("no interface there is the one of --interface");
         }
-        return json_pack("{s:s,s:s,s:f}", "ip", rz_address_ip_text(&from, own), "to",
+        bool both = rz_interface_other_family(&from, &other);
+        return json_pack("{s:s,s:s,s:s,s:f}", "ip", rz_address_ip_text(&from, own), "other",
+                         both ? rz_address_ip_text(&other, beside) : "", "to",
                          rz_address_ip_text(&target.address, text), "us", us);
     }
     return complaint(why);

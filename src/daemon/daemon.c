@@ -7,6 +7,7 @@
 #include "daemon/launcher/keeper.h"
 #include "daemon/state/loop.h"
 #include "daemon/state/scratch.h"
+#include "port/interface.h"
 #include "port/kill_point.h"
 #include "port/process.h"
 #include "port/signals.h"
@@ -191,6 +192,7 @@ static void close_loop(struct rz_daemon *daemon, struct loop_events *events)
 
 static rz_status_t begin(struct rz_daemon *daemon, const struct rz_daemon_options *options)
 {
+    struct rz_address other;
     rz_status_t status = open_launcher(daemon, options);
     if (status != RZ_OK) {
         return status;
@@ -200,8 +202,13 @@ static rz_status_t begin(struct rz_daemon *daemon, const struct rz_daemon_option
     if (status != RZ_OK) {
         return status;
     }
-    const struct rz_overlay_peer at = rz_overlay_own(daemon->overlay);
-    rz_launcher_say_listening(daemon->launcher, options->node, &at);
+    struct rz_overlay_peer at = rz_overlay_own(daemon->overlay), beside;
+    bool both = rz_interface_other_family(&options->address, &other) &&
+                rz_overlay_open(&daemon->other_overlay, daemon->own.base, &other) == RZ_OK;
+    if (both) {
+        beside = rz_overlay_own(daemon->other_overlay);
+    }
+    rz_launcher_say_listening(daemon->launcher, options->node, &at, both ? &beside : NULL);
     rz_kill_here(RZ_KILL_DAEMON_LISTENING);
     return RZ_OK;
 }

@@ -46,6 +46,9 @@ struct rz_node {
     uint32_t input_credit;     /* bytes of input that it still accepts */
     struct rz_address address; /* port 0 */
     uint32_t tcp_port, udp_port;
+    /* Where it listens in the other family (IPv4, IPv6); ports 0: nowhere. */
+    struct rz_address other_address;
+    uint32_t other_tcp_port, other_udp_port;
     void *arg;
     void (*message)(void *arg, struct rz_node *node, const struct rz_launch_message *message);
     void (*ended)(void *arg, struct rz_node *node);

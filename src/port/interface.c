@@ -130,6 +130,23 @@ bool rz_interface_find(const char *text, const struct rz_address *like, struct r
     return found != NULL;
 }
 
+bool rz_interface_other_family(const struct rz_address *address, struct rz_address *other)
+{
+    struct rz_interface interfaces[INTERFACES_MAX];
+    unsigned n = rz_interfaces(interfaces, INTERFACES_MAX), own = 0;
+    while (own < n && !rz_address_same_ip(&interfaces[own].address, address)) {
+        own++;
+    }
+    for (unsigned i = 0; own < n && !interfaces[own].loopback && i < n; i++) {
+        if (strcmp(interfaces[i].name, interfaces[own].name) == 0 &&
+            !rz_address_same_family(&interfaces[i].address, address)) {
+            *other = interfaces[i].address;
+            return true;
+        }
+    }
+    return false;
+}
+
 void rz_host_look_up(const char *host, struct rz_host_addresses *result)
 {
     const struct addrinfo wanted = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};

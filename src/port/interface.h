@@ -29,6 +29,10 @@ bool rz_interface_matches(const struct rz_interface *interface, const char *text
  * like is not NULL, else the first. False: there is no such interface. */
 bool rz_interface_find(const char *text, const struct rz_address *like, struct rz_address *address);
 
+/* An address of the other family at the interface that has this one. False: there is none, or this
+ * is no address of an interface, or one of the loopback. */
+bool rz_interface_other_family(const struct rz_address *address, struct rz_address *other);
+
 /* The addresses of a host name, in the order in which they should be tried (RFC 6724). */
 enum { RZ_HOST_ADDRESSES_MAX = 16 };
 struct rz_host_addresses {

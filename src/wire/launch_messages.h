@@ -100,7 +100,8 @@ enum rz_waiting_state {
 #define RZ_LAUNCH_TABLE(MESSAGE, U32, U64, BYTES, TEXT, END) \
     /* daemon -> rzrun */ \
     MESSAGE(LISTENING, listening) U32(version) U32(node) U32(pid) BYTES(ip) U32(tcp_port) U32(udp_port) \
-        END(LISTENING, listening) /* ip: port/address.h */ \
+        BYTES(other_ip) U32(other_tcp_port) U32(other_udp_port) END(LISTENING, listening) \
+        /* ip: port/address.h; other_ip: of the other family (IPv4, IPv6), or empty: JOB has one of both */ \
     MESSAGE(REFUSED, refused) TEXT(reason) END(REFUSED, refused) \
     MESSAGE(STARTED, started) U32(rank) U32(incarnation) U32(node) U32(pid) TEXT(binding) END(STARTED, started) \
     MESSAGE(OUTPUT, output) U32(rank) U32(stream) U32(epoch) BYTES(data) END(OUTPUT, output) /* 1 stdout, 2 stderr */ \

@@ -235,7 +235,8 @@ rz_status_t rz_launcher_open(struct rz_launcher **result, const struct rz_launch
 }
 
 void rz_launcher_say_listening(struct rz_launcher *launcher, uint32_t node,
-                               const struct rz_overlay_peer *at)
+                               const struct rz_overlay_peer *at,
+                               const struct rz_overlay_peer *other)
 {
     struct rz_launch_message message = {.type = RZ_LAUNCH_LISTENING,
                                         .listening = {.version = RZ_LAUNCH_VERSION,
@@ -245,6 +246,12 @@ void rz_launcher_say_listening(struct rz_launcher *launcher, uint32_t node,
                                                       .ip_length = sizeof(at->address.ip),
                                                       .tcp_port = at->tcp_port,
                                                       .udp_port = at->udp_port}};
+    if (other) {
+        message.listening.other_ip = other->address.ip;
+        message.listening.other_ip_length = sizeof(other->address.ip);
+        message.listening.other_tcp_port = other->tcp_port;
+        message.listening.other_udp_port = other->udp_port;
+    }
     rz_report_send(&launcher->config.own->report, &message);
 }
 

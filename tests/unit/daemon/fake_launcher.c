@@ -77,6 +77,7 @@ void fake_start(struct fake_job *job, uint32_t n_nodes)
         assert_int_equal(listening->version, RZ_LAUNCH_VERSION);
         assert_int_equal(listening->ip_length, RZ_IP_BYTES);
         assert_memory_equal(listening->ip, loopback.ip, RZ_IP_BYTES);
+        assert_int_equal(listening->other_ip_length, 0);
         node->daemon = (pid_t)listening->pid;
         node->tcp_port = listening->tcp_port;
         node->udp_port = listening->udp_port;

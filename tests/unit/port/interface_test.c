@@ -67,16 +67,20 @@ static void an_interface_is_found_in_the_family_that_is_preferred(void **state)
 {
     const struct rz_address here = {.ip = RZ_ADDRESS_LOOPBACK};
     struct rz_interface all[256];
-    struct rz_address found;
+    struct rz_address found, other;
     unsigned n = rz_interfaces(all, 256);
     (void)state;
     for (unsigned i = 0; i < n; i++) {
         assert_true(rz_interface_find(all[i].name, &all[i].address, &found));
         assert_true(rz_address_same_family(&found, &all[i].address));
+        if (!all[i].loopback && rz_interface_other_family(&all[i].address, &other)) {
+            assert_false(rz_address_same_family(&other, &all[i].address));
+        }
     }
     assert_true(rz_interface_find("127.0.0.0/8", NULL, &found));
     assert_true(rz_address_same_ip(&found, &here));
     assert_false(rz_interface_find("198.51.100.0/24", &here, &found)); /* for documentation */
+    assert_false(rz_interface_other_family(&here, &other));
 }
 
 static void names_of_this_machine_are_known(void **state)
