@@ -93,6 +93,17 @@ class OverIpv6(jobs.JobsTest):
                 self.assertEqual(status, NO_START, err)
                 self.assertRegex(err, r"h3 \(10\.78\.0\.3\) has no IPv6 address, and h2-v6 \(fd78::2\) no IPv4 address")
 
+    def test_an_address_of_rzrun_that_swallows_all(self):
+        """What h2 sends to it goes nowhere: its daemon comes by the other address."""
+        broken = ["fd78::254", "lladdr", "02:78:00:00:00:ff", "dev", "eth0"]
+        self.rig.run(2, ["ip", "neigh", "replace", *broken], check=True, timeout=HANG_S)
+        try:
+            status, out, err = self.run_it("-v", "--host", "h1-v6,h2", "-n", "2", *SMALL)
+        finally:
+            self.rig.run(2, ["ip", "neigh", "del", *broken], check=True, timeout=HANG_S)
+        self.assertEqual((status, len(result_of(out))), (0, 2), err)
+        self.assertRegex(err, r"node 1 is up: process \d+, 10\.78\.0\.2:\d+")
+
     def test_a_stopped_host_is_lost(self):
         process = self.start(*ON_ALL, *HELD, HPCCG, *SIZE)
         self.await_ranks_on(4)

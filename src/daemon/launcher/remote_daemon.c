@@ -20,6 +20,8 @@
 
 /* An agent passes on within this time what rzrun wrote. */
 #define BEGIN_WITHIN (60 * RZ_SECOND)
+/* How long a connection to each address of rzrun may take at first, where there are several. */
+#define FIRST_WITHIN (2 * RZ_SECOND)
 /* How often the way to rzrun is tried again where it closed the connection without a word: it had
  * too many at that moment. */
 #define AGAIN_MS 200
@@ -221,9 +223,10 @@ static bool fork_starter(struct rz_remote_begin *begin)
 
 /* ---- The connection to rzrun ---- */
 
-/* Tries all addresses in turn, each with its share of the time. */
-static rz_status_t try_addresses(const char *addresses, const struct rz_stream_terms *terms,
-                                 rz_time deadline, struct rz_stream **stream)
+/* Tries all addresses in turn, each with its share of the time, and with no more than `most` for
+ * the connection itself. *late: one of them has not answered in time. */
+static rz_status_t try_each(const char *addresses, const struct rz_stream_terms *terms,
+                            rz_time deadline, rz_time most, bool *late, struct rz_stream **stream)
 {
     char list[2048], *save, *one;
     rz_status_t status = RZ_ERR_SYSTEM;
@@ -234,14 +237,32 @@ static rz_status_t try_addresses(const char *addresses, const struct rz_stream_t
     snprintf(list, sizeof(list), "%s", addresses);
     for (one = strtok_r(list, ",", &save); one && left > 0; one = strtok_r(NULL, ",", &save)) {
         struct rz_address to;
-        rz_time now = rz_clock_now(), until = now + (deadline > now ? (deadline - now) / left : 0);
+        rz_time now = rz_clock_now(), share = deadline > now ? (deadline - now) / left : 0;
         left--;
         if (rz_address_parse(one, &to) == RZ_OK) {
-            status = rz_stream_connect(stream, &to, terms, RZ_LAUNCH_JOB_MAX, until);
+            status = rz_stream_connect(stream, &to, terms, RZ_LAUNCH_JOB_MAX,
+                                       now + (share < most ? share : most), now + share);
+            *late |= status == RZ_ERR_TIMEOUT;
         }
         if (status == RZ_OK || status == RZ_ERR_CANCELLED) {
             break;
         }
+    }
+    return status;
+}
+
+/* A network that swallows what is sent to one address must not delay the start by its whole share
+ * of the time: first each address has a moment. */
+static rz_status_t try_addresses(const char *addresses, const struct rz_stream_terms *terms,
+                                 rz_time deadline, struct rz_stream **stream)
+{
+    bool late = false;
+    rz_status_t status = RZ_ERR_TIMEOUT;
+    if (strchr(addresses, ',')) {
+        status = try_each(addresses, terms, deadline, FIRST_WITHIN, &late, stream);
+    }
+    if (status != RZ_OK && status != RZ_ERR_CANCELLED && (late || status == RZ_ERR_TIMEOUT)) {
+        status = try_each(addresses, terms, deadline, RZ_TIME_NEVER, &late, stream);
     }
     return status;
 }
