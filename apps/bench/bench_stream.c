@@ -45,7 +45,8 @@ static struct rz_stream *connect_to(const struct sender *sender)
     rz_time deadline = rz_clock_now() + BOUND_S * RZ_SECOND;
     int fd;
     if (sender->sealed) {
-        if (rz_stream_connect(&stream, &sender->to, &sender->terms, FRAME_MAX, deadline) != RZ_OK) {
+        if (rz_stream_connect(&stream, &sender->to, &sender->terms, FRAME_MAX, deadline,
+                              deadline) != RZ_OK) {
             give_up("no sealed stream");
         }
         return stream;

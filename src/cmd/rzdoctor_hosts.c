@@ -4,6 +4,7 @@
 #include "cmd/rzdoctor_hosts.h"
 
 #include "base/no_memory.h"
+#include "launch/family.h"
 #include "launch/host_options.h"
 #include "port/clock.h"
 
@@ -310,6 +311,39 @@ static json_t *order_serve(struct survey *survey, unsigned i)
                      survey->token);
 }
 
+/* In which family the hosts reach each other, as rzrun decides it. */
+static void settle_family(struct survey *survey)
+{
+    struct rz_family_host *hosts = calloc(survey->n, sizeof(*hosts));
+    struct rz_doctor_host **of = calloc(survey->n, sizeof(*of));
+    uint32_t n = 0;
+    const char *why;
+    rz_need_memory(hosts && of, "for the addresses of hosts");
+    for (unsigned i = 0; i < survey->n; i++) {
+        struct rz_doctor_host *host = &survey->hosts[i];
+        hosts[n].name = host->name;
+        of[n] = host;
+        if (!host->lost && rz_address_parse(host->address, &hosts[n].address) == RZ_OK) {
+            hosts[n].both = rz_address_parse(host->other, &hosts[n].other) == RZ_OK;
+            n++;
+        }
+    }
+    bool good = rz_family_settle(hosts, n, &why);
+    if (!good) {
+        rz_doctor_say(survey->report, RZ_DOCTOR_FAULT, "addresses",
+                      "--interface chooses a network by its name or its addresses", "%s", why);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (good) {
+            rz_address_ip_text(&hosts[i].address, of[i]->address);
+        } else { /* there are no ways to measure */
+            *of[i]->address = '\0';
+        }
+    }
+    free(hosts);
+    free(of);
+}
+
 /* Each host to this machine; those that come through serve then. */
 static void reach_here(struct survey *survey)
 {
@@ -328,11 +362,13 @@ static void reach_here(struct survey *survey)
             continue;
         }
         snprintf(host->address, sizeof(host->address), "%s", text_of(answer, "ip"));
+        snprintf(host->other, sizeof(host->other), "%s", text_of(answer, "other"));
         snprintf(subject, sizeof(subject), "%s -> here", host->name);
         rz_doctor_say(survey->report, RZ_DOCTOR_OK, subject, NULL, "%s to %s: round trip %.0f us",
                       host->address, text_of(answer, "to"),
                       json_number_value(json_object_get(answer, "us")));
     }
+    settle_family(survey);
     ask_all(survey, order_serve);
     say_all_lost(survey);
     for (unsigned i = 0; i < survey->n; i++) {
@@ -471,7 +507,7 @@ static bool make_token(char token[RZ_LINK_TOKEN + 1])
 static bool serve_here(struct survey *survey, const char **why)
 {
     const struct rz_rzrun_options *run = survey->run;
-    struct rz_address at = {.ip = 0};
+    struct rz_address at = {.port = 0};
     size_t used = 0;
     *why = run->interface ? "no interface of this machine is the one of --interface"
                           : "this machine has no address that other hosts could reach";
@@ -488,7 +524,7 @@ static bool serve_here(struct survey *survey, const char **why)
     }
     for (unsigned i = 0; i < run->n_addresses; i++) {
         char text[RZ_ADDRESS_TEXT];
-        const struct rz_address here = {.ip = run->addresses[i].ip, .port = at.port};
+        const struct rz_address here = rz_address_at(&run->addresses[i], at.port);
         used += (size_t)snprintf(survey->here + used, sizeof(survey->here) - used, "%s%s",
                                  i > 0 ? "," : "", rz_address_text(&here, text));
     }

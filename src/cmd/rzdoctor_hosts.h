@@ -12,8 +12,9 @@
  *   (its start)                           {version, abi, machine}
  *   {do: clock}                           {ns}: its time of day
  *   {do: check, path, libraries}          {findings}: as `rzdoctor check --json` has them
- *   {do: reach, to, interface, token}     {ip, to, us}: its address, by the rule of daemons, and a
- *                                         round trip to the first address of `to` that answers
+ *   {do: reach, to, interface, token}     {ip, other, to, us}: its address, by the rule of daemons,
+ *                                         one of the other family at the same interface, or "", and
+ *                                         a round trip to the first address of `to` that answers
  *   {do: serve, ip, ports, token}         {at, udp}: answers connections and datagrams there from
  *                                         now on
  *   {do: trip, to, udp, token}            {us}: a round trip to another host that serves, after a
@@ -73,6 +74,7 @@ struct rz_doctor_host {
     const char *name;
     bool lost;                       /* it has not answered an order, and is given no more */
     char address[RZ_ADDRESS_TEXT];   /* where it serves; "": it does not */
+    char other[RZ_ADDRESS_TEXT];     /* of the other family (IPv4, IPv6); "": there is none */
     char datagrams[RZ_ADDRESS_TEXT]; /* the same by UDP */
     int next;                        /* to which it measures the way */
     double us;                       /* the round trip that was measured last */

@@ -167,9 +167,8 @@ static bool await(int fd, short event)
     return poll(&ready, 1, LIMIT_MS) == 1;
 }
 
-static int try_stream(uint32_t ip)
+static int try_stream(struct rz_address address)
 {
-    struct rz_address address = {.ip = ip};
     int listening, ours, theirs;
     char byte = 0;
     if (rz_socket_listen(&address, &listening) != RZ_OK) {
@@ -190,9 +189,9 @@ static int try_stream(uint32_t ip)
     return 0;
 }
 
-static int try_datagram(uint32_t ip)
+static int try_datagram(struct rz_address address)
 {
-    struct rz_address address = {.ip = ip}, from;
+    struct rz_address from;
     int fd;
     size_t n = 0;
     char byte = 0;
@@ -208,23 +207,21 @@ static int try_datagram(uint32_t ip)
 
 static int try_loopback(void *arg)
 {
-    uint32_t ip = *(uint32_t *)arg;
-    int bad = try_stream(ip);
-    return bad ? bad : try_datagram(ip);
+    const struct rz_address *address = arg;
+    int bad = try_stream(*address);
+    return bad ? bad : try_datagram(*address);
 }
 
 static void check_loopback(struct rz_doctor_report *report)
 {
     /* The second is that of the first emulated node (launch/node.c). */
-    static const uint32_t addresses[] = {RZ_ADDRESS_LOOPBACK, RZ_ADDRESS_LOOPBACK + 0x100};
+    static struct rz_address addresses[] = {{.ip = RZ_ADDRESS_LOOPBACK},
+                                            {.ip = RZ_IPV4(127, 0, 1, 1)}};
     for (size_t i = 0; i < 2; i++) {
-        uint32_t ip = addresses[i];
-        struct rz_address address = {.ip = ip};
         struct rz_doctor_trial trial;
         char text[RZ_ADDRESS_TEXT];
-        rz_address_text(&address, text);
-        text[strcspn(text, ":")] = '\0';
-        if (rz_doctor_try(try_loopback, &ip, LIMIT_S, &trial)) {
+        rz_address_ip_text(&addresses[i], text);
+        if (rz_doctor_try(try_loopback, &addresses[i], LIMIT_S, &trial)) {
             rz_doctor_say(report, RZ_DOCTOR_OK, text, NULL, "TCP and UDP work%s",
                           i ? "; emulated nodes have such addresses" : "");
         } else {
@@ -311,7 +308,7 @@ static int try_tcp(void *arg)
     (void)arg;
     struct rz_tcp_config config = {.self = {.job = 1},
                                    .key = key,
-                                   .ip = RZ_ADDRESS_LOOPBACK,
+                                   .address = {.ip = RZ_ADDRESS_LOOPBACK},
                                    .host = {.arrived = nothing_arrives, .broken = nothing_breaks},
                                    .complain = say_why};
     struct rz_net *net;

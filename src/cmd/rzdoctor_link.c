@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 /* It ends after this time at the latest. */
-enum { LIVES_S = 900, INTERFACES_MAX = 64 };
+enum { LIVES_S = 900 };
 
 /* ---- lines ---- */
 
@@ -114,27 +114,14 @@ static bool target_of(const json_t *order, const char *address, struct rz_link_t
            rz_address_parse(address, &target->address) == RZ_OK;
 }
 
-static bool on_interface(const char *interface, struct rz_address *address)
-{
-    struct rz_interface interfaces[INTERFACES_MAX];
-    unsigned n = rz_interfaces(interfaces, INTERFACES_MAX), i = 0;
-    while (i < n && !rz_interface_matches(&interfaces[i], interface)) {
-        i++;
-    }
-    if (i < n) {
-        *address = interfaces[i].address;
-    }
-    return i < n;
-}
-
 /* The addresses are tried in their order, as the daemon of a host tries those of rzrun. */
 static json_t *reach(const json_t *order)
 {
     const char *why = "no address was named", *interface = word_of(order, "interface");
-    char text[RZ_ADDRESS_TEXT], own[RZ_ADDRESS_TEXT];
+    char text[RZ_ADDRESS_TEXT], own[RZ_ADDRESS_TEXT], beside[RZ_ADDRESS_TEXT];
     for (const char *at = word_of(order, "to"); *at;) {
         struct rz_link_target target;
-        struct rz_address from;
+        struct rz_address from, other;
         double us;
         size_t n = strcspn(at, ",");
         snprintf(text, sizeof(text), "%.*s", (int)(n < sizeof(text) ? n : 0), at);
@@ -142,12 +129,14 @@ static json_t *reach(const json_t *order)
         if (!target_of(order, text, &target) || !rz_link_trip(&target, &us, &from, &why)) {
             continue;
         }
-        if (*interface && !on_interface(interface, &from)) {
+        const struct rz_address here = from;
+        if (*interface && !rz_interface_find(interface, &here, &from)) {
             return complaint("no interface there is the one of --interface");
         }
-        text[strcspn(text, ":")] = '\0';
-        return json_pack("{s:s,s:s,s:f}", "ip", rz_address_ip_text(&from, own), "to", text, "us",
-                         us);
+        bool both = rz_interface_other_family(&from, &other);
+        return json_pack("{s:s,s:s,s:s,s:f}", "ip", rz_address_ip_text(&from, own), "other",
+                         both ? rz_address_ip_text(&other, beside) : "", "to",
+                         rz_address_ip_text(&target.address, text), "us", us);
     }
     return complaint(why);
 }

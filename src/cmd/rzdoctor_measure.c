@@ -308,7 +308,7 @@ bool rz_link_trip(const struct rz_link_target *to, double *us, struct rz_address
 
 bool rz_link_datagram(const struct rz_link_target *to, const char **why)
 {
-    struct rz_address here = {.ip = 0}, from;
+    struct rz_address here = {.port = 0}, from;
     char bytes[2 * RZ_LINK_TOKEN];
     size_t n;
     int fd;

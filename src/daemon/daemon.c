@@ -7,6 +7,7 @@
 #include "daemon/launcher/keeper.h"
 #include "daemon/state/loop.h"
 #include "daemon/state/scratch.h"
+#include "port/interface.h"
 #include "port/kill_point.h"
 #include "port/process.h"
 #include "port/signals.h"
@@ -194,7 +195,7 @@ static void close_loop(struct rz_daemon *daemon, struct loop_events *events)
 
 static rz_status_t begin(struct rz_daemon *daemon, const struct rz_daemon_options *options)
 {
-    uint16_t tcp_port, udp_port;
+    struct rz_address other;
     if (options->launcher) { /* this host is not rzrun's: files may have been brought to it */
         rz_brought_sweep();
     }
@@ -203,13 +204,17 @@ static rz_status_t begin(struct rz_daemon *daemon, const struct rz_daemon_option
         return status;
     }
     rz_kill_here(RZ_KILL_DAEMON_STREAM);
-    status = rz_overlay_open(&daemon->overlay, daemon->own.base, options->address);
+    status = rz_overlay_open(&daemon->overlay, daemon->own.base, &options->address);
     if (status != RZ_OK) {
         return status;
     }
-    rz_overlay_ports(daemon->overlay, &tcp_port, &udp_port);
-    rz_launcher_say_listening(daemon->launcher, options->node, options->address, tcp_port,
-                              udp_port);
+    struct rz_overlay_peer at = rz_overlay_own(daemon->overlay), beside;
+    bool both = rz_interface_other_family(&options->address, &other) &&
+                rz_overlay_open(&daemon->other_overlay, daemon->own.base, &other) == RZ_OK;
+    if (both) {
+        beside = rz_overlay_own(daemon->other_overlay);
+    }
+    rz_launcher_say_listening(daemon->launcher, options->node, &at, both ? &beside : NULL);
     rz_kill_here(RZ_KILL_DAEMON_LISTENING);
     return RZ_OK;
 }

@@ -15,6 +15,8 @@
 #ifndef RZ_DAEMON_DAEMON_H
 #define RZ_DAEMON_DAEMON_H
 
+#include "port/address.h"
+
 #include <stdint.h>
 
 struct rz_stream;
@@ -26,7 +28,7 @@ struct rz_daemon_options {
     int lifeline_fd;            /* to the keeper, or -1 */
     int trace_fd;               /* the node's traces (port/trace_memory.h), or -1 */
     uint32_t node;              /* for LISTENING */
-    const char *address;        /* numeric; where the overlay listens */
+    struct rz_address address;  /* where the overlay listens; port 0 */
 };
 
 /* Runs a daemon from start to end in the calling thread. Returns its exit status. */

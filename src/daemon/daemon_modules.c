@@ -559,6 +559,23 @@ static void name_scratch(const struct rz_daemon *daemon)
     }
 }
 
+/* JOB has the address by which the other daemons reach this one. */
+static void settle_family(struct rz_daemon *daemon)
+{
+    const struct rz_daemon_job *job = &daemon->own.job;
+    struct rz_overlay *unused = daemon->other_overlay;
+    if (!unused) {
+        return;
+    }
+    const struct rz_overlay_peer other = rz_overlay_own(unused);
+    if (rz_address_same_ip(&job->peers[job->node].address, &other.address)) {
+        unused = daemon->overlay;
+        daemon->overlay = daemon->other_overlay;
+    }
+    daemon->other_overlay = NULL;
+    rz_overlay_close(unused);
+}
+
 rz_status_t rz_daemon_begin_job(struct rz_daemon *daemon, const struct rz_launch_job *message,
                                 const char **why)
 {
@@ -569,6 +586,7 @@ rz_status_t rz_daemon_begin_job(struct rz_daemon *daemon, const struct rz_launch
     }
     daemon->has_job = true;
     daemon->own.job.brought = daemon->brought.n > 0 ? &daemon->brought : NULL;
+    settle_family(daemon);
     daemon->own.report.node = daemon->own.job.node;
     daemon->own.report.verbosity = daemon->own.job.verbosity;
     rz_launcher_in_job(daemon->launcher);
@@ -625,6 +643,9 @@ void rz_daemon_end_job(struct rz_daemon *daemon)
     daemon->detached = NULL;
     if (daemon->overlay) {
         rz_overlay_close(daemon->overlay);
+    }
+    if (daemon->other_overlay) {
+        rz_overlay_close(daemon->other_overlay);
     }
     rz_overlay_router_close(daemon->overlay_router);
     rz_children_close(daemon->children);

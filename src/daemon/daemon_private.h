@@ -36,6 +36,9 @@ struct rz_daemon {
     struct rz_bring bring;
     struct rz_ending *end;
     struct rz_overlay *overlay; /* open before JOB; started by recovery */
+    /* The same at an address of the other family (IPv4, IPv6), until JOB has one of both; NULL:
+     * there is no such address, or the job has come. */
+    struct rz_overlay *other_overlay;
 
     /* These are open from JOB on, in the order of their layers, lowest first. */
     struct rz_children *children;

@@ -82,9 +82,11 @@ static bool read_arguments(int argc, char **argv, struct arguments *a)
                                             {"address", required_argument, NULL, 'i'},
                                             {"trace-fd", required_argument, NULL, 't'},
                                             {NULL, 0, NULL, 0}};
-    *a = (struct arguments){
-        .daemon = {.launcher_fd = -1, .lifeline_fd = -1, .trace_fd = -1, .address = "127.0.0.1"},
-        .alive_fd = -1};
+    *a = (struct arguments){.daemon = {.launcher_fd = -1,
+                                       .lifeline_fd = -1,
+                                       .trace_fd = -1,
+                                       .address = {.ip = RZ_ADDRESS_LOOPBACK}},
+                            .alive_fd = -1};
     bool good = true;
     for (int option; good && (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (option == 'k') {
@@ -100,7 +102,7 @@ static bool read_arguments(int argc, char **argv, struct arguments *a)
         } else if (option == 'n') {
             good = number(optarg, &a->daemon.node);
         } else if (option == 'i') {
-            a->daemon.address = optarg;
+            good = rz_address_parse(optarg, &a->daemon.address) == RZ_OK;
         } else {
             good = false;
         }

@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Compares the names of hosts with this machine, and asks for the routes to the others. */
+/* Compares the names of hosts with this machine, and asks for the routes to the others. Each name
+ * is looked up at most once. */
 #include "launch/elsewhere.h"
 
 #include "port/interface.h"
 
 #include <string.h>
 
-enum { INTERFACES_MAX = 64, ADDRESSES_MAX = 16, ASKED_MAX = 4 };
+enum { INTERFACES_MAX = 256, ASKED_MAX = 4 };
 
-static bool is_elsewhere(const struct rz_rzrun_options *options, const char *host)
+/* The addresses of some remote hosts. */
+struct asked {
+    unsigned n;
+    struct rz_host_addresses hosts[ASKED_MAX];
+};
+
+/* found: what was looked up for the answer. */
+static bool is_elsewhere(const struct rz_rzrun_options *options, const char *host,
+                         struct rz_host_addresses *found)
 {
     switch (options->launcher) {
     case RZ_LAUNCHER_LOCAL:
@@ -18,14 +27,14 @@ static bool is_elsewhere(const struct rz_rzrun_options *options, const char *hos
     case RZ_LAUNCHER_SLURM:
         return strcmp(host, "localhost") != 0;
     default:
-        return !rz_host_is_here(host);
+        return !rz_host_is_here(host, found);
     }
 }
 
 static void add_address(struct rz_rzrun_options *options, const struct rz_address *address)
 {
     unsigned i = 0;
-    while (i < options->n_addresses && options->addresses[i].ip != address->ip) {
+    while (i < options->n_addresses && !rz_address_same_ip(&options->addresses[i], address)) {
         i++;
     }
     if (i == options->n_addresses && i < RZ_RZRUN_ADDRESSES_MAX) {
@@ -33,18 +42,31 @@ static void add_address(struct rz_rzrun_options *options, const struct rz_addres
     }
 }
 
-/* The addresses from which hosts are reached. A few hosts show the ways to all; each question may
- * take seconds. */
-static void add_routes(struct rz_rzrun_options *options)
+/* Looks up what was not yet: a few hosts show the ways to all, and each question may take seconds.
+ */
+static void ask(struct asked *asked, const char *host, const struct rz_host_addresses *found)
 {
-    struct rz_address found[ADDRESSES_MAX], from;
-    for (uint32_t i = 0, asked = 0; i < options->layout.n_nodes && asked < ASKED_MAX; i++) {
-        const struct rz_layout_node *node = &options->layout.nodes[i];
-        const char *at = strrchr(node->host, '@'), *name = at ? at + 1 : node->host;
-        asked += node->remote;
-        unsigned n = node->remote ? rz_host_addresses(name, found, ADDRESSES_MAX) : 0;
-        for (unsigned k = 0; k < n; k++) {
-            if (found[k].ip >> 24 != 127 && rz_socket_route(&found[k], &from) == RZ_OK) {
+    const char *at = strrchr(host, '@');
+    if (asked->n == ASKED_MAX) {
+        return;
+    }
+    struct rz_host_addresses *addresses = &asked->hosts[asked->n++];
+    *addresses = *found;
+    if (addresses->n == 0) {
+        rz_host_look_up(at ? at + 1 : host, addresses);
+    }
+}
+
+/* The addresses from which hosts are reached, in the order in which theirs should be tried. */
+static void add_routes(struct rz_rzrun_options *options, const struct asked *asked)
+{
+    for (unsigned i = 0; i < asked->n; i++) {
+        const struct rz_host_addresses *host = &asked->hosts[i];
+        for (unsigned k = 0; k < host->n; k++) {
+            struct rz_address from;
+            if (!rz_address_is_loopback(&host->all[k]) &&
+                rz_socket_route(&host->all[k], &from) == RZ_OK &&
+                !rz_address_is_link_local(&from)) {
                 add_address(options, &from);
             }
         }
@@ -52,12 +74,12 @@ static void add_routes(struct rz_rzrun_options *options)
 }
 
 /* Those from which the hosts are reached come first; then all that other hosts may know. */
-static void settle_addresses(struct rz_rzrun_options *options)
+static void settle_addresses(struct rz_rzrun_options *options, const struct asked *asked)
 {
     struct rz_interface interfaces[INTERFACES_MAX];
     unsigned n = rz_interfaces(interfaces, INTERFACES_MAX);
     if (!options->interface) {
-        add_routes(options);
+        add_routes(options, asked);
     }
     for (unsigned i = 0; i < n; i++) {
         if (options->interface ? rz_interface_matches(&interfaces[i], options->interface)
@@ -70,8 +92,14 @@ static void settle_addresses(struct rz_rzrun_options *options)
 void rz_elsewhere_settle(struct rz_rzrun_options *options)
 {
     struct rz_launch_layout *layout = &options->layout;
+    struct asked asked = {.n = 0};
     for (uint32_t i = 0; options->named && i < layout->n_nodes; i++) {
-        layout->nodes[i].remote = is_elsewhere(options, layout->nodes[i].host);
+        struct rz_host_addresses found = {.n = 0};
+        struct rz_layout_node *node = &layout->nodes[i];
+        node->remote = is_elsewhere(options, node->host, &found);
+        if (node->remote && !options->interface) {
+            ask(&asked, node->host, &found);
+        }
     }
     rz_layout_merge_remote(layout);
     options->n_remote = 0;
@@ -79,6 +107,6 @@ void rz_elsewhere_settle(struct rz_rzrun_options *options)
         options->n_remote += layout->nodes[i].remote;
     }
     if (options->n_remote > 0) {
-        settle_addresses(options);
+        settle_addresses(options, &asked);
     }
 }

@@ -105,7 +105,7 @@ const struct rz_cli_option rz_host_options[] = {
      "On other hosts the daemon is DIR/bin/rzd. Default: the path of this one.", take_prefix},
     {"--interface", "-iface --iface", "NAME|NETWORK",
      "The network by which hosts reach each other: the name of an interface (eth0), or a network "
-     "(10.1.0.0/16). Default: the one by which the hosts are reached from here.",
+     "(10.1.0.0/16, fd78::/64). Default: the one by which the hosts are reached from here.",
      take_interface},
     {"--port-range", NULL, "A-B",
      "rzrun and daemons use ports from A to B alone. Default: any free port.", take_port_range},

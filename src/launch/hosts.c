@@ -394,7 +394,7 @@ static void list_addresses(struct rz_hosts *hosts, uint16_t port)
     size_t n = 0;
     for (unsigned i = 0; i < options->n_addresses; i++) {
         char text[RZ_ADDRESS_TEXT];
-        const struct rz_address here = {.ip = options->addresses[i].ip, .port = port};
+        const struct rz_address here = rz_address_at(&options->addresses[i], port);
         n += (size_t)snprintf(hosts->addresses + n, sizeof(hosts->addresses) - n, "%s%s",
                               i > 0 ? "," : "", rz_address_text(&here, text));
     }

@@ -7,6 +7,7 @@
 #include "base/no_memory.h"
 #include "cli/quantity.h"
 #include "launch/text_file.h"
+#include "port/address.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,15 +17,34 @@
  * take for an option. */
 #define HOST_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.@"
 
+/* The length of the user's part of a host's name, with its '@'. */
+static size_t user_length(const char *host)
+{
+    const char *at = strrchr(host, '@');
+    return at ? (size_t)(at + 1 - host) : 0;
+}
+
+static bool is_good_name(const char *host, const char **why)
+{
+    struct rz_address address;
+    *why = "a host name has 1 to 63 characters";
+    if (!*host) {
+        return false;
+    }
+    size_t good = strspn(host, HOST_CHARACTERS), user = user_length(host);
+    if (good >= user && strchr(host + user, ':')) {
+        *why = "an IPv6 address is like fd78::1, or, with slots, [fd78::1]:4";
+        return *host != '-' && host[user] != '[' &&
+               rz_address_parse(host + user, &address) == RZ_OK;
+    }
+    *why = "a host name has letters, digits, '-', '_', '.' and '@' alone, and begins with no '-'";
+    return host[good] == '\0' && *host != '-';
+}
+
 static bool add(struct rz_launch_layout *layout, const struct rz_layout_node *node,
                 const char **why)
 {
-    *why = "a host name has 1 to 63 characters";
-    if (!*node->host) {
-        return false;
-    }
-    *why = "a host name has letters, digits, '-', '_', '.' and '@' alone, and begins with no '-'";
-    if (node->host[strspn(node->host, HOST_CHARACTERS)] != '\0' || *node->host == '-') {
+    if (!is_good_name(node->host, why)) {
         return false;
     }
     *why = "there are too many nodes";
@@ -37,12 +57,39 @@ static bool add(struct rz_launch_layout *layout, const struct rz_layout_node *no
     return true;
 }
 
-/* A name that is too long is left empty; `add` refuses it. */
+/* An address has one text, so that the same host is found again. A name that is too long is left
+ * empty; `add` refuses it. */
 static void name_host(struct rz_layout_node *node, const char *host)
 {
-    if (strlen(host) < sizeof(node->host)) {
-        snprintf(node->host, sizeof(node->host), "%s", host);
+    struct rz_address address;
+    char text[RZ_ADDRESS_TEXT];
+    size_t user = user_length(host);
+    const char *name = host + user;
+    if (strchr(name, ':') && rz_address_parse(name, &address) == RZ_OK) {
+        name = rz_address_ip_text(&address, text);
     }
+    if (user + strlen(name) < sizeof(node->host)) {
+        snprintf(node->host, sizeof(node->host), "%.*s%s", (int)user, host, name);
+    }
+}
+
+/* Cuts HOST[:SLOTS] behind HOST, and returns SLOTS, or NULL. Brackets around an IPv6 address go;
+ * without them it has no slots. */
+static char *cut_slots(char *word)
+{
+    char *host = word + user_length(word), *end = *host == '[' ? strchr(host, ']') : NULL;
+    if (end && memchr(host, ':', (size_t)(end - host)) && (end[1] == ':' || end[1] == '\0')) {
+        char *slots = end[1] == ':' ? end + 2 : NULL;
+        *end = '\0';
+        memmove(host, host + 1, (size_t)(end - host));
+        return slots;
+    }
+    char *colon = strchr(host, ':');
+    if (!colon || strchr(colon + 1, ':')) {
+        return NULL;
+    }
+    *colon = '\0';
+    return colon + 1;
 }
 
 static bool read_slots(const char *text, struct rz_layout_node *node, const char **why)
@@ -75,12 +122,9 @@ static bool add_host(struct rz_launch_layout *layout, const char *list, size_t n
     }
     memcpy(word, list, n);
     word[n] = 0;
-    char *colon = strchr(word, ':');
-    if (colon) {
-        *colon = 0;
-        if (!read_slots(colon + 1, &node, why)) {
-            return false;
-        }
+    const char *slots = cut_slots(word);
+    if (slots && !read_slots(slots, &node, why)) {
+        return false;
     }
     name_host(&node, word);
     return add(layout, &node, why);
@@ -141,6 +185,8 @@ bool rz_layout_add_hostfile(struct rz_launch_layout *layout, const char *file, c
         if (!host) {
             continue;
         }
+        good = !cut_slots(host);
+        *why = "slots follow a host as slots=N";
         name_host(&node, host);
         while (good && (word = strtok_r(NULL, " \t\r", &save))) {
             good = read_word(word, &node, why);

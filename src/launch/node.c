@@ -126,18 +126,20 @@ static void channel_write(evutil_socket_t fd, short what, void *arg)
  * 10.77.1.2, ... at a switch. */
 static void choose_address(struct rz_node *node, bool at_switch)
 {
-    snprintf(node->address, sizeof(node->address), "%s.%u.%u", at_switch ? "10.77" : "127.0",
-             1 + node->index / 250, 1 + node->index % 250);
+    const uint8_t third = (uint8_t)(1 + node->index / 250), last = (uint8_t)(1 + node->index % 250);
+    node->address = at_switch ? (struct rz_address){.ip = RZ_IPV4(10, 77, third, last)}
+                              : (struct rz_address){.ip = RZ_IPV4(127, 0, third, last)};
 }
 
 /* In the child: from now on everything it starts is in the node's own network, and its processes
  * must use the node's device. */
 static void plug_in(const struct rz_node *node, int switch_fd)
 {
-    char host[16];
+    char host[16], address[RZ_ADDRESS_TEXT];
     const char *why;
     snprintf(host, sizeof(host), "node%u", node->index);
-    const struct rz_netns_node place = {.host = host, .address = node->address, .prefix = 16};
+    const struct rz_netns_node place = {
+        .host = host, .address = rz_address_ip_text(&node->address, address), .prefix = 16};
     if (rz_netns_enter(switch_fd, &place, &why) != RZ_OK) {
         fprintf(stderr, "rzrun: node %u: %s\n", node->index, why);
         _exit(127);
@@ -148,7 +150,8 @@ static void plug_in(const struct rz_node *node, int switch_fd)
 static _Noreturn void become_keeper(const struct rz_node *node, int switch_fd, const char *daemon,
                                     int channel_fd, int alive_fd)
 {
-    char channel[16], alive[16], number[16], trace[16];
+    char channel[16], alive[16], number[16], trace[16], address[RZ_ADDRESS_TEXT];
+    rz_address_ip_text(&node->address, address);
     snprintf(number, sizeof(number), "%u", node->index);
     snprintf(channel, sizeof(channel), "%d", channel_fd);
     snprintf(alive, sizeof(alive), "%d", alive_fd);
@@ -162,8 +165,8 @@ static _Noreturn void become_keeper(const struct rz_node *node, int switch_fd, c
         plug_in(node, switch_fd);
     }
     execl(daemon, daemon, "--keeper", "--launcher-fd", channel, "--alive-fd", alive, "--node",
-          number, "--address", node->address, node->trace_fd >= 0 ? "--trace-fd" : (char *)NULL,
-          trace, (char *)NULL);
+          number, "--address", address, node->trace_fd >= 0 ? "--trace-fd" : (char *)NULL, trace,
+          (char *)NULL);
     fprintf(stderr, "rzrun: cannot start %s: %s\n", daemon, strerror(errno));
     _exit(127);
 }
@@ -173,7 +176,7 @@ rz_status_t rz_node_start(struct rz_node *node, int switch_fd, const char *daemo
 {
     int channel[2], alive[2];
     rz_assert(node->message && node->ended);
-    if (!*node->address) {
+    if (rz_address_is_any(&node->address)) {
         choose_address(node, switch_fd >= 0);
     }
     *why = strerror(EMFILE);
@@ -337,8 +340,11 @@ void rz_nodes_tell_strangers(const struct rz_node *nodes, uint32_t n)
             (unsigned long long)sum);
     for (uint32_t i = 0; i < n; i++) {
         if (nodes[i].strangers > 0 && told++ < TOLD_MAX) {
-            fprintf(stderr, "%snode %u, %s port %u: %llu", told > 1 ? "; " : "", i,
-                    nodes[i].address, nodes[i].tcp_port, (unsigned long long)nodes[i].strangers);
+            const struct rz_address at =
+                rz_address_at(&nodes[i].address, (uint16_t)nodes[i].tcp_port);
+            char text[RZ_ADDRESS_TEXT];
+            fprintf(stderr, "%snode %u, %s: %llu", told > 1 ? "; " : "", i,
+                    rz_address_text(&at, text), (unsigned long long)nodes[i].strangers);
         }
     }
     fprintf(stderr, "%s)\n", told > TOLD_MAX ? "; others" : "");

@@ -43,9 +43,12 @@ struct rz_node {
     bool done;          /* all processes of the node have ended, and the daemon waits for LEAVE */
     uint64_t strangers; /* connections that its daemon refused for lack of authentication */
     bool input_ended;   /* the end of standard input was sent */
-    uint32_t input_credit; /* bytes of input that it still accepts */
-    char address[64];
+    uint32_t input_credit;     /* bytes of input that it still accepts */
+    struct rz_address address; /* port 0 */
     uint32_t tcp_port, udp_port;
+    /* Where it listens in the other family (IPv4, IPv6); ports 0: nowhere. */
+    struct rz_address other_address;
+    uint32_t other_tcp_port, other_udp_port;
     void *arg;
     void (*message)(void *arg, struct rz_node *node, const struct rz_launch_message *message);
     void (*ended)(void *arg, struct rz_node *node);
@@ -55,8 +58,8 @@ struct rz_node {
  * Starts `daemon --keeper` for node->index; callbacks must be set, alive_fd and status are -1.
  * switch_fd: -1 (adapter "local": the node shares this machine's network, with loopback addresses
  * of its own), or a switch of port/netns.h that it is connected to (adapter "netns").
- * node->address: set before where other nodes are on other hosts, else "". *why on an error; errors
- * after the fork are reported by the child, and the channel ends.
+ * node->address: set before where other nodes are on other hosts, else all 0. *why on an error;
+ * errors after the fork are reported by the child, and the channel ends.
  */
 rz_status_t rz_node_start(struct rz_node *node, int switch_fd, const char *daemon,
                           struct event_base *base, const char **why);

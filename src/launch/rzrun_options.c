@@ -387,8 +387,8 @@ static const struct rz_cli_option table[] = {
      "has a network and a host name of its own, and real links between; needs root.",
      take_adapter},
     {"--host", "-H -host -hosts --hosts", "HOST[:SLOTS],...",
-     "Hosts to run on, with the number of ranks each can take (1)."
-     " Where one is not this machine, see --launcher.",
+     "Hosts to run on, with the number of ranks each can take (1); an IPv6 address is in brackets "
+     "then: [fd78::1]:4. Where one is not this machine, see --launcher.",
      take_host},
     {"--hostfile", "-f -hostfile -machinefile --machinefile", "FILE",
      "The same from a file: lines of `HOST [slots=N] [rack=NAME]`. With racks, nodes are numbered "

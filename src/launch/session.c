@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/no_memory.h"
+#include "launch/family.h"
 #include "outcome/exit_codes.h"
 #include "launch/program.h"
 #include "port/clock.h"
@@ -149,9 +150,49 @@ static void last_word(evutil_socket_t fd, short what, void *arg)
 
 /* ---- the start ---- */
 
+/* An address that is none stays as it was; the others will not reach the node. */
+static void take_addresses(struct rz_node *node, const struct rz_launch_listening *told)
+{
+    if (rz_address_take(&node->address, told->ip, told->ip_length, 0)) {
+        node->tcp_port = told->tcp_port;
+        node->udp_port = told->udp_port;
+    }
+    if (rz_address_take(&node->other_address, told->other_ip, told->other_ip_length, 0)) {
+        node->other_tcp_port = told->other_tcp_port;
+        node->other_udp_port = told->other_udp_port;
+    }
+}
+
+/* All daemons listen: in which family they reach each other. False: *why. */
+static bool settle_family(struct rz_launch_session *session, const char **why)
+{
+    const struct rz_launch_layout *layout = &session->options->layout;
+    struct rz_family_host *hosts = calloc(layout->n_nodes, sizeof(*hosts));
+    rz_need_memory(hosts, "for the addresses of nodes");
+    for (uint32_t i = 0; i < layout->n_nodes; i++) {
+        const struct rz_node *node = &session->nodes[i];
+        hosts[i] = (struct rz_family_host){.name = layout->nodes[i].host,
+                                           .address = node->address,
+                                           .other = node->other_address,
+                                           .both = node->other_tcp_port > 0};
+    }
+    bool good = rz_family_settle(hosts, layout->n_nodes, why);
+    for (uint32_t i = 0; i < layout->n_nodes; i++) {
+        struct rz_node *node = &session->nodes[i];
+        if (!rz_address_same_family(&node->address, &hosts[i].address)) {
+            node->address = node->other_address;
+            node->tcp_port = node->other_tcp_port;
+            node->udp_port = node->other_udp_port;
+        }
+    }
+    free(hosts);
+    return good;
+}
+
 static void on_listening(struct rz_launch_session *session, struct rz_node *node,
                          const struct rz_launch_listening *told)
 {
+    const char *why;
     if (node->listening || session->ending) {
         return;
     }
@@ -165,14 +206,18 @@ static void on_listening(struct rz_launch_session *session, struct rz_node *node
     }
     node->listening = true;
     rz_kill_here(RZ_KILL_LAUNCH_LISTENING);
-    snprintf(node->address, sizeof(node->address), "%s", told->address);
+    take_addresses(node, told);
     node->daemon_pid = node->remote ? 0 : told->pid;
-    rz_story_node(&session->story, node->index, node->address, (uint32_t)node->keeper,
+    rz_story_node(&session->story, node->index, &node->address, (uint32_t)node->keeper,
                   node->daemon_pid);
-    node->tcp_port = told->tcp_port;
-    node->udp_port = told->udp_port;
-    if (++session->n_listening == session->options->layout.n_nodes) {
+    if (++session->n_listening < session->options->layout.n_nodes) {
+        return;
+    }
+    if (settle_family(session, &why)) {
         rz_session_preload(session);
+    } else {
+        rz_outcome_decide(&session->referee.outcome, RZ_EXIT_START, "%s", why);
+        rz_launch_session_end(session, 0);
     }
 }
 
@@ -553,7 +598,7 @@ static void start_nodes(struct rz_launch_session *session, const char *daemon)
             continue;
         }
         if (session->options->n_remote > 0) { /* it listens where other hosts reach it */
-            rz_address_ip_text(&session->options->addresses[0], node->address);
+            node->address = session->options->addresses[0];
         }
         if (rz_node_start(node, session->switch_fd, daemon, session->base, &why) == RZ_OK) {
             continue;

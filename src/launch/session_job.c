@@ -114,7 +114,7 @@ void rz_session_send_job(struct rz_launch_session *session)
     put_numbers(&w[0], layout->placement, layout->n_ranks);
     put_numbers(&w[1], layout->slots, layout->n_nodes);
     for (uint32_t i = 0; i < layout->n_nodes; i++) {
-        rz_wire_put_text(&w[2], session->nodes[i].address);
+        rz_wire_put_bytes(&w[2], session->nodes[i].address.ip, RZ_IP_BYTES);
         rz_wire_put_u32(&w[2], session->nodes[i].tcp_port);
         rz_wire_put_u32(&w[2], session->nodes[i].udp_port);
         rz_wire_put_u32(&w[2], session->nodes[i].daemon_pid);

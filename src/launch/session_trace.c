@@ -187,6 +187,16 @@ static void tell_exited(const struct rz_launch_session *session,
     }
 }
 
+static void tell_listening(struct rz_launch_session *session, uint32_t node,
+                           const struct rz_launch_listening *told)
+{
+    struct rz_address at;
+    char text[RZ_ADDRESS_TEXT];
+    bool good = rz_address_take(&at, told->ip, told->ip_length, told->tcp_port);
+    say(session, "node %u is up: process %u, %s", node, told->pid,
+        good ? rz_address_text(&at, text) : "no address");
+}
+
 void rz_session_tell(struct rz_launch_session *session, uint32_t node,
                      const struct rz_launch_message *message)
 {
@@ -198,8 +208,7 @@ void rz_session_tell(struct rz_launch_session *session, uint32_t node,
     }
     switch (message->type) {
     case RZ_LAUNCH_LISTENING:
-        say(session, "node %u is up: process %u, %s", node, message->listening.pid,
-            message->listening.address);
+        tell_listening(session, node, &message->listening);
         break;
     case RZ_LAUNCH_STARTED:
         say(session, "rank %u, incarnation %u, is started on node %u: process %u",

@@ -44,15 +44,16 @@ void rz_story_record(struct rz_story *story, uint32_t by, const struct rz_launch
     fflush(story->report);
 }
 
-void rz_story_node(struct rz_story *story, uint32_t node, const char *address, uint32_t keeper_pid,
-                   uint32_t daemon_pid)
+void rz_story_node(struct rz_story *story, uint32_t node, const struct rz_address *address,
+                   uint32_t keeper_pid, uint32_t daemon_pid)
 {
+    char text[RZ_ADDRESS_TEXT];
     if (!story->report) {
         return;
     }
     fprintf(story->report,
             "event=node node=%u address=%s keeper=%u daemon=%u network=/proc/%u/ns/net\n", node,
-            address, keeper_pid, daemon_pid, keeper_pid);
+            rz_address_ip_text(address, text), keeper_pid, daemon_pid, keeper_pid);
     fflush(story->report);
 }
 

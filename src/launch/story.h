@@ -8,6 +8,7 @@
 #define RZ_LAUNCH_STORY_H
 
 #include "launch/timeline.h"
+#include "port/address.h"
 #include "wire/launch_messages.h"
 
 #include <rhizome/types.h>
@@ -47,8 +48,8 @@ struct rz_story {
 };
 
 /* Records where a node is found, for tools that inspect it or inject faults from outside. */
-void rz_story_node(struct rz_story *story, uint32_t node, const char *address, uint32_t keeper_pid,
-                   uint32_t daemon_pid);
+void rz_story_node(struct rz_story *story, uint32_t node, const struct rz_address *address,
+                   uint32_t keeper_pid, uint32_t daemon_pid);
 
 /* Records that a node gives up, and why. */
 void rz_story_stopping(struct rz_story *story, uint32_t node, const char *reason);

@@ -10,6 +10,7 @@
 #ifndef RZ_LINK_BOARD_H
 #define RZ_LINK_BOARD_H
 
+#include "port/address.h"
 #include "wire/slots.h"
 
 #include <rhizome/types.h>
@@ -17,7 +18,7 @@
 #include <stdatomic.h>
 
 #define RZ_BOARD_MAGIC UINT32_C(0x52485a42) /* "BZHR" */
-#define RZ_BOARD_LAYOUT 4
+#define RZ_BOARD_LAYOUT 5
 
 enum rz_process_state {
     RZ_PROCESS_ALIVE,
@@ -57,13 +58,14 @@ static inline enum rz_process_state rz_board_state(uint64_t word)
 #define RZ_BOARD_NO_FT 4u     /* the first failure ends the job: no state must outlive one */
 #define RZ_BOARD_BOUND 8u     /* processes have cores of their own; `processors` counts these */
 
-/* The address for datagrams to a rank's process, with --detector flat: low bits of its
- * incarnation's number (16 bits), port (16), IPv4 address (32); 0: not known yet. */
-#define RZ_BOARD_RING 64u /* this number of words follow the words of the slots */
+/* With --detector flat, behind the words of the slots: a word for each slot, where its process
+ * receives datagrams: low bits of its incarnation's number (16 bits), port (16), node (32); 0: not
+ * known yet. Then, for each node, its IP address (port/address.h), which never changes. */
+#define RZ_BOARD_RING 64u
 
-static inline uint64_t rz_board_ring_word(uint32_t incarnation, uint32_t ip, uint16_t port)
+static inline uint64_t rz_board_ring_word(uint32_t incarnation, uint32_t node, uint16_t port)
 {
-    return (uint64_t)(incarnation & 0xFFFF) << 48 | (uint64_t)port << 32 | ip;
+    return (uint64_t)(incarnation & 0xFFFF) << 48 | (uint64_t)port << 32 | node;
 }
 static inline uint32_t rz_board_ring_incarnation(uint64_t word)
 {
@@ -72,6 +74,10 @@ static inline uint32_t rz_board_ring_incarnation(uint64_t word)
 static inline uint16_t rz_board_ring_port(uint64_t word)
 {
     return (uint16_t)(word >> 32);
+}
+static inline uint32_t rz_board_ring_node(uint64_t word)
+{
+    return (uint32_t)word;
 }
 
 /* lease_ns of a daemon whose silence has no consequence: failures are not survived, or it is the
@@ -117,10 +123,17 @@ static inline size_t rz_board_bytes(uint32_t n_slots)
     return sizeof(struct rz_board) + (size_t)n_slots * sizeof(uint64_t);
 }
 
-/* The size of a board with the words of RZ_BOARD_RING. */
-static inline size_t rz_board_bytes_ring(uint32_t n_slots)
+/* The size of a board with what RZ_BOARD_RING adds. */
+static inline size_t rz_board_bytes_ring(uint32_t n_slots, uint32_t n_nodes)
 {
-    return rz_board_bytes(n_slots) + (size_t)n_slots * sizeof(uint64_t);
+    return rz_board_bytes(n_slots) + (size_t)n_slots * sizeof(uint64_t) +
+           (size_t)n_nodes * RZ_IP_BYTES;
+}
+
+/* The place of a node's IP address on a board with RZ_BOARD_RING. */
+static inline size_t rz_board_node_ip(const struct rz_board *board, uint32_t node)
+{
+    return rz_board_bytes_ring(board->n_slots, node);
 }
 
 #endif

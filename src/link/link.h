@@ -40,8 +40,9 @@ struct rz_link_info {
     bool alone;         /* no daemon */
     bool elsewhere;     /* another launcher has started it, and learns of its end: pmix/pmix.h */
     int inbox_fd, doorbell_fd;
-    uint32_t node_ip; /* address of this node, in host byte order, at which processes of other nodes
-                         reach it */
+    struct rz_address
+        node_address; /* of this node, at which processes of other nodes reach it; port
+                         0 */
     uint8_t net_key[RZ_LINK_NET_KEY_BYTES]; /* the key for mutual authentication */
     /* With --detector flat; else 0 and -1. */
     rz_time hb_timeout;

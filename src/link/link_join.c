@@ -154,7 +154,7 @@ static rz_status_t join_ring(struct rz_link *link, const struct rz_link_welcome 
         return RZ_OK;
     }
     if (!(link->board->flags & RZ_BOARD_RING) ||
-        link->board_bytes < rz_board_bytes_ring(info->n_slots) ||
+        link->board_bytes < rz_board_bytes_ring(info->n_slots, info->n_nodes) ||
         welcome->ring_key_length != sizeof(info->ring_key) ||
         welcome->hb_timeout_ns <= link->board->hb_period_ns) {
         return RZ_ERR_MALFORMED;
@@ -203,10 +203,10 @@ static rz_status_t join_welcome(struct rz_link *link, const struct rz_link_welco
         return RZ_ERR_VERSION;
     }
     if (info->self.rank >= info->n_slots || info->lane >= info->lanes_max ||
-        welcome->net_key_length != sizeof(info->net_key)) {
+        welcome->net_key_length != sizeof(info->net_key) ||
+        !rz_address_take(&info->node_address, welcome->node_ip, welcome->node_ip_length, 0)) {
         return RZ_ERR_MALFORMED;
     }
-    info->node_ip = welcome->node_ip;
     join_trace(link, welcome, fds[FD_COUNT]);
     memcpy(info->net_key, welcome->net_key, sizeof(info->net_key));
     rz_status_t status = join_map_board(link, fds[FD_BOARD]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* TCP and UDP sockets over IPv4: address text, non-blocking operations, and errors as statuses. */
+/* TCP and UDP sockets over IPv4 and IPv6: non-blocking operations, and errors as statuses. An
+ * address decides of which family its socket is. */
 #include "port/socket.h"
 
 #include <arpa/inet.h>
@@ -12,16 +13,43 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static struct sockaddr_in socket_name(const struct rz_address *address)
+union socket_name {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+enum { IPV4_AT = RZ_IP_BYTES - sizeof(struct in_addr) };
+
+static int socket_family(const struct rz_address *address)
 {
-    return (struct sockaddr_in){.sin_family = AF_INET,
-                                .sin_addr.s_addr = htonl(address->ip),
-                                .sin_port = htons(address->port)};
+    return rz_address_is_ipv4(address) ? AF_INET : AF_INET6;
 }
 
-static struct rz_address socket_address(const struct sockaddr_in *name)
+/* Returns the length of the name. */
+static socklen_t socket_name(const struct rz_address *address, union socket_name *name)
 {
-    return (struct rz_address){.ip = ntohl(name->sin_addr.s_addr), .port = ntohs(name->sin_port)};
+    if (rz_address_is_ipv4(address)) {
+        name->v4 = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(address->port)};
+        memcpy(&name->v4.sin_addr, address->ip + IPV4_AT, sizeof(name->v4.sin_addr));
+        return sizeof(name->v4);
+    }
+    name->v6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons(address->port)};
+    memcpy(&name->v6.sin6_addr, address->ip, RZ_IP_BYTES);
+    return sizeof(name->v6);
+}
+
+static struct rz_address socket_address(const union socket_name *name)
+{
+    struct rz_address address = {.ip = RZ_IPV4(0, 0, 0, 0)};
+    if (name->any.sa_family == AF_INET6) { /* of an IPv4 peer it is the mapped one already */
+        memcpy(address.ip, &name->v6.sin6_addr, RZ_IP_BYTES);
+        address.port = ntohs(name->v6.sin6_port);
+    } else {
+        memcpy(address.ip + IPV4_AT, &name->v4.sin_addr, sizeof(name->v4.sin_addr));
+        address.port = ntohs(name->v4.sin_port);
+    }
+    return address;
 }
 
 static rz_status_t socket_status(int error)
@@ -44,60 +72,28 @@ static rz_status_t socket_status(int error)
     }
 }
 
-rz_status_t rz_address_parse(const char *text, struct rz_address *address)
-{
-    unsigned a, b, c, d, port = 0;
-    int end = 0;
-    if (text[strspn(text, "0123456789.:")] != '\0') { /* sscanf accepts blanks and signs, too */
-        return RZ_ERR_MALFORMED;
-    }
-    if (sscanf(text, "%3u.%3u.%3u.%3u%n", &a, &b, &c, &d, &end) != 4 || a > 255 || b > 255 ||
-        c > 255 || d > 255) {
-        return RZ_ERR_MALFORMED;
-    }
-    text += end;
-    if (*text == ':') {
-        if (sscanf(text, ":%5u%n", &port, &end) != 1 || port > 65535) {
-            return RZ_ERR_MALFORMED;
-        }
-        text += end;
-    }
-    if (*text != '\0') {
-        return RZ_ERR_MALFORMED;
-    }
-    *address = (struct rz_address){.ip = a << 24 | b << 16 | c << 8 | d, .port = (uint16_t)port};
-    return RZ_OK;
-}
-
-const char *rz_address_ip_text(const struct rz_address *address, char text[RZ_ADDRESS_TEXT])
-{
-    snprintf(text, RZ_ADDRESS_TEXT, "%u.%u.%u.%u", address->ip >> 24, address->ip >> 16 & 255,
-             address->ip >> 8 & 255, address->ip & 255);
-    return text;
-}
-
-const char *rz_address_text(const struct rz_address *address, char text[RZ_ADDRESS_TEXT])
-{
-    size_t n = strlen(rz_address_ip_text(address, text));
-    snprintf(text + n, RZ_ADDRESS_TEXT - n, ":%u", address->port);
-    return text;
-}
-
 /* A socket of that type bound to *address, which then contains the port; a stream socket listens.
  * -1: errno says why. */
 static int open_at(int type, struct rz_address *address)
 {
-    int fd = socket(AF_INET, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1;
-    struct sockaddr_in name = socket_name(address);
-    socklen_t bytes = sizeof(name);
+    int fd = socket(socket_family(address), type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int on = 1, off = 0;
+    union socket_name name;
+    if (fd < 0 && errno == EAFNOSUPPORT && rz_address_is_any(address)) { /* a kernel without IPv6 */
+        *address = (struct rz_address){.ip = RZ_IPV4(0, 0, 0, 0), .port = address->port};
+        fd = socket(AF_INET, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    }
     if (fd < 0) {
         return -1;
     }
+    socklen_t bytes = socket_name(address, &name), room = sizeof(name);
     /* Two sockets may be bound to one port; one of them can listen. */
     bool stream = type == SOCK_STREAM;
     if ((stream && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0) ||
-        bind(fd, (struct sockaddr *)&name, bytes) != 0 || (stream && listen(fd, SOMAXCONN) != 0) ||
-        getsockname(fd, (struct sockaddr *)&name, &bytes) != 0) {
+        (rz_address_is_any(address) &&
+         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) != 0) ||
+        bind(fd, &name.any, bytes) != 0 || (stream && listen(fd, SOMAXCONN) != 0) ||
+        getsockname(fd, &name.any, &room) != 0) {
         int error = errno;
         close(fd);
         errno = error;
@@ -120,7 +116,7 @@ static int open_in_range(int type, struct rz_address *address)
     unsigned n = last - first + 1, at = (unsigned)getpid() % n;
     int fd = -1;
     for (unsigned i = 0; i < n && fd < 0; i++) {
-        struct rz_address here = {.ip = address->ip, .port = (uint16_t)(first + (at + i) % n)};
+        struct rz_address here = rz_address_at(address, (uint16_t)(first + (at + i) % n));
         fd = open_at(type, &here);
         if (fd >= 0) {
             *address = here;
@@ -149,12 +145,11 @@ static void socket_no_delay(int fd)
 
 rz_status_t rz_socket_accept(int listening, int *fd, struct rz_address *from)
 {
-    struct sockaddr_in name;
+    union socket_name name;
     socklen_t bytes = sizeof(name);
     int accepted;
     do {
-        accepted =
-            accept4(listening, (struct sockaddr *)&name, &bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        accepted = accept4(listening, &name.any, &bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
     } while (accepted < 0 && (errno == EINTR || errno == ECONNABORTED));
     if (accepted < 0) {
         return socket_status(errno);
@@ -169,14 +164,15 @@ rz_status_t rz_socket_accept(int listening, int *fd, struct rz_address *from)
 
 rz_status_t rz_socket_connect(const struct rz_address *to, int *fd)
 {
-    int connecting = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int connecting = socket(socket_family(to), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (connecting < 0) {
         return RZ_ERR_SYSTEM;
     }
     socket_no_delay(connecting);
-    struct sockaddr_in name = socket_name(to);
+    union socket_name name;
+    socklen_t bytes = socket_name(to, &name);
     rz_status_t status = RZ_OK;
-    if (connect(connecting, (struct sockaddr *)&name, sizeof(name)) != 0) {
+    if (connect(connecting, &name.any, bytes) != 0) {
         status = errno == EINTR ? RZ_IN_PROGRESS : socket_status(errno);
     }
     if (status != RZ_OK && status != RZ_IN_PROGRESS) {
@@ -199,9 +195,10 @@ rz_status_t rz_socket_connected(int fd)
 
 rz_status_t rz_socket_own(int fd, struct rz_address *address)
 {
-    struct sockaddr_in name;
+    union socket_name name;
     socklen_t bytes = sizeof(name);
-    if (getsockname(fd, (struct sockaddr *)&name, &bytes) != 0 || name.sin_family != AF_INET) {
+    if (getsockname(fd, &name.any, &bytes) != 0 ||
+        (name.any.sa_family != AF_INET && name.any.sa_family != AF_INET6)) {
         return RZ_ERR_SYSTEM;
     }
     *address = socket_address(&name);
@@ -219,14 +216,15 @@ void rz_socket_expect_life(int fd)
 
 rz_status_t rz_socket_route(const struct rz_address *to, struct rz_address *from)
 {
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int fd = socket(socket_family(to), SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0) {
         return RZ_ERR_SYSTEM;
     }
-    struct rz_address there = {.ip = to->ip, .port = 9};
-    struct sockaddr_in name = socket_name(&there);
+    const struct rz_address there = rz_address_at(to, 9);
+    union socket_name name;
+    socklen_t bytes = socket_name(&there, &name);
     rz_status_t status = RZ_ERR_SYSTEM;
-    if (connect(fd, (struct sockaddr *)&name, sizeof(name)) == 0) { /* sends nothing */
+    if (connect(fd, &name.any, bytes) == 0) { /* sends nothing */
         status = rz_socket_own(fd, from);
         from->port = 0;
     }
@@ -248,10 +246,11 @@ rz_status_t rz_socket_datagram(struct rz_address *address, int *fd)
 
 rz_status_t rz_socket_send_to(int fd, const void *bytes, size_t n, const struct rz_address *to)
 {
-    struct sockaddr_in name = socket_name(to);
+    union socket_name name;
+    socklen_t length = socket_name(to, &name);
     ssize_t sent;
     do {
-        sent = sendto(fd, bytes, n, MSG_NOSIGNAL, (struct sockaddr *)&name, sizeof(name));
+        sent = sendto(fd, bytes, n, MSG_NOSIGNAL, &name.any, length);
     } while (sent < 0 && errno == EINTR);
     return sent < 0 ? socket_status(errno) : RZ_OK;
 }
@@ -259,11 +258,11 @@ rz_status_t rz_socket_send_to(int fd, const void *bytes, size_t n, const struct 
 rz_status_t rz_socket_receive_from(int fd, void *buffer, size_t max, size_t *n,
                                    struct rz_address *from)
 {
-    struct sockaddr_in name;
+    union socket_name name;
     socklen_t bytes = sizeof(name);
     ssize_t got;
     do {
-        got = recvfrom(fd, buffer, max, MSG_TRUNC, (struct sockaddr *)&name, &bytes);
+        got = recvfrom(fd, buffer, max, MSG_TRUNC, &name.any, &bytes);
     } while (got < 0 && errno == EINTR);
     if (got < 0) {
         return socket_status(errno);

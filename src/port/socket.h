@@ -1,34 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* TCP and UDP over IPv4, non-blocking and close-on-exec throughout. */
+/* TCP and UDP over IPv4 and IPv6, non-blocking and close-on-exec throughout. */
 #ifndef RZ_PORT_SOCKET_H
 #define RZ_PORT_SOCKET_H
 
 #include "base/status.h"
+#include "port/address.h"
 
 #include <rhizome/types.h>
-
-/* In host byte order. */
-struct rz_address {
-    uint32_t ip;
-    uint16_t port;
-};
-
-#define RZ_ADDRESS_LOOPBACK UINT32_C(0x7F000001) /* 127.0.0.1 */
-
-/* Parses "a.b.c.d:port", or "a.b.c.d" (port 0). RZ_ERR_MALFORMED: the text is neither. */
-rz_status_t rz_address_parse(const char *text, struct rz_address *address);
-
-/* Room for any address as text. */
-enum { RZ_ADDRESS_TEXT = 24 };
-const char *rz_address_text(const struct rz_address *address, char text[RZ_ADDRESS_TEXT]);
-/* The same without the port. */
-const char *rz_address_ip_text(const struct rz_address *address, char text[RZ_ADDRESS_TEXT]);
 
 /* The environment variable FIRST-LAST: where any port may be chosen, it is one of these. */
 #define RZ_PORT_RANGE "RZ_PORT_RANGE"
 
-/* Listens on address; port 0: any free one, returned in address. RZ_ERR_SYSTEM: the address is in
- * use, or is not of this machine. */
+/* Listens on address; port 0: any free one, returned in address. An address of zeros is each one of
+ * this machine, of both families. RZ_ERR_SYSTEM: the address is in use, or is not of this
+ * machine. */
 rz_status_t rz_socket_listen(struct rz_address *address, int *fd);
 
 /* Accepts the next connection, with TCP_NODELAY. RZ_IN_PROGRESS: there is none. from may be
@@ -53,7 +38,7 @@ void rz_socket_expect_life(int fd);
 /* The address of this machine from which `to` is reached. RZ_ERR_SYSTEM: there is no route. */
 rz_status_t rz_socket_route(const struct rz_address *to, struct rz_address *from);
 
-/* Opens a bound UDP socket; port 0: any free one, returned in address. */
+/* Opens a bound UDP socket; the address is as for rz_socket_listen. */
 rz_status_t rz_socket_datagram(struct rz_address *address, int *fd);
 
 /* Sends one datagram. RZ_IN_PROGRESS: the socket is full (the datagram is dropped). RZ_ERR_CLOSED:

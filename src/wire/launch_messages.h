@@ -103,8 +103,9 @@ enum rz_waiting_state {
 /* clang-format off */
 #define RZ_LAUNCH_TABLE(MESSAGE, U32, U64, BYTES, TEXT, END) \
     /* daemon -> rzrun */ \
-    MESSAGE(LISTENING, listening) U32(version) U32(node) U32(pid) TEXT(address) U32(tcp_port) U32(udp_port) \
-        END(LISTENING, listening) \
+    MESSAGE(LISTENING, listening) U32(version) U32(node) U32(pid) BYTES(ip) U32(tcp_port) U32(udp_port) \
+        BYTES(other_ip) U32(other_tcp_port) U32(other_udp_port) END(LISTENING, listening) \
+        /* ip: port/address.h; other_ip: of the other family (IPv4, IPv6), or empty: JOB has one of both */ \
     MESSAGE(REFUSED, refused) TEXT(reason) END(REFUSED, refused) \
     MESSAGE(STARTED, started) U32(rank) U32(incarnation) U32(node) U32(pid) TEXT(binding) END(STARTED, started) \
     MESSAGE(OUTPUT, output) U32(rank) U32(stream) U32(epoch) BYTES(data) END(OUTPUT, output) /* 1 stdout, 2 stderr */ \
@@ -144,7 +145,7 @@ enum rz_waiting_state {
         BYTES(placement) BYTES(slots) BYTES(addresses) BYTES(arguments) \
         BYTES(environment) TEXT(directory) BYTES(contexts) \
         /* contexts: none, or of each program ranks u32, directory text, number of arguments u32, texts, of variables u32, texts */ \
-        /* placement, slots: u32 each; addresses: per node text, tcp, udp, pid of its daemon (0: on another machine), u32 each; */ \
+        /* placement, slots: u32 each; addresses: per node ip (bytes), tcp, udp, pid of its daemon (0: on another machine), u32 each; */ \
         END(JOB, job) /* the rest: texts; spool, linger, timeout: of a detached job */ \
     MESSAGE(STDIN, stdin_data) BYTES(data) U32(end) END(STDIN, stdin_data) \
     MESSAGE(INJECT, inject) U32(what) U32(rank) U64(for_ns) BYTES(nodes) U64(amount) \

@@ -9,7 +9,7 @@
 #include "wire/schema.h"
 
 /* The version of the link protocol; a peer with another one is refused with a reason. */
-#define RZ_LINK_VERSION 8
+#define RZ_LINK_VERSION 9
 
 /* The largest message. */
 #define RZ_LINK_MESSAGE_MAX 65536
@@ -71,8 +71,8 @@ enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
     MESSAGE(BYE, bye) END(BYE, bye)                                  /* MPI_Finalize is complete: an exit is no failure */ \
     /* daemon -> process */ \
     MESSAGE(WELCOME, welcome) U32(version) U32(n_ranks) U32(n_slots) U32(n_nodes) U32(node) U32(epoch) U32(lane) U32(lanes_max) \
-        U32(watch_slot) U64(job) U32(job_token) U32(restarted) U32(node_ip) BYTES(net_key) U64(hb_timeout_ns) BYTES(ring_key) \
-        U32(trace_ring) END(WELCOME, welcome) /* node_ip, net_key: where to listen for processes of other nodes, and the key \
+        U32(watch_slot) U64(job) U32(job_token) U32(restarted) BYTES(node_ip) BYTES(net_key) U64(hb_timeout_ns) BYTES(ring_key) \
+        U32(trace_ring) END(WELCOME, welcome) /* node_ip (port/address.h), net_key: where to listen for processes of other nodes, and the key \
            of their mutual authentication (net/tcp); fds: board, own inbox, own doorbell's eventfd, watch \
            page, wait objects; unless trace_ring is 0 the memory of traces, in which it has this ring
          * (port/trace_memory.h); with a ring_key (--detector flat) the socket for heartbeats */ \
@@ -94,7 +94,7 @@ enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
     MESSAGE(REVOKED, revoked) U64(revocation) END(REVOKED, revoked) \
     MESSAGE(DECISION, decision) U64(communicator) U64(number) U32(rank) U32(incarnation) BYTES(value) END(DECISION, decision) \
         /* value: u64 each, as in link/decisions.h */ \
-    MESSAGE(GROUP_SOCKET, group_socket) U64(question) U32(status) U32(ip) U32(port) BYTES(key) END(GROUP_SOCKET, group_socket) \
+    MESSAGE(GROUP_SOCKET, group_socket) U64(question) U32(status) BYTES(ip) U32(port) BYTES(key) END(GROUP_SOCKET, group_socket) \
         /* rz_status_t; fds: a bound UDP socket of this node's address, a stream to the daemon
          * (ARRIVE and ROUND of voters); key: of the job's datagrams among processes, from which
          * others are derived */ \

@@ -10,7 +10,7 @@
 #include "wire/schema.h"
 
 /* Both ends have the same, or the start is refused. */
-#define RZ_REMOTE_VERSION 2
+#define RZ_REMOTE_VERSION 3
 
 #define RZ_REMOTE_MAX (1u << 20) /* the longest message */
 
@@ -18,7 +18,7 @@
 #define RZ_REMOTE_TABLE(MESSAGE, U32, U64, BYTES, TEXT, END) \
     MESSAGE(BEGIN, begin) U32(version) TEXT(release) /* of this protocol, and of rzrun */ \
         U64(job) BYTES(key) U32(node) TEXT(host)     /* its number, and its name as the user gave it */ \
-        TEXT(rzrun)                                  /* addresses of rzrun, separated by commas */ \
+        TEXT(rzrun)                                  /* addresses of rzrun (port/address.h), separated by commas */ \
         TEXT(interface) TEXT(port_range)             /* "": that by which rzrun is reached; any ports */ \
         U64(within_ns)                               /* the time to reach rzrun */ \
         BYTES(agent) TEXT(command) U32(fan_out)      /* how it starts its children: words of the agent, and what the host runs */ \

@@ -104,9 +104,10 @@ static void check_address(const char *text)
         return;
     }
     rz_fuzz_holds(rz_address_parse(rz_address_text(&address, form), &again) == RZ_OK);
-    rz_fuzz_holds(again.ip == address.ip && again.port == address.port);
-    const char *colon = strchr(text, ':');
-    rz_fuzz_holds((colon ? strtoul(colon + 1, NULL, 10) : 0) == address.port);
+    rz_fuzz_holds(rz_address_same_ip(&again, &address) && again.port == address.port);
+    const char *end = *text == '[' ? strchr(text, ']') + 1 : text, *colon = strchr(end, ':');
+    bool bare = colon && strchr(colon + 1, ':'); /* IPv6 without a port */
+    rz_fuzz_holds((colon && !bare ? strtoul(colon + 1, NULL, 10) : 0) == address.port);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -158,6 +159,10 @@ static const char *const texts[] = {"07"
                                     "127.0.0.1:65536",
                                     "07"
                                     "10.1.2.3",
+                                    "07"
+                                    "[fd78::1]:5000",
+                                    "07"
+                                    "::ffff:10.1.0.1",
                                     NULL};
 static const char *const words[] = {"^",
                                     "%",

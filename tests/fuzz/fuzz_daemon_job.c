@@ -20,7 +20,7 @@ static void look(const struct rz_daemon_job *job, const struct rz_launch_job *to
         rz_fuzz_holds(job->placement[i] < job->n_nodes);
     }
     for (uint32_t i = 0; i < job->n_nodes; i++) {
-        rz_fuzz_holds(job->peers[i].address && job->slots[i] < UINT32_MAX);
+        rz_fuzz_holds(job->peers[i].address.port == 0 && job->slots[i] < UINT32_MAX);
     }
     rz_fuzz_holds(job->arguments[0] && job->directory);
     for (uint32_t rank = 0; rank < job->n_ranks; rank++) {
@@ -83,6 +83,8 @@ static uint32_t put_programs(uint8_t *bytes, size_t room, uint32_t n_ranks)
     return (uint32_t)(w.at - w.start);
 }
 
+static const struct rz_address loopback = {.ip = RZ_ADDRESS_LOOPBACK};
+
 static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
 {
     static const char *const arguments[] = {"./program", "-x", "", NULL};
@@ -130,9 +132,10 @@ static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
     }
     rz_wire_writer_init(&w, addresses, sizeof(addresses));
     for (uint32_t i = 0; i < n_nodes; i++) {
-        rz_wire_put_text(&w, "127.0.0.1");
+        rz_wire_put_bytes(&w, loopback.ip, RZ_IP_BYTES);
         rz_wire_put_u32(&w, 1000 + i);
         rz_wire_put_u32(&w, 2000 + i);
+        rz_wire_put_u32(&w, 3000 + i);
     }
     message.job.addresses_length = (uint32_t)(w.at - addresses);
     return rz_launch_encode(&message, bytes, max);

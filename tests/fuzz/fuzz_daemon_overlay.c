@@ -95,12 +95,12 @@ static void turn(void)
 
 static void open_world(void)
 {
-    static const struct rz_address any = {RZ_ADDRESS_LOOPBACK, 0};
-    struct rz_overlay_peer peers[NODES] = {{0}};
+    static const struct rz_address any = {.ip = RZ_ADDRESS_LOOPBACK};
+    struct rz_overlay_peer peers[NODES];
     memset(&world, 0, sizeof(world));
     world.base = event_base_new();
     event_base_priority_init(world.base, 2);
-    if (rz_overlay_open(&world.overlay, world.base, "127.0.0.1") != RZ_OK) {
+    if (rz_overlay_open(&world.overlay, world.base, &any) != RZ_OK) {
         abort();
     }
     for (unsigned i = 0; i < NODES; i++) {
@@ -110,9 +110,10 @@ static void open_world(void)
                           rz_socket_datagram(&world.udp[i], &world.datagrams[i]) != RZ_OK)) {
             abort();
         }
-        peers[i] = (struct rz_overlay_peer){"127.0.0.1", world.tcp[i].port, world.udp[i].port, 0};
+        peers[i] = (struct rz_overlay_peer){
+            .address = any, .tcp_port = world.tcp[i].port, .udp_port = world.udp[i].port};
     }
-    rz_overlay_ports(world.overlay, &peers[SELF].tcp_port, &peers[SELF].udp_port);
+    peers[SELF] = rz_overlay_own(world.overlay);
     world.tcp[SELF].port = peers[SELF].tcp_port;
     world.udp[SELF].port = peers[SELF].udp_port;
     struct rz_overlay_config config = {.job = JOB,

@@ -23,8 +23,13 @@ GARBAGE = (b"", b"", b"", b"", b"GET / HTTP/1.0\r\n\r\n", b"\xff" * 64, struct.p
 
 
 def place(word):
+    """[ADDRESS]:PORT is of IPv6."""
     address, port = word.rsplit(":", 1)
-    return address, int(port)
+    return address.strip("[]"), int(port)
+
+
+def family(there):
+    return socket.AF_INET6 if ":" in there[0] else socket.AF_INET
 
 
 def connect(n, places):
@@ -44,7 +49,7 @@ def connect(n, places):
         one.close()
     for i in range(n):
         for there in places:
-            one = socket.socket()
+            one = socket.socket(family(there))
             one.setblocking(False)
             one.connect_ex(there)
             kept.append((one, i))
@@ -56,9 +61,9 @@ def connect(n, places):
 
 
 def datagrams(n, places):
-    one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sockets = [socket.socket(family(there), socket.SOCK_DGRAM) for there in places]
     for i in range(n):
-        for there in places:
+        for one, there in zip(sockets, places):
             one.sendto(os.urandom(random.randrange(0, 1400)), there)
     return n * len(places)
 

@@ -139,8 +139,8 @@ class OverSsh(jobs.JobsTest):
         process = self.start(*words)
         self.read_until(process, "up\nup\n")
         for k in range(3):
-            listening = self.rig.run(k, ["cat", "/proc/net/tcp"], stdout=subprocess.PIPE, text=True, timeout=HANG_S).stdout
-            ports = {int(line.split()[1].split(":")[1], 16) for line in listening.splitlines()[1:] if line.split()[3] == "0A"} - {22}
+            listening = self.rig.run(k, ["tail", "-qn+2", "/proc/net/tcp", "/proc/net/tcp6"], stdout=subprocess.PIPE, text=True, timeout=HANG_S).stdout
+            ports = {int(line.split()[1].split(":")[1], 16) for line in listening.splitlines() if line.split()[3] == "0A"} - {22}
             self.assertTrue(ports and ports <= set(range(45000, 45064)), f"h{k}: {ports}")
         self.assertEqual(self.finish(process)[0], 0)
 

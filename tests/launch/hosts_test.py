@@ -170,11 +170,12 @@ class Hosts(rig.LaunchTest):
                 inodes.add(os.readlink(f"/proc/{process.pid}/fd/{name}"))
             except FileNotFoundError:
                 pass
-        with open("/proc/net/tcp") as table:
-            for line in table.readlines()[1:]:
-                words = line.split()
-                if words[3] == "0A" and f"socket:[{words[9]}]" in inodes:
-                    return int(words[1].split(":")[1], 16)
+        for path in filter(os.path.exists, ("/proc/net/tcp6", "/proc/net/tcp")):  # without IPv6 there is one
+            with open(path) as table:
+                for line in table.readlines()[1:]:
+                    words = line.split()
+                    if words[3] == "0A" and f"socket:[{words[9]}]" in inodes:
+                        return int(words[1].split(":")[1], 16)
         return None
 
     def test_strangers_do_no_harm(self):

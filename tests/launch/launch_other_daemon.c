@@ -14,7 +14,7 @@ int main(int argc, char **argv)
     struct rz_frames *frames;
     uint8_t buffer[512];
     struct rz_launch_message message = {.type = RZ_LAUNCH_LISTENING,
-                                        .listening = {.version = 4711, .address = "127.0.0.1"}};
+                                        .listening = {.version = 4711}};
     int fd = -1;
     for (int i = 1; i + 1 < argc; i++) {
         if (strcmp(argv[i], "--launcher-fd") == 0) {

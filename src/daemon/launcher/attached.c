@@ -137,7 +137,8 @@ static void say_hello(struct attacher *one)
                                         .listening = {.version = RZ_LAUNCH_VERSION,
                                                       .node = job->node,
                                                       .pid = (uint32_t)getpid(),
-                                                      .address = job->peers[job->node].address}};
+                                                      .ip = job->peers[job->node].address.ip,
+                                                      .ip_length = RZ_IP_BYTES}};
     send_message(one, &message);
 }
 

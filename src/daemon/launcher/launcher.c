@@ -234,16 +234,24 @@ rz_status_t rz_launcher_open(struct rz_launcher **result, const struct rz_launch
     return RZ_OK;
 }
 
-void rz_launcher_say_listening(struct rz_launcher *launcher, uint32_t node, const char *address,
-                               uint16_t tcp_port, uint16_t udp_port)
+void rz_launcher_say_listening(struct rz_launcher *launcher, uint32_t node,
+                               const struct rz_overlay_peer *at,
+                               const struct rz_overlay_peer *other)
 {
     struct rz_launch_message message = {.type = RZ_LAUNCH_LISTENING,
                                         .listening = {.version = RZ_LAUNCH_VERSION,
                                                       .node = node,
                                                       .pid = (uint32_t)getpid(),
-                                                      .address = address,
-                                                      .tcp_port = tcp_port,
-                                                      .udp_port = udp_port}};
+                                                      .ip = at->address.ip,
+                                                      .ip_length = sizeof(at->address.ip),
+                                                      .tcp_port = at->tcp_port,
+                                                      .udp_port = at->udp_port}};
+    if (other) {
+        message.listening.other_ip = other->address.ip;
+        message.listening.other_ip_length = sizeof(other->address.ip);
+        message.listening.other_tcp_port = other->tcp_port;
+        message.listening.other_udp_port = other->udp_port;
+    }
     rz_report_send(&launcher->config.own->report, &message);
 }
 

@@ -49,9 +49,11 @@ void rz_launcher_handle(struct rz_launcher *launcher, enum rz_launch_type type,
 /* The job has arrived: orders for RZ_LAUNCHER_IN_JOB are obeyed from now on. */
 void rz_launcher_in_job(struct rz_launcher *launcher);
 
-/* Tells rzrun where the overlay listens. This is the first message. */
-void rz_launcher_say_listening(struct rz_launcher *launcher, uint32_t node, const char *address,
-                               uint16_t tcp_port, uint16_t udp_port);
+/* Tells rzrun where the overlay listens, and where in the other family (NULL: nowhere). This is the
+ * first message. */
+void rz_launcher_say_listening(struct rz_launcher *launcher, uint32_t node,
+                               const struct rz_overlay_peer *at,
+                               const struct rz_overlay_peer *other);
 
 /* Waits until everything queued is written, at most timeout_ms. */
 void rz_launcher_flush(struct rz_launcher *launcher, uint32_t timeout_ms);

@@ -20,13 +20,15 @@
 
 /* An agent passes on within this time what rzrun wrote. */
 #define BEGIN_WITHIN (60 * RZ_SECOND)
+/* How long a connection to each address of rzrun may take at first, where there are several. */
+#define FIRST_WITHIN (2 * RZ_SECOND)
 /* How often the way to rzrun is tried again where it closed the connection without a word: it had
  * too many at that moment. */
 #define AGAIN_MS 200
 /* How long agents may take to end after their daemons. */
 #define AGENTS_END_MS 2000
 /* Words of an agent; children of a host. */
-enum { WORDS_MAX = RZ_AGENT_WORDS_MAX, CHILDREN_MAX = 4096, INTERFACES_MAX = 64 };
+enum { WORDS_MAX = RZ_AGENT_WORDS_MAX, CHILDREN_MAX = 4096 };
 
 /* ---- What it begins with ---- */
 
@@ -221,11 +223,12 @@ static bool fork_starter(struct rz_remote_begin *begin)
 
 /* ---- The connection to rzrun ---- */
 
-/* Tries all addresses in turn, each with its share of the time. */
-static rz_status_t try_addresses(const char *addresses, const struct rz_stream_terms *terms,
-                                 rz_time deadline, struct rz_stream **stream)
+/* Tries all addresses in turn, each with its share of the time, and with no more than `most` for
+ * the connection itself. *late: one of them has not answered in time. */
+static rz_status_t try_each(const char *addresses, const struct rz_stream_terms *terms,
+                            rz_time deadline, rz_time most, bool *late, struct rz_stream **stream)
 {
-    char list[1024], *save, *one;
+    char list[2048], *save, *one;
     rz_status_t status = RZ_ERR_SYSTEM;
     unsigned left = 1;
     for (const char *at = addresses; *at; at++) {
@@ -234,14 +237,32 @@ static rz_status_t try_addresses(const char *addresses, const struct rz_stream_t
     snprintf(list, sizeof(list), "%s", addresses);
     for (one = strtok_r(list, ",", &save); one && left > 0; one = strtok_r(NULL, ",", &save)) {
         struct rz_address to;
-        rz_time now = rz_clock_now(), until = now + (deadline > now ? (deadline - now) / left : 0);
+        rz_time now = rz_clock_now(), share = deadline > now ? (deadline - now) / left : 0;
         left--;
         if (rz_address_parse(one, &to) == RZ_OK) {
-            status = rz_stream_connect(stream, &to, terms, RZ_LAUNCH_JOB_MAX, until);
+            status = rz_stream_connect(stream, &to, terms, RZ_LAUNCH_JOB_MAX,
+                                       now + (share < most ? share : most), now + share);
+            *late |= status == RZ_ERR_TIMEOUT;
         }
         if (status == RZ_OK || status == RZ_ERR_CANCELLED) {
             break;
         }
+    }
+    return status;
+}
+
+/* A network that swallows what is sent to one address must not delay the start by its whole share
+ * of the time: first each address has a moment. */
+static rz_status_t try_addresses(const char *addresses, const struct rz_stream_terms *terms,
+                                 rz_time deadline, struct rz_stream **stream)
+{
+    bool late = false;
+    rz_status_t status = RZ_ERR_TIMEOUT;
+    if (strchr(addresses, ',')) {
+        status = try_each(addresses, terms, deadline, FIRST_WITHIN, &late, stream);
+    }
+    if (status != RZ_OK && status != RZ_ERR_CANCELLED && (late || status == RZ_ERR_TIMEOUT)) {
+        status = try_each(addresses, terms, deadline, RZ_TIME_NEVER, &late, stream);
     }
     return status;
 }
@@ -261,30 +282,25 @@ static rz_status_t reach(const struct rz_remote_begin *begin, enum rz_stream_pur
     return status;
 }
 
-/* The address at which other hosts reach this one. False: *why. */
+/* The address at which other hosts reach this one: that of its connection to rzrun, or one of the
+ * same family at the interface that was named. False: *why. */
 static bool choose_address(struct rz_remote_daemon *remote, const struct rz_remote_begin *begin,
                            const char **why)
 {
-    struct rz_address address;
-    struct rz_interface interfaces[INTERFACES_MAX];
+    struct rz_address *address = &remote->address;
+    struct rz_address here;
     *why = "the address of its connection to rzrun is not known";
-    if (!*begin->interface) {
-        if (rz_socket_own(rz_stream_fd(remote->messages), &address) != RZ_OK) {
-            return false;
-        }
-    } else {
-        unsigned n = rz_interfaces(interfaces, INTERFACES_MAX), i = 0;
-        while (i < n && !rz_interface_matches(&interfaces[i], begin->interface)) {
-            i++;
-        }
-        *why = "no interface here is the one of --interface";
-        if (i == n) {
-            return false;
-        }
-        address = interfaces[i].address;
+    if (rz_socket_own(rz_stream_fd(remote->messages), &here) != RZ_OK) {
+        return false;
     }
-    rz_address_ip_text(&address, remote->address);
-    return true;
+    *address = rz_address_at(&here, 0);
+    *why = "no interface here is the one of --interface";
+    if (*begin->interface && !rz_interface_find(begin->interface, &here, address)) {
+        return false;
+    }
+    *why = "it reaches rzrun from a link-local address alone, at which not all hosts reach it; see "
+           "--interface of rzrun";
+    return !rz_address_is_link_local(address);
 }
 
 /* Where one agent has started many hosts, rzrun learns by a report which of them has failed. */
@@ -305,8 +321,9 @@ static int connect_to_rzrun(struct rz_remote_daemon *remote, const struct rz_rem
     rz_time deadline = rz_clock_now() + begin->within_ns;
     /* One that is named is looked for first: rzrun hears of a failure only before the connection.
      */
-    if (*begin->interface && !choose_address(remote, begin, &why)) {
-        return give_up(begin, RZ_REMOTE_EXIT_REFUSED, why);
+    if (*begin->interface && !rz_interface_find(begin->interface, NULL, &remote->address)) {
+        return give_up(begin, RZ_REMOTE_EXIT_REFUSED,
+                       "no interface here is the one of --interface");
     }
     rz_status_t status = reach(begin, RZ_STREAM_MESSAGES, deadline, &remote->messages);
     if (status == RZ_OK) {
@@ -322,7 +339,7 @@ static int connect_to_rzrun(struct rz_remote_daemon *remote, const struct rz_rem
                  begin->rzrun, rz_status_text(status));
         return give_up(begin, RZ_REMOTE_EXIT_UNREACHED, text);
     }
-    if (!*begin->interface && !choose_address(remote, begin, &why)) {
+    if (!choose_address(remote, begin, &why)) {
         return give_up(begin, RZ_REMOTE_EXIT_REFUSED, why);
     }
     return 0;

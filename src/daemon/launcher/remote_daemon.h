@@ -17,7 +17,7 @@
 struct rz_remote_daemon {
     uint32_t node;
     struct rz_stream *messages, *alive; /* both to rzrun */
-    char address[RZ_ADDRESS_TEXT];      /* where the overlay listens */
+    struct rz_address address;          /* where the overlay listens; port 0 */
 };
 
 /*

@@ -60,12 +60,14 @@ static json_t *seconds(rz_time time)
 static json_t *nodes(const struct rz_status_page *looked)
 {
     json_t *list = json_array();
+    char text[RZ_ADDRESS_TEXT];
     for (uint32_t node = 0; node < looked->own->job.n_nodes; node++) {
+        const struct rz_address *address = &looked->own->job.peers[node].address;
         json_t *one = json_object();
         bool failed = node != looked->own->job.node &&
                       rz_membership_node_has_failed(&looked->own->membership, node);
         set(one, "node", json_integer(node));
-        set(one, "address", json_string(looked->own->job.peers[node].address));
+        set(one, "address", json_string(rz_address_ip_text(address, text)));
         set(one, "state", json_string(failed ? "failed" : "alive"));
         set(one, "slots", json_integer(looked->own->job.slots[node]));
         json_array_append_new(list, one);

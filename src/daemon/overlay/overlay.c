@@ -177,7 +177,7 @@ const struct rz_overlay_refusals *rz_overlay_refusals(const struct rz_overlay *o
 /* ---- open and close ---- */
 
 rz_status_t rz_overlay_open(struct rz_overlay **result, struct event_base *base,
-                            const char *address)
+                            const struct rz_address *address)
 {
     if (rz_proof_begin() != RZ_OK) {
         return RZ_ERR_SYSTEM;
@@ -188,11 +188,8 @@ rz_status_t rz_overlay_open(struct rz_overlay **result, struct event_base *base,
     }
     overlay->base = base;
     overlay->listen_fd = overlay->udp_fd = -1;
-    rz_status_t status = rz_address_parse(address, &overlay->own.tcp);
-    overlay->own.udp = overlay->own.tcp;
-    if (status == RZ_OK) {
-        status = rz_socket_listen(&overlay->own.tcp, &overlay->listen_fd);
-    }
+    overlay->own.tcp = overlay->own.udp = rz_address_at(address, 0);
+    rz_status_t status = rz_socket_listen(&overlay->own.tcp, &overlay->listen_fd);
     if (status == RZ_OK) {
         status = rz_socket_datagram(&overlay->own.udp, &overlay->udp_fd);
     }
@@ -204,10 +201,11 @@ rz_status_t rz_overlay_open(struct rz_overlay **result, struct event_base *base,
     return RZ_OK;
 }
 
-void rz_overlay_ports(const struct rz_overlay *overlay, uint16_t *tcp_port, uint16_t *udp_port)
+struct rz_overlay_peer rz_overlay_own(const struct rz_overlay *overlay)
 {
-    *tcp_port = overlay->own.tcp.port;
-    *udp_port = overlay->own.udp.port;
+    return (struct rz_overlay_peer){.address = rz_address_at(&overlay->own.tcp, 0),
+                                    .tcp_port = overlay->own.tcp.port,
+                                    .udp_port = overlay->own.udp.port};
 }
 
 static void connect_neighbours(struct rz_overlay *overlay)
@@ -235,13 +233,9 @@ rz_status_t rz_overlay_start(struct rz_overlay *overlay, const struct rz_overlay
         return RZ_ERR_NO_MEMORY;
     }
     for (uint32_t i = 0; i < config->n_nodes; i++) {
-        struct rz_address address;
-        if (rz_address_parse(config->peers[i].address, &address) != RZ_OK) {
-            return RZ_ERR_INVALID;
-        }
-        overlay->peers[i].tcp = overlay->peers[i].udp = address;
-        overlay->peers[i].tcp.port = config->peers[i].tcp_port;
-        overlay->peers[i].udp.port = config->peers[i].udp_port;
+        const struct rz_overlay_peer *peer = &config->peers[i];
+        overlay->peers[i].tcp = rz_address_at(&peer->address, peer->tcp_port);
+        overlay->peers[i].udp = rz_address_at(&peer->address, peer->udp_port);
         overlay->outgoing[i] =
             (struct outgoing){.overlay = overlay, .peer = i, .last = &overlay->outgoing[i].first};
     }

@@ -47,10 +47,11 @@ struct rz_overlay_config {
 
 #define RZ_OVERLAY_QUEUE_LOW (512u << 10)
 
-/* Binds TCP and UDP sockets on `address` (numeric, e.g. 127.0.0.1), ports chosen by the kernel. */
+/* Binds TCP and UDP sockets on `address`, ports chosen by the kernel. */
 rz_status_t rz_overlay_open(struct rz_overlay **overlay, struct event_base *base,
-                            const char *address);
-void rz_overlay_ports(const struct rz_overlay *overlay, uint16_t *tcp_port, uint16_t *udp_port);
+                            const struct rz_address *address);
+/* Where it listens; pid 0. */
+struct rz_overlay_peer rz_overlay_own(const struct rz_overlay *overlay);
 
 /* Starts the overlay: accepts connections, and connects to the neighbours. To be called once. */
 rz_status_t rz_overlay_start(struct rz_overlay *overlay, const struct rz_overlay_config *config);

@@ -24,12 +24,7 @@ struct rz_arbiter {
 static void post_port(const struct rz_arbiter *arbiter, rz_id node, uint32_t rank,
                       uint32_t incarnation, uint16_t port)
 {
-    struct rz_address address;
-    if (rz_address_parse(arbiter->own->job.peers[node].address, &address) != RZ_OK) {
-        return;
-    }
-    rz_board_writer_ring(arbiter->config.board, rank,
-                         rz_board_ring_word(incarnation, address.ip, port));
+    rz_board_writer_ring(arbiter->config.board, rank, rz_board_ring_word(incarnation, node, port));
 }
 
 /* Tells all nodes the port of a process, because any process may come to observe any other. This is
@@ -51,17 +46,12 @@ static void tell_port(const struct rz_arbiter *arbiter, const struct rz_child *p
 rz_status_t rz_arbiter_join(const struct rz_arbiter *arbiter, struct rz_child *p,
                             uint8_t key[RZ_JOB_KEY_BYTES], int *fd)
 {
-    struct rz_address address;
     *fd = -1;
     if (!arbiter) {
         return RZ_OK;
     }
-    rz_status_t status =
-        rz_address_parse(arbiter->own->job.peers[arbiter->own->job.node].address, &address);
-    address.port = 0;
-    if (status == RZ_OK) {
-        status = rz_socket_datagram(&address, fd);
-    }
+    struct rz_address address = arbiter->own->job.peers[arbiter->own->job.node].address;
+    rz_status_t status = rz_socket_datagram(&address, fd);
     if (status != RZ_OK) {
         return status;
     }

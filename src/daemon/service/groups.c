@@ -473,12 +473,9 @@ static rz_status_t open_ends(struct rz_groups *groups, struct rz_child *p,
                              struct rz_address *address, int fds[2])
 {
     const struct rz_own_node *own = p->all->own;
-    rz_status_t status = rz_address_parse(own->job.peers[own->job.node].address, address);
     fds[0] = fds[1] = -1;
-    address->port = 0;
-    if (status == RZ_OK) {
-        status = rz_socket_datagram(address, &fds[0]);
-    }
+    *address = own->job.peers[own->job.node].address;
+    rz_status_t status = rz_socket_datagram(address, &fds[0]);
     if (status == RZ_OK) {
         status = line_open(groups, p, &fds[1]);
     }
@@ -503,7 +500,8 @@ static bool on_join(void *arg, struct rz_child *p, const struct rz_link_message 
         .type = RZ_LINK_GROUP_SOCKET,
         .group_socket = {.question = told->group_join.question,
                          .status = (uint32_t)status,
-                         .ip = status == RZ_OK ? address.ip : 0,
+                         .ip = address.ip,
+                         .ip_length = status == RZ_OK ? sizeof(address.ip) : 0,
                          .port = status == RZ_OK ? address.port : 0,
                          .key = key,
                          .key_length = status == RZ_OK ? sizeof(key) : 0}};

@@ -52,7 +52,7 @@ static bool on_hello(void *arg, struct rz_child *p, const struct rz_link_message
     rz_kill_here(RZ_KILL_DAEMON_HELLO);
     const char *why = hello_problem(p, hello);
     uint8_t ring_key[RZ_JOB_KEY_BYTES], net_key[RZ_JOB_KEY_BYTES];
-    struct rz_address node = {0};
+    const struct rz_address *node = &own->job.peers[own->job.node].address;
     int ring_fd = -1;
     if (!why && rz_arbiter_join(config->arbiter, p, ring_key, &ring_fd) != RZ_OK) {
         why = "its node has no socket left for its heartbeats (--detector flat)";
@@ -65,8 +65,6 @@ static bool on_hello(void *arg, struct rz_child *p, const struct rz_link_message
         return true;
     }
     rz_job_net_key(&own->job, net_key);
-    /* The overlay has parsed the same address before. */
-    rz_address_parse(own->job.peers[own->job.node].address, &node);
     int fds[] = {rz_board_writer_fd(config->board),
                  p->share.inbox_fd,
                  p->share.bell_fd,
@@ -96,7 +94,8 @@ static bool on_hello(void *arg, struct rz_child *p, const struct rz_link_message
                     .job_token = own->job.token,
                     .restarted = rz_membership_replaces(&own->membership, p->rank, p->incarnation),
                     .hb_timeout_ns = own->job.hb_timeout_ns,
-                    .node_ip = node.ip,
+                    .node_ip = node->ip,
+                    .node_ip_length = sizeof(node->ip),
                     .net_key = net_key,
                     .net_key_length = sizeof(net_key),
                     .ring_key = ring_key,

@@ -12,6 +12,7 @@
 #include "port/processor.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* The number of heartbeat timeouts that a lease lasts. A daemon considered failed thus stops its
@@ -51,7 +52,8 @@ static rz_status_t board_create(struct rz_board_writer *writer)
     int fd;
     void *at;
     bool ring = job->detector == RZ_DETECTOR_FLAT && !(job->flags & RZ_JOB_NO_FT);
-    writer->bytes = ring ? rz_board_bytes_ring(job->n_slots) : rz_board_bytes(job->n_slots);
+    writer->bytes =
+        ring ? rz_board_bytes_ring(job->n_slots, job->n_nodes) : rz_board_bytes(job->n_slots);
     rz_status_t status = rz_memory_create("rhizome-board", writer->bytes, &fd);
     if (status != RZ_OK) {
         return status;
@@ -94,6 +96,10 @@ static rz_status_t board_create(struct rz_board_writer *writer)
     }
     if (ring) {
         board->flags |= RZ_BOARD_RING;
+        for (uint32_t node = 0; node < job->n_nodes; node++) {
+            memcpy((uint8_t *)board + rz_board_node_ip(board, node), job->peers[node].address.ip,
+                   RZ_IP_BYTES);
+        }
     }
     /* On the only node no other node could go on without these processes: ending them would be of
      * no use. */

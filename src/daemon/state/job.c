@@ -210,13 +210,14 @@ static bool read_addresses(const uint8_t *bytes, uint32_t length, uint32_t n,
     *peers = calloc(n, sizeof(**peers));
     rz_need_memory(*peers, FOR_JOB);
     for (uint32_t i = 0; i < n; i++) {
-        const char *text = rz_wire_get_text(&r);
+        uint32_t length;
+        const uint8_t *ip = rz_wire_get_bytes(&r, &length);
         uint32_t tcp = rz_wire_get_u32(&r), udp = rz_wire_get_u32(&r);
         uint32_t pid = rz_wire_get_u32(&r);
-        if (r.malformed || tcp > UINT16_MAX || udp > UINT16_MAX || pid > INT32_MAX) {
+        if (r.malformed || tcp > UINT16_MAX || udp > UINT16_MAX || pid > INT32_MAX ||
+            !rz_address_take(&(*peers)[i].address, ip, length, 0)) {
             return false;
         }
-        (*peers)[i].address = copy_of(text);
         (*peers)[i].tcp_port = (uint16_t)tcp;
         (*peers)[i].udp_port = (uint16_t)udp;
         (*peers)[i].pid = (pid_t)pid;
@@ -330,9 +331,6 @@ rz_status_t rz_job_read(struct rz_daemon_job *job, const struct rz_launch_job *m
 
 void rz_job_clear(struct rz_daemon_job *job)
 {
-    for (uint32_t i = 0; job->peers && i < job->n_nodes; i++) {
-        free((char *)job->peers[i].address);
-    }
     free(job->peers);
     free(job->placement);
     free(job->slots);
@@ -352,7 +350,7 @@ void rz_job_clear(struct rz_daemon_job *job)
 bool rz_job_single_host(const struct rz_daemon_job *job)
 {
     for (uint32_t i = 0; i < job->n_nodes; i++) {
-        if (strncmp(job->peers[i].address, "127.", 4) != 0) {
+        if (!rz_address_is_loopback(&job->peers[i].address)) {
             return false;
         }
     }

@@ -108,6 +108,11 @@ static void warn(void *arg, const char *text)
 
 static rz_status_t open_ucx(struct rz_net **net, struct rz_path *path)
 {
+    if (!rz_address_is_ipv4(&rz_engine.info->node_address)) {
+        note_reason(NULL, "--net ucx is for nodes with IPv4 addresses alone, and this one has an "
+                          "IPv6 address; use --net tcp, or name a network by --interface");
+        return RZ_ERR_UNSUPPORTED;
+    }
     struct rz_ucx_config config = {.job = rz_engine.info->self.job,
                                    .host = host_of(path),
                                    .peers_estimated = rz_engine.info->n_ranks - 1,
@@ -119,7 +124,7 @@ static rz_status_t open_tcp(struct rz_net **net, struct rz_path *path)
 {
     struct rz_tcp_config config = {.self = rz_engine.info->self,
                                    .key = rz_engine.info->net_key,
-                                   .ip = rz_engine.info->node_ip,
+                                   .address = rz_engine.info->node_address,
                                    .host = host_of(path),
                                    .complain = note_reason,
                                    .warn = warn};

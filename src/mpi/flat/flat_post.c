@@ -18,8 +18,11 @@ bool rz_flat_address(const void *arg, rz_id rank, struct rz_address *address)
     const struct rz_flat *flat = arg;
     const struct rz_board *board = flat->info->board;
     uint64_t word = atomic_load_explicit(&board->rank[board->n_slots + rank], memory_order_acquire);
-    *address = (struct rz_address){.ip = (uint32_t)word, .port = rz_board_ring_port(word)};
-    return word != 0;
+    if (word == 0 || rz_board_ring_node(word) >= board->n_nodes) {
+        return false;
+    }
+    const uint8_t *ip = (const uint8_t *)board + rz_board_node_ip(board, rz_board_ring_node(word));
+    return rz_address_take(address, ip, RZ_IP_BYTES, rz_board_ring_port(word));
 }
 
 /* Writes to the socket itself: rz_link_send may only be called with the engine lock held. A message

@@ -52,7 +52,7 @@ struct rz_flat {
 };
 
 /* The interface of the module, found by the name of its symbol. */
-#define RZ_FLAT_MODULE_VERSION 1
+#define RZ_FLAT_MODULE_VERSION 2
 struct rz_flat_entry {
     uint32_t version;
     rz_status_t (*open)(struct rz_flat **flat, const struct rz_link_info *info);

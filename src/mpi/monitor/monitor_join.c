@@ -58,11 +58,11 @@ static void take_socket(struct socket_question *question, const struct rz_link_m
                         const int fds[2])
 {
     question->answered = true;
-    question->status = (rz_status_t)message->group_socket.status;
-    question->address = (struct rz_address){.ip = message->group_socket.ip,
-                                            .port = (uint16_t)message->group_socket.port};
-    if (message->group_socket.key_length == sizeof(question->key)) {
-        memcpy(question->key, message->group_socket.key, sizeof(question->key));
+    const struct rz_link_group_socket *told = &message->group_socket;
+    question->status = (rz_status_t)told->status;
+    if (told->key_length == sizeof(question->key) &&
+        rz_address_take(&question->address, told->ip, told->ip_length, told->port)) {
+        memcpy(question->key, told->key, sizeof(question->key));
     } else if (question->status == RZ_OK) {
         question->status = RZ_ERR_MALFORMED;
     }
@@ -127,9 +127,12 @@ struct ep_address {
     uint64_t agreed; /* the progress that it knows all members have reached */
     uint32_t error;  /* not 0: the error class because of which this process cannot continue */
     uint32_t slot, incarnation;
-    uint32_t ip, port;
-    uint32_t goes_on; /* it was a member of the earlier group */
+    struct rz_address address;
+    uint16_t goes_on; /* it was a member of the earlier group */
 };
+_Static_assert(sizeof(struct ep_address) == 2 * sizeof(uint64_t) + 3 * sizeof(uint32_t) +
+                                                sizeof(struct rz_address) + sizeof(uint16_t),
+               "it is sent as it is: no byte is undefined");
 
 static void ep_address_write(struct ep_address *ep_address, const struct rz_monitor *monitor,
                              int error, const struct socket_question *question)
@@ -140,8 +143,7 @@ static void ep_address_write(struct ep_address *ep_address, const struct rz_moni
                                       .error = (uint32_t)error,
                                       .slot = me->rank,
                                       .incarnation = me->incarnation,
-                                      .ip = question->address.ip,
-                                      .port = question->address.port,
+                                      .address = question->address,
                                       .goes_on = monitor->group != NULL};
 }
 
@@ -225,10 +227,9 @@ static void group_fill(struct rz_monitor_group *group, const struct ep_address *
 {
     struct rz_link_process process;
     for (int k = 0; k < group->n; k++) {
-        peers[k] = (struct rz_tester_peer){
-            .slot = ep_addresses[k].slot,
-            .incarnation = ep_addresses[k].incarnation,
-            .address = {.ip = ep_addresses[k].ip, .port = (uint16_t)ep_addresses[k].port}};
+        peers[k] = (struct rz_tester_peer){.slot = ep_addresses[k].slot,
+                                           .incarnation = ep_addresses[k].incarnation,
+                                           .address = ep_addresses[k].address};
         process = (struct rz_link_process){ep_addresses[k].slot, ep_addresses[k].incarnation};
         rz_link_put_pairs(group->processes + (size_t)k * RZ_LINK_PAIR_BYTES, &process, 1);
         group->counter[k] = counters[k];

@@ -67,7 +67,7 @@ struct rz_tester_config {
 struct rz_tester;
 
 /* The interface of the module, found by the name of its symbol, rz_tester_entry. */
-#define RZ_TESTER_MODULE_VERSION 2
+#define RZ_TESTER_MODULE_VERSION 3
 struct rz_tester_entry {
     uint32_t version;
     /* Starts the thread. RZ_ERR_NO_MEMORY, RZ_ERR_SYSTEM: it could not be started. */

@@ -166,13 +166,13 @@ static rz_status_t connect_by(const struct rz_address *to, rz_time deadline, int
 
 rz_status_t rz_stream_connect(struct rz_stream **result, const struct rz_address *to,
                               const struct rz_stream_terms *terms, uint32_t frame_max,
-                              rz_time deadline)
+                              rz_time connected_by, rz_time deadline)
 {
     int fd;
     struct rz_frames *frames;
     rz_status_t status = rz_proof_begin();
     if (status == RZ_OK) {
-        status = connect_by(to, deadline, &fd);
+        status = connect_by(to, connected_by, &fd);
     }
     if (status != RZ_OK) {
         return status;

@@ -39,14 +39,15 @@ struct rz_stream_terms {
 rz_status_t rz_stream_plain(struct rz_stream **stream, int fd, uint32_t frame_max);
 
 /*
- * Connects, proves itself, and checks the proof of the other end; waits until `deadline` at most.
- * RZ_ERR_CLOSED: no process listens there; RZ_ERR_TIMEOUT: no answer in time;
- * RZ_ERR_AUTHENTICATION: the other end does not hold the key, or closed the connection before it
- * said so; RZ_ERR_CANCELLED: it does not want this connection (rz_stream_refuse).
+ * Connects, proves itself, and checks the proof of the other end; waits until `deadline` at most,
+ * and for the connection until `connected_by`. RZ_ERR_CLOSED: no process listens there;
+ * RZ_ERR_TIMEOUT: no answer in time; RZ_ERR_AUTHENTICATION: the other end does not hold the key, or
+ * closed the connection before it said so; RZ_ERR_CANCELLED: it does not want this connection
+ * (rz_stream_refuse).
  */
 rz_status_t rz_stream_connect(struct rz_stream **stream, const struct rz_address *to,
                               const struct rz_stream_terms *terms, uint32_t frame_max,
-                              rz_time deadline);
+                              rz_time connected_by, rz_time deadline);
 
 /* An accepted connection of a job: sends the challenge. node and purpose of terms are ignored. The
  * stream is not proved; takes ownership of fd. */

@@ -18,6 +18,7 @@
 #define RZ_NET_TCP_TCP_H
 
 #include "net/net.h"
+#include "port/address.h"
 
 #define RZ_TCP_KEY_BYTES 32u
 
@@ -26,9 +27,9 @@ struct rz_tcp_config {
      * RZ_ERR_AUTHENTICATION. */
     struct rz_identity self;
     const uint8_t *key; /* [RZ_TCP_KEY_BYTES], the same for all processes of the job; copied */
-    uint32_t ip;        /* of this node, in host byte order, at which other processes reach it */
-    rz_time prove_ns;   /* a connector must authenticate within this time; 0: 5 s */
-    struct rz_net_host host; /* copied */
+    struct rz_address address; /* of this node, at which other processes reach it; port 0: any */
+    rz_time prove_ns;          /* a connector must authenticate within this time; 0: 5 s */
+    struct rz_net_host host;   /* copied */
     /* Receives the reason when open returned an error (arg: of host); may be NULL. */
     void (*complain)(void *arg, const char *text);
     /* Called, once, when a connection was refused; may be NULL. */
@@ -42,7 +43,7 @@ rz_status_t rz_tcp_open(const struct rz_tcp_config *config, struct rz_net **net,
                         const struct rz_net_ops **ops);
 
 /* What the module exports under the name rz_net_tcp_entry; its user is rz_tcp_open. */
-#define RZ_NET_TCP_VERSION 1
+#define RZ_NET_TCP_VERSION 2
 struct rz_net_tcp_entry {
     uint32_t version;
     const struct rz_net_ops *ops;

@@ -40,6 +40,9 @@ struct rz_tcp_in {
 /* Holds any frame but a piece, and some that follow. */
 #define RZ_TCP_BUFFER_BYTES 65536u
 
+/* An address in an endpoint address: ip (bytes), port, slot, incarnation. */
+#define RZ_TCP_ADDRESS_BYTES (sizeof(uint32_t) + RZ_IP_BYTES + 3 * sizeof(uint32_t))
+
 enum rz_tcp_out_state {
     RZ_TCP_UNCONNECTED, /* no socket; the next try is at again_at */
     RZ_TCP_CHALLENGED,  /* waits for the challenge */
@@ -88,7 +91,7 @@ static inline struct rz_tcp_net *rz_tcp_of(const struct rz_rdv_peer *peer)
 
 /* tcp_out.c: the functions of the carrier, and the events of connections that this process
  * opened. */
-bool rz_tcp_out_is_address(const uint8_t *address, size_t bytes);
+bool rz_tcp_out_is_address(const uint8_t *bytes, size_t n);
 bool rz_tcp_out_connect(struct rz_rdv_peer *peer);
 rz_status_t rz_tcp_out_put(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame);
 void rz_tcp_out_close(struct rz_tcp_out *out);

@@ -24,8 +24,8 @@ enum { EVENTS_MAX = 64 };
 static rz_status_t address(struct rz_net *net, struct rz_wire_writer *writer)
 {
     const struct rz_tcp_net *tcp = (struct rz_tcp_net *)net;
-    rz_wire_put_u32(writer, 4 * sizeof(uint32_t)); /* the length of what follows */
-    rz_wire_put_u32(writer, tcp->address.ip);
+    rz_wire_put_u32(writer, RZ_TCP_ADDRESS_BYTES); /* the length of what follows */
+    rz_wire_put_bytes(writer, tcp->address.ip, RZ_IP_BYTES);
     rz_wire_put_u32(writer, tcp->address.port);
     rz_wire_put_u32(writer, tcp->self.rank);
     rz_wire_put_u32(writer, tcp->self.incarnation);
@@ -163,7 +163,7 @@ static rz_status_t open_net(const struct rz_tcp_config *config, struct rz_net **
     }
     tcp->listener = (struct rz_tcp_source){.what = RZ_TCP_LISTENER, .fd = -1};
     tcp->epoll = -1;
-    tcp->address = (struct rz_address){.ip = config->ip};
+    tcp->address = config->address;
     tcp->self = config->self;
     memcpy(tcp->key, config->key, sizeof(tcp->key));
     tcp->prove_ns = config->prove_ns > 0 ? config->prove_ns : PROVE_NS;

@@ -4,6 +4,7 @@
  */
 #include "net/tcp/tcp_internal.h"
 
+#include "base/assert.h"
 #include "base/no_memory.h"
 #include "port/clock.h"
 
@@ -14,9 +15,6 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
-
-/* An address in an endpoint address: ip, port, slot, incarnation. */
-#define ADDRESS_BYTES 16u
 
 /* A connection that was closed before it was authenticated (the other side had too many to check
  * this one), or had no route, is tried again at this interval, for this time. */
@@ -47,25 +45,26 @@ static void unlist_unready(struct rz_tcp_out *out)
 
 /* ---- connecting ---- */
 
-static struct rz_address read_address(const uint8_t *bytes, struct rz_tcp_party *party)
+/* False: the bytes are none. */
+static bool read_address(const uint8_t *bytes, size_t n, struct rz_address *address,
+                         struct rz_tcp_party *party)
 {
     struct rz_wire_reader reader;
-    struct rz_address address;
-    rz_wire_reader_init(&reader, bytes, ADDRESS_BYTES);
-    address.ip = rz_wire_get_u32(&reader);
-    address.port = (uint16_t)rz_wire_get_u32(&reader);
+    uint32_t length;
+    rz_wire_reader_init(&reader, bytes, n);
+    const uint8_t *ip = rz_wire_get_bytes(&reader, &length);
+    uint32_t port = rz_wire_get_u32(&reader);
     party->slot = rz_wire_get_u32(&reader);
     party->incarnation = rz_wire_get_u32(&reader);
-    return address;
+    return !reader.malformed && reader.at == reader.end && port > 0 &&
+           rz_address_take(address, ip, length, port);
 }
 
-bool rz_tcp_out_is_address(const uint8_t *address, size_t bytes)
+bool rz_tcp_out_is_address(const uint8_t *bytes, size_t n)
 {
-    struct rz_wire_reader reader;
-    rz_wire_reader_init(&reader, address, bytes);
-    (void)rz_wire_get_u32(&reader);
-    uint32_t port = rz_wire_get_u32(&reader);
-    return bytes == ADDRESS_BYTES && port > 0 && port <= UINT16_MAX;
+    struct rz_address address;
+    struct rz_tcp_party party;
+    return read_address(bytes, n, &address, &party);
 }
 
 static void hang_up(struct rz_tcp_out *out)
@@ -83,7 +82,9 @@ static void hang_up(struct rz_tcp_out *out)
 static bool begin(struct rz_tcp_out *out)
 {
     struct rz_tcp_net *tcp = rz_tcp_of(out->peer);
-    struct rz_address to = read_address(out->peer->address, &out->shake.acceptor);
+    struct rz_address to;
+    bool known = read_address(out->peer->address, RZ_TCP_ADDRESS_BYTES, &to, &out->shake.acceptor);
+    rz_assert(known); /* rz_tcp_out_is_address was asked */
     rz_status_t status = rz_socket_connect(&to, &out->source.fd);
     if (status == RZ_OK || status == RZ_IN_PROGRESS) {
         /* Edge-triggered: space to send is reported once, when it appears. */

@@ -17,6 +17,7 @@ struct example {
 
 static void make(struct example *e)
 {
+    static const struct rz_address loopback = {.ip = RZ_ADDRESS_LOOPBACK};
     static const uint8_t key[RZ_JOB_KEY_BYTES] = "key";
     struct rz_wire_writer w;
     *e = (struct example){.job = {.job = 1,
@@ -39,7 +40,7 @@ static void make(struct example *e)
     e->job.slots_length = sizeof(e->slots);
     rz_wire_writer_init(&w, e->addresses, sizeof(e->addresses));
     for (uint32_t i = 0; i < 2; i++) {
-        rz_wire_put_text(&w, "127.0.0.1");
+        rz_wire_put_bytes(&w, loopback.ip, RZ_IP_BYTES);
         rz_wire_put_u32(&w, 1000 + i);
         rz_wire_put_u32(&w, 2000 + i);
         rz_wire_put_u32(&w, 3000 + i);
@@ -148,6 +149,7 @@ static void each_bad_value_is_refused_in_words(void **state)
     make(&e), e.placement[8] = 2, refused(&e);
     make(&e), e.job.slots_length = 12, refused(&e);
     make(&e), e.job.addresses_length--, refused(&e);
+    make(&e), e.addresses[0] = RZ_IP_BYTES - 1, refused(&e);
     make(&e), e.job.flags = RZ_JOB_BIND_CORE, e.job.shares = 0, refused(&e);
     make(&e), e.job.flags = RZ_JOB_BIND_CORE, e.job.share = 2, refused(&e);
     make(&e), e.job.arguments_length = 0, refused(&e);

@@ -63,7 +63,7 @@ static void beat(unsigned from)
 
 static int stranger_to(unsigned i)
 {
-    struct rz_address to = {.ip = RZ_ADDRESS_LOOPBACK, .port = peers[i].tcp_port};
+    struct rz_address to = rz_address_at(&sides_at, peers[i].tcp_port);
     int fd;
     rz_status_t status = rz_socket_connect(&to, &fd);
     assert_true(status == RZ_OK || status == RZ_IN_PROGRESS);
@@ -297,7 +297,7 @@ static void an_impostor_hears_nothing(void **state)
 {
     uint8_t zeros[NONCE] = {0};
     struct rz_overlay_message message;
-    struct rz_address own = {.ip = RZ_ADDRESS_LOOPBACK};
+    struct rz_address own = sides_at;
     int listening, fd = -1;
     (void)state;
     assert_int_equal(rz_socket_listen(&own, &listening), RZ_OK);
@@ -360,7 +360,7 @@ static void a_crowd_of_strangers_keeps_no_friend_out(void **state)
 static void datagrams_count_once(void **state)
 {
     struct rz_datagrams *friend;
-    struct rz_address own = {.ip = RZ_ADDRESS_LOOPBACK}, to = own;
+    struct rz_address own = sides_at, to = own;
     struct rz_message message = {.protocol = RZ_PROTOCOL_RING, .from = 1, .seq = 1};
     uint8_t bytes[RZ_PROTOCOL_HEADER_BYTES], packet[RZ_DATAGRAM_MAX];
     int fd;
@@ -479,12 +479,35 @@ static void a_fenced_peer_is_told_after_the_cut(void **state)
     assert_int_equal(side[0].messages + side[0].heartbeats, 0); /* it is not listened to */
 }
 
+/* ---- over IPv6 ---- */
+
+/* Where this machine has none, the tests are repeated over IPv4. */
+static int setup_ipv6(void **state)
+{
+    struct rz_address any;
+    int fd;
+    assert_int_equal(rz_address_parse("::1", &any), RZ_OK);
+    const struct rz_address ipv6 = any;
+    if (rz_socket_listen(&any, &fd) == RZ_OK) {
+        close(fd);
+        sides_at = ipv6;
+    }
+    return setup(state);
+}
+
+static int teardown_ipv6(void **state)
+{
+    sides_at = (struct rz_address){.ip = RZ_ADDRESS_LOOPBACK};
+    return teardown(state);
+}
+
 int main(void)
 {
     if (sodium_init() < 0) {
         return 1;
     }
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define IPV6_TEST(name) cmocka_unit_test_setup_teardown(name, setup_ipv6, teardown_ipv6)
     const struct CMUnitTest tests[] = {
         TEST(friends_meet),
         TEST(noise_is_refused),
@@ -499,6 +522,10 @@ int main(void)
         TEST(behind_a_cut_everything_waits_and_nothing_breaks),
         TEST(a_failure_behind_a_cut_shows_when_it_is_healed),
         TEST(a_delay_is_kept_and_the_order_too),
-        TEST(a_fenced_peer_is_told_after_the_cut)};
+        TEST(a_fenced_peer_is_told_after_the_cut),
+        IPV6_TEST(friends_meet),
+        IPV6_TEST(noise_is_refused),
+        IPV6_TEST(an_impostor_hears_nothing),
+        IPV6_TEST(datagrams_count_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,17 +172,17 @@ static void on_socket(void *arg, const struct rz_link_message *message, const in
                       unsigned n_fds)
 {
     const struct rz_link_group_socket *told = &message->group_socket;
-    const struct rz_address self = {.ip = told->ip, .port = (uint16_t)told->port};
-    struct rz_address from = {0};
+    struct rz_address self, from = {.port = 0};
     char text[8] = "";
     size_t n = 0;
     (void)arg;
     rz_assert(told->status == RZ_OK && n_fds == 2 && told->question == 5);
+    rz_assert(rz_address_take(&self, told->ip, told->ip_length, told->port));
     rz_assert(rz_socket_send_to(fds[0], "myself", 7, &self) == RZ_OK);
     while (rz_socket_receive_from(fds[0], text, sizeof(text), &n, &from) == RZ_IN_PROGRESS) {
         ;
     }
-    printf("socket %s %d key ", text, from.port == told->port && from.ip == told->ip);
+    printf("socket %s %d key ", text, from.port == self.port && rz_address_same_ip(&from, &self));
     for (uint32_t i = 0; i < told->key_length; i++) {
         printf("%02x", told->key[i]);
     }

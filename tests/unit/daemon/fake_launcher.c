@@ -3,6 +3,7 @@
  */
 #include "fake_launcher.h"
 
+#include "port/address.h"
 #include "port/clock.h"
 #include "port/process.h"
 #include "wire/cursor.h"
@@ -64,6 +65,8 @@ void fake_start_only(struct fake_job *job, uint32_t n_nodes)
     }
 }
 
+static const struct rz_address loopback = {.ip = RZ_ADDRESS_LOOPBACK};
+
 void fake_start(struct fake_job *job, uint32_t n_nodes)
 {
     fake_start_only(job, n_nodes);
@@ -72,7 +75,9 @@ void fake_start(struct fake_job *job, uint32_t n_nodes)
         const struct rz_launch_listening *listening = &m->message.listening;
         struct fake_node *node = &job->node[listening->node];
         assert_int_equal(listening->version, RZ_LAUNCH_VERSION);
-        assert_string_equal(listening->address, "127.0.0.1");
+        assert_int_equal(listening->ip_length, RZ_IP_BYTES);
+        assert_memory_equal(listening->ip, loopback.ip, RZ_IP_BYTES);
+        assert_int_equal(listening->other_ip_length, 0);
         node->daemon = (pid_t)listening->pid;
         node->tcp_port = listening->tcp_port;
         node->udp_port = listening->udp_port;
@@ -115,7 +120,7 @@ void fake_run(struct fake_job *job, uint32_t n_ranks, const char *const *argumen
     }
     for (uint32_t i = 0; i < job->n_nodes; i++) {
         rz_wire_put_u32(&s, n_ranks);
-        rz_wire_put_text(&a, "127.0.0.1");
+        rz_wire_put_bytes(&a, loopback.ip, RZ_IP_BYTES);
         rz_wire_put_u32(&a, job->node[i].tcp_port);
         rz_wire_put_u32(&a, job->node[i].udp_port);
         rz_wire_put_u32(&a, (uint32_t)job->node[i].daemon);

@@ -84,11 +84,12 @@ static struct rz_overlay_config side_config(unsigned i)
                                       .writable = on_writable};
 }
 
+static struct rz_address sides_at = {.ip = RZ_ADDRESS_LOOPBACK};
+
 static void open_side(unsigned i)
 {
-    assert_int_equal(rz_overlay_open(&side[i].overlay, base, "127.0.0.1"), RZ_OK);
-    peers[i].address = "127.0.0.1";
-    rz_overlay_ports(side[i].overlay, &peers[i].tcp_port, &peers[i].udp_port);
+    assert_int_equal(rz_overlay_open(&side[i].overlay, base, &sides_at), RZ_OK);
+    peers[i] = rz_overlay_own(side[i].overlay);
     side[i].in_order = true;
 }
 

@@ -137,6 +137,44 @@ static void test_bad_lines_are_refused(void **state)
     }
 }
 
+static void assert_host(const struct rz_launch_layout *layout, uint32_t node, const char *host,
+                        uint32_t slots)
+{
+    assert_string_equal(layout->nodes[node].host, host);
+    assert_int_equal(layout->nodes[node].place.slots, slots);
+}
+
+static void test_an_ipv6_address_is_a_host(void **state)
+{
+    struct rz_launch_layout layout = {0};
+    const char *why;
+    (void)state;
+    assert_true(rz_layout_add_hosts(
+        &layout, "[fd78::1]:4,fd78::2,[fd78::3],me@[FD78:0::4]:2,me@fd78::5,h6:6", &why));
+    assert_true(read_hosts(&layout, "fd78::7 slots=7\n[fd78::8]\n", &why));
+    assert_int_equal(layout.n_nodes, 8);
+    assert_host(&layout, 0, "fd78::1", 4);
+    assert_host(&layout, 1, "fd78::2", 1);
+    assert_host(&layout, 2, "fd78::3", 1);
+    assert_host(&layout, 3, "me@fd78::4", 2);
+    assert_host(&layout, 4, "me@fd78::5", 1);
+    assert_host(&layout, 5, "h6", 6);
+    assert_host(&layout, 6, "fd78::7", 7);
+    assert_host(&layout, 7, "fd78::8", 1);
+    rz_layout_clear(&layout);
+    static const char *const bad[] = {"[fd78::1]:", "[fd78::1]4",   "[fd78::1",    "fd78::1]",
+                                      "[h1]:4",     "[10.1.0.1]:4", "h1:4:5",      "fe80::1%0",
+                                      "a:b::x",     "[]:4",         "[fd78::1]:0", "-me@fd78::1"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        if (rz_layout_add_hosts(&layout, bad[i], &why)) {
+            fail_msg("'%s' was taken for a host", bad[i]);
+        }
+    }
+    assert_false(read_hosts(&layout, "[fd78::1]:4\n", &why));
+    assert_non_null(strstr(why, "slots=N"));
+    rz_layout_clear(&layout);
+}
+
 static void test_cores_are_divided_and_crowds_found(void **state)
 {
     struct rz_launch_layout layout = {0};
@@ -181,6 +219,7 @@ int main(void)
         cmocka_unit_test(test_nodes_are_numbered_so_that_neighbours_share_no_rack),
         cmocka_unit_test(test_nodes_without_rack_keep_their_numbers),
         cmocka_unit_test(test_bad_lines_are_refused),
+        cmocka_unit_test(test_an_ipv6_address_is_a_host),
         cmocka_unit_test(test_cores_are_divided_and_crowds_found),
         cmocka_unit_test(test_bad_hosts_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);

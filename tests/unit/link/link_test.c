@@ -63,7 +63,7 @@ static int setup(void **state)
     void *board;
     memset(&d, 0, sizeof(d));
     assert_int_equal(rz_channel_pair(d.link), RZ_OK);
-    d.fds[0] = memory("board", rz_board_bytes_ring(SLOTS), &board);
+    d.fds[0] = memory("board", rz_board_bytes_ring(SLOTS, 2), &board);
     d.board = board;
     d.board->magic = RZ_BOARD_MAGIC;
     d.board->layout = RZ_BOARD_LAYOUT;
@@ -80,6 +80,7 @@ static int setup(void **state)
     d.fds[3] = rz_watch_page_fd(d.watch);
     d.fds[4] = memory("waits", sizeof(struct rz_waits), NULL);
     d.fds[FDS] = eventfd(0, EFD_NONBLOCK);
+    static const struct rz_address node_address = {.ip = RZ_IPV4(127, 0, 1, 1)};
     d.welcome = (struct rz_link_welcome){.version = RZ_LINK_VERSION,
                                          .n_ranks = RANKS,
                                          .n_slots = SLOTS,
@@ -92,7 +93,8 @@ static int setup(void **state)
                                          .job = JOB,
                                          .job_token = 99,
                                          .restarted = 1,
-                                         .node_ip = 0x7F000101,
+                                         .node_ip = node_address.ip,
+                                         .node_ip_length = RZ_IP_BYTES,
                                          .net_key = (const uint8_t *)NET_KEY,
                                          .net_key_length = RZ_LINK_NET_KEY_BYTES};
     char fd[16];
@@ -111,7 +113,7 @@ static int teardown(void **state)
     if (d.link[0] >= 0) {
         close(d.link[0]);
     }
-    rz_memory_unmap(d.board, rz_board_bytes_ring(SLOTS));
+    rz_memory_unmap(d.board, rz_board_bytes_ring(SLOTS, 2));
     for (unsigned i = 0; i <= FDS; i++) {
         if (i != 3) {
             close(d.fds[i]);
@@ -215,6 +217,7 @@ static void joining_tells_everything(void **state)
     assert_int_equal(info->lane, 6);
     assert_int_equal(info->job_token, 99);
     assert_true(info->restarted);
+    assert_memory_equal(info->node_address.ip, d.welcome.node_ip, RZ_IP_BYTES);
     assert_false(info->alone);
     assert_non_null(info->doorbell);
     assert_non_null(info->waits);
@@ -322,6 +325,15 @@ static void a_board_with_other_slots_is_refused(void **state)
     struct rz_link *link = NULL;
     d.welcome.n_slots = SLOTS + 1;
     assert_int_equal(join(&link), RZ_ERR_VERSION);
+    assert_null(link);
+}
+
+static void an_address_of_another_length_is_refused(void **state)
+{
+    (void)state;
+    struct rz_link *link = NULL;
+    d.welcome.node_ip_length = 4;
+    assert_int_equal(join(&link), RZ_ERR_MALFORMED);
     assert_null(link);
 }
 
@@ -710,6 +722,7 @@ int main(int argc, char **argv)
         LINK_TEST(a_board_with_other_slots_is_refused),
         LINK_TEST(a_spawned_process_learns_of_its_world),
         LINK_TEST(a_world_without_us_is_refused),
+        LINK_TEST(an_address_of_another_length_is_refused),
         LINK_TEST(a_ring_comes_whole),
         LINK_TEST(a_ring_without_socket_is_refused),
         LINK_TEST(a_socket_without_ring_is_refused),

@@ -50,14 +50,16 @@ static void member_open(struct member *m, uint32_t rank)
 {
     int ends[2];
     memset(m, 0, sizeof(*m));
-    m->board = aligned_alloc(64, (rz_board_bytes_ring(N) + 63) / 64 * 64);
+    m->board = aligned_alloc(64, (rz_board_bytes_ring(N, 1) + 63) / 64 * 64);
     assert_non_null(m->board);
-    memset(m->board, 0, rz_board_bytes_ring(N));
+    memset(m->board, 0, rz_board_bytes_ring(N, 1));
     m->board->n_ranks = N;
     m->board->n_slots = N;
+    m->board->n_nodes = 1;
     m->board->flags = RZ_BOARD_RING;
     m->board->hb_period_ns = PERIOD;
     m->address = (struct rz_address){.ip = RZ_ADDRESS_LOOPBACK};
+    memcpy((uint8_t *)m->board + rz_board_node_ip(m->board, 0), m->address.ip, RZ_IP_BYTES);
     assert_int_equal(rz_channel_pair(ends), RZ_OK);
     m->daemon_fd = ends[0];
     m->info = (struct rz_link_info){.self = {.job = 1, .rank = rank, .incarnation = 1},
@@ -80,7 +82,7 @@ static int setup(void **state)
         for (uint32_t k = 0; k < N; k++) {
             write_board(member[i].board, k, RZ_PROCESS_ALIVE);
             atomic_store(&member[i].board->rank[N + k],
-                         rz_board_ring_word(1, member[k].address.ip, member[k].address.port));
+                         rz_board_ring_word(1, 0, member[k].address.port));
         }
     }
     write_epoch(1, RZ_PHASE_RUN);

@@ -55,7 +55,7 @@ static void *connect_thread(void *arg)
 {
     struct connector *connector = arg;
     connector->status = rz_stream_connect(&connector->stream, &connector->to, &connector->terms,
-                                          FRAME_MAX, deadline());
+                                          FRAME_MAX, deadline(), deadline());
     return NULL;
 }
 
@@ -347,11 +347,12 @@ static void a_silent_or_absent_acceptor_is_noticed(void **state)
     (void)state;
     assert_int_equal(rz_socket_listen(&at, &listening), RZ_OK);
     /* It listens, and says nothing. */
-    assert_int_equal(
-        rz_stream_connect(&stream, &at, &terms, FRAME_MAX, rz_clock_now() + 50 * RZ_MILLISECOND),
-        RZ_ERR_TIMEOUT);
+    assert_int_equal(rz_stream_connect(&stream, &at, &terms, FRAME_MAX, deadline(),
+                                       rz_clock_now() + 50 * RZ_MILLISECOND),
+                     RZ_ERR_TIMEOUT);
     close(listening);
-    assert_int_equal(rz_stream_connect(&stream, &at, &terms, FRAME_MAX, deadline()), RZ_ERR_CLOSED);
+    assert_int_equal(rz_stream_connect(&stream, &at, &terms, FRAME_MAX, deadline(), deadline()),
+                     RZ_ERR_CLOSED);
 }
 
 int main(void)

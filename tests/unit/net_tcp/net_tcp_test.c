@@ -59,11 +59,13 @@ static void warn(void *arg, const char *text)
     warnings++;
 }
 
+static struct rz_address listens_at = {.ip = RZ_ADDRESS_LOOPBACK};
+
 static void open_with(rz_time prove_ns)
 {
     const struct rz_tcp_config config = {.self = {.job = JOB, .rank = 1, .incarnation = 1},
                                          .key = key,
-                                         .ip = RZ_ADDRESS_LOOPBACK,
+                                         .address = listens_at,
                                          .prove_ns = prove_ns,
                                          .host = {NULL, arrived, broken},
                                          .warn = warn};
@@ -89,14 +91,15 @@ static struct rz_address address_of(struct rz_tcp_party *party)
     size_t bytes = sizeof(ep_address);
     struct rz_wire_reader r;
     struct rz_address address;
+    uint32_t length;
     assert_int_equal(ops->ep_address(net, ep_address, &bytes), RZ_OK);
     rz_wire_reader_init(&r, ep_address, bytes);
     rz_wire_get_u64(&r); /* magic, version */
     assert_int_equal(rz_wire_get_u64(&r), JOB);
     party->name = rz_wire_get_u64(&r);
     rz_wire_get_u32(&r);
-    address.ip = rz_wire_get_u32(&r);
-    address.port = (uint16_t)rz_wire_get_u32(&r);
+    const uint8_t *ip = rz_wire_get_bytes(&r, &length);
+    assert_true(rz_address_take(&address, ip, length, rz_wire_get_u32(&r)));
     party->slot = rz_wire_get_u32(&r);
     party->incarnation = rz_wire_get_u32(&r);
     assert_false(r.malformed);
@@ -327,7 +330,7 @@ static void an_impostor_hears_nothing(void **state)
     static void (*const no_callback)(struct rz_net_op *, rz_status_t) = NULL;
     uint8_t ep_address[EP_ADDRESS_MAX], heard[512];
     size_t bytes = sizeof(ep_address);
-    struct rz_address own = {.ip = RZ_ADDRESS_LOOPBACK};
+    struct rz_address own = listens_at;
     struct rz_net_op op = {.done = no_callback, .header_bytes = 48};
     struct rz_tcp_shake shake = {.key = other_key, .job = JOB};
     uint8_t challenge[RZ_TCP_CHALLENGE_BYTES], welcome[RZ_TCP_WELCOME_BYTES] = {1};
@@ -337,7 +340,7 @@ static void an_impostor_hears_nothing(void **state)
     open_with(HANG);
     assert_int_equal(ops->ep_address(net, ep_address, &bytes), RZ_OK);
     ep_address[16] ^= 1;                   /* another name */
-    memcpy(ep_address + 32, &own.port, 2); /* at our port */
+    memcpy(ep_address + 48, &own.port, 2); /* at our port */
     assert_int_equal(ops->connect(net, 0, ep_address, bytes), RZ_OK);
     assert_int_equal(ops->send(net, 0, "secret", 6, &op), RZ_IN_PROGRESS);
     TURN_UNTIL(fd >= 0 || rz_socket_accept(listening, &fd, NULL) == RZ_OK);
@@ -352,6 +355,23 @@ static void an_impostor_hears_nothing(void **state)
     ops->close(net);
 }
 
+/* The same over IPv6, where this machine has it. */
+static void handshakes_and_frames_over_ipv6(void **state)
+{
+    const struct rz_address ipv4 = listens_at;
+    struct rz_address own;
+    int fd;
+    assert_int_equal(rz_address_parse("::1", &listens_at), RZ_OK);
+    own = listens_at;
+    if (rz_socket_listen(&own, &fd) == RZ_OK) {
+        close(fd);
+        slices_of_every_length_are_put_together(state);
+        without_proof_nothing_is_read(state);
+        an_impostor_hears_nothing(state);
+    }
+    listens_at = ipv4;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +382,7 @@ int main(void)
         cmocka_unit_test(silence_is_ended_and_not_told),
         cmocka_unit_test(a_crowd_keeps_no_friend_out),
         cmocka_unit_test(an_impostor_hears_nothing),
+        cmocka_unit_test(handshakes_and_frames_over_ipv6),
     };
     return rz_proof_begin() == RZ_OK ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
 }

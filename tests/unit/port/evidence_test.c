@@ -181,7 +181,7 @@ static void set_loopback(bool up)
 static void without_a_way(void)
 {
     const unsigned patience_ms = 100;
-    const struct rz_address nowhere = {.ip = 0x0A4D0101, .port = 1};
+    const struct rz_address nowhere = {.ip = RZ_IPV4(10, 77, 1, 1), .port = 1};
     struct rz_frames *frames;
     int there, here, fd;
     set_loopback(true);

@@ -36,7 +36,7 @@ static inline rz_status_t internode_open(const struct internode *wanted, struct 
     static const uint8_t key[RZ_TCP_KEY_BYTES] = "the key of the job under test..";
     const struct rz_tcp_config config = {.self = {.job = wanted->job, .rank = 1, .incarnation = 1},
                                          .key = key,
-                                         .ip = 0x7F000001,
+                                         .address = {.ip = RZ_ADDRESS_LOOPBACK},
                                          .host = wanted->host,
                                          .complain = wanted->complain};
     return rz_tcp_open(&config, net, ops);
