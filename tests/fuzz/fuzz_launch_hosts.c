@@ -2,10 +2,22 @@
 /* Lists of hosts, on the command line and in a file. */
 #include "fuzz_text.h"
 #include "launch/layout.h"
+#include "port/address.h"
 
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+/* An address, in its one form, maybe of a user. */
+static bool is_ipv6(const char *host)
+{
+    const char *at = strrchr(host, '@');
+    struct rz_address address;
+    char text[RZ_ADDRESS_TEXT];
+    host = at ? at + 1 : host;
+    return rz_address_parse(host, &address) == RZ_OK &&
+           strcmp(rz_address_ip_text(&address, text), host) == 0;
+}
 
 static void look(const struct rz_launch_layout *layout)
 {
@@ -13,7 +25,8 @@ static void look(const struct rz_launch_layout *layout)
     for (uint32_t i = 0; i < layout->n_nodes; i++) {
         const struct rz_layout_node *node = &layout->nodes[i];
         size_t n = strnlen(node->host, sizeof(node->host));
-        rz_fuzz_holds(n > 0 && n < sizeof(node->host) && !strpbrk(node->host, " \t\n,:#"));
+        rz_fuzz_holds(n > 0 && n < sizeof(node->host) && !strpbrk(node->host, " \t\n,#[]"));
+        rz_fuzz_holds(!strchr(node->host, ':') || is_ipv6(node->host));
         rz_fuzz_holds(strnlen(node->rack, sizeof(node->rack)) < sizeof(node->rack));
         rz_fuzz_holds(node->place.slots >= 1 && node->place.slots <= RZ_RANKS_MAX);
     }

@@ -29,6 +29,7 @@ Case = collections.namedtuple("Case", "name says options on_h2 rzd agent shell p
 NO_CONFIG = "-F none -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null"
 HAS_OWN = f"mount -t tmpfs none {OWN}"
 FAST = "--start-timeout 3s"
+IPV4 = f"--interface {files.address(0)[:-3]}0/24"
 WORKS, NOT_FOUND, NOT_EXECUTABLE = 0, 127, 126
 TMPDIR_HELP = "set TMPDIR there to a directory that can be used"
 SSH_HELP, PREFIX_HELP = "try `ssh HOST true`", "is Rhizome installed there\\? --prefix says where"
@@ -79,7 +80,7 @@ CASES = [
          "head -c 4k /dev/zero >/dev/shm/full", program=MPI),
     Case("a /dev/shm there that cannot be written", "h2", status=WORKS, on_h2="mount -t tmpfs -o ro none /dev/shm", program=MPI),
     # Ports and interfaces
-    Case("a firewall before rzrun", "h2: rzd: cannot reach rzrun at 10.78.0.254:.*is there a firewall\\?.*--port-range", FAST,
+    Case("a firewall before rzrun", "h2: rzd: cannot reach rzrun at 10.78.0.254:.*is there a firewall\\?.*--port-range", f"{FAST} {IPV4}",
          "iptables -A OUTPUT -p tcp --syn -d 10.78.0.254 -j REJECT"),
     Case("no free port here", "no port of --port-range is free", "--port-range 45000-45001", on_h0="occupy 45000 45001"),
     Case("no free port there", "the daemon of node 1 \\(h2\\) ended before it was ready.*--port-range", "--port-range 45000-45001",
