@@ -130,6 +130,18 @@ class InSlurm(jobs.JobsTest):
         out, err = process.communicate(timeout=HANG_S)
         self.assertTrue((process.returncode, out) == (0, b"over\nover\n") or (process.returncode != 0 and b"rzrun: " in err), (out, err))
 
+    def test_slurmctld_restarts(self):
+        """With its whole host, which is not that of rzrun: the job does not notice."""
+        process = self.rig.start(1, ["salloc", "-N3", "-n12", "--no-kill", RZRUN, "-n", "6", "--map-by", "node", "--inject",
+                                     "stop rank 0 at iteration 60 for 3s", HPCCG, *SIZE],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.await_ranks_on(3)
+        self.rig.power_off(0)
+        self.rig.boot(0)
+        out, err = process.communicate(timeout=HANG_S)
+        self.assertEqual((process.returncode, result_of(out)), (0, self.expected), err)
+        self.assertEqual(self.run_it(["-N1", "-n1"], "hostname")[0], 0)
+
     def test_z_a_host_loses_power(self):
         """The last test: slurm knows of it half a minute later."""
         process = self.rig.start(0, ["salloc", "-N3", "-n12", "--no-kill", RZRUN, "-n", "6", "--map-by", "node", "--story", "--inject",
