@@ -190,7 +190,7 @@ static const struct {
     const char *subject, *prefixes[8], *text, *remedy;
 } families[] = {
     {"another MPI's",
-     {"OMPI_", "PMIX_", "PRTE_", "OPAL_", "ORTE_"},
+     {"OMPI_", "PMIX_MCA_", "PRTE_", "OPAL_", "ORTE_"},
      "read by Open MPI, not by Rhizome",
      "unset them, if this shell came from mpirun of Open MPI; else leave them"},
     {"another MPI's",
@@ -205,6 +205,11 @@ static const struct {
      {"RZ_LINK_FD=", "RZ_JOB_ID=", "RZ_JOB_KEY=", "RZ_RANK=", "RZ_INCARNATION="},
      "of a rank of a running job; a program started here would take itself for it",
      "unset them"},
+    {"another launcher's",
+     {"PMIX_NAMESPACE=", "PMIX_RANK="},
+     "of a process of srun or mpirun; a program started here without rzrun would take itself for "
+     "it",
+     "unset them, or set RZ_ALONE=1"},
     {"of tests",
      {"RZ_SHM_CMA=", "RZ_UCX_MODULE=", "RZ_TCP_MODULE="},
      "changes how Rhizome sends messages; meant for tests",
