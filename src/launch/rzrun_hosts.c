@@ -20,6 +20,7 @@
 extern char **environ;
 
 RZ_CLI_TAKE_FLAG(whole_environment, OPTIONS->whole_environment)
+RZ_CLI_TAKE_FLAG(readmit, OPTIONS->readmit)
 
 RZ_CLI_TAKE(start_timeout)
 {
@@ -48,6 +49,10 @@ const struct rz_cli_option rz_rzrun_hosts[] = {
     {"--start-timeout", NULL, "T",
      "End the job if not all daemons and processes have started, and none did for this time (30s).",
      take_start_timeout},
+    {"--readmit", NULL, NULL,
+     "When a lost host answers again, write the newest checkpoint to files (--checkpoint-dir), and "
+     "start the job again from it, on all hosts. Counts for --max-restarts.",
+     take_readmit},
     {"--env-all", NULL, NULL,
      "Give the processes on other hosts all variables of the environment, but those of the session "
      "here. Default: PATH, LD_LIBRARY_PATH, LANG, LC_*, OMP_*, UCX_*, RZ_*, and those of -x.",
@@ -156,6 +161,15 @@ void rz_rzrun_hosts_settle(struct rz_rzrun_options *options)
     if (options->detach && options->launcher == RZ_LAUNCHER_SLURM) {
         rz_cli_refuse(&rz_rzrun_cli, "--detach would end srun, with which Slurm ends the daemons: "
                                      "use --launcher ssh, or leave rzrun in the background");
+    }
+    if (options->readmit && !options->checkpoint_dir) {
+        rz_cli_refuse(&rz_rzrun_cli,
+                      "--readmit needs a directory for the files: --checkpoint-dir DIR");
+    }
+    if (options->readmit && options->launcher == RZ_LAUNCHER_SLURM) {
+        rz_cli_refuse(&rz_rzrun_cli,
+                      "--readmit is for hosts that are reached by ssh; Slurm gives a "
+                      "lost node to no running job again");
     }
     if (options->n_addresses == 0) {
         fprintf(stderr, "rzrun: %s\n",

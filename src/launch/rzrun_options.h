@@ -82,6 +82,7 @@ struct rz_rzrun_options {
     rz_time start_timeout;
     const char *remote_daemon; /* path of rzd on the other hosts; NULL: as here */
     bool whole_environment;
+    bool readmit;              /* lost hosts that answer again, by a restart */
     struct rz_preload preload; /* files for other hosts */
     bool bind_to_core, report_bindings, no_ft, on_failure_given;
     bool lost_together;

@@ -500,6 +500,7 @@ static void open_events(struct rz_launch_session *session)
 {
     rz_session_signals_open(session);
     rz_session_input_open(session);
+    rz_session_readmit_open(session);
     session->last_word = evtimer_new(session->base, last_word, session);
     session->bound = evtimer_new(session->base, out_of_time, session);
     rz_time timeout = session->options->detach ? 0 : session->options->timeout;
@@ -643,6 +644,7 @@ static void close_events(struct rz_launch_session *session)
     event_free(session->bound);
     rz_session_waits_close(session);
     rz_session_save_close(session);
+    rz_session_readmit_close(session);
     rz_session_preload_close(session);
 }
 
@@ -704,6 +706,8 @@ static int conclude(struct rz_launch_session *session)
     int status = rz_outcome_status(&session->referee.outcome, &cause);
     if (session->save.signal) {
         status = status != 0 ? RZ_EXIT_SAVED : 0;
+    } else if (session->save.readmits && status == RZ_EXIT_SAVED) {
+        session->attempts->again = true;
     } else {
         status = look_for_restart(session, status);
     }
@@ -748,6 +752,7 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
     rz_assert(sodium_init() >= 0);
     session->options = options;
     session->attempts = attempts;
+    session->daemon = daemon;
     session->random.state = options->seed;
     session->base = event_base_new();
     session->nodes = calloc(options->layout.n_nodes, sizeof(*session->nodes));

@@ -43,8 +43,18 @@ struct rz_session_waits {
 
 /* The newest checkpoint is being written before the end of the job (session_save.c). */
 struct rz_session_save {
-    int signal; /* that asked for it; 0: none */
+    int signal;       /* that asked for it; 0: none */
+    const char *host; /* that answers again: it is to get ranks by a restart; NULL: none */
+    bool readmits;    /* it was written for that host, and the job ends to begin again */
     struct event *bound;
+};
+
+/* Lost hosts are asked whether they answer again (session_readmit.c). */
+struct rz_session_readmit {
+    struct event *timer;
+    struct rz_agents *asking; /* or NULL */
+    rz_time asked_at;
+    bool answered[RZ_NODES_MAX];
 };
 
 /* Files are being brought to other hosts, before JOB (session_preload.c). */
@@ -68,6 +78,7 @@ struct rz_launch_session {
     struct event_base *base;
     uint64_t job;
     uint8_t key[32];
+    const char *daemon;     /* the path of rzd */
     struct rz_node *nodes;  /* [n_nodes] */
     struct rz_hosts *hosts; /* NULL: all nodes are on this machine */
     int switch_fd; /* switch that they are connected to, or -1; kept open, so that it stays */
@@ -97,6 +108,7 @@ struct rz_launch_session {
         numbered;  /* the nodes were told that we want to detach; the user knows the number */
     bool detached; /* all continue without us */
     struct rz_session_save save;
+    struct rz_session_readmit readmit;
     struct rz_session_preload preload;
     struct rz_session_waits waits;
     bool stdin_ended, stdin_always_ready, stdin_terminal;
@@ -183,7 +195,14 @@ void rz_session_signals_close(struct rz_launch_session *session);
  * newest checkpoint is in files. What the daemons said: this generation is. */
 bool rz_session_save(struct rz_launch_session *session, int number);
 void rz_session_saved(struct rz_launch_session *session, uint64_t generation);
+/* A lost host answers again: the job begins again with it once its newest checkpoint is in files;
+ * it goes on as it is if that takes too long, or if there is no checkpoint yet. */
+void rz_session_save_for(struct rz_launch_session *session, const char *host);
 void rz_session_save_close(struct rz_launch_session *session);
+
+/* session_readmit.c: --readmit. */
+void rz_session_readmit_open(struct rz_launch_session *session);
+void rz_session_readmit_close(struct rz_launch_session *session);
 
 /* session_detach.c: all processes are there, or the job is over already, and it does not need us
  * any more; and what follows when nodes have said that they can continue without us, and that they

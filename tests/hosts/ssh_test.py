@@ -165,6 +165,18 @@ class OverSsh(jobs.JobsTest):
         self.assertEqual((status, sorted(out.splitlines())), (0, ["3 h1", "3 h1", "3 h2", "3 h3"]), err)
         self.assertRegex(err, r"h3: .*; attempt 2 begins without\n")
 
+    def test_a_host_that_comes_back_is_readmitted(self):
+        """The rank that is stopped keeps the job from its end, and the recovery from its own; the restart needs neither."""
+        process = self.start("-v", "--host", "h1:4,h2:4,h3:4", "-n", "8", "--map-by", "node", "--checkpoint-dir", CHECKPOINTS, "--readmit",
+                             "--inject", HELD, *COMD)
+        self.await_checkpoint()
+        self.rig.power_off(3)
+        self.rig.boot(3)
+        status, out, err = self.finish(process)
+        self.assertEqual((status, state_of(out)), (0, state_of(self.undisturbed(COMD, 8))), err)
+        self.assertRegex(err, r"rzrun: h3 answers again, and checkpoint \d+ was written; the job restarts \(1\)\n")
+        self.assertEqual(err.count("is started on node 2: "), 2 * 2, err)  # two ranks, twice
+
     def test_restarts_need_enough_hosts(self):
         process = self.start("--host", "h1:2,h2:2", "-n", "4", "--on-failure", "restart", "--start-timeout", "10", "sh", "-c",
                              "echo $RZ_ATTEMPT $(hostname); exec sleep 1000")

@@ -104,7 +104,8 @@ class Hosts(rig.LaunchTest):
                            (("--host", "a b"), "letters, digits"), (("--host", "-oProxyCommand=x"), "begins with no '-'"),
                            (("--interface", "no0", "--host", "a"), "no interface of this machine"),
                            (("--ssh-args", "-4", "--launch-agent", "x", "--host", "a"), "--ssh-args is for ssh"),
-                           (("--detach", "--launcher", "slurm", "--host", "a"), "SLURM_JOB_ID is not set")):
+                           (("--detach", "--launcher", "slurm", "--host", "a"), "SLURM_JOB_ID is not set"),
+                           (("--readmit", "--host", "a", "--interface", "lo"), "--readmit needs a directory for the files")):
             result = self.run_it("--launcher", "ssh", *words, *self.program())
             self.assertIn(result.status, (2, rig.NO_START), result.err)
             self.assertIn(why, result.err)
