@@ -60,7 +60,8 @@ static rz_status_t spawn_status(const struct rz_spawns *spawns, const struct rz_
     enum rz_recover_spawn what =
         rz_recovery_spawn(spawns->config.recovery, spawn->slot, spawn->incarnation);
     if (what == RZ_SPAWN_REFUSED) {
-        return spawns->refused != RZ_OK ? spawns->refused : RZ_ERR_UNSUPPORTED;
+        /* The protocol has decided before rz_spawns_decided says why: there was no place. */
+        return spawns->refused != RZ_OK ? spawns->refused : RZ_ERR_NO_SLOTS;
     }
     if (spawns->own->membership.slots[spawn->slot].incarnation < spawn->incarnation) {
         return spawns->own->membership.slots[spawn->slot].never_started + 1 == spawn->incarnation
