@@ -89,7 +89,7 @@ class Pmix(rig.LaunchTest):
         self.assertNotEqual(result.status, 0, result.err)
 
     def test_each_part_is_killed(self):
-        for name, line in (("rzrun", ""), ("rzd", ""), ("rzd-keeper", ""), ("rzd-stand-in", "rank 2 (ends: |was killed)"), ("ring", "")):
+        for name, line in (("rzrun", "."), ("rzd", "."), ("rzd-keeper", "."), ("rzd-stand-in", "rank 2 (ends: |was killed)"), ("ring", ".")):
             with self.subTest(name):
                 process = self.coming_up(3)
                 os.kill(self.parts(name)[-1].pid, signal.SIGKILL)
