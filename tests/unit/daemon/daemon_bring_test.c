@@ -72,7 +72,7 @@ static void start_with_files(struct fake_job *job)
     begin(job, "script", 0755, n);
     part(job, SCRIPT, 10);
     await_taken(job, 10, 0);
-    part(job, SCRIPT + 10, n - 10);
+    part(job, &SCRIPT[10], n - 10);
     await_taken(job, n, 0);
     end(job, XXH3_64bits(SCRIPT, n));
     await_taken(job, n, 1);
