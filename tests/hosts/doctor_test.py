@@ -92,11 +92,12 @@ class DoctorTest(jobs.JobsTest):
         self.is_bad(half["Between hosts", "h1 -> h2"], "no datagram was answered", "UDP")
 
     def test_in_an_allocation(self):
-        of = self.doctor("--hosts", "allocation", before=["salloc", "-N3", "-n6", "--no-kill"])
+        patient = ["--start-timeout", "200"]  # slurm may take half a minute for a step
+        of = self.doctor("--hosts", "allocation", *patient, before=["salloc", "-N3", "-n6", "--no-kill"])
         self.are_good(of, "h1", "h2", "h3")
         self.are_good(of, "h1 -> h2", "h2 -> h3", "h3 -> h1", section="Between hosts")
         self.assertIn("whether this job has it", of["Slurm", "--no-kill"]["text"])
-        of = self.doctor("--hosts", "h3", "--prefix", "/none", before=["salloc", "-N3", "-n3", "--no-kill"], status=1)
+        of = self.doctor("--hosts", "h3", "--prefix", "/none", *patient, before=["salloc", "-N3", "-n3", "--no-kill"], status=1)
         self.is_bad(of["Hosts", "h3"], "status 127", "--prefix")
 
 
