@@ -368,8 +368,8 @@ static void every_refusal_is_told(void **state)
     done("");
     assert_true(ask_replace(0, 2));
     rig.spawn = RZ_SPAWN_REFUSED;
-    rz_spawns_look(rig.spawns);
-    snprintf(text, sizeof(text), "want replaced1:%d ", RZ_ERR_UNSUPPORTED);
+    rz_spawns_look(rig.spawns); /* before rz_spawns_decided has said why */
+    snprintf(text, sizeof(text), "want replaced1:%d ", RZ_ERR_NO_SLOTS);
     done(text);
     ask_spawn();
     const uint64_t cohort = rz_recover_pack_cohort(SELF, 1, 2);
