@@ -26,12 +26,10 @@ rz_status_t rz_link_open(struct rz_link **out)
     }
     link->info.fd = link->info.inbox_fd = link->info.doorbell_fd = link->info.ring_fd = -1;
     rz_status_t status = rz_link_join_elsewhere(link);
-    if (status != RZ_OK) {
-        rz_link_close(link, false);
-        return status;
+    if (status == RZ_OK) {
+        const char *fd = getenv("RZ_LINK_FD");
+        status = fd ? rz_link_join_daemon(link, fd) : rz_link_join_alone(link);
     }
-    const char *fd = getenv("RZ_LINK_FD");
-    status = fd ? rz_link_join_daemon(link, fd) : rz_link_join_alone(link);
     if (status != RZ_OK) {
         rz_link_close(link, false);
         return status;

@@ -24,14 +24,21 @@ static rz_status_t failed(const char *what, pmix_status_t status)
     return RZ_ERR_SYSTEM;
 }
 
-static rz_status_t get_number(const char *key, uint32_t rank, uint32_t *number)
+/* The caller releases the value. */
+static rz_status_t get(uint32_t rank, const char *key, pmix_value_t **value)
 {
     pmix_proc_t of = own;
-    pmix_value_t *value = NULL;
     of.rank = rank;
-    pmix_status_t status = PMIx_Get(&of, key, NULL, 0, &value);
-    if (status != PMIX_SUCCESS) {
-        return failed(key, status);
+    pmix_status_t status = PMIx_Get(&of, key, NULL, 0, value);
+    return status == PMIX_SUCCESS ? RZ_OK : failed(key, status);
+}
+
+static rz_status_t get_number(uint32_t rank, const char *key, uint32_t *number)
+{
+    pmix_value_t *value = NULL;
+    rz_status_t status = get(rank, key, &value);
+    if (status != RZ_OK) {
+        return status;
     }
     bool wide = value->type == PMIX_UINT32, narrow = value->type == PMIX_UINT16;
     *number = wide ? value->data.uint32 : narrow ? value->data.uint16 : 0;
@@ -47,9 +54,9 @@ rz_status_t rz_pmix_client_open(struct rz_pmix_self *self)
         return failed("the connection to it", status);
     }
     self->rank = own.rank;
-    rz_status_t found = get_number(PMIX_JOB_SIZE, PMIX_RANK_WILDCARD, &self->n_ranks);
+    rz_status_t found = get_number(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, &self->n_ranks);
     if (found == RZ_OK) {
-        found = get_number(PMIX_LOCAL_RANK, own.rank, &local);
+        found = get_number(own.rank, PMIX_LOCAL_RANK, &local);
     }
     self->first_here = local == 0;
     if (found != RZ_OK) {
@@ -122,14 +129,12 @@ rz_status_t rz_pmix_fence(void)
 
 rz_status_t rz_pmix_get(uint32_t rank, const char *key, void **bytes, size_t *n)
 {
-    pmix_proc_t of = own;
     pmix_value_t *value = NULL;
-    of.rank = rank;
-    pmix_status_t status = PMIx_Get(&of, key, NULL, 0, &value);
-    if (status != PMIX_SUCCESS) {
-        return failed(key, status);
+    rz_status_t result = get(rank, key, &value);
+    if (result != RZ_OK) {
+        return result;
     }
-    rz_status_t result = RZ_ERR_MALFORMED;
+    result = RZ_ERR_MALFORMED;
     if (value->type == PMIX_BYTE_OBJECT) {
         *n = value->data.bo.size;
         *bytes = malloc(*n + 1);

@@ -294,18 +294,19 @@ rz_status_t rz_pmix_steps_join(int *stand_in)
     if (status != RZ_OK) {
         return status;
     }
-    bool alone = start.self.n_ranks == 1;
-    if (!alone) {
-        status = meet_others(&start);
+    if (start.self.n_ranks == 1) {
+        rz_pmix_client_close();
+        return RZ_OK;
     }
+    status = meet_others(&start);
     rz_pmix_client_close();
-    if (!alone && status == RZ_OK) {
+    if (status == RZ_OK) {
         status = accept_at(&start, start.meeting, stand_in);
     }
-    if (!alone && status == RZ_OK) {
+    if (status == RZ_OK) {
         status = take_link(*stand_in, rz_clock_now() + START_WITHIN);
     }
-    if (!alone && status == RZ_OK && start.self.rank == 0) {
+    if (status == RZ_OK && start.self.rank == 0) {
         tell();
     }
     close_all(&start);
