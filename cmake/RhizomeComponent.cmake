@@ -1,4 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# rz_optional_package(NAME package): sets NAME_FOUND as the option RZ_NAME says: AUTO (if pkg-config finds it), ON (it must), OFF.
+macro(rz_optional_package name package)
+  if(RZ_${name} STREQUAL AUTO)
+    pkg_check_modules(${name} IMPORTED_TARGET ${package})
+  elseif(RZ_${name})
+    pkg_check_modules(${name} REQUIRED IMPORTED_TARGET ${package})
+  else()
+    set(${name}_FOUND FALSE)
+  endif()
+endmacro()
+
 # rz_component(NAME SOURCES ... [USES ...]): one component of the tree, a static library rz_NAME that its users link.
 function(rz_component name)
   cmake_parse_arguments(COMPONENT "" "" "SOURCES;USES" ${ARGN})
