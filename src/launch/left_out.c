@@ -10,27 +10,22 @@
 static bool has(const struct rz_left_out *left_out, const char *host)
 {
     uint32_t i = 0;
-    while (i < left_out->n && strcmp(left_out->hosts[i], host) != 0) {
+    while (i < left_out->hosts.n && strcmp(left_out->hosts.texts[i], host) != 0) {
         i++;
     }
-    return i < left_out->n;
+    return i < left_out->hosts.n;
 }
 
 void rz_left_out_add(struct rz_left_out *left_out, const char *host)
 {
-    if (has(left_out, host)) {
-        return;
+    if (!has(left_out, host)) {
+        rz_texts_add(&left_out->hosts, host);
     }
-    left_out->hosts = realloc(left_out->hosts, (left_out->n + 1) * sizeof(*left_out->hosts));
-    rz_need_memory(left_out->hosts, "for the list of hosts");
-    strncpy(left_out->hosts[left_out->n], host, sizeof(*left_out->hosts) - 1);
-    left_out->hosts[left_out->n++][sizeof(*left_out->hosts) - 1] = '\0';
 }
 
 void rz_left_out_clear(struct rz_left_out *left_out)
 {
-    free(left_out->hosts);
-    *left_out = (struct rz_left_out){0};
+    rz_texts_clear(&left_out->hosts);
 }
 
 bool rz_left_out_settle(const struct rz_left_out *left_out, const struct rz_rzrun_options *job,

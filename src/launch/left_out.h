@@ -9,8 +9,7 @@
 #include "launch/rzrun_options.h"
 
 struct rz_left_out {
-    char (*hosts)[64]; /* [n] */
-    uint32_t n;
+    struct rz_texts hosts;
 };
 
 void rz_left_out_add(struct rz_left_out *left_out, const char *host);

@@ -29,7 +29,7 @@ static void spares_take_the_place_of_a_host(void **state)
     rz_layout_place(&job.layout, 4, RZ_PLACE_BY_SLOT);
     rz_left_out_add(&left_out, "a");
     rz_left_out_add(&left_out, "a");
-    assert_int_equal(left_out.n, 1);
+    assert_int_equal(left_out.hosts.n, 1);
     assert_true(rz_left_out_settle(&left_out, &job, &attempt));
     assert_int_equal(attempt.layout.n_nodes, 2);
     assert_int_equal(attempt.n_remote, 2);
