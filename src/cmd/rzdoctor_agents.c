@@ -7,8 +7,8 @@
 #include "port/child_process.h"
 #include "port/clock.h"
 #include "port/descriptor.h"
-#include "port/process.h"
 #include "remote/agent.h"
+#include "remote/agent_process.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -26,19 +26,6 @@
 
 /* ---- starting ---- */
 
-_Noreturn static void become(const char *const *words, const int fds[3], pid_t parent)
-{
-    if (!rz_child_process_place_descriptors(fds, 3) ||
-        rz_process_fail_with_parent(parent, SIGTERM) != RZ_OK) {
-        _exit(EXIT_FAILURE);
-    }
-    rz_child_process_lead_session(); /* ssh asks no question of the terminal */
-    rz_child_process_plain_signals();
-    execvp(words[0], (char **)(uintptr_t)words);
-    dprintf(STDERR_FILENO, "%s cannot be started: %s\n", words[0], strerror(errno));
-    _exit(RZ_AGENT_NOT_STARTED);
-}
-
 static void close_all(const int *fds, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -51,14 +38,11 @@ static void close_all(const int *fds, unsigned n)
 void rz_doctor_agent_start(struct rz_doctor_host *host, const char *const *words)
 {
     int fds[6] = {-1, -1, -1, -1, -1, -1}, *in = fds, *out = fds + 2, *err = fds + 4;
-    pid_t self = getpid(), pid = -1;
+    pid_t pid = -1;
     host->pid = host->in = host->out = host->err = -1;
     if (rz_descriptor_stream_pair(in) == RZ_OK && rz_descriptor_pipe(out) == RZ_OK &&
         rz_descriptor_pipe(err) == RZ_OK) {
-        pid = rz_child_process_fork();
-    }
-    if (pid == 0) {
-        become(words, (const int[]){in[1], out[1], err[1]}, self);
+        pid = rz_agent_process_start(words, NULL, (const int[]){in[1], out[1], err[1]}, NULL, "");
     }
     if (pid < 0) {
         snprintf(host->word, sizeof(host->word), "%s", strerror(errno));

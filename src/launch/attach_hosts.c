@@ -8,7 +8,7 @@
 #include "port/clock.h"
 #include "port/descriptor.h"
 #include "port/process.h"
-#include "remote/agent.h"
+#include "remote/agent_process.h"
 #include "wire/bridge.h"
 
 #include <errno.h>
@@ -24,44 +24,19 @@
  */
 #define END_WITHIN (2 * RZ_SECOND)
 
-_Noreturn static void become_agent(const struct rz_rzrun_options *options, const char *host,
-                                   const char *command, int fd, pid_t parent)
-{
-    const char *words[RZ_AGENT_WORDS_MAX + 3];
-    const int fds[] = {fd, fd, STDERR_FILENO};
-    uint32_t n = 0;
-    if (!rz_child_process_place_descriptors(fds, 3) ||
-        rz_process_fail_with_parent(parent, SIGTERM) != RZ_OK) {
-        _exit(EXIT_FAILURE);
-    }
-    rz_child_process_lead_session();
-    rz_child_process_plain_signals();
-    rz_surroundings_restore();
-    for (; n < options->agent.n; n++) {
-        words[n] = options->agent.texts[n];
-    }
-    words[n++] = host;
-    words[n++] = command;
-    words[n] = NULL;
-    execvp(words[0], (char **)(uintptr_t)words);
-    dprintf(STDERR_FILENO, "rzrun: %s cannot be started: %s\n", words[0], strerror(errno));
-    _exit(RZ_AGENT_NOT_STARTED);
-}
-
 /* False: it cannot be started, which was reported. */
 static bool start(const struct rz_rzrun_options *options, const char *host, const char *command,
                   struct rz_attach_bridge *bridge)
 {
     int ends[2];
-    pid_t self = getpid();
+    const char *const more[] = {host, command, NULL};
     if (rz_descriptor_stream_pair(ends) != RZ_OK) {
         fprintf(stderr, "rzrun: %s: %s\n", host, strerror(errno));
         return false;
     }
-    pid_t pid = rz_child_process_fork();
-    if (pid == 0) {
-        become_agent(options, host, command, ends[1], self);
-    }
+    pid_t pid = rz_agent_process_start((const char *const *)options->agent.texts, more,
+                                       (const int[]){ends[1], ends[1], STDERR_FILENO},
+                                       rz_surroundings_restore, "rzrun: ");
     close(ends[1]);
     if (pid < 0) {
         fprintf(stderr, "rzrun: %s: %s\n", host, strerror(errno));

@@ -11,6 +11,7 @@
 #include "port/clock.h"
 #include "port/descriptor.h"
 #include "port/process.h"
+#include "remote/agent_process.h"
 #include "remote/tree.h"
 
 #include <errno.h>
@@ -22,8 +23,6 @@
 
 /* How often agents are looked at where the kernel has no descriptors of processes. */
 #define LOOK_MS 200
-/* The longest command of an agent, in words. */
-#define WORDS_MAX (RZ_AGENT_WORDS_MAX + 8)
 
 struct agent;
 
@@ -225,34 +224,6 @@ static void send_begin(struct agent *agent, const struct rz_remote_host *host,
     free(frame);
 }
 
-/* more: arguments after the words of the agent, NULL at the end. */
-static _Noreturn void become_agent(const struct rz_agents_config *config, const char *const *more,
-                                   const int fds[3], pid_t parent)
-{
-    const char *words[WORDS_MAX + 1];
-    size_t n = 0;
-    /* It ends with this process, so that none is left: the daemons do not need it. */
-    if (!rz_child_process_place_descriptors(fds, 3) ||
-        rz_process_fail_with_parent(parent, SIGTERM) != RZ_OK) {
-        _exit(EXIT_FAILURE);
-    }
-    rz_child_process_lead_session(); /* signals of the terminal are for rzrun */
-    rz_child_process_plain_signals();
-    if (config->restore) {
-        config->restore();
-    }
-    for (const char *const *word = config->words; *word && n < RZ_AGENT_WORDS_MAX; word++) {
-        words[n++] = *word;
-    }
-    for (; *more; more++) {
-        words[n++] = *more;
-    }
-    words[n] = NULL;
-    execvp(words[0], (char **)(uintptr_t)words);
-    dprintf(STDERR_FILENO, "%s cannot be started: %s\n", words[0], strerror(errno));
-    _exit(RZ_AGENT_NOT_STARTED);
-}
-
 static bool make_streams(int begin[2], int out[2], int err[2])
 {
     begin[0] = begin[1] = out[0] = out[1] = err[0] = err[1] = -1;
@@ -269,17 +240,16 @@ static void close_streams(const int *fds, unsigned n)
     }
 }
 
-/* An agent for this node; NULL: it cannot be started, which was reported. */
+/* more: arguments after the words of the agent, NULL at the end. An agent for this node; NULL: it
+ * cannot be started, which was reported. */
 static struct agent *start_agent(struct rz_agents *agents, uint32_t node, const char *const *more)
 {
     const struct rz_agents_config *config = &agents->config;
     int streams[6], *begin = streams, *out = streams + 2, *err = streams + 4;
-    pid_t self = getpid(), pid = -1;
+    pid_t pid = -1;
     if (make_streams(begin, out, err)) {
-        pid = rz_child_process_fork();
-    }
-    if (pid == 0) {
-        become_agent(config, more, (const int[]){begin[1], out[1], err[1]}, self);
+        pid = rz_agent_process_start(config->words, more, (const int[]){begin[1], out[1], err[1]},
+                                     config->restore, "");
     }
     if (pid < 0) {
         config->said(config->arg, node, strerror(errno));
