@@ -160,51 +160,36 @@ static bool read_word(const char *word, struct rz_layout_node *node, const char 
     return false;
 }
 
-bool rz_layout_add_hostfile(struct rz_launch_layout *layout, const char *file, const char **why)
+static bool take_line(void *arg, char *line, size_t n, const char **why)
 {
-    char *line = NULL, *text;
-    size_t room = 0;
-    FILE *in = rz_text_file_open(file, &text, why);
-    uint32_t before = layout->n_nodes;
-    if (!in) {
+    struct rz_layout_node node = {.place.slots = 1};
+    char *save, *word;
+    *why = "there is a zero byte in it";
+    if (memchr(line, 0, n)) {
         return false;
     }
-    bool good = true;
-    uint32_t number = 0;
-    for (ssize_t n; good && (n = getline(&line, &room, in)) >= 0;) {
-        number++;
-        struct rz_layout_node node = {.place.slots = 1};
-        char *save, *word;
-        if (memchr(line, 0, (size_t)n)) {
-            *why = "there is a zero byte in it";
-            good = false;
-            break;
-        }
-        line[strcspn(line, "#\n")] = 0;
-        char *host = strtok_r(line, " \t\r", &save);
-        if (!host) {
-            continue;
-        }
-        good = !cut_slots(host);
-        *why = "slots follow a host as slots=N";
-        name_host(&node, host);
-        while (good && (word = strtok_r(NULL, " \t\r", &save))) {
-            good = read_word(word, &node, why);
-        }
-        good = good && add(layout, &node, why);
+    line[strcspn(line, "#\n")] = 0;
+    char *host = strtok_r(line, " \t\r", &save);
+    if (!host) {
+        return true;
     }
-    if (!good) {
-        static char reason[256];
-        snprintf(reason, sizeof(reason), "line %u: %s", number, *why);
-        *why = reason;
-    } else if (layout->n_nodes == before) {
-        *why = "the file names no host; a line is HOST [slots=N] [rack=NAME]";
-        good = false;
+    *why = "slots follow a host as slots=N";
+    bool good = !cut_slots(host);
+    name_host(&node, host);
+    while (good && (word = strtok_r(NULL, " \t\r", &save))) {
+        good = read_word(word, &node, why);
     }
-    free(line);
-    fclose(in);
-    free(text);
-    return good;
+    return good && add(arg, &node, why);
+}
+
+bool rz_layout_add_hostfile(struct rz_launch_layout *layout, const char *file, const char **why)
+{
+    uint32_t before = layout->n_nodes;
+    if (!rz_text_file_lines(file, take_line, layout, why)) {
+        return false;
+    }
+    *why = "the file names no host; a line is HOST [slots=N] [rack=NAME]";
+    return layout->n_nodes > before;
 }
 
 bool rz_layout_emulate(struct rz_launch_layout *layout, uint32_t n, const char **why)

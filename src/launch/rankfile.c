@@ -64,32 +64,17 @@ static bool is_complete(const struct rz_rankfile *ranks, const char **why)
     return ranks->n > 0;
 }
 
+static bool take_line(void *arg, char *line, size_t n, const char **why)
+{
+    (void)n;
+    line[strcspn(line, "#\n")] = '\0';
+    return line[strspn(line, " \t\r")] == '\0' || read_line(arg, line, why);
+}
+
 bool rz_rankfile_read(struct rz_rankfile *ranks, const char *file, const char **why)
 {
-    static char reason[256];
-    char *line = NULL, *text;
-    size_t room = 0;
-    unsigned number = 0;
-    bool good = true;
-    FILE *in = rz_text_file_open(file, &text, why);
-    if (!in) {
-        return false;
-    }
     rz_rankfile_clear(ranks);
-    while (good && getline(&line, &room, in) >= 0) {
-        number++;
-        line[strcspn(line, "#\n")] = '\0';
-        good = line[strspn(line, " \t\r")] == '\0' || read_line(ranks, line, why);
-    }
-    if (!good) {
-        snprintf(reason, sizeof(reason), "line %u: %s", number, *why);
-        *why = reason;
-    }
-    good = good && is_complete(ranks, why);
-    free(line);
-    fclose(in);
-    free(text);
-    return good;
+    return rz_text_file_lines(file, take_line, ranks, why) && is_complete(ranks, why);
 }
 
 void rz_rankfile_clear(struct rz_rankfile *ranks)

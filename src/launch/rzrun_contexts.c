@@ -85,37 +85,24 @@ static bool read_line(struct rz_texts *words, char *line)
     return !open;
 }
 
+static bool take_line(void *arg, char *line, size_t n, const char **why)
+{
+    (void)n;
+    *why = "a quote does not end";
+    return read_line(arg, line);
+}
+
 char **rz_context_file(const char *file, int *n_words, const char **why)
 {
-    static char reason[128];
     struct rz_texts words = {0};
-    char *line = NULL, *text;
-    size_t room = 0;
-    unsigned number = 0;
-    bool good = true;
-    FILE *in = rz_text_file_open(file, &text, why);
-    if (!in) {
-        return NULL;
+    bool good = rz_text_file_lines(file, take_line, &words, why);
+    if (good && words.n == 0) {
+        *why = "it names no program; a line is [-n N] PROGRAM [ARGUMENT]...";
+        good = false;
     }
-    *why = reason;
-    while (good && getline(&line, &room, in) >= 0) {
-        number++;
-        good = read_line(&words, line);
-    }
-    if (!good) {
-        snprintf(reason, sizeof(reason), "line %u: a quote does not end", number);
-    } else if (words.n == 0) {
-        snprintf(reason, sizeof(reason),
-                 "it names no program; a line is [-n N] PROGRAM [ARGUMENT]...");
-    }
-    good = good && words.n > 0;
-    free(line);
-    fclose(in);
-    free(text);
     *n_words = (int)words.n;
-    if (good) {
-        return words.texts;
+    if (!good) {
+        rz_texts_clear(&words);
     }
-    rz_texts_clear(&words);
-    return NULL;
+    return good ? words.texts : NULL;
 }

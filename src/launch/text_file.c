@@ -3,7 +3,7 @@
 #include "launch/text_file.h"
 
 #include <errno.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,8 @@ static size_t copy(FILE *from, FILE *to)
     return all;
 }
 
-FILE *rz_text_file_open(const char *file, char **text, const char **why)
+/* Opens `file` for reading lines. NULL: *why. The caller ends with fclose and then frees *text. */
+static FILE *text_file_open(const char *file, char **text, const char **why)
 {
     static char reason[128];
     size_t n = 0, all = 0;
@@ -48,4 +49,31 @@ FILE *rz_text_file_open(const char *file, char **text, const char **why)
         free(*text);
     }
     return lines;
+}
+
+bool rz_text_file_lines(const char *file,
+                        bool (*take)(void *arg, char *line, size_t n, const char **why), void *arg,
+                        const char **why)
+{
+    static char reason[256];
+    char *line = NULL, *text;
+    size_t room = 0;
+    unsigned number = 0;
+    bool good = true;
+    FILE *in = text_file_open(file, &text, why);
+    if (!in) {
+        return false;
+    }
+    for (ssize_t n; good && (n = getline(&line, &room, in)) >= 0;) {
+        number++;
+        good = take(arg, line, (size_t)n, why);
+    }
+    if (!good) {
+        snprintf(reason, sizeof(reason), "line %u: %s", number, *why);
+        *why = reason;
+    }
+    free(line);
+    fclose(in);
+    free(text);
+    return good;
 }

@@ -5,12 +5,18 @@
 #ifndef RZ_LAUNCH_TEXT_FILE_H
 #define RZ_LAUNCH_TEXT_FILE_H
 
-#include <stdio.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 enum { RZ_TEXT_FILE_MAX = 16 << 20 }; /* bytes */
 
-/* Opens `file` for reading lines. NULL: it cannot be read, or is larger than RZ_TEXT_FILE_MAX; *why
- * says which (static, until the next call). The caller ends with fclose and then frees *text. */
-FILE *rz_text_file_open(const char *file, char **text, const char **why);
+/*
+ * Calls take(arg, line, n, why) for each line, of n characters with its end, until it returns false
+ * and has set *why. False: then *why begins with the number of the line; or the file cannot be
+ * read, or is larger than RZ_TEXT_FILE_MAX. *why is static, until the next call.
+ */
+bool rz_text_file_lines(const char *file,
+                        bool (*take)(void *arg, char *line, size_t n, const char **why), void *arg,
+                        const char **why);
 
 #endif
