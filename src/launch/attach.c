@@ -81,13 +81,6 @@ static void number_of(uint64_t job, char number[17])
     snprintf(number, 17, "%016" PRIx64, job);
 }
 
-static bool begins(const struct rz_local_name *name, const char *prefix)
-{
-    char number[17];
-    number_of(name->job, number);
-    return strncmp(number, prefix, strlen(prefix)) == 0;
-}
-
 static bool may_reach(const struct rz_local_name *name)
 {
     return name->uid == geteuid() || geteuid() == 0;
@@ -99,7 +92,7 @@ static size_t choose(const struct rz_local_name *names, size_t n, const char *pr
     size_t jobs = 0, foreign = n, of_job = 0;
     char number[17];
     for (size_t i = 0; i < n; i++) {
-        if (!begins(&names[i], prefix)) {
+        if (!rz_local_begins(&names[i], prefix)) {
             continue;
         }
         if (!may_reach(&names[i])) {
@@ -160,7 +153,7 @@ static void connect_here(struct attach *attach, const char *prefix)
     }
     bool any = false;
     for (size_t i = 0; i < n; i++) {
-        any |= begins(&names[i], prefix);
+        any |= rz_local_begins(&names[i], prefix);
     }
     if (any || attach->options->n_remote == 0) {
         nodes = choose(names, n, prefix, &first);

@@ -152,6 +152,13 @@ rz_status_t rz_local_write(int fd, const void *bytes, size_t max, size_t *n)
     return transferred(send(fd, bytes, max, MSG_NOSIGNAL | MSG_DONTWAIT), n);
 }
 
+bool rz_local_begins(const struct rz_local_name *name, const char *prefix)
+{
+    char number[17];
+    snprintf(number, sizeof(number), "%016" PRIx64, name->job);
+    return strncmp(number, prefix, strlen(prefix)) == 0;
+}
+
 static int by_job_and_node(const void *a, const void *b)
 {
     const struct rz_local_name *l = a, *r = b;

@@ -44,6 +44,9 @@ struct rz_local_name {
     uint32_t node;
 };
 
+/* Whether the number of its job, as sixteen hexadecimal digits, begins with prefix. */
+bool rz_local_begins(const struct rz_local_name *name, const char *prefix);
+
 /* The daemons that listen on this machine, in *names (freed by the caller), sorted by job, then
  * node; of `uid` only, or of all users when `all`. RZ_ERR_SYSTEM, RZ_ERR_NO_MEMORY. */
 rz_status_t rz_local_list(uid_t uid, bool all, struct rz_local_name **names, size_t *n);

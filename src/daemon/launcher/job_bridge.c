@@ -22,16 +22,14 @@ static bool find(const char *prefix, struct rz_local_name *found)
 {
     struct rz_local_name *names = NULL;
     size_t n = 0, jobs = 0;
-    char number[17], host[64] = "this host";
+    char host[64] = "this host";
     gethostname(host, sizeof(host) - 1);
     if (rz_local_list(geteuid(), false, &names, &n) != RZ_OK) {
         fprintf(stderr, "rzd: the jobs of %s cannot be listed: %s\n", host, strerror(errno));
         return false;
     }
     for (size_t i = 0; i < n; i++) {
-        snprintf(number, sizeof(number), "%016" PRIx64, names[i].job);
-        if (strncmp(number, prefix, strlen(prefix)) == 0 &&
-            (jobs == 0 || names[i].job != found->job)) {
+        if (rz_local_begins(&names[i], prefix) && (jobs == 0 || names[i].job != found->job)) {
             *found = names[i];
             jobs++;
         }
