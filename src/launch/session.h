@@ -130,6 +130,16 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
  * when it has been read, or is interrupted. */
 void rz_session_leave_loop(struct rz_launch_session *session);
 
+/* No node is left. */
+bool rz_session_all_gone(const struct rz_launch_session *session);
+
+/* session_start.c: starts the daemons of other hosts. */
+void rz_session_start_hosts(struct rz_launch_session *session);
+
+/* A daemon listens; with the last one the job begins. */
+void rz_session_listening(struct rz_launch_session *session, struct rz_node *node,
+                          const struct rz_launch_listening *told);
+
 /* The start has failed: decides whether the attempt begins again without the hosts that did not
  * answer (attempts->without). */
 void rz_session_leave_out(struct rz_launch_session *session);
