@@ -40,7 +40,7 @@ static bool named(const char *value, const char *const *names)
 
 TAKE_WITHOUT_EFFECT(as_root, "--allow-run-as-root")
 TAKE_WITHOUT_EFFECT(quiet, "--quiet")
-TAKE_WITHOUT_EFFECT(whole_environment, "-genvall")
+TAKE_WITHOUT_EFFECT(genvall, "-genvall")
 TAKE_WITHOUT_EFFECT(manager, "-rmk")
 TAKE_WITHOUT_EFFECT(rank_by, "--rank-by")
 TAKE_WITHOUT_EFFECT(display, "--display")
@@ -189,7 +189,7 @@ const struct rz_cli_option rz_rzrun_foreign[] = {
     {"--allow-run-as-root", "-allow-run-as-root", NULL, "Nothing.", take_as_root},
     {"--quiet", "-quiet", NULL, "No effect: rzrun always is quiet.", take_quiet},
     {"-genvall", "-envall --genvall --envall", NULL,
-     "No effect: processes have rzrun's environment.", take_whole_environment},
+     "No effect: processes have rzrun's environment.", take_genvall},
     {"-rmk", "--rmk", "NAME", "No effect.", take_manager},
     {"--rank-by", "-rank-by --rankby", "WHAT", "No effect: ranks are numbered as they are placed.",
      take_rank_by},

@@ -3,20 +3,14 @@
  * their table, and pairs of slot and incarnation. */
 #include "wire/link_messages.h"
 
-#define CASE(NAME, name)                                                                           \
-    case RZ_LINK_##NAME: {                                                                         \
-        __typeof__(&message->name) m = &message->name;                                             \
-        (void)m;
-#define END(NAME, name)                                                                            \
-    break;                                                                                         \
-    }
+#define LINK_CASE(NAME, name) RZ_SCHEMA_CASE(RZ_LINK_##NAME, name)
 
 size_t rz_link_encode(const struct rz_link_message *message, void *buffer,
-                      size_t bytes){RZ_SCHEMA_ENCODE_BODY(RZ_LINK_TABLE, CASE, END)}
+                      size_t bytes){RZ_SCHEMA_ENCODE_BODY(RZ_LINK_TABLE, LINK_CASE)}
 
 rz_status_t rz_link_decode(struct rz_link_message *message, const void *buffer, size_t bytes)
 {
-    RZ_SCHEMA_DECODE_BODY(RZ_LINK_TABLE, CASE, END, enum rz_link_type)
+    RZ_SCHEMA_DECODE_BODY(RZ_LINK_TABLE, LINK_CASE, enum rz_link_type)
 }
 
 void rz_link_put_pairs(uint8_t *out, const struct rz_link_process *processes, uint32_t n)
@@ -42,11 +36,11 @@ uint32_t rz_link_get_pairs(const uint8_t *bytes, uint32_t length, struct rz_link
     return n;
 }
 
-#define TEXT_OF(NAME, name) [RZ_LINK_##NAME] = #NAME,
+#define LINK_TEXT(NAME, name) [RZ_LINK_##NAME] = #NAME,
 const char *rz_link_type_name(enum rz_link_type type)
 {
     static const char *const names[RZ_LINK_TYPE_COUNT] = {
-        RZ_LINK_TABLE(TEXT_OF, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING,
+        RZ_LINK_TABLE(LINK_TEXT, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING,
                       RZ_SCHEMA_NOTHING, RZ_SCHEMA_NOTHING)};
     return (unsigned)type < RZ_LINK_TYPE_COUNT ? names[type] : "unknown";
 }

@@ -38,20 +38,29 @@
 #define RZ_SCHEMA_GET_BYTES(field) m->field = rz_wire_get_bytes(r, &m->field##_length);
 #define RZ_SCHEMA_GET_TEXT(field) m->field = rz_wire_get_text(r);
 
+/* One message of a table: the case of its type, with `m`, its structure in `message`. */
+#define RZ_SCHEMA_CASE(TYPE, name)                                                                 \
+    case TYPE: {                                                                                   \
+        __typeof__(&message->name) m = &message->name;                                             \
+        (void)m;
+#define RZ_SCHEMA_CASE_END(NAME, name)                                                             \
+    break;                                                                                         \
+    }
+
 /* Bodies for a family's encode and decode, given its enum prefix, struct prefix and table. */
-#define RZ_SCHEMA_ENCODE_BODY(TABLE, MESSAGE, END)                                                 \
+#define RZ_SCHEMA_ENCODE_BODY(TABLE, MESSAGE)                                                      \
     struct rz_wire_writer writer, *w = &writer;                                                    \
     rz_wire_writer_init(w, buffer, bytes);                                                         \
     rz_wire_put_u32(w, (uint32_t)message->type);                                                   \
     switch (message->type) {                                                                       \
         TABLE(MESSAGE, RZ_SCHEMA_PUT_U32, RZ_SCHEMA_PUT_U64, RZ_SCHEMA_PUT_BYTES,                  \
-              RZ_SCHEMA_PUT_TEXT, END)                                                             \
+              RZ_SCHEMA_PUT_TEXT, RZ_SCHEMA_CASE_END)                                              \
     default:                                                                                       \
         return 0;                                                                                  \
     }                                                                                              \
     return w->overflow ? 0 : (size_t)(w->at - w->start);
 
-#define RZ_SCHEMA_DECODE_BODY(TABLE, MESSAGE, END, TYPE)                                           \
+#define RZ_SCHEMA_DECODE_BODY(TABLE, MESSAGE, TYPE)                                                \
     struct rz_wire_reader reader, *r = &reader;                                                    \
     rz_wire_reader_init(r, buffer, bytes);                                                         \
     message->type = (TYPE)rz_wire_get_u32(r);                                                      \
@@ -60,7 +69,7 @@
     }                                                                                              \
     switch (message->type) {                                                                       \
         TABLE(MESSAGE, RZ_SCHEMA_GET_U32, RZ_SCHEMA_GET_U64, RZ_SCHEMA_GET_BYTES,                  \
-              RZ_SCHEMA_GET_TEXT, END)                                                             \
+              RZ_SCHEMA_GET_TEXT, RZ_SCHEMA_CASE_END)                                              \
     default:                                                                                       \
         return RZ_ERR_MALFORMED;                                                                   \
     }                                                                                              \

@@ -8,7 +8,7 @@
 
 /* Whether this member may handle the message. Rule F1: after a member has sent its UP to the next
  * root, it must not take a late decision of the failed one: the two may differ. */
-static bool audible(const struct rz_agree *agree, const struct rz_event *event)
+static bool agree_hears(const struct rz_agree *agree, const struct rz_event *event)
 {
     const struct rz_message *message = event->message;
     uint64_t newest = agree->decided + 2 * (uint64_t)agree->config.in_flight_max;
@@ -30,7 +30,8 @@ static bool audible(const struct rz_agree *agree, const struct rz_event *event)
     return message->type == RZ_AGREE_REQUEST || rz_agree_value_valid(agree, message, event->items);
 }
 
-static void receive(struct rz_agree *agree, const struct rz_event *event, struct rz_actions *out)
+static void agree_on_receive(struct rz_agree *agree, const struct rz_event *event,
+                             struct rz_actions *out)
 {
     if (event->message->seq > agree->heard) {
         agree->heard = event->message->seq;
@@ -52,7 +53,7 @@ static void receive(struct rz_agree *agree, const struct rz_event *event, struct
 
 /* Does all that follows from an event, until the caller's array of actions is full. Decisions are
  * reported last and one by one, so that rz_agree_failed() is that of the decision just reported. */
-static enum rz_more carry_on(struct rz_agree *agree, struct rz_actions *out)
+static enum rz_more agree_carry_on(struct rz_agree *agree, struct rz_actions *out)
 {
     while (agree->review_next <= agree->proposed && !agree->stopped) {
         if (out->count == out->max) {
@@ -93,7 +94,7 @@ enum rz_more rz_agree_step(struct rz_agree *agree, const struct rz_event *event,
     struct rz_event taken = {.kind = RZ_EVENT_RECEIVE, .message = &found, .items = event->items};
     rz_assert(out->count == 0 && out->max >= RZ_ACTIONS_MIN);
     if (event->kind == RZ_EVENT_CONTINUE) {
-        return carry_on(agree, out);
+        return agree_carry_on(agree, out);
     }
     if (event->kind == RZ_EVENT_CALL && event->call == RZ_AGREE_TAKE) {
         if (!rz_agree_is_cached(agree, (rz_id)event->arg[0], event->arg[1], event->arg[2],
@@ -105,7 +106,7 @@ enum rz_more rz_agree_step(struct rz_agree *agree, const struct rz_event *event,
     if (agree->stopped || event->kind == RZ_EVENT_TICK) {
         return RZ_DONE;
     }
-    if (event->kind == RZ_EVENT_RECEIVE && !audible(agree, event)) {
+    if (event->kind == RZ_EVENT_RECEIVE && !agree_hears(agree, event)) {
         return RZ_DONE;
     }
     if (!rz_agree_fits(agree, event, out)) {
@@ -113,7 +114,7 @@ enum rz_more rz_agree_step(struct rz_agree *agree, const struct rz_event *event,
     }
     agree->review_next = agree->decided + 1;
     if (event->kind == RZ_EVENT_RECEIVE) {
-        receive(agree, event, out);
+        agree_on_receive(agree, event, out);
     } else if (event->kind == RZ_EVENT_CALL) {
         rz_agree_propose(agree, event);
     } else {
@@ -121,7 +122,7 @@ enum rz_more rz_agree_step(struct rz_agree *agree, const struct rz_event *event,
             rz_agree_learn_failure(agree, event->ids[i]);
         }
     }
-    return carry_on(agree, out);
+    return agree_carry_on(agree, out);
 }
 
 rz_time rz_agree_deadline(const struct rz_agree *agree)

@@ -8,14 +8,14 @@
 
 #include <string.h>
 
-typedef const struct rz_agree *member_t;
+typedef const struct rz_agree *agree_member_t;
 
-static uint64_t newest(member_t member)
+static uint64_t newest(agree_member_t member)
 {
     return member->decided + 2 * (uint64_t)member->config.in_flight_max;
 }
 
-static const struct rz_agree_op *decision_of(member_t member, uint64_t seq)
+static const struct rz_agree_op *agree_decision_of(agree_member_t member, uint64_t seq)
 {
     const struct rz_agree_op *op = rz_agree_op_find(member, seq);
     return op && op->status == RZ_AGREE_COMPLETED ? op : NULL;
@@ -26,7 +26,7 @@ static uint32_t value_length(const struct rz_agree_op *op)
     return RZ_AGREE_VALUE_WORDS + op->n_failed + op->n_items;
 }
 
-static bool same_decision(member_t a, const struct rz_agree_op *in_a, member_t b,
+static bool same_decision(agree_member_t a, const struct rz_agree_op *in_a, agree_member_t b,
                           const struct rz_agree_op *in_b)
 {
     return in_a->n_failed == in_b->n_failed && in_a->n_items == in_b->n_items &&
@@ -36,7 +36,7 @@ static bool same_decision(member_t a, const struct rz_agree_op *in_a, member_t b
 
 /* Whether every failure that one member knows agreed by operations up to seq is known to the other
  * member too. */
-static bool agreed_within(member_t one, member_t other, uint64_t seq)
+static bool agreed_within(agree_member_t one, agree_member_t other, uint64_t seq)
 {
     const rz_id *ids = rz_agree_agreed_list(one);
     const uint64_t *at = rz_agree_agreed_at(one);
@@ -54,12 +54,13 @@ static bool agreed_within(member_t one, member_t other, uint64_t seq)
     return true;
 }
 
-static bool check_pair(const struct rz_check_group *group, rz_id i, rz_id j)
+static bool agree_check_pair(const struct rz_check_group *group, rz_id i, rz_id j)
 {
-    member_t a = group->state[i], b = group->state[j];
+    agree_member_t a = group->state[i], b = group->state[j];
     uint64_t both = a->decided < b->decided ? a->decided : b->decided;
     for (uint64_t seq = a->collected + 1; seq <= newest(a); seq++) {
-        const struct rz_agree_op *in_a = decision_of(a, seq), *in_b = decision_of(b, seq);
+        const struct rz_agree_op *in_a = agree_decision_of(a, seq),
+                                 *in_b = agree_decision_of(b, seq);
         if (in_a && in_b && !same_decision(a, in_a, b, in_b)) {
             return rz_check_say(group, "S3-1: %u and %u decided operation %llu differently", i, j,
                                 (unsigned long long)seq);
@@ -80,7 +81,7 @@ static bool check_pair(const struct rz_check_group *group, rz_id i, rz_id j)
 bool rz_agree_check_agreement(const struct rz_check_group *group)
 {
     for (rz_id i = 0; i < group->n_members; i++) {
-        member_t a = group->state[i];
+        agree_member_t a = group->state[i];
         if (!a) {
             continue;
         }
@@ -91,7 +92,7 @@ bool rz_agree_check_agreement(const struct rz_check_group *group)
             }
         }
         for (rz_id j = 0; j < group->n_members; j++) {
-            if (j != i && group->state[j] && !check_pair(group, i, j)) {
+            if (j != i && group->state[j] && !agree_check_pair(group, i, j)) {
                 return false;
             }
         }
@@ -99,7 +100,7 @@ bool rz_agree_check_agreement(const struct rz_check_group *group)
     return true;
 }
 
-static bool found_failed(member_t member, const struct rz_agree_op *op, rz_id id)
+static bool found_failed(agree_member_t member, const struct rz_agree_op *op, rz_id id)
 {
     const uint64_t *failed = rz_agree_op_value(member, op) + RZ_AGREE_VALUE_WORDS;
     uint32_t at = rz_agree_ids_lower_bound(rz_agree_agreed_list(member), member->n_agreed, id);
@@ -123,10 +124,10 @@ bool rz_agree_check_participation(const struct rz_check_group *group,
                                   rz_agree_proposal_of proposal_of)
 {
     for (rz_id i = 0; i < group->n_members; i++) {
-        member_t member = group->state[i];
+        agree_member_t member = group->state[i];
         for (uint64_t seq = member ? member->collected + 1 : 1; member && seq <= member->decided;
              seq++) {
-            const struct rz_agree_op *op = decision_of(member, seq);
+            const struct rz_agree_op *op = agree_decision_of(member, seq);
             for (rz_id j = 0; op && j < group->n_members; j++) {
                 struct rz_agree_proposal proposal = proposal_of(j, seq);
                 if (!includes(rz_agree_op_value(member, op), op, &proposal) &&
@@ -177,7 +178,7 @@ bool rz_agree_check_tree(const struct rz_check_group *group, const struct rz_agr
     return n_roots == 1 || rz_check_say(group, "S3-7: %u roots", n_roots);
 }
 
-static bool misses_child(member_t member, const struct rz_agree_op *op,
+static bool misses_child(agree_member_t member, const struct rz_agree_op *op,
                          const struct rz_agree_tree_view *tree)
 {
     struct rz_agree_walk walk = {.member = member->self};
@@ -189,7 +190,7 @@ static bool misses_child(member_t member, const struct rz_agree_op *op,
     return false;
 }
 
-static bool check_place(const struct rz_check_group *group, member_t member,
+static bool check_place(const struct rz_check_group *group, agree_member_t member,
                         const struct rz_agree_op *op)
 {
     struct rz_agree_tree_view tree = rz_agree_op_tree(member, op);
@@ -211,7 +212,7 @@ static bool check_place(const struct rz_check_group *group, member_t member,
 bool rz_agree_check_trees(const struct rz_check_group *group)
 {
     for (rz_id i = 0; i < group->n_members; i++) {
-        member_t member = group->state[i];
+        agree_member_t member = group->state[i];
         for (uint64_t seq = member ? member->decided + 1 : 1; member && seq <= member->proposed;
              seq++) {
             const struct rz_agree_op *op = rz_agree_op_find(member, seq);
@@ -232,7 +233,7 @@ uint32_t rz_agree_watch_slots(const struct rz_agree_config *config)
     return 3 * config->in_flight_max;
 }
 
-static uint64_t digest_of(member_t member, const struct rz_agree_op *op)
+static uint64_t digest_of(agree_member_t member, const struct rz_agree_op *op)
 {
     uint64_t digest = op->n_failed;
     for (uint32_t i = 0; i < value_length(op); i++) {
@@ -253,7 +254,7 @@ static bool goes_forward(const struct rz_agree_watched *before, const struct rz_
 bool rz_agree_check_progress(const struct rz_check_group *group, struct rz_agree_watched *watched)
 {
     for (rz_id i = 0; i < group->n_members; i++) {
-        member_t member = group->state[i];
+        agree_member_t member = group->state[i];
         for (uint64_t seq = member ? member->collected + 1 : 1; member && seq <= newest(member);
              seq++) {
             const struct rz_agree_op *op = rz_agree_op_find(member, seq);
@@ -286,8 +287,8 @@ static bool check_decided(const struct rz_check_group *group, rz_id waiting, uin
 {
     bool all_contributed = true;
     for (rz_id j = 0; j < group->n_members; j++) {
-        member_t other = group->state[j];
-        if (other && decision_of(other, seq)) {
+        agree_member_t other = group->state[j];
+        if (other && agree_decision_of(other, seq)) {
             return rz_check_say(group, "L3-2: %u waits for operation %llu, which %u has decided",
                                 waiting, (unsigned long long)seq, j);
         }
@@ -303,10 +304,10 @@ static bool check_decided(const struct rz_check_group *group, rz_id waiting, uin
 bool rz_agree_check_liveness(const struct rz_check_group *group)
 {
     for (rz_id i = 0; i < group->n_members; i++) {
-        member_t member = group->state[i];
+        agree_member_t member = group->state[i];
         for (uint64_t seq = member ? member->decided + 1 : 1; member && seq <= member->proposed;
              seq++) {
-            if (!decision_of(member, seq) && !check_decided(group, i, seq)) {
+            if (!agree_decision_of(member, seq) && !check_decided(group, i, seq)) {
                 return false;
             }
         }

@@ -38,50 +38,50 @@ static struct layout layout_now(const struct rz_agree *agree)
     return layout_of(agree->ids_max, agree->peers_max, agree->items_max, agree->n_slots);
 }
 
-static void *at(const void *start, size_t offset)
+static void *bytes_at(const void *start, size_t offset)
 {
     return (char *)(uintptr_t)start + offset;
 }
 
 rz_id *rz_agree_failed_list(const struct rz_agree *agree)
 {
-    return at(agree, layout_now(agree).failed);
+    return bytes_at(agree, layout_now(agree).failed);
 }
 
 rz_id *rz_agree_agreed_list(const struct rz_agree *agree)
 {
-    return at(agree, layout_now(agree).agreed);
+    return bytes_at(agree, layout_now(agree).agreed);
 }
 
 uint64_t *rz_agree_agreed_at(const struct rz_agree *agree)
 {
-    return at(agree, layout_now(agree).agreed_at);
+    return bytes_at(agree, layout_now(agree).agreed_at);
 }
 
 struct rz_agree_op *rz_agree_op_slot(const struct rz_agree *agree, uint64_t seq)
 {
     struct layout l = layout_now(agree);
-    return at(agree, l.ops + (seq % agree->n_slots) * l.op_bytes);
+    return bytes_at(agree, l.ops + (seq % agree->n_slots) * l.op_bytes);
 }
 
 struct rz_agree_peer *rz_agree_op_peers(const struct rz_agree *agree, const struct rz_agree_op *op)
 {
-    return at(op, layout_now(agree).peers);
+    return bytes_at(op, layout_now(agree).peers);
 }
 
 rz_id *rz_agree_op_base(const struct rz_agree *agree, const struct rz_agree_op *op)
 {
-    return at(op, layout_now(agree).base);
+    return bytes_at(op, layout_now(agree).base);
 }
 
 rz_id *rz_agree_op_to(const struct rz_agree *agree, const struct rz_agree_op *op)
 {
-    return at(op, layout_now(agree).to);
+    return bytes_at(op, layout_now(agree).to);
 }
 
 uint64_t *rz_agree_op_value(const struct rz_agree *agree, const struct rz_agree_op *op)
 {
-    return at(op, layout_now(agree).value);
+    return bytes_at(op, layout_now(agree).value);
 }
 
 size_t rz_agree_size(const struct rz_agree_config *config)
@@ -118,15 +118,16 @@ void rz_agree_grow(struct rz_agree *agree, size_t bytes)
     rz_assert(agree->items_want >= agree->items_max);
     rz_assert(bytes >= new.total);
     for (uint32_t slot = agree->n_slots; slot-- > 0;) {
-        char *from = at(agree, old.ops + slot * old.op_bytes);
-        char *to = at(agree, new.ops + slot *new.op_bytes);
+        char *from = bytes_at(agree, old.ops + slot * old.op_bytes);
+        char *to = bytes_at(agree, new.ops + slot *new.op_bytes);
         memmove(to + new.value, from + old.value, old.op_bytes - old.value);
         memmove(to + new.to, from + old.to, old.value - old.to);
         memmove(to + new.base, from + old.base, old.to - old.base);
         memmove(to, from, old.base);
     }
-    memmove(at(agree, new.agreed_at), at(agree, old.agreed_at), old.ops - old.agreed_at);
-    memmove(at(agree, new.agreed), at(agree, old.agreed), old.agreed_at - old.agreed);
+    memmove(bytes_at(agree, new.agreed_at), bytes_at(agree, old.agreed_at),
+            old.ops - old.agreed_at);
+    memmove(bytes_at(agree, new.agreed), bytes_at(agree, old.agreed), old.agreed_at - old.agreed);
     agree->ids_max = agree->ids_want;
     agree->peers_max = agree->peers_want;
     agree->items_max = agree->items_want;

@@ -71,8 +71,8 @@ static void send_up(struct rz_agree *agree, struct rz_agree_op *op, rz_id parent
 
 /* A root that had sent its UP does not know whether the old root decided: a child that is not
  * gathered may hold the decision. */
-static void ask(struct rz_agree *agree, struct rz_agree_op *op, uint32_t n_ask,
-                struct rz_actions *out)
+static void ask_for_decision(struct rz_agree *agree, struct rz_agree_op *op, uint32_t n_ask,
+                             struct rz_actions *out)
 {
     const rz_id *to = rz_agree_op_to(agree, op);
     if (!op->asking || n_ask == 0 || rz_agree_mutated(agree, RZ_AGREE_NO_RESULT_REQUEST)) {
@@ -89,7 +89,7 @@ static void review_gathering(struct rz_agree *agree, struct rz_agree_op *op, rz_
 {
     uint32_t n_ask;
     if (children_missing(agree, op, &n_ask)) {
-        ask(agree, op, n_ask, out);
+        ask_for_decision(agree, op, n_ask, out);
         return;
     }
     rz_agree_value_seal(agree, op);

@@ -25,7 +25,7 @@ bool rz_agree_ids_contain(const rz_id *ids, uint32_t n, rz_id id)
 }
 
 /* The number of remaining members with smaller ids; id may also be n_members. */
-static uint32_t position_of(const struct rz_agree_tree_view *tree, rz_id id)
+static uint32_t position_outside_base(const struct rz_agree_tree_view *tree, rz_id id)
 {
     return id - rz_agree_ids_lower_bound(tree->base, tree->n_base, id);
 }
@@ -47,7 +47,7 @@ rz_id rz_agree_shape_member(const struct rz_agree_tree_view *tree, uint32_t posi
     return position + low;
 }
 
-static uint32_t n_left(const struct rz_agree_tree_view *tree)
+static uint32_t n_outside_base(const struct rz_agree_tree_view *tree)
 {
     return tree->n_members - tree->n_base;
 }
@@ -71,15 +71,16 @@ static uint32_t end_of_node(const struct rz_agree_tree_view *tree, uint32_t node
 
 static struct place place_in(const struct rz_agree_tree_view *tree, uint32_t node)
 {
-    struct place place = {.node = node, .start = position_of(tree, node * per_node(tree))};
-    place.size = position_of(tree, end_of_node(tree, node)) - place.start;
+    struct place place = {.node = node,
+                          .start = position_outside_base(tree, node * per_node(tree))};
+    place.size = position_outside_base(tree, end_of_node(tree, node)) - place.start;
     return place;
 }
 
 static struct place place_of(const struct rz_agree_tree_view *tree, rz_id id)
 {
     struct place place = place_in(tree, id / per_node(tree));
-    place.local = position_of(tree, id) - place.start;
+    place.local = position_outside_base(tree, id) - place.start;
     return place;
 }
 
@@ -124,7 +125,8 @@ static rz_id first_of_rank(const struct rz_agree_tree_view *tree, uint64_t rank)
     if (node * per_node(tree) >= tree->n_members) {
         return RZ_ID_NONE;
     }
-    return rz_agree_shape_member(tree, position_of(tree, (uint32_t)node * per_node(tree)));
+    return rz_agree_shape_member(tree,
+                                 position_outside_base(tree, (uint32_t)node * per_node(tree)));
 }
 
 static uint32_t local_degree(const struct rz_agree_tree_view *tree, const struct place *place)
@@ -138,14 +140,14 @@ static uint32_t local_degree(const struct rz_agree_tree_view *tree, const struct
 
 rz_id rz_agree_shape_first(const struct rz_agree_tree_view *tree)
 {
-    return n_left(tree) > 0 ? rz_agree_shape_member(tree, 0) : RZ_ID_NONE;
+    return n_outside_base(tree) > 0 ? rz_agree_shape_member(tree, 0) : RZ_ID_NONE;
 }
 
 rz_id rz_agree_shape_above(const struct rz_agree_tree_view *tree, rz_id id)
 {
     rz_assert(!rz_agree_ids_contain(tree->base, tree->n_base, id));
     if (tree->kind == RZ_AGREE_BINARY) {
-        uint32_t position = position_of(tree, id);
+        uint32_t position = position_outside_base(tree, id);
         return position == 0 ? RZ_ID_NONE : rz_agree_shape_member(tree, (position - 1) / 2);
     }
     struct place place = place_of(tree, id);
@@ -160,9 +162,10 @@ rz_id rz_agree_shape_above(const struct rz_agree_tree_view *tree, rz_id id)
 rz_id rz_agree_shape_below(const struct rz_agree_tree_view *tree, rz_id id, uint32_t k)
 {
     if (tree->kind == RZ_AGREE_BINARY) {
-        uint64_t position = 2 * (uint64_t)position_of(tree, id) + 1 + k;
-        return k < 2 && position < n_left(tree) ? rz_agree_shape_member(tree, (uint32_t)position)
-                                                : RZ_ID_NONE;
+        uint64_t position = 2 * (uint64_t)position_outside_base(tree, id) + 1 + k;
+        return k < 2 && position < n_outside_base(tree)
+                   ? rz_agree_shape_member(tree, (uint32_t)position)
+                   : RZ_ID_NONE;
     }
     struct place place = place_of(tree, id);
     uint32_t local = local_degree(tree, &place);
@@ -179,7 +182,7 @@ rz_id rz_agree_shape_below(const struct rz_agree_tree_view *tree, rz_id id, uint
 uint32_t rz_agree_shape_side(const struct rz_agree_tree_view *tree, rz_id id)
 {
     if (tree->kind == RZ_AGREE_BINARY) {
-        return (position_of(tree, id) + 1) % 2;
+        return (position_outside_base(tree, id) + 1) % 2;
     }
     struct place place = place_of(tree, id);
     if (place.local > 0) {

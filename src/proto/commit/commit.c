@@ -10,11 +10,13 @@
 
 #include "base/assert.h"
 #include "base/random.h"
+#include "proto/block.h"
 #include "proto/commit/commit_state.h"
 
 #include <string.h>
 
-static struct rz_agree_config agree_config(uint32_t n_daemons, uint32_t view, uint32_t mutations)
+static struct rz_agree_config commit_agree_config(uint32_t n_daemons, uint32_t view,
+                                                  uint32_t mutations)
 {
     return (struct rz_agree_config){.n_members = n_daemons,
                                     .view = view,
@@ -24,32 +26,25 @@ static struct rz_agree_config agree_config(uint32_t n_daemons, uint32_t view, ui
                                     .mutations = mutations};
 }
 
-static size_t place_array(size_t *end, size_t count, size_t element)
-{
-    size_t at = *end;
-    *end = (at + count * element + 7) & ~(size_t)7;
-    return at;
-}
-
-static size_t lay_out(struct rz_commit *c, const struct rz_commit_config *config)
+static size_t commit_lay_out(struct rz_commit *c, const struct rz_commit_config *config)
 {
     size_t n_ranks = config->n_ranks, n_daemons = config->n_daemons, end = 0;
-    place_array(&end, 1, sizeof(*c));
+    rz_block_place(&end, 1, sizeof(*c));
     struct rz_commit_layout *const layouts[] = {&c->home, &c->now};
     for (unsigned i = 0; i < 2; i++) {
-        layouts[i]->owner_at = place_array(&end, n_ranks, sizeof(rz_id));
-        layouts[i]->row_at = place_array(&end, n_ranks, sizeof(uint32_t));
-        layouts[i]->live_at = place_array(&end, n_daemons, sizeof(rz_id));
-        layouts[i]->index_at = place_array(&end, n_daemons, sizeof(uint32_t));
+        layouts[i]->owner_at = rz_block_place(&end, n_ranks, sizeof(rz_id));
+        layouts[i]->row_at = rz_block_place(&end, n_ranks, sizeof(uint32_t));
+        layouts[i]->live_at = rz_block_place(&end, n_daemons, sizeof(rz_id));
+        layouts[i]->index_at = rz_block_place(&end, n_daemons, sizeof(uint32_t));
     }
-    c->stored_at = place_array(&end, n_ranks, sizeof(uint64_t));
-    c->copied_at = place_array(&end, n_ranks, sizeof(uint64_t));
-    c->acking_at = place_array(&end, n_ranks, sizeof(uint64_t));
-    c->acks_at = place_array(&end, n_ranks, sizeof(uint64_t));
-    c->daemon_at = place_array(&end, n_daemons, sizeof(uint8_t));
-    c->failed_at = place_array(&end, n_daemons, sizeof(rz_id));
+    c->stored_at = rz_block_place(&end, n_ranks, sizeof(uint64_t));
+    c->copied_at = rz_block_place(&end, n_ranks, sizeof(uint64_t));
+    c->acking_at = rz_block_place(&end, n_ranks, sizeof(uint64_t));
+    c->acks_at = rz_block_place(&end, n_ranks, sizeof(uint64_t));
+    c->daemon_at = rz_block_place(&end, n_daemons, sizeof(uint8_t));
+    c->failed_at = rz_block_place(&end, n_daemons, sizeof(rz_id));
     c->agree_at = end;
-    struct rz_agree_config agree = agree_config(config->n_daemons, config->view, 0);
+    struct rz_agree_config agree = commit_agree_config(config->n_daemons, config->view, 0);
     c->agree_bytes = rz_agree_size(&agree);
     return end;
 }
@@ -57,14 +52,14 @@ static size_t lay_out(struct rz_commit *c, const struct rz_commit_config *config
 size_t rz_commit_size(const struct rz_commit_config *config)
 {
     struct rz_commit layout;
-    return lay_out(&layout, config) + layout.agree_bytes;
+    return commit_lay_out(&layout, config) + layout.agree_bytes;
 }
 
 /* Messages of another epoch differ in their view, and agree drops them. */
 static void renew_agree(struct rz_commit *c, rz_time now)
 {
     uint32_t view = c->mutations & RZ_COMMIT_ONE_VIEW ? c->view : c->view + c->epoch;
-    struct rz_agree_config agree = agree_config(c->n_daemons, view, c->agree_mutations);
+    struct rz_agree_config agree = commit_agree_config(c->n_daemons, view, c->agree_mutations);
     rz_agree_init(rz_commit_agree(c), &agree, c->self, now, rz_mix(c->seed, c->epoch));
     c->agree_more = false;
     c->tell_failed = true;
@@ -78,7 +73,7 @@ void rz_commit_init(struct rz_commit *c, const struct rz_commit_config *config, 
               (config->data >= 1 && config->parity >= 1 &&
                config->data + config->parity <= RZ_COMMIT_GROUP_MAX));
     memset(c, 0, sizeof(*c));
-    size_t end = lay_out(c, config);
+    size_t end = commit_lay_out(c, config);
     memset(c + 1, 0, end - sizeof(*c));
     c->n_daemons = config->n_daemons;
     c->n_ranks = config->n_ranks;
@@ -111,7 +106,7 @@ static bool fresh_failed_agreed(const struct rz_commit *c)
     uint32_t n_failed;
     const rz_id *failed = rz_agree_failed(rz_commit_agree(c), &n_failed);
     for (uint32_t i = 0; i < n_failed; i++) {
-        if (!(rz_commit_daemons(c)[failed[i]] & DAEMON_AGREED)) {
+        if (!(rz_commit_daemons(c)[failed[i]] & FAILED_AGREED)) {
             return true;
         }
     }
@@ -121,7 +116,7 @@ static bool fresh_failed_agreed(const struct rz_commit *c)
 /* A member that failed meanwhile may not have had its pieces with the owner and the keepers: such a
  * decision commits nothing, and no later one of this epoch does; a recovery begins the next epoch.
  */
-static void decide(struct rz_commit *c, const struct rz_action *decided)
+static void commit_take_decision(struct rz_commit *c, const struct rz_action *decided)
 {
     bool despite = c->mutations & RZ_COMMIT_DESPITE_FAILURE;
     if (decided->arg[1] == 1 && (despite || !fresh_failed_agreed(c))) {
@@ -131,7 +126,7 @@ static void decide(struct rz_commit *c, const struct rz_action *decided)
     }
 }
 
-static void take_actions(struct rz_commit *c, struct rz_actions *out)
+static void commit_take_actions(struct rz_commit *c, struct rz_actions *out)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < out->count; i++) {
@@ -139,7 +134,7 @@ static void take_actions(struct rz_commit *c, struct rz_actions *out)
             out->v[i].message.protocol = RZ_PROTOCOL_COMMIT;
             out->v[kept++] = out->v[i];
         } else if (out->v[i].what == RZ_AGREE_DECIDED) {
-            decide(c, &out->v[i]);
+            commit_take_decision(c, &out->v[i]);
         }
     }
     out->count = kept;
@@ -149,14 +144,14 @@ static bool knows_fresh_failure(const struct rz_commit *c)
 {
     const uint8_t *daemons = rz_commit_daemons(c);
     for (rz_id d = 0; d < c->n_daemons; d++) {
-        if ((daemons[d] & (DAEMON_KNOWN | DAEMON_AGREED)) == DAEMON_KNOWN) {
+        if ((daemons[d] & (FAILED_KNOWN | FAILED_AGREED)) == FAILED_KNOWN) {
             return true;
         }
     }
     return false;
 }
 
-static bool wants_to_contribute(const struct rz_commit *c)
+static bool commit_wants_to_contribute(const struct rz_commit *c)
 {
     const struct rz_agree *agree = rz_commit_agree(c);
     uint64_t proposed = rz_agree_proposed(agree);
@@ -177,16 +172,16 @@ static bool becomes_protected(const struct rz_commit *c)
 
 /* ---- steps ---- */
 
-static bool work_left(struct rz_commit *c)
+static bool commit_work_left(struct rz_commit *c)
 {
     if (becomes_protected(c)) {
         c->give |= GIVE_PROTECTED;
     }
-    return c->agree_more || c->tell_failed || c->give || wants_to_contribute(c);
+    return c->agree_more || c->tell_failed || c->give || commit_wants_to_contribute(c);
 }
 
-static enum rz_more step_agree(struct rz_commit *c, const struct rz_event *event,
-                               struct rz_actions *out)
+static enum rz_more commit_step_agree(struct rz_commit *c, const struct rz_event *event,
+                                      struct rz_actions *out)
 {
     enum rz_more more;
     while ((more = rz_agree_step(rz_commit_agree(c), event, out)) == RZ_NEED) {
@@ -197,8 +192,8 @@ static enum rz_more step_agree(struct rz_commit *c, const struct rz_event *event
         rz_agree_grow(rz_commit_agree(c), out->need);
     }
     c->agree_more = more == RZ_MORE;
-    take_actions(c, out);
-    return work_left(c) ? RZ_MORE : RZ_DONE;
+    commit_take_actions(c, out);
+    return commit_work_left(c) ? RZ_MORE : RZ_DONE;
 }
 
 static enum rz_more tell_failed(struct rz_commit *c, rz_time now, struct rz_actions *out)
@@ -206,16 +201,16 @@ static enum rz_more tell_failed(struct rz_commit *c, rz_time now, struct rz_acti
     rz_id *failed = rz_commit_at(c, c->failed_at);
     struct rz_event failure = {.kind = RZ_EVENT_FAILURE, .now = now, .ids = failed};
     for (rz_id d = 0; d < c->n_daemons; d++) {
-        if (rz_commit_daemons(c)[d] & DAEMON_KNOWN) {
+        if (rz_commit_daemons(c)[d] & FAILED_KNOWN) {
             failed[failure.n_ids++] = d;
         }
     }
     enum rz_more more = RZ_DONE;
-    if (failure.n_ids > 0 && (more = step_agree(c, &failure, out)) == RZ_NEED) {
+    if (failure.n_ids > 0 && (more = commit_step_agree(c, &failure, out)) == RZ_NEED) {
         return RZ_NEED;
     }
     c->tell_failed = false;
-    return work_left(c) ? RZ_MORE : RZ_DONE;
+    return commit_work_left(c) ? RZ_MORE : RZ_DONE;
 }
 
 static void push_notice(struct rz_commit *c, struct rz_actions *out, enum rz_commit_notice what,
@@ -238,27 +233,28 @@ static enum rz_more give_notices(struct rz_commit *c, struct rz_actions *out)
         push_notice(c, out, RZ_COMMIT_COMMITTED, c->newest);
     }
     c->give = 0;
-    return work_left(c) ? RZ_MORE : RZ_DONE;
+    return commit_work_left(c) ? RZ_MORE : RZ_DONE;
 }
 
-static enum rz_more go_on(struct rz_commit *c, const struct rz_event *event, struct rz_actions *out)
+static enum rz_more commit_go_on(struct rz_commit *c, const struct rz_event *event,
+                                 struct rz_actions *out)
 {
     if (c->agree_more) {
         struct rz_event more = {.kind = RZ_EVENT_CONTINUE, .now = event->now};
-        return step_agree(c, &more, out);
+        return commit_step_agree(c, &more, out);
     }
     if (c->tell_failed) {
         return tell_failed(c, event->now, out);
     }
-    if (work_left(c) && c->give) {
+    if (commit_work_left(c) && c->give) {
         return give_notices(c, out);
     }
-    if (wants_to_contribute(c)) {
+    if (commit_wants_to_contribute(c)) {
         struct rz_event propose = {.kind = RZ_EVENT_CALL,
                                    .now = event->now,
                                    .call = RZ_AGREE_PROPOSE,
                                    .arg = {1, UINT64_MAX, 0}};
-        return step_agree(c, &propose, out);
+        return commit_step_agree(c, &propose, out);
     }
     return RZ_DONE;
 }
@@ -280,7 +276,7 @@ static enum rz_more take_epoch(struct rz_commit *c, const struct rz_event *event
 }
 
 /* Idempotent. */
-static void take_call(struct rz_commit *c, const struct rz_event *event)
+static void commit_on_call(struct rz_commit *c, const struct rz_event *event)
 {
     if (event->arg[0] != c->epoch) {
         return;
@@ -322,22 +318,22 @@ enum rz_more rz_commit_step(struct rz_commit *c, const struct rz_event *event,
         struct rz_event inner = *event;
         message.protocol = RZ_PROTOCOL_AGREE;
         inner.message = &message;
-        return step_agree(c, &inner, out);
+        return commit_step_agree(c, &inner, out);
     }
     case RZ_EVENT_FAILURE:
         for (uint32_t i = 0; i < event->n_ids; i++) {
             rz_assert(event->ids[i] < c->n_daemons);
-            rz_commit_daemons(c)[event->ids[i]] |= DAEMON_KNOWN;
+            rz_commit_daemons(c)[event->ids[i]] |= FAILED_KNOWN;
         }
-        return step_agree(c, event, out);
+        return commit_step_agree(c, event, out);
     case RZ_EVENT_CALL:
         if (event->call == RZ_COMMIT_EPOCH) {
             return take_epoch(c, event);
         }
-        take_call(c, event);
-        return go_on(c, event, out);
+        commit_on_call(c, event);
+        return commit_go_on(c, event, out);
     case RZ_EVENT_CONTINUE:
-        return go_on(c, event, out);
+        return commit_go_on(c, event, out);
     case RZ_EVENT_TICK:
         return RZ_DONE;
     }

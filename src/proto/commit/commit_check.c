@@ -16,7 +16,7 @@ static bool layouts_differ(const struct rz_commit *a, const struct rz_commit_lay
            memcmp(rz_commit_live(a, x), rz_commit_live(b, y), x->n_live * sizeof(rz_id)) != 0;
 }
 
-static const char *difference(const struct rz_commit *a, const struct rz_commit *b)
+static const char *commit_difference(const struct rz_commit *a, const struct rz_commit *b)
 {
     if (a->base != b->base || a->lost != b->lost ||
         (a->opened == b->opened && a->fell_back != b->fell_back)) {
@@ -43,7 +43,7 @@ bool rz_commit_check_uniform(const struct rz_check_group *group)
         const struct rz_commit *a = group->state[i];
         for (rz_id j = 0; a && j < i; j++) {
             const struct rz_commit *b = group->state[j];
-            const char *what = b && a->epoch == b->epoch ? difference(a, b) : NULL;
+            const char *what = b && a->epoch == b->epoch ? commit_difference(a, b) : NULL;
             if (what) {
                 return rz_check_say(group, "S7-5: in epoch %u %u and %u differ: %s", a->epoch, j, i,
                                     what);
@@ -55,7 +55,7 @@ bool rz_commit_check_uniform(const struct rz_check_group *group)
 
 static bool failed(const struct rz_commit *c, rz_id daemon)
 {
-    return daemon == RZ_ID_NONE || (rz_commit_daemons(c)[daemon] & DAEMON_AGREED);
+    return daemon == RZ_ID_NONE || (rz_commit_daemons(c)[daemon] & FAILED_AGREED);
 }
 
 /* Each chunk of the piece is in a stripe with enough live columns; counted one by one. */

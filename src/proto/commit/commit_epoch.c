@@ -24,7 +24,7 @@ static bool group_bears(const struct rz_commit *c, rz_id owner)
         return false;
     }
     for (uint32_t i = 0; i < group.n; i++) {
-        n_failed += !lives(c, group.members[i], DAEMON_AGREED);
+        n_failed += !lives(c, group.members[i], FAILED_AGREED);
     }
     return n_failed <= group.parity + (c->mutations & RZ_COMMIT_GENEROUS ? 1 : 0);
 }
@@ -35,14 +35,14 @@ static bool restorable(const struct rz_commit *c, uint32_t rank)
     if (c->home.since == 0) {
         return false;
     }
-    if (lives(c, owner, DAEMON_AGREED)) {
+    if (lives(c, owner, FAILED_AGREED)) {
         return true;
     }
     switch ((enum rz_commit_scheme)c->scheme) {
     case RZ_COMMIT_MEMORY:
         return false;
     case RZ_COMMIT_BUDDY:
-        return lives(c, rz_commit_next_live(c, &c->home, owner), DAEMON_AGREED);
+        return lives(c, rz_commit_next_live(c, &c->home, owner), FAILED_AGREED);
     case RZ_COMMIT_GROUPS:
         return group_bears(c, owner);
     case RZ_COMMIT_FILES:
@@ -65,7 +65,7 @@ static void take_failed(struct rz_commit *c, const uint64_t *failed, uint32_t n_
 {
     for (uint32_t i = 0; i < n_failed; i++) {
         rz_assert(failed[i] < c->n_daemons && failed[i] != c->self);
-        rz_commit_daemons(c)[failed[i]] |= DAEMON_AGREED | DAEMON_KNOWN;
+        rz_commit_daemons(c)[failed[i]] |= FAILED_AGREED | FAILED_KNOWN;
     }
 }
 
@@ -211,14 +211,14 @@ uint32_t rz_commit_holders(const struct rz_commit *c, uint32_t rank, rz_id holde
     if (c->lost || c->home.since == 0) {
         return 0;
     }
-    if (rz_commit_holds(c, &c->home, owner, rank) && lives(c, owner, DAEMON_KNOWN)) {
+    if (rz_commit_holds(c, &c->home, owner, rank) && lives(c, owner, FAILED_KNOWN)) {
         holders[n++] = owner;
     }
-    if (old != owner && lives(c, old, DAEMON_KNOWN)) {
+    if (old != owner && lives(c, old, FAILED_KNOWN)) {
         holders[n++] = old;
     }
     rz_id buddy = c->scheme == RZ_COMMIT_BUDDY ? rz_commit_next_live(c, &c->home, old) : RZ_ID_NONE;
-    if (buddy != owner && lives(c, buddy, DAEMON_KNOWN)) {
+    if (buddy != owner && lives(c, buddy, FAILED_KNOWN)) {
         holders[n++] = buddy;
     }
     rz_assert(n <= 2);

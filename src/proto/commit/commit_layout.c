@@ -21,7 +21,7 @@ static void list_live(struct rz_commit *c)
 {
     c->now.n_live = 0;
     for (rz_id d = 0; d < c->n_daemons; d++) {
-        bool lives = !(rz_commit_daemons(c)[d] & DAEMON_AGREED);
+        bool lives = !(rz_commit_daemons(c)[d] & FAILED_AGREED);
         rz_commit_index(c, &c->now)[d] = lives ? c->now.n_live : RZ_ID_NONE;
         if (lives) {
             rz_commit_live(c, &c->now)[c->now.n_live++] = d;

@@ -7,8 +7,8 @@
 #include "proto/commit/commit.h"
 
 enum {
-    DAEMON_KNOWN = 1, /* failed as far as this member knows */
-    DAEMON_AGREED = 2 /* failed by decision, in the list of the current epoch */
+    FAILED_KNOWN = 1, /* failed as far as this member knows */
+    FAILED_AGREED = 2 /* failed by decision, in the list of the current epoch */
 };
 
 /* Pending notices, reported in this order. */

@@ -123,8 +123,8 @@ static void on_test(struct rz_diagnose *diagnose, const struct rz_event *event,
     notice->arg[2] = message->word[0];
 }
 
-static void on_receive(struct rz_diagnose *diagnose, const struct rz_event *event,
-                       struct rz_actions *out)
+static void diagnose_on_receive(struct rz_diagnose *diagnose, const struct rz_event *event,
+                                struct rz_actions *out)
 {
     const struct rz_message *message = event->message;
     if (message->view != diagnose->config.view || message->from == diagnose->self ||
@@ -148,8 +148,8 @@ static void on_receive(struct rz_diagnose *diagnose, const struct rz_event *even
                       message->type == RZ_DIAGNOSE_EVENTS);
 }
 
-static void on_call(struct rz_diagnose *diagnose, const struct rz_event *event,
-                    struct rz_actions *out)
+static void diagnose_on_call(struct rz_diagnose *diagnose, const struct rz_event *event,
+                             struct rz_actions *out)
 {
     switch (event->call) {
     case RZ_DIAGNOSE_READMIT:
@@ -171,7 +171,7 @@ static void on_call(struct rz_diagnose *diagnose, const struct rz_event *event,
     rz_assert(!"no such call");
 }
 
-static void on_failure(struct rz_diagnose *diagnose, const struct rz_event *event)
+static void diagnose_on_failure(struct rz_diagnose *diagnose, const struct rz_event *event)
 {
     for (uint32_t i = 0; i < event->n_ids; i++) {
         rz_id k = event->ids[i];
@@ -191,13 +191,13 @@ enum rz_more rz_diagnose_step(struct rz_diagnose *diagnose, const struct rz_even
     enum rz_more more = RZ_DONE;
     switch (event->kind) {
     case RZ_EVENT_RECEIVE:
-        on_receive(diagnose, event, out);
+        diagnose_on_receive(diagnose, event, out);
         break;
     case RZ_EVENT_CALL:
-        on_call(diagnose, event, out);
+        diagnose_on_call(diagnose, event, out);
         break;
     case RZ_EVENT_FAILURE:
-        on_failure(diagnose, event);
+        diagnose_on_failure(diagnose, event);
         break;
     case RZ_EVENT_TICK:
         more = rz_diagnose_tick(diagnose, event->now, out);

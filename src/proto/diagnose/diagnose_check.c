@@ -33,7 +33,8 @@ static bool check_counters(const struct rz_check_group *group, struct rz_diagnos
     return true;
 }
 
-static bool check_view(const struct rz_check_group *group, struct rz_diagnose_seen *seen, rz_id id)
+static bool diagnose_check_view(const struct rz_check_group *group, struct rz_diagnose_seen *seen,
+                                rz_id id)
 {
     uint64_t round;
     const uint64_t *view = rz_diagnose_view(group->state[id], &round);
@@ -103,7 +104,7 @@ bool rz_diagnose_check_safety(const struct rz_check_group *group, struct rz_diag
         }
         bool out = seen->pair[id][id].counter % 2 == 1 || !rz_diagnose_has(group->state[id], id);
         if (!check_tester(group, seen, id, out) || !check_counters(group, seen, id, out) ||
-            !check_view(group, seen, id)) {
+            !diagnose_check_view(group, seen, id)) {
             return false;
         }
     }

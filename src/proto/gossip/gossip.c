@@ -58,8 +58,8 @@ void rz_gossip_init(struct rz_gossip *gossip, const struct rz_gossip_config *con
 
 /* ---- actions ---- */
 
-static void notify(struct rz_gossip *gossip, enum rz_gossip_notice what, uint64_t arg0,
-                   uint64_t arg1, struct rz_actions *out)
+static void gossip_notify(struct rz_gossip *gossip, enum rz_gossip_notice what, uint64_t arg0,
+                          uint64_t arg1, struct rz_actions *out)
 {
     struct rz_action *action = rz_emit(out, RZ_ACTION_NOTIFY);
     action->what = what;
@@ -80,14 +80,14 @@ static void notify_returned(struct rz_gossip *gossip, struct rz_actions *out)
             agreed[n++] = ids[i];
         }
     }
-    notify(gossip, RZ_GOSSIP_RETURNED, gossip->agreed, 0, out);
+    gossip_notify(gossip, RZ_GOSSIP_RETURNED, gossip->agreed, 0, out);
     out->v[out->count - 1].items = agreed;
     out->v[out->count - 1].n_items = n;
     gossip->told_returned = true;
 }
 
 /* Reports all pending notices, as many as the actions hold. */
-static enum rz_more tell(struct rz_gossip *gossip, struct rz_actions *out)
+static enum rz_more gossip_report_notices(struct rz_gossip *gossip, struct rz_actions *out)
 {
     static const enum rz_gossip_notice notices[] = {RZ_GOSSIP_DETECTED, RZ_GOSSIP_CONSENSUS,
                                                     RZ_GOSSIP_COMMITTED};
@@ -98,8 +98,8 @@ static enum rz_more tell(struct rz_gossip *gossip, struct rz_actions *out)
             if (out->count == out->max) {
                 return RZ_MORE;
             }
-            notify(gossip, notices[entries[i].told], ids[i],
-                   entries[i].told == 0 ? entries[i].how : 0, out);
+            gossip_notify(gossip, notices[entries[i].told], ids[i],
+                          entries[i].told == 0 ? entries[i].how : 0, out);
         }
     }
     if (!gossip->returned || gossip->told_returned) {
@@ -112,8 +112,9 @@ static enum rz_more tell(struct rz_gossip *gossip, struct rz_actions *out)
     return RZ_DONE;
 }
 
-static void send(struct rz_gossip *gossip, enum rz_gossip_message type, const rz_id *to,
-                 uint64_t seq, const struct rz_gossip_payload *payload, struct rz_actions *out)
+static void gossip_send(struct rz_gossip *gossip, enum rz_gossip_message type, const rz_id *to,
+                        uint64_t seq, const struct rz_gossip_payload *payload,
+                        struct rz_actions *out)
 {
     struct rz_action *action = rz_emit(out, RZ_ACTION_SEND);
     action->to = to;
@@ -193,7 +194,7 @@ static void begin_cycle(struct rz_gossip *gossip, rz_time now, struct rz_actions
     struct rz_gossip_payload payload = payload_of(gossip);
     gossip->outstanding = true;
     gossip->timeout_at = now + gossip->config.timeout;
-    send(gossip, RZ_GOSSIP_PING, &gossip->target, gossip->cycle, &payload, out);
+    gossip_send(gossip, RZ_GOSSIP_PING, &gossip->target, gossip->cycle, &payload, out);
 }
 
 static bool may_return(const struct rz_gossip *gossip)
@@ -239,7 +240,7 @@ static void expire(struct rz_gossip *gossip)
     rz_gossip_sum_take_back(gossip);
 }
 
-static enum rz_more on_tick(struct rz_gossip *gossip, rz_time now, struct rz_actions *out)
+static enum rz_more gossip_on_tick(struct rz_gossip *gossip, rz_time now, struct rz_actions *out)
 {
     gossip->told_cycle = gossip->cycle;
     if (gossip->outstanding && now >= gossip->timeout_at) {
@@ -259,7 +260,7 @@ static enum rz_more on_tick(struct rz_gossip *gossip, rz_time now, struct rz_act
             begin_cycle(gossip, now, out);
         }
     }
-    return tell(gossip, out);
+    return gossip_report_notices(gossip, out);
 }
 
 static enum rz_more on_begin(struct rz_gossip *gossip, rz_time now, struct rz_actions *out)
@@ -271,7 +272,7 @@ static enum rz_more on_begin(struct rz_gossip *gossip, rz_time now, struct rz_ac
     rz_time spread = gossip->config.start_spread;
     gossip->begun = true;
     gossip->cycle_end = now + (spread > 0 ? rz_random_below(&random, spread) : 0);
-    return gossip->cycle_end > now ? RZ_DONE : on_tick(gossip, now, out);
+    return gossip->cycle_end > now ? RZ_DONE : gossip_on_tick(gossip, now, out);
 }
 
 /* ---- messages ---- */
@@ -300,11 +301,11 @@ static uint32_t unknown_in(const struct rz_gossip *gossip, const struct rz_messa
     return rz_gossip_items_unknown(gossip, items, message->n_items, stride);
 }
 
-static void answer(struct rz_gossip *gossip, const struct rz_message *ping,
-                   const struct rz_gossip_payload *payload, struct rz_actions *out)
+static void gossip_answer(struct rz_gossip *gossip, const struct rz_message *ping,
+                          const struct rz_gossip_payload *payload, struct rz_actions *out)
 {
     gossip->answer_to = ping->from;
-    send(gossip, RZ_GOSSIP_REPLY, &gossip->answer_to, ping->seq, payload, out);
+    gossip_send(gossip, RZ_GOSSIP_REPLY, &gossip->answer_to, ping->seq, payload, out);
 }
 
 /*
@@ -327,15 +328,15 @@ static void exchange_sums(struct rz_gossip *gossip, const struct rz_message *mes
         struct rz_gossip_payload payload =
             counted ? rz_gossip_sum_halve(gossip, rz_gossip_reply_items(gossip))
                     : rz_gossip_sum_nothing(gossip, rz_gossip_reply_items(gossip));
-        answer(gossip, message, &payload, out);
+        gossip_answer(gossip, message, &payload, out);
     }
     if (counted && (message->type == RZ_GOSSIP_PING || settles)) {
         rz_gossip_sum_absorb(gossip, message->word[0], items, message->n_items);
     }
 }
 
-static enum rz_more on_receive(struct rz_gossip *gossip, const struct rz_message *message,
-                               const uint64_t *items, struct rz_actions *out)
+static enum rz_more gossip_on_receive(struct rz_gossip *gossip, const struct rz_message *message,
+                                      const uint64_t *items, struct rz_actions *out)
 {
     if (!valid(gossip, message, items)) {
         return RZ_DONE;
@@ -354,7 +355,7 @@ static enum rz_more on_receive(struct rz_gossip *gossip, const struct rz_message
     }
     if (gossip->config.kind == RZ_GOSSIP_SUM) {
         exchange_sums(gossip, message, items, settles, out);
-        return tell(gossip, out);
+        return gossip_report_notices(gossip, out);
     }
     if (gossip->config.kind == RZ_GOSSIP_MATRIX) {
         rz_gossip_matrix_merge(gossip, message, items);
@@ -363,13 +364,13 @@ static enum rz_more on_receive(struct rz_gossip *gossip, const struct rz_message
     }
     if (message->type == RZ_GOSSIP_PING) {
         struct rz_gossip_payload payload = payload_of(gossip);
-        answer(gossip, message, &payload, out);
+        gossip_answer(gossip, message, &payload, out);
     }
-    return tell(gossip, out);
+    return gossip_report_notices(gossip, out);
 }
 
-static enum rz_more on_failure(struct rz_gossip *gossip, const struct rz_event *event,
-                               struct rz_actions *out)
+static enum rz_more gossip_on_failure(struct rz_gossip *gossip, const struct rz_event *event,
+                                      struct rz_actions *out)
 {
     uint32_t unknown = 0;
     for (uint32_t i = 0; i < event->n_ids; i++) {
@@ -387,7 +388,7 @@ static enum rz_more on_failure(struct rz_gossip *gossip, const struct rz_event *
     if (changed && gossip->config.kind == RZ_GOSSIP_SUM) {
         rz_gossip_sum_grown(gossip);
     }
-    return tell(gossip, out);
+    return gossip_report_notices(gossip, out);
 }
 
 enum rz_more rz_gossip_step(struct rz_gossip *gossip, const struct rz_event *event,
@@ -396,18 +397,18 @@ enum rz_more rz_gossip_step(struct rz_gossip *gossip, const struct rz_event *eve
     keep_time(gossip, event->now);
     switch (event->kind) {
     case RZ_EVENT_RECEIVE:
-        return on_receive(gossip, event->message, event->items, out);
+        return gossip_on_receive(gossip, event->message, event->items, out);
     case RZ_EVENT_TICK:
-        return on_tick(gossip, event->now, out);
+        return gossip_on_tick(gossip, event->now, out);
     case RZ_EVENT_FAILURE:
-        return on_failure(gossip, event, out);
+        return gossip_on_failure(gossip, event, out);
     case RZ_EVENT_CALL:
         rz_assert(event->call == RZ_GOSSIP_BEGIN);
         return on_begin(gossip, event->now, out);
     case RZ_EVENT_CONTINUE:
         break;
     }
-    return tell(gossip, out);
+    return gossip_report_notices(gossip, out);
 }
 
 /* ---- accessors ---- */

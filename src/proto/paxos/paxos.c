@@ -180,8 +180,8 @@ static bool is_well_formed(const struct rz_paxos *paxos, const struct rz_event *
 }
 
 /* A second request for an instance in progress changes nothing. */
-static enum rz_more on_request(struct rz_paxos *paxos, const struct rz_event *event,
-                               struct rz_actions *out)
+static enum rz_more paxos_on_request(struct rz_paxos *paxos, const struct rz_event *event,
+                                     struct rz_actions *out)
 {
     const struct rz_message *message = event->message;
     struct rz_paxos_instance *in = rz_paxos_find(paxos, message->seq);
@@ -215,8 +215,8 @@ static void on_told(struct rz_paxos *paxos, struct rz_paxos_instance *in,
 }
 
 /* Messages about an instance create it here; answers need one that is known. */
-static enum rz_more on_receive(struct rz_paxos *paxos, const struct rz_event *event,
-                               struct rz_actions *out)
+static enum rz_more paxos_on_receive(struct rz_paxos *paxos, const struct rz_event *event,
+                                     struct rz_actions *out)
 {
     const struct rz_message *message = event->message;
     if (message->view != paxos->view || message->from == paxos->self ||
@@ -225,7 +225,7 @@ static enum rz_more on_receive(struct rz_paxos *paxos, const struct rz_event *ev
         return RZ_DONE;
     }
     if (message->type == RZ_PAXOS_REQUEST) {
-        return on_request(paxos, event, out);
+        return paxos_on_request(paxos, event, out);
     }
     bool tells = message->type == RZ_PAXOS_PREPARE || message->type == RZ_PAXOS_ACCEPT ||
                  message->type == RZ_PAXOS_TOLD;
@@ -253,7 +253,7 @@ static enum rz_more on_receive(struct rz_paxos *paxos, const struct rz_event *ev
 /* ---- calls and time ---- */
 
 /* Processes one instance that is due; RZ_MORE: there are others. */
-static enum rz_more work(struct rz_paxos *paxos, rz_time now, struct rz_actions *out)
+static enum rz_more paxos_work(struct rz_paxos *paxos, rz_time now, struct rz_actions *out)
 {
     struct rz_paxos_instance *all = rz_paxos_instances(paxos), *due = NULL;
     for (uint32_t i = 0; i < paxos->n; i++) {
@@ -308,7 +308,7 @@ static enum rz_more look_anew(struct rz_paxos *paxos, rz_time now, struct rz_act
             all[i].due = now;
         }
     }
-    return work(paxos, now, out);
+    return paxos_work(paxos, now, out);
 }
 
 static enum rz_more on_doubt(struct rz_paxos *paxos, const struct rz_event *event,
@@ -324,8 +324,8 @@ static enum rz_more on_doubt(struct rz_paxos *paxos, const struct rz_event *even
     return changed ? look_anew(paxos, event->now, out) : RZ_DONE;
 }
 
-static enum rz_more on_call(struct rz_paxos *paxos, const struct rz_event *event,
-                            struct rz_actions *out)
+static enum rz_more paxos_on_call(struct rz_paxos *paxos, const struct rz_event *event,
+                                  struct rz_actions *out)
 {
     switch (event->call) {
     case RZ_PAXOS_PROPOSE:
@@ -343,8 +343,8 @@ static enum rz_more on_call(struct rz_paxos *paxos, const struct rz_event *event
     return RZ_DONE;
 }
 
-static enum rz_more on_failure(struct rz_paxos *paxos, const struct rz_event *event,
-                               struct rz_actions *out)
+static enum rz_more paxos_on_failure(struct rz_paxos *paxos, const struct rz_event *event,
+                                     struct rz_actions *out)
 {
     for (uint32_t i = 0; i < event->n_ids; i++) {
         rz_assert(event->ids[i] < paxos->config.n_members && event->ids[i] != paxos->self);
@@ -359,17 +359,17 @@ enum rz_more rz_paxos_step(struct rz_paxos *paxos, const struct rz_event *event,
     enum rz_more more = RZ_DONE;
     switch (event->kind) {
     case RZ_EVENT_RECEIVE:
-        more = on_receive(paxos, event, out);
+        more = paxos_on_receive(paxos, event, out);
         break;
     case RZ_EVENT_CALL:
-        more = on_call(paxos, event, out);
+        more = paxos_on_call(paxos, event, out);
         break;
     case RZ_EVENT_FAILURE:
-        more = on_failure(paxos, event, out);
+        more = paxos_on_failure(paxos, event, out);
         break;
     case RZ_EVENT_TICK:
     case RZ_EVENT_CONTINUE:
-        more = work(paxos, event->now, out);
+        more = paxos_work(paxos, event->now, out);
         break;
     }
     const struct rz_paxos_instance *all = rz_paxos_instances(paxos);

@@ -16,7 +16,7 @@ static rz_time retry_later(const struct rz_paxos *paxos, const struct rz_paxos_i
 }
 
 /* A quorum of the set: more than half of the view. */
-static bool quorum(struct rz_paxos *paxos, const struct rz_paxos_instance *in)
+static bool paxos_quorum(struct rz_paxos *paxos, const struct rz_paxos_instance *in)
 {
     uint32_t count = rz_paxos_row_count(paxos, in, RZ_PAXOS_HEARD);
     if (paxos->config.mutations & RZ_PAXOS_SELF_TWICE) {
@@ -79,8 +79,8 @@ static void note_vote(struct rz_paxos *paxos, struct rz_paxos_instance *in, rz_i
 
 /* A majority has accepted: this is the decision. Members that accepted will request it if TOLD is
  * lost; the others may not know the instance, and get TOLD until they answer. */
-static void decide(struct rz_paxos *paxos, struct rz_paxos_instance *in, rz_time now,
-                   struct rz_actions *out)
+static void paxos_decide(struct rz_paxos *paxos, struct rz_paxos_instance *in, rz_time now,
+                         struct rz_actions *out)
 {
     rz_paxos_learn(in, in->value, out);
     in->phase = RZ_PAXOS_TELLING;
@@ -114,8 +114,8 @@ static void second_phase(struct rz_paxos *paxos, struct rz_paxos_instance *in, u
     forget_votes(paxos, in);
     hear(paxos, in, paxos->self);
     send_to_unheard(paxos, in, RZ_PAXOS_ACCEPT, in->ballot, value, out);
-    if (quorum(paxos, in) && paxos->view_size == 1) {
-        decide(paxos, in, now, out);
+    if (paxos_quorum(paxos, in) && paxos->view_size == 1) {
+        paxos_decide(paxos, in, now, out);
     }
 }
 
@@ -123,7 +123,7 @@ static void second_phase(struct rz_paxos *paxos, struct rz_paxos_instance *in, u
 static void conclude_first_phase(struct rz_paxos *paxos, struct rz_paxos_instance *in, rz_time now,
                                  struct rz_actions *out)
 {
-    if (in->phase != RZ_PAXOS_PREPARING || !quorum(paxos, in)) {
+    if (in->phase != RZ_PAXOS_PREPARING || !paxos_quorum(paxos, in)) {
         return;
     }
     bool bound =
@@ -207,8 +207,8 @@ void rz_paxos_on_accepted(struct rz_paxos *paxos, struct rz_paxos_instance *in,
     if (in->phase == RZ_PAXOS_TELLING || in->phase == RZ_PAXOS_ACCEPTING) {
         hear(paxos, in, message->from);
     }
-    if (in->phase == RZ_PAXOS_ACCEPTING && quorum(paxos, in)) {
-        decide(paxos, in, event->now, out);
+    if (in->phase == RZ_PAXOS_ACCEPTING && paxos_quorum(paxos, in)) {
+        paxos_decide(paxos, in, event->now, out);
     }
 }
 

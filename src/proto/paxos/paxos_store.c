@@ -12,7 +12,7 @@ static uint32_t words_of(uint32_t n_members)
 }
 
 /* 64-bit words before the instances: the sets, and two destinations per word. */
-static size_t head_words(uint32_t n_members)
+static size_t paxos_head_words(uint32_t n_members)
 {
     return RZ_PAXOS_SETS * (size_t)words_of(n_members) + (n_members + 1) / 2;
 }
@@ -20,7 +20,7 @@ static size_t head_words(uint32_t n_members)
 size_t rz_paxos_bytes(uint32_t n_members, uint32_t instances_max)
 {
     size_t rows = RZ_PAXOS_ROWS * (size_t)words_of(n_members) * sizeof(uint64_t);
-    return sizeof(struct rz_paxos) + head_words(n_members) * sizeof(uint64_t) +
+    return sizeof(struct rz_paxos) + paxos_head_words(n_members) * sizeof(uint64_t) +
            instances_max * (sizeof(struct rz_paxos_instance) + rows);
 }
 
@@ -41,12 +41,13 @@ rz_id *rz_paxos_destinations(struct rz_paxos *paxos)
 
 struct rz_paxos_instance *rz_paxos_instances(struct rz_paxos *paxos)
 {
-    return (struct rz_paxos_instance *)(paxos->block + head_words(paxos->config.n_members));
+    return (struct rz_paxos_instance *)(paxos->block + paxos_head_words(paxos->config.n_members));
 }
 
 const struct rz_paxos_instance *rz_paxos_instances_at(const struct rz_paxos *paxos)
 {
-    return (const struct rz_paxos_instance *)(paxos->block + head_words(paxos->config.n_members));
+    return (const struct rz_paxos_instance *)(paxos->block +
+                                              paxos_head_words(paxos->config.n_members));
 }
 
 static uint64_t *rows_of(struct rz_paxos *paxos, uint32_t index)

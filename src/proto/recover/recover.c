@@ -9,6 +9,7 @@
  */
 #include "base/assert.h"
 #include "base/random.h"
+#include "proto/block.h"
 #include "proto/recover/recover_state.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@
 /* Initial number of cohorts requested at once; most jobs spawn none. */
 #define COHORTS_WANTED 4
 
-static struct rz_agree_config agree_config(const struct rz_recover_config *config)
+static struct rz_agree_config recover_agree_config(const struct rz_recover_config *config)
 {
     return (struct rz_agree_config){.n_members = config->n_daemons,
                                     .view = config->view,
@@ -27,13 +28,6 @@ static struct rz_agree_config agree_config(const struct rz_recover_config *confi
                                     .items_max = AGREE_ITEMS,
                                     .tree = RZ_AGREE_BINARY,
                                     .mutations = config->agree_mutations};
-}
-
-static size_t place_array(size_t *end, size_t count, size_t element)
-{
-    size_t at = *end;
-    *end = (at + count * element + 7) & ~(size_t)7;
-    return at;
 }
 
 static uint32_t slots_of(const struct rz_recover_config *config)
@@ -49,33 +43,33 @@ static size_t items_max(size_t n_slots, size_t n_daemons)
 }
 
 /* Fills in the offsets; returns the offset of the agree object. */
-static size_t lay_out(struct rz_recover *r, const struct rz_recover_config *config)
+static size_t recover_lay_out(struct rz_recover *r, const struct rz_recover_config *config)
 {
     size_t n_slots = slots_of(config), n_daemons = config->n_daemons, end = 0;
-    place_array(&end, 1, sizeof(*r));
-    r->items_at = place_array(&end, items_max(n_slots, n_daemons), sizeof(uint64_t));
-    r->placement_at = place_array(&end, n_slots, sizeof(uint32_t));
-    r->incarnation_at = place_array(&end, n_slots, sizeof(uint32_t));
-    r->known_at = place_array(&end, n_slots, sizeof(uint32_t));
-    r->noted_at = place_array(&end, n_slots, sizeof(uint32_t));
-    r->freed_at = place_array(&end, n_slots, sizeof(uint64_t));
-    r->asked_at = place_array(&end, n_slots, sizeof(uint32_t));
-    r->refused_at = place_array(&end, n_slots, sizeof(uint32_t));
-    r->cohort_at = place_array(&end, n_slots, sizeof(uint64_t));
-    r->cohort_from_at = place_array(&end, n_slots, sizeof(uint32_t));
-    r->serial_at = place_array(&end, n_daemons, sizeof(uint32_t));
-    r->found_at = place_array(&end, n_daemons, sizeof(uint32_t));
-    r->slots_at = place_array(&end, n_daemons, sizeof(uint32_t));
-    r->load_at = place_array(&end, n_daemons, sizeof(uint32_t));
-    r->daemon_at = place_array(&end, n_daemons, sizeof(uint8_t));
-    r->scratch_at = place_array(&end, n_daemons, sizeof(uint8_t));
-    r->call_at = place_array(&end, n_daemons, sizeof(uint8_t));
-    r->asked_ids_at = place_array(&end, RZ_RECOVER_ASKED_MAX + 1, sizeof(rz_id));
-    r->restless_at = place_array(&end, rz_recover_words((uint32_t)n_slots), sizeof(uint64_t));
-    r->troubled_at = place_array(&end, rz_recover_words((uint32_t)n_daemons), sizeof(uint64_t));
-    r->begun_at = place_array(&end, rz_recover_words(config->n_ranks), sizeof(uint64_t));
+    rz_block_place(&end, 1, sizeof(*r));
+    r->items_at = rz_block_place(&end, items_max(n_slots, n_daemons), sizeof(uint64_t));
+    r->placement_at = rz_block_place(&end, n_slots, sizeof(uint32_t));
+    r->incarnation_at = rz_block_place(&end, n_slots, sizeof(uint32_t));
+    r->known_at = rz_block_place(&end, n_slots, sizeof(uint32_t));
+    r->noted_at = rz_block_place(&end, n_slots, sizeof(uint32_t));
+    r->freed_at = rz_block_place(&end, n_slots, sizeof(uint64_t));
+    r->asked_at = rz_block_place(&end, n_slots, sizeof(uint32_t));
+    r->refused_at = rz_block_place(&end, n_slots, sizeof(uint32_t));
+    r->cohort_at = rz_block_place(&end, n_slots, sizeof(uint64_t));
+    r->cohort_from_at = rz_block_place(&end, n_slots, sizeof(uint32_t));
+    r->serial_at = rz_block_place(&end, n_daemons, sizeof(uint32_t));
+    r->found_at = rz_block_place(&end, n_daemons, sizeof(uint32_t));
+    r->slots_at = rz_block_place(&end, n_daemons, sizeof(uint32_t));
+    r->load_at = rz_block_place(&end, n_daemons, sizeof(uint32_t));
+    r->daemon_at = rz_block_place(&end, n_daemons, sizeof(uint8_t));
+    r->scratch_at = rz_block_place(&end, n_daemons, sizeof(uint8_t));
+    r->call_at = rz_block_place(&end, n_daemons, sizeof(uint8_t));
+    r->asked_ids_at = rz_block_place(&end, RZ_RECOVER_ASKED_MAX + 1, sizeof(rz_id));
+    r->restless_at = rz_block_place(&end, rz_recover_words((uint32_t)n_slots), sizeof(uint64_t));
+    r->troubled_at = rz_block_place(&end, rz_recover_words((uint32_t)n_daemons), sizeof(uint64_t));
+    r->begun_at = rz_block_place(&end, rz_recover_words(config->n_ranks), sizeof(uint64_t));
     r->cohorts_max = COHORTS_WANTED;
-    r->cohorts_at = place_array(&end, r->cohorts_max, sizeof(uint64_t));
+    r->cohorts_at = rz_block_place(&end, r->cohorts_max, sizeof(uint64_t));
     r->agree_at = end;
     return end;
 }
@@ -83,8 +77,8 @@ static size_t lay_out(struct rz_recover *r, const struct rz_recover_config *conf
 size_t rz_recover_size(const struct rz_recover_config *config)
 {
     struct rz_recover layout;
-    struct rz_agree_config agree = agree_config(config);
-    return lay_out(&layout, config) + rz_agree_size(&agree);
+    struct rz_agree_config agree = recover_agree_config(config);
+    return recover_lay_out(&layout, config) + rz_agree_size(&agree);
 }
 
 void rz_recover_init(struct rz_recover *r, const struct rz_recover_config *config, rz_id self,
@@ -93,7 +87,7 @@ void rz_recover_init(struct rz_recover *r, const struct rz_recover_config *confi
     rz_assert(self < config->n_daemons);
     rz_assert(slots_of(config) >= config->n_ranks && slots_of(config) <= RZ_RECOVER_SLOTS_MAX);
     memset(r, 0, sizeof(*r));
-    size_t end = lay_out(r, config);
+    size_t end = recover_lay_out(r, config);
     memset(r + 1, 0, end - sizeof(*r));
     r->n_daemons = config->n_daemons;
     r->n_ranks = config->n_ranks;
@@ -118,7 +112,7 @@ void rz_recover_init(struct rz_recover *r, const struct rz_recover_config *confi
         rz_recover_placement(r)[slot] = RZ_ID_NONE;
     }
     memcpy(rz_recover_at(r, r->slots_at), config->slots, r->n_daemons * sizeof(uint32_t));
-    struct rz_agree_config agree = agree_config(config);
+    struct rz_agree_config agree = recover_agree_config(config);
     r->agree_bytes = rz_agree_size(&agree);
     rz_agree_init(rz_recover_agree(r), &agree, self, now, seed);
 }
@@ -171,7 +165,7 @@ static void know_damage(struct rz_recover *r, const uint64_t *items, uint32_t n_
     rz_recover_recount(r);
 }
 
-static void take_call(struct rz_recover *r, const struct rz_event *event)
+static void recover_on_call(struct rz_recover *r, const struct rz_event *event)
 {
     switch ((enum rz_recover_call)event->call) {
     case RZ_RECOVER_FAILED:
@@ -221,7 +215,7 @@ static bool aware(const struct rz_recover *r)
     return r->fresh > 0 || r->wanted > 0 || r->found > 0 || r->spawns_named || wants_repair(r);
 }
 
-static bool wants_to_contribute(const struct rz_recover *r)
+static bool recover_wants_to_contribute(const struct rz_recover *r)
 {
     return !r->stopped && !undecided(r) && (aware(r) || r->reached) && !rz_recover_awaits_news(r);
 }
@@ -260,15 +254,15 @@ static uint32_t collect_fresh(const struct rz_recover *r)
 
 /* ---- steps ---- */
 
-static bool work_left(const struct rz_recover *r)
+static bool recover_work_left(const struct rz_recover *r)
 {
     return r->agree_more || r->n_reports > 0 || r->notice != NOTICE_NONE || r->spawns_notice ||
-           wants_to_contribute(r);
+           recover_wants_to_contribute(r);
 }
 
 /* Makes agree's actions those of this object: messages are sent with the component id of recover,
  * decisions are not passed on. */
-static void take_actions(struct rz_recover *r, struct rz_actions *out)
+static void recover_take_actions(struct rz_recover *r, struct rz_actions *out)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < out->count; i++) {
@@ -286,8 +280,8 @@ static void take_actions(struct rz_recover *r, struct rz_actions *out)
     out->count = kept;
 }
 
-static enum rz_more step_agree(struct rz_recover *r, const struct rz_event *event,
-                               struct rz_actions *out)
+static enum rz_more recover_step_agree(struct rz_recover *r, const struct rz_event *event,
+                                       struct rz_actions *out)
 {
     enum rz_more more = rz_agree_step(rz_recover_agree(r), event, out);
     if (more == RZ_NEED) {
@@ -295,9 +289,9 @@ static enum rz_more step_agree(struct rz_recover *r, const struct rz_event *even
         return RZ_NEED;
     }
     r->agree_more = more == RZ_MORE;
-    take_actions(r, out);
+    recover_take_actions(r, out);
     rz_recover_look_at_self(r);
-    return work_left(r) ? RZ_MORE : RZ_DONE;
+    return recover_work_left(r) ? RZ_MORE : RZ_DONE;
 }
 
 static enum rz_more give_notice(struct rz_recover *r, struct rz_actions *out)
@@ -308,7 +302,7 @@ static enum rz_more give_notice(struct rz_recover *r, struct rz_actions *out)
                                               .items = rz_recover_items(r),
                                               .n_items = r->n_notice_items};
     r->notice = NOTICE_NONE;
-    return work_left(r) ? RZ_MORE : RZ_DONE;
+    return recover_work_left(r) ? RZ_MORE : RZ_DONE;
 }
 
 static enum rz_more give_spawns(struct rz_recover *r, struct rz_actions *out)
@@ -319,7 +313,7 @@ static enum rz_more give_spawns(struct rz_recover *r, struct rz_actions *out)
                                               .items = rz_recover_items(r) + r->spawns_at,
                                               .n_items = r->n_spawn_items};
     r->spawns_notice = false;
-    return work_left(r) ? RZ_MORE : RZ_DONE;
+    return recover_work_left(r) ? RZ_MORE : RZ_DONE;
 }
 
 static enum rz_more contribute(struct rz_recover *r, rz_time now, struct rz_actions *out)
@@ -333,7 +327,7 @@ static enum rz_more contribute(struct rz_recover *r, rz_time now, struct rz_acti
         .arg = {bits, r->repairing_here || r->repairing ? 0 : 1, r->generation_known},
         .items = rz_recover_items(r),
         .n_items = collect_fresh(r)};
-    enum rz_more more = step_agree(r, &propose, out);
+    enum rz_more more = recover_step_agree(r, &propose, out);
     if (more != RZ_NEED && undecided(r)) {
         r->generation_proposed = propose.arg[2];
         r->proposed_aware = bits & ALL_AWARE;
@@ -341,16 +335,16 @@ static enum rz_more contribute(struct rz_recover *r, rz_time now, struct rz_acti
     return more;
 }
 
-static enum rz_more go_on(struct rz_recover *r, const struct rz_event *event,
-                          struct rz_actions *out)
+static enum rz_more recover_go_on(struct rz_recover *r, const struct rz_event *event,
+                                  struct rz_actions *out)
 {
     if (r->agree_more) {
         struct rz_event more = {.kind = RZ_EVENT_CONTINUE, .now = event->now};
-        return step_agree(r, &more, out);
+        return recover_step_agree(r, &more, out);
     }
     if (r->n_reports > 0) {
         rz_recover_give_report(r, out);
-        return work_left(r) ? RZ_MORE : RZ_DONE;
+        return recover_work_left(r) ? RZ_MORE : RZ_DONE;
     }
     if (r->notice != NOTICE_NONE) {
         return give_notice(r, out);
@@ -358,7 +352,7 @@ static enum rz_more go_on(struct rz_recover *r, const struct rz_event *event,
     if (r->spawns_notice) {
         return give_spawns(r, out);
     }
-    if (wants_to_contribute(r)) {
+    if (recover_wants_to_contribute(r)) {
         return contribute(r, event->now, out);
     }
     return RZ_DONE;
@@ -372,23 +366,23 @@ enum rz_more rz_recover_step(struct rz_recover *r, const struct rz_event *event,
     case RZ_EVENT_RECEIVE: {
         if (event->message->type >= RZ_RECOVER_DOUBT) {
             rz_recover_roll_call_message(r, event->message, event->now, out);
-            return work_left(r) ? RZ_MORE : RZ_DONE;
+            return recover_work_left(r) ? RZ_MORE : RZ_DONE;
         }
         struct rz_message message = *event->message;
         struct rz_event inner = *event;
         message.protocol = RZ_PROTOCOL_AGREE;
         inner.message = &message;
-        return step_agree(r, &inner, out);
+        return recover_step_agree(r, &inner, out);
     }
     case RZ_EVENT_FAILURE:
         if (event->n_ids == 1 && event->ids[0] == r->self) {
             rz_recover_be_fenced(r);
-            return work_left(r) ? RZ_MORE : RZ_DONE;
+            return recover_work_left(r) ? RZ_MORE : RZ_DONE;
         }
         for (uint32_t i = 0; i < event->n_ids; i++) {
             know_daemon_failed(r, event->ids[i], event->arg[0], event->now);
         }
-        return step_agree(r, event, out);
+        return recover_step_agree(r, event, out);
     case RZ_EVENT_CALL:
         if (event->call == RZ_RECOVER_WANT &&
             !rz_recover_want_fits(r, event->items, event->n_items)) {
@@ -398,17 +392,17 @@ enum rz_more rz_recover_step(struct rz_recover *r, const struct rz_event *event,
         }
         if (event->call == RZ_RECOVER_SUSPECT) {
             rz_recover_suspect(r, (rz_id)event->arg[0], event->arg[1], event->now, out);
-            return work_left(r) ? RZ_MORE : RZ_DONE;
+            return recover_work_left(r) ? RZ_MORE : RZ_DONE;
         }
         if (!r->stopped) {
-            take_call(r, event);
+            recover_on_call(r, event);
         }
-        return go_on(r, event, out);
+        return recover_go_on(r, event, out);
     case RZ_EVENT_CONTINUE:
-        return go_on(r, event, out);
+        return recover_go_on(r, event, out);
     case RZ_EVENT_TICK:
         rz_recover_count_answers(r, event->now);
-        return work_left(r) ? RZ_MORE : RZ_DONE;
+        return recover_work_left(r) ? RZ_MORE : RZ_DONE;
     }
     rz_assert(!"an event of the step interface");
     return RZ_DONE;

@@ -51,7 +51,7 @@ static const char *difference_in_spawns(const struct rz_recover *a, const struct
 }
 
 /* The name of the field that differs, or NULL. */
-static const char *difference(const struct rz_recover *a, const struct rz_recover *b)
+static const char *recover_difference(const struct rz_recover *a, const struct rz_recover *b)
 {
     size_t slots = a->n_slots * sizeof(uint32_t);
     if (a->epoch != b->epoch || a->phase != b->phase) {
@@ -89,7 +89,7 @@ bool rz_recover_check_uniform(const struct rz_check_group *group)
             if (!b || b->stopped || decisions(a) != decisions(b)) {
                 continue;
             }
-            const char *what = difference(a, b);
+            const char *what = recover_difference(a, b);
             if (what) {
                 return say(group, "S7-5/6: %u and %u differ after decision %llu: %s", j, i,
                            (unsigned long long)decisions(a), what);

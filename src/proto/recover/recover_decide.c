@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-static void notify(struct rz_recover *r, enum rz_recover_notice what, uint64_t arg0, uint64_t arg1)
+static void recover_notify(struct rz_recover *r, enum rz_recover_notice what, uint64_t arg0,
+                           uint64_t arg1)
 {
     rz_assert(r->notice == NOTICE_NONE);
     r->notice = what;
@@ -23,7 +24,7 @@ static void stop_with(struct rz_recover *r, rz_status_t why, uint64_t arg)
 {
     r->stopped = true;
     r->spawns_notice = false;
-    notify(r, RZ_RECOVER_STOP, why, arg);
+    recover_notify(r, RZ_RECOVER_STOP, why, arg);
 }
 
 static void stop(struct rz_recover *r, rz_status_t why)
@@ -176,7 +177,7 @@ static bool settles(const struct rz_recover *r, const struct rz_action *decided)
     return !failed_without(r, DAEMON_AGREED | DAEMON_NAMED) && (!failures || aware);
 }
 
-static bool quorum(const struct rz_recover *r)
+static bool recover_quorum(const struct rz_recover *r)
 {
     const uint8_t *daemons = rz_recover_daemons(r);
     uint8_t *votes = rz_recover_at(r, r->scratch_at);
@@ -347,8 +348,8 @@ static void begin_epoch(struct rz_recover *r, uint64_t generation)
     r->reached = false;
     r->generation = r->generation_known = generation;
     place_lost(r);
-    notify(r, RZ_RECOVER_EPOCH, r->epoch,
-           r->mutations & RZ_RECOVER_OWN_GENERATION ? newest_here : generation);
+    recover_notify(r, RZ_RECOVER_EPOCH, r->epoch,
+                   r->mutations & RZ_RECOVER_OWN_GENERATION ? newest_here : generation);
 }
 
 /* Whether the decision names damage of the generation that this epoch rolls back to. */
@@ -388,14 +389,14 @@ static void open_barrier(struct rz_recover *r)
     }
     r->phase++;
     r->reached = false;
-    notify(r, RZ_RECOVER_PHASE, r->epoch, r->phase);
+    recover_notify(r, RZ_RECOVER_PHASE, r->epoch, r->phase);
 }
 
 /* Processes a decision: one notice at most, and one of spawns behind it. */
 static void settle(struct rz_recover *r, const struct rz_action *decided, bool daemons_named)
 {
     /* After LEFT no rollback or repair is possible: failures are only noted. */
-    if (daemons_named && r->phase != RZ_PHASE_LEFT && !quorum(r)) {
+    if (daemons_named && r->phase != RZ_PHASE_LEFT && !recover_quorum(r)) {
         stop(r, RZ_ERR_NO_QUORUM);
         return;
     }
@@ -407,7 +408,7 @@ static void settle(struct rz_recover *r, const struct rz_action *decided, bool d
     } else if (damage_decided(r, decided)) {
         fall_back(r);
     } else if (n_fresh > 0) {
-        notify(r, RZ_RECOVER_FAILURES, 0, 0);
+        recover_notify(r, RZ_RECOVER_FAILURES, 0, 0);
         r->n_notice_items = n_fresh;
     } else if ((decided->arg[1] & ALL_REACHED) && r->phase != RZ_PHASE_LEFT) {
         open_barrier(r);

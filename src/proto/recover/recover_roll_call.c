@@ -17,8 +17,8 @@ enum {
     CALL_REPORT = 16   /* the host has to be told that it is held for failed */
 };
 
-static void send(struct rz_recover *r, const rz_id *to, uint32_t n_to, enum rz_recover_message type,
-                 struct rz_actions *out)
+static void recover_send(struct rz_recover *r, const rz_id *to, uint32_t n_to,
+                         enum rz_recover_message type, struct rz_actions *out)
 {
     if (n_to == 0) {
         return;
@@ -116,7 +116,7 @@ void rz_recover_suspect_failed(struct rz_recover *r, rz_id daemon, rz_time now)
 /* ---- asking ---- */
 
 /* The suspect, and all others; among many a sample, other members another one. */
-static uint32_t ask(struct rz_recover *r, rz_id *to)
+static uint32_t choose_asked(struct rz_recover *r, rz_id *to)
 {
     uint32_t step = 1 + (r->n_daemons - 1) / RZ_RECOVER_ASKED_MAX, n = 0;
     for (uint32_t ahead = 1; ahead < r->n_daemons; ahead++) {
@@ -143,7 +143,7 @@ static void begin_call(struct rz_recover *r, enum rz_recover_message type, rz_ti
     r->asking = true;
     r->call_began = now;
     r->report_at = RZ_TIME_NEVER;
-    send(r, to, ask(r, to), type, out);
+    recover_send(r, to, choose_asked(r, to), type, out);
     struct rz_action *notice = rz_emit(out, RZ_ACTION_NOTIFY);
     notice->what = RZ_RECOVER_ASKING;
 }
@@ -178,7 +178,7 @@ void rz_recover_roll_call_message(struct rz_recover *r, const struct rz_message 
     }
     if (message->type != RZ_RECOVER_HERE) {
         r->asker = from;
-        send(r, &r->asker, 1, RZ_RECOVER_HERE, out);
+        recover_send(r, &r->asker, 1, RZ_RECOVER_HERE, out);
     }
     if (message->type == RZ_RECOVER_DOUBT) {
         begin_call(r, RZ_RECOVER_ASK, now, out);

@@ -33,7 +33,7 @@ struct rz_ring {
 
 /* ---- the block ---- */
 
-static size_t bytes_for(uint32_t out_max)
+static size_t ring_bytes_for(uint32_t out_max)
 {
     return sizeof(struct rz_ring) + out_max * sizeof(uint64_t);
 }
@@ -41,7 +41,7 @@ static size_t bytes_for(uint32_t out_max)
 size_t rz_ring_size(const struct rz_ring_config *config)
 {
     (void)config;
-    return bytes_for(OUT_MAX_FIRST);
+    return ring_bytes_for(OUT_MAX_FIRST);
 }
 
 void rz_ring_init(struct rz_ring *ring, const struct rz_ring_config *config, rz_id self,
@@ -69,25 +69,25 @@ void rz_ring_grow(struct rz_ring *ring, size_t bytes)
     ring->out_max = out_max;
 }
 
-static bool has_room(const struct rz_ring *ring, uint32_t more, struct rz_actions *out)
+static bool ring_has_room(const struct rz_ring *ring, uint32_t more, struct rz_actions *out)
 {
     if (more <= ring->out_max - ring->n_out) {
         return true;
     }
     uint32_t out_max = 2 * ring->out_max;
-    out->need = bytes_for(out_max - ring->n_out >= more ? out_max : ring->n_out + more);
+    out->need = ring_bytes_for(out_max - ring->n_out >= more ? out_max : ring->n_out + more);
     return false;
 }
 
-static bool mutated(const struct rz_ring *ring, enum rz_ring_mutation mutation)
+static bool ring_mutated(const struct rz_ring *ring, enum rz_ring_mutation mutation)
 {
     return (ring->config.mutations & mutation) != 0;
 }
 
 /* ---- actions ---- */
 
-static void send(const struct rz_ring *ring, const rz_id *to, enum rz_ring_message type,
-                 uint64_t seq, struct rz_actions *out)
+static void ring_send(const struct rz_ring *ring, const rz_id *to, enum rz_ring_message type,
+                      uint64_t seq, struct rz_actions *out)
 {
     struct rz_action *action = rz_emit(out, RZ_ACTION_SEND);
     action->to = to;
@@ -100,7 +100,7 @@ static void send(const struct rz_ring *ring, const rz_id *to, enum rz_ring_messa
                                           .seq = seq};
 }
 
-static void notify(struct rz_actions *out, enum rz_ring_notice what, rz_id member)
+static void ring_notify(struct rz_actions *out, enum rz_ring_notice what, rz_id member)
 {
     struct rz_action *action = rz_emit(out, RZ_ACTION_NOTIFY);
     action->what = what;
@@ -111,7 +111,7 @@ static void send_heartbeat(struct rz_ring *ring, rz_time now, struct rz_actions 
 {
     ring->emit_at = now + ring->config.hb_period;
     ring->to_observer = ring->observer;
-    send(ring, &ring->to_observer, RZ_RING_HEARTBEAT, ++ring->sent, out);
+    ring_send(ring, &ring->to_observer, RZ_RING_HEARTBEAT, ++ring->sent, out);
     out->v[out->count - 1].message.word[0] = rz_ring_lateness(ring, now);
 }
 
@@ -132,7 +132,7 @@ static rz_time allowance(const struct rz_ring *ring, rz_time now)
 {
     rz_time own = rz_ring_lateness(ring, now);
     rz_time late = ring->observed_late > own ? ring->observed_late : own;
-    return mutated(ring, RZ_RING_HASTY) ? 0 : RZ_LATENESS_FACTOR * late;
+    return ring_mutated(ring, RZ_RING_HASTY) ? 0 : RZ_LATENESS_FACTOR * late;
 }
 
 /* From now on the silence must last this long, and longer where a member is late. */
@@ -185,14 +185,14 @@ static rz_id closest(const struct rz_ring *ring, uint32_t step)
 static void mend(struct rz_ring *ring, rz_time now, struct rz_actions *out)
 {
     if (ring->observer != RZ_ID_NONE && is_out(ring, ring->observer) &&
-        !mutated(ring, RZ_RING_KEEP_OBSERVER)) {
+        !ring_mutated(ring, RZ_RING_KEEP_OBSERVER)) {
         ring->observer = closest(ring, 1);
     }
     if (ring->observing == RZ_ID_NONE || !is_out(ring, ring->observing)) {
         return;
     }
     ring->observing = closest(ring, ring->config.n_members - 1);
-    if (!mutated(ring, RZ_RING_KEEP_HEARD)) {
+    if (!ring_mutated(ring, RZ_RING_KEEP_HEARD)) {
         ring->heard = 0;
     }
     be_patient(ring, now, 2 * ring->config.hb_timeout);
@@ -200,7 +200,7 @@ static void mend(struct rz_ring *ring, rz_time now, struct rz_actions *out)
         return;
     }
     ring->to = ring->observing;
-    send(ring, &ring->to, RZ_RING_REQUEST, 0, out);
+    ring_send(ring, &ring->to, RZ_RING_REQUEST, 0, out);
 }
 
 static void put_out(struct rz_ring *ring, rz_id id)
@@ -223,20 +223,20 @@ static void on_heartbeat(struct rz_ring *ring, const struct rz_message *message,
 
 /* A valid new observer is at least as far ahead as the present one, because all members between
  * them must be out of the ring; the request of a nearer one is stale (RDaemon#, step 6). */
-static void on_request(struct rz_ring *ring, rz_id from, rz_time now, struct rz_actions *out)
+static void ring_on_request(struct rz_ring *ring, rz_id from, rz_time now, struct rz_actions *out)
 {
     uint32_t n = ring->config.n_members;
     uint64_t ahead = ((uint64_t)from + n - ring->self) % n;
     uint64_t present = ((uint64_t)ring->observer + n - ring->self) % n;
-    if (ahead < present && !mutated(ring, RZ_RING_ANY_REQUEST)) {
+    if (ahead < present && !ring_mutated(ring, RZ_RING_ANY_REQUEST)) {
         return;
     }
     ring->observer = from;
     send_heartbeat(ring, now, out);
 }
 
-static enum rz_more on_receive(struct rz_ring *ring, const struct rz_event *event,
-                               struct rz_actions *out)
+static enum rz_more ring_on_receive(struct rz_ring *ring, const struct rz_event *event,
+                                    struct rz_actions *out)
 {
     const struct rz_message *message = event->message;
     rz_id from = message->from;
@@ -247,19 +247,19 @@ static enum rz_more on_receive(struct rz_ring *ring, const struct rz_event *even
     if (message->type == RZ_RING_HEARTBEAT) {
         on_heartbeat(ring, message, event->now);
     } else if (message->type == RZ_RING_REQUEST) {
-        on_request(ring, from, event->now, out);
+        ring_on_request(ring, from, event->now, out);
     } else if (message->type == RZ_RING_QUIT) {
-        if (!has_room(ring, 1, out)) {
+        if (!ring_has_room(ring, 1, out)) {
             return RZ_NEED;
         }
         put_out(ring, from);
-        notify(out, RZ_RING_LEFT, from);
+        ring_notify(out, RZ_RING_LEFT, from);
         mend(ring, event->now, out);
     }
     return RZ_DONE;
 }
 
-static enum rz_more on_tick(struct rz_ring *ring, rz_time now, struct rz_actions *out)
+static enum rz_more ring_on_tick(struct rz_ring *ring, rz_time now, struct rz_actions *out)
 {
     /* The tick is a whole period late: this member may have missed heartbeats. Listen first
      * (RDaemon#, step 7). Where lateness counts, it is the measure of that patience. */
@@ -267,18 +267,18 @@ static enum rz_more on_tick(struct rz_ring *ring, rz_time now, struct rz_actions
     bool late = by >= ring->config.hb_period && ring->config.lateness_max == 0;
     on_lateness(ring, now, by);
     bool suspect = now >= ring->suspect_at && !late;
-    if (suspect && !ring->config.held && !has_room(ring, 1, out)) {
+    if (suspect && !ring->config.held && !ring_has_room(ring, 1, out)) {
         return RZ_NEED;
     }
     if (now >= ring->emit_at) {
         send_heartbeat(ring, now, out);
     }
     if (suspect && ring->config.held) {
-        notify(out, RZ_RING_SUSPECT, ring->observing);
+        ring_notify(out, RZ_RING_SUSPECT, ring->observing);
         be_patient(ring, now, ring->config.hb_timeout);
     } else if (suspect) {
         put_out(ring, ring->observing);
-        notify(out, RZ_RING_SUSPECT, ring->observing);
+        ring_notify(out, RZ_RING_SUSPECT, ring->observing);
         mend(ring, now, out);
     } else if (now >= ring->suspect_at) {
         ring->suspect_at = now + ring->config.hb_period;
@@ -286,38 +286,38 @@ static enum rz_more on_tick(struct rz_ring *ring, rz_time now, struct rz_actions
     return RZ_DONE;
 }
 
-static enum rz_more on_failure(struct rz_ring *ring, const struct rz_event *event,
-                               struct rz_actions *out)
+static enum rz_more ring_on_failure(struct rz_ring *ring, const struct rz_event *event,
+                                    struct rz_actions *out)
 {
-    if (!has_room(ring, event->n_ids, out)) {
+    if (!ring_has_room(ring, event->n_ids, out)) {
         return RZ_NEED;
     }
     for (uint32_t i = 0; i < event->n_ids; i++) {
         rz_assert(event->ids[i] < ring->config.n_members);
-        if (event->ids[i] == ring->self && mutated(ring, RZ_RING_NOT_FENCED)) {
+        if (event->ids[i] == ring->self && ring_mutated(ring, RZ_RING_NOT_FENCED)) {
             continue;
         }
         if (event->ids[i] == ring->self) {
             fall_silent(ring);
-            notify(out, RZ_RING_FENCED, ring->self);
+            ring_notify(out, RZ_RING_FENCED, ring->self);
             return RZ_DONE;
         }
         put_out(ring, event->ids[i]);
     }
-    if (!mutated(ring, RZ_RING_KEEP_OBSERVED)) {
+    if (!ring_mutated(ring, RZ_RING_KEEP_OBSERVED)) {
         mend(ring, event->now, out);
     }
     return RZ_DONE;
 }
 
-static void on_leave(struct rz_ring *ring, struct rz_actions *out)
+static void ring_on_leave(struct rz_ring *ring, struct rz_actions *out)
 {
-    if (ring->observer != RZ_ID_NONE && !mutated(ring, RZ_RING_QUIT_ASTRAY)) {
+    if (ring->observer != RZ_ID_NONE && !ring_mutated(ring, RZ_RING_QUIT_ASTRAY)) {
         ring->to_observer = ring->observer;
-        send(ring, &ring->to_observer, RZ_RING_QUIT, 0, out);
+        ring_send(ring, &ring->to_observer, RZ_RING_QUIT, 0, out);
     }
     fall_silent(ring);
-    notify(out, RZ_RING_LEFT, ring->self);
+    ring_notify(out, RZ_RING_LEFT, ring->self);
 }
 
 enum rz_more rz_ring_step(struct rz_ring *ring, const struct rz_event *event,
@@ -328,17 +328,17 @@ enum rz_more rz_ring_step(struct rz_ring *ring, const struct rz_event *event,
     }
     switch (event->kind) {
     case RZ_EVENT_RECEIVE:
-        return on_receive(ring, event, out);
+        return ring_on_receive(ring, event, out);
     case RZ_EVENT_TICK:
-        return rz_ring_deadline(ring) <= event->now ? on_tick(ring, event->now, out) : RZ_DONE;
+        return rz_ring_deadline(ring) <= event->now ? ring_on_tick(ring, event->now, out) : RZ_DONE;
     case RZ_EVENT_FAILURE:
-        return on_failure(ring, event, out);
+        return ring_on_failure(ring, event, out);
     case RZ_EVENT_CALL:
         rz_assert(event->call == RZ_RING_LEAVE || event->call == RZ_RING_LATENESS);
         if (event->call == RZ_RING_LATENESS) {
             on_lateness(ring, event->now, event->arg[0]);
         } else {
-            on_leave(ring, out);
+            ring_on_leave(ring, out);
         }
         break;
     case RZ_EVENT_CONTINUE:

@@ -40,7 +40,7 @@ struct rz_rounds {
     struct box box[2]; /* of round r in r % 2 */
 };
 
-static bool mutated(const struct rz_rounds *rounds, enum rz_rounds_mutation mutation)
+static bool rounds_mutated(const struct rz_rounds *rounds, enum rz_rounds_mutation mutation)
 {
     return (rounds->config.mutations & mutation) != 0;
 }
@@ -76,7 +76,8 @@ static void learn_failures(struct rz_rounds *rounds, uint32_t failed)
     }
 }
 
-static void send(struct rz_rounds *rounds, enum rz_rounds_message type, struct rz_actions *out)
+static void rounds_send(struct rz_rounds *rounds, enum rz_rounds_message type,
+                        struct rz_actions *out)
 {
     rounds->n_to = 0;
     for (rz_id id = 0; id < rounds->config.n_members; id++) {
@@ -106,11 +107,11 @@ static void send(struct rz_rounds *rounds, enum rz_rounds_message type, struct r
 }
 
 /* The decision is in rounds->own. */
-static void decide(struct rz_rounds *rounds, struct rz_actions *out)
+static void rounds_decide(struct rz_rounds *rounds, struct rz_actions *out)
 {
     rounds->decided = 1;
-    if (!mutated(rounds, RZ_ROUNDS_NO_TELLING)) {
-        send(rounds, RZ_ROUNDS_DECISION, out);
+    if (!rounds_mutated(rounds, RZ_ROUNDS_NO_TELLING)) {
+        rounds_send(rounds, RZ_ROUNDS_DECISION, out);
     }
     rz_assert(out->count < out->max);
     out->v[out->count++] =
@@ -128,7 +129,7 @@ static void decide(struct rz_rounds *rounds, struct rz_actions *out)
  */
 static bool quiet(const struct rz_rounds *rounds, const struct box *box, uint32_t heard)
 {
-    if (rounds->round < 2 && !mutated(rounds, RZ_ROUNDS_ONE_EARLY)) {
+    if (rounds->round < 2 && !rounds_mutated(rounds, RZ_ROUNDS_ONE_EARLY)) {
         return false;
     }
     if (heard != rounds->own.heard) {
@@ -136,7 +137,7 @@ static bool quiet(const struct rz_rounds *rounds, const struct box *box, uint32_
     }
     for (rz_id id = 0; id < rounds->config.n_members; id++) {
         if (id != rounds->self && heard >> id & 1 && box->from[id].heard != heard &&
-            !mutated(rounds, RZ_ROUNDS_OWN_EYES)) {
+            !rounds_mutated(rounds, RZ_ROUNDS_OWN_EYES)) {
             return false;
         }
     }
@@ -152,7 +153,7 @@ static bool end_round(struct rz_rounds *rounds, struct rz_actions *out)
     if ((box->received | rounds->failed | self) != all_members(rounds)) {
         return false;
     }
-    uint32_t fenced = mutated(rounds, RZ_ROUNDS_NO_FENCE) ? 0 : rounds->failed;
+    uint32_t fenced = rounds_mutated(rounds, RZ_ROUNDS_NO_FENCE) ? 0 : rounds->failed;
     uint32_t heard = (box->received & ~fenced) | self;
     bool last = quiet(rounds, box, heard) || rounds->round == rounds->config.n_members;
     for (rz_id id = 0; id < rounds->config.n_members; id++) {
@@ -165,15 +166,15 @@ static bool end_round(struct rz_rounds *rounds, struct rz_actions *out)
     rounds->own.heard = (uint16_t)heard;
     memset(box, 0, sizeof(*box));
     if (last) {
-        decide(rounds, out);
+        rounds_decide(rounds, out);
         return false;
     }
     rounds->round++;
-    send(rounds, RZ_ROUNDS_ESTIMATE, out);
+    rounds_send(rounds, RZ_ROUNDS_ESTIMATE, out);
     return true;
 }
 
-static bool audible(const struct rz_rounds *rounds, const struct rz_message *message)
+static bool rounds_hears(const struct rz_rounds *rounds, const struct rz_message *message)
 {
     if (message->view != rounds->config.view || message->type >= RZ_ROUNDS_MESSAGE_COUNT) {
         return false;
@@ -189,11 +190,11 @@ static bool audible(const struct rz_rounds *rounds, const struct rz_message *mes
     if (((heard | message->word[0] >> 32) & ~(uint64_t)all_members(rounds)) != 0) {
         return false;
     }
-    return !(rounds->failed >> message->from & 1) || mutated(rounds, RZ_ROUNDS_NO_FENCE);
+    return !(rounds->failed >> message->from & 1) || rounds_mutated(rounds, RZ_ROUNDS_NO_FENCE);
 }
 
-static void receive(struct rz_rounds *rounds, const struct rz_message *message,
-                    struct rz_actions *out)
+static void rounds_on_receive(struct rz_rounds *rounds, const struct rz_message *message,
+                              struct rz_actions *out)
 {
     struct estimate estimate = {.and = message->word[1],
                                 .members = (uint16_t)(message->word[0] >> 32),
@@ -205,7 +206,7 @@ static void receive(struct rz_rounds *rounds, const struct rz_message *message,
             return;
         }
         rounds->own = estimate;
-        decide(rounds, out);
+        rounds_decide(rounds, out);
         return;
     }
     if (round != rounds->round && round != rounds->round + 1) {
@@ -225,10 +226,10 @@ enum rz_more rz_rounds_step(struct rz_rounds *rounds, const struct rz_event *eve
         return RZ_DONE;
     }
     if (event->kind == RZ_EVENT_RECEIVE) {
-        if (!audible(rounds, event->message)) {
+        if (!rounds_hears(rounds, event->message)) {
             return RZ_DONE;
         }
-        receive(rounds, event->message, out);
+        rounds_on_receive(rounds, event->message, out);
     } else if (event->kind == RZ_EVENT_FAILURE) {
         for (uint32_t i = 0; i < event->n_ids; i++) {
             learn_failures(rounds, UINT32_C(1) << event->ids[i]);
@@ -239,7 +240,7 @@ enum rz_more rz_rounds_step(struct rz_rounds *rounds, const struct rz_event *eve
         rounds->own = (struct estimate){.and = event->arg[0],
                                         .members = (uint16_t)(1u << rounds->self),
                                         .heard = (uint16_t)all_members(rounds)};
-        send(rounds, RZ_ROUNDS_ESTIMATE, out);
+        rounds_send(rounds, RZ_ROUNDS_ESTIMATE, out);
     }
     while (rounds->round > 0 && !rounds->decided && !rounds->stopped && end_round(rounds, out)) {
         ;

@@ -52,14 +52,14 @@ static uint64_t *fresh_of(struct rz_spread *spread)
     return late_of(spread) + spread->n_late;
 }
 
-static size_t bytes_for(uint32_t max)
+static size_t spread_bytes_for(uint32_t max)
 {
     return sizeof(struct rz_spread) + 3 * (size_t)max * sizeof(uint64_t);
 }
 
 size_t rz_spread_size(const struct rz_spread_config *config)
 {
-    return bytes_for(config->items_max > 0 ? config->items_max : ITEMS_MAX_DEFAULT);
+    return spread_bytes_for(config->items_max > 0 ? config->items_max : ITEMS_MAX_DEFAULT);
 }
 
 void rz_spread_init(struct rz_spread *spread, const struct rz_spread_config *config, rz_id self,
@@ -89,14 +89,14 @@ void rz_spread_grow(struct rz_spread *spread, size_t bytes)
 
 /* Whether the arrays hold `more` further entries; otherwise *out tells the size that the block must
  * grow to. */
-static bool has_room(const struct rz_spread *spread, uint32_t used, uint32_t more,
-                     struct rz_actions *out)
+static bool spread_has_room(const struct rz_spread *spread, uint32_t used, uint32_t more,
+                            struct rz_actions *out)
 {
     if (more <= spread->max - used) {
         return true;
     }
     uint32_t max = 2 * spread->max;
-    out->need = bytes_for(max - used >= more ? max : used + more);
+    out->need = spread_bytes_for(max - used >= more ? max : used + more);
     return false;
 }
 
@@ -123,7 +123,7 @@ static void aim_at(struct rz_spread *spread, rz_id id)
     }
 }
 
-static bool mutated(const struct rz_spread *spread, enum rz_spread_mutation mutation)
+static bool spread_mutated(const struct rz_spread *spread, enum rz_spread_mutation mutation)
 {
     return (spread->config.mutations & mutation) != 0;
 }
@@ -132,7 +132,7 @@ static uint32_t neighbours_of(const struct rz_spread *spread, rz_id origin,
                               rz_id to[RZ_SPREAD_NEIGHBOURS_MAX])
 {
     uint32_t n = spread->config.n_members;
-    if (mutated(spread, RZ_SPREAD_WRONG_OFFSETS)) {
+    if (spread_mutated(spread, RZ_SPREAD_WRONG_OFFSETS)) {
         return rz_spread_neighbours_wrong(n, spread->self, to);
     }
     if (spread->config.order == RZ_SPREAD_NEAR_FIRST) {
@@ -154,7 +154,7 @@ static void aim_at_neighbours(struct rz_spread *spread, rz_id origin, rz_id exce
     for (uint32_t i = 0; i < n_all; i++) {
         rz_id id = all[i];
         if (rz_items_contain(failed_of(spread), spread->n_failed, id)) {
-            if ((id != next && id != previous) || mutated(spread, RZ_SPREAD_OPEN_RING)) {
+            if ((id != next && id != previous) || spread_mutated(spread, RZ_SPREAD_OPEN_RING)) {
                 continue;
             }
             id = nearest_alive(spread, id == next ? 1 : n - 1);
@@ -239,7 +239,7 @@ static void send_late(struct rz_spread *spread, struct rz_actions *out)
             aim_at(spread, near[i]);
         }
     }
-    if (!mutated(spread, RZ_SPREAD_TREE_ONLY)) {
+    if (!spread_mutated(spread, RZ_SPREAD_TREE_ONLY)) {
         emit_news(spread, spread->to, spread->n_to, &about, late_of(spread), out);
     }
     forget_late(spread);
@@ -265,7 +265,8 @@ static void hear_late(struct rz_spread *spread, const struct rz_message *message
     }
 }
 
-static void on_tick(struct rz_spread *spread, const struct rz_event *event, struct rz_actions *out)
+static void spread_on_tick(struct rz_spread *spread, const struct rz_event *event,
+                           struct rz_actions *out)
 {
     if (spread->due <= event->now) {
         send_late(spread, out);
@@ -278,10 +279,10 @@ static void on_tick(struct rz_spread *spread, const struct rz_event *event, stru
 static bool takes_again(struct rz_spread *spread, const uint64_t *items, uint32_t n_items,
                         uint32_t n_new)
 {
-    if (mutated(spread, RZ_SPREAD_EQUAL_SETS)) {
+    if (spread_mutated(spread, RZ_SPREAD_EQUAL_SETS)) {
         return n_new > 0 || n_items != spread->n_known;
     }
-    return mutated(spread, RZ_SPREAD_MARK_LATE) && n_items == spread->n_fresh &&
+    return spread_mutated(spread, RZ_SPREAD_MARK_LATE) && n_items == spread->n_fresh &&
            memcmp(items, fresh_of(spread), n_items * sizeof(*items)) == 0;
 }
 
@@ -324,7 +325,7 @@ static enum rz_more take_items(struct rz_spread *spread, const struct rz_message
     if (n_new == 0 && !again) {
         return RZ_DONE;
     }
-    if (!has_room(spread, spread->n_known, n_new, out)) {
+    if (!spread_has_room(spread, spread->n_known, n_new, out)) {
         return RZ_NEED;
     }
     spread->n_fresh = 0;
@@ -337,8 +338,8 @@ static enum rz_more take_items(struct rz_spread *spread, const struct rz_message
     return RZ_DONE;
 }
 
-static enum rz_more on_receive(struct rz_spread *spread, const struct rz_event *event,
-                               struct rz_actions *out)
+static enum rz_more spread_on_receive(struct rz_spread *spread, const struct rz_event *event,
+                                      struct rz_actions *out)
 {
     const struct rz_message *message = event->message;
     if (message->view != spread->config.view || message->type != RZ_SPREAD_NEWS ||
@@ -363,11 +364,11 @@ static enum rz_more on_broadcast(struct rz_spread *spread, const struct rz_event
  * neighbours in the ring of the living get all items known here: some may have stopped at the
  * failed members between.
  */
-static enum rz_more on_failure(struct rz_spread *spread, const struct rz_event *event,
-                               struct rz_actions *out)
+static enum rz_more spread_on_failure(struct rz_spread *spread, const struct rz_event *event,
+                                      struct rz_actions *out)
 {
     uint32_t n = spread->config.n_members, n_beside = 0;
-    if (!has_room(spread, spread->n_failed, event->n_ids, out)) {
+    if (!spread_has_room(spread, spread->n_failed, event->n_ids, out)) {
         return RZ_NEED;
     }
     rz_id next = nearest_alive(spread, 1), previous = nearest_alive(spread, n - 1);
@@ -378,7 +379,7 @@ static enum rz_more on_failure(struct rz_spread *spread, const struct rz_event *
     if (spread->n_late > 0 && spread->n_failed > 0) {
         send_late(spread, out);
     }
-    if (spread->n_known == 0 || mutated(spread, RZ_SPREAD_OPEN_RING)) {
+    if (spread->n_known == 0 || spread_mutated(spread, RZ_SPREAD_OPEN_RING)) {
         return RZ_DONE;
     }
     rz_id now_next = nearest_alive(spread, 1), now_previous = nearest_alive(spread, n - 1);
@@ -400,13 +401,13 @@ enum rz_more rz_spread_step(struct rz_spread *spread, const struct rz_event *eve
 {
     switch (event->kind) {
     case RZ_EVENT_RECEIVE:
-        return on_receive(spread, event, out);
+        return spread_on_receive(spread, event, out);
     case RZ_EVENT_FAILURE:
-        return on_failure(spread, event, out);
+        return spread_on_failure(spread, event, out);
     case RZ_EVENT_CALL:
         return on_broadcast(spread, event, out);
     case RZ_EVENT_TICK:
-        on_tick(spread, event, out);
+        spread_on_tick(spread, event, out);
         break;
     case RZ_EVENT_CONTINUE:
         break;

@@ -84,7 +84,7 @@ void rz_swim_init(struct rz_swim *swim, const struct rz_swim_config *config, rz_
 
 /* Whether `more` records, and a relay, fit; otherwise *out tells the size that the block must grow
  * to. */
-static bool has_room(const struct rz_swim *swim, uint32_t records, struct rz_actions *out)
+static bool swim_has_room(const struct rz_swim *swim, uint32_t records, struct rz_actions *out)
 {
     uint32_t wanted = swim->n_records + records;
     if (wanted <= swim->n_relays) {
@@ -124,8 +124,8 @@ struct rz_message *rz_swim_send_to(struct rz_swim *swim, rz_id to, enum rz_swim_
     return rz_swim_send(swim, type, seq, rz_swim_queue_take(swim), out);
 }
 
-static void notify(struct rz_actions *out, uint32_t what, rz_id member, uint32_t incarnation,
-                   rz_id from)
+static void swim_notify(struct rz_actions *out, uint32_t what, rz_id member, uint32_t incarnation,
+                        rz_id from)
 {
     struct rz_action *action = rz_emit(out, RZ_ACTION_NOTIFY);
     action->what = what;
@@ -138,7 +138,7 @@ static void notify(struct rz_actions *out, uint32_t what, rz_id member, uint32_t
 static void tell_host(struct rz_swim *swim, struct rz_actions *out)
 {
     if (swim->fenced) {
-        notify(out, RZ_SWIM_FENCED, swim->self, swim->incarnation, swim->self);
+        swim_notify(out, RZ_SWIM_FENCED, swim->self, swim->incarnation, swim->self);
         swim->fenced = false;
         swim->n_untold = 0;
     }
@@ -147,7 +147,7 @@ static void tell_host(struct rz_swim *swim, struct rz_actions *out)
         if (record->told == record->state) {
             continue;
         }
-        notify(out, record->state, record->member, record->incarnation, record->from);
+        swim_notify(out, record->state, record->member, record->incarnation, record->from);
         record->told = record->state;
         swim->n_untold--;
     }
@@ -216,7 +216,7 @@ static enum rz_more do_what_is_due(struct rz_swim *swim, rz_time now, struct rz_
     } else if (swim->expires_at <= now) {
         rz_swim_expire(swim, now);
     } else if (probe_deadline(swim) <= now && now >= swim->probe_at) {
-        if (swim->phase != RZ_SWIM_IDLE && !has_room(swim, 1, out)) {
+        if (swim->phase != RZ_SWIM_IDLE && !swim_has_room(swim, 1, out)) {
             return RZ_NEED;
         }
         rz_swim_probe_end(swim, now);
@@ -264,8 +264,8 @@ static uint32_t count_unknown(const struct rz_swim *swim, const struct rz_event 
 }
 
 /* News are processed before the answer is composed: a suspected member refutes in its answer. */
-static enum rz_more on_receive(struct rz_swim *swim, const struct rz_event *event,
-                               struct rz_actions *out)
+static enum rz_more swim_on_receive(struct rz_swim *swim, const struct rz_event *event,
+                                    struct rz_actions *out)
 {
     const struct rz_message *message = event->message;
     if (message->view != swim->config.view || message->from >= swim->config.n_members ||
@@ -276,7 +276,7 @@ static enum rz_more on_receive(struct rz_swim *swim, const struct rz_event *even
         (message->word[0] >= swim->config.n_members || message->word[0] == swim->self)) {
         return RZ_DONE;
     }
-    if (!has_room(swim, count_unknown(swim, event), out)) {
+    if (!swim_has_room(swim, count_unknown(swim, event), out)) {
         return RZ_NEED;
     }
     hear_all(swim, event);
@@ -300,10 +300,10 @@ static enum rz_more on_receive(struct rz_swim *swim, const struct rz_event *even
     return RZ_DONE;
 }
 
-static enum rz_more on_failure(struct rz_swim *swim, const struct rz_event *event,
-                               struct rz_actions *out)
+static enum rz_more swim_on_failure(struct rz_swim *swim, const struct rz_event *event,
+                                    struct rz_actions *out)
 {
-    if (!has_room(swim, event->n_ids, out)) {
+    if (!swim_has_room(swim, event->n_ids, out)) {
         return RZ_NEED;
     }
     for (uint32_t i = 0; i < event->n_ids; i++) {
@@ -324,12 +324,12 @@ static enum rz_more on_failure(struct rz_swim *swim, const struct rz_event *even
     return RZ_DONE;
 }
 
-static enum rz_more on_leave(struct rz_swim *swim, rz_time now, struct rz_actions *out)
+static enum rz_more swim_on_leave(struct rz_swim *swim, rz_time now, struct rz_actions *out)
 {
     if (swim->leaving) {
         return RZ_DONE;
     }
-    if (!has_room(swim, 1, out)) {
+    if (!swim_has_room(swim, 1, out)) {
         return RZ_NEED;
     }
     uint32_t number = rz_swim_provide(swim, swim->self);
@@ -349,7 +349,7 @@ static void leave_when_said(struct rz_swim *swim, struct rz_actions *out)
         return;
     }
     swim->silent = true;
-    notify(out, RZ_SWIM_TOLD_LEFT, swim->self, swim->incarnation, swim->self);
+    swim_notify(out, RZ_SWIM_TOLD_LEFT, swim->self, swim->incarnation, swim->self);
 }
 
 static enum rz_more serve(struct rz_swim *swim, const struct rz_event *event,
@@ -357,12 +357,12 @@ static enum rz_more serve(struct rz_swim *swim, const struct rz_event *event,
 {
     switch (event->kind) {
     case RZ_EVENT_RECEIVE:
-        return on_receive(swim, event, out);
+        return swim_on_receive(swim, event, out);
     case RZ_EVENT_FAILURE:
-        return on_failure(swim, event, out);
+        return swim_on_failure(swim, event, out);
     case RZ_EVENT_CALL:
         if (event->call == RZ_SWIM_LEAVE) {
-            return on_leave(swim, event->now, out);
+            return swim_on_leave(swim, event->now, out);
         }
         rz_assert(event->call == RZ_SWIM_HOLD);
         rz_swim_hold(swim, (rz_id)event->arg[0], event->now + event->arg[1]);

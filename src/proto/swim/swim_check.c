@@ -22,8 +22,8 @@ static uint32_t made_by(const struct rz_check_group *group, rz_id about, const u
     return (uint32_t)memory[about] + (group->state[about] ? 0 : 1);
 }
 
-static bool check_view(const struct rz_check_group *group, bool final, rz_id id, rz_id about,
-                       uint64_t *memory)
+static bool swim_check_view(const struct rz_check_group *group, bool final, rz_id id, rz_id about,
+                            uint64_t *memory)
 {
     const struct rz_swim *swim = group->state[id];
     struct rz_swim_view view = rz_swim_look(swim, about);
@@ -66,7 +66,7 @@ bool rz_swim_check_safety(const struct rz_check_group *group, bool final, uint64
             return false;
         }
         for (rz_id about = 0; about < group->n_members; about++) {
-            if (!check_view(group, final, id, about, memory)) {
+            if (!swim_check_view(group, final, id, about, memory)) {
                 return false;
             }
         }

@@ -70,14 +70,14 @@ void rz_swim_grow(struct rz_swim *swim, size_t bytes)
     swim->max = max;
 }
 
-static uint32_t position_of(const struct rz_swim *swim, rz_id member)
+static uint32_t record_position(const struct rz_swim *swim, rz_id member)
 {
     return rz_items_lower_bound(rz_swim_index_of(swim), swim->n_records, (uint64_t)member << 32);
 }
 
 uint32_t rz_swim_number_of(const struct rz_swim *swim, rz_id member)
 {
-    uint32_t at = position_of(swim, member);
+    uint32_t at = record_position(swim, member);
     const uint64_t *index = rz_swim_index_of(swim);
     if (at < swim->n_records && index[at] >> 32 == member) {
         return (uint32_t)index[at];
@@ -98,7 +98,7 @@ uint32_t rz_swim_provide(struct rz_swim *swim, rz_id member)
         return number;
     }
     rz_assert(swim->n_records < swim->max && member < swim->config.n_members);
-    uint32_t at = position_of(swim, member);
+    uint32_t at = record_position(swim, member);
     uint64_t *index = rz_swim_index_of(swim);
     memmove(index + at + 1, index + at, (swim->n_records - at) * sizeof(*index));
     number = swim->n_records++;

@@ -72,9 +72,9 @@ void rz_twophase_send(struct rz_twophase *tp, const struct rz_twophase_op *op,
     };
 }
 
-static void answer(struct rz_twophase *tp, const struct rz_twophase_op *op,
-                   enum rz_twophase_message type, rz_id to, uint32_t attempt,
-                   struct rz_actions *out)
+static void twophase_answer(struct rz_twophase *tp, const struct rz_twophase_op *op,
+                            enum rz_twophase_message type, rz_id to, uint32_t attempt,
+                            struct rz_actions *out)
 {
     struct rz_twophase_op of_attempt = *op;
     of_attempt.attempt = attempt;
@@ -155,7 +155,7 @@ void rz_twophase_commit(struct rz_twophase *tp, struct rz_twophase_op *op, rz_id
     tp->pending_word = 0;
 }
 
-static bool audible(const struct rz_twophase *tp, const struct rz_event *event)
+static bool twophase_hears(const struct rz_twophase *tp, const struct rz_event *event)
 {
     const struct rz_message *message = event->message;
     if (message->view != tp->config.view || message->type >= RZ_TWOPHASE_MESSAGE_COUNT) {
@@ -207,7 +207,7 @@ static void receive_question(struct rz_twophase *tp, struct rz_twophase_op *op,
                              const struct rz_message *message, struct rz_actions *out)
 {
     if (message->type == RZ_TWOPHASE_QUERY && op->status != RZ_TWOPHASE_VOTED) {
-        answer(tp, op, RZ_TWOPHASE_GATHER, message->from, op->attempt, out);
+        twophase_answer(tp, op, RZ_TWOPHASE_GATHER, message->from, op->attempt, out);
         return;
     }
     if (!rz_twophase_mutated(tp, RZ_TWOPHASE_NO_ASKERS)) {
@@ -236,7 +236,8 @@ static void receive_decision(struct rz_twophase *tp, struct rz_twophase_op *op,
 
 /* A query for a decided operation is answered in the asker's attempt: so the asker knows that a
  * living member answers, and not one that it has given up together with its attempt. */
-static void receive(struct rz_twophase *tp, const struct rz_event *event, struct rz_actions *out)
+static void twophase_on_receive(struct rz_twophase *tp, const struct rz_event *event,
+                                struct rz_actions *out)
 {
     const struct rz_message *message = event->message;
     enum rz_twophase_message type = (enum rz_twophase_message)message->type;
@@ -248,13 +249,13 @@ static void receive(struct rz_twophase *tp, const struct rz_event *event, struct
     }
     if (op->status == RZ_TWOPHASE_COMMITTED) {
         if (asks) {
-            answer(tp, op, RZ_TWOPHASE_DECISION, message->from, attempt, out);
+            twophase_answer(tp, op, RZ_TWOPHASE_DECISION, message->from, attempt, out);
         }
         return;
     }
     if (attempt < op->attempt) {
         if (asks) {
-            answer(tp, op, RZ_TWOPHASE_ABORT, message->from, op->attempt, out);
+            twophase_answer(tp, op, RZ_TWOPHASE_ABORT, message->from, op->attempt, out);
         }
         if (type != RZ_TWOPHASE_DECISION || !rz_twophase_mutated(tp, RZ_TWOPHASE_OLD_DECISION)) {
             return;
@@ -309,7 +310,7 @@ static void send_pending(struct rz_twophase *tp, struct rz_actions *out)
     }
 }
 
-static void tell(struct rz_twophase *tp, struct rz_actions *out)
+static void twophase_report_decision(struct rz_twophase *tp, struct rz_actions *out)
 {
     const struct rz_twophase_op *op = &tp->op[++tp->decided % 2];
     const uint64_t *failed = rz_twophase_op_set(tp, op, RZ_TWOPHASE_FAILED);
@@ -327,7 +328,7 @@ static void tell(struct rz_twophase *tp, struct rz_actions *out)
                                               .n_items = tp->n_value};
 }
 
-static enum rz_more carry_on(struct rz_twophase *tp, struct rz_actions *out)
+static enum rz_more twophase_carry_on(struct rz_twophase *tp, struct rz_actions *out)
 {
     if (tp->pending) {
         send_pending(tp, out);
@@ -337,7 +338,7 @@ static enum rz_more carry_on(struct rz_twophase *tp, struct rz_actions *out)
     }
     const struct rz_twophase_op *op = &tp->op[tp->proposed % 2];
     if (tp->proposed > tp->decided && op->status == RZ_TWOPHASE_COMMITTED) {
-        tell(tp, out);
+        twophase_report_decision(tp, out);
     }
     return RZ_DONE;
 }
@@ -347,16 +348,16 @@ enum rz_more rz_twophase_step(struct rz_twophase *tp, const struct rz_event *eve
 {
     rz_assert(out->count == 0 && out->max >= RZ_ACTIONS_MIN);
     if (event->kind == RZ_EVENT_CONTINUE) {
-        return carry_on(tp, out);
+        return twophase_carry_on(tp, out);
     }
     if (tp->stopped || event->kind == RZ_EVENT_TICK) {
         return RZ_DONE;
     }
     if (event->kind == RZ_EVENT_RECEIVE) {
-        if (!audible(tp, event)) {
+        if (!twophase_hears(tp, event)) {
             return RZ_DONE;
         }
-        receive(tp, event, out);
+        twophase_on_receive(tp, event, out);
     } else if (event->kind == RZ_EVENT_CALL) {
         propose(tp, event);
     } else {
@@ -368,7 +369,7 @@ enum rz_more rz_twophase_step(struct rz_twophase *tp, const struct rz_event *eve
     if (!tp->stopped && tp->proposed > tp->decided) {
         rz_twophase_review(tp, out);
     }
-    return carry_on(tp, out);
+    return twophase_carry_on(tp, out);
 }
 
 rz_time rz_twophase_deadline(const struct rz_twophase *tp)

@@ -6,21 +6,21 @@
 
 #include <string.h>
 
-typedef const struct rz_twophase *member_t;
+typedef const struct rz_twophase *twophase_member_t;
 
-static const struct rz_twophase_op *decision_of(member_t member, uint64_t seq)
+static const struct rz_twophase_op *twophase_decision_of(twophase_member_t member, uint64_t seq)
 {
     const struct rz_twophase_op *op = &member->op[seq % 2];
     return op->seq == seq && op->status == RZ_TWOPHASE_COMMITTED ? op : NULL;
 }
 
-static bool check_pair(const struct rz_check_group *group, rz_id i, rz_id j)
+static bool twophase_check_pair(const struct rz_check_group *group, rz_id i, rz_id j)
 {
-    member_t a = group->state[i], b = group->state[j];
+    twophase_member_t a = group->state[i], b = group->state[j];
     size_t bytes = a->n_value * sizeof(uint64_t);
     for (uint64_t seq = a->decided; seq <= a->decided + 1; seq++) {
-        const struct rz_twophase_op *in_a = seq ? decision_of(a, seq) : NULL;
-        const struct rz_twophase_op *in_b = seq ? decision_of(b, seq) : NULL;
+        const struct rz_twophase_op *in_a = seq ? twophase_decision_of(a, seq) : NULL;
+        const struct rz_twophase_op *in_b = seq ? twophase_decision_of(b, seq) : NULL;
         if (in_a && in_b &&
             (in_a->flag != in_b->flag ||
              memcmp(rz_twophase_op_set(a, in_a, RZ_TWOPHASE_FAILED),
@@ -40,9 +40,9 @@ static bool check_pair(const struct rz_check_group *group, rz_id i, rz_id j)
 static bool check_votes(const struct rz_check_group *group, rz_id i,
                         rz_twophase_proposal_of proposal_of)
 {
-    member_t member = group->state[i];
+    twophase_member_t member = group->state[i];
     const struct rz_twophase_op *op =
-        member->decided > 0 ? decision_of(member, member->decided) : NULL;
+        member->decided > 0 ? twophase_decision_of(member, member->decided) : NULL;
     const uint64_t *extreme =
         op ? rz_twophase_op_set(member, op, RZ_TWOPHASE_FAILED) + member->n_words : NULL;
     for (rz_id j = 0; op && j < group->n_members; j++) {
@@ -75,7 +75,7 @@ bool rz_twophase_check(const struct rz_check_group *group, rz_twophase_proposal_
             if (rz_twophase_knows_failed(group->state[i], j) && !group->crashed[j]) {
                 return rz_check_say(group, "T-3: %u holds %u for failed, which is not", i, j);
             }
-            if (j != i && group->state[j] && !check_pair(group, i, j)) {
+            if (j != i && group->state[j] && !twophase_check_pair(group, i, j)) {
                 return false;
             }
         }
@@ -89,13 +89,13 @@ bool rz_twophase_check(const struct rz_check_group *group, rz_twophase_proposal_
 bool rz_twophase_check_liveness(const struct rz_check_group *group)
 {
     for (rz_id i = 0; i < group->n_members; i++) {
-        member_t member = group->state[i];
+        twophase_member_t member = group->state[i];
         bool all = true;
         if (!member || member->proposed == member->decided) {
             continue;
         }
         for (rz_id j = 0; j < group->n_members; j++) {
-            member_t other = group->state[j];
+            twophase_member_t other = group->state[j];
             all = all && (!other || other->proposed >= member->proposed);
         }
         if (all) {

@@ -5,13 +5,13 @@
 
 #include <string.h>
 
-static uint32_t n_left(const struct rz_twophase *tp)
+static uint32_t n_members_left(const struct rz_twophase *tp)
 {
     return tp->config.n_members - tp->n_agreed;
 }
 
 /* The number of remaining members with smaller ids. */
-static uint32_t position_of(const struct rz_twophase *tp, rz_id id)
+static uint32_t position_among_left(const struct rz_twophase *tp, rz_id id)
 {
     const uint64_t *agreed = rz_twophase_set(tp, RZ_TWOPHASE_AGREED);
     uint32_t gone = 0;
@@ -41,13 +41,13 @@ static rz_id member_at(const struct rz_twophase *tp, uint32_t position)
 /* Ranks in the tree are rotated, so that the root of the attempt has rank 0. */
 static rz_id member_of(const struct rz_twophase *tp, uint32_t attempt, uint32_t rank)
 {
-    return member_at(tp, (rank + attempt - 1) % n_left(tp));
+    return member_at(tp, (rank + attempt - 1) % n_members_left(tp));
 }
 
 static uint32_t own_rank(const struct rz_twophase *tp, uint32_t attempt)
 {
-    uint32_t n = n_left(tp);
-    return (position_of(tp, tp->self) + n - (attempt - 1) % n) % n;
+    uint32_t n = n_members_left(tp);
+    return (position_among_left(tp, tp->self) + n - (attempt - 1) % n) % n;
 }
 
 static bool known_failed(const struct rz_twophase *tp, rz_id id)
@@ -82,7 +82,7 @@ rz_id rz_twophase_tree_parent(const struct rz_twophase *tp, uint32_t attempt)
  */
 static void add_children(struct rz_twophase *tp, uint32_t attempt, uint32_t rank)
 {
-    uint32_t n = n_left(tp);
+    uint32_t n = n_members_left(tp);
     for (uint64_t bit = rank == 0 ? 1 : 2 * (uint64_t)highest_bit(rank); (rank | bit) < n;
          bit *= 2) {
         uint32_t child = rank | (uint32_t)bit;

@@ -12,8 +12,9 @@
 
 /* ---- actions ---- */
 
-static struct rz_action *send(struct rz_view_change *vc, enum rz_view_change_message type,
-                              uint64_t group, struct rz_actions *out)
+static struct rz_action *view_change_send(struct rz_view_change *vc,
+                                          enum rz_view_change_message type, uint64_t group,
+                                          struct rz_actions *out)
 {
     struct rz_action *action = rz_emit(out, RZ_ACTION_SEND);
     action->message = (struct rz_message){.protocol = RZ_PROTOCOL_VIEW_CHANGE,
@@ -41,7 +42,7 @@ static bool send_to_all(struct rz_view_change *vc, enum rz_view_change_message t
     if (n == 0) {
         return false;
     }
-    struct rz_action *action = send(vc, type, group->record.group, out);
+    struct rz_action *action = view_change_send(vc, type, group->record.group, out);
     action->to = to;
     action->n_to = n;
     return true;
@@ -126,7 +127,8 @@ static void say_arrived(struct rz_view_change *vc, const struct rz_view_change_g
         return;
     }
     uint64_t rank = arrival->record.key - 1;
-    struct rz_action *action = send(vc, RZ_VIEW_CHANGE_ARRIVED, arrival->record.group, out);
+    struct rz_action *action =
+        view_change_send(vc, RZ_VIEW_CHANGE_ARRIVED, arrival->record.group, out);
     action->message.word[0] = (uint64_t)arrival->count << 32 | arrival->round;
     action->message.word[1] = arrival->progress;
     action->message.n_items = 1 + group->n + arrival->n_items;
@@ -137,7 +139,7 @@ static void say_arrived(struct rz_view_change *vc, const struct rz_view_change_g
 
 /* The first pending message or notice of all groups: one, because its items are in the scratch
  * area. */
-static enum rz_more work(struct rz_view_change *vc, struct rz_actions *out)
+static enum rz_more view_change_work(struct rz_view_change *vc, struct rz_actions *out)
 {
     struct rz_view_change_group *group = NULL;
     for (struct rz_view_change_record *r = rz_view_change_first(vc); r;
@@ -264,8 +266,8 @@ static void goes(struct rz_view_change *vc, struct rz_view_change_group *group, 
     rz_view_change_bit_set(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_GONE), rank);
 }
 
-static enum rz_more on_leave(struct rz_view_change *vc, const struct rz_event *event,
-                             struct rz_actions *out)
+static enum rz_more view_change_on_leave(struct rz_view_change *vc, const struct rz_event *event,
+                                         struct rz_actions *out)
 {
     struct rz_view_change_group *group = rz_view_change_find(vc, event->arg[0]);
     uint64_t rank = event->arg[1];
@@ -321,14 +323,14 @@ static void on_process_failed(struct rz_view_change *vc, const struct rz_event *
     }
 }
 
-static enum rz_more on_call(struct rz_view_change *vc, const struct rz_event *event,
-                            struct rz_actions *out)
+static enum rz_more view_change_on_call(struct rz_view_change *vc, const struct rz_event *event,
+                                        struct rz_actions *out)
 {
     switch (event->call) {
     case RZ_VIEW_CHANGE_ARRIVE:
         return on_arrive(vc, event, out);
     case RZ_VIEW_CHANGE_LEAVE:
-        return on_leave(vc, event, out);
+        return view_change_on_leave(vc, event, out);
     case RZ_VIEW_CHANGE_PROCESS_FAILED:
         on_process_failed(vc, event);
         return RZ_MORE;
@@ -447,14 +449,15 @@ static enum rz_more on_decided(struct rz_view_change *vc, const struct rz_event 
     struct rz_view_change_group *group = rz_view_change_enter(vc, message->seq, n, items + 1);
     if (same_processes(group, n, items + 1) && take_decision(vc, group, message, items)) {
         vc->one = message->from;
-        send(vc, RZ_VIEW_CHANGE_KEPT, message->seq, out)->message.word[0] = message->word[0];
+        view_change_send(vc, RZ_VIEW_CHANGE_KEPT, message->seq, out)->message.word[0] =
+            message->word[0];
     }
     rz_view_change_look_at_gone(vc, group);
     return RZ_MORE;
 }
 
-static enum rz_more on_receive(struct rz_view_change *vc, const struct rz_event *event,
-                               struct rz_actions *out)
+static enum rz_more view_change_on_receive(struct rz_view_change *vc, const struct rz_event *event,
+                                           struct rz_actions *out)
 {
     const struct rz_message *message = event->message;
     if (message->view != vc->config.view || message->from == vc->self ||
@@ -484,7 +487,7 @@ static enum rz_more on_receive(struct rz_view_change *vc, const struct rz_event 
 
 /* ---- steps ---- */
 
-static void on_failure(struct rz_view_change *vc, const struct rz_event *event)
+static void view_change_on_failure(struct rz_view_change *vc, const struct rz_event *event)
 {
     rz_id before = rz_view_change_leader(vc);
     for (uint32_t i = 0; i < event->n_ids; i++) {
@@ -500,16 +503,16 @@ enum rz_more rz_view_change_step(struct rz_view_change *vc, const struct rz_even
     enum rz_more more = RZ_MORE;
     switch (event->kind) {
     case RZ_EVENT_RECEIVE:
-        more = on_receive(vc, event, out);
+        more = view_change_on_receive(vc, event, out);
         break;
     case RZ_EVENT_CALL:
-        more = on_call(vc, event, out);
+        more = view_change_on_call(vc, event, out);
         break;
     case RZ_EVENT_FAILURE:
-        on_failure(vc, event);
+        view_change_on_failure(vc, event);
         break;
     case RZ_EVENT_CONTINUE:
-        return vc->busy ? work(vc, out) : RZ_DONE;
+        return vc->busy ? view_change_work(vc, out) : RZ_DONE;
     case RZ_EVENT_TICK:
         break;
     }

@@ -36,7 +36,7 @@ static uint32_t list_waiting(const struct rz_view_change *vc,
 }
 
 /* Starts to send the kept decision, as this daemon's own. */
-static void tell(struct rz_view_change *vc, struct rz_view_change_group *group)
+static void tell_decision(struct rz_view_change *vc, struct rz_view_change_group *group)
 {
     group->kept.by = vc->self;
     group->say |= RZ_VIEW_CHANGE_SAY_DECIDED;
@@ -72,7 +72,7 @@ static bool decide_one(struct rz_view_change *vc, struct rz_view_change_group *g
     group->kept.round++;
     group->kept.progress = progress;
     memcpy(rz_view_change_set(group, RZ_VIEW_CHANGE_SET_KEPT), view, words * sizeof(*view));
-    tell(vc, group);
+    tell_decision(vc, group);
     return true;
 }
 
@@ -152,7 +152,7 @@ bool rz_view_change_look_at_gone(struct rz_view_change *vc, struct rz_view_chang
 static void take_over(struct rz_view_change *vc, struct rz_view_change_group *group)
 {
     if (group->kept.round != group->counts.round) {
-        tell(vc, group);
+        tell_decision(vc, group);
         rz_view_change_settle(vc, group);
         return;
     }

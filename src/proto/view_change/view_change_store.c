@@ -26,7 +26,7 @@ static size_t halves(uint32_t n)
 }
 
 /* Words before the records. */
-static size_t head_words(const struct rz_view_change_config *config)
+static size_t view_change_head_words(const struct rz_view_change_config *config)
 {
     return halves(config->n_slots) + rz_view_change_set_words(config->n_members) +
            halves(config->n_members);
@@ -43,16 +43,16 @@ static uint64_t scratch_words(uint32_t n)
     return rule > message ? rule : message;
 }
 
-static size_t bytes_for(const struct rz_view_change_config *config, uint64_t records,
-                        uint64_t scratch)
+static size_t view_change_bytes_for(const struct rz_view_change_config *config, uint64_t records,
+                                    uint64_t scratch)
 {
     return sizeof(struct rz_view_change) +
-           (head_words(config) + records + scratch) * sizeof(uint64_t);
+           (view_change_head_words(config) + records + scratch) * sizeof(uint64_t);
 }
 
 size_t rz_view_change_size(const struct rz_view_change_config *config)
 {
-    return bytes_for(config, RECORD_WORDS_DEFAULT, scratch_words(N_DEFAULT));
+    return view_change_bytes_for(config, RECORD_WORDS_DEFAULT, scratch_words(N_DEFAULT));
 }
 
 void rz_view_change_init(struct rz_view_change *vc, const struct rz_view_change_config *config,
@@ -72,7 +72,7 @@ void rz_view_change_init(struct rz_view_change *vc, const struct rz_view_change_
 
 void rz_view_change_grow(struct rz_view_change *vc, size_t bytes)
 {
-    uint64_t words = (bytes - bytes_for(&vc->config, 0, 0)) / sizeof(uint64_t);
+    uint64_t words = (bytes - view_change_bytes_for(&vc->config, 0, 0)) / sizeof(uint64_t);
     rz_assert(words >= vc->scratch_want && words - vc->scratch_want >= vc->max);
     vc->scratch_max = vc->scratch_want;
     vc->max = words - vc->scratch_max;
@@ -96,7 +96,7 @@ rz_id *rz_view_change_destinations(const struct rz_view_change *vc)
 
 static uint64_t *records(const struct rz_view_change *vc)
 {
-    return (uint64_t *)(uintptr_t)vc->block + head_words(&vc->config);
+    return (uint64_t *)(uintptr_t)vc->block + view_change_head_words(&vc->config);
 }
 
 uint64_t *rz_view_change_scratch(const struct rz_view_change *vc)
@@ -138,9 +138,9 @@ struct rz_view_change_record *rz_view_change_next(const struct rz_view_change *v
 /*
  * The record, or the first one behind its position; NULL: the end.
  */
-static struct rz_view_change_record *at(const struct rz_view_change *vc,
-                                        struct rz_view_change_record *from, uint64_t group,
-                                        uint32_t key)
+static struct rz_view_change_record *record_at(const struct rz_view_change *vc,
+                                               struct rz_view_change_record *from, uint64_t group,
+                                               uint32_t key)
 {
     struct rz_view_change_record *record = from;
     while (record && (record->group < group || (record->group == group && record->key < key))) {
@@ -151,7 +151,7 @@ static struct rz_view_change_record *at(const struct rz_view_change *vc,
 
 struct rz_view_change_group *rz_view_change_find(const struct rz_view_change *vc, uint64_t number)
 {
-    struct rz_view_change_record *record = at(vc, rz_view_change_first(vc), number, 0);
+    struct rz_view_change_record *record = record_at(vc, rz_view_change_first(vc), number, 0);
     return record && record->group == number ? (struct rz_view_change_group *)record : NULL;
 }
 
@@ -160,7 +160,7 @@ struct rz_view_change_arrival *rz_view_change_arrival(const struct rz_view_chang
                                                       uint32_t rank)
 {
     struct rz_view_change_record *record =
-        at(vc, rz_view_change_next(vc, &group->record), group->record.group, rank + 1);
+        record_at(vc, rz_view_change_next(vc, &group->record), group->record.group, rank + 1);
     bool found = record && record->group == group->record.group && record->key == rank + 1;
     return found ? (struct rz_view_change_arrival *)record : NULL;
 }
@@ -177,7 +177,7 @@ bool rz_view_change_has_room(struct rz_view_change *vc, uint32_t n, uint32_t n_c
         most = need > 2 * most ? need : 2 * most;
     }
     vc->scratch_want = scratch > vc->scratch_max ? scratch : vc->scratch_max;
-    out->need = bytes_for(&vc->config, most, vc->scratch_want);
+    out->need = view_change_bytes_for(&vc->config, most, vc->scratch_want);
     return false;
 }
 
@@ -215,7 +215,7 @@ void rz_view_change_remove_group(struct rz_view_change *vc, struct rz_view_chang
 
 struct rz_view_change_record *rz_view_change_behind(const struct rz_view_change *vc, uint64_t group)
 {
-    return at(vc, rz_view_change_first(vc), group, UINT32_MAX);
+    return record_at(vc, rz_view_change_first(vc), group, UINT32_MAX);
 }
 
 bool rz_view_change_process_failed(const struct rz_view_change *vc, uint64_t process)
@@ -226,7 +226,7 @@ bool rz_view_change_process_failed(const struct rz_view_change *vc, uint64_t pro
 struct rz_view_change_group *rz_view_change_enter(struct rz_view_change *vc, uint64_t number,
                                                   uint32_t n, const uint64_t *processes)
 {
-    struct rz_view_change_record *record = at(vc, rz_view_change_first(vc), number, 0);
+    struct rz_view_change_record *record = record_at(vc, rz_view_change_first(vc), number, 0);
     if (record && record->group == number) {
         return (struct rz_view_change_group *)record;
     }
@@ -258,7 +258,7 @@ rz_view_change_enter_arrival(struct rz_view_change *vc, const struct rz_view_cha
                                            .key = rank + 1,
                                            .words = (uint32_t)(ARRIVAL_WORDS + n_counters)};
     struct rz_view_change_record *before =
-        at(vc, rz_view_change_next(vc, &group->record), record.group, record.key);
+        record_at(vc, rz_view_change_next(vc, &group->record), record.group, record.key);
     struct rz_view_change_arrival *arrival =
         (struct rz_view_change_arrival *)insert(vc, before, record);
     arrival->n_items = n_counters;
