@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define MAGIC UINT64_C(0x313054504b435a52) /* "RZCKPT01" */
+#define FILE_MAGIC UINT64_C(0x313054504b435a52) /* "RZCKPT01" */
 #define HASH_BYTES sizeof(uint64_t)
 
 static int compare(uint64_t a, uint64_t b)
@@ -39,7 +39,7 @@ void rz_ckpt_header_encode(const struct rz_ckpt_header *header, uint8_t out[RZ_C
     rz_assert(rz_ckpt_name_valid(header->name));
     memset(out, 0, RZ_CKPT_HEADER_BYTES);
     rz_wire_writer_init(&w, out, RZ_CKPT_HEADER_BYTES - HASH_BYTES);
-    rz_wire_put_u64(&w, MAGIC);
+    rz_wire_put_u64(&w, FILE_MAGIC);
     rz_wire_put_u32(&w, RZ_CKPT_FILE_VERSION);
     rz_wire_put_u32(&w, header->kind);
     rz_wire_put_u32(&w, header->n_ranks);
@@ -86,7 +86,7 @@ rz_status_t rz_ckpt_header_decode(struct rz_ckpt_header *header, const void *at,
         return RZ_ERR_TRUNCATE;
     }
     rz_wire_reader_init(&r, at, RZ_CKPT_HEADER_BYTES - HASH_BYTES);
-    if (rz_wire_get_u64(&r) != MAGIC) {
+    if (rz_wire_get_u64(&r) != FILE_MAGIC) {
         return RZ_ERR_MALFORMED;
     }
     if (rz_wire_get_u32(&r) != RZ_CKPT_FILE_VERSION) {

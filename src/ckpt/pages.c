@@ -17,7 +17,7 @@
 #endif
 
 /* Checksums that are combined at a time. */
-#define BATCH 64
+#define CHECKSUM_BATCH 64
 
 #ifdef RZ_XXH_DISPATCH
 /* The variant that libxxhash 0.8.1 chooses for AVX leaves the upper halves of registers in use.
@@ -56,13 +56,13 @@ uint64_t rz_pages_hash(const struct rz_page_hash *hashes, size_t bytes)
 
 uint64_t rz_pages_look(const void *at, size_t bytes, struct rz_page_hash *hashes)
 {
-    struct rz_page_hash batch[BATCH];
+    struct rz_page_hash batch[CHECKSUM_BATCH];
     size_t pages = rz_pages_of(bytes);
     XXH3_state_t state;
     XXH3_INITSTATE(&state); /* else stack content may be taken for this seed's secret */
     XXH3_64bits_reset_withSeed(&state, bytes);
-    for (size_t page = 0; page < pages; page += BATCH) {
-        size_t n = pages - page < BATCH ? pages - page : BATCH;
+    for (size_t page = 0; page < pages; page += CHECKSUM_BATCH) {
+        size_t n = pages - page < CHECKSUM_BATCH ? pages - page : CHECKSUM_BATCH;
         for (size_t i = 0; i < n; i++) {
             size_t offset = (page + i) * RZ_PAGE_BYTES, rest = bytes - offset;
             batch[i] = rz_page_hash((const uint8_t *)at + offset,

@@ -7,12 +7,12 @@
 
 #include <string.h>
 
-#define MAGIC UINT32_C(0x325a5243) /* "CRZ2" */
+#define PIECE_MAGIC UINT32_C(0x325a5243) /* "CRZ2" */
 #define ALIGNMENT 64
 
 /* Number of pages that are checked before the changed ones among them are written: they are still
  * in the nearest cache then, and so is the next batch afterwards. */
-#define BATCH 4
+#define PAGE_BATCH 4
 
 /* Larger pieces would evict everything else from the caches. */
 #define PAST_CACHES_BYTES ((size_t)4 << 20)
@@ -38,7 +38,7 @@ static void write_table(struct rz_piece_copy *copy)
     struct rz_wire_writer w;
     memset(copy->table, 0, sizeof(copy->table));
     rz_wire_writer_init(&w, copy->table, sizeof(copy->table));
-    rz_wire_put_u32(&w, MAGIC);
+    rz_wire_put_u32(&w, PIECE_MAGIC);
     rz_wire_put_u32(&w, copy->n);
     for (uint32_t i = 0; i < copy->n; i++) {
         rz_wire_put_u32(&w, copy->regions[i].kind);
@@ -109,10 +109,10 @@ static bool same(const struct rz_page_hash *a, const struct rz_page_hash *b)
 
 static void copy_batch(struct rz_piece_copy *copy)
 {
-    uint8_t scratch[BATCH][RZ_PAGE_BYTES];
-    const uint8_t *from[BATCH];
-    size_t bytes[BATCH], n = 0;
-    for (; n < BATCH && copy->page < copy->pages; copy->page++) {
+    uint8_t scratch[PAGE_BATCH][RZ_PAGE_BYTES];
+    const uint8_t *from[PAGE_BATCH];
+    size_t bytes[PAGE_BATCH], n = 0;
+    for (; n < PAGE_BATCH && copy->page < copy->pages; copy->page++) {
         size_t offset = copy->page * RZ_PAGE_BYTES, rest = copy->bytes - offset;
         size_t page_bytes = rest < RZ_PAGE_BYTES ? rest : RZ_PAGE_BYTES;
         const uint8_t *page = next_page(copy, offset, page_bytes, scratch[n]);
@@ -130,7 +130,7 @@ static void copy_batch(struct rz_piece_copy *copy)
     for (size_t i = 0; i < n; i++) {
         uint8_t *to = (uint8_t *)copy->to + (copy->page - n + i) * RZ_PAGE_BYTES;
         if (from[i] && copy->bytes >= PAST_CACHES_BYTES) {
-            rz_pages_copy_past(to, from[i], bytes[i], BATCH * RZ_PAGE_BYTES);
+            rz_pages_copy_past(to, from[i], bytes[i], PAGE_BATCH * RZ_PAGE_BYTES);
         } else if (from[i]) {
             memcpy(to, from[i], bytes[i]);
         }
@@ -153,7 +153,7 @@ rz_status_t rz_piece_open(const void *at, size_t bytes, struct rz_piece_table *t
 {
     struct rz_wire_reader r;
     rz_wire_reader_init(&r, at, bytes);
-    if (rz_wire_get_u32(&r) != MAGIC) {
+    if (rz_wire_get_u32(&r) != PIECE_MAGIC) {
         return RZ_ERR_MALFORMED;
     }
     table->n = rz_wire_get_u32(&r);

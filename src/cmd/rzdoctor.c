@@ -118,7 +118,7 @@ static void settle_hosts(struct rz_doctor_options *options)
 }
 
 /* Options may stand before, between and after the words; the words are gathered at the front. */
-static int take_line(int argc, char **argv, struct rz_doctor_options *options)
+static int take_command_line(int argc, char **argv, struct rz_doctor_options *options)
 {
     int words = 1;
     for (int at = 0; (at += rz_cli_parse(&cli, argc - at, argv + at, options)) < argc;) {
@@ -130,7 +130,7 @@ static int take_line(int argc, char **argv, struct rz_doctor_options *options)
 int main(int argc, char **argv)
 {
     struct rz_doctor_options options = {.run.start_timeout = 30 * RZ_SECOND};
-    int words = take_line(argc, argv, &options);
+    int words = take_command_line(argc, argv, &options);
     const char *command = words > 1 ? argv[1] : "check";
     options.names = argv + 2;
     options.names_n = words > 2 ? words - 2 : 0;

@@ -81,7 +81,7 @@ void rz_doctor_agent_order(struct rz_doctor_host *host, json_t *order)
     json_decref(order);
 }
 
-static void take_line(struct rz_doctor_host *host, const char *line)
+static void take_answer_line(struct rz_doctor_host *host, const char *line)
 {
     const size_t n = strlen(RZ_LINK_MARK), m = strlen(RZ_LINK_RZD);
     if (strncmp(line, RZ_LINK_MARK, n) == 0) {
@@ -96,7 +96,7 @@ static void take_line(struct rz_doctor_host *host, const char *line)
 }
 
 /* Reads what is there of out (0) or err (1). */
-static void hear(struct rz_doctor_host *host, int i)
+static void hear_agent(struct rz_doctor_host *host, int i)
 {
     int *fd = i == 0 ? &host->out : &host->err;
     char bytes[4096], *line = host->lines[i];
@@ -106,7 +106,7 @@ static void hear(struct rz_doctor_host *host, int i)
             if (bytes[k] == '\n' || host->lengths[i] == RZ_LINK_ANSWER_MAX - 1) {
                 line[host->lengths[i]] = '\0';
                 line[strcspn(line, "\r")] = '\0';
-                take_line(host, line);
+                take_answer_line(host, line);
                 host->lengths[i] = 0;
             } else {
                 line[host->lengths[i]++] = bytes[k];
@@ -115,7 +115,7 @@ static void hear(struct rz_doctor_host *host, int i)
     }
     if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
         line[host->lengths[i]] = '\0';
-        take_line(host, line);
+        take_answer_line(host, line);
         host->lengths[i] = 0;
         close(*fd);
         *fd = -1;
@@ -131,7 +131,7 @@ static bool is_over(struct rz_doctor_host *host)
         host->pid = -1;
         for (int i = 0; i < 2; i++) { /* its last words; a child of it may hold the other end */
             if ((i == 0 ? host->out : host->err) >= 0) {
-                hear(host, i);
+                hear_agent(host, i);
             }
         }
     }
@@ -158,7 +158,7 @@ void rz_doctor_agents_await(struct rz_doctor_host *hosts, unsigned n, rz_time de
         poll(ready, m, LOOK_MS); /* the ends of agents are looked for in between */
         for (unsigned i = 0; i < m; i++) {
             if (ready[i].fd >= 0 && ready[i].revents) {
-                hear(&hosts[i / 2], (int)(i % 2));
+                hear_agent(&hosts[i / 2], (int)(i % 2));
             }
         }
     }

@@ -147,7 +147,7 @@ static void print_text(const struct features *features, const struct rz_doctor_o
     print_summary(features, options);
 }
 
-static bool print_json(const struct features *features, const struct rz_doctor_options *options)
+static bool print_features(const struct features *features, const struct rz_doctor_options *options)
 {
     json_t *chapters = json_array(), *functions = json_array();
     size_t wanted, working;
@@ -189,7 +189,7 @@ int rz_doctor_features(const struct rz_doctor_options *options,
     choose(&features, options, unknown);
     bool good = true;
     if (options->json) {
-        good = print_json(&features, options);
+        good = print_features(&features, options);
     } else {
         print_text(&features, options);
     }

@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LIMIT_S = 10, LIMIT_MS = 1000 * LIMIT_S, MEMORY_BYTES = 64 << 20 };
+enum { TRIAL_LIMIT_S = 10, TRIAL_LIMIT_MS = 1000 * TRIAL_LIMIT_S, MEMORY_BYTES = 64 << 20 };
 
 #define SECCOMP "; in a container, a seccomp profile that allows it"
 
@@ -93,7 +93,7 @@ static int try_pidfd(void *arg)
         return bad;
     }
     struct pollfd ready = {.fd = fd, .events = POLLIN};
-    return poll(&ready, 1, LIMIT_MS) == 1 ? 0 : refused("poll of a pidfd");
+    return poll(&ready, 1, TRIAL_LIMIT_MS) == 1 ? 0 : refused("poll of a pidfd");
 }
 
 static int try_descendants(void *arg)
@@ -159,7 +159,7 @@ static int try_watch(void *arg)
     rz_time killed = rz_clock_now();
     kill(child, SIGKILL);
     struct pollfd ready = {.fd = rz_watch_event_fd(watch), .events = POLLIN};
-    if (poll(&ready, 1, LIMIT_MS) != 1 || !rz_watch_take(watch, &slot, &end, &at) ||
+    if (poll(&ready, 1, TRIAL_LIMIT_MS) != 1 || !rz_watch_take(watch, &slot, &end, &at) ||
         end != RZ_WATCH_FAILED) {
         return refused("the kernel does not mark the robust mutex of a failed process");
     }
@@ -258,7 +258,7 @@ static void check_copy(struct rz_doctor_report *report)
     struct rz_doctor_trial trial;
     char room[RZ_DOCTOR_TEXT];
     int scope = yama_scope();
-    if (rz_doctor_try(try_copy, NULL, LIMIT_S, &trial)) {
+    if (rz_doctor_try(try_copy, NULL, TRIAL_LIMIT_S, &trial)) {
         rz_doctor_say(report, RZ_DOCTOR_OK, "process_vm_readv", NULL,
                       "large messages within a node are copied once");
     } else {
@@ -375,7 +375,7 @@ void rz_doctor_check_kernel(struct rz_doctor_report *report)
     char room[RZ_DOCTOR_TEXT];
     rz_doctor_section(report, "Kernel");
     for (size_t i = 0; i < sizeof(trials) / sizeof(*trials); i++) {
-        if (rz_doctor_try(trials[i].body, NULL, LIMIT_S, &trial)) {
+        if (rz_doctor_try(trials[i].body, NULL, TRIAL_LIMIT_S, &trial)) {
             rz_doctor_say(report, RZ_DOCTOR_OK, trials[i].subject, NULL, "%s",
                           trial.text[0] ? trial.text : trials[i].good);
         } else {
@@ -383,7 +383,7 @@ void rz_doctor_check_kernel(struct rz_doctor_report *report)
                           why(&trial, room));
         }
     }
-    if (rz_doctor_try(try_watch, NULL, LIMIT_S, &trial)) {
+    if (rz_doctor_try(try_watch, NULL, TRIAL_LIMIT_S, &trial)) {
         rz_doctor_say(report, RZ_DOCTOR_OK, "robust futexes", NULL, "%s", trial.text);
     } else {
         rz_doctor_say(report, RZ_DOCTOR_FAULT, "robust futexes",

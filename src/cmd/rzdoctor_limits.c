@@ -161,7 +161,7 @@ static int complain_of(const char *what)
     return 1;
 }
 
-static bool await(int fd, short event)
+static bool await_ready(int fd, short event)
 {
     struct pollfd ready = {.fd = fd, .events = event};
     return poll(&ready, 1, LIMIT_MS) == 1;
@@ -178,11 +178,11 @@ static int try_stream(struct rz_address address)
     if (status != RZ_OK && status != RZ_IN_PROGRESS) {
         return complain_of("connecting");
     }
-    if (!await(listening, POLLIN) || rz_socket_accept(listening, &theirs, NULL) != RZ_OK ||
-        !await(ours, POLLOUT) || rz_socket_connected(ours) != RZ_OK) {
+    if (!await_ready(listening, POLLIN) || rz_socket_accept(listening, &theirs, NULL) != RZ_OK ||
+        !await_ready(ours, POLLOUT) || rz_socket_connected(ours) != RZ_OK) {
         return complain_of("a connection");
     }
-    if (write(ours, "x", 1) != 1 || !await(theirs, POLLIN) || read(theirs, &byte, 1) != 1 ||
+    if (write(ours, "x", 1) != 1 || !await_ready(theirs, POLLIN) || read(theirs, &byte, 1) != 1 ||
         byte != 'x') {
         return complain_of("a byte by TCP");
     }
@@ -198,7 +198,7 @@ static int try_datagram(struct rz_address address)
     if (rz_socket_datagram(&address, &fd) != RZ_OK) {
         return complain_of("a UDP socket");
     }
-    if (rz_socket_send_to(fd, "x", 1, &address) != RZ_OK || !await(fd, POLLIN) ||
+    if (rz_socket_send_to(fd, "x", 1, &address) != RZ_OK || !await_ready(fd, POLLIN) ||
         rz_socket_receive_from(fd, &byte, 1, &n, &from) != RZ_OK || n != 1 || byte != 'x') {
         return complain_of("a datagram");
     }

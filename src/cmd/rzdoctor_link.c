@@ -70,7 +70,7 @@ static void print_answer(const char *text)
     fflush(stdout);
 }
 
-static void print_json(json_t *answer)
+static void print_answer_json(json_t *answer)
 {
     char *text = json_dumps(answer, JSON_COMPACT);
     print_answer(text ? text : "{\"error\":\"(not printable)\"}");
@@ -212,7 +212,7 @@ static bool do_work(struct input *input, json_t *(*body)(const json_t *order), c
         work(body, order, ends[1], self);
     }
     if (pid < 0) {
-        print_json(complaint(strerror(errno)));
+        print_answer_json(complaint(strerror(errno)));
         return true;
     }
     close(ends[1]);
@@ -273,9 +273,9 @@ static bool obey(struct input *input, const json_t *order)
             return do_work(input, works[i].body, order);
         }
     }
-    print_json(strcmp(name, "clock") == 0   ? tell_time()
-               : strcmp(name, "serve") == 0 ? begin_serving(order)
-                                            : complaint("that order is not known there"));
+    print_answer_json(strcmp(name, "clock") == 0   ? tell_time()
+                      : strcmp(name, "serve") == 0 ? begin_serving(order)
+                                                   : complaint("that order is not known there"));
     return true;
 }
 
@@ -289,7 +289,7 @@ int rz_doctor_link(void)
     alarm(LIVES_S);
     uname(&system);
     snprintf(abi, sizeof(abi), "%d.%d", MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
-    print_json(
+    print_answer_json(
         json_pack("{s:s,s:s,s:s}", "version", RZ_VERSION, "abi", abi, "machine", system.machine));
     while (goes_on && (order = next_order(&input))) {
         goes_on = obey(&input, order);

@@ -97,7 +97,7 @@ static bool take_bytes(const struct server *server, struct guest *guest, const u
     return true;
 }
 
-static bool hear(const struct server *server, struct guest *guest)
+static bool hear_guest(const struct server *server, struct guest *guest)
 {
     static unsigned char bytes[BUFFER];
     ssize_t got = recv(guest->fd, bytes, sizeof(bytes), 0);
@@ -155,7 +155,7 @@ _Noreturn static void serve(struct server *server)
         for (unsigned i = n; i-- > 0;) { /* the last one takes the place of one that is closed */
             struct guest *guest = &server->guests[i];
             bool late = guest->shown < RZ_LINK_TOKEN && now > guest->since + TOKEN_WITHIN;
-            if (late || (ready[i].revents && !hear(server, guest))) {
+            if (late || (ready[i].revents && !hear_guest(server, guest))) {
                 close(guest->fd);
                 *guest = server->guests[--server->n];
             }
@@ -221,7 +221,7 @@ void rz_doctor_serve_end(int pid)
 
 /* ---- measuring ---- */
 
-static bool await(int fd, short event, rz_time deadline)
+static bool await_until(int fd, short event, rz_time deadline)
 {
     struct pollfd ready = {.fd = fd, .events = event};
     for (;;) {
@@ -238,7 +238,7 @@ static bool send_all(int fd, const void *bytes, size_t n, rz_time deadline)
     const char *at = bytes;
     while (n > 0) {
         ssize_t sent = send(fd, at, n, MSG_NOSIGNAL);
-        if (sent < 0 && errno == EAGAIN && await(fd, POLLOUT, deadline)) {
+        if (sent < 0 && errno == EAGAIN && await_until(fd, POLLOUT, deadline)) {
             continue;
         }
         if (sent <= 0) {
@@ -253,7 +253,7 @@ static bool send_all(int fd, const void *bytes, size_t n, rz_time deadline)
 static bool await_answer(int fd, char wanted, rz_time deadline)
 {
     char byte = 0;
-    return await(fd, POLLIN, deadline) && recv(fd, &byte, 1, 0) == 1 && byte == wanted;
+    return await_until(fd, POLLIN, deadline) && recv(fd, &byte, 1, 0) == 1 && byte == wanted;
 }
 
 /* Connects and shows the token. -1: *why. */
@@ -264,7 +264,7 @@ static int open_link(const struct rz_link_target *to, const char **why)
     rz_time deadline = rz_clock_now() + (less ? to->within : CONNECT_WITHIN);
     rz_status_t status = rz_socket_connect(&to->address, &fd);
     if (status == RZ_OK || status == RZ_IN_PROGRESS) {
-        status = await(fd, POLLOUT, deadline) ? rz_socket_connected(fd) : RZ_ERR_TIMEOUT;
+        status = await_until(fd, POLLOUT, deadline) ? rz_socket_connected(fd) : RZ_ERR_TIMEOUT;
         if (status != RZ_OK) {
             close(fd);
         }
@@ -319,7 +319,7 @@ bool rz_link_datagram(const struct rz_link_target *to, const char **why)
     }
     for (int i = 0; i < DATAGRAMS && !good; i++) { /* some may get lost */
         rz_socket_send_to(fd, to->token, RZ_LINK_TOKEN, &to->address);
-        good = await(fd, POLLIN, rz_clock_now() + DATAGRAM_WITHIN) &&
+        good = await_until(fd, POLLIN, rz_clock_now() + DATAGRAM_WITHIN) &&
                rz_socket_receive_from(fd, bytes, sizeof(bytes), &n, &from) == RZ_OK &&
                n == RZ_LINK_TOKEN && memcmp(bytes, to->token, n) == 0;
     }

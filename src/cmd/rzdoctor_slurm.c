@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIMIT_S = 15 };
+enum { SLURM_LIMIT_S = 15 };
 
 /* In a trial: prints the lines with settings that are looked at. */
 static int ask(void *arg)
@@ -63,7 +63,7 @@ void rz_doctor_check_slurm(struct rz_doctor_report *report)
 {
     struct rz_doctor_trial trial;
     char value[64];
-    bool good = rz_doctor_try(ask, NULL, LIMIT_S, &trial);
+    bool good = rz_doctor_try(ask, NULL, SLURM_LIMIT_S, &trial);
     bool inside = rz_allocation_batch() == RZ_BATCH_SLURM;
     if (!good && !inside) {
         return;

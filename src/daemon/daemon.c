@@ -107,7 +107,7 @@ static const char *on_shutdown(void *arg, const struct rz_launch_message *messag
     return NULL;
 }
 
-static const char *on_leave(void *arg, const struct rz_launch_message *message)
+static const char *on_rzrun_leave(void *arg, const struct rz_launch_message *message)
 {
     const struct rz_daemon *daemon = arg;
     (void)message;
@@ -139,7 +139,8 @@ static rz_status_t open_launcher(struct rz_daemon *daemon, const struct rz_daemo
     rz_launcher_handle(daemon->launcher, RZ_LAUNCH_JOB, RZ_LAUNCHER_BEFORE_END, on_job, daemon);
     rz_launcher_handle(daemon->launcher, RZ_LAUNCH_SHUTDOWN, RZ_LAUNCHER_ALWAYS, on_shutdown,
                        daemon);
-    rz_launcher_handle(daemon->launcher, RZ_LAUNCH_LEAVE, RZ_LAUNCHER_ALWAYS, on_leave, daemon);
+    rz_launcher_handle(daemon->launcher, RZ_LAUNCH_LEAVE, RZ_LAUNCHER_ALWAYS, on_rzrun_leave,
+                       daemon);
     daemon->bring = (struct rz_bring){
         .own = &daemon->own, .brought = &daemon->brought, .lifeline_fd = daemon->lifeline_fd};
     rz_bring_register(&daemon->bring, daemon->launcher);

@@ -161,7 +161,7 @@ static void executed(void *arg)
     }
 }
 
-static void gone(void *arg, uint32_t slot, uint32_t incarnation)
+static void process_gone(void *arg, uint32_t slot, uint32_t incarnation)
 {
     const struct rz_daemon *daemon = arg;
     if (daemon->endpoints) {
@@ -172,7 +172,7 @@ static void gone(void *arg, uint32_t slot, uint32_t incarnation)
     }
 }
 
-static void ended(void *arg, struct rz_child *process)
+static void child_ended(void *arg, struct rz_child *process)
 {
     const struct rz_daemon *daemon = arg;
     rz_endpoints_ended(daemon->endpoints, process);
@@ -223,8 +223,8 @@ static rz_status_t open_processes(struct rz_daemon *daemon)
                                               .program = program,
                                               .speaks = speaks,
                                               .executed = executed,
-                                              .gone = gone,
-                                              .ended = ended,
+                                              .gone = process_gone,
+                                              .ended = child_ended,
                                               .reaped = reaped};
     if (status == RZ_OK) {
         status = rz_child_life_open(&daemon->life, &life);
@@ -248,14 +248,14 @@ static void on_unwatched(void *arg, rz_id node)
     }
 }
 
-static void on_epoch(void *arg, uint32_t epoch, uint64_t generation)
+static void daemon_on_epoch(void *arg, uint32_t epoch, uint64_t generation)
 {
     const struct rz_daemon *daemon = arg;
     (void)generation; /* the store restores it, and processes ask the store for it */
     rz_news_epoch(&daemon->news, epoch);
 }
 
-static void on_phase(void *arg, uint32_t epoch, enum rz_recover_phase phase)
+static void daemon_on_phase(void *arg, uint32_t epoch, enum rz_recover_phase phase)
 {
     const struct rz_daemon *daemon = arg;
     rz_news_phase(&daemon->news, epoch, phase);
@@ -287,7 +287,7 @@ static void on_committed(void *arg, uint32_t epoch, uint64_t number)
     rz_news_committed(&daemon->news, epoch, number);
 }
 
-static void on_stop(void *arg, rz_status_t why, const char *words)
+static void daemon_on_stop(void *arg, rz_status_t why, const char *words)
 {
     const struct rz_daemon *daemon = arg;
     if (daemon->own.membership.ending) {
@@ -308,13 +308,13 @@ static rz_status_t open_recovery(struct rz_daemon *daemon)
                                               .router = daemon->router,
                                               .hooks = {.arg = daemon,
                                                         .unwatched = on_unwatched,
-                                                        .epoch = on_epoch,
-                                                        .phase = on_phase,
+                                                        .epoch = daemon_on_epoch,
+                                                        .phase = daemon_on_phase,
                                                         .failures_noted = on_failures_noted,
                                                         .spawns = on_spawns,
                                                         .settled = on_settled,
                                                         .committed = on_committed,
-                                                        .stop = on_stop}};
+                                                        .stop = daemon_on_stop}};
     rz_status_t status = rz_recovery_open(&daemon->recovery, &config);
     rz_ending_parts(daemon->end)->recovery = daemon->recovery;
     return status;

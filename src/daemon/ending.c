@@ -50,7 +50,7 @@ static void say_done(struct rz_ending *ending)
     rz_kill_here(RZ_KILL_DAEMON_DONE);
 }
 
-static void leave(struct rz_ending *ending)
+static void leave_job(struct rz_ending *ending)
 {
     event_del(ending->timer);
     if (ending->parts.stays && ending->parts.stays(ending->parts.arg)) {
@@ -80,7 +80,7 @@ static void kill_all(struct rz_ending *ending)
     ending->leave_at = rz_clock_now() + REAP_NS;
 }
 
-static void arm(struct rz_ending *ending, rz_time at)
+static void arm_ending(struct rz_ending *ending, rz_time at)
 {
     rz_time now = rz_clock_now();
     rz_loop_arm_every(ending->timer, at > now ? at - now : 0);
@@ -91,11 +91,11 @@ static void time_is_over(evutil_socket_t fd, short what, void *arg)
     struct rz_ending *ending = arg;
     (void)fd, (void)what;
     if (ending->killed) {
-        leave(ending);
+        leave_job(ending);
         return;
     }
     kill_all(ending);
-    arm(ending, ending->leave_at);
+    arm_ending(ending, ending->leave_at);
 }
 
 void rz_ending_begin(struct rz_ending *ending, int exit_status, rz_status_t why, uint32_t grace_ms)
@@ -124,14 +124,14 @@ void rz_ending_begin(struct rz_ending *ending, int exit_status, rz_status_t why,
         return;
     }
     ending->kill_at = kill_at;
-    arm(ending, kill_at);
+    arm_ending(ending, kill_at);
     rz_ending_look(ending);
 }
 
 void rz_ending_look(struct rz_ending *ending)
 {
     if (ending->own->membership.ending && !first_child(ending)) {
-        leave(ending);
+        leave_job(ending);
     }
 }
 

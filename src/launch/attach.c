@@ -67,7 +67,7 @@ static char farewell[160];
 
 /* May run at any moment, also while our output is not read: the daemons see the end of our
  * connections. */
-static void on_signal(int number)
+static void say_farewell(int number)
 {
     ssize_t unheard = write(STDERR_FILENO, farewell, strlen(farewell));
     (void)unheard;
@@ -87,7 +87,8 @@ static bool may_reach(const struct rz_local_name *name)
 }
 
 /* Sorted by job: the entries of the requested job, or 0 after an error message. */
-static size_t choose(const struct rz_local_name *names, size_t n, const char *prefix, size_t *first)
+static size_t choose_job(const struct rz_local_name *names, size_t n, const char *prefix,
+                         size_t *first)
 {
     size_t jobs = 0, foreign = n, of_job = 0;
     char number[17];
@@ -156,7 +157,7 @@ static void connect_here(struct attach *attach, const char *prefix)
         any |= rz_local_begins(&names[i], prefix);
     }
     if (any || attach->options->n_remote == 0) {
-        nodes = choose(names, n, prefix, &first);
+        nodes = choose_job(names, n, prefix, &first);
     }
     attach->parts = realloc(attach->parts, (attach->n_bridges + nodes + 1) * sizeof(struct part));
     rz_need_memory(attach->parts, "for the nodes of the job");
@@ -248,7 +249,8 @@ static void on_result(struct part *part, const struct rz_launch_result *result)
     snprintf(part->cause, sizeof(part->cause), "%s", result->cause);
 }
 
-static void show(struct attach *attach, struct part *part, const struct rz_launch_message *message)
+static void show_told(struct attach *attach, struct part *part,
+                      const struct rz_launch_message *message)
 {
     if (attach->options->finish) {
         return;
@@ -268,8 +270,8 @@ static void show(struct attach *attach, struct part *part, const struct rz_launc
     }
 }
 
-static void on_message(struct attach *attach, struct part *part,
-                       const struct rz_launch_message *message)
+static void on_part_message(struct attach *attach, struct part *part,
+                            const struct rz_launch_message *message)
 {
     switch (message->type) {
     case RZ_LAUNCH_LISTENING:
@@ -283,11 +285,11 @@ static void on_message(struct attach *attach, struct part *part,
         on_result(part, &message->result);
         break;
     default:
-        show(attach, part, message);
+        show_told(attach, part, message);
     }
 }
 
-static void read_part(struct attach *attach, struct part *part)
+static void read_from_part(struct attach *attach, struct part *part)
 {
     const void *bytes;
     size_t n;
@@ -296,7 +298,7 @@ static void read_part(struct attach *attach, struct part *part)
     while (!attach->refused && rz_frames_next(part->frames, &bytes, &n)) {
         struct rz_launch_message message;
         if (rz_launch_decode(&message, bytes, n) == RZ_OK) {
-            on_message(attach, part, &message);
+            on_part_message(attach, part, &message);
         } else {
             status = RZ_ERR_MALFORMED;
         }
@@ -336,7 +338,7 @@ static const struct part *best_result(const struct attach *attach)
 }
 
 /* The daemons need not stay any longer; they receive this before their connections end. */
-static void collect(struct attach *attach)
+static void dismiss_daemons(struct attach *attach)
 {
     const struct rz_launch_message shutdown = {.type = RZ_LAUNCH_SHUTDOWN};
     for (size_t i = 0; i < attach->n_parts; i++) {
@@ -372,7 +374,7 @@ static void tell_missing(const struct attach *attach, uint32_t n_nodes)
     }
 }
 
-static int conclude(struct attach *attach)
+static int conclude_attached(struct attach *attach)
 {
     if (attach->unread) {
         return leave_unread(attach);
@@ -389,7 +391,7 @@ static int conclude(struct attach *attach)
         fprintf(stderr, "rzrun: no remaining node of the job knows how it ended\n");
         return RZ_EXIT_LOST;
     }
-    collect(attach);
+    dismiss_daemons(attach);
     if (attach->options->finish) {
         return 0;
     }
@@ -422,7 +424,7 @@ static void wait_for_news(struct attach *attach, rz_time until)
     int n = poll(polled, n_polled, until == RZ_TIME_NEVER ? -1 : (int)(left / RZ_MILLISECOND) + 1);
     for (size_t i = 0; n > 0 && i < attach->n_parts; i++) {
         if (polled[i].revents) {
-            read_part(attach, &attach->parts[i]);
+            read_from_part(attach, &attach->parts[i]);
         }
     }
     rz_show_output_late(&attach->show, rz_clock_now());
@@ -491,13 +493,13 @@ static int follow(struct attach *attach)
     rz_show_output_late(&attach->show, RZ_TIME_NEVER);
     rz_show_output_wait(&attach->show, 0);
     attach->unread = rz_show_output_error(&attach->show);
-    return conclude(attach);
+    return conclude_attached(attach);
 }
 
 int rz_attach_run(const struct rz_rzrun_options *options)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    const struct sigaction action = {.sa_handler = on_signal};
+    const struct sigaction action = {.sa_handler = say_farewell};
     struct attach attach = {.options = options};
     rz_status_t shows = rz_show_output_open(&attach.show, options->label);
     rz_assert(shows == RZ_OK);

@@ -39,7 +39,7 @@ struct rz_cases {
 
 /* ---- Documents ---- */
 
-static void set(json_t *object, const char *key, json_t *value)
+static void set_in_case(json_t *object, const char *key, json_t *value)
 {
     rz_need_memory(json_object_set_new(object, key, value) == 0, "for the case file of a failure");
 }
@@ -55,11 +55,11 @@ static json_t *moment(const struct failure *failure, uint32_t node, rz_time at)
 {
     json_t *one = json_object();
     const json_t *first = json_object_get(failure->document, "seen_at_ns");
-    set(one, "node", json_integer(node));
-    set(one, "at_ns", json_integer((json_int_t)at));
+    set_in_case(one, "node", json_integer(node));
+    set_in_case(one, "at_ns", json_integer((json_int_t)at));
     if (first) {
-        set(one, "after_seconds",
-            json_real(((double)at - (double)json_integer_value(first)) / 1e9));
+        set_in_case(one, "after_seconds",
+                    json_real(((double)at - (double)json_integer_value(first)) / 1e9));
     }
     return one;
 }
@@ -81,20 +81,20 @@ static struct failure *failure_new(struct rz_cases *cases, uint32_t rank, uint32
                                 .agreed = json_array()};
     cases->failures = failure;
     snprintf(job, sizeof(job), "%016" PRIx64, cases->job);
-    set(failure->document, "schema", json_string("rhizome.case.2"));
-    set(failure->document, "job", json_string(job));
-    set(failure->document, "case", json_integer(failure->number));
-    set(failure->document, "what", json_string(rank != RZ_ID_NONE ? "process" : "node"));
+    set_in_case(failure->document, "schema", json_string("rhizome.case.2"));
+    set_in_case(failure->document, "job", json_string(job));
+    set_in_case(failure->document, "case", json_integer(failure->number));
+    set_in_case(failure->document, "what", json_string(rank != RZ_ID_NONE ? "process" : "node"));
     if (rank != RZ_ID_NONE) {
-        set(failure->document, "rank", json_integer(rank));
-        set(failure->document, "incarnation", json_integer(incarnation));
+        set_in_case(failure->document, "rank", json_integer(rank));
+        set_in_case(failure->document, "incarnation", json_integer(incarnation));
     }
-    set(failure->document, "node", json_integer(node));
-    set(failure->document, "cause", json_string("failed"));
-    set(failure->document, "observers", failure->observers);
-    set(failure->document, "told", failure->told);
-    set(failure->document, "agreed", failure->agreed);
-    set(failure->document, "done", json_string("not known yet"));
+    set_in_case(failure->document, "node", json_integer(node));
+    set_in_case(failure->document, "cause", json_string("failed"));
+    set_in_case(failure->document, "observers", failure->observers);
+    set_in_case(failure->document, "told", failure->told);
+    set_in_case(failure->document, "agreed", failure->agreed);
+    set_in_case(failure->document, "done", json_string("not known yet"));
     return failure;
 }
 
@@ -121,8 +121,8 @@ static void write_case(struct rz_cases *cases, const struct failure *failure)
 {
     const json_t *seen = json_object_get(failure->document, "seen_at_ns");
     if (cases->traces && failure->done && seen) {
-        set(failure->document, "trace_after",
-            rz_cases_trace_after(cases->traces, (uint64_t)json_integer_value(seen)));
+        set_in_case(failure->document, "trace_after",
+                    rz_cases_trace_after(cases->traces, (uint64_t)json_integer_value(seen)));
     }
     write_document(cases, failure->document, "case", failure->number);
 }
@@ -132,11 +132,12 @@ void rz_cases_dump(struct rz_cases *cases, const char *what, uint32_t number, co
     char job[24];
     json_t *document = json_object();
     snprintf(job, sizeof(job), "%016" PRIx64, cases->job);
-    set(document, "schema", json_string("rhizome.dump.1"));
-    set(document, "job", json_string(job));
-    set(document, "what", json_string(what));
-    set(document, "why", json_string(why));
-    set(document, "trace", cases->traces ? rz_cases_trace_all(cases->traces) : json_array());
+    set_in_case(document, "schema", json_string("rhizome.dump.1"));
+    set_in_case(document, "job", json_string(job));
+    set_in_case(document, "what", json_string(what));
+    set_in_case(document, "why", json_string(why));
+    set_in_case(document, "trace",
+                cases->traces ? rz_cases_trace_all(cases->traces) : json_array());
     write_document(cases, document, what, number);
     json_decref(document);
 }
@@ -164,42 +165,43 @@ static struct failure *failure_of(struct rz_cases *cases, const struct rz_launch
     return failure ? failure : failure_new(cases, event->rank, event->node, event->incarnation);
 }
 
-static void on_injected(struct rz_cases *cases, const struct rz_launch_event *event)
+static void case_on_injected(struct rz_cases *cases, const struct rz_launch_event *event)
 {
     if (strncmp(event->note, "kill", 4) == 0) {
-        set(failure_of(cases, event)->document, "injected_at_ns",
-            json_integer((json_int_t)event->at_ns));
+        set_in_case(failure_of(cases, event)->document, "injected_at_ns",
+                    json_integer((json_int_t)event->at_ns));
     }
 }
 
-static void on_seen(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
+static void case_on_seen(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
 {
     struct failure *failure = failure_of(cases, event);
     const json_t *first = json_object_get(failure->document, "seen_at_ns");
     if (!first || json_integer_value(first) > (json_int_t)event->at_ns) {
-        set(failure->document, "seen_at_ns", json_integer((json_int_t)event->at_ns));
+        set_in_case(failure->document, "seen_at_ns", json_integer((json_int_t)event->at_ns));
     }
     json_t *observer = moment(failure, by, event->at_ns);
-    set(observer, "evidence", json_string(event->note));
+    set_in_case(observer, "evidence", json_string(event->note));
     append(failure->observers, observer);
     if (cases->traces && !json_object_get(failure->document, "trace")) {
-        set(failure->document, "trace",
+        set_in_case(
+            failure->document, "trace",
             rz_cases_trace_before(cases->traces, event->rank, event->incarnation, event->node, by));
     }
     if (event->rank != RZ_ID_NONE && event->value == RZ_FAILURE_HUNG) {
-        set(failure->document, "cause", json_string("hung"));
+        set_in_case(failure->document, "cause", json_string("hung"));
     }
     write_case(cases, failure);
 }
 
-static void on_news(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
+static void case_on_news(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
 {
     struct failure *failure = failure_of(cases, event);
     append(failure->told, moment(failure, by, event->at_ns));
 }
 
 /* A new epoch repairs all failures that were open. */
-static void on_epoch(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
+static void case_on_epoch(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
 {
     if (event->epoch <= 1) {
         return;
@@ -207,8 +209,8 @@ static void on_epoch(struct rz_cases *cases, uint32_t by, const struct rz_launch
     for (struct failure *failure = cases->failures; failure; failure = failure->next) {
         json_t *epoch = json_object_get(failure->document, "epoch");
         if (!epoch && !failure->done) {
-            set(failure->document, "epoch", json_integer(event->epoch));
-            set(failure->document, "generation", json_integer((json_int_t)event->value));
+            set_in_case(failure->document, "epoch", json_integer(event->epoch));
+            set_in_case(failure->document, "generation", json_integer((json_int_t)event->value));
             epoch = json_object_get(failure->document, "epoch");
         }
         if (epoch && json_integer_value(epoch) == (json_int_t)event->epoch) {
@@ -223,7 +225,7 @@ static void on_epoch(struct rz_cases *cases, uint32_t by, const struct rz_launch
 
 /* The epoch runs: what was lost is repaired, also in a planned epoch that never ran because another
  * failure, or damage, occurred in its recovery. */
-static void on_run(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
+static void case_on_run(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
 {
     for (struct failure *failure = cases->failures; failure; failure = failure->next) {
         const json_t *epoch = json_object_get(failure->document, "epoch");
@@ -232,85 +234,87 @@ static void on_run(struct rz_cases *cases, uint32_t by, const struct rz_launch_e
         }
         failure->done = true;
         if (event->epoch == cases->epoch) {
-            set(failure->document, "epoch", json_integer(event->epoch));
-            set(failure->document, "generation", json_integer((json_int_t)cases->generation));
+            set_in_case(failure->document, "epoch", json_integer(event->epoch));
+            set_in_case(failure->document, "generation",
+                        json_integer((json_int_t)cases->generation));
         }
-        set(failure->document, "done", json_string("global restart"));
-        set(failure->document, "runs_again", moment(failure, by, event->at_ns));
+        set_in_case(failure->document, "done", json_string("global restart"));
+        set_in_case(failure->document, "runs_again", moment(failure, by, event->at_ns));
         write_case(cases, failure);
     }
 }
 
-static void on_noted(struct rz_cases *cases, const struct rz_launch_event *event)
+static void case_on_noted(struct rz_cases *cases, const struct rz_launch_event *event)
 {
     struct failure *failure = failure_find(cases, event->rank, event->node, event->incarnation);
     if (!failure || failure->done) {
         return;
     }
     failure->done = true;
-    set(failure->document, "done", json_string("noted; the program goes on without it"));
+    set_in_case(failure->document, "done", json_string("noted; the program goes on without it"));
     write_case(cases, failure);
 }
 
 /* The replacement of a failed process starts. After the failure of a node each of its processes has
  * a replacement of its own. */
-static void on_spawned(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
+static void case_on_spawned(struct rz_cases *cases, uint32_t by,
+                            const struct rz_launch_event *event)
 {
     struct failure *failure = failure_find(cases, event->rank, event->node, event->incarnation - 1);
     if (event->value != RZ_START_REPLACES || !failure) {
         return;
     }
     failure->done = true;
-    set(failure->document, "done", json_string("replaced"));
+    set_in_case(failure->document, "done", json_string("replaced"));
     append(failure->agreed, moment(failure, by, event->at_ns));
     write_case(cases, failure);
 }
 
-static void on_acknowledged(struct rz_cases *cases, const struct rz_launch_event *event)
+static void case_on_acknowledged(struct rz_cases *cases, const struct rz_launch_event *event)
 {
     struct failure *failure = failure_find(cases, event->rank, event->node, event->incarnation);
     if (!failure || json_object_get(failure->document, "acknowledged")) {
         return;
     }
-    set(failure->document, "acknowledged", json_true());
+    set_in_case(failure->document, "acknowledged", json_true());
     write_case(cases, failure);
 }
 
-static void on_ended_by(struct rz_cases *cases, const struct rz_launch_event *event)
+static void case_on_ended_by(struct rz_cases *cases, const struct rz_launch_event *event)
 {
     struct failure *failure = failure_of(cases, event);
-    set(failure->document, "ended_by", json_string(event->note));
+    set_in_case(failure->document, "ended_by", json_string(event->note));
 }
 
 void rz_cases_event(struct rz_cases *cases, uint32_t by, const struct rz_launch_event *event)
 {
     switch (event->kind) {
     case RZ_EVENT_RECORD_INJECTED:
-        on_injected(cases, event);
+        case_on_injected(cases, event);
         break;
     case RZ_EVENT_RECORD_FAILURE_SEEN:
-        on_seen(cases, by, event);
+        case_on_seen(cases, by, event);
         break;
     case RZ_EVENT_RECORD_FAILURE_NEWS:
-        on_news(cases, by, event);
+        case_on_news(cases, by, event);
         break;
     case RZ_EVENT_RECORD_EPOCH:
-        on_epoch(cases, by, event);
+        case_on_epoch(cases, by, event);
         break;
     case RZ_EVENT_RECORD_RUN:
-        on_run(cases, by, event);
+        case_on_run(cases, by, event);
         break;
     case RZ_EVENT_RECORD_NOTED:
-        on_noted(cases, event);
+        case_on_noted(cases, event);
         break;
     case RZ_EVENT_RECORD_SPAWNED:
-        on_spawned(cases, by, event);
+        case_on_spawned(cases, by, event);
         break;
     case RZ_EVENT_RECORD_ACKNOWLEDGED:
-        on_acknowledged(cases, event);
+        case_on_acknowledged(cases, event);
         break;
     case RZ_EVENT_RECORD_ENDED_BY:
-        on_ended_by(cases, event);
+        case_on_ended_by(cases, event);
         break;
     default:
         break;
@@ -324,38 +328,39 @@ void rz_cases_started(struct rz_cases *cases, const struct rz_launch_started *st
             continue;
         }
         json_t *again = json_object();
-        set(again, "incarnation", json_integer(started->incarnation));
-        set(again, "node", json_integer(started->node));
-        set(failure->document, "started_again", again);
+        set_in_case(again, "incarnation", json_integer(started->incarnation));
+        set_in_case(again, "node", json_integer(started->node));
+        set_in_case(failure->document, "started_again", again);
     }
 }
 
 static json_t *timeline_of(const struct rz_recovery_times *times)
 {
     json_t *timeline = json_object(), *phases = json_object(), *lost = json_object();
-    set(timeline, "way", json_string(rz_recovery_way_names[times->way]));
-    set(timeline, "failures", json_integer(times->failures));
-    set(timeline, "rounds", json_integer(times->rounds));
+    set_in_case(timeline, "way", json_string(rz_recovery_way_names[times->way]));
+    set_in_case(timeline, "failures", json_integer(times->failures));
+    set_in_case(timeline, "rounds", json_integer(times->rounds));
     if (times->damaged) {
-        set(timeline, "damaged_generation", json_integer((json_int_t)times->damaged));
+        set_in_case(timeline, "damaged_generation", json_integer((json_int_t)times->damaged));
     }
     for (int i = 0; i < RZ_RECOVERY_PHASE_COUNT; i++) {
         if (!isnan(times->phase_ms[i])) {
-            set(phases, rz_recovery_phase_names[i], json_real(times->phase_ms[i] / 1e3));
+            set_in_case(phases, rz_recovery_phase_names[i], json_real(times->phase_ms[i] / 1e3));
         }
     }
-    set(timeline, "phases_seconds", phases);
+    set_in_case(timeline, "phases_seconds", phases);
     if (!isnan(times->whole_ms)) {
-        set(timeline, "whole_seconds", json_real(times->whole_ms / 1e3));
+        set_in_case(timeline, "whole_seconds", json_real(times->whole_ms / 1e3));
     }
     if (times->lost.known) {
-        set(lost, "newest_iteration", json_integer((json_int_t)times->lost.to));
-        set(lost, "again_iteration", json_integer((json_int_t)times->lost.from));
-        set(lost, "iterations", json_integer((json_int_t)(times->lost.to - times->lost.from)));
+        set_in_case(lost, "newest_iteration", json_integer((json_int_t)times->lost.to));
+        set_in_case(lost, "again_iteration", json_integer((json_int_t)times->lost.from));
+        set_in_case(lost, "iterations",
+                    json_integer((json_int_t)(times->lost.to - times->lost.from)));
         if (!isnan(times->lost.seconds)) {
-            set(lost, "seconds", json_real(times->lost.seconds));
+            set_in_case(lost, "seconds", json_real(times->lost.seconds));
         }
-        set(timeline, "lost", lost);
+        set_in_case(timeline, "lost", lost);
     } else {
         json_decref(lost);
     }
@@ -375,7 +380,7 @@ void rz_cases_recovered(struct rz_cases *cases, const struct rz_recovery_times *
         if ((!replaced && !settled) || json_object_get(failure->document, "timeline")) {
             continue;
         }
-        set(failure->document, "timeline", timeline_of(times));
+        set_in_case(failure->document, "timeline", timeline_of(times));
         write_case(cases, failure);
     }
 }
@@ -386,8 +391,8 @@ void rz_cases_stopping(struct rz_cases *cases, uint32_t node, const char *reason
     if (!failure) {
         failure = failure_new(cases, RZ_ID_NONE, node, 0);
     }
-    set(failure->document, "cause", json_string("cut off"));
-    set(failure->document, "reason", json_string(reason));
+    set_in_case(failure->document, "cause", json_string("cut off"));
+    set_in_case(failure->document, "reason", json_string(reason));
     write_case(cases, failure);
 }
 
@@ -429,10 +434,10 @@ bool rz_cases_close(struct rz_cases *cases, int status, const char **why)
         struct failure *failure = cases->failures;
         cases->failures = failure->next;
         if (!failure->done) {
-            set(failure->document, "done", json_string("nothing: the job ended"));
+            set_in_case(failure->document, "done", json_string("nothing: the job ended"));
             failure->done = true;
         }
-        set(failure->document, "job_status", json_integer(status));
+        set_in_case(failure->document, "job_status", json_integer(status));
         write_case(cases, failure);
         json_decref(failure->document);
         free(failure);

@@ -14,7 +14,7 @@
 #define AFTER_MAX 512u
 #define ALL_MAX 4096u
 
-static void set(json_t *object, const char *key, json_t *value)
+static void set_in_trace(json_t *object, const char *key, json_t *value)
 {
     int error = json_object_set_new(object, key, value);
     rz_need_memory(error == 0, "for the trace of a case");
@@ -30,25 +30,25 @@ static json_t *event_json(const struct rz_traced *traced)
     rz_traces_owner(traced->node, traced->slot, traced->incarnation, owner, sizeof(owner));
     rz_traces_name(meaning, name, sizeof(name));
     rz_traces_args(&traced->event, values, words);
-    set(event, "at_ns", json_integer((json_int_t)traced->event.at_ns));
-    set(event, "process", json_string(owner));
-    set(event, "thread", json_integer(traced->event.thread));
-    set(event, "module", json_string(rz_trace_module_name(meaning->module)));
-    set(event, "event", json_string(name));
+    set_in_trace(event, "at_ns", json_integer((json_int_t)traced->event.at_ns));
+    set_in_trace(event, "process", json_string(owner));
+    set_in_trace(event, "thread", json_integer(traced->event.thread));
+    set_in_trace(event, "module", json_string(rz_trace_module_name(meaning->module)));
+    set_in_trace(event, "event", json_string(name));
     if (meaning->kind != RZ_TRACE_POINT) {
-        set(event, "edge", json_string(meaning->kind == RZ_TRACE_BEGIN ? "begin" : "end"));
+        set_in_trace(event, "edge", json_string(meaning->kind == RZ_TRACE_BEGIN ? "begin" : "end"));
     }
     for (int i = 0; i < 3; i++) {
         if (meaning->args[i][0]) {
-            set(args, meaning->args[i],
-                words[i] ? json_string(words[i]) : json_integer((json_int_t)values[i]));
+            set_in_trace(args, meaning->args[i],
+                         words[i] ? json_string(words[i]) : json_integer((json_int_t)values[i]));
         }
     }
-    set(event, "args", args);
+    set_in_trace(event, "args", args);
     return event;
 }
 
-static json_t *list_of(struct rz_traced *events, uint32_t n, uint64_t since_ns, uint32_t max)
+static json_t *list_of_events(struct rz_traced *events, uint32_t n, uint64_t since_ns, uint32_t max)
 {
     json_t *list = json_array();
     for (uint32_t i = 0; i < n && json_array_size(list) < max; i++) {
@@ -82,7 +82,7 @@ json_t *rz_cases_trace_before(const struct rz_traces *traces, uint32_t rank, uin
     struct concerned of = {rank, incarnation, node, by};
     struct rz_traced *events;
     uint32_t n = rz_traces_collect(traces, of_concerned, &of, BEFORE_MAX, &events);
-    return list_of(events, n, 0, BEFORE_MAX);
+    return list_of_events(events, n, 0, BEFORE_MAX);
 }
 
 static uint32_t whole_ring(void *arg, const struct rz_traces_ring *ring)
@@ -95,7 +95,7 @@ json_t *rz_cases_trace_after(const struct rz_traces *traces, uint64_t since_ns)
 {
     struct rz_traced *events;
     uint32_t n = rz_traces_collect(traces, whole_ring, NULL, UINT32_MAX, &events);
-    return list_of(events, n, since_ns, AFTER_MAX);
+    return list_of_events(events, n, since_ns, AFTER_MAX);
 }
 
 static uint32_t end_of_ring(void *arg, const struct rz_traces_ring *ring)
@@ -108,5 +108,5 @@ json_t *rz_cases_trace_all(const struct rz_traces *traces)
 {
     struct rz_traced *events;
     uint32_t n = rz_traces_collect(traces, end_of_ring, NULL, ALL_MAX, &events);
-    return list_of(events, n, 0, ALL_MAX);
+    return list_of_events(events, n, 0, ALL_MAX);
 }

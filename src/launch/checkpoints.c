@@ -15,7 +15,7 @@
 
 #define LOCK_FILE "lock"
 
-__attribute__((format(printf, 1, 2))) static bool refuse(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static bool refuse_directory(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -39,8 +39,8 @@ static bool make(const char *path)
         errno = ENOTDIR;
     }
     return errno == EEXIST ? true
-                           : refuse("--checkpoint-dir: cannot make the directory %s: %s", path,
-                                    strerror(errno));
+                           : refuse_directory("--checkpoint-dir: cannot make the directory %s: %s",
+                                              path, strerror(errno));
 }
 
 /* The process that held the lock before may have removed its file with all others. */
@@ -64,17 +64,19 @@ static bool take_lock(struct rz_checkpoints *checkpoints)
             continue; /* the folder was removed between the two */
         }
         if (checkpoints->lock_fd < 0) {
-            return refuse("--checkpoint-dir: cannot create %s: %s", path, strerror(errno));
+            return refuse_directory("--checkpoint-dir: cannot create %s: %s", path,
+                                    strerror(errno));
         }
         if (flock(checkpoints->lock_fd, LOCK_EX | LOCK_NB) != 0) {
             int error = errno;
             close(checkpoints->lock_fd);
             if (error == EWOULDBLOCK) {
-                return refuse("another rzrun keeps its checkpoints in %s; give this job another "
-                              "name (--checkpoint-name) or another directory (--checkpoint-dir)",
-                              checkpoints->path);
+                return refuse_directory(
+                    "another rzrun keeps its checkpoints in %s; give this job another "
+                    "name (--checkpoint-name) or another directory (--checkpoint-dir)",
+                    checkpoints->path);
             }
-            return refuse("--checkpoint-dir: cannot lock %s: %s", path, strerror(error));
+            return refuse_directory("--checkpoint-dir: cannot lock %s: %s", path, strerror(error));
         }
         if (is_file_of(checkpoints->lock_fd, path)) {
             return true;
@@ -91,13 +93,14 @@ static bool settle_path(struct rz_checkpoints *checkpoints, const char *director
     }
     char *whole = realpath(directory, NULL);
     if (!whole) {
-        return refuse("--checkpoint-dir: cannot find %s: %s", directory, strerror(errno));
+        return refuse_directory("--checkpoint-dir: cannot find %s: %s", directory, strerror(errno));
     }
     size_t n = (size_t)snprintf(checkpoints->path, sizeof(checkpoints->path), "%s/%s", whole,
                                 checkpoints->folder.name);
     free(whole);
     /* File names are appended to it. */
-    return n < sizeof(checkpoints->path) - 128 || refuse("--checkpoint-dir: the path is too long");
+    return n < sizeof(checkpoints->path) - 128 ||
+           refuse_directory("--checkpoint-dir: the path is too long");
 }
 
 /* Checkpoints of an earlier job are neither used nor removed without a request. */
@@ -108,16 +111,17 @@ static bool check_earlier(const struct rz_checkpoints *checkpoints,
     struct rz_ckpt_words words;
     uint32_t n = 0;
     if (rz_ckpt_list(&checkpoints->folder, &found, &n, &words) != RZ_OK) {
-        return refuse("%s; give this job another name (--checkpoint-name) or another directory",
-                      words.text);
+        return refuse_directory(
+            "%s; give this job another name (--checkpoint-name) or another directory", words.text);
     }
     uint64_t newest = n > 0 ? found[0].number : 0;
     free(found);
     if (n > 0 && !options->restart) {
-        return refuse("%s holds checkpoints of an earlier job, up to generation %" PRIu64
-                      ": use --restart to continue from them, or remove it to start from the "
-                      "beginning",
-                      checkpoints->path, newest);
+        return refuse_directory(
+            "%s holds checkpoints of an earlier job, up to generation %" PRIu64
+            ": use --restart to continue from them, or remove it to start from the "
+            "beginning",
+            checkpoints->path, newest);
     }
     return true;
 }
@@ -153,14 +157,14 @@ static bool find_whole(struct rz_checkpoints *checkpoints, uint32_t *n)
     struct rz_ckpt_words words;
     checkpoints->restored = (struct rz_ckpt_generation){0};
     if (rz_ckpt_list(&checkpoints->folder, &found, n, &words) != RZ_OK) {
-        return refuse("%s", words.text);
+        return refuse_directory("%s", words.text);
     }
     for (uint32_t i = 0; i < *n && checkpoints->restored.number == 0; i++) {
         if (rz_ckpt_verify(&checkpoints->folder, &found[i], &words) == RZ_OK) {
             checkpoints->restored = found[i];
         } else {
-            refuse("generation %" PRIu64 " cannot be used: %s%s", found[i].number, words.text,
-                   i + 1 < *n ? "; trying an older one" : "");
+            refuse_directory("generation %" PRIu64 " cannot be used: %s%s", found[i].number,
+                             words.text, i + 1 < *n ? "; trying an older one" : "");
         }
     }
     free(found);
@@ -177,7 +181,7 @@ bool rz_checkpoints_attempt(struct rz_checkpoints *checkpoints,
     }
     if (rz_ckpt_tidy(&checkpoints->folder, &words) != RZ_OK ||
         rz_ckpt_begin_run(&checkpoints->folder, &checkpoints->run, &words) != RZ_OK) {
-        return refuse("--checkpoint-dir: %s", words.text);
+        return refuse_directory("--checkpoint-dir: %s", words.text);
     }
     if (!find_whole(checkpoints, &n)) {
         return false;
@@ -185,16 +189,17 @@ bool rz_checkpoints_attempt(struct rz_checkpoints *checkpoints,
     bool nothing = checkpoints->restored.number == 0;
     checkpoints->none_whole = nothing && n > 0;
     if (checkpoints->none_whole && first) {
-        return refuse(
+        return refuse_directory(
             "--restart: no generation in %s is complete; remove it to start from the beginning",
             checkpoints->path);
     }
     if (checkpoints->none_whole) {
-        refuse("no generation in %s is complete: the job starts from its beginning",
-               checkpoints->path);
+        refuse_directory("no generation in %s is complete: the job starts from its beginning",
+                         checkpoints->path);
     } else if (nothing && (!first || options->restart)) {
-        refuse("%s holds no checkpoint to continue from: the job starts from its beginning",
-               checkpoints->path);
+        refuse_directory(
+            "%s holds no checkpoint to continue from: the job starts from its beginning",
+            checkpoints->path);
     }
     return true;
 }
@@ -229,10 +234,10 @@ void rz_checkpoints_close(struct rz_checkpoints *checkpoints,
     rz_status_t tidied = stay ? rz_ckpt_tidy(&checkpoints->folder, &words)
                               : rz_ckpt_remove_all(&checkpoints->folder, &words);
     if (tidied != RZ_OK) {
-        refuse("some checkpoint files could not be removed: %s", words.text);
+        refuse_directory("some checkpoint files could not be removed: %s", words.text);
     }
     if (stay && status != 0 && whole) { /* else it was already said that none is */
-        refuse("checkpoints are in %s: --restart continues from them", checkpoints->path);
+        refuse_directory("checkpoints are in %s: --restart continues from them", checkpoints->path);
     }
     close(checkpoints->lock_fd);
     checkpoints->used = false;

@@ -44,7 +44,7 @@ static void add_address(struct rz_rzrun_options *options, const struct rz_addres
 
 /* Looks up what was not yet: a few hosts show the ways to all, and each question may take seconds.
  */
-static void ask(struct asked *asked, const char *host, const struct rz_host_addresses *found)
+static void ask_host(struct asked *asked, const char *host, const struct rz_host_addresses *found)
 {
     const char *at = strrchr(host, '@');
     if (asked->n == ASKED_MAX) {
@@ -98,7 +98,7 @@ void rz_elsewhere_settle(struct rz_rzrun_options *options)
         struct rz_layout_node *node = &layout->nodes[i];
         node->remote = is_elsewhere(options, node->host, &found);
         if (node->remote && !options->interface) {
-            ask(&asked, node->host, &found);
+            ask_host(&asked, node->host, &found);
         }
     }
     rz_layout_merge_remote(layout);

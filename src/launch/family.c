@@ -14,7 +14,7 @@ static uint32_t one_without(const struct rz_family_host *hosts, uint32_t n, bool
     return i;
 }
 
-static void choose(struct rz_family_host *host, bool ipv4)
+static void choose_family(struct rz_family_host *host, bool ipv4)
 {
     const struct rz_address address = host->address;
     if (rz_address_is_ipv4(&address) != ipv4) {
@@ -48,7 +48,7 @@ bool rz_family_settle(struct rz_family_host *hosts, uint32_t n, const char **why
     }
     bool chosen = (first ? no_ipv4 : no_ipv6) == n ? first : !first;
     for (uint32_t i = 0; mixed && i < n; i++) {
-        choose(&hosts[i], chosen);
+        choose_family(&hosts[i], chosen);
     }
     return true;
 }

@@ -34,7 +34,7 @@
 #define AGENTS_END_MS 6000
 #define FAILED_AGENTS_END_MS 1000
 
-enum { TOLD_MAX = 3, WORD_MAX = 240 };
+enum { ABSENT_TOLD_MAX = 3, WORD_MAX = 240 };
 
 /* A node on another host. */
 struct host {
@@ -92,8 +92,8 @@ static void guest_free(struct guest *guest, bool keep_stream)
 }
 
 /* Takes the connection of a daemon that has proved itself, or refuses it. */
-static void take(struct rz_hosts *hosts, struct rz_stream *stream, uint32_t number,
-                 enum rz_stream_purpose purpose)
+static void take_daemon(struct rz_hosts *hosts, struct rz_stream *stream, uint32_t number,
+                        enum rz_stream_purpose purpose)
 {
     struct host *host = number < count(hosts) ? &hosts->all[number] : NULL;
     bool known = host && host->remote && !hosts->ending;
@@ -125,7 +125,7 @@ static void guest_readable(evutil_socket_t fd, short what, void *arg)
     struct rz_stream *stream = guest->stream;
     guest_free(guest, status == RZ_OK);
     if (status == RZ_OK) {
-        take(hosts, stream, number, purpose);
+        take_daemon(hosts, stream, number, purpose);
     }
 }
 
@@ -185,7 +185,7 @@ static bool is_tree(const struct rz_hosts *hosts)
     return launcher != RZ_LAUNCHER_SLURM && launcher != RZ_LAUNCHER_PMIX;
 }
 
-static void order(struct rz_hosts *hosts, const uint32_t *numbers, uint32_t n)
+static void order_agents(struct rz_hosts *hosts, const uint32_t *numbers, uint32_t n)
 {
     struct rz_remote_host *list = calloc(n, sizeof(*list));
     uint32_t *parents = calloc(n, sizeof(*parents));
@@ -230,22 +230,23 @@ static void pass_over(struct rz_hosts *hosts, uint32_t above)
         }
     }
     if (n > 0) {
-        order(hosts, numbers, n);
+        order_agents(hosts, numbers, n);
     }
     free(numbers);
 }
 
 /* The first of the hosts that failed or are missing, with what is known of each. */
-static const char *list_of(const struct rz_hosts *hosts, bool failed)
+static const char *list_of_absent(const struct rz_hosts *hosts, bool failed)
 {
-    static char text[TOLD_MAX * (WORD_MAX + 200) + 300]; /* names, words and agents are bounded */
+    static char
+        text[ABSENT_TOLD_MAX * (WORD_MAX + 200) + 300]; /* names, words and agents are bounded */
     uint32_t n = 0;
     size_t at = 0;
     const char *help = "";
     text[0] = '\0';
     for (uint32_t i = 0; i < count(hosts); i++) {
         const struct host *host = &hosts->all[i];
-        if (!host->remote || host->here || (failed && !host->failed) || n++ >= TOLD_MAX) {
+        if (!host->remote || host->here || (failed && !host->failed) || n++ >= ABSENT_TOLD_MAX) {
             continue;
         }
         at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s: %.*s", n > 1 ? "; " : "",
@@ -257,8 +258,9 @@ static const char *list_of(const struct rz_hosts *hosts, bool failed)
                                    hosts->config.options->agent.texts[0], host->status);
         }
     }
-    if (n > TOLD_MAX) {
-        at += (size_t)snprintf(text + at, sizeof(text) - at, "; and %u others", n - TOLD_MAX);
+    if (n > ABSENT_TOLD_MAX) {
+        at +=
+            (size_t)snprintf(text + at, sizeof(text) - at, "; and %u others", n - ABSENT_TOLD_MAX);
     }
     if (n > 0 && !failed && !*help && is_tree(hosts) && !hosts->config.options->agent_given) {
         help = "is it up, and does `ssh HOST true` end there?";
@@ -271,7 +273,7 @@ static const char *list_of(const struct rz_hosts *hosts, bool failed)
 
 const char *rz_hosts_missing(const struct rz_hosts *hosts)
 {
-    return list_of(hosts, false);
+    return list_of_absent(hosts, false);
 }
 
 bool rz_hosts_lacks(const struct rz_hosts *hosts, uint32_t node)
@@ -300,7 +302,7 @@ static bool any_failed(const struct rz_hosts *hosts)
     return failed;
 }
 
-static void look(evutil_socket_t fd, short what, void *arg)
+static void look_at_hosts(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_hosts *hosts = arg;
     rz_time now = rz_clock_now(), passed = now - hosts->looked;
@@ -331,14 +333,14 @@ static void look(evutil_socket_t fd, short what, void *arg)
         }
     }
     if (!hosts->ending && all_known(hosts) && any_failed(hosts)) {
-        hosts->config.failed(hosts->config.arg, list_of(hosts, true));
+        hosts->config.failed(hosts->config.arg, list_of_absent(hosts, true));
     }
 }
 
 /* ---- What agents say ---- */
 
 /* A word of the agent of all hosts is kept for each that is not there. */
-static void said(void *arg, uint32_t node, const char *line)
+static void agent_said(void *arg, uint32_t node, const char *line)
 {
     struct rz_hosts *hosts = arg;
     bool all = node == RZ_ID_NONE, daemon = strncmp(line, "rzd", 3) == 0;
@@ -370,7 +372,7 @@ static void fail(struct rz_hosts *hosts, uint32_t node, int status)
     hosts->config.nodes[node].gone = true;
 }
 
-static void ended(void *arg, uint32_t node, int status)
+static void agent_ended(void *arg, uint32_t node, int status)
 {
     struct rz_hosts *hosts = arg;
     if (hosts->ending) {
@@ -434,8 +436,8 @@ static bool open_agents(struct rz_hosts *hosts)
                   .agent_length = (uint32_t)(w.at - w.start),
                   .command = command},
         .arg = hosts,
-        .said = said,
-        .ended = ended};
+        .said = agent_said,
+        .ended = agent_ended};
     rz_agents_open(&hosts->agents, &config);
     return true;
 }
@@ -468,7 +470,7 @@ rz_status_t rz_hosts_open(struct rz_hosts **result, const struct rz_hosts_config
     uint32_t *numbers = calloc(layout->n_nodes, sizeof(*numbers)), n = 0;
     hosts->accepting =
         event_new(config->base, hosts->listen_fd, EV_READ | EV_PERSIST, accept_guest, hosts);
-    hosts->looking = event_new(config->base, -1, EV_PERSIST, look, hosts);
+    hosts->looking = event_new(config->base, -1, EV_PERSIST, look_at_hosts, hosts);
     rz_need_memory(hosts->all && numbers && hosts->accepting && hosts->looking, "for other hosts");
     for (uint32_t i = 0; i < layout->n_nodes; i++) {
         hosts->all[i].name = layout->nodes[i].host;
@@ -481,7 +483,7 @@ rz_status_t rz_hosts_open(struct rz_hosts **result, const struct rz_hosts_config
     event_add(hosts->accepting, NULL);
     event_add(hosts->looking, &often);
     hosts->looked = rz_clock_now();
-    order(hosts, numbers, n);
+    order_agents(hosts, numbers, n);
     free(numbers);
     *result = hosts;
     return RZ_OK;

@@ -31,7 +31,7 @@ static bool split(const char *text, struct words *words)
 }
 
 /* If this is the next token, consumes it. */
-static bool take(struct words *words, const char *word)
+static bool take_word(struct words *words, const char *word)
 {
     if (words->at >= words->n || strcmp(words->word[words->at], word) != 0) {
         return false;
@@ -48,9 +48,9 @@ static const char *next(struct words *words)
 static bool parse_victim(struct words *words, struct rz_fault *fault, const char **why)
 {
     uint64_t number;
-    fault->node = take(words, "node");
+    fault->node = take_word(words, "node");
     *why = "kill and stop need `rank R` or `node N`";
-    if (!fault->node && !take(words, "rank")) {
+    if (!fault->node && !take_word(words, "rank")) {
         return false;
     }
     *why = "a rank or a node is a whole number";
@@ -64,10 +64,10 @@ static bool parse_victim(struct words *words, struct rz_fault *fault, const char
 static bool parse_when(struct words *words, struct rz_fault *fault, const char **why)
 {
     *why = "it needs `at` and a time like 900ms, or `at iteration K`";
-    if (!take(words, "at")) {
+    if (!take_word(words, "at")) {
         return false;
     }
-    if (take(words, "iteration")) {
+    if (take_word(words, "iteration")) {
         fault->when = RZ_FAULT_AT_ITERATION;
         *why = "an iteration is a whole number";
         return rz_quantity_number(next(words), 0, UINT64_MAX, &fault->iteration);
@@ -79,21 +79,21 @@ static bool parse_when(struct words *words, struct rz_fault *fault, const char *
 static bool parse_every(struct words *words, struct rz_fault *fault, const char **why)
 {
     *why = "every needs a time like 2s, then `kill random rank` or `kill random node`";
-    if (!rz_quantity_duration(next(words), &fault->at) || fault->at == 0 || !take(words, "kill") ||
-        !take(words, "random")) {
+    if (!rz_quantity_duration(next(words), &fault->at) || fault->at == 0 ||
+        !take_word(words, "kill") || !take_word(words, "random")) {
         return false;
     }
     fault->when = RZ_FAULT_EVERY;
     fault->random = true;
-    fault->node = take(words, "node");
-    return fault->node || take(words, "rank");
+    fault->node = take_word(words, "node");
+    return fault->node || take_word(words, "rank");
 }
 
 /* `node 2,3` */
 static bool parse_nodes(struct words *words, struct rz_fault *fault, const char **why)
 {
     *why = "a network fault names nodes: `node 2` or `node 2,3`";
-    if (!take(words, "node")) {
+    if (!take_word(words, "node")) {
         return false;
     }
     char list[WORD_BYTES], *rest = list;
@@ -140,7 +140,7 @@ static bool parse_network(struct words *words, struct rz_fault *fault, const cha
         return false;
     }
     *why = "for needs a duration like 2s";
-    return fault->deed == RZ_FAULT_HEAL || !take(words, "for") ||
+    return fault->deed == RZ_FAULT_HEAL || !take_word(words, "for") ||
            (rz_quantity_duration(next(words), &fault->duration) && fault->duration > 0);
 }
 
@@ -154,7 +154,7 @@ static bool take_network(struct words *words, struct rz_fault *fault)
                  {"lose", RZ_FAULT_LOSE},
                  {"heal", RZ_FAULT_HEAL}};
     for (size_t i = 0; i < sizeof(deeds) / sizeof(*deeds); i++) {
-        if (take(words, deeds[i].word)) {
+        if (take_word(words, deeds[i].word)) {
             fault->deed = deeds[i].deed;
             return true;
         }
@@ -170,7 +170,7 @@ bool rz_fault_parse(const char *text, struct rz_fault *fault, const char **why)
     if (!split(text, &words)) {
         return false;
     }
-    if (take(&words, "every")) {
+    if (take_word(&words, "every")) {
         if (!parse_every(&words, fault, why)) {
             return false;
         }
@@ -180,9 +180,9 @@ bool rz_fault_parse(const char *text, struct rz_fault *fault, const char **why)
         }
     } else {
         *why = "it begins with kill, stop, every, cut, delay, lose or heal";
-        if (take(&words, "stop")) {
+        if (take_word(&words, "stop")) {
             fault->deed = RZ_FAULT_STOP;
-        } else if (!take(&words, "kill")) {
+        } else if (!take_word(&words, "kill")) {
             return false;
         }
         if (!parse_victim(&words, fault, why) || !parse_when(&words, fault, why)) {
@@ -190,7 +190,7 @@ bool rz_fault_parse(const char *text, struct rz_fault *fault, const char **why)
         }
         *why = "a stop ends with `for` and a duration like 2s";
         if (fault->deed == RZ_FAULT_STOP &&
-            (!take(&words, "for") || !rz_quantity_duration(next(&words), &fault->duration))) {
+            (!take_word(&words, "for") || !rz_quantity_duration(next(&words), &fault->duration))) {
             return false;
         }
     }

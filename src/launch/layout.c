@@ -41,8 +41,8 @@ static bool is_good_name(const char *host, const char **why)
     return host[good] == '\0' && *host != '-';
 }
 
-static bool add(struct rz_launch_layout *layout, const struct rz_layout_node *node,
-                const char **why)
+static bool add_node(struct rz_launch_layout *layout, const struct rz_layout_node *node,
+                     const char **why)
 {
     if (!is_good_name(node->host, why)) {
         return false;
@@ -127,7 +127,7 @@ static bool add_host(struct rz_launch_layout *layout, const char *list, size_t n
         return false;
     }
     name_host(&node, word);
-    return add(layout, &node, why);
+    return add_node(layout, &node, why);
 }
 
 bool rz_layout_add_hosts(struct rz_launch_layout *layout, const char *list, const char **why)
@@ -160,7 +160,7 @@ static bool read_word(const char *word, struct rz_layout_node *node, const char 
     return false;
 }
 
-static bool take_line(void *arg, char *line, size_t n, const char **why)
+static bool take_node_line(void *arg, char *line, size_t n, const char **why)
 {
     struct rz_layout_node node = {.place.slots = 1};
     char *save, *word;
@@ -179,13 +179,13 @@ static bool take_line(void *arg, char *line, size_t n, const char **why)
     while (good && (word = strtok_r(NULL, " \t\r", &save))) {
         good = read_word(word, &node, why);
     }
-    return good && add(arg, &node, why);
+    return good && add_node(arg, &node, why);
 }
 
 bool rz_layout_add_hostfile(struct rz_launch_layout *layout, const char *file, const char **why)
 {
     uint32_t before = layout->n_nodes;
-    if (!rz_text_file_lines(file, take_line, layout, why)) {
+    if (!rz_text_file_lines(file, take_node_line, layout, why)) {
         return false;
     }
     *why = "the file names no host; a line is HOST [slots=N] [rack=NAME]";
@@ -195,7 +195,7 @@ bool rz_layout_add_hostfile(struct rz_launch_layout *layout, const char *file, c
 bool rz_layout_emulate(struct rz_launch_layout *layout, uint32_t n, const char **why)
 {
     for (uint32_t i = 0; i < n; i++) {
-        if (!add(layout, &(struct rz_layout_node){.host = "localhost"}, why)) {
+        if (!add_node(layout, &(struct rz_layout_node){.host = "localhost"}, why)) {
             return false;
         }
     }

@@ -22,7 +22,7 @@
 
 #define CLOCK_AT_START 8 /* exchanges, one after the other */
 #define CLOCK_EVERY (10 * RZ_SECOND)
-#define TOLD_MAX 3 /* bound of reported daemon ends; the first suffice */
+#define ENDS_TOLD_MAX 3 /* bound of reported daemon ends; the first suffice */
 
 static void channel_ended(struct rz_node *node)
 {
@@ -314,7 +314,7 @@ static void tell_end(const struct rz_node *node, const char *why)
 void rz_nodes_tell_ends(const struct rz_node *nodes, uint32_t n, char *const *why)
 {
     uint32_t told = 0;
-    for (uint32_t i = 0; i < n && told < TOLD_MAX; i++) {
+    for (uint32_t i = 0; i < n && told < ENDS_TOLD_MAX; i++) {
         bool said = nodes[i].remote && why[i];
         if (!nodes[i].early || (nodes[i].status <= 0 && !said)) {
             continue;
@@ -339,7 +339,7 @@ void rz_nodes_tell_strangers(const struct rz_node *nodes, uint32_t n)
             "belong to the job (",
             (unsigned long long)sum);
     for (uint32_t i = 0; i < n; i++) {
-        if (nodes[i].strangers > 0 && told++ < TOLD_MAX) {
+        if (nodes[i].strangers > 0 && told++ < ENDS_TOLD_MAX) {
             const struct rz_address at =
                 rz_address_at(&nodes[i].address, (uint16_t)nodes[i].tcp_port);
             char text[RZ_ADDRESS_TEXT];
@@ -347,5 +347,5 @@ void rz_nodes_tell_strangers(const struct rz_node *nodes, uint32_t n)
                     rz_address_text(&at, text), (unsigned long long)nodes[i].strangers);
         }
     }
-    fprintf(stderr, "%s)\n", told > TOLD_MAX ? "; others" : "");
+    fprintf(stderr, "%s)\n", told > ENDS_TOLD_MAX ? "; others" : "");
 }

@@ -20,15 +20,15 @@
 #define COMPARED_BYTES 4096
 
 /* What collect goes through. */
-struct collection {
+struct file_collection {
     struct rz_preload *preload;
     const char *option; /* that wants the file, for messages */
     const char *own_libraries;
     int status; /* 0, or the exit status after the first message */
 };
 
-__attribute__((format(printf, 3, 4))) static void refuse(struct collection *all, int status,
-                                                         const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void refuse_file(struct file_collection *all,
+                                                              int status, const char *format, ...)
 {
     va_list arguments;
     if (all->status) {
@@ -60,19 +60,19 @@ static bool same_content(const struct rz_preload_file *a, const struct rz_preloa
     return same;
 }
 
-static bool open_file(struct collection *all, struct rz_preload_file *file)
+static bool open_file(struct file_collection *all, struct rz_preload_file *file)
 {
     struct stat facts;
     file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (file->fd < 0 || fstat(file->fd, &facts) != 0) {
         bool missing = errno == ENOENT || errno == ENOTDIR;
-        refuse(all, missing ? RZ_EXIT_BAD_LINE : RZ_EXIT_START, "cannot read %s: %s%s", file->path,
-               missing ? "there is no such file" : strerror(errno),
-               errno == EACCES ? "; chmod +r allows it" : "");
+        refuse_file(all, missing ? RZ_EXIT_BAD_LINE : RZ_EXIT_START, "cannot read %s: %s%s",
+                    file->path, missing ? "there is no such file" : strerror(errno),
+                    errno == EACCES ? "; chmod +r allows it" : "");
     } else if (!S_ISREG(facts.st_mode)) {
-        refuse(all, RZ_EXIT_BAD_LINE, "%s is no file%s", file->path,
-               S_ISDIR(facts.st_mode) ? " but a directory; name its files, or an archive of it"
-                                      : "");
+        refuse_file(all, RZ_EXIT_BAD_LINE, "%s is no file%s", file->path,
+                    S_ISDIR(facts.st_mode) ? " but a directory; name its files, or an archive of it"
+                                           : "");
     } else {
         file->mode = facts.st_mode & 0777;
         file->bytes = (uint64_t)facts.st_size;
@@ -91,7 +91,7 @@ static void file_clear(struct rz_preload_file *file)
 }
 
 /* A file that was collected under this name; NULL: none. */
-static const struct rz_preload_file *find(const struct rz_preload *preload, const char *name)
+static const struct rz_preload_file *find_file(const struct rz_preload *preload, const char *name)
 {
     for (uint32_t i = 0; i < preload->n; i++) {
         if (strcmp(preload->files[i].name, name) == 0) {
@@ -101,12 +101,12 @@ static const struct rz_preload_file *find(const struct rz_preload *preload, cons
     return NULL;
 }
 
-static void add(struct collection *all, const char *path, const char *name)
+static void add_file(struct file_collection *all, const char *path, const char *name)
 {
     struct rz_preload *preload = all->preload;
     struct rz_preload_file file = {.path = strdup(path), .name = strdup(name), .fd = -1};
     rz_need_memory(file.path && file.name, "for the files of --preload");
-    const struct rz_preload_file *before = find(preload, name);
+    const struct rz_preload_file *before = find_file(preload, name);
     bool again = before && strcmp(before->path, path) == 0;
     if (again || all->status || !open_file(all, &file)) {
         file_clear(&file);
@@ -114,13 +114,14 @@ static void add(struct collection *all, const char *path, const char *name)
     }
     if (before || preload->n == RZ_PRELOAD_FILES_MAX) {
         if (!before) {
-            refuse(all, RZ_EXIT_BAD_LINE, "there are more than %d files; bring an archive",
-                   RZ_PRELOAD_FILES_MAX);
+            refuse_file(all, RZ_EXIT_BAD_LINE, "there are more than %d files; bring an archive",
+                        RZ_PRELOAD_FILES_MAX);
         } else if (!same_content(before, &file)) {
-            refuse(all, RZ_EXIT_BAD_LINE,
-                   "%s and %s have the same name and different content, and all files go into one "
-                   "folder; rename one of them",
-                   before->path, path);
+            refuse_file(
+                all, RZ_EXIT_BAD_LINE,
+                "%s and %s have the same name and different content, and all files go into one "
+                "folder; rename one of them",
+                before->path, path);
         }
         file_clear(&file);
         return;
@@ -132,7 +133,7 @@ static void add(struct collection *all, const char *path, const char *name)
 
 /* ---- libraries ---- */
 
-static bool lies_in(const char *path, const char *folder)
+static bool lies_in_folder(const char *path, const char *folder)
 {
     char parent[PATH_MAX];
     int n = (int)(last_component(path) - path);
@@ -161,11 +162,11 @@ static bool is_of_system(const char *path)
 
 static void on_library(void *arg, const char *name, const char *path, const char *loader_folder)
 {
-    struct collection *all = arg;
+    struct file_collection *all = arg;
     /* The loader fits to the C library beside it alone. */
-    if (!is_of_system(path) && !lies_in(path, all->own_libraries) &&
-        !lies_in(path, loader_folder)) {
-        add(all, path, last_component(name));
+    if (!is_of_system(path) && !lies_in_folder(path, all->own_libraries) &&
+        !lies_in_folder(path, loader_folder)) {
+        add_file(all, path, last_component(name));
     }
 }
 
@@ -174,17 +175,17 @@ static void on_library(void *arg, const char *name, const char *path, const char
 int rz_preload_collect(struct rz_preload *preload, const struct rz_context *contexts, uint32_t n,
                        const char *own_libraries)
 {
-    struct collection all = {
+    struct file_collection all = {
         .preload = preload, .option = "--preload", .own_libraries = own_libraries};
     for (uint32_t i = 0; preload->programs && i < n; i++) {
         const char *program = contexts[i].program[0];
-        add(&all, program, last_component(program));
+        add_file(&all, program, last_component(program));
         rz_program_libraries(program, rz_context_library_path(&contexts[i]), on_library, &all);
     }
     all.option = "--preload-files";
     for (uint32_t i = 0; i < preload->names.n; i++) {
         const char *path = preload->names.texts[i];
-        add(&all, path, last_component(path));
+        add_file(&all, path, last_component(path));
         if (all.status == 0) {
             rz_program_libraries(path, rz_context_library_path(&contexts[0]), on_library, &all);
         }

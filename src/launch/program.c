@@ -216,7 +216,7 @@ bool rz_program_of_another_mpi(const char *path, char *library, size_t library_m
 
 /* Whether the library is in one of the directories of a path; directories relative to the program
  * ($ORIGIN) are left to the loader. */
-static bool lies_in(const char *path)
+static bool lies_in_path(const char *path)
 {
     char file[4096];
     while (path && *path) {
@@ -280,7 +280,7 @@ bool rz_program_lacks_library(const char *path, const char *library_path)
     struct image image = image_open(path);
     struct requested requested = {0};
     bool lacks = look_through(&image, &requested) && requested.abi && requested.interpreter &&
-                 !lies_in(requested.path) &&
+                 !lies_in_path(requested.path) &&
                  loader_misses(requested.interpreter, path, library_path);
     image_close(&image);
     return lacks;

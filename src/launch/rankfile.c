@@ -22,7 +22,7 @@ static void make_room(struct rz_rankfile *ranks, uint32_t n)
     ranks->n = n;
 }
 
-static bool read_line(struct rz_rankfile *ranks, const char *line, const char **why)
+static bool read_rank_line(struct rz_rankfile *ranks, const char *line, const char **why)
 {
     unsigned rank;
     int at = 0, end = 0;
@@ -64,17 +64,17 @@ static bool is_complete(const struct rz_rankfile *ranks, const char **why)
     return ranks->n > 0;
 }
 
-static bool take_line(void *arg, char *line, size_t n, const char **why)
+static bool take_rank_line(void *arg, char *line, size_t n, const char **why)
 {
     (void)n;
     line[strcspn(line, "#\n")] = '\0';
-    return line[strspn(line, " \t\r")] == '\0' || read_line(arg, line, why);
+    return line[strspn(line, " \t\r")] == '\0' || read_rank_line(arg, line, why);
 }
 
 bool rz_rankfile_read(struct rz_rankfile *ranks, const char *file, const char **why)
 {
     rz_rankfile_clear(ranks);
-    return rz_text_file_lines(file, take_line, ranks, why) && is_complete(ranks, why);
+    return rz_text_file_lines(file, take_rank_line, ranks, why) && is_complete(ranks, why);
 }
 
 void rz_rankfile_clear(struct rz_rankfile *ranks)
@@ -86,7 +86,7 @@ void rz_rankfile_clear(struct rz_rankfile *ranks)
 /* ---- Nodes ---- */
 
 /* Returns RZ_ID_NONE if no node has this name. */
-static uint32_t find(const struct rz_launch_layout *layout, const char *host)
+static uint32_t find_node(const struct rz_launch_layout *layout, const char *host)
 {
     for (uint32_t i = 0; i < layout->n_nodes; i++) {
         if (strcmp(layout->nodes[i].host, host) == 0) {
@@ -100,7 +100,7 @@ bool rz_rankfile_add_nodes(const struct rz_rankfile *ranks, struct rz_launch_lay
                            const char **why)
 {
     for (uint32_t i = 0; i < ranks->n; i++) {
-        uint32_t node = find(layout, ranks->hosts[i]);
+        uint32_t node = find_node(layout, ranks->hosts[i]);
         if (node != RZ_ID_NONE) {
             layout->nodes[node].place.slots++;
         } else if (!rz_layout_add_hosts(layout, ranks->hosts[i], why)) {
@@ -120,7 +120,7 @@ bool rz_rankfile_settle(const struct rz_rankfile *ranks, struct rz_launch_layout
     *why = text;
     bool good = true;
     for (uint32_t i = 0; good && i < ranks->n; i++) {
-        uint32_t node = find(layout, ranks->hosts[i]);
+        uint32_t node = find_node(layout, ranks->hosts[i]);
         good = node != RZ_ID_NONE;
         if (!good) {
             snprintf(text, sizeof(text), "rank %u: the host %s is none of --host and --hostfile", i,

@@ -71,7 +71,7 @@ static char *next_word(char **at, bool *open)
     return *open ? NULL : word;
 }
 
-static bool read_line(struct rz_texts *words, char *line)
+static bool read_words(struct rz_texts *words, char *line)
 {
     bool open = false, first = true;
     char *word;
@@ -85,17 +85,17 @@ static bool read_line(struct rz_texts *words, char *line)
     return !open;
 }
 
-static bool take_line(void *arg, char *line, size_t n, const char **why)
+static bool take_context_line(void *arg, char *line, size_t n, const char **why)
 {
     (void)n;
     *why = "a quote does not end";
-    return read_line(arg, line);
+    return read_words(arg, line);
 }
 
 char **rz_context_file(const char *file, int *n_words, const char **why)
 {
     struct rz_texts words = {0};
-    bool good = rz_text_file_lines(file, take_line, &words, why);
+    bool good = rz_text_file_lines(file, take_context_line, &words, why);
     if (good && words.n == 0) {
         *why = "it names no program; a line is [-n N] PROGRAM [ARGUMENT]...";
         good = false;

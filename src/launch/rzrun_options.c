@@ -656,7 +656,7 @@ static const struct rz_cli part_cli = {.name = "rzrun",
                                                 "first program"};
 
 /* words[0] is the command's name, or the preceding `:`. The program's words, followed by NULL. */
-static void read_part(struct rz_rzrun_options *options, char **words, int n)
+static void read_context(struct rz_rzrun_options *options, char **words, int n)
 {
     bool global = options->n_contexts == 0;
     options->contexts =
@@ -674,7 +674,7 @@ static void read_list(struct rz_rzrun_options *options, char **words, int n)
 {
     for (int at = 0; at < n;) {
         int length = 1 + rz_context_words(words + at + 1, n - at - 1);
-        read_part(options, words + at, length);
+        read_context(options, words + at, length);
         at += length;
     }
 }

@@ -357,7 +357,7 @@ static void take_abort(struct rz_launch_session *session, struct rz_node *node,
     take_message(session, node, &message);
 }
 
-static void on_message(void *arg, struct rz_node *node, const struct rz_launch_message *told)
+static void on_node_message(void *arg, struct rz_node *node, const struct rz_launch_message *told)
 {
     rz_session_heard(arg, node, told);
     reach_kill_points(told);
@@ -405,7 +405,7 @@ static void on_ended(void *arg, struct rz_node *node)
 
 /* ---- bounds ---- */
 
-static void out_of_time(evutil_socket_t fd, short what, void *arg)
+static void job_out_of_time(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_launch_session *session = arg;
     (void)fd, (void)what;
@@ -428,7 +428,7 @@ static void open_events(struct rz_launch_session *session)
     rz_session_input_open(session);
     rz_session_readmit_open(session);
     session->last_word = evtimer_new(session->base, last_word, session);
-    session->bound = evtimer_new(session->base, out_of_time, session);
+    session->bound = evtimer_new(session->base, job_out_of_time, session);
     rz_time timeout = session->options->detach ? 0 : session->options->timeout;
     rz_time used = rz_clock_now() - session->attempts->begun; /* by earlier attempts */
     if (timeout && session->attempts->n > 0) {
@@ -464,7 +464,7 @@ static void start_nodes(struct rz_launch_session *session, const char *daemon)
         const char *why;
         struct rz_node *node = &session->nodes[i];
         node->arg = session;
-        node->message = on_message;
+        node->message = on_node_message;
         node->ended = on_ended;
         node->index = i;
         node->alive_fd = node->status = -1;
@@ -571,7 +571,7 @@ static void say_another_mpi(const struct rz_rzrun_options *options)
 }
 
 /* Reports what went wrong, once, where the program has not reported it itself. */
-static int conclude(struct rz_launch_session *session)
+static int conclude_job(struct rz_launch_session *session)
 {
     const char *cause, *why;
     if (session->detached) {
@@ -669,7 +669,7 @@ int rz_session_run(const struct rz_rzrun_options *options, struct rz_attempts *a
         rz_kill_here(RZ_KILL_LAUNCH_OVER);
     }
     rz_session_trace_end(session);
-    int status = rz_session_output_close(session, conclude(session));
+    int status = rz_session_output_close(session, conclude_job(session));
     close_events(session);
     rz_session_trace_close(session);
     if (session->switch_fd >= 0) {

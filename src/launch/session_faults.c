@@ -7,8 +7,8 @@
 #include "port/kill_point.h"
 #include "wire/cursor.h"
 
-static void order(struct rz_launch_session *session, uint32_t node, enum rz_inject what,
-                  uint32_t rank, rz_time for_ns)
+static void order_fault(struct rz_launch_session *session, uint32_t node, enum rz_inject what,
+                        uint32_t rank, rz_time for_ns)
 {
     struct rz_launch_message message = {.type = RZ_LAUNCH_INJECT,
                                         .inject = {.what = what, .rank = rank, .for_ns = for_ns}};
@@ -141,13 +141,13 @@ static void carry_out(struct rz_launch_session *session, struct rz_session_fault
         tell_kill(session, victim);
     }
     if (fault->node) {
-        order(session, victim,
-              fault->deed == RZ_FAULT_KILL ? RZ_INJECT_KILL_NODE : RZ_INJECT_STOP_NODE, RZ_ID_NONE,
-              fault->duration);
+        order_fault(session, victim,
+                    fault->deed == RZ_FAULT_KILL ? RZ_INJECT_KILL_NODE : RZ_INJECT_STOP_NODE,
+                    RZ_ID_NONE, fault->duration);
     } else if (session->referee.outcome.ranks[victim].state == RZ_RANK_RUNNING) {
-        order(session, session->referee.outcome.ranks[victim].node,
-              fault->deed == RZ_FAULT_KILL ? RZ_INJECT_KILL_RANK : RZ_INJECT_STOP_RANK, victim,
-              fault->duration);
+        order_fault(session, session->referee.outcome.ranks[victim].node,
+                    fault->deed == RZ_FAULT_KILL ? RZ_INJECT_KILL_RANK : RZ_INJECT_STOP_RANK,
+                    victim, fault->duration);
     }
 }
 

@@ -85,7 +85,7 @@ static void on_input(evutil_socket_t fd, short what, void *arg)
     rz_session_input_look(session);
 }
 
-static void look_again(evutil_socket_t fd, short what, void *arg)
+static void look_again_for_input(evutil_socket_t fd, short what, void *arg)
 {
     (void)fd, (void)what;
     rz_session_input_look(arg);
@@ -111,7 +111,7 @@ void rz_session_input_open(struct rz_launch_session *session)
     session->stdin_always_ready = fstat(STDIN_FILENO, &info) == 0 && !S_ISFIFO(info.st_mode) &&
                                   !S_ISSOCK(info.st_mode) && !session->stdin_terminal;
     session->stdin_readable = event_new(session->base, STDIN_FILENO, EV_READ, on_input, session);
-    session->stdin_later = evtimer_new(session->base, look_again, session);
+    session->stdin_later = evtimer_new(session->base, look_again_for_input, session);
 }
 
 void rz_session_input_close(struct rz_launch_session *session)

@@ -24,7 +24,7 @@
  * limit. */
 #define LAST_READ_S 5
 
-static void hold(struct rz_launch_session *session, bool held)
+static void hold_outputs(struct rz_launch_session *session, bool held)
 {
     struct rz_launch_message message = {.type = RZ_LAUNCH_HOLD_OUTPUT,
                                         .hold_output = {.hold = held}};
@@ -38,7 +38,7 @@ static void hold(struct rz_launch_session *session, bool held)
 static void look_at_queue(struct rz_launch_session *session)
 {
     size_t queued = rz_show_output_queued(&session->show);
-    hold(session, session->output_held ? queued > QUEUE_LOW : queued > QUEUE_HIGH);
+    hold_outputs(session, session->output_held ? queued > QUEUE_LOW : queued > QUEUE_HIGH);
 }
 
 static void look_at_tails(struct rz_launch_session *session)

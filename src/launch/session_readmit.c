@@ -16,9 +16,9 @@
 #define ASK_EVERY_S 5
 /* A host that does not answer within this time is asked again. */
 #define ANSWER_WITHIN (10 * RZ_SECOND)
-#define AGENTS_END_MS 500
+#define READMIT_AGENTS_END_MS 500
 
-static void said(void *arg, uint32_t node, const char *line)
+static void readmit_agent_said(void *arg, uint32_t node, const char *line)
 {
     static const char answer[] = "rzd (Rhizome) " RZ_VERSION;
     struct rz_launch_session *session = arg;
@@ -27,7 +27,7 @@ static void said(void *arg, uint32_t node, const char *line)
     }
 }
 
-static void ended(void *arg, uint32_t node, int status)
+static void readmit_agent_ended(void *arg, uint32_t node, int status)
 {
     struct rz_launch_session *session = arg;
     if (node < session->options->layout.n_nodes && status == 0 && session->readmit.answered[node]) {
@@ -58,7 +58,8 @@ static uint32_t lost_hosts(struct rz_launch_session *session,
     return n;
 }
 
-static void ask(struct rz_launch_session *session, const struct rz_remote_host *hosts, uint32_t n)
+static void ask_agents(struct rz_launch_session *session, const struct rz_remote_host *hosts,
+                       uint32_t n)
 {
     static char command[1200];
     const struct rz_rzrun_options *options = session->options;
@@ -76,14 +77,14 @@ static void ask(struct rz_launch_session *session, const struct rz_remote_host *
                   .port_range = "",
                   .command = ""},
         .arg = session,
-        .said = said,
-        .ended = ended};
+        .said = readmit_agent_said,
+        .ended = readmit_agent_ended};
     rz_agents_open(&session->readmit.asking, &config);
     session->readmit.asked_at = rz_clock_now();
     rz_agents_start(session->readmit.asking, hosts, n);
 }
 
-static void look(evutil_socket_t fd, short what, void *arg)
+static void look_for_answers(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_launch_session *session = arg;
     struct rz_session_readmit *readmit = &session->readmit;
@@ -101,7 +102,7 @@ static void look(evutil_socket_t fd, short what, void *arg)
     }
     uint32_t n = may_restart(session) ? lost_hosts(session, hosts) : 0;
     if (n > 0) {
-        ask(session, hosts, n);
+        ask_agents(session, hosts, n);
     }
 }
 
@@ -110,7 +111,7 @@ void rz_session_readmit_open(struct rz_launch_session *session)
     if (!session->options->readmit || session->options->n_remote == 0) {
         return;
     }
-    session->readmit.timer = event_new(session->base, -1, EV_PERSIST, look, session);
+    session->readmit.timer = event_new(session->base, -1, EV_PERSIST, look_for_answers, session);
     rz_need_memory(session->readmit.timer, "to ask lost hosts");
     event_add(session->readmit.timer, &(struct timeval){.tv_sec = ASK_EVERY_S});
 }
@@ -119,7 +120,7 @@ void rz_session_readmit_close(struct rz_launch_session *session)
 {
     if (session->readmit.asking) {
         rz_agents_signal(session->readmit.asking, SIGTERM);
-        rz_agents_close(session->readmit.asking, AGENTS_END_MS);
+        rz_agents_close(session->readmit.asking, READMIT_AGENTS_END_MS);
     }
     if (session->readmit.timer) {
         event_free(session->readmit.timer);

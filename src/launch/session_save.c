@@ -22,7 +22,7 @@ static void end(struct rz_launch_session *session, const char *rest)
     rz_launch_session_end(session, RZ_END_GRACE_MS);
 }
 
-static void out_of_time(evutil_socket_t fd, short what, void *arg)
+static void save_out_of_time(evutil_socket_t fd, short what, void *arg)
 {
     char rest[80];
     struct rz_launch_session *session = arg;
@@ -36,11 +36,11 @@ static void out_of_time(evutil_socket_t fd, short what, void *arg)
     end(session, rest);
 }
 
-static void ask(struct rz_launch_session *session)
+static void ask_for_save(struct rz_launch_session *session)
 {
     const struct rz_launch_message message = {.type = RZ_LAUNCH_SAVE};
     if (!session->save.bound) {
-        session->save.bound = evtimer_new(session->base, out_of_time, session);
+        session->save.bound = evtimer_new(session->base, save_out_of_time, session);
         rz_need_memory(session->save.bound, "to wait for a checkpoint");
     }
     event_add(session->save.bound, &(struct timeval){.tv_sec = SAVE_BOUND_S});
@@ -59,7 +59,7 @@ bool rz_session_save(struct rz_launch_session *session, int number)
         end(session, "");
         return true;
     }
-    ask(session);
+    ask_for_save(session);
     return true;
 }
 
@@ -67,7 +67,7 @@ void rz_session_save_for(struct rz_launch_session *session, const char *host)
 {
     if (session->started && !session->ending && !session->save.signal && !session->save.host) {
         session->save.host = host;
-        ask(session);
+        ask_for_save(session);
     }
 }
 

@@ -5,7 +5,7 @@
 
 #include <signal.h>
 
-static void on_signal(evutil_socket_t number, short what, void *arg)
+static void take_signal(evutil_socket_t number, short what, void *arg)
 {
     struct rz_launch_session *session = arg;
     (void)what;
@@ -45,7 +45,7 @@ void rz_session_signals_open(struct rz_launch_session *session)
         if (is_ignored(numbers[i]) && numbers[i] != session->options->signal_checkpoint) {
             continue;
         }
-        session->signals[i] = evsignal_new(session->base, numbers[i], on_signal, session);
+        session->signals[i] = evsignal_new(session->base, numbers[i], take_signal, session);
         event_add(session->signals[i], NULL);
     }
 }

@@ -35,7 +35,7 @@ static bool is_watched(const struct rz_launch_session *session, const struct rz_
     return !node->gone && !node->lost && node->epoch >= session->epoch;
 }
 
-static void ask(struct rz_node *node)
+static void ask_whether_alive(struct rz_node *node)
 {
     const struct rz_launch_message message = {.type = RZ_LAUNCH_ALIVE};
     if (node->asked) {
@@ -59,7 +59,7 @@ static struct rz_node *most_silent(struct rz_launch_session *session, rz_time pa
         char state = node->daemon_pid ? rz_process_state((pid_t)node->daemon_pid) : 0;
         rz_time silent = rz_silent_look(&node->silence, passed, state);
         if (silent > 0) {
-            ask(node);
+            ask_whether_alive(node);
         }
         /* Counts only if there is no other node. */
         if (!is_watched(session, node)) {
@@ -155,7 +155,7 @@ static void look_at_start(struct rz_launch_session *session, rz_time passed)
     rz_session_leave_loop(session);
 }
 
-static void look(evutil_socket_t fd, short what, void *arg)
+static void look_for_silence(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_launch_session *session = arg;
     rz_time now = rz_clock_now(), passed = now - session->looked;
@@ -179,7 +179,7 @@ void rz_session_silence_open(struct rz_launch_session *session)
 {
     const struct timeval every = {.tv_sec = RZ_SILENT_LOOK / RZ_SECOND};
     session->looked = rz_clock_now();
-    session->look = event_new(session->base, -1, EV_PERSIST, look, session);
+    session->look = event_new(session->base, -1, EV_PERSIST, look_for_silence, session);
     rz_need_memory(session->look, "to look for silent nodes");
     event_add(session->look, &every);
 }

@@ -14,7 +14,7 @@
 #define SHOW_EVERY_MS 100
 #define DUMPS_MAX 32 /* a job may hang again and again */
 
-static void show(evutil_socket_t fd, short what, void *arg)
+static void show_collected_traces(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_launch_session *session = arg;
     (void)fd, (void)what;
@@ -36,7 +36,8 @@ void rz_session_trace_open(struct rz_launch_session *session)
         rz_cases_trace(session->cases, &session->traces);
     }
     if (options->verbosity > 1) {
-        session->show_traces = event_new(session->base, -1, EV_PERSIST, show, session);
+        session->show_traces =
+            event_new(session->base, -1, EV_PERSIST, show_collected_traces, session);
         rz_need_memory(session->show_traces, "for the traces of the job");
         event_add(session->show_traces, &every);
     }

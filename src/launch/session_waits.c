@@ -34,11 +34,11 @@ static bool tells_something(const struct rz_session_waits *waits, rz_time bound)
            !rz_waits_page_same(&waits->page, &waits->shown, rz_clock_now() - waits->shown_at);
 }
 
-static void begin(struct rz_launch_session *session, rz_time after);
+static void take_first_sample(struct rz_launch_session *session, rz_time after);
 
 /* The second sample is complete. A circle that both samples do not prove is sampled once more,
  * later: a node reports each wait only once. */
-static void show(struct rz_launch_session *session)
+static void show_waits(struct rz_launch_session *session)
 {
     struct rz_session_waits *waits = &session->waits;
     bool doubtful = false;
@@ -59,7 +59,7 @@ static void show(struct rz_launch_session *session)
     if (waits->ends) {
         rz_launch_session_end(session, RZ_END_GRACE_MS);
     } else if (doubtful) {
-        begin(session, session->options->hang_report);
+        take_first_sample(session, session->options->hang_report);
     }
 }
 
@@ -78,7 +78,7 @@ static void finish(struct rz_launch_session *session)
         arm(waits->again, APART_NS);
     } else {
         waits->looks = 0;
-        show(session);
+        show_waits(session);
     }
 }
 
@@ -88,7 +88,7 @@ static void no_answer(evutil_socket_t fd, short what, void *arg)
     finish(arg);
 }
 
-static void ask(struct rz_launch_session *session)
+static void ask_what_waits(struct rz_launch_session *session)
 {
     struct rz_session_waits *waits = &session->waits;
     const struct rz_launch_message message = {.type = RZ_LAUNCH_DUMP_WAITING};
@@ -103,22 +103,22 @@ static void ask(struct rz_launch_session *session)
     arm(waits->bound, ANSWER_BOUND_S * RZ_SECOND);
 }
 
-static void look_again(evutil_socket_t fd, short what, void *arg)
+static void ask_again_what_waits(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_launch_session *session = arg;
     (void)fd, (void)what;
     if (!session->ending) {
-        ask(session);
+        ask_what_waits(session);
     }
 }
 
 /* Takes a first sample, unless one is being taken; not before the time `after`. */
-static void begin(struct rz_launch_session *session, rz_time after)
+static void take_first_sample(struct rz_launch_session *session, rz_time after)
 {
     struct rz_session_waits *waits = &session->waits;
     if (!waits->bound) {
         waits->bound = evtimer_new(session->base, no_answer, session);
-        waits->again = evtimer_new(session->base, look_again, session);
+        waits->again = evtimer_new(session->base, ask_again_what_waits, session);
         rz_need_memory(waits->bound && waits->again, "to ask which calls wait");
     }
     if (waits->looks > 0) {
@@ -128,7 +128,7 @@ static void begin(struct rz_launch_session *session, rz_time after)
         arm(waits->again, after);
     } else {
         evtimer_del(waits->again);
-        ask(session);
+        ask_what_waits(session);
     }
 }
 
@@ -142,7 +142,7 @@ void rz_session_waits_at_timeout(struct rz_launch_session *session)
     snprintf(waits->why, sizeof(waits->why), "%.3g s are over",
              (double)session->options->timeout / 1e9);
     waits->ends = true;
-    begin(session, 0);
+    take_first_sample(session, 0);
 }
 
 /* Several reports, by several nodes or of several waits, make one page: a process that stalls now
@@ -156,7 +156,7 @@ void rz_session_waits_stalled(struct rz_launch_session *session, rz_time for_ns)
     }
     snprintf(waits->why, sizeof(waits->why), "nothing has come for %.3g s to a rank that waits",
              (double)for_ns / 1e9);
-    begin(session, waits->shown_at && next > now ? next - now : 0);
+    take_first_sample(session, waits->shown_at && next > now ? next - now : 0);
 }
 
 void rz_session_waits_told(struct rz_launch_session *session, uint32_t node,

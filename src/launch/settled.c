@@ -41,7 +41,7 @@ static bool is_node(const struct rz_settled *settled, uint32_t node)
     return node < settled->n_nodes;
 }
 
-static void hold(struct rz_settled *settled, uint32_t by, const struct rz_launch_event *event)
+static void hold_event(struct rz_settled *settled, uint32_t by, const struct rz_launch_event *event)
 {
     size_t bytes = strlen(event->note) + 1;
     struct rz_settled_held *held = malloc(sizeof(*held) + bytes);
@@ -54,7 +54,7 @@ static void hold(struct rz_settled *settled, uint32_t by, const struct rz_launch
 }
 
 /* Checks all held events: passes on those that count now, drops those that never will. */
-static void look(struct rz_settled *settled)
+static void look_at_held(struct rz_settled *settled)
 {
     struct rz_settled_held *held, **at = &settled->held;
     while ((held = *at)) {
@@ -76,13 +76,13 @@ static void look(struct rz_settled *settled)
 void rz_settled_cut_off(struct rz_settled *settled, uint32_t node)
 {
     settled->nodes[node].barred = true;
-    look(settled);
+    look_at_held(settled);
 }
 
 void rz_settled_gone(struct rz_settled *settled, uint32_t node)
 {
     settled->nodes[node].failed = true;
-    look(settled);
+    look_at_held(settled);
 }
 
 static bool settles(const struct rz_settled *settled, const struct rz_launch_event *event)
@@ -109,10 +109,10 @@ void rz_settled_event(struct rz_settled *settled, uint32_t by, const struct rz_l
     settled->left |= event->kind == RZ_EVENT_RECORD_LEFT;
     if (settles(settled, event)) {
         settled->nodes[event->node] = (struct rz_settled_node){.failed = true, .barred = true};
-        look(settled);
+        look_at_held(settled);
     }
     if (reports(settled, event) && !settled->nodes[event->node].failed) {
-        hold(settled, by, event);
+        hold_event(settled, by, event);
     } else {
         settled->deliver(settled->arg, by, event);
     }

@@ -46,8 +46,8 @@ static void show_labelled(struct rz_show_stream *stream, size_t source, const ui
     }
 }
 
-static void show(const struct rz_show_output *output, struct rz_show_stream *stream, size_t source,
-                 const uint8_t *data, size_t n)
+static void show_bytes(const struct rz_show_output *output, struct rz_show_stream *stream,
+                       size_t source, const uint8_t *data, size_t n)
 {
     if (n == 0) {
         return;
@@ -62,7 +62,7 @@ static void show(const struct rz_show_output *output, struct rz_show_stream *str
 static void show_tail(struct rz_show_output *output, struct rz_show_stream *stream, size_t source)
 {
     struct rz_show_tail *tail = &stream->tails[source];
-    show(output, stream, source, tail->bytes.at, tail->bytes.n);
+    show_bytes(output, stream, source, tail->bytes.at, tail->bytes.n);
     output->waiting -= tail->bytes.n;
     free(tail->bytes.at);
     *tail = (struct rz_show_tail){0};
@@ -115,7 +115,7 @@ void rz_show_output(struct rz_show_output *output, const struct rz_launch_output
     struct rz_show_tail *tail = tail_of(stream, source);
     if (whole > 0) {
         show_tail(output, stream, source);
-        show(output, stream, source, message->data, whole);
+        show_bytes(output, stream, source, message->data, whole);
     }
     if (n > whole) {
         keep(output, tail, message->data + whole, n - whole);

@@ -86,8 +86,8 @@ static double ms(rz_time from, rz_time to)
     return to > from ? (double)(to - from) / 1e6 : 0.0;
 }
 
-static struct rz_story_failure *find(struct rz_story *story, uint32_t rank, uint32_t node,
-                                     uint32_t incarnation)
+static struct rz_story_failure *find_failure(struct rz_story *story, uint32_t rank, uint32_t node,
+                                             uint32_t incarnation)
 {
     for (uint32_t i = 0; i < story->n_failures; i++) {
         struct rz_story_failure *d = &story->failures[i];
@@ -102,7 +102,7 @@ static struct rz_story_failure *find(struct rz_story *story, uint32_t rank, uint
 /* The failure of an event. */
 static struct rz_story_failure *known(struct rz_story *story, const struct rz_launch_event *event)
 {
-    return find(story, event->rank, event->node, event->incarnation);
+    return find_failure(story, event->rank, event->node, event->incarnation);
 }
 
 static void forget(struct rz_story *story, struct rz_story_failure *d)
@@ -110,18 +110,19 @@ static void forget(struct rz_story *story, struct rz_story_failure *d)
     *d = story->failures[--story->n_failures];
 }
 
-static void tell(struct rz_story *story);
+static void tell_recovery(struct rz_story *story);
 
 /* The record of the failure of an event, which is made if there is none. NULL: there are too many.
  * Reported ones are dropped first. A new one ends the recovery before it. */
-static struct rz_story_failure *failure(struct rz_story *story, const struct rz_launch_event *event)
+static struct rz_story_failure *failure_for(struct rz_story *story,
+                                            const struct rz_launch_event *event)
 {
     struct rz_story_failure *d = known(story, event);
     if (d) {
         return d;
     }
     if (event->epoch >= story->timeline.epoch) {
-        tell(story);
+        tell_recovery(story);
     }
     for (uint32_t i = story->n_failures; story->n_failures == RZ_STORY_FAILURES_MAX && i-- > 0;) {
         if (story->failures[i].told) {
@@ -199,7 +200,7 @@ static void tell_times(const struct rz_story *story, const struct rz_recovery_ti
 
 /* The recovery is over: what failed, how it was detected, how long each step took. What follows a
  * replacement is up to the program; the replacement was reported when it was decided. */
-static void tell(struct rz_story *story)
+static void tell_recovery(struct rz_story *story)
 {
     struct rz_recovery_times times;
     if (!rz_timeline_take(&story->timeline, &times)) {
@@ -242,9 +243,11 @@ static void tell_alone(struct rz_story *story, struct rz_story_failure *d)
 /* A process starts by decision, as each daemon reports; the report of its own daemon is complete. A
  * failed process that it replaces is not part of a later recovery; if there is none, it was lost
  * with its node. */
-static void on_spawned(struct rz_story *story, uint32_t by, const struct rz_launch_event *event)
+static void story_on_spawned(struct rz_story *story, uint32_t by,
+                             const struct rz_launch_event *event)
 {
-    struct rz_story_failure *d = find(story, event->rank, event->node, event->incarnation - 1);
+    struct rz_story_failure *d =
+        find_failure(story, event->rank, event->node, event->incarnation - 1);
     char after[32] = "";
     if (event->value != RZ_START_REPLACES || by != event->node) {
         return;
@@ -262,11 +265,11 @@ static void on_spawned(struct rz_story *story, uint32_t by, const struct rz_laun
     }
 }
 
-static void on_injected(struct rz_story *story, const struct rz_launch_event *event)
+static void story_on_injected(struct rz_story *story, const struct rz_launch_event *event)
 {
     bool kill = strncmp(event->note, "kill", 4) == 0;
     bool another = kill && !known(story, event);
-    struct rz_story_failure *d = kill ? failure(story, event) : NULL;
+    struct rz_story_failure *d = kill ? failure_for(story, event) : NULL;
     if (!d || d->injected) {
         return;
     }
@@ -274,13 +277,13 @@ static void on_injected(struct rz_story *story, const struct rz_launch_event *ev
     rz_timeline_failure(&story->timeline, d->injected, 0, another);
 }
 
-static void on_seen(struct rz_story *story, const struct rz_launch_event *event)
+static void story_on_seen(struct rz_story *story, const struct rz_launch_event *event)
 {
     bool another = !known(story, event);
     if (another && event->epoch < story->told_epoch) {
         return; /* one more observer of a failure that has since been repaired */
     }
-    struct rz_story_failure *d = failure(story, event);
+    struct rz_story_failure *d = failure_for(story, event);
     if (!d || (d->seen && event->at_ns >= d->seen)) {
         return;
     }
@@ -295,13 +298,13 @@ void rz_story_event(struct rz_story *story, uint32_t by, const struct rz_launch_
     struct rz_story_failure *d;
     switch (event->kind) {
     case RZ_EVENT_RECORD_INJECTED:
-        on_injected(story, event);
+        story_on_injected(story, event);
         break;
     case RZ_EVENT_RECORD_FAILURE_SEEN:
-        on_seen(story, event);
+        story_on_seen(story, event);
         break;
     case RZ_EVENT_RECORD_SPAWNED:
-        on_spawned(story, by, event);
+        story_on_spawned(story, by, event);
         break;
     case RZ_EVENT_RECORD_NOTED:
         d = known(story, event);
@@ -319,7 +322,7 @@ void rz_story_event(struct rz_story *story, uint32_t by, const struct rz_launch_
     }
     rz_timeline_event(&story->timeline, event);
     if (rz_timeline_settled(&story->timeline)) {
-        tell(story);
+        tell_recovery(story);
     }
 }
 
@@ -339,7 +342,7 @@ void rz_story_mark(struct rz_story *story, const struct rz_launch_mark *mark)
 {
     rz_timeline_mark(&story->timeline, mark);
     if (rz_timeline_settled(&story->timeline)) {
-        tell(story);
+        tell_recovery(story);
     }
     if (story->progress && mark->epoch >= story->timeline.epoch) {
         show_progress(story, mark);
@@ -358,7 +361,7 @@ void rz_story_refused(struct rz_story *story, const uint64_t *messages, uint32_t
 
 void rz_story_end(struct rz_story *story, int status, bool again, struct rz_recovery_times *before)
 {
-    tell(story);
+    tell_recovery(story);
     clear_progress(story);
     *before = (struct rz_recovery_times){.failures = 0};
     if (again && !story->timeline.open &&

@@ -44,7 +44,7 @@ static int write_all(int fd, const uint8_t *bytes, size_t n)
     return 0;
 }
 
-static void tell(const struct rz_stream_writer *writer)
+static void tell_reader(const struct rz_stream_writer *writer)
 {
     uint64_t one = 1;
     ssize_t told = write(writer->event_fd, &one, sizeof(one));
@@ -74,7 +74,7 @@ static void *run(void *arg)
             writer->next.n = 0;
         }
         pthread_cond_broadcast(&writer->changed);
-        tell(writer);
+        tell_reader(writer);
     }
     pthread_mutex_unlock(&writer->lock);
     free(mine.at);
@@ -109,7 +109,7 @@ void rz_stream_writer_put(struct rz_stream_writer *writer, const void *bytes, si
     }
     if (writer->alone && writer->error == 0) {
         writer->error = write_all(writer->fd, bytes, n);
-        tell(writer);
+        tell_reader(writer);
     } else if (writer->error == 0 && n > 0) {
         rz_bytes_append(&writer->next, bytes, n);
     }

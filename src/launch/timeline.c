@@ -76,7 +76,7 @@ static void begin_round(struct rz_timeline *timeline, uint32_t epoch, uint64_t g
 /* ---- Events ---- */
 
 /* A recovery begins. News of the failure may have arrived before its first notice. */
-static void begin(struct rz_timeline *timeline)
+static void begin_recovery(struct rz_timeline *timeline)
 {
     begin_round(timeline, timeline->epoch, timeline->generation);
     timeline->way = RZ_RECOVERY_REINIT;
@@ -89,7 +89,7 @@ static void begin(struct rz_timeline *timeline)
 void rz_timeline_failure(struct rz_timeline *timeline, rz_time killed, rz_time seen, bool another)
 {
     if (!timeline->open) {
-        begin(timeline);
+        begin_recovery(timeline);
     }
     timeline->failures += another;
     earlier(&timeline->killed, killed);
@@ -97,13 +97,13 @@ void rz_timeline_failure(struct rz_timeline *timeline, rz_time killed, rz_time s
     rz_work_failed(timeline->work, killed ? killed : seen);
 }
 
-static void on_epoch(struct rz_timeline *timeline, const struct rz_launch_event *event)
+static void timeline_on_epoch(struct rz_timeline *timeline, const struct rz_launch_event *event)
 {
     if (event->epoch < timeline->epoch) {
         return;
     }
     if (event->epoch > 1 && event->epoch > timeline->epoch && !timeline->open) {
-        begin(timeline); /* the notice of the failure is on its way, from another node */
+        begin_recovery(timeline); /* the notice of the failure is on its way, from another node */
     }
     if (event->epoch > timeline->epoch) {
         begin_round(timeline, event->epoch, event->value);
@@ -117,7 +117,7 @@ static struct rz_timeline_rank *rank_of(struct rz_timeline *timeline,
     return event->rank < timeline->n_ranks ? &timeline->ranks[event->rank] : NULL;
 }
 
-static void on_spawned(struct rz_timeline *timeline, const struct rz_launch_event *event)
+static void timeline_on_spawned(struct rz_timeline *timeline, const struct rz_launch_event *event)
 {
     struct rz_timeline_rank *rank = rank_of(timeline, event);
     if (event->value != RZ_START_REPLACES || !rank || event->incarnation < rank->incarnation) {
@@ -133,7 +133,7 @@ static void on_spawned(struct rz_timeline *timeline, const struct rz_launch_even
     *rank = (struct rz_timeline_rank){.incarnation = event->incarnation, .awaited = true};
 }
 
-static void on_joined(struct rz_timeline *timeline, const struct rz_launch_event *event)
+static void timeline_on_joined(struct rz_timeline *timeline, const struct rz_launch_event *event)
 {
     struct rz_timeline_rank *rank = rank_of(timeline, event);
     if (!rank || event->incarnation < rank->incarnation) {
@@ -148,7 +148,7 @@ static void on_joined(struct rz_timeline *timeline, const struct rz_launch_event
     }
 }
 
-static void on_at_start(struct rz_timeline *timeline, const struct rz_launch_event *event)
+static void timeline_on_at_start(struct rz_timeline *timeline, const struct rz_launch_event *event)
 {
     struct rz_timeline_rank *rank = rank_of(timeline, event);
     if (!rank || event->epoch != timeline->epoch || event->incarnation < rank->incarnation) {
@@ -165,7 +165,7 @@ static void goes_on(struct rz_timeline *timeline, struct rz_timeline_rank *rank)
     rank->going_on = timeline->epoch;
 }
 
-static void on_restored(struct rz_timeline *timeline, const struct rz_launch_event *event)
+static void timeline_on_restored(struct rz_timeline *timeline, const struct rz_launch_event *event)
 {
     struct rz_timeline_rank *rank = rank_of(timeline, event);
     later(&timeline->restored, event->at_ns);
@@ -185,10 +185,10 @@ void rz_timeline_event(struct rz_timeline *timeline, const struct rz_launch_even
         later(&timeline->news, event->at_ns);
         break;
     case RZ_EVENT_RECORD_EPOCH:
-        on_epoch(timeline, event);
+        timeline_on_epoch(timeline, event);
         break;
     case RZ_EVENT_RECORD_SPAWNED:
-        on_spawned(timeline, event);
+        timeline_on_spawned(timeline, event);
         break;
     case RZ_EVENT_RECORD_BEGUN:
         if (now) {
@@ -196,10 +196,10 @@ void rz_timeline_event(struct rz_timeline *timeline, const struct rz_launch_even
         }
         break;
     case RZ_EVENT_RECORD_JOINED:
-        on_joined(timeline, event);
+        timeline_on_joined(timeline, event);
         break;
     case RZ_EVENT_RECORD_AT_START:
-        on_at_start(timeline, event);
+        timeline_on_at_start(timeline, event);
         break;
     case RZ_EVENT_RECORD_PROTECTED:
         if (now) {
@@ -213,7 +213,7 @@ void rz_timeline_event(struct rz_timeline *timeline, const struct rz_launch_even
         break;
     case RZ_EVENT_RECORD_RESTORED:
         if (now) {
-            on_restored(timeline, event);
+            timeline_on_restored(timeline, event);
         }
         break;
     case RZ_EVENT_RECORD_FELL_BACK: /* stays so if there is another round */

@@ -91,15 +91,15 @@ void rz_traces_each(const struct rz_traces *traces,
     }
 }
 
-struct collection {
+struct event_collection {
     rz_traces_want_fn want;
     void *arg;
     struct rz_traced *events;
     size_t n, max;
 };
 
-static void add(struct collection *all, const struct rz_traces_ring *ring,
-                const struct rz_trace_event *event)
+static void add_event(struct event_collection *all, const struct rz_traces_ring *ring,
+                      const struct rz_trace_event *event)
 {
     if (all->n == all->max) {
         all->max = all->max > 0 ? 2 * all->max : 256;
@@ -110,15 +110,15 @@ static void add(struct collection *all, const struct rz_traces_ring *ring,
         .event = *event, .node = ring->node, .slot = ring->slot, .incarnation = ring->incarnation};
 }
 
-static void collect(void *arg, const struct rz_traces_ring *ring)
+static void collect_ring(void *arg, const struct rz_traces_ring *ring)
 {
-    struct collection *all = arg;
+    struct event_collection *all = arg;
     struct rz_trace_event events[64];
     uint32_t wanted = all->want(all->arg, ring), n;
     uint64_t from = rz_trace_last(ring->ring, wanted), end = rz_trace_last(ring->ring, 0);
     while (wanted > 0 && from < end && (n = rz_trace_read(ring->ring, &from, events, 64)) > 0) {
         for (uint32_t i = 0; i < n && events[i].number < end; i++) {
-            add(all, ring, &events[i]);
+            add_event(all, ring, &events[i]);
         }
     }
 }
@@ -135,8 +135,8 @@ static int by_time(const void *a, const void *b)
 uint32_t rz_traces_collect(const struct rz_traces *traces, rz_traces_want_fn want, void *arg,
                            uint32_t max, struct rz_traced **events)
 {
-    struct collection all = {.want = want, .arg = arg};
-    rz_traces_each(traces, collect, &all);
+    struct event_collection all = {.want = want, .arg = arg};
+    rz_traces_each(traces, collect_ring, &all);
     if (all.n > 1) {
         qsort(all.events, all.n, sizeof(*all.events), by_time);
     }

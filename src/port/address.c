@@ -6,9 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where the bytes of an IPv4 address begin, and what is before them. */
-enum { IPV4_AT = 12 };
-static const uint8_t mapped[IPV4_AT] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
+/* What is before the bytes of an IPv4 address. */
+static const uint8_t mapped[RZ_IPV4_AT] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
 
 /* ---- text ---- */
 
@@ -55,7 +54,7 @@ rz_status_t rz_address_parse(const char *text, struct rz_address *address)
     } else {
         size_t n = strcspn(text, ":");
         memcpy(read.ip, mapped, sizeof(mapped));
-        good = parse_ip(text, n, AF_INET, read.ip + IPV4_AT) && parse_port(text + n, &read.port);
+        good = parse_ip(text, n, AF_INET, read.ip + RZ_IPV4_AT) && parse_port(text + n, &read.port);
     }
     if (!good) {
         return RZ_ERR_MALFORMED;
@@ -67,7 +66,7 @@ rz_status_t rz_address_parse(const char *text, struct rz_address *address)
 const char *rz_address_ip_text(const struct rz_address *address, char text[RZ_ADDRESS_TEXT])
 {
     bool ipv4 = rz_address_is_ipv4(address);
-    const void *ip = address->ip + (ipv4 ? IPV4_AT : 0);
+    const void *ip = address->ip + (ipv4 ? RZ_IPV4_AT : 0);
     return inet_ntop(ipv4 ? AF_INET : AF_INET6, ip, text, RZ_ADDRESS_TEXT);
 }
 
@@ -123,7 +122,7 @@ bool rz_address_is_any(const struct rz_address *address)
 bool rz_address_is_loopback(const struct rz_address *address)
 {
     static const uint8_t loopback[RZ_IP_BYTES] = {[RZ_IP_BYTES - 1] = 1};
-    return rz_address_is_ipv4(address) ? address->ip[IPV4_AT] == 127
+    return rz_address_is_ipv4(address) ? address->ip[RZ_IPV4_AT] == 127
                                        : memcmp(address->ip, loopback, RZ_IP_BYTES) == 0;
 }
 
@@ -134,7 +133,7 @@ bool rz_address_is_link_local(const struct rz_address *address)
 
 unsigned rz_address_bits(const struct rz_address *address)
 {
-    return rz_address_is_ipv4(address) ? 8 * (RZ_IP_BYTES - IPV4_AT) : 8 * RZ_IP_BYTES;
+    return rz_address_is_ipv4(address) ? 8 * (RZ_IP_BYTES - RZ_IPV4_AT) : 8 * RZ_IP_BYTES;
 }
 
 bool rz_address_same_network(const struct rz_address *a, const struct rz_address *b, unsigned bits)

@@ -12,6 +12,7 @@
 #include <rhizome/types.h>
 
 #define RZ_IP_BYTES 16u
+#define RZ_IPV4_AT 12u /* where the bytes of an IPv4 address begin in it */
 
 struct rz_address {
     uint8_t ip[RZ_IP_BYTES]; /* in network byte order; all 0: each address of this machine */

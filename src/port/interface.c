@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { INTERFACES_MAX = 256, IPV4_AT = RZ_IP_BYTES - sizeof(struct in_addr) };
+enum { INTERFACES_MAX = 256 };
 
 /* How bridges of container engines and hypervisors are named. */
 static bool is_local(const char *name)
@@ -39,7 +39,7 @@ static bool take_name(const struct sockaddr *name, struct rz_address *address)
     }
     if (name->sa_family == AF_INET) {
         const struct sockaddr_in *v4 = (const void *)name;
-        memcpy(address->ip + IPV4_AT, &v4->sin_addr, sizeof(v4->sin_addr));
+        memcpy(address->ip + RZ_IPV4_AT, &v4->sin_addr, sizeof(v4->sin_addr));
     } else {
         const struct sockaddr_in6 *v6 = (const void *)name;
         memcpy(address->ip, &v6->sin6_addr, sizeof(v6->sin6_addr));

@@ -22,9 +22,9 @@
 #define RETRY_NS (long)RZ_MILLISECOND
 
 /* Between two checks of whether the helper has ended. */
-#define END_LOOK_NS (long)(RZ_MILLISECOND / 10)
+#define NUDGE_END_LOOK_NS (long)(RZ_MILLISECOND / 10)
 
-enum { STACK_BYTES = 64 * 1024 };
+enum { NUDGE_STACK_BYTES = 64 * 1024 };
 
 static struct {
     struct rz_nudge_config config;
@@ -126,7 +126,7 @@ rz_status_t rz_nudge_open(const struct rz_nudge_config *config)
     if (sigaction(config->signal, &action, NULL) != 0) {
         return RZ_ERR_INVALID;
     }
-    if (rz_thread_start(&nudge.helper, "rz-nudge", STACK_BYTES, help, NULL) == 0) {
+    if (rz_thread_start(&nudge.helper, "rz-nudge", NUDGE_STACK_BYTES, help, NULL) == 0) {
         return RZ_OK;
     }
     sigaction(config->signal, &nudge.before, NULL);
@@ -141,7 +141,7 @@ void rz_nudge_close(void)
      * ended. */
     while (pthread_tryjoin_np(nudge.helper, NULL) == EBUSY) {
         rz_nudge_wake(nudge.config.word);
-        nanosleep(&(struct timespec){.tv_nsec = END_LOOK_NS}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = NUDGE_END_LOOK_NS}, NULL);
     }
     sigaction(nudge.config.signal, &ignored, NULL); /* drops one that the program has blocked */
     sigaction(nudge.config.signal, &nudge.before, NULL);

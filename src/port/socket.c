@@ -19,8 +19,6 @@ union socket_name {
     struct sockaddr_in6 v6;
 };
 
-enum { IPV4_AT = RZ_IP_BYTES - sizeof(struct in_addr) };
-
 static int socket_family(const struct rz_address *address)
 {
     return rz_address_is_ipv4(address) ? AF_INET : AF_INET6;
@@ -31,7 +29,7 @@ static socklen_t socket_name(const struct rz_address *address, union socket_name
 {
     if (rz_address_is_ipv4(address)) {
         name->v4 = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(address->port)};
-        memcpy(&name->v4.sin_addr, address->ip + IPV4_AT, sizeof(name->v4.sin_addr));
+        memcpy(&name->v4.sin_addr, address->ip + RZ_IPV4_AT, sizeof(name->v4.sin_addr));
         return sizeof(name->v4);
     }
     name->v6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons(address->port)};
@@ -46,7 +44,7 @@ static struct rz_address socket_address(const union socket_name *name)
         memcpy(address.ip, &name->v6.sin6_addr, RZ_IP_BYTES);
         address.port = ntohs(name->v6.sin6_port);
     } else {
-        memcpy(address.ip + IPV4_AT, &name->v4.sin_addr, sizeof(name->v4.sin_addr));
+        memcpy(address.ip + RZ_IPV4_AT, &name->v4.sin_addr, sizeof(name->v4.sin_addr));
         address.port = ntohs(name->v4.sin_port);
     }
     return address;

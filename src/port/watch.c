@@ -18,7 +18,7 @@
 /* The stack of a thread that waits for one slot; the time between two checks of whether such a
  * thread has ended. */
 #define SLOT_STACK_BYTES (64 * 1024)
-#define END_LOOK_NS (long)(RZ_MILLISECOND / 10)
+#define WATCH_END_LOOK_NS (long)(RZ_MILLISECOND / 10)
 
 enum watch_state {
     WATCH_FREE,  /* not in use; its words mean nothing */
@@ -183,7 +183,7 @@ static void watch_end_waiter(struct rz_watch *watch, struct watch_waiter *waiter
     while (pthread_tryjoin_np(waiter->thread, NULL) == EBUSY) {
         rz_watch_wake(&slot->held);
         rz_watch_wake(rz_watch_word(slot));
-        nanosleep(&(struct timespec){.tv_nsec = END_LOOK_NS}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = WATCH_END_LOOK_NS}, NULL);
     }
 }
 

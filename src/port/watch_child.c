@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-enum { STACK_BYTES = 64 * 1024 };
+enum { WATCH_STACK_BYTES = 64 * 1024 };
 
 struct rz_watch_held {
     struct rz_watch_group *groups;
@@ -126,7 +126,7 @@ rz_status_t rz_watch_hold_beating(struct rz_watch_held **out, int page_fd, uint3
     /* A forked child must not be able to touch the lock of its parent. */
     madvise(page, held->bytes, MADV_DONTFORK);
     status = RZ_ERR_SYSTEM;
-    if (rz_thread_start(&held->owner, "rz-watch", STACK_BYTES, watch_own, held) != 0) {
+    if (rz_thread_start(&held->owner, "rz-watch", WATCH_STACK_BYTES, watch_own, held) != 0) {
         goto err_free;
     }
     watch_wait(&held->answered);

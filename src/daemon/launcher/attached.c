@@ -34,7 +34,7 @@ struct rz_attached {
 
 /* ---- sending ---- */
 
-static rz_status_t send_message(struct attacher *one, const struct rz_launch_message *message)
+static rz_status_t send_to_attacher(struct attacher *one, const struct rz_launch_message *message)
 {
     uint8_t frame[RESULT_BYTES_MAX];
     size_t n = rz_launch_encode(message, frame, sizeof(frame));
@@ -54,7 +54,7 @@ static void pump(struct attacher *one)
            rz_spool_next(one->all->host.spool, &one->place, &frame, &n, &missed)) {
         struct rz_launch_message message = {.type = RZ_LAUNCH_MISSED, .missed = {.bytes = missed}};
         if (missed > 0) {
-            send_message(one, &message);
+            send_to_attacher(one, &message);
         }
         status = rz_frames_send(one->frames, frame, n);
     }
@@ -79,7 +79,7 @@ static void attacher_writable(evutil_socket_t fd, short what, void *arg)
 
 /* ---- connections ---- */
 
-static void let_go(struct attacher *one)
+static void let_go_attacher(struct attacher *one)
 {
     struct rz_attached *all = one->all;
     rz_loop_free(one->readable);
@@ -98,7 +98,7 @@ static void let_go(struct attacher *one)
     }
 }
 
-static void obey(struct attacher *one, const void *bytes, size_t n)
+static void obey_attacher(struct attacher *one, const void *bytes, size_t n)
 {
     struct rz_launch_message message;
     struct rz_attached *all = one->all;
@@ -123,10 +123,10 @@ static void attacher_readable(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     rz_status_t status = rz_frames_read(one->frames);
     while (!one->over && rz_frames_next(one->frames, &bytes, &n)) {
-        obey(one, bytes, n);
+        obey_attacher(one, bytes, n);
     }
     if (one->over || status != RZ_OK) {
-        let_go(one);
+        let_go_attacher(one);
     }
 }
 
@@ -139,7 +139,7 @@ static void say_hello(struct attacher *one)
                                                       .pid = (uint32_t)getpid(),
                                                       .ip = job->peers[job->node].address.ip,
                                                       .ip_length = RZ_IP_BYTES}};
-    send_message(one, &message);
+    send_to_attacher(one, &message);
 }
 
 bool rz_attached_add(struct rz_attached *all, int fd)
@@ -154,14 +154,14 @@ bool rz_attached_add(struct rz_attached *all, int fd)
     *one = (struct attacher){.all = all};
     if (rz_frames_open(&one->frames, fd, RZ_LAUNCH_FRAME_MAX) != RZ_OK) {
         close(fd);
-        let_go(one);
+        let_go_attacher(one);
         return true;
     }
     struct event_base *base = all->host.own->base;
     if (rz_loop_watch(base, &one->writable, fd, EV_WRITE, attacher_writable, one) != RZ_OK ||
         rz_loop_watch(base, &one->readable, fd, EV_READ | EV_PERSIST, attacher_readable, one) !=
             RZ_OK) {
-        let_go(one);
+        let_go_attacher(one);
         return true;
     }
     say_hello(one);
@@ -218,7 +218,7 @@ void rz_attached_close(struct rz_attached *all)
     all->collected = false;
     for (unsigned i = 0; i < RZ_ATTACHED_MAX; i++) {
         if (all->attachers[i].all) {
-            let_go(&all->attachers[i]);
+            let_go_attacher(&all->attachers[i]);
         }
     }
     rz_loop_free(all->growing);

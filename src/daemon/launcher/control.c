@@ -68,7 +68,7 @@ static void visit_writable(evutil_socket_t fd, short what, void *arg)
 }
 
 /* A refusal as one frame, for a client that asked for a stream. */
-static char *refusal(const char *why, size_t *n)
+static char *refusal_frame(const char *why, size_t *n)
 {
     struct rz_launch_message refused = {.type = RZ_LAUNCH_REFUSED, .refused = {.reason = why}};
     struct rz_wire_writer length;
@@ -84,7 +84,7 @@ static char *refusal(const char *why, size_t *n)
 }
 
 /* Hands the connection over to the detached job. Returns NULL, or why it was refused. */
-static const char *hand_over(struct visit *visit)
+static const char *hand_over_visit(struct visit *visit)
 {
     const struct rz_control_config *config = &visit->control->config;
     event_del(visit->readable);
@@ -100,13 +100,13 @@ static const char *hand_over(struct visit *visit)
 static void visit_answer(struct visit *visit)
 {
     bool attach = strcmp(visit->question, "attach") == 0;
-    const char *why = attach ? hand_over(visit) : NULL;
+    const char *why = attach ? hand_over_visit(visit) : NULL;
     if (attach && !why) {
         return;
     }
     event_del(visit->readable);
     if (attach) {
-        visit->answer = refusal(why, &visit->n_answer);
+        visit->answer = refusal_frame(why, &visit->n_answer);
     } else if (strcmp(visit->question, "status") == 0) {
         visit->answer = visit->control->config.status(visit->control->config.arg);
     } else {

@@ -96,7 +96,7 @@ static void decide_soon(struct rz_detached *d, uint32_t grace_ms)
     rz_loop_soon(d->deciding);
 }
 
-static void hear(struct rz_detached *d, uint32_t node, const struct rz_launch_message *message)
+static void hear_node(struct rz_detached *d, uint32_t node, const struct rz_launch_message *message)
 {
     uint32_t grace_ms;
     if (d->over) {
@@ -122,7 +122,7 @@ static void note(struct rz_detached *d, const struct rz_launch_message *message)
         rz_assert(n > 0);
         tell_others(d, d->frame, n);
     }
-    hear(d, d->own->job.node, message);
+    hear_node(d, d->own->job.node, message);
 }
 
 static void on_fact(void *arg, rz_id from, const struct rz_overlay_message *told)
@@ -130,7 +130,7 @@ static void on_fact(void *arg, rz_id from, const struct rz_overlay_message *told
     struct rz_detached *d = arg;
     struct rz_launch_message message;
     if (rz_launch_decode(&message, told->fact.message, told->fact.message_length) == RZ_OK) {
-        hear(d, from, &message);
+        hear_node(d, from, &message);
     }
 }
 
@@ -160,7 +160,8 @@ void rz_detached_unwatched(struct rz_detached *d, rz_id node)
 
 /* ---- output ---- */
 
-static void keep(struct rz_detached *d, const struct rz_launch_message *message, uint64_t output)
+static void keep_message(struct rz_detached *d, const struct rz_launch_message *message,
+                         uint64_t output)
 {
     size_t n = rz_launch_encode(message, d->frame, sizeof(d->frame));
     rz_assert(n > 0);
@@ -174,10 +175,10 @@ static bool told(void *arg, const struct rz_launch_message *message)
     struct rz_detached *d = arg;
     switch (message->type) {
     case RZ_LAUNCH_OUTPUT:
-        keep(d, message, message->output.data_length);
+        keep_message(d, message, message->output.data_length);
         return false;
     case RZ_LAUNCH_WAITING:
-        keep(d, message, 0);
+        keep_message(d, message, 0);
         return false;
     case RZ_LAUNCH_MARK:
     case RZ_LAUNCH_STALLED:
@@ -202,7 +203,7 @@ static bool log_line(void *arg, const char *line)
                                                    .stream = 2,
                                                    .data = (const uint8_t *)text,
                                                    .data_length = (uint32_t)n}};
-    keep(d, &message, (uint64_t)n);
+    keep_message(d, &message, (uint64_t)n);
     return true;
 }
 
@@ -272,7 +273,7 @@ bool rz_detached_may_lose_rzrun(struct rz_detached *d)
 
 /* ---- the end ---- */
 
-static void leave(struct rz_detached *d)
+static void leave_loop(struct rz_detached *d)
 {
     d->dismissed = true;
     event_base_loopbreak(d->own->base);
@@ -281,12 +282,12 @@ static void leave(struct rz_detached *d)
 static void none_came(evutil_socket_t fd, short what, void *arg)
 {
     (void)fd, (void)what;
-    leave(arg);
+    leave_loop(arg);
 }
 
 static void result_was_fetched(void *arg)
 {
-    leave(arg);
+    leave_loop(arg);
 }
 
 static bool all_done(const struct rz_detached *d)
@@ -352,7 +353,7 @@ void rz_detached_dismiss(struct rz_detached *d)
 {
     d->dismissed = true;
     if (d->empty) {
-        leave(d);
+        leave_loop(d);
     }
 }
 
@@ -410,7 +411,7 @@ const char *rz_detached_state(const struct rz_detached *d)
 
 /* ---- open and close ---- */
 
-static rz_status_t open_parts(struct rz_detached *d)
+static rz_status_t open_detached_parts(struct rz_detached *d)
 {
     const struct rz_daemon_job *job = &d->own->job;
     d->done = calloc(job->n_nodes, sizeof(*d->done));
@@ -451,7 +452,7 @@ rz_status_t rz_detached_open(struct rz_detached **detached, const struct rz_deta
     d->config = *config;
     d->own = config->own;
     rz_referee_open(&d->referee, job->n_ranks, job->placement, job->n_nodes, job->flags);
-    rz_status_t status = open_parts(d);
+    rz_status_t status = open_detached_parts(d);
     if (status != RZ_OK) {
         rz_detached_close(d);
         return status;

@@ -15,10 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CONNECT_MS 2000
+#define BRIDGE_CONNECT_MS 2000
 
 /* False: there is none, or several, which was reported. */
-static bool find(const char *prefix, struct rz_local_name *found)
+static bool find_job(const char *prefix, struct rz_local_name *found)
 {
     struct rz_local_name *names = NULL;
     size_t n = 0, jobs = 0;
@@ -65,10 +65,10 @@ int rz_bridge_run(const char *prefix)
     static const char question[] = "attach\n";
     struct rz_local_name name;
     int fd;
-    if (!find(prefix, &name)) {
+    if (!find_job(prefix, &name)) {
         return RZ_EXIT_NO_JOB;
     }
-    if (rz_local_connect(name.uid, name.job, name.node, CONNECT_MS, &fd) != RZ_OK ||
+    if (rz_local_connect(name.uid, name.job, name.node, BRIDGE_CONNECT_MS, &fd) != RZ_OK ||
         write(fd, question, sizeof(question) - 1) != (ssize_t)sizeof(question) - 1) {
         fprintf(stderr, "rzd: job %016" PRIx64 " does not answer; it may have ended just now\n",
                 name.job);

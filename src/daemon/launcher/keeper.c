@@ -171,7 +171,7 @@ static int wait_ms(const struct keeper *keeper)
 
 enum { SIGNALLED = 1, ALIVE = 2, LIFELINE = 4 };
 
-_Noreturn static void keep(struct keeper *keeper)
+_Noreturn static void keep_watch(struct keeper *keeper)
 {
     for (;;) {
         const int fds[] = {keeper->signal_fd, keeper->alive_fd, keeper->lifeline_fd};
@@ -255,7 +255,7 @@ int rz_keeper_start(int alive_fd, int other_fd, int trace_fd)
         clear_node();
         _exit(EXIT_FAILURE);
     }
-    keep(&keeper);
+    keep_watch(&keeper);
 }
 
 rz_status_t rz_keeper_folder(int lifeline_fd, const char *path)

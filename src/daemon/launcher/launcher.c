@@ -37,7 +37,7 @@ struct rz_launcher {
 };
 
 /* rzrun has gone: no more is sent. */
-static void gone(struct rz_launcher *launcher)
+static void rzrun_gone(struct rz_launcher *launcher)
 {
     if (launcher->gone) {
         return;
@@ -64,13 +64,13 @@ static void launcher_writable(evutil_socket_t fd, short what, void *arg)
     struct rz_launcher *launcher = arg;
     (void)fd, (void)what;
     if (rz_stream_flush(launcher->stream) == RZ_ERR_CLOSED) {
-        gone(launcher);
+        rzrun_gone(launcher);
     } else {
         look_at_queue(launcher);
     }
 }
 
-static void send_message(void *arg, const struct rz_launch_message *message)
+static void send_to_rzrun(void *arg, const struct rz_launch_message *message)
 {
     struct rz_launcher *launcher = arg;
     if (launcher->gone ||
@@ -89,7 +89,7 @@ static void send_message(void *arg, const struct rz_launch_message *message)
 
 /* ---- orders ---- */
 
-static void refuse(struct rz_launcher *launcher, const char *reason)
+static void refuse_job(struct rz_launcher *launcher, const char *reason)
 {
     const struct rz_launch_message message = {.type = RZ_LAUNCH_REFUSED,
                                               .refused = {.reason = reason}};
@@ -125,7 +125,7 @@ static const char *on_clock(void *arg, const struct rz_launch_message *message)
 }
 
 /* What changes the course of the job is always traced. */
-static void trace(enum rz_launch_type type)
+static void trace_message(enum rz_launch_type type)
 {
     if (type == RZ_LAUNCH_JOB || type == RZ_LAUNCH_SHUTDOWN || type == RZ_LAUNCH_LEAVE ||
         type == RZ_LAUNCH_FINISH || type == RZ_LAUNCH_INJECT || type == RZ_LAUNCH_SIGNAL) {
@@ -135,7 +135,7 @@ static void trace(enum rz_launch_type type)
     }
 }
 
-static void obey(struct rz_launcher *launcher, const struct rz_launch_message *message)
+static void obey_rzrun(struct rz_launcher *launcher, const struct rz_launch_message *message)
 {
     rz_launcher_handler_fn call = launcher->handler[message->type].call;
     enum rz_launcher_when when = launcher->handler[message->type].when;
@@ -149,7 +149,7 @@ static void obey(struct rz_launcher *launcher, const struct rz_launch_message *m
         why = call(launcher->handler[message->type].arg, message);
     }
     if (why) {
-        refuse(launcher, why);
+        refuse_job(launcher, why);
     }
 }
 
@@ -165,21 +165,21 @@ static void launcher_readable(evutil_socket_t fd, short what, void *arg)
     while (!launcher->gone && (next = rz_stream_next(launcher->stream, &bytes, &n)) == RZ_OK) {
         struct rz_launch_message message;
         if (rz_launch_decode(&message, bytes, n) == RZ_OK) {
-            trace(message.type);
-            obey(launcher, &message);
+            trace_message(message.type);
+            obey_rzrun(launcher, &message);
         } else if (!membership->ending) {
-            refuse(launcher, "a malformed message");
+            refuse_job(launcher, "a malformed message");
         }
     }
     if (status == RZ_ERR_MALFORMED && !membership->ending) {
-        refuse(launcher, "a message longer than allowed");
+        refuse_job(launcher, "a message longer than allowed");
     }
     if (next == RZ_ERR_AUTHENTICATION) {
         rz_report_log(&launcher->config.own->report, 0,
                       "a message is not from rzrun, or was changed on the way; this node ends");
     }
     if (status != RZ_OK || next == RZ_ERR_AUTHENTICATION) {
-        gone(launcher);
+        rzrun_gone(launcher);
     }
 }
 
@@ -225,7 +225,7 @@ rz_status_t rz_launcher_open(struct rz_launcher **result, const struct rz_launch
         rz_launcher_close(launcher);
         return status;
     }
-    config->own->report.sink = (struct rz_report_sink){.arg = launcher, .send = send_message};
+    config->own->report.sink = (struct rz_report_sink){.arg = launcher, .send = send_to_rzrun};
     rz_launcher_handle(launcher, RZ_LAUNCH_HOLD_OUTPUT, RZ_LAUNCHER_IN_JOB, on_hold_output,
                        launcher);
     rz_launcher_handle(launcher, RZ_LAUNCH_ALIVE, RZ_LAUNCHER_IN_JOB, on_alive, launcher);

@@ -95,7 +95,7 @@ static void said(void *arg, uint32_t node, const char *line)
     fflush(stdout);
 }
 
-static void ended(void *arg, uint32_t node, int status)
+static void agent_ended(void *arg, uint32_t node, int status)
 {
     (void)arg;
     printf(RZ_AGENT_MARK "%u ended %d\n", node, status);
@@ -110,7 +110,7 @@ struct starter {
 };
 
 /* Ends with the keeper: the daemons below do not need their agents. */
-static void look(evutil_socket_t fd, short what, void *arg)
+static void look_at_keeper(evutil_socket_t fd, short what, void *arg)
 {
     struct starter *starter = arg;
     int status;
@@ -157,12 +157,12 @@ static _Noreturn void start_children(const struct rz_remote_begin *begin, pid_t 
     rz_need_memory(starter.base, "to start other hosts");
     rz_signals_ignore_losses();
     rz_child_process_name("rzd-starter");
-    struct event *looking = event_new(starter.base, -1, EV_PERSIST, look, &starter);
+    struct event *looking = event_new(starter.base, -1, EV_PERSIST, look_at_keeper, &starter);
     rz_need_memory(looking, "to start other hosts");
     if (read_words(begin, words) <= 0) {
         for (uint32_t i = 0; i < n; i++) {
             said(NULL, hosts[i].node, "the command of the agent is not complete");
-            ended(NULL, hosts[i].node, EXIT_FAILURE);
+            agent_ended(NULL, hosts[i].node, EXIT_FAILURE);
         }
     } else {
         const struct rz_agents_config config = {.base = starter.base,
@@ -170,7 +170,7 @@ static _Noreturn void start_children(const struct rz_remote_begin *begin, pid_t 
                                                 .command = begin->command,
                                                 .begin = *begin,
                                                 .said = said,
-                                                .ended = ended};
+                                                .ended = agent_ended};
         rz_agents_open(&starter.agents, &config);
         rz_agents_start(starter.agents, hosts, n);
     }
@@ -310,7 +310,7 @@ static int give_up(const struct rz_remote_begin *begin, int status, const char *
     snprintf(line, sizeof(line), "rzd: %s", why);
     fprintf(stderr, "%s\n", line);
     said(NULL, begin->node, line);
-    ended(NULL, begin->node, status);
+    agent_ended(NULL, begin->node, status);
     return status;
 }
 

@@ -38,14 +38,14 @@ static struct kept *kept_at(const struct rz_spool *spool, uint64_t number)
     return &spool->ring[number & (spool->room - 1)];
 }
 
-static void drop_first(struct rz_spool *spool)
+static void drop_first_kept(struct rz_spool *spool)
 {
     struct kept *kept = kept_at(spool, spool->first++);
     spool->bytes -= kept->n + KEPT_BYTES;
     free(kept->frame);
 }
 
-static bool make_room(struct rz_spool *spool)
+static bool make_room_to_keep(struct rz_spool *spool)
 {
     if (spool->end - spool->first < spool->room) {
         return true;
@@ -69,9 +69,9 @@ rz_status_t rz_spool_put(struct rz_spool *spool, const void *frame, size_t n, ui
     uint64_t before = spool->output;
     spool->output += output;
     while (spool->first < spool->end && spool->bytes + n + KEPT_BYTES > spool->bytes_max) {
-        drop_first(spool);
+        drop_first_kept(spool);
     }
-    void *copy = make_room(spool) ? malloc(n) : NULL;
+    void *copy = make_room_to_keep(spool) ? malloc(n) : NULL;
     if (!copy) {
         return RZ_ERR_NO_MEMORY;
     }
@@ -105,7 +105,7 @@ void rz_spool_close(struct rz_spool *spool)
         return;
     }
     while (spool->first < spool->end) {
-        drop_first(spool);
+        drop_first_kept(spool);
     }
     free(spool->ring);
     free(spool);

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CONNECT_MS 10000
+#define STAND_IN_CONNECT_MS 10000
 
 extern char **environ;
 
@@ -42,7 +42,7 @@ static int meet(const char *rank)
         fprintf(stderr, "rzd: this is started by a program that PMIx has started, not by hand\n");
         return -1;
     }
-    if (rz_meeting_connect(token, (uint32_t)number, CONNECT_MS, &fd) != RZ_OK) {
+    if (rz_meeting_connect(token, (uint32_t)number, STAND_IN_CONNECT_MS, &fd) != RZ_OK) {
         fprintf(stderr, "rzd: the process of rank %llu is not on this host, or has ended\n",
                 (unsigned long long)number);
         return -1;
@@ -52,7 +52,7 @@ static int meet(const char *rank)
 
 /* ---- Standing in for a process ---- */
 
-static bool hand_over(int fd)
+static bool hand_over_link(int fd)
 {
     static char entries[RZ_STAND_IN_ENTRIES_MAX];
     const int link = RZ_SPAWN_LINK_FD;
@@ -107,7 +107,7 @@ int rz_stand_in_run(void)
     if (fd < 0) {
         return EXIT_FAILURE;
     }
-    if (!hand_over(fd) || !await_end(fd)) {
+    if (!hand_over_link(fd) || !await_end(fd)) {
         rz_child_process_signal(getpid(), SIGKILL);
     }
     return EXIT_SUCCESS;

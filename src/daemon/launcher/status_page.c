@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define NAME_MAX_BYTES 128 /* longer names are cut */
+#define PAGE_NAME_MAX_BYTES 128 /* longer names are cut */
 #define HEARTBEAT_BYTES                                                                            \
     (RZ_DATAGRAM_HEADER_BYTES + RZ_PROTOCOL_HEADER_BYTES + RZ_DATAGRAM_PROOF_BYTES)
 
@@ -21,7 +21,7 @@ static const char *const detectors[] = {
 static const char *const phases[] = {
     [RZ_PHASE_ENTER] = "enter", [RZ_PHASE_RUN] = "run", [RZ_PHASE_LEFT] = "left"};
 
-static void set(json_t *object, const char *key, json_t *value)
+static void set_field(json_t *object, const char *key, json_t *value)
 {
     /* Without memory value is NULL, and the field is missing. */
     json_object_set_new(object, key, value);
@@ -29,14 +29,14 @@ static void set(json_t *object, const char *key, json_t *value)
 
 /* Names come from the program. In a name that is not UTF-8 each byte beyond ASCII is written as
  * \xNN. */
-static json_t *name_of(const char *name)
+static json_t *json_name_of(const char *name)
 {
     json_t *text = json_string(name);
-    char escaped[4 * NAME_MAX_BYTES + 1], *at = escaped;
+    char escaped[4 * PAGE_NAME_MAX_BYTES + 1], *at = escaped;
     if (text) {
         return text;
     }
-    for (; *name && at < escaped + 4 * (NAME_MAX_BYTES - 1); name++) {
+    for (; *name && at < escaped + 4 * (PAGE_NAME_MAX_BYTES - 1); name++) {
         bool ascii = (unsigned char)*name < 0x80;
         at += snprintf(at, 5, ascii ? "%c" : "\\x%02x", (unsigned char)*name);
     }
@@ -66,10 +66,10 @@ static json_t *nodes(const struct rz_status_page *looked)
         json_t *one = json_object();
         bool failed = node != looked->own->job.node &&
                       rz_membership_node_has_failed(&looked->own->membership, node);
-        set(one, "node", json_integer(node));
-        set(one, "address", json_string(rz_address_ip_text(address, text)));
-        set(one, "state", json_string(failed ? "failed" : "alive"));
-        set(one, "slots", json_integer(looked->own->job.slots[node]));
+        set_field(one, "node", json_integer(node));
+        set_field(one, "address", json_string(rz_address_ip_text(address, text)));
+        set_field(one, "state", json_string(failed ? "failed" : "alive"));
+        set_field(one, "slots", json_integer(looked->own->job.slots[node]));
         json_array_append_new(list, one);
     }
     return list;
@@ -96,11 +96,12 @@ static json_t *ranks(const struct rz_status_page *looked)
             continue;
         }
         json_t *one = json_object();
-        set(one, "rank", json_integer(rank));
-        set(one, "spawned", json_boolean(rank >= looked->own->job.n_ranks));
-        set(one, "node", json_integer(looked->own->membership.slots[rank].node));
-        set(one, "incarnation", json_integer(looked->own->membership.slots[rank].incarnation));
-        set(one, "state", json_string(state_of(looked, rank)));
+        set_field(one, "rank", json_integer(rank));
+        set_field(one, "spawned", json_boolean(rank >= looked->own->job.n_ranks));
+        set_field(one, "node", json_integer(looked->own->membership.slots[rank].node));
+        set_field(one, "incarnation",
+                  json_integer(looked->own->membership.slots[rank].incarnation));
+        set_field(one, "state", json_string(state_of(looked, rank)));
         json_array_append_new(list, one);
     }
     return list;
@@ -122,13 +123,13 @@ static json_t *waits_of(const struct rz_child *p, rz_time now)
             continue;
         }
         json_t *one = json_object();
-        set(one, "call", json_string(w.call));
-        set(one, "communicator", hexadecimal(w.context));
-        set(one, "name", name_of(w.name));
-        set(one, "operation", json_integer((json_int_t)w.operation));
-        set(one, "peer", number_or_any(w.peer));
-        set(one, "tag", number_or_any(w.tag));
-        set(one, "seconds", seconds(now > w.since_ns ? now - w.since_ns : 0));
+        set_field(one, "call", json_string(w.call));
+        set_field(one, "communicator", hexadecimal(w.context));
+        set_field(one, "name", json_name_of(w.name));
+        set_field(one, "operation", json_integer((json_int_t)w.operation));
+        set_field(one, "peer", number_or_any(w.peer));
+        set_field(one, "tag", number_or_any(w.tag));
+        set_field(one, "seconds", seconds(now > w.since_ns ? now - w.since_ns : 0));
         json_array_append_new(list, one);
     }
     return list;
@@ -141,14 +142,14 @@ static json_t *processes(const struct rz_status_page *looked)
     json_t *list = json_array();
     for (const struct rz_child *p = looked->children->first; p; p = p->next) {
         json_t *one = json_object();
-        set(one, "rank", json_integer(p->rank));
-        set(one, "incarnation", json_integer(p->incarnation));
-        set(one, "pid", json_integer(p->pid));
-        set(one, "state", json_string(states[p->state]));
+        set_field(one, "rank", json_integer(p->rank));
+        set_field(one, "incarnation", json_integer(p->incarnation));
+        set_field(one, "pid", json_integer(p->pid));
+        set_field(one, "state", json_string(states[p->state]));
         if (p->marked) {
-            set(one, "iteration", json_integer((json_int_t)p->iteration));
+            set_field(one, "iteration", json_integer((json_int_t)p->iteration));
         }
-        set(one, "waits", waits_of(p, now));
+        set_field(one, "waits", waits_of(p, now));
         json_array_append_new(list, one);
     }
     return list;
@@ -160,20 +161,20 @@ static json_t *group(const struct rz_groups_look *look)
 {
     json_t *one = json_object(), *members = json_array(), *excluded = json_array();
     json_t *events = json_object();
-    set(one, "name", name_of(look->name));
-    set(one, "round", json_integer(look->view_change.counts.round));
-    set(one, "progress", json_integer((json_int_t)look->view_change.counts.progress));
+    set_field(one, "name", json_name_of(look->name));
+    set_field(one, "round", json_integer(look->view_change.counts.round));
+    set_field(one, "progress", json_integer((json_int_t)look->view_change.counts.progress));
     for (uint32_t i = 0; i < look->view_change.n; i++) {
         char rank[16];
         uint32_t slot = (uint32_t)look->view_change.processes[i];
         bool in = look->view_change.counts.view[i / 64] >> i % 64 & 1;
         json_array_append_new(in ? members : excluded, json_integer(slot));
         snprintf(rank, sizeof(rank), "%u", slot);
-        set(events, rank, json_integer(look->events[i]));
+        set_field(events, rank, json_integer(look->events[i]));
     }
-    set(one, "members", members);
-    set(one, "excluded", excluded);
-    set(one, "events", events);
+    set_field(one, "members", members);
+    set_field(one, "excluded", excluded);
+    set_field(one, "events", events);
     return one;
 }
 
@@ -195,13 +196,14 @@ static json_t *detection(const struct rz_status_page *looked)
     const struct rz_daemon_job *job = &looked->own->job;
     bool off = job->flags & RZ_JOB_NO_FT || job->n_nodes == 1;
     double per_second = off ? 0.0 : 1e9 / (double)job->hb_period_ns;
-    set(one, "detector", json_string(off ? "none" : detectors[job->detector]));
-    set(one, "hb_period_seconds", seconds(job->hb_period_ns));
-    set(one, "hb_timeout_seconds", seconds(job->hb_timeout_ns));
+    set_field(one, "detector", json_string(off ? "none" : detectors[job->detector]));
+    set_field(one, "hb_period_seconds", seconds(job->hb_period_ns));
+    set_field(one, "hb_timeout_seconds", seconds(job->hb_timeout_ns));
     /* For the ring: each node sends one heartbeat and receives one in each period, whatever the
      * number of nodes. */
     if (job->detector == RZ_DETECTOR_RING) {
-        set(one, "heartbeat_bytes_per_second", json_real(2 * per_second * (double)HEARTBEAT_BYTES));
+        set_field(one, "heartbeat_bytes_per_second",
+                  json_real(2 * per_second * (double)HEARTBEAT_BYTES));
     }
     return one;
 }
@@ -210,22 +212,22 @@ char *rz_status_page_write(const struct rz_status_page *looked)
 {
     const struct rz_daemon_job *job = &looked->own->job;
     json_t *page = json_object();
-    set(page, "schema", json_string("rhizome.status.2"));
-    set(page, "version", json_string(RZ_VERSION));
-    set(page, "job", hexadecimal(job->id));
-    set(page, "program", json_string(job->arguments[0]));
-    set(page, "pid", json_integer(getpid()));
-    set(page, "node", json_integer(job->node));
-    set(page, "seconds", seconds(rz_clock_now() - looked->begun));
-    set(page, "epoch", json_integer(looked->own->membership.epoch));
-    set(page, "phase", json_string(phases[looked->own->membership.phase]));
-    set(page, "detached",
-        json_string(looked->detached ? rz_detached_state(looked->detached) : "no"));
-    set(page, "detection", detection(looked));
-    set(page, "nodes", nodes(looked));
-    set(page, "ranks", ranks(looked));
-    set(page, "processes", processes(looked));
-    set(page, "groups", groups(looked));
+    set_field(page, "schema", json_string("rhizome.status.2"));
+    set_field(page, "version", json_string(RZ_VERSION));
+    set_field(page, "job", hexadecimal(job->id));
+    set_field(page, "program", json_string(job->arguments[0]));
+    set_field(page, "pid", json_integer(getpid()));
+    set_field(page, "node", json_integer(job->node));
+    set_field(page, "seconds", seconds(rz_clock_now() - looked->begun));
+    set_field(page, "epoch", json_integer(looked->own->membership.epoch));
+    set_field(page, "phase", json_string(phases[looked->own->membership.phase]));
+    set_field(page, "detached",
+              json_string(looked->detached ? rz_detached_state(looked->detached) : "no"));
+    set_field(page, "detection", detection(looked));
+    set_field(page, "nodes", nodes(looked));
+    set_field(page, "ranks", ranks(looked));
+    set_field(page, "processes", processes(looked));
+    set_field(page, "groups", groups(looked));
     char *text = json_dumps(page, JSON_COMPACT | JSON_REAL_PRECISION(6));
     json_decref(page);
     return text;

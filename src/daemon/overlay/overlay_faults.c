@@ -15,8 +15,8 @@
 /* The seed, with which the node's number is mixed: each run of a scenario has the same faults. */
 #define SEED 1
 
-struct held {
-    struct held *next;
+struct held_packet {
+    struct held_packet *next;
     rz_time at; /* RZ_TIME_NEVER: until a cut is healed */
     rz_id to;
     bool datagram;
@@ -30,15 +30,15 @@ struct rz_overlay_faults {
     rz_id self;
     struct rz_net_fault *network;
     struct event *timer;
-    struct held *first, **last; /* in the order of sending */
-    size_t *held_bytes;         /* [n_nodes]: bytes of streams */
-    bool *waits;                /* [n_nodes]: used by release */
+    struct held_packet *first, **last; /* in the order of sending */
+    size_t *held_bytes;                /* [n_nodes]: bytes of streams */
+    bool *waits;                       /* [n_nodes]: used by release */
 };
 
-static void arm(struct rz_overlay_faults *faults)
+static void arm_release(struct rz_overlay_faults *faults)
 {
     rz_time next = RZ_TIME_NEVER, now = rz_clock_now();
-    for (const struct held *held = faults->first; held; held = held->next) {
+    for (const struct held_packet *held = faults->first; held; held = held->next) {
         next = held->at < next ? held->at : next;
     }
     event_del(faults->timer);
@@ -47,9 +47,9 @@ static void arm(struct rz_overlay_faults *faults)
     }
 }
 
-static void unlink_held(struct rz_overlay_faults *faults, struct held **link)
+static void unlink_held(struct rz_overlay_faults *faults, struct held_packet **link)
 {
-    struct held *held = *link;
+    struct held_packet *held = *link;
     *link = held->next;
     if (faults->last == &held->next) {
         faults->last = link;
@@ -63,8 +63,8 @@ static void release(evutil_socket_t fd, short what, void *arg)
     rz_time now = rz_clock_now();
     (void)fd, (void)what;
     memset(faults->waits, 0, faults->n_nodes * sizeof(*faults->waits));
-    for (struct held **link = &faults->first; *link;) {
-        struct held *held = *link;
+    for (struct held_packet **link = &faults->first; *link;) {
+        struct held_packet *held = *link;
         if (held->at > now || (!held->datagram && faults->waits[held->to])) {
             faults->waits[held->to] |= !held->datagram;
             link = &held->next;
@@ -77,7 +77,7 @@ static void release(evutil_socket_t fd, short what, void *arg)
         faults->host.send(faults->host.arg, held->to, held->datagram, held->data, held->bytes);
         free(held);
     }
-    arm(faults);
+    arm_release(faults);
 }
 
 bool rz_overlay_faults_hold(struct rz_overlay_faults *faults, rz_id to, bool datagram,
@@ -92,16 +92,16 @@ bool rz_overlay_faults_hold(struct rz_overlay_faults *faults, rz_id to, bool dat
     if (at <= now && (datagram || faults->held_bytes[to] == 0)) {
         return false;
     }
-    struct held *held = malloc(sizeof(*held) + n);
+    struct held_packet *held = malloc(sizeof(*held) + n);
     rz_need_memory(held, "for a delayed message");
-    *held = (struct held){.at = at, .to = to, .datagram = datagram, .bytes = n};
+    *held = (struct held_packet){.at = at, .to = to, .datagram = datagram, .bytes = n};
     memcpy(held->data, bytes, n);
     *faults->last = held;
     faults->last = &held->next;
     if (!datagram) {
         faults->held_bytes[to] += n;
     }
-    arm(faults);
+    arm_release(faults);
     return true;
 }
 
@@ -119,12 +119,12 @@ bool rz_overlay_faults_cut(const struct rz_overlay_faults *faults, rz_id peer)
 static void look_at_cuts(struct rz_overlay_faults *faults, const bool *was_cut)
 {
     rz_time now = rz_clock_now();
-    for (struct held *held = faults->first; held; held = held->next) {
+    for (struct held_packet *held = faults->first; held; held = held->next) {
         if (held->at == RZ_TIME_NEVER) {
             held->at = rz_net_fault_stream(faults->network, held->to, now);
         }
     }
-    arm(faults);
+    arm_release(faults);
     for (rz_id peer = 0; peer < faults->n_nodes; peer++) {
         if (was_cut[peer] && !rz_overlay_faults_cut(faults, peer)) {
             faults->host.healed(faults->host.arg, peer);
@@ -207,7 +207,7 @@ void rz_overlay_faults_close(struct rz_overlay_faults *faults)
         return;
     }
     while (faults->first) {
-        struct held *held = faults->first;
+        struct held_packet *held = faults->first;
         faults->first = held->next;
         free(held);
     }

@@ -112,7 +112,7 @@ static void wait_for_proofs(struct rz_overlay *overlay)
     }
 }
 
-static void out_of_patience(evutil_socket_t fd, short what, void *arg)
+static void proofs_out_of_patience(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_overlay *overlay = arg;
     struct incoming *oldest;
@@ -211,7 +211,7 @@ static void accept_one(evutil_socket_t listen_fd, short what, void *arg)
 
 /* ---- datagrams ---- */
 
-static void datagram_arrived(struct rz_overlay *overlay, const uint8_t *packet, size_t bytes)
+static void take_datagram(struct rz_overlay *overlay, const uint8_t *packet, size_t bytes)
 {
     struct rz_message message;
     uint64_t items[DATAGRAM_ITEMS_MAX];
@@ -241,7 +241,7 @@ static void datagrams_read(evutil_socket_t fd, short what, void *arg)
     while ((status = rz_socket_receive_from(fd, packet, sizeof(packet), &n, NULL)) == RZ_OK ||
            status == RZ_ERR_CLOSED || status == RZ_ERR_TRUNCATE) {
         if (status == RZ_OK) {
-            datagram_arrived(overlay, packet, n);
+            take_datagram(overlay, packet, n);
         } else {
             /* A truncated datagram is longer than any of the overlay's. */
             overlay->refusals.datagrams += status == RZ_ERR_TRUNCATE;
@@ -267,7 +267,8 @@ rz_status_t rz_overlay_receive_begin(struct rz_overlay *overlay)
         event_priority_set(overlay->arriving, 0);
     }
     if (!overlay->accepting || !overlay->arriving ||
-        rz_loop_timer(overlay->base, &overlay->patience, out_of_patience, overlay) != RZ_OK) {
+        rz_loop_timer(overlay->base, &overlay->patience, proofs_out_of_patience, overlay) !=
+            RZ_OK) {
         return RZ_ERR_NO_MEMORY;
     }
     event_add(overlay->accepting, NULL);

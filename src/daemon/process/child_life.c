@@ -525,7 +525,7 @@ void rz_child_stop_for(struct rz_child *p, rz_time for_ns)
     rz_loop_arm_every(p->resume, for_ns);
 }
 
-static void out_of_patience(evutil_socket_t fd, short what, void *arg)
+static void child_out_of_patience(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_child *p = arg;
     (void)fd, (void)what;
@@ -541,7 +541,7 @@ static void link_closed(struct rz_child *p)
         return;
     }
     if (!p->patience &&
-        rz_loop_timer(p->all->own->base, &p->patience, out_of_patience, p) != RZ_OK) {
+        rz_loop_timer(p->all->own->base, &p->patience, child_out_of_patience, p) != RZ_OK) {
         return;
     }
     rz_loop_arm_every(p->patience, PATIENCE_NS);

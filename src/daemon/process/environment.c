@@ -27,7 +27,7 @@ static size_t name_length(const char *entry)
     return strcspn(entry, "=");
 }
 
-static char **find(const struct environment *e, const char *entry)
+static char **find_entry(const struct environment *e, const char *entry)
 {
     size_t n = name_length(entry);
     for (size_t i = 0; i < e->n; i++) {
@@ -39,9 +39,9 @@ static char **find(const struct environment *e, const char *entry)
 }
 
 /* Sets an entry; one of the same name is replaced. */
-static void set(struct environment *e, const char *entry)
+static void set_entry(struct environment *e, const char *entry)
 {
-    char *copy = strdup(entry), **place = find(e, entry);
+    char *copy = strdup(entry), **place = find_entry(e, entry);
     if (!copy) {
         e->out_of_memory = true;
         return;
@@ -74,12 +74,12 @@ __attribute__((format(printf, 2, 3))) static void set_made(struct environment *e
     va_start(arguments, format);
     vsnprintf(entry, sizeof(entry), format, arguments);
     va_end(arguments);
-    set(e, entry);
+    set_entry(e, entry);
 }
 
 static bool uses_ucx(const struct environment *e)
 {
-    char **net = find(e, "RZ_NET=");
+    char **net = find_entry(e, "RZ_NET=");
     return net && strcmp(*net, "RZ_NET=ucx") == 0;
 }
 
@@ -94,8 +94,8 @@ static void set_network(struct environment *e, const struct rz_daemon_job *job)
     for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name; v++) {
         char entry[ENTRY_BYTES];
         snprintf(entry, sizeof(entry), "%s=%s", v->name, v->value);
-        if ((single || !v->single_host) && (v->problem || !find(e, entry))) {
-            set(e, entry);
+        if ((single || !v->single_host) && (v->problem || !find_entry(e, entry))) {
+            set_entry(e, entry);
         }
     }
 }
@@ -124,7 +124,7 @@ static void set_identity(struct environment *e, const struct rz_daemon_job *job,
 static void set_brought(struct environment *e, const char *folder)
 {
     static const char libraries[] = "LD_LIBRARY_PATH=";
-    char **own = find(e, libraries);
+    char **own = find_entry(e, libraries);
     const char *others = own ? *own + sizeof(libraries) - 1 : "";
     size_t bytes = sizeof(libraries) + strlen(folder) + strlen(others) + 1;
     char *entry = malloc(bytes);
@@ -133,9 +133,9 @@ static void set_brought(struct environment *e, const char *folder)
         return;
     }
     snprintf(entry, bytes, "%s%s%s%s", libraries, folder, *others ? ":" : "", others);
-    set(e, entry);
+    set_entry(e, entry);
     snprintf(entry, bytes, "RZ_PRELOAD_DIR=%s", folder);
-    set(e, entry);
+    set_entry(e, entry);
     free(entry);
 }
 
@@ -143,10 +143,10 @@ static void set_brought(struct environment *e, const char *folder)
 static void set_user(struct environment *e, const struct rz_daemon_job *job)
 {
     for (char **entry = environ; *entry; entry++) {
-        set(e, *entry);
+        set_entry(e, *entry);
     }
     for (char **entry = job->environment; *entry; entry++) {
-        set(e, *entry);
+        set_entry(e, *entry);
     }
 }
 
@@ -156,7 +156,7 @@ char **rz_environment_make(const struct rz_daemon_job *job, const struct rz_prog
     struct environment e = {0};
     set_user(&e, job);
     for (char *const *entry = program->environment; entry && *entry; entry++) {
-        set(&e, *entry);
+        set_entry(&e, *entry);
     }
     set_network(&e, job);
     set_identity(&e, job, rank, incarnation, link_fd);
@@ -176,7 +176,7 @@ void rz_environment_tell_overruled(const struct rz_own_node *own)
     struct environment e = {0};
     set_user(&e, &own->job);
     for (const struct rz_ucx_variable *v = rz_ucx_environment; v->name && uses_ucx(&e); v++) {
-        char **entry = find(&e, v->name);
+        char **entry = find_entry(&e, v->name);
         if (v->problem && entry && strcmp(*entry + name_length(*entry) + 1, v->value) != 0) {
             rz_report_log(&own->report, 0, "%s is overruled: %s", *entry, v->problem);
         }

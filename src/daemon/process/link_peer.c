@@ -27,7 +27,7 @@ static void unsent_free(struct rz_link_unsent *unsent)
     free(unsent);
 }
 
-static void drop_first(struct rz_link_peer *peer)
+static void drop_first_unsent(struct rz_link_peer *peer)
 {
     struct rz_link_unsent *first = peer->first;
     peer->first = first->next;
@@ -53,7 +53,7 @@ static void write_unsent(evutil_socket_t fd, short what, void *arg)
         }
         some = true;
         /* Sent, or it will never be read: then the reader notices the end of the link. */
-        drop_first(peer);
+        drop_first_unsent(peer);
     }
     if (some) {
         peer->sent(peer->arg);
@@ -82,7 +82,7 @@ void rz_link_peer_close(struct rz_link_peer *peer)
     rz_loop_free(peer->readable);
     rz_loop_free(peer->writable);
     while (peer->first) {
-        drop_first(peer);
+        drop_first_unsent(peer);
     }
     close(peer->fd);
     *peer = (struct rz_link_peer){.fd = -1, .last = &peer->first};

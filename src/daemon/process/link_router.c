@@ -79,8 +79,8 @@ static bool dispatch(const struct rz_link_router *router, struct rz_child *p,
     return call && call(router->handler[message->type].arg, p, message, fd);
 }
 
-static void on_message(const struct rz_link_router *router, struct rz_child *p, const void *bytes,
-                       size_t n, int *fd)
+static void on_link_message(const struct rz_link_router *router, struct rz_child *p,
+                            const void *bytes, size_t n, int *fd)
 {
     struct rz_link_message message;
     bool ending = p->all->own->membership.ending;
@@ -128,7 +128,7 @@ static bool receive(struct rz_child *p)
     for (unsigned i = 1; i < n_fds; i++) {
         close(fds[i]);
     }
-    on_message(router, p, router->buffer, n, &fd);
+    on_link_message(router, p, router->buffer, n, &fd);
     if (fd >= 0) {
         close(fd);
     }

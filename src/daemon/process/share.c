@@ -31,7 +31,8 @@ uint32_t rz_share_lanes_max(uint32_t n_slots)
 }
 
 /* Makes a memory of which the first `mapped` bytes have pages and are mapped here. */
-static rz_status_t make_memory(const char *name, size_t bytes, size_t mapped, int *fd, void **at)
+static rz_status_t make_share_memory(const char *name, size_t bytes, size_t mapped, int *fd,
+                                     void **at)
 {
     rz_status_t status = rz_memory_create(name, bytes, fd);
     if (status == RZ_OK) {
@@ -72,11 +73,11 @@ rz_status_t rz_share_make(struct rz_child *process, struct rz_watch *watch, stru
     if (rz_watch_slot_open(watch, &share->slot) != RZ_OK) {
         return RZ_ERR_NO_MEMORY;
     }
-    rz_status_t status = make_memory("rhizome-inbox", rz_shm_inbox_bytes(lanes_max),
-                                     rz_memory_page_bytes(), &share->inbox_fd, &bell);
+    rz_status_t status = make_share_memory("rhizome-inbox", rz_shm_inbox_bytes(lanes_max),
+                                           rz_memory_page_bytes(), &share->inbox_fd, &bell);
     if (status == RZ_OK) {
-        status = make_memory("rhizome-waits", sizeof(struct rz_waits), sizeof(struct rz_waits),
-                             &share->waits_fd, &waits);
+        status = make_share_memory("rhizome-waits", sizeof(struct rz_waits),
+                                   sizeof(struct rz_waits), &share->waits_fd, &waits);
     }
     share->bell = bell;
     share->waits = waits;

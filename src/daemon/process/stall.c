@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 /* Samples per bound: a report is late by at most this part of it. */
-#define LOOKS 8
-#define LOOK_MIN_NS RZ_MILLISECOND
+#define STALL_LOOKS 8
+#define STALL_LOOK_MIN_NS RZ_MILLISECOND
 
 struct rz_stall {
     const struct rz_children *children;
@@ -33,7 +33,7 @@ static rz_time stalled_since(const struct rz_stall *stall, const struct rz_child
     return latest;
 }
 
-static void look(evutil_socket_t fd, short what, void *arg)
+static void look_for_stall(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_stall *stall = arg;
     rz_time now = rz_clock_now(), latest = 0;
@@ -54,7 +54,7 @@ static void look(evutil_socket_t fd, short what, void *arg)
 
 rz_status_t rz_stall_open(struct rz_stall **result, const struct rz_children *children)
 {
-    rz_time every = children->own->job.hang_report_ns / LOOKS;
+    rz_time every = children->own->job.hang_report_ns / STALL_LOOKS;
     if (children->own->job.hang_report_ns == 0) {
         return RZ_OK;
     }
@@ -63,12 +63,12 @@ rz_status_t rz_stall_open(struct rz_stall **result, const struct rz_children *ch
         return RZ_ERR_NO_MEMORY;
     }
     stall->children = children;
-    rz_status_t status = rz_loop_timer(children->own->base, &stall->timer, look, stall);
+    rz_status_t status = rz_loop_timer(children->own->base, &stall->timer, look_for_stall, stall);
     if (status != RZ_OK) {
         free(stall);
         return status;
     }
-    rz_loop_arm_every(stall->timer, every > LOOK_MIN_NS ? every : LOOK_MIN_NS);
+    rz_loop_arm_every(stall->timer, every > STALL_LOOK_MIN_NS ? every : STALL_LOOK_MIN_NS);
     *result = stall;
     return RZ_OK;
 }

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 /* Samples per timeout: a process is killed late by at most this part of it. */
-#define LOOKS 8
-#define LOOK_MIN_NS RZ_MILLISECOND
+#define WATCHDOG_LOOKS 8
+#define WATCHDOG_LOOK_MIN_NS RZ_MILLISECOND
 
 struct rz_watchdog {
     const struct rz_children *children;
@@ -52,7 +52,7 @@ static void watch(struct rz_watchdog *watchdog, struct rz_child *p, rz_time now,
     }
 }
 
-static void look(evutil_socket_t fd, short what, void *arg)
+static void look_at_beats(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_watchdog *watchdog = arg;
     rz_time now = rz_clock_now(), gap = now - watchdog->looked_at;
@@ -78,9 +78,11 @@ rz_status_t rz_watchdog_open(struct rz_watchdog **result, const struct rz_childr
         return RZ_ERR_NO_MEMORY;
     }
     watchdog->children = children;
-    watchdog->every = timeout / LOOKS > LOOK_MIN_NS ? timeout / LOOKS : LOOK_MIN_NS;
+    watchdog->every = timeout / WATCHDOG_LOOKS > WATCHDOG_LOOK_MIN_NS ? timeout / WATCHDOG_LOOKS
+                                                                      : WATCHDOG_LOOK_MIN_NS;
     watchdog->looked_at = rz_clock_now();
-    rz_status_t status = rz_loop_timer(children->own->base, &watchdog->timer, look, watchdog);
+    rz_status_t status =
+        rz_loop_timer(children->own->base, &watchdog->timer, look_at_beats, watchdog);
     if (status != RZ_OK) {
         free(watchdog);
         return status;

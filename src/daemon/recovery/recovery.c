@@ -19,7 +19,6 @@
 /* The view of all daemons of a job; it never changes. */
 #define VIEW 1
 
-RZ_PROTOCOL(spread, RZ_PROTOCOL_SPREAD);
 RZ_PROTOCOL(recover, RZ_PROTOCOL_RECOVER);
 RZ_PROTOCOL(commit, RZ_PROTOCOL_COMMIT);
 
@@ -35,14 +34,15 @@ static const uint64_t end_flags[] = {[RZ_END_FAILURE] = 0,
                                      [RZ_END_ORDER] = NEWS_ENDED,
                                      [RZ_END_NEVER] = NEWS_HUNG | NEWS_ENDED};
 
-static void core_send(void *arg, rz_id to, const struct rz_message *message, const uint64_t *items)
+static void recovery_send(void *arg, rz_id to, const struct rz_message *message,
+                          const uint64_t *items)
 {
     struct rz_recovery *recovery = arg;
     rz_overlay_send_protocol(recovery->config.overlay, to, message, items,
                              rz_detector_by_datagram(message));
 }
 
-static void core_before_tick(void *arg, enum rz_protocol_number protocol)
+static void recovery_before_tick(void *arg, enum rz_protocol_number protocol)
 {
     struct rz_recovery *recovery = arg;
     if (!rz_detector_is_protocol(protocol)) {
@@ -309,7 +309,7 @@ static void tell_the_excluded(struct rz_recovery *recovery)
     }
 }
 
-static void on_epoch(struct rz_recovery *recovery, uint32_t epoch, uint64_t generation)
+static void recovery_on_epoch(struct rz_recovery *recovery, uint32_t epoch, uint64_t generation)
 {
     if (epoch != rz_recover_epoch(recovery->recover.embedded.state)) {
         return; /* a newer epoch has replaced it, whose notice follows */
@@ -331,7 +331,8 @@ static void on_epoch(struct rz_recovery *recovery, uint32_t epoch, uint64_t gene
     recovery->config.hooks.epoch(recovery->config.hooks.arg, epoch, generation);
 }
 
-static void on_phase(struct rz_recovery *recovery, uint32_t epoch, enum rz_recover_phase phase)
+static void recovery_on_phase(struct rz_recovery *recovery, uint32_t epoch,
+                              enum rz_recover_phase phase)
 {
     if (epoch != recovery->epoch) {
         return;
@@ -364,7 +365,7 @@ static void record_noted(struct rz_recovery *recovery, uint64_t item)
                                                           .incarnation = incarnation});
 }
 
-static void on_stop(struct rz_recovery *recovery, rz_status_t why, uint64_t slots_left)
+static void recovery_on_stop(struct rz_recovery *recovery, rz_status_t why, uint64_t slots_left)
 {
     char words[200];
     RZ_TRACE(STOP, why, 0, 0);
@@ -381,10 +382,11 @@ static void on_recover(struct rz_recovery *recovery, const struct rz_core_notice
     switch ((enum rz_recover_notice)notice->what) {
     case RZ_RECOVER_EPOCH:
         RZ_TRACE(EPOCH_DECIDED, notice->arg[0], notice->arg[1], 0);
-        on_epoch(recovery, (uint32_t)notice->arg[0], notice->arg[1]);
+        recovery_on_epoch(recovery, (uint32_t)notice->arg[0], notice->arg[1]);
         break;
     case RZ_RECOVER_PHASE:
-        on_phase(recovery, (uint32_t)notice->arg[0], (enum rz_recover_phase)notice->arg[1]);
+        recovery_on_phase(recovery, (uint32_t)notice->arg[0],
+                          (enum rz_recover_phase)notice->arg[1]);
         break;
     case RZ_RECOVER_FAILURES:
         RZ_TRACE(FAILURES_DECIDED, notice->n_items, 0, 0);
@@ -395,7 +397,7 @@ static void on_recover(struct rz_recovery *recovery, const struct rz_core_notice
         recovery->config.hooks.failures_noted(recovery->config.hooks.arg);
         break;
     case RZ_RECOVER_STOP:
-        on_stop(recovery, (rz_status_t)notice->arg[0], notice->arg[1]);
+        recovery_on_stop(recovery, (rz_status_t)notice->arg[0], notice->arg[1]);
         break;
     case RZ_RECOVER_SPAWNS:
         RZ_TRACE(SPAWNS_DECIDED, notice->arg[0], notice->arg[1], notice->n_items);
@@ -467,7 +469,7 @@ static void on_commit(struct rz_recovery *recovery, const struct rz_core_notice 
     }
 }
 
-static void run_notices(evutil_socket_t fd, short what, void *arg)
+static void recovery_run_notices(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_recovery *recovery = arg;
     struct rz_core_notice *notice;
@@ -495,7 +497,7 @@ static void run_notices(evutil_socket_t fd, short what, void *arg)
 /* ---- messages of other daemons ---- */
 
 /* A message for one of the cores of this module. */
-static void core_message(void *arg, const struct rz_message *message, const uint64_t *items)
+static void recovery_message(void *arg, const struct rz_message *message, const uint64_t *items)
 {
     rz_core_step(arg,
                  &(struct rz_event){.kind = RZ_EVENT_RECEIVE, .message = message, .items = items});
@@ -515,7 +517,7 @@ static void heartbeat(void *arg, const struct rz_message *message, const uint64_
     }
     if (message->protocol == recovery->detector.embedded.protocol->number) {
         rz_suspects_look(recovery->suspects, &recovery->detector);
-        core_message(&recovery->detector, message, items);
+        recovery_message(&recovery->detector, message, items);
     }
 }
 
@@ -525,7 +527,7 @@ static void message_arrived(void *arg, rz_id from, const struct rz_overlay_messa
     rz_overlay_router_message(recovery->config.overlay_router, from, message);
 }
 
-static void datagram_arrived(void *arg, const struct rz_message *message, const uint64_t *items)
+static void pass_datagram(void *arg, const struct rz_message *message, const uint64_t *items)
 {
     const struct rz_recovery *recovery = arg;
     rz_overlay_router_datagram(recovery->config.overlay_router, message, items);
@@ -537,7 +539,7 @@ static void queue_has_room(void *arg, rz_id peer)
     rz_store_writable(recovery->store, peer);
 }
 
-static void handle(struct rz_recovery *recovery)
+static void recovery_register_handlers(struct rz_recovery *recovery)
 {
     struct rz_overlay_router *router = recovery->config.overlay_router;
     struct rz_core *const cores[] = {&recovery->detector, &recovery->spread, &recovery->recover,
@@ -548,7 +550,7 @@ static void handle(struct rz_recovery *recovery)
     for (size_t i = 0; i < sizeof(cores) / sizeof(*cores); i++) {
         rz_overlay_router_protocol(router, cores[i]->embedded.protocol->number,
                                    cores[i] == &recovery->spread ? VIEW : RZ_OVERLAY_ANY_VIEW,
-                                   core_message, cores[i]);
+                                   recovery_message, cores[i]);
     }
 }
 
@@ -588,7 +590,7 @@ static void open_cores(struct rz_recovery *recovery, rz_time now)
         struct rz_core *core;
         const struct rz_protocol *protocol;
         const void *config;
-    } cores[] = {{&recovery->spread, &rz_protocol_spread, &spread},
+    } cores[] = {{&recovery->spread, rz_core_spread, &spread},
                  {&recovery->recover, &rz_protocol_recover, &recover},
                  {&recovery->commit, &rz_protocol_commit, &commit}};
     for (size_t i = 0; i < sizeof(cores) / sizeof(*cores); i++) {
@@ -609,10 +611,10 @@ static void begin_first_epoch(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_recovery *recovery = arg;
     (void)fd, (void)what;
-    on_epoch(recovery, rz_recover_epoch(recovery->recover.embedded.state), 0);
+    recovery_on_epoch(recovery, rz_recover_epoch(recovery->recover.embedded.state), 0);
 }
 
-static void stop(void *arg, rz_status_t why, const char *words)
+static void stop_job(void *arg, rz_status_t why, const char *words)
 {
     const struct rz_recovery *recovery = arg;
     recovery->config.hooks.stop(recovery->config.hooks.arg, why, words);
@@ -635,7 +637,7 @@ static rz_status_t open_store(struct rz_recovery *recovery)
                                            .commit = &recovery->commit,
                                            .arg = recovery,
                                            .damaged = damaged,
-                                           .stop = stop,
+                                           .stop = stop_job,
                                            .more = more};
     return rz_store_open(&recovery->store, &config);
 }
@@ -650,7 +652,7 @@ static rz_status_t start_overlay(struct rz_recovery *recovery)
                                              .peers = job->peers,
                                              .arg = recovery,
                                              .message = message_arrived,
-                                             .heartbeat = datagram_arrived,
+                                             .heartbeat = pass_datagram,
                                              .broken = connection_broken,
                                              .lost = connection_lost,
                                              .writable = queue_has_room};
@@ -666,15 +668,15 @@ rz_status_t rz_recovery_open(struct rz_recovery **result, const struct rz_recove
     recovery->config = *config;
     recovery->own = config->own;
     rz_own_lateness_open(&recovery->lateness);
-    recovery->core_host =
-        (struct rz_core_host){.arg = recovery, .before_tick = core_before_tick, .send = core_send};
-    recovery->noticing = event_new(config->own->base, -1, 0, run_notices, recovery);
+    recovery->core_host = (struct rz_core_host){
+        .arg = recovery, .before_tick = recovery_before_tick, .send = recovery_send};
+    recovery->noticing = event_new(config->own->base, -1, 0, recovery_run_notices, recovery);
     rz_core_notices_init(&recovery->notices, recovery->noticing);
     recovery->suspects = rz_suspects_new(&config->own->job);
     rz_status_t status = recovery->suspects ? open_store(recovery) : RZ_ERR_NO_MEMORY;
     if (status == RZ_OK) {
         open_cores(recovery, rz_clock_now());
-        handle(recovery);
+        recovery_register_handlers(recovery);
         status = start_overlay(recovery);
     }
     if (status != RZ_OK) {

@@ -15,8 +15,6 @@
  * it knows. Each message has its meaning alone, and no frame grows with the age of the job. */
 #define ITEMS_PER_MESSAGE 4096u
 
-RZ_PROTOCOL(spread, RZ_PROTOCOL_SPREAD);
-
 struct rz_revocations {
     struct rz_revocations_config config;
     struct rz_core spread;
@@ -25,7 +23,8 @@ struct rz_revocations {
     struct event *noticing;
 };
 
-static void core_send(void *arg, rz_id to, const struct rz_message *message, const uint64_t *items)
+static void revocations_send(void *arg, rz_id to, const struct rz_message *message,
+                             const uint64_t *items)
 {
     struct rz_revocations *revocations = arg;
     for (uint32_t at = 0; at < message->n_items; at += ITEMS_PER_MESSAGE) {
@@ -36,12 +35,7 @@ static void core_send(void *arg, rz_id to, const struct rz_message *message, con
     }
 }
 
-static void core_before_tick(void *arg, enum rz_protocol_number protocol)
-{
-    (void)arg, (void)protocol;
-}
-
-static void run_notices(evutil_socket_t fd, short what, void *arg)
+static void revocations_run_notices(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_revocations *revocations = arg;
     struct rz_core_notice *notice;
@@ -66,15 +60,14 @@ rz_status_t rz_revocations_open(struct rz_revocations **result,
                                             .view = RZ_REVOCATIONS_VIEW,
                                             .redundant_after = RZ_CORE_REDUNDANT_AFTER};
     revocations->config = *config;
-    revocations->host = (struct rz_core_host){
-        .arg = revocations, .before_tick = core_before_tick, .send = core_send};
-    revocations->noticing = event_new(config->base, -1, 0, run_notices, revocations);
+    revocations->host = (struct rz_core_host){.arg = revocations, .send = revocations_send};
+    revocations->noticing = event_new(config->base, -1, 0, revocations_run_notices, revocations);
     if (!revocations->noticing) {
         free(revocations);
         return RZ_ERR_NO_MEMORY;
     }
     rz_core_notices_init(&revocations->notices, revocations->noticing);
-    rz_core_open(&revocations->spread, &(struct rz_core_setup){.protocol = &rz_protocol_spread,
+    rz_core_open(&revocations->spread, &(struct rz_core_setup){.protocol = rz_core_spread,
                                                                .config = &spread,
                                                                .self = config->self,
                                                                .now = rz_clock_now(),

@@ -33,7 +33,7 @@ struct rz_roll_call {
     } node[];                   /* [n_nodes] */
 };
 
-static void arm(struct rz_roll_call *call)
+static void arm_roll_call(struct rz_roll_call *call)
 {
     const struct rz_recovery *recovery = call->recovery;
     rz_time wait = ANSWER_TIMEOUTS * recovery->own->job.hb_timeout_ns +
@@ -75,7 +75,7 @@ static bool may_still_answer(const struct rz_roll_call *call)
     return may;
 }
 
-static void look(evutil_socket_t fd, short what, void *arg)
+static void look_at_roll_call(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_roll_call *call = arg;
     struct rz_recovery *recovery = call->recovery;
@@ -87,7 +87,7 @@ static void look(evutil_socket_t fd, short what, void *arg)
     }
     bool slept = rz_clock_now() > call->until + recovery->own->job.hb_timeout_ns;
     if (slept || may_still_answer(call)) { /* a daemon that has slept could not receive answers */
-        arm(call);
+        arm_roll_call(call);
     } else {
         recovery->config.hooks.stop(recovery->config.hooks.arg, RZ_ERR_NO_QUORUM,
                                     "this node hears too few others for a quorum");
@@ -104,7 +104,7 @@ static struct rz_roll_call *roll_call(struct rz_recovery *recovery)
     call = recovery->roll_call = calloc(1, sizeof(*call) + n_nodes * sizeof(*call->node));
     rz_need_memory(call, "for a roll call");
     call->recovery = recovery;
-    if (rz_loop_timer(recovery->own->base, &call->timer, look, call) != RZ_OK) {
+    if (rz_loop_timer(recovery->own->base, &call->timer, look_at_roll_call, call) != RZ_OK) {
         rz_no_memory("for a roll call");
     }
     return call;
@@ -125,7 +125,7 @@ void rz_recovery_asking(struct rz_recovery *recovery)
     }
     RZ_TRACE(ROLL_CALL, recovery->epoch, 0, 0);
     call->asked_at = rz_clock_now();
-    arm(call);
+    arm_roll_call(call);
 }
 
 void rz_recovery_heard(void *arg, rz_id node)

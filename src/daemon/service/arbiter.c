@@ -112,7 +112,7 @@ static void node_lives(void *arg, rz_id node)
 }
 
 /* Time in which this daemon slept does not count: it could not receive answers. */
-static void look(evutil_socket_t fd, short what, void *arg)
+static void look_for_answers(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_arbiter *arbiter = arg;
     rz_time now = rz_clock_now(), late = now - arbiter->looked_at;
@@ -195,7 +195,8 @@ static bool on_heard(void *arg, struct rz_child *p, const struct rz_link_message
 
 /* ---- open and close ---- */
 
-static void handle(struct rz_arbiter *arbiter, const struct rz_arbiter_config *config)
+static void arbiter_register_handlers(struct rz_arbiter *arbiter,
+                                      const struct rz_arbiter_config *config)
 {
     rz_link_router_handle(config->router, RZ_LINK_SILENT, on_silent, arbiter);
     rz_link_router_handle(config->router, RZ_LINK_HEARD, on_heard, arbiter);
@@ -211,7 +212,7 @@ rz_status_t rz_arbiter_open(struct rz_arbiter **result, const struct rz_arbiter_
 {
     const struct rz_daemon_job *job = &config->own->job;
     if (job->detector != RZ_DETECTOR_FLAT || job->flags & RZ_JOB_NO_FT) {
-        handle(NULL, config);
+        arbiter_register_handlers(NULL, config);
         return RZ_OK;
     }
     struct rz_arbiter *arbiter = calloc(1, sizeof(*arbiter));
@@ -224,14 +225,14 @@ rz_status_t rz_arbiter_open(struct rz_arbiter **result, const struct rz_arbiter_
     arbiter->asked = calloc(job->n_nodes, sizeof(*arbiter->asked));
     rz_status_t status = arbiter->asked ? RZ_OK : RZ_ERR_NO_MEMORY;
     if (status == RZ_OK) {
-        status = rz_loop_timer(config->own->base, &arbiter->timer, look, arbiter);
+        status = rz_loop_timer(config->own->base, &arbiter->timer, look_for_answers, arbiter);
     }
     if (status != RZ_OK) {
         rz_arbiter_close(arbiter);
         return status;
     }
     rz_loop_arm_every(arbiter->timer, job->hb_period_ns);
-    handle(arbiter, config);
+    arbiter_register_handlers(arbiter, config);
     *result = arbiter;
     return RZ_OK;
 }

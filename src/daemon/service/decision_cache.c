@@ -30,8 +30,9 @@ static struct rz_child *process_of(const struct rz_decision_cache *cache, uint32
  * failure: as long as it answers, no other knows of the failure, and the process could have
  * answered itself.
  */
-static uint32_t look(const struct rz_decision_cache *cache, const struct rz_link_decision_ask *ask,
-                     uint8_t value[VALUE_BYTES_MAX])
+static uint32_t look_up_decision(const struct rz_decision_cache *cache,
+                                 const struct rz_link_decision_ask *ask,
+                                 uint8_t value[VALUE_BYTES_MAX])
 {
     uint64_t words[RZ_DECISION_WORDS_MAX];
     const struct rz_child *p = process_of(cache, ask->rank, ask->incarnation);
@@ -72,7 +73,8 @@ static bool on_asked(void *arg, struct rz_child *asker, const struct rz_link_mes
                                                   .rank = ask->rank,
                                                   .incarnation = ask->incarnation,
                                                   .value = value,
-                                                  .value_length = look(cache, ask, value)};
+                                                  .value_length =
+                                                      look_up_decision(cache, ask, value)};
         if (decision.value_length > 0) {
             deliver(cache, asker->rank, asker->incarnation, &decision);
         }
@@ -109,7 +111,7 @@ static void on_node_asks(void *arg, rz_id from, const struct rz_overlay_message 
                      .asker = ask->asker,
                      .asker_incarnation = ask->asker_incarnation,
                      .value = value,
-                     .value_length = look(cache, &local, value)}};
+                     .value_length = look_up_decision(cache, &local, value)}};
     if (answer.decision.value_length > 0) {
         rz_overlay_send(cache->config.overlay, from, &answer);
     }

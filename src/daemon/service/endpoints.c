@@ -256,7 +256,8 @@ void rz_endpoints_spawned(struct rz_endpoints *endpoints, uint32_t rank, uint32_
     }
 }
 
-static bool on_get(void *arg, struct rz_child *p, const struct rz_link_message *message, int *fd)
+static bool on_get_ep_address(void *arg, struct rz_child *p, const struct rz_link_message *message,
+                              int *fd)
 {
     (void)fd;
     return get_ep_address(arg, p, message->get_ep_address.rank, message->get_ep_address.epoch);
@@ -311,7 +312,7 @@ rz_status_t rz_endpoints_open(struct rz_endpoints **result,
     }
     endpoints->config = *config;
     rz_link_router_handle(config->router, RZ_LINK_PUT_EP_ADDRESS, on_put, endpoints);
-    rz_link_router_handle(config->router, RZ_LINK_GET_EP_ADDRESS, on_get, endpoints);
+    rz_link_router_handle(config->router, RZ_LINK_GET_EP_ADDRESS, on_get_ep_address, endpoints);
     rz_link_router_handle(config->router, RZ_LINK_OPEN, on_open, endpoints);
     rz_overlay_router_handle(config->overlay_router, RZ_OVERLAY_GET_EP_ADDRESS, on_remote_get,
                              endpoints);

@@ -232,7 +232,7 @@ static void on_refused(struct rz_groups *groups, const struct rz_core_notice *no
     drop_empty(groups);
 }
 
-static void run_notices(evutil_socket_t fd, short what, void *arg)
+static void groups_run_notices(evutil_socket_t fd, short what, void *arg)
 {
     struct rz_groups *groups = arg;
     struct rz_core_notice *notice;
@@ -339,13 +339,14 @@ static bool on_arrive(void *groups, struct rz_child *p, const struct rz_link_mes
     return arrives(groups, p, NULL, &message->group_arrive);
 }
 
-static void leave(struct rz_groups *groups, struct group *group, struct member **at)
+static void leave_group(struct rz_groups *groups, struct group *group, struct member **at)
 {
     rz_core_call(&groups->view_change, RZ_VIEW_CHANGE_LEAVE, group->number, (*at)->rank, 0);
     member_remove(at);
 }
 
-static bool on_leave(void *arg, struct rz_child *p, const struct rz_link_message *message, int *fd)
+static bool on_group_leave(void *arg, struct rz_child *p, const struct rz_link_message *message,
+                           int *fd)
 {
     struct rz_groups *groups = arg;
     const struct rz_link_group_leave *told = &message->group_leave;
@@ -358,7 +359,7 @@ static bool on_leave(void *arg, struct rz_child *p, const struct rz_link_message
     if ((*at)->rank != told->rank) {
         return false;
     }
-    leave(groups, group, at);
+    leave_group(groups, group, at);
     drop_empty(groups);
     return true;
 }
@@ -377,7 +378,7 @@ static void line_close(struct line *line)
     for (struct group *group = groups->groups; group; group = group->next) {
         for (struct member **at = &group->members; *at;) {
             if ((*at)->line == line) {
-                leave(groups, group, at);
+                leave_group(groups, group, at);
             } else {
                 at = &(*at)->next;
             }
@@ -521,7 +522,7 @@ void rz_groups_process_left(struct rz_groups *groups, const struct rz_child *p)
     for (struct group *group = groups->groups; group; group = group->next) {
         struct member **at = member_at(group, p->rank, p->incarnation);
         if (*at) {
-            leave(groups, group, at);
+            leave_group(groups, group, at);
         }
     }
     drop_empty(groups);
@@ -530,19 +531,15 @@ void rz_groups_process_left(struct rz_groups *groups, const struct rz_child *p)
 
 /* ---- messages of the daemons ---- */
 
-static void core_send(void *arg, rz_id to, const struct rz_message *message, const uint64_t *items)
+static void groups_send(void *arg, rz_id to, const struct rz_message *message,
+                        const uint64_t *items)
 {
     const struct rz_groups *groups = arg;
     rz_kill_here(RZ_KILL_TURN);
     rz_overlay_send_protocol(groups->config.overlay, to, message, items, false);
 }
 
-static void core_before_tick(void *arg, enum rz_protocol_number protocol)
-{
-    (void)arg, (void)protocol;
-}
-
-static void core_message(void *arg, const struct rz_message *message, const uint64_t *items)
+static void groups_message(void *arg, const struct rz_message *message, const uint64_t *items)
 {
     struct rz_groups *groups = arg;
     rz_kill_here(RZ_KILL_TURN_READ);
@@ -651,9 +648,8 @@ rz_status_t rz_groups_open(struct rz_groups **result, const struct rz_groups_con
     groups->config = *config;
     groups->own = config->own;
     groups->epoch = 1;
-    groups->host =
-        (struct rz_core_host){.arg = groups, .before_tick = core_before_tick, .send = core_send};
-    groups->noticing = event_new(config->own->base, -1, 0, run_notices, groups);
+    groups->host = (struct rz_core_host){.arg = groups, .send = groups_send};
+    groups->noticing = event_new(config->own->base, -1, 0, groups_run_notices, groups);
     if (!groups->noticing) {
         free(groups);
         return RZ_ERR_NO_MEMORY;
@@ -662,9 +658,9 @@ rz_status_t rz_groups_open(struct rz_groups **result, const struct rz_groups_con
     open_core(groups);
     rz_link_router_handle(config->router, RZ_LINK_GROUP_JOIN, on_join, groups);
     rz_link_router_handle(config->router, RZ_LINK_GROUP_ARRIVE, on_arrive, groups);
-    rz_link_router_handle(config->router, RZ_LINK_GROUP_LEAVE, on_leave, groups);
+    rz_link_router_handle(config->router, RZ_LINK_GROUP_LEAVE, on_group_leave, groups);
     rz_overlay_router_protocol(config->overlay_router, RZ_PROTOCOL_VIEW_CHANGE, RZ_OVERLAY_ANY_VIEW,
-                               core_message, groups);
+                               groups_message, groups);
     *result = groups;
     return RZ_OK;
 }

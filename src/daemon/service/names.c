@@ -236,8 +236,8 @@ static void tell_all(struct rz_names *names, const char *put, const struct owner
 
 /* ---- Requests of processes ---- */
 
-static void publish(struct rz_names *names, const struct owner *owner,
-                    const struct rz_link_name *question)
+static void publish_name(struct rz_names *names, const struct owner *owner,
+                         const struct rz_link_name *question)
 {
     struct entry *there = *entry_at(names, question->service);
     rz_status_t status = RZ_OK;
@@ -279,7 +279,7 @@ void rz_names_ask(struct rz_names *names, uint32_t rank, uint32_t incarnation,
     struct owner owner = {rank, incarnation, ++names->serial};
     switch (question->what) {
     case RZ_NAME_PUBLISH:
-        publish(names, &owner, question);
+        publish_name(names, &owner, question);
         break;
     case RZ_NAME_UNPUBLISH:
         unpublish(names, &owner, question);
@@ -346,7 +346,7 @@ static void take_back(struct rz_names *names, const struct pending *pending)
 }
 
 /* Ends a publication of this node as refused. */
-static void refuse(struct rz_names *names, struct pending *pending, rz_status_t status)
+static void refuse_publication(struct rz_names *names, struct pending *pending, rz_status_t status)
 {
     if (pending->status != RZ_OK) {
         return;
@@ -367,7 +367,7 @@ static void confirmed(struct rz_names *names, rz_id from, const struct rz_overla
     (*at)->awaited[from] = false;
     (*at)->n_awaited--;
     if (kept->status != RZ_OK) {
-        refuse(names, *at, (rz_status_t)kept->status);
+        refuse_publication(names, *at, (rz_status_t)kept->status);
     }
     pending_end_if_done(names, at);
 }
@@ -463,7 +463,7 @@ static bool on_name(void *arg, struct rz_child *p, const struct rz_link_message 
     return true;
 }
 
-static void on_message(void *arg, rz_id from, const struct rz_overlay_message *message)
+static void on_names_message(void *arg, rz_id from, const struct rz_overlay_message *message)
 {
     rz_names_message(arg, from, message);
 }
@@ -477,9 +477,11 @@ rz_status_t rz_names_open(struct rz_names **names, const struct rz_names_config 
     (*names)->config = *config;
     (*names)->own = config->own;
     rz_link_router_handle(config->router, RZ_LINK_NAME, on_name, *names);
-    rz_overlay_router_handle(config->overlay_router, RZ_OVERLAY_NAME_PUT, on_message, *names);
-    rz_overlay_router_handle(config->overlay_router, RZ_OVERLAY_NAME_DROP, on_message, *names);
-    rz_overlay_router_handle(config->overlay_router, RZ_OVERLAY_NAME_KEPT, on_message, *names);
+    rz_overlay_router_handle(config->overlay_router, RZ_OVERLAY_NAME_PUT, on_names_message, *names);
+    rz_overlay_router_handle(config->overlay_router, RZ_OVERLAY_NAME_DROP, on_names_message,
+                             *names);
+    rz_overlay_router_handle(config->overlay_router, RZ_OVERLAY_NAME_KEPT, on_names_message,
+                             *names);
     return RZ_OK;
 }
 

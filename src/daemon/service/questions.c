@@ -11,8 +11,8 @@ static void remove_at(struct rz_questions *questions, uint32_t i)
     questions->list[i] = questions->list[--questions->n];
 }
 
-static uint32_t find(const struct rz_questions *questions, uint32_t target, uint32_t incarnation,
-                     unsigned kinds, uint32_t epoch)
+static uint32_t find_question(const struct rz_questions *questions, uint32_t target,
+                              uint32_t incarnation, unsigned kinds, uint32_t epoch)
 {
     uint32_t i = 0;
     while (i < questions->n &&
@@ -46,7 +46,7 @@ void rz_questions_add(struct rz_questions *questions, struct rz_daemon_question 
 bool rz_questions_take(struct rz_questions *questions, uint32_t target, uint32_t incarnation,
                        unsigned kinds, uint32_t epoch, struct rz_daemon_question *question)
 {
-    uint32_t i = find(questions, target, incarnation, kinds, epoch);
+    uint32_t i = find_question(questions, target, incarnation, kinds, epoch);
     if (i == questions->n) {
         return false;
     }

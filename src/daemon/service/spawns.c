@@ -120,7 +120,7 @@ static void ends_carry_out(struct rz_spawns *spawns)
 }
 
 /* Publishes the board for all spawns first; then does what takes time. */
-static void publish(struct rz_spawns *spawns, const uint64_t *items, uint32_t n_items)
+static void publish_spawns(struct rz_spawns *spawns, const uint64_t *items, uint32_t n_items)
 {
     uint32_t slot, incarnation;
     rz_board_writer_publish(spawns->config.board);
@@ -170,7 +170,7 @@ void rz_spawns_decided(struct rz_spawns *spawns, rz_status_t refused, const uint
         }
     }
     if (refused == RZ_OK) {
-        publish(spawns, items, n_items);
+        publish_spawns(spawns, items, n_items);
     }
 }
 

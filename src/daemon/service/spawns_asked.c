@@ -142,7 +142,7 @@ void rz_spawns_look(struct rz_spawns *spawns)
 /* ---- requests of processes ---- */
 
 /* Why nothing can be spawned in this job; NULL: spawns are possible. */
-static const char *refusal(const struct rz_spawns *spawns, bool replace)
+static const char *spawn_refusal(const struct rz_spawns *spawns, bool replace)
 {
     const struct rz_daemon_job *job = &spawns->own->job;
     if (job->flags & RZ_JOB_NO_FT) {
@@ -207,7 +207,7 @@ static bool on_replace(void *arg, struct rz_child *asker, const struct rz_link_m
     const struct rz_link_replace *asked = &message->replace;
     (void)fd;
     RZ_TRACE(SPAWN_WANTED, asker->rank, asked->spawns_length / RZ_LINK_PAIR_BYTES, 0);
-    const char *why = refusal(spawns, true);
+    const char *why = spawn_refusal(spawns, true);
     struct rz_spawns_request *request = request_new(spawns, asker, asked->question);
     bool good = read_spawns(spawns, request, asked);
     if (good && !why && !look_at_replace(spawns, request)) {
@@ -277,7 +277,7 @@ static bool on_spawn(void *arg, struct rz_child *asker, const struct rz_link_mes
     const struct rz_link_spawn *asked = &message->spawn;
     (void)fd;
     RZ_TRACE(SPAWN_WANTED, asker->rank, asked->count, 0);
-    const char *why = refusal(spawns, false);
+    const char *why = spawn_refusal(spawns, false);
     struct rz_spawns_request *request = request_new(spawns, asker, asked->question);
     if (why) {
         rz_spawns_tell_refusal(spawns, why);

@@ -18,7 +18,7 @@
 #include <xxhash.h>
 
 #define DIGITS 16
-#define NAME_MAX_BYTES 255
+#define BROUGHT_NAME_MAX_BYTES 255
 #define ELSEWHERE "set TMPDIR there to a directory that can be used"
 /* The identification of an ELF file, its type, and its machine. */
 #define HEAD_BYTES (EI_NIDENT + 4)
@@ -121,7 +121,7 @@ void rz_brought_close(struct rz_brought *brought)
 static bool good_name(const char *name)
 {
     size_t n = strlen(name);
-    return n > 0 && n <= NAME_MAX_BYTES && !strchr(name, '/') && strcmp(name, ".") != 0 &&
+    return n > 0 && n <= BROUGHT_NAME_MAX_BYTES && !strchr(name, '/') && strcmp(name, ".") != 0 &&
            strcmp(name, "..") != 0;
 }
 

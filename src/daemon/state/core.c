@@ -5,9 +5,13 @@
 
 #include "base/no_memory.h"
 #include "port/clock.h"
+#include "proto/spread/spread.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+RZ_PROTOCOL(spread, RZ_PROTOCOL_SPREAD);
+const struct rz_protocol *const rz_core_spread = &rz_protocol_spread;
 
 void rz_core_notices_init(struct rz_core_notices *notices, struct event *ready)
 {
@@ -51,7 +55,7 @@ static void queue_notice(struct rz_core *core, const struct rz_action *action)
     event_active(core->notices->ready, EV_TIMEOUT, 0);
 }
 
-static void carry_out(void *arg, const struct rz_actions *actions)
+static void carry_out_actions(void *arg, const struct rz_actions *actions)
 {
     struct rz_core *core = arg;
     for (uint32_t i = 0; i < actions->count; i++) {
@@ -109,7 +113,9 @@ static void timer_fired(evutil_socket_t fd, short what, void *arg)
         set_timer(core);
         return;
     }
-    core->host->before_tick(core->host->arg, core->embedded.protocol->number);
+    if (core->host->before_tick) {
+        core->host->before_tick(core->host->arg, core->embedded.protocol->number);
+    }
     rz_core_step(core, &(struct rz_event){.kind = RZ_EVENT_TICK});
 }
 
@@ -117,7 +123,7 @@ void rz_core_step(struct rz_core *core, const struct rz_event *event)
 {
     struct rz_event now = *event;
     now.now = core_now(core);
-    bool done = rz_embedded_step(&core->embedded, &now, carry_out, core);
+    bool done = rz_embedded_step(&core->embedded, &now, carry_out_actions, core);
     rz_need_memory(done, "for the state of a protocol");
     set_timer(core);
 }

@@ -17,7 +17,8 @@
 
 struct rz_core_host {
     void *arg;
-    /* Called before a tick of this component: deliver what has arrived but was not read yet. */
+    /* Called before a tick of this component: deliver what has arrived but was not read yet. NULL:
+     * nothing is to be done then. */
     void (*before_tick)(void *arg, enum rz_protocol_number protocol);
     void (*send)(void *arg, rz_id to, const struct rz_message *message, const uint64_t *items);
 };
@@ -54,6 +55,9 @@ struct rz_core {
     rz_time late;     /* how late its last timer was, including sleep */
     rz_time told_now; /* the last time told to the core; its clock never goes back */
 };
+
+/* The protocol of the daemons' broadcasts (proto/spread). */
+extern const struct rz_protocol *const rz_core_spread;
 
 void rz_core_notices_init(struct rz_core_notices *notices, struct event *ready);
 struct rz_core_notice *

@@ -13,7 +13,7 @@
 /* Rings of a daemon that runs without rzrun. */
 #define RINGS_ALONE 64u
 
-static int make_memory(uint32_t node)
+static int make_trace_memory(uint32_t node)
 {
     int fd;
     struct rz_trace_levels levels;
@@ -23,7 +23,7 @@ static int make_memory(uint32_t node)
 
 void rz_node_trace_open(struct rz_node_trace *trace, int fd, uint32_t node)
 {
-    *trace = (struct rz_node_trace){.fd = fd >= 0 ? fd : make_memory(node)};
+    *trace = (struct rz_node_trace){.fd = fd >= 0 ? fd : make_trace_memory(node)};
     trace->n_rings = rz_trace_memory_rings(trace->fd);
     if (trace->n_rings > 0) {
         trace->used = calloc(trace->n_rings, sizeof(*trace->used));

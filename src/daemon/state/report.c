@@ -40,7 +40,7 @@ void rz_report_send(const struct rz_report *report, const struct rz_launch_messa
 }
 
 /* Each record is an event of the trace, too. */
-static void trace(const struct rz_launch_event *event)
+static void trace_record(const struct rz_launch_event *event)
 {
     switch ((enum rz_event_record)event->kind) {
 #define OF(KIND, a, b, c)                                                                          \
@@ -85,7 +85,7 @@ void rz_report_event(const struct rz_report *report, const struct rz_launch_even
     if (!event->note) {
         message.event.note = "";
     }
-    trace(&message.event);
+    trace_record(&message.event);
     rz_report_send(report, &message);
 }
 

@@ -267,7 +267,7 @@ static void finished(struct rz_store *store, struct piece *piece, rz_id from)
 
 /* The memory of a piece is allocated as its parts arrive: to reserve it at once takes longer for a
  * large piece than the other daemons wait for a heartbeat. */
-#define NO_ROOM "no memory for a copy of a checkpoint piece"
+#define NO_MEMORY_TO_COPY "no memory for a copy of a checkpoint piece"
 
 static void on_piece(struct rz_store *store, rz_id from, const struct rz_overlay_piece *told)
 {
@@ -289,7 +289,7 @@ static void on_piece(struct rz_store *store, rz_id from, const struct rz_overlay
     if (!piece || (told->offset == 0 && !piece->wanted_by_us)) {
         int fd;
         if (rz_memory_create("rz-piece", told->total ? told->total : 1, &fd) != RZ_OK) {
-            store_give_up(store, NO_ROOM);
+            store_give_up(store, NO_MEMORY_TO_COPY);
             return;
         }
         piece = store_add(store, told->rank, told->generation, told->total, told->hash, fd);
@@ -302,7 +302,7 @@ static void on_piece(struct rz_store *store, rz_id from, const struct rz_overlay
     }
     if (pwrite(piece->fd, told->data, told->data_length, (off_t)told->offset) !=
         (ssize_t)told->data_length) {
-        store_give_up(store, NO_ROOM);
+        store_give_up(store, NO_MEMORY_TO_COPY);
         return;
     }
     piece->have += told->data_length;
@@ -311,7 +311,8 @@ static void on_piece(struct rz_store *store, rz_id from, const struct rz_overlay
     }
 }
 
-static void on_get(struct rz_store *store, rz_id from, const struct rz_overlay_get_piece *told)
+static void on_get_piece(struct rz_store *store, rz_id from,
+                         const struct rz_overlay_get_piece *told)
 {
     struct piece *piece = store_find(store, told->rank, told->generation);
     struct demand demand = {
@@ -537,7 +538,7 @@ static void hold(struct rz_store *store, rz_id from, const struct rz_overlay_mes
     store->last_held = &held->next;
 }
 
-static void on_message(void *arg, rz_id from, const struct rz_overlay_message *message)
+static void on_store_message(void *arg, rz_id from, const struct rz_overlay_message *message)
 {
     struct rz_store *store = arg;
     uint32_t epoch = epoch_of(message);
@@ -558,7 +559,7 @@ static void on_message(void *arg, rz_id from, const struct rz_overlay_message *m
         on_kept(store, from, &message->piece_kept);
         break;
     case RZ_OVERLAY_GET_PIECE:
-        on_get(store, from, &message->get_piece);
+        on_get_piece(store, from, &message->get_piece);
         break;
     case RZ_OVERLAY_CHANGES:
         store_on_changes(store, from, &message->changes);
@@ -591,7 +592,7 @@ static void release_held(struct rz_store *store)
         struct held *next = held->next;
         struct rz_overlay_message message;
         if (rz_overlay_decode(&message, held->data, held->bytes) == RZ_OK) {
-            on_message(store, held->from, &message);
+            on_store_message(store, held->from, &message);
         }
         free(held);
         held = next;
@@ -781,7 +782,7 @@ uint64_t rz_store_number(const struct rz_store *store, uint64_t generation)
 
 /* ---- open and close ---- */
 
-static rz_status_t open_parts(struct rz_store *store)
+static rz_status_t open_store_parts(struct rz_store *store)
 {
     uint32_t n_ranks = store->own->job.n_ranks;
     const struct rz_store_files_host host = {.arg = store, .came = file_came};
@@ -809,13 +810,13 @@ rz_status_t rz_store_open(struct rz_store **result, const struct rz_store_config
     store->own = config->own;
     store->last_transfer = &store->transfers;
     store->last_held = &store->held;
-    rz_status_t status = open_parts(store);
+    rz_status_t status = open_store_parts(store);
     if (status != RZ_OK) {
         rz_store_close(store);
         return status;
     }
     for (size_t i = 0; i < sizeof(handled) / sizeof(*handled); i++) {
-        rz_overlay_router_handle(config->overlay_router, handled[i], on_message, store);
+        rz_overlay_router_handle(config->overlay_router, handled[i], on_store_message, store);
     }
     store_handle_link(store);
     *result = store;

@@ -110,7 +110,8 @@ static struct piece *take_over(struct rz_store *store, rz_id from,
     return piece;
 }
 
-static void refuse(struct rz_store *store, rz_id from, const struct rz_overlay_changes *told)
+static void refuse_changes(struct rz_store *store, rz_id from,
+                           const struct rz_overlay_changes *told)
 {
     store_send_small(store, from, RZ_OVERLAY_PIECE_GONE, told->generation, told->rank);
 }
@@ -127,7 +128,7 @@ void store_on_changes(struct rz_store *store, rz_id from, const struct rz_overla
     if (told->part & FIRST && !piece) {
         piece = take_over(store, from, told);
         if (!piece) {
-            refuse(store, from, told);
+            refuse_changes(store, from, told);
         }
     }
     if (!piece || !piece->by_changes || piece->have == piece->bytes || piece->source != from) {
@@ -137,7 +138,7 @@ void store_on_changes(struct rz_store *store, rz_id from, const struct rz_overla
         (told->data_length > 0 && pwrite(piece->fd, told->data, told->data_length,
                                          (off_t)told->offset) != (ssize_t)told->data_length)) {
         store_drop_piece(store, piece);
-        refuse(store, from, told);
+        refuse_changes(store, from, told);
         return;
     }
     if (!(told->part & LAST)) {

@@ -55,7 +55,7 @@ static struct demand *take_demand(struct rz_store *store, uint32_t rank, uint64_
 
 /* Carries out the demands for a verified piece. One demand may end the epoch or drop the piece, so
  * the demands are searched again each time. */
-static void settle(struct rz_store *store, uint32_t rank, uint64_t generation, bool good)
+static void settle_demands(struct rz_store *store, uint32_t rank, uint64_t generation, bool good)
 {
     struct demand *demand;
     struct piece *piece = store_find(store, rank, generation);
@@ -108,7 +108,7 @@ void store_turn(evutil_socket_t fd, short what, void *arg)
             free(piece->checked);
             piece->checked = NULL;
         }
-        settle(store, rank, generation, readable && piece->good);
+        settle_demands(store, rank, generation, readable && piece->good);
     }
     if (store->demands) {
         rz_loop_soon(store->turn);

@@ -75,7 +75,8 @@ uint64_t rz_store_files_number(const struct rz_store_files *files, uint64_t gene
 }
 
 /* The full name of a generation, for this epoch. */
-static struct rz_ckpt_generation name_of(const struct rz_store_files *files, uint64_t generation)
+static struct rz_ckpt_generation generation_name(const struct rz_store_files *files,
+                                                 uint64_t generation)
 {
     const struct rz_commit *commit = files->config.commit->embedded.state;
     struct rz_ckpt_generation name = {.run = job_of(files)->checkpoints.run,
@@ -92,7 +93,7 @@ static struct rz_ckpt_generation name_of(const struct rz_store_files *files, uin
 
 static void order(struct rz_store_files *files, struct rz_store_order *what, uint64_t generation)
 {
-    what->generation = name_of(files, generation);
+    what->generation = generation_name(files, generation);
     what->tag = generation;
     if (!rz_store_writer_order(files->writer, what)) {
         files->config.stop(files->config.arg, RZ_ERR_NO_MEMORY,
@@ -131,7 +132,7 @@ static void look_whether_saved(struct rz_store_files *files)
     rz_report_send(&files->own->report, &message);
 }
 
-static void settle(struct rz_store_files *files, uint64_t generation)
+static void settle_generation(struct rz_store_files *files, uint64_t generation)
 {
     if (generation > files->settled) {
         files->settled = generation;
@@ -141,14 +142,14 @@ static void settle(struct rz_store_files *files, uint64_t generation)
 }
 
 /* Marks complete generations, in order, and removes those that can never be complete. */
-static void look(struct rz_store_files *files)
+static void look_at_generations(struct rz_store_files *files)
 {
     uint64_t told = marker(files) == job_of(files)->node ? all_told(files) : 0;
     while (files->handled < told && !files->own->membership.ending) {
         uint64_t next = files->handled + 1;
         bool lacking = is_bad(files, next);
         struct rz_store_order what = {.kind = lacking ? RZ_STORE_REMOVE : RZ_STORE_COMMIT,
-                                      .before = name_of(files, next - 1),
+                                      .before = generation_name(files, next - 1),
                                       /* A mark that is only renewed removes nothing. */
                                       .keep =
                                           next > files->base ? job_of(files)->checkpoints.keep : 0};
@@ -157,7 +158,7 @@ static void look(struct rz_store_files *files)
         }
         files->handled = next;
         if (lacking) {
-            settle(files, next);
+            settle_generation(files, next);
         }
         if (!lacking || next > files->base) {
             order(files, &what, next);
@@ -165,7 +166,7 @@ static void look(struct rz_store_files *files)
     }
 }
 
-static void hear(struct rz_store_files *files, const struct rz_overlay_piece_filed *told)
+static void hear_filed(struct rz_store_files *files, const struct rz_overlay_piece_filed *told)
 {
     if (told->rank >= job_of(files)->n_ranks || told->epoch < files->epoch) {
         return;
@@ -178,13 +179,13 @@ static void hear(struct rz_store_files *files, const struct rz_overlay_piece_fil
     if (told->failed) {
         files->bad[told->generation % UNDER_WAY] = *filed;
     }
-    look(files);
+    look_at_generations(files);
 }
 
 static void on_filed(void *arg, rz_id from, const struct rz_overlay_message *message)
 {
     (void)from;
-    hear(arg, &message->piece_filed);
+    hear_filed(arg, &message->piece_filed);
 }
 
 /* The file of an own rank's piece is written, or was given up: tells the marker. */
@@ -197,7 +198,7 @@ static void tell_marker(struct rz_store_files *files, uint32_t rank, uint64_t ge
             .epoch = files->epoch, .generation = generation, .rank = rank, .failed = failed}};
     rz_id to = marker(files);
     if (to == job_of(files)->node) {
-        hear(files, &message.piece_filed);
+        hear_filed(files, &message.piece_filed);
     } else {
         rz_overlay_send(files->config.overlay, to, &message);
     }
@@ -209,12 +210,12 @@ void rz_store_files_committed(struct rz_store_files *files, uint64_t generation)
         return;
     }
     files->committed = generation;
-    look(files);
+    look_at_generations(files);
 }
 
 /* ---- answers of the writer ---- */
 
-static void stop(struct rz_store_files *files, rz_status_t why, const char *what)
+static void stop_for(struct rz_store_files *files, rz_status_t why, const char *what)
 {
     char words[RZ_CKPT_WORDS_MAX + 128];
     snprintf(words, sizeof(words), "%s%s", what,
@@ -228,7 +229,7 @@ static void stop(struct rz_store_files *files, rz_status_t why, const char *what
 static void complain(struct rz_store_files *files, const char *what)
 {
     if (files_alone(files)) {
-        stop(files, RZ_ERR_CHECKPOINT_UNKEPT, what);
+        stop_for(files, RZ_ERR_CHECKPOINT_UNKEPT, what);
         return;
     }
     if (!files->complained) {
@@ -274,7 +275,7 @@ static void on_read(struct rz_store_files *files, const struct rz_store_order *d
         files->host.came(files->host.arg, done->rank, done->tag, content.fd, content.bytes,
                          content.hash);
     } else {
-        stop(files, RZ_ERR_CHECKPOINT_LOST, done->words.text);
+        stop_for(files, RZ_ERR_CHECKPOINT_LOST, done->words.text);
     }
 }
 
@@ -283,7 +284,7 @@ static void on_marked(struct rz_store_files *files, const struct rz_store_order 
     if (done->status == RZ_OK && done->tag > files->marked) {
         files->marked = done->tag;
     }
-    settle(files, done->tag);
+    settle_generation(files, done->tag);
     if (done->status != RZ_OK) {
         complain(files, done->words.text);
         return;
@@ -338,7 +339,7 @@ void rz_store_files_epoch(struct rz_store_files *files, uint32_t epoch, uint64_t
     }
     files->marked = files->handled;
     files->awaited = generation;
-    look(files); /* other daemons may have entered the epoch before */
+    look_at_generations(files); /* other daemons may have entered the epoch before */
     look_whether_saved(files);
 }
 

@@ -220,7 +220,7 @@ static struct share *add_share(struct parity *parity, const struct rz_overlay_sh
     return share;
 }
 
-static bool make_room(struct parity *parity, uint32_t q, uint64_t bytes)
+static bool make_room_for_block(struct parity *parity, uint32_t q, uint64_t bytes)
 {
     if (parity->block[q].bytes >= bytes) {
         return true;
@@ -251,7 +251,7 @@ static void fold_share(struct rz_store *store, const struct rz_commit_group *gro
         told->data_length > length - told->offset) {
         return;
     }
-    if (!make_room(parity, q, length)) {
+    if (!make_room_for_block(parity, q, length)) {
         store_give_up(store, "no memory for the parity of checkpoint pieces");
         return;
     }

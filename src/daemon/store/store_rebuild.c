@@ -42,7 +42,7 @@ struct rebuild {
     struct wanted *wanted;
 };
 
-static void let_go(struct rebuild *rebuild)
+static void let_go_rebuild(struct rebuild *rebuild)
 {
     if (rebuild->begun && rebuild->at) {
         rz_memory_unmap(rebuild->at, rebuild->total);
@@ -65,7 +65,7 @@ static void end(struct rz_store *store, struct rebuild *rebuild)
         link = &(*link)->next;
     }
     *link = rebuild->next;
-    let_go(rebuild);
+    let_go_rebuild(rebuild);
     free(rebuild);
 }
 
@@ -178,7 +178,7 @@ static void try_on(struct rz_store *store, struct rebuild *rebuild)
     uint32_t rank = rebuild->rank;
     rebuild->attempt++;
     for (; rebuild->left_out <= rebuild->n; rebuild->left_out++) {
-        let_go(rebuild);
+        let_go_rebuild(rebuild);
         if (rebuild->left_out != rebuild->owner + 1 && choose_all(store, rebuild)) {
             ask(store, rebuild);
             return;
@@ -230,7 +230,7 @@ void store_rebuilt(struct rz_store *store, uint32_t rank)
 
 /* ---- blocks ---- */
 
-#define NO_ROOM "no memory to make a checkpoint piece from its parities"
+#define NO_MEMORY_TO_REBUILD "no memory to make a checkpoint piece from its parities"
 
 static bool begin_with(struct rz_store *store, struct rebuild *rebuild,
                        const struct rz_overlay_block *told)
@@ -242,7 +242,7 @@ static bool begin_with(struct rz_store *store, struct rebuild *rebuild,
     rebuild->hash = told->hash;
     if (rz_memory_create("rz-piece", bytes, &rebuild->fd) != RZ_OK ||
         (told->total > 0 && rz_memory_map(rebuild->fd, bytes, true, &at, NULL) != RZ_OK)) {
-        store_give_up(store, NO_ROOM);
+        store_give_up(store, NO_MEMORY_TO_REBUILD);
         return false;
     }
     rebuild->at = at;
@@ -318,7 +318,7 @@ static bool fold_block(struct rz_store *store, const struct rebuild *rebuild,
         n = told->data_length;
     }
     if (n > 0 && rz_memory_reserve(rebuild->fd, begin + told->offset, n) != RZ_OK) {
-        store_give_up(store, NO_ROOM);
+        store_give_up(store, NO_MEMORY_TO_REBUILD);
         return false;
     }
     rz_erasure_fold(wanted->factor, rebuild->at + begin + told->offset, told->data, n);

@@ -83,7 +83,7 @@ static void commit(const struct rz_store_writer *writer, struct rz_store_order *
     }
 }
 
-static void carry_out(const struct rz_store_writer *writer, struct rz_store_order *order)
+static void carry_out_order(const struct rz_store_writer *writer, struct rz_store_order *order)
 {
     const struct rz_ckpt_folder *folder = &writer->config.folder;
     switch (order->kind) {
@@ -131,7 +131,7 @@ static void *run(void *arg)
 {
     struct rz_store_writer *writer = arg;
     for (struct item *item; (item = next_order(writer));) {
-        carry_out(writer, &item->order);
+        carry_out_order(writer, &item->order);
         rz_lock_enter(&writer->lock);
         put(&writer->done, item);
         rz_lock_leave(&writer->lock);

@@ -40,8 +40,8 @@ struct bound {
     uint8_t bytes[32];
 };
 
-static const struct rz_proof_terms *bind(const struct rz_stream *stream, uint32_t direction,
-                                         struct bound *bound)
+static const struct rz_proof_terms *bound_terms(const struct rz_stream *stream, uint32_t direction,
+                                                struct bound *bound)
 {
     const struct rz_stream_terms *terms = &stream->terms;
     struct rz_wire_writer w;
@@ -63,8 +63,8 @@ static const struct rz_proof_terms *bind(const struct rz_stream *stream, uint32_
 static void seal(struct rz_stream *stream, bool connector)
 {
     struct bound bound;
-    rz_seal_begin(&stream->out, bind(stream, connector ? 1 : 2, &bound));
-    rz_seal_begin(&stream->in, bind(stream, connector ? 2 : 1, &bound));
+    rz_seal_begin(&stream->out, bound_terms(stream, connector ? 1 : 2, &bound));
+    rz_seal_begin(&stream->in, bound_terms(stream, connector ? 2 : 1, &bound));
     rz_frames_limit(stream->frames, stream->frame_max + RZ_SEAL_BYTES);
     stream->sealed = true;
 }
@@ -131,7 +131,7 @@ static rz_status_t introduce(struct rz_stream *stream, rz_time deadline)
     rz_wire_put_u32(&w, stream->terms.node);
     rz_wire_put_u32(&w, stream->terms.purpose);
     memcpy(hello + 8, stream->answer, RZ_PROOF_NONCE_BYTES);
-    const struct rz_proof_terms *proof = bind(stream, 0, &bound);
+    const struct rz_proof_terms *proof = bound_terms(stream, 0, &bound);
     rz_proof_make(proof, RZ_PROOF_CONNECTOR, hello + 8 + RZ_PROOF_NONCE_BYTES);
     status = rz_frames_send(stream->frames, hello, sizeof(hello));
     if (status == RZ_OK) {
@@ -241,7 +241,7 @@ rz_status_t rz_stream_prove(struct rz_stream *stream, uint32_t *node,
     stream->terms.node = said_node;
     stream->terms.purpose = (enum rz_stream_purpose)said_purpose;
     memcpy(stream->answer, hello + 8, sizeof(stream->answer));
-    if (!rz_proof_holds(bind(stream, 0, &bound), RZ_PROOF_CONNECTOR,
+    if (!rz_proof_holds(bound_terms(stream, 0, &bound), RZ_PROOF_CONNECTOR,
                         hello + 8 + RZ_PROOF_NONCE_BYTES)) {
         return RZ_ERR_AUTHENTICATION;
     }
@@ -254,7 +254,7 @@ rz_status_t rz_stream_welcome(struct rz_stream *stream)
 {
     uint8_t welcome[WELCOME_BYTES];
     struct bound bound;
-    rz_proof_make(bind(stream, 0, &bound), RZ_PROOF_ACCEPTOR, welcome);
+    rz_proof_make(bound_terms(stream, 0, &bound), RZ_PROOF_ACCEPTOR, welcome);
     rz_status_t status = rz_frames_send(stream->frames, welcome, sizeof(welcome));
     if (status == RZ_OK) {
         seal(stream, false);

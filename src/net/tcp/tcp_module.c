@@ -43,7 +43,7 @@ static void shut(struct rz_rdv_peer *peer)
     }
 }
 
-static unsigned handle(struct rz_tcp_net *tcp, const struct epoll_event *event)
+static unsigned handle_source(struct rz_tcp_net *tcp, const struct epoll_event *event)
 {
     struct rz_tcp_source *source = event->data.ptr;
     if (source->fd < 0) {
@@ -73,7 +73,7 @@ static unsigned turn(struct rz_net *net)
     if (count == 0) {
         int n = epoll_wait(tcp->epoll, events, EVENTS_MAX, 0);
         for (int i = 0; i < n; i++) {
-            count += handle(tcp, &events[i]);
+            count += handle_source(tcp, &events[i]);
         }
     }
     if (tcp->unready || tcp->n_unproved > 0 || tcp->accept_after != 0) {
@@ -136,7 +136,7 @@ static void close_net(struct rz_net *net)
     release((struct rz_tcp_net *)net);
 }
 
-static rz_status_t begin(struct rz_tcp_net *tcp, const struct rz_tcp_config *config)
+static rz_status_t begin_net(struct rz_tcp_net *tcp, const struct rz_tcp_config *config)
 {
     rz_status_t status = rz_proof_begin();
     if (status == RZ_OK) {
@@ -168,7 +168,7 @@ static rz_status_t open_net(const struct rz_tcp_config *config, struct rz_net **
     memcpy(tcp->key, config->key, sizeof(tcp->key));
     tcp->prove_ns = config->prove_ns > 0 ? config->prove_ns : PROVE_NS;
     tcp->warn = config->warn;
-    rz_status_t status = begin(tcp, config);
+    rz_status_t status = begin_net(tcp, config);
     if (status == RZ_OK) {
         *net = &tcp->net;
         return RZ_OK;

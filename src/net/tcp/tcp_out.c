@@ -79,7 +79,7 @@ static void hang_up(struct rz_tcp_out *out)
 }
 
 /* False: the host reports that no process listens there, so the peer has ended. */
-static bool begin(struct rz_tcp_out *out)
+static bool begin_connecting(struct rz_tcp_out *out)
 {
     struct rz_tcp_net *tcp = rz_tcp_of(out->peer);
     struct rz_address to;
@@ -115,7 +115,7 @@ bool rz_tcp_out_connect(struct rz_rdv_peer *peer)
         .connector = {tcp->net.name, tcp->self.rank, tcp->self.incarnation},
         .acceptor = {.name = peer->name},
     };
-    if (!begin(out)) {
+    if (!begin_connecting(out)) {
         free(out);
         return false;
     }
@@ -138,7 +138,7 @@ void rz_tcp_out_tick(struct rz_tcp_net *tcp, rz_time now)
 {
     for (struct rz_tcp_out *out = tcp->unready; out; out = out->next) {
         bool again = out->state == RZ_TCP_UNCONNECTED && now >= out->again_at;
-        if (now >= out->give_up_at || (again && !begin(out))) {
+        if (now >= out->give_up_at || (again && !begin_connecting(out))) {
             rz_rdv_peer_break(out->peer);
         }
     }
@@ -165,7 +165,7 @@ static void become_ready(struct rz_tcp_out *out)
 }
 
 /* A message of the other side is complete. False: the sender is not our peer. */
-static bool handle(struct rz_tcp_out *out)
+static bool handle_message(struct rz_tcp_out *out)
 {
     if (out->state == RZ_TCP_CHALLENGED) {
         return rz_tcp_challenge_read(&out->shake, out->read) && send_hello(out);
@@ -194,7 +194,7 @@ static void shake_hands(struct rz_tcp_out *out)
             return;
         }
         out->read_bytes += n > 0 ? (size_t)n : 0;
-        if (n <= 0 || (out->read_bytes == whole && !handle(out))) {
+        if (n <= 0 || (out->read_bytes == whole && !handle_message(out))) {
             hang_up(out);
         }
     }

@@ -6,7 +6,7 @@
 
 #define MODULE "rhizome-ucx.so"
 
-static void complain(const struct rz_ucx_config *config, const char *text)
+static void complain_of_load(const struct rz_ucx_config *config, const char *text)
 {
     if (config->complain) {
         config->complain(config->host.arg, text);
@@ -26,7 +26,7 @@ rz_status_t rz_ucx_open(const struct rz_ucx_config *config, struct rz_net **net,
 #ifndef RZ_HAVE_UCX
             why = "this build of Rhizome has no UCX (cmake -DRZ_UCX=ON builds it in)";
 #endif
-            complain(config, why);
+            complain_of_load(config, why);
             return RZ_ERR_UNSUPPORTED;
         }
     }

@@ -90,8 +90,8 @@ void rz_recover_want(struct rz_recover *r, const uint64_t *items, uint32_t n_ite
  */
 static uint32_t collect_cohorts(const struct rz_recover *r, uint64_t *items)
 {
-    rz_id last = RZ_ID_NONE, node;
-    uint32_t expected = 0, serial, count, n = 0;
+    rz_id last = RZ_ID_NONE, node = RZ_ID_NONE;
+    uint32_t expected = 0, serial = 0, count, n = 0;
     for (uint32_t i = 0; i < r->n_cohorts && n < COHORTS_SETTLED_MAX; i++) {
         rz_recover_unpack_cohort(rz_recover_cohorts(r)[i], &node, &serial, &count);
         if (node != last) {

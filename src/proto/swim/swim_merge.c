@@ -148,7 +148,7 @@ static bool wins(const struct rz_swim *swim, const struct rz_swim_update *update
     return weight(swim, update->state, update->incarnation) > weight(swim, state, incarnation);
 }
 
-static void accept(struct rz_swim *swim, const struct rz_swim_update *update, rz_time now)
+static void accept_update(struct rz_swim *swim, const struct rz_swim_update *update, rz_time now)
 {
     uint32_t number = rz_swim_provide(swim, update->member);
     struct rz_swim_record *record = rz_swim_record_at(swim, number);
@@ -177,7 +177,7 @@ void rz_swim_hear(struct rz_swim *swim, const struct rz_swim_update *update, rz_
     }
     const struct rz_swim_record *record = rz_swim_find(swim, update->member);
     if (wins(swim, update, record)) {
-        accept(swim, update, now);
+        accept_update(swim, update, now);
     } else if (record && update->state == RZ_SWIM_SUSPECT && record->state == RZ_SWIM_SUSPECT &&
                update->incarnation == record->incarnation) {
         confirm(swim, rz_swim_number_of(swim, update->member), update->from, now);
