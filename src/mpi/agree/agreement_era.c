@@ -71,38 +71,38 @@ void rz_agreement_era_decided(struct rz_agreement *agreement, const struct rz_ac
     agreement->decided = true;
 }
 
-static void told(struct rz_agreement *agreement, const struct rz_action *action)
+static void era_told(struct rz_agreement *agreement, const struct rz_action *action)
 {
     if (action->what == RZ_AGREE_DECIDED) {
         rz_agreement_era_decided(agreement, action);
     }
 }
 
-static void propose(struct rz_agreement *agreement)
+static void era_propose(struct rz_agreement *agreement)
 {
     rz_agreement_step(agreement, &agreement->core,
                       &(struct rz_event){.kind = RZ_EVENT_CALL,
                                          .call = RZ_AGREE_PROPOSE,
                                          .arg = {agreement->and, agreement->min, agreement->max}},
-                      told);
+                      era_told);
 }
 
-static void message(struct rz_agreement *agreement, const struct rz_event *event)
+static void era_message(struct rz_agreement *agreement, const struct rz_event *event)
 {
     if (event->message->protocol == RZ_PROTOCOL_AGREE) {
-        rz_agreement_step(agreement, &agreement->core, event, told);
+        rz_agreement_step(agreement, &agreement->core, event, era_told);
     }
 }
 
-static void failure(struct rz_agreement *agreement, rz_id member)
+static void era_failure(struct rz_agreement *agreement, rz_id member)
 {
     rz_agreement_step(
         agreement, &agreement->core,
         &(struct rz_event){.kind = RZ_EVENT_FAILURE, .ids = &member, .n_ids = 1, .arg = {true}},
-        told);
+        era_told);
 }
 
-static bool knows_failed(const struct rz_agreement *agreement, rz_id member)
+static bool era_knows_failed(const struct rz_agreement *agreement, rz_id member)
 {
     return rz_agree_knows_failed(agreement->core.state, member);
 }
@@ -114,10 +114,10 @@ rz_id rz_agreement_era_awaited(const struct rz_agreement *agreement)
 
 const struct rz_agreement_class rz_agreement_era = {
     .open = rz_agreement_era_open,
-    .propose = propose,
-    .message = message,
-    .failure = failure,
+    .propose = era_propose,
+    .message = era_message,
+    .failure = era_failure,
     .awaited = rz_agreement_era_awaited,
-    .knows_failed = knows_failed,
+    .knows_failed = era_knows_failed,
     .cached = true,
 };

@@ -254,7 +254,7 @@ static void go_on(struct rz_agreement *agreement)
 
 /* ---- Events ---- */
 
-static void propose(struct rz_agreement *agreement)
+static void gossip_propose(struct rz_agreement *agreement)
 {
     struct gossip *gossip = gossip_of(agreement);
     rz_assert(!gossip->proposed && agreement->proposed == gossip->proposal);
@@ -266,7 +266,7 @@ static void propose(struct rz_agreement *agreement)
     go_on(agreement);
 }
 
-static void message(struct rz_agreement *agreement, const struct rz_event *event)
+static void gossip_message(struct rz_agreement *agreement, const struct rz_event *event)
 {
     struct gossip *gossip = gossip_of(agreement);
     const struct rz_message *message = event->message;
@@ -283,7 +283,7 @@ static void message(struct rz_agreement *agreement, const struct rz_event *event
     go_on(agreement);
 }
 
-static void failure(struct rz_agreement *agreement, rz_id member)
+static void gossip_failure(struct rz_agreement *agreement, rz_id member)
 {
     struct gossip *gossip = gossip_of(agreement);
     check_step(agreement, &(struct rz_event){
@@ -313,7 +313,7 @@ static rz_id awaited(const struct rz_agreement *agreement)
                                                 : rz_agreement_era_awaited(agreement);
 }
 
-static bool knows_failed(const struct rz_agreement *agreement, rz_id member)
+static bool gossip_knows_failed(const struct rz_agreement *agreement, rz_id member)
 {
     return rz_agree_knows_failed(agreement->core.state, member) ||
            (member == agreement->config.self && gossip_of(agreement)->reported);
@@ -348,14 +348,14 @@ static void close_gossip(struct rz_agreement *agreement)
 
 const struct rz_agreement_class rz_agreement_gossip = {
     .open = open_both,
-    .propose = propose,
-    .message = message,
-    .failure = failure,
+    .propose = gossip_propose,
+    .message = gossip_message,
+    .failure = gossip_failure,
     .tick = tick,
     .close = close_gossip,
     .sending = sending,
     .deadline = deadline,
     .awaited = awaited,
-    .knows_failed = knows_failed,
+    .knows_failed = gossip_knows_failed,
     .cached = true, /* of the check: a member past it knows that no member is in this gossip */
 };

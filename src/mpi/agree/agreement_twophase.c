@@ -31,7 +31,7 @@ static void list_failed(struct rz_agreement *agreement)
     agreement->decision.n_failed = n;
 }
 
-static void told(struct rz_agreement *agreement, const struct rz_action *action)
+static void twophase_told(struct rz_agreement *agreement, const struct rz_action *action)
 {
     struct rz_decision *decision = &agreement->decision;
     decision->number = action->arg[0];
@@ -42,38 +42,38 @@ static void told(struct rz_agreement *agreement, const struct rz_action *action)
     agreement->decided = true;
 }
 
-static void propose(struct rz_agreement *agreement)
+static void twophase_propose(struct rz_agreement *agreement)
 {
     rz_agreement_step(agreement, &agreement->core,
                       &(struct rz_event){.kind = RZ_EVENT_CALL,
                                          .call = RZ_TWOPHASE_PROPOSE,
                                          .arg = {agreement->and, agreement->min, agreement->max}},
-                      told);
+                      twophase_told);
 }
 
-static void message(struct rz_agreement *agreement, const struct rz_event *event)
+static void twophase_message(struct rz_agreement *agreement, const struct rz_event *event)
 {
     if (event->message->protocol == RZ_PROTOCOL_TWOPHASE) {
-        rz_agreement_step(agreement, &agreement->core, event, told);
+        rz_agreement_step(agreement, &agreement->core, event, twophase_told);
     }
 }
 
-static void failure(struct rz_agreement *agreement, rz_id member)
+static void twophase_failure(struct rz_agreement *agreement, rz_id member)
 {
     rz_agreement_step(agreement, &agreement->core,
                       &(struct rz_event){.kind = RZ_EVENT_FAILURE, .ids = &member, .n_ids = 1},
-                      told);
+                      twophase_told);
 }
 
-static bool knows_failed(const struct rz_agreement *agreement, rz_id member)
+static bool twophase_knows_failed(const struct rz_agreement *agreement, rz_id member)
 {
     return rz_twophase_knows_failed(agreement->core.state, member);
 }
 
 const struct rz_agreement_class rz_agreement_twophase = {
     .open = open_core,
-    .propose = propose,
-    .message = message,
-    .failure = failure,
-    .knows_failed = knows_failed,
+    .propose = twophase_propose,
+    .message = twophase_message,
+    .failure = twophase_failure,
+    .knows_failed = twophase_knows_failed,
 };

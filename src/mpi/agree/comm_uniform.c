@@ -218,7 +218,7 @@ void rz_uniform_result_tell(struct rz_uniform_result *result, int error)
     rz_agreement_context_ready(row->agreement_context, &result->proposal);
 }
 
-static bool is_over(void *arg)
+static bool result_is_over(void *arg)
 {
     return ((const struct rz_uniform_result *)arg)->over;
 }
@@ -237,7 +237,7 @@ int rz_uniform_result_wait(struct rz_uniform_result *result, int error, const ch
                                  .tag = MPI_ANY_TAG,
                                  .look = tell_what_it_waits_for};
     rz_uniform_result_tell(result, error);
-    error = rz_engine_wait(&blocked, is_over, result);
+    error = rz_engine_wait(&blocked, result_is_over, result);
     return error != MPI_SUCCESS ? error : result->error;
 }
 
@@ -309,7 +309,7 @@ static bool is_to_announce(const struct rz_uniform_results *row)
            row->word != OF_COMM;
 }
 
-static void announce(struct rz_uniform_results *row)
+static void announce_row(struct rz_uniform_results *row)
 {
     row->announced = true;
     rz_agreement_context_announce(row->agreement_context, row->word);
@@ -386,7 +386,7 @@ static void speak(void)
     while (row) {
         bool speaks = is_to_refuse(row);
         if (is_to_announce(row)) {
-            announce(row);
+            announce_row(row);
         }
         if (speaks) {
             refuse(row);

@@ -126,7 +126,7 @@ static int check(const char *name, const struct rz_group *group,
 
 /* A barrier that ends when all members have entered, so that a failed member is reported. Each
  * member has made `made` by itself before, so each takes part. Releases it on an error. */
-static int settle(struct rz_comm *made, const char *call)
+static int settle_made(struct rz_comm *made, const char *call)
 {
     uint64_t operation;
     int error = rz_comm_create_begin(made, call, &operation);
@@ -153,7 +153,7 @@ int rzm_comm_create_from_group(struct rz_group *group, const char *stringtag, st
     if (error != MPI_SUCCESS) {
         return error;
     }
-    error = settle(made_here, "MPI_Comm_create_from_group");
+    error = settle_made(made_here, "MPI_Comm_create_from_group");
     if (error != MPI_SUCCESS) {
         return error;
     }

@@ -15,11 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct rz_datatype *bytes_type(void)
-{
-    return rz_datatype_of(MPI_BYTE);
-}
-
 /* ---- MPI_Comm_dup ---- */
 
 /* The part of a duplication that needs no other process. */
@@ -213,7 +208,7 @@ static struct rz_p2p_message group_message(struct rz_comm *comm, const struct rz
 {
     return (struct rz_p2p_message){.buffer = word,
                                    .count = sizeof(*word),
-                                   .datatype = bytes_type(),
+                                   .datatype = rz_datatype_of(MPI_BYTE),
                                    .peer = rz_group_find(comm->group, group->process[member]),
                                    .tag = tag,
                                    .comm = comm,

@@ -45,7 +45,7 @@ struct spawn {
 };
 
 static struct spawn *start_spawns;
-static uint64_t last_question;
+static uint64_t last_spawn_question;
 
 static void spawned(void *arg, const struct rz_link_message *message, const int *fds,
                     unsigned n_fds)
@@ -68,7 +68,7 @@ static void spawned(void *arg, const struct rz_link_message *message, const int 
     rz_engine.completions++;
 }
 
-static bool is_answered(void *arg)
+static bool spawn_is_answered(void *arg)
 {
     return ((struct spawn *)arg)->answered;
 }
@@ -78,7 +78,7 @@ static bool is_answered(void *arg)
 static int ask(const struct rz_news *order, uint32_t n, const struct rz_news *parent,
                const char *call, struct spawn *spawn)
 {
-    *spawn = (struct spawn){.question = ++last_question, .next = start_spawns};
+    *spawn = (struct spawn){.question = ++last_spawn_question, .next = start_spawns};
     start_spawns = spawn;
     rz_link_handle(rz_engine.link, RZ_LINK_SPAWNED, spawned, NULL);
     RZ_TRACE(SPAWN_ASK, n, 0, 0);
@@ -92,7 +92,7 @@ static int ask(const struct rz_news *order, uint32_t n, const struct rz_news *pa
                                             .parent = parent->data,
                                             .parent_length = (uint32_t)parent->bytes}});
     struct rz_blocked blocked = {.call = call, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
-    int error = rz_engine_wait(&blocked, is_answered, spawn);
+    int error = rz_engine_wait(&blocked, spawn_is_answered, spawn);
     rz_list_unlink(&start_spawns, spawn);
     return error;
 }
@@ -385,7 +385,7 @@ static int tell(struct spawning *spawning, int error)
     return error != MPI_SUCCESS ? error : told;
 }
 
-static int make(const struct spawning *spawning, struct rz_comm **intercomm)
+static int make_spawned(const struct spawning *spawning, struct rz_comm **intercomm)
 {
     const struct spawn_news *news = spawning->news;
     uint64_t words[3];
@@ -441,7 +441,7 @@ static int spawn(struct spawning *spawning, struct rz_comm **intercomm, int *cod
         spawning_begin(spawning);
     }
     error = tell(spawning, is_root ? beget(spawning) : MPI_SUCCESS);
-    error = error != MPI_SUCCESS ? error : make(spawning, &made);
+    error = error != MPI_SUCCESS ? error : make_spawned(spawning, &made);
     error = rz_dynamic_confirm(comm, spawning->operation, spawning->root, error);
     if (is_root) {
         error = let_go(spawning, error);

@@ -250,7 +250,7 @@ static void waiting_begin(struct meeting *meeting)
     all_waiting = &meeting->waiting;
 }
 
-static int wait(struct meeting *meeting, bool (*done)(void *arg))
+static int wait_for_meeting(struct meeting *meeting, bool (*done)(void *arg))
 {
     struct rz_blocked blocked = {
         .call = meeting->call, .comm = meeting->comm, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
@@ -325,7 +325,7 @@ static int leave(const struct meeting *meeting)
 
 static int first_answer(struct meeting *meeting, struct offer *offer)
 {
-    int error = wait(meeting, first_answer_has_come);
+    int error = wait_for_meeting(meeting, first_answer_has_come);
     if (error != MPI_SUCCESS) {
         return error;
     }
@@ -333,8 +333,8 @@ static int first_answer(struct meeting *meeting, struct offer *offer)
                                                                  : heard(meeting, offer);
 }
 
-static int connect(struct meeting *meeting, const char *name, struct rz_info *info,
-                   struct offer *offer)
+static int connect_meeting(struct meeting *meeting, const char *name, struct rz_info *info,
+                           struct offer *offer)
 {
     int error =
         rz_engine.info->alone
@@ -371,14 +371,14 @@ static bool a_process_connects(void *arg)
     return meeting->word || rz_dynamic_is_broken(meeting->comm) || !rz_port_is_open(meeting->port);
 }
 
-static int accept(struct meeting *meeting, const char *name, struct offer *offer)
+static int accept_meeting(struct meeting *meeting, const char *name, struct offer *offer)
 {
     meeting->port = rz_port_number(name);
     if (meeting->port == 0) {
         return rzm_error(MPI_ERR_PORT, "port_name \"%s\" is not an open port of this process",
                          name);
     }
-    int error = wait(meeting, a_process_connects);
+    int error = wait_for_meeting(meeting, a_process_connects);
     if (error != MPI_SUCCESS) {
         return error;
     }
@@ -396,7 +396,7 @@ static int accept(struct meeting *meeting, const char *name, struct offer *offer
 
 /* ---- Both roots: each with its group, then with the other root ---- */
 
-static int make(struct meeting *meeting, const struct told *told, struct rz_comm **made)
+static int make_met(struct meeting *meeting, const struct told *told, struct rz_comm **made)
 {
     uint64_t words[3] = {told->seeds[0], told->seeds[1], MEET};
     struct rz_group *remote = rz_group_new((int)told->n, told->process);
@@ -434,7 +434,7 @@ static int prepare(struct meeting *meeting, int error, const struct offer *offer
     if (error == MPI_SUCCESS && told->error != MPI_SUCCESS) {
         error = rzm_error(told->error, "the root could not continue");
     }
-    error = error != MPI_SUCCESS ? error : make(meeting, told, made);
+    error = error != MPI_SUCCESS ? error : make_met(meeting, told, made);
     free(news.data);
     return rz_dynamic_confirm(comm, meeting->operation, meeting->root, error);
 }
@@ -461,7 +461,7 @@ static int await_last_word(struct meeting *meeting)
     meeting->answered = true;
     free(meeting->word);
     meeting->word = NULL;
-    error = wait(meeting, last_answer_has_come);
+    error = wait_for_meeting(meeting, last_answer_has_come);
     if (error == MPI_SUCCESS && !meeting->word && !rz_dynamic_is_gone(meeting->other)) {
         return MPI_ERR_REVOKED;
     }
@@ -509,7 +509,8 @@ static int side(struct meeting *meeting, const char *name, struct rz_info *info,
     bool is_root = rz_comm_rank(comm) == meeting->root;
     if (is_root) {
         waiting_begin(meeting);
-        error = connects ? connect(meeting, name, info, &offer) : accept(meeting, name, &offer);
+        error = connects ? connect_meeting(meeting, name, info, &offer)
+                         : accept_meeting(meeting, name, &offer);
     }
     error = meet(meeting, error, &offer, connects, newcomm);
     if (is_root) {

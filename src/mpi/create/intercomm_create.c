@@ -27,8 +27,8 @@ static int leaders_meet(struct rz_comm *local_comm, uint64_t seed, const struct 
     return error;
 }
 
-static int make(struct rz_comm *local_comm, uint64_t seed, const struct rz_news *theirs,
-                struct rz_comm **newintercomm)
+static int make_intercomm(struct rz_comm *local_comm, uint64_t seed, const struct rz_news *theirs,
+                          struct rz_comm **newintercomm)
 {
     uint64_t other;
     struct rz_group *remote;
@@ -77,7 +77,7 @@ int rzm_intercomm_create(struct rz_comm *local_comm, int local_leader, struct rz
     }
     error = rz_news_tell(local_comm, operation, local_leader, error, &theirs);
     if (error == MPI_SUCCESS) {
-        error = make(local_comm, seed, &theirs, newintercomm);
+        error = make_intercomm(local_comm, seed, &theirs, newintercomm);
     }
     free(theirs.data);
     return error;

@@ -85,7 +85,7 @@ static int swap_over(int fd, const uint32_t *other, const void *mine, void *thei
 }
 
 /* With a process of this job. */
-static int make(const struct hello *mine, const struct hello *theirs, struct rz_comm **made)
+static int make_joined(const struct hello *mine, const struct hello *theirs, struct rz_comm **made)
 {
     struct rz_comm *self = rz_comm_predefined(0x102);
     bool first = mine->process < theirs->process;
@@ -141,7 +141,7 @@ int rzm_comm_join(int fd, struct rz_comm **intercomm)
         *intercomm = NULL;
         return MPI_SUCCESS;
     }
-    error = confirm(fd, theirs.process, make(&mine, &theirs, &made));
+    error = confirm(fd, theirs.process, make_joined(&mine, &theirs, &made));
     if (error == MPI_SUCCESS) {
         *intercomm = made;
     } else if (made && error != RZM_ROLLBACK) {

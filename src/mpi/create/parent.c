@@ -100,7 +100,7 @@ static int common_outcome(struct rz_comm *comm, const struct rz_proposal *propos
  * Processes that get the decision "none" agree once more, so that all have received it; if one
  * exited earlier, the others would decide without it.
  */
-static int settle(bool *go)
+static int settle_init(bool *go)
 {
     struct rz_request *request;
     int error =
@@ -120,11 +120,11 @@ static int await_root(const struct rz_parent_message *protocol_message)
         error = rz_setup_message_send(protocol_message->root, RZ_SETUP_GOING,
                                       protocol_message->order, NULL, 0);
     }
-    error = error != MPI_SUCCESS ? error : settle(&awaited.go);
+    error = error != MPI_SUCCESS ? error : settle_init(&awaited.go);
     if (error != MPI_SUCCESS || awaited.go) {
         return error;
     }
-    error = settle(&awaited.go);
+    error = settle_init(&awaited.go);
     if (error == MPI_SUCCESS) {
         rz_link_close(rz_engine.link, true);
         _exit(EXIT_SUCCESS);

@@ -23,7 +23,7 @@ struct question {
 };
 
 static struct question *open_questions;
-static uint64_t last_question;
+static uint64_t last_name_question;
 static uint64_t last_port;
 
 /* ---- Questions to the daemon ---- */
@@ -43,7 +43,7 @@ static void named(void *arg, const struct rz_link_message *message, const int *f
     }
 }
 
-static bool is_answered(void *arg)
+static bool question_is_answered(void *arg)
 {
     return ((struct question *)arg)->answered;
 }
@@ -62,8 +62,8 @@ static int check_texts(const char *service, const char *port)
 
 /* MPI_SUCCESS (then question->status is the daemon's answer), the error why it cannot be asked, or
  * RZM_ROLLBACK. */
-static int ask(enum rz_name_question what, const char *call, const char *service, const char *port,
-               struct question *question)
+static int ask_daemon(enum rz_name_question what, const char *call, const char *service,
+                      const char *port, struct question *question)
 {
     int error = rz_engine_begin();
     error = error != MPI_SUCCESS ? error : check_texts(service, port);
@@ -74,7 +74,7 @@ static int ask(enum rz_name_question what, const char *call, const char *service
         return rzm_error(MPI_ERR_UNSUPPORTED_OPERATION,
                          "a program that was not started by rzrun has no name service");
     }
-    *question = (struct question){.number = ++last_question, .next = open_questions};
+    *question = (struct question){.number = ++last_name_question, .next = open_questions};
     open_questions = question;
     rz_link_handle(rz_engine.link, RZ_LINK_NAMED, named, NULL);
     struct rz_link_message message = {
@@ -82,7 +82,7 @@ static int ask(enum rz_name_question what, const char *call, const char *service
         .name = {.question = question->number, .what = what, .service = service, .port = port}};
     rz_engine_tell_daemon(&message);
     struct rz_blocked blocked = {.call = call, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
-    error = rz_engine_wait(&blocked, is_answered, question);
+    error = rz_engine_wait(&blocked, question_is_answered, question);
     rz_list_unlink(&open_questions, question);
     return error;
 }
@@ -91,7 +91,7 @@ int rzm_publish_name(const char *service_name, struct rz_info *info, const char 
 {
     (void)info;
     struct question question;
-    int error = ask(RZ_NAME_PUBLISH, "MPI_Publish_name", service_name, port_name, &question);
+    int error = ask_daemon(RZ_NAME_PUBLISH, "MPI_Publish_name", service_name, port_name, &question);
     if (error == MPI_SUCCESS && question.status == RZ_ERR_EXISTS) {
         return rzm_error(MPI_ERR_SERVICE, "service_name \"%s\" is published by another process",
                          service_name);
@@ -103,7 +103,8 @@ int rzm_unpublish_name(const char *service_name, struct rz_info *info, const cha
 {
     (void)info;
     struct question question;
-    int error = ask(RZ_NAME_UNPUBLISH, "MPI_Unpublish_name", service_name, port_name, &question);
+    int error =
+        ask_daemon(RZ_NAME_UNPUBLISH, "MPI_Unpublish_name", service_name, port_name, &question);
     if (error == MPI_SUCCESS && question.status == RZ_ERR_NOT_FOUND) {
         return rzm_error(MPI_ERR_SERVICE, "service_name \"%s\" is not published with this port",
                          service_name);
@@ -115,7 +116,7 @@ int rzm_lookup_name(const char *service_name, struct rz_info *info, char *port_n
 {
     (void)info;
     struct question question;
-    int error = ask(RZ_NAME_LOOK_UP, "MPI_Lookup_name", service_name, "", &question);
+    int error = ask_daemon(RZ_NAME_LOOK_UP, "MPI_Lookup_name", service_name, "", &question);
     if (error == MPI_SUCCESS && question.status == RZ_ERR_NOT_FOUND) {
         return rzm_error(MPI_ERR_NAME, "service_name \"%s\" is not published", service_name);
     }

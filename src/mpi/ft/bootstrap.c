@@ -15,7 +15,7 @@
 
 enum { HEAD_BYTES = 8 + 4 * 4, MEMBER_BYTES = 8 };
 
-static void write(const struct rz_bootstrap *bootstrap, void *buffer, size_t bytes)
+static void write_bootstrap(const struct rz_bootstrap *bootstrap, void *buffer, size_t bytes)
 {
     struct rz_wire_writer writer;
     rz_wire_writer_init(&writer, buffer, bytes);
@@ -38,7 +38,7 @@ int rz_bootstrap_send(const struct rz_bootstrap *bootstrap)
     if (!buffer) {
         return MPI_ERR_NO_MEM;
     }
-    write(bootstrap, buffer, bytes);
+    write_bootstrap(bootstrap, buffer, bytes);
     int error = MPI_SUCCESS;
     for (uint32_t i = 0; i < bootstrap->size && error == MPI_SUCCESS; i++) {
         uint32_t process = bootstrap->process[i];

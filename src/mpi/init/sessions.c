@@ -28,7 +28,7 @@ static const char *const levels[] = {
 #define N_LEVELS ((int)(sizeof(levels) / sizeof(levels[0])))
 
 /* Reads the requested thread level; all levels are supported, so it is granted. */
-static int thread_level(struct rz_info *info, int *level)
+static int read_thread_level(struct rz_info *info, int *level)
 {
     char value[32];
     int there = 0;
@@ -51,7 +51,7 @@ int rzm_session_init(struct rz_info *info, struct rz_errhandler *errhandler,
                      struct rz_session **session)
 {
     int level;
-    int error = thread_level(info, &level);
+    int error = read_thread_level(info, &level);
     error = error != MPI_SUCCESS ? error : rz_init_session_begins();
     if (error != MPI_SUCCESS) {
         return error;

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define CALL "RZ_Group_monitor_start"
+#define JOIN_CALL "RZ_Group_monitor_start"
 
 /* Distinguishes the numbers of groups from those of communicators. */
 enum { KIND_GROUP = 0x6d01 };
@@ -105,7 +105,7 @@ static int ask_for_socket(struct socket_question *question)
     struct rz_link_message message = {.type = RZ_LINK_GROUP_JOIN,
                                       .group_join = {.question = question->number}};
     rz_engine_tell_daemon(&message);
-    struct rz_blocked blocked = {.call = CALL, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
+    struct rz_blocked blocked = {.call = JOIN_CALL, .peer = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
     int error = rz_engine_wait(&blocked, is_answered, question);
     struct socket_question **at = &open_questions;
     while (*at != question) {
@@ -343,7 +343,8 @@ static int join_others(const struct rz_monitor *monitor, uint64_t operation, int
     rz_uniform_result_begin(row, &diagnosis);
     error = tell_and_make(monitor, operation, error, group);
     rz_kill_here(RZ_KILL_GROUP_MADE);
-    int common = error != RZM_ROLLBACK ? rz_uniform_result_wait(&diagnosis, error, CALL) : error;
+    int common =
+        error != RZM_ROLLBACK ? rz_uniform_result_wait(&diagnosis, error, JOIN_CALL) : error;
     if (common != RZM_ROLLBACK) {
         rz_uniform_results_end(row);
     }
@@ -356,7 +357,7 @@ int rz_monitor_join(struct rz_comm *comm, const struct rz_monitor *monitor, int 
                     struct rz_monitor_group **group)
 {
     uint64_t operation;
-    int begun = rz_comm_create_begin(comm, CALL, &operation);
+    int begun = rz_comm_create_begin(comm, JOIN_CALL, &operation);
     if (begun != MPI_SUCCESS) {
         return error != MPI_SUCCESS && begun != RZM_ROLLBACK ? error : begun;
     }

@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-#define CALL "RZ_Group_monitor_round"
+#define ROUND_CALL "RZ_Group_monitor_round"
 
 /* Distinguishes the communicators of rounds from others. */
 enum { KIND_ROUND = 0x6d02 };
@@ -144,7 +144,7 @@ static bool is_settled(void *arg)
 static int await_round(struct rz_monitor *monitor, MPI_Count progress)
 {
     struct rz_monitor_group *group = monitor->group;
-    struct rz_blocked blocked = {.call = CALL,
+    struct rz_blocked blocked = {.call = ROUND_CALL,
                                  .comm = group->comm,
                                  .operation = group->round + 1,
                                  .peer = -1,
@@ -254,7 +254,7 @@ int rzm_group_monitor_round(struct rz_monitor *monitor, MPI_Count progress, MPI_
         return rzm_error(MPI_ERR_ARG, "progress is %lld, less than 0", (long long)progress);
     }
     if (monitor->group->waits) {
-        return rzm_error(MPI_ERR_OTHER, "another thread waits in " CALL);
+        return rzm_error(MPI_ERR_OTHER, "another thread waits in " ROUND_CALL);
     }
     error = round_next(monitor, progress);
     if (error == MPI_SUCCESS) {

@@ -28,7 +28,7 @@ static struct rz_inquiry *unread;
 static struct rz_inquiry **unread_last = &unread;
 
 /* Other processes wait for what these messages say. */
-static _Noreturn void out_of_memory(void)
+static _Noreturn void no_memory_to_tell(void)
 {
     rz_no_memory("to tell others of a failed collective operation");
 }
@@ -40,7 +40,7 @@ static void send_control_message(uint32_t process, enum rz_envelope_kind kind,
 {
     struct rz_control_message *message = rz_control_message_new(0);
     if (!message) {
-        out_of_memory();
+        no_memory_to_tell();
     }
     envelope.kind = kind;
     message->envelope = envelope;
@@ -183,7 +183,7 @@ void rz_inquiry_arrived(struct rz_path *path, const struct rz_envelope *envelope
     (void)data, (void)bytes;
     struct rz_inquiry *inquiry = malloc(sizeof(*inquiry));
     if (!inquiry) {
-        out_of_memory();
+        no_memory_to_tell();
     }
     *inquiry = (struct rz_inquiry){.envelope = *envelope};
     *unread_last = inquiry;

@@ -147,7 +147,7 @@ int rzm_iprobe(int source, int tag, struct rz_comm *comm, int *flag, MPI_Status 
 
 /* ---- Taking a message out ---- */
 
-static int take(const struct look *look, struct rz_matched **matched, MPI_Status *status)
+static int take_matched(const struct look *look, struct rz_matched **matched, MPI_Status *status)
 {
     struct rz_matched *made = calloc(1, sizeof(*made));
     if (!made) {
@@ -208,7 +208,7 @@ int rzm_mprobe(int source, int tag, struct rz_comm *comm, struct rz_matched **me
         return MPI_SUCCESS;
     }
     int error = look_wait(&look, "MPI_Mprobe");
-    return error != MPI_SUCCESS ? error : take(&look, message, status);
+    return error != MPI_SUCCESS ? error : take_matched(&look, message, status);
 }
 
 int rzm_improbe(int source, int tag, struct rz_comm *comm, int *flag, struct rz_matched **message,
@@ -224,7 +224,7 @@ int rzm_improbe(int source, int tag, struct rz_comm *comm, int *flag, struct rz_
     int error = look_once(&look);
     if (error == MPI_SUCCESS) {
         *flag = look.found != NULL;
-        error = *flag ? take(&look, message, status) : MPI_SUCCESS;
+        error = *flag ? take_matched(&look, message, status) : MPI_SUCCESS;
     }
     return error;
 }

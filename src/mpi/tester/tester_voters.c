@@ -73,7 +73,7 @@ static void take(struct rz_tester *tester, const struct rz_link_message *message
     rz_tester_electorate(tester, now);
 }
 
-static void listen(struct rz_tester *tester, rz_time now)
+static void listen_to_line(struct rz_tester *tester, rz_time now)
 {
     struct rz_link_message message;
     rz_status_t status = RZ_OK;
@@ -140,7 +140,7 @@ static void ask(struct rz_tester *tester)
 void rz_tester_voters_look(struct rz_tester *tester, rz_time now)
 {
     if (tester->told) {
-        listen(tester, now);
+        listen_to_line(tester, now);
     }
     if (rz_diagnose_asks_for_voters(tester->diagnose.state, &tester->voters)) {
         tester->untold = true;

@@ -55,7 +55,7 @@ struct cvar {
     const char *text;
 };
 
-static const struct cvar table[] = {
+static const struct cvar cvar_table[] = {
     {RZ_NET_ENVIRONMENT, CVAR_TEXT, RZ_TOOL_TRANSPORT, MPI_T_VERBOSITY_TUNER_BASIC, NULL,
      "Environment: tcp (default) or ucx: what carries messages between nodes"},
     {"RZ_SHM_CMA", CVAR_SWITCH, RZ_TOOL_TRANSPORT, MPI_T_VERBOSITY_TUNER_BASIC, NULL,
@@ -107,11 +107,11 @@ static const struct cvar table[] = {
      "Environment: POINT[:NTH][@RANK] of the library where this process, or that rank, is killed, "
      "for tests; may be written, empty: nowhere"},
 };
-#define N_OWN ((int)(sizeof(table) / sizeof(table[0])))
+#define N_OWN ((int)(sizeof(cvar_table) / sizeof(cvar_table[0])))
 
 static bool is_named(int index, const char *name)
 {
-    return index < N_OWN && strcmp(table[index].name, name) == 0;
+    return index < N_OWN && strcmp(cvar_table[index].name, name) == 0;
 }
 
 /* MPI_T_SCOPE_READONLY: it cannot be written. */
@@ -126,7 +126,7 @@ static int scope_of(int index)
 static struct cvar cvar_at(int index)
 {
     if (index < N_OWN) {
-        return table[index];
+        return cvar_table[index];
     }
     return (struct cvar){rz_ucx_environment[index - N_OWN].name,
                          CVAR_TEXT,
@@ -212,7 +212,7 @@ struct MPI_ABI_T_cvar_handle {
 static struct MPI_ABI_T_cvar_handle *handles; /* list of all that were not freed */
 
 /* Finds the handle in the list; a pointer that is not in the list is not read. */
-static struct MPI_ABI_T_cvar_handle **find(MPI_T_cvar_handle handle)
+static struct MPI_ABI_T_cvar_handle **find_cvar(MPI_T_cvar_handle handle)
 {
     struct MPI_ABI_T_cvar_handle **at = &handles;
     while (*at && *at != handle) {
@@ -245,7 +245,7 @@ int rzm_t_cvar_handle_alloc(int cvar_index, void *obj_handle, MPI_T_cvar_handle 
 int rzm_t_cvar_handle_free(MPI_T_cvar_handle *handle)
 {
     RZ_TOOL_BEGIN();
-    struct MPI_ABI_T_cvar_handle **at = handle ? find(*handle) : NULL;
+    struct MPI_ABI_T_cvar_handle **at = handle ? find_cvar(*handle) : NULL;
     if (!at || !*at) {
         return MPI_T_ERR_INVALID_HANDLE;
     }
@@ -266,7 +266,7 @@ static int copy_way(const char *text)
 int rzm_t_cvar_read(MPI_T_cvar_handle handle, void *buf)
 {
     RZ_TOOL_BEGIN();
-    if (!*find(handle)) {
+    if (!*find_cvar(handle)) {
         return MPI_T_ERR_INVALID_HANDLE;
     }
     if (!buf) {
@@ -307,7 +307,7 @@ static int write_agreement(const char *text)
 int rzm_t_cvar_write(MPI_T_cvar_handle handle, const void *buf)
 {
     RZ_TOOL_BEGIN();
-    if (!*find(handle)) {
+    if (!*find_cvar(handle)) {
         return MPI_T_ERR_INVALID_HANDLE;
     }
     if (!buf) {

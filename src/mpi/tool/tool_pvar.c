@@ -57,7 +57,7 @@ VALUE(agreed_gossip2, rz_agreement_counters.decided[RZ_AGREEMENT_GOSSIP2])
 VALUE(agreed_gossip3, rz_agreement_counters.decided[RZ_AGREEMENT_GOSSIP3])
 VALUE(agreement_fallbacks, rz_agreement_counters.fallbacks)
 
-static const struct pvar table[] = {
+static const struct pvar pvar_table[] = {
     {"rz_messages_sent", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, messages_sent,
      "Messages sent, those inside collective operations included"},
     {"rz_messages_received", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, messages_received,
@@ -109,7 +109,7 @@ static const struct pvar table[] = {
     {"rz_sessions", RZ_TOOL_JOB, MPI_T_PVAR_CLASS_LEVEL, sessions, "Sessions that are open"},
     {"rz_phase", RZ_TOOL_JOB, MPI_T_PVAR_CLASS_STATE, phase, "The phase of the library"},
 };
-#define N_PVARS ((int)(sizeof(table) / sizeof(table[0])))
+#define N_PVARS ((int)(sizeof(pvar_table) / sizeof(pvar_table[0])))
 
 struct MPI_ABI_T_pvar_handle {
     const struct pvar *pvar;
@@ -133,7 +133,7 @@ int rz_tool_pvars(void)
 
 enum rz_tool_category rz_tool_pvar_category(int index)
 {
-    return table[index].category;
+    return pvar_table[index].category;
 }
 
 static bool is_counter(const struct pvar *pvar)
@@ -160,7 +160,7 @@ int rzm_t_pvar_get_index(const char *name, int var_class, int *pvar_index)
         return MPI_T_ERR_INVALID;
     }
     for (int i = 0; i < N_PVARS; i++) {
-        if (strcmp(table[i].name, name) == 0 && table[i].class == var_class) {
+        if (strcmp(pvar_table[i].name, name) == 0 && pvar_table[i].class == var_class) {
             *pvar_index = i;
             return MPI_SUCCESS;
         }
@@ -176,7 +176,7 @@ int rzm_t_pvar_get_info(int pvar_index, char *name, int *name_len, int *verbosit
     if (pvar_index < 0 || pvar_index >= N_PVARS) {
         return MPI_T_ERR_INVALID_INDEX;
     }
-    const struct pvar *pvar = &table[pvar_index];
+    const struct pvar *pvar = &pvar_table[pvar_index];
     bool state = pvar->class == MPI_T_PVAR_CLASS_STATE, counter = is_counter(pvar);
     rz_tool_give_text(pvar->name, name, name_len);
     rz_tool_give_text(pvar->text, desc, desc_len);
@@ -258,7 +258,7 @@ int rzm_t_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void *ob
     if (!made) {
         return MPI_T_ERR_OUT_OF_HANDLES;
     }
-    made->pvar = &table[pvar_index];
+    made->pvar = &pvar_table[pvar_index];
     made->next = session->handles;
     session->handles = made;
     *handle = made;
@@ -267,8 +267,8 @@ int rzm_t_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void *ob
 }
 
 /* Finds the handle in the session: MPI_T_ERR_INVALID_SESSION, _HANDLE. */
-static int find(MPI_T_pvar_session session, MPI_T_pvar_handle handle,
-                struct MPI_ABI_T_pvar_handle ***found)
+static int find_pvar(MPI_T_pvar_session session, MPI_T_pvar_handle handle,
+                     struct MPI_ABI_T_pvar_handle ***found)
 {
     if (!is_session(session)) {
         return MPI_T_ERR_INVALID_SESSION;
@@ -288,7 +288,7 @@ int rzm_t_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle *handle
     if (!handle) {
         return MPI_T_ERR_INVALID_HANDLE;
     }
-    int error = find(session, *handle, &at);
+    int error = find_pvar(session, *handle, &at);
     if (error == MPI_SUCCESS) {
         *at = (*handle)->next;
         free(*handle);
@@ -345,7 +345,7 @@ static int apply(MPI_T_pvar_session session, MPI_T_pvar_handle handle,
         }
         return MPI_SUCCESS;
     }
-    int error = find(session, handle, &at);
+    int error = find_pvar(session, handle, &at);
     if (error == MPI_SUCCESS && !is_counter(handle->pvar)) {
         error = refusal;
     }
@@ -374,7 +374,7 @@ int rzm_t_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *
 {
     RZ_TOOL_BEGIN();
     struct MPI_ABI_T_pvar_handle **at;
-    int error = find(session, handle, &at);
+    int error = find_pvar(session, handle, &at);
     if (error != MPI_SUCCESS || !buf) {
         return error != MPI_SUCCESS ? error : MPI_T_ERR_INVALID;
     }
@@ -390,7 +390,7 @@ int rzm_t_pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_handle handle, v
 {
     RZ_TOOL_BEGIN();
     struct MPI_ABI_T_pvar_handle **at;
-    int error = find(session, handle, &at);
+    int error = find_pvar(session, handle, &at);
     if (error == MPI_SUCCESS && !is_counter(handle->pvar)) {
         error = MPI_T_ERR_PVAR_NO_ATOMIC;
     }
@@ -402,7 +402,7 @@ int rzm_t_pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const
 {
     RZ_TOOL_BEGIN();
     struct MPI_ABI_T_pvar_handle **at;
-    int error = find(session, handle, &at);
+    int error = find_pvar(session, handle, &at);
     if (error != MPI_SUCCESS || !buf) {
         return error != MPI_SUCCESS ? error : MPI_T_ERR_INVALID;
     }

@@ -72,7 +72,7 @@ int rzm_cartdim_get(struct rz_comm *comm, int *ndims)
     return error;
 }
 
-static int too_short(const struct rz_cart *cart, int maxdims)
+static int maxdims_too_short(const struct rz_cart *cart, int maxdims)
 {
     return cart->ndims <= maxdims
                ? MPI_SUCCESS
@@ -84,7 +84,7 @@ int rzm_cart_get(struct rz_comm *comm, int maxdims, int dims[], int periods[], i
 {
     int error;
     const struct rz_cart *cart = rz_cart_of(comm, &error);
-    if (!cart || (error = too_short(cart, maxdims)) != MPI_SUCCESS) {
+    if (!cart || (error = maxdims_too_short(cart, maxdims)) != MPI_SUCCESS) {
         return error;
     }
     memcpy(dims, cart->dims, (size_t)cart->ndims * sizeof(int));
@@ -97,7 +97,7 @@ int rzm_cart_coords(struct rz_comm *comm, int rank, int maxdims, int coords[])
 {
     int error;
     const struct rz_cart *cart = rz_cart_of(comm, &error);
-    if (!cart || (error = too_short(cart, maxdims)) != MPI_SUCCESS) {
+    if (!cart || (error = maxdims_too_short(cart, maxdims)) != MPI_SUCCESS) {
         return error;
     }
     if (rank < 0 || rank >= rz_comm_size(comm)) {

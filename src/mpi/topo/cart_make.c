@@ -29,7 +29,7 @@ static int grid_size(int ndims, const int dims[], int size, int *n)
     return MPI_SUCCESS;
 }
 
-static int begin(struct rz_comm *comm, const char *call, uint64_t *operation)
+static int begin_cart(struct rz_comm *comm, const char *call, uint64_t *operation)
 {
     int error = rz_comm_create_begin(comm, call, operation);
     error = error != MPI_SUCCESS ? error : rz_comm_synchronise(comm, *operation);
@@ -76,7 +76,7 @@ int rzm_cart_create(struct rz_comm *comm_old, int ndims, const int dims[], const
     (void)reorder; /* ranks are not changed: reductions and checkpoints depend on them */
     uint64_t operation;
     int n = 0;
-    int error = begin(comm_old, "MPI_Cart_create", &operation);
+    int error = begin_cart(comm_old, "MPI_Cart_create", &operation);
     if (error == MPI_SUCCESS) {
         error = grid_size(ndims, dims, rz_comm_size(comm_old), &n);
     }
@@ -157,7 +157,7 @@ static uint32_t *slice_ranks(const struct rz_comm *comm, const struct rz_cart *k
 int rzm_cart_sub(struct rz_comm *comm, const int remain_dims[], struct rz_comm **newcomm)
 {
     uint64_t operation;
-    int error = begin(comm, "MPI_Cart_sub", &operation);
+    int error = begin_cart(comm, "MPI_Cart_sub", &operation);
     const struct rz_cart *cart = error == MPI_SUCCESS ? rz_cart_of(comm, &error) : NULL;
     if (!cart) {
         return error;

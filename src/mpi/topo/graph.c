@@ -115,7 +115,7 @@ int rzm_graphdims_get(struct rz_comm *comm, int *nnodes, int *nedges)
     return error;
 }
 
-static int too_short(const char *name, int room, const char *what, int n)
+static int room_too_short(const char *name, int room, const char *what, int n)
 {
     return n <= room ? MPI_SUCCESS
                      : rzm_error(MPI_ERR_ARG, "%s is %d, there are %d %s", name, room, n, what);
@@ -126,8 +126,8 @@ int rzm_graph_get(struct rz_comm *comm, int maxindex, int maxedges, int indx[], 
     int error;
     const struct rz_graph *graph = rz_graph_of(comm, &error);
     if (!graph ||
-        (error = too_short("maxindex", maxindex, "nodes", graph->nnodes)) != MPI_SUCCESS ||
-        (error = too_short("maxedges", maxedges, "edges", graph->nedges)) != MPI_SUCCESS) {
+        (error = room_too_short("maxindex", maxindex, "nodes", graph->nnodes)) != MPI_SUCCESS ||
+        (error = room_too_short("maxedges", maxedges, "edges", graph->nedges)) != MPI_SUCCESS) {
         return error;
     }
     memcpy(indx, graph->index, ints(graph->nnodes));
@@ -161,7 +161,7 @@ int rzm_graph_neighbors(struct rz_comm *comm, int rank, int maxneighbors, int ne
     int error, n;
     const int *found = neighbours_of(comm, rank, &n, &error);
     if (!found ||
-        (error = too_short("maxneighbors", maxneighbors, "neighbours", n)) != MPI_SUCCESS) {
+        (error = room_too_short("maxneighbors", maxneighbors, "neighbours", n)) != MPI_SUCCESS) {
         return error;
     }
     if (n > 0) {

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-static int begin(struct rz_comm *comm, const char *call, uint64_t *operation)
+static int begin_graph(struct rz_comm *comm, const char *call, uint64_t *operation)
 {
     int error = rz_comm_create_begin(comm, call, operation);
     error = error != MPI_SUCCESS ? error : rz_comm_synchronise(comm, *operation);
@@ -68,7 +68,7 @@ int rzm_graph_create(struct rz_comm *comm_old, int nnodes, const int indx[], con
 {
     (void)reorder; /* ranks are not changed: reductions and checkpoints depend on them */
     uint64_t operation;
-    int error = begin(comm_old, "MPI_Graph_create", &operation);
+    int error = begin_graph(comm_old, "MPI_Graph_create", &operation);
     if (error == MPI_SUCCESS) {
         error = check_graph(nnodes, indx, edges, rz_comm_size(comm_old));
     }
@@ -155,7 +155,7 @@ int rzm_dist_graph_create_adjacent(struct rz_comm *comm_old, int indegree, const
     (void)reorder;
     uint64_t operation;
     int size = rz_comm_size(comm_old);
-    int error = begin(comm_old, "MPI_Dist_graph_create_adjacent", &operation);
+    int error = begin_graph(comm_old, "MPI_Dist_graph_create_adjacent", &operation);
     if (error == MPI_SUCCESS) {
         error = check_edges("sources", "sourceweights", indegree, sources, sourceweights, size);
     }
@@ -401,7 +401,7 @@ int rzm_dist_graph_create(struct rz_comm *comm_old, int n, const int sources[], 
     struct stars stars = {n, sources, degrees, destinations, weights};
     struct rows out, in = {0};
     int size = rz_comm_size(comm_old);
-    int error = begin(comm_old, "MPI_Dist_graph_create", &operation);
+    int error = begin_graph(comm_old, "MPI_Dist_graph_create", &operation);
     if (error != MPI_SUCCESS) {
         return error;
     }

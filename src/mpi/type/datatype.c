@@ -326,8 +326,8 @@ int rzm_status_set_elements(MPI_Status *status, struct rz_datatype *datatype, MP
 
 /* ---- Packing ---- */
 
-static void copy(const struct rz_datatype *datatype, MPI_Count count, char *user, char *packed,
-                 MPI_Count bytes, bool packing)
+static void copy_packed(const struct rz_datatype *datatype, MPI_Count count, char *user,
+                        char *packed, MPI_Count bytes, bool packing)
 {
     const struct rz_layout *layout = datatype->layout;
     if (bytes == 0) {
@@ -356,15 +356,15 @@ static void copy(const struct rz_datatype *datatype, MPI_Count count, char *user
 void rz_datatype_pack(const struct rz_datatype *datatype, MPI_Count count, const void *user,
                       void *packed)
 {
-    copy(datatype, count, (char *)(uintptr_t)user, packed, rz_datatype_bytes(datatype, count),
-         true);
+    copy_packed(datatype, count, (char *)(uintptr_t)user, packed,
+                rz_datatype_bytes(datatype, count), true);
 }
 
 void rz_datatype_unpack(const struct rz_datatype *datatype, MPI_Count count, const void *packed,
                         MPI_Count bytes, void *user)
 {
     rz_assert(bytes <= rz_datatype_bytes(datatype, count));
-    copy(datatype, count, user, (char *)(uintptr_t)packed, bytes, false);
+    copy_packed(datatype, count, user, (char *)(uintptr_t)packed, bytes, false);
 }
 
 int rz_datatype_copy(const struct rz_datatype *from_type, MPI_Count from_count, const void *from,
@@ -380,14 +380,14 @@ int rz_datatype_copy(const struct rz_datatype *from_type, MPI_Count from_count, 
     if (from_type->contiguous) {
         rz_datatype_unpack(to_type, to_count, rz_datatype_row(from_type, from), bytes, to);
     } else if (to_type->contiguous) {
-        copy(from_type, from_count, (char *)(uintptr_t)from, rz_datatype_row(to_type, to), bytes,
-             true);
+        copy_packed(from_type, from_count, (char *)(uintptr_t)from, rz_datatype_row(to_type, to),
+                    bytes, true);
     } else {
         char *packed = malloc((size_t)bytes);
         if (!packed) {
             return MPI_ERR_NO_MEM;
         }
-        copy(from_type, from_count, (char *)(uintptr_t)from, packed, bytes, true);
+        copy_packed(from_type, from_count, (char *)(uintptr_t)from, packed, bytes, true);
         rz_datatype_unpack(to_type, to_count, packed, bytes, to);
         free(packed);
     }

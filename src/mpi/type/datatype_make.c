@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-static int too_large(void)
+static int displacement_too_large(void)
 {
     return rzm_error(MPI_ERR_COUNT, "a displacement is larger than 2^63 bytes");
 }
@@ -46,7 +46,7 @@ int rzm_type_vector(MPI_Count count, MPI_Count blocklength, MPI_Count stride,
 {
     struct rz_block block = {.length = blocklength, .repeat = count, .type = oldtype};
     if (__builtin_mul_overflow(stride, oldtype->extent, &block.stride)) {
-        return too_large();
+        return displacement_too_large();
     }
     struct rz_recipe_shape shape = {
         .combiner = MPI_COMBINER_VECTOR, .large = large, .counts = 3, .types = 1};
@@ -107,7 +107,7 @@ static int list_block(const struct list *list, MPI_Count i, struct rz_block *blo
     };
     if (list->in_extents &&
         __builtin_mul_overflow(block->displacement, block->type->extent, &block->displacement)) {
-        return too_large();
+        return displacement_too_large();
     }
     return MPI_SUCCESS;
 }

@@ -213,8 +213,8 @@ static bool layout_copy(const struct rz_layout *layout, char *user, char **exter
     return fits;
 }
 
-static int copy(const struct rz_datatype *datatype, MPI_Count count, char *user, char *external,
-                bool packing)
+static int copy_external(const struct rz_datatype *datatype, MPI_Count count, char *user,
+                         char *external, bool packing)
 {
     bool fits = true;
     if (datatype->size == 0) {
@@ -238,13 +238,13 @@ MPI_Count rz_external_size(const struct rz_datatype *datatype)
 int rz_external_pack(const struct rz_datatype *datatype, MPI_Count count, const void *user,
                      void *external)
 {
-    return copy(datatype, count, (char *)(uintptr_t)user, external, true);
+    return copy_external(datatype, count, (char *)(uintptr_t)user, external, true);
 }
 
 int rz_external_unpack(const struct rz_datatype *datatype, MPI_Count count, const void *external,
                        void *user)
 {
-    return copy(datatype, count, user, (char *)(uintptr_t)external, false);
+    return copy_external(datatype, count, user, (char *)(uintptr_t)external, false);
 }
 
 /* ---- MPI_Pack_external and variants ---- */

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-static int too_large(void)
+static int array_too_large(void)
 {
     return rzm_error(MPI_ERR_COUNT, "the array is larger than 2^63 bytes");
 }
@@ -51,7 +51,7 @@ static int array_wrap(struct array *array, MPI_Count size, const struct runs *ru
         __builtin_add_overflow(after, runs->first, &after) ||
         !run_block(array, runs->first, runs->length, runs->repeat, runs->step, &blocks[0]) ||
         !run_block(array, after, runs->rest, 1, 0, &blocks[1])) {
-        return too_large();
+        return array_too_large();
     }
     int error = rz_datatype_build(blocks, runs->rest > 0 ? 2 : 1, &outer);
     if (error == MPI_SUCCESS) {
