@@ -99,8 +99,9 @@ def clang(work):
 
 
 def core(work):
-    """Without all that can be left out, and without optimisation: the library and the commands of users, whose calls of the rest say so."""
-    configure(work, "-DCMAKE_BUILD_TYPE=Debug", "-DRZ_WERROR=ON", *LEFT_OUT)
+    """Without all that can be left out, without optimisation, and with all files of a library compiled as one: the library and the
+    commands of users, whose calls of the rest say so."""
+    configure(work, "-DCMAKE_BUILD_TYPE=Debug", "-DRZ_WERROR=ON", "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0", *LEFT_OUT)
     make(work)
     built = set(os.listdir(f"{work}/bin"))
     wants({"rzrun", "rzd", "rzdoctor", "rzps", "mpicc", "mpiexec"} <= built, f"all commands of users: {built}")
