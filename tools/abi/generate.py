@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""generate.py WHAT FILE: write a generated part of the MPI binding; FILE - is standard output."""
+"""generate.py WHAT FILE ...: write generated parts of the MPI binding; FILE - is standard output."""
 
 import sys
 from pathlib import Path
@@ -28,16 +28,21 @@ WHAT = {
 }
 
 
-def main():
-    if len(sys.argv) != 3 or sys.argv[1] not in WHAT:
-        sys.exit(f"usage: generate.py {{{' | '.join(WHAT)}}} FILE")
-    text = WHAT[sys.argv[1]](Tables())
-    if sys.argv[2] == "-":
+def write(text, file):
+    if file == "-":
         sys.stdout.write(text)
         return
-    path = Path(sys.argv[2])
+    path = Path(file)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
+
+
+def main():
+    whats, files = sys.argv[1::2], sys.argv[2::2]
+    if not whats or len(whats) != len(files) or not set(whats) <= set(WHAT):
+        sys.exit(f"usage: generate.py {{{' | '.join(WHAT)}}} FILE ...")
+    for what, file in zip(whats, files):
+        write(WHAT[what](Tables()), file)
 
 
 if __name__ == "__main__":
