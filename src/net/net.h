@@ -71,6 +71,14 @@ struct rz_net_ops {
     rz_status_t (*send)(struct rz_net *net, rz_peer_t peer, const void *data, size_t bytes,
                         struct rz_net_op *op);
 
+    /*
+     * As send, without an operation, for a payload of at most eager_max: copies header and data if
+     * there is space at once. RZ_OK: sent. Any other result: nothing was sent, and the caller uses
+     * send. NULL: not supported by this transport. (The word is libfabric's: fi_inject.)
+     */
+    rz_status_t (*inject)(struct rz_net *net, rz_peer_t peer, const void *header,
+                          uint32_t header_bytes, const void *data, size_t bytes);
+
     /* Receives the first `bytes` of the payload named by token (truncation is the user's matter).
      * Results as for send. */
     rz_status_t (*fetch)(struct rz_net *net, rz_net_token_t token, void *data, size_t bytes,

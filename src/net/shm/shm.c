@@ -110,8 +110,8 @@ static void shm_free(struct shm *shm)
         shm->free_tokens = token->next;
         free(token);
     }
-    free(shm->again);
-    free(shm->blocked);
+    free(shm->again.words);
+    free(shm->blocked.words);
     free(shm->pairs);
     free(shm->peers);
     free(shm);
@@ -168,11 +168,11 @@ rz_status_t rz_shm_open(struct rz_net **net, const struct rz_shm_config *config)
                                           .rank = config->self.rank,
                                           .incarnation = config->self.incarnation};
     shm->n_words = (config->lanes_max + 63) / 64;
-    shm->again = calloc(shm->n_words, sizeof(*shm->again));
-    shm->blocked = calloc(shm->n_words, sizeof(*shm->blocked));
+    shm->again.words = calloc(shm->n_words, sizeof(uint64_t));
+    shm->blocked.words = calloc(shm->n_words, sizeof(uint64_t));
     shm->pairs = calloc(config->lanes_max, sizeof(struct shm_pair *));
     rz_status_t status = RZ_ERR_NO_MEMORY;
-    if (shm->again && shm->blocked && shm->pairs) {
+    if (shm->again.words && shm->blocked.words && shm->pairs) {
         status = shm_map_own(shm);
     }
     if (status != RZ_OK) {
@@ -256,10 +256,10 @@ static rz_status_t shm_connect(struct rz_net *net, rz_peer_t peer, const void *b
     /* Events from before the connection: unread messages, fetches not begun, a sender that waits
      * for space. */
     if (pair->in.page) {
-        shm_bit_set(shm->again, pair->lane);
+        shm_set_add(&shm->again, pair->lane);
     }
     if (pair->to_send.first) {
-        shm_bit_set(shm->blocked, pair->lane);
+        shm_set_add(&shm->blocked, pair->lane);
     }
     shm_out_ring(shm, pair);
     return RZ_OK;
@@ -275,7 +275,7 @@ static void shm_renew(struct rz_net *net, rz_peer_t peer, rz_status_t status)
     }
     pair->connection++; /* older tokens refer to payloads that are withdrawn */
     pair->status = status;
-    shm_bit_clear(shm->blocked, pair->lane);
+    shm_set_remove(&shm->blocked, pair->lane);
     shm_out_renew(shm, pair, status);
     shm_fetch_close(shm, pair, status);
 }
@@ -287,7 +287,7 @@ static void shm_pair_end(struct shm *shm, struct shm_pair *pair, rz_status_t sta
     pair->status = status;
     pair->closed = pair->closed || status == RZ_ERR_PROC_FAILED;
     pair->told = false;
-    shm_bit_clear(shm->blocked, pair->lane);
+    shm_set_remove(&shm->blocked, pair->lane);
     if (pair->connected) {
         pair->connected = false;
         shm->peers[pair->peer] = (struct shm_peer){.pair = NULL, .status = status};
@@ -343,7 +343,7 @@ void shm_pair_let_go(struct shm *shm, struct shm_pair *pair)
 static void shm_pair_retire(struct shm *shm, struct shm_pair *pair)
 {
     shm_pair_end(shm, pair, RZ_ERR_PROC_FAILED);
-    shm_in_close(pair);
+    shm_in_close(shm, pair);
     shm->pairs[pair->lane] = NULL;
     if (shm->hot == pair) {
         shm->hot = NULL;
@@ -376,7 +376,7 @@ rz_status_t rz_shm_lane_over(struct rz_net *net, uint32_t lane, struct rz_identi
     if (pair) {
         shm_pair_retire(shm, pair);
     }
-    shm_bit_clear(shm->again, lane);
+    shm_set_remove(&shm->again, lane);
     atomic_fetch_and(&shm->doorbell->lanes[lane / 64 % RZ_DOORBELL_WORDS],
                      ~(UINT64_C(1) << lane % 64));
     rz_status_t status = rz_memory_punch(
@@ -392,12 +392,12 @@ static bool shm_arm(struct rz_net *net)
 {
     struct shm *shm = (struct shm *)net;
     for (unsigned w = 0; w < shm->n_words; w++) {
-        if (shm->again[w] || atomic_load(&shm->doorbell->lanes[w % RZ_DOORBELL_WORDS])) {
+        if (shm->again.words[w] || atomic_load(&shm->doorbell->lanes[w % RZ_DOORBELL_WORDS])) {
             return false;
         }
     }
     for (unsigned w = 0; w < shm->n_words; w++) {
-        for (uint64_t bits = shm->blocked[w]; bits; bits &= bits - 1) {
+        for (uint64_t bits = shm->blocked.words[w]; bits; bits &= bits - 1) {
             struct shm_pair *pair = shm->pairs[w * 64 + (unsigned)__builtin_ctzll(bits)];
             if (!shm_out_arm(pair)) {
                 return false;
@@ -428,7 +428,7 @@ static void shm_close(struct rz_net *net)
             continue;
         }
         shm_pair_end(shm, pair, RZ_ERR_CLOSED);
-        shm_in_close(pair);
+        shm_in_close(shm, pair);
         free(pair);
     }
     while (shm->over) {
@@ -454,6 +454,7 @@ const struct rz_net_ops rz_shm_ops = {
     .ep_address = shm_ep_address,
     .connect = shm_connect,
     .send = shm_send,
+    .inject = shm_inject,
     .fetch = shm_fetch,
     .drop = shm_drop,
     .withdraw = shm_withdraw,

@@ -114,7 +114,7 @@ static void token_tell(struct shm *shm, struct rz_net_token *token, enum shm_act
     if (!pair->connected || !pair->to_send.first) {
         return;
     }
-    shm_bit_set(shm->blocked, pair->lane);
+    shm_set_add(&shm->blocked, pair->lane);
 }
 
 /* Begins a fetch from a connected sender. RZ_IN_PROGRESS: the sender was asked for pieces;

@@ -7,10 +7,13 @@
 #include "base/assert.h"
 #include "port/memory.h"
 
+#include <assert.h>
 #include <string.h>
 
-/* The owner reports free space to a sender after at most this number of bytes. */
+/* The owner tells a sender what it has read in steps of this number of bytes. A sender that finds
+ * no space has more than that in its ring, so it will be told of space. */
 enum { IN_PUBLISH = SHM_RING / 4 };
+static_assert(IN_PUBLISH + SHM_EAGER_MAX + 2 * RZ_NET_HEADER_MAX < SHM_RING, "a sender is told");
 
 /* Limit of consecutive turns with only one lane. */
 enum { HOT_STREAK = 16 };
@@ -54,12 +57,16 @@ rz_status_t shm_in_open(struct shm *shm, struct shm_pair *pair)
     pair->in.page = page;
     pair->in.ring = (unsigned char *)at + shm_page_bytes();
     pair->in.head = atomic_load_explicit(&shm->heads[pair->lane].read, memory_order_relaxed);
+    pair->in.published = pair->in.head;
     pair->torn = !in_identify(shm, pair, page);
     return RZ_OK;
 }
 
-void shm_in_close(struct shm_pair *pair)
+void shm_in_close(struct shm *shm, struct shm_pair *pair)
 {
+    if (pair->in.page) {
+        atomic_store_explicit(&shm->heads[pair->lane].read, pair->in.head, memory_order_release);
+    }
     rz_memory_unmap((void *)pair->in.page, shm_page_bytes() + 2 * SHM_RING);
 }
 
@@ -150,12 +157,14 @@ static rz_status_t in_record(struct shm *shm, struct shm_pair *pair,
     }
 }
 
-/* Lets the sender reuse what was read, and wakes it if it sleeps until then. */
-static void in_publish(struct shm *shm, struct shm_pair *pair)
+/* From time to time lets the sender reuse what was read, and wakes it if it sleeps until then. */
+static inline void in_publish(struct shm *shm, struct shm_pair *pair)
 {
-    if (pair->in.depth > 0) {
-        return; /* an outer call still uses the memory */
+    /* in an inner call the outer one still uses the memory */
+    if (pair->in.head - pair->in.published < IN_PUBLISH || pair->in.depth > 0) {
+        return;
     }
+    pair->in.published = pair->in.head;
     atomic_store_explicit(&shm->heads[pair->lane].read, pair->in.head, memory_order_release);
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&pair->in.page->waiting, memory_order_relaxed) && pair->connected) {
@@ -172,7 +181,7 @@ unsigned shm_in_read(struct shm *shm, struct shm_pair *pair)
     if (tail == pair->in.head) {
         return 0;
     }
-    uint64_t connection = pair->connection, published = pair->in.head;
+    uint64_t connection = pair->connection;
     unsigned records = 0;
     rz_status_t status = tail - pair->in.head <= SHM_RING ? RZ_OK : RZ_ERR_MALFORMED;
     while (status == RZ_OK && pair->in.head < tail && pair->connection == connection) {
@@ -192,20 +201,16 @@ unsigned shm_in_read(struct shm *shm, struct shm_pair *pair)
         pair->in.depth--;
         if (status == RZ_ERR_NO_MEMORY) {
             pair->in.head = head;
-            shm_bit_set(shm->again, pair->lane);
+            shm_set_add(&shm->again, pair->lane);
             break;
         }
         records++;
-        if (pair->in.head - published >= IN_PUBLISH) {
-            published = pair->in.head;
-            in_publish(shm, pair);
-        }
+        in_publish(shm, pair);
     }
-    in_publish(shm, pair);
     if (status == RZ_ERR_MALFORMED && pair->connection == connection) {
         in_tear(shm, pair);
     } else if (pair->in.head < tail) {
-        shm_bit_set(shm->again,
+        shm_set_add(&shm->again,
                     pair->lane); /* a callback has ended it; the rest is for the next connection */
     }
     return records;
@@ -217,7 +222,7 @@ static unsigned in_lane(struct shm *shm, uint32_t lane)
     struct shm_pair *pair = shm_pair(shm, lane);
     rz_status_t status = pair ? shm_in_open(shm, pair) : RZ_ERR_NO_MEMORY;
     if (status != RZ_OK && status != RZ_ERR_CLOSED) {
-        shm_bit_set(shm->again, lane);
+        shm_set_add(&shm->again, lane);
     }
     if (status != RZ_OK || pair->torn || pair->closed) {
         return 0;
@@ -246,8 +251,38 @@ static void in_take_bits(struct shm *shm)
         }
         uint64_t bits = atomic_exchange(&bell->lanes[w], 0);
         for (unsigned v = w; v < shm->n_words; v += RZ_DOORBELL_WORDS) {
-            shm->again[v] |= bits;
+            shm->again.words[v] |= bits;
         }
+        shm->again.some = true;
+    }
+}
+
+/* Reads from the lanes that are to be checked. */
+static unsigned in_read_again(struct shm *shm)
+{
+    unsigned events = 0;
+    shm->again.some = false;
+    for (unsigned w = 0; w < shm->n_words; w++) {
+        uint64_t bits = shm->again.words[w];
+        shm->again.words[w] = 0;
+        for (; bits; bits &= bits - 1) {
+            uint32_t lane = w * 64 + (uint32_t)__builtin_ctzll(bits);
+            if (lane < shm->config.lanes_max) {
+                events += in_lane(shm, lane);
+            }
+        }
+    }
+    return events;
+}
+
+static void flush_blocked(struct shm *shm)
+{
+    shm->blocked.some = false;
+    for (unsigned w = 0; w < shm->n_words; w++) {
+        for (uint64_t bits = shm->blocked.words[w]; bits; bits &= bits - 1) {
+            shm_out_flush(shm, shm->pairs[w * 64 + (unsigned)__builtin_ctzll(bits)]);
+        }
+        shm->blocked.some = shm->blocked.some || shm->blocked.words[w];
     }
 }
 
@@ -265,18 +300,11 @@ unsigned shm_progress(struct rz_net *net)
     if (shm->streak % HOT_STREAK == 0) {
         in_take_bits(shm);
     }
-    for (unsigned w = 0; w < shm->n_words; w++) {
-        uint64_t bits = shm->again[w];
-        shm->again[w] = 0;
-        for (; bits; bits &= bits - 1) {
-            uint32_t lane = w * 64 + (uint32_t)__builtin_ctzll(bits);
-            if (lane < shm->config.lanes_max) {
-                events += in_lane(shm, lane);
-            }
-        }
-        for (bits = shm->blocked[w]; bits; bits &= bits - 1) {
-            shm_out_flush(shm, shm->pairs[w * 64 + (unsigned)__builtin_ctzll(bits)]);
-        }
+    if (shm->again.some) {
+        events += in_read_again(shm);
+    }
+    if (shm->blocked.some) {
+        flush_blocked(shm);
     }
     shm->in_progress = false;
     return events;

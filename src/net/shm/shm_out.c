@@ -159,8 +159,8 @@ struct out_part {
 };
 
 /* Writes one record, for which there is space; `second` may be empty. */
-static void out_write(struct shm_pair *pair, enum shm_kind kind, const void *header,
-                      uint32_t header_bytes, struct out_part first, struct out_part second)
+static inline void out_write(struct shm_pair *pair, enum shm_kind kind, const void *header,
+                             uint32_t header_bytes, struct out_part first, struct out_part second)
 {
     struct shm_record record = {.kind = (uint8_t)kind,
                                 .header_bytes = (uint8_t)header_bytes,
@@ -244,8 +244,23 @@ rz_status_t shm_send(struct rz_net *net, rz_peer_t peer, const void *data, size_
         return bytes > SHM_EAGER_MAX ? RZ_IN_PROGRESS : RZ_OK;
     }
     shm_ops_push(&pair->out.queue, op);
-    shm_bit_set(shm->blocked, pair->lane);
+    shm_set_add(&shm->blocked, pair->lane);
     return RZ_IN_PROGRESS;
+}
+
+rz_status_t shm_inject(struct rz_net *net, rz_peer_t peer, const void *header,
+                       uint32_t header_bytes, const void *data, size_t bytes)
+{
+    struct shm *shm = (struct shm *)net;
+    struct shm_pair *pair = peer < shm->n_peers ? shm->peers[peer].pair : NULL;
+    if (!pair || pair->out.queue.first || bytes > SHM_EAGER_MAX ||
+        !out_room(pair, shm_record_bytes(header_bytes, bytes))) {
+        return RZ_IN_PROGRESS;
+    }
+    out_write(pair, SHM_EAGER, header, header_bytes, (struct out_part){data, bytes},
+              (struct out_part){NULL, 0});
+    shm_out_ring(shm, pair);
+    return RZ_OK;
 }
 
 enum shm_written shm_out_reply(struct shm_pair *pair, enum shm_kind kind,
@@ -313,7 +328,7 @@ void shm_out_asked(struct shm *shm, struct shm_pair *pair, const struct shm_repl
     shm_op(op)->asked = 1;
     shm_op(op)->bytes = reply->bytes;
     shm_ops_push(&pair->out.pieces, op);
-    shm_bit_set(shm->blocked, pair->lane);
+    shm_set_add(&shm->blocked, pair->lane);
 }
 
 /* Writes one message of the queue. */
@@ -400,7 +415,7 @@ void shm_out_flush(struct shm *shm, struct shm_pair *pair)
         shm_out_ring(shm, pair);
     }
     if (!pair->out.queue.first && !pair->out.pieces.first && !pair->to_send.first) {
-        shm_bit_clear(shm->blocked, pair->lane);
+        shm_set_remove(&shm->blocked, pair->lane);
     }
 }
 

@@ -72,7 +72,8 @@ struct shm_pair {
     struct { /* the peer's ring in our inbox; mapped at its first event */
         const struct shm_lane_page *page;
         const unsigned char *ring;
-        uint64_t head;  /* read up to here */
+        uint64_t head;      /* read up to here */
+        uint64_t published; /* what the sender knows of head */
         unsigned depth; /* number of nested reading calls: the memory that they read must stay until
                            the outermost one ends */
     } in;
@@ -103,14 +104,20 @@ struct shm_peer {
     rz_status_t status;    /* of the disconnect */
 };
 
+/* A set of lanes. */
+struct shm_set {
+    uint64_t *words;
+    bool some; /* false: it is empty */
+};
+
 struct shm {
     struct rz_shm_config config;
     struct shm_identity identity;
     struct rz_doorbell *doorbell;
     struct shm_head *heads;
-    unsigned n_words;        /* of the bit sets below: one bit per lane */
-    uint64_t *again;         /* lanes to be checked at the next progress */
-    uint64_t *blocked;       /* lanes with something to write */
+    unsigned n_words;        /* of the sets below: one bit per lane */
+    struct shm_set again;    /* lanes to be checked at the next progress */
+    struct shm_set blocked;  /* lanes with something to write */
     struct shm_pair **pairs; /* [lanes_max], made when first needed, kept until the owner of the
                                 lane is over, or close */
     struct shm_pair *over;   /* pairs whose owner is gone while tokens of its payloads exist */
@@ -123,13 +130,14 @@ struct shm {
     bool in_progress;
 };
 
-static inline void shm_bit_set(uint64_t *words, uint32_t lane)
+static inline void shm_set_add(struct shm_set *set, uint32_t lane)
 {
-    words[lane / 64] |= UINT64_C(1) << lane % 64;
+    set->words[lane / 64] |= UINT64_C(1) << lane % 64;
+    set->some = true;
 }
-static inline void shm_bit_clear(uint64_t *words, uint32_t lane)
+static inline void shm_set_remove(struct shm_set *set, uint32_t lane)
 {
-    words[lane / 64] &= ~(UINT64_C(1) << lane % 64);
+    set->words[lane / 64] &= ~(UINT64_C(1) << lane % 64);
 }
 
 /* shm.c */
@@ -164,12 +172,14 @@ void shm_out_done(struct shm_pair *pair, const struct shm_reply *reply);
 void shm_out_asked(struct shm *shm, struct shm_pair *pair, const struct shm_reply *reply);
 rz_status_t shm_send(struct rz_net *net, rz_peer_t peer, const void *data, size_t bytes,
                      struct rz_net_op *op);
+rz_status_t shm_inject(struct rz_net *net, rz_peer_t peer, const void *header,
+                       uint32_t header_bytes, const void *data, size_t bytes);
 
 /* shm_in.c */
 rz_status_t shm_in_open(struct shm *shm,
                         struct shm_pair *pair); /* RZ_ERR_CLOSED: nothing was sent yet */
 unsigned shm_in_read(struct shm *shm, struct shm_pair *pair); /* records handled */
-void shm_in_close(struct shm_pair *pair);
+void shm_in_close(struct shm *shm, struct shm_pair *pair);
 unsigned shm_progress(struct rz_net *net);
 
 /* shm_fetch.c */

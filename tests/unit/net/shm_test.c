@@ -172,6 +172,51 @@ static void a_full_ring_queues_sends_in_order(void **state)
     teardown();
 }
 
+/* Without an operation a message leaves at once, or not at all: never before one that waits. */
+static void an_injected_message_overtakes_none(void **state)
+{
+    (void)state;
+    setup(RZ_SHM_COPY_AUTO);
+    join_both(0, 1);
+    enum { ROUNDS = 3000 };
+    unsigned injected = 0, queued = 0;
+    static struct rig_op ops[ROUNDS];
+    static unsigned char *data[ROUNDS];
+    struct rz_random random = {.state = 11};
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        size_t bytes = rz_random_below(&random, 600);
+        data[i] = payload(i, bytes);
+        if (rz_shm_ops.inject(members[0].net, 1, &i, sizeof(i), data[i], bytes) == RZ_OK) {
+            injected++;
+        } else {
+            queued += send_to(0, 1, i, data[i], bytes, &ops[i]) == RZ_IN_PROGRESS;
+        }
+        if (rz_random_below(&random, 60) == 0) {
+            progress(rz_random_below(&random, 2));
+        }
+    }
+    for (unsigned turn = 0; members[1].n < ROUNDS && turn < 1000; turn++) {
+        progress(0);
+        progress(1);
+    }
+    assert_int_equal(members[1].n, ROUNDS);
+    assert_false(members[1].wrong);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        assert_int_equal(members[1].got[i].number, i);
+    }
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        free(data[i]);
+    }
+    assert_true(injected > 100 && queued > 100);
+    static const char large[9000];
+    uint64_t number = 0;
+    assert_int_not_equal(
+        rz_shm_ops.inject(members[0].net, 1, &number, sizeof(number), large, sizeof(large)), RZ_OK);
+    assert_int_not_equal(rz_shm_ops.inject(members[0].net, 77, &number, sizeof(number), large, 1),
+                         RZ_OK);
+    teardown();
+}
+
 /* Runs both sides until op has ended. */
 static void settle(unsigned a, unsigned b, const struct rig_op *op)
 {
@@ -641,6 +686,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_messages_arrive_whole_and_in_order),
         cmocka_unit_test(a_full_ring_queues_sends_in_order),
+        cmocka_unit_test(an_injected_message_overtakes_none),
         cmocka_unit_test(large_messages_are_fetched_directly),
         cmocka_unit_test(large_messages_are_fetched_through_the_ring),
         cmocka_unit_test(a_payload_of_another_process_is_never_taken_for_the_senders),
