@@ -35,9 +35,15 @@ struct rz_call {
     struct rz_session *session;    /* of a call on a session: its error handler applies */
     struct rz_errhandler *handler; /* given for the object to be made: has precedence */
     int error;                     /* MPI_SUCCESS, an error class or RZM_ROLLBACK */
-    bool locked;                   /* the engine lock is held */
-    bool lives;                    /* the initialisation lock is held */
-    bool held; /* comm was retained: a request that completes might hold the last other reference */
+    union {
+        uint32_t holds; /* 0: the call holds nothing of these */
+        struct {
+            bool locked; /* the engine lock is held */
+            bool lives;  /* the initialisation lock is held */
+            bool held;   /* comm was retained: a request that completes might hold the last other
+                            reference */
+        };
+    };
 };
 
 /* Which wildcards and special ranks a parameter accepts beside the ranks of the communicator. */
@@ -139,7 +145,9 @@ static inline void rz_call_unlock(struct rz_call *call)
 static inline int rz_call_end(struct rz_call *call)
 {
     if (RZ_LIKELY(call->error == MPI_SUCCESS)) {
-        rz_call_unlock(call);
+        if (call->holds) {
+            rz_call_unlock(call);
+        }
 #if RZ_GROUP
         if (RZ_UNLIKELY(atomic_load_explicit(&rz_monitors_untold, memory_order_relaxed))) {
             rz_monitors_tell();
@@ -431,6 +439,13 @@ static inline bool rz_arg_not_predefined(struct rz_call *call, const char *name,
 struct rz_message_names {
     const char *buffer, *count, *datatype;
 };
+
+/* Their names as constants, not written anew in each call. */
+#define RZ_NAMES(...)                                                                              \
+    __extension__({                                                                                \
+        static const struct rz_message_names names_ = {__VA_ARGS__};                               \
+        &names_;                                                                                   \
+    })
 
 bool rz_arg_bad_message(struct rz_call *call, const struct rz_message_names *names,
                         const void *buffer, int64_t count, const struct rz_datatype *datatype)

@@ -154,19 +154,38 @@ struct rz_errhandler {
 
 /* The object of a predefined handle (a number of the ABI below 0x1000), NULL for the null handle
  * and for unknown numbers. */
-struct rz_comm *rz_comm_predefined(unsigned handle);         /* 0x101 WORLD, 0x102 SELF */
-struct rz_group *rz_group_predefined(unsigned handle);       /* 0x109 EMPTY */
-struct rz_datatype *rz_datatype_predefined(unsigned handle); /* 0x201..0x2eb */
-struct rz_op *rz_op_predefined(unsigned handle);             /* 0x21..0x3d */
-struct rz_info *rz_info_predefined(unsigned handle);         /* 0x131 ENV */
+extern struct rz_comm rz_comm_world, rz_comm_self;          /* 0x101, 0x102 */
+extern struct rz_datatype *const rz_datatypes_named[0x100]; /* 0x201..0x2eb */
+struct rz_group *rz_group_predefined(unsigned handle);      /* 0x109 EMPTY */
+struct rz_op *rz_op_predefined(unsigned handle);            /* 0x21..0x3d */
+struct rz_info *rz_info_predefined(unsigned handle);        /* 0x131 ENV */
 struct rz_errhandler *
 rz_errhandler_predefined(unsigned handle); /* 0x141..0x143; valid before MPI_Init, too */
 struct rz_matched *rz_matched_predefined(unsigned handle); /* 0x129 NO_PROC */
 
+static inline struct rz_comm *rz_comm_predefined(unsigned handle)
+{
+    return handle == 0x101 ? &rz_comm_world : handle == 0x102 ? &rz_comm_self : NULL;
+}
+
+static inline struct rz_datatype *rz_datatype_predefined(unsigned handle)
+{
+    return handle - 0x200 < 0x100 ? rz_datatypes_named[handle - 0x200] : NULL;
+}
+
+/* What struct rz_comm begins with. */
+struct rz_comm_head {
+    struct rz_object object;
+    int peers; /* the size of the group that ranks refer to: remote if inter, else local */
+};
+
+static inline int rz_comm_peers(const struct rz_comm *comm)
+{
+    return ((const struct rz_comm_head *)comm)->peers;
+}
+
 int rz_comm_rank(const struct rz_comm *comm); /* of this process in the local group */
 int rz_comm_size(const struct rz_comm *comm); /* of the local group */
-int rz_comm_peers(
-    const struct rz_comm *comm); /* the group that ranks refer to: remote if inter, else local */
 
 /* Whether count >= 0 elements of a datatype have less than 2^63 bytes, both as data and from end to
  * end. */

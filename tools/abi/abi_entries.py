@@ -270,7 +270,7 @@ class Entry:
     def message(self, buffer, count, datatype):
         self.declare(f"struct rz_datatype *{local(datatype)} = NULL;")
         names = ", ".join(self.quoted(name) for name in (buffer, count, datatype))
-        return code_call("rz_arg_message", "&call", f"&(const struct rz_message_names){{{names}}}", buffer, count, datatype,
+        return code_call("rz_arg_message", "&call", f"RZ_NAMES({names})", buffer, count, datatype,
                          "&" + local(datatype))
 
     def side_literal(self, names, length):

@@ -18,7 +18,7 @@
 
 /* The predefined communicators are static objects, so that asking for their rank is safe even
  * between two epochs. */
-static struct rz_comm world, self;
+struct rz_comm rz_comm_world, rz_comm_self;
 
 static bool closing;               /* all communicators are being ended */
 static struct rz_comm *living;     /* all communicators, linked by next and prev */
@@ -141,6 +141,7 @@ static void comm_begin(struct rz_comm *comm, struct rz_group *group, struct rz_g
     }
     comm->group = group;
     comm->remote = remote;
+    comm->head.peers = remote->size;
     comm->call = "";
     comm->errhandler = errhandler;
     rz_errhandler_retain(errhandler);
@@ -177,11 +178,6 @@ static void comm_end(struct rz_comm *comm)
         comm->local->inter = NULL;
         rz_comm_release(comm->local);
     }
-}
-
-void rz_comm_retain(struct rz_comm *comm)
-{
-    rz_object_retain(&comm->object);
 }
 
 void rz_comm_release(struct rz_comm *comm)
@@ -346,12 +342,14 @@ int rz_comms_open(void)
     struct rz_errhandler *first = rz_errhandler_initial();
     bool replaces = rz_engine.late && info->restarted;
     what = replaces ? rz_mix(what, (uint64_t)info->self.rank << 32 | info->self.incarnation) : what;
-    comm_begin(&world, all_ranks, all_ranks, context_of(info->self.job, epoch, what), 0x101, first);
-    comm_begin(&self, me, me, context_of(info->self.job, epoch | rz_engine.self, 2), 0x102, first);
-    world.revoked = world.unshared = replaces;
-    strcpy(world.name, "MPI_COMM_WORLD");
-    strcpy(self.name, "MPI_COMM_SELF");
-    look_back(&world);
+    comm_begin(&rz_comm_world, all_ranks, all_ranks, context_of(info->self.job, epoch, what), 0x101,
+               first);
+    comm_begin(&rz_comm_self, me, me, context_of(info->self.job, epoch | rz_engine.self, 2), 0x102,
+               first);
+    rz_comm_world.revoked = rz_comm_world.unshared = replaces;
+    strcpy(rz_comm_world.name, "MPI_COMM_WORLD");
+    strcpy(rz_comm_self.name, "MPI_COMM_SELF");
+    look_back(&rz_comm_world);
     return MPI_SUCCESS;
 }
 
@@ -374,11 +372,6 @@ void rz_comms_close(void)
     closing = false;
 }
 
-struct rz_comm *rz_comm_predefined(unsigned handle)
-{
-    return handle == 0x101 ? &world : handle == 0x102 ? &self : NULL;
-}
-
 /* ---- Farewells ---- */
 
 static bool reaches_beyond(const struct rz_comm *comm)
@@ -389,7 +382,7 @@ static bool reaches_beyond(const struct rz_comm *comm)
     for (int side = 0; side < (comm->group != comm->remote ? 2 : 1); side++) {
         for (int i = 0; i < groups[side]->size; i++) {
             uint32_t process = groups[side]->process[i];
-            bool beyond = spawned ? rz_group_find(world.group, process) == MPI_UNDEFINED
+            bool beyond = spawned ? rz_group_find(rz_comm_world.group, process) == MPI_UNDEFINED
                                   : rz_process_slot(process) >= info->n_ranks;
             if (beyond) {
                 return true;
@@ -435,11 +428,6 @@ int rz_comm_rank(const struct rz_comm *comm)
 int rz_comm_size(const struct rz_comm *comm)
 {
     return comm->group->size;
-}
-
-int rz_comm_peers(const struct rz_comm *comm)
-{
-    return comm->remote->size;
 }
 
 int rzm_comm_rank(struct rz_comm *comm, int *rank)

@@ -26,7 +26,10 @@ enum rz_context_offset {
 struct rz_attribute;
 
 struct rz_comm {
-    struct rz_object object; /* flags: RZ_COMM_INTER, RZ_COMM_ROUND */
+    union {
+        struct rz_object object; /* flags: RZ_COMM_INTER, RZ_COMM_ROUND */
+        struct rz_comm_head head;
+    };
     uint64_t context;        /* the id; its low two bits are 0, the place of the context offset */
     struct rz_group *group;  /* local */
     struct rz_group *remote; /* the group that ranks refer to: == group unless inter */
@@ -155,7 +158,10 @@ struct rz_comm *rz_comm_by_context(uint64_t context);
  * begins. */
 void rz_comm_stop_collectives(struct rz_comm *comm);
 
-void rz_comm_retain(struct rz_comm *comm);
+static inline void rz_comm_retain(struct rz_comm *comm)
+{
+    rz_object_retain(&comm->object);
+}
 
 /* Makes MPI_COMM_WORLD and MPI_COMM_SELF of the engine's epoch; MPI_ERR_NO_MEM. */
 int rz_comms_open(void);

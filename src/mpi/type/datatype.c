@@ -195,17 +195,15 @@ int rzm_type_commit(struct rz_datatype *datatype)
     return MPI_SUCCESS;
 }
 
-void rz_datatype_release(struct rz_datatype *datatype)
+void rz_datatype_end(struct rz_datatype *datatype)
 {
-    if (rz_object_release(&datatype->object)) {
-        rz_layout_release(datatype->layout);
-        if (datatype->recipe) {
-            rz_recipe_release(datatype->recipe);
-        }
-        rz_attributes_forget(&datatype->attributes);
-        free(datatype->name);
-        type_free(datatype);
+    rz_layout_release(datatype->layout);
+    if (datatype->recipe) {
+        rz_recipe_release(datatype->recipe);
     }
+    rz_attributes_forget(&datatype->attributes);
+    free(datatype->name);
+    type_free(datatype);
 }
 
 /* Frees the recipe and returns the recipe of its last part, which is to be released next: a loop,

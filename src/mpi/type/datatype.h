@@ -48,8 +48,15 @@ static inline void rz_datatype_retain(struct rz_datatype *datatype)
     rz_object_retain(&datatype->object);
 }
 
-/* Releases a reference, and frees the type with the last one. datatype.c. */
-void rz_datatype_release(struct rz_datatype *datatype);
+/* The last reference was released: frees the type. datatype.c. */
+void rz_datatype_end(struct rz_datatype *datatype);
+
+static inline void rz_datatype_release(struct rz_datatype *datatype)
+{
+    if (rz_object_release(&datatype->object)) {
+        rz_datatype_end(datatype);
+    }
+}
 
 /*
  * A new datatype of n blocks, not committed, with lb and extent as section 5.1 of the standard

@@ -93,11 +93,11 @@ static const char *const names[0x100] = {RZ_PLAIN_TYPES(PLAIN_NAME) RZ_PAIR_TYPE
 
 static const uint8_t numbers[0x100] = {RZ_PLAIN_TYPES(PLAIN_NUMBER) RZ_PAIR_TYPES(PAIR_NUMBER)};
 
-struct rz_datatype *rz_datatype_predefined(unsigned handle)
-{
-    unsigned i = handle - 0x200;
-    return i < 0x100 && predefined[i].object.magic != 0 ? &predefined[i] : NULL;
-}
+#define PLAIN_ADDRESS(handle, name_, bytes, alignment_, number) [handle] = &predefined[handle],
+#define PAIR_ADDRESS(handle, name_, pair, value_, index_, number) [handle] = &predefined[handle],
+
+struct rz_datatype *const rz_datatypes_named[0x100] = {RZ_PLAIN_TYPES(PLAIN_ADDRESS)
+                                                           RZ_PAIR_TYPES(PAIR_ADDRESS)};
 
 enum rz_number rz_number_of(const struct rz_datatype *datatype)
 {

@@ -12,15 +12,26 @@
 struct fake fake;
 bool rz_engine_shared;
 
-static struct rz_comm world, self;
+struct rz_comm rz_comm_world, rz_comm_self;
 static struct rz_errhandler fatal, aborting, returning;
 static struct rz_datatype datatypes[0x100];
+
+/* All numbers but that of MPI_DATATYPE_NULL. */
+#define FIVE(i)                                                                                    \
+    &datatypes[i], &datatypes[(i) + 1], &datatypes[(i) + 2], &datatypes[(i) + 3],                  \
+        &datatypes[(i) + 4]
+#define FIFTEEN(i) FIVE(i), FIVE((i) + 5), FIVE((i) + 10)
+#define OF_51(i)                                                                                   \
+    FIFTEEN(i), FIFTEEN((i) + 15), FIFTEEN((i) + 30), FIVE((i) + 45), &datatypes[(i) + 50]
+struct rz_datatype *const rz_datatypes_named[0x100] = {NULL,       OF_51(1),   OF_51(52),
+                                                       OF_51(103), OF_51(154), OF_51(205)};
+
 static struct rz_object ops[0x20], group_empty, no_proc, info_env;
 
 static void comm_reset(struct rz_comm *comm, uint16_t handle, int size, int rank)
 {
     rz_object_init(&comm->object, RZ_OBJECT_COMM, handle);
-    comm->size = size;
+    comm->head.peers = size;
     comm->rank = rank;
     comm->errhandler = &returning;
 }
@@ -30,8 +41,8 @@ void fake_reset(void)
     fake = (struct fake){0};
     rz_phase = rz_world = RZ_PHASE_RUNNING;
     rz_engine_shared = true;
-    comm_reset(&world, 0x101, 4, 1);
-    comm_reset(&self, 0x102, 1, 0);
+    comm_reset(&rz_comm_world, 0x101, 4, 1);
+    comm_reset(&rz_comm_self, 0x102, 1, 0);
     rz_object_init(&fatal.object, RZ_OBJECT_ERRHANDLER, 0x141);
     rz_object_init(&aborting.object, RZ_OBJECT_ERRHANDLER, 0x142);
     rz_object_init(&returning.object, RZ_OBJECT_ERRHANDLER, 0x143);
@@ -62,19 +73,9 @@ void rz_engine_leave(void)
 
 /* ---- Look-ups ---- */
 
-struct rz_comm *rz_comm_predefined(unsigned handle)
-{
-    return handle == 0x101 ? &world : handle == 0x102 ? &self : NULL;
-}
-
 struct rz_group *rz_group_predefined(unsigned handle)
 {
     return handle == 0x109 ? (struct rz_group *)&group_empty : NULL;
-}
-
-struct rz_datatype *rz_datatype_predefined(unsigned handle)
-{
-    return handle > 0x200 && handle < 0x300 ? &datatypes[handle - 0x200] : NULL;
 }
 
 struct rz_op *rz_op_predefined(unsigned handle)
@@ -122,18 +123,13 @@ int rz_comm_rank(const struct rz_comm *comm)
 
 int rz_comm_size(const struct rz_comm *comm)
 {
-    return comm->size;
+    return comm->head.peers;
 }
 
 int rz_group_rank(const struct rz_group *group)
 {
     (void)group;
     return MPI_UNDEFINED;
-}
-
-int rz_comm_peers(const struct rz_comm *comm)
-{
-    return comm->size;
 }
 
 bool rz_comm_degrees(const struct rz_comm *comm, int *indegree, int *outdegree)
@@ -327,7 +323,7 @@ int rzm_barrier(struct rz_comm *comm)
 int rzm_comm_dup(struct rz_comm *comm, struct rz_comm **newcomm)
 {
     struct rz_comm *made = calloc(1, sizeof(*made));
-    comm_reset(made, 0, comm->size, comm->rank);
+    comm_reset(made, 0, comm->head.peers, comm->rank);
     made->errhandler = comm->errhandler;
     *newcomm = made;
     return MPI_SUCCESS;

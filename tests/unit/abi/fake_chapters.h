@@ -7,8 +7,10 @@
 #include "mpi/chapter.h"
 
 struct rz_comm {
-    struct rz_object object;
-    int size;
+    union {
+        struct rz_object object;
+        struct rz_comm_head head;
+    };
     int rank;
     struct rz_errhandler *errhandler;
 };
