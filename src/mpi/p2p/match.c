@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Implements the matcher: a hash table of contexts, each with two ordered lists (receives with
- * wildcards, unexpected messages) and a hash table of keys (source, tag).
+ * wildcards, unexpected messages) and a hash table of keys (source, tag). A receive that is posted
+ * alone, as in a blocking call, is in none of them but remembered by itself.
  */
 #include "mpi/p2p/match.h"
 
@@ -223,6 +224,10 @@ static bool meets(int32_t receive_source, int32_t receive_tag, int32_t source, i
 struct rz_match_entry *rz_match_arrive(struct rz_matcher *matcher, uint64_t id, int32_t source,
                                        int32_t tag)
 {
+    struct rz_match_entry *lone = matcher->lone;
+    if (lone) {
+        return lone->context == id && meets(lone->source, lone->tag, source, tag) ? lone : NULL;
+    }
     struct rz_match_entry *exact = table_find(&matcher->posted, id, source, tag);
     struct rz_match_context *context = context_find(matcher, id);
     struct rz_match_entry *open = context ? context->open.first : NULL;
@@ -283,9 +288,8 @@ rz_match_take_back(struct rz_matcher *matcher, uint64_t id,
     return entry;
 }
 
-bool rz_match_post(struct rz_matcher *matcher, struct rz_match_entry *entry)
+static bool post(struct rz_matcher *matcher, struct rz_match_entry *entry)
 {
-    entry->number = ++matcher->next_number;
     if (!is_open(entry)) {
         table_insert(&matcher->posted, entry);
         return true;
@@ -295,11 +299,31 @@ bool rz_match_post(struct rz_matcher *matcher, struct rz_match_entry *entry)
         return false;
     }
     row_append(&context->open, entry);
+    matcher->n_open++;
     return true;
+}
+
+bool rz_match_post(struct rz_matcher *matcher, struct rz_match_entry *entry)
+{
+    entry->number = ++matcher->next_number;
+    if (matcher->lone) {
+        if (!post(matcher, matcher->lone)) {
+            return false;
+        }
+        matcher->lone = NULL;
+    } else if (matcher->posted.entries == 0 && matcher->n_open == 0) {
+        matcher->lone = entry;
+        return true;
+    }
+    return post(matcher, entry);
 }
 
 void rz_match_unpost(struct rz_matcher *matcher, struct rz_match_entry *entry)
 {
+    if (entry == matcher->lone) {
+        matcher->lone = NULL;
+        return;
+    }
     if (!is_open(entry)) {
         table_remove(&matcher->posted, entry);
         return;
@@ -307,6 +331,7 @@ void rz_match_unpost(struct rz_matcher *matcher, struct rz_match_entry *entry)
     struct rz_match_context *context = context_find(matcher, entry->context);
     rz_assert(context != NULL);
     row_remove(&context->open, entry);
+    matcher->n_open--;
 }
 
 bool rz_match_close(struct rz_matcher *matcher, uint64_t id)

@@ -7,7 +7,8 @@
  * The rule of MPI: messages from one source in one context match in the order sent (here: arrived);
  * receives match in the order posted; a receive may leave source or tag open. Receives without
  * wildcards and messages are found by hash; receives with a wildcard are in a list of their
- * context. Of the two candidates the older one is taken.
+ * context. Of the two candidates the older one is taken. A receive that is posted alone needs
+ * neither.
  */
 #ifndef RZ_MPI_MATCH_H
 #define RZ_MPI_MATCH_H
@@ -34,6 +35,8 @@ struct rz_matcher {
         uint32_t mask;    /* number of buckets - 1 */
         uint32_t entries; /* in this table */
     } posted, early;
+    struct rz_match_entry *lone;        /* the only receive that is posted, or NULL: in no list */
+    uint32_t n_open;                    /* receives in the lists of contexts */
     struct rz_match_context **contexts; /* hashed by id */
     uint32_t contexts_mask, n_contexts;
     struct rz_match_context *recent; /* the context looked up last */
@@ -65,6 +68,12 @@ struct rz_match_entry *rz_match_take_back(struct rz_matcher *matcher, uint64_t c
                                           bool (*is)(const struct rz_match_entry *entry,
                                                      const void *arg),
                                           const void *arg);
+
+/* Whether no message is kept. */
+static inline bool rz_match_none_kept(const struct rz_matcher *matcher)
+{
+    return matcher->early.entries == 0;
+}
 
 /* Posts a receive for which rz_match_find found nothing. entry->context, source and tag are set.
  * False: no memory. */
