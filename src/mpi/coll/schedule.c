@@ -429,6 +429,9 @@ static void begin_message(struct rz_schedule *schedule, const struct step *step)
         give_up(schedule, error);
         return;
     }
+    if (!request) {
+        return; /* the message has left */
+    }
     schedule->pending[schedule->n_pending++] = request;
     error = request->complete ? error_of_message(request) : MPI_SUCCESS;
     if (error != MPI_SUCCESS && error != MPI_ERR_TRUNCATE) {

@@ -13,6 +13,7 @@
 #include "net/shm/shm.h"
 #include "port/clock.h"
 #include "port/kill_point.h"
+#include "wire/envelope.h"
 
 #include <stdlib.h>
 
@@ -263,6 +264,22 @@ rz_status_t rz_peer_send(uint32_t process, struct rz_send_desc *send_desc)
         return RZ_ERR_PROC_FAILED;
     }
     return peer_submit(process, send_desc);
+}
+
+bool rz_peer_inject(uint32_t process, const void *header, const void *data, size_t bytes)
+{
+    const struct rz_member *member = rz_member_of(process);
+    const struct rz_peer *peer = member->peer;
+    if (!peer || member->process != process || member->failed || peer->state != RZ_PEER_OPEN) {
+        return false;
+    }
+    const struct rz_path *path = peer->path;
+    if (!path->ops->inject) {
+        return false;
+    }
+    rz_kill_here(RZ_KILL_SEND);
+    return path->ops->inject(path->net, peer->number, header, RZ_ENVELOPE_BYTES, data, bytes) ==
+           RZ_OK;
 }
 
 rz_status_t rz_peer_fetch(uint32_t process, struct rz_path *path, struct rz_send_desc *send_desc)

@@ -34,6 +34,10 @@ struct rz_peer {
  */
 rz_status_t rz_peer_send(uint32_t process, struct rz_send_desc *send_desc);
 
+/* Sends a message without a send descriptor, if it can leave at once. False: nothing was sent, and
+ * the caller uses rz_peer_send. header: of RZ_ENVELOPE_BYTES. */
+bool rz_peer_inject(uint32_t process, const void *header, const void *data, size_t bytes);
+
 /*
  * Fetches send_desc->bytes of the payload that send_desc->token names into send_desc->data; its
  * message came over path from that process. Results as for rz_peer_send; after an error the token

@@ -224,19 +224,24 @@ static int comm_refuses(const struct rz_request *request)
                                                                                : MPI_SUCCESS;
 }
 
+static void describe(struct rz_request *request, const struct rz_p2p_message *message)
+{
+    request->buffer = message->buffer;
+    request->count = message->count;
+    request->datatype = message->datatype;
+    request->bytes = (size_t)rz_datatype_bytes(message->datatype, message->count);
+    request->peer = message->peer;
+    request->tag = message->tag;
+    request->context_offset = message->context_offset;
+    request->flags = message->flags;
+    rz_datatype_retain(message->datatype);
+}
+
 struct rz_request *rz_p2p_new(const struct rz_p2p_message *message)
 {
     struct rz_request *request = rz_request_new(&rz_p2p_class, message->comm);
     if (request) {
-        request->buffer = message->buffer;
-        request->count = message->count;
-        request->datatype = message->datatype;
-        request->bytes = (size_t)rz_datatype_bytes(message->datatype, message->count);
-        request->peer = message->peer;
-        request->tag = message->tag;
-        request->context_offset = message->context_offset;
-        request->flags = message->flags;
-        rz_datatype_retain(message->datatype);
+        describe(request, message);
     }
     return request;
 }
@@ -275,6 +280,28 @@ static inline int admitted(const struct rz_comm *comm)
         return rz_engine.rollback ? RZM_ROLLBACK : rz_comm_admit(comm);
     }
     return MPI_SUCCESS;
+}
+
+bool rz_p2p_inject(const struct rz_p2p_message *message)
+{
+    const struct rz_comm *comm = message->comm;
+    const struct rz_datatype *datatype = message->datatype;
+    if (comm->revoked || comm->collectives_failed || message->peer < 0 || !datatype->contiguous ||
+        admitted(comm) != MPI_SUCCESS) {
+        return false;
+    }
+    struct rz_envelope envelope;
+    envelope_init(&envelope, comm, message->context_offset, message->tag);
+    rz_envelope_swap(&envelope);
+    size_t bytes = (size_t)rz_datatype_bytes(datatype, message->count);
+    if (!rz_peer_inject(rz_comm_process(comm, message->peer), &envelope,
+                        rz_datatype_row(datatype, message->buffer), bytes)) {
+        return false;
+    }
+    rz_engine.counters.sends++;
+    rz_engine.counters.bytes_sent += bytes;
+    rz_kill_here(RZ_KILL_SENT);
+    return true;
 }
 
 int rz_p2p_start_send(const struct rz_p2p_message *message, struct rz_request **request)
@@ -351,7 +378,9 @@ static int receive_start(struct rz_request *request)
     key->source = request->peer;
     key->tag = request->tag;
     struct rz_early *found =
-        rz_message_find(comm, request->context_offset, key->source, key->tag, true);
+        rz_match_none_kept(&rz_matcher)
+            ? NULL
+            : rz_message_find(comm, request->context_offset, key->source, key->tag, true);
     if (found) {
         rz_p2p_meet(request, found);
         return MPI_SUCCESS;
@@ -384,6 +413,21 @@ int rz_p2p_start_recv(const struct rz_p2p_message *message, struct rz_request **
     }
     *request = made;
     return MPI_SUCCESS;
+}
+
+int rz_p2p_start_recv_in(const struct rz_p2p_message *message, struct rz_request *request)
+{
+    int error = admitted(message->comm);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    rz_request_init(request, &rz_p2p_class, message->comm);
+    describe(request, message);
+    error = receive_start(request);
+    if (error != MPI_SUCCESS) {
+        rz_request_clear(request);
+    }
+    return error;
 }
 
 void rz_p2p_withdraw(struct rz_request *request)

@@ -25,9 +25,20 @@ struct rz_p2p_message {
     uint32_t flags; /* RZ_REQUEST_SYNC, _BLOCKING, _BSEND, _COPY */
 };
 
+/*
+ * The shortest way: sends the message without a request, if it can leave at once. True: it has
+ * left, and its send is complete. False: nothing was sent; rz_p2p_start_send does it, or finds the
+ * error. message->flags has no influence.
+ */
+bool rz_p2p_inject(const struct rz_p2p_message *message);
+
 /* *request is set on success. */
 int rz_p2p_start_send(const struct rz_p2p_message *message, struct rz_request **request);
 int rz_p2p_start_recv(const struct rz_p2p_message *message, struct rz_request **request);
+
+/* As rz_p2p_start_recv, with a request in the caller's memory (rz_request_init); after an error it
+ * needs no rz_request_clear. */
+int rz_p2p_start_recv_in(const struct rz_p2p_message *message, struct rz_request *request);
 
 /* An inactive request, for MPI_Send_init (flags: also RZ_REQUEST_SEND, _PERSISTENT), MPI_Mrecv and
  * variants; NULL: no memory. */

@@ -22,7 +22,7 @@ int rz_p2p_recv(void *buffer, MPI_Count count, struct rz_datatype *datatype, int
                 struct rz_comm *comm);
 
 /* Non-blocking; *request is set on success and ends by rz_p2p_wait, or rz_p2p_done and
- * rz_p2p_end. */
+ * rz_p2p_end. NULL: a send that has left already. */
 int rz_p2p_isend(const struct rz_p2p_message *message, struct rz_request **request);
 int rz_p2p_irecv(const struct rz_p2p_message *message, struct rz_request **request);
 

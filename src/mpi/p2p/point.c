@@ -30,9 +30,14 @@ static int send_begin(struct rz_p2p_message message, uint32_t flags, struct rz_r
 int rzm_send(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
              struct rz_comm *comm)
 {
+    int error = rz_engine_begin();
+    struct rz_p2p_message message = message_of(buf, count, datatype, dest, tag, comm);
+    if (error != MPI_SUCCESS || rz_p2p_inject(&message)) {
+        return error;
+    }
     struct rz_request *request;
-    int error = send_begin(message_of(buf, count, datatype, dest, tag, comm), RZ_REQUEST_BLOCKING,
-                           &request);
+    message.flags = RZ_REQUEST_BLOCKING;
+    error = rz_p2p_start_send(&message, &request);
     return error != MPI_SUCCESS ? error : rz_wait_end(request, "MPI_Send", NULL);
 }
 
@@ -54,13 +59,19 @@ int rzm_ssend(const void *buf, MPI_Count count, struct rz_datatype *datatype, in
 int rzm_isend(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
               struct rz_comm *comm, struct rz_request **request)
 {
-    return send_begin(message_of(buf, count, datatype, dest, tag, comm), 0, request);
+    int error = rz_engine_begin();
+    const struct rz_p2p_message message = message_of(buf, count, datatype, dest, tag, comm);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    return rz_p2p_inject(&message) ? rz_request_new_complete(comm, request)
+                                   : rz_p2p_start_send(&message, request);
 }
 
 int rzm_irsend(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
                struct rz_comm *comm, struct rz_request **request)
 {
-    return send_begin(message_of(buf, count, datatype, dest, tag, comm), 0, request);
+    return rzm_isend(buf, count, datatype, dest, tag, comm, request);
 }
 
 int rzm_issend(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
@@ -81,10 +92,14 @@ static int recv_begin(struct rz_p2p_message message, uint32_t flags, struct rz_r
 int rzm_recv(void *buf, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
              struct rz_comm *comm, MPI_Status *status)
 {
-    struct rz_request *request;
-    int error = recv_begin(message_of(buf, count, datatype, source, tag, comm), RZ_REQUEST_BLOCKING,
-                           &request);
-    return error != MPI_SUCCESS ? error : rz_wait_end(request, "MPI_Recv", status);
+    struct rz_request request;
+    int error = rz_engine_begin();
+    if (error == MPI_SUCCESS) {
+        struct rz_p2p_message message = message_of(buf, count, datatype, source, tag, comm);
+        message.flags = RZ_REQUEST_BLOCKING;
+        error = rz_p2p_start_recv_in(&message, &request);
+    }
+    return error != MPI_SUCCESS ? error : rz_wait_clear(&request, "MPI_Recv", status);
 }
 
 int rzm_irecv(void *buf, MPI_Count count, struct rz_datatype *datatype, int source, int tag,

@@ -31,13 +31,9 @@ static bool pool_grow(void)
     return true;
 }
 
-struct rz_request *rz_request_new(const struct rz_request_class *class, struct rz_comm *comm)
+void rz_request_init(struct rz_request *request, const struct rz_request_class *class,
+                     struct rz_comm *comm)
 {
-    if (!free_first && !pool_grow()) {
-        return NULL;
-    }
-    struct rz_request *request = free_first;
-    free_first = request->next;
     rz_object_init(&request->object, RZ_OBJECT_REQUEST, 0);
     request->class = class;
     request->flags = 0;
@@ -53,6 +49,16 @@ struct rz_request *rz_request_new(const struct rz_request_class *class, struct r
     if (comm) {
         rz_comm_retain(comm);
     }
+}
+
+struct rz_request *rz_request_new(const struct rz_request_class *class, struct rz_comm *comm)
+{
+    if (!free_first && !pool_grow()) {
+        return NULL;
+    }
+    struct rz_request *request = free_first;
+    free_first = request->next;
+    rz_request_init(request, class, comm);
     return request;
 }
 
@@ -107,14 +113,16 @@ void rz_request_complete(struct rz_request *request, int error)
     if (__builtin_expect(request->serial != 0 || request->flags & RZ_REQUEST_BSEND, 0)) {
         request->class->ended(request);
     }
-    free(request->packed);
-    request->packed = NULL;
+    if (request->packed) {
+        free(request->packed);
+        request->packed = NULL;
+    }
     if (request->flags & RZ_REQUEST_DETACHED) {
         rz_request_destroy(request);
     }
 }
 
-void rz_request_destroy(struct rz_request *request)
+void rz_request_clear(struct rz_request *request)
 {
     rz_assert(!request->active);
     if (request->class->destroy) {
@@ -123,8 +131,15 @@ void rz_request_destroy(struct rz_request *request)
     if (request->comm) {
         rz_comm_release(request->comm);
     }
-    free(request->packed);
-    request->packed = NULL;
+    if (request->packed) {
+        free(request->packed);
+        request->packed = NULL;
+    }
+}
+
+void rz_request_destroy(struct rz_request *request)
+{
+    rz_request_clear(request);
     bool last = rz_object_release(&request->object);
     rz_assert(last);
     request->next = free_first;

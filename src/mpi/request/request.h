@@ -118,6 +118,12 @@ struct rz_request {
  * no memory. */
 struct rz_request *rz_request_new(const struct rz_request_class *class, struct rz_comm *comm);
 
+/* As rz_request_new, in the caller's own memory: for a call that waits until the request has ended,
+ * and then calls rz_request_clear. It is never destroyed, detached or given to the user. */
+void rz_request_init(struct rz_request *request, const struct rz_request_class *class,
+                     struct rz_comm *comm);
+void rz_request_clear(struct rz_request *request);
+
 /* From now on the engine polls the request, ends it at a roll-back, and waits for it in
  * finalize. */
 void rz_request_activate(struct rz_request *request);

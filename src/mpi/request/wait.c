@@ -61,7 +61,8 @@ static void tell_of_one(struct rz_blocked *blocked, const void *arg)
  * whatever its error, or RZM_ROLLBACK. call: for reports of hanging calls. The request is kept. */
 static int wait_for(struct rz_request *request, const char *call)
 {
-    if (has_news(request)) {
+    /* Mostly the first round of progress ends the wait. */
+    if (has_news(request) || (rz_engine_progress() > 0 && has_news(request))) {
         return rz_engine.rollback ? RZM_ROLLBACK : MPI_SUCCESS;
     }
     return rz_engine_wait(&(struct rz_blocked){.call = call, .look = tell_of_one}, one_has_news,
@@ -73,6 +74,19 @@ void rz_wait_copy_status(const struct rz_request *request, MPI_Status *status)
     int error = status->MPI_ERROR;
     *status = request->status;
     status->MPI_ERROR = error;
+}
+
+int rz_wait_clear(struct rz_request *request, const char *call, MPI_Status *status)
+{
+    int error = wait_for(request, call);
+    if (error == MPI_SUCCESS) {
+        error = request->error;
+        if (status) {
+            rz_wait_copy_status(request, status);
+        }
+    }
+    rz_request_clear(request);
+    return error;
 }
 
 int rz_wait_end(struct rz_request *request, const char *call, MPI_Status *status)

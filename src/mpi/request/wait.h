@@ -11,6 +11,9 @@
  * its error. At RZM_ROLLBACK the roll-back destroys it. */
 int rz_wait_end(struct rz_request *request, const char *call, MPI_Status *status);
 
+/* As rz_wait_end, for a request in the caller's memory (rz_request_init), which it clears. */
+int rz_wait_clear(struct rz_request *request, const char *call, MPI_Status *status);
+
 /* The rank in the job that request waits for, or MPI_ANY_SOURCE: for reports of hanging calls. */
 int64_t rz_wait_peer(const struct rz_request *request);
 
