@@ -34,7 +34,7 @@ STUDIES = {
     "group": (group.study, group.PARTS, "the dynamic group of recommended processes, by parts: sort (processes that leave it), slices (the same, as if "
               "each had a processor), scale (one process alone), noise (what its tests cost), watch (18 hosts over time); its last line is the verdict."),
     "mpi": (mpi.study, mpi.PARTS, "point-to-point and collective calls, by parts: pair (two ranks, as they wait by default and yielding, as the machine is "
-            "and with slow wake-ups), crowd (8 and 32 ranks); its last line is the verdict."),
+            "and with slow wake-ups), crowd (8 and 32 ranks), calls (instructions of the shortest paths, by valgrind); its last line is the verdict."),
 }
 OF_ALL = {"failure": 0.4, "latency": 0.4, "crowd": 1.0}  # and their shares of the time that is left
 

@@ -3,7 +3,7 @@
 verdict does not depend on which machine it is made on."""
 import math
 
-from . import records
+from . import calls, records
 from .systems import MPICH, OPENMPI, RHIZOME
 from .table import Samples, Table
 
@@ -76,7 +76,7 @@ def crowd(bench):
     return True
 
 
-PARTS = {"pair": pair, "crowd": crowd}
+PARTS = {"pair": pair, "crowd": crowd, "calls": calls.calls}
 
 
 def study(bench):

@@ -1,0 +1,26 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The shortest paths through calls do not grow: instructions, counted by `rzbench mpi calls`. A bound is a few per cent above what was counted when it was
+set (x86-64, gcc 12, -O2). Lower a bound when its path becomes shorter."""
+import csv
+import os
+import subprocess
+import sys
+
+BUILD, SOURCE = os.environ["RZ_TEST_BUILD"], os.environ["RZ_TEST_SOURCE"]
+sys.path[:0] = [f"{SOURCE}/tests"]
+import scratch  # noqa: E402
+from patience import HANG_S  # noqa: E402
+
+MOST = {"MPI_Send, 8 B": 480, "MPI_Recv, 8 B": 1000, "MPI_Isend and MPI_Wait, 8 B": 760, "MPI_Irecv and MPI_Wait, 8 B": 1200,
+        "MPI_Allreduce, one double, MPI_COMM_SELF": 1200}
+
+path = scratch.folder("calls-") + "/calls.csv"
+ran = subprocess.run([sys.executable, "-B", f"{BUILD}/bin/rzbench", "mpi", "calls", "--no-peers", "--limit", f"{HANG_S // 4}s", "--csv", path],
+                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=HANG_S, check=False)
+print(ran.stdout)
+with open(path, encoding="utf-8") as file:
+    counted = {row[1]: float(row[4]) for row in csv.reader(file) if row and row[0] == "mpi-calls" and row[2] == "Rhizome"}
+wrong = [f"{call}: {counted.get(call)} instructions, allowed are {most}" for call, most in MOST.items() if not 0 < counted.get(call, 0) <= most]
+print("\n".join(wrong))
+sys.exit(bool(wrong))
