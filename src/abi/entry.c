@@ -155,8 +155,8 @@ bool rz_arg_bad_message(struct rz_call *call, const struct rz_message_names *nam
                          names->count, (long long)count, names->datatype);
 }
 
-bool rz_arg_result(struct rz_call *call, const char *name, const void *buffer, int64_t count,
-                   const struct rz_datatype *datatype)
+bool rz_arg_odd_result(struct rz_call *call, const char *name, const void *buffer, int64_t count,
+                       const struct rz_datatype *datatype)
 {
     if (buffer == MPI_IN_PLACE) {
         return rz_arg_refuse(call, MPI_ERR_BUFFER, "%s may not be MPI_IN_PLACE here", name);

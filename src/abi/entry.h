@@ -25,6 +25,9 @@
 #define RZ_TWIN(name)                                                                              \
     RZ_PUBLIC extern __typeof__(P##name) name __attribute__((weak, alias("P" #name)))
 
+/* For entry points whose time counts: the checks of their arguments are compiled into them. */
+#define RZ_HOT __attribute__((flatten))
+
 #define RZ_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define RZ_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
@@ -472,8 +475,15 @@ static inline bool rz_arg_message(struct rz_call *call, const struct rz_message_
 
 /* A buffer that must be valid, while its count and datatype are those of another one: the result of
  * a reduction. */
-bool rz_arg_result(struct rz_call *call, const char *name, const void *buffer, int64_t count,
-                   const struct rz_datatype *datatype);
+bool rz_arg_odd_result(struct rz_call *call, const char *name, const void *buffer, int64_t count,
+                       const struct rz_datatype *datatype);
+
+static inline bool rz_arg_result(struct rz_call *call, const char *name, const void *buffer,
+                                 int64_t count, const struct rz_datatype *datatype)
+{
+    return RZ_LIKELY(buffer != MPI_IN_PLACE && buffer != MPI_BOTTOM) ||
+           rz_arg_odd_result(call, name, buffer, count, datatype);
+}
 
 /* Input and result must not be one buffer: MPI_IN_PLACE is to be used for that. */
 static inline bool rz_arg_two_buffers(struct rz_call *call, const char *name, const void *buffer,

@@ -157,7 +157,7 @@ struct rz_errhandler {
 extern struct rz_comm rz_comm_world, rz_comm_self;          /* 0x101, 0x102 */
 extern struct rz_datatype *const rz_datatypes_named[0x100]; /* 0x201..0x2eb */
 struct rz_group *rz_group_predefined(unsigned handle);      /* 0x109 EMPTY */
-struct rz_op *rz_op_predefined(unsigned handle);            /* 0x21..0x3d */
+extern struct rz_op *const rz_ops_named[0x20];              /* 0x21..0x3d */
 struct rz_info *rz_info_predefined(unsigned handle);        /* 0x131 ENV */
 struct rz_errhandler *
 rz_errhandler_predefined(unsigned handle); /* 0x141..0x143; valid before MPI_Init, too */
@@ -171,6 +171,11 @@ static inline struct rz_comm *rz_comm_predefined(unsigned handle)
 static inline struct rz_datatype *rz_datatype_predefined(unsigned handle)
 {
     return handle - 0x200 < 0x100 ? rz_datatypes_named[handle - 0x200] : NULL;
+}
+
+static inline struct rz_op *rz_op_predefined(unsigned handle)
+{
+    return handle - 0x20 < 0x20 ? rz_ops_named[handle - 0x20] : NULL;
 }
 
 /* What struct rz_comm begins with. */

@@ -11,6 +11,9 @@ Reduce Allreduce Reduce_scatter Reduce_scatter_block Scan Exscan
 Neighbor_allgather Neighbor_allgatherv Neighbor_alltoall Neighbor_alltoallv Neighbor_alltoallw
 """.split()
 
+# Those whose blocking call needs no schedule on a communicator of one process (src/mpi/coll/coll_alone.c).
+ALONE = ("Barrier", "Bcast", "Allreduce")
+
 HEAD = """\
 /*
  * {0}
@@ -29,10 +32,20 @@ def plan(tables, operation):
     return f"struct rz_schedule *{name}({', '.join(parameters)})", f"{name}({', '.join(arguments)})"
 
 
+def alone(tables, operation):
+    """Prototype and call of the function that does it in a communicator of one process: the arguments of the call."""
+    types = tables.chapter_types(tables.by_name[f"MPI_{operation}"])
+    name = f"rz_alone_{operation.lower()}"
+    return (f"int {name}({', '.join(abi_chapter.parameter(kind, p) for kind, p in types)})",
+            f"{name}({', '.join(p.name for _, p in types)})")
+
+
 def plans(tables):
     out = [HEAD.format("What each collective operation does with its arguments: adds its steps to the schedule.")]
     out.append('#ifndef RZ_MPI_COLL_PLANS_H\n#define RZ_MPI_COLL_PLANS_H\n\n#include "mpi/coll/schedule.h"\n\n')
     out += [wrap(plan(tables, operation)[0] + ";", 100) + "\n" for operation in OPERATIONS]
+    out.append("\n/* The same, at once, in a communicator of which rz_comm_is_alone is true. */\n")
+    out += [wrap(alone(tables, operation)[0] + ";", 100) + "\n" for operation in ALONE]
     return "".join([*out, "\n#endif\n"])
 
 
@@ -45,8 +58,10 @@ def forms(tables):
                           (f"MPI_I{operation.lower()}", f"rz_schedule_start({call}, request)"),
                           (f"MPI_{operation}_init", f"rz_schedule_keep({call}, request)")):
             function = tables.by_name[name]
-            unused = "    (void)info;\n" if name.endswith("_init") else ""
-            out.append(f"\n{wrap(abi_chapter.prototype(tables, function), 100)}\n{{\n{unused}"
+            before = "    (void)info;\n" if name.endswith("_init") else ""
+            if name == f"MPI_{operation}" and operation in ALONE:
+                before = f"    if (rz_comm_is_alone(comm)) {{\n        return {alone(tables, operation)[1]};\n    }}\n"
+            out.append(f"\n{wrap(abi_chapter.prototype(tables, function), 100)}\n{{\n{before}"
                        "    struct rz_schedule *schedule;\n"
                        f'    int error = rz_schedule_begin(comm, "{name}", &schedule);\n'
                        "    if (error != MPI_SUCCESS) {\n        return error;\n    }\n"

@@ -20,6 +20,9 @@ CLASSES = {
     "monitor": "MPI_ERR_ARG",
 }
 # Freeing a predefined object of these kinds is harmless: MPI itself hands them out to be freed.
+# The calls whose time counts (RZ_HOT of src/abi/entry.h).
+HOT = {f"MPI_{stem}" for stem in ("Send", "Recv", "Isend", "Irecv", "Sendrecv", "Wait", "Waitall", "Test", "Iprobe", "Barrier", "Bcast", "Reduce",
+                                  "Allreduce", "Allgather", "Alltoall")}
 FREE_PREDEFINED = {"group", "errhandler"}
 BUFFERS = {"buf", "buffer", "sendbuf", "recvbuf", "inbuf", "outbuf", "inoutbuf"}
 # Room for packed data, and its size.
@@ -459,7 +462,8 @@ class Entry:
             call = self.made_alike(call)
         if chapter == "rzm_error_string":
             call = "rz_error_string(errorcode, string, resultlen)"
-        lines = [f"RZ_PUBLIC {f.prototype(f.twin)}", "{"]
+        hot = "RZ_HOT " if f.name.removesuffix("_c") in HOT else ""
+        lines = [f"RZ_PUBLIC {hot}{f.prototype(f.twin)}", "{"]
         lines += [f"    if (!{chapter}) {{",
                   f'        return rz_call_unsupported("{f.name}", {comm_of(f)});',
                   "    }",

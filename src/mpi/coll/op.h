@@ -24,9 +24,17 @@ struct rz_op {
 /* op_number.c: the tables of the arithmetic operations, indexed by the ABI's number - 0x20. */
 extern const rz_op_table_t rz_op_tables[0x20];
 
+/* MPI_ERR_OP with the reason: op is not defined for datatype. */
+int rz_op_refuse(const struct rz_op *op, const struct rz_datatype *datatype);
+
 /* Whether a reduction may use op on datatype: MPI_SUCCESS, or MPI_ERR_OP with the reason. op NULL:
  * this process does not reduce. */
-int rz_op_check(const struct rz_op *op, const struct rz_datatype *datatype);
+static inline int rz_op_check(const struct rz_op *op, const struct rz_datatype *datatype)
+{
+    bool defined =
+        !op || !rz_object_is_predefined(op) || (op->table && (*op->table)[rz_number_of(datatype)]);
+    return defined ? MPI_SUCCESS : rz_op_refuse(op, datatype);
+}
 
 /*
  * inout[i] = in[i] op inout[i]: `in` is the operand of the lower ranks. After rz_op_check(). A

@@ -70,6 +70,13 @@ static inline uint32_t rz_comm_process(const struct rz_comm *comm, int rank)
     return comm->remote->process[rank];
 }
 
+/* Whether this process is the only member of comm, and operations on it may begin. */
+static inline bool rz_comm_is_alone(const struct rz_comm *comm)
+{
+    return comm->head.peers == 1 && comm->remote == comm->group && !comm->revoked &&
+           !comm->collectives_failed;
+}
+
 /* The id on the wire of one context offset. */
 static inline uint64_t rz_comm_context(const struct rz_comm *comm,
                                        enum rz_context_offset context_offset)

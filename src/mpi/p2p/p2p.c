@@ -365,8 +365,6 @@ static void receive_look_at_failures(struct rz_request *request)
 static int receive_start(struct rz_request *request)
 {
     struct rz_comm *comm = request->comm;
-    rz_status_set_empty(&request->status);
-    request->pending_error = MPI_SUCCESS;
     int refused = comm_refuses(request);
     if (request->peer == MPI_PROC_NULL || refused != MPI_SUCCESS) {
         request->status.MPI_SOURCE = MPI_PROC_NULL;
@@ -720,6 +718,8 @@ void rz_p2p_look_again(struct rz_request *request)
 static int p2p_restart(struct rz_request *request)
 {
     request->flags &= RZ_REQUEST_OF_CALL;
+    request->pending_error = MPI_SUCCESS;
+    rz_status_set_empty(&request->status);
     return request->flags & RZ_REQUEST_SEND ? send_start(request) : receive_start(request);
 }
 

@@ -143,7 +143,7 @@ void shm_out_renew(struct shm *shm, struct shm_pair *pair, rz_status_t status)
 }
 
 /* Whether there is space for bytes; if not, head_seen is the latest head. */
-static bool out_room(struct shm_pair *pair, size_t bytes)
+static inline bool out_room(struct shm_pair *pair, size_t bytes)
 {
     if (pair->out.tail - pair->out.head_seen + bytes <= SHM_RING) {
         return true;

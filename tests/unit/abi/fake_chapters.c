@@ -23,10 +23,18 @@ static struct rz_datatype datatypes[0x100];
 #define FIFTEEN(i) FIVE(i), FIVE((i) + 5), FIVE((i) + 10)
 #define OF_51(i)                                                                                   \
     FIFTEEN(i), FIFTEEN((i) + 15), FIFTEEN((i) + 30), FIVE((i) + 45), &datatypes[(i) + 50]
+static struct rz_op {
+    struct rz_object object;
+} ops[0x20];
+
+/* Number 0 is that of MPI_OP_NULL. */
+#define SIX(i) &ops[i], &ops[(i) + 1], &ops[(i) + 2], &ops[(i) + 3], &ops[(i) + 4], &ops[(i) + 5]
+struct rz_op *const rz_ops_named[0x20] = {NULL,    SIX(1),  SIX(7),  SIX(13),
+                                          SIX(19), SIX(25), &ops[31]};
 struct rz_datatype *const rz_datatypes_named[0x100] = {NULL,       OF_51(1),   OF_51(52),
                                                        OF_51(103), OF_51(154), OF_51(205)};
 
-static struct rz_object ops[0x20], group_empty, no_proc, info_env;
+static struct rz_object group_empty, no_proc, info_env;
 
 static void comm_reset(struct rz_comm *comm, uint16_t handle, int size, int rank)
 {
@@ -51,7 +59,7 @@ void fake_reset(void)
         datatypes[i].size = 4;
     }
     for (unsigned i = 1; i < 0x20; i++) {
-        rz_object_init(&ops[i], RZ_OBJECT_OP, (uint16_t)(0x20 + i));
+        rz_object_init(&ops[i].object, RZ_OBJECT_OP, (uint16_t)(0x20 + i));
     }
     rz_object_init(&group_empty, RZ_OBJECT_GROUP, 0x109);
     rz_object_init(&no_proc, RZ_OBJECT_MATCHED, 0x129);
@@ -76,11 +84,6 @@ void rz_engine_leave(void)
 struct rz_group *rz_group_predefined(unsigned handle)
 {
     return handle == 0x109 ? (struct rz_group *)&group_empty : NULL;
-}
-
-struct rz_op *rz_op_predefined(unsigned handle)
-{
-    return handle > 0x20 && handle < 0x40 ? (struct rz_op *)&ops[handle - 0x20] : NULL;
 }
 
 struct rz_info *rz_info_predefined(unsigned handle)
