@@ -195,10 +195,16 @@ void rz_peer_meet(uint32_t process)
     }
 }
 
-bool rz_peer_is_open(uint32_t process)
+/* The peer, if that process is alive and the connection is open; otherwise NULL. */
+static inline const struct rz_peer *open_peer(uint32_t process)
 {
     const struct rz_peer *peer = rz_member_of(process)->peer;
-    return !rz_process_failed(process) && peer && peer->state == RZ_PEER_OPEN;
+    return !rz_process_failed(process) && peer && peer->state == RZ_PEER_OPEN ? peer : NULL;
+}
+
+bool rz_peer_is_open(uint32_t process)
+{
+    return open_peer(process) != NULL;
 }
 
 static void on_opened(void *arg, const struct rz_link_message *message, const int *fds,
@@ -268,13 +274,9 @@ rz_status_t rz_peer_send(uint32_t process, struct rz_send_desc *send_desc)
 
 bool rz_peer_inject(uint32_t process, const void *header, const void *data, size_t bytes)
 {
-    const struct rz_member *member = rz_member_of(process);
-    const struct rz_peer *peer = member->peer;
-    if (!peer || member->process != process || member->failed || peer->state != RZ_PEER_OPEN) {
-        return false;
-    }
-    const struct rz_path *path = peer->path;
-    if (!path->ops->inject) {
+    const struct rz_peer *peer = open_peer(process);
+    const struct rz_path *path = peer ? peer->path : NULL;
+    if (!path || !path->ops->inject) {
         return false;
     }
     rz_kill_here(RZ_KILL_SEND);
