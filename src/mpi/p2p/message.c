@@ -82,8 +82,9 @@ static void message_keep(struct rz_path *path, const struct rz_envelope *envelop
     rz_engine.counters.unexpected++;
 }
 
-struct rz_early *rz_message_find(const struct rz_comm *comm, enum rz_context_offset context_offset,
-                                 int source, int tag, bool take)
+struct rz_early *rz_message_look_up(const struct rz_comm *comm,
+                                    enum rz_context_offset context_offset, int source, int tag,
+                                    bool take)
 {
     uint64_t context = rz_comm_context(comm, context_offset);
     struct rz_match_entry *entry;

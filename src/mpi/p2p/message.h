@@ -35,8 +35,19 @@ struct rz_early {
 
 /* Returns the first kept message that a receive with this key on comm meets, and takes it out if
  * `take`; NULL: none. Drops messages whose source does not fit comm (rz_message_fits). */
-struct rz_early *rz_message_find(const struct rz_comm *comm, enum rz_context_offset context_offset,
-                                 int source, int tag, bool take);
+struct rz_early *rz_message_look_up(const struct rz_comm *comm,
+                                    enum rz_context_offset context_offset, int source, int tag,
+                                    bool take);
+
+/* The same; mostly no message is kept at all. */
+static inline struct rz_early *rz_message_find(const struct rz_comm *comm,
+                                               enum rz_context_offset context_offset, int source,
+                                               int tag, bool take)
+{
+    return rz_match_none_kept(&rz_matcher)
+               ? NULL
+               : rz_message_look_up(comm, context_offset, source, tag, take);
+}
 
 /* A message has met no receive: keeps it, or drops it where none can come. path and token: NULL for
  * messages of this process to itself. */

@@ -376,9 +376,7 @@ static int receive_start(struct rz_request *request)
     key->source = request->peer;
     key->tag = request->tag;
     struct rz_early *found =
-        rz_match_none_kept(&rz_matcher)
-            ? NULL
-            : rz_message_find(comm, request->context_offset, key->source, key->tag, true);
+        rz_message_find(comm, request->context_offset, key->source, key->tag, true);
     if (found) {
         rz_p2p_meet(request, found);
         return MPI_SUCCESS;
