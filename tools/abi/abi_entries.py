@@ -19,10 +19,10 @@ CLASSES = {
     "request": "MPI_ERR_REQUEST", "info": "MPI_ERR_INFO", "session": "MPI_ERR_SESSION",
     "monitor": "MPI_ERR_ARG",
 }
-# Freeing a predefined object of these kinds is harmless: MPI itself hands them out to be freed.
 # The calls whose time counts (RZ_HOT of src/abi/entry.h).
 HOT = {f"MPI_{stem}" for stem in ("Send", "Recv", "Isend", "Irecv", "Sendrecv", "Wait", "Waitall", "Test", "Iprobe", "Barrier", "Bcast", "Reduce",
                                   "Allreduce", "Allgather", "Alltoall")}
+# Freeing a predefined object of these kinds is harmless: MPI itself hands them out to be freed.
 FREE_PREDEFINED = {"group", "errhandler"}
 BUFFERS = {"buf", "buffer", "sendbuf", "recvbuf", "inbuf", "outbuf", "inoutbuf"}
 # Room for packed data, and its size.
