@@ -152,6 +152,7 @@ class Bench:
             for folder in (self.bin, self.folder, self.sources):
                 if word == folder or word.startswith(folder + "/"):
                     return word[len(folder) + 1:] or "."
+                word = word.replace(f"={folder}/", "=")  # an option's value
             return word
         return " ".join(f"'{word}'" if re.search(r"[ *?;&<>()$]", word) else word for word in map(short, words))
 

@@ -4,7 +4,7 @@ import glob
 import re
 import shutil
 
-from .systems import ENDINGS, MPICH, OPENMPI, RHIZOME
+from .systems import ENDINGS
 from .table import Table
 
 # What is counted in each case of bench_calls: these functions and what they call.
@@ -13,7 +13,6 @@ COUNTED = {"send": ("MPI_Send",), "recv": ("MPI_Recv",), "isend": ("MPI_Isend", 
 TITLES = {"send": "MPI_Send, 8 B", "recv": "MPI_Recv, 8 B", "isend": "MPI_Isend and MPI_Wait, 8 B", "irecv": "MPI_Irecv and MPI_Wait, 8 B",
           "allreduce": "MPI_Allreduce, one double, MPI_COMM_SELF"}
 FEW, MANY = 500, 1500  # calls; what two runs differ by is that of MANY - FEW calls
-OVER_PEER = 1.0
 
 TEXT = """Instructions of one call, by `valgrind --tool=callgrind`: of the difference between {many} and {few} calls. Two ranks of a node take turns outside
 MPI, so that no call waits: a message that is received is there when the call begins, and the receiver of one that is sent is not in an MPI call."""
@@ -25,37 +24,38 @@ def total(prefix):
     return sum(int(match[1]) for match in found if match)
 
 
-def command(bench, system, call, calls):
-    """The words, and where the counts go."""
-    prefix, turns = (f"{bench.folder}/{what}.{ENDINGS[system]}.{call}.{calls}" for what in ("count", "turns"))
-    with open(turns, "wb") as file:
-        file.write(bytes(4096))
+def words(bench, system, call, calls):
+    """The command, where its counts go, and the file by which the ranks take turns."""
+    counts, turns = (f"{bench.folder}/{what}.{ENDINGS[system]}.{call}.{calls}" for what in ("count", "turns"))
     *launcher, program = bench.start("bench_calls", 2, system=system)
     toggles = [f"--toggle-collect=*{name}" for name in COUNTED[call]]
-    return [*launcher, "valgrind", "-q", "--tool=callgrind", *toggles, f"--callgrind-out-file={prefix}.%p", program, turns, call, str(calls)], prefix
+    return [*launcher, "valgrind", "-q", "--tool=callgrind", *toggles, f"--callgrind-out-file={counts}.%p", program, turns, call, str(calls)], counts, turns
 
 
 def count(bench, system, call):
     """Instructions of one call; None: a run was not complete."""
     totals = []
     for calls in (FEW, MANY):
-        words, prefix = command(bench, system, call, calls)
-        result = bench.run(words)
+        command, counts, turns = words(bench, system, call, calls)
+        with open(turns, "wb") as file:
+            file.write(bytes(4096))
+        result = bench.run(command)
         bench.tally.count(result.good())
         if not result.good():
-            bench.complain(words, result)
+            bench.complain(command, result)
             return None
-        totals.append(total(prefix))
+        totals.append(total(counts))
     return (totals[1] - totals[0]) / (MANY - FEW)
 
 
-def calls(bench):
+def counted(bench):
+    """The table; None: it cannot be made. Without rows where valgrind is not here."""
+    table = Table("mpi-calls", "Instructions of one call", "call")
     if not shutil.which("valgrind"):
         bench.say("\nvalgrind is not here: the instructions of calls are left out.\n")
-        return True
+        return table
     if not bench.compile("bench_calls", peers=True):
-        return False
-    table = Table("mpi-calls", "Instructions of one call", "call")
+        return None
     systems = bench.having("bench_calls")
     bench.say("\n" + TEXT.format(few=FEW, many=MANY) + "\n")
     for call, title in TITLES.items():
@@ -63,10 +63,5 @@ def calls(bench):
             value = count(bench, system, call) if bench.may_go_on() else None
             if value is not None:
                 table.cell(title, system).put(0, value)
-    bench.show(*(command(bench, system, "send", MANY)[0] for system in systems), tables=[table])
-    for title in table.rows:
-        peers = [value for peer in (OPENMPI, MPICH) for value in table.at(title, peer).values]
-        if peers and table.at(title, RHIZOME).values:
-            bench.claims.most(f"{title}: instructions over those of the better peer", OVER_PEER,
-                              type(table.at(title, RHIZOME))([table.at(title, RHIZOME).values[0] / min(peers)]).interval())
-    return True
+    bench.show(*(words(bench, system, "send", MANY)[0] for system in systems), tables=[table])
+    return table

@@ -10,7 +10,7 @@ from .table import Samples, Table
 TEXT = "\n## Calls\n\nAll columns take turns in each repetition; each value is the mean of one run. Ratios are taken repetition by repetition.\n"
 
 # What is asked for.
-OVER_YIELD, OVER_PEER, OVER_BEFORE = 1.3, 1.5, 1.15
+OVER_YIELD, OVER_PEER, OVER_BEFORE, OVER_PEER_COUNTED = 1.3, 1.5, 1.15, 1.0
 
 # Each wake-up of a rank takes so much longer where a way says "delayed": as on a virtual machine whose idle processors have to be woken.
 DELAY = "RZ_TEST_WAKE_DELAY_US=70"
@@ -39,7 +39,7 @@ def measured(bench, name, text, titles, ranks, leave_out):
 
 
 def better_peer(table, row):
-    """Of each repetition the shorter time of the peers that are there."""
+    """Of each repetition the lower value of the peers that are there."""
     peers = [table.at(row, peer).values for peer in (OPENMPI, MPICH)]
     return Samples(min((values[i] for values in peers if i < len(values) and math.isfinite(values[i])), default=math.nan)
                    for i in range(max(map(len, peers))))
@@ -76,7 +76,16 @@ def crowd(bench):
     return True
 
 
-PARTS = {"pair": pair, "crowd": crowd, "calls": calls.calls}
+def counted(bench):
+    table = calls.counted(bench)
+    for row in table.rows if table else ():
+        over = table.at(row, RHIZOME).over(better_peer(table, row))
+        if over.values:
+            bench.claims.most(f"{row}: instructions over those of the better peer", OVER_PEER_COUNTED, over.interval())
+    return table is not None
+
+
+PARTS = {"pair": pair, "crowd": crowd, "calls": counted}
 
 
 def study(bench):
