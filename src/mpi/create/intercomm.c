@@ -5,6 +5,7 @@
  */
 #include "mpi/create/intercomm.h"
 
+#include "base/no_memory.h"
 #include "mpi/create/comm_creation.h"
 #include "mpi/p2p/p2p_inside.h"
 
@@ -20,6 +21,15 @@ struct head {
 static struct head head_of(int error, const struct rz_news *news)
 {
     return (struct head){.bytes = error == MPI_SUCCESS ? news->bytes : 0, .error = error};
+}
+
+/* Space for news that others have sent, or pass on through this process: they would wait for ever
+ * for one that has no memory and does not say so by its end. */
+static struct rz_news news_to_come(uint64_t bytes)
+{
+    struct rz_news news = {malloc(bytes + 1), bytes};
+    rz_need_memory(news.data, "for %zu bytes that other processes send", news.bytes);
+    return news;
 }
 
 /* ---- Between two leaders ---- */
@@ -54,10 +64,7 @@ static int hear_news(const struct rz_leader_way *way, struct rz_news *theirs)
     if (error != MPI_SUCCESS) {
         return error;
     }
-    *theirs = (struct rz_news){malloc(head.bytes + 1), head.bytes};
-    if (!theirs->data) {
-        return MPI_ERR_NO_MEM;
-    }
+    *theirs = news_to_come(head.bytes);
     return head.bytes == 0 ? MPI_SUCCESS : hear(way, theirs->data, head.bytes);
 }
 
@@ -98,8 +105,7 @@ int rz_news_tell(struct rz_comm *comm, uint64_t operation, int root, int error,
         result = rzm_error(head.error, "rank %d, the leader, could not continue", root);
     }
     if (result == MPI_SUCCESS && !teller) {
-        *news = (struct rz_news){malloc(head.bytes + 1), head.bytes};
-        result = news->data ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+        *news = news_to_come(head.bytes);
     }
     if (result == MPI_SUCCESS && head.bytes > 0) {
         result = rz_comm_spread(comm, operation, root, news->data, news->bytes);
