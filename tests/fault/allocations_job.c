@@ -56,6 +56,7 @@ static const char *name_of(int class)
            : class == MPI_ERR_PROC_FAILED_PENDING ? "MPI_ERR_PROC_FAILED_PENDING"
            : class == MPI_ERR_REVOKED             ? "MPI_ERR_REVOKED"
            : class == MPI_ERR_SPAWN               ? "MPI_ERR_SPAWN"
+           : class == MPI_ERR_NAME                ? "MPI_ERR_NAME" /* its publisher failed */
            : class == MPI_ERR_OTHER               ? "MPI_ERR_OTHER"
                                                   : "another class";
 }

@@ -5,6 +5,7 @@
  */
 #include "mpi/create/comm_creation.h"
 
+#include "base/no_memory.h"
 #include "mpi/agree/comm_uniform.h"
 #include "mpi/coll/coll.h"
 #include "mpi/p2p/inquiry.h"
@@ -91,6 +92,31 @@ int rz_comm_synchronise(struct rz_comm *comm, uint64_t operation)
     struct rz_schedule *schedule;
     int error = rz_schedule_part(comm, operation, &schedule);
     return error != MPI_SUCCESS ? error : rz_schedule_run(rz_plan_barrier(schedule));
+}
+
+/* ---- Single messages ---- */
+
+static int needed(int error)
+{
+    rz_need_memory(error != MPI_ERR_NO_MEM, "to take part in the making of a communicator");
+    return error;
+}
+
+int rz_creation_isend(const struct rz_p2p_message *message, struct rz_request **request)
+{
+    return needed(rz_p2p_isend(message, request));
+}
+
+int rz_creation_wait(struct rz_request **requests, size_t n)
+{
+    return needed(rz_p2p_wait(requests, n));
+}
+
+int rz_creation_recv(const struct rz_p2p_message *message)
+{
+    struct rz_request *request;
+    int error = needed(rz_p2p_irecv(message, &request));
+    return error != MPI_SUCCESS ? error : rz_creation_wait(&request, 1);
 }
 
 /* ---- Beginning and ending ---- */

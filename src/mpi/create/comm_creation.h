@@ -6,7 +6,7 @@
 #ifndef RZ_MPI_COMM_CREATION_H
 #define RZ_MPI_COMM_CREATION_H
 
-#include "mpi/comm/comm.h"
+#include "mpi/p2p/p2p_inside.h"
 
 /*
  * An allgather: every member passes `bytes` bytes at mine and gets those of all members in order of
@@ -18,6 +18,15 @@ int rz_comm_exchange(struct rz_comm *comm, uint64_t operation, const void *mine,
 
 /* A broadcast of `bytes` bytes from root. */
 int rz_comm_spread(struct rz_comm *comm, uint64_t operation, int root, void *data, size_t bytes);
+
+/*
+ * Messages of a creation. Others wait for them, so a process that has no memory for one ends.
+ * rz_creation_isend: *request is given to rz_creation_wait, which waits for n of them (NULL entries
+ * are skipped). rz_creation_recv waits. MPI_SUCCESS, an error class or RZM_ROLLBACK.
+ */
+int rz_creation_isend(const struct rz_p2p_message *message, struct rz_request **request);
+int rz_creation_wait(struct rz_request **requests, size_t n);
+int rz_creation_recv(const struct rz_p2p_message *message);
 
 /*
  * Begins a creation in which all members of comm take part: its number, counted from 1. With

@@ -9,7 +9,6 @@
 #include "mpi/create/comm_creation.h"
 #include "mpi/create/dynamic.h"
 #include "mpi/agree/comm_uniform.h"
-#include "mpi/p2p/p2p_inside.h"
 #include "mpi/request/wait.h"
 
 #include <stdlib.h>
@@ -219,7 +218,7 @@ static int group_isend(struct rz_comm *comm, const struct rz_group *group, int m
                        uint64_t *word, struct rz_request **request)
 {
     const struct rz_p2p_message message = group_message(comm, group, member, tag, word);
-    return rz_p2p_isend(&message, request);
+    return rz_creation_isend(&message, request);
 }
 
 static int group_send(struct rz_comm *comm, const struct rz_group *group, int member, int tag,
@@ -227,16 +226,14 @@ static int group_send(struct rz_comm *comm, const struct rz_group *group, int me
 {
     struct rz_request *request;
     int error = group_isend(comm, group, member, tag, word, &request);
-    return error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
+    return error != MPI_SUCCESS ? error : rz_creation_wait(&request, 1);
 }
 
 static int group_recv(struct rz_comm *comm, const struct rz_group *group, int member, int tag,
                       uint64_t *word)
 {
-    struct rz_request *request;
     const struct rz_p2p_message message = group_message(comm, group, member, tag, word);
-    int error = rz_p2p_irecv(&message, &request);
-    return error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
+    return rz_creation_recv(&message);
 }
 
 static bool has_failed(const struct rz_group *group)

@@ -8,7 +8,6 @@
 #include "base/random.h"
 #include "mpi/agree/ballot.h"
 #include "mpi/create/comm_creation.h"
-#include "mpi/p2p/p2p_inside.h"
 #include "mpi/request/wait.h"
 
 #include <stdlib.h>
@@ -18,22 +17,30 @@
 int rz_dynamic_confirm(struct rz_comm *comm, uint64_t operation, int root, int error)
 {
     int64_t size = rz_comm_size(comm), place = (rz_comm_rank(comm) - root + size) % size;
-    int tag = rz_comm_operation_tag(operation);
-    struct rz_datatype *integer = rz_datatype_of(MPI_INT);
+    int told = MPI_SUCCESS;
+    struct rz_p2p_message message = {.count = 1,
+                                     .datatype = rz_datatype_of(MPI_INT),
+                                     .tag = rz_comm_operation_tag(operation),
+                                     .comm = comm,
+                                     .context_offset = RZ_CONTEXT_OFFSET_COLLECTIVE};
     for (int64_t span = 1; span < size && error != RZM_ROLLBACK; span *= 2) {
         if (place & span) {
-            int sent =
-                rz_p2p_send(&error, 1, integer, (int)((place - span + root) % size), tag, comm);
+            struct rz_request *request;
+            message.buffer = &error;
+            message.peer = (int)((place - span + root) % size);
+            int sent = rz_creation_isend(&message, &request);
+            sent = sent != MPI_SUCCESS ? sent : rz_creation_wait(&request, 1);
             return error != MPI_SUCCESS ? error : sent;
         }
         if (place + span >= size) {
             continue;
         }
-        int told = MPI_SUCCESS, from = (int)((place + span + root) % size);
-        int heard = rz_p2p_recv(&told, 1, integer, from, tag, comm);
+        message.buffer = &told;
+        message.peer = (int)((place + span + root) % size);
+        int heard = rz_creation_recv(&message);
         if (error == MPI_SUCCESS && heard == MPI_SUCCESS && told != MPI_SUCCESS) {
-            heard =
-                rzm_error(told, "rank %d, or a rank that it reports for, could not continue", from);
+            heard = rzm_error(told, "rank %d, or a rank that it reports for, could not continue",
+                              message.peer);
         }
         error = error != MPI_SUCCESS && heard != RZM_ROLLBACK ? error : heard;
     }

@@ -7,7 +7,6 @@
 
 #include "base/no_memory.h"
 #include "mpi/create/comm_creation.h"
-#include "mpi/p2p/p2p_inside.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,10 +47,8 @@ static struct rz_p2p_message message_of(const struct rz_leader_way *way, const v
 
 static int hear(const struct rz_leader_way *way, void *data, size_t bytes)
 {
-    struct rz_request *request;
     const struct rz_p2p_message message = message_of(way, data, bytes);
-    int error = rz_p2p_irecv(&message, &request);
-    return error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
+    return rz_creation_recv(&message);
 }
 
 static int hear_news(const struct rz_leader_way *way, struct rz_news *theirs)
@@ -74,15 +71,15 @@ int rz_news_swap(const struct rz_leader_way *way, int error, const struct rz_new
     struct head head = head_of(error, mine);
     struct rz_request *sends[2] = {NULL, NULL};
     const struct rz_p2p_message first = message_of(way, &head, sizeof(head));
-    int result = rz_p2p_isend(&first, &sends[0]);
+    int result = rz_creation_isend(&first, &sends[0]);
     if (result == MPI_SUCCESS && head.bytes > 0) {
         const struct rz_p2p_message second = message_of(way, mine->data, head.bytes);
-        result = rz_p2p_isend(&second, &sends[1]);
+        result = rz_creation_isend(&second, &sends[1]);
     }
     if (result == MPI_SUCCESS) {
         result = hear_news(way, theirs);
     }
-    int sent = rz_p2p_wait(sends, 2);
+    int sent = rz_creation_wait(sends, 2);
     result = result != MPI_SUCCESS ? result : sent;
     return error != MPI_SUCCESS && result != RZM_ROLLBACK ? error : result;
 }

@@ -102,33 +102,3 @@ void rz_p2p_abandon(struct rz_request **requests, size_t n)
         }
     }
 }
-
-int rz_p2p_send(const void *buffer, MPI_Count count, struct rz_datatype *datatype, int dest,
-                int tag, struct rz_comm *comm)
-{
-    struct rz_request *request;
-    const struct rz_p2p_message message = {.buffer = (void *)(uintptr_t)buffer,
-                                           .count = count,
-                                           .datatype = datatype,
-                                           .peer = dest,
-                                           .tag = tag,
-                                           .comm = comm,
-                                           .context_offset = RZ_CONTEXT_OFFSET_COLLECTIVE};
-    int error = rz_p2p_isend(&message, &request);
-    return error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
-}
-
-int rz_p2p_recv(void *buffer, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
-                struct rz_comm *comm)
-{
-    struct rz_request *request;
-    const struct rz_p2p_message message = {.buffer = buffer,
-                                           .count = count,
-                                           .datatype = datatype,
-                                           .peer = source,
-                                           .tag = tag,
-                                           .comm = comm,
-                                           .context_offset = RZ_CONTEXT_OFFSET_COLLECTIVE};
-    int error = rz_p2p_irecv(&message, &request);
-    return error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
-}

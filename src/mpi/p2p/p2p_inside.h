@@ -15,14 +15,8 @@
 
 #include "mpi/p2p/p2p.h"
 
-/* Blocking. A message longer than count elements is an error (MPI_ERR_TRUNCATE). */
-int rz_p2p_send(const void *buffer, MPI_Count count, struct rz_datatype *datatype, int dest,
-                int tag, struct rz_comm *comm);
-int rz_p2p_recv(void *buffer, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
-                struct rz_comm *comm);
-
-/* Non-blocking; *request is set on success and ends by rz_p2p_wait, or rz_p2p_done and
- * rz_p2p_end. NULL: a send that has left already. */
+/* *request is set on success and ends by rz_p2p_wait, or rz_p2p_done and rz_p2p_end. NULL: a send
+ * that has left already. A message longer than count elements is an error (MPI_ERR_TRUNCATE). */
 int rz_p2p_isend(const struct rz_p2p_message *message, struct rz_request **request);
 int rz_p2p_irecv(const struct rz_p2p_message *message, struct rz_request **request);
 

@@ -385,7 +385,7 @@ static void failures_are_held_and_the_roll_back_ends_everything(void **state)
     lane_of_3_is_over(1); /* it is held with what is pending with its owner */
     assert_int_equal(fake.lanes_given_back, 0);
     fake.turn = turn_epoch_2;
-    assert_int_equal(rz_p2p_recv(text[2], 8, fake_bytes(), 1, 1, dup), RZM_ROLLBACK);
+    assert_int_equal(fake_recv_inside(text[2], 8, 1, 1, dup), RZM_ROLLBACK);
     assert_int_equal(fake.ops_pending, 0);
     assert_int_equal(fake.tokens_out, 0);
     assert_null(rz_engine.active);

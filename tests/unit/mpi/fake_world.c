@@ -14,6 +14,7 @@
 #include "link/waits.h"
 #include "mpi/comm/comm.h"
 #include "mpi/engine/waiting.h"
+#include "mpi/p2p/p2p_inside.h"
 #include "net/shm/shm.h"
 #include "net/tcp/tcp.h"
 #include "proto/recover/recover.h"
@@ -526,6 +527,34 @@ struct rz_comm *fake_duplicate(void)
 struct rz_datatype *fake_bytes(void)
 {
     return rz_datatype_of(MPI_BYTE);
+}
+
+static struct rz_p2p_message inside(void *data, size_t bytes, int peer, int tag,
+                                    struct rz_comm *comm)
+{
+    return (struct rz_p2p_message){.buffer = data,
+                                   .count = (MPI_Count)bytes,
+                                   .datatype = fake_bytes(),
+                                   .peer = peer,
+                                   .tag = tag,
+                                   .comm = comm,
+                                   .context_offset = RZ_CONTEXT_OFFSET_COLLECTIVE};
+}
+
+int fake_send_inside(const void *data, size_t bytes, int dest, int tag, struct rz_comm *comm)
+{
+    const struct rz_p2p_message message = inside((void *)(uintptr_t)data, bytes, dest, tag, comm);
+    struct rz_request *request;
+    int error = rz_p2p_isend(&message, &request);
+    return error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
+}
+
+int fake_recv_inside(void *data, size_t bytes, int source, int tag, struct rz_comm *comm)
+{
+    const struct rz_p2p_message message = inside(data, bytes, source, tag, comm);
+    struct rz_request *request;
+    int error = rz_p2p_irecv(&message, &request);
+    return error != MPI_SUCCESS ? error : rz_p2p_wait(&request, 1);
 }
 
 void fake_rounds(int rounds)

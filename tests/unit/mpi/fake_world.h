@@ -74,6 +74,10 @@ int fake_world_teardown(void **state);
 struct rz_comm *fake_comm(void);
 struct rz_datatype *fake_bytes(void);
 
+/* A message of a collective operation: sent or received, and waited for. */
+int fake_send_inside(const void *data, size_t bytes, int dest, int tag, struct rz_comm *comm);
+int fake_recv_inside(void *data, size_t bytes, int source, int tag, struct rz_comm *comm);
+
 /* A communicator of the same processes, made without the others. */
 struct rz_comm *fake_duplicate(void);
 

@@ -195,10 +195,10 @@ static void collectives_that_begin_after_a_failure_fail_at_once(void **state)
     assert_int_equal(rz_comm_derive(fake_comm(), pair, 99, 0, &without), MPI_SUCCESS);
     fake.turn = turn_failure_of_3;
     fake_rounds(3);
-    assert_int_equal(rz_p2p_recv(text, 8, fake_bytes(), 2, 1, fake_comm()), MPI_ERR_PROC_FAILED);
-    assert_int_equal(rz_p2p_send("x", 1, fake_bytes(), 1, 1, fake_comm()), MPI_ERR_PROC_FAILED);
-    assert_int_equal(rz_p2p_send("x", 1, fake_bytes(), 1, 1, with), MPI_ERR_PROC_FAILED);
-    assert_int_equal(rz_p2p_send("x", 1, fake_bytes(), 1, 1, without), MPI_SUCCESS);
+    assert_int_equal(fake_recv_inside(text, 8, 2, 1, fake_comm()), MPI_ERR_PROC_FAILED);
+    assert_int_equal(fake_send_inside("x", 1, 1, 1, fake_comm()), MPI_ERR_PROC_FAILED);
+    assert_int_equal(fake_send_inside("x", 1, 1, 1, with), MPI_ERR_PROC_FAILED);
+    assert_int_equal(fake_send_inside("x", 1, 1, 1, without), MPI_SUCCESS);
     /* A member sees only that the operation fails, and this once: a member that may wait in it. */
     size_t sent = fake.n_sent;
     assert_int_equal(rzm_barrier(fake_comm()), MPI_ERR_PROC_FAILED);
