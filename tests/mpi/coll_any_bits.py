@@ -7,7 +7,9 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
 from patience import HANG_S  # noqa: E402
 
-LAYOUTS = ([], [], ["--nodes", "2"], ["--nodes", "3"], ["-x", "RZ_SHM_CMA=0"], ["--nodes", "3"])
+# The bits depend on the placement as little as on the algorithm.
+ALGORITHMS = ("tree", "flat", "doubling", "direct", "halving", "ring")
+LAYOUTS = (*(["-x", f"RZ_COLL=allreduce={name},reduce={name if name in ('tree', 'flat', 'direct') else 'tree'}"] for name in ALGORITHMS), [], [], ["--nodes", "2"], ["--nodes", "3"], ["-x", "RZ_SHM_CMA=0"], ["--nodes", "3"])
 
 
 def digest(rzrun, program, ranks, layout, seed):
@@ -21,7 +23,7 @@ def digest(rzrun, program, ranks, layout, seed):
 def main():
     rzrun, program = sys.argv[1:]
     seen = set()
-    for ranks, seed in ((3, 1), (6, 2), (7, 3)):
+    for ranks, seed in ((3, 1), (6, 2), (8, 3)):
         digests = [digest(rzrun, program, ranks, layout, seed) for layout in LAYOUTS]
         if len(set(digests)) != 1:
             told = "\n".join(f"  {text}  {' '.join(layout)}" for text, layout in zip(digests, LAYOUTS))

@@ -48,7 +48,7 @@ static void cvars_can_be_read(void)
         CHECK(name_len == (int)strlen(name) + 1 && desc_len == (int)strlen(desc) + 1);
         int written = strcmp(name, "RZ_KILL_AT") == 0;
         CHECK(bind == MPI_T_BIND_NO_OBJECT);
-        int alike = strcmp(name, "RZ_AGREE") == 0;
+        int alike = strcmp(name, "RZ_AGREE") == 0 || strcmp(name, "RZ_COLL") == 0;
         CHECK(scope == (written ? MPI_T_SCOPE_LOCAL
                         : alike ? MPI_T_SCOPE_ALL_EQ
                                 : MPI_T_SCOPE_READONLY));

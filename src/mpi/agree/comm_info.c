@@ -53,7 +53,8 @@ void rz_comm_take_hints(struct rz_comm *comm, struct rz_info *info)
 }
 
 /* Unknown hints are ignored, as the standard requires. But a misspelt value of a key of this
- * library is refused: members that spell it right would use another engine. */
+ * library is refused: members that spell it right would use another engine
+ * or algorithm. */
 static int refuse_unknown(struct rz_info *info, enum rz_hint key)
 {
     char value[16], text[128] = "";
@@ -64,12 +65,13 @@ static int refuse_unknown(struct rz_info *info, enum rz_hint key)
         !there) {
         return MPI_SUCCESS;
     }
-    for (unsigned i = 1; rz_hint_value(key, i); i++) {
-        if (strcmp(value, rz_hint_value(key, i)) == 0) {
+    for (unsigned i = 0; rz_hint_value(key, i); i++) {
+        const char *known = rz_hint_value(key, i);
+        if (*known != '\0' && strcmp(value, known) == 0) {
             return MPI_SUCCESS;
         }
-        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", i > 1 ? ", " : "",
-                 rz_hint_value(key, i));
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", *text ? ", " : "",
+                 known);
     }
     return rzm_error(MPI_ERR_INFO_VALUE, "%s is '%s', not one of %s", rz_hint_key(key), value,
                      key == RZ_HINT_AGREE ? RZ_AGREEMENT_NAMES : text);
@@ -79,6 +81,7 @@ int rzm_comm_set_info(struct rz_comm *comm, struct rz_info *info)
 {
     int error = refuse_unknown(info, RZ_HINT_AGREE);
     error = error != MPI_SUCCESS ? error : refuse_unknown(info, RZ_HINT_REVOKE);
+    error = error != MPI_SUCCESS ? error : refuse_unknown(info, RZ_HINT_REPRODUCIBLE);
     if (error == MPI_SUCCESS) {
         rz_comm_take_hints(comm, info);
     }

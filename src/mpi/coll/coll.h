@@ -40,10 +40,6 @@ int rz_splits(int size, int rank, int root, struct rz_split splits[RZ_SPLITS_MAX
  * 1). */
 int rz_split_at(int lo, int hi);
 
-/* Vectors whose part for each rank has at least this length are reduced in parts, one by each
- * rank. */
-#define RZ_PART_BYTES_MIN 8192
-
 /* At most so many messages are sent to other ranks at once, and as many received. */
 #define RZ_EXCHANGE_WINDOW 32
 
@@ -63,6 +59,11 @@ struct rz_parts {
 
 struct rz_part rz_parts_at(const struct rz_parts *parts, int rank);
 
+/* Divides a vector into one part for each rank: the first ones have one element more if it does not
+ * divide evenly. False: no memory. */
+bool rz_parts_divide(struct rz_schedule *schedule, const struct rz_part *whole,
+                     struct rz_parts *parts);
+
 static inline MPI_Count rz_part_bytes(const struct rz_part *part)
 {
     return rz_datatype_bytes(part->datatype, part->count);
@@ -76,12 +77,16 @@ void rz_schedule_recv_part(struct rz_schedule *schedule, const struct rz_part *p
 void rz_schedule_send_some(struct rz_schedule *schedule, const struct rz_part *part, int dest);
 void rz_schedule_recv_some(struct rz_schedule *schedule, const struct rz_part *part, int source);
 
+/* A copy, unless both are empty. */
+void rz_schedule_copy_some(struct rz_schedule *schedule, const struct rz_part *from,
+                           const struct rz_part *to);
+
 /* Sends each other rank its part of `out`, and receives the parts of `in`; nothing for the own
  * rank. Ends with a fence. */
 void rz_schedule_exchange(struct rz_schedule *schedule, const struct rz_parts *out,
                           const struct rz_parts *in);
 
-/* Sends buffer from root to all ranks, down the tree. */
+/* Sends buffer from root to all ranks. */
 struct rz_schedule *rz_plan_bcast(struct rz_schedule *schedule, const struct rz_part *part,
                                   int root);
 
@@ -98,6 +103,9 @@ struct rz_schedule *rz_plan_scatter(struct rz_schedule *schedule, const struct r
                                     const struct rz_part *mine, int root);
 struct rz_schedule *rz_plan_allgather(struct rz_schedule *schedule, const struct rz_part *mine,
                                       const struct rz_parts *all);
+
+/* A plan of the allgather, also a part of others: the own part is in `all` already. */
+void rz_allgather_ring(struct rz_schedule *schedule, const struct rz_parts *all);
 
 /* out NULL: MPI_IN_PLACE. */
 struct rz_schedule *rz_plan_alltoall(struct rz_schedule *schedule, const struct rz_parts *out,

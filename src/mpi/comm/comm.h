@@ -23,6 +23,13 @@ enum rz_context_offset {
     RZ_CONTEXT_OFFSET_COUNT
 };
 
+enum rz_crowd {
+    RZ_CROWD_UNKNOWN,
+    RZ_CROWD_NONE, /* or it is not known at all members */
+    RZ_CROWD_NODE, /* all members are on one node */
+    RZ_CROWD_NODES /* on several nodes of one machine */
+};
+
 struct rz_attribute;
 
 struct rz_comm {
@@ -45,6 +52,7 @@ struct rz_comm {
     bool unshared; /* no other process has it: the MPI_COMM_WORLD of a process that replaces a
                       failed one, revoked from the start */
     bool met; /* made by processes without a common communicator: spawn, connect, accept, join */
+    enum rz_crowd crowd;     /* rz_comm_crowd */
     bool collectives_failed; /* a member is known to have failed: only collective operations that
                                 had begun before continue */
     bool refusal_told;       /* the other members were told of the first operation that was refused
@@ -189,6 +197,10 @@ bool rz_comm_has_ended(uint64_t context);
 
 /* The agreement context with this id has ended; it has the id of its communicator. */
 void rz_comm_note_end(uint64_t context);
+
+/* Whether the ranks of the machine on which all members run outnumbered its processors when the
+ * epoch began. Equal at all members. */
+enum rz_crowd rz_comm_crowd(struct rz_comm *comm);
 
 /* How many processes of comm (of both groups if inter) are known to have failed. */
 int rz_comm_failed(const struct rz_comm *comm);

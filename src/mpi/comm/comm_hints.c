@@ -24,6 +24,7 @@ static const struct {
     [RZ_HINT_AGREE] = {"rz_agree", {"", "era"}},
 #endif
     [RZ_HINT_REVOKE] = {"rz_revoke", {"", "nodes", "flat"}},
+    [RZ_HINT_REPRODUCIBLE] = {"rz_reproducible", {"true", "false"}},
 };
 
 const char *rz_hint_key(enum rz_hint hint)

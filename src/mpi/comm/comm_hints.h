@@ -3,8 +3,8 @@
  * Hints of communicators. Most are assertions of the user about how the communicator is used: they
  * can be queried, and have no effect. Hints with an effect: how far the error of a failure reaches,
  * and which calls return the same error at all members (mpi_error_range, mpi_error_uniform: ULFM),
- * the engine of agreements (rz_agree; docs/agreement-engines.md), and how a revocation reaches the
- * members (rz_revoke).
+ * the engine of agreements (rz_agree; docs/agreement-engines.md), how a revocation reaches the
+ * members (rz_revoke), and whether reductions keep the order of operands (rz_reproducible).
  */
 #ifndef RZ_MPI_COMM_HINTS_H
 #define RZ_MPI_COMM_HINTS_H
@@ -21,6 +21,7 @@ enum rz_hint {
     RZ_HINT_ERROR_UNIFORM,
     RZ_HINT_AGREE,
     RZ_HINT_REVOKE,
+    RZ_HINT_REPRODUCIBLE,
     RZ_HINT_COUNT
 };
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * MPI_T control variables: the settings of the environment and of the launcher. All are read when
- * the process joins its job; only the engine of agreements and the place of a planned failure can
- * be written later. The key of the job (RZ_JOB_KEY) is a secret and not among them.
+ * the process joins its job; only the engine of agreements, the algorithms of collective operations
+ * and the place of a planned failure can be written later. The key of the job (RZ_JOB_KEY) is a
+ * secret and not among them.
  */
 #include "mpi/tool/tool.h"
 
 #include "mpi/engine/waiting.h"
 #include "mpi/agree/agreement.h"
 #include "mpi/agree/revoke_nodes.h"
+#include "mpi/coll/algorithm.h"
 #include "net/shm/shm.h"
 #include "net/ucx/ucx.h"
 #include "port/doorbell.h"
@@ -80,6 +82,11 @@ static const struct cvar cvar_table[] = {
      "Environment: how a revocation gets to the others: nodes (through the daemons of the nodes; "
      "the default) or flat (among the members); for one communicator the info key rz_revoke "
      "chooses it"},
+    {RZ_COLL_ENVIRONMENT, CVAR_TEXT, RZ_TOOL_MESSAGES, MPI_T_VERBOSITY_TUNER_BASIC, NULL,
+     "Environment, at all processes alike: which algorithms collective operations use: "
+     "OPERATION=ALGORITHM[@BYTES[:RANKS]], separated by commas, or @FILE. May be written, alike, "
+     "for "
+     "operations that begin later"},
     {RZ_WAIT_ENVIRONMENT, CVAR_TEXT, RZ_TOOL_MESSAGES, MPI_T_VERBOSITY_TUNER_BASIC, NULL,
      "Environment, set by rzrun --wait: how a waiting call waits: auto (looks, gives the processor "
      "away, then sleeps) or yield (never sleeps)"},
@@ -119,6 +126,7 @@ static int scope_of(int index)
 {
     return is_named(index, RZ_KILL_AT)                 ? MPI_T_SCOPE_LOCAL
            : is_named(index, RZ_AGREEMENT_ENVIRONMENT) ? MPI_T_SCOPE_ALL_EQ
+           : is_named(index, RZ_COLL_ENVIRONMENT)      ? MPI_T_SCOPE_ALL_EQ
                                                        : MPI_T_SCOPE_READONLY;
 }
 
@@ -304,6 +312,14 @@ static int write_agreement(const char *text)
                                                           : MPI_T_ERR_CVAR_SET_NOT_NOW;
 }
 
+static int write_coll(const char *text)
+{
+    if (rz_coll_set_rules(text) != MPI_SUCCESS) {
+        return MPI_T_ERR_INVALID;
+    }
+    return setenv(RZ_COLL_ENVIRONMENT, text, 1) == 0 ? MPI_SUCCESS : MPI_T_ERR_CVAR_SET_NOT_NOW;
+}
+
 int rzm_t_cvar_write(MPI_T_cvar_handle handle, const void *buf)
 {
     RZ_TOOL_BEGIN();
@@ -318,5 +334,7 @@ int rzm_t_cvar_write(MPI_T_cvar_handle handle, const void *buf)
     }
     char text[TEXT_MAX];
     snprintf(text, sizeof(text), "%s", (const char *)buf);
-    return is_named(handle->index, RZ_KILL_AT) ? write_kill(text) : write_agreement(text);
+    return is_named(handle->index, RZ_KILL_AT)            ? write_kill(text)
+           : is_named(handle->index, RZ_COLL_ENVIRONMENT) ? write_coll(text)
+                                                          : write_agreement(text);
 }

@@ -10,6 +10,7 @@
 
 #include "fake_world.h"
 #include "mpi/p2p/inquiry.h"
+#include "mpi/coll/algorithm.h"
 #include "mpi/p2p/p2p_inside.h"
 
 #include <mpi-ext.h>
@@ -147,6 +148,7 @@ static void one_that_gives_up_tells_those_it_owes_messages_unasked(void **state)
     for (int peer = 1; peer < 8; peer++) { /* all are connected */
         assert_int_equal(rzm_send("x", 1, fake_bytes(), peer, 0, fake_comm()), MPI_SUCCESS);
     }
+    assert_int_equal(rz_coll_set_rules("barrier=tree"), MPI_SUCCESS);
     assert_int_equal(rzm_ibarrier(fake_comm(), &request), MPI_SUCCESS);
     MPI_Request handle = rz_request_handle(request);
     const struct rz_participation *going_on = fake_comm()->participations.first;

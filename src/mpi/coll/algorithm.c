@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of algorithms, the built-in rules, and those of RZ_COLL.
+ */
+#include "mpi/coll/algorithm.h"
+
+#include "mpi/comm/comm_hints.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- The table ---- */
+
+static const char *const operation_names[RZ_COLL_OPERATIONS] = {
+    [RZ_COLL_BARRIER] = "barrier",
+    [RZ_COLL_BCAST] = "bcast",
+    [RZ_COLL_ALLGATHER] = "allgather",
+    [RZ_COLL_ALLTOALL] = "alltoall",
+    [RZ_COLL_REDUCE] = "reduce",
+    [RZ_COLL_ALLREDUCE] = "allreduce",
+    [RZ_COLL_REDUCE_SCATTER] = "reduce_scatter",
+};
+
+static const char *const algorithm_names[RZ_COLL_ALGORITHMS] = {
+    [RZ_COLL_TREE] = "tree",
+    [RZ_COLL_FLAT] = "flat",
+    [RZ_COLL_DISSEMINATION] = "dissemination",
+    [RZ_COLL_DOUBLING] = "doubling",
+    [RZ_COLL_DIRECT] = "direct",
+    [RZ_COLL_HALVING] = "halving",
+    [RZ_COLL_RING] = "ring",
+    [RZ_COLL_BRUCK] = "bruck",
+    [RZ_COLL_CHAIN] = "chain",
+    [RZ_COLL_SCATTER] = "scatter",
+};
+
+#define ALWAYS (1 << 30) /* an algorithm of the operation that needs nothing */
+
+/* The traits that an algorithm of an operation needs; 0: it is none of that operation. */
+static const unsigned needs[RZ_COLL_OPERATIONS][RZ_COLL_ALGORITHMS] = {
+    [RZ_COLL_BARRIER] =
+        {[RZ_COLL_TREE] = ALWAYS, [RZ_COLL_FLAT] = ALWAYS, [RZ_COLL_DISSEMINATION] = ALWAYS},
+    [RZ_COLL_BCAST] = {[RZ_COLL_TREE] = ALWAYS,
+                       [RZ_COLL_FLAT] = ALWAYS,
+                       [RZ_COLL_CHAIN] = ALWAYS,
+                       [RZ_COLL_SCATTER] = RZ_COLL_ELEMENTS},
+    [RZ_COLL_ALLGATHER] = {[RZ_COLL_TREE] = ALWAYS,
+                           [RZ_COLL_DIRECT] = ALWAYS,
+                           [RZ_COLL_RING] = ALWAYS,
+                           [RZ_COLL_BRUCK] = ALWAYS},
+    [RZ_COLL_ALLTOALL] = {[RZ_COLL_DIRECT] = ALWAYS, [RZ_COLL_BRUCK] = RZ_COLL_REGULAR},
+    [RZ_COLL_REDUCE] =
+        {[RZ_COLL_TREE] = ALWAYS, [RZ_COLL_FLAT] = ALWAYS, [RZ_COLL_DIRECT] = RZ_COLL_ELEMENTS},
+    [RZ_COLL_ALLREDUCE] = {[RZ_COLL_TREE] = ALWAYS,
+                           [RZ_COLL_FLAT] = ALWAYS,
+                           [RZ_COLL_DOUBLING] = ALWAYS,
+                           [RZ_COLL_DIRECT] = RZ_COLL_ELEMENTS,
+                           [RZ_COLL_HALVING] = RZ_COLL_ELEMENTS | RZ_COLL_POWER,
+                           [RZ_COLL_RING] = RZ_COLL_ELEMENTS | RZ_COLL_ANY_ORDER},
+    [RZ_COLL_REDUCE_SCATTER] = {[RZ_COLL_TREE] = ALWAYS, [RZ_COLL_DIRECT] = RZ_COLL_ELEMENTS},
+};
+
+const char *rz_coll_operation_name(enum rz_coll_operation operation)
+{
+    return operation < RZ_COLL_OPERATIONS ? operation_names[operation] : NULL;
+}
+
+const char *rz_coll_algorithm_name(enum rz_coll_operation operation,
+                                   enum rz_coll_algorithm algorithm)
+{
+    return operation < RZ_COLL_OPERATIONS && algorithm < RZ_COLL_ALGORITHMS &&
+                   needs[operation][algorithm]
+               ? algorithm_names[algorithm]
+               : NULL;
+}
+
+/* ---- Rules ---- */
+
+struct rule {
+    enum rz_coll_algorithm algorithm;
+    MPI_Count bytes_min;
+    MPI_Count part_min; /* of the length, for each rank */
+    int ranks_min;
+    unsigned where; /* traits that it asks for besides what the algorithm needs */
+};
+
+#define RULES_MAX 6
+
+/* By measurement (docs/collectives.md). */
+static const struct rule built_in[RZ_COLL_OPERATIONS][RULES_MAX] = {
+    [RZ_COLL_BARRIER] = {{.algorithm = RZ_COLL_DISSEMINATION, .ranks_min = 1},
+                         {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .where = RZ_COLL_CROWD},
+                         {.algorithm = RZ_COLL_FLAT, .ranks_min = 3, .where = RZ_COLL_CROWD_NODE}},
+    [RZ_COLL_BCAST] = {{.algorithm = RZ_COLL_TREE, .ranks_min = 1}},
+    [RZ_COLL_ALLGATHER] = {{.algorithm = RZ_COLL_BRUCK, .ranks_min = 1},
+                           {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .where = RZ_COLL_CROWD},
+                           {.algorithm = RZ_COLL_DIRECT, .ranks_min = 1, .bytes_min = 32769}},
+    [RZ_COLL_ALLTOALL] = {{.algorithm = RZ_COLL_DIRECT, .ranks_min = 1}},
+    [RZ_COLL_REDUCE] = {{.algorithm = RZ_COLL_TREE, .ranks_min = 1},
+                        {.algorithm = RZ_COLL_DIRECT, .ranks_min = 2, .part_min = 8192}},
+    [RZ_COLL_ALLREDUCE] = {{.algorithm = RZ_COLL_DOUBLING, .ranks_min = 1},
+                           {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .where = RZ_COLL_CROWD},
+                           {.algorithm = RZ_COLL_FLAT, .ranks_min = 3, .where = RZ_COLL_CROWD_NODE},
+                           {.algorithm = RZ_COLL_DIRECT, .ranks_min = 2, .part_min = 8192}},
+    [RZ_COLL_REDUCE_SCATTER] = {{.algorithm = RZ_COLL_TREE, .ranks_min = 1},
+                                {.algorithm = RZ_COLL_DIRECT, .ranks_min = 2, .part_min = 8192}},
+};
+
+/* A rule of RZ_COLL. */
+struct own_rule {
+    enum rz_coll_operation operation;
+    struct rule rule;
+};
+
+static struct own_rule *own_rules;
+static size_t n_own_rules;
+
+static bool applies(const struct rule *rule, unsigned needed, MPI_Count bytes, int ranks,
+                    unsigned traits)
+{
+    needed = (needed | rule->where) & ~(unsigned)ALWAYS;
+    return ranks >= rule->ranks_min && bytes >= rule->bytes_min &&
+           bytes / ranks >= rule->part_min && (needed & ~traits) == 0;
+}
+
+static const unsigned traits_of_crowd[] = {
+    [RZ_CROWD_NODE] = RZ_COLL_CROWD | RZ_COLL_CROWD_NODE, [RZ_CROWD_NODES] = RZ_COLL_CROWD};
+
+enum rz_coll_algorithm rz_coll_choose(struct rz_comm *comm, enum rz_coll_operation operation,
+                                      MPI_Count bytes, unsigned traits)
+{
+    int ranks = rz_comm_size(comm);
+    traits |= (ranks & (ranks - 1)) == 0 ? RZ_COLL_POWER : 0;
+    traits |= traits_of_crowd[rz_comm_crowd(comm)];
+    if (traits & RZ_COLL_ANY_ORDER && !rz_comm_hint(comm, RZ_HINT_REPRODUCIBLE)) {
+        traits &= ~(unsigned)RZ_COLL_ANY_ORDER;
+    }
+    for (size_t i = n_own_rules; i-- > 0;) {
+        const struct rule *rule = &own_rules[i].rule;
+        if (own_rules[i].operation == operation &&
+            applies(rule, needs[operation][rule->algorithm], bytes, ranks, traits)) {
+            return rule->algorithm;
+        }
+    }
+    for (size_t i = RULES_MAX; i-- > 0;) {
+        const struct rule *rule = &built_in[operation][i];
+        if (rule->ranks_min > 0 &&
+            applies(rule, needs[operation][rule->algorithm], bytes, ranks, traits)) {
+            return rule->algorithm;
+        }
+    }
+    return RZ_COLL_TREE; /* each row has a rule that always applies */
+}
+
+/* ---- RZ_COLL ---- */
+
+/* Whether the first n characters are that name. */
+static bool is_word(const char *text, size_t n, const char *name)
+{
+    return name && strlen(name) == n && strncmp(text, name, n) == 0;
+}
+
+/* All algorithms of the operation, for a message. */
+static const char *algorithms_of(enum rz_coll_operation operation, char *text, size_t bytes)
+{
+    size_t n = 0;
+    for (enum rz_coll_algorithm i = 0; i < RZ_COLL_ALGORITHMS; i++) {
+        const char *name = rz_coll_algorithm_name(operation, i);
+        if (name && n < bytes) {
+            n += (size_t)snprintf(text + n, bytes - n, "%s%s", n ? ", " : "", name);
+        }
+    }
+    return text;
+}
+
+/* A number with K, M or G behind it; `end` is set to what follows. -1: it is none. */
+static MPI_Count read_size(const char *text, const char **end)
+{
+    char *rest;
+    errno = 0;
+    long long value = strtoll(text, &rest, 10);
+    const char *unit = strchr("KMG", *rest);
+    int shift = *rest != '\0' && unit ? 10 * (int)(unit - "KMG" + 1) : 0;
+    *end = shift ? rest + 1 : rest;
+    bool bad = rest == text || !isdigit((unsigned char)*text) || errno != 0 ||
+               value > (LLONG_MAX >> shift);
+    return bad ? -1 : (MPI_Count)value << shift;
+}
+
+/* Reads one rule of n characters. */
+static int read_rule(const char *text, size_t n, struct own_rule *rule)
+{
+    char names[256];
+    size_t operation = strcspn(text, "=@:");
+    const char *word = text + operation + 1;
+    *rule = (struct own_rule){.rule.ranks_min = 1};
+    while (rule->operation < RZ_COLL_OPERATIONS &&
+           !is_word(text, operation, operation_names[rule->operation])) {
+        rule->operation++;
+    }
+    if (operation >= n || text[operation] != '=' || rule->operation == RZ_COLL_OPERATIONS) {
+        return rzm_error(MPI_ERR_OTHER,
+                         RZ_COLL_ENVIRONMENT ": '%.*s' does not begin with 'OPERATION=', one of "
+                                             "barrier, bcast, allgather, alltoall, reduce, "
+                                             "allreduce and reduce_scatter",
+                         (int)n, text);
+    }
+    size_t algorithm = strcspn(word, "@");
+    algorithm = algorithm < n - operation - 1 ? algorithm : n - operation - 1;
+    while (
+        rule->rule.algorithm < RZ_COLL_ALGORITHMS &&
+        !is_word(word, algorithm, rz_coll_algorithm_name(rule->operation, rule->rule.algorithm))) {
+        rule->rule.algorithm++;
+    }
+    if (rule->rule.algorithm == RZ_COLL_ALGORITHMS) {
+        return rzm_error(MPI_ERR_OTHER,
+                         RZ_COLL_ENVIRONMENT ": '%.*s' is no algorithm of %s, which has: %s",
+                         (int)algorithm, word, operation_names[rule->operation],
+                         algorithms_of(rule->operation, names, sizeof(names)));
+    }
+    const char *at = word + algorithm;
+    MPI_Count ranks = 1;
+    if (at < text + n) {
+        rule->rule.bytes_min = read_size(at + 1, &at);
+        ranks = *at == ':' ? read_size(at + 1, &at) : 1;
+    }
+    rule->rule.ranks_min = ranks > INT_MAX ? INT_MAX : (int)ranks;
+    if (rule->rule.bytes_min < 0 || ranks < 1 || at != text + n) {
+        return rzm_error(MPI_ERR_OTHER,
+                         RZ_COLL_ENVIRONMENT ": '%.*s' does not end with '@BYTES' or "
+                                             "'@BYTES:RANKS', such as @64K:4",
+                         (int)n, text);
+    }
+    return MPI_SUCCESS;
+}
+
+/* Reads all rules; in a file '#' begins a comment. */
+static int read_rules(const char *text, struct own_rule **rules, size_t *n)
+{
+    size_t most = 1;
+    for (const char *at = text; *at != '\0'; at++) {
+        most += strchr(", \t\r\n", *at) != NULL;
+    }
+    *rules = malloc(most * sizeof(**rules));
+    *n = 0;
+    int error = *rules ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    while (error == MPI_SUCCESS && *text != '\0') {
+        size_t length = *text == '#' ? strcspn(text, "\n") : strcspn(text, ", \t\r\n#");
+        if (*text != '#' && length > 0) {
+            error = read_rule(text, length, &(*rules)[*n]);
+            (*n)++;
+        }
+        text += length > 0 ? length : 1;
+    }
+    return error;
+}
+
+/* The longest file of rules. */
+#define FILE_BYTES_MAX 65536
+
+/* The text of a file, to be freed; NULL: *error says why. */
+static char *read_whole(const char *path, int *error)
+{
+    char *text = malloc(FILE_BYTES_MAX);
+    FILE *file = text ? fopen(path, "r") : NULL;
+    size_t n = file ? fread(text, 1, FILE_BYTES_MAX, file) : 0;
+    *error =
+        !text   ? MPI_ERR_NO_MEM
+        : !file ? rzm_error(MPI_ERR_OTHER, RZ_COLL_ENVIRONMENT ": the file '%s' cannot be read: %s",
+                            path, strerror(errno))
+        : ferror(file)
+            ? rzm_error(MPI_ERR_OTHER, RZ_COLL_ENVIRONMENT ": the file '%s' cannot be read", path)
+        : n == FILE_BYTES_MAX
+            ? rzm_error(MPI_ERR_OTHER, RZ_COLL_ENVIRONMENT ": the file '%s' is longer than 64 KiB",
+                        path)
+            : MPI_SUCCESS;
+    if (file) {
+        fclose(file);
+    }
+    if (*error != MPI_SUCCESS) {
+        free(text);
+        return NULL;
+    }
+    text[n] = '\0';
+    return text;
+}
+
+int rz_coll_set_rules(const char *text)
+{
+    struct own_rule *rules = NULL;
+    size_t n = 0;
+    int error = MPI_SUCCESS;
+    char *whole = *text == '@' ? read_whole(text + 1, &error) : NULL;
+    error = error != MPI_SUCCESS ? error : read_rules(whole ? whole : text, &rules, &n);
+    free(whole);
+    if (error != MPI_SUCCESS) {
+        free(rules);
+        return error;
+    }
+    free(own_rules);
+    own_rules = rules;
+    n_own_rules = n;
+    return MPI_SUCCESS;
+}
+
+static int coll_open(void)
+{
+    const char *text = getenv(RZ_COLL_ENVIRONMENT);
+    return text ? rz_coll_set_rules(text) : MPI_SUCCESS;
+}
+
+static void coll_close(void)
+{
+    free(own_rules);
+    own_rules = NULL;
+    n_own_rules = 0;
+}
+
+const struct rz_hooks rz_coll_hooks = {.open = coll_open, .close = coll_close};

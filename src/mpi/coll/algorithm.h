@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The algorithms of collective operations, and which one an operation uses. All members choose
+ * alike, since they choose by what is equal at all: the operation, its length, the communicator and
+ * the job's environment.
+ *
+ * The rules of an operation are a row; the last one that applies counts. Those of the environment
+ * variable RZ_COLL come behind the built-in ones (docs/collectives.md):
+ *
+ *     OPERATION=ALGORITHM[@BYTES[:RANKS]][,...]     or     @FILE, with one or more such rules a
+ * line
+ *
+ * applies from that length and that number of ranks on, where the algorithm can be used.
+ */
+#ifndef RZ_MPI_ALGORITHM_H
+#define RZ_MPI_ALGORITHM_H
+
+#include "mpi/comm/comm.h"
+
+#define RZ_COLL_ENVIRONMENT "RZ_COLL"
+
+enum rz_coll_operation {
+    RZ_COLL_BARRIER,
+    RZ_COLL_BCAST,
+    RZ_COLL_ALLGATHER,
+    RZ_COLL_ALLTOALL,
+    RZ_COLL_REDUCE,
+    RZ_COLL_ALLREDUCE,
+    RZ_COLL_REDUCE_SCATTER,
+    RZ_COLL_OPERATIONS
+};
+
+/* Each is described where its plan is: coll_barrier.c, coll_bcast.c, ... */
+enum rz_coll_algorithm {
+    RZ_COLL_TREE,
+    RZ_COLL_FLAT,
+    RZ_COLL_DISSEMINATION,
+    RZ_COLL_DOUBLING,
+    RZ_COLL_DIRECT,
+    RZ_COLL_HALVING,
+    RZ_COLL_RING,
+    RZ_COLL_BRUCK,
+    RZ_COLL_CHAIN,
+    RZ_COLL_SCATTER,
+    RZ_COLL_ALGORITHMS
+};
+
+/* What an algorithm may need, as bits. */
+enum rz_coll_trait {
+    RZ_COLL_ELEMENTS = 1 << 0,  /* the vector has an element for each rank */
+    RZ_COLL_REGULAR = 1 << 1,   /* the parts of all pairs of ranks have the same length */
+    RZ_COLL_POWER = 1 << 2,     /* the number of ranks is a power of two */
+    RZ_COLL_ANY_ORDER = 1 << 3, /* the user permits results that depend on the order of operands:
+                                   the hint rz_reproducible is false, and op commutes */
+    RZ_COLL_CROWD = 1 << 4,     /* the ranks are on one machine, and outnumber its processors */
+    RZ_COLL_CROWD_NODE = 1 << 5 /* and all are on one node */
+};
+
+#define RZ_COLL_ELEMENTS_IF(condition) ((condition) ? (unsigned)RZ_COLL_ELEMENTS : 0U)
+
+/*
+ * The algorithm for an operation of comm. bytes: of the message or vector, or of the parts of all
+ * ranks together; of one part for an alltoall. traits: those of RZ_COLL_ELEMENTS, RZ_COLL_REGULAR
+ * and RZ_COLL_ANY_ORDER that the operation has, as bits (RZ_COLL_ANY_ORDER: op commutes; the hint
+ * is looked up here).
+ */
+enum rz_coll_algorithm rz_coll_choose(struct rz_comm *comm, enum rz_coll_operation operation,
+                                      MPI_Count bytes, unsigned traits);
+
+/* The words of RZ_COLL; NULL: no such operation, or not an algorithm of that operation. */
+const char *rz_coll_operation_name(enum rz_coll_operation operation);
+const char *rz_coll_algorithm_name(enum rz_coll_operation operation,
+                                   enum rz_coll_algorithm algorithm);
+
+/* Reads the rules of RZ_COLL when the library starts. MPI_ERR_OTHER with what is wrong there. */
+extern const struct rz_hooks rz_coll_hooks;
+
+/* Sets the rules that come behind the built-in ones. As above, with an error for what is wrong with
+ * `text`, which names its source; then the rules stay as they were. */
+int rz_coll_set_rules(const char *text);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The alltoall.
+ *
+ * direct: each rank sends to each other what is for it, in the order of their distance: n (n - 1)
+ * messages.
+ * bruck: parts travel by the bits of their distance (Bruck and others 1997): in step k each rank
+ * sends on, to rank + 2^k modulo n, all parts whose way has that bit. log2(n) steps, each part is
+ * sent once for each bit: for short parts.
+ */
+#include "mpi/coll/algorithm.h"
+#include "mpi/coll/coll.h"
+
+/* Packs the outgoing data of an operation in place, one row behind the other. False: no memory. */
+static bool pack_out(struct rz_schedule *schedule, const struct rz_parts *in,
+                     struct rz_parts *packed)
+{
+    struct rz_comm *comm = rz_schedule_comm(schedule);
+    int rank = rz_comm_rank(comm), size = rz_comm_size(comm);
+    MPI_Count *counts = rz_schedule_bytes(schedule, 2 * size * (MPI_Count)sizeof(*counts));
+    MPI_Count *displacements = counts + size;
+    MPI_Count bytes = 0;
+    if (!counts) {
+        return false;
+    }
+    for (int i = 0; i < size; i++) {
+        struct rz_part part = rz_parts_at(in, i);
+        displacements[i] = bytes;
+        counts[i] = i != rank ? rz_part_bytes(&part) : 0;
+        bytes += counts[i];
+    }
+    *packed = (struct rz_parts){.datatype = rz_datatype_of(MPI_BYTE),
+                                .counts = {.wide = counts},
+                                .displacements = {.wide = displacements}};
+    packed->buffer = rz_schedule_room(schedule, bytes, packed->datatype);
+    for (int i = 0; i < size; i++) {
+        struct rz_part from = rz_parts_at(in, i), to = rz_parts_at(packed, i);
+        if (i != rank) {
+            rz_schedule_copy_some(schedule, &from, &to);
+        }
+    }
+    return true;
+}
+
+/* Place i of the row has the part that travels the distance i. In the end it is that from rank - i,
+ * modulo n. */
+static void alltoall_bruck(struct rz_schedule *schedule, const struct rz_parts *out,
+                           const struct rz_parts *in)
+{
+    const struct rz_comm *comm = rz_schedule_comm(schedule);
+    int64_t rank = rz_comm_rank(comm), size = rz_comm_size(comm);
+    struct rz_part own = rz_parts_at(in, (int)rank);
+    MPI_Count bytes = rz_part_bytes(&own);
+    struct rz_datatype *byte = rz_datatype_of(MPI_BYTE);
+    char *row = rz_schedule_room(schedule, size * bytes, byte);
+    char *leaves = rz_schedule_room(schedule, (size / 2 + 1) * bytes, byte);
+    char *comes = rz_schedule_room(schedule, (size / 2 + 1) * bytes, byte);
+    for (int64_t i = 1; i < size; i++) {
+        struct rz_part from = rz_parts_at(out, (int)((rank + i) % size));
+        struct rz_part place = {row + i * bytes, bytes, byte};
+        rz_schedule_copy(schedule, &from, &place);
+    }
+    for (int64_t bit = 1; bit < size; bit *= 2) {
+        MPI_Count n = 0;
+        for (int64_t i = bit; i < size; i++) {
+            if (i & bit) {
+                struct rz_part place = {row + i * bytes, bytes, byte};
+                struct rz_part packed = {leaves + n++ * bytes, bytes, byte};
+                rz_schedule_copy(schedule, &place, &packed);
+            }
+        }
+        struct rz_part all_out = {leaves, n * bytes, byte}, all_in = {comes, n * bytes, byte};
+        rz_schedule_recv_part(schedule, &all_in, (int)((rank - bit + size) % size));
+        rz_schedule_send_part(schedule, &all_out, (int)((rank + bit) % size));
+        rz_schedule_fence(schedule);
+        n = 0;
+        for (int64_t i = bit; i < size; i++) {
+            if (i & bit) {
+                struct rz_part place = {row + i * bytes, bytes, byte};
+                struct rz_part packed = {comes + n++ * bytes, bytes, byte};
+                rz_schedule_copy(schedule, &packed, &place);
+            }
+        }
+    }
+    for (int64_t i = 1; i < size; i++) {
+        struct rz_part to = rz_parts_at(in, (int)((rank - i + size) % size));
+        struct rz_part place = {row + i * bytes, bytes, byte};
+        rz_schedule_copy(schedule, &place, &to);
+    }
+}
+
+/* The length of the parts of all pairs, if that is known to be the same; else 0. */
+static MPI_Count bytes_of_each(const struct rz_parts *in)
+{
+    bool regular = !in->counts.narrow && !in->counts.wide && !in->datatypes;
+    struct rz_part part = regular ? rz_parts_at(in, 0) : (struct rz_part){0};
+    return regular ? rz_part_bytes(&part) : 0;
+}
+
+struct rz_schedule *rz_plan_alltoall(struct rz_schedule *schedule, const struct rz_parts *out,
+                                     const struct rz_parts *in)
+{
+    struct rz_comm *comm = rz_schedule_comm(schedule);
+    int rank = rz_comm_rank(comm);
+    struct rz_parts packed;
+    if (rz_plan_is_inter(schedule)) {
+        return rz_inter_alltoall(schedule, out, in);
+    }
+    if (out) {
+        struct rz_part from = rz_parts_at(out, rank), to = rz_parts_at(in, rank);
+        rz_schedule_copy_some(schedule, &from, &to);
+    } else if (pack_out(schedule, in, &packed)) {
+        out = &packed;
+    } else {
+        return schedule;
+    }
+    MPI_Count bytes = bytes_of_each(in);
+    if (bytes > 0 &&
+        rz_coll_choose(comm, RZ_COLL_ALLTOALL, bytes, RZ_COLL_REGULAR) == RZ_COLL_BRUCK) {
+        alltoall_bruck(schedule, out, in);
+    } else {
+        rz_schedule_exchange(schedule, out, in);
+    }
+    return schedule;
+}

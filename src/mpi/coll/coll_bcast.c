@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The broadcast.
+ *
+ * tree: down the tree, n - 1 messages.
+ * flat: root sends to each rank.
+ * chain: from rank to rank in pieces, which travel one behind the other: no rank sends a byte more
+ * than once, and each crossing between neighbours in the order of ranks is made once.
+ * scatter: each rank gets a part of the message from root, and all collect the parts (van de Geijn
+ * 1994): no rank sends more than twice the message.
+ */
+#include "mpi/coll/algorithm.h"
+#include "mpi/coll/coll.h"
+
+static void bcast_tree(struct rz_schedule *schedule, const struct rz_part *part, int root)
+{
+    struct rz_split splits[RZ_SPLITS_MAX];
+    const struct rz_comm *comm = rz_schedule_comm(schedule);
+    int rank = rz_comm_rank(comm), n = rz_splits(rz_comm_size(comm), rank, root, splits);
+    for (int i = 0; i < n; i++) {
+        if (splits[i].guest == rank) {
+            rz_schedule_recv_part(schedule, part, splits[i].host);
+            rz_schedule_fence(schedule);
+        } else if (splits[i].host == rank) {
+            rz_schedule_send_part(schedule, part, splits[i].guest);
+        }
+    }
+}
+
+static void bcast_flat(struct rz_schedule *schedule, const struct rz_part *part, int root)
+{
+    const struct rz_comm *comm = rz_schedule_comm(schedule);
+    if (rz_comm_rank(comm) != root) {
+        rz_schedule_recv_part(schedule, part, root);
+        return;
+    }
+    for (int i = 0; i < rz_comm_size(comm); i++) {
+        if (i != root) {
+            rz_schedule_send_part(schedule, part, i);
+        }
+    }
+}
+
+/* The message as a row of bytes: ranks may describe it by different datatypes, but cut it alike.
+ * Packed at root if it has gaps. */
+static struct rz_part row_of(struct rz_schedule *schedule, const struct rz_part *part, bool is_root)
+{
+    struct rz_datatype *byte = rz_datatype_of(MPI_BYTE);
+    struct rz_part row = {NULL, rz_part_bytes(part), byte};
+    if (part->datatype->contiguous) {
+        row.buffer = rz_datatype_row(part->datatype, part->buffer);
+        return row;
+    }
+    row.buffer = rz_schedule_room(schedule, row.count, byte);
+    if (is_root) {
+        rz_schedule_copy(schedule, part, &row);
+        rz_schedule_fence(schedule);
+    }
+    return row;
+}
+
+static void unpack_row(struct rz_schedule *schedule, const struct rz_part *row,
+                       const struct rz_part *part, bool is_root)
+{
+    if (!part->datatype->contiguous && !is_root) {
+        rz_schedule_fence(schedule);
+        rz_schedule_copy(schedule, row, part);
+    }
+}
+
+/* The length of a piece on the chain. */
+#define PIECE_BYTES 65536
+
+/* Piece i of the row; empty behind the last one. */
+static struct rz_part piece_at(const struct rz_part *row, MPI_Count i)
+{
+    MPI_Count left = row->count - i * PIECE_BYTES;
+    return (struct rz_part){row->buffer + i * PIECE_BYTES, left < PIECE_BYTES ? left : PIECE_BYTES,
+                            row->datatype};
+}
+
+/* While a piece is sent on, the next one is received. */
+static void bcast_chain(struct rz_schedule *schedule, const struct rz_part *row, int root)
+{
+    const struct rz_comm *comm = rz_schedule_comm(schedule);
+    int64_t size = rz_comm_size(comm), rank = rz_comm_rank(comm);
+    int64_t place = (rank - root + size) % size;
+    int before = (int)((rank - 1 + size) % size), behind = (int)((rank + 1) % size);
+    MPI_Count pieces = (row->count - 1) / PIECE_BYTES + 1;
+    for (MPI_Count i = 0; i <= pieces; i++) {
+        if (place > 0 && i < pieces) {
+            struct rz_part next = piece_at(row, i);
+            rz_schedule_recv_part(schedule, &next, before);
+        }
+        if (place < size - 1 && i > 0) {
+            struct rz_part last = piece_at(row, i - 1);
+            rz_schedule_send_part(schedule, &last, behind);
+        }
+        if (place > 0) {
+            rz_schedule_fence(schedule);
+        }
+    }
+}
+
+static void bcast_scatter(struct rz_schedule *schedule, const struct rz_part *row, int root)
+{
+    struct rz_parts parts;
+    int rank = rz_comm_rank(rz_schedule_comm(schedule));
+    if (!rz_parts_divide(schedule, row, &parts)) {
+        return;
+    }
+    struct rz_part mine = rz_parts_at(&parts, rank);
+    rz_plan_scatter(schedule, &parts, rank == root ? NULL : &mine, root);
+    rz_schedule_fence(schedule);
+    rz_allgather_ring(schedule, &parts);
+}
+
+static void bcast_row(struct rz_schedule *schedule, const struct rz_part *part, int root,
+                      void (*plan)(struct rz_schedule *, const struct rz_part *row, int root))
+{
+    bool is_root = rz_comm_rank(rz_schedule_comm(schedule)) == root;
+    struct rz_part row = row_of(schedule, part, is_root);
+    plan(schedule, &row, root);
+    unpack_row(schedule, &row, part, is_root);
+}
+
+struct rz_schedule *rz_plan_bcast(struct rz_schedule *schedule, const struct rz_part *part,
+                                  int root)
+{
+    struct rz_comm *comm = rz_schedule_comm(schedule);
+    if (rz_plan_is_inter(schedule)) {
+        return rz_inter_bcast(schedule, part, root);
+    }
+    MPI_Count bytes = rz_part_bytes(part);
+    if (bytes == 0) {
+        return schedule;
+    }
+    switch (rz_coll_choose(comm, RZ_COLL_BCAST, bytes,
+                           RZ_COLL_ELEMENTS_IF(bytes >= rz_comm_size(comm)))) {
+    case RZ_COLL_FLAT:
+        bcast_flat(schedule, part, root);
+        break;
+    case RZ_COLL_CHAIN:
+        bcast_row(schedule, part, root, bcast_chain);
+        break;
+    case RZ_COLL_SCATTER:
+        bcast_row(schedule, part, root, bcast_scatter);
+        break;
+    default:
+        bcast_tree(schedule, part, root);
+    }
+    return schedule;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Each algorithm of each collective operation, chosen by the control variable RZ_COLL, with lengths
+ * around those at which messages are cut. Values are small integers, so that each order of operands
+ * gives the same sum. Blocking, non-blocking and in place.
+ */
+#include "check.h"
+
+#include <string.h>
+
+static const struct {
+    const char *operation, *algorithms[8];
+} all[] = {
+    {"barrier", {"tree", "flat", "dissemination"}},
+    {"bcast", {"tree", "flat", "chain", "scatter"}},
+    {"allgather", {"tree", "direct", "ring", "bruck"}},
+    {"alltoall", {"direct", "bruck"}},
+    {"reduce", {"tree", "flat", "direct"}},
+    {"allreduce", {"tree", "flat", "doubling", "direct", "halving", "ring"}},
+    {"reduce_scatter", {"tree", "direct"}},
+};
+static const int lengths[] = {0, 1, 2, 7, 64, 1000, 8191, 8192, 8193, 30000};
+enum { LONGEST = 30000, RANKS_MAX = 9 };
+
+static double out[RANKS_MAX * LONGEST], in[RANKS_MAX * LONGEST];
+static int rank, size;
+static MPI_T_cvar_handle rules;
+
+static double value(int of, int i)
+{
+    return (double)((of * 31 + i) % 97);
+}
+
+static double sum(int i)
+{
+    double total = 0;
+    for (int j = 0; j < size; j++) {
+        total += value(j, i);
+    }
+    return total;
+}
+
+static void fill(double *to, int of, int n)
+{
+    for (int i = 0; i < n; i++) {
+        to[i] = value(of, i);
+    }
+}
+
+/* No rank leaves before all have entered: each has told rank 0 before it entered. */
+static void barrier(MPI_Comm comm)
+{
+    MPI_Request request;
+    int there = 0, one = 1;
+    MPI_Send(&one, 1, MPI_INT, 0, 5, comm);
+    MPI_Barrier(comm);
+    for (int i = 0; i < size && rank == 0; i++) {
+        int flag;
+        MPI_Iprobe(i, 5, comm, &flag, MPI_STATUS_IGNORE);
+        CHECK(flag);
+        MPI_Recv(&one, 1, MPI_INT, i, 5, comm, MPI_STATUS_IGNORE);
+        there += one;
+    }
+    CHECK(rank != 0 || there == size);
+    MPI_Ibarrier(comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* Odd ranks describe the message by a datatype with gaps. */
+static void bcast(MPI_Comm comm, int n)
+{
+    MPI_Datatype every_second;
+    int root = size - 1, gaps = rank % 2;
+    MPI_Type_create_resized(MPI_DOUBLE, 0, 2 * (MPI_Aint)sizeof(double), &every_second);
+    MPI_Type_commit(&every_second);
+    memset(in, 0, sizeof(in));
+    for (int i = 0; i < n && rank == root; i++) {
+        in[i * (1 + gaps)] = value(root, i);
+    }
+    MPI_Bcast(in, n, gaps ? every_second : MPI_DOUBLE, root, comm);
+    for (int i = 0; i < n; i++) {
+        CHECK(in[i * (1 + gaps)] == value(root, i));
+        CHECK(!gaps || in[2 * i + 1] == 0);
+    }
+    MPI_Type_free(&every_second);
+}
+
+static void allgather(MPI_Comm comm, int n)
+{
+    MPI_Request request;
+    for (int in_place = 0; in_place < 2; in_place++) {
+        memset(in, 0, sizeof(in));
+        fill(in_place ? in + (size_t)rank * n : out, rank, n);
+        MPI_Iallgather(in_place ? MPI_IN_PLACE : out, n, MPI_DOUBLE, in, n, MPI_DOUBLE, comm,
+                       &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        for (int i = 0; i < size * n; i++) {
+            CHECK(in[i] == value(i / n, i % n));
+        }
+    }
+}
+
+static void alltoall(MPI_Comm comm, int n)
+{
+    for (int in_place = 0; in_place < 2; in_place++) {
+        double *from = in_place ? in : out;
+        for (int i = 0; i < size * n; i++) {
+            from[i] = value(rank + 7 * (i / n), i % n);
+        }
+        MPI_Alltoall(in_place ? MPI_IN_PLACE : out, n, MPI_DOUBLE, in, n, MPI_DOUBLE, comm);
+        for (int i = 0; i < size * n; i++) {
+            CHECK(in[i] == value(i / n + 7 * rank, i % n));
+        }
+    }
+}
+
+static void reduce(MPI_Comm comm, int n)
+{
+    for (int in_place = 0; in_place < 2; in_place++) {
+        int root = size / 2, here = in_place && rank == root;
+        fill(here ? in : out, rank, n);
+        MPI_Reduce(here ? MPI_IN_PLACE : out, in, n, MPI_DOUBLE, MPI_SUM, root, comm);
+        for (int i = 0; i < n && rank == root; i++) {
+            CHECK(in[i] == sum(i));
+        }
+    }
+}
+
+static void allreduce(MPI_Comm comm, int n)
+{
+    MPI_Request request;
+    for (int in_place = 0; in_place < 2; in_place++) {
+        fill(in_place ? in : out, rank, n);
+        MPI_Iallreduce(in_place ? MPI_IN_PLACE : out, in, n, MPI_DOUBLE, MPI_SUM, comm, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        for (int i = 0; i < n; i++) {
+            CHECK(in[i] == sum(i));
+        }
+    }
+}
+
+static void reduce_scatter(MPI_Comm comm, int n)
+{
+    fill(out, rank, size * n);
+    MPI_Reduce_scatter_block(out, in, n, MPI_DOUBLE, MPI_SUM, comm);
+    for (int i = 0; i < n; i++) {
+        CHECK(in[i] == sum(rank * n + i));
+    }
+}
+
+static void run(const char *operation, MPI_Comm comm, int n)
+{
+    static void (*const programs[])(MPI_Comm, int) = {bcast,  allgather, alltoall,
+                                                      reduce, allreduce, reduce_scatter};
+    static const char *const names[] = {"bcast",  "allgather", "alltoall",
+                                        "reduce", "allreduce", "reduce_scatter"};
+    for (int i = 0; i < 6; i++) {
+        if (strcmp(operation, names[i]) == 0) {
+            programs[i](comm, n);
+        }
+    }
+    if (strcmp(operation, "barrier") == 0) {
+        barrier(comm);
+    }
+}
+
+/* Written alike at all ranks, between operations. */
+static void choose(const char *operation, const char *algorithm)
+{
+    char text[64], again[256];
+    snprintf(text, sizeof(text), "%s=%s", operation, algorithm);
+    CHECK(MPI_T_cvar_write(rules, text) == MPI_SUCCESS);
+    CHECK(MPI_T_cvar_read(rules, again) == MPI_SUCCESS && strcmp(text, again) == 0);
+}
+
+int main(int argc, char **argv)
+{
+    int provided, index, count;
+    MPI_Comm loose;
+    MPI_Info info;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    CHECK(size <= RANKS_MAX);
+    CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS);
+    CHECK(MPI_T_cvar_get_index("RZ_COLL", &index) == MPI_SUCCESS);
+    CHECK(MPI_T_cvar_handle_alloc(index, NULL, &rules, &count) == MPI_SUCCESS);
+    CHECK(MPI_T_cvar_write(rules, "allreduce=oak") == MPI_T_ERR_INVALID);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "rz_reproducible", "false");
+    MPI_Comm_dup(MPI_COMM_WORLD, &loose);
+    CHECK(MPI_Comm_set_info(loose, info) == MPI_SUCCESS);
+    MPI_Info_set(info, "rz_reproducible", "perhaps");
+    MPI_Comm_set_errhandler(loose, MPI_ERRORS_RETURN);
+    CHECK(class_of(MPI_Comm_set_info(loose, info)) == MPI_ERR_INFO_VALUE);
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        for (int j = 0; all[i].algorithms[j]; j++) {
+            choose(all[i].operation, all[i].algorithms[j]);
+            for (size_t k = 0; k < sizeof(lengths) / sizeof(lengths[0]); k++) {
+                run(all[i].operation, MPI_COMM_WORLD, lengths[k]);
+                run(all[i].operation, loose, lengths[k]);
+            }
+        }
+    }
+    MPI_Comm_free(&loose);
+    MPI_Info_free(&info);
+    CHECK(MPI_T_cvar_handle_free(&rules) == MPI_SUCCESS);
+    CHECK(MPI_T_finalize() == MPI_SUCCESS);
+    if (rank == 0) {
+        puts("algorithms: correct");
+    }
+    MPI_Finalize();
+    return 0;
+}

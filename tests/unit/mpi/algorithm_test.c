@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The rules by which a collective operation gets its algorithm, and the text of RZ_COLL. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "fake_world.h"
+#include "mpi/chapter.h"
+#include "mpi/coll/algorithm.h"
+#include "mpi/comm/comm_hints.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static enum rz_coll_algorithm allreduce(MPI_Count bytes, unsigned traits)
+{
+    return rz_coll_choose(fake_comm(), RZ_COLL_ALLREDUCE, bytes, traits);
+}
+
+static void set_rules(const char *text)
+{
+    assert_int_equal(rz_coll_set_rules(text), MPI_SUCCESS);
+}
+
+static void the_last_rule_that_applies_counts(void **state)
+{
+    (void)state;
+    enum rz_coll_algorithm usual = allreduce(8, 0);
+    set_rules("allreduce=tree, allreduce=flat@1K allreduce=direct@64K:4");
+    assert_int_equal(allreduce(8, 0), RZ_COLL_TREE);
+    assert_int_equal(allreduce(1023, 0), RZ_COLL_TREE);
+    assert_int_equal(allreduce(1024, 0), RZ_COLL_FLAT);
+    assert_int_equal(allreduce(65536, RZ_COLL_ELEMENTS), RZ_COLL_DIRECT);
+    assert_int_equal(allreduce(65536, 0), RZ_COLL_FLAT); /* fewer elements than ranks */
+    set_rules("allreduce=direct@0:1M,bcast=chain");
+    assert_int_equal(allreduce(65536, 0), usual); /* not so many ranks */
+    set_rules("");
+    assert_int_equal(allreduce(8, 0), usual);
+}
+
+/* A rule whose algorithm cannot be used is passed over. */
+static void an_algorithm_gets_what_it_needs(void **state)
+{
+    (void)state;
+    unsigned all = RZ_COLL_ELEMENTS | RZ_COLL_ANY_ORDER;
+    assert_int_equal(rz_comm_size(fake_comm()) & (rz_comm_size(fake_comm()) - 1), 0);
+    set_rules("allreduce=tree,allreduce=halving,alltoall=bruck");
+    assert_int_equal(allreduce(8, 0), RZ_COLL_TREE);
+    assert_int_equal(allreduce(8, all), RZ_COLL_HALVING);
+    assert_int_equal(rz_coll_choose(fake_comm(), RZ_COLL_ALLTOALL, 8, 0), RZ_COLL_DIRECT);
+    assert_int_equal(rz_coll_choose(fake_comm(), RZ_COLL_ALLTOALL, 8, RZ_COLL_REGULAR),
+                     RZ_COLL_BRUCK);
+    set_rules("allreduce=tree,allreduce=ring");
+    assert_int_equal(allreduce(8, all), RZ_COLL_TREE); /* results are to be reproducible */
+    rz_comm_set_hint(fake_comm(), RZ_HINT_REPRODUCIBLE, 1);
+    assert_int_equal(allreduce(8, all), RZ_COLL_RING);
+    assert_int_equal(allreduce(8, RZ_COLL_ELEMENTS), RZ_COLL_TREE); /* op does not commute */
+    rz_comm_set_hint(fake_comm(), RZ_HINT_REPRODUCIBLE, 0);
+    set_rules("");
+}
+
+static void each_operation_has_a_rule_for_all_cases(void **state)
+{
+    (void)state;
+    for (int operation = 0; operation < RZ_COLL_OPERATIONS; operation++) {
+        for (MPI_Count bytes = 0; bytes < (MPI_Count)1 << 40; bytes = 2 * bytes + 1) {
+            enum rz_coll_algorithm chosen =
+                rz_coll_choose(fake_comm(), (enum rz_coll_operation)operation, bytes, 0);
+            assert_non_null(rz_coll_algorithm_name((enum rz_coll_operation)operation, chosen));
+        }
+        assert_non_null(rz_coll_operation_name((enum rz_coll_operation)operation));
+    }
+    assert_null(rz_coll_operation_name(RZ_COLL_OPERATIONS));
+    assert_null(rz_coll_algorithm_name(RZ_COLL_BARRIER, RZ_COLL_RING));
+}
+
+static void a_wrong_rule_is_refused_and_changes_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } wrong[] = {
+        {"allreduce", "'OPERATION='"},
+        {"sort=tree", "barrier, bcast"},
+        {"=tree", "'OPERATION='"},
+        {"allreduce=", "'' is no algorithm of allreduce, which has: tree, flat, doubling, direct"},
+        {"allreduce=bruck", "'bruck' is no algorithm of allreduce"},
+        {"allreduce=flat,bcast=oak@1", "'oak' is no algorithm of bcast"},
+        {"allreduce=flat@", "'@BYTES'"},
+        {"allreduce=flat@x", "'@BYTES'"},
+        {"allreduce=flat@-1", "'@BYTES'"},
+        {"allreduce=flat@1:0", "'@BYTES'"},
+        {"allreduce=flat@1:", "'@BYTES'"},
+        {"allreduce=flat@1KK", "'@BYTES'"},
+        {"allreduce=flat@99999999999999999999", "'@BYTES'"},
+        {"allreduce=flat@9999999999G", "'@BYTES'"},
+        {"allreduce=flat:4", "'flat:4' is no algorithm"},
+        {"@/nowhere/rules", "'/nowhere/rules' cannot be read"},
+        {"@/", "'/' cannot be read"},
+    };
+    set_rules("allreduce=flat");
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        assert_int_equal(rz_coll_set_rules(wrong[i].text), MPI_ERR_OTHER);
+        assert_non_null(strstr(rzm_error_reason(MPI_ERR_OTHER), wrong[i].says));
+        assert_int_equal(allreduce(8, 0), RZ_COLL_FLAT);
+    }
+    set_rules("");
+}
+
+static void rules_come_from_a_file_too(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/rules.XXXXXX", text[32];
+    int fd = mkstemp(path);
+    FILE *file = fdopen(fd, "w");
+    assert_non_null(file);
+    fputs("# of this machine\nallreduce=tree # short ones\n\n\tallreduce=flat@4K\r\n#allreduce=x",
+          file);
+    assert_int_equal(fclose(file), 0);
+    snprintf(text, sizeof(text), "@%s", path);
+    set_rules(text);
+    assert_int_equal(allreduce(8, 0), RZ_COLL_TREE);
+    assert_int_equal(allreduce(4096, 0), RZ_COLL_FLAT);
+    unlink(path);
+    set_rules("");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_WORLD(the_last_rule_that_applies_counts),
+        IN_WORLD(an_algorithm_gets_what_it_needs),
+        IN_WORLD(each_operation_has_a_rule_for_all_cases),
+        IN_WORLD(a_wrong_rule_is_refused_and_changes_nothing),
+        IN_WORLD(rules_come_from_a_file_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
