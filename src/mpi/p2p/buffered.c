@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-int rzm_ibsend(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
-               struct rz_comm *comm, struct rz_request **request)
+int rzm_bsend(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
+              struct rz_comm *comm)
 {
     int error = rz_engine_begin();
     if (error != MPI_SUCCESS) {
@@ -38,20 +38,18 @@ int rzm_ibsend(const void *buf, MPI_Count count, struct rz_datatype *datatype, i
         return error;
     }
     send->state = buffer;
-    /* The library completes the message; the user's request is complete at once, with the result
-     * known so far. */
+    /* The library completes the message; the call ends at once, with the result known so far. */
     error = send->complete ? send->error : MPI_SUCCESS;
     rz_request_detach(send);
-    return error != MPI_SUCCESS ? error : rz_request_new_complete(comm, request);
+    return error;
 }
 
-int rzm_bsend(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
-              struct rz_comm *comm)
+int rzm_ibsend(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,
+               struct rz_comm *comm, struct rz_request **request)
 {
-    struct rz_request *request = NULL;
-    int error = rzm_ibsend(buf, count, datatype, dest, tag, comm, &request);
+    int error = rzm_bsend(buf, count, datatype, dest, tag, comm);
     if (error == MPI_SUCCESS) {
-        rz_request_destroy(request);
+        *request = &rz_request_done;
     }
     return error;
 }
@@ -151,8 +149,12 @@ int rz_buffered_iflush(enum rz_buffer_owner kind, uint64_t owner, struct rz_requ
 {
     struct rz_send_buffer *buffer = *rz_send_buffer_find(kind, owner);
     int error = rz_engine_begin();
-    if (error != MPI_SUCCESS || !buffer) {
-        return error != MPI_SUCCESS ? error : rz_request_new_complete(NULL, request);
+    if (error != MPI_SUCCESS) {
+        return error;
+    }
+    if (!buffer) {
+        *request = &rz_request_done;
+        return MPI_SUCCESS;
     }
     struct rz_request *made = rz_request_new(&iflush_class, NULL);
     if (!made) {

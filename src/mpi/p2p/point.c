@@ -64,8 +64,11 @@ int rzm_isend(const void *buf, MPI_Count count, struct rz_datatype *datatype, in
     if (error != MPI_SUCCESS) {
         return error;
     }
-    return rz_p2p_inject(&message) ? rz_request_new_complete(comm, request)
-                                   : rz_p2p_start_send(&message, request);
+    if (rz_p2p_inject(&message)) {
+        *request = &rz_request_done;
+        return MPI_SUCCESS;
+    }
+    return rz_p2p_start_send(&message, request);
 }
 
 int rzm_irsend(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest, int tag,

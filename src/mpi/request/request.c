@@ -139,6 +139,9 @@ void rz_request_clear(struct rz_request *request)
 
 void rz_request_destroy(struct rz_request *request)
 {
+    if (request->flags & RZ_REQUEST_SHARED) {
+        return;
+    }
     rz_request_clear(request);
     bool last = rz_object_release(&request->object);
     rz_assert(last);
@@ -153,19 +156,6 @@ void rz_request_detach(struct rz_request *request)
     } else {
         rz_request_destroy(request);
     }
-}
-
-static const struct rz_request_class complete_class = {.name = "nothing"};
-
-int rz_request_new_complete(struct rz_comm *comm, struct rz_request **request)
-{
-    struct rz_request *made = rz_request_new(&complete_class, comm);
-    if (!made) {
-        return MPI_ERR_NO_MEM;
-    }
-    rz_request_complete(made, MPI_SUCCESS);
-    *request = made;
-    return MPI_SUCCESS;
 }
 
 struct rz_comm *rz_request_comm(const struct rz_request *request)
@@ -209,6 +199,20 @@ void rz_requests_close(void)
     ended_last = free_first;
     free_first = free_now;
 }
+
+/* ---- Shared requests ---- */
+
+static const struct rz_request_class done_class = {.name = "nothing"};
+
+#define DONE(source)                                                                               \
+    {                                                                                              \
+        .object = {.magic = RZ_OBJECT_MAGIC + RZ_OBJECT_REQUEST, .references = 1},                 \
+        .class = &done_class, .flags = RZ_REQUEST_SHARED, .complete = true,                        \
+        .status = {.MPI_SOURCE = (source), .MPI_TAG = MPI_ANY_TAG},                                \
+    }
+
+struct rz_request rz_request_done = DONE(MPI_ANY_SOURCE);
+struct rz_request rz_request_no_proc = DONE(MPI_PROC_NULL);
 
 /* ---- For the engine ---- */
 

@@ -4,8 +4,8 @@
  * stale handle reads a failed object, not foreign memory.
  *
  * States: made inactive -> rz_request_activate -> rz_request_complete -> destroyed by wait, test or
- * free (persistent ones: inactive again). Kinds of requests differ in their rz_request_class:
- * point-to-point messages, non-blocking collectives and others each have one.
+ * free (persistent ones: inactive again; shared ones: as before). Kinds of requests differ in their
+ * rz_request_class: point-to-point messages, non-blocking collectives and others each have one.
  */
 #ifndef RZ_MPI_REQUEST_H
 #define RZ_MPI_REQUEST_H
@@ -82,7 +82,8 @@ enum rz_request_flags {
     RZ_REQUEST_TRUNCATED = 1 << 12,  /* the message was longer than the buffer */
     RZ_REQUEST_CANCEL_DUE = 1 << 13, /* the receiver was asked whether the send can be cancelled */
     RZ_REQUEST_INQUIRED = 1 << 14,   /* its peer was asked about it (p2p/inquiry.h) */
-    RZ_REQUEST_ANSWER_DUE = 1 << 15  /* a receive whose acknowledgement has not left yet (sync.h) */
+    RZ_REQUEST_ANSWER_DUE = 1 << 15, /* a receive whose acknowledgement has not left yet (sync.h) */
+    RZ_REQUEST_SHARED = 1 << 16      /* rz_request_done and its like: never destroyed */
 };
 
 struct rz_request {
@@ -135,16 +136,21 @@ void rz_request_activate(struct rz_request *request);
  */
 void rz_request_complete(struct rz_request *request, int error);
 
-/* Destroys a request that is complete or was never active. */
+/* Destroys a request that is complete or was never active, unless it is shared. */
 void rz_request_destroy(struct rz_request *request);
 
 /* The user needs the request no more: it is destroyed now if it is inactive or complete, otherwise
  * when it completes. */
 void rz_request_detach(struct rz_request *request);
 
-/* A request that is complete from the start, with an empty status: for MPI_PROC_NULL and empty
- * operations. */
-int rz_request_new_complete(struct rz_comm *comm, struct rz_request **request);
+/*
+ * Requests that are complete from the start, for operations that need none of their own: all such
+ * operations share them, so that one handle may be in use many times, and any number of times in
+ * one array. They have no communicator, since they have no error. Their destruction changes
+ * nothing; so does a roll-back.
+ */
+extern struct rz_request rz_request_done;    /* an empty status: a send that left at once */
+extern struct rz_request rz_request_no_proc; /* the status of a receive from MPI_PROC_NULL */
 
 extern const struct rz_hooks rz_request_hooks;
 
