@@ -215,23 +215,13 @@ static bool is_open(const struct rz_match_entry *receive)
     return receive->source == RZ_MATCH_ANY_SOURCE || receive->tag == RZ_MATCH_ANY_TAG;
 }
 
-static bool meets(int32_t receive_source, int32_t receive_tag, int32_t source, int32_t tag)
+struct rz_match_entry *rz_match_arrive_listed(struct rz_matcher *matcher, uint64_t id,
+                                              int32_t source, int32_t tag)
 {
-    return (receive_source == source || receive_source == RZ_MATCH_ANY_SOURCE) &&
-           (receive_tag == tag || receive_tag == RZ_MATCH_ANY_TAG);
-}
-
-struct rz_match_entry *rz_match_arrive(struct rz_matcher *matcher, uint64_t id, int32_t source,
-                                       int32_t tag)
-{
-    struct rz_match_entry *lone = matcher->lone;
-    if (lone) {
-        return lone->context == id && meets(lone->source, lone->tag, source, tag) ? lone : NULL;
-    }
     struct rz_match_entry *exact = table_find(&matcher->posted, id, source, tag);
     struct rz_match_context *context = context_find(matcher, id);
     struct rz_match_entry *open = context ? context->open.first : NULL;
-    while (open && !meets(open->source, open->tag, source, tag)) {
+    while (open && !rz_match_meets(open->source, open->tag, source, tag)) {
         open = open->row_next;
     }
     return open && (!exact || open->number < exact->number) ? open : exact;
@@ -261,7 +251,7 @@ struct rz_match_entry *rz_match_find(struct rz_matcher *matcher, uint64_t id, in
         entry = table_find(&matcher->early, id, source, tag);
     } else {
         entry = context->early.first;
-        while (entry && !meets(source, tag, entry->source, entry->tag)) {
+        while (entry && !rz_match_meets(source, tag, entry->source, entry->tag)) {
             entry = entry->row_next;
         }
     }
@@ -288,42 +278,35 @@ rz_match_take_back(struct rz_matcher *matcher, uint64_t id,
     return entry;
 }
 
-static bool post(struct rz_matcher *matcher, struct rz_match_entry *entry)
+/* The order of listing is that of posting: a lone receive is listed before the next one. */
+static bool match_list(struct rz_matcher *matcher, struct rz_match_entry *entry)
 {
-    if (!is_open(entry)) {
+    if (is_open(entry)) {
+        struct rz_match_context *context = context_get(matcher, entry->context);
+        if (!context) {
+            return false;
+        }
+        row_append(&context->open, entry);
+    } else {
         table_insert(&matcher->posted, entry);
-        return true;
     }
-    struct rz_match_context *context = context_get(matcher, entry->context);
-    if (!context) {
-        return false;
-    }
-    row_append(&context->open, entry);
-    matcher->n_open++;
+    entry->number = ++matcher->next_number;
+    matcher->n_listed++;
     return true;
 }
 
-bool rz_match_post(struct rz_matcher *matcher, struct rz_match_entry *entry)
+bool rz_match_post_listed(struct rz_matcher *matcher, struct rz_match_entry *entry)
 {
-    entry->number = ++matcher->next_number;
-    if (matcher->lone) {
-        if (!post(matcher, matcher->lone)) {
-            return false;
-        }
-        matcher->lone = NULL;
-    } else if (matcher->posted.entries == 0 && matcher->n_open == 0) {
-        matcher->lone = entry;
-        return true;
+    if (matcher->lone && !match_list(matcher, matcher->lone)) {
+        return false;
     }
-    return post(matcher, entry);
+    matcher->lone = NULL;
+    return match_list(matcher, entry);
 }
 
-void rz_match_unpost(struct rz_matcher *matcher, struct rz_match_entry *entry)
+void rz_match_unpost_listed(struct rz_matcher *matcher, struct rz_match_entry *entry)
 {
-    if (entry == matcher->lone) {
-        matcher->lone = NULL;
-        return;
-    }
+    matcher->n_listed--;
     if (!is_open(entry)) {
         table_remove(&matcher->posted, entry);
         return;
@@ -331,7 +314,6 @@ void rz_match_unpost(struct rz_matcher *matcher, struct rz_match_entry *entry)
     struct rz_match_context *context = context_find(matcher, entry->context);
     rz_assert(context != NULL);
     row_remove(&context->open, entry);
-    matcher->n_open--;
 }
 
 bool rz_match_close(struct rz_matcher *matcher, uint64_t id)

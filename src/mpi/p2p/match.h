@@ -36,7 +36,7 @@ struct rz_matcher {
         uint32_t entries; /* in this table */
     } posted, early;
     struct rz_match_entry *lone;        /* the only receive that is posted, or NULL: in no list */
-    uint32_t n_open;                    /* receives in the lists of contexts */
+    uint32_t n_listed;                  /* receives that are posted and in `posted` or a list */
     struct rz_match_context **contexts; /* hashed by id */
     uint32_t contexts_mask, n_contexts;
     struct rz_match_context *recent; /* the context looked up last */
@@ -49,10 +49,28 @@ bool rz_matcher_init(struct rz_matcher *matcher);
 /* Forgets all entries, which stay the caller's. */
 void rz_matcher_clear(struct rz_matcher *matcher);
 
+/* Whether a receive with that key meets a message with this one, in the same context. */
+static inline bool rz_match_meets(int32_t receive_source, int32_t receive_tag, int32_t source,
+                                  int32_t tag)
+{
+    return (receive_source == source || receive_source == RZ_MATCH_ANY_SOURCE) &&
+           (receive_tag == tag || receive_tag == RZ_MATCH_ANY_TAG);
+}
+
 /* A message with this key has arrived. Returns the receive that it meets, which stays posted, or
- * NULL. */
-struct rz_match_entry *rz_match_arrive(struct rz_matcher *matcher, uint64_t context, int32_t source,
-                                       int32_t tag);
+ * NULL. _listed: among those that are not posted alone. */
+struct rz_match_entry *rz_match_arrive_listed(struct rz_matcher *matcher, uint64_t context,
+                                              int32_t source, int32_t tag);
+static inline struct rz_match_entry *rz_match_arrive(struct rz_matcher *matcher, uint64_t context,
+                                                     int32_t source, int32_t tag)
+{
+    struct rz_match_entry *lone = matcher->lone;
+    if (!lone) {
+        return rz_match_arrive_listed(matcher, context, source, tag);
+    }
+    bool met = lone->context == context && rz_match_meets(lone->source, lone->tag, source, tag);
+    return met ? lone : NULL;
+}
 
 /* Keeps a message that met no receive. entry->context, source and tag are set. False: no memory. */
 bool rz_match_keep(struct rz_matcher *matcher, struct rz_match_entry *entry);
@@ -76,11 +94,27 @@ static inline bool rz_match_none_kept(const struct rz_matcher *matcher)
 }
 
 /* Posts a receive for which rz_match_find found nothing. entry->context, source and tag are set.
- * False: no memory. */
-bool rz_match_post(struct rz_matcher *matcher, struct rz_match_entry *entry);
+ * False: no memory. _listed: another receive is posted. */
+bool rz_match_post_listed(struct rz_matcher *matcher, struct rz_match_entry *entry);
+static inline bool rz_match_post(struct rz_matcher *matcher, struct rz_match_entry *entry)
+{
+    if (matcher->lone || matcher->n_listed > 0) {
+        return rz_match_post_listed(matcher, entry);
+    }
+    matcher->lone = entry;
+    return true;
+}
 
-/* Removes a posted receive, if it is still there. */
-void rz_match_unpost(struct rz_matcher *matcher, struct rz_match_entry *entry);
+/* Removes a posted receive. _listed: one that is not posted alone. */
+void rz_match_unpost_listed(struct rz_matcher *matcher, struct rz_match_entry *entry);
+static inline void rz_match_unpost(struct rz_matcher *matcher, struct rz_match_entry *entry)
+{
+    if (entry == matcher->lone) {
+        matcher->lone = NULL;
+    } else {
+        rz_match_unpost_listed(matcher, entry);
+    }
+}
 
 /*
  * From now on messages of the context are to be dropped (its collectives ended with a failure, it
