@@ -20,11 +20,10 @@ static uint32_t rounds;
 
 /* ---- Messages of the daemon ---- */
 
-/* The board has changed. */
-static void look_at_board(uint64_t news)
+void rz_engine_look_again(void)
 {
     const struct rz_board *board = rz_engine.board;
-    rz_engine.news_seen = news;
+    rz_engine.news_seen = atomic_load_explicit(&board->news, memory_order_acquire);
     uint64_t stop = atomic_load_explicit(&board->stop, memory_order_acquire);
     if (stop != 0) {
         rz_engine_exit((rz_status_t)stop);
@@ -42,20 +41,6 @@ static void look_at_board(uint64_t news)
     if (ours && phase >= RZ_PHASE_LEFT && rz_engine.info->self.rank >= rz_engine.info->n_ranks) {
         rz_liveness_ranks_left();
     }
-}
-
-static inline void look_at_news(void)
-{
-    uint64_t news = atomic_load_explicit(&rz_engine.board->news, memory_order_acquire);
-    if (__builtin_expect(news != rz_engine.news_seen, 0) && !rz_engine.rollback) {
-        look_at_board(news);
-    }
-}
-
-void rz_engine_look_again(void)
-{
-    rz_engine.news_seen = atomic_load_explicit(&rz_engine.board->news, memory_order_acquire);
-    look_at_board(rz_engine.news_seen);
 }
 
 static void read_link(void)
@@ -86,17 +71,6 @@ void rz_engine_check(void)
 
 /* ---- Progress ---- */
 
-int rz_engine_begin(void)
-{
-    if (rz_engine.board) {
-        look_at_news();
-        if (rz_engine.info->waits) {
-            rz_waits_alive(rz_engine.info->waits);
-        }
-    }
-    return __builtin_expect(rz_engine.rollback, 0) ? RZM_ROLLBACK : MPI_SUCCESS;
-}
-
 unsigned rz_engine_progress(void)
 {
     if (__builtin_expect(rz_work_due & RZ_WORK_BEFORE, 0)) {
@@ -117,7 +91,7 @@ unsigned rz_engine_progress(void)
         }
         events++;
     }
-    look_at_news();
+    rz_engine_look();
     if (__builtin_expect(rz_work_due & RZ_WORK_AFTER, 0)) {
         rz_hooks_work(RZ_WORK_AFTER);
     }

@@ -6,14 +6,8 @@
 #ifndef RZ_MPI_PROGRESS_H
 #define RZ_MPI_PROGRESS_H
 
+#include "mpi/chapter.h"
 #include "mpi/engine/liveness.h"
-
-/*
- * Called at the start of every chapter function that communicates; one load in the common case.
- * MPI_SUCCESS, or RZM_ROLLBACK when the job rolls back to its restart point (all pending operations
- * have then ended and refer to no memory any more).
- */
-int rz_engine_begin(void);
 
 /* Polls transports, link and board once; returns the number of events. Never called from inside a
  * callback of a transport. */
@@ -26,5 +20,30 @@ void rz_engine_check(void);
 /* From now on failures that ended no operation so far do so: reads all states of the board
  * again. */
 void rz_engine_look_again(void);
+
+/* Deals with what is new on the board. */
+static inline void rz_engine_look(void)
+{
+    uint64_t news = atomic_load_explicit(&rz_engine.board->news, memory_order_acquire);
+    if (__builtin_expect(news != rz_engine.news_seen, 0) && !rz_engine.rollback) {
+        rz_engine_look_again();
+    }
+}
+
+/*
+ * Called at the start of every chapter function that communicates; one load in the common case.
+ * MPI_SUCCESS, or RZM_ROLLBACK when the job rolls back to its restart point (all pending operations
+ * have then ended and refer to no memory any more).
+ */
+static inline int rz_engine_begin(void)
+{
+    if (rz_engine.board) {
+        rz_engine_look();
+        if (rz_engine.info->waits) {
+            rz_waits_alive(rz_engine.info->waits);
+        }
+    }
+    return __builtin_expect(rz_engine.rollback, 0) ? RZM_ROLLBACK : MPI_SUCCESS;
+}
 
 #endif
