@@ -230,8 +230,16 @@ bool rz_engine_runs_user(void);
 bool rz_engine_thread_is_current(void);
 void rz_engine_thread_was_told(void);
 
+/* The last reference was released: ends the communicator and frees it. comm.c. */
+void rz_comm_free(struct rz_comm *comm);
+
 /* Releases a reference taken by rz_object_retain; the engine lock is held. */
-void rz_comm_release(struct rz_comm *comm);
+static inline void rz_comm_release(struct rz_comm *comm)
+{
+    if (rz_object_release((struct rz_object *)comm)) {
+        rz_comm_free(comm);
+    }
+}
 
 /* The communicator of a request, not retained; NULL when it has none. */
 struct rz_comm *rz_request_comm(const struct rz_request *request);

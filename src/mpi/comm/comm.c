@@ -205,17 +205,15 @@ static void comm_end(struct rz_comm *comm)
     }
 }
 
-void rz_comm_release(struct rz_comm *comm)
+void rz_comm_free(struct rz_comm *comm)
 {
-    if (rz_object_release(&comm->object)) {
-        comm_end(comm);
-        if (closing) { /* handles from before a roll-back refer to no object after it */
-            rz_object_retire(&comm->object, sizeof(*comm));
-            return;
-        }
-        comm->next = free_first;
-        free_first = comm;
+    comm_end(comm);
+    if (closing) { /* handles from before a roll-back refer to no object after it */
+        rz_object_retire(&comm->object, sizeof(*comm));
+        return;
     }
+    comm->next = free_first;
+    free_first = comm;
 }
 
 /* Makes a communicator. Retains the groups, which are the same one for an intra-communicator. */

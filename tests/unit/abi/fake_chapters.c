@@ -147,12 +147,10 @@ struct rz_errhandler *rz_comm_errhandler(struct rz_comm *comm)
     return comm->errhandler;
 }
 
-void rz_comm_release(struct rz_comm *comm)
+void rz_comm_free(struct rz_comm *comm)
 {
     rz_assert(fake.lock_depth == 1);
-    if (rz_object_release(&comm->object)) {
-        free(comm);
-    }
+    free(comm);
 }
 
 struct rz_comm *rz_request_comm(const struct rz_request *request)
