@@ -65,13 +65,7 @@ static int bsend_start(struct rz_request *request)
     return error;
 }
 
-static void bsend_destroy(struct rz_request *request)
-{
-    rz_datatype_release(request->datatype);
-}
-
-static const struct rz_request_class bsend_class = {
-    .name = "buffered send", .start = bsend_start, .destroy = bsend_destroy};
+static const struct rz_request_class bsend_class = {.name = "buffered send", .start = bsend_start};
 
 int rzm_bsend_init(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest,
                    int tag, struct rz_comm *comm, struct rz_request **request)

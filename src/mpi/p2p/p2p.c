@@ -214,8 +214,8 @@ static bool goes_on(const struct rz_request *request)
            request->context_offset == RZ_CONTEXT_OFFSET_COLLECTIVE;
 }
 
-/* MPI_SUCCESS, or the error because of which the request may not begin. */
-static int comm_refuses(const struct rz_request *request)
+/* As comm_refuses, if the communicator is revoked or a member is known to have failed. */
+static int damaged_comm_refuses(const struct rz_request *request)
 {
     if (request->comm->revoked && request->context_offset != RZ_CONTEXT_OFFSET_REPAIR) {
         return MPI_ERR_REVOKED;
@@ -224,7 +224,15 @@ static int comm_refuses(const struct rz_request *request)
                                                                                : MPI_SUCCESS;
 }
 
-static void describe(struct rz_request *request, const struct rz_p2p_message *message)
+/* MPI_SUCCESS, or the error because of which the request may not begin. */
+static inline int comm_refuses(const struct rz_request *request)
+{
+    const struct rz_comm *comm = request->comm;
+    bool damaged = __builtin_expect(comm->revoked || comm->collectives_failed, 0);
+    return damaged ? damaged_comm_refuses(request) : MPI_SUCCESS;
+}
+
+static inline void describe(struct rz_request *request, const struct rz_p2p_message *message)
 {
     request->buffer = message->buffer;
     request->count = message->count;
@@ -362,7 +370,7 @@ static void receive_look_at_failures(struct rz_request *request)
     }
 }
 
-static int receive_start(struct rz_request *request)
+static inline int receive_start(struct rz_request *request)
 {
     struct rz_comm *comm = request->comm;
     int refused = comm_refuses(request);
@@ -459,25 +467,29 @@ static void answered(struct rz_request *request)
     }
 }
 
-/* The payload is complete, or as much of it as the buffer holds: in the user's buffer, or
- * packed. */
-static void receive_ended(struct rz_request *request, rz_status_t status)
+/* The user's buffer has the payload, or as much of it as it holds. */
+static inline void receive_filled(struct rz_request *request)
 {
-    if (status != RZ_OK) {
-        end_with(request, status);
-        return;
-    }
-    MPI_Count bytes = rz_status_bytes(&request->status);
-    if (request->packed) {
-        rz_datatype_unpack(request->datatype, request->count, request->packed, bytes,
-                           request->buffer);
-    }
     int error = request->flags & RZ_REQUEST_TRUNCATED ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
     if (request->flags & RZ_REQUEST_ANSWER_DUE) {
         await_answer(request, error);
     } else {
         p2p_complete(request, error);
     }
+}
+
+/* The payload was fetched into the user's buffer, or is packed. */
+static void receive_ended(struct rz_request *request, rz_status_t status)
+{
+    if (status != RZ_OK) {
+        end_with(request, status);
+        return;
+    }
+    if (request->packed) {
+        rz_datatype_unpack(request->datatype, request->count, request->packed,
+                           rz_status_bytes(&request->status), request->buffer);
+    }
+    receive_filled(request);
 }
 
 static void receive_done(struct rz_net_op *op, rz_status_t status)
@@ -533,9 +545,9 @@ static bool acknowledge(const struct rz_envelope *envelope, struct rz_request *r
 
 /* request meets this message, whose payload is `data` or is fetched by token; path: of the
  * token. */
-static void receive(struct rz_request *request, struct rz_path *path,
-                    const struct rz_envelope *envelope, const void *data, size_t bytes,
-                    rz_net_token_t token)
+static inline void receive(struct rz_request *request, struct rz_path *path,
+                           const struct rz_envelope *envelope, const void *data, size_t bytes,
+                           rz_net_token_t token)
 {
     size_t room = request->bytes;
     size_t taken = bytes <= room ? bytes : room;
@@ -560,7 +572,7 @@ static void receive(struct rz_request *request, struct rz_path *path,
         rz_datatype_unpack(request->datatype, request->count, data, (MPI_Count)taken,
                            request->buffer);
     }
-    receive_ended(request, RZ_OK);
+    receive_filled(request);
 }
 
 void rz_p2p_meet(struct rz_request *request, struct rz_early *message)
@@ -590,8 +602,10 @@ static void take(struct rz_path *path, const struct rz_envelope *envelope, const
     }
 }
 
-void rz_p2p_arrived(struct rz_path *path, const struct rz_envelope *envelope, const void *data,
-                    size_t bytes, rz_net_token_t token)
+/* Each message comes here: what meets it with its receive is compiled into this function. */
+__attribute__((flatten)) void rz_p2p_arrived(struct rz_path *path,
+                                             const struct rz_envelope *envelope, const void *data,
+                                             size_t bytes, rz_net_token_t token)
 {
     if ((uint32_t)envelope->source > RZ_SLOT_MASK) {
         /* no communicator has such a rank: it must not be looked up */
@@ -759,11 +773,6 @@ static void p2p_abandon(struct rz_request *request)
     }
 }
 
-static void p2p_destroy(struct rz_request *request)
-{
-    rz_datatype_release(request->datatype);
-}
-
 static void p2p_waits_for(const struct rz_request *request, struct rz_blocked *blocked)
 {
     blocked->tag = request->tag;
@@ -790,5 +799,4 @@ const struct rz_request_class rz_p2p_class = {
     .look_again = rz_p2p_look_again,
     .ended = p2p_ended,
     .waits_for = p2p_waits_for,
-    .destroy = p2p_destroy,
 };

@@ -108,7 +108,9 @@ int rzm_recv(void *buf, MPI_Count count, struct rz_datatype *datatype, int sourc
 int rzm_irecv(void *buf, MPI_Count count, struct rz_datatype *datatype, int source, int tag,
               struct rz_comm *comm, struct rz_request **request)
 {
-    return recv_begin(message_of(buf, count, datatype, source, tag, comm), 0, request);
+    int error = rz_engine_begin();
+    const struct rz_p2p_message message = message_of(buf, count, datatype, source, tag, comm);
+    return error != MPI_SUCCESS ? error : rz_p2p_start_recv(&message, request);
 }
 
 /* ---- Both ---- */

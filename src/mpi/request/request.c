@@ -31,26 +31,6 @@ static bool pool_grow(void)
     return true;
 }
 
-void rz_request_init(struct rz_request *request, const struct rz_request_class *class,
-                     struct rz_comm *comm)
-{
-    rz_object_init(&request->object, RZ_OBJECT_REQUEST, 0);
-    request->class = class;
-    request->flags = 0;
-    request->active = false;
-    request->complete = false;
-    request->error = MPI_SUCCESS;
-    request->pending_error = MPI_SUCCESS;
-    request->comm = comm;
-    request->state = NULL;
-    request->packed = NULL;
-    request->serial = 0;
-    rz_status_set_empty(&request->status);
-    if (comm) {
-        rz_comm_retain(comm);
-    }
-}
-
 struct rz_request *rz_request_new(const struct rz_request_class *class, struct rz_comm *comm)
 {
     if (!free_first && !pool_grow()) {
@@ -100,6 +80,19 @@ static void deactivate(struct rz_request *request)
     }
 }
 
+/* What few requests have ends with them. */
+static void complete_more(struct rz_request *request)
+{
+    if (request->serial != 0 || request->flags & RZ_REQUEST_BSEND) {
+        request->class->ended(request);
+    }
+    free(request->packed);
+    request->packed = NULL;
+    if (request->flags & RZ_REQUEST_DETACHED) {
+        rz_request_destroy(request);
+    }
+}
+
 void rz_request_complete(struct rz_request *request, int error)
 {
     rz_assert(!request->complete && !(request->flags & (RZ_REQUEST_NETWORK | RZ_REQUEST_POSTED)));
@@ -110,19 +103,14 @@ void rz_request_complete(struct rz_request *request, int error)
     request->error = error;
     request->pending_error = MPI_SUCCESS;
     rz_engine.completions++;
-    if (__builtin_expect(request->serial != 0 || request->flags & RZ_REQUEST_BSEND, 0)) {
-        request->class->ended(request);
-    }
-    if (request->packed) {
-        free(request->packed);
-        request->packed = NULL;
-    }
-    if (request->flags & RZ_REQUEST_DETACHED) {
-        rz_request_destroy(request);
+    uint32_t more = request->flags & (RZ_REQUEST_BSEND | RZ_REQUEST_DETACHED);
+    if (__builtin_expect(more != 0 || request->serial != 0 || request->packed, 0)) {
+        complete_more(request);
     }
 }
 
-void rz_request_clear(struct rz_request *request)
+/* Releases what the request refers to. */
+static inline void release_parts(struct rz_request *request)
 {
     rz_assert(!request->active);
     if (request->class->destroy) {
@@ -131,10 +119,18 @@ void rz_request_clear(struct rz_request *request)
     if (request->comm) {
         rz_comm_release(request->comm);
     }
+    if (request->datatype) {
+        rz_datatype_release(request->datatype);
+    }
     if (request->packed) {
         free(request->packed);
         request->packed = NULL;
     }
+}
+
+void rz_request_clear(struct rz_request *request)
+{
+    release_parts(request);
 }
 
 void rz_request_destroy(struct rz_request *request)
@@ -142,7 +138,7 @@ void rz_request_destroy(struct rz_request *request)
     if (request->flags & RZ_REQUEST_SHARED) {
         return;
     }
-    rz_request_clear(request);
+    release_parts(request);
     bool last = rz_object_release(&request->object);
     rz_assert(last);
     request->next = free_first;

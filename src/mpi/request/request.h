@@ -103,7 +103,7 @@ struct rz_request {
     struct rz_send_desc send_desc; /* the message in the transport */
     void *buffer;                  /* the user's */
     MPI_Count count;
-    struct rz_datatype *datatype; /* retained while needed */
+    struct rz_datatype *datatype; /* retained; NULL: none */
     void *packed; /* owned until complete: packed data of a non-contiguous datatype, or the payload
                      of a buffered send */
     size_t bytes; /* send: length of the payload; receive: length of the user's buffer */
@@ -121,8 +121,27 @@ struct rz_request *rz_request_new(const struct rz_request_class *class, struct r
 
 /* As rz_request_new, in the caller's own memory: for a call that waits until the request has ended,
  * and then calls rz_request_clear. It is never destroyed, detached or given to the user. */
-void rz_request_init(struct rz_request *request, const struct rz_request_class *class,
-                     struct rz_comm *comm);
+static inline void rz_request_init(struct rz_request *request, const struct rz_request_class *class,
+                                   struct rz_comm *comm)
+{
+    rz_object_init(&request->object, RZ_OBJECT_REQUEST, 0);
+    request->class = class;
+    request->flags = 0;
+    request->active = false;
+    request->complete = false;
+    request->error = MPI_SUCCESS;
+    request->pending_error = MPI_SUCCESS;
+    request->comm = comm;
+    request->state = NULL;
+    request->datatype = NULL;
+    request->packed = NULL;
+    request->serial = 0;
+    rz_status_set_empty(&request->status);
+    if (comm) {
+        rz_comm_retain(comm);
+    }
+}
+
 void rz_request_clear(struct rz_request *request);
 
 /* From now on the engine polls the request, ends it at a roll-back, and waits for it in

@@ -34,7 +34,9 @@ static void look_into_one_of(struct rz_request *request, MPI_Status *status, str
         status->MPI_ERROR = request && request->complete ? request->error : MPI_SUCCESS;
         status->MPI_ERROR = error != MPI_SUCCESS ? error : status->MPI_ERROR;
     }
-    rz_wait_blame(blame, error, request);
+    if (error != MPI_SUCCESS) {
+        rz_wait_blame(blame, error, request);
+    }
 }
 
 /* Makes some progress, unless no request is active. */

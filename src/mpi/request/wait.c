@@ -57,16 +57,22 @@ static void tell_of_one(struct rz_blocked *blocked, const void *arg)
     tell_of(blocked, arg);
 }
 
-/* Waits until request is complete or has a pending_error (ANY_SOURCE and a failure): MPI_SUCCESS,
- * whatever its error, or RZM_ROLLBACK. call: for reports of hanging calls. The request is kept. */
-static int wait_for(struct rz_request *request, const char *call)
+/* The rest of wait_for. */
+static int wait_long(struct rz_request *request, const char *call)
 {
-    /* Mostly the first round of progress ends the wait. */
-    if (has_news(request) || (rz_engine_progress() > 0 && has_news(request))) {
-        return rz_engine.rollback ? RZM_ROLLBACK : MPI_SUCCESS;
-    }
     return rz_engine_wait(&(struct rz_blocked){.call = call, .look = tell_of_one}, one_has_news,
                           request);
+}
+
+/* Waits until request is complete or has a pending_error (ANY_SOURCE and a failure): MPI_SUCCESS,
+ * whatever its error, or RZM_ROLLBACK. call: for reports of hanging calls. The request is kept.
+ * Mostly the first round of progress ends the wait. */
+static inline int wait_for(struct rz_request *request, const char *call)
+{
+    if (request->complete || (rz_engine_progress() > 0 && request->complete)) {
+        return rz_engine.rollback ? RZM_ROLLBACK : MPI_SUCCESS;
+    }
+    return wait_long(request, call);
 }
 
 void rz_wait_copy_status(const struct rz_request *request, MPI_Status *status)
@@ -76,36 +82,38 @@ void rz_wait_copy_status(const struct rz_request *request, MPI_Status *status)
     status->MPI_ERROR = error;
 }
 
-int rz_wait_clear(struct rz_request *request, const char *call, MPI_Status *status)
+/* As wait_for, then sets *status; returns the error of the request as well. */
+static inline int wait_result(struct rz_request *request, const char *call, MPI_Status *status)
 {
     int error = wait_for(request, call);
-    if (error == MPI_SUCCESS) {
-        error = request->error;
-        if (status) {
-            rz_wait_copy_status(request, status);
-        }
+    if (error != MPI_SUCCESS) {
+        return error;
     }
+    if (status) {
+        rz_wait_copy_status(request, status);
+    }
+    return request->error;
+}
+
+int rz_wait_clear(struct rz_request *request, const char *call, MPI_Status *status)
+{
+    int error = wait_result(request, call, status);
     rz_request_clear(request);
     return error;
 }
 
 int rz_wait_end(struct rz_request *request, const char *call, MPI_Status *status)
 {
-    int error = wait_for(request, call);
-    if (error != MPI_SUCCESS) {
-        return error;
+    int error = wait_result(request, call, status);
+    if (error != RZM_ROLLBACK) {
+        rz_request_destroy(request);
     }
-    error = request->error;
-    if (status) {
-        rz_wait_copy_status(request, status);
-    }
-    rz_request_destroy(request);
     return error;
 }
 
 void rz_wait_blame(struct rz_blame *blame, int error, const struct rz_request *request)
 {
-    if (error != MPI_SUCCESS && blame && blame->error == MPI_SUCCESS) {
+    if (blame && blame->error == MPI_SUCCESS) {
         blame->error = error;
         blame->comm = request->comm;
         if (blame->comm) {
@@ -122,8 +130,8 @@ int rz_wait_cause(const struct rz_blame *blame)
 
 /* Ends the use of a request that is complete or has an error to report. Returns its error, which
  * `blame` records; the user's handle becomes null, or the request inactive. */
-static int harvest(MPI_Request *handle, struct rz_request *request, MPI_Status *status,
-                   struct rz_blame *blame)
+static inline int harvest(MPI_Request *handle, struct rz_request *request, MPI_Status *status,
+                          struct rz_blame *blame)
 {
     if (!request->complete) { /* stays active and may still match */
         rz_wait_blame(blame, request->pending_error, request);
@@ -133,7 +141,9 @@ static int harvest(MPI_Request *handle, struct rz_request *request, MPI_Status *
     if (error == MPI_SUCCESS && request->class->query) {
         error = request->class->query(request, true);
     }
-    rz_wait_blame(blame, error, request);
+    if (error != MPI_SUCCESS) {
+        rz_wait_blame(blame, error, request);
+    }
     if (status) {
         rz_wait_copy_status(request, status);
     }

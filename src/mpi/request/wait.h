@@ -24,7 +24,8 @@ struct rz_blame {
     struct rz_comm *comm;
 };
 
-/* Records that request has ended, or is pending, with that error. blame may be NULL. */
+/* Records that request has ended, or is pending, with that error, not MPI_SUCCESS. blame may be
+ * NULL. */
 void rz_wait_blame(struct rz_blame *blame, int error, const struct rz_request *request);
 
 /* What the call returns: MPI_SUCCESS, or MPI_ERR_IN_STATUS; in the latter case the entry point is
