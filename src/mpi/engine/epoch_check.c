@@ -48,13 +48,10 @@ void rz_epoch_check_passed(struct rz_path *path, const struct rz_envelope *envel
                            const void *data, size_t bytes, rz_net_token_t token)
 {
     rz_kill_here(RZ_KILL_ARRIVED);
-    if (path == &rz_engine.paths[RZ_PATH_SHM]) {
-        uint32_t from = rz_message_from(envelope);
-        if (!rz_member_of(from)->peer) {
-            /* Flow control needs a connection back to the sender; the transport's own call
-             * (stranger) may have come in an earlier epoch. */
-            rz_peer_meet(from);
-        }
+    if (!rz_liveness.members[envelope->slot].peer && path == &rz_engine.paths[RZ_PATH_SHM]) {
+        /* Flow control needs a connection back to the sender; the transport's own call (stranger)
+         * may have come in an earlier epoch. */
+        rz_peer_meet(rz_message_from(envelope));
     }
     rz_hooks_arrived[envelope->kind](path, envelope, data, bytes, token);
 }

@@ -15,6 +15,10 @@
 enum { IN_PUBLISH = SHM_RING / 4 };
 static_assert(IN_PUBLISH + SHM_EAGER_MAX + 2 * RZ_NET_HEADER_MAX < SHM_RING, "a sender is told");
 
+/* A function that most turns do not call: kept out of its caller, which it would burden with
+ * registers to save. */
+#define SHM_SELDOM __attribute__((noinline))
+
 /* Limit of consecutive turns with only one lane. */
 enum { HOT_STREAK = 16 };
 
@@ -140,7 +144,7 @@ static rz_status_t in_record(struct shm *shm, struct shm_pair *pair,
 {
     const unsigned char *header = at + sizeof(*record);
     const unsigned char *body = at + shm_body_offset(record->header_bytes);
-    switch (record->kind) {
+    switch (__builtin_expect(record->kind, SHM_EAGER)) {
     case SHM_EAGER:
         shm->config.host.arrived(shm->config.host.arg, header, record->header_bytes, body,
                                  record->body_bytes, NULL);
@@ -241,7 +245,7 @@ static unsigned in_lane(struct shm *shm, uint32_t lane)
 }
 
 /* Takes the bits that senders have set since. */
-static void in_take_bits(struct shm *shm)
+static SHM_SELDOM void in_take_bits(struct shm *shm)
 {
     struct rz_doorbell *bell = shm->doorbell;
     unsigned n = shm->n_words < RZ_DOORBELL_WORDS ? shm->n_words : RZ_DOORBELL_WORDS;
@@ -258,7 +262,7 @@ static void in_take_bits(struct shm *shm)
 }
 
 /* Reads from the lanes that are to be checked. */
-static unsigned in_read_again(struct shm *shm)
+static SHM_SELDOM unsigned in_read_again(struct shm *shm)
 {
     unsigned events = 0;
     shm->again.some = false;
@@ -275,7 +279,7 @@ static unsigned in_read_again(struct shm *shm)
     return events;
 }
 
-static void flush_blocked(struct shm *shm)
+static SHM_SELDOM void flush_blocked(struct shm *shm)
 {
     shm->blocked.some = false;
     for (unsigned w = 0; w < shm->n_words; w++) {

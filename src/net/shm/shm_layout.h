@@ -25,6 +25,7 @@ enum {
     SHM_SLOTS = 64, /* payloads that one process can offer to another at a time: bits of a word */
     SHM_EAGER_MAX = 8 * 1024,
     SHM_PIECE_MAX = 8 * 1024,
+    SHM_HEADER_USUAL = 48, /* bytes of the header that most messages have; others work as well */
 };
 
 struct shm_head {

@@ -158,6 +158,16 @@ struct out_part {
     size_t bytes;
 };
 
+/* Copies a header: one of the usual length without a call. */
+static inline void out_copy_header(unsigned char *at, const void *header, uint32_t bytes)
+{
+    if (bytes == SHM_HEADER_USUAL) {
+        memcpy(at, header, SHM_HEADER_USUAL);
+    } else if (bytes > 0) {
+        memcpy(at, header, bytes);
+    }
+}
+
 /* Writes one record, for which there is space; `second` may be empty. */
 static inline void out_write(struct shm_pair *pair, enum shm_kind kind, const void *header,
                              uint32_t header_bytes, struct out_part first, struct out_part second)
@@ -167,9 +177,7 @@ static inline void out_write(struct shm_pair *pair, enum shm_kind kind, const vo
                                 .body_bytes = (uint32_t)(first.bytes + second.bytes)};
     unsigned char *at = pair->out.ring + pair->out.tail % SHM_RING;
     memcpy(at, &record, sizeof(record));
-    if (header_bytes > 0) {
-        memcpy(at + sizeof(record), header, header_bytes);
-    }
+    out_copy_header(at + sizeof(record), header, header_bytes);
     at += shm_body_offset(header_bytes);
     if (first.bytes > 0) {
         memcpy(at, first.data, first.bytes);
