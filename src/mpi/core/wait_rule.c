@@ -135,6 +135,12 @@ void rz_wait_slept(struct rz_wait_course *course, rz_time took)
     course->slept_ns += took;
 }
 
+rz_time rz_wait_sleep_ns(const struct rz_wait_course *course, rz_time most)
+{
+    rz_time longest = course->slept_ns > RZ_MILLISECOND ? course->slept_ns : RZ_MILLISECOND;
+    return longest < most ? longest : most;
+}
+
 /* The result of a wait that spun on a processor that counts as shared. */
 static void probed(struct rz_wait_rule *rule, bool good)
 {

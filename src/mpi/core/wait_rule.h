@@ -106,6 +106,13 @@ enum rz_wait_step rz_wait_timed(struct rz_wait_rule *rule, struct rz_wait_course
 /* A further round brought no event, and rounds decide: the next step. */
 enum rz_wait_step rz_wait_counted(const struct rz_wait_rule *rule, struct rz_wait_course *course);
 
+/*
+ * How long the next sleep may last, at most `most`: as long as the wait has slept, and 1 ms at
+ * first. On some virtual machines a wake-up is now and then not seen before the next timer (a few
+ * of 10^5, measured by two processes with a futex): a wait then lasts at most twice as long.
+ */
+rz_time rz_wait_sleep_ns(const struct rz_wait_course *course, rz_time most);
+
 /* The processor was offered, and was available again after so long. */
 void rz_wait_offered(struct rz_wait_rule *rule, rz_time took);
 

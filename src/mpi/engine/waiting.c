@@ -235,7 +235,7 @@ static void sleep_on_doorbell(rz_time timeout_ns)
     }
 }
 
-static void engine_sleep(void)
+static void engine_sleep(rz_time longest_ns)
 {
     if (rz_engine.info->alone) {
         /* Only another thread of this process can end this wait. */
@@ -248,7 +248,7 @@ static void engine_sleep(void)
     }
     rz_engine_check();
     rz_time timeout_ns = rz_engine.board->lease_ns / 4;
-    timeout_ns = timeout_ns > SLEEP_MAX || timeout_ns == 0 ? SLEEP_MAX : timeout_ns;
+    timeout_ns = timeout_ns > longest_ns || timeout_ns == 0 ? longest_ns : timeout_ns;
     if (rz_engine.wake_at != RZ_TIME_NEVER) {
         rz_time now = rz_clock_now();
         rz_time left = rz_engine.wake_at > now ? rz_engine.wake_at - now : 0;
@@ -340,7 +340,7 @@ static void take_step(enum rz_wait_step step, struct rz_wait_course *course)
     case RZ_WAIT_SLEEP:
         if (!rz_engine.waiting.sleepless) {
             rz_time begun = rz_clock_now();
-            engine_sleep();
+            engine_sleep(rz_wait_sleep_ns(course, SLEEP_MAX));
             rz_wait_slept(course, rz_clock_now() - begun);
         }
         break;

@@ -285,6 +285,23 @@ static void the_sleepless_say_what_they_wait_for(void **state)
     }
 }
 
+/* A wake-up that is lost costs as much as the wait has taken already. */
+static void sleeps_become_longer(void **state)
+{
+    (void)state;
+    struct rz_wait_course course = {0};
+    rz_time waited = 0, sleeps = 0;
+    for (; rz_wait_sleep_ns(&course, 100 * RZ_MILLISECOND) < 100 * RZ_MILLISECOND; sleeps++) {
+        rz_time next = rz_wait_sleep_ns(&course, 100 * RZ_MILLISECOND);
+        assert_true(next <= waited || waited < RZ_MILLISECOND);
+        rz_wait_slept(&course, next);
+        waited += next;
+    }
+    assert_in_range(sleeps, 5, 10);
+    rz_wait_slept(&course, RZ_SECOND);
+    assert_int_equal(rz_wait_sleep_ns(&course, 100 * RZ_MILLISECOND), 100 * RZ_MILLISECOND);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +316,7 @@ int main(void)
         cmocka_unit_test(probes_find_out_that_it_is_over),
         cmocka_unit_test(a_crowd_yields_then_sleeps),
         cmocka_unit_test(threads_give_the_lock_away),
+        cmocka_unit_test(sleeps_become_longer),
         cmocka_unit_test(the_sleepless_say_what_they_wait_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
