@@ -85,6 +85,7 @@ struct rz_rzrun_options {
     bool readmit;              /* lost hosts that answer again, by a restart */
     struct rz_preload preload; /* files for other hosts */
     bool bind_to_core, report_bindings, no_ft, on_failure_given;
+    bool crowd; /* the ranks outnumber the processors (rzrun_settle.c) */
     bool lost_together;
     bool oversubscribe, label, progress, story;
     bool slots_limit; /* slots bind, at the start and after failures */

@@ -77,11 +77,11 @@ static void settle_ranks(struct rz_rzrun_options *options)
 }
 
 /*
- * The tree of agreements (RZ_AGREE_TREE of the library), the same for all processes: where ranks
- * share processors, a star within the nodes is faster than a tree. The user's own choice has
- * precedence.
+ * Whether the ranks share processors: then the library takes algorithms with few steps, the same at
+ * all processes. Of agreements that is a star within the nodes (RZ_AGREE_TREE); the user's own
+ * choice has precedence.
  */
-static void settle_tree(struct rz_rzrun_options *options)
+static void settle_crowd(struct rz_rzrun_options *options)
 {
     uint64_t places = rz_layout_slots(&options->layout);
     const char *chosen = getenv("RZ_AGREE_TREE");
@@ -89,7 +89,8 @@ static void settle_tree(struct rz_rzrun_options *options)
     if (!options->named) {
         places = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
     }
-    if (!chosen && places && options->n_ranks > places) {
+    options->crowd = places && options->n_ranks > places;
+    if (!chosen && options->crowd) {
         chosen = "star";
     }
     if (!chosen) {
@@ -191,7 +192,7 @@ static void settle_layout(struct rz_rzrun_options *options)
     rz_layout_spare(&options->layout, options->n_spares);
     settle_ranks(options);
     settle_rankfile(options);
-    settle_tree(options);
+    settle_crowd(options);
     rz_layout_divide_cores(&options->layout, cores_of_machine(options));
     rz_layout_place(&options->layout, options->n_ranks, options->map_by);
     check_binding(options);

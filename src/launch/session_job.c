@@ -39,7 +39,7 @@ uint32_t rz_session_job_flags(const struct rz_launch_session *session)
            (options->report_bindings ? RZ_JOB_TELL_BINDING : 0) |
            (session->switch_fd >= 0 ? RZ_JOB_ONE_MACHINE : 0) |
            (options->rank_stdout == RZ_STDOUT_PTY ? RZ_JOB_PTY : 0) |
-           (options->detach ? RZ_JOB_DETACHED : 0);
+           (options->crowd ? RZ_JOB_CROWD : 0) | (options->detach ? RZ_JOB_DETACHED : 0);
 }
 
 /* A program that is run again from its beginning can distinguish the first run from a later one. */

@@ -54,6 +54,8 @@ static inline enum rz_process_state rz_board_state(uint64_t word)
 
 #define RZ_BOARD_OWN_NAMES 16u /* each node has a host name of its own, also on one machine */
 
+#define RZ_BOARD_CROWD                                                                             \
+    128u /* the ranks of the job outnumber its processors: the same on all nodes */
 #define RZ_BOARD_NO_REPAIR 2u /* failures are errors, also inside MPIX_Reinit */
 #define RZ_BOARD_NO_FT 4u     /* the first failure ends the job: no state must outlive one */
 #define RZ_BOARD_BOUND 8u     /* processes have cores of their own; `processors` counts these */

@@ -90,6 +90,7 @@ enum rz_waiting_state {
     256u /* the ranks of a lost node go to one node, if it has enough slots */
 #define RZ_JOB_SLOTS_LIMIT 512u /* no node ever has more processes than slots */
 #define RZ_JOB_PTY 2048u        /* processes write to pseudo-terminals */
+#define RZ_JOB_CROWD 4096u      /* the ranks outnumber the processors */
 #define RZ_JOB_DETACHED 32u     /* rzrun will exit; the daemons keep output and outcome */
 
 /* The largest message; JOB holds command lines, which a system limits to 6 MiB. */

@@ -20,7 +20,7 @@ static const struct {
     {"reduce_scatter", {"tree", "direct"}},
 };
 static const int lengths[] = {0, 1, 2, 7, 64, 1000, 8191, 8192, 8193, 30000};
-enum { LONGEST = 30000, RANKS_MAX = 9 };
+enum { LONGEST = 30000, RANKS_MAX = 9, COLUMNS = 40 };
 
 static double out[RANKS_MAX * LONGEST], in[RANKS_MAX * LONGEST];
 static int rank, size;
@@ -47,23 +47,23 @@ static void fill(double *to, int of, int n)
     }
 }
 
-/* No rank leaves before all have entered: each has told rank 0 before it entered. */
+/* No rank leaves before all have entered. All run on one machine, whose clock they share. */
 static void barrier(MPI_Comm comm)
 {
     MPI_Request request;
-    int there = 0, one = 1;
-    MPI_Send(&one, 1, MPI_INT, 0, 5, comm);
-    MPI_Barrier(comm);
-    for (int i = 0; i < size && rank == 0; i++) {
-        int flag;
-        MPI_Iprobe(i, 5, comm, &flag, MPI_STATUS_IGNORE);
-        CHECK(flag);
-        MPI_Recv(&one, 1, MPI_INT, i, 5, comm, MPI_STATUS_IGNORE);
-        there += one;
+    for (int later = 0; later < 2; later++) {
+        double entered = MPI_Wtime(), last_entered, left, first_left;
+        if (later) {
+            MPI_Ibarrier(comm, &request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Barrier(comm);
+        }
+        left = MPI_Wtime();
+        MPI_Allreduce(&entered, &last_entered, 1, MPI_DOUBLE, MPI_MAX, comm);
+        MPI_Allreduce(&left, &first_left, 1, MPI_DOUBLE, MPI_MIN, comm);
+        CHECK(last_entered <= first_left);
     }
-    CHECK(rank != 0 || there == size);
-    MPI_Ibarrier(comm, &request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
 /* Odd ranks describe the message by a datatype with gaps. */
@@ -148,6 +148,40 @@ static void reduce_scatter(MPI_Comm comm, int n)
     }
 }
 
+static void add_columns(void *in_columns, void *inout_columns, int *n, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < *n; i++) {
+        for (int row = 0; row < COLUMNS; row++) {
+            int at = row * COLUMNS + i;
+            ((double *)inout_columns)[at] += ((double *)in_columns)[at];
+        }
+    }
+}
+
+/* The elements are columns of a matrix, each of which lies between others. */
+static void allreduce_columns(MPI_Comm comm)
+{
+    MPI_Datatype strided, column;
+    MPI_Op op;
+    MPI_Type_vector(COLUMNS, 1, COLUMNS, MPI_DOUBLE, &strided);
+    MPI_Type_create_resized(strided, 0, sizeof(double), &column);
+    MPI_Type_commit(&column);
+    MPI_Op_create(add_columns, 1, &op);
+    fill(out, rank, COLUMNS * COLUMNS);
+    MPI_Allreduce(out, in, COLUMNS, column, op, comm);
+    for (int i = 0; i < COLUMNS * COLUMNS; i++) {
+        CHECK(in[i] == sum(i));
+    }
+    MPI_Reduce(out, in, COLUMNS, column, op, 0, comm);
+    for (int i = 0; i < COLUMNS * COLUMNS && rank == 0; i++) {
+        CHECK(in[i] == sum(i));
+    }
+    MPI_Op_free(&op);
+    MPI_Type_free(&strided);
+    MPI_Type_free(&column);
+}
+
 static void run(const char *operation, MPI_Comm comm, int n)
 {
     static void (*const programs[])(MPI_Comm, int) = {bcast,  allgather, alltoall,
@@ -200,6 +234,7 @@ int main(int argc, char **argv)
                 run(all[i].operation, MPI_COMM_WORLD, lengths[k]);
                 run(all[i].operation, loose, lengths[k]);
             }
+            allreduce_columns(loose);
         }
     }
     MPI_Comm_free(&loose);

@@ -53,15 +53,18 @@ static const unsigned needs[RZ_COLL_OPERATIONS][RZ_COLL_ALGORITHMS] = {
                            [RZ_COLL_RING] = ALWAYS,
                            [RZ_COLL_BRUCK] = ALWAYS},
     [RZ_COLL_ALLTOALL] = {[RZ_COLL_DIRECT] = ALWAYS, [RZ_COLL_BRUCK] = RZ_COLL_REGULAR},
-    [RZ_COLL_REDUCE] =
-        {[RZ_COLL_TREE] = ALWAYS, [RZ_COLL_FLAT] = ALWAYS, [RZ_COLL_DIRECT] = RZ_COLL_ELEMENTS},
+    [RZ_COLL_REDUCE] = {[RZ_COLL_TREE] = ALWAYS,
+                        [RZ_COLL_FLAT] = RZ_COLL_ROW,
+                        [RZ_COLL_DIRECT] = RZ_COLL_ELEMENTS | RZ_COLL_ROW},
     [RZ_COLL_ALLREDUCE] = {[RZ_COLL_TREE] = ALWAYS,
-                           [RZ_COLL_FLAT] = ALWAYS,
+                           [RZ_COLL_FLAT] = RZ_COLL_ROW,
                            [RZ_COLL_DOUBLING] = ALWAYS,
-                           [RZ_COLL_DIRECT] = RZ_COLL_ELEMENTS,
-                           [RZ_COLL_HALVING] = RZ_COLL_ELEMENTS | RZ_COLL_POWER,
-                           [RZ_COLL_RING] = RZ_COLL_ELEMENTS | RZ_COLL_ANY_ORDER},
-    [RZ_COLL_REDUCE_SCATTER] = {[RZ_COLL_TREE] = ALWAYS, [RZ_COLL_DIRECT] = RZ_COLL_ELEMENTS},
+                           [RZ_COLL_DIRECT] = RZ_COLL_ELEMENTS | RZ_COLL_ROW,
+                           [RZ_COLL_HALVING] = RZ_COLL_ELEMENTS | RZ_COLL_ROW | RZ_COLL_POWER,
+                           [RZ_COLL_RING] =
+                               RZ_COLL_ELEMENTS | RZ_COLL_ROW | RZ_COLL_COMMUTES | RZ_COLL_LOOSE},
+    [RZ_COLL_REDUCE_SCATTER] =
+        {[RZ_COLL_TREE] = ALWAYS, [RZ_COLL_DIRECT] = RZ_COLL_ELEMENTS | RZ_COLL_ROW},
 };
 
 const char *rz_coll_operation_name(enum rz_coll_operation operation)
@@ -90,7 +93,7 @@ struct rule {
 
 #define RULES_MAX 6
 
-/* By measurement (docs/collectives.md). */
+/* By measurement (`rzbench tune`, docs/collectives.md). */
 static const struct rule built_in[RZ_COLL_OPERATIONS][RULES_MAX] = {
     [RZ_COLL_BARRIER] = {{.algorithm = RZ_COLL_DISSEMINATION, .ranks_min = 1},
                          {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .where = RZ_COLL_CROWD},
@@ -98,14 +101,19 @@ static const struct rule built_in[RZ_COLL_OPERATIONS][RULES_MAX] = {
     [RZ_COLL_BCAST] = {{.algorithm = RZ_COLL_TREE, .ranks_min = 1}},
     [RZ_COLL_ALLGATHER] = {{.algorithm = RZ_COLL_BRUCK, .ranks_min = 1},
                            {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .where = RZ_COLL_CROWD},
+                           {.algorithm = RZ_COLL_DIRECT,
+                            .ranks_min = 3,
+                            .where = RZ_COLL_CROWD_NODE},
                            {.algorithm = RZ_COLL_DIRECT, .ranks_min = 1, .bytes_min = 32769}},
     [RZ_COLL_ALLTOALL] = {{.algorithm = RZ_COLL_DIRECT, .ranks_min = 1}},
     [RZ_COLL_REDUCE] = {{.algorithm = RZ_COLL_TREE, .ranks_min = 1},
-                        {.algorithm = RZ_COLL_DIRECT, .ranks_min = 2, .part_min = 8192}},
-    [RZ_COLL_ALLREDUCE] = {{.algorithm = RZ_COLL_DOUBLING, .ranks_min = 1},
-                           {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .where = RZ_COLL_CROWD},
-                           {.algorithm = RZ_COLL_FLAT, .ranks_min = 3, .where = RZ_COLL_CROWD_NODE},
-                           {.algorithm = RZ_COLL_DIRECT, .ranks_min = 2, .part_min = 8192}},
+                        {.algorithm = RZ_COLL_DIRECT, .ranks_min = 8, .part_min = 8192}},
+    [RZ_COLL_ALLREDUCE] =
+        {{.algorithm = RZ_COLL_DOUBLING, .ranks_min = 1},
+         {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .where = RZ_COLL_CROWD},
+         {.algorithm = RZ_COLL_FLAT, .ranks_min = 3, .where = RZ_COLL_CROWD_NODE},
+         {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .bytes_min = 32769, .where = RZ_COLL_CROWD},
+         {.algorithm = RZ_COLL_DIRECT, .ranks_min = 2, .part_min = 8192}},
     [RZ_COLL_REDUCE_SCATTER] = {{.algorithm = RZ_COLL_TREE, .ranks_min = 1},
                                 {.algorithm = RZ_COLL_DIRECT, .ranks_min = 2, .part_min = 8192}},
 };
@@ -116,8 +124,13 @@ struct own_rule {
     struct rule rule;
 };
 
-static struct own_rule *own_rules;
-static size_t n_own_rules;
+struct own_rules {
+    struct own_rule *rule;
+    size_t n;
+};
+
+static struct own_rules of_job, written; /* by the environment at the start; by MPI_T later */
+static const struct own_rules *in_force = &of_job;
 
 static bool applies(const struct rule *rule, unsigned needed, MPI_Count bytes, int ranks,
                     unsigned traits)
@@ -127,21 +140,25 @@ static bool applies(const struct rule *rule, unsigned needed, MPI_Count bytes, i
            bytes / ranks >= rule->part_min && (needed & ~traits) == 0;
 }
 
-static const unsigned traits_of_crowd[] = {
-    [RZ_CROWD_NODE] = RZ_COLL_CROWD | RZ_COLL_CROWD_NODE, [RZ_CROWD_NODES] = RZ_COLL_CROWD};
+static unsigned traits_of_comm(struct rz_comm *comm)
+{
+    int ranks = rz_comm_size(comm);
+    enum rz_crowd crowd = rz_comm_crowd(comm);
+    bool loose = rz_comm_hint(rz_comm_whole(comm), RZ_HINT_REPRODUCIBLE);
+    return ((ranks & (ranks - 1)) == 0 ? (unsigned)RZ_COLL_POWER : 0U) |
+           (loose ? (unsigned)RZ_COLL_LOOSE : 0U) |
+           (crowd != RZ_CROWD_NONE ? (unsigned)RZ_COLL_CROWD : 0U) |
+           (crowd == RZ_CROWD_NODE ? (unsigned)RZ_COLL_CROWD_NODE : 0U);
+}
 
 enum rz_coll_algorithm rz_coll_choose(struct rz_comm *comm, enum rz_coll_operation operation,
                                       MPI_Count bytes, unsigned traits)
 {
     int ranks = rz_comm_size(comm);
-    traits |= (ranks & (ranks - 1)) == 0 ? RZ_COLL_POWER : 0;
-    traits |= traits_of_crowd[rz_comm_crowd(comm)];
-    if (traits & RZ_COLL_ANY_ORDER && !rz_comm_hint(comm, RZ_HINT_REPRODUCIBLE)) {
-        traits &= ~(unsigned)RZ_COLL_ANY_ORDER;
-    }
-    for (size_t i = n_own_rules; i-- > 0;) {
-        const struct rule *rule = &own_rules[i].rule;
-        if (own_rules[i].operation == operation &&
+    traits |= traits_of_comm(comm);
+    for (size_t i = in_force->n; i-- > 0;) {
+        const struct rule *rule = &in_force->rule[i].rule;
+        if (in_force->rule[i].operation == operation &&
             applies(rule, needs[operation][rule->algorithm], bytes, ranks, traits)) {
             return rule->algorithm;
         }
@@ -239,20 +256,19 @@ static int read_rule(const char *text, size_t n, struct own_rule *rule)
 }
 
 /* Reads all rules; in a file '#' begins a comment. */
-static int read_rules(const char *text, struct own_rule **rules, size_t *n)
+static int read_rules(const char *text, struct own_rules *rules)
 {
     size_t most = 1;
     for (const char *at = text; *at != '\0'; at++) {
         most += strchr(", \t\r\n", *at) != NULL;
     }
-    *rules = malloc(most * sizeof(**rules));
-    *n = 0;
-    int error = *rules ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    rules->rule = malloc(most * sizeof(*rules->rule));
+    int error = rules->rule ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     while (error == MPI_SUCCESS && *text != '\0') {
         size_t length = *text == '#' ? strcspn(text, "\n") : strcspn(text, ", \t\r\n#");
         if (*text != '#' && length > 0) {
-            error = read_rule(text, length, &(*rules)[*n]);
-            (*n)++;
+            error = read_rule(text, length, &rules->rule[rules->n]);
+            rules->n++;
         }
         text += length > 0 ? length : 1;
     }
@@ -266,7 +282,7 @@ static int read_rules(const char *text, struct own_rule **rules, size_t *n)
 static char *read_whole(const char *path, int *error)
 {
     char *text = malloc(FILE_BYTES_MAX);
-    FILE *file = text ? fopen(path, "r") : NULL;
+    FILE *file = text ? fopen(path, "re") : NULL;
     size_t n = file ? fread(text, 1, FILE_BYTES_MAX, file) : 0;
     *error =
         !text   ? MPI_ERR_NO_MEM
@@ -289,35 +305,50 @@ static char *read_whole(const char *path, int *error)
     return text;
 }
 
-int rz_coll_set_rules(const char *text)
+static int read_text(const char *text, struct own_rules *rules)
 {
-    struct own_rule *rules = NULL;
-    size_t n = 0;
     int error = MPI_SUCCESS;
     char *whole = *text == '@' ? read_whole(text + 1, &error) : NULL;
-    error = error != MPI_SUCCESS ? error : read_rules(whole ? whole : text, &rules, &n);
+    error = error != MPI_SUCCESS ? error : read_rules(whole ? whole : text, rules);
     free(whole);
     if (error != MPI_SUCCESS) {
-        free(rules);
-        return error;
+        free(rules->rule);
+        *rules = (struct own_rules){NULL, 0};
     }
-    free(own_rules);
-    own_rules = rules;
-    n_own_rules = n;
-    return MPI_SUCCESS;
+    return error;
+}
+
+int rz_coll_set_rules(const char *text)
+{
+    struct own_rules rules = {NULL, 0};
+    int error = read_text(text, &rules);
+    if (error == MPI_SUCCESS) {
+        free(written.rule);
+        written = rules;
+        in_force = &written;
+    }
+    return error;
+}
+
+/* Processes that join in the next epoch have the rules of the environment. */
+static void coll_discard(void)
+{
+    in_force = &of_job;
 }
 
 static int coll_open(void)
 {
     const char *text = getenv(RZ_COLL_ENVIRONMENT);
-    return text ? rz_coll_set_rules(text) : MPI_SUCCESS;
+    in_force = &of_job;
+    return text ? read_text(text, &of_job) : MPI_SUCCESS;
 }
 
 static void coll_close(void)
 {
-    free(own_rules);
-    own_rules = NULL;
-    n_own_rules = 0;
+    free(of_job.rule);
+    free(written.rule);
+    of_job = written = (struct own_rules){NULL, 0};
 }
 
-const struct rz_hooks rz_coll_hooks = {.open = coll_open, .close = coll_close};
+const struct rz_hooks rz_coll_hooks = {
+    .open = coll_open, .close = coll_close, .discard = coll_discard};

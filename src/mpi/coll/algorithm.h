@@ -10,7 +10,9 @@
  *     OPERATION=ALGORITHM[@BYTES[:RANKS]][,...]     or     @FILE, with one or more such rules a
  * line
  *
- * applies from that length and that number of ranks on, where the algorithm can be used.
+ * applies from that length and that number of ranks on, where the algorithm can be used. All
+ * processes must have the same rules: those of the job's environment, with which each process
+ * starts, and to which it returns at a roll-back.
  */
 #ifndef RZ_MPI_ALGORITHM_H
 #define RZ_MPI_ALGORITHM_H
@@ -47,22 +49,25 @@ enum rz_coll_algorithm {
 
 /* What an algorithm may need, as bits. */
 enum rz_coll_trait {
-    RZ_COLL_ELEMENTS = 1 << 0,  /* the vector has an element for each rank */
-    RZ_COLL_REGULAR = 1 << 1,   /* the parts of all pairs of ranks have the same length */
-    RZ_COLL_POWER = 1 << 2,     /* the number of ranks is a power of two */
-    RZ_COLL_ANY_ORDER = 1 << 3, /* the user permits results that depend on the order of operands:
-                                   the hint rz_reproducible is false, and op commutes */
-    RZ_COLL_CROWD = 1 << 4,     /* the ranks are on one machine, and outnumber its processors */
-    RZ_COLL_CROWD_NODE = 1 << 5 /* and all are on one node */
+    /* Of the operation: */
+    RZ_COLL_ELEMENTS = 1 << 0, /* the vector has an element for each rank */
+    RZ_COLL_ROW = 1 << 1,      /* values laid one behind the other do not overlap */
+    RZ_COLL_REGULAR = 1 << 2,  /* the parts of all pairs of ranks have the same length */
+    RZ_COLL_COMMUTES = 1 << 3, /* operands may change places */
+    RZ_COLL_OF_OPERATION = (1 << 4) - 1,
+    /* Of the communicator: */
+    RZ_COLL_POWER = 1 << 4,     /* the number of ranks is a power of two */
+    RZ_COLL_LOOSE = 1 << 5,     /* the hint rz_reproducible is false: results may depend on the
+                                   algorithm */
+    RZ_COLL_CROWD = 1 << 6,     /* ranks outnumber processors */
+    RZ_COLL_CROWD_NODE = 1 << 7 /* and all are on one node */
 };
 
 #define RZ_COLL_ELEMENTS_IF(condition) ((condition) ? (unsigned)RZ_COLL_ELEMENTS : 0U)
 
 /*
  * The algorithm for an operation of comm. bytes: of the message or vector, or of the parts of all
- * ranks together; of one part for an alltoall. traits: those of RZ_COLL_ELEMENTS, RZ_COLL_REGULAR
- * and RZ_COLL_ANY_ORDER that the operation has, as bits (RZ_COLL_ANY_ORDER: op commutes; the hint
- * is looked up here).
+ * ranks together; of one part for an alltoall. traits: those of the operation.
  */
 enum rz_coll_algorithm rz_coll_choose(struct rz_comm *comm, enum rz_coll_operation operation,
                                       MPI_Count bytes, unsigned traits);

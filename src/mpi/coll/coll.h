@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Collective operations. Each algorithm is a plan: it adds the steps of this process to a schedule
- * (schedule.h) and returns it.
+ * (schedule.h). Its last messages may still run when it ends: a plan that goes on adds a fence.
+ * Which algorithm an operation uses: algorithm.h.
  *
- * The tree. Most plans follow one tree over the ranks 0..n-1 of the communicator: the range [lo,
+ * The tree. Many plans follow one tree over the ranks 0..n-1 of the communicator: the range [lo,
  * hi) of more than one rank splits at lo + the largest power of two below hi - lo, and so on down
  * to single ranks. Each range has a host rank: the root of the operation if it lies in the range,
  * else the first rank. One half contains the host of the whole range; up the tree the host of the
@@ -13,10 +14,11 @@
  * The bracketing of reductions. The value of a range is value(left half) op value(right half),
  * computed at any suitable rank; so a reduction over 6 ranks is (((0 1) (2 3)) (4 5)), whatever the
  * root, the length of the vector, the placement and the order of arrival, in MPI_Reduce,
- * MPI_Allreduce and the two MPI_Reduce_scatter alike: their results are the same to the last bit.
- * In MPI_Scan and MPI_Exscan the value before rank r is the product, from left to right, of the
- * values of the ranges to the left of the path to r in the tree; MPI_Scan appends the value of r.
- * Operands always keep the order of ranks, so operations need not commute.
+ * MPI_Allreduce and the two MPI_Reduce_scatter alike: their results are the same to the last bit,
+ * by all algorithms but the ring, which only the hint rz_reproducible=false permits. In MPI_Scan
+ * and MPI_Exscan the value before rank r is the product, from left to right, of the values of the
+ * ranges to the left of the path to r in the tree; MPI_Scan appends the value of r. Operands always
+ * keep the order of ranks, so operations need not commute.
  */
 #ifndef RZ_MPI_COLL_H
 #define RZ_MPI_COLL_H
@@ -104,8 +106,9 @@ struct rz_schedule *rz_plan_scatter(struct rz_schedule *schedule, const struct r
 struct rz_schedule *rz_plan_allgather(struct rz_schedule *schedule, const struct rz_part *mine,
                                       const struct rz_parts *all);
 
-/* A plan of the allgather, also a part of others: the own part is in `all` already. */
-void rz_allgather_ring(struct rz_schedule *schedule, const struct rz_parts *all);
+/* A step of plans: the own part is in `all` already. owner: a rank that has all parts and receives
+ * none; MPI_PROC_NULL: no rank has. Ends with a fence. */
+void rz_allgather_ring(struct rz_schedule *schedule, const struct rz_parts *all, int owner);
 
 /* out NULL: MPI_IN_PLACE. */
 struct rz_schedule *rz_plan_alltoall(struct rz_schedule *schedule, const struct rz_parts *out,

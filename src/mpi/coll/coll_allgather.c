@@ -50,6 +50,7 @@ static void allgather_tree(struct rz_schedule *schedule, const struct rz_parts *
     rz_schedule_fence(schedule);
     struct rz_part whole = {row, bytes, byte};
     rz_plan_bcast(schedule, &whole, 0);
+    rz_schedule_fence(schedule);
     for (int i = 0; i < size; i++) {
         struct rz_part part = rz_parts_at(all, i);
         packed = (struct rz_part){row + at[i], at[i + 1] - at[i], byte};
@@ -67,7 +68,7 @@ static void allgather_direct(struct rz_schedule *schedule, const struct rz_parts
     rz_schedule_exchange(schedule, &out, all);
 }
 
-void rz_allgather_ring(struct rz_schedule *schedule, const struct rz_parts *all)
+void rz_allgather_ring(struct rz_schedule *schedule, const struct rz_parts *all, int owner)
 {
     const struct rz_comm *comm = rz_schedule_comm(schedule);
     int64_t rank = rz_comm_rank(comm), size = rz_comm_size(comm);
@@ -75,8 +76,12 @@ void rz_allgather_ring(struct rz_schedule *schedule, const struct rz_parts *all)
     for (int64_t step = 1; step < size; step++) {
         struct rz_part in = rz_parts_at(all, (int)((rank - step + size) % size));
         struct rz_part out = rz_parts_at(all, (int)((rank - step + 1 + size) % size));
-        rz_schedule_recv_some(schedule, &in, before);
-        rz_schedule_send_some(schedule, &out, behind);
+        if (rank != owner) {
+            rz_schedule_recv_some(schedule, &in, before);
+        }
+        if (behind != owner) {
+            rz_schedule_send_some(schedule, &out, behind);
+        }
         rz_schedule_fence(schedule);
     }
 }
@@ -139,7 +144,7 @@ struct rz_schedule *rz_plan_allgather(struct rz_schedule *schedule, const struct
         allgather_direct(schedule, all);
         break;
     case RZ_COLL_RING:
-        rz_allgather_ring(schedule, all);
+        rz_allgather_ring(schedule, all, MPI_PROC_NULL);
         break;
     case RZ_COLL_BRUCK:
         allgather_bruck(schedule, all, bytes);

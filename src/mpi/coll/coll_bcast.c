@@ -96,7 +96,7 @@ static void bcast_chain(struct rz_schedule *schedule, const struct rz_part *row,
             struct rz_part last = piece_at(row, i - 1);
             rz_schedule_send_part(schedule, &last, behind);
         }
-        if (place > 0) {
+        if (place > 0 || i % RZ_EXCHANGE_WINDOW == 0) {
             rz_schedule_fence(schedule);
         }
     }
@@ -112,7 +112,7 @@ static void bcast_scatter(struct rz_schedule *schedule, const struct rz_part *ro
     struct rz_part mine = rz_parts_at(&parts, rank);
     rz_plan_scatter(schedule, &parts, rank == root ? NULL : &mine, root);
     rz_schedule_fence(schedule);
-    rz_allgather_ring(schedule, &parts);
+    rz_allgather_ring(schedule, &parts, root);
 }
 
 static void bcast_row(struct rz_schedule *schedule, const struct rz_part *part, int root,

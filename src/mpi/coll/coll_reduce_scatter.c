@@ -48,7 +48,7 @@ struct rz_schedule *rz_plan_reduce_scatter(struct rz_schedule *schedule,
                        rz_reduction_bytes(&whole),
                        rz_reduction_traits(schedule, &whole)) == RZ_COLL_DIRECT) {
         struct rz_part value = rz_reduce_part(schedule, &whole, row);
-        rz_schedule_copy(schedule, &value, &mine);
+        rz_schedule_copy_some(schedule, &value, &mine);
         return schedule;
     }
     whole.to = rank == 0 ? rz_reduction_room(schedule, &whole) : NULL;

@@ -4,9 +4,12 @@
 
 unsigned rz_reduction_traits(struct rz_schedule *schedule, const struct rz_reduction *reduction)
 {
+    const struct rz_datatype *datatype = reduction->datatype;
     bool elements = reduction->count >= rz_comm_size(rz_schedule_comm(schedule));
-    return RZ_COLL_ELEMENTS_IF(elements) |
-           (reduction->op->commutative ? (unsigned)RZ_COLL_ANY_ORDER : 0U);
+    MPI_Count step = datatype->extent < 0 ? -datatype->extent : datatype->extent;
+    bool row = step >= datatype->true_extent;
+    return RZ_COLL_ELEMENTS_IF(elements) | (row ? (unsigned)RZ_COLL_ROW : 0U) |
+           (reduction->op->commutative ? (unsigned)RZ_COLL_COMMUTES : 0U);
 }
 
 /* ---- Steps ---- */

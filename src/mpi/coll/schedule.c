@@ -370,10 +370,13 @@ static void tell_absence(const struct rz_schedule *schedule)
     for (size_t i = schedule->at; i < schedule->n; i++) {
         const struct step *step = &schedule->steps[i];
         size_t before = schedule->at;
+        if (step->kind != STEP_SEND) {
+            continue;
+        }
         while (before < i && !sends_to(&schedule->steps[before], step)) {
             before++;
         }
-        if (step->kind == STEP_SEND && before == i) {
+        if (before == i) {
             rz_absence_tell(step->comm, step->peer, schedule->tag);
         }
     }

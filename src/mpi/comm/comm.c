@@ -67,16 +67,20 @@ bool rz_comm_has_ended(uint64_t context)
 /* ---- Places ---- */
 
 /* A process that came later has no place that all members know. */
-static enum rz_crowd count_crowd(const struct rz_comm *comm)
+static enum rz_crowd look_for_crowd(const struct rz_comm *comm)
 {
-    bool one_host = rz_engine.board->flags & RZ_BOARD_ONE_HOST;
-    enum rz_crowd crowd = rz_liveness.crowd ? RZ_CROWD_NODE : RZ_CROWD_NONE;
-    for (int i = 0; i < comm->group->size && crowd != RZ_CROWD_NONE; i++) {
+    enum rz_crowd crowd = RZ_CROWD_NODE;
+    if (!(rz_engine.board->flags & RZ_BOARD_CROWD)) {
+        return RZ_CROWD_NONE;
+    }
+    for (int i = 0; i < comm->group->size; i++) {
         const struct rz_member *member = rz_member_of(comm->group->process[i]);
-        bool here = member->home == rz_engine.info->node;
-        crowd = member->first != comm->group->process[i] || !(here || one_host) ? RZ_CROWD_NONE
-                : here                                                          ? crowd
-                                                                                : RZ_CROWD_NODES;
+        if (member->first != comm->group->process[i]) {
+            return RZ_CROWD_NONE;
+        }
+        if (member->home != rz_member_of(comm->group->process[0])->home) {
+            crowd = RZ_CROWD_NODES;
+        }
     }
     return crowd;
 }
@@ -84,7 +88,7 @@ static enum rz_crowd count_crowd(const struct rz_comm *comm)
 enum rz_crowd rz_comm_crowd(struct rz_comm *comm)
 {
     if (comm->crowd == RZ_CROWD_UNKNOWN) {
-        comm->crowd = count_crowd(comm);
+        comm->crowd = look_for_crowd(comm);
     }
     return comm->crowd;
 }

@@ -25,9 +25,9 @@ enum rz_context_offset {
 
 enum rz_crowd {
     RZ_CROWD_UNKNOWN,
-    RZ_CROWD_NONE, /* or it is not known at all members */
+    RZ_CROWD_NONE, /* or not all members know where the others are */
     RZ_CROWD_NODE, /* all members are on one node */
-    RZ_CROWD_NODES /* on several nodes of one machine */
+    RZ_CROWD_NODES /* on several */
 };
 
 struct rz_attribute;
@@ -198,8 +198,8 @@ bool rz_comm_has_ended(uint64_t context);
 /* The agreement context with this id has ended; it has the id of its communicator. */
 void rz_comm_note_end(uint64_t context);
 
-/* Whether the ranks of the machine on which all members run outnumbered its processors when the
- * epoch began. Equal at all members. */
+/* Whether the ranks of the job outnumber its processors, and where the members are. Equal at all
+ * members. */
 enum rz_crowd rz_comm_crowd(struct rz_comm *comm);
 
 /* How many processes of comm (of both groups if inter) are known to have failed. */

@@ -139,38 +139,6 @@ static void adopt(uint32_t slot, uint64_t word)
     rz_hooks_adopted(slot);
 }
 
-/* ---- Processors ---- */
-
-/* All nodes are on one machine, and their processes have no cores of their own. */
-static bool nodes_share_processors(void)
-{
-    uint32_t flags = rz_engine.board->flags;
-    return flags & RZ_BOARD_ONE_HOST && !(flags & RZ_BOARD_BOUND);
-}
-
-/* The processors that the counted ranks share. These are the daemon's: this process may be bound to
- * some of its own. */
-static uint32_t shared_processors(void)
-{
-    uint32_t processors = rz_engine.board->processors;
-    return processors > 0 ? processors : rz_processor_count();
-}
-
-/* With more processes than processors, a waiting process that spins keeps the awaited one from
- * running. */
-static void count_crowd(void)
-{
-    bool one_host = nodes_share_processors();
-    uint32_t here = 0;
-    for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
-        uint64_t word = rz_liveness.members[slot].word;
-        bool runs = rz_board_incarnation(word) > 0 && rz_board_state(word) != RZ_PROCESS_ENDED;
-        here += runs && (one_host || rz_board_node(word) == rz_engine.info->node);
-    }
-    rz_engine.waiting.crowded =
-        here > shared_processors() || rz_processor_quota_milli() < WHOLE_PROCESSOR;
-}
-
 /* ---- The board ---- */
 
 /*
@@ -238,7 +206,7 @@ void rz_liveness_look(bool ours)
     }
     rz_liveness.news_settled = left ? 0 : news;
     if (spawned) {
-        count_crowd();
+        rz_liveness_count_crowd();
     }
 }
 
@@ -266,14 +234,25 @@ void rz_liveness_refresh(uint32_t slot)
     rz_liveness.failures = rz_liveness.failures || incarnation > 1;
 }
 
-void rz_liveness_begun(void)
+/* The processors that the counted ranks share. These are the daemon's: this process may be bound to
+ * some of its own. */
+static uint32_t shared_processors(void)
 {
+    uint32_t processors = rz_engine.board->processors;
+    return processors > 0 ? processors : rz_processor_count();
+}
+
+void rz_liveness_count_crowd(void)
+{
+    /* Nodes whose processes are bound share no processors. */
+    bool one_host =
+        (rz_engine.board->flags & RZ_BOARD_ONE_HOST) && !(rz_engine.board->flags & RZ_BOARD_BOUND);
     uint32_t here = 0;
     for (uint32_t slot = 0; slot < rz_engine.info->n_slots; slot++) {
-        const struct rz_member *member = &rz_liveness.members[slot];
-        here += member->first != rz_process(slot, 0) &&
-                (nodes_share_processors() || member->home == rz_engine.info->node);
+        uint64_t word = rz_liveness.members[slot].word;
+        bool runs = rz_board_incarnation(word) > 0 && rz_board_state(word) != RZ_PROCESS_ENDED;
+        here += runs && (one_host || rz_board_node(word) == rz_engine.info->node);
     }
-    rz_liveness.crowd = here > rz_engine.board->processors;
-    count_crowd();
+    rz_engine.waiting.crowded =
+        here > shared_processors() || rz_processor_quota_milli() < WHOLE_PROCESSOR;
 }

@@ -33,9 +33,7 @@ struct rz_liveness {
      * communicator that has not ended holds them. */
     uint32_t *failed; /* [n_failed] */
     uint32_t n_failed, failed_max;
-    bool failures; /* a process that a group may hold is gone */
-    bool crowd; /* when the epoch began, the ranks of this node outnumbered its processors: equal at
-                   those of its processes that existed then */
+    bool failures;         /* a process that a group may hold is gone */
     uint64_t news_settled; /* the value of the board's news counter when all states of processes
                               were last dealt with */
 };
@@ -77,9 +75,6 @@ void rz_liveness_begin(void);
 /* Sets the entry of a slot to what the board shows at the begin of an epoch. */
 void rz_liveness_refresh(uint32_t slot);
 
-/* All slots are refreshed: counts the processes that share processors. */
-void rz_liveness_begun(void);
-
 /* Reads the states of all processes on the board, unless none has changed since the last look.
  * ours: the board is of our epoch. Not called from inside a callback of a transport. */
 void rz_liveness_look(bool ours);
@@ -95,5 +90,9 @@ void rz_liveness_learn_failure(uint32_t process);
 /* Puts a process on the list of failed processes if it is not there: a communicator that was made
  * after its failure holds it. */
 void rz_liveness_list_failed(uint32_t process);
+
+/* Counts processes and processors: with more processes than processors, a waiting process that
+ * spins keeps the awaited one from running. */
+void rz_liveness_count_crowd(void);
 
 #endif

@@ -85,8 +85,7 @@ static const struct cvar cvar_table[] = {
     {RZ_COLL_ENVIRONMENT, CVAR_TEXT, RZ_TOOL_MESSAGES, MPI_T_VERBOSITY_TUNER_BASIC, NULL,
      "Environment, at all processes alike: which algorithms collective operations use: "
      "OPERATION=ALGORITHM[@BYTES[:RANKS]], separated by commas, or @FILE. May be written, alike, "
-     "for "
-     "operations that begin later"},
+     "for operations that begin later in this epoch; processes that join later must write it, too"},
     {RZ_WAIT_ENVIRONMENT, CVAR_TEXT, RZ_TOOL_MESSAGES, MPI_T_VERBOSITY_TUNER_BASIC, NULL,
      "Environment, set by rzrun --wait: how a waiting call waits: auto (looks, gives the processor "
      "away, then sleeps) or yield (never sleeps)"},
@@ -333,7 +332,9 @@ int rzm_t_cvar_write(MPI_T_cvar_handle handle, const void *buf)
         return MPI_T_ERR_CVAR_SET_NEVER;
     }
     char text[TEXT_MAX];
-    snprintf(text, sizeof(text), "%s", (const char *)buf);
+    if (snprintf(text, sizeof(text), "%s", (const char *)buf) >= (int)sizeof(text)) {
+        return MPI_T_ERR_INVALID;
+    }
     return is_named(handle->index, RZ_KILL_AT)            ? write_kill(text)
            : is_named(handle->index, RZ_COLL_ENVIRONMENT) ? write_coll(text)
                                                           : write_agreement(text);

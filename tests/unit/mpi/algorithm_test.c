@@ -34,9 +34,9 @@ static void the_last_rule_that_applies_counts(void **state)
     set_rules("allreduce=tree, allreduce=flat@1K allreduce=direct@64K:4");
     assert_int_equal(allreduce(8, 0), RZ_COLL_TREE);
     assert_int_equal(allreduce(1023, 0), RZ_COLL_TREE);
-    assert_int_equal(allreduce(1024, 0), RZ_COLL_FLAT);
-    assert_int_equal(allreduce(65536, RZ_COLL_ELEMENTS), RZ_COLL_DIRECT);
-    assert_int_equal(allreduce(65536, 0), RZ_COLL_FLAT); /* fewer elements than ranks */
+    assert_int_equal(allreduce(1024, RZ_COLL_ROW), RZ_COLL_FLAT);
+    assert_int_equal(allreduce(65536, RZ_COLL_ELEMENTS | RZ_COLL_ROW), RZ_COLL_DIRECT);
+    assert_int_equal(allreduce(65536, RZ_COLL_ROW), RZ_COLL_FLAT); /* fewer elements than ranks */
     set_rules("allreduce=direct@0:1M,bcast=chain");
     assert_int_equal(allreduce(65536, 0), usual); /* not so many ranks */
     set_rules("");
@@ -47,7 +47,7 @@ static void the_last_rule_that_applies_counts(void **state)
 static void an_algorithm_gets_what_it_needs(void **state)
 {
     (void)state;
-    unsigned all = RZ_COLL_ELEMENTS | RZ_COLL_ANY_ORDER;
+    unsigned all = RZ_COLL_ELEMENTS | RZ_COLL_ROW | RZ_COLL_COMMUTES;
     assert_int_equal(rz_comm_size(fake_comm()) & (rz_comm_size(fake_comm()) - 1), 0);
     set_rules("allreduce=tree,allreduce=halving,alltoall=bruck");
     assert_int_equal(allreduce(8, 0), RZ_COLL_TREE);
@@ -59,7 +59,8 @@ static void an_algorithm_gets_what_it_needs(void **state)
     assert_int_equal(allreduce(8, all), RZ_COLL_TREE); /* results are to be reproducible */
     rz_comm_set_hint(fake_comm(), RZ_HINT_REPRODUCIBLE, 1);
     assert_int_equal(allreduce(8, all), RZ_COLL_RING);
-    assert_int_equal(allreduce(8, RZ_COLL_ELEMENTS), RZ_COLL_TREE); /* op does not commute */
+    assert_int_equal(allreduce(8, all & ~(unsigned)RZ_COLL_COMMUTES), RZ_COLL_TREE);
+    assert_int_equal(allreduce(8, all & ~(unsigned)RZ_COLL_ROW), RZ_COLL_TREE);
     rz_comm_set_hint(fake_comm(), RZ_HINT_REPRODUCIBLE, 0);
     set_rules("");
 }
@@ -107,7 +108,7 @@ static void a_wrong_rule_is_refused_and_changes_nothing(void **state)
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         assert_int_equal(rz_coll_set_rules(wrong[i].text), MPI_ERR_OTHER);
         assert_non_null(strstr(rzm_error_reason(MPI_ERR_OTHER), wrong[i].says));
-        assert_int_equal(allreduce(8, 0), RZ_COLL_FLAT);
+        assert_int_equal(allreduce(8, RZ_COLL_ROW), RZ_COLL_FLAT);
     }
     set_rules("");
 }
@@ -125,7 +126,7 @@ static void rules_come_from_a_file_too(void **state)
     snprintf(text, sizeof(text), "@%s", path);
     set_rules(text);
     assert_int_equal(allreduce(8, 0), RZ_COLL_TREE);
-    assert_int_equal(allreduce(4096, 0), RZ_COLL_FLAT);
+    assert_int_equal(allreduce(4096, RZ_COLL_ROW), RZ_COLL_FLAT);
     unlink(path);
     set_rules("");
 }
