@@ -12,7 +12,7 @@ import unittest
 BUILD, SOURCE = os.environ["RZ_TEST_BUILD"], os.environ["RZ_TEST_SOURCE"]
 sys.path[:0] = [f"{SOURCE}/tools", f"{SOURCE}/tests"]
 from patience import HANG_S  # noqa: E402
-from rzbench import records, run  # noqa: E402
+from rzbench import records, run, tune  # noqa: E402
 from rzbench.claims import EXCUSED, HOLDS, NOT_MEASURED, WITHIN, Claims  # noqa: E402
 from rzbench.plot import script, curves_of  # noqa: E402
 from rzbench.table import Interval, Samples, Table, t95  # noqa: E402
@@ -110,6 +110,30 @@ class Reading(unittest.TestCase):
         for ranks, greatest in ((1, 1), (4, 2), (8, 2), (64, 4), (27, 3), (128, 8), (256, 8), (12, 3), (7, 7)):
             n = records.dimensions(ranks)
             self.assertEqual((math.prod(n), max(n)), (ranks, greatest))
+
+
+class Tuning(unittest.TestCase):
+    """The rules for RZ_COLL."""
+
+    @staticmethod
+    def table(rows):
+        table = Table("tune", "", "")
+        for row, medians in rows.items():
+            for algorithm, value in medians.items():
+                table.cell(row, algorithm).put(0, value)
+        return table
+
+    def test_no_rules_where_the_library_chooses_well(self):
+        self.assertEqual(list(tune.rules([(2, self.table({"bcast 8": {"-": 1.0, "tree": 1.0, "flat": 0.97}}))])), [])
+
+    def test_another_algorithm_must_be_clearly_faster(self):
+        table = self.table({"bcast 65536": {"-": 9.0, "tree": 9.0, "flat": 5.0}, "bcast 8": {"-": 1.0, "tree": 1.0, "flat": 2.0},
+                            "bcast 512": {"-": 2.0, "tree": 2.0, "flat": 1.95}, "reduce 8": {"-": 1.0, "tree": 1.0}})
+        self.assertEqual(list(tune.rules([(4, table)])), ["bcast=tree@8:4", "bcast=flat@65536:4"])
+
+    def test_more_ranks_come_later_and_all_parts_count(self):
+        two, eight = self.table({"allgather 8": {"-": 2.0, "ring": 1.0}}), self.table({"allgather 8": {"-": 1.0, "ring": 2.0, "bruck": 1.0}})
+        self.assertEqual(list(tune.rules([(2, two), (8, eight)])), ["allgather=ring@16:2", "allgather=bruck@64:8"])
 
 
 class Plots(unittest.TestCase):

@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 
-from . import checkpoint, group, mpi, records, recovery, runtime, simple, ulfm
+from . import checkpoint, group, mpi, records, recovery, runtime, simple, tune, ulfm
 from .cli import DURATION, Cli, Option, Out, numbers, seconds, taking
 from .run import Interrupt
 from .systems import SYSTEMS, Systems
@@ -35,6 +35,7 @@ STUDIES = {
               "each had a processor), scale (one process alone), noise (what its tests cost), watch (18 hosts over time); its last line is the verdict."),
     "mpi": (mpi.study, mpi.PARTS, "point-to-point and collective calls, by parts: pair (two ranks, as they wait by default and yielding, as the machine is "
             "and with slow wake-ups), crowd (8 and 32 ranks), calls (instructions of the shortest paths, by valgrind); its last line is the verdict."),
+    "tune": (tune.study, None, "each algorithm of each collective operation on this machine, and the rules for RZ_COLL that follow (--rules)."),
 }
 OF_ALL = {"failure": 0.4, "latency": 0.4, "crowd": 1.0}  # and their shares of the time that is left
 
@@ -56,7 +57,8 @@ OPTIONS = [
         Option("--quick", None, "Fewer repetitions and fewer cases."),
         Option("--budget", "T", "Start nothing after this time; end what still runs. Default: none.", duration("it wants a time like 300s or 10m")),
         Option("--limit", "T", "End a single run after this time (30s).", duration("it wants a time like 30s")),
-        Option("--ranks", "N,...", "For `ulfm` and `recovery`: numbers of ranks (2 or 4 to 256 by powers of two; with --quick 4 and 8, or 8 and 64).",
+        Option("--ranks", "N,...", "For `ulfm`, `recovery` and `tune`: numbers of ranks (2 or 4 to 256 by powers of two; with --quick 4 and 8, or 8 and 64; `tune`: 2, and "
+               "as many and four times as many as there are processors).",
                ranks("it wants numbers like 2,4,8 (16 at most, up to 1024)")),
         Option("--hosts", "HOST,...", "For `recovery hosts`: hosts in the form of rzrun --host. They see the program by TMPDIR, a folder at the same "
                "path on all of them."),
@@ -72,6 +74,7 @@ OPTIONS = [
     ("What is written", [
         Option("--csv", "FILE", "Every single value: table, row, column, repetition, value."),
         Option("--plot", "FILE", "Draw by gnuplot; the ending (svg, png, pdf) says how. Further plots get their name before the ending."),
+        Option("--rules", "FILE", "For `tune`: write the rules to FILE, for RZ_COLL=@FILE."),
         Option("--report", "FILE", "Write what is printed to FILE, too.")])]
 
 
