@@ -13,7 +13,7 @@ static const struct {
 } all[] = {
     {"barrier", {"tree", "flat", "dissemination"}},
     {"bcast", {"tree", "flat", "chain", "scatter"}},
-    {"allgather", {"tree", "direct", "ring", "bruck"}},
+    {"allgather", {"tree", "flat", "direct", "ring", "bruck"}},
     {"alltoall", {"direct", "bruck"}},
     {"reduce", {"tree", "flat", "direct"}},
     {"allreduce", {"tree", "flat", "doubling", "direct", "halving", "ring"}},

@@ -92,6 +92,9 @@ void rz_schedule_exchange(struct rz_schedule *schedule, const struct rz_parts *o
 struct rz_schedule *rz_plan_bcast(struct rz_schedule *schedule, const struct rz_part *part,
                                   int root);
 
+/* A step of plans: root sends to each rank. */
+void rz_bcast_flat(struct rz_schedule *schedule, const struct rz_part *part, int root);
+
 /* No process leaves the barrier before all have entered it. */
 struct rz_schedule *rz_plan_barrier(struct rz_schedule *schedule);
 

@@ -2,7 +2,9 @@
 /*
  * The allgather.
  *
- * tree: by way of rank 0, as one row of bytes: 2 (n - 1) messages.
+ * tree: up and down the tree, as one row of bytes: 2 (n - 1) messages.
+ * flat: by way of rank 0, as one row of bytes: 2 (n - 1) messages, two steps. Where ranks share
+ * processors each step costs a turn of all of them.
  * direct: each rank sends its part to each other: no byte is sent twice by a process, n (n - 1)
  * messages.
  * ring: each rank sends to the next one what it has received last, its own part first: n - 1 steps.
@@ -12,34 +14,74 @@
 #include "mpi/coll/algorithm.h"
 #include "mpi/coll/coll.h"
 
-/* Moves the parts as one contiguous row of bytes in the order of ranks; each range of the tree is a
- * part of it. */
-static void allgather_tree(struct rz_schedule *schedule, const struct rz_parts *all,
-                           MPI_Count bytes)
+/* The parts as one row of bytes: places 0, 1, ... have those of ranks first, first + 1, ..., modulo
+ * n; place i is from at[i] on. */
+struct row {
+    char *bytes;
+    MPI_Count *at; /* [n + 1] */
+    int64_t first, n;
+};
+
+static struct rz_part part_at(const struct row *row, const struct rz_parts *all, int64_t place)
 {
-    struct rz_comm *comm = rz_schedule_comm(schedule);
-    int rank = rz_comm_rank(comm), size = rz_comm_size(comm);
-    struct rz_datatype *byte = rz_datatype_of(MPI_BYTE);
-    char *row = rz_schedule_room(schedule, bytes, byte);
-    MPI_Count *at = rz_schedule_bytes(schedule, (size + 1) * (MPI_Count)sizeof(*at));
+    return rz_parts_at(all, (int)((row->first + place) % row->n));
+}
+
+/* Places [lo, hi). */
+static struct rz_part places(const struct row *row, int64_t lo, int64_t hi)
+{
+    return (struct rz_part){row->bytes + row->at[lo], row->at[hi] - row->at[lo],
+                            rz_datatype_of(MPI_BYTE)};
+}
+
+/* The own part is put into the row. False: no memory. */
+static bool row_open(struct rz_schedule *schedule, const struct rz_parts *all, int first,
+                     struct row *row)
+{
+    const struct rz_comm *comm = rz_schedule_comm(schedule);
+    row->first = first;
+    row->n = rz_comm_size(comm);
+    row->at = rz_schedule_bytes(schedule, (row->n + 1) * (MPI_Count)sizeof(*row->at));
+    if (!row->at) {
+        return false;
+    }
+    row->at[0] = 0;
+    for (int64_t i = 0; i < row->n; i++) {
+        struct rz_part part = part_at(row, all, i);
+        row->at[i + 1] = row->at[i] + rz_part_bytes(&part);
+    }
+    row->bytes = rz_schedule_room(schedule, row->at[row->n], rz_datatype_of(MPI_BYTE));
+    int64_t place = (rz_comm_rank(comm) - row->first + row->n) % row->n;
+    struct rz_part own = part_at(row, all, place), packed = places(row, place, place + 1);
+    rz_schedule_copy_some(schedule, &own, &packed);
+    return true;
+}
+
+/* The row is complete: its parts are put into `all`. */
+static void row_close(struct rz_schedule *schedule, const struct rz_parts *all,
+                      const struct row *row)
+{
+    int64_t rank = rz_comm_rank(rz_schedule_comm(schedule));
+    for (int64_t i = 0; i < row->n; i++) {
+        struct rz_part part = part_at(row, all, i), packed = places(row, i, i + 1);
+        if ((row->first + i) % row->n != rank) {
+            rz_schedule_copy_some(schedule, &packed, &part);
+        }
+    }
+}
+
+/* Each range of the tree is a part of the row. */
+static void allgather_tree(struct rz_schedule *schedule, const struct rz_parts *all)
+{
+    struct row row;
     struct rz_split splits[RZ_SPLITS_MAX];
-    MPI_Count next = 0;
-    if (!at) {
+    int rank = rz_comm_rank(rz_schedule_comm(schedule));
+    if (!row_open(schedule, all, 0, &row)) {
         return;
     }
-    for (int i = 0; i < size; i++) {
-        struct rz_part part = rz_parts_at(all, i);
-        at[i] = next;
-        next += rz_part_bytes(&part);
-    }
-    at[size] = next;
-    struct rz_part own = rz_parts_at(all, rank);
-    struct rz_part packed = {row + at[rank], at[rank + 1] - at[rank], byte};
-    rz_schedule_copy_some(schedule, &own, &packed);
-    int n = rz_splits(size, rank, 0, splits);
-    for (int i = n - 1; i >= 0; i--) {
+    for (int i = rz_splits((int)row.n, rank, 0, splits) - 1; i >= 0; i--) {
         const struct rz_split *split = &splits[i];
-        struct rz_part half = {row + at[split->mid], at[split->hi] - at[split->mid], byte};
+        struct rz_part half = places(&row, split->mid, split->hi);
         if (split->host == rank) {
             rz_schedule_recv_some(schedule, &half, split->guest);
         } else if (split->guest == rank) {
@@ -48,16 +90,31 @@ static void allgather_tree(struct rz_schedule *schedule, const struct rz_parts *
         }
     }
     rz_schedule_fence(schedule);
-    struct rz_part whole = {row, bytes, byte};
+    struct rz_part whole = places(&row, 0, row.n);
     rz_plan_bcast(schedule, &whole, 0);
     rz_schedule_fence(schedule);
-    for (int i = 0; i < size; i++) {
-        struct rz_part part = rz_parts_at(all, i);
-        packed = (struct rz_part){row + at[i], at[i + 1] - at[i], byte};
-        if (i != rank) {
-            rz_schedule_copy_some(schedule, &packed, &part);
-        }
+    row_close(schedule, all, &row);
+}
+
+static void allgather_flat(struct rz_schedule *schedule, const struct rz_parts *all)
+{
+    struct row row;
+    int rank = rz_comm_rank(rz_schedule_comm(schedule));
+    if (!row_open(schedule, all, 0, &row)) {
+        return;
     }
+    struct rz_part own = places(&row, rank, rank + 1), whole = places(&row, 0, row.n);
+    if (rank != 0) {
+        rz_schedule_send_some(schedule, &own, 0);
+    }
+    for (int i = 1; rank == 0 && i < row.n; i++) {
+        struct rz_part part = places(&row, i, i + 1);
+        rz_schedule_recv_some(schedule, &part, i);
+    }
+    rz_schedule_fence(schedule);
+    rz_bcast_flat(schedule, &whole, 0);
+    rz_schedule_fence(schedule);
+    row_close(schedule, all, &row);
 }
 
 static void allgather_direct(struct rz_schedule *schedule, const struct rz_parts *all)
@@ -86,40 +143,23 @@ void rz_allgather_ring(struct rz_schedule *schedule, const struct rz_parts *all,
     }
 }
 
-/* Moves the parts as one row of bytes that begins with the own part: place i of it is that of rank
- * + i, modulo n. */
-static void allgather_bruck(struct rz_schedule *schedule, const struct rz_parts *all,
-                            MPI_Count bytes)
+/* The row begins with the own part. */
+static void allgather_bruck(struct rz_schedule *schedule, const struct rz_parts *all)
 {
-    const struct rz_comm *comm = rz_schedule_comm(schedule);
-    int64_t rank = rz_comm_rank(comm), size = rz_comm_size(comm);
-    struct rz_datatype *byte = rz_datatype_of(MPI_BYTE);
-    char *row = rz_schedule_room(schedule, bytes, byte);
-    MPI_Count *at = rz_schedule_bytes(schedule, (size + 1) * (MPI_Count)sizeof(*at));
-    if (!at) {
+    struct row row;
+    int64_t rank = rz_comm_rank(rz_schedule_comm(schedule));
+    if (!row_open(schedule, all, (int)rank, &row)) {
         return;
     }
-    at[0] = 0;
-    for (int64_t i = 0; i < size; i++) {
-        struct rz_part part = rz_parts_at(all, (int)((rank + i) % size));
-        at[i + 1] = at[i] + rz_part_bytes(&part);
-    }
-    struct rz_part own = rz_parts_at(all, (int)rank), packed = {row, at[1], byte};
-    rz_schedule_copy_some(schedule, &own, &packed);
-    for (int64_t have = 1; have < size; have *= 2) {
+    for (int64_t have = 1; have < row.n; have *= 2) {
         /* The other one's row begins `have` places before ours, so it lacks our first ones. */
-        int64_t n = have < size - have ? have : size - have;
-        struct rz_part out = {row, at[n], byte};
-        struct rz_part in = {row + at[have], at[have + n] - at[have], byte};
-        rz_schedule_recv_some(schedule, &in, (int)((rank + have) % size));
-        rz_schedule_send_some(schedule, &out, (int)((rank - have + size) % size));
+        int64_t more = have < row.n - have ? have : row.n - have;
+        struct rz_part out = places(&row, 0, more), in = places(&row, have, have + more);
+        rz_schedule_recv_some(schedule, &in, (int)((rank + have) % row.n));
+        rz_schedule_send_some(schedule, &out, (int)((rank - have + row.n) % row.n));
         rz_schedule_fence(schedule);
     }
-    for (int64_t i = 1; i < size; i++) {
-        struct rz_part part = rz_parts_at(all, (int)((rank + i) % size));
-        packed = (struct rz_part){row + at[i], at[i + 1] - at[i], byte};
-        rz_schedule_copy_some(schedule, &packed, &part);
-    }
+    row_close(schedule, all, &row);
 }
 
 struct rz_schedule *rz_plan_allgather(struct rz_schedule *schedule, const struct rz_part *mine,
@@ -143,14 +183,17 @@ struct rz_schedule *rz_plan_allgather(struct rz_schedule *schedule, const struct
     case RZ_COLL_DIRECT:
         allgather_direct(schedule, all);
         break;
+    case RZ_COLL_FLAT:
+        allgather_flat(schedule, all);
+        break;
     case RZ_COLL_RING:
         rz_allgather_ring(schedule, all, MPI_PROC_NULL);
         break;
     case RZ_COLL_BRUCK:
-        allgather_bruck(schedule, all, bytes);
+        allgather_bruck(schedule, all);
         break;
     default:
-        allgather_tree(schedule, all, bytes);
+        allgather_tree(schedule, all);
     }
     return schedule;
 }

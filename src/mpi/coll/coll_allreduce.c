@@ -28,16 +28,9 @@ static void allreduce_tree(struct rz_schedule *schedule, const struct rz_reducti
 static void allreduce_flat(struct rz_schedule *schedule, const struct rz_reduction *reduction,
                            const struct rz_part *whole)
 {
-    const struct rz_comm *comm = rz_schedule_comm(schedule);
     rz_reduce_flat(schedule, reduction, 0);
-    rz_schedule_fence(schedule); /* as above */
-    if (rz_comm_rank(comm) != 0) {
-        rz_schedule_recv_part(schedule, whole, 0);
-        return;
-    }
-    for (int i = 1; i < rz_comm_size(comm); i++) {
-        rz_schedule_send_part(schedule, whole, i);
-    }
+    rz_schedule_fence(schedule); /* in place, the result overwrites what is sent */
+    rz_bcast_flat(schedule, whole, 0);
 }
 
 /*

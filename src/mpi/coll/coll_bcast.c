@@ -27,7 +27,7 @@ static void bcast_tree(struct rz_schedule *schedule, const struct rz_part *part,
     }
 }
 
-static void bcast_flat(struct rz_schedule *schedule, const struct rz_part *part, int root)
+void rz_bcast_flat(struct rz_schedule *schedule, const struct rz_part *part, int root)
 {
     const struct rz_comm *comm = rz_schedule_comm(schedule);
     if (rz_comm_rank(comm) != root) {
@@ -138,7 +138,7 @@ struct rz_schedule *rz_plan_bcast(struct rz_schedule *schedule, const struct rz_
     switch (rz_coll_choose(comm, RZ_COLL_BCAST, bytes,
                            RZ_COLL_ELEMENTS_IF(bytes >= rz_comm_size(comm)))) {
     case RZ_COLL_FLAT:
-        bcast_flat(schedule, part, root);
+        rz_bcast_flat(schedule, part, root);
         break;
     case RZ_COLL_CHAIN:
         bcast_row(schedule, part, root, bcast_chain);
