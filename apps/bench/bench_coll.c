@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WARM_UP = 2, TIMES_MAX = 1 << 20, SIZES_MAX = 32, ROOM = 4 << 20 };
+enum { WARM_UP = 2, TIMES_MAX = 1 << 20, SIZES_MAX = 32, LONGEST = 4 << 20 };
 
 static int rank, size;
 static double target_s = 0.01;
@@ -156,7 +156,7 @@ static int read_sizes(char *text, int *sizes)
     int n = 0;
     for (char *word = strtok(text, ","); word && n < SIZES_MAX; word = strtok(NULL, ",")) {
         sizes[n] = atoi(word);
-        n += sizes[n] > 0 && sizes[n] <= ROOM;
+        n += sizes[n] > 0 && sizes[n] <= LONGEST;
     }
     return n;
 }
@@ -193,8 +193,8 @@ int main(int argc, char **argv)
     }
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    out = calloc(ROOM, 1);
-    in = calloc(ROOM, 1);
+    out = calloc(LONGEST, 1);
+    in = calloc(LONGEST, 1);
     if (!out || !in || (cpus && !bench_pin(cpus, rank))) {
         fprintf(stderr, "bench_coll: no memory, or processors that do not exist\n");
         MPI_Abort(MPI_COMM_WORLD, 1);
@@ -205,7 +205,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < OPERATIONS; i++) {
         for (int j = 0; j < (operations[i].any_length ? n_sizes : 1); j++) {
             int bytes = operations[i].any_length ? sizes[j] : 0;
-            if (!operations[i].parts || (double)bytes * size <= ROOM) {
+            if (!operations[i].parts || (double)bytes * size <= LONGEST) {
                 measure(&operations[i], bytes, rounds, all);
             }
         }

@@ -7,9 +7,10 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/..")
 from patience import HANG_S  # noqa: E402
 
-# The bits depend on the placement as little as on the algorithm.
-ALGORITHMS = ("tree", "flat", "doubling", "direct", "halving", "ring")
-LAYOUTS = (*(["-x", f"RZ_COLL=allreduce={name},reduce={name if name in ('tree', 'flat', 'direct') else 'tree'}"] for name in ALGORITHMS), [], [], ["--nodes", "2"], ["--nodes", "3"], ["-x", "RZ_SHM_CMA=0"], ["--nodes", "3"])
+# The bits depend neither on the placement nor on the algorithm.
+RULES = ("allreduce=tree,reduce=tree", "allreduce=flat,reduce=flat", "allreduce=direct,reduce=direct", "allreduce=doubling", "allreduce=halving",
+         "allreduce=ring")
+LAYOUTS = (*(["-x", f"RZ_COLL={rules}"] for rules in RULES), [], [], ["--nodes", "2"], ["--nodes", "3"], ["-x", "RZ_SHM_CMA=0"], ["--nodes", "3"])
 
 
 def digest(rzrun, program, ranks, layout, seed):

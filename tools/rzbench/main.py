@@ -57,8 +57,8 @@ OPTIONS = [
         Option("--quick", None, "Fewer repetitions and fewer cases."),
         Option("--budget", "T", "Start nothing after this time; end what still runs. Default: none.", duration("it wants a time like 300s or 10m")),
         Option("--limit", "T", "End a single run after this time (30s).", duration("it wants a time like 30s")),
-        Option("--ranks", "N,...", "For `ulfm`, `recovery` and `tune`: numbers of ranks (2 or 4 to 256 by powers of two; with --quick 4 and 8, or 8 and 64; `tune`: 2, and "
-               "as many and four times as many as there are processors).",
+        Option("--ranks", "N,...", "For `ulfm`, `recovery` and `tune`: numbers of ranks (2 or 4 to 256 by powers of two; with --quick 4 and 8, or 8 and "
+               "64; `tune`: 2, and as many and four times as many as there are processors).",
                ranks("it wants numbers like 2,4,8 (16 at most, up to 1024)")),
         Option("--hosts", "HOST,...", "For `recovery hosts`: hosts in the form of rzrun --host. They see the program by TMPDIR, a folder at the same "
                "path on all of them."),
