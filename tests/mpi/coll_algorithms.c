@@ -8,17 +8,6 @@
 
 #include <string.h>
 
-static const struct {
-    const char *operation, *algorithms[8];
-} all[] = {
-    {"barrier", {"tree", "flat", "dissemination"}},
-    {"bcast", {"tree", "flat", "chain", "scatter"}},
-    {"allgather", {"tree", "flat", "direct", "ring", "bruck"}},
-    {"alltoall", {"direct", "bruck"}},
-    {"reduce", {"tree", "flat", "direct"}},
-    {"allreduce", {"tree", "flat", "doubling", "direct", "halving", "ring"}},
-    {"reduce_scatter", {"tree", "direct"}},
-};
 static const int lengths[] = {0, 1, 2, 7, 64, 1000, 8191, 8192, 8193, 30000};
 enum { LONGEST = 30000, RANKS_MAX = 9, COLUMNS = 40 };
 
@@ -48,9 +37,10 @@ static void fill(double *to, int of, int n)
 }
 
 /* No rank leaves before all have entered. All run on one machine, whose clock they share. */
-static void barrier(MPI_Comm comm)
+static void barrier(MPI_Comm comm, int n)
 {
     MPI_Request request;
+    (void)n;
     for (int later = 0; later < 2; later++) {
         double entered = MPI_Wtime(), last_entered, left, first_left;
         if (later) {
@@ -182,21 +172,20 @@ static void allreduce_columns(MPI_Comm comm)
     MPI_Type_free(&column);
 }
 
-static void run(const char *operation, MPI_Comm comm, int n)
-{
-    static void (*const programs[])(MPI_Comm, int) = {bcast,  allgather, alltoall,
-                                                      reduce, allreduce, reduce_scatter};
-    static const char *const names[] = {"bcast",  "allgather", "alltoall",
-                                        "reduce", "allreduce", "reduce_scatter"};
-    for (int i = 0; i < 6; i++) {
-        if (strcmp(operation, names[i]) == 0) {
-            programs[i](comm, n);
-        }
-    }
-    if (strcmp(operation, "barrier") == 0) {
-        barrier(comm);
-    }
-}
+static const struct {
+    const char *name;
+    void (*program)(MPI_Comm comm, int n);
+    const char *algorithms[8];
+} operations[] = {
+    {"barrier", barrier, {"tree", "flat", "dissemination"}},
+    {"bcast", bcast, {"tree", "flat", "chain", "scatter"}},
+    {"allgather", allgather, {"tree", "flat", "direct", "ring", "bruck"}},
+    {"alltoall", alltoall, {"direct", "bruck"}},
+    {"reduce", reduce, {"tree", "flat", "direct"}},
+    {"allreduce", allreduce, {"tree", "flat", "doubling", "direct", "halving", "ring"}},
+    {"reduce_scatter", reduce_scatter, {"tree", "direct"}},
+};
+enum { OPERATIONS = sizeof(operations) / sizeof(operations[0]) };
 
 /* Written alike at all ranks, between operations. */
 static void choose(const char *operation, const char *algorithm)
@@ -205,6 +194,30 @@ static void choose(const char *operation, const char *algorithm)
     snprintf(text, sizeof(text), "%s=%s", operation, algorithm);
     CHECK(MPI_T_cvar_write(rules, text) == MPI_SUCCESS);
     CHECK(MPI_T_cvar_read(rules, again) == MPI_SUCCESS && strcmp(text, again) == 0);
+}
+
+static MPI_T_pvar_session session;
+
+/* Counts from now on how often the algorithm is chosen here. */
+static MPI_T_pvar_handle count_of(const char *algorithm)
+{
+    MPI_T_pvar_handle handle;
+    char name[64];
+    int index, count;
+    snprintf(name, sizeof(name), "rz_coll_%s", algorithm);
+    CHECK(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index) == MPI_SUCCESS);
+    CHECK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) == MPI_SUCCESS);
+    CHECK(MPI_T_pvar_start(session, handle) == MPI_SUCCESS);
+    return handle;
+}
+
+static void check_chosen(MPI_T_pvar_handle handle, const char *algorithm)
+{
+    unsigned long long times;
+    int usable = size > 1 && ((size & (size - 1)) == 0 || strcmp(algorithm, "halving") != 0);
+    CHECK(MPI_T_pvar_read(session, handle, &times) == MPI_SUCCESS);
+    CHECK(times > 0 || !usable);
+    CHECK(MPI_T_pvar_handle_free(session, &handle) == MPI_SUCCESS);
 }
 
 int main(int argc, char **argv)
@@ -227,16 +240,21 @@ int main(int argc, char **argv)
     MPI_Info_set(info, "rz_reproducible", "perhaps");
     MPI_Comm_set_errhandler(loose, MPI_ERRORS_RETURN);
     CHECK(class_of(MPI_Comm_set_info(loose, info)) == MPI_ERR_INFO_VALUE);
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-        for (int j = 0; all[i].algorithms[j]; j++) {
-            choose(all[i].operation, all[i].algorithms[j]);
+    CHECK(MPI_T_pvar_session_create(&session) == MPI_SUCCESS);
+    for (int i = 0; i < OPERATIONS; i++) {
+        for (int j = 0; operations[i].algorithms[j]; j++) {
+            const char *algorithm = operations[i].algorithms[j];
+            choose(operations[i].name, algorithm);
+            MPI_T_pvar_handle times = count_of(algorithm);
             for (size_t k = 0; k < sizeof(lengths) / sizeof(lengths[0]); k++) {
-                run(all[i].operation, MPI_COMM_WORLD, lengths[k]);
-                run(all[i].operation, loose, lengths[k]);
+                operations[i].program(MPI_COMM_WORLD, lengths[k]);
+                operations[i].program(loose, lengths[k]);
             }
+            check_chosen(times, algorithm);
             allreduce_columns(loose);
         }
     }
+    CHECK(MPI_T_pvar_session_free(&session) == MPI_SUCCESS);
     MPI_Comm_free(&loose);
     MPI_Info_free(&info);
     CHECK(MPI_T_cvar_handle_free(&rules) == MPI_SUCCESS);

@@ -128,9 +128,10 @@ struct own_rule {
 struct own_rules {
     struct own_rule *rule;
     size_t n;
+    char *text;
 };
 
-static struct own_rules of_job, written; /* by the environment at the start; by MPI_T later */
+static struct own_rules of_job, written; /* by the environment at the start; by MPI_T */
 static const struct own_rules *in_force = &of_job;
 
 static bool applies(const struct rule *rule, unsigned needed, MPI_Count bytes, int ranks,
@@ -152,11 +153,9 @@ static unsigned traits_of_comm(struct rz_comm *comm)
            (crowd == RZ_CROWD_NODE ? (unsigned)RZ_COLL_CROWD_NODE : 0U);
 }
 
-enum rz_coll_algorithm rz_coll_choose(struct rz_comm *comm, enum rz_coll_operation operation,
-                                      MPI_Count bytes, unsigned traits)
+static enum rz_coll_algorithm by_rules(enum rz_coll_operation operation, MPI_Count bytes, int ranks,
+                                       unsigned traits)
 {
-    int ranks = rz_comm_size(comm);
-    traits |= traits_of_comm(comm);
     for (size_t i = in_force->n; i-- > 0;) {
         const struct rule *rule = &in_force->rule[i].rule;
         if (in_force->rule[i].operation == operation &&
@@ -171,7 +170,18 @@ enum rz_coll_algorithm rz_coll_choose(struct rz_comm *comm, enum rz_coll_operati
             return rule->algorithm;
         }
     }
-    return RZ_COLL_TREE; /* each row has a rule that always applies */
+    return RZ_COLL_TREE; /* not reached: the first rule of each row always applies */
+}
+
+uint64_t rz_coll_chosen[RZ_COLL_ALGORITHMS];
+
+enum rz_coll_algorithm rz_coll_choose(struct rz_comm *comm, enum rz_coll_operation operation,
+                                      MPI_Count bytes, unsigned traits)
+{
+    enum rz_coll_algorithm algorithm =
+        by_rules(operation, bytes, rz_comm_size(comm), traits | traits_of_comm(comm));
+    rz_coll_chosen[algorithm]++;
+    return algorithm;
 }
 
 /* ---- RZ_COLL ---- */
@@ -306,29 +316,44 @@ static char *read_whole(const char *path, int *error)
     return text;
 }
 
+static void free_rules(struct own_rules *rules)
+{
+    free(rules->rule);
+    free(rules->text);
+    *rules = (struct own_rules){0};
+}
+
+/* On an error *rules is empty. */
 static int read_text(const char *text, struct own_rules *rules)
 {
     int error = MPI_SUCCESS;
     char *whole = *text == '@' ? read_whole(text + 1, &error) : NULL;
+    *rules = (struct own_rules){.text = strdup(text)};
+    error = error == MPI_SUCCESS && !rules->text ? MPI_ERR_NO_MEM : error;
     error = error != MPI_SUCCESS ? error : read_rules(whole ? whole : text, rules);
     free(whole);
     if (error != MPI_SUCCESS) {
-        free(rules->rule);
-        *rules = (struct own_rules){NULL, 0};
+        free_rules(rules);
     }
     return error;
 }
 
 int rz_coll_set_rules(const char *text)
 {
-    struct own_rules rules = {NULL, 0};
+    struct own_rules rules;
     int error = read_text(text, &rules);
     if (error == MPI_SUCCESS) {
-        free(written.rule);
+        free_rules(&written);
         written = rules;
         in_force = &written;
     }
     return error;
+}
+
+const char *rz_coll_rules(void)
+{
+    const char *of_environment = getenv(RZ_COLL_ENVIRONMENT);
+    return in_force->text ? in_force->text : of_environment ? of_environment : "";
 }
 
 /* Processes that join in the next epoch have the rules of the environment. */
@@ -337,18 +362,18 @@ static void coll_discard(void)
     in_force = &of_job;
 }
 
+/* A tool may have written rules before. */
 static int coll_open(void)
 {
     const char *text = getenv(RZ_COLL_ENVIRONMENT);
-    in_force = &of_job;
     return text ? read_text(text, &of_job) : MPI_SUCCESS;
 }
 
 static void coll_close(void)
 {
-    free(of_job.rule);
-    free(written.rule);
-    of_job = written = (struct own_rules){NULL, 0};
+    free_rules(&of_job);
+    free_rules(&written);
+    in_force = &of_job;
 }
 
 const struct rz_hooks rz_coll_hooks = {

@@ -7,12 +7,12 @@
  * The rules of an operation are a row; the last one that applies counts. Those of the environment
  * variable RZ_COLL come behind the built-in ones (docs/collectives.md):
  *
- *     OPERATION=ALGORITHM[@BYTES[:RANKS]][,...]     or     @FILE, with one or more such rules a
- * line
+ *     OPERATION=ALGORITHM[@BYTES[:RANKS]]
  *
- * applies from that length and that number of ranks on, where the algorithm can be used. All
- * processes must have the same rules: those of the job's environment, with which each process
- * starts, and to which it returns at a roll-back.
+ * Such a rule applies from that length and that number of ranks on, where the algorithm can be
+ * used. Rules are separated by commas, or are in a file: @FILE. All processes must have the same
+ * rules: those of the job's environment, with which each process starts, and to which it returns at
+ * a roll-back.
  */
 #ifndef RZ_MPI_ALGORITHM_H
 #define RZ_MPI_ALGORITHM_H
@@ -54,7 +54,6 @@ enum rz_coll_trait {
     RZ_COLL_ROW = 1 << 1,      /* values laid one behind the other do not overlap */
     RZ_COLL_REGULAR = 1 << 2,  /* the parts of all pairs of ranks have the same length */
     RZ_COLL_COMMUTES = 1 << 3, /* operands may change places */
-    RZ_COLL_OF_OPERATION = (1 << 4) - 1,
     /* Of the communicator: */
     RZ_COLL_POWER = 1 << 4,     /* the number of ranks is a power of two */
     RZ_COLL_LOOSE = 1 << 5,     /* the hint rz_reproducible is false: results may depend on the
@@ -72,6 +71,9 @@ enum rz_coll_trait {
 enum rz_coll_algorithm rz_coll_choose(struct rz_comm *comm, enum rz_coll_operation operation,
                                       MPI_Count bytes, unsigned traits);
 
+/* How often each algorithm was chosen by this process. */
+extern uint64_t rz_coll_chosen[RZ_COLL_ALGORITHMS];
+
 /* The words of RZ_COLL; NULL: no such operation, or not an algorithm of that operation. */
 const char *rz_coll_operation_name(enum rz_coll_operation operation);
 const char *rz_coll_algorithm_name(enum rz_coll_operation operation,
@@ -83,5 +85,8 @@ extern const struct rz_hooks rz_coll_hooks;
 /* Sets the rules that come behind the built-in ones. As above, with an error for what is wrong with
  * `text`, which names its source; then the rules stay as they were. */
 int rz_coll_set_rules(const char *text);
+
+/* The text of the rules in force; of those of the job until the library has started. */
+const char *rz_coll_rules(void);
 
 #endif

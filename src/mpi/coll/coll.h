@@ -35,6 +35,13 @@ struct rz_split {
 /* An int has so many bits, and each split uses up at least one. */
 #define RZ_SPLITS_MAX 31
 
+/* The rank at this distance, less than n, on the ring of ranks; negative: before this one. */
+static inline int rz_rank_at(const struct rz_comm *comm, int64_t distance)
+{
+    int64_t size = rz_comm_size(comm);
+    return (int)((rz_comm_rank(comm) + distance + size) % size);
+}
+
 /* The splits of 0..size-1 down to rank, each of which contains rank; returns their number. */
 int rz_splits(int size, int rank, int root, struct rz_split splits[RZ_SPLITS_MAX]);
 
@@ -65,6 +72,11 @@ struct rz_part rz_parts_at(const struct rz_parts *parts, int rank);
  * divide evenly. False: no memory. */
 bool rz_parts_divide(struct rz_schedule *schedule, const struct rz_part *whole,
                      struct rz_parts *parts);
+
+/* The blocks of all ranks of the (local) group, contiguous, with `count` elements in total: sets
+ * counts and displacements. False: no memory. */
+bool rz_blocks_line_up(struct rz_schedule *schedule, const struct rz_parts *blocks,
+                       struct rz_parts *row, MPI_Count *count);
 
 static inline MPI_Count rz_part_bytes(const struct rz_part *part)
 {
@@ -137,11 +149,6 @@ struct rz_schedule *rz_plan_allreduce(struct rz_schedule *schedule,
 struct rz_schedule *rz_plan_reduce_scatter(struct rz_schedule *schedule,
                                            const struct rz_reduction *reduction,
                                            const struct rz_parts *blocks);
-
-/* The blocks of all ranks of the (local) group, contiguous, with `count` elements in total: sets
- * counts and displacements. False: no memory. */
-bool rz_blocks_line_up(struct rz_schedule *schedule, const struct rz_parts *blocks,
-                       struct rz_parts *row, MPI_Count *count);
 
 /* exclusive: MPI_Exscan, which leaves `to` of rank 0 unchanged. */
 struct rz_schedule *rz_plan_scan(struct rz_schedule *schedule, const struct rz_reduction *reduction,

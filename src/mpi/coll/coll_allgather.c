@@ -128,11 +128,10 @@ static void allgather_direct(struct rz_schedule *schedule, const struct rz_parts
 void rz_allgather_ring(struct rz_schedule *schedule, const struct rz_parts *all, int owner)
 {
     const struct rz_comm *comm = rz_schedule_comm(schedule);
-    int64_t rank = rz_comm_rank(comm), size = rz_comm_size(comm);
-    int before = (int)((rank - 1 + size) % size), behind = (int)((rank + 1) % size);
-    for (int64_t step = 1; step < size; step++) {
-        struct rz_part in = rz_parts_at(all, (int)((rank - step + size) % size));
-        struct rz_part out = rz_parts_at(all, (int)((rank - step + 1 + size) % size));
+    int rank = rz_comm_rank(comm), before = rz_rank_at(comm, -1), behind = rz_rank_at(comm, 1);
+    for (int step = 1; step < rz_comm_size(comm); step++) {
+        struct rz_part in = rz_parts_at(all, rz_rank_at(comm, -step));
+        struct rz_part out = rz_parts_at(all, rz_rank_at(comm, 1 - step));
         if (rank != owner) {
             rz_schedule_recv_some(schedule, &in, before);
         }
@@ -147,16 +146,16 @@ void rz_allgather_ring(struct rz_schedule *schedule, const struct rz_parts *all,
 static void allgather_bruck(struct rz_schedule *schedule, const struct rz_parts *all)
 {
     struct row row;
-    int64_t rank = rz_comm_rank(rz_schedule_comm(schedule));
-    if (!row_open(schedule, all, (int)rank, &row)) {
+    const struct rz_comm *comm = rz_schedule_comm(schedule);
+    if (!row_open(schedule, all, rz_comm_rank(comm), &row)) {
         return;
     }
     for (int64_t have = 1; have < row.n; have *= 2) {
         /* The other one's row begins `have` places before ours, so it lacks our first ones. */
         int64_t more = have < row.n - have ? have : row.n - have;
         struct rz_part out = places(&row, 0, more), in = places(&row, have, have + more);
-        rz_schedule_recv_some(schedule, &in, (int)((rank + have) % row.n));
-        rz_schedule_send_some(schedule, &out, (int)((rank - have + row.n) % row.n));
+        rz_schedule_recv_some(schedule, &in, rz_rank_at(comm, have));
+        rz_schedule_send_some(schedule, &out, rz_rank_at(comm, -have));
         rz_schedule_fence(schedule);
     }
     row_close(schedule, all, &row);

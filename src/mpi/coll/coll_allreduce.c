@@ -94,7 +94,7 @@ static struct rz_part range_of(const struct rz_parts *parts, int lo, int hi)
 
 /*
  * The ranks whose numbers agree but for their lowest k bits have exchanged halves: each has a part
- * of the value of all of them, `have`, that begins at part lo. `value` is where it is.
+ * of the value of all of them: `have` parts from part lo on, which are at `now`.
  */
 static void allreduce_halving(struct rz_schedule *schedule, const struct rz_reduction *reduction,
                               const struct rz_parts *parts)
@@ -148,14 +148,13 @@ static void allreduce_ring(struct rz_schedule *schedule, const struct rz_reducti
                            const struct rz_parts *parts)
 {
     const struct rz_comm *comm = rz_schedule_comm(schedule);
-    int64_t rank = rz_comm_rank(comm), size = rz_comm_size(comm);
-    int before = (int)((rank - 1 + size) % size), behind = (int)((rank + 1) % size);
+    int size = rz_comm_size(comm), before = rz_rank_at(comm, -1), behind = rz_rank_at(comm, 1);
     struct rz_part room = rz_parts_at(parts, 0); /* none is longer */
     room.buffer = rz_schedule_room(schedule, room.count, room.datatype);
     rz_reduction_copy(schedule, reduction, reduction->from, reduction->to);
-    for (int64_t step = 0; step < size - 1; step++) {
-        struct rz_part out = rz_parts_at(parts, (int)((rank - step + size) % size));
-        struct rz_part sum = rz_parts_at(parts, (int)((rank - step - 1 + size) % size));
+    for (int step = 0; step < size - 1; step++) {
+        struct rz_part out = rz_parts_at(parts, rz_rank_at(comm, -step));
+        struct rz_part sum = rz_parts_at(parts, rz_rank_at(comm, -step - 1));
         struct rz_part in = {room.buffer, sum.count, sum.datatype};
         rz_schedule_recv_some(schedule, &in, before);
         rz_schedule_send_some(schedule, &out, behind);
@@ -163,9 +162,9 @@ static void allreduce_ring(struct rz_schedule *schedule, const struct rz_reducti
         rz_schedule_combine(schedule, reduction->op, in.buffer, sum.buffer, sum.count,
                             sum.datatype);
     }
-    for (int64_t step = 0; step < size - 1; step++) { /* rank has the result of part rank + 1 */
-        struct rz_part out = rz_parts_at(parts, (int)((rank + 1 - step + size) % size));
-        struct rz_part in = rz_parts_at(parts, (int)((rank - step + size) % size));
+    for (int step = 0; step < size - 1; step++) { /* rank has the result of part rank + 1 */
+        struct rz_part out = rz_parts_at(parts, rz_rank_at(comm, 1 - step));
+        struct rz_part in = rz_parts_at(parts, rz_rank_at(comm, -step));
         rz_schedule_recv_some(schedule, &in, before);
         rz_schedule_send_some(schedule, &out, behind);
         rz_schedule_fence(schedule);

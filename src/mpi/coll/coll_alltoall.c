@@ -42,49 +42,54 @@ static bool pack_out(struct rz_schedule *schedule, const struct rz_parts *in,
     return true;
 }
 
-/* Place i of the row has the part that travels the distance i. In the end it is that from rank - i,
- * modulo n. */
+/* n parts of the same number of bytes, one behind the other. */
+static struct rz_parts row_of_parts(struct rz_schedule *schedule, MPI_Count n, MPI_Count bytes)
+{
+    struct rz_datatype *byte = rz_datatype_of(MPI_BYTE);
+    return (struct rz_parts){
+        .buffer = rz_schedule_room(schedule, n * bytes, byte), .datatype = byte, .count = bytes};
+}
+
+/* Copies the places of the row whose number has that bit into `packed`, or back; returns how
+ * many. */
+static int move_places(struct rz_schedule *schedule, const struct rz_parts *row,
+                       const struct rz_parts *packed, int64_t bit, bool back)
+{
+    int n = 0, size = rz_comm_size(rz_schedule_comm(schedule));
+    for (int i = 0; i < size; i++) {
+        if (i & bit) {
+            struct rz_part place = rz_parts_at(row, i), other = rz_parts_at(packed, n++);
+            rz_schedule_copy(schedule, back ? &other : &place, back ? &place : &other);
+        }
+    }
+    return n;
+}
+
+/* Place i of the row has the part that travels the distance i. In the end it is that from the rank
+ * at distance -i. */
 static void alltoall_bruck(struct rz_schedule *schedule, const struct rz_parts *out,
                            const struct rz_parts *in)
 {
     const struct rz_comm *comm = rz_schedule_comm(schedule);
-    int64_t rank = rz_comm_rank(comm), size = rz_comm_size(comm);
-    struct rz_part own = rz_parts_at(in, (int)rank);
+    int size = rz_comm_size(comm);
+    struct rz_part own = rz_parts_at(in, rz_comm_rank(comm));
     MPI_Count bytes = rz_part_bytes(&own);
-    struct rz_datatype *byte = rz_datatype_of(MPI_BYTE);
-    char *row = rz_schedule_room(schedule, size * bytes, byte);
-    char *leaves = rz_schedule_room(schedule, (size / 2 + 1) * bytes, byte);
-    char *comes = rz_schedule_room(schedule, (size / 2 + 1) * bytes, byte);
-    for (int64_t i = 1; i < size; i++) {
-        struct rz_part from = rz_parts_at(out, (int)((rank + i) % size));
-        struct rz_part place = {row + i * bytes, bytes, byte};
+    struct rz_parts row = row_of_parts(schedule, size, bytes);
+    struct rz_parts leaves = row_of_parts(schedule, size / 2 + 1, bytes);
+    struct rz_parts comes = row_of_parts(schedule, size / 2 + 1, bytes);
+    for (int i = 1; i < size; i++) {
+        struct rz_part from = rz_parts_at(out, rz_rank_at(comm, i)), place = rz_parts_at(&row, i);
         rz_schedule_copy(schedule, &from, &place);
     }
     for (int64_t bit = 1; bit < size; bit *= 2) {
-        MPI_Count n = 0;
-        for (int64_t i = bit; i < size; i++) {
-            if (i & bit) {
-                struct rz_part place = {row + i * bytes, bytes, byte};
-                struct rz_part packed = {leaves + n++ * bytes, bytes, byte};
-                rz_schedule_copy(schedule, &place, &packed);
-            }
-        }
-        struct rz_part all_out = {leaves, n * bytes, byte}, all_in = {comes, n * bytes, byte};
-        rz_schedule_recv_part(schedule, &all_in, (int)((rank - bit + size) % size));
-        rz_schedule_send_part(schedule, &all_out, (int)((rank + bit) % size));
+        MPI_Count n = bytes * move_places(schedule, &row, &leaves, bit, false);
+        rz_schedule_recv(schedule, comes.buffer, n, comes.datatype, rz_rank_at(comm, -bit));
+        rz_schedule_send(schedule, leaves.buffer, n, leaves.datatype, rz_rank_at(comm, bit));
         rz_schedule_fence(schedule);
-        n = 0;
-        for (int64_t i = bit; i < size; i++) {
-            if (i & bit) {
-                struct rz_part place = {row + i * bytes, bytes, byte};
-                struct rz_part packed = {comes + n++ * bytes, bytes, byte};
-                rz_schedule_copy(schedule, &packed, &place);
-            }
-        }
+        move_places(schedule, &row, &comes, bit, true);
     }
-    for (int64_t i = 1; i < size; i++) {
-        struct rz_part to = rz_parts_at(in, (int)((rank - i + size) % size));
-        struct rz_part place = {row + i * bytes, bytes, byte};
+    for (int i = 1; i < size; i++) {
+        struct rz_part to = rz_parts_at(in, rz_rank_at(comm, -i)), place = rz_parts_at(&row, i);
         rz_schedule_copy(schedule, &place, &to);
     }
 }

@@ -58,10 +58,9 @@ static void barrier_flat(struct rz_schedule *schedule, const struct rz_part *not
 static void barrier_dissemination(struct rz_schedule *schedule, const struct rz_part *nothing)
 {
     const struct rz_comm *comm = rz_schedule_comm(schedule);
-    int64_t rank = rz_comm_rank(comm), size = rz_comm_size(comm);
-    for (int64_t distance = 1; distance < size; distance *= 2) {
-        rz_schedule_recv_part(schedule, nothing, (int)((rank - distance + size) % size));
-        rz_schedule_send_part(schedule, nothing, (int)((rank + distance) % size));
+    for (int64_t distance = 1; distance < rz_comm_size(comm); distance *= 2) {
+        rz_schedule_recv_part(schedule, nothing, rz_rank_at(comm, -distance));
+        rz_schedule_send_part(schedule, nothing, rz_rank_at(comm, distance));
         rz_schedule_fence(schedule);
     }
 }

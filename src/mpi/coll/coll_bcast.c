@@ -83,20 +83,19 @@ static struct rz_part piece_at(const struct rz_part *row, MPI_Count i)
 static void bcast_chain(struct rz_schedule *schedule, const struct rz_part *row, int root)
 {
     const struct rz_comm *comm = rz_schedule_comm(schedule);
-    int64_t size = rz_comm_size(comm), rank = rz_comm_rank(comm);
-    int64_t place = (rank - root + size) % size;
-    int before = (int)((rank - 1 + size) % size), behind = (int)((rank + 1) % size);
+    int before = rz_rank_at(comm, -1), behind = rz_rank_at(comm, 1);
+    bool first = rz_comm_rank(comm) == root, last = behind == root;
     MPI_Count pieces = (row->count - 1) / PIECE_BYTES + 1;
     for (MPI_Count i = 0; i <= pieces; i++) {
-        if (place > 0 && i < pieces) {
-            struct rz_part next = piece_at(row, i);
-            rz_schedule_recv_part(schedule, &next, before);
+        if (!first && i < pieces) {
+            struct rz_part piece = piece_at(row, i);
+            rz_schedule_recv_part(schedule, &piece, before);
         }
-        if (place < size - 1 && i > 0) {
-            struct rz_part last = piece_at(row, i - 1);
-            rz_schedule_send_part(schedule, &last, behind);
+        if (!last && i > 0) {
+            struct rz_part piece = piece_at(row, i - 1);
+            rz_schedule_send_part(schedule, &piece, behind);
         }
-        if (place > 0 || i % RZ_EXCHANGE_WINDOW == 0) {
+        if (!first || i % RZ_EXCHANGE_WINDOW == 0) {
             rz_schedule_fence(schedule);
         }
     }

@@ -126,3 +126,25 @@ bool rz_parts_divide(struct rz_schedule *schedule, const struct rz_part *whole,
                                .displacements = {.wide = displacements}};
     return true;
 }
+
+bool rz_blocks_line_up(struct rz_schedule *schedule, const struct rz_parts *blocks,
+                       struct rz_parts *row, MPI_Count *count)
+{
+    int size = rz_comm_size(rz_schedule_comm(schedule));
+    MPI_Count *counts = rz_schedule_bytes(schedule, 2 * size * (MPI_Count)sizeof(*counts));
+    if (!counts) {
+        return false;
+    }
+    MPI_Count *displacements = counts + size;
+    bool regular = !blocks->counts.narrow && !blocks->counts.wide;
+    *count = 0;
+    for (int i = 0; i < size; i++) {
+        counts[i] = regular ? blocks->count : rz_counts_at(blocks->counts, i);
+        displacements[i] = *count;
+        *count += counts[i];
+    }
+    *row = (struct rz_parts){.datatype = blocks->datatype,
+                             .counts = {.wide = counts},
+                             .displacements = {.wide = displacements}};
+    return true;
+}

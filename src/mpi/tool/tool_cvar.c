@@ -284,7 +284,8 @@ int rzm_t_cvar_read(MPI_T_cvar_handle handle, void *buf)
         *(unsigned long long *)buf = cvar.number();
         return MPI_SUCCESS;
     }
-    const char *text = getenv(cvar.name);
+    const char *text =
+        is_named(handle->index, RZ_COLL_ENVIRONMENT) ? rz_coll_rules() : getenv(cvar.name);
     text = text ? text : "";
     if (cvar.type == CVAR_SWITCH) {
         *(int *)buf = copy_way(text);
@@ -313,10 +314,7 @@ static int write_agreement(const char *text)
 
 static int write_coll(const char *text)
 {
-    if (rz_coll_set_rules(text) != MPI_SUCCESS) {
-        return MPI_T_ERR_INVALID;
-    }
-    return setenv(RZ_COLL_ENVIRONMENT, text, 1) == 0 ? MPI_SUCCESS : MPI_T_ERR_CVAR_SET_NOT_NOW;
+    return rz_coll_set_rules(text) == MPI_SUCCESS ? MPI_SUCCESS : MPI_T_ERR_INVALID;
 }
 
 int rzm_t_cvar_write(MPI_T_cvar_handle handle, const void *buf)

@@ -9,6 +9,7 @@
 #include "base/linked_list.h"
 #include "mpi/engine/waiting.h"
 #include "mpi/agree/agreement.h"
+#include "mpi/coll/algorithm.h"
 #include "mpi/monitor/monitors.h"
 #include "mpi/p2p/message.h"
 
@@ -55,6 +56,16 @@ VALUE(agreed_twophase, rz_agreement_counters.decided[RZ_AGREEMENT_TWOPHASE])
 VALUE(agreed_gossip1, rz_agreement_counters.decided[RZ_AGREEMENT_GOSSIP1])
 VALUE(agreed_gossip2, rz_agreement_counters.decided[RZ_AGREEMENT_GOSSIP2])
 VALUE(agreed_gossip3, rz_agreement_counters.decided[RZ_AGREEMENT_GOSSIP3])
+VALUE(chosen_tree, rz_coll_chosen[RZ_COLL_TREE])
+VALUE(chosen_flat, rz_coll_chosen[RZ_COLL_FLAT])
+VALUE(chosen_dissemination, rz_coll_chosen[RZ_COLL_DISSEMINATION])
+VALUE(chosen_doubling, rz_coll_chosen[RZ_COLL_DOUBLING])
+VALUE(chosen_direct, rz_coll_chosen[RZ_COLL_DIRECT])
+VALUE(chosen_halving, rz_coll_chosen[RZ_COLL_HALVING])
+VALUE(chosen_ring, rz_coll_chosen[RZ_COLL_RING])
+VALUE(chosen_bruck, rz_coll_chosen[RZ_COLL_BRUCK])
+VALUE(chosen_chain, rz_coll_chosen[RZ_COLL_CHAIN])
+VALUE(chosen_scatter, rz_coll_chosen[RZ_COLL_SCATTER])
 VALUE(agreement_fallbacks, rz_agreement_counters.fallbacks)
 
 static const struct pvar pvar_table[] = {
@@ -106,6 +117,24 @@ static const struct pvar pvar_table[] = {
      "The same by gossip3"},
     {"rz_agreement_fallbacks", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, agreement_fallbacks,
      "Agreements by gossip whose check agreed on other failed processes than gossip had found"},
+    {"rz_coll_tree", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, chosen_tree,
+     "Collective operations, and parts of them, for which the algorithm tree was chosen (RZ_COLL)"},
+    {"rz_coll_flat", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, chosen_flat, "The same for flat"},
+    {"rz_coll_dissemination", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, chosen_dissemination,
+     "The same for dissemination"},
+    {"rz_coll_doubling", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, chosen_doubling,
+     "The same for doubling"},
+    {"rz_coll_direct", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, chosen_direct,
+     "The same for direct"},
+    {"rz_coll_halving", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, chosen_halving,
+     "The same for halving"},
+    {"rz_coll_ring", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, chosen_ring, "The same for ring"},
+    {"rz_coll_bruck", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, chosen_bruck,
+     "The same for bruck"},
+    {"rz_coll_chain", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, chosen_chain,
+     "The same for chain"},
+    {"rz_coll_scatter", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, chosen_scatter,
+     "The same for scatter"},
     {"rz_sessions", RZ_TOOL_JOB, MPI_T_PVAR_CLASS_LEVEL, sessions, "Sessions that are open"},
     {"rz_phase", RZ_TOOL_JOB, MPI_T_PVAR_CLASS_STATE, phase, "The phase of the library"},
 };
