@@ -14,7 +14,7 @@
 
 enum {
     TRIPS = 50,
-    FEW = 1,          /* sleeps in a batch; a storm has one per message */
+    FEW = 4,          /* sleeps in a batch; a storm has one per message */
     ASSESSED = 40,    /* batches */
     BATCHES = 100000, /* at most */
     CANNOT_TELL = 77

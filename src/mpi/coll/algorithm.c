@@ -131,8 +131,9 @@ struct own_rules {
     char *text;
 };
 
-static struct own_rules of_job, written; /* by the environment at the start; by MPI_T */
-static const struct own_rules *in_force = &of_job;
+/* Those of the environment, or with which MPIX_Reinit was entered; and those written by MPI_T. */
+static struct own_rules kept, written;
+static const struct own_rules *in_force = &kept;
 
 static bool applies(const struct rule *rule, unsigned needed, MPI_Count bytes, int ranks,
                     unsigned traits)
@@ -356,24 +357,34 @@ const char *rz_coll_rules(void)
     return in_force->text ? in_force->text : of_environment ? of_environment : "";
 }
 
-/* Processes that join in the next epoch have the rules of the environment. */
+void rz_coll_keep_rules(void)
+{
+    if (in_force == &written) {
+        free_rules(&kept);
+        kept = written;
+        written = (struct own_rules){0};
+        in_force = &kept;
+    }
+}
+
 static void coll_discard(void)
 {
-    in_force = &of_job;
+    in_force = &kept;
 }
 
 /* A tool may have written rules before. */
 static int coll_open(void)
 {
     const char *text = getenv(RZ_COLL_ENVIRONMENT);
-    return text ? read_text(text, &of_job) : MPI_SUCCESS;
+    free_rules(&kept);
+    return read_text(text ? text : "", &kept);
 }
 
 static void coll_close(void)
 {
-    free_rules(&of_job);
+    free_rules(&kept);
     free_rules(&written);
-    in_force = &of_job;
+    in_force = &kept;
 }
 
 const struct rz_hooks rz_coll_hooks = {

@@ -11,8 +11,8 @@
  *
  * Such a rule applies from that length and that number of ranks on, where the algorithm can be
  * used. Rules are separated by commas, or are in a file: @FILE. All processes must have the same
- * rules: those of the job's environment, with which each process starts, and to which it returns at
- * a roll-back.
+ * ones: those of the job's environment, with which each process starts, or those that all have
+ * written since. A roll-back returns to the rules with which a process entered MPIX_Reinit.
  */
 #ifndef RZ_MPI_ALGORITHM_H
 #define RZ_MPI_ALGORITHM_H
@@ -85,6 +85,10 @@ extern const struct rz_hooks rz_coll_hooks;
 /* Sets the rules that come behind the built-in ones. As above, with an error for what is wrong with
  * `text`, which names its source; then the rules stay as they were. */
 int rz_coll_set_rules(const char *text);
+
+/* MPIX_Reinit is entered: a roll-back returns to the rules that are in force now. A process that
+ * replaces a failed one has written the same ones by then. */
+void rz_coll_keep_rules(void);
 
 /* The text of the rules in force; of those of the job until the library has started. */
 const char *rz_coll_rules(void);

@@ -137,7 +137,8 @@ void rz_wait_slept(struct rz_wait_course *course, rz_time took)
 
 rz_time rz_wait_sleep_ns(const struct rz_wait_course *course, rz_time most)
 {
-    rz_time longest = course->slept_ns > RZ_MILLISECOND ? course->slept_ns : RZ_MILLISECOND;
+    rz_time longest = 3 * course->slept_ns;
+    longest = longest > RZ_MILLISECOND ? longest : RZ_MILLISECOND;
     return longest < most ? longest : most;
 }
 

@@ -107,9 +107,10 @@ enum rz_wait_step rz_wait_timed(struct rz_wait_rule *rule, struct rz_wait_course
 enum rz_wait_step rz_wait_counted(const struct rz_wait_rule *rule, struct rz_wait_course *course);
 
 /*
- * How long the next sleep may last, at most `most`: as long as the wait has slept, and 1 ms at
- * first. On some virtual machines a wake-up is now and then not seen before the next timer (a few
- * of 10^5, measured by two processes with a futex): a wait then lasts at most twice as long.
+ * How long the next sleep may last, at most `most`: 1 ms at first, then three times as long as the
+ * wait has slept since its last event. On some virtual machines a wake-up is now and then not seen
+ * before the next timer (a few of 10^5, measured by two processes with a futex); this is what it
+ * costs then.
  */
 rz_time rz_wait_sleep_ns(const struct rz_wait_course *course, rz_time most);
 

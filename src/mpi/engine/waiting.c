@@ -14,7 +14,7 @@
 #include <sched.h>
 #include <time.h>
 
-/* No sleep is longer, so a lost wake-up costs at most this. */
+/* No sleep is longer (rz_wait_sleep_ns). */
 #define SLEEP_MAX (100 * RZ_MILLISECOND)
 
 /* Without a runtime nothing rings the doorbell: what can only be polled is polled at this
@@ -247,6 +247,9 @@ static void engine_sleep(rz_time longest_ns)
         return;
     }
     rz_engine_check();
+    if (beside > 0 && rz_engine.completions != completions_at_sleep_beside) {
+        pthread_cond_broadcast(&woken); /* a thread beside may wait for what this one completed */
+    }
     rz_time timeout_ns = rz_engine.board->lease_ns / 4;
     timeout_ns = timeout_ns > longest_ns || timeout_ns == 0 ? longest_ns : timeout_ns;
     if (rz_engine.wake_at != RZ_TIME_NEVER) {

@@ -11,6 +11,7 @@
 #include "mpi/engine/epoch.h"
 #include "mpi/engine/epoch_barrier.h"
 #include "mpi/engine/waiting.h"
+#include "mpi/coll/algorithm.h"
 #include "mpi/ft/checkpoint.h"
 #include "mpi/ft/reinit_async.h"
 #include "port/kill_point.h"
@@ -48,6 +49,7 @@ int rz_ft_reinit_enter(void)
     rz_kill_here(RZ_KILL_ENTERED);
     rz_engine.reinit_entered = true;
     rz_checkpoints_enter_reinit();
+    rz_coll_keep_rules();
     rz_engine.comes_again = false;
     rz_engine.reinit_open = !(rz_engine.board->flags & RZ_BOARD_NO_REPAIR);
     return MPI_SUCCESS;

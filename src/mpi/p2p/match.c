@@ -233,7 +233,6 @@ bool rz_match_keep(struct rz_matcher *matcher, struct rz_match_entry *entry)
     if (!context) {
         return false;
     }
-    entry->number = ++matcher->next_number;
     table_insert(&matcher->early, entry);
     row_append(&context->early, entry);
     return true;

@@ -15,7 +15,7 @@ struct rz_match_entry {
     uint64_t context;
     int32_t source;  /* rank in the communicator; of a receive also RZ_MATCH_ANY_SOURCE */
     int32_t tag;     /* of a receive also RZ_MATCH_ANY_TAG */
-    uint64_t number; /* order of arrival or posting; set by the matcher */
+    uint64_t number; /* order of receives, once they are listed; set by the matcher */
     struct rz_match_entry *bucket_next,
         *bucket_prev; /* receives without wildcard and all messages: in the bucket of the key */
     struct rz_match_entry *row_next,

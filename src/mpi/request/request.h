@@ -168,8 +168,9 @@ void rz_request_detach(struct rz_request *request);
  * one array. They have no communicator, since they have no error. Their destruction changes
  * nothing; so does a roll-back.
  */
-extern struct rz_request rz_request_done;    /* an empty status: a send that left at once */
-extern struct rz_request rz_request_no_proc; /* the status of a receive from MPI_PROC_NULL */
+extern struct rz_request rz_request_done; /* an empty status: a send that left at once */
+extern struct rz_request
+    rz_request_no_proc; /* the status of a matched receive from MPI_PROC_NULL */
 
 extern const struct rz_hooks rz_request_hooks;
 

@@ -85,7 +85,8 @@ static const struct cvar cvar_table[] = {
     {RZ_COLL_ENVIRONMENT, CVAR_TEXT, RZ_TOOL_MESSAGES, MPI_T_VERBOSITY_TUNER_BASIC, NULL,
      "Environment, at all processes alike: which algorithms collective operations use: "
      "OPERATION=ALGORITHM[@BYTES[:RANKS]], separated by commas, or @FILE. May be written, alike, "
-     "for operations that begin later in this epoch; processes that join later must write it, too"},
+     "for operations that begin later; processes that join later must write it, too, and a "
+     "roll-back returns to the rules with which MPIX_Reinit was entered"},
     {RZ_WAIT_ENVIRONMENT, CVAR_TEXT, RZ_TOOL_MESSAGES, MPI_T_VERBOSITY_TUNER_BASIC, NULL,
      "Environment, set by rzrun --wait: how a waiting call waits: auto (looks, gives the processor "
      "away, then sleeps) or yield (never sleeps)"},

@@ -40,7 +40,7 @@ VALUE(tests_sent, rz_monitors_sent())
 VALUE(tests_received, rz_monitors_received())
 VALUE(unexpected, rz_engine.counters.unexpected)
 VALUE(unexpected_length, rz_matcher.early.entries)
-VALUE(posted_length, rz_matcher.posted.entries)
+VALUE(posted_length, rz_matcher.n_listed + (rz_matcher.lone != NULL))
 VALUE(completions, rz_engine.completions)
 VALUE(dropped_foreign, rz_engine.counters.foreign)
 VALUE(dropped_old_epoch, rz_engine.counters.old_epoch)
@@ -82,9 +82,9 @@ static const struct pvar pvar_table[] = {
     {"rz_unexpected_length", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_LEVEL, unexpected_length,
      "Messages that wait for their receive now"},
     {"rz_posted_length", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_LEVEL, posted_length,
-     "Receives without wildcards that wait for their message now"},
+     "Receives that wait for their message now"},
     {"rz_completions", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, completions,
-     "Requests completed, those of the library itself included"},
+     "Requests completed, those of the library itself included; a send that left at once has none"},
     {"rz_dropped_foreign", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, dropped_foreign,
      "Messages dropped because they were of another job or malformed"},
     {"rz_dropped_old_epoch", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, dropped_old_epoch,

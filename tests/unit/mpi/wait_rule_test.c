@@ -285,7 +285,7 @@ static void the_sleepless_say_what_they_wait_for(void **state)
     }
 }
 
-/* A wake-up that is lost costs as much as the wait has taken already. */
+/* What a lost wake-up costs grows with what the wait has taken already. */
 static void sleeps_become_longer(void **state)
 {
     (void)state;
@@ -293,11 +293,11 @@ static void sleeps_become_longer(void **state)
     rz_time waited = 0, sleeps = 0;
     for (; rz_wait_sleep_ns(&course, 100 * RZ_MILLISECOND) < 100 * RZ_MILLISECOND; sleeps++) {
         rz_time next = rz_wait_sleep_ns(&course, 100 * RZ_MILLISECOND);
-        assert_true(next <= waited || waited < RZ_MILLISECOND);
+        assert_true(next <= 3 * waited || waited == 0);
         rz_wait_slept(&course, next);
         waited += next;
     }
-    assert_in_range(sleeps, 5, 10);
+    assert_in_range(sleeps, 3, 5);
     rz_wait_slept(&course, RZ_SECOND);
     assert_int_equal(rz_wait_sleep_ns(&course, 100 * RZ_MILLISECOND), 100 * RZ_MILLISECOND);
 }
