@@ -132,8 +132,8 @@ struct own_rules {
 };
 
 /* Those of the environment, or with which MPIX_Reinit was entered; and those written by MPI_T. */
-static struct own_rules kept, written;
-static const struct own_rules *in_force = &kept;
+static struct own_rules lasting, written;
+static const struct own_rules *in_force = &lasting;
 
 static bool applies(const struct rule *rule, unsigned needed, MPI_Count bytes, int ranks,
                     unsigned traits)
@@ -360,31 +360,31 @@ const char *rz_coll_rules(void)
 void rz_coll_keep_rules(void)
 {
     if (in_force == &written) {
-        free_rules(&kept);
-        kept = written;
+        free_rules(&lasting);
+        lasting = written;
         written = (struct own_rules){0};
-        in_force = &kept;
+        in_force = &lasting;
     }
 }
 
 static void coll_discard(void)
 {
-    in_force = &kept;
+    in_force = &lasting;
 }
 
 /* A tool may have written rules before. */
 static int coll_open(void)
 {
     const char *text = getenv(RZ_COLL_ENVIRONMENT);
-    free_rules(&kept);
-    return read_text(text ? text : "", &kept);
+    free_rules(&lasting);
+    return read_text(text ? text : "", &lasting);
 }
 
 static void coll_close(void)
 {
-    free_rules(&kept);
+    free_rules(&lasting);
     free_rules(&written);
-    in_force = &kept;
+    in_force = &lasting;
 }
 
 const struct rz_hooks rz_coll_hooks = {

@@ -219,7 +219,7 @@ int rzm_intercomm_create_from_groups(struct rz_group *local_group, int local_lea
                                      struct rz_comm **newintercomm)
 {
     struct rz_comm *local;
-    struct rz_group *remote;
+    struct rz_group *remote = NULL;
     uint64_t word = 0;
     int error = check("local_group", local_group, errhandler);
     if (error == MPI_SUCCESS && (local_leader < 0 || local_leader >= local_group->size)) {
