@@ -180,9 +180,6 @@ static void note(struct rz_schedule *schedule, int error)
     schedule->over |= error != MPI_SUCCESS && error != MPI_ERR_TRUNCATE;
 }
 
-/* Others wait for messages of such a part, and this process would wait for them in what follows. */
-#define FOR_PART "to take part in the making of a communicator"
-
 static int schedule_new(struct rz_comm *comm, uint64_t operation, bool uniform,
                         struct rz_schedule **schedule)
 {
@@ -216,7 +213,7 @@ int rz_schedule_begin(struct rz_comm *comm, const char *call, struct rz_schedule
 
 int rz_schedule_part(struct rz_comm *comm, uint64_t operation, struct rz_schedule **schedule)
 {
-    rz_need_memory(schedule_new(comm, operation, false, schedule) == MPI_SUCCESS, FOR_PART);
+    rz_need_memory(schedule_new(comm, operation, false, schedule) == MPI_SUCCESS, RZ_FOR_CREATION);
     (*schedule)->part = true;
     return MPI_SUCCESS;
 }
@@ -573,7 +570,7 @@ int rz_schedule_run(struct rz_schedule *schedule)
     }
     end_steps(schedule);
     int error = schedule->error;
-    rz_need_memory(!schedule->part || error != MPI_ERR_NO_MEM, FOR_PART);
+    rz_need_memory(!schedule->part || error != MPI_ERR_NO_MEM, RZ_FOR_CREATION);
     if (schedule->uniform && error != RZM_ROLLBACK) {
         error = rz_uniform_result_wait(&schedule->result, error, schedule->comm->call);
     }

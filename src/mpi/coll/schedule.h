@@ -39,6 +39,10 @@ struct rz_part {
  */
 int rz_schedule_begin(struct rz_comm *comm, const char *call, struct rz_schedule **schedule);
 
+/* Why the process ends that has no memory for a message of such a part, or of another kind in the
+ * same call: others wait for it, and this process would wait for them in what follows. */
+#define RZ_FOR_CREATION "to take part in the making of a communicator"
+
 /* Begins a part of an operation that was numbered before, in a call that makes a communicator.
  * Without memory for it the process ends. */
 int rz_schedule_part(struct rz_comm *comm, uint64_t operation, struct rz_schedule **schedule);

@@ -98,7 +98,7 @@ int rz_comm_synchronise(struct rz_comm *comm, uint64_t operation)
 
 static int needed(int error)
 {
-    rz_need_memory(error != MPI_ERR_NO_MEM, "to take part in the making of a communicator");
+    rz_need_memory(error != MPI_ERR_NO_MEM, RZ_FOR_CREATION);
     return error;
 }
 
@@ -110,6 +110,13 @@ int rz_creation_isend(const struct rz_p2p_message *message, struct rz_request **
 int rz_creation_wait(struct rz_request **requests, size_t n)
 {
     return needed(rz_p2p_wait(requests, n));
+}
+
+int rz_creation_send(const struct rz_p2p_message *message)
+{
+    struct rz_request *request;
+    int error = rz_creation_isend(message, &request);
+    return error != MPI_SUCCESS ? error : rz_creation_wait(&request, 1);
 }
 
 int rz_creation_recv(const struct rz_p2p_message *message)

@@ -22,10 +22,11 @@ int rz_comm_spread(struct rz_comm *comm, uint64_t operation, int root, void *dat
 /*
  * Messages of a creation. Others wait for them, so a process that has no memory for one ends.
  * rz_creation_isend: *request is given to rz_creation_wait, which waits for n of them (NULL entries
- * are skipped). rz_creation_recv waits. MPI_SUCCESS, an error class or RZM_ROLLBACK.
+ * are skipped). rz_creation_send and _recv wait. MPI_SUCCESS, an error class or RZM_ROLLBACK.
  */
 int rz_creation_isend(const struct rz_p2p_message *message, struct rz_request **request);
 int rz_creation_wait(struct rz_request **requests, size_t n);
+int rz_creation_send(const struct rz_p2p_message *message);
 int rz_creation_recv(const struct rz_p2p_message *message);
 
 /*

@@ -214,19 +214,11 @@ static struct rz_p2p_message group_message(struct rz_comm *comm, const struct rz
                                    .context_offset = RZ_CONTEXT_OFFSET_CREATE};
 }
 
-static int group_isend(struct rz_comm *comm, const struct rz_group *group, int member, int tag,
-                       uint64_t *word, struct rz_request **request)
-{
-    const struct rz_p2p_message message = group_message(comm, group, member, tag, word);
-    return rz_creation_isend(&message, request);
-}
-
 static int group_send(struct rz_comm *comm, const struct rz_group *group, int member, int tag,
                       uint64_t *word)
 {
-    struct rz_request *request;
-    int error = group_isend(comm, group, member, tag, word, &request);
-    return error != MPI_SUCCESS ? error : rz_creation_wait(&request, 1);
+    const struct rz_p2p_message message = group_message(comm, group, member, tag, word);
+    return rz_creation_send(&message);
 }
 
 static int group_recv(struct rz_comm *comm, const struct rz_group *group, int member, int tag,

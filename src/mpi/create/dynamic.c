@@ -25,11 +25,9 @@ int rz_dynamic_confirm(struct rz_comm *comm, uint64_t operation, int root, int e
                                      .context_offset = RZ_CONTEXT_OFFSET_COLLECTIVE};
     for (int64_t span = 1; span < size && error != RZM_ROLLBACK; span *= 2) {
         if (place & span) {
-            struct rz_request *request;
             message.buffer = &error;
             message.peer = (int)((place - span + root) % size);
-            int sent = rz_creation_isend(&message, &request);
-            sent = sent != MPI_SUCCESS ? sent : rz_creation_wait(&request, 1);
+            int sent = rz_creation_send(&message);
             return error != MPI_SUCCESS ? error : sent;
         }
         if (place + span >= size) {
