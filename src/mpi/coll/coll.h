@@ -68,6 +68,13 @@ struct rz_parts {
 
 struct rz_part rz_parts_at(const struct rz_parts *parts, int rank);
 
+/* Parts of any lengths: memory for the counts of all ranks, which the caller sets, NULL: no memory;
+ * and the parts with these counts, one behind the other, without a buffer. Returns the number of
+ * elements of all together. */
+MPI_Count *rz_parts_counts(struct rz_schedule *schedule);
+MPI_Count rz_parts_line_up(struct rz_schedule *schedule, MPI_Count *counts,
+                           struct rz_datatype *datatype, struct rz_parts *parts);
+
 /* Divides a vector into one part for each rank: the first ones have one element more if it does not
  * divide evenly. False: no memory. */
 bool rz_parts_divide(struct rz_schedule *schedule, const struct rz_part *whole,

@@ -17,21 +17,15 @@ static bool pack_out(struct rz_schedule *schedule, const struct rz_parts *in,
 {
     struct rz_comm *comm = rz_schedule_comm(schedule);
     int rank = rz_comm_rank(comm), size = rz_comm_size(comm);
-    MPI_Count *counts = rz_schedule_bytes(schedule, 2 * size * (MPI_Count)sizeof(*counts));
-    MPI_Count *displacements = counts + size;
-    MPI_Count bytes = 0;
+    MPI_Count *counts = rz_parts_counts(schedule);
     if (!counts) {
         return false;
     }
     for (int i = 0; i < size; i++) {
         struct rz_part part = rz_parts_at(in, i);
-        displacements[i] = bytes;
         counts[i] = i != rank ? rz_part_bytes(&part) : 0;
-        bytes += counts[i];
     }
-    *packed = (struct rz_parts){.datatype = rz_datatype_of(MPI_BYTE),
-                                .counts = {.wide = counts},
-                                .displacements = {.wide = displacements}};
+    MPI_Count bytes = rz_parts_line_up(schedule, counts, rz_datatype_of(MPI_BYTE), packed);
     packed->buffer = rz_schedule_room(schedule, bytes, packed->datatype);
     for (int i = 0; i < size; i++) {
         struct rz_part from = rz_parts_at(in, i), to = rz_parts_at(packed, i);

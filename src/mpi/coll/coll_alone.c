@@ -8,9 +8,8 @@
 static inline int begin(struct rz_comm *comm, const char *call)
 {
     int error = rz_engine_begin();
-    if (error == MPI_SUCCESS) { /* rz_comm_begin; there is no hidden communicator */
-        comm->call = call;
-        comm->operations++;
+    if (error == MPI_SUCCESS) {
+        rz_comm_count_operation(comm, call);
     }
     return error;
 }

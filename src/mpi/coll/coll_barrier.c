@@ -43,16 +43,13 @@ static void barrier_flat(struct rz_schedule *schedule, const struct rz_part *not
     const struct rz_comm *comm = rz_schedule_comm(schedule);
     if (rz_comm_rank(comm) != 0) {
         rz_schedule_send_part(schedule, nothing, 0);
-        rz_schedule_recv_part(schedule, nothing, 0);
-        return;
+    } else {
+        for (int i = 1; i < rz_comm_size(comm); i++) {
+            rz_schedule_recv_part(schedule, nothing, i);
+        }
+        rz_schedule_fence(schedule);
     }
-    for (int i = 1; i < rz_comm_size(comm); i++) {
-        rz_schedule_recv_part(schedule, nothing, i);
-    }
-    rz_schedule_fence(schedule);
-    for (int i = 1; i < rz_comm_size(comm); i++) {
-        rz_schedule_send_part(schedule, nothing, i);
-    }
+    rz_bcast_flat(schedule, nothing, 0);
 }
 
 static void barrier_dissemination(struct rz_schedule *schedule, const struct rz_part *nothing)

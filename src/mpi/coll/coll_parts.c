@@ -87,17 +87,17 @@ void rz_schedule_copy_some(struct rz_schedule *schedule, const struct rz_part *f
 void rz_schedule_exchange(struct rz_schedule *schedule, const struct rz_parts *out,
                           const struct rz_parts *in)
 {
-    struct rz_comm *comm = rz_schedule_comm(schedule);
-    int rank = rz_comm_rank(comm), size = rz_comm_size(comm);
+    const struct rz_comm *comm = rz_schedule_comm(schedule);
+    int size = rz_comm_size(comm);
     for (int begin = 1; begin < size; begin += RZ_EXCHANGE_WINDOW) {
         int end = size - begin < RZ_EXCHANGE_WINDOW ? size : begin + RZ_EXCHANGE_WINDOW;
         for (int distance = begin; distance < end; distance++) {
-            int source = rank - distance + (rank < distance ? size : 0);
+            int source = rz_rank_at(comm, -distance);
             struct rz_part part = rz_parts_at(in, source);
             rz_schedule_recv_some(schedule, &part, source);
         }
         for (int distance = begin; distance < end; distance++) {
-            int dest = distance < size - rank ? rank + distance : rank + (distance - size);
+            int dest = rz_rank_at(comm, distance);
             struct rz_part part = rz_parts_at(out, dest);
             rz_schedule_send_some(schedule, &part, dest);
         }
@@ -105,46 +105,52 @@ void rz_schedule_exchange(struct rz_schedule *schedule, const struct rz_parts *o
     }
 }
 
+MPI_Count *rz_parts_counts(struct rz_schedule *schedule)
+{
+    MPI_Count size = rz_comm_size(rz_schedule_comm(schedule));
+    return rz_schedule_bytes(schedule, 2 * size * (MPI_Count)sizeof(MPI_Count));
+}
+
+MPI_Count rz_parts_line_up(struct rz_schedule *schedule, MPI_Count *counts,
+                           struct rz_datatype *datatype, struct rz_parts *parts)
+{
+    int size = rz_comm_size(rz_schedule_comm(schedule));
+    MPI_Count *displacements = counts + size, next = 0;
+    for (int i = 0; i < size; i++) {
+        displacements[i] = next;
+        next += counts[i];
+    }
+    *parts = (struct rz_parts){
+        .datatype = datatype, .counts = {.wide = counts}, .displacements = {.wide = displacements}};
+    return next;
+}
+
 bool rz_parts_divide(struct rz_schedule *schedule, const struct rz_part *whole,
                      struct rz_parts *parts)
 {
     int size = rz_comm_size(rz_schedule_comm(schedule));
-    MPI_Count *counts = rz_schedule_bytes(schedule, 2 * size * (MPI_Count)sizeof(*counts));
-    if (!counts) {
-        return false;
-    }
-    MPI_Count *displacements = counts + size;
-    MPI_Count next = 0;
-    for (int i = 0; i < size; i++) {
+    MPI_Count *counts = rz_parts_counts(schedule);
+    for (int i = 0; counts && i < size; i++) {
         counts[i] = whole->count / size + (i < whole->count % size);
-        displacements[i] = next;
-        next += counts[i];
     }
-    *parts = (struct rz_parts){.buffer = whole->buffer,
-                               .datatype = whole->datatype,
-                               .counts = {.wide = counts},
-                               .displacements = {.wide = displacements}};
-    return true;
+    if (counts) {
+        rz_parts_line_up(schedule, counts, whole->datatype, parts);
+        parts->buffer = whole->buffer;
+    }
+    return counts != NULL;
 }
 
 bool rz_blocks_line_up(struct rz_schedule *schedule, const struct rz_parts *blocks,
                        struct rz_parts *row, MPI_Count *count)
 {
     int size = rz_comm_size(rz_schedule_comm(schedule));
-    MPI_Count *counts = rz_schedule_bytes(schedule, 2 * size * (MPI_Count)sizeof(*counts));
-    if (!counts) {
-        return false;
-    }
-    MPI_Count *displacements = counts + size;
+    MPI_Count *counts = rz_parts_counts(schedule);
     bool regular = !blocks->counts.narrow && !blocks->counts.wide;
-    *count = 0;
-    for (int i = 0; i < size; i++) {
+    for (int i = 0; counts && i < size; i++) {
         counts[i] = regular ? blocks->count : rz_counts_at(blocks->counts, i);
-        displacements[i] = *count;
-        *count += counts[i];
     }
-    *row = (struct rz_parts){.datatype = blocks->datatype,
-                             .counts = {.wide = counts},
-                             .displacements = {.wide = displacements}};
-    return true;
+    if (counts) {
+        *count = rz_parts_line_up(schedule, counts, blocks->datatype, row);
+    }
+    return counts != NULL;
 }

@@ -120,12 +120,18 @@ static inline void rz_operation_begin(struct rz_comm *comm, struct rz_participat
 int rz_comm_enter(const struct rz_comm *comm);
 int rz_comm_admit(const struct rz_comm *comm);
 
+/* As rz_comm_begin, for a communicator that is no inter-communicator. */
+static inline void rz_comm_count_operation(struct rz_comm *comm, const char *call)
+{
+    comm->call = call;
+    comm->operations++;
+}
+
 /* Begins a collective operation: returns its number on this communicator, counted from 1, equal at
  * all members. call: for reports of hanging calls, e.g. "MPI_Allreduce" (a literal). */
 static inline uint64_t rz_comm_begin(struct rz_comm *comm, const char *call)
 {
-    comm->call = call;
-    comm->operations++;
+    rz_comm_count_operation(comm, call);
     if (comm->local) {
         comm->local->call = call;
         comm->local->operations = comm->operations;
