@@ -53,8 +53,8 @@ void rz_comm_take_hints(struct rz_comm *comm, struct rz_info *info)
 }
 
 /* Unknown hints are ignored, as the standard requires. But a misspelt value of a key of this
- * library is refused: members that spell it right would use another engine
- * or algorithm. */
+ * library is refused: members that spell it right would use another engine or
+ * algorithm. */
 static int refuse_unknown(struct rz_info *info, enum rz_hint key)
 {
     char value[16], text[128] = "";
@@ -79,9 +79,11 @@ static int refuse_unknown(struct rz_info *info, enum rz_hint key)
 
 int rzm_comm_set_info(struct rz_comm *comm, struct rz_info *info)
 {
-    int error = refuse_unknown(info, RZ_HINT_AGREE);
-    error = error != MPI_SUCCESS ? error : refuse_unknown(info, RZ_HINT_REVOKE);
-    error = error != MPI_SUCCESS ? error : refuse_unknown(info, RZ_HINT_REPRODUCIBLE);
+    static const enum rz_hint own[] = {RZ_HINT_AGREE, RZ_HINT_REVOKE, RZ_HINT_REPRODUCIBLE};
+    int error = MPI_SUCCESS;
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]) && error == MPI_SUCCESS; i++) {
+        error = refuse_unknown(info, own[i]);
+    }
     if (error == MPI_SUCCESS) {
         rz_comm_take_hints(comm, info);
     }

@@ -109,8 +109,7 @@ void rz_request_complete(struct rz_request *request, int error)
     }
 }
 
-/* Releases what the request refers to. */
-static inline void release_parts(struct rz_request *request)
+void rz_request_clear(struct rz_request *request)
 {
     rz_assert(!request->active);
     if (request->class->destroy) {
@@ -128,17 +127,12 @@ static inline void release_parts(struct rz_request *request)
     }
 }
 
-void rz_request_clear(struct rz_request *request)
-{
-    release_parts(request);
-}
-
 void rz_request_destroy(struct rz_request *request)
 {
     if (request->flags & RZ_REQUEST_SHARED) {
         return;
     }
-    release_parts(request);
+    rz_request_clear(request);
     bool last = rz_object_release(&request->object);
     rz_assert(last);
     request->next = free_first;

@@ -68,6 +68,13 @@ VALUE(chosen_chain, rz_coll_chosen[RZ_COLL_CHAIN])
 VALUE(chosen_scatter, rz_coll_chosen[RZ_COLL_SCATTER])
 VALUE(agreement_fallbacks, rz_agreement_counters.fallbacks)
 
+#define CHOSEN(algorithm)                                                                          \
+    {                                                                                              \
+        "rz_coll_" #algorithm, RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, chosen_##algorithm,     \
+            "Collective operations, and parts of them, for which the algorithm " #algorithm        \
+            " was chosen (RZ_COLL)"                                                                \
+    }
+
 static const struct pvar pvar_table[] = {
     {"rz_messages_sent", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, messages_sent,
      "Messages sent, those inside collective operations included"},
@@ -117,24 +124,16 @@ static const struct pvar pvar_table[] = {
      "The same by gossip3"},
     {"rz_agreement_fallbacks", RZ_TOOL_FAILURES, MPI_T_PVAR_CLASS_COUNTER, agreement_fallbacks,
      "Agreements by gossip whose check agreed on other failed processes than gossip had found"},
-    {"rz_coll_tree", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, chosen_tree,
-     "Collective operations, and parts of them, for which the algorithm tree was chosen (RZ_COLL)"},
-    {"rz_coll_flat", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, chosen_flat, "The same for flat"},
-    {"rz_coll_dissemination", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, chosen_dissemination,
-     "The same for dissemination"},
-    {"rz_coll_doubling", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, chosen_doubling,
-     "The same for doubling"},
-    {"rz_coll_direct", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, chosen_direct,
-     "The same for direct"},
-    {"rz_coll_halving", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, chosen_halving,
-     "The same for halving"},
-    {"rz_coll_ring", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, chosen_ring, "The same for ring"},
-    {"rz_coll_bruck", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, chosen_bruck,
-     "The same for bruck"},
-    {"rz_coll_chain", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, chosen_chain,
-     "The same for chain"},
-    {"rz_coll_scatter", RZ_TOOL_MESSAGES, MPI_T_PVAR_CLASS_COUNTER, chosen_scatter,
-     "The same for scatter"},
+    CHOSEN(tree),
+    CHOSEN(flat),
+    CHOSEN(dissemination),
+    CHOSEN(doubling),
+    CHOSEN(direct),
+    CHOSEN(halving),
+    CHOSEN(ring),
+    CHOSEN(bruck),
+    CHOSEN(chain),
+    CHOSEN(scatter),
     {"rz_sessions", RZ_TOOL_JOB, MPI_T_PVAR_CLASS_LEVEL, sessions, "Sessions that are open"},
     {"rz_phase", RZ_TOOL_JOB, MPI_T_PVAR_CLASS_STATE, phase, "The phase of the library"},
 };
