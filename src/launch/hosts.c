@@ -91,6 +91,26 @@ static void guest_free(struct guest *guest, bool keep_stream)
     free(guest);
 }
 
+/* Whether a line was written by a daemon, not by its agent or a shell. */
+static bool of_daemon(const char *line)
+{
+    return strncmp(line, "rzd", 3) == 0;
+}
+
+static void show(const char *name, const char *line)
+{
+    fprintf(stderr, "rzrun: %s: %s\n", name, line);
+}
+
+/* What a daemon says may overtake its connection. */
+static void show_kept_word(const struct rz_hosts *hosts, struct host *host)
+{
+    if (hosts->config.options->verbosity == 0 && of_daemon(host->word)) {
+        show(host->name, host->word);
+    }
+    host->word[0] = '\0';
+}
+
 /* Takes the connection of a daemon that has proved itself, or refuses it. */
 static void take_daemon(struct rz_hosts *hosts, struct rz_stream *stream, uint32_t number,
                         enum rz_stream_purpose purpose)
@@ -105,6 +125,7 @@ static void take_daemon(struct rz_hosts *hosts, struct rz_stream *stream, uint32
         rz_stream_close(stream);
     } else if (first) {
         host->here = true;
+        show_kept_word(hosts, host);
         rz_node_attach(&hosts->config.nodes[number], stream, hosts->config.base);
     } else {
         host->alive = stream;
@@ -343,7 +364,7 @@ static void look_at_hosts(evutil_socket_t fd, short what, void *arg)
 static void agent_said(void *arg, uint32_t node, const char *line)
 {
     struct rz_hosts *hosts = arg;
-    bool all = node == RZ_ID_NONE, daemon = strncmp(line, "rzd", 3) == 0;
+    bool all = node == RZ_ID_NONE;
     const char *name = hosts->config.options->launcher == RZ_LAUNCHER_SLURM ? "srun" : "rzd";
     if (!all && node >= count(hosts)) {
         return;
@@ -356,8 +377,8 @@ static void agent_said(void *arg, uint32_t node, const char *line)
         }
     }
     if (hosts->config.options->verbosity > 0 ||
-        (daemon && (all ? all_known(hosts) : hosts->all[node].here))) {
-        fprintf(stderr, "rzrun: %s: %s\n", name, line);
+        (of_daemon(line) && (all ? all_known(hosts) : hosts->all[node].here))) {
+        show(name, line);
     }
 }
 
@@ -509,6 +530,18 @@ void rz_hosts_ending(struct rz_hosts *hosts)
     stop_listening(hosts);
 }
 
+/* The daemon of such an agent finds no rzrun any more. The agents of the others pass on what their
+ * daemons say last. */
+static void end_agents_of_absent(const struct rz_hosts *hosts)
+{
+    rz_agents_signal_node(hosts->agents, RZ_ID_NONE, SIGTERM);
+    for (uint32_t i = 0; i < count(hosts); i++) {
+        if (rz_hosts_lacks(hosts, i)) {
+            rz_agents_signal_node(hosts->agents, i, SIGTERM);
+        }
+    }
+}
+
 void rz_hosts_close(struct rz_hosts *hosts, bool detached)
 {
     if (!hosts) {
@@ -523,8 +556,10 @@ void rz_hosts_close(struct rz_hosts *hosts, bool detached)
             rz_stream_close(hosts->all[i].alive);
         }
     }
-    if (detached || !all_here) { /* the daemon of such an agent finds no rzrun any more */
+    if (detached) {
         rz_agents_signal(hosts->agents, SIGTERM);
+    } else if (!all_here) {
+        end_agents_of_absent(hosts);
     }
     rz_agents_close(hosts->agents, all_here && none_lost ? AGENTS_END_MS : FAILED_AGENTS_END_MS);
     rz_proof_wipe(&hosts->terms, sizeof(hosts->terms));

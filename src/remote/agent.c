@@ -118,6 +118,12 @@ static void read_lines(struct lines *lines)
     }
 }
 
+static void read_all_lines(struct agent *agent)
+{
+    read_lines(&agent->err);
+    read_lines(&agent->out);
+}
+
 static void lines_readable(evutil_socket_t fd, short what, void *arg)
 {
     (void)fd, (void)what;
@@ -178,9 +184,7 @@ static void agent_exited(evutil_socket_t fd, short what, void *arg)
     if (!reap(agent, &status)) {
         return;
     }
-    /* Its last words come first. */
-    read_lines(&agent->err);
-    read_lines(&agent->out);
+    read_all_lines(agent); /* its last words come first */
     agent_free(agent);
     config.ended(config.arg, node, status);
 }
@@ -342,6 +346,15 @@ void rz_agents_signal(const struct rz_agents *agents, int number)
     }
 }
 
+void rz_agents_signal_node(const struct rz_agents *agents, uint32_t node, int number)
+{
+    for (const struct agent *agent = agents->all; agent; agent = agent->next) {
+        if (agent->node == node) {
+            rz_child_process_signal(agent->pid, number);
+        }
+    }
+}
+
 void rz_agents_close(struct rz_agents *agents, unsigned bound_ms)
 {
     rz_time bound = rz_clock_now() + bound_ms * RZ_MILLISECOND;
@@ -351,7 +364,9 @@ void rz_agents_close(struct rz_agents *agents, unsigned bound_ms)
         for (struct agent *agent = agents->all; agent; agent = next) {
             int status;
             next = agent->next;
-            if (reap(agent, &status)) {
+            bool over = reap(agent, &status);
+            read_all_lines(agent); /* a full pipe would delay its end */
+            if (over) {
                 agent_free(agent);
             }
         }

@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,6 +186,26 @@ static void each_reads_what_its_host_begins_with(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
+/* After the loop has ended, too, and more than a pipe holds; another agent is ended, alone. */
+static void what_is_said_last_is_passed_on(void **state)
+{
+    static const char *const words[] = {
+        "sh", "-c",
+        "[ \"$1\" = beta ] && exec sleep 1000; head -c 200000 /dev/zero; echo; echo last >&2",
+        "agent", NULL};
+    const struct rz_remote_host hosts[] = {{.node = 1, .name = "alpha"},
+                                           {.node = 2, .name = "beta"}};
+    struct rig rig;
+    (void)state;
+    open_rig(&rig, words, "");
+    rz_agents_start(rig.agents, hosts, 2);
+    rz_agents_signal_node(rig.agents, 2, SIGTERM);
+    rz_agents_close(rig.agents, TEST_HANG_S * 1000);
+    event_base_free(rig.base);
+    assert_non_null(strstr(rig.said[1], "last|"));
+    assert_string_equal(rig.said[2], "");
+}
+
 static void an_agent_that_does_not_exist_is_reported(void **state)
 {
     static const char *const words[] = {"/no/such/agent", NULL};
@@ -218,6 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_and_status_are_passed_on),
         cmocka_unit_test(each_reads_what_its_host_begins_with),
+        cmocka_unit_test(what_is_said_last_is_passed_on),
         cmocka_unit_test(an_agent_that_does_not_exist_is_reported),
         cmocka_unit_test(closing_is_bounded),
     };
