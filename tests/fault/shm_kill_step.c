@@ -162,8 +162,8 @@ static unsigned long kill_after(const struct kind *kind, unsigned long steps)
     }
     for (unsigned i = 1; i <= 100; i++) {
         send_one(other, OTHER, 3000, &op);
-        rz_shm_ops.progress(receiver);
-        rz_shm_ops.progress(other);
+        rig_progress(receiver);
+        rig_progress(other);
         if (got.n[OTHER] != i || !got.whole[OTHER]) {
             wrong(kind, n, "another sender's message did not arrive");
         }

@@ -83,9 +83,12 @@ static void ring_put(const void *bytes, size_t n, uint64_t at)
     }
 }
 
+/* The word behind the last record is 0. */
 static void publish(uint64_t tail)
 {
-    world.tail = tail;
+    const uint64_t none = 0;
+    world.tail = tail & ~(uint64_t)(SHM_LINE - 1);
+    ring_put(&none, sizeof(none), world.tail);
     atomic_store(&world.page->tail, tail);
     atomic_fetch_or(&world.bell->lanes[0], UINT64_C(1) << THEM);
 }
@@ -130,7 +133,7 @@ static size_t make_body(uint32_t kind, uint8_t body[64])
 
 static void write_record(void)
 {
-    uint32_t kind = (uint32_t)below(SHM_KIND_COUNT + 1);
+    uint32_t kind = (uint32_t)below(SHM_PIECE + 2);
     uint8_t body[64];
     size_t n = make_body(kind, body), more = below(4) ? 0 : below(SHM_PIECE_MAX + 2);
     uint64_t odd = below(256);

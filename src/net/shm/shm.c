@@ -6,6 +6,7 @@
 #include "port/memory.h"
 #include "port/process.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -308,7 +309,7 @@ static void shm_disconnect(struct rz_net *net, rz_peer_t peer, bool drain, rz_st
     /* Offers of failed processes are delivered too, though fetching them fails: otherwise later
      * messages would overtake them. */
     if (drain && shm_in_open(shm, pair) == RZ_OK) {
-        shm_in_read(shm, pair);
+        shm_in_read(shm, pair, UINT_MAX);
     }
     if (pair->connection == connection) { /* a callback may have ended it already */
         shm_pair_end(shm, pair, status);
@@ -391,8 +392,13 @@ rz_status_t rz_shm_lane_over(struct rz_net *net, uint32_t lane, struct rz_identi
 static bool shm_arm(struct rz_net *net)
 {
     struct shm *shm = (struct shm *)net;
+    /* The bit of a hot lane is taken only here: it is set although all was read. */
+    shm_in_take_bits(shm, SHM_NO_LANE);
+    if (shm->hot && !shm_in_news(shm->hot)) {
+        shm_set_remove(&shm->again, shm->hot->lane);
+    }
     for (unsigned w = 0; w < shm->n_words; w++) {
-        if (shm->again.words[w] || atomic_load(&shm->doorbell->lanes[w % RZ_DOORBELL_WORDS])) {
+        if (shm->again.words[w]) {
             return false;
         }
     }

@@ -8,6 +8,7 @@
 #include "port/memory.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <string.h>
 
 /* The owner tells a sender what it has read in steps of this number of bytes. A sender that finds
@@ -176,46 +177,70 @@ static inline void in_publish(struct shm *shm, struct shm_pair *pair)
     }
 }
 
-unsigned shm_in_read(struct shm *shm, struct shm_pair *pair)
+/* The head of the next record; 0: there is none. */
+static inline uint64_t in_next(const struct shm_pair *pair)
 {
-    if (!pair->in.page || pair->torn || pair->closed) {
+    return atomic_load_explicit(shm_record_word(pair->in.ring, pair->in.head),
+                                memory_order_acquire);
+}
+
+static inline bool in_is_read(const struct shm_pair *pair)
+{
+    return pair->in.page && !pair->torn && !pair->closed;
+}
+
+bool shm_in_news(const struct shm_pair *pair)
+{
+    return in_is_read(pair) && in_next(pair) != 0;
+}
+
+/* Handles the record with this head, the next one. As in_record; it stays where an error is
+ * returned. */
+static inline rz_status_t in_take(struct shm *shm, struct shm_pair *pair, uint64_t word)
+{
+    const unsigned char *at = pair->in.ring + pair->in.head % SHM_RING;
+    struct shm_record record;
+    memcpy(&record, &word, sizeof(record));
+    size_t bytes = shm_record_bytes(record.header_bytes, record.body_bytes);
+    if (record.header_bytes > RZ_NET_HEADER_MAX || bytes > SHM_USABLE) {
+        return RZ_ERR_MALFORMED;
+    }
+    /* Advanced before the callback, which may itself read (disconnect drains). */
+    uint64_t head = pair->in.head;
+    pair->in.head += bytes;
+    pair->in.depth++;
+    rz_status_t status = in_record(shm, pair, &record, at);
+    pair->in.depth--;
+    if (status == RZ_OK) {
+        in_publish(shm, pair);
+    } else {
+        pair->in.head = head;
+    }
+    return status;
+}
+
+unsigned shm_in_read(struct shm *shm, struct shm_pair *pair, unsigned most)
+{
+    if (!in_is_read(pair)) {
         return 0;
     }
-    uint64_t tail = atomic_load_explicit(&pair->in.page->tail, memory_order_acquire);
-    if (tail == pair->in.head) {
-        return 0;
-    }
-    uint64_t connection = pair->connection;
+    uint64_t connection = pair->connection, start = pair->in.head, word;
     unsigned records = 0;
-    rz_status_t status = tail - pair->in.head <= SHM_RING ? RZ_OK : RZ_ERR_MALFORMED;
-    while (status == RZ_OK && pair->in.head < tail && pair->connection == connection) {
-        const unsigned char *at = pair->in.ring + pair->in.head % SHM_RING;
-        struct shm_record record;
-        memcpy(&record, at, sizeof(record));
-        size_t bytes = shm_record_bytes(record.header_bytes, record.body_bytes);
-        if (record.header_bytes > RZ_NET_HEADER_MAX || bytes > tail - pair->in.head) {
-            status = RZ_ERR_MALFORMED;
-            break;
-        }
-        /* Advanced before the callback, which may itself read (disconnect drains). */
-        uint64_t head = pair->in.head;
-        pair->in.head += bytes;
-        pair->in.depth++;
-        status = in_record(shm, pair, &record, at);
-        pair->in.depth--;
-        if (status == RZ_ERR_NO_MEMORY) {
-            pair->in.head = head;
+    rz_status_t status = RZ_OK;
+    while (records < most && (word = in_next(pair)) != 0 &&
+           (status = in_take(shm, pair, word)) == RZ_OK) {
+        records++;
+        if (pair->connection != connection || pair->in.head - start >= SHM_RING) {
+            /* A callback has ended the connection, and the rest is for the next one; or others get
+             * their turn. */
             shm_set_add(&shm->again, pair->lane);
             break;
         }
-        records++;
-        in_publish(shm, pair);
     }
     if (status == RZ_ERR_MALFORMED && pair->connection == connection) {
         in_tear(shm, pair);
-    } else if (pair->in.head < tail) {
-        shm_set_add(&shm->again,
-                    pair->lane); /* a callback has ended it; the rest is for the next connection */
+    } else if (status != RZ_OK) {
+        shm_set_add(&shm->again, pair->lane);
     }
     return records;
 }
@@ -237,7 +262,7 @@ static unsigned in_lane(struct shm *shm, uint32_t lane)
             shm->config.stranger(shm->config.host.arg, pair->identity);
         }
     }
-    unsigned records = shm_in_read(shm, pair);
+    unsigned records = shm_in_read(shm, pair, UINT_MAX);
     if (records > 0) {
         shm->hot = pair;
     }
@@ -245,15 +270,16 @@ static unsigned in_lane(struct shm *shm, uint32_t lane)
 }
 
 /* Takes the bits that senders have set since. */
-static SHM_SELDOM void in_take_bits(struct shm *shm)
+SHM_SELDOM void shm_in_take_bits(struct shm *shm, uint32_t but)
 {
     struct rz_doorbell *bell = shm->doorbell;
     unsigned n = shm->n_words < RZ_DOORBELL_WORDS ? shm->n_words : RZ_DOORBELL_WORDS;
     for (unsigned w = 0; w < n; w++) {
-        if (atomic_load_explicit(&bell->lanes[w], memory_order_relaxed) == 0) {
+        uint64_t stays = but / 64 == w ? UINT64_C(1) << but % 64 : 0;
+        if ((atomic_load_explicit(&bell->lanes[w], memory_order_relaxed) & ~stays) == 0) {
             continue;
         }
-        uint64_t bits = atomic_exchange(&bell->lanes[w], 0);
+        uint64_t bits = atomic_exchange(&bell->lanes[w], stays) & ~stays;
         for (unsigned v = w; v < shm->n_words; v += RZ_DOORBELL_WORDS) {
             shm->again.words[v] |= bits;
         }
@@ -297,12 +323,19 @@ unsigned shm_progress(struct rz_net *net)
         return 0; /* called from a callback of this transport */
     }
     shm->in_progress = true;
-    unsigned events = shm->hot ? shm_in_read(shm, shm->hot) : 0;
+    unsigned events = 0;
+    uint32_t hot_lane = SHM_NO_LANE;
+    if (shm->hot) {
+        /* One record: the next one is in another cache line, and the caller may have all it needs.
+         * The bit of this lane stays set, so that the sender finds it in its own cache. */
+        hot_lane = shm->n_words <= RZ_DOORBELL_WORDS ? shm->hot->lane : SHM_NO_LANE;
+        events = shm_in_read(shm, shm->hot, 1);
+    }
     /* The bits are in a cache line that others write: while one lane is busy they are read only
      * from time to time. */
     shm->streak = events > 0 ? shm->streak + 1 : 0;
     if (shm->streak % HOT_STREAK == 0) {
-        in_take_bits(shm);
+        shm_in_take_bits(shm, hot_lane);
     }
     if (shm->again.some) {
         events += in_read_again(shm);

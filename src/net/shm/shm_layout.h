@@ -7,8 +7,10 @@
  *   lane 0, 1 ..  each: one page and a ring, written by the one process that sends through this
  * lane
  *
- * A ring holds records in whole cache lines. head and tail count bytes and never wrap; everything
- * before tail is complete, because the one release store of tail is last.
+ * A ring holds records in whole cache lines. head and tail count bytes and never wrap. The first
+ * word of a record is written last, by a release store: what is not 0 is the head of a whole
+ * record, and behind the last record there is always a 0. So a reader that waits for a record gets
+ * it with the cache line that it looks at, and a ring is never filled to its last line.
  */
 #ifndef RZ_NET_SHM_LAYOUT_H
 #define RZ_NET_SHM_LAYOUT_H
@@ -22,6 +24,7 @@
 enum {
     SHM_RING = 64 * 1024, /* whole pages, also with the largest page size */
     SHM_LINE = 64,
+    SHM_USABLE = SHM_RING - SHM_LINE, /* bytes of records; the rest is for the 0 behind them */
     SHM_SLOTS = 64, /* payloads that one process can offer to another at a time: bits of a word */
     SHM_EAGER_MAX = 8 * 1024,
     SHM_PIECE_MAX = 8 * 1024,
@@ -40,7 +43,7 @@ struct shm_identity {
 };
 
 struct shm_lane_page {
-    _Alignas(SHM_LINE) _Atomic uint64_t tail;
+    _Alignas(SHM_LINE) _Atomic uint64_t tail;        /* for the writer alone, after a roll-back */
     _Alignas(SHM_LINE) _Atomic uint32_t waiting;     /* the sender sleeps until there is space */
     _Alignas(SHM_LINE) struct shm_identity identity; /* of the writer; valid once `opened` is set */
     _Atomic uint64_t identity_at; /* address of the same identity in its own memory */
@@ -50,16 +53,16 @@ struct shm_lane_page {
 };
 
 enum shm_kind {
-    SHM_EAGER, /* header, payload */
+    SHM_EAGER = 1, /* header, payload */
     SHM_OFFER, /* header, struct shm_offer: the payload stays in the sender's memory until DONE */
     SHM_DONE,  /* struct shm_reply: the payload was copied, or is not needed */
     SHM_ASK,   /* struct shm_reply: send the first `bytes` of the payload in pieces; this ends the
                   offer */
     SHM_PIECE, /* struct shm_piece, bytes of the payload, in order */
-    SHM_KIND_COUNT
 };
 
-/* The header of a record; then follow the user's header, padded to 8 bytes, and the body. */
+/* The head of a record, one word; then follow the user's header, padded to 8 bytes, and the body.
+ */
 struct shm_record {
     uint8_t kind, header_bytes;
     uint16_t zero;
@@ -79,6 +82,12 @@ struct shm_reply {
 struct shm_piece {
     uint64_t id, offset;
 };
+
+/* Where the head of the record at this position is. */
+static inline _Atomic uint64_t *shm_record_word(const unsigned char *ring, uint64_t position)
+{
+    return (_Atomic uint64_t *)(uintptr_t)(ring + position % SHM_RING);
+}
 
 static inline size_t shm_body_offset(uint32_t header_bytes)
 {

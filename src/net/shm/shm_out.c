@@ -19,7 +19,8 @@ static_assert(sizeof(struct shm_lane_page) <= 4096, "fits into the smallest page
 
 /* The largest record must fit into an empty ring, and must not have to wait until the ring is
  * empty. */
-static_assert(4 * (SHM_EAGER_MAX + 2 * RZ_NET_HEADER_MAX) <= SHM_RING, "several records fit");
+static_assert(4 * (SHM_EAGER_MAX + 2 * RZ_NET_HEADER_MAX) <= SHM_USABLE, "several records fit");
+static_assert(sizeof(struct shm_record) == sizeof(uint64_t), "written at once");
 
 static void out_unmap(struct shm_pair *pair)
 {
@@ -69,7 +70,7 @@ static rz_status_t out_map(struct shm *shm, struct shm_pair *pair, int inbox_fd)
 static void out_look(struct shm_pair *pair)
 {
     uint64_t head = atomic_load_explicit(&pair->out.head->read, memory_order_acquire);
-    pair->out.head_seen = pair->out.tail - head <= SHM_RING ? head : pair->out.tail - SHM_RING;
+    pair->out.head_seen = pair->out.tail - head <= SHM_USABLE ? head : pair->out.tail - SHM_USABLE;
 }
 
 rz_status_t shm_out_open(struct shm *shm, struct shm_pair *pair,
@@ -145,11 +146,11 @@ void shm_out_renew(struct shm *shm, struct shm_pair *pair, rz_status_t status)
 /* Whether there is space for bytes; if not, head_seen is the latest head. */
 static inline bool out_room(struct shm_pair *pair, size_t bytes)
 {
-    if (pair->out.tail - pair->out.head_seen + bytes <= SHM_RING) {
+    if (pair->out.tail - pair->out.head_seen + bytes <= SHM_USABLE) {
         return true;
     }
     out_look(pair);
-    return pair->out.tail - pair->out.head_seen + bytes <= SHM_RING;
+    return pair->out.tail - pair->out.head_seen + bytes <= SHM_USABLE;
 }
 
 /* Part of a record's body. */
@@ -175,8 +176,10 @@ static inline void out_write(struct shm_pair *pair, enum shm_kind kind, const vo
     struct shm_record record = {.kind = (uint8_t)kind,
                                 .header_bytes = (uint8_t)header_bytes,
                                 .body_bytes = (uint32_t)(first.bytes + second.bytes)};
-    unsigned char *at = pair->out.ring + pair->out.tail % SHM_RING;
-    memcpy(at, &record, sizeof(record));
+    _Atomic uint64_t *word = shm_record_word(pair->out.ring, pair->out.tail);
+    unsigned char *at = (unsigned char *)word;
+    uint64_t head;
+    memcpy(&head, &record, sizeof(head));
     out_copy_header(at + sizeof(record), header, header_bytes);
     at += shm_body_offset(header_bytes);
     if (first.bytes > 0) {
@@ -186,8 +189,10 @@ static inline void out_write(struct shm_pair *pair, enum shm_kind kind, const vo
         memcpy(at + first.bytes, second.data, second.bytes);
     }
     pair->out.tail += shm_record_bytes(header_bytes, first.bytes + second.bytes);
+    atomic_store_explicit(shm_record_word(pair->out.ring, pair->out.tail), 0, memory_order_relaxed);
+    atomic_store_explicit(&pair->out.page->tail, pair->out.tail, memory_order_relaxed);
     rz_kill_here(RZ_KILL_RING_WRITE);
-    atomic_store_explicit(&pair->out.page->tail, pair->out.tail, memory_order_release);
+    atomic_store_explicit(word, head, memory_order_release);
     rz_kill_here(RZ_KILL_RING_TOLD);
 }
 

@@ -104,6 +104,8 @@ struct shm_peer {
     rz_status_t status;    /* of the disconnect */
 };
 
+#define SHM_NO_LANE UINT32_MAX
+
 /* A set of lanes. */
 struct shm_set {
     uint64_t *words;
@@ -178,7 +180,12 @@ rz_status_t shm_inject(struct rz_net *net, rz_peer_t peer, const void *header,
 /* shm_in.c */
 rz_status_t shm_in_open(struct shm *shm,
                         struct shm_pair *pair); /* RZ_ERR_CLOSED: nothing was sent yet */
-unsigned shm_in_read(struct shm *shm, struct shm_pair *pair); /* records handled */
+/* Handles at most so many records; returns their number. */
+unsigned shm_in_read(struct shm *shm, struct shm_pair *pair, unsigned most);
+bool shm_in_news(const struct shm_pair *pair); /* there is a record to read */
+/* Lanes whose bits senders have set since are read at the next progress; the bit of lane `but`
+ * stays. */
+void shm_in_take_bits(struct shm *shm, uint32_t but);
 void shm_in_close(struct shm *shm, struct shm_pair *pair);
 unsigned shm_progress(struct rz_net *net);
 

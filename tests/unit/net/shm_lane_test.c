@@ -130,7 +130,7 @@ static void one_owner(unsigned i)
         unsigned before = stays.n;
         large[0] = (unsigned char)i;
         assert_int_equal(send_to(temporary_net, 0, i, SHM_EAGER_MAX, &op), RZ_OK);
-        rz_shm_ops.progress(stays.net);
+        rig_progress(stays.net);
         assert_int_equal(stays.n, before + 1);
         assert_int_equal(stays.last, i);
         assert_int_equal(stays.first_byte, (unsigned char)i);
@@ -139,7 +139,7 @@ static void one_owner(unsigned i)
         assert_int_equal(send_to(stays.net, i, i, 100, &back), RZ_OK);
     }
     assert_int_equal(send_to(temporary_net, 0, i, LARGE, &offer), RZ_IN_PROGRESS);
-    rz_shm_ops.progress(stays.net);
+    rig_progress(stays.net);
     assert_non_null(stays.token);
     temporary_goes();
 }
@@ -173,7 +173,7 @@ static void what_lies_unread_is_taken_and_pending_operations_end(void **state)
     struct rig_op op, offer, fetched;
     assert_int_equal(send_to(stays.net, 5, 1, LARGE, &offer), RZ_IN_PROGRESS);
     assert_int_equal(send_to(temporary_net, 0, 2, LARGE, &op), RZ_IN_PROGRESS);
-    rz_shm_ops.progress(stays.net);
+    rig_progress(stays.net);
     rig_op_init(&fetched, "", 0);
     assert_int_equal(rz_shm_ops.fetch(stays.net, stays.token, large, LARGE, &fetched.op),
                      RZ_IN_PROGRESS);
@@ -200,7 +200,7 @@ static void tokens_outlive_the_owners(void **state)
     for (unsigned i = 0; i < KEPT; i++) {
         temporary_comes();
         assert_int_equal(send_to(temporary_net, 0, i, LARGE, &op), RZ_IN_PROGRESS);
-        rz_shm_ops.progress(stays.net);
+        rig_progress(stays.net);
         kept[i] = stays.token;
         temporary_goes();
         assert_int_equal(rz_shm_lane_over(stays.net, TEMPORARY, temporary_identity()), RZ_OK);
@@ -208,7 +208,7 @@ static void tokens_outlive_the_owners(void **state)
     temporary_comes();
     assert_int_equal(rig_connect(&rig, stays.net, TEMPORARY, 9, (uint32_t)getpid()), RZ_OK);
     assert_int_equal(send_to(temporary_net, 0, 77, 10, &op), RZ_OK);
-    rz_shm_ops.progress(stays.net);
+    rig_progress(stays.net);
     assert_int_equal(stays.last, 77);
     rz_shm_ops.drop(stays.net, kept[3]);
     rig_op_init(&fetched, "", 0);
@@ -234,7 +234,7 @@ static void a_lane_of_another_owner_is_left_alone(void **state)
     assert_int_equal(rz_shm_lane_over(stays.net, LANES, temporary_identity()), RZ_ERR_MALFORMED);
     struct rig_op op;
     assert_int_equal(send_to(temporary_net, 0, 3, 10, &op), RZ_OK);
-    rz_shm_ops.progress(stays.net);
+    rig_progress(stays.net);
     assert_int_equal(stays.last, 3);
     temporary_goes();
     teardown();

@@ -201,7 +201,7 @@ static void any_step(struct side *side, struct rz_random *random, bool may_send)
         begin_fetch(side, rz_random_below(random, 4) == 0);
         break;
     default:
-        rz_shm_ops.progress(side->net);
+        rig_progress(side->net);
         look_at_fetches(side, false);
     }
 }
@@ -228,7 +228,7 @@ static void settle(void)
         assert_true(turns++ < SETTLED);
         for (unsigned i = 0; i < 2; i++) {
             begin_fetch(&sides[i], false);
-            rz_shm_ops.progress(sides[i].net);
+            rig_progress(sides[i].net);
             look_at_fetches(&sides[i], true);
         }
     }
@@ -329,7 +329,7 @@ static void a_renewed_connection_has_all_its_room(void **state)
         for (unsigned i = 0; i < 200; i++) {
             assert_int_equal(ops[i].ended, 1);
         }
-        rz_shm_ops.progress(sides[1].net); /* all of it is of the last epoch */
+        rig_progress(sides[1].net); /* all of it is of the last epoch */
         assert_int_equal(sides[1].arrived, 0);
     }
     struct rz_random random = {.state = 1};

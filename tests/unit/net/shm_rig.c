@@ -127,3 +127,12 @@ bool rig_turn(const struct rig *rig, struct rz_net *net, unsigned self)
     rz_doorbell_sleep(bell, value, rig->event_fd[self], NULL, 0, TEST_HANG_S * RZ_SECOND);
     return rz_clock_now() - before < TEST_HANG_S * RZ_SECOND;
 }
+
+unsigned rig_progress(struct rz_net *net)
+{
+    unsigned events = 0, more;
+    while ((more = rz_shm_ops.progress(net)) > 0) {
+        events += more;
+    }
+    return events;
+}

@@ -47,4 +47,7 @@ void rig_op_init(struct rig_op *op, const void *header, uint32_t header_bytes);
  * came within the bound. */
 bool rig_turn(const struct rig *rig, struct rz_net *net, unsigned self);
 
+/* Progress until nothing is left; returns the number of events. */
+unsigned rig_progress(struct rz_net *net);
+
 #endif
