@@ -58,12 +58,13 @@ def forms(tables):
                           (f"MPI_I{operation.lower()}", f"rz_schedule_start({call}, request)"),
                           (f"MPI_{operation}_init", f"rz_schedule_keep({call}, request)")):
             function = tables.by_name[name]
+            begin = "rz_schedule_begin_now" if name == f"MPI_{operation}" else "rz_schedule_begin"
             before = "    (void)info;\n" if name.endswith("_init") else ""
             if name == f"MPI_{operation}" and operation in ALONE:
                 before = f"    if (rz_comm_is_alone(comm)) {{\n        return {alone(tables, operation)[1]};\n    }}\n"
             out.append(f"\n{wrap(abi_chapter.prototype(tables, function), 100)}\n{{\n{before}"
                        "    struct rz_schedule *schedule;\n"
-                       f'    int error = rz_schedule_begin(comm, "{name}", &schedule);\n'
+                       f'    int error = {begin}(comm, "{name}", &schedule);\n'
                        "    if (error != MPI_SUCCESS) {\n        return error;\n    }\n"
                        f"    return {end};\n}}\n")
     return "".join(out)

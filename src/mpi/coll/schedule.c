@@ -41,8 +41,12 @@ struct rz_schedule {
     struct rz_schedule *next; /* in the list of kept schedules */
     struct rz_comm *comm;
     int tag;
-    int error; /* the first error */
-    bool over; /* no further step is begun */
+    int error;    /* the first error */
+    bool over;    /* no further step is begun */
+    bool at_once; /* a blocking operation: steps run as they are added */
+    bool tells;   /* it sends nothing more, and tells those that wait for it: this one last */
+    const struct rz_comm *told_comm;
+    int told_peer;
     struct step *steps;
     size_t n, max, at; /* at: the next step to begin */
     struct rz_request **pending;
@@ -172,8 +176,6 @@ void *rz_schedule_room(struct rz_schedule *schedule, MPI_Count count,
     return memory + below - datatype->true_lb;
 }
 
-/* ---- Adding steps ---- */
-
 static void note(struct rz_schedule *schedule, int error)
 {
     schedule->error = schedule->error != MPI_SUCCESS ? schedule->error : error;
@@ -191,8 +193,8 @@ static int schedule_new(struct rz_comm *comm, uint64_t operation, bool uniform,
     made->operation = operation;
     made->tag = rz_comm_operation_tag(operation);
     made->error = MPI_SUCCESS;
-    made->over = false;
-    made->n = 0;
+    made->over = made->at_once = made->tells = false;
+    made->n = made->at = 0;
     made->uniform = uniform;
     made->part = false;
     made->row = NULL;
@@ -226,96 +228,6 @@ struct rz_comm *rz_schedule_comm(const struct rz_schedule *schedule)
 void rz_schedule_turn(struct rz_schedule *schedule, struct rz_comm *comm)
 {
     schedule->comm = comm;
-}
-
-void rz_schedule_refuse(struct rz_schedule *schedule, int error)
-{
-    schedule->error = schedule->error != MPI_SUCCESS ? schedule->error : error;
-    schedule->over = true;
-}
-
-/* NULL: no memory. */
-static struct step *step_add(struct rz_schedule *schedule, enum step_kind kind)
-{
-    if (schedule->n == schedule->max) {
-        size_t more = schedule->max == 0 ? 32 : 2 * schedule->max;
-        struct step *larger = realloc(schedule->steps, more * sizeof(*larger));
-        if (!larger) {
-            rz_schedule_refuse(schedule, MPI_ERR_NO_MEM);
-            return NULL;
-        }
-        schedule->steps = larger;
-        schedule->max = more;
-    }
-    struct step *step = &schedule->steps[schedule->n++];
-    *step = (struct step){.kind = kind, .comm = schedule->comm};
-    return step;
-}
-
-void rz_schedule_send(struct rz_schedule *schedule, const void *buffer, MPI_Count count,
-                      struct rz_datatype *datatype, int dest)
-{
-    struct step *step = step_add(schedule, STEP_SEND);
-    if (!step) {
-        return;
-    }
-    step->peer = dest;
-    step->from = buffer;
-    step->from_count = count;
-    step->from_type = datatype;
-    rz_datatype_retain(datatype);
-}
-
-void rz_schedule_recv(struct rz_schedule *schedule, void *buffer, MPI_Count count,
-                      struct rz_datatype *datatype, int source)
-{
-    struct step *step = step_add(schedule, STEP_RECV);
-    if (!step) {
-        return;
-    }
-    step->peer = source;
-    step->to = buffer;
-    step->to_count = count;
-    step->to_type = datatype;
-    rz_datatype_retain(datatype);
-}
-
-void rz_schedule_fence(struct rz_schedule *schedule)
-{
-    step_add(schedule, STEP_FENCE);
-}
-
-void rz_schedule_copy(struct rz_schedule *schedule, const struct rz_part *from,
-                      const struct rz_part *to)
-{
-    struct step *step = step_add(schedule, STEP_COPY);
-    if (!step) {
-        return;
-    }
-    step->from = from->buffer;
-    step->from_count = from->count;
-    step->from_type = from->datatype;
-    step->to = to->buffer;
-    step->to_count = to->count;
-    step->to_type = to->datatype;
-    rz_datatype_retain(from->datatype);
-    rz_datatype_retain(to->datatype);
-}
-
-void rz_schedule_combine(struct rz_schedule *schedule, struct rz_op *op, const void *left,
-                         void *right, MPI_Count count, struct rz_datatype *datatype)
-{
-    struct step *step = step_add(schedule, STEP_COMBINE);
-    if (!step) {
-        return;
-    }
-    step->from = left;
-    step->to = right;
-    step->to_count = count;
-    step->to_type = datatype;
-    step->op = op;
-    rz_datatype_retain(datatype);
-    rz_op_retain(op);
 }
 
 /* ---- Running a schedule ---- */
@@ -352,30 +264,26 @@ static bool pending_reserve(struct rz_schedule *schedule)
     return true;
 }
 
-static bool sends_to(const struct step *step, const struct step *like)
+/* Because of a failed member this process sends nothing more: tells the process to which it owes
+ * this message; once for messages that follow one another. */
+static void tell_absence_of(struct rz_schedule *schedule, const struct step *step)
 {
-    return step->kind == STEP_SEND && step->comm == like->comm && step->peer == like->peer;
+    bool told = schedule->told_comm == step->comm && schedule->told_peer == step->peer;
+    if (schedule->tells && step->kind == STEP_SEND && !told && !rz_engine.rollback) {
+        schedule->told_comm = step->comm;
+        schedule->told_peer = step->peer;
+        rz_absence_tell(step->comm, step->peer, schedule->tag);
+    }
 }
 
-/* Because of a failed member this process sends nothing more: tells each process to which it owes a
- * message. */
-static void tell_absence(const struct rz_schedule *schedule)
+/* The same of all messages that are still to be sent; those of a blocking operation are not known
+ * yet. */
+static void tell_absence(struct rz_schedule *schedule)
 {
-    if (!schedule->whole->collectives_failed || rz_engine.rollback) {
-        return;
-    }
+    schedule->tells = schedule->whole->collectives_failed;
+    schedule->told_comm = NULL;
     for (size_t i = schedule->at; i < schedule->n; i++) {
-        const struct step *step = &schedule->steps[i];
-        size_t before = schedule->at;
-        if (step->kind != STEP_SEND) {
-            continue;
-        }
-        while (before < i && !sends_to(&schedule->steps[before], step)) {
-            before++;
-        }
-        if (before == i) {
-            rz_absence_tell(step->comm, step->peer, schedule->tag);
-        }
+        tell_absence_of(schedule, &schedule->steps[i]);
     }
 }
 
@@ -560,13 +468,140 @@ static void settle(struct rz_schedule *schedule)
     collect(schedule);
 }
 
+/* ---- Adding steps ---- */
+
+void rz_schedule_refuse(struct rz_schedule *schedule, int error)
+{
+    if (schedule->n_pending > 0) {
+        give_up(schedule, error);
+    } else {
+        schedule->error = schedule->error != MPI_SUCCESS ? schedule->error : error;
+        schedule->over = true;
+    }
+}
+
+/* Keeps the step, and what it refers to, until the schedule is destroyed. */
+static void record(struct rz_schedule *schedule, const struct step *step)
+{
+    if (schedule->n == schedule->max) {
+        size_t more = schedule->max == 0 ? 32 : 2 * schedule->max;
+        struct step *larger = realloc(schedule->steps, more * sizeof(*larger));
+        if (!larger) {
+            rz_schedule_refuse(schedule, MPI_ERR_NO_MEM);
+            return;
+        }
+        schedule->steps = larger;
+        schedule->max = more;
+    }
+    schedule->steps[schedule->n++] = *step;
+    if (step->from_type) {
+        rz_datatype_retain(step->from_type);
+    }
+    if (step->to_type) {
+        rz_datatype_retain(step->to_type);
+    }
+    if (step->op) {
+        rz_op_retain(step->op);
+    }
+}
+
+static void run_at_once(struct rz_schedule *schedule, const struct step *step)
+{
+    if (schedule->over) {
+        tell_absence_of(schedule, step);
+    } else if (step->kind != STEP_FENCE) {
+        begin_step(schedule, step);
+    } else if (schedule->n_pending > 0) {
+        settle(schedule);
+    }
+}
+
+static inline void add(struct rz_schedule *schedule, const struct step *step)
+{
+    if (schedule->at_once) {
+        run_at_once(schedule, step);
+    } else {
+        record(schedule, step);
+    }
+}
+
+void rz_schedule_send(struct rz_schedule *schedule, const void *buffer, MPI_Count count,
+                      struct rz_datatype *datatype, int dest)
+{
+    add(schedule, &(struct step){.kind = STEP_SEND,
+                                 .comm = schedule->comm,
+                                 .peer = dest,
+                                 .from = buffer,
+                                 .from_count = count,
+                                 .from_type = datatype});
+}
+
+void rz_schedule_recv(struct rz_schedule *schedule, void *buffer, MPI_Count count,
+                      struct rz_datatype *datatype, int source)
+{
+    add(schedule, &(struct step){.kind = STEP_RECV,
+                                 .comm = schedule->comm,
+                                 .peer = source,
+                                 .to = buffer,
+                                 .to_count = count,
+                                 .to_type = datatype});
+}
+
+void rz_schedule_fence(struct rz_schedule *schedule)
+{
+    add(schedule, &(struct step){.kind = STEP_FENCE});
+}
+
+void rz_schedule_copy(struct rz_schedule *schedule, const struct rz_part *from,
+                      const struct rz_part *to)
+{
+    add(schedule, &(struct step){.kind = STEP_COPY,
+                                 .from = from->buffer,
+                                 .from_count = from->count,
+                                 .from_type = from->datatype,
+                                 .to = to->buffer,
+                                 .to_count = to->count,
+                                 .to_type = to->datatype});
+}
+
+void rz_schedule_combine(struct rz_schedule *schedule, struct rz_op *op, const void *left,
+                         void *right, MPI_Count count, struct rz_datatype *datatype)
+{
+    add(schedule, &(struct step){.kind = STEP_COMBINE,
+                                 .from = left,
+                                 .to = right,
+                                 .to_count = count,
+                                 .to_type = datatype,
+                                 .op = op});
+}
+
+/* ---- Blocking operations ---- */
+
+int rz_schedule_begin_now(struct rz_comm *comm, const char *call, struct rz_schedule **schedule)
+{
+    int error = rz_schedule_begin(comm, call, schedule);
+    if (error == MPI_SUCCESS) {
+        (*schedule)->at_once = true;
+        (*schedule)->result = (struct rz_uniform_result){0};
+        begin_result(*schedule);
+        begin_steps(*schedule);
+    }
+    return error;
+}
+
 int rz_schedule_run(struct rz_schedule *schedule)
 {
-    schedule->result = (struct rz_uniform_result){0};
-    begin_result(schedule);
-    begin_steps(schedule);
-    while (advance(schedule)) {
-        settle(schedule);
+    if (schedule->at_once) {
+        if (schedule->n_pending > 0) {
+            settle(schedule);
+        }
+    } else {
+        schedule->result = (struct rz_uniform_result){0};
+        begin_result(schedule);
+        begin_steps(schedule);
+        while (advance(schedule)) {
+            settle(schedule);
+        }
     }
     end_steps(schedule);
     int error = schedule->error;

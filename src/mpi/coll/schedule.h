@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A collective operation as a schedule: the steps of this process, in order. Each algorithm writes
- * its steps once; a blocking call runs them and waits, the request of a non-blocking call runs them
- * as messages arrive.
+ * its steps once. A blocking call runs each step as it is added; the request of a non-blocking call
+ * keeps the steps, and runs them as messages arrive.
  *
  * A message is started when its step is reached. Messages run concurrently until a fence, where all
  * of them must have ended. The end of the schedule is a fence. The functions that add steps never
- * return an error: the first error (no memory) is kept and ends the operation before it begins.
+ * return an error: the first error is kept and ends the operation, of a non-blocking call before it
+ * begins.
  *
  * Errors while it runs: a message that was too long (MPI_ERR_TRUNCATE) is kept and returned at the
  * end, since the other processes need this one to continue; any other error of a receive ends the
@@ -39,6 +40,9 @@ struct rz_part {
  */
 int rz_schedule_begin(struct rz_comm *comm, const char *call, struct rz_schedule **schedule);
 
+/* The same for a blocking call: steps run as they are added. */
+int rz_schedule_begin_now(struct rz_comm *comm, const char *call, struct rz_schedule **schedule);
+
 /* Why the process ends that has no memory for a message of such a part, or of another kind in the
  * same call: others wait for it, and this process would wait for them in what follows. */
 #define RZ_FOR_CREATION "to take part in the making of a communicator"
@@ -54,7 +58,7 @@ struct rz_comm *rz_schedule_comm(const struct rz_schedule *schedule);
  * plan switches back before it ends. */
 void rz_schedule_turn(struct rz_schedule *schedule, struct rz_comm *comm);
 
-/* Makes the operation end with this error before anything is sent. */
+/* Makes the operation end with this error; if no step was added yet, before anything is sent. */
 void rz_schedule_refuse(struct rz_schedule *schedule, int error);
 
 void rz_schedule_send(struct rz_schedule *schedule, const void *buffer, MPI_Count count,
@@ -69,8 +73,7 @@ void rz_schedule_copy(struct rz_schedule *schedule, const struct rz_part *from,
 void rz_schedule_combine(struct rz_schedule *schedule, struct rz_op *op, const void *left,
                          void *right, MPI_Count count, struct rz_datatype *datatype);
 
-/* Memory that stays valid as long as the schedule; NULL: none, and the operation ends before it
- * begins. */
+/* Memory that stays valid as long as the schedule; NULL: none, and the operation ends. */
 void *rz_schedule_bytes(struct rz_schedule *schedule, MPI_Count bytes);
 
 /* Memory for count elements of datatype, to be used in steps like a buffer that a user would pass.
@@ -78,7 +81,7 @@ void *rz_schedule_bytes(struct rz_schedule *schedule, MPI_Count bytes);
 void *rz_schedule_room(struct rz_schedule *schedule, MPI_Count count,
                        const struct rz_datatype *datatype);
 
-/* Runs the schedule to its end and destroys it. */
+/* Runs the schedule to its end, or waits for the end of what runs, and destroys it. */
 int rz_schedule_run(struct rz_schedule *schedule);
 
 /* Runs the schedule as far as it goes without waiting; *request, set on success, does the rest. */

@@ -302,7 +302,7 @@ static int write_rows(struct rows *out, const struct stars *stars)
 static int exchange(struct rz_comm *comm, const struct rz_parts *out, const struct rz_parts *in)
 {
     struct rz_schedule *schedule;
-    int error = rz_schedule_begin(comm, "MPI_Dist_graph_create", &schedule);
+    int error = rz_schedule_begin_now(comm, "MPI_Dist_graph_create", &schedule);
     return error != MPI_SUCCESS ? error : rz_schedule_run(rz_plan_alltoall(schedule, out, in));
 }
 
@@ -314,7 +314,7 @@ static int agree(struct rz_comm *comm, int error)
     int mine = error != MPI_SUCCESS ? rz_comm_rank(comm) : INT_MAX, first = INT_MAX;
     struct rz_reduction lowest =
         rz_reduction_of(&mine, &first, 1, rz_datatype_of(MPI_INT), rz_op_predefined(0x22));
-    int failed = rz_schedule_begin(comm, "MPI_Dist_graph_create", &schedule);
+    int failed = rz_schedule_begin_now(comm, "MPI_Dist_graph_create", &schedule);
     if (failed == MPI_SUCCESS) {
         failed = rz_schedule_run(rz_plan_allreduce(schedule, &lowest));
     }
