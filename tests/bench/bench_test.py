@@ -7,12 +7,14 @@ import re
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 BUILD, SOURCE = os.environ["RZ_TEST_BUILD"], os.environ["RZ_TEST_SOURCE"]
 sys.path[:0] = [f"{SOURCE}/tools", f"{SOURCE}/tests"]
 from patience import HANG_S  # noqa: E402
-from rzbench import records, run, tune  # noqa: E402
+from rzbench import messages, peers, proxies, records, run, tune  # noqa: E402
+from rzbench.bench import Bench  # noqa: E402
 from rzbench.claims import EXCUSED, HOLDS, NOT_MEASURED, WITHIN, Claims  # noqa: E402
 from rzbench.plot import script, curves_of  # noqa: E402
 from rzbench.table import Interval, Samples, Table, t95  # noqa: E402
@@ -87,6 +89,96 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(claims[1].measured, "7.00 (6.00..8.00), n = 10")
         claims.all("none was run", 0, 0)
         self.assertEqual(claims[2].holds, NOT_MEASURED)
+
+    def test_shortfalls(self):
+        """What does not hold and counts, with by how much."""
+        claims = Claims()
+        claims.most("seven", 7, self.SEVEN)
+        claims.not_more("not more", 0.8, self.CHANCE)  # within the interval
+        self.assertEqual(([claim.holds for claim in claims], claims.shortfalls()), ([HOLDS, WITHIN], ""))
+        claims.most("five", 5, self.SEVEN)
+        claims.least("eight", 8, self.SEVEN)
+        claims.least("nine", 9, self.SEVEN)
+        claims.excuse("it cannot")
+        claims.not_more("not more", 0.8, self.SLOWER)
+        claims.all("runs", 3, 4)
+        self.assertEqual(claims.shortfalls().split("\n")[3:-1], [
+            "* five: 7.00 (6.00..8.00), n = 10; asked: at most 5 (40% more)", "* eight: 7.00 (6.00..8.00), n = 10; asked: at least 8 (12% less)",
+            "* not more: 0.900 (0.850..0.950), n = 10; asked: within the interval not more than 0.8 (12% more)", "* runs: 3 of 4; asked: all"])
+
+
+class Peers(unittest.TestCase):
+    @staticmethod
+    def table(**columns):
+        table = Table("name", "", "")
+        for column, values in columns.items():
+            for repetition, value in enumerate(values):
+                table.cell("row", {"ours": "Rhizome", "openmpi": "Open MPI", "mpich": "MPICH"}[column]).put(repetition, value)
+        return table
+
+    def test_the_better_one_of_each_repetition(self):
+        table = self.table(openmpi=[2, 4, math.nan, math.inf], mpich=[3, 1])
+        self.assertEqual(peers.better_peer(table, "row").values[:2], [2, 1])
+        self.assertEqual(peers.better_peer(table, "row", max).values[:2], [3, 4])
+        self.assertTrue(all(math.isnan(value) for value in peers.better_peer(table, "row").values[2:]))
+        self.assertEqual(peers.better_peer(table, "row", late_s=60).values[3], 60)  # it took at least that long
+        self.assertEqual(peers.better_peer(self.table(), "row").values, [])
+
+    def test_claims_are_of_that(self):
+        bench = types.SimpleNamespace(claims=Claims())
+        peers.at_most(bench, self.table(ours=[1, 1]), "row", 1, "alone")
+        self.assertEqual(bench.claims, [])
+        table = self.table(ours=[3, 3], openmpi=[2, 4], mpich=[4, 2])
+        peers.at_most(bench, table, "row", 1.5, "time")
+        peers.at_least(bench, table, "row", 1, "rate")
+        self.assertEqual([(claim.holds, claim.by) for claim in bench.claims], [(HOLDS, "0% less"), ("**does not hold**", "25% less")])
+
+    def test_growth_with_the_queue(self):
+        table = Table("rate", "", "")
+        for n, rate in ((1000, 4.0), (10000, 1.0)):
+            table.cell(messages.row_of("reverse", n), "Rhizome").put(0, rate)
+        self.assertEqual(messages.growth(table, "reverse").values, [4.0])
+
+    def test_a_box_of_ranks(self):
+        self.assertEqual(" ".join(proxies.comd(8, 5)), "-i 2 -j 2 -k 2 -x 10 -y 10 -z 10")
+
+    def test_a_peer_that_fails_or_is_late_is_shown_and_not_run_again(self):
+        options = types.SimpleNamespace(quick=False, limit=HANG_S, repetitions=2)
+        out = types.SimpleNamespace(failure=None, write=lambda text: None)
+        bench, table, ran = Bench(options, "/", "/", "/", run.Interrupt(), (out, None, None)), Table("name", "", ""), []
+        programs = {"Rhizome": "exit 0", "Open MPI": "exit 1", "MPICH": "exec sleep 1000"}
+        bench.warn = lambda text: None
+
+        def command(case):
+            ran.append(case)
+            return ["sh", "-c", programs[case[1]] if case[0] > 4 or case[1] == "Rhizome" else "exit 0"]
+
+        def take(case, result):
+            return [(table, str(case[0]), case[1], 1.0 if result.good() else None)]
+        peers.in_turns(bench, (2, 2), [(n, system) for n in (4, 8, 16) for system in ("Rhizome", "Open MPI")], command, take, HANG_S)
+        peers.in_turns(bench, (2, 2), [(32, "MPICH"), (64, "MPICH")], command, take, 0.1)
+        self.assertEqual([ran.count((n, "Open MPI")) for n in (4, 8, 16)], [2, 1, 0])
+        self.assertEqual([ran.count((n, "MPICH")) for n in (32, 64)], [1, 0])
+        self.assertEqual([table.at(str(n), "Rhizome").values for n in (4, 8, 16)], [[1.0, 1.0]] * 3)
+        self.assertEqual((table.at("8", "Open MPI").text(False, 2), table.at("32", "MPICH").text(False, 2)), ("failed", "run > 0 s"))
+        self.assertEqual((bench.tally.runs, bench.tally.failed), (6, 0))  # those of ours alone
+
+    def test_what_a_peer_leaves_in_shared_memory_goes_with_it(self):
+        make, name = f"{SOURCE}/apps/bench/peers/peer_apart.sh", f"/dev/shm/rzbench-test-{os.getpid()}"
+        if subprocess.run([make, "true"], capture_output=True, timeout=HANG_S).returncode:
+            self.skipTest("this system gives no namespaces")
+        done = subprocess.run([make, "sh", "-c", f"echo left > {name}; cat {name}; exit 3"], capture_output=True, text=True, timeout=HANG_S)
+        self.assertEqual((done.returncode, done.stdout, os.path.exists(name)), (3, "left\n", False), done.stderr)
+
+    def test_nodes_for_a_peer_are_apart_and_go_with_the_command(self):
+        make = f"{SOURCE}/apps/bench/peers/peer_nodes.sh"
+        links = sorted(os.listdir("/sys/class/net"))
+        if subprocess.run([make, "1", "true"], capture_output=True, timeout=HANG_S).returncode:
+            self.skipTest("this system gives no networks of their own")
+        done = subprocess.run([make, "2", "sh", "-c", f"for n in n1 n2; do {make} --agent $n 'hostname; ip -br address show dev eth0'; done"],
+                              capture_output=True, text=True, timeout=HANG_S)
+        self.assertEqual(re.findall(r"n\d$|10\.79\.0\.\d+", done.stdout, re.M), ["n1", "10.79.0.1", "n2", "10.79.0.2"], done.stderr)
+        self.assertEqual(sorted(os.listdir("/sys/class/net")), links)
 
 
 class Reading(unittest.TestCase):

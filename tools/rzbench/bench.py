@@ -31,6 +31,7 @@ class Bench:
         self.options, self.bin, self.sources, self.folder, self.interrupt = options, bin_folder, sources, folder, interrupt
         self.out, self.report, self.csv = outs  # the latter two may be None
         self.quick, self.limit_s, self.deadline = options.quick, options.limit, math.inf
+        self.processors = os.cpu_count()
         self.used_up = False  # something was left out
         self.runs = self.tables = 0  # shown, with at least one row
         self.verdict = ""  # of a study that has one: the last line
@@ -78,7 +79,7 @@ class Bench:
     def judged(self, parts, what="runs complete: a good end, and all that was to be printed"):
         """Shows what was claimed, beside the runs, and makes the verdict. parts: whether all parts could be made."""
         self.claims.all(what, self.tally.runs - self.tally.failed, self.tally.runs)
-        self.say(self.claims.markdown())
+        self.say(self.claims.markdown() + self.claims.shortfalls())
         self.verdict, good = self.claims.verdict()
         return parts and good
 
@@ -126,7 +127,7 @@ class Bench:
             cell = table.cell(row, column)
             if value is None and late:
                 cell.put(repetition, math.inf)
-                cell.limit_s = self.limit_s
+                cell.limit_s = limit_s or self.limit_s
             elif value is not None and (over or good or result.good()):
                 cell.put(repetition, value)
         fine = good(result, found) if good else late or (result.good() and found is not None and None not in [value for *_, value in found])

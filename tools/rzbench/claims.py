@@ -16,26 +16,34 @@ class Claim:
     measured: str = ""
     holds: str = NOT_MEASURED
     why: str = ""
+    by: str = ""  # how far from what was asked
 
 
 class Claims(list):
-    def judge(self, what, asked, stats, unit, holds):
+    def judge(self, what, asked, stats, unit, holds, bound=None):
         """stats: a Summary or an Interval."""
-        self.append(Claim(what, asked, f"{stats.text()}{unit}, n = {stats.n}", holds) if stats.n else Claim(what, asked))
+        off = stats.median / bound - 1 if bound and stats.n else 0
+        self.append(Claim(what, asked, f"{stats.text()}{unit}, n = {stats.n}", holds, by=f"{abs(off):.0%} {'more' if off > 0 else 'less'}")
+                    if stats.n else Claim(what, asked))
 
     def least(self, what, bound, stats, unit=""):
         """The median is at least so much."""
-        self.judge(what, f"at least {bound:g}{unit}", stats, unit, HOLDS if stats.median >= bound else FAILS)
+        self.judge(what, f"at least {bound:g}{unit}", stats, unit, HOLDS if stats.median >= bound else FAILS, bound)
 
     def most(self, what, bound, stats, unit=""):
         """At most; None: nothing was asked."""
         asked = "" if bound is None else f"at most {bound:g}{unit}"
-        self.judge(what, asked, stats, unit, TOLD if bound is None else HOLDS if stats.median <= bound else FAILS)
+        self.judge(what, asked, stats, unit, TOLD if bound is None else HOLDS if stats.median <= bound else FAILS, bound)
 
     def not_less(self, what, bound, interval, unit=""):
         """Not less, unless by chance: neither the median nor the whole 95 % interval is below the bound."""
         self.judge(what, f"within the interval not less than {bound:g}{unit}", interval, unit,
-                   HOLDS if interval.median >= bound else WITHIN if interval.high >= bound else FAILS)
+                   HOLDS if interval.median >= bound else WITHIN if interval.high >= bound else FAILS, bound)
+
+    def not_more(self, what, bound, interval, unit=""):
+        """The same the other way round."""
+        self.judge(what, f"within the interval not more than {bound:g}{unit}", interval, unit,
+                   HOLDS if interval.median <= bound else WITHIN if interval.low <= bound else FAILS, bound)
 
     def all(self, what, good, of):
         """All of them did as they should."""
@@ -58,6 +66,12 @@ class Claims(list):
         good = held > 0 and failed == 0
         rest = "".join(f"; {states.count(state)} {word}" for state, word in ((EXCUSED, "excused"), (NOT_MEASURED, "not measured")) if state in states)
         return f"verdict: {'holds' if good else 'does not hold' if failed else 'nothing was measured'} ({held} of {held + failed}{rest})", good
+
+    def shortfalls(self):
+        """What does not hold and counts, and by how much; empty: nothing."""
+        lines = [f"* {claim.what}: {claim.measured}; asked: {claim.asked}{f' ({claim.by})' if claim.by else ''}{claim.why}\n"
+                 for claim in self if claim.holds == FAILS]
+        return "\n### What does not hold\n\n" + "".join(lines) if lines else ""
 
     def markdown(self, text=""):
         lines = [line_of([claim.what, claim.asked, claim.measured, claim.holds + claim.why]) for claim in self]

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The study mpi: point-to-point and collective calls beside Open MPI and MPICH, on this machine as it is and with wake-ups that take longer, so that the
-verdict does not depend on which machine it is made on."""
-import math
-
+"""The study mpi: what an MPI program sees, beside Open MPI and MPICH. Here: two and many ranks on this machine as it is and with wake-ups that take
+longer, so that the verdict does not depend on which machine it is made on. The other parts are in files of their own."""
 from . import calls, records
+from .collectives import collectives, nodes
+from .launches import memory, start
+from .messages import messages, network
+from .peers import better_peer
+from .proxies import proxies
 from .systems import MPICH, OPENMPI, RHIZOME
-from .table import Samples, Table
+from .table import Table
 
-TEXT = "\n## Calls\n\nAll columns take turns in each repetition; each value is the mean of one run. Ratios are taken repetition by repetition.\n"
+TEXT = "\n## Beside other MPIs\n\nAll columns take turns in each repetition; each value is the mean of one run. Ratios are taken repetition by repetition.\n"
 
 # What is asked for.
 OVER_YIELD, OVER_PEER, OVER_BEFORE, OVER_PEER_COUNTED = 1.3, 1.5, 1.15, 1.0
@@ -36,13 +39,6 @@ def measured(bench, name, text, titles, ranks, leave_out):
         (table, f"{call} {records.size_text(int(size))}" if size else call, way, value)  # NAME BYTES VALUE SWITCHES
         for call in CALLS for size, *values in result.numbers(call) for table, value in zip(tables, values)])
     return tables[0]
-
-
-def better_peer(table, row):
-    """Of each repetition the lower value of the peers that are there."""
-    peers = [table.at(row, peer).values for peer in (OPENMPI, MPICH)]
-    return Samples(min((values[i] for values in peers if i < len(values) and math.isfinite(values[i])), default=math.nan)
-                   for i in range(max(map(len, peers))))
 
 
 def claim_row(bench, table, row, ours, yields):
@@ -85,7 +81,8 @@ def counted(bench):
     return table is not None
 
 
-PARTS = {"pair": pair, "crowd": crowd, "calls": counted}
+PARTS = {"messages": messages, "network": network, "collectives": collectives, "nodes": nodes, "start": start, "memory": memory,
+         "proxies": proxies, "pair": pair, "crowd": crowd, "calls": counted}
 
 
 def study(bench):
@@ -93,6 +90,6 @@ def study(bench):
     if not bench.compile("bench_mpi", peers=True) or \
             (old and not bench.compile_by(f"{old}/bin/mpicc", "bench_mpi", f"{bench.folder}/bench_mpi.baseline", f"the Rhizome in {old}")):
         return False
-    bench.quickly(40)
+    bench.quickly(100)
     bench.say(TEXT)
     return bench.judged(bench.parts(PARTS, bench))

@@ -15,8 +15,10 @@ VERSIONS = {OPENMPI: "mpirun.openmpi --version | head -1",
 # by enter_root.sh; the folder of compiled programs is INSIDE then.
 PEER_ROOT, INSIDE = "/var/lib/rhizome/peer-root", "/mnt"
 
-# The proxies survive in ways that they share.
-SHARED = {"hpccg": ("recovery", "recovery_buddy", "recovery_files", "recovery_ulfm")}
+# Sources of a program besides its first: its own, and the ways to survive, which the proxies share.
+RECOVERY = ("recovery", "recovery_buddy", "recovery_files", "recovery_ulfm")
+SHARED = {"hpccg": RECOVERY, "comd": ("comd_domain", "comd_force", "comd_lattice", *RECOVERY),
+          "lulesh": ("lulesh_element", "lulesh_hex", "lulesh_mesh", "lulesh_node", *RECOVERY)}
 
 
 def needs(app, make):
@@ -36,6 +38,8 @@ class Systems(Bench):
         for peer in (OPENMPI, MPICH):
             if not self.options.no_peers and shutil.which(f"mpicc.{ENDINGS[peer]}") and shutil.which(LAUNCHERS[peer]):
                 self.versions[peer] = self.run(["sh", "-c", VERSIONS[peer]]).output.partition("\n")[0]
+        apart = f"{self.sources}/peer_apart.sh"
+        self.apart = [apart] if len(self.versions) > 1 and self.run([apart, "true"]).good() else []  # what stands before a peer's launcher
         return True
 
     def compiled(self, system, program):
@@ -75,11 +79,11 @@ class Systems(Bench):
         if system == RHIZOME:
             words = [f"{self.bin}/rzrun", "-n", str(ranks), "--nodes", str(nodes or (2 if between else 1)), "--oversubscribe", *options]
         elif system == OPENMPI:
-            words = [*"mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none --mca pml ob1 --mca btl".split(),
-                     "tcp,self" if between else "vader,self", *("--mca btl_tcp_if_include lo".split() if between else ()),
+            words = [*self.apart, *"mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none --mca orte_tmpdir_base".split(), self.folder,
+                     *"--mca pml ob1 --mca btl".split(), *("tcp,self --mca btl_tcp_if_include lo" if between else "vader,self").split(),
                      "--mca", "mpi_yield_when_idle", str(int(yields)), "-n", str(ranks)]
         else:
-            words = [*("env MPIR_CVAR_NOLOCAL=1 UCX_TLS=tcp,self".split() if between else ()), "mpiexec.mpich", "-n", str(ranks)]
+            words = [*self.apart, *("env MPIR_CVAR_NOLOCAL=1 UCX_TLS=tcp,self".split() if between else ()), "mpiexec.mpich", "-n", str(ranks)]
         return [*words, self.compiled(system, program)]
 
     def app(self, name):

@@ -49,6 +49,7 @@ class Samples:
     def __init__(self, values=()):
         self.values = list(values)
         self.limit_s = None  # of the run that was over it
+        self.failed = False  # a run did not end well, and this is to be shown
 
     def put(self, repetition, value):
         self.values += [math.nan] * (repetition + 1 - len(self.values))
@@ -73,6 +74,8 @@ class Samples:
         if self.limit_s:
             return f"run > {self.limit_s:.0f} s"
         summary = self.summary()
+        if self.failed and not summary.n:
+            return "failed"
         return (self.interval() if intervals else summary).text() + (f" (n={summary.n})" if summary.n not in (0, n_usual) else "")
 
 

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is claimed beside the better peer of each repetition, and peers that fail or need too long: they are shown as such, and do not count."""
+import math
+
+from .bench import Tally
+from .run import ENDED, OVER
+from .systems import MPICH, OPENMPI, RHIZOME
+from .table import Samples
+
+
+def better_peer(table, row, better=min, late_s=math.inf):
+    """Of each repetition the better value of the peers that are there. late_s stands for a run over the limit, which took at least that long."""
+    peers = [[late_s if value == math.inf else value for value in table.at(row, peer).values] for peer in (OPENMPI, MPICH)]
+    return Samples(better((values[i] for values in peers if i < len(values) and math.isfinite(values[i])), default=math.nan)
+                   for i in range(max(map(len, peers))))
+
+
+def at_most(bench, table, row, bound, what, late_s=math.inf):
+    """Claims that ours takes at most so much of the better peer's. Nothing is claimed where no peer was measured."""
+    over = table.at(row, RHIZOME).over(better_peer(table, row, late_s=late_s)).interval()
+    if over.n:
+        bench.claims.most(f"{what} over that of the better peer", bound, over)
+
+
+def at_least(bench, table, row, bound, what):
+    """The same of what is better if it is more."""
+    over = table.at(row, RHIZOME).over(better_peer(table, row, max)).interval()
+    if over.n:
+        bench.claims.least(f"{what} over that of the better peer", bound, over)
+
+
+def crowded(bench, program, ranks):
+    """The systems that are measured where ranks may outnumber processors; then without MPICH, which only spins."""
+    return [system for system in bench.having(program) if system != MPICH or ranks <= bench.processors]
+
+
+def in_turns(bench, repetitions, cases, command, take, limit_s):
+    """Runs command(case) of all cases, each (ranks, system), in turns, and puts take(case, result), as `job` has them. A peer that fails or is over
+    the limit is shown so, and is not run again with so many ranks and more."""
+    late, peers = {}, Tally()
+
+    def measure(case, repetition):
+        ranks, system = case
+        if ranks >= late.get(system, math.inf):
+            return
+        result = bench.job(command(case), repetition, lambda result: take(case, result), bench.tally if system not in (OPENMPI, MPICH) else peers,
+                           over=True, limit_s=limit_s)
+        bad = result.end == OVER or (result.end == ENDED and not result.good())
+        if bad and system in (OPENMPI, MPICH):
+            late[system] = ranks
+            for table, row, column, _ in take(case, result) if result.end == ENDED else ():
+                table.cell(row, column).failed = True
+    bench.turns(repetitions, cases, measure)
