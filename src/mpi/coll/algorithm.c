@@ -36,14 +36,17 @@ static const char *const algorithm_names[RZ_COLL_ALGORITHMS] = {
     [RZ_COLL_BRUCK] = "bruck",
     [RZ_COLL_CHAIN] = "chain",
     [RZ_COLL_SCATTER] = "scatter",
+    [RZ_COLL_CELLS] = "cells",
 };
 
 #define ALWAYS (1 << 30) /* an algorithm of the operation that needs nothing */
 
 /* The traits that an algorithm of an operation needs; 0: it is none of that operation. */
 static const unsigned needs[RZ_COLL_OPERATIONS][RZ_COLL_ALGORITHMS] = {
-    [RZ_COLL_BARRIER] =
-        {[RZ_COLL_TREE] = ALWAYS, [RZ_COLL_FLAT] = ALWAYS, [RZ_COLL_DISSEMINATION] = ALWAYS},
+    [RZ_COLL_BARRIER] = {[RZ_COLL_TREE] = ALWAYS,
+                         [RZ_COLL_FLAT] = ALWAYS,
+                         [RZ_COLL_DISSEMINATION] = ALWAYS,
+                         [RZ_COLL_CELLS] = RZ_COLL_CELLED},
     [RZ_COLL_BCAST] = {[RZ_COLL_TREE] = ALWAYS,
                        [RZ_COLL_FLAT] = ALWAYS,
                        [RZ_COLL_CHAIN] = ALWAYS,
@@ -52,8 +55,11 @@ static const unsigned needs[RZ_COLL_OPERATIONS][RZ_COLL_ALGORITHMS] = {
                            [RZ_COLL_FLAT] = ALWAYS,
                            [RZ_COLL_DIRECT] = ALWAYS,
                            [RZ_COLL_RING] = ALWAYS,
-                           [RZ_COLL_BRUCK] = ALWAYS},
-    [RZ_COLL_ALLTOALL] = {[RZ_COLL_DIRECT] = ALWAYS, [RZ_COLL_BRUCK] = RZ_COLL_REGULAR},
+                           [RZ_COLL_BRUCK] = ALWAYS,
+                           [RZ_COLL_CELLS] = RZ_COLL_CELLED},
+    [RZ_COLL_ALLTOALL] = {[RZ_COLL_DIRECT] = ALWAYS,
+                          [RZ_COLL_BRUCK] = RZ_COLL_REGULAR,
+                          [RZ_COLL_CELLS] = RZ_COLL_CELLED},
     [RZ_COLL_REDUCE] = {[RZ_COLL_TREE] = ALWAYS,
                         [RZ_COLL_FLAT] = RZ_COLL_ROW,
                         [RZ_COLL_DIRECT] = RZ_COLL_ELEMENTS | RZ_COLL_ROW},
@@ -63,7 +69,8 @@ static const unsigned needs[RZ_COLL_OPERATIONS][RZ_COLL_ALGORITHMS] = {
                            [RZ_COLL_DIRECT] = RZ_COLL_ELEMENTS | RZ_COLL_ROW,
                            [RZ_COLL_HALVING] = RZ_COLL_ELEMENTS | RZ_COLL_ROW | RZ_COLL_POWER,
                            [RZ_COLL_RING] =
-                               RZ_COLL_ELEMENTS | RZ_COLL_ROW | RZ_COLL_COMMUTES | RZ_COLL_LOOSE},
+                               RZ_COLL_ELEMENTS | RZ_COLL_ROW | RZ_COLL_COMMUTES | RZ_COLL_LOOSE,
+                           [RZ_COLL_CELLS] = RZ_COLL_CELLED | RZ_COLL_ROW},
     [RZ_COLL_REDUCE_SCATTER] =
         {[RZ_COLL_TREE] = ALWAYS, [RZ_COLL_DIRECT] = RZ_COLL_ELEMENTS | RZ_COLL_ROW},
 };
@@ -98,15 +105,18 @@ struct rule {
 static const struct rule built_in[RZ_COLL_OPERATIONS][RULES_MAX] = {
     [RZ_COLL_BARRIER] = {{.algorithm = RZ_COLL_DISSEMINATION, .ranks_min = 1},
                          {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .where = RZ_COLL_CROWD},
-                         {.algorithm = RZ_COLL_FLAT, .ranks_min = 3, .where = RZ_COLL_CROWD_NODE}},
+                         {.algorithm = RZ_COLL_FLAT, .ranks_min = 3, .where = RZ_COLL_CROWD_NODE},
+                         {.algorithm = RZ_COLL_CELLS, .ranks_min = 2}},
     [RZ_COLL_BCAST] = {{.algorithm = RZ_COLL_TREE, .ranks_min = 1}},
     [RZ_COLL_ALLGATHER] =
         {{.algorithm = RZ_COLL_BRUCK, .ranks_min = 1},
          {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .where = RZ_COLL_CROWD},
          {.algorithm = RZ_COLL_DIRECT, .ranks_min = 3, .where = RZ_COLL_CROWD_NODE},
          {.algorithm = RZ_COLL_FLAT, .ranks_min = 16, .where = RZ_COLL_CROWD_NODE},
-         {.algorithm = RZ_COLL_DIRECT, .ranks_min = 1, .bytes_min = 32769}},
-    [RZ_COLL_ALLTOALL] = {{.algorithm = RZ_COLL_DIRECT, .ranks_min = 1}},
+         {.algorithm = RZ_COLL_DIRECT, .ranks_min = 1, .bytes_min = 32769},
+         {.algorithm = RZ_COLL_CELLS, .ranks_min = 2}},
+    [RZ_COLL_ALLTOALL] = {{.algorithm = RZ_COLL_DIRECT, .ranks_min = 1},
+                          {.algorithm = RZ_COLL_CELLS, .ranks_min = 2}},
     [RZ_COLL_REDUCE] = {{.algorithm = RZ_COLL_TREE, .ranks_min = 1},
                         {.algorithm = RZ_COLL_DIRECT, .ranks_min = 8, .part_min = 8192}},
     [RZ_COLL_ALLREDUCE] =
@@ -114,7 +124,8 @@ static const struct rule built_in[RZ_COLL_OPERATIONS][RULES_MAX] = {
          {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .where = RZ_COLL_CROWD},
          {.algorithm = RZ_COLL_FLAT, .ranks_min = 3, .where = RZ_COLL_CROWD_NODE},
          {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .bytes_min = 32769, .where = RZ_COLL_CROWD},
-         {.algorithm = RZ_COLL_DIRECT, .ranks_min = 2, .part_min = 8192}},
+         {.algorithm = RZ_COLL_DIRECT, .ranks_min = 2, .part_min = 8192},
+         {.algorithm = RZ_COLL_CELLS, .ranks_min = 2}},
     [RZ_COLL_REDUCE_SCATTER] = {{.algorithm = RZ_COLL_TREE, .ranks_min = 1},
                                 {.algorithm = RZ_COLL_DIRECT, .ranks_min = 2, .part_min = 8192}},
 };

@@ -44,6 +44,7 @@ enum rz_coll_algorithm {
     RZ_COLL_BRUCK,
     RZ_COLL_CHAIN,
     RZ_COLL_SCATTER,
+    RZ_COLL_CELLS,
     RZ_COLL_ALGORITHMS
 };
 
@@ -54,6 +55,7 @@ enum rz_coll_trait {
     RZ_COLL_ROW = 1 << 1,      /* values laid one behind the other do not overlap */
     RZ_COLL_REGULAR = 1 << 2,  /* the parts of all pairs of ranks have the same length */
     RZ_COLL_COMMUTES = 1 << 3, /* operands may change places */
+    RZ_COLL_CELLED = 1 << 8,   /* the parts of all ranks fit into cells (cells.h) */
     /* Of the communicator: */
     RZ_COLL_POWER = 1 << 4,     /* the number of ranks is a power of two */
     RZ_COLL_LOOSE = 1 << 5,     /* the hint rz_reproducible is false: results may depend on the

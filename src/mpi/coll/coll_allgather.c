@@ -7,11 +7,12 @@
  * processors each step costs a turn of all of them.
  * direct: each rank sends its part to each other: no byte is sent twice by a process, n (n - 1)
  * messages.
+ * cells: each rank writes its part into a cell of each other one (cells.h).
  * ring: each rank sends to the next one what it has received last, its own part first: n - 1 steps.
  * bruck: in step k each rank sends all that it has, at most 2^k parts, to rank - 2^k, modulo n
  * (Bruck and others 1997): log2(n) steps.
  */
-#include "mpi/coll/algorithm.h"
+#include "mpi/coll/cells.h"
 #include "mpi/coll/coll.h"
 
 /* The parts as one row of bytes: places 0, 1, ... have those of ranks first, first + 1, ..., modulo
@@ -117,12 +118,24 @@ static void allgather_flat(struct rz_schedule *schedule, const struct rz_parts *
     row_close(schedule, all, &row);
 }
 
-static void allgather_direct(struct rz_schedule *schedule, const struct rz_parts *all)
+/* The own part, for each other rank. */
+static struct rz_parts own_part(const struct rz_schedule *schedule, const struct rz_parts *all)
 {
     struct rz_part own = rz_parts_at(all, rz_comm_rank(rz_schedule_comm(schedule)));
-    struct rz_parts out = {
+    return (struct rz_parts){
         .buffer = own.buffer, .datatype = own.datatype, .count = own.count, .same = true};
+}
+
+static void allgather_direct(struct rz_schedule *schedule, const struct rz_parts *all)
+{
+    struct rz_parts out = own_part(schedule, all);
     rz_schedule_exchange(schedule, &out, all);
+}
+
+static void allgather_cells(struct rz_schedule *schedule, const struct rz_parts *all)
+{
+    struct rz_parts out = own_part(schedule, all);
+    rz_cells_exchange(schedule, &out, all);
 }
 
 void rz_allgather_ring(struct rz_schedule *schedule, const struct rz_parts *all, int owner)
@@ -166,19 +179,25 @@ struct rz_schedule *rz_plan_allgather(struct rz_schedule *schedule, const struct
 {
     struct rz_comm *comm = rz_schedule_comm(schedule);
     int size = rz_comm_size(comm);
-    MPI_Count bytes = 0;
+    MPI_Count bytes = 0, longest = 0;
     if (rz_plan_is_inter(schedule)) {
         return rz_inter_allgather(schedule, mine, all);
     }
     for (int i = 0; i < size; i++) {
         struct rz_part part = rz_parts_at(all, i);
-        bytes += rz_part_bytes(&part);
+        MPI_Count length = rz_part_bytes(&part);
+        bytes += length;
+        longest = length > longest ? length : longest;
     }
     if (mine) {
         struct rz_part own = rz_parts_at(all, rz_comm_rank(comm));
         rz_schedule_copy_some(schedule, mine, &own);
     }
-    switch (rz_coll_choose(comm, RZ_COLL_ALLGATHER, bytes, 0)) {
+    unsigned traits = longest > 0 ? rz_cells_trait(schedule, longest) : 0;
+    switch (rz_coll_choose(comm, RZ_COLL_ALLGATHER, bytes, traits)) {
+    case RZ_COLL_CELLS:
+        allgather_cells(schedule, all);
+        break;
     case RZ_COLL_DIRECT:
         allgather_direct(schedule, all);
         break;

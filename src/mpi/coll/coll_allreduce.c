@@ -7,6 +7,8 @@
  * steps. Where ranks share processors each step costs a turn of all of them.
  * doubling: both halves of a range exchange their values, and each rank computes that of the range,
  * from single ranks up to all (recursive doubling): n log2(n) messages, log2(n) steps.
+ * cells: each rank writes its value into a cell of each other one, and computes the result
+ * (cells.h).
  * direct: each rank reduces a part of the vector, from parts that all others send it, and sends the
  * result to all: 2 n (n - 1) messages, two steps.
  * halving: as doubling, but of each range a rank keeps only one half of what it had, so that in the
@@ -15,6 +17,7 @@
  * ring: each part of the vector travels round the ring of ranks, which add their values to it; then
  * the results travel round: 2 (n - 1) steps. The bracketing of each part begins at another rank.
  */
+#include "mpi/coll/cells.h"
 #include "mpi/coll/reduction.h"
 
 static void allreduce_tree(struct rz_schedule *schedule, const struct rz_reduction *reduction,
@@ -31,6 +34,22 @@ static void allreduce_flat(struct rz_schedule *schedule, const struct rz_reducti
     rz_reduce_flat(schedule, reduction, 0);
     rz_schedule_fence(schedule); /* in place, the result overwrites what is sent */
     rz_bcast_flat(schedule, whole, 0);
+}
+
+static void allreduce_cells(struct rz_schedule *schedule, const struct rz_reduction *reduction)
+{
+    const struct rz_comm *comm = rz_schedule_comm(schedule);
+    int size = rz_comm_size(comm);
+    struct rz_parts values = {.datatype = reduction->datatype, .count = reduction->count};
+    struct rz_parts own = values;
+    values.buffer = rz_schedule_room(schedule, reduction->count * size, reduction->datatype);
+    own.buffer = (char *)(uintptr_t)reduction->from;
+    own.same = true;
+    rz_reduction_copy(schedule, reduction, own.buffer,
+                      rz_parts_at(&values, rz_comm_rank(comm)).buffer);
+    rz_cells_exchange(schedule, &own, &values);
+    rz_reduction_copy(schedule, reduction,
+                      rz_reduction_of_range(schedule, reduction, &values, 0, size), reduction->to);
 }
 
 /*
@@ -195,7 +214,11 @@ struct rz_schedule *rz_plan_allreduce(struct rz_schedule *schedule,
         return schedule;
     }
     switch (rz_coll_choose(rz_schedule_comm(schedule), RZ_COLL_ALLREDUCE, bytes,
-                           rz_reduction_traits(schedule, reduction))) {
+                           rz_reduction_traits(schedule, reduction) |
+                               rz_cells_trait(schedule, bytes))) {
+    case RZ_COLL_CELLS:
+        allreduce_cells(schedule, reduction);
+        break;
     case RZ_COLL_DIRECT:
         allreduce_parts(schedule, reduction, &whole, allreduce_direct);
         break;

@@ -4,11 +4,12 @@
  *
  * direct: each rank sends to each other what is for it, in the order of their distance: n (n - 1)
  * messages.
+ * cells: each rank writes what is for another into a cell of it (cells.h).
  * bruck: parts travel by the bits of their distance (Bruck and others 1997): in step k each rank
  * sends on, to rank + 2^k modulo n, all parts whose way has that bit. log2(n) steps, each part is
  * sent once for each bit: for short parts.
  */
-#include "mpi/coll/algorithm.h"
+#include "mpi/coll/cells.h"
 #include "mpi/coll/coll.h"
 
 /* Packs the outgoing data of an operation in place, one row behind the other. False: no memory. */
@@ -114,10 +115,15 @@ struct rz_schedule *rz_plan_alltoall(struct rz_schedule *schedule, const struct 
         return schedule;
     }
     MPI_Count bytes = bytes_of_each(in);
-    if (bytes > 0 &&
-        rz_coll_choose(comm, RZ_COLL_ALLTOALL, bytes, RZ_COLL_REGULAR) == RZ_COLL_BRUCK) {
+    unsigned traits = bytes > 0 ? RZ_COLL_REGULAR | rz_cells_trait(schedule, bytes) : 0;
+    switch (bytes > 0 ? rz_coll_choose(comm, RZ_COLL_ALLTOALL, bytes, traits) : RZ_COLL_DIRECT) {
+    case RZ_COLL_CELLS:
+        rz_cells_exchange(schedule, out, in);
+        break;
+    case RZ_COLL_BRUCK:
         alltoall_bruck(schedule, out, in);
-    } else {
+        break;
+    default:
         rz_schedule_exchange(schedule, out, in);
     }
     return schedule;

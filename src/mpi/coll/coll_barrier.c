@@ -6,10 +6,12 @@
  * messages, 2 log2(n) steps.
  * flat: all tell rank 0, which lets all go: 2 (n - 1) messages, two steps. Where ranks share
  * processors each step costs a turn of all of them.
+ * cells: each rank writes into a cell of each other one (cells.h).
  * dissemination: in step k each rank tells rank + 2^k, modulo n (Hensgen, Finkel, Manber 1988): n
  * log2(n) messages, log2(n) steps.
  */
 #include "mpi/coll/algorithm.h"
+#include "mpi/coll/cells.h"
 #include "mpi/coll/coll.h"
 
 static void barrier_tree(struct rz_schedule *schedule, const struct rz_part *nothing)
@@ -62,13 +64,23 @@ static void barrier_dissemination(struct rz_schedule *schedule, const struct rz_
     }
 }
 
+static void barrier_cells(struct rz_schedule *schedule, const struct rz_part *nothing)
+{
+    const struct rz_parts none = {.datatype = nothing->datatype, .same = true};
+    rz_cells_exchange(schedule, &none, &none);
+}
+
 struct rz_schedule *rz_plan_barrier(struct rz_schedule *schedule)
 {
     const struct rz_part nothing = {.datatype = rz_datatype_of(MPI_BYTE)};
     if (rz_plan_is_inter(schedule)) {
         return rz_inter_barrier(schedule);
     }
-    switch (rz_coll_choose(rz_schedule_comm(schedule), RZ_COLL_BARRIER, 0, 0)) {
+    switch (rz_coll_choose(rz_schedule_comm(schedule), RZ_COLL_BARRIER, 0,
+                           rz_cells_trait(schedule, 0))) {
+    case RZ_COLL_CELLS:
+        barrier_cells(schedule, &nothing);
+        break;
     case RZ_COLL_FLAT:
         barrier_flat(schedule, &nothing);
         break;

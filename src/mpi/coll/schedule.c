@@ -468,6 +468,34 @@ static void settle(struct rz_schedule *schedule)
     collect(schedule);
 }
 
+bool rz_schedule_is_at_once(const struct rz_schedule *schedule)
+{
+    return schedule->at_once;
+}
+
+bool rz_schedule_is_over(const struct rz_schedule *schedule)
+{
+    return schedule->over;
+}
+
+bool rz_schedule_fails(struct rz_schedule *schedule)
+{
+    look_for_failures(schedule);
+    return schedule->over;
+}
+
+void rz_schedule_forget(struct rz_schedule *schedule)
+{
+    for (size_t i = 0; i < schedule->n_pending; i++) {
+        struct rz_request *request = schedule->pending[i];
+        if (!request->complete) {
+            request->class->cancel(request);
+        }
+        rz_request_destroy(request);
+    }
+    schedule->n_pending = schedule->complete = 0;
+}
+
 /* ---- Adding steps ---- */
 
 void rz_schedule_refuse(struct rz_schedule *schedule, int error)

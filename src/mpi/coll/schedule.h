@@ -61,6 +61,16 @@ void rz_schedule_turn(struct rz_schedule *schedule, struct rz_comm *comm);
 /* Makes the operation end with this error; if no step was added yet, before anything is sent. */
 void rz_schedule_refuse(struct rz_schedule *schedule, int error);
 
+/* Whether the steps run as they are added; whether the operation has ended with an error, so that
+ * no further step runs. */
+bool rz_schedule_is_at_once(const struct rz_schedule *schedule);
+bool rz_schedule_is_over(const struct rz_schedule *schedule);
+
+/* Of an operation whose steps run at once: whether it is over, also by a message that has failed
+ * now; and withdraws the receives that were begun, whatever became of them. */
+bool rz_schedule_fails(struct rz_schedule *schedule);
+void rz_schedule_forget(struct rz_schedule *schedule);
+
 void rz_schedule_send(struct rz_schedule *schedule, const void *buffer, MPI_Count count,
                       struct rz_datatype *datatype, int dest);
 void rz_schedule_recv(struct rz_schedule *schedule, void *buffer, MPI_Count count,

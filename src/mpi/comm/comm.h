@@ -32,6 +32,12 @@ enum rz_crowd {
 
 struct rz_attribute;
 
+/* Of coll/cells.h: cells that the members have agreed on. */
+struct rz_comm_cells {
+    uint64_t stamp; /* of the last exchange */
+    uint8_t state, pair, asked;
+};
+
 struct rz_comm {
     union {
         struct rz_object object; /* flags: RZ_COMM_INTER, RZ_COMM_ROUND */
@@ -52,7 +58,8 @@ struct rz_comm {
     bool unshared; /* no other process has it: the MPI_COMM_WORLD of a process that replaces a
                       failed one, revoked from the start */
     bool met; /* made by processes without a common communicator: spawn, connect, accept, join */
-    enum rz_crowd crowd;     /* rz_comm_crowd */
+    enum rz_crowd crowd; /* rz_comm_crowd */
+    struct rz_comm_cells cells;
     bool collectives_failed; /* a member is known to have failed: only collective operations that
                                 had begun before continue */
     bool refusal_told;       /* the other members were told of the first operation that was refused

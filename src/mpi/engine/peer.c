@@ -207,6 +207,14 @@ bool rz_peer_is_open(uint32_t process)
     return open_peer(process) != NULL;
 }
 
+struct rz_peer_cells rz_peer_cells(uint32_t process)
+{
+    const struct rz_peer *peer = open_peer(process);
+    bool has = peer && peer->path->ops->cell_put;
+    return (struct rz_peer_cells){.path = has ? peer->path : NULL,
+                                  .number = has ? peer->number : 0};
+}
+
 static void on_opened(void *arg, const struct rz_link_message *message, const int *fds,
                       unsigned n_fds)
 {

@@ -56,6 +56,15 @@ bool rz_peer_withdraw(uint32_t process, struct rz_send_desc *send_desc);
 /* Whether a message to that process goes at once: it is alive, and the connection is open. */
 bool rz_peer_is_open(uint32_t process);
 
+/* Cells of a process (net/net.h) that this one is connected to; path NULL: it has none, or there is
+ * no connection. Stays valid when the process fails. */
+struct rz_peer_cells {
+    struct rz_path *path;
+    rz_peer_t number;
+};
+
+struct rz_peer_cells rz_peer_cells(uint32_t process);
+
 /* That process sends to us: connects to it, too, if it is alive. */
 void rz_peer_meet(uint32_t process);
 

@@ -203,7 +203,13 @@ void rz_engine_await_others(void)
     }
 }
 
-static void sleep_on_doorbell(rz_time timeout_ns)
+/* What a call waits for. */
+struct awaited_end {
+    bool (*done)(void *arg);
+    void *arg;
+};
+
+static void sleep_on_doorbell(rz_time timeout_ns, const struct awaited_end *end)
 {
     const struct rz_link_info *info = rz_engine.info;
     struct rz_path *between = &rz_engine.paths[RZ_PATH_NET];
@@ -214,7 +220,8 @@ static void sleep_on_doorbell(rz_time timeout_ns)
     }
     uint32_t value =
         rz_doorbell_prepare(info->doorbell, between->net ? RZ_DOORBELL_POLL : RZ_DOORBELL_FUTEX);
-    if (!nothing_new()) {
+    /* The end may come without an event, by a store in shared memory (cells of net/net.h). */
+    if (!nothing_new() || end->done(end->arg)) {
         rz_doorbell_awake(info->doorbell);
         return;
     }
@@ -235,7 +242,7 @@ static void sleep_on_doorbell(rz_time timeout_ns)
     }
 }
 
-static void engine_sleep(rz_time longest_ns)
+static void engine_sleep(rz_time longest_ns, const struct awaited_end *end)
 {
     if (rz_engine.info->alone) {
         /* Only another thread of this process can end this wait. */
@@ -260,7 +267,7 @@ static void engine_sleep(rz_time longest_ns)
     if (sleeping) {
         sleep_beside(timeout_ns);
     } else {
-        sleep_on_doorbell(timeout_ns);
+        sleep_on_doorbell(timeout_ns, end);
     }
 }
 
@@ -328,7 +335,8 @@ static inline void wait_anew(struct rz_wait_course *course)
     *course = (struct rz_wait_course){0};
 }
 
-static void take_step(enum rz_wait_step step, struct rz_wait_course *course)
+static void take_step(enum rz_wait_step step, struct rz_wait_course *course,
+                      const struct awaited_end *end)
 {
     switch (step) {
     case RZ_WAIT_SPIN:
@@ -343,7 +351,7 @@ static void take_step(enum rz_wait_step step, struct rz_wait_course *course)
     case RZ_WAIT_SLEEP:
         if (!rz_engine.waiting.sleepless) {
             rz_time begun = rz_clock_now();
-            engine_sleep(rz_wait_sleep_ns(course, SLEEP_MAX));
+            engine_sleep(rz_wait_sleep_ns(course, SLEEP_MAX), end);
             rz_wait_slept(course, rz_clock_now() - begun);
         }
         break;
@@ -354,6 +362,7 @@ int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), vo
 {
     struct rz_wait_course course = {0};
     struct rz_blocked_told told = {.wait = NULL};
+    const struct awaited_end end = {done, arg};
     while (!done(arg) && !rz_engine.rollback) {
         if (rz_engine_progress() > 0) {
             wait_anew(&course);
@@ -363,7 +372,7 @@ int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), vo
         if (step == RZ_WAIT_SLEEP) {
             rz_blocked_tell(&told, blocked, arg);
         }
-        take_step(step, &course);
+        take_step(step, &course, &end);
     }
     rz_blocked_over(&told);
     return rz_engine.rollback ? RZM_ROLLBACK : MPI_SUCCESS;

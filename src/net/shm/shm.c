@@ -291,7 +291,7 @@ static void shm_pair_end(struct shm *shm, struct shm_pair *pair, rz_status_t sta
     shm_set_remove(&shm->blocked, pair->lane);
     if (pair->connected) {
         pair->connected = false;
-        shm->peers[pair->peer] = (struct shm_peer){.pair = NULL, .status = status};
+        shm->peers[pair->peer] = (struct shm_peer){.pair = NULL, .status = status, .former = pair};
         shm_out_close(shm, pair, status);
     }
     shm_fetch_close(shm, pair, status);
@@ -346,6 +346,11 @@ static void shm_pair_retire(struct shm *shm, struct shm_pair *pair)
     shm_pair_end(shm, pair, RZ_ERR_PROC_FAILED);
     shm_in_close(shm, pair);
     shm->pairs[pair->lane] = NULL;
+    for (uint32_t i = 0; i < shm->n_peers; i++) {
+        if (shm->peers[i].former == pair) {
+            shm->peers[i].former = NULL;
+        }
+    }
     if (shm->hot == pair) {
         shm->hot = NULL;
     }
@@ -464,6 +469,9 @@ const struct rz_net_ops rz_shm_ops = {
     .fetch = shm_fetch,
     .drop = shm_drop,
     .withdraw = shm_withdraw,
+    .cell_put = shm_cell_put,
+    .cell_see = shm_cell_see,
+    .cell_ring = shm_cell_ring,
     .progress = shm_progress,
     .arm = shm_arm,
     .fd = shm_fd,

@@ -15,6 +15,7 @@
 #ifndef RZ_NET_SHM_LAYOUT_H
 #define RZ_NET_SHM_LAYOUT_H
 
+#include "net/net.h"
 #include "port/memory.h"
 
 #include <rhizome/types.h>
@@ -42,6 +43,11 @@ struct shm_identity {
     uint32_t job_token, rank, incarnation, zero;
 };
 
+struct shm_cell {
+    _Alignas(SHM_LINE) _Atomic uint64_t stamp; /* written last */
+    unsigned char data[RZ_NET_CELL_BYTES];
+};
+
 struct shm_lane_page {
     _Alignas(SHM_LINE) _Atomic uint64_t tail;        /* for the writer alone, after a roll-back */
     _Alignas(SHM_LINE) _Atomic uint32_t waiting;     /* the sender sleeps until there is space */
@@ -50,6 +56,7 @@ struct shm_lane_page {
     _Atomic uint32_t opened;
     _Alignas(SHM_LINE) _Atomic uint64_t
         offered[SHM_SLOTS]; /* the id of the payload on offer; 0: withdrawn */
+    struct shm_cell cells[RZ_NET_CELLS];
 };
 
 enum shm_kind {

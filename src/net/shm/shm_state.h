@@ -100,8 +100,9 @@ struct shm_pair {
 };
 
 struct shm_peer {
-    struct shm_pair *pair; /* NULL: not connected (any more) */
-    rz_status_t status;    /* of the disconnect */
+    struct shm_pair *pair;         /* NULL: not connected (any more) */
+    rz_status_t status;            /* of the disconnect */
+    const struct shm_pair *former; /* the pair after the disconnect, while it exists */
 };
 
 #define SHM_NO_LANE UINT32_MAX
@@ -201,5 +202,11 @@ void shm_fetch_close(struct shm *shm, struct shm_pair *pair,
 rz_status_t shm_fetch(struct rz_net *net, rz_net_token_t token, void *data, size_t bytes,
                       struct rz_net_op *op);
 void shm_drop(struct rz_net *net, rz_net_token_t token);
+
+/* shm_cell.c: see net.h */
+void shm_cell_put(struct rz_net *net, rz_peer_t peer, unsigned cell, uint64_t stamp,
+                  const void *data, size_t bytes);
+const void *shm_cell_see(const struct rz_net *net, rz_peer_t peer, unsigned cell, uint64_t stamp);
+void shm_cell_ring(struct rz_net *net, rz_peer_t peer);
 
 #endif
