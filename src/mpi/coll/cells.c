@@ -10,7 +10,9 @@
 enum {
     CELLS_RANKS_MAX = 8,
     PAIRS = RZ_NET_CELLS / 2, /* two cells in turn for each communicator */
-    ASKED_FIRST = 3           /* a communicator that is used less often has no cells */
+    ASKED_FIRST = 3,          /* a communicator that is used less often has no cells */
+    LOOKS =
+        50 /* so often a rank looks for the others before it also makes progress: a microsecond */
 };
 
 enum cells_state { CELLS_UNKNOWN, CELLS_NONE, CELLS_AGREED };
@@ -119,7 +121,9 @@ static bool take_part(struct exchange *e, int rank)
     }
     struct rz_part to = rz_parts_at(e->in, rank);
     MPI_Count bytes = rz_part_bytes(&to);
-    if (bytes > 0) {
+    if (to.datatype->contiguous && bytes > 0) {
+        memcpy(rz_datatype_row(to.datatype, to.buffer), data, (size_t)bytes);
+    } else if (bytes > 0) {
         rz_datatype_unpack(to.datatype, to.count, data, bytes, to.buffer);
     }
     e->here |= 1U << rank;
@@ -151,8 +155,10 @@ static bool all_here_or_over(void *arg)
 static int await(struct exchange *e, bool (*done)(void *arg))
 {
     const struct rz_comm *comm = e->comm;
-    if (done(e)) {
-        return MPI_SUCCESS;
+    for (int i = 0; i < (rz_engine.waiting.crowded ? 1 : LOOKS); i++) {
+        if (done(e)) {
+            return MPI_SUCCESS;
+        }
     }
     struct rz_blocked blocked = {.call = comm->call,
                                  .comm = comm,
@@ -194,26 +200,30 @@ static void await_parts(struct exchange *e)
     }
 }
 
-static void put_parts(struct exchange *e, const struct rz_parts *out)
+static void put_part(const struct exchange *e, const struct rz_peer_cells *to,
+                     const struct rz_part *part)
 {
     char packed[RZ_NET_CELL_BYTES];
+    const void *data = packed;
+    if (part->datatype->contiguous) {
+        data = rz_datatype_row(part->datatype, part->buffer);
+    } else {
+        rz_datatype_pack(part->datatype, part->count, part->buffer, packed);
+    }
+    to->path->ops->cell_put(to->path->net, to->number, e->cell, e->stamp, data,
+                            (size_t)rz_part_bytes(part));
+}
+
+static void put_parts(struct exchange *e, const struct rz_parts *out)
+{
     int rank = rz_comm_rank(e->comm);
-    bool ready = false;
     for (int i = 0; i < rz_comm_size(e->comm); i++) {
-        struct rz_part part = rz_parts_at(out, i);
-        MPI_Count bytes = rz_part_bytes(&part);
         e->cells[i] = i != rank ? rz_peer_cells(rz_comm_process(e->comm, i))
                                 : (struct rz_peer_cells){.path = NULL};
-        const struct rz_peer_cells *to = &e->cells[i];
-        if (!to->path) {
-            continue;
+        if (e->cells[i].path) {
+            struct rz_part part = rz_parts_at(out, i);
+            put_part(e, &e->cells[i], &part);
         }
-        if (bytes > 0 && !ready) {
-            rz_datatype_pack(part.datatype, part.count, part.buffer, packed);
-            ready = out->same;
-        }
-        to->path->ops->cell_put(to->path->net, to->number, e->cell, e->stamp, packed,
-                                (size_t)bytes);
     }
 }
 
