@@ -589,6 +589,44 @@ static void a_torn_ring_spoils_its_own_lane_alone(void **state)
     }
 }
 
+static void put(unsigned from, unsigned to, unsigned cell, uint64_t stamp, const char *text)
+{
+    rz_shm_ops.cell_put(members[from].net, to, cell, stamp, text, strlen(text) + 1);
+}
+
+static const char *see(unsigned by, unsigned from, unsigned cell, uint64_t stamp)
+{
+    return rz_shm_ops.cell_see(members[by].net, from, cell, stamp);
+}
+
+/* A cell is seen with its stamp, by the peer alone, and after its writer has failed. */
+static void cells_are_seen_by_their_stamp(void **state)
+{
+    (void)state;
+    setup(RZ_SHM_COPY_AUTO);
+    put(0, 1, 3, 7, "not connected");
+    join_both(0, 1);
+    join_both(0, 2);
+    assert_null(see(1, 0, 3, 7));
+    send_to(0, 1, 1, "", 0, &(struct rig_op){0}); /* the first record opens the lane */
+    progress(1);
+    put(0, 1, 3, 8, "first");
+    put(0, 1, RZ_NET_CELLS - 1, 8, "last cell");
+    assert_string_equal(see(1, 0, 3, 8), "first");
+    assert_string_equal(see(1, 0, RZ_NET_CELLS - 1, 8), "last cell");
+    assert_null(see(1, 0, 3, 9));
+    assert_null(see(1, 0, 4, 8));
+    assert_null(see(2, 0, 3, 8));
+    put(0, 1, 3, 9, "second");
+    assert_null(see(1, 0, 3, 8));
+    rz_shm_ops.disconnect(members[1].net, 0, true, RZ_ERR_PROC_FAILED);
+    assert_string_equal(see(1, 0, 3, 9), "second");
+    const struct rz_identity gone = {.job = 77, .rank = 0, .incarnation = rig.incarnation[0]};
+    assert_int_equal(rz_shm_lane_over(members[1].net, 0, gone), RZ_OK);
+    assert_null(see(1, 0, 3, 9));
+    teardown();
+}
+
 /* Two threads that sleep between any two messages: a lost wake-up would hang the test. */
 enum { SLEEPERS_ROUNDS = 3000 };
 
@@ -696,6 +734,7 @@ int main(void)
         cmocka_unit_test(a_withdrawn_payload_is_not_delivered),
         cmocka_unit_test(after_a_roll_back_the_same_processes_connect_anew),
         cmocka_unit_test(a_torn_ring_spoils_its_own_lane_alone),
+        cmocka_unit_test(cells_are_seen_by_their_stamp),
         cmocka_unit_test(no_wake_up_is_lost),
         cmocka_unit_test(a_sender_that_sleeps_for_room_is_woken),
     };
