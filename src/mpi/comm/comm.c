@@ -64,35 +64,6 @@ bool rz_comm_has_ended(uint64_t context)
     return *ended_place(context) == context;
 }
 
-/* ---- Places ---- */
-
-/* A process that came later has no place that all members know. */
-static enum rz_crowd look_for_crowd(const struct rz_comm *comm)
-{
-    enum rz_crowd crowd = RZ_CROWD_NODE;
-    if (!(rz_engine.board->flags & RZ_BOARD_CROWD)) {
-        return RZ_CROWD_NONE;
-    }
-    for (int i = 0; i < comm->group->size; i++) {
-        const struct rz_member *member = rz_member_of(comm->group->process[i]);
-        if (member->first != comm->group->process[i]) {
-            return RZ_CROWD_NONE;
-        }
-        if (member->home != rz_member_of(comm->group->process[0])->home) {
-            crowd = RZ_CROWD_NODES;
-        }
-    }
-    return crowd;
-}
-
-enum rz_crowd rz_comm_crowd(struct rz_comm *comm)
-{
-    if (comm->crowd == RZ_CROWD_UNKNOWN) {
-        comm->crowd = look_for_crowd(comm);
-    }
-    return comm->crowd;
-}
-
 /* ---- Failures ---- */
 
 /* Messages that have arrived are kept: their operation may still succeed. */

@@ -30,6 +30,14 @@ enum rz_crowd {
     RZ_CROWD_NODES /* on several */
 };
 
+enum rz_grouping {
+    RZ_GROUPING_UNKNOWN,
+    RZ_GROUPING_NONE,  /* one node, or one member on each, or not all members know where */
+    RZ_GROUPING_NODES, /* several nodes, and one of them has several members */
+    RZ_GROUPING_BLOCKS /* and each node has a block of 2^k consecutive ranks, the last one perhaps
+                        fewer: a range of the tree of collective operations */
+};
+
 struct rz_attribute;
 
 /* Of coll/cells.h: cells that the members have agreed on. */
@@ -58,7 +66,8 @@ struct rz_comm {
     bool unshared; /* no other process has it: the MPI_COMM_WORLD of a process that replaces a
                       failed one, revoked from the start */
     bool met; /* made by processes without a common communicator: spawn, connect, accept, join */
-    enum rz_crowd crowd; /* rz_comm_crowd */
+    enum rz_crowd crowd; /* places.h */
+    enum rz_grouping grouping;
     struct rz_comm_cells cells;
     bool collectives_failed; /* a member is known to have failed: only collective operations that
                                 had begun before continue */
@@ -210,10 +219,6 @@ bool rz_comm_has_ended(uint64_t context);
 
 /* The agreement context with this id has ended; it has the id of its communicator. */
 void rz_comm_note_end(uint64_t context);
-
-/* Whether the ranks of the job outnumber its processors, and where the members are. Equal at all
- * members. */
-enum rz_crowd rz_comm_crowd(struct rz_comm *comm);
 
 /* How many processes of comm (of both groups if inter) are known to have failed. */
 int rz_comm_failed(const struct rz_comm *comm);

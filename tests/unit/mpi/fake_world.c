@@ -468,7 +468,7 @@ void fake_world_begin_as(uint32_t n, uint32_t incarnation)
         .restarted = incarnation > 1,
         .n_ranks = n,
         .n_slots = FAKE_SLOTS,
-        .n_nodes = 1,
+        .n_nodes = FAKE_SLOTS,
         .job_token = 99,
         .doorbell = &bell,
         .doorbell_fd = -1,
