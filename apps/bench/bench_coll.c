@@ -83,7 +83,7 @@ enum { OPERATIONS = sizeof(operations) / sizeof(operations[0]) };
 
 static const char *const names[] = {"-",        "tree",   "flat",    "dissemination",
                                     "doubling", "direct", "halving", "ring",
-                                    "bruck",    "chain",  "scatter"};
+                                    "bruck",    "chain",  "scatter", "leaders"};
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
 static MPI_T_cvar_handle rules;

@@ -13,6 +13,7 @@ enum { LONGEST = 30000, RANKS_MAX = 9, COLUMNS = 40 };
 
 static double out[RANKS_MAX * LONGEST], in[RANKS_MAX * LONGEST];
 static int rank, size;
+static int nodes_have_leaders; /* several nodes, and one of them has several ranks */
 static MPI_T_cvar_handle rules;
 
 static double value(int of, int i)
@@ -179,12 +180,12 @@ static const struct {
     void (*program)(MPI_Comm comm, int n);
     const char *algorithms[8];
 } operations[] = {
-    {"barrier", barrier, {"tree", "flat", "dissemination"}},
-    {"bcast", bcast, {"tree", "flat", "chain", "scatter"}},
-    {"allgather", allgather, {"tree", "flat", "direct", "ring", "bruck"}},
-    {"alltoall", alltoall, {"direct", "bruck"}},
-    {"reduce", reduce, {"tree", "flat", "direct"}},
-    {"allreduce", allreduce, {"tree", "flat", "doubling", "direct", "halving", "ring"}},
+    {"barrier", barrier, {"tree", "flat", "dissemination", "leaders"}},
+    {"bcast", bcast, {"tree", "flat", "chain", "scatter", "leaders"}},
+    {"allgather", allgather, {"tree", "flat", "direct", "ring", "bruck", "leaders"}},
+    {"alltoall", alltoall, {"direct", "bruck", "leaders"}},
+    {"reduce", reduce, {"tree", "flat", "direct", "leaders"}},
+    {"allreduce", allreduce, {"tree", "flat", "doubling", "direct", "halving", "ring", "leaders"}},
     {"reduce_scatter", reduce_scatter, {"tree", "direct"}},
 };
 enum { OPERATIONS = sizeof(operations) / sizeof(operations[0]) };
@@ -196,6 +197,17 @@ static void choose(const char *operation, const char *algorithm)
     snprintf(text, sizeof(text), "%s=%s", operation, algorithm);
     CHECK(MPI_T_cvar_write(rules, text) == MPI_SUCCESS);
     CHECK(MPI_T_cvar_read(rules, again) == MPI_SUCCESS && strcmp(text, again) == 0);
+}
+
+static int look_for_nodes(void)
+{
+    MPI_Comm node;
+    int here, largest;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &here);
+    MPI_Comm_free(&node);
+    MPI_Allreduce(&here, &largest, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    return largest > 1 && largest < size;
 }
 
 static MPI_T_pvar_session session;
@@ -216,7 +228,8 @@ static MPI_T_pvar_handle count_of(const char *algorithm)
 static void check_chosen(MPI_T_pvar_handle handle, const char *algorithm)
 {
     unsigned long long times;
-    int usable = size > 1 && ((size & (size - 1)) == 0 || strcmp(algorithm, "halving") != 0);
+    int usable = size > 1 && ((size & (size - 1)) == 0 || strcmp(algorithm, "halving") != 0) &&
+                 (nodes_have_leaders || strcmp(algorithm, "leaders") != 0);
     CHECK(MPI_T_pvar_read(session, handle, &times) == MPI_SUCCESS);
     CHECK(times > 0 || !usable);
     CHECK(MPI_T_pvar_handle_free(session, &handle) == MPI_SUCCESS);
@@ -231,6 +244,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     CHECK(size <= RANKS_MAX);
+    nodes_have_leaders = look_for_nodes();
     CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS);
     CHECK(MPI_T_cvar_get_index("RZ_COLL", &index) == MPI_SUCCESS);
     CHECK(MPI_T_cvar_handle_alloc(index, NULL, &rules, &count) == MPI_SUCCESS);

@@ -10,7 +10,12 @@ from patience import HANG_S  # noqa: E402
 # The bits depend neither on the placement nor on the algorithm.
 RULES = ("allreduce=tree,reduce=tree", "allreduce=flat,reduce=flat", "allreduce=direct,reduce=direct", "allreduce=doubling", "allreduce=halving",
          "allreduce=ring")
-LAYOUTS = (*(["-x", f"RZ_COLL={rules}"] for rules in RULES), [], [], ["--nodes", "2"], ["--nodes", "3"], ["-x", "RZ_SHM_CMA=0"], ["--nodes", "3"])
+LEADERS = "RZ_COLL=barrier=leaders,bcast=leaders,allgather=leaders,alltoall=leaders,reduce=leaders,allreduce=leaders"
+# On one node they cannot be used. Elsewhere a node has a range of the tree or not, by the placement and the number of ranks.
+BY_LEADERS = (["--nodes", "1"], ["--nodes", "2"], ["--nodes", "3"], ["--nodes", "4"], ["--nodes", "3", "--map-by", "node"],
+              ["-H", "localhost:4,localhost:4"], ["-H", "localhost:2,localhost:1,localhost:9"])
+LAYOUTS = (*(["-x", f"RZ_COLL={rules}"] for rules in RULES), [], [], ["--nodes", "2"], ["--nodes", "3"], ["-x", "RZ_SHM_CMA=0"], ["--nodes", "3"],
+           *([*layout, "-x", LEADERS] for layout in BY_LEADERS))
 
 
 def digest(rzrun, program, ranks, layout, seed):

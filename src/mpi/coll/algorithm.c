@@ -5,6 +5,7 @@
 #include "mpi/coll/algorithm.h"
 
 #include "mpi/comm/comm_hints.h"
+#include "mpi/comm/places.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -37,6 +38,7 @@ static const char *const algorithm_names[RZ_COLL_ALGORITHMS] = {
     [RZ_COLL_CHAIN] = "chain",
     [RZ_COLL_SCATTER] = "scatter",
     [RZ_COLL_CELLS] = "cells",
+    [RZ_COLL_LEADERS] = "leaders",
 };
 
 #define ALWAYS (1 << 30) /* an algorithm of the operation that needs nothing */
@@ -46,23 +48,28 @@ static const unsigned needs[RZ_COLL_OPERATIONS][RZ_COLL_ALGORITHMS] = {
     [RZ_COLL_BARRIER] = {[RZ_COLL_TREE] = ALWAYS,
                          [RZ_COLL_FLAT] = ALWAYS,
                          [RZ_COLL_DISSEMINATION] = ALWAYS,
-                         [RZ_COLL_CELLS] = RZ_COLL_CELLED},
+                         [RZ_COLL_CELLS] = RZ_COLL_CELLED,
+                         [RZ_COLL_LEADERS] = RZ_COLL_NODES},
     [RZ_COLL_BCAST] = {[RZ_COLL_TREE] = ALWAYS,
                        [RZ_COLL_FLAT] = ALWAYS,
                        [RZ_COLL_CHAIN] = ALWAYS,
-                       [RZ_COLL_SCATTER] = RZ_COLL_ELEMENTS},
+                       [RZ_COLL_SCATTER] = RZ_COLL_ELEMENTS,
+                       [RZ_COLL_LEADERS] = RZ_COLL_NODES},
     [RZ_COLL_ALLGATHER] = {[RZ_COLL_TREE] = ALWAYS,
                            [RZ_COLL_FLAT] = ALWAYS,
                            [RZ_COLL_DIRECT] = ALWAYS,
                            [RZ_COLL_RING] = ALWAYS,
                            [RZ_COLL_BRUCK] = ALWAYS,
-                           [RZ_COLL_CELLS] = RZ_COLL_CELLED},
+                           [RZ_COLL_CELLS] = RZ_COLL_CELLED,
+                           [RZ_COLL_LEADERS] = RZ_COLL_NODES},
     [RZ_COLL_ALLTOALL] = {[RZ_COLL_DIRECT] = ALWAYS,
                           [RZ_COLL_BRUCK] = RZ_COLL_REGULAR,
-                          [RZ_COLL_CELLS] = RZ_COLL_CELLED},
+                          [RZ_COLL_CELLS] = RZ_COLL_CELLED,
+                          [RZ_COLL_LEADERS] = RZ_COLL_NODES | RZ_COLL_REGULAR},
     [RZ_COLL_REDUCE] = {[RZ_COLL_TREE] = ALWAYS,
                         [RZ_COLL_FLAT] = RZ_COLL_ROW,
-                        [RZ_COLL_DIRECT] = RZ_COLL_ELEMENTS | RZ_COLL_ROW},
+                        [RZ_COLL_DIRECT] = RZ_COLL_ELEMENTS | RZ_COLL_ROW,
+                        [RZ_COLL_LEADERS] = RZ_COLL_NODE_VALUES},
     [RZ_COLL_ALLREDUCE] = {[RZ_COLL_TREE] = ALWAYS,
                            [RZ_COLL_FLAT] = RZ_COLL_ROW,
                            [RZ_COLL_DOUBLING] = ALWAYS,
@@ -70,7 +77,8 @@ static const unsigned needs[RZ_COLL_OPERATIONS][RZ_COLL_ALGORITHMS] = {
                            [RZ_COLL_HALVING] = RZ_COLL_ELEMENTS | RZ_COLL_ROW | RZ_COLL_POWER,
                            [RZ_COLL_RING] =
                                RZ_COLL_ELEMENTS | RZ_COLL_ROW | RZ_COLL_COMMUTES | RZ_COLL_LOOSE,
-                           [RZ_COLL_CELLS] = RZ_COLL_CELLED | RZ_COLL_ROW},
+                           [RZ_COLL_CELLS] = RZ_COLL_CELLED | RZ_COLL_ROW,
+                           [RZ_COLL_LEADERS] = RZ_COLL_NODE_VALUES},
     [RZ_COLL_REDUCE_SCATTER] =
         {[RZ_COLL_TREE] = ALWAYS, [RZ_COLL_DIRECT] = RZ_COLL_ELEMENTS | RZ_COLL_ROW},
 };
@@ -99,30 +107,42 @@ struct rule {
     unsigned where; /* traits that it asks for besides what the algorithm needs */
 };
 
-#define RULES_MAX 6
+#define RULES_MAX 8
 
-/* By measurement (`rzbench tune`, docs/collectives.md). */
+/* By measurement (`rzbench tune`, docs/collectives.md); leaders where ranks do not outnumber
+ * processors by the number of messages between nodes (docs/decisions/0033-leaders-per-node.md). */
 static const struct rule built_in[RZ_COLL_OPERATIONS][RULES_MAX] = {
     [RZ_COLL_BARRIER] = {{.algorithm = RZ_COLL_DISSEMINATION, .ranks_min = 1},
                          {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .where = RZ_COLL_CROWD},
                          {.algorithm = RZ_COLL_FLAT, .ranks_min = 3, .where = RZ_COLL_CROWD_NODE},
-                         {.algorithm = RZ_COLL_CELLS, .ranks_min = 2}},
-    [RZ_COLL_BCAST] = {{.algorithm = RZ_COLL_TREE, .ranks_min = 1}},
+                         {.algorithm = RZ_COLL_CELLS, .ranks_min = 2},
+                         {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1}},
+    [RZ_COLL_BCAST] = {{.algorithm = RZ_COLL_TREE, .ranks_min = 1},
+                       {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1}},
     [RZ_COLL_ALLGATHER] =
         {{.algorithm = RZ_COLL_BRUCK, .ranks_min = 1},
          {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .where = RZ_COLL_CROWD},
          {.algorithm = RZ_COLL_DIRECT, .ranks_min = 3, .where = RZ_COLL_CROWD_NODE},
          {.algorithm = RZ_COLL_FLAT, .ranks_min = 16, .where = RZ_COLL_CROWD_NODE},
+         {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1},
          {.algorithm = RZ_COLL_DIRECT, .ranks_min = 1, .bytes_min = 32769},
+         {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1, .where = RZ_COLL_CROWD},
          {.algorithm = RZ_COLL_CELLS, .ranks_min = 2}},
     [RZ_COLL_ALLTOALL] = {{.algorithm = RZ_COLL_DIRECT, .ranks_min = 1},
+                          {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1},
+                          {.algorithm = RZ_COLL_DIRECT, .ranks_min = 1, .bytes_min = 513},
                           {.algorithm = RZ_COLL_CELLS, .ranks_min = 2}},
     [RZ_COLL_REDUCE] = {{.algorithm = RZ_COLL_TREE, .ranks_min = 1},
+                        {.algorithm = RZ_COLL_LEADERS,
+                         .ranks_min = 1,
+                         .where = RZ_COLL_COMMUTES | RZ_COLL_LOOSE},
+                        {.algorithm = RZ_COLL_TREE, .ranks_min = 1, .where = RZ_COLL_CROWD},
                         {.algorithm = RZ_COLL_DIRECT, .ranks_min = 8, .part_min = 8192}},
     [RZ_COLL_ALLREDUCE] =
         {{.algorithm = RZ_COLL_DOUBLING, .ranks_min = 1},
          {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .where = RZ_COLL_CROWD},
          {.algorithm = RZ_COLL_FLAT, .ranks_min = 3, .where = RZ_COLL_CROWD_NODE},
+         {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1},
          {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .bytes_min = 32769, .where = RZ_COLL_CROWD},
          {.algorithm = RZ_COLL_DIRECT, .ranks_min = 2, .part_min = 8192},
          {.algorithm = RZ_COLL_CELLS, .ranks_min = 2}},
@@ -158,11 +178,22 @@ static unsigned traits_of_comm(struct rz_comm *comm)
 {
     int ranks = rz_comm_size(comm);
     enum rz_crowd crowd = rz_comm_crowd(comm);
+    enum rz_grouping grouping = rz_comm_grouping(comm);
     bool loose = rz_comm_hint(rz_comm_whole(comm), RZ_HINT_REPRODUCIBLE);
     return ((ranks & (ranks - 1)) == 0 ? (unsigned)RZ_COLL_POWER : 0U) |
            (loose ? (unsigned)RZ_COLL_LOOSE : 0U) |
            (crowd != RZ_CROWD_NONE ? (unsigned)RZ_COLL_CROWD : 0U) |
-           (crowd == RZ_CROWD_NODE ? (unsigned)RZ_COLL_CROWD_NODE : 0U);
+           (crowd == RZ_CROWD_NODE ? (unsigned)RZ_COLL_CROWD_NODE : 0U) |
+           (grouping >= RZ_GROUPING_NODES ? (unsigned)RZ_COLL_NODES : 0U) |
+           (grouping >= RZ_GROUPING_BLOCKS ? (unsigned)RZ_COLL_BLOCKS : 0U);
+}
+
+/* Those of the operation and of the communicator, and what follows from both. */
+static unsigned all_traits(unsigned traits)
+{
+    const unsigned any_order = RZ_COLL_COMMUTES | RZ_COLL_LOOSE;
+    bool values = (traits & any_order) == any_order || (traits & RZ_COLL_BLOCKS);
+    return traits | (values && (traits & RZ_COLL_NODES) ? (unsigned)RZ_COLL_NODE_VALUES : 0U);
 }
 
 static enum rz_coll_algorithm by_rules(enum rz_coll_operation operation, MPI_Count bytes, int ranks,
@@ -191,7 +222,7 @@ enum rz_coll_algorithm rz_coll_choose(struct rz_comm *comm, enum rz_coll_operati
                                       MPI_Count bytes, unsigned traits)
 {
     enum rz_coll_algorithm algorithm =
-        by_rules(operation, bytes, rz_comm_size(comm), traits | traits_of_comm(comm));
+        by_rules(operation, bytes, rz_comm_size(comm), all_traits(traits | traits_of_comm(comm)));
     rz_coll_chosen[algorithm]++;
     return algorithm;
 }

@@ -15,15 +15,35 @@
  * computed at any suitable rank; so a reduction over 6 ranks is (((0 1) (2 3)) (4 5)), whatever the
  * root, the length of the vector, the placement and the order of arrival, in MPI_Reduce,
  * MPI_Allreduce and the two MPI_Reduce_scatter alike: their results are the same to the last bit,
- * by all algorithms but the ring, which only the hint rz_reproducible=false permits. In MPI_Scan
- * and MPI_Exscan the value before rank r is the product, from left to right, of the values of the
- * ranges to the left of the path to r in the tree; MPI_Scan appends the value of r. Operands always
+ * by all algorithms but the ring, and but leaders where nodes have no blocks of ranks (leaders.h);
+ * only the hint rz_reproducible=false permits these. In MPI_Scan and MPI_Exscan the value before
+ * rank r is the product, from left to right, of the values of the ranges to the left of the path to
+ * r in the tree; MPI_Scan appends the value of r. But for these two exceptions operands
  * keep the order of ranks, so operations need not commute.
  */
 #ifndef RZ_MPI_COLL_H
 #define RZ_MPI_COLL_H
 
 #include "mpi/coll/schedule.h"
+
+/* Ranks among which a part of a plan runs, in places 0..n-1: all, those of a node, or the leaders
+ * of nodes (leaders.h). */
+struct rz_team {
+    int n;
+    int place;       /* of this process */
+    const int *rank; /* of each place; NULL: it is the place */
+};
+
+static inline struct rz_team rz_team_of_all(const struct rz_schedule *schedule)
+{
+    const struct rz_comm *comm = rz_schedule_comm(schedule);
+    return (struct rz_team){.n = rz_comm_size(comm), .place = rz_comm_rank(comm)};
+}
+
+static inline int rz_team_rank(const struct rz_team *team, int place)
+{
+    return team->rank ? team->rank[place] : place;
+}
 
 /* One split of the tree that this process lies in. */
 struct rz_split {
@@ -35,11 +55,16 @@ struct rz_split {
 /* An int has so many bits, and each split uses up at least one. */
 #define RZ_SPLITS_MAX 31
 
-/* The rank at this distance, less than n, on the ring of ranks; negative: before this one. */
+/* The place, or rank, at this distance, less than n, on the ring; negative: before this one. */
+static inline int rz_team_at(const struct rz_team *team, int64_t distance)
+{
+    return (int)((team->place + distance + team->n) % team->n);
+}
+
 static inline int rz_rank_at(const struct rz_comm *comm, int64_t distance)
 {
-    int64_t size = rz_comm_size(comm);
-    return (int)((rz_comm_rank(comm) + distance + size) % size);
+    const struct rz_team all = {.n = rz_comm_size(comm), .place = rz_comm_rank(comm)};
+    return rz_team_at(&all, distance);
 }
 
 /* The splits of 0..size-1 down to rank, each of which contains rank; returns their number. */
@@ -107,12 +132,19 @@ void rz_schedule_copy_some(struct rz_schedule *schedule, const struct rz_part *f
 void rz_schedule_exchange(struct rz_schedule *schedule, const struct rz_parts *out,
                           const struct rz_parts *in);
 
+/* The same within a team; the parts are those of its places. */
+void rz_team_exchange(struct rz_schedule *schedule, const struct rz_team *team,
+                      const struct rz_parts *out, const struct rz_parts *in);
+
 /* Sends buffer from root to all ranks. */
 struct rz_schedule *rz_plan_bcast(struct rz_schedule *schedule, const struct rz_part *part,
                                   int root);
 
-/* A step of plans: root sends to each rank. */
-void rz_bcast_flat(struct rz_schedule *schedule, const struct rz_part *part, int root);
+/* Steps of plans: from the place `root` of a team to all of it, down the tree, or each directly. */
+void rz_bcast_tree(struct rz_schedule *schedule, const struct rz_part *part,
+                   const struct rz_team *team, int root);
+void rz_bcast_flat(struct rz_schedule *schedule, const struct rz_part *part,
+                   const struct rz_team *team, int root);
 
 /* No process leaves the barrier before all have entered it. */
 struct rz_schedule *rz_plan_barrier(struct rz_schedule *schedule);

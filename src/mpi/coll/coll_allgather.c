@@ -11,21 +11,24 @@
  * ring: each rank sends to the next one what it has received last, its own part first: n - 1 steps.
  * bruck: in step k each rank sends all that it has, at most 2^k parts, to rank - 2^k, modulo n
  * (Bruck and others 1997): log2(n) steps.
+ * leaders: the ranks of each node send to their leader, the leaders exchange what they have by
+ * recursive doubling, each sends all to its node: k log2(k) messages between k nodes.
  */
 #include "mpi/coll/cells.h"
-#include "mpi/coll/coll.h"
+#include "mpi/coll/leaders.h"
 
-/* The parts as one row of bytes: places 0, 1, ... have those of ranks first, first + 1, ..., modulo
- * n; place i is from at[i] on. */
+/* The parts as one row of bytes: place i has that of rank[i], and is from at[i] on. */
 struct row {
     char *bytes;
-    MPI_Count *at; /* [n + 1] */
+    MPI_Count *at;   /* [n + 1] */
+    const int *rank; /* NULL: places 0, 1, ... have ranks first, first + 1, ..., modulo n */
     int64_t first, n;
+    int64_t own; /* the place of this process */
 };
 
 static struct rz_part part_at(const struct row *row, const struct rz_parts *all, int64_t place)
 {
-    return rz_parts_at(all, (int)((row->first + place) % row->n));
+    return rz_parts_at(all, row->rank ? row->rank[place] : (int)((row->first + place) % row->n));
 }
 
 /* Places [lo, hi). */
@@ -35,13 +38,10 @@ static struct rz_part places(const struct row *row, int64_t lo, int64_t hi)
                             rz_datatype_of(MPI_BYTE)};
 }
 
-/* The own part is put into the row. False: no memory. */
-static bool row_open(struct rz_schedule *schedule, const struct rz_parts *all, int first,
-                     struct row *row)
+/* The own part is put into the row, whose order and own place are set. False: no memory. */
+static bool row_open(struct rz_schedule *schedule, const struct rz_parts *all, struct row *row)
 {
-    const struct rz_comm *comm = rz_schedule_comm(schedule);
-    row->first = first;
-    row->n = rz_comm_size(comm);
+    row->n = rz_comm_size(rz_schedule_comm(schedule));
     row->at = rz_schedule_bytes(schedule, (row->n + 1) * (MPI_Count)sizeof(*row->at));
     if (!row->at) {
         return false;
@@ -52,8 +52,7 @@ static bool row_open(struct rz_schedule *schedule, const struct rz_parts *all, i
         row->at[i + 1] = row->at[i] + rz_part_bytes(&part);
     }
     row->bytes = rz_schedule_room(schedule, row->at[row->n], rz_datatype_of(MPI_BYTE));
-    int64_t place = (rz_comm_rank(comm) - row->first + row->n) % row->n;
-    struct rz_part own = part_at(row, all, place), packed = places(row, place, place + 1);
+    struct rz_part own = part_at(row, all, row->own), packed = places(row, row->own, row->own + 1);
     rz_schedule_copy_some(schedule, &own, &packed);
     return true;
 }
@@ -62,35 +61,55 @@ static bool row_open(struct rz_schedule *schedule, const struct rz_parts *all, i
 static void row_close(struct rz_schedule *schedule, const struct rz_parts *all,
                       const struct row *row)
 {
-    int64_t rank = rz_comm_rank(rz_schedule_comm(schedule));
     for (int64_t i = 0; i < row->n; i++) {
         struct rz_part part = part_at(row, all, i), packed = places(row, i, i + 1);
-        if ((row->first + i) % row->n != rank) {
+        if (i != row->own) {
             rz_schedule_copy_some(schedule, &packed, &part);
         }
     }
 }
 
-/* Each range of the tree is a part of the row. */
-static void allgather_tree(struct rz_schedule *schedule, const struct rz_parts *all)
+/* Place 0 of a team gets the parts of all of it, which are in the row from `begin` on. */
+static void gather_tree(struct rz_schedule *schedule, const struct row *row,
+                        const struct rz_team *team, int begin)
 {
-    struct row row;
     struct rz_split splits[RZ_SPLITS_MAX];
-    int rank = rz_comm_rank(rz_schedule_comm(schedule));
-    if (!row_open(schedule, all, 0, &row)) {
-        return;
-    }
-    for (int i = rz_splits((int)row.n, rank, 0, splits) - 1; i >= 0; i--) {
+    for (int i = rz_splits(team->n, team->place, 0, splits) - 1; i >= 0; i--) {
         const struct rz_split *split = &splits[i];
-        struct rz_part half = places(&row, split->mid, split->hi);
-        if (split->host == rank) {
-            rz_schedule_recv_some(schedule, &half, split->guest);
-        } else if (split->guest == rank) {
+        struct rz_part half = places(row, begin + split->mid, begin + split->hi);
+        if (split->host == team->place) {
+            rz_schedule_recv_some(schedule, &half, rz_team_rank(team, split->guest));
+        } else if (split->guest == team->place) {
             rz_schedule_fence(schedule);
-            rz_schedule_send_some(schedule, &half, split->host);
+            rz_schedule_send_some(schedule, &half, rz_team_rank(team, split->host));
         }
     }
     rz_schedule_fence(schedule);
+}
+
+static void gather_flat(struct rz_schedule *schedule, const struct row *row,
+                        const struct rz_team *team, int begin)
+{
+    struct rz_part own = places(row, begin + team->place, begin + team->place + 1);
+    if (team->place != 0) {
+        rz_schedule_send_some(schedule, &own, rz_team_rank(team, 0));
+    }
+    for (int i = 1; team->place == 0 && i < team->n; i++) {
+        struct rz_part part = places(row, begin + i, begin + i + 1);
+        rz_schedule_recv_some(schedule, &part, rz_team_rank(team, i));
+    }
+    rz_schedule_fence(schedule);
+}
+
+/* Each range of the tree is a part of the row. */
+static void allgather_tree(struct rz_schedule *schedule, const struct rz_parts *all)
+{
+    struct rz_team team = rz_team_of_all(schedule);
+    struct row row = {.own = team.place};
+    if (!row_open(schedule, all, &row)) {
+        return;
+    }
+    gather_tree(schedule, &row, &team, 0);
     struct rz_part whole = places(&row, 0, row.n);
     rz_plan_bcast(schedule, &whole, 0);
     rz_schedule_fence(schedule);
@@ -99,21 +118,67 @@ static void allgather_tree(struct rz_schedule *schedule, const struct rz_parts *
 
 static void allgather_flat(struct rz_schedule *schedule, const struct rz_parts *all)
 {
-    struct row row;
-    int rank = rz_comm_rank(rz_schedule_comm(schedule));
-    if (!row_open(schedule, all, 0, &row)) {
+    struct rz_team team = rz_team_of_all(schedule);
+    struct row row = {.own = team.place};
+    if (!row_open(schedule, all, &row)) {
         return;
     }
-    struct rz_part own = places(&row, rank, rank + 1), whole = places(&row, 0, row.n);
-    if (rank != 0) {
-        rz_schedule_send_some(schedule, &own, 0);
-    }
-    for (int i = 1; rank == 0 && i < row.n; i++) {
-        struct rz_part part = places(&row, i, i + 1);
-        rz_schedule_recv_some(schedule, &part, i);
-    }
+    gather_flat(schedule, &row, &team, 0);
+    struct rz_part whole = places(&row, 0, row.n);
+    rz_bcast_flat(schedule, &whole, &team, 0);
     rz_schedule_fence(schedule);
-    rz_bcast_flat(schedule, &whole, 0);
+    row_close(schedule, all, &row);
+}
+
+/* Both halves of a range of nodes exchange what they have, from single nodes up to all; as in
+ * coll_allreduce.c, several leaders on the left may get it from one on the right. */
+static void exchange_rows(struct rz_schedule *schedule, const struct row *row,
+                          const struct rz_leaders *leaders)
+{
+    struct rz_split splits[RZ_SPLITS_MAX];
+    const struct rz_team *team = &leaders->across;
+    const int *begin = leaders->begin;
+    for (int i = rz_splits(team->n, team->place, 0, splits) - 1; i >= 0; i--) {
+        int lo = splits[i].lo, mid = splits[i].mid, n_left = mid - lo, n_right = splits[i].hi - mid;
+        int from_lo = team->place - lo, from_mid = team->place - mid;
+        struct rz_part left = places(row, begin[lo], begin[mid]);
+        struct rz_part right = places(row, begin[mid], begin[splits[i].hi]);
+        if (from_mid < 0) {
+            rz_schedule_recv_some(schedule, &right, rz_team_rank(team, mid + from_lo % n_right));
+        } else {
+            rz_schedule_recv_some(schedule, &left, rz_team_rank(team, lo + from_mid));
+        }
+        if (from_mid < 0 && from_lo < n_right) {
+            rz_schedule_send_some(schedule, &left, rz_team_rank(team, mid + from_lo));
+        }
+        for (int j = from_mid; j >= 0 && j < n_left; j += n_right) {
+            rz_schedule_send_some(schedule, &right, rz_team_rank(team, lo + j));
+        }
+        rz_schedule_fence(schedule);
+    }
+}
+
+static void allgather_leaders(struct rz_schedule *schedule, const struct rz_parts *all)
+{
+    struct rz_leaders leaders;
+    if (!rz_leaders_find(schedule, 0, &leaders)) {
+        return;
+    }
+    int begin = leaders.begin[leaders.across.place];
+    struct row row = {.rank = leaders.by_node, .own = begin + leaders.here.place};
+    if (!row_open(schedule, all, &row)) {
+        return;
+    }
+    if (leaders.flat) {
+        gather_flat(schedule, &row, &leaders.here, begin);
+    } else {
+        gather_tree(schedule, &row, &leaders.here, begin);
+    }
+    if (leaders.leads) {
+        exchange_rows(schedule, &row, &leaders);
+    }
+    struct rz_part whole = places(&row, 0, row.n);
+    rz_leaders_bcast(schedule, &whole, &leaders);
     rz_schedule_fence(schedule);
     row_close(schedule, all, &row);
 }
@@ -158,9 +223,9 @@ void rz_allgather_ring(struct rz_schedule *schedule, const struct rz_parts *all,
 /* The row begins with the own part. */
 static void allgather_bruck(struct rz_schedule *schedule, const struct rz_parts *all)
 {
-    struct row row;
     const struct rz_comm *comm = rz_schedule_comm(schedule);
-    if (!row_open(schedule, all, rz_comm_rank(comm), &row)) {
+    struct row row = {.first = rz_comm_rank(comm)};
+    if (!row_open(schedule, all, &row)) {
         return;
     }
     for (int64_t have = 1; have < row.n; have *= 2) {
@@ -209,6 +274,9 @@ struct rz_schedule *rz_plan_allgather(struct rz_schedule *schedule, const struct
         break;
     case RZ_COLL_BRUCK:
         allgather_bruck(schedule, all);
+        break;
+    case RZ_COLL_LEADERS:
+        allgather_leaders(schedule, all);
         break;
     default:
         allgather_tree(schedule, all);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Allreduce. All algorithms but the ring keep to the bracketing that coll.h defines.
+ * MPI_Allreduce. Which algorithms keep to the bracketing: coll.h.
  *
  * tree: up and down the tree: 2 (n - 1) messages, 2 log2(n) steps.
  * flat: rank 0 reduces the values of all and sends the result to all: 2 (n - 1) messages, two
@@ -14,16 +14,20 @@
  * halving: as doubling, but of each range a rank keeps only one half of what it had, so that in the
  * end it has the value of one part; then back (Rabenseifner 2004, with the shortest distances
  * first, which keeps the bracketing): 2 n log2(n) messages; the number of ranks is a power of two.
+ * leaders: the ranks of each node reduce to their leader, the leaders do as by doubling, each sends
+ * the result to its node: k log2(k) messages between k nodes.
  * ring: each part of the vector travels round the ring of ranks, which add their values to it; then
  * the results travel round: 2 (n - 1) steps. The bracketing of each part begins at another rank.
  */
 #include "mpi/coll/cells.h"
+#include "mpi/coll/leaders.h"
 #include "mpi/coll/reduction.h"
 
 static void allreduce_tree(struct rz_schedule *schedule, const struct rz_reduction *reduction,
                            const struct rz_part *whole)
 {
-    rz_reduce_tree(schedule, reduction, 0);
+    struct rz_team all = rz_team_of_all(schedule);
+    rz_reduce_tree(schedule, reduction, &all, 0);
     rz_schedule_fence(schedule); /* in place, the result overwrites what is sent up */
     rz_plan_bcast(schedule, whole, 0);
 }
@@ -31,9 +35,10 @@ static void allreduce_tree(struct rz_schedule *schedule, const struct rz_reducti
 static void allreduce_flat(struct rz_schedule *schedule, const struct rz_reduction *reduction,
                            const struct rz_part *whole)
 {
-    rz_reduce_flat(schedule, reduction, 0);
+    struct rz_team all = rz_team_of_all(schedule);
+    rz_reduce_flat(schedule, reduction, &all, 0);
     rz_schedule_fence(schedule); /* in place, the result overwrites what is sent */
-    rz_bcast_flat(schedule, whole, 0);
+    rz_bcast_flat(schedule, whole, &all, 0);
 }
 
 static void allreduce_cells(struct rz_schedule *schedule, const struct rz_reduction *reduction)
@@ -57,25 +62,25 @@ static void allreduce_cells(struct rz_schedule *schedule, const struct rz_reduct
  * left get the value of one on the right. One operand must be overwritten, the right one: on the
  * left that is what came, on the right a copy of the own value.
  */
-static void allreduce_doubling(struct rz_schedule *schedule, const struct rz_reduction *reduction)
+static void allreduce_doubling(struct rz_schedule *schedule, const struct rz_reduction *reduction,
+                               const struct rz_team *team)
 {
     struct rz_split splits[RZ_SPLITS_MAX];
-    const struct rz_comm *comm = rz_schedule_comm(schedule);
-    int rank = rz_comm_rank(comm);
+    int place = team->place;
     const void *value = reduction->from;
     bool in_place = reduction->from == reduction->to, own = in_place;
-    for (int i = rz_splits(rz_comm_size(comm), rank, 0, splits) - 1; i >= 0; i--) {
+    for (int i = rz_splits(team->n, place, 0, splits) - 1; i >= 0; i--) {
         int lo = splits[i].lo, mid = splits[i].mid, n_left = mid - lo, n_right = splits[i].hi - mid;
-        bool left = rank < mid, last = i == 0;
+        bool left = place < mid, last = i == 0;
         void *room =
             last && left && !in_place ? reduction->to : rz_reduction_room(schedule, reduction);
-        rz_reduction_recv(schedule, reduction, room,
-                          left ? mid + (rank - lo) % n_right : lo + (rank - mid));
-        if (left && rank - lo < n_right) {
-            rz_reduction_send(schedule, reduction, value, mid + (rank - lo));
+        int source = left ? mid + (place - lo) % n_right : lo + (place - mid);
+        rz_reduction_recv(schedule, reduction, room, rz_team_rank(team, source));
+        if (left && place - lo < n_right) {
+            rz_reduction_send(schedule, reduction, value, rz_team_rank(team, mid + (place - lo)));
         }
-        for (int j = rank - mid; !left && j < n_left; j += n_right) {
-            rz_reduction_send(schedule, reduction, value, lo + j);
+        for (int j = place - mid; !left && j < n_left; j += n_right) {
+            rz_reduction_send(schedule, reduction, value, rz_team_rank(team, lo + j));
         }
         rz_schedule_fence(schedule);
         if (left) {
@@ -92,6 +97,23 @@ static void allreduce_doubling(struct rz_schedule *schedule, const struct rz_red
         own = true;
     }
     rz_reduction_copy(schedule, reduction, value, reduction->to);
+}
+
+static void allreduce_leaders(struct rz_schedule *schedule, const struct rz_reduction *reduction,
+                              const struct rz_part *whole)
+{
+    struct rz_leaders leaders;
+    if (!rz_leaders_find(schedule, 0, &leaders)) {
+        return;
+    }
+    rz_leaders_reduce(schedule, reduction, &leaders);
+    if (leaders.leads) {
+        struct rz_reduction value = *reduction;
+        value.from = value.to;
+        allreduce_doubling(schedule, &value, &leaders.across);
+    }
+    rz_schedule_fence(schedule); /* in place, the result overwrites what is sent */
+    rz_leaders_bcast(schedule, whole, &leaders);
 }
 
 static void allreduce_direct(struct rz_schedule *schedule, const struct rz_reduction *reduction,
@@ -213,6 +235,7 @@ struct rz_schedule *rz_plan_allreduce(struct rz_schedule *schedule,
     if (bytes == 0) {
         return schedule;
     }
+    struct rz_team all = rz_team_of_all(schedule);
     switch (rz_coll_choose(rz_schedule_comm(schedule), RZ_COLL_ALLREDUCE, bytes,
                            rz_reduction_traits(schedule, reduction) |
                                rz_cells_trait(schedule, bytes))) {
@@ -229,7 +252,10 @@ struct rz_schedule *rz_plan_allreduce(struct rz_schedule *schedule,
         allreduce_parts(schedule, reduction, &whole, allreduce_ring);
         break;
     case RZ_COLL_DOUBLING:
-        allreduce_doubling(schedule, reduction);
+        allreduce_doubling(schedule, reduction, &all);
+        break;
+    case RZ_COLL_LEADERS:
+        allreduce_leaders(schedule, reduction, &whole);
         break;
     case RZ_COLL_FLAT:
         allreduce_flat(schedule, reduction, &whole);

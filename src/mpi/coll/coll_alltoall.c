@@ -8,9 +8,12 @@
  * bruck: parts travel by the bits of their distance (Bruck and others 1997): in step k each rank
  * sends on, to rank + 2^k modulo n, all parts whose way has that bit. log2(n) steps, each part is
  * sent once for each bit: for short parts.
+ * leaders: the ranks of each node send all their parts to their leader, each leader sends each
+ * other one what is for its node, and then each rank of its own node what is for that: k (k - 1)
+ * messages between k nodes, for short parts.
  */
 #include "mpi/coll/cells.h"
-#include "mpi/coll/coll.h"
+#include "mpi/coll/leaders.h"
 
 /* Packs the outgoing data of an operation in place, one row behind the other. False: no memory. */
 static bool pack_out(struct rz_schedule *schedule, const struct rz_parts *in,
@@ -89,6 +92,113 @@ static void alltoall_bruck(struct rz_schedule *schedule, const struct rz_parts *
     }
 }
 
+/* n parts of the row from part i on. */
+static struct rz_part slice(const struct rz_parts *row, int i, int n)
+{
+    struct rz_part part = rz_parts_at(row, i);
+    part.count *= n;
+    return part;
+}
+
+static void copy_slice(struct rz_schedule *schedule, struct rz_part from, struct rz_part to)
+{
+    rz_schedule_copy(schedule, &from, &to);
+}
+
+/*
+ * Of a leader whose node has m ranks. rows: of each of them, n parts by the node of the rank that
+ * gets them. came: m parts from each rank, by node, for those of this node.
+ */
+static void exchange_blocks(struct rz_schedule *schedule, const struct rz_leaders *leaders,
+                            const struct rz_parts *rows, const struct rz_parts *came)
+{
+    const struct rz_team *across = &leaders->across;
+    const int *begin = leaders->begin;
+    int n = begin[across->n], m = leaders->here.n;
+    struct rz_parts blocks = row_of_parts(schedule, (MPI_Count)m * n, rows->count), out, in;
+    MPI_Count *counts = rz_parts_counts(schedule);
+    if (!counts) {
+        return;
+    }
+    for (int node = 0; node < n; node++) { /* there may be fewer */
+        int members = node < across->n ? begin[node + 1] - begin[node] : 0;
+        counts[node] = (MPI_Count)members * m * rows->count;
+        for (int i = 0; i < m && members > 0; i++) {
+            bool own = node == across->place;
+            copy_slice(schedule, slice(rows, i * n + begin[node], members),
+                       own ? slice(came, (begin[node] + i) * m, members)
+                           : slice(&blocks, begin[node] * m + i * members, members));
+        }
+    }
+    rz_parts_line_up(schedule, counts, rows->datatype, &out);
+    in = out;
+    out.buffer = blocks.buffer;
+    in.buffer = came->buffer;
+    rz_team_exchange(schedule, across, &out, &in);
+}
+
+/* The leader's part: `rows` has its own row. Sends the ranks of its node their parts; returns its
+ * own ones. */
+static struct rz_parts lead_alltoall(struct rz_schedule *schedule, const struct rz_leaders *leaders,
+                                     const struct rz_parts *rows)
+{
+    const struct rz_team *here = &leaders->here;
+    int n = leaders->begin[leaders->across.n], m = here->n;
+    struct rz_parts came = row_of_parts(schedule, (MPI_Count)m * n, rows->count);
+    struct rz_parts given = row_of_parts(schedule, (MPI_Count)m * n, rows->count);
+    for (int i = 1; i < m; i++) {
+        struct rz_part row = slice(rows, i * n, n);
+        rz_schedule_recv_part(schedule, &row, rz_team_rank(here, i));
+    }
+    rz_schedule_fence(schedule);
+    exchange_blocks(schedule, leaders, rows, &came);
+    for (int i = 0; i < m; i++) {
+        struct rz_part row = slice(&given, i * n, n);
+        for (int from = 0; from < n; from++) {
+            copy_slice(schedule, slice(&came, from * m + i, 1), slice(&given, i * n + from, 1));
+        }
+        if (i > 0) {
+            rz_schedule_send_part(schedule, &row, rz_team_rank(here, i));
+        }
+    }
+    return given;
+}
+
+static void alltoall_leaders(struct rz_schedule *schedule, const struct rz_parts *out,
+                             const struct rz_parts *in)
+{
+    struct rz_leaders leaders;
+    if (!rz_leaders_find(schedule, 0, &leaders)) {
+        return;
+    }
+    int rank = rz_comm_rank(rz_schedule_comm(schedule)), n = leaders.begin[leaders.across.n];
+    struct rz_part own = rz_parts_at(in, rank);
+    MPI_Count bytes = rz_part_bytes(&own);
+    struct rz_parts rows =
+        row_of_parts(schedule, leaders.leads ? (MPI_Count)leaders.here.n * n : n, bytes);
+    struct rz_parts came = rows;
+    for (int i = 0; i < n; i++) {
+        if (leaders.by_node[i] != rank) {
+            copy_slice(schedule, rz_parts_at(out, leaders.by_node[i]), slice(&rows, i, 1));
+        }
+    }
+    if (leaders.leads) {
+        came = lead_alltoall(schedule, &leaders, &rows);
+    } else {
+        struct rz_part leaves = slice(&rows, 0, n);
+        came = row_of_parts(schedule, n, bytes);
+        struct rz_part comes = slice(&came, 0, n);
+        rz_schedule_send_part(schedule, &leaves, rz_team_rank(&leaders.here, 0));
+        rz_schedule_recv_part(schedule, &comes, rz_team_rank(&leaders.here, 0));
+        rz_schedule_fence(schedule);
+    }
+    for (int i = 0; i < n; i++) {
+        if (leaders.by_node[i] != rank) {
+            copy_slice(schedule, slice(&came, i, 1), rz_parts_at(in, leaders.by_node[i]));
+        }
+    }
+}
+
 /* The length of the parts of all pairs, if that is known to be the same; else 0. */
 static MPI_Count bytes_of_each(const struct rz_parts *in)
 {
@@ -122,6 +232,9 @@ struct rz_schedule *rz_plan_alltoall(struct rz_schedule *schedule, const struct 
         break;
     case RZ_COLL_BRUCK:
         alltoall_bruck(schedule, out, in);
+        break;
+    case RZ_COLL_LEADERS:
+        alltoall_leaders(schedule, out, in);
         break;
     default:
         rz_schedule_exchange(schedule, out, in);

@@ -9,59 +9,80 @@
  * cells: each rank writes into a cell of each other one (cells.h).
  * dissemination: in step k each rank tells rank + 2^k, modulo n (Hensgen, Finkel, Manber 1988): n
  * log2(n) messages, log2(n) steps.
+ * leaders: the ranks of each node tell their leader, the leaders do as by dissemination, each lets
+ * its node go: 2 (n - k) messages within k nodes, k log2(k) between them.
  */
 #include "mpi/coll/algorithm.h"
 #include "mpi/coll/cells.h"
-#include "mpi/coll/coll.h"
+#include "mpi/coll/leaders.h"
 
-static void barrier_tree(struct rz_schedule *schedule, const struct rz_part *nothing)
+/* Place 0 of the team learns that all have arrived. */
+static void arrive_tree(struct rz_schedule *schedule, const struct rz_part *nothing,
+                        const struct rz_team *team)
 {
     struct rz_split splits[RZ_SPLITS_MAX];
-    const struct rz_comm *comm = rz_schedule_comm(schedule);
-    int rank = rz_comm_rank(comm);
-    int n = rz_splits(rz_comm_size(comm), rank, 0, splits);
-    for (int i = n - 1; i >= 0; i--) {
-        if (splits[i].host == rank) {
-            rz_schedule_recv_part(schedule, nothing, splits[i].guest);
-        }
+    int n = rz_splits(team->n, team->place, 0, splits), i;
+    for (i = n - 1; i >= 0 && splits[i].host == team->place; i--) {
+        rz_schedule_recv_part(schedule, nothing, rz_team_rank(team, splits[i].guest));
     }
     rz_schedule_fence(schedule);
-    for (int i = n - 1; i >= 0; i--) {
-        if (splits[i].guest == rank) {
-            rz_schedule_send_part(schedule, nothing, splits[i].host);
-            rz_schedule_recv_part(schedule, nothing, splits[i].host);
-            rz_schedule_fence(schedule);
-        }
-    }
-    for (int i = 0; i < n; i++) {
-        if (splits[i].host == rank) {
-            rz_schedule_send_part(schedule, nothing, splits[i].guest);
-        }
+    if (i >= 0) {
+        rz_schedule_send_part(schedule, nothing, rz_team_rank(team, splits[i].host));
     }
 }
 
-static void barrier_flat(struct rz_schedule *schedule, const struct rz_part *nothing)
+static void arrive_flat(struct rz_schedule *schedule, const struct rz_part *nothing,
+                        const struct rz_team *team)
 {
-    const struct rz_comm *comm = rz_schedule_comm(schedule);
-    if (rz_comm_rank(comm) != 0) {
-        rz_schedule_send_part(schedule, nothing, 0);
+    if (team->place != 0) {
+        rz_schedule_send_part(schedule, nothing, rz_team_rank(team, 0));
+        return;
+    }
+    for (int i = 1; i < team->n; i++) {
+        rz_schedule_recv_part(schedule, nothing, rz_team_rank(team, i));
+    }
+    rz_schedule_fence(schedule);
+}
+
+static void barrier_tree(struct rz_schedule *schedule, const struct rz_part *nothing,
+                         const struct rz_team *team)
+{
+    arrive_tree(schedule, nothing, team);
+    rz_bcast_tree(schedule, nothing, team, 0);
+}
+
+static void barrier_flat(struct rz_schedule *schedule, const struct rz_part *nothing,
+                         const struct rz_team *team)
+{
+    arrive_flat(schedule, nothing, team);
+    rz_bcast_flat(schedule, nothing, team, 0);
+}
+
+static void barrier_dissemination(struct rz_schedule *schedule, const struct rz_part *nothing,
+                                  const struct rz_team *team)
+{
+    for (int64_t distance = 1; distance < team->n; distance *= 2) {
+        rz_schedule_recv_part(schedule, nothing, rz_team_rank(team, rz_team_at(team, -distance)));
+        rz_schedule_send_part(schedule, nothing, rz_team_rank(team, rz_team_at(team, distance)));
+        rz_schedule_fence(schedule);
+    }
+}
+
+static void barrier_leaders(struct rz_schedule *schedule, const struct rz_part *nothing)
+{
+    struct rz_leaders leaders;
+    if (!rz_leaders_find(schedule, 0, &leaders)) {
+        return;
+    }
+    if (leaders.flat) {
+        arrive_flat(schedule, nothing, &leaders.here);
     } else {
-        for (int i = 1; i < rz_comm_size(comm); i++) {
-            rz_schedule_recv_part(schedule, nothing, i);
-        }
-        rz_schedule_fence(schedule);
+        arrive_tree(schedule, nothing, &leaders.here);
     }
-    rz_bcast_flat(schedule, nothing, 0);
-}
-
-static void barrier_dissemination(struct rz_schedule *schedule, const struct rz_part *nothing)
-{
-    const struct rz_comm *comm = rz_schedule_comm(schedule);
-    for (int64_t distance = 1; distance < rz_comm_size(comm); distance *= 2) {
-        rz_schedule_recv_part(schedule, nothing, rz_rank_at(comm, -distance));
-        rz_schedule_send_part(schedule, nothing, rz_rank_at(comm, distance));
-        rz_schedule_fence(schedule);
+    if (leaders.leads) {
+        barrier_dissemination(schedule, nothing, &leaders.across);
     }
+    rz_leaders_bcast(schedule, nothing, &leaders);
 }
 
 static void barrier_cells(struct rz_schedule *schedule, const struct rz_part *nothing)
@@ -76,19 +97,23 @@ struct rz_schedule *rz_plan_barrier(struct rz_schedule *schedule)
     if (rz_plan_is_inter(schedule)) {
         return rz_inter_barrier(schedule);
     }
+    struct rz_team all = rz_team_of_all(schedule);
     switch (rz_coll_choose(rz_schedule_comm(schedule), RZ_COLL_BARRIER, 0,
                            rz_cells_trait(schedule, 0))) {
     case RZ_COLL_CELLS:
         barrier_cells(schedule, &nothing);
         break;
     case RZ_COLL_FLAT:
-        barrier_flat(schedule, &nothing);
+        barrier_flat(schedule, &nothing, &all);
         break;
     case RZ_COLL_DISSEMINATION:
-        barrier_dissemination(schedule, &nothing);
+        barrier_dissemination(schedule, &nothing, &all);
+        break;
+    case RZ_COLL_LEADERS:
+        barrier_leaders(schedule, &nothing);
         break;
     default:
-        barrier_tree(schedule, &nothing);
+        barrier_tree(schedule, &nothing, &all);
     }
     return schedule;
 }

@@ -8,37 +8,51 @@
  * than once, and each crossing between neighbours in the order of ranks is made once.
  * scatter: each rank gets a part of the message from root, and all collect the parts (van de Geijn
  * 1994): no rank sends more than twice the message.
+ * leaders: down a tree of one rank of each node, then within each node: each node gets the message
+ * once.
  */
 #include "mpi/coll/algorithm.h"
-#include "mpi/coll/coll.h"
+#include "mpi/coll/leaders.h"
 
-static void bcast_tree(struct rz_schedule *schedule, const struct rz_part *part, int root)
+void rz_bcast_tree(struct rz_schedule *schedule, const struct rz_part *part,
+                   const struct rz_team *team, int root)
 {
     struct rz_split splits[RZ_SPLITS_MAX];
-    const struct rz_comm *comm = rz_schedule_comm(schedule);
-    int rank = rz_comm_rank(comm), n = rz_splits(rz_comm_size(comm), rank, root, splits);
+    int n = rz_splits(team->n, team->place, root, splits);
     for (int i = 0; i < n; i++) {
-        if (splits[i].guest == rank) {
-            rz_schedule_recv_part(schedule, part, splits[i].host);
+        if (splits[i].guest == team->place) {
+            rz_schedule_recv_part(schedule, part, rz_team_rank(team, splits[i].host));
             rz_schedule_fence(schedule);
-        } else if (splits[i].host == rank) {
-            rz_schedule_send_part(schedule, part, splits[i].guest);
+        } else if (splits[i].host == team->place) {
+            rz_schedule_send_part(schedule, part, rz_team_rank(team, splits[i].guest));
         }
     }
 }
 
-void rz_bcast_flat(struct rz_schedule *schedule, const struct rz_part *part, int root)
+void rz_bcast_flat(struct rz_schedule *schedule, const struct rz_part *part,
+                   const struct rz_team *team, int root)
 {
-    const struct rz_comm *comm = rz_schedule_comm(schedule);
-    if (rz_comm_rank(comm) != root) {
-        rz_schedule_recv_part(schedule, part, root);
+    if (team->place != root) {
+        rz_schedule_recv_part(schedule, part, rz_team_rank(team, root));
         return;
     }
-    for (int i = 0; i < rz_comm_size(comm); i++) {
+    for (int i = 0; i < team->n; i++) {
         if (i != root) {
-            rz_schedule_send_part(schedule, part, i);
+            rz_schedule_send_part(schedule, part, rz_team_rank(team, i));
         }
     }
+}
+
+static void bcast_leaders(struct rz_schedule *schedule, const struct rz_part *part, int root)
+{
+    struct rz_leaders leaders;
+    if (!rz_leaders_find(schedule, root, &leaders)) {
+        return;
+    }
+    if (leaders.leads) {
+        rz_bcast_tree(schedule, part, &leaders.across, leaders.root);
+    }
+    rz_leaders_bcast(schedule, part, &leaders);
 }
 
 /* The message as a row of bytes: ranks may describe it by different datatypes, but cut it alike.
@@ -134,10 +148,14 @@ struct rz_schedule *rz_plan_bcast(struct rz_schedule *schedule, const struct rz_
     if (bytes == 0) {
         return schedule;
     }
+    struct rz_team all = rz_team_of_all(schedule);
     switch (rz_coll_choose(comm, RZ_COLL_BCAST, bytes,
                            RZ_COLL_ELEMENTS_IF(bytes >= rz_comm_size(comm)))) {
     case RZ_COLL_FLAT:
-        rz_bcast_flat(schedule, part, root);
+        rz_bcast_flat(schedule, part, &all, root);
+        break;
+    case RZ_COLL_LEADERS:
+        bcast_leaders(schedule, part, root);
         break;
     case RZ_COLL_CHAIN:
         bcast_row(schedule, part, root, bcast_chain);
@@ -146,7 +164,7 @@ struct rz_schedule *rz_plan_bcast(struct rz_schedule *schedule, const struct rz_
         bcast_row(schedule, part, root, bcast_scatter);
         break;
     default:
-        bcast_tree(schedule, part, root);
+        rz_bcast_tree(schedule, part, &all, root);
     }
     return schedule;
 }

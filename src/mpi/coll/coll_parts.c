@@ -84,25 +84,30 @@ void rz_schedule_copy_some(struct rz_schedule *schedule, const struct rz_part *f
     }
 }
 
-void rz_schedule_exchange(struct rz_schedule *schedule, const struct rz_parts *out,
-                          const struct rz_parts *in)
+void rz_team_exchange(struct rz_schedule *schedule, const struct rz_team *team,
+                      const struct rz_parts *out, const struct rz_parts *in)
 {
-    const struct rz_comm *comm = rz_schedule_comm(schedule);
-    int size = rz_comm_size(comm);
-    for (int begin = 1; begin < size; begin += RZ_EXCHANGE_WINDOW) {
-        int end = size - begin < RZ_EXCHANGE_WINDOW ? size : begin + RZ_EXCHANGE_WINDOW;
+    for (int begin = 1; begin < team->n; begin += RZ_EXCHANGE_WINDOW) {
+        int end = team->n - begin < RZ_EXCHANGE_WINDOW ? team->n : begin + RZ_EXCHANGE_WINDOW;
         for (int distance = begin; distance < end; distance++) {
-            int source = rz_rank_at(comm, -distance);
+            int source = rz_team_at(team, -distance);
             struct rz_part part = rz_parts_at(in, source);
-            rz_schedule_recv_some(schedule, &part, source);
+            rz_schedule_recv_some(schedule, &part, rz_team_rank(team, source));
         }
         for (int distance = begin; distance < end; distance++) {
-            int dest = rz_rank_at(comm, distance);
+            int dest = rz_team_at(team, distance);
             struct rz_part part = rz_parts_at(out, dest);
-            rz_schedule_send_some(schedule, &part, dest);
+            rz_schedule_send_some(schedule, &part, rz_team_rank(team, dest));
         }
         rz_schedule_fence(schedule);
     }
+}
+
+void rz_schedule_exchange(struct rz_schedule *schedule, const struct rz_parts *out,
+                          const struct rz_parts *in)
+{
+    struct rz_team all = rz_team_of_all(schedule);
+    rz_team_exchange(schedule, &all, out, in);
 }
 
 MPI_Count *rz_parts_counts(struct rz_schedule *schedule)

@@ -1,14 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI_Reduce. All algorithms keep to the bracketing that coll.h defines.
+ * MPI_Reduce. Which algorithms keep to the bracketing: coll.h.
  *
  * tree: up the tree, n - 1 messages.
  * flat: all send to root, which reduces. Where ranks share processors each step of a tree costs a
  * turn of all of them.
  * direct: each rank reduces a part of the vector, from parts that all others send it; root gathers
  * the parts.
+ * leaders: within each node, then up a tree of one rank of each node.
  */
+#include "mpi/coll/leaders.h"
 #include "mpi/coll/reduction.h"
+
+static void reduce_leaders(struct rz_schedule *schedule, const struct rz_reduction *reduction,
+                           int root)
+{
+    struct rz_leaders leaders;
+    struct rz_reduction value = *reduction;
+    if (!rz_leaders_find(schedule, root, &leaders)) {
+        return;
+    }
+    leaders.flat = false; /* no rank waits for root: to share the work counts, not the steps */
+    if (leaders.leads && rz_comm_rank(rz_schedule_comm(schedule)) != root) {
+        value.to = rz_reduction_room(schedule, reduction);
+    }
+    rz_leaders_reduce(schedule, &value, &leaders);
+    if (leaders.leads) {
+        value.from = value.to;
+        rz_reduce_tree(schedule, &value, &leaders.across, leaders.root);
+    }
+}
 
 struct rz_schedule *rz_plan_reduce(struct rz_schedule *schedule,
                                    const struct rz_reduction *reduction, int root)
@@ -22,6 +43,7 @@ struct rz_schedule *rz_plan_reduce(struct rz_schedule *schedule,
     if (bytes == 0) {
         return schedule;
     }
+    struct rz_team all = rz_team_of_all(schedule);
     switch (rz_coll_choose(rz_schedule_comm(schedule), RZ_COLL_REDUCE, bytes,
                            rz_reduction_traits(schedule, reduction))) {
     case RZ_COLL_DIRECT:
@@ -31,10 +53,13 @@ struct rz_schedule *rz_plan_reduce(struct rz_schedule *schedule,
         }
         break;
     case RZ_COLL_FLAT:
-        rz_reduce_flat(schedule, reduction, root);
+        rz_reduce_flat(schedule, reduction, &all, root);
+        break;
+    case RZ_COLL_LEADERS:
+        reduce_leaders(schedule, reduction, root);
         break;
     default:
-        rz_reduce_tree(schedule, reduction, root);
+        rz_reduce_tree(schedule, reduction, &all, root);
     }
     return schedule;
 }

@@ -30,7 +30,8 @@ struct rz_schedule *rz_plan_reduce_scatter(struct rz_schedule *schedule,
         return schedule;
     }
     whole.to = rank == 0 ? rz_reduction_room(schedule, &whole) : NULL;
-    rz_reduce_tree(schedule, &whole, 0);
+    struct rz_team all = rz_team_of_all(schedule);
+    rz_reduce_tree(schedule, &whole, &all, 0);
     rz_schedule_fence(schedule);
     row.buffer = whole.to;
     return rz_plan_scatter(schedule, &row, &mine, 0);

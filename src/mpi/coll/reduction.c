@@ -62,26 +62,26 @@ void *rz_reduction_recv(struct rz_schedule *schedule, const struct rz_reduction 
 
 /* All receives are posted before the first wait, so that a host sleeps once for all ranks below
  * it. */
-void rz_reduce_tree(struct rz_schedule *schedule, const struct rz_reduction *reduction, int root)
+void rz_reduce_tree(struct rz_schedule *schedule, const struct rz_reduction *reduction,
+                    const struct rz_team *team, int root)
 {
     struct rz_split splits[RZ_SPLITS_MAX];
     void *others[RZ_SPLITS_MAX]; /* the value of the other half */
-    struct rz_comm *comm = rz_schedule_comm(schedule);
-    int rank = rz_comm_rank(comm);
-    int n = rz_splits(rz_comm_size(comm), rank, root, splits);
+    int place = team->place, n = rz_splits(team->n, place, root, splits);
     const void *value = reduction->from;
-    bool in_place = rank == root && reduction->from == reduction->to;
+    bool in_place = place == root && reduction->from == reduction->to;
     bool writable = in_place;
     int i;
-    for (i = n - 1; i >= 0 && splits[i].host == rank; i--) {
+    for (i = n - 1; i >= 0 && splits[i].host == place; i--) {
         /* The last result is written to the right operand: at root that is its destination. */
-        bool last = i == 0 && rank < splits[i].mid && !in_place;
+        bool last = i == 0 && place < splits[i].mid && !in_place;
         void *room = last ? reduction->to : rz_reduction_room(schedule, reduction);
-        others[i] = rz_reduction_recv(schedule, reduction, room, splits[i].guest);
+        others[i] =
+            rz_reduction_recv(schedule, reduction, room, rz_team_rank(team, splits[i].guest));
     }
     rz_schedule_fence(schedule);
-    for (i = n - 1; i >= 0 && splits[i].host == rank; i--) {
-        if (rank < splits[i].mid) {
+    for (i = n - 1; i >= 0 && splits[i].host == place; i--) {
+        if (place < splits[i].mid) {
             rz_reduction_combine(schedule, reduction, value, others[i]);
             value = others[i];
         } else {
@@ -92,10 +92,10 @@ void rz_reduce_tree(struct rz_schedule *schedule, const struct rz_reduction *red
         }
         writable = true;
     }
-    if (i >= 0 && splits[i].guest == rank) {
-        rz_reduction_send(schedule, reduction, value, splits[i].host);
+    if (i >= 0 && splits[i].guest == place) {
+        rz_reduction_send(schedule, reduction, value, rz_team_rank(team, splits[i].host));
     }
-    if (rank == root) {
+    if (place == root) {
         rz_reduction_copy(schedule, reduction, value, reduction->to);
     }
 }
@@ -129,25 +129,24 @@ struct rz_part rz_reduce_part(struct rz_schedule *schedule, const struct rz_redu
     return place;
 }
 
-void rz_reduce_flat(struct rz_schedule *schedule, const struct rz_reduction *reduction, int root)
+void rz_reduce_flat(struct rz_schedule *schedule, const struct rz_reduction *reduction,
+                    const struct rz_team *team, int root)
 {
-    const struct rz_comm *comm = rz_schedule_comm(schedule);
-    int rank = rz_comm_rank(comm), size = rz_comm_size(comm);
-    if (rank != root) {
-        rz_reduction_send(schedule, reduction, reduction->from, root);
+    if (team->place != root) {
+        rz_reduction_send(schedule, reduction, reduction->from, rz_team_rank(team, root));
         return;
     }
     struct rz_parts values = {.datatype = reduction->datatype, .count = reduction->count};
-    values.buffer = rz_schedule_room(schedule, reduction->count * size, reduction->datatype);
-    for (int i = 0; i < size; i++) {
-        void *place = rz_parts_at(&values, i).buffer;
-        if (i == rank) {
-            rz_reduction_copy(schedule, reduction, reduction->from, place);
+    values.buffer = rz_schedule_room(schedule, reduction->count * team->n, reduction->datatype);
+    for (int i = 0; i < team->n; i++) {
+        void *at = rz_parts_at(&values, i).buffer;
+        if (i == root) {
+            rz_reduction_copy(schedule, reduction, reduction->from, at);
         } else {
-            rz_reduction_recv(schedule, reduction, place, i);
+            rz_reduction_recv(schedule, reduction, at, rz_team_rank(team, i));
         }
     }
     rz_schedule_fence(schedule);
-    char *value = rz_reduction_of_range(schedule, reduction, &values, 0, size);
+    char *value = rz_reduction_of_range(schedule, reduction, &values, 0, team->n);
     rz_reduction_copy(schedule, reduction, value, reduction->to);
 }

@@ -46,11 +46,13 @@ void *rz_reduction_recv(struct rz_schedule *schedule, const struct rz_reduction 
 char *rz_reduction_of_range(struct rz_schedule *schedule, const struct rz_reduction *reduction,
                             const struct rz_parts *values, int lo, int hi);
 
-/* Reduces the values of all ranks into reduction->to at root, up the tree. */
-void rz_reduce_tree(struct rz_schedule *schedule, const struct rz_reduction *reduction, int root);
+/* Reduces the values of a team into reduction->to at its place root, up the tree. */
+void rz_reduce_tree(struct rz_schedule *schedule, const struct rz_reduction *reduction,
+                    const struct rz_team *team, int root);
 
-/* All ranks send their value to root, which reduces them. */
-void rz_reduce_flat(struct rz_schedule *schedule, const struct rz_reduction *reduction, int root);
+/* All of the team send their value to its place root, which reduces them. */
+void rz_reduce_flat(struct rz_schedule *schedule, const struct rz_reduction *reduction,
+                    const struct rz_team *team, int root);
 
 /* Each rank sends every other rank its part of the vector at reduction->from; returns the value of
  * this rank's part, in new memory. */

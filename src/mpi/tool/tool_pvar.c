@@ -67,6 +67,7 @@ VALUE(chosen_bruck, rz_coll_chosen[RZ_COLL_BRUCK])
 VALUE(chosen_chain, rz_coll_chosen[RZ_COLL_CHAIN])
 VALUE(chosen_scatter, rz_coll_chosen[RZ_COLL_SCATTER])
 VALUE(chosen_cells, rz_coll_chosen[RZ_COLL_CELLS])
+VALUE(chosen_leaders, rz_coll_chosen[RZ_COLL_LEADERS])
 VALUE(agreement_fallbacks, rz_agreement_counters.fallbacks)
 
 #define CHOSEN(algorithm)                                                                          \
@@ -136,6 +137,7 @@ static const struct pvar pvar_table[] = {
     CHOSEN(chain),
     CHOSEN(scatter),
     CHOSEN(cells),
+    CHOSEN(leaders),
     {"rz_sessions", RZ_TOOL_JOB, MPI_T_PVAR_CLASS_LEVEL, sessions, "Sessions that are open"},
     {"rz_phase", RZ_TOOL_JOB, MPI_T_PVAR_CLASS_STATE, phase, "The phase of the library"},
 };

@@ -11,6 +11,8 @@
 #include "mpi/chapter.h"
 #include "mpi/coll/algorithm.h"
 #include "mpi/comm/comm_hints.h"
+#include "mpi/comm/places.h"
+#include "mpi/engine/liveness.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +65,104 @@ static void an_algorithm_gets_what_it_needs(void **state)
     assert_int_equal(allreduce(8, all & ~(unsigned)RZ_COLL_ROW), RZ_COLL_TREE);
     rz_comm_set_hint(fake_comm(), RZ_HINT_REPRODUCIBLE, 0);
     set_rules("");
+}
+
+/* A communicator whose ranks are on these nodes. */
+static struct rz_comm *comm_on(const char *nodes)
+{
+    for (uint32_t i = 0; i < 8; i++) {
+        rz_liveness.members[i].home = (uint32_t)(nodes[i] - '0');
+    }
+    return fake_duplicate();
+}
+
+static void members_lie_on_nodes_in_one_of_three_ways(void **state)
+{
+    static const struct {
+        const char *nodes;
+        enum rz_grouping grouping;
+        const char *numbers;
+    } placements[] = {
+        {"00000000", RZ_GROUPING_NONE, NULL},
+        {"35741602", RZ_GROUPING_NONE, NULL},
+        {"00001111", RZ_GROUPING_BLOCKS, "00001111"},
+        {"11003322", RZ_GROUPING_BLOCKS, "00112233"},
+        {"00011122", RZ_GROUPING_NODES, "00011122"}, /* no power of two */
+        {"00112222", RZ_GROUPING_NODES, "00112222"}, /* of different lengths */
+        {"00001122", RZ_GROUPING_NODES, "00001122"},
+        {"00110022", RZ_GROUPING_NODES, "00110022"}, /* two blocks on a node */
+        {"01010101", RZ_GROUPING_NODES, "01010101"},
+        {"92345671", RZ_GROUPING_NONE, NULL},
+        {"92345679", RZ_GROUPING_NODES, "01234560"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(placements) / sizeof(placements[0]); i++) {
+        struct rz_comm *comm = comm_on(placements[i].nodes);
+        assert_int_equal(rz_comm_grouping(comm), placements[i].grouping);
+        int node[8];
+        int n = placements[i].numbers ? rz_comm_number_nodes(comm, node) : 0;
+        for (int j = 0; j < 8 && n > 0; j++) {
+            assert_int_equal(node[j], placements[i].numbers[j] - '0');
+            assert_in_range(node[j], 0, n - 1);
+        }
+        rz_comm_release(comm);
+    }
+}
+
+static void the_last_block_may_be_shorter(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 8; i++) {
+        rz_liveness.members[i].home = i / 4;
+    }
+    for (int size = 3; size <= 8; size++) {
+        struct rz_comm *comm;
+        struct rz_group *group = rz_group_new(size, fake_comm()->group->process);
+        assert_int_equal(
+            rz_comm_derive(fake_comm(), group, rz_comm_begin(fake_comm(), ""), 0, &comm),
+            MPI_SUCCESS);
+        assert_int_equal(rz_comm_grouping(comm), size > 4 ? RZ_GROUPING_BLOCKS : RZ_GROUPING_NONE);
+        rz_comm_release(comm);
+        rz_group_release(group);
+    }
+}
+
+/* Not all members know where a process is that came later. */
+static void nodes_of_a_later_process_are_not_known(void **state)
+{
+    (void)state;
+    struct rz_comm *comm = comm_on("00001111");
+    rz_liveness.members[5].first++;
+    assert_int_equal(rz_comm_grouping(comm), RZ_GROUPING_NONE);
+    rz_liveness.members[5].first--;
+    rz_comm_release(comm);
+}
+
+static void leaders_are_chosen_where_brackets_stay(void **state)
+{
+    (void)state;
+    struct rz_comm *blocks = comm_on("00112233"), *apart;
+    assert_int_equal(rz_coll_choose(blocks, RZ_COLL_ALLREDUCE, 8, 0), RZ_COLL_LEADERS);
+    apart = comm_on("01230123");
+    assert_int_equal(rz_coll_choose(apart, RZ_COLL_ALLREDUCE, 8, RZ_COLL_COMMUTES),
+                     RZ_COLL_DOUBLING);
+    assert_int_equal(rz_coll_choose(apart, RZ_COLL_REDUCE, 8, RZ_COLL_COMMUTES), RZ_COLL_TREE);
+    assert_int_equal(rz_coll_choose(apart, RZ_COLL_BARRIER, 0, 0), RZ_COLL_LEADERS);
+    rz_comm_set_hint(apart, RZ_HINT_REPRODUCIBLE, 1);
+    assert_int_equal(rz_coll_choose(apart, RZ_COLL_ALLREDUCE, 8, 0), RZ_COLL_DOUBLING);
+    assert_int_equal(rz_coll_choose(apart, RZ_COLL_ALLREDUCE, 8, RZ_COLL_COMMUTES),
+                     RZ_COLL_LEADERS);
+    assert_int_equal(rz_coll_choose(apart, RZ_COLL_REDUCE, 8, RZ_COLL_COMMUTES), RZ_COLL_LEADERS);
+    set_rules("alltoall=leaders,barrier=leaders");
+    assert_int_equal(rz_coll_choose(apart, RZ_COLL_ALLTOALL, 8, 0), RZ_COLL_DIRECT);
+    assert_int_equal(rz_coll_choose(apart, RZ_COLL_ALLTOALL, 4096, RZ_COLL_REGULAR),
+                     RZ_COLL_LEADERS);
+    struct rz_comm *one_node = comm_on("00000000");
+    assert_int_equal(rz_coll_choose(one_node, RZ_COLL_BARRIER, 0, 0), RZ_COLL_DISSEMINATION);
+    set_rules("");
+    rz_comm_release(one_node);
+    rz_comm_release(blocks);
+    rz_comm_release(apart);
 }
 
 static void each_operation_has_a_rule_for_all_cases(void **state)
@@ -136,6 +236,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_WORLD(the_last_rule_that_applies_counts),
         IN_WORLD(an_algorithm_gets_what_it_needs),
+        IN_WORLD(members_lie_on_nodes_in_one_of_three_ways),
+        IN_WORLD(the_last_block_may_be_shorter),
+        IN_WORLD(nodes_of_a_later_process_are_not_known),
+        IN_WORLD(leaders_are_chosen_where_brackets_stay),
         IN_WORLD(each_operation_has_a_rule_for_all_cases),
         IN_WORLD(a_wrong_rule_is_refused_and_changes_nothing),
         IN_WORLD(rules_come_from_a_file_too),
