@@ -530,11 +530,10 @@ void rz_hosts_ending(struct rz_hosts *hosts)
     stop_listening(hosts);
 }
 
-/* The daemon of such an agent finds no rzrun any more. The agents of the others pass on what their
- * daemons say last. */
+/* The daemon of such an agent finds no rzrun any more. The agents of the others, and the one of all
+ * hosts, pass on what daemons say last. */
 static void end_agents_of_absent(const struct rz_hosts *hosts)
 {
-    rz_agents_signal_node(hosts->agents, RZ_ID_NONE, SIGTERM);
     for (uint32_t i = 0; i < count(hosts); i++) {
         if (rz_hosts_lacks(hosts, i)) {
             rz_agents_signal_node(hosts->agents, i, SIGTERM);

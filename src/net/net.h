@@ -19,7 +19,7 @@
 typedef uint32_t rz_peer_t;
 
 /* Cells of a pair of peers, and the bytes that one holds. */
-enum { RZ_NET_CELLS = 32, RZ_NET_CELL_BYTES = 56 };
+enum { RZ_NET_CELLS = 32, RZ_NET_CELL_BYTES = 48 };
 
 struct rz_net;
 
@@ -103,15 +103,15 @@ struct rz_net_ops {
      * Cells: RZ_NET_CELLS places for each pair of peers in memory that both can reach, outside of
      * the order of messages. cell_put writes bytes and then their stamp over what this process had
      * put there before; its user knows when that was read. cell_see returns what peer has put there
-     * with that stamp, or NULL; it also finds what a failed peer had put there, until its lane has
-     * a new owner. cell_ring wakes peer if it sleeps: whoever waits for a cell looks at it again
-     * before it sleeps. cell_put, cell_ring: nothing where there is no connection. NULL: not
-     * supported by this transport.
+     * with that stamp, and its length, or NULL; it also finds what a failed peer had put there,
+     * until its lane has a new owner. cell_ring wakes peer if it sleeps: a process that waits for a
+     * cell looks at it again before it sleeps. cell_put, cell_ring: nothing where there is no
+     * connection. NULL: not supported by this transport.
      */
     void (*cell_put)(struct rz_net *net, rz_peer_t peer, unsigned cell, uint64_t stamp,
                      const void *data, size_t bytes);
-    const void *(*cell_see)(const struct rz_net *net, rz_peer_t peer, unsigned cell,
-                            uint64_t stamp);
+    const void *(*cell_see)(const struct rz_net *net, rz_peer_t peer, unsigned cell, uint64_t stamp,
+                            size_t *bytes);
     void (*cell_ring)(struct rz_net *net, rz_peer_t peer);
 
     /* Makes progress, runs callbacks; returns the number of events handled. */

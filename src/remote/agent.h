@@ -66,7 +66,7 @@ uint32_t rz_agents_running(const struct rz_agents *agents);
 /* Sends a signal to all agents of this process. */
 void rz_agents_signal(const struct rz_agents *agents, int number);
 
-/* The same to the agents of one node, or, with RZ_ID_NONE, to the agent of all. */
+/* The same to the agents of one node. */
 void rz_agents_signal_node(const struct rz_agents *agents, uint32_t node, int number);
 
 /* Waits at most bound_ms until all agents have ended; tells the others to end (SIGTERM), and kills

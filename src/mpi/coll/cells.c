@@ -2,13 +2,13 @@
 /* Exchanges by cells: the agreement on them, writing and looking, and what a failure does. */
 #include "mpi/coll/cells.h"
 
+#include "base/linked_list.h"
+#include "base/no_memory.h"
 #include "mpi/chapter.h"
-#include "mpi/engine/peer.h"
 
 #include <string.h>
 
 enum {
-    CELLS_RANKS_MAX = 8,
     PAIRS = RZ_NET_CELLS / 2, /* two cells in turn for each communicator */
     ASKED_FIRST = 3,          /* a communicator that is used less often has no cells */
     LOOKS =
@@ -28,12 +28,6 @@ struct offer {
 
 /* ---- Agreement ---- */
 
-static void give_back(void *arg)
-{
-    const struct rz_comm *comm = arg;
-    free_pairs |= UINT64_C(1) << comm->cells.pair;
-}
-
 static void decide(struct rz_comm *comm, const struct offer *offers)
 {
     uint64_t free = UINT64_MAX, number = 0;
@@ -51,27 +45,49 @@ static void decide(struct rz_comm *comm, const struct offer *offers)
     comm->cells.pair = (uint8_t)__builtin_ctzll(free);
     comm->cells.stamp = last_number << 40;
     free_pairs &= ~(UINT64_C(1) << comm->cells.pair);
-    comm->coll = comm;
-    comm->coll_free = give_back;
+    for (int i = 0; i < rz_comm_size(comm); i++) {
+        comm->cells.peer[i] = i != rz_comm_rank(comm) ? rz_peer_cells(rz_comm_process(comm, i))
+                                                      : (struct rz_peer_cells){.path = NULL};
+    }
 }
 
-/* If it fails, so does the operation, and no other one on this communicator succeeds. */
+static void comm_ends(struct rz_comm *comm, bool farewell)
+{
+    (void)farewell;
+    if (comm->cells.state == CELLS_AGREED) {
+        free_pairs |= UINT64_C(1) << comm->cells.pair;
+    }
+}
+
+/*
+ * A member with several threads offers none, and knows at once that there will be none: its steps
+ * do not run as they are added.
+ *
+ * If the agreement fails because of another member, so does the operation, and no other one on this
+ * communicator succeeds.
+ */
 static void agree(struct rz_schedule *schedule, struct rz_comm *comm)
 {
-    struct offer offers[CELLS_RANKS_MAX];
-    struct rz_datatype *byte = rz_datatype_of(MPI_BYTE);
-    const struct rz_parts all = {
-        .buffer = (char *)offers, .datatype = byte, .count = sizeof(struct offer)};
+    struct offer *offers = rz_schedule_bytes(schedule, RZ_CELLS_RANKS_MAX * sizeof(*offers));
+    if (!offers) {
+        return;
+    }
+    const struct rz_parts all = {.buffer = (char *)offers,
+                                 .datatype = rz_datatype_of(MPI_BYTE),
+                                 .count = sizeof(struct offer)};
     struct rz_parts own = all;
     int rank = rz_comm_rank(comm);
-    offers[rank] =
-        (struct offer){.free_pairs = rz_engine_shared ? 0 : free_pairs, /* threads: by messages */
-                       .last_number = last_number,
-                       .node = rz_engine.info->node};
+    offers[rank] = (struct offer){.free_pairs = rz_engine_shared ? 0 : free_pairs,
+                                  .last_number = last_number,
+                                  .node = rz_engine.info->node};
     own.buffer = (char *)&offers[rank];
     own.same = true;
     rz_schedule_exchange(schedule, &own, &all);
-    if (!rz_schedule_is_over(schedule)) {
+    rz_need_memory(rz_schedule_error(schedule) != MPI_ERR_NO_MEM,
+                   "to agree with others on memory for collective operations");
+    if (rz_engine_shared) {
+        comm->cells.state = CELLS_NONE;
+    } else if (!rz_schedule_is_over(schedule)) {
         decide(comm, offers);
     }
 }
@@ -79,8 +95,9 @@ static void agree(struct rz_schedule *schedule, struct rz_comm *comm)
 unsigned rz_cells_trait(struct rz_schedule *schedule, MPI_Count bytes)
 {
     struct rz_comm *comm = rz_schedule_comm(schedule);
-    if (bytes > RZ_NET_CELL_BYTES || comm->remote->size > CELLS_RANKS_MAX ||
-        comm->cells.state == CELLS_NONE || !rz_schedule_is_at_once(schedule)) {
+    int size = comm->remote->size;
+    if (bytes > RZ_NET_CELL_BYTES || size > RZ_CELLS_RANKS_MAX || size < 2 ||
+        comm->cells.state == CELLS_NONE || !rz_schedule_is_blocking(schedule)) {
         return 0;
     }
     if (comm->cells.state == CELLS_UNKNOWN) {
@@ -98,106 +115,154 @@ unsigned rz_cells_trait(struct rz_schedule *schedule, MPI_Count bytes)
 /* ---- Exchange ---- */
 
 struct exchange {
+    struct exchange *next;
     struct rz_schedule *schedule;
     const struct rz_comm *comm;
     const struct rz_parts *in;
     uint64_t stamp;
     unsigned cell;
-    int next;         /* the parts of all ranks before this one are here */
-    uint32_t here;    /* bits of the ranks whose part is here */
-    uint32_t awaited; /* for which a receive was begun */
-    struct rz_peer_cells cells[CELLS_RANKS_MAX];
+    uint32_t missing;              /* bits of the ranks whose part is not here */
+    int error;                     /* of the parts */
+    int begun[RZ_CELLS_RANKS_MAX]; /* the ranks from which receives were begun, in their order */
 };
 
-/* Takes the part of this rank, if it is there. */
-static bool take_part(struct exchange *e, int rank)
+/* Those in which threads of this process wait. */
+static struct exchange *under_way;
+
+static int take_bytes(const struct rz_part *to, const void *data, MPI_Count bytes)
 {
-    const struct rz_peer_cells *cells = &e->cells[rank];
-    const void *data =
-        cells->path ? cells->path->ops->cell_see(cells->path->net, cells->number, e->cell, e->stamp)
-                    : NULL;
-    if (!data) {
-        return false;
+    MPI_Count room = rz_part_bytes(to), n = bytes < room ? bytes : room;
+    if (n > 0 && to->datatype->contiguous) {
+        memcpy(rz_datatype_row(to->datatype, to->buffer), data, (size_t)n);
+    } else if (n > 0) {
+        rz_datatype_unpack(to->datatype, to->count, data, n, to->buffer);
     }
-    struct rz_part to = rz_parts_at(e->in, rank);
-    MPI_Count bytes = rz_part_bytes(&to);
-    if (to.datatype->contiguous && bytes > 0) {
-        memcpy(rz_datatype_row(to.datatype, to.buffer), data, (size_t)bytes);
-    } else if (bytes > 0) {
-        rz_datatype_unpack(to.datatype, to.count, data, bytes, to.buffer);
+    return bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+}
+
+/* Takes the part of this rank if it is there. */
+static void take_part(struct exchange *e, int rank)
+{
+    size_t bytes;
+    const struct rz_peer_cells *from = &e->comm->cells.peer[rank];
+    const void *data = from->path ? from->path->ops->cell_see(from->path->net, from->number,
+                                                              e->cell, e->stamp, &bytes)
+                                  : NULL;
+    if (data) {
+        struct rz_part to = rz_parts_at(e->in, rank);
+        int error = take_bytes(&to, data, (MPI_Count)bytes);
+        e->error = e->error != MPI_SUCCESS ? e->error : error;
+        e->missing &= ~(1U << rank);
     }
-    e->here |= 1U << rank;
-    return true;
 }
 
 /* Whether all parts are here. */
 static bool all_here(struct exchange *e)
 {
-    int size = rz_comm_size(e->comm);
-    while (e->next < size && (e->here & 1U << e->next || take_part(e, e->next))) {
-        e->next++;
+    for (uint32_t bits = e->missing; bits; bits &= bits - 1) {
+        take_part(e, __builtin_ctz(bits));
     }
-    return e->next == size;
+    return e->missing == 0;
+}
+
+/* Whether a part may not come: its writer has failed, has ended, or cannot be reached. */
+static bool is_damaged(const struct exchange *e)
+{
+    bool damaged = e->comm->revoked || e->comm->collectives_failed;
+    for (uint32_t bits = e->missing; bits && !damaged; bits &= bits - 1) {
+        damaged = !rz_peer_is_open(rz_comm_process(e->comm, __builtin_ctz(bits)));
+    }
+    return damaged;
 }
 
 static bool all_here_or_damaged(void *arg)
 {
     struct exchange *e = arg;
-    return all_here(e) || e->comm->revoked || e->comm->collectives_failed;
+    return all_here(e) || is_damaged(e);
 }
 
-static bool all_here_or_over(void *arg)
+/* The error with which a receive of a missing part has ended; MPI_SUCCESS: none has. */
+static int error_of_missing(const struct exchange *e)
+{
+    int error = e->comm->revoked ? MPI_ERR_REVOKED : MPI_SUCCESS;
+    for (size_t k = 0; k < rz_schedule_pending(e->schedule) && error == MPI_SUCCESS; k++) {
+        if (e->missing & 1U << e->begun[k]) {
+            error = rz_schedule_error_of(e->schedule, k);
+        }
+    }
+    return error;
+}
+
+static bool all_here_or_failed(void *arg)
 {
     struct exchange *e = arg;
-    return all_here(e) || e->comm->revoked || rz_schedule_fails(e->schedule);
+    return all_here(e) || error_of_missing(e) != MPI_SUCCESS;
 }
 
 static int await(struct exchange *e, bool (*done)(void *arg))
 {
     const struct rz_comm *comm = e->comm;
-    for (int i = 0; i < (rz_engine.waiting.crowded ? 1 : LOOKS); i++) {
-        if (done(e)) {
-            return MPI_SUCCESS;
-        }
+    if (done(e)) {
+        return MPI_SUCCESS;
     }
     struct rz_blocked blocked = {.call = comm->call,
                                  .comm = comm,
                                  .operation = comm->operations,
-                                 .peer = rz_comm_process(comm, e->next),
+                                 .peer = rz_comm_process(comm, __builtin_ctz(e->missing)),
                                  .tag = MPI_ANY_TAG};
-    return rz_engine_wait(&blocked, done, e);
+    e->next = under_way;
+    under_way = e;
+    int error = rz_engine_wait(&blocked, done, e);
+    rz_list_unlink(&under_way, e);
+    return error;
 }
 
-/* A member has failed: a receive from each rank whose part is not here ends when it is known that
- * the part will not come. */
+/* That process is about to be marked as gone. Its lane may be given to another one before the call
+ * that waits looks again. */
+static void leaving(uint32_t process)
+{
+    for (struct exchange *e = under_way; e; e = e->next) {
+        for (uint32_t bits = e->missing; bits; bits &= bits - 1) {
+            int rank = __builtin_ctz(bits);
+            if (rz_comm_process(e->comm, rank) == process) {
+                take_part(e, rank);
+            }
+        }
+    }
+}
+
+const struct rz_hooks rz_cells_hooks = {.leaving = leaving, .comm_ends = comm_ends};
+
+/* Parts may not come: a receive from each rank whose part is not here ends when that is known. */
 static int await_or_fail(struct exchange *e)
 {
     const struct rz_part nothing = {.datatype = rz_datatype_of(MPI_BYTE)};
-    for (int i = 0; i < rz_comm_size(e->comm); i++) {
-        if (!(e->here & 1U << i) && !take_part(e, i)) {
-            rz_schedule_recv_part(e->schedule, &nothing, i);
+    for (uint32_t bits = e->missing; bits; bits &= bits - 1) {
+        int rank = __builtin_ctz(bits);
+        e->begun[rz_schedule_pending(e->schedule)] = rank;
+        rz_schedule_recv_part(e->schedule, &nothing, rank);
+        if (rz_schedule_is_over(e->schedule)) {
+            return rz_schedule_error(e->schedule);
         }
     }
-    int error = await(e, all_here_or_over);
-    if (error == MPI_SUCCESS && !rz_schedule_is_over(e->schedule)) {
+    int error = await(e, all_here_or_failed);
+    error = error == MPI_SUCCESS && e->missing ? error_of_missing(e) : error;
+    if (error == MPI_SUCCESS) {
         rz_schedule_forget(e->schedule); /* all came by cells */
     }
     return error;
 }
 
 /* Not all parts were here: waits for the others. */
-static void await_parts(struct exchange *e)
+static int await_parts(struct exchange *e)
 {
+    for (int i = 0; i < LOOKS && !rz_engine.waiting.crowded; i++) {
+        if (all_here(e)) {
+            return MPI_SUCCESS;
+        }
+    }
     int error = await(e, all_here_or_damaged);
-    if (error == MPI_SUCCESS && e->comm->collectives_failed && !all_here(e)) {
-        error = await_or_fail(e);
-    }
-    if (error == MPI_SUCCESS && e->comm->revoked && !all_here(e)) {
-        error = MPI_ERR_REVOKED;
-    }
-    if (error != MPI_SUCCESS) {
-        rz_schedule_refuse(e->schedule, error);
-    }
+    return error == MPI_SUCCESS && e->missing ? await_or_fail(e) : error;
 }
 
 static void put_part(const struct exchange *e, const struct rz_peer_cells *to,
@@ -214,15 +279,13 @@ static void put_part(const struct exchange *e, const struct rz_peer_cells *to,
                             (size_t)rz_part_bytes(part));
 }
 
-static void put_parts(struct exchange *e, const struct rz_parts *out)
+static void put_parts(const struct exchange *e, const struct rz_parts *out)
 {
-    int rank = rz_comm_rank(e->comm);
     for (int i = 0; i < rz_comm_size(e->comm); i++) {
-        e->cells[i] = i != rank ? rz_peer_cells(rz_comm_process(e->comm, i))
-                                : (struct rz_peer_cells){.path = NULL};
-        if (e->cells[i].path) {
+        const struct rz_peer_cells *to = &e->comm->cells.peer[i];
+        if (to->path) {
             struct rz_part part = rz_parts_at(out, i);
-            put_part(e, &e->cells[i], &part);
+            put_part(e, to, &part);
         }
     }
 }
@@ -231,7 +294,7 @@ static void put_parts(struct exchange *e, const struct rz_parts *out)
 static void wake_all(const struct exchange *e)
 {
     for (int i = 0; i < rz_comm_size(e->comm); i++) {
-        const struct rz_peer_cells *to = &e->cells[i];
+        const struct rz_peer_cells *to = &e->comm->cells.peer[i];
         if (to->path) {
             to->path->ops->cell_ring(to->path->net, to->number);
         }
@@ -263,13 +326,22 @@ void rz_cells_exchange(struct rz_schedule *schedule, const struct rz_parts *out,
                          .in = in,
                          .stamp = stamp,
                          .cell = 2U * comm->cells.pair + (unsigned)(stamp & 1),
-                         .here = 1U << rz_comm_rank(comm)};
+                         .missing = ((1U << rz_comm_size(comm)) - 1) & ~(1U << rz_comm_rank(comm)),
+                         .error = MPI_SUCCESS};
+    rz_schedule_run_now(schedule); /* this process may have got several threads since */
+    rz_datatype_retain(in->datatype);
     put_parts(&e, out);
     /* Of two that come last at the same time, one at least sees the cells of the other. */
     atomic_thread_fence(memory_order_seq_cst);
+    int error = MPI_SUCCESS;
     if (all_here(&e)) {
         wake_all(&e);
     } else {
-        await_parts(&e);
+        error = await_parts(&e);
+    }
+    rz_datatype_release(in->datatype);
+    error = error == MPI_SUCCESS ? e.error : error;
+    if (error != MPI_SUCCESS) {
+        rz_schedule_refuse(schedule, error);
     }
 }

@@ -13,9 +13,10 @@
  * sends all others which cells it has free. Stamps begin with a number that is greater than that of
  * any former user of these cells.
  *
- * A failure: a rank that waits for a cell then also waits for a message of its writer, which never
- * comes; so it learns like any other receiver that the writer has failed, or does not take part
- * (p2p/inquiry.h). What a failed member had written before counts.
+ * A failure: what the failed member had put before counts. A rank that still waits for a part then
+ * begins a receive from its writer. No message ever comes; so it learns like any other receiver
+ * that the writer has failed, or does not take part (p2p/inquiry.h). So it does if the writer has
+ * ended in order, or the connection is broken.
  */
 #ifndef RZ_MPI_CELLS_H
 #define RZ_MPI_CELLS_H
@@ -30,5 +31,8 @@ unsigned rz_cells_trait(struct rz_schedule *schedule, MPI_Count bytes);
 /* As rz_schedule_exchange. All parts have the length for which rz_cells_trait was asked. */
 void rz_cells_exchange(struct rz_schedule *schedule, const struct rz_parts *out,
                        const struct rz_parts *in);
+
+/* A process goes: what it has put counts. A communicator ends: its cells are free. */
+extern const struct rz_hooks rz_cells_hooks;
 
 #endif

@@ -52,9 +52,13 @@ static void allreduce_cells(struct rz_schedule *schedule, const struct rz_reduct
     own.same = true;
     rz_reduction_copy(schedule, reduction, own.buffer,
                       rz_parts_at(&values, rz_comm_rank(comm)).buffer);
+    rz_op_retain(reduction->op);
+    rz_datatype_retain(reduction->datatype);
     rz_cells_exchange(schedule, &own, &values);
     rz_reduction_copy(schedule, reduction,
                       rz_reduction_of_range(schedule, reduction, &values, 0, size), reduction->to);
+    rz_datatype_release(reduction->datatype);
+    rz_op_release(reduction->op);
 }
 
 /*

@@ -41,10 +41,11 @@ struct rz_schedule {
     struct rz_schedule *next; /* in the list of kept schedules */
     struct rz_comm *comm;
     int tag;
-    int error;    /* the first error */
-    bool over;    /* no further step is begun */
-    bool at_once; /* a blocking operation: steps run as they are added */
-    bool tells;   /* it sends nothing more, and tells those that wait for it: this one last */
+    int error;     /* the first error */
+    bool over;     /* no further step is begun */
+    bool blocking; /* the call does */
+    bool at_once;  /* steps run as they are added */
+    bool tells;    /* it sends nothing more, and tells those that wait for it: this one last */
     const struct rz_comm *told_comm;
     int told_peer;
     struct step *steps;
@@ -193,7 +194,7 @@ static int schedule_new(struct rz_comm *comm, uint64_t operation, bool uniform,
     made->operation = operation;
     made->tag = rz_comm_operation_tag(operation);
     made->error = MPI_SUCCESS;
-    made->over = made->at_once = made->tells = false;
+    made->over = made->blocking = made->at_once = made->tells = false;
     made->n = made->at = 0;
     made->uniform = uniform;
     made->part = false;
@@ -468,9 +469,9 @@ static void settle(struct rz_schedule *schedule)
     collect(schedule);
 }
 
-bool rz_schedule_is_at_once(const struct rz_schedule *schedule)
+bool rz_schedule_is_blocking(const struct rz_schedule *schedule)
 {
-    return schedule->at_once;
+    return schedule->blocking;
 }
 
 bool rz_schedule_is_over(const struct rz_schedule *schedule)
@@ -478,10 +479,20 @@ bool rz_schedule_is_over(const struct rz_schedule *schedule)
     return schedule->over;
 }
 
-bool rz_schedule_fails(struct rz_schedule *schedule)
+int rz_schedule_error(const struct rz_schedule *schedule)
 {
-    look_for_failures(schedule);
-    return schedule->over;
+    return schedule->error;
+}
+
+size_t rz_schedule_pending(const struct rz_schedule *schedule)
+{
+    return schedule->n_pending;
+}
+
+int rz_schedule_error_of(const struct rz_schedule *schedule, size_t k)
+{
+    const struct rz_request *request = schedule->pending[k];
+    return request->complete ? request->error : MPI_SUCCESS;
 }
 
 void rz_schedule_forget(struct rz_schedule *schedule)
@@ -605,31 +616,37 @@ void rz_schedule_combine(struct rz_schedule *schedule, struct rz_op *op, const v
 
 /* ---- Blocking operations ---- */
 
+void rz_schedule_run_now(struct rz_schedule *schedule)
+{
+    if (schedule->at_once) {
+        return;
+    }
+    schedule->at_once = true;
+    schedule->result = (struct rz_uniform_result){0};
+    begin_result(schedule);
+    begin_steps(schedule);
+    while (advance(schedule)) {
+        settle(schedule);
+    }
+}
+
 int rz_schedule_begin_now(struct rz_comm *comm, const char *call, struct rz_schedule **schedule)
 {
     int error = rz_schedule_begin(comm, call, schedule);
     if (error == MPI_SUCCESS) {
-        (*schedule)->at_once = true;
-        (*schedule)->result = (struct rz_uniform_result){0};
-        begin_result(*schedule);
-        begin_steps(*schedule);
+        (*schedule)->blocking = true;
+    }
+    if (error == MPI_SUCCESS && !rz_engine_shared) {
+        rz_schedule_run_now(*schedule);
     }
     return error;
 }
 
 int rz_schedule_run(struct rz_schedule *schedule)
 {
-    if (schedule->at_once) {
-        if (schedule->n_pending > 0) {
-            settle(schedule);
-        }
-    } else {
-        schedule->result = (struct rz_uniform_result){0};
-        begin_result(schedule);
-        begin_steps(schedule);
-        while (advance(schedule)) {
-            settle(schedule);
-        }
+    rz_schedule_run_now(schedule);
+    if (schedule->n_pending > 0) {
+        settle(schedule);
     }
     end_steps(schedule);
     int error = schedule->error;

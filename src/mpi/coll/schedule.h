@@ -40,8 +40,13 @@ struct rz_part {
  */
 int rz_schedule_begin(struct rz_comm *comm, const char *call, struct rz_schedule **schedule);
 
-/* The same for a blocking call: steps run as they are added. */
+/* The same for a blocking call: steps run as they are added. (With several threads they do not: an
+ * object that a step names may be freed by another thread as soon as the others have what they
+ * need, so that a list must hold it.) */
 int rz_schedule_begin_now(struct rz_comm *comm, const char *call, struct rz_schedule **schedule);
+
+/* Of a blocking call: runs the steps that were added, and each further one as it is added. */
+void rz_schedule_run_now(struct rz_schedule *schedule);
 
 /* Why the process ends that has no memory for a message of such a part, or of another kind in the
  * same call: others wait for it, and this process would wait for them in what follows. */
@@ -61,14 +66,17 @@ void rz_schedule_turn(struct rz_schedule *schedule, struct rz_comm *comm);
 /* Makes the operation end with this error; if no step was added yet, before anything is sent. */
 void rz_schedule_refuse(struct rz_schedule *schedule, int error);
 
-/* Whether the steps run as they are added; whether the operation has ended with an error, so that
- * no further step runs. */
-bool rz_schedule_is_at_once(const struct rz_schedule *schedule);
+/* Whether the call blocks; whether the operation has failed, so that no further step runs; and with
+ * which error. */
+bool rz_schedule_is_blocking(const struct rz_schedule *schedule);
 bool rz_schedule_is_over(const struct rz_schedule *schedule);
+int rz_schedule_error(const struct rz_schedule *schedule);
 
-/* Of an operation whose steps run at once: whether it is over, also by a message that has failed
- * now; and withdraws the receives that were begun, whatever became of them. */
-bool rz_schedule_fails(struct rz_schedule *schedule);
+/* Of an operation whose steps run at once: how many messages have begun since the last fence; the
+ * error with which the k-th of them has ended, MPI_SUCCESS: it has not; and withdraws all of them,
+ * which are receives, whatever became of them. */
+size_t rz_schedule_pending(const struct rz_schedule *schedule);
+int rz_schedule_error_of(const struct rz_schedule *schedule, size_t k);
 void rz_schedule_forget(struct rz_schedule *schedule);
 
 void rz_schedule_send(struct rz_schedule *schedule, const void *buffer, MPI_Count count,

@@ -10,6 +10,7 @@
 #include "mpi/comm/group.h"
 #include "mpi/comm/participation.h"
 #include "mpi/engine/hooks.h"
+#include "mpi/engine/peer.h"
 
 /* One context id carries separate context offsets that never match each other: the low bits of the
  * id on the wire. */
@@ -41,9 +42,12 @@ enum rz_grouping {
 struct rz_attribute;
 
 /* Of coll/cells.h: cells that the members have agreed on. */
+enum { RZ_CELLS_RANKS_MAX = 8 };
+
 struct rz_comm_cells {
     uint64_t stamp; /* of the last exchange */
     uint8_t state, pair, asked;
+    struct rz_peer_cells peer[RZ_CELLS_RANKS_MAX];
 };
 
 struct rz_comm {

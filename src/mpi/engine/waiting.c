@@ -209,7 +209,8 @@ struct awaited_end {
     void *arg;
 };
 
-static void sleep_on_doorbell(rz_time timeout_ns, const struct awaited_end *end)
+/* Whether the end came: it is looked at once more before the sleep. */
+static bool sleep_on_doorbell(rz_time timeout_ns, const struct awaited_end *end)
 {
     const struct rz_link_info *info = rz_engine.info;
     struct rz_path *between = &rz_engine.paths[RZ_PATH_NET];
@@ -221,9 +222,10 @@ static void sleep_on_doorbell(rz_time timeout_ns, const struct awaited_end *end)
     uint32_t value =
         rz_doorbell_prepare(info->doorbell, between->net ? RZ_DOORBELL_POLL : RZ_DOORBELL_FUTEX);
     /* The end may come without an event, by a store in shared memory (cells of net/net.h). */
-    if (!nothing_new() || end->done(end->arg)) {
+    bool ended = false;
+    if (!nothing_new() || (ended = end->done(end->arg))) {
         rz_doorbell_awake(info->doorbell);
-        return;
+        return ended;
     }
     sleeping = true;
     completions_at_sleep = rz_engine.completions;
@@ -240,9 +242,10 @@ static void sleep_on_doorbell(rz_time timeout_ns, const struct awaited_end *end)
     if (wake_ns > 0) {
         rz_wait_woke(&rz_engine.waiting, wake_ns);
     }
+    return false;
 }
 
-static void engine_sleep(rz_time longest_ns, const struct awaited_end *end)
+static bool engine_sleep(rz_time longest_ns, const struct awaited_end *end)
 {
     if (rz_engine.info->alone) {
         /* Only another thread of this process can end this wait. */
@@ -251,7 +254,7 @@ static void engine_sleep(rz_time longest_ns, const struct awaited_end *end)
         } else {
             nanosleep(&(struct timespec){.tv_nsec = (long)SLEEP_ALONE}, NULL);
         }
-        return;
+        return false;
     }
     rz_engine_check();
     if (beside > 0 && rz_engine.completions != completions_at_sleep_beside) {
@@ -266,9 +269,9 @@ static void engine_sleep(rz_time longest_ns, const struct awaited_end *end)
     }
     if (sleeping) {
         sleep_beside(timeout_ns);
-    } else {
-        sleep_on_doorbell(timeout_ns, end);
+        return false;
     }
+    return sleep_on_doorbell(timeout_ns, end);
 }
 
 void rz_engine_yield(void)
@@ -335,7 +338,8 @@ static inline void wait_anew(struct rz_wait_course *course)
     *course = (struct rz_wait_course){0};
 }
 
-static void take_step(enum rz_wait_step step, struct rz_wait_course *course,
+/* Whether the end came. */
+static bool take_step(enum rz_wait_step step, struct rz_wait_course *course,
                       const struct awaited_end *end)
 {
     switch (step) {
@@ -351,11 +355,13 @@ static void take_step(enum rz_wait_step step, struct rz_wait_course *course,
     case RZ_WAIT_SLEEP:
         if (!rz_engine.waiting.sleepless) {
             rz_time begun = rz_clock_now();
-            engine_sleep(rz_wait_sleep_ns(course, SLEEP_MAX), end);
+            bool ended = engine_sleep(rz_wait_sleep_ns(course, SLEEP_MAX), end);
             rz_wait_slept(course, rz_clock_now() - begun);
+            return ended;
         }
         break;
     }
+    return false;
 }
 
 int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), void *arg)
@@ -372,7 +378,9 @@ int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), vo
         if (step == RZ_WAIT_SLEEP) {
             rz_blocked_tell(&told, blocked, arg);
         }
-        take_step(step, &course, &end);
+        if (take_step(step, &course, &end)) {
+            break;
+        }
     }
     rz_blocked_over(&told);
     return rz_engine.rollback ? RZM_ROLLBACK : MPI_SUCCESS;

@@ -6,6 +6,7 @@
 
 #include "mpi/agree/agree_hooks.h"
 #include "mpi/coll/algorithm.h"
+#include "mpi/coll/cells.h"
 #include "mpi/comm/comm.h"
 #include "mpi/comm/places.h"
 #include "mpi/create/create_hooks.h"
@@ -28,8 +29,9 @@ static const struct rz_hooks *const layers[] = {
 #if RZ_GROUP
     &rz_monitor_hooks,
 #endif
-    &rz_request_hooks,   &rz_comm_hooks, &rz_places_hooks, &rz_agree_hooks, &rz_coll_hooks,
-    &rz_create_hooks,    &rz_p2p_hooks,  &rz_ft_hooks,     &rz_flat_hooks,  &rz_session_hooks,
+    &rz_request_hooks,   &rz_comm_hooks,  &rz_places_hooks,  &rz_agree_hooks,
+    &rz_coll_hooks,      &rz_cells_hooks, &rz_create_hooks,  &rz_p2p_hooks,
+    &rz_ft_hooks,        &rz_flat_hooks,  &rz_session_hooks,
 };
 
 void rz_layers_register(void)

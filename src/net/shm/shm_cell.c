@@ -17,6 +17,7 @@ void shm_cell_put(struct rz_net *net, rz_peer_t peer, unsigned cell, uint64_t st
         return;
     }
     struct shm_cell *at = &pair->out.page->cells[cell];
+    at->bytes = bytes;
     if (bytes > 0) {
         memcpy(at->data, data, bytes);
     }
@@ -25,7 +26,8 @@ void shm_cell_put(struct rz_net *net, rz_peer_t peer, unsigned cell, uint64_t st
     rz_kill_here(RZ_KILL_CELL_TOLD);
 }
 
-const void *shm_cell_see(const struct rz_net *net, rz_peer_t peer, unsigned cell, uint64_t stamp)
+const void *shm_cell_see(const struct rz_net *net, rz_peer_t peer, unsigned cell, uint64_t stamp,
+                         size_t *bytes)
 {
     const struct shm *shm = (const struct shm *)net;
     if (peer >= shm->n_peers) {
@@ -37,7 +39,11 @@ const void *shm_cell_see(const struct rz_net *net, rz_peer_t peer, unsigned cell
         return NULL;
     }
     const struct shm_cell *at = &pair->in.page->cells[cell];
-    return atomic_load_explicit(&at->stamp, memory_order_acquire) == stamp ? at->data : NULL;
+    if (atomic_load_explicit(&at->stamp, memory_order_acquire) != stamp) {
+        return NULL;
+    }
+    *bytes = at->bytes < RZ_NET_CELL_BYTES ? at->bytes : RZ_NET_CELL_BYTES;
+    return at->data;
 }
 
 void shm_cell_ring(struct rz_net *net, rz_peer_t peer)

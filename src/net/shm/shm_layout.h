@@ -45,6 +45,7 @@ struct shm_identity {
 
 struct shm_cell {
     _Alignas(SHM_LINE) _Atomic uint64_t stamp; /* written last */
+    uint64_t bytes;
     unsigned char data[RZ_NET_CELL_BYTES];
 };
 

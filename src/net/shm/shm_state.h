@@ -206,7 +206,8 @@ void shm_drop(struct rz_net *net, rz_net_token_t token);
 /* shm_cell.c: see net.h */
 void shm_cell_put(struct rz_net *net, rz_peer_t peer, unsigned cell, uint64_t stamp,
                   const void *data, size_t bytes);
-const void *shm_cell_see(const struct rz_net *net, rz_peer_t peer, unsigned cell, uint64_t stamp);
+const void *shm_cell_see(const struct rz_net *net, rz_peer_t peer, unsigned cell, uint64_t stamp,
+                         size_t *bytes);
 void shm_cell_ring(struct rz_net *net, rz_peer_t peer);
 
 #endif

@@ -596,7 +596,10 @@ static void put(unsigned from, unsigned to, unsigned cell, uint64_t stamp, const
 
 static const char *see(unsigned by, unsigned from, unsigned cell, uint64_t stamp)
 {
-    return rz_shm_ops.cell_see(members[by].net, from, cell, stamp);
+    size_t bytes;
+    const char *text = rz_shm_ops.cell_see(members[by].net, from, cell, stamp, &bytes);
+    assert_true(!text || bytes == strlen(text) + 1);
+    return text;
 }
 
 /* A cell is seen with its stamp, by the peer alone, and after its writer has failed. */
