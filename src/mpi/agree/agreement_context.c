@@ -462,13 +462,29 @@ bool rz_agreement_context_has_proposed(const struct rz_comm *comm)
 
 /* ---- Protocol messages ---- */
 
+/* Members that have sent this process their proposals wait for it, and will not ask again. */
+static void pass_on_over(const struct rz_agreement_context *agreement_context,
+                         enum rz_protocol_number protocol, rz_id from)
+{
+    const struct rz_message over = {.protocol = protocol, .type = RZ_AGREEMENT_CONTEXT_OVER};
+    for (rz_id i = 0; i < rz_agreement_context_size(agreement_context); i++) {
+        uint32_t process = rz_agreement_context_process(agreement_context, i);
+        if (i != agreement_context->self && i != from && !rz_process_failed(process)) {
+            rz_protocol_message_send(process, agreement_context->context, &over, NULL);
+        }
+    }
+}
+
 /* That member has ended the communicator. For the ring of the remaining members, which carries a
  * revocation to all of them, that counts as a failure. */
 static void is_over(struct rz_agreement_context *agreement_context,
                     enum rz_protocol_number protocol, rz_id member)
 {
     if (member != RZ_ID_NONE && rz_agreement_speaks(protocol)) {
-        agreement_context->over |= !agreement_context->owner;
+        if (!agreement_context->owner && !agreement_context->over) {
+            agreement_context->over = true;
+            pass_on_over(agreement_context, protocol, member);
+        }
         if (agreement_context->owner && agreement_context->of != 0) {
             rz_beside_events->given_up(agreement_context->owner);
         }
