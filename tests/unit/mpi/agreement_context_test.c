@@ -55,7 +55,7 @@ struct protocol_message {
 };
 
 /* The newest protocol message of that type that this process has sent; false: there is none. */
-static bool last_sent(enum rz_agree_message type, struct protocol_message *protocol_message)
+static bool last_sent(unsigned type, struct protocol_message *protocol_message)
 {
     for (size_t i = fake.n_sent; i > 0; i--) {
         const struct fake_sent *sent = &fake.sent[i - 1];
@@ -72,10 +72,22 @@ static bool last_sent(enum rz_agree_message type, struct protocol_message *proto
     return false;
 }
 
-/* The decision on what this process has sent up: just that, without member `failed`. */
-static void decide(const struct protocol_message *up, rz_id failed)
+/* From the process to which this message was sent. */
+static void answer(const struct protocol_message *sent, const struct rz_message *message,
+                   const uint64_t *items)
 {
     unsigned char data[256];
+    size_t bytes = rz_protocol_message_encode(message, items, data, sizeof(data));
+    assert_true(bytes > 0);
+    struct rz_envelope envelope = fake_envelope(sent->to, sent->context, 0);
+    envelope.kind = RZ_ENVELOPE_PROTOCOL;
+    fake_inject(&envelope, data, bytes, false);
+}
+
+/* The decision on what this process has sent up: just that, without member `failed`, if there is
+ * one. */
+static void decide(const struct protocol_message *up, rz_id failed)
+{
     uint64_t items[RZ_PRIVATE_ITEMS];
     struct rz_message down = up->message;
     uint32_t n_failed = (uint32_t)up->message.word[0];
@@ -83,15 +95,12 @@ static void decide(const struct protocol_message *up, rz_id failed)
     assert_int_equal(up->message.n_items, RZ_AGREE_VALUE_WORDS);
     down.type = RZ_AGREE_DOWN;
     down.from = down.origin = 0;
-    down.word[0] = 1;
-    down.n_items++;
     memcpy(items, up->items, RZ_AGREE_VALUE_WORDS * sizeof(*items));
-    items[RZ_AGREE_VALUE_WORDS] = failed;
-    size_t bytes = rz_protocol_message_encode(&down, items, data, sizeof(data));
-    assert_true(bytes > 0);
-    struct rz_envelope envelope = fake_envelope(up->to, up->context, 0);
-    envelope.kind = RZ_ENVELOPE_PROTOCOL;
-    fake_inject(&envelope, data, bytes, false);
+    if (failed != RZ_ID_NONE) {
+        down.word[0] = 1;
+        items[down.n_items++] = failed;
+    }
+    answer(up, &down, items);
 }
 
 /* ---- Tests ---- */
@@ -126,6 +135,32 @@ static void a_refusal_withdraws_what_waits_behind_it(void **state)
     MPI_Request handle = rz_request_handle(barrier);
     assert_int_equal(rzm_wait(&handle, MPI_STATUS_IGNORE), MPI_ERR_REVOKED);
     rzm_comm_free(comm);
+}
+
+/* A member that learns that all have ended the communicator tells the others, which may wait for
+ * it. */
+static void the_end_of_all_is_passed_on(void **state)
+{
+    (void)state;
+    enum { OVER = 255 };
+    struct rz_comm *comm = comm_of(3, (const uint32_t[]){5, 6, 0});
+    struct rz_request *agreement;
+    struct protocol_message up, told;
+    int flag = 1;
+    assert_int_equal(rzm_comm_iagree(comm, &flag, &agreement), MPI_SUCCESS);
+    fake_rounds(4);
+    assert_true(last_sent(RZ_AGREE_UP, &up));
+    decide(&up, RZ_ID_NONE);
+    MPI_Request handle = rz_request_handle(agreement);
+    assert_int_equal(rzm_wait(&handle, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    rzm_comm_free(comm); /* it goes on voting, for the others */
+    fake_rounds(4);
+    assert_false(last_sent(OVER, &told));
+    answer(&up, &(struct rz_message){.protocol = RZ_PROTOCOL_AGREE, .type = OVER}, NULL);
+    fake_rounds(4);
+    assert_true(last_sent(OVER, &told));
+    assert_int_equal(told.to, 6);
+    assert_true(told.context == up.context);
 }
 
 /* A member that has left in order takes part in nothing: a process that is told so finds it among
@@ -164,6 +199,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_WORLD(a_refusal_withdraws_what_waits_behind_it),
+        IN_WORLD(the_end_of_all_is_passed_on),
         IN_WORLD(a_process_that_left_is_named_once_an_agreement_did_without_it),
         IN_WORLD(an_unknown_engine_is_refused),
     };
