@@ -103,8 +103,9 @@ struct rz_net_ops {
      * Cells: RZ_NET_CELLS places for each pair of peers in memory that both can reach, outside of
      * the order of messages. cell_put writes bytes and then their stamp over what this process had
      * put there before; its user knows when that was read. cell_see returns what peer has put there
-     * with that stamp, and its length, or NULL; it also finds what a failed peer had put there,
-     * until its lane has a new owner. cell_ring wakes peer if it sleeps: a process that waits for a
+     * with that stamp, and its length, or NULL; bytes that do not fit are not there, but their
+     * length is. It also finds what a failed peer had put there, until its lane has a new owner.
+     * cell_ring wakes peer if it sleeps: a process that waits for a
      * cell looks at it again before it sleeps. cell_put, cell_ring: nothing where there is no
      * connection. NULL: not supported by this transport.
      */

@@ -462,11 +462,16 @@ bool rz_agreement_context_has_proposed(const struct rz_comm *comm)
 
 /* ---- Protocol messages ---- */
 
-/* Members that have sent this process their proposals wait for it, and will not ask again. */
+/* In RZ_AGREEMENT_CONTEXT_OVER: its sender tells all members. */
+#define TOLD_ALL 1
+
+/* Members that have sent this process their proposals wait for it, and will not ask again. All are
+ * told; they need not tell one another. */
 static void pass_on_over(const struct rz_agreement_context *agreement_context,
                          enum rz_protocol_number protocol, rz_id from)
 {
-    const struct rz_message over = {.protocol = protocol, .type = RZ_AGREEMENT_CONTEXT_OVER};
+    const struct rz_message over = {
+        .protocol = protocol, .type = RZ_AGREEMENT_CONTEXT_OVER, .word = {TOLD_ALL}};
     for (rz_id i = 0; i < rz_agreement_context_size(agreement_context); i++) {
         uint32_t process = rz_agreement_context_process(agreement_context, i);
         if (i != agreement_context->self && i != from && !rz_process_failed(process)) {
@@ -478,12 +483,15 @@ static void pass_on_over(const struct rz_agreement_context *agreement_context,
 /* That member has ended the communicator. For the ring of the remaining members, which carries a
  * revocation to all of them, that counts as a failure. */
 static void is_over(struct rz_agreement_context *agreement_context,
-                    enum rz_protocol_number protocol, rz_id member)
+                    const struct rz_message *message, rz_id member)
 {
+    enum rz_protocol_number protocol = message->protocol;
     if (member != RZ_ID_NONE && rz_agreement_speaks(protocol)) {
         if (!agreement_context->owner && !agreement_context->over) {
             agreement_context->over = true;
-            pass_on_over(agreement_context, protocol, member);
+            if (message->word[0] != TOLD_ALL) {
+                pass_on_over(agreement_context, protocol, member);
+            }
         }
         if (agreement_context->owner && agreement_context->of != 0) {
             rz_beside_events->given_up(agreement_context->owner);
@@ -499,7 +507,7 @@ static void read_protocol_message(struct rz_agreement_context *agreement_context
 {
     const struct rz_message *message = &protocol_message->message;
     if (message->type == RZ_AGREEMENT_CONTEXT_OVER) {
-        is_over(agreement_context, message->protocol,
+        is_over(agreement_context, message,
                 rz_agreement_context_find_member(agreement_context, protocol_message->process));
     } else if (message->protocol == RZ_PROTOCOL_SPREAD &&
                message->type == RZ_AGREEMENT_CONTEXT_ANNOUNCED) {

@@ -10,10 +10,14 @@
 
 enum {
     PAIRS = RZ_NET_CELLS / 2, /* two cells in turn for each communicator */
-    ASKED_FIRST = 3,          /* a communicator that is used less often has no cells */
+    FIRST_WITHOUT = 3,        /* a communicator with fewer operations needs no cells */
     LOOKS =
         50 /* so often a rank looks for the others before it also makes progress: a microsecond */
 };
+
+/* A stamp: the number of the agreement, that of the operation, and the turn of the cells. */
+#define NUMBER_SHIFT 40
+#define OPERATION_MASK ((UINT64_C(1) << (NUMBER_SHIFT - 1)) - 1)
 
 enum cells_state { CELLS_UNKNOWN, CELLS_NONE, CELLS_AGREED };
 
@@ -43,7 +47,7 @@ static void decide(struct rz_comm *comm, const struct offer *offers)
     last_number = number + 1;
     comm->cells.state = CELLS_AGREED;
     comm->cells.pair = (uint8_t)__builtin_ctzll(free);
-    comm->cells.stamp = last_number << 40;
+    comm->cells.number = last_number;
     free_pairs &= ~(UINT64_C(1) << comm->cells.pair);
     for (int i = 0; i < rz_comm_size(comm); i++) {
         comm->cells.peer[i] = i != rz_comm_rank(comm) ? rz_peer_cells(rz_comm_process(comm, i))
@@ -101,8 +105,7 @@ unsigned rz_cells_trait(struct rz_schedule *schedule, MPI_Count bytes)
         return 0;
     }
     if (comm->cells.state == CELLS_UNKNOWN) {
-        if (comm->cells.asked < ASKED_FIRST) {
-            comm->cells.asked++;
+        if (rz_schedule_operation(schedule) <= FIRST_WITHOUT) {
             return 0;
         }
         agree(schedule, comm);
@@ -129,9 +132,10 @@ struct exchange {
 /* Those in which threads of this process wait. */
 static struct exchange *under_way;
 
-static int take_bytes(const struct rz_part *to, const void *data, MPI_Count bytes)
+static int take_bytes(const struct rz_part *to, const void *data, size_t bytes)
 {
-    MPI_Count room = rz_part_bytes(to), n = bytes < room ? bytes : room;
+    size_t room = (size_t)rz_part_bytes(to);
+    MPI_Count n = (MPI_Count)(bytes < room ? bytes : room);
     if (n > 0 && to->datatype->contiguous) {
         memcpy(rz_datatype_row(to->datatype, to->buffer), data, (size_t)n);
     } else if (n > 0) {
@@ -150,7 +154,7 @@ static void take_part(struct exchange *e, int rank)
                                   : NULL;
     if (data) {
         struct rz_part to = rz_parts_at(e->in, rank);
-        int error = take_bytes(&to, data, (MPI_Count)bytes);
+        int error = take_bytes(&to, data, bytes);
         e->error = e->error != MPI_SUCCESS ? e->error : error;
         e->missing &= ~(1U << rank);
     }
@@ -272,7 +276,7 @@ static void put_part(const struct exchange *e, const struct rz_peer_cells *to,
     const void *data = packed;
     if (part->datatype->contiguous) {
         data = rz_datatype_row(part->datatype, part->buffer);
-    } else {
+    } else if (rz_part_bytes(part) <= RZ_NET_CELL_BYTES) {
         rz_datatype_pack(part->datatype, part->count, part->buffer, packed);
     }
     to->path->ops->cell_put(to->path->net, to->number, e->cell, e->stamp, data,
@@ -316,19 +320,21 @@ void rz_cells_exchange(struct rz_schedule *schedule, const struct rz_parts *out,
                        const struct rz_parts *in)
 {
     struct rz_comm *comm = rz_schedule_comm(schedule);
+    rz_schedule_run_now(schedule); /* this process may have got several threads since */
     if (rz_schedule_is_over(schedule)) {
         tell_all(schedule, comm);
         return;
     }
-    uint64_t stamp = ++comm->cells.stamp;
+    unsigned turn = ++comm->cells.exchanges & 1;
+    uint64_t operation = rz_schedule_operation(schedule) & OPERATION_MASK;
+    uint64_t stamp = comm->cells.number << NUMBER_SHIFT | operation << 1 | turn;
     struct exchange e = {.schedule = schedule,
                          .comm = comm,
                          .in = in,
                          .stamp = stamp,
-                         .cell = 2U * comm->cells.pair + (unsigned)(stamp & 1),
+                         .cell = 2U * comm->cells.pair + turn,
                          .missing = ((1U << rz_comm_size(comm)) - 1) & ~(1U << rz_comm_rank(comm)),
                          .error = MPI_SUCCESS};
-    rz_schedule_run_now(schedule); /* this process may have got several threads since */
     rz_datatype_retain(in->datatype);
     put_parts(&e, out);
     /* Of two that come last at the same time, one at least sees the cells of the other. */

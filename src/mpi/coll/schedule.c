@@ -240,7 +240,7 @@ static void begin_result(struct rz_schedule *schedule)
         return;
     }
     struct rz_uniform_results *row =
-        schedule->row ? schedule->row : rz_uniform_results_of(schedule->comm);
+        schedule->row ? schedule->row : rz_uniform_results_of(schedule->whole);
     if (!row) { /* this process cannot tell the others its result either */
         schedule->uniform = false;
         rz_schedule_refuse(schedule, MPI_ERR_NO_MEM);
@@ -479,6 +479,11 @@ bool rz_schedule_is_over(const struct rz_schedule *schedule)
     return schedule->over;
 }
 
+uint64_t rz_schedule_operation(const struct rz_schedule *schedule)
+{
+    return schedule->operation;
+}
+
 int rz_schedule_error(const struct rz_schedule *schedule)
 {
     return schedule->error;
@@ -652,7 +657,7 @@ int rz_schedule_run(struct rz_schedule *schedule)
     int error = schedule->error;
     rz_need_memory(!schedule->part || error != MPI_ERR_NO_MEM, RZ_FOR_CREATION);
     if (schedule->uniform && error != RZM_ROLLBACK) {
-        error = rz_uniform_result_wait(&schedule->result, error, schedule->comm->call);
+        error = rz_uniform_result_wait(&schedule->result, error, schedule->whole->call);
     }
     schedule_release(schedule);
     return error;

@@ -66,10 +66,11 @@ void rz_schedule_turn(struct rz_schedule *schedule, struct rz_comm *comm);
 /* Makes the operation end with this error; if no step was added yet, before anything is sent. */
 void rz_schedule_refuse(struct rz_schedule *schedule, int error);
 
-/* Whether the call blocks; whether the operation has failed, so that no further step runs; and with
- * which error. */
+/* Whether the call blocks; whether the operation has failed, so that no further step runs; its
+ * number; and the error. */
 bool rz_schedule_is_blocking(const struct rz_schedule *schedule);
 bool rz_schedule_is_over(const struct rz_schedule *schedule);
+uint64_t rz_schedule_operation(const struct rz_schedule *schedule);
 int rz_schedule_error(const struct rz_schedule *schedule);
 
 /* Of an operation whose steps run at once: how many messages have begun since the last fence; the

@@ -45,8 +45,9 @@ struct rz_attribute;
 enum { RZ_CELLS_RANKS_MAX = 8 };
 
 struct rz_comm_cells {
-    uint64_t stamp; /* of the last exchange */
-    uint8_t state, pair, asked;
+    uint64_t number;    /* of the agreement, greater than those of former users of the cells */
+    uint64_t exchanges; /* so far */
+    uint8_t state, pair;
     struct rz_peer_cells peer[RZ_CELLS_RANKS_MAX];
 };
 
