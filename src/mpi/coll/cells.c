@@ -6,8 +6,6 @@
 #include "base/no_memory.h"
 #include "mpi/chapter.h"
 
-#include <string.h>
-
 enum {
     PAIRS = RZ_NET_CELLS / 2, /* two cells in turn for each communicator */
     FIRST_WITHOUT = 3,        /* a communicator with fewer operations needs no cells */
@@ -136,11 +134,7 @@ static int take_bytes(const struct rz_part *to, const void *data, size_t bytes)
 {
     size_t room = (size_t)rz_part_bytes(to);
     MPI_Count n = (MPI_Count)(bytes < room ? bytes : room);
-    if (n > 0 && to->datatype->contiguous) {
-        memcpy(rz_datatype_row(to->datatype, to->buffer), data, (size_t)n);
-    } else if (n > 0) {
-        rz_datatype_unpack(to->datatype, to->count, data, n, to->buffer);
-    }
+    rz_datatype_unpack(to->datatype, to->count, data, n, to->buffer);
     return bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
 }
 

@@ -519,7 +519,7 @@ void rz_schedule_refuse(struct rz_schedule *schedule, int error)
     if (schedule->n_pending > 0) {
         give_up(schedule, error);
     } else {
-        schedule->error = schedule->error != MPI_SUCCESS ? schedule->error : error;
+        note(schedule, error);
         schedule->over = true;
     }
 }

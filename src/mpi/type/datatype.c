@@ -375,9 +375,7 @@ int rz_datatype_copy(const struct rz_datatype *from_type, MPI_Count from_count, 
     if (bytes == 0) {
         return error;
     }
-    if (from_type->contiguous && to_type->contiguous) {
-        memcpy(rz_datatype_row(to_type, to), rz_datatype_row(from_type, from), (size_t)bytes);
-    } else if (from_type->contiguous) {
+    if (from_type->contiguous) {
         rz_datatype_unpack(to_type, to_count, rz_datatype_row(from_type, from), bytes, to);
     } else if (to_type->contiguous) {
         copy_packed(from_type, from_count, (char *)(uintptr_t)from, rz_datatype_row(to_type, to),
