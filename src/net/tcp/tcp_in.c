@@ -268,13 +268,16 @@ static unsigned parse(struct rz_tcp_in *in)
 
 /*
  * Plans where the next bytes are read to. During a piece: to its place, and after it no more than
- * the head of the next frame, so that the payload of the next piece can be read to its place, too.
+ * the head of the next frame; also where pieces are awaited no more than that, so that their
+ * payload can be read to its place.
  */
 static int plan(struct rz_tcp_in *in, struct iovec parts[2])
 {
     static uint8_t unwanted[RZ_TCP_BUFFER_BYTES];
     if (in->piece_left == 0) {
-        parts[0] = (struct iovec){in->buffer + in->end, RZ_TCP_BUFFER_BYTES - in->end};
+        bool head = in->peer->fetching.first && in->end < RZ_TCP_FRAME_BYTES;
+        size_t n = (head ? RZ_TCP_FRAME_BYTES : RZ_TCP_BUFFER_BYTES) - in->end;
+        parts[0] = (struct iovec){in->buffer + in->end, n};
         return 1;
     }
     uint8_t *place = rz_rdv_piece_place(in->peer, &in->piece);

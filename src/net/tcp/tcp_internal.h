@@ -33,9 +33,10 @@ struct rz_tcp_in {
     bool ended; /* nothing more can be read */
 };
 
-/* Kernel memory that a stopped peer can pin, per connection; without this limit it grows to
- * megabytes, more than caches hold. */
-#define RZ_TCP_SOCKET_BYTES (256 << 10)
+/* Kernel memory that a stopped peer can pin, per connection and side. A quarter of it halves the
+ * bandwidth of 1 MiB, which then waits for its receiver several times; four times as much is more
+ * than caches hold. */
+#define RZ_TCP_SOCKET_BYTES (1 << 20)
 
 /* Holds any frame but a piece, and some that follow. */
 #define RZ_TCP_BUFFER_BYTES 65536u
@@ -62,7 +63,7 @@ struct rz_tcp_out {
     uint8_t read[RZ_TCP_CHALLENGE_BYTES];
     size_t read_bytes;
     bool full;                 /* until epoll reports space */
-    uint8_t *rest;             /* of a frame that was sent in part; NULL before the first */
+    uint8_t *rest;             /* of a frame that was sent in part; NULL: none */
     size_t rest_at, rest_ends; /* the part still to be sent */
 };
 

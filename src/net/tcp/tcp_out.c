@@ -21,8 +21,6 @@
 #define AGAIN_NS (20 * RZ_MILLISECOND)
 #define GIVE_UP_NS (30 * RZ_SECOND)
 
-#define REST_BYTES (RZ_TCP_FRAME_BYTES + RZ_NET_HEADER_MAX + RZ_TCP_PIECE_MAX)
-
 /* ---- the list of those that are not ready ---- */
 
 static void list_unready(struct rz_tcp_out *out)
@@ -203,12 +201,11 @@ static void shake_hands(struct rz_tcp_out *out)
 /* ---- frames ---- */
 
 /* Keeps the part of a frame that was not sent, since the user may reuse its memory. */
-static void keep_rest(struct rz_tcp_out *out, const struct iovec *parts, unsigned n, size_t sent)
+static void keep_rest(struct rz_tcp_out *out, const struct iovec *parts, unsigned n, size_t sent,
+                      size_t whole)
 {
-    if (!out->rest) {
-        out->rest = malloc(REST_BYTES);
-        rz_need_memory(out->rest, "for the rest of a message"); /* half of it is on its way */
-    }
+    out->rest = malloc(whole - sent);
+    rz_need_memory(out->rest, "for the rest of a message"); /* half of it is on its way */
     out->rest_at = out->rest_ends = 0;
     for (unsigned i = 0; i < n; i++) {
         size_t skip = sent < parts[i].iov_len ? sent : parts[i].iov_len;
@@ -224,7 +221,7 @@ static void keep_rest(struct rz_tcp_out *out, const struct iovec *parts, unsigne
 /* RZ_IN_PROGRESS: not all of it could be sent. */
 static rz_status_t flush_rest(struct rz_tcp_out *out)
 {
-    while (out->rest_at < out->rest_ends) {
+    while (out->rest && out->rest_at < out->rest_ends) {
         ssize_t n = send(out->source.fd, out->rest + out->rest_at, out->rest_ends - out->rest_at,
                          MSG_NOSIGNAL);
         if (n >= 0) {
@@ -237,6 +234,8 @@ static rz_status_t flush_rest(struct rz_tcp_out *out)
             return RZ_ERR_CLOSED;
         }
     }
+    free(out->rest);
+    out->rest = NULL;
     return RZ_OK;
 }
 
@@ -261,7 +260,7 @@ static rz_status_t put_now(struct rz_tcp_out *out, const struct rz_rdv_frame *fr
         return RZ_IN_PROGRESS;
     }
     if (sent >= 0) {
-        keep_rest(out, parts, 3, (size_t)sent);
+        keep_rest(out, parts, 3, (size_t)sent, whole);
         return RZ_OK;
     }
     rz_rdv_peer_break(out->peer);
@@ -274,7 +273,7 @@ rz_status_t rz_tcp_out_put(struct rz_rdv_peer *peer, const struct rz_rdv_frame *
     if (out->state != RZ_TCP_READY || out->full) {
         return RZ_IN_PROGRESS;
     }
-    rz_status_t status = out->rest_at < out->rest_ends ? flush_rest(out) : RZ_OK;
+    rz_status_t status = out->rest ? flush_rest(out) : RZ_OK;
     if (status != RZ_OK || frame->kind == RZ_RDV_LAST) {
         return status;
     }
