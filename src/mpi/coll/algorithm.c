@@ -102,7 +102,7 @@ const char *rz_coll_algorithm_name(enum rz_coll_operation operation,
 struct rule {
     enum rz_coll_algorithm algorithm;
     MPI_Count bytes_min;
-    MPI_Count part_min; /* of the length, for each rank */
+    MPI_Count part_min; /* of the length, for each rank; 0: any */
     int ranks_min;
     unsigned where; /* traits that it asks for besides what the algorithm needs */
 };
@@ -119,14 +119,22 @@ static const struct rule built_in[RZ_COLL_OPERATIONS][RULES_MAX] = {
                          {.algorithm = RZ_COLL_CELLS, .ranks_min = 2},
                          {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1}},
     [RZ_COLL_BCAST] = {{.algorithm = RZ_COLL_TREE, .ranks_min = 1},
+                       {.algorithm = RZ_COLL_FLAT,
+                        .ranks_min = 3,
+                        .bytes_min = 16384,
+                        .where = RZ_COLL_CROWD_NODE},
                        {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1}},
     [RZ_COLL_ALLGATHER] =
         {{.algorithm = RZ_COLL_BRUCK, .ranks_min = 1},
          {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .where = RZ_COLL_CROWD},
          {.algorithm = RZ_COLL_DIRECT, .ranks_min = 3, .where = RZ_COLL_CROWD_NODE},
-         {.algorithm = RZ_COLL_FLAT, .ranks_min = 16, .where = RZ_COLL_CROWD_NODE},
          {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1},
          {.algorithm = RZ_COLL_DIRECT, .ranks_min = 1, .bytes_min = 32769},
+         {.algorithm = RZ_COLL_FLAT, .ranks_min = 16, .where = RZ_COLL_CROWD_NODE},
+         {.algorithm = RZ_COLL_DIRECT,
+          .ranks_min = 16,
+          .part_min = 65536,
+          .where = RZ_COLL_CROWD_NODE},
          {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1, .where = RZ_COLL_CROWD},
          {.algorithm = RZ_COLL_RING, .ranks_min = 1, .part_min = 131072, .where = RZ_COLL_NODES},
          {.algorithm = RZ_COLL_CELLS, .ranks_min = 2}},
@@ -184,7 +192,7 @@ static bool applies(const struct rule *rule, unsigned needed, MPI_Count bytes, i
 {
     needed = (needed | rule->where) & ~(unsigned)ALWAYS;
     return ranks >= rule->ranks_min && bytes >= rule->bytes_min &&
-           bytes / ranks >= rule->part_min && (needed & ~traits) == 0;
+           bytes >= rule->part_min * ranks && (needed & ~traits) == 0;
 }
 
 static unsigned traits_of_comm(struct rz_comm *comm)
