@@ -111,7 +111,7 @@ def frame(kind, header, data, id_=1, place=0):
 
 def crafted(rng):
     nonce = rng.randbytes(32)
-    hello = struct.pack("<QQII", rng.getrandbits(64), rng.getrandbits(64), 0, 1) + nonce + rng.randbytes(32)
+    hello = struct.pack("<QQIII", rng.getrandbits(64), rng.getrandbits(64), 0, 1, 0) + nonce + rng.randbytes(32)
     return rng.choice([
         rng.randbytes(rng.randrange(1, 2000)),
         frame(0, 48, 8) + bytes(56), frame(4, 0, 61440) + bytes(5000), frame(0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF),

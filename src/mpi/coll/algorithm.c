@@ -107,7 +107,7 @@ struct rule {
     unsigned where; /* traits that it asks for besides what the algorithm needs */
 };
 
-#define RULES_MAX 10
+#define RULES_MAX 12
 
 /* By measurement (`rzbench tune`, docs/collectives.md); leaders where ranks do not outnumber
  * processors, and long vectors there, by the number of messages and bytes between nodes
@@ -142,17 +142,17 @@ static const struct rule built_in[RZ_COLL_OPERATIONS][RULES_MAX] = {
                           {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1},
                           {.algorithm = RZ_COLL_DIRECT, .ranks_min = 1, .bytes_min = 513},
                           {.algorithm = RZ_COLL_CELLS, .ranks_min = 2}},
-    [RZ_COLL_REDUCE] = {{.algorithm = RZ_COLL_TREE, .ranks_min = 1},
-                        {.algorithm = RZ_COLL_LEADERS,
-                         .ranks_min = 1,
-                         .where = RZ_COLL_COMMUTES | RZ_COLL_LOOSE},
-                        {.algorithm = RZ_COLL_TREE, .ranks_min = 1, .where = RZ_COLL_CROWD},
-                        {.algorithm = RZ_COLL_DIRECT, .ranks_min = 8, .part_min = 8192},
-                        {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1, .part_min = 8192},
-                        {.algorithm = RZ_COLL_TREE,
-                         .ranks_min = 1,
-                         .part_min = 8192,
-                         .where = RZ_COLL_CROWD | RZ_COLL_NODES}},
+    [RZ_COLL_REDUCE] =
+        {{.algorithm = RZ_COLL_TREE, .ranks_min = 1},
+         {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1, .where = RZ_COLL_COMMUTES | RZ_COLL_LOOSE},
+         {.algorithm = RZ_COLL_TREE, .ranks_min = 1, .where = RZ_COLL_CROWD},
+         {.algorithm = RZ_COLL_DIRECT, .ranks_min = 8, .part_min = 8192},
+         {.algorithm = RZ_COLL_TREE, .ranks_min = 1, .part_min = 8192, .where = RZ_COLL_NODES},
+         {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1, .part_min = 8192},
+         {.algorithm = RZ_COLL_TREE,
+          .ranks_min = 1,
+          .part_min = 8192,
+          .where = RZ_COLL_CROWD | RZ_COLL_NODES}},
     [RZ_COLL_ALLREDUCE] =
         {{.algorithm = RZ_COLL_DOUBLING, .ranks_min = 1},
          {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .where = RZ_COLL_CROWD},
@@ -160,6 +160,7 @@ static const struct rule built_in[RZ_COLL_OPERATIONS][RULES_MAX] = {
          {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1},
          {.algorithm = RZ_COLL_TREE, .ranks_min = 3, .bytes_min = 32769, .where = RZ_COLL_CROWD},
          {.algorithm = RZ_COLL_DIRECT, .ranks_min = 2, .part_min = 8192},
+         {.algorithm = RZ_COLL_TREE, .ranks_min = 1, .part_min = 8192, .where = RZ_COLL_NODES},
          {.algorithm = RZ_COLL_LEADERS, .ranks_min = 1, .part_min = 8192},
          {.algorithm = RZ_COLL_HALVING, .ranks_min = 1, .part_min = 8192, .where = RZ_COLL_NODES},
          {.algorithm = RZ_COLL_TREE,

@@ -60,6 +60,9 @@ struct cvar {
 static const struct cvar cvar_table[] = {
     {RZ_NET_ENVIRONMENT, CVAR_TEXT, RZ_TOOL_TRANSPORT, MPI_T_VERBOSITY_TUNER_BASIC, NULL,
      "Environment: tcp (default) or ucx: what carries messages between nodes"},
+    {"RZ_TCP_STREAMS", CVAR_TEXT, RZ_TOOL_TRANSPORT, MPI_T_VERBOSITY_TUNER_BASIC, NULL,
+     "Environment: the number of TCP connections that carry long messages to another process, 1 "
+     "(default) to 8"},
     {"RZ_SHM_CMA", CVAR_SWITCH, RZ_TOOL_TRANSPORT, MPI_T_VERBOSITY_TUNER_BASIC, NULL,
      "Environment: how long messages between processes of a node are copied: 0 through the ring, "
      "1 directly from the sender's memory, otherwise whichever works"},

@@ -72,8 +72,9 @@ void *rz_rdv_piece_place(struct rz_rdv_peer *peer, const struct rz_rdv_frame *pi
     if (!op) {
         return NULL; /* not needed any more */
     }
-    if (piece->place != rz_rdv_op_get(op, RZ_RDV_DONE) ||
-        piece->bytes > rz_rdv_op_get(op, RZ_RDV_BYTES) - piece->place) {
+    uint64_t bytes = rz_rdv_op_get(op, RZ_RDV_BYTES);
+    if (piece->place > bytes || piece->bytes > bytes - piece->place ||
+        piece->bytes > bytes - rz_rdv_op_get(op, RZ_RDV_DONE)) {
         rz_rdv_peer_break(peer);
         return NULL;
     }
@@ -86,8 +87,9 @@ void rz_rdv_piece_done(struct rz_rdv_peer *peer, const struct rz_rdv_frame *piec
         return;
     }
     struct rz_net_op *op = rz_rdv_queue_find(&peer->fetching, piece->id);
-    rz_rdv_op_set(op, RZ_RDV_DONE, piece->place + piece->bytes);
-    if (piece->place + piece->bytes < rz_rdv_op_get(op, RZ_RDV_BYTES)) {
+    uint64_t done = rz_rdv_op_get(op, RZ_RDV_DONE) + piece->bytes; /* in any order */
+    rz_rdv_op_set(op, RZ_RDV_DONE, done);
+    if (done < rz_rdv_op_get(op, RZ_RDV_BYTES)) {
         return;
     }
     rz_rdv_queue_remove(&peer->fetching, op);

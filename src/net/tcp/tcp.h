@@ -22,6 +22,11 @@
 
 #define RZ_TCP_KEY_BYTES 32u
 
+/* The environment variable with the number of connections that carry large payloads to a peer, from
+ * 1 (the default) on: for networks that limit what one connection gets. */
+#define RZ_TCP_STREAMS_ENVIRONMENT "RZ_TCP_STREAMS"
+#define RZ_TCP_STREAMS_MAX 8u
+
 struct rz_tcp_config {
     /* The job is part of the endpoint address; endpoint addresses of other jobs are refused with
      * RZ_ERR_AUTHENTICATION. */
@@ -37,8 +42,8 @@ struct rz_tcp_config {
 };
 
 /* Loads the module and opens one transport. At most one call at a time. RZ_ERR_UNSUPPORTED: no
- * module or not of this build. RZ_ERR_SYSTEM: no socket on that address. The reason is passed to
- * config->complain. */
+ * module or not of this build. RZ_ERR_SYSTEM: no socket on that address. RZ_ERR_INVALID: the
+ * environment variable. The reason is passed to config->complain. */
 rz_status_t rz_tcp_open(const struct rz_tcp_config *config, struct rz_net **net,
                         const struct rz_net_ops **ops);
 

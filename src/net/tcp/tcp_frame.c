@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define CHALLENGE_MAGIC 0x31545a52u /* "RZT1"; includes the version */
+#define CHALLENGE_MAGIC 0x32545a52u /* "RZT2"; includes the version */
 
 /* ---- frames ---- */
 
@@ -62,7 +62,7 @@ static void put_party(struct rz_wire_writer *writer, const struct rz_tcp_party *
 }
 
 struct bound {
-    uint8_t bytes[40];
+    uint8_t bytes[44];
     struct rz_proof_terms terms;
 };
 
@@ -73,6 +73,7 @@ static const struct rz_proof_terms *terms_of(const struct rz_tcp_shake *shake, s
     rz_wire_put_u64(&writer, shake->job);
     put_party(&writer, &shake->connector);
     put_party(&writer, &shake->acceptor);
+    rz_wire_put_u32(&writer, shake->stream);
     bound->terms = (struct rz_proof_terms){.key = shake->key,
                                            .challenge = shake->challenge,
                                            .answer = shake->answer,
@@ -107,6 +108,7 @@ void rz_tcp_hello_write(struct rz_tcp_shake *shake, uint8_t bytes[RZ_TCP_HELLO_B
     rz_wire_writer_init(&writer, bytes, RZ_TCP_HELLO_BYTES);
     rz_wire_put_u64(&writer, shake->job);
     put_party(&writer, &shake->connector);
+    rz_wire_put_u32(&writer, shake->stream);
     memcpy(writer.at, shake->answer, sizeof(shake->answer));
     rz_proof_make(terms_of(shake, &bound), RZ_PROOF_CONNECTOR, writer.at + sizeof(shake->answer));
 }
@@ -120,6 +122,7 @@ bool rz_tcp_hello_read(struct rz_tcp_shake *shake, const uint8_t bytes[RZ_TCP_HE
     shake->connector.name = rz_wire_get_u64(&reader);
     shake->connector.slot = rz_wire_get_u32(&reader);
     shake->connector.incarnation = rz_wire_get_u32(&reader);
+    shake->stream = rz_wire_get_u32(&reader);
     memcpy(shake->answer, reader.at, sizeof(shake->answer));
     return job == shake->job && rz_proof_holds(terms_of(shake, &bound), RZ_PROOF_CONNECTOR,
                                                reader.at + sizeof(shake->answer));

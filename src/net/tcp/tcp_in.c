@@ -33,7 +33,21 @@
 /* Bytes that one connection may deliver in one turn, so that the others get their turn. */
 #define TURN_BYTES_MAX (1u << 20)
 
+/* Turns in which what a closed peer has sent is read: more than the kernel keeps. */
+#define DRAIN_TURNS_MAX 256u
+
 /* ---- the lists ---- */
+
+/* Takes a stream out of those of its peer. */
+static void leave_peer(struct rz_tcp_in *in)
+{
+    struct rz_tcp_in *first = in->peer->incoming, **link = &first;
+    while (*link != in) {
+        link = &(*link)->sibling;
+    }
+    *link = in->sibling;
+    in->peer->incoming = first;
+}
 
 void rz_tcp_in_close(struct rz_tcp_in *in)
 {
@@ -41,7 +55,7 @@ void rz_tcp_in_close(struct rz_tcp_in *in)
     rz_list_remove(in);
     tcp->n_unproved -= !in->peer;
     if (in->peer) {
-        in->peer->incoming = NULL;
+        leave_peer(in);
     }
     if (tcp->hot == in) {
         tcp->hot = NULL;
@@ -159,9 +173,21 @@ void rz_tcp_accept(struct rz_tcp_net *tcp)
  * without data is only a cost: it is delayed, as on a connection with both directions. */
 static void tune(int fd)
 {
-    int off = 0, bytes = RZ_TCP_SOCKET_BYTES;
+    const int off = 0;
     setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &off, sizeof(off));
-    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+}
+
+/* Whether the stream may join those of its peer: stream 0 is the first of them. */
+static bool fits(const struct rz_tcp_in *in, const struct rz_rdv_peer *peer)
+{
+    const struct rz_tcp_in *other = peer->incoming;
+    if (in->shake.stream >= RZ_TCP_STREAMS_MAX || (in->shake.stream == 0) != !other) {
+        return false;
+    }
+    while (other && other->shake.stream != in->shake.stream) {
+        other = other->sibling;
+    }
+    return !other;
 }
 
 /* The connector has proved that it holds the key. False: there is a connection of that name
@@ -172,7 +198,7 @@ static bool admit(struct rz_tcp_in *in)
     uint8_t welcome[RZ_TCP_WELCOME_BYTES];
     struct rz_rdv_peer *peer = rz_rdv_peer_meet(&tcp->net, in->shake.connector.name);
     bool gone = !peer || peer->state == RZ_RDV_BROKEN || peer->state == RZ_RDV_ENDED;
-    if (gone || peer->incoming || peer->error_seen ||
+    if (gone || !fits(in, peer) || peer->error_seen ||
         (in->buffer = malloc(RZ_TCP_BUFFER_BYTES)) == NULL) {
         return false;
     }
@@ -180,6 +206,7 @@ static bool admit(struct rz_tcp_in *in)
     rz_list_push(&tcp->proved, in);
     tcp->n_unproved--;
     in->peer = peer;
+    in->sibling = peer->incoming;
     peer->incoming = in;
     tune(in->source.fd);
     rz_tcp_welcome_write(&in->shake, welcome);
@@ -240,8 +267,9 @@ static unsigned parse(struct rz_tcp_in *in)
     while (in->piece_left == 0 && in->end - in->start >= RZ_TCP_FRAME_BYTES) {
         struct rz_rdv_frame frame;
         const uint8_t *at = in->buffer + in->start;
-        if (rz_tcp_frame_decode(&frame, at) != RZ_OK) {
-            in->ended = true;
+        if (rz_tcp_frame_decode(&frame, at) != RZ_OK ||
+            (in->shake.stream > 0 && frame.kind != RZ_RDV_PIECE)) {
+            in->ended = in->malformed = true;
             break;
         }
         size_t head = RZ_TCP_FRAME_BYTES + frame.header_bytes;
@@ -333,9 +361,28 @@ static unsigned read_frames(struct rz_tcp_in *in)
     if (!in->ended) {
         return count;
     }
-    rz_rdv_peer_break(in->peer);
+    /* What was sent before on another stream may still arrive: the last one ends the connection. */
+    struct rz_rdv_peer *peer = in->peer;
+    bool malformed = in->malformed;
     rz_tcp_in_close(in);
+    while (malformed && peer->incoming) {
+        rz_tcp_in_close(peer->incoming);
+    }
+    if (!peer->incoming) {
+        rz_rdv_peer_break(peer);
+    }
     return count + 1;
+}
+
+void rz_tcp_in_drain(struct rz_rdv_peer *peer)
+{
+    unsigned turns = 0;
+    for (struct rz_tcp_in *in = peer->incoming, *next; in; in = next) {
+        next = in->sibling; /* nothing but its own end closes a stream here */
+        while (in->source.fd >= 0 && turns < DRAIN_TURNS_MAX && read_frames(in) > 0) {
+            turns++;
+        }
+    }
 }
 
 unsigned rz_tcp_in_read(struct rz_tcp_in *in)

@@ -19,6 +19,7 @@ struct rz_tcp_source {
 struct rz_tcp_in {
     struct rz_tcp_source source;
     struct rz_tcp_net *tcp;
+    struct rz_tcp_in *sibling; /* the next stream of the peer, whose `incoming` is the first */
     /* in one of the lists: unauthenticated (newest first), authenticated, closed */
     struct rz_tcp_in *next, **back;
     struct rz_rdv_peer *peer; /* NULL until it is authenticated */
@@ -30,13 +31,9 @@ struct rz_tcp_in {
     size_t start, end;         /* of the bytes in the buffer */
     struct rz_rdv_frame piece; /* in progress, if bytes are left */
     size_t piece_left;
-    bool ended; /* nothing more can be read */
+    bool ended;     /* nothing more can be read */
+    bool malformed; /* because of what was read */
 };
-
-/* Kernel memory that a stopped peer can pin, per connection and side. A quarter of it halves the
- * bandwidth of 1 MiB, which then waits for its receiver several times; four times as much is more
- * than caches hold. */
-#define RZ_TCP_SOCKET_BYTES (1 << 20)
 
 /* Holds any frame but a piece, and some that follow. */
 #define RZ_TCP_BUFFER_BYTES 65536u
@@ -52,7 +49,8 @@ enum rz_tcp_out_state {
 };
 
 /* A connection that this process opened to a peer: frames are sent on it, and only the handshake is
- * read. */
+ * read. Stream 0 carries all frames, or all but pieces; it opens the other streams at the first
+ * piece, and all that are ready take turns with the pieces. */
 struct rz_tcp_out {
     struct rz_tcp_source source;
     struct rz_rdv_peer *peer;
@@ -65,11 +63,16 @@ struct rz_tcp_out {
     bool full;                 /* until epoll reports space */
     uint8_t *rest;             /* of a frame that was sent in part; NULL: none */
     size_t rest_at, rest_ends; /* the part still to be sent */
+    /* Of stream 0 alone: the other streams, and the one that gets the next piece. */
+    struct rz_tcp_out *others[RZ_TCP_STREAMS_MAX - 1];
+    unsigned n_others, turn;
+    bool refused_others; /* no more of them are opened */
 };
 
 struct rz_tcp_net {
     struct rz_net net;
     struct rz_tcp_source listener;
+    unsigned streams; /* connections to a peer */
     struct rz_address address;
     int epoll;
     struct rz_identity self;
@@ -82,6 +85,7 @@ struct rz_tcp_net {
     bool told; /* the user was told that a connection was refused */
     void (*warn)(void *arg, const char *text);
     struct rz_tcp_in *hot; /* the connection of the last message */
+    unsigned hot_turns;    /* in which it alone was read */
     struct rz_tcp_out *unready;
 };
 
@@ -103,6 +107,8 @@ void rz_tcp_out_tick(struct rz_tcp_net *tcp, rz_time now); /* tries again, or gi
 void rz_tcp_accept(struct rz_tcp_net *tcp);
 unsigned
 rz_tcp_in_read(struct rz_tcp_in *in); /* the number of frames or pieces that have arrived */
+/* Reads what has arrived on all streams of the peer, a bounded amount. */
+void rz_tcp_in_drain(struct rz_rdv_peer *peer);
 void rz_tcp_in_close(struct rz_tcp_in *in);
 void rz_tcp_in_tick(struct rz_tcp_net *tcp,
                     rz_time now); /* closes unauthenticated connections after their time limit */

@@ -17,7 +17,8 @@
 /* A connector must authenticate within this time. */
 #define PROVE_NS (10 * RZ_SECOND)
 
-enum { EVENTS_MAX = 64 };
+/* Turns in a row that one busy connection may have to itself. */
+enum { EVENTS_MAX = 64, HOT_TURNS_MAX = 16 };
 
 /* ---- the carrier ---- */
 
@@ -38,7 +39,7 @@ static void shut(struct rz_rdv_peer *peer)
         rz_tcp_out_close(peer->connection);
     }
     peer->connection = NULL;
-    if (peer->incoming) {
+    while (peer->incoming) {
         rz_tcp_in_close(peer->incoming);
     }
 }
@@ -70,7 +71,8 @@ static unsigned turn(struct rz_net *net)
     struct rz_tcp_net *tcp = (struct rz_tcp_net *)net;
     struct epoll_event events[EVENTS_MAX];
     unsigned count = tcp->hot ? rz_tcp_in_read(tcp->hot) : 0;
-    if (count == 0) {
+    if (count == 0 || ++tcp->hot_turns >= HOT_TURNS_MAX) {
+        tcp->hot_turns = 0;
         int n = epoll_wait(tcp->epoll, events, EVENTS_MAX, 0);
         for (int i = 0; i < n; i++) {
             count += handle_source(tcp, &events[i]);
@@ -155,12 +157,34 @@ static rz_status_t begin_net(struct rz_tcp_net *tcp, const struct rz_tcp_config 
                : RZ_ERR_SYSTEM;
 }
 
+/* RZ_TCP_STREAMS_ENVIRONMENT; 0: it is no such number. */
+static unsigned streams_wanted(void)
+{
+    const char *text = getenv(RZ_TCP_STREAMS_ENVIRONMENT);
+    char *end;
+    unsigned long n = text ? strtoul(text, &end, 10) : 1;
+    return text && (end == text || *end || n > RZ_TCP_STREAMS_MAX) ? 0 : (unsigned)n;
+}
+
+static void tell_why(const struct rz_tcp_config *config, const char *text)
+{
+    if (config->complain) {
+        config->complain(config->host.arg, text);
+    }
+}
+
 static rz_status_t open_net(const struct rz_tcp_config *config, struct rz_net **net)
 {
+    unsigned streams = streams_wanted();
+    if (streams == 0) {
+        tell_why(config, RZ_TCP_STREAMS_ENVIRONMENT " is no number from 1 to 8");
+        return RZ_ERR_INVALID;
+    }
     struct rz_tcp_net *tcp = calloc(1, sizeof(*tcp));
     if (!tcp) {
         return RZ_ERR_NO_MEMORY;
     }
+    tcp->streams = streams;
     tcp->listener = (struct rz_tcp_source){.what = RZ_TCP_LISTENER, .fd = -1};
     tcp->epoll = -1;
     tcp->address = config->address;
@@ -173,12 +197,10 @@ static rz_status_t open_net(const struct rz_tcp_config *config, struct rz_net **
         *net = &tcp->net;
         return RZ_OK;
     }
-    if (config->complain) {
-        char text[128], own[RZ_ADDRESS_TEXT];
-        snprintf(text, sizeof(text), "TCP: no socket can listen on %s: %s",
-                 rz_address_text(&tcp->address, own), strerror(errno));
-        config->complain(config->host.arg, text);
-    }
+    char text[128], own[RZ_ADDRESS_TEXT];
+    snprintf(text, sizeof(text), "TCP: no socket can listen on %s: %s",
+             rz_address_text(&tcp->address, own), strerror(errno));
+    tell_why(config, text);
     release(tcp);
     return status;
 }

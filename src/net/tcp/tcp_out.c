@@ -99,7 +99,8 @@ static bool begin_connecting(struct rz_tcp_out *out)
     return status != RZ_ERR_CLOSED;
 }
 
-bool rz_tcp_out_connect(struct rz_rdv_peer *peer)
+/* NULL: the host reports that no process listens there. */
+static struct rz_tcp_out *open_stream(struct rz_rdv_peer *peer, uint32_t stream)
 {
     struct rz_tcp_net *tcp = rz_tcp_of(peer);
     struct rz_tcp_out *out = calloc(1, sizeof(*out));
@@ -112,18 +113,27 @@ bool rz_tcp_out_connect(struct rz_rdv_peer *peer)
         .job = tcp->self.job,
         .connector = {tcp->net.name, tcp->self.rank, tcp->self.incarnation},
         .acceptor = {.name = peer->name},
+        .stream = stream,
     };
     if (!begin_connecting(out)) {
         free(out);
-        return false;
+        return NULL;
     }
     list_unready(out);
-    peer->connection = out;
-    return true;
+    return out;
+}
+
+bool rz_tcp_out_connect(struct rz_rdv_peer *peer)
+{
+    peer->connection = open_stream(peer, 0);
+    return peer->connection != NULL;
 }
 
 void rz_tcp_out_close(struct rz_tcp_out *out)
 {
+    for (unsigned i = 0; i < out->n_others; i++) {
+        rz_tcp_out_close(out->others[i]);
+    }
     unlist_unready(out);
     if (out->source.fd >= 0) {
         close(out->source.fd);
@@ -134,10 +144,17 @@ void rz_tcp_out_close(struct rz_tcp_out *out)
 
 void rz_tcp_out_tick(struct rz_tcp_net *tcp, rz_time now)
 {
-    for (struct rz_tcp_out *out = tcp->unready; out; out = out->next) {
+    struct rz_tcp_out *next;
+    for (struct rz_tcp_out *out = tcp->unready; out; out = next) {
+        next = out->next;
         bool again = out->state == RZ_TCP_UNCONNECTED && now >= out->again_at;
-        if (now >= out->give_up_at || (again && !begin_connecting(out))) {
+        if (now < out->give_up_at && (!again || begin_connecting(out))) {
+            continue;
+        }
+        if (out->shake.stream == 0) {
             rz_rdv_peer_break(out->peer);
+        } else {
+            unlist_unready(out); /* all goes by the other streams */
         }
     }
 }
@@ -155,8 +172,6 @@ static bool send_hello(struct rz_tcp_out *out)
 
 static void become_ready(struct rz_tcp_out *out)
 {
-    int bytes = RZ_TCP_SOCKET_BYTES;
-    setsockopt(out->source.fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
     unlist_unready(out);
     out->state = RZ_TCP_READY;
     rz_rdv_peer_attend(out->peer);
@@ -187,7 +202,7 @@ static void shake_hands(struct rz_tcp_out *out)
         if (n < 0 && errno == EAGAIN) {
             return;
         }
-        if (n < 0 && errno == ECONNREFUSED) {
+        if (n < 0 && errno == ECONNREFUSED && out->shake.stream == 0) {
             rz_rdv_peer_break(out->peer);
             return;
         }
@@ -267,20 +282,76 @@ static rz_status_t put_now(struct rz_tcp_out *out, const struct rz_rdv_frame *fr
     return RZ_ERR_CLOSED;
 }
 
-rz_status_t rz_tcp_out_put(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame)
+/* Whether a whole frame may be put behind what was sent: RZ_OK; RZ_IN_PROGRESS: later. */
+static rz_status_t make_room(struct rz_tcp_out *out)
 {
-    struct rz_tcp_out *out = peer->connection;
     if (out->state != RZ_TCP_READY || out->full) {
         return RZ_IN_PROGRESS;
     }
-    rz_status_t status = out->rest ? flush_rest(out) : RZ_OK;
-    if (status != RZ_OK || frame->kind == RZ_RDV_LAST) {
-        return status;
-    }
-    return put_now(out, frame);
+    return out->rest ? flush_rest(out) : RZ_OK;
 }
 
-/* After the handshake only the end of the connection may arrive. */
+/* One after the other is ready, so that no peer has to check many at a time; not during the
+ * carrier's turn, in which no connection may be made. */
+static void open_another(struct rz_tcp_out *first)
+{
+    const struct rz_tcp_net *tcp = rz_tcp_of(first->peer);
+    unsigned n = first->n_others;
+    bool busy = n > 0 && first->others[n - 1]->state != RZ_TCP_READY;
+    if (n + 1 >= tcp->streams || busy || first->refused_others || tcp->net.inside) {
+        return;
+    }
+    struct rz_tcp_out *out = open_stream(first->peer, n + 1);
+    if (out) {
+        first->others[first->n_others++] = out;
+    } else {
+        first->refused_others = true;
+    }
+}
+
+static rz_status_t put_piece(struct rz_tcp_out *first, const struct rz_rdv_frame *frame)
+{
+    open_another(first);
+    for (unsigned i = 0; i <= first->n_others; i++) {
+        unsigned at = (first->turn + i) % (first->n_others + 1);
+        struct rz_tcp_out *out = at == 0 ? first : first->others[at - 1];
+        rz_status_t status = make_room(out);
+        if (status == RZ_OK) {
+            first->turn = at + 1;
+            status = put_now(out, frame);
+        }
+        if (status != RZ_IN_PROGRESS) {
+            return status;
+        }
+    }
+    return RZ_IN_PROGRESS;
+}
+
+/* Whether all that was put has left this process. */
+static rz_status_t flush_all(struct rz_tcp_out *first)
+{
+    rz_status_t status = make_room(first);
+    for (unsigned i = 0; status == RZ_OK && i < first->n_others; i++) {
+        status = first->others[i]->rest ? make_room(first->others[i]) : RZ_OK;
+    }
+    return status;
+}
+
+rz_status_t rz_tcp_out_put(struct rz_rdv_peer *peer, const struct rz_rdv_frame *frame)
+{
+    struct rz_tcp_out *first = peer->connection;
+    if (frame->kind == RZ_RDV_LAST) {
+        return flush_all(first);
+    }
+    if (frame->kind == RZ_RDV_PIECE) {
+        return put_piece(first, frame);
+    }
+    rz_status_t status = make_room(first);
+    return status == RZ_OK ? put_now(first, frame) : status;
+}
+
+/* After the handshake only the end of the connection may arrive. What the peer has sent before on
+ * its own connections counts. */
 static void look_for_end(struct rz_tcp_out *out)
 {
     uint8_t byte;
@@ -289,6 +360,7 @@ static void look_for_end(struct rz_tcp_out *out)
         n = recv(out->source.fd, &byte, 1, 0);
     } while (n < 0 && errno == EINTR);
     if (n >= 0 || errno != EAGAIN) {
+        rz_tcp_in_drain(out->peer);
         rz_rdv_peer_break(out->peer);
     }
 }

@@ -138,23 +138,35 @@ static void hear(int fd, void *bytes, size_t n)
     assert_int_equal(recv(fd, bytes, n, 0), (ssize_t)n);
 }
 
+/* The connector's part up to the hello, in slices. */
+static int say_hello(struct rz_tcp_shake *shake, size_t slice, uint8_t *hello)
+{
+    uint8_t challenge[RZ_TCP_CHALLENGE_BYTES];
+    int fd = stranger();
+    address_of(&shake->acceptor);
+    hear(fd, challenge, sizeof(challenge));
+    assert_true(rz_tcp_challenge_read(shake, challenge));
+    rz_tcp_hello_write(shake, hello);
+    for (size_t at = 0; at < RZ_TCP_HELLO_BYTES; at += slice) {
+        say(fd, hello + at, slice < RZ_TCP_HELLO_BYTES - at ? slice : RZ_TCP_HELLO_BYTES - at);
+    }
+    return fd;
+}
+
+static void hear_welcome(const struct rz_tcp_shake *shake, int fd)
+{
+    uint8_t welcome[RZ_TCP_WELCOME_BYTES];
+    hear(fd, welcome, sizeof(welcome));
+    assert_true(rz_tcp_welcome_read(shake, welcome));
+}
+
 /* The connector's part with that key, in slices; hello is what it said. The welcome is proved. */
 static int shake_hands(const uint8_t *with, uint64_t name, size_t slice, uint8_t *hello)
 {
     struct rz_tcp_shake shake = {.key = with, .job = JOB, .connector = {name, 0, 1}};
-    uint8_t challenge[RZ_TCP_CHALLENGE_BYTES];
-    int fd = stranger();
-    address_of(&shake.acceptor);
-    hear(fd, challenge, sizeof(challenge));
-    assert_true(rz_tcp_challenge_read(&shake, challenge));
-    rz_tcp_hello_write(&shake, hello);
-    for (size_t at = 0; at < RZ_TCP_HELLO_BYTES; at += slice) {
-        say(fd, hello + at, slice < RZ_TCP_HELLO_BYTES - at ? slice : RZ_TCP_HELLO_BYTES - at);
-    }
+    int fd = say_hello(&shake, slice, hello);
     if (with == key) {
-        uint8_t welcome[RZ_TCP_WELCOME_BYTES];
-        hear(fd, welcome, sizeof(welcome));
-        assert_true(rz_tcp_welcome_read(&shake, welcome));
+        hear_welcome(&shake, fd);
     }
     return fd;
 }
@@ -249,6 +261,110 @@ static void a_stream_without_meaning_ends_alone(void **state)
     close(good);
     close(bad);
     ops->close(net);
+}
+
+/* ---- several streams ---- */
+
+/* A connection with the right key as that stream of the peer; taken: it is welcomed. */
+static int stream_of(uint64_t name, uint32_t stream, bool taken)
+{
+    struct rz_tcp_shake shake = {
+        .key = key, .job = JOB, .connector = {name, 0, 1}, .stream = stream};
+    uint8_t hello[RZ_TCP_HELLO_BYTES];
+    int fd = say_hello(&shake, sizeof(hello), hello);
+    if (taken) {
+        hear_welcome(&shake, fd);
+    } else {
+        TURN_UNTIL(is_closed(fd));
+        close(fd);
+    }
+    return fd;
+}
+
+static size_t piece_frame(uint8_t *bytes, size_t payload)
+{
+    const struct rz_rdv_frame frame = {.kind = RZ_RDV_PIECE, .id = 1, .bytes = payload};
+    rz_tcp_frame_encode(&frame, bytes);
+    memset(bytes + RZ_TCP_FRAME_BYTES, 7, payload);
+    return RZ_TCP_FRAME_BYTES + payload;
+}
+
+static void streams_join_the_first_one_of_their_peer(void **state)
+{
+    (void)state;
+    open_with(HANG);
+    stream_of(1, 1, false); /* before stream 0 */
+    int first = stream_of(1, 0, true), other = stream_of(1, RZ_TCP_STREAMS_MAX - 1, true);
+    stream_of(1, 0, false);
+    stream_of(1, RZ_TCP_STREAMS_MAX - 1, false);
+    stream_of(1, RZ_TCP_STREAMS_MAX, false);
+    stream_of(1, UINT32_MAX, false);
+    int last_one = stream_of(1, 1, true);
+    close(other);
+    close(first);
+    close(last_one);
+    stream_of(2, 0, true); /* left to the close */
+    stream_of(2, 3, true);
+    ops->close(net);
+}
+
+static void pieces_alone_go_by_other_streams(void **state)
+{
+    uint8_t bytes[512];
+    (void)state;
+    open_with(HANG);
+    int first = stream_of(1, 0, true), other = stream_of(1, 1, true);
+    say(other, bytes, piece_frame(bytes, 200)); /* no fetch wants it */
+    say(first, bytes, small_frame(bytes, 9, 20));
+    TURN_UNTIL(arrivals == 1);
+    assert_false(is_closed(other));
+    say(other, bytes, small_frame(bytes, 9, 20));
+    TURN_UNTIL(is_closed(first) && is_closed(other)); /* the peer is broken */
+    assert_int_equal(arrivals, 1);
+    close(first);
+    close(other);
+    ops->close(net);
+}
+
+static void a_peer_is_there_as_long_as_one_stream_is(void **state)
+{
+    uint8_t bytes[512];
+    (void)state;
+    open_with(HANG);
+    int first = stream_of(1, 0, true), second = stream_of(1, 1, true),
+        third = stream_of(1, 2, true);
+    close(second);
+    say(first, bytes, small_frame(bytes, 9, 20));
+    TURN_UNTIL(arrivals == 1);
+    close(first);
+    say(third, bytes, piece_frame(bytes, 200));
+    for (int i = 0; i < 100; i++) {
+        ops->progress(net);
+    }
+    assert_false(is_closed(third));
+    close(third);
+    ops->close(net);
+}
+
+static void a_wrong_number_of_streams_is_refused(void **state)
+{
+    static const char *const wrong[] = {"0", "9", "-1", "2x", "", "two"};
+    const char *given = getenv(RZ_TCP_STREAMS_ENVIRONMENT);
+    const struct rz_tcp_config config = {.self = {.job = JOB, .rank = 1, .incarnation = 1},
+                                         .key = key,
+                                         .address = listens_at,
+                                         .host = {NULL, arrived, broken}};
+    char *kept = given ? strdup(given) : NULL;
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        setenv(RZ_TCP_STREAMS_ENVIRONMENT, wrong[i], 1);
+        assert_int_equal(rz_tcp_open(&config, &net, &ops), RZ_ERR_INVALID);
+    }
+    unsetenv(RZ_TCP_STREAMS_ENVIRONMENT);
+    if (kept) {
+        setenv(RZ_TCP_STREAMS_ENVIRONMENT, kept, 1);
+    }
+    free(kept);
 }
 
 /* ---- strangers ---- */
@@ -378,6 +494,10 @@ int main(void)
         cmocka_unit_test(only_frames_of_ours_are_taken),
         cmocka_unit_test(slices_of_every_length_are_put_together),
         cmocka_unit_test(a_stream_without_meaning_ends_alone),
+        cmocka_unit_test(streams_join_the_first_one_of_their_peer),
+        cmocka_unit_test(pieces_alone_go_by_other_streams),
+        cmocka_unit_test(a_peer_is_there_as_long_as_one_stream_is),
+        cmocka_unit_test(a_wrong_number_of_streams_is_refused),
         cmocka_unit_test(without_proof_nothing_is_read),
         cmocka_unit_test(silence_is_ended_and_not_told),
         cmocka_unit_test(a_crowd_keeps_no_friend_out),
