@@ -183,23 +183,27 @@ static void allgather_leaders(struct rz_schedule *schedule, const struct rz_part
     row_close(schedule, all, &row);
 }
 
-/* The own part, for each other rank. */
-static struct rz_parts own_part(const struct rz_schedule *schedule, const struct rz_parts *all)
+/* The own part, for each other rank: from where the program has it. The copy of it in `all` was
+ * just written, and would have to leave this processor's cache and to return at the next call. */
+static struct rz_parts own_part(const struct rz_schedule *schedule, const struct rz_part *mine,
+                                const struct rz_parts *all)
 {
-    struct rz_part own = rz_parts_at(all, rz_comm_rank(rz_schedule_comm(schedule)));
+    struct rz_part own = mine ? *mine : rz_parts_at(all, rz_comm_rank(rz_schedule_comm(schedule)));
     return (struct rz_parts){
         .buffer = own.buffer, .datatype = own.datatype, .count = own.count, .same = true};
 }
 
-static void allgather_direct(struct rz_schedule *schedule, const struct rz_parts *all)
+static void allgather_direct(struct rz_schedule *schedule, const struct rz_part *mine,
+                             const struct rz_parts *all)
 {
-    struct rz_parts out = own_part(schedule, all);
+    struct rz_parts out = own_part(schedule, mine, all);
     rz_schedule_exchange(schedule, &out, all);
 }
 
-static void allgather_cells(struct rz_schedule *schedule, const struct rz_parts *all)
+static void allgather_cells(struct rz_schedule *schedule, const struct rz_part *mine,
+                            const struct rz_parts *all)
 {
-    struct rz_parts out = own_part(schedule, all);
+    struct rz_parts out = own_part(schedule, mine, all);
     rz_cells_exchange(schedule, &out, all);
 }
 
@@ -261,10 +265,10 @@ struct rz_schedule *rz_plan_allgather(struct rz_schedule *schedule, const struct
     unsigned traits = longest > 0 ? rz_cells_trait(schedule, longest) : 0;
     switch (rz_coll_choose(comm, RZ_COLL_ALLGATHER, bytes, traits)) {
     case RZ_COLL_CELLS:
-        allgather_cells(schedule, all);
+        allgather_cells(schedule, mine, all);
         break;
     case RZ_COLL_DIRECT:
-        allgather_direct(schedule, all);
+        allgather_direct(schedule, mine, all);
         break;
     case RZ_COLL_FLAT:
         allgather_flat(schedule, all);
