@@ -46,6 +46,7 @@ int rz_attempts_run(const struct rz_rzrun_options *options, const char *daemon)
     attempts->begun = rz_clock_now();
     attempts->job = options;
     if (options->trace && !rz_trace_file_open(&attempts->trace, options->trace, &why)) {
+        free(attempts);
         rz_cli_refuse(&rz_rzrun_cli, "--trace: %s", why);
     }
     if (rz_checkpoints_open(&attempts->checkpoints, options)) {
