@@ -41,6 +41,13 @@ struct rz_tcp_config {
     void (*warn)(void *arg, const char *text);
 };
 
+static inline void rz_tcp_complain(const struct rz_tcp_config *config, const char *text)
+{
+    if (config->complain) {
+        config->complain(config->host.arg, text);
+    }
+}
+
 /* Loads the module and opens one transport. At most one call at a time. RZ_ERR_UNSUPPORTED: no
  * module or not of this build. RZ_ERR_SYSTEM: no socket on that address. RZ_ERR_INVALID: the
  * environment variable. The reason is passed to config->complain. */

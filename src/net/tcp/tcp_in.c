@@ -65,6 +65,13 @@ void rz_tcp_in_close(struct rz_tcp_in *in)
     rz_list_push(&tcp->closed_in, in); /* epoll may have reported it in this turn */
 }
 
+void rz_tcp_in_close_all(struct rz_rdv_peer *peer)
+{
+    while (peer->incoming) {
+        rz_tcp_in_close(peer->incoming);
+    }
+}
+
 void rz_tcp_in_free(struct rz_tcp_net *tcp)
 {
     struct rz_tcp_in *in;
@@ -363,10 +370,10 @@ static unsigned read_frames(struct rz_tcp_in *in)
     }
     /* What was sent before on another stream may still arrive: the last one ends the connection. */
     struct rz_rdv_peer *peer = in->peer;
-    bool malformed = in->malformed;
-    rz_tcp_in_close(in);
-    while (malformed && peer->incoming) {
-        rz_tcp_in_close(peer->incoming);
+    if (in->malformed) {
+        rz_tcp_in_close_all(peer);
+    } else {
+        rz_tcp_in_close(in);
     }
     if (!peer->incoming) {
         rz_rdv_peer_break(peer);
@@ -378,7 +385,7 @@ void rz_tcp_in_drain(struct rz_rdv_peer *peer)
 {
     unsigned turns = 0;
     for (struct rz_tcp_in *in = peer->incoming, *next; in; in = next) {
-        next = in->sibling; /* nothing but its own end closes a stream here */
+        next = in->sibling; /* one that was closed stays until the end of the turn */
         while (in->source.fd >= 0 && turns < DRAIN_TURNS_MAX && read_frames(in) > 0) {
             turns++;
         }

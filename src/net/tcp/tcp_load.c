@@ -6,13 +6,6 @@
 
 #define MODULE "rhizome-tcp.so"
 
-static void complain(const struct rz_tcp_config *config, const char *text)
-{
-    if (config->complain) {
-        config->complain(config->host.arg, text);
-    }
-}
-
 rz_status_t rz_tcp_open(const struct rz_tcp_config *config, struct rz_net **net,
                         const struct rz_net_ops **ops)
 {
@@ -22,7 +15,7 @@ rz_status_t rz_tcp_open(const struct rz_tcp_config *config, struct rz_net **net,
         entry =
             rz_module_entry(MODULE, "RZ_TCP_MODULE", "rz_net_tcp_entry", RZ_NET_TCP_VERSION, &why);
         if (!entry) {
-            complain(config, why);
+            rz_tcp_complain(config, why);
             return RZ_ERR_UNSUPPORTED;
         }
     }

@@ -39,9 +39,7 @@ static void shut(struct rz_rdv_peer *peer)
         rz_tcp_out_close(peer->connection);
     }
     peer->connection = NULL;
-    while (peer->incoming) {
-        rz_tcp_in_close(peer->incoming);
-    }
+    rz_tcp_in_close_all(peer);
 }
 
 static unsigned handle_source(struct rz_tcp_net *tcp, const struct epoll_event *event)
@@ -166,18 +164,11 @@ static unsigned streams_wanted(void)
     return text && (end == text || *end || n > RZ_TCP_STREAMS_MAX) ? 0 : (unsigned)n;
 }
 
-static void tell_why(const struct rz_tcp_config *config, const char *text)
-{
-    if (config->complain) {
-        config->complain(config->host.arg, text);
-    }
-}
-
 static rz_status_t open_net(const struct rz_tcp_config *config, struct rz_net **net)
 {
     unsigned streams = streams_wanted();
     if (streams == 0) {
-        tell_why(config, RZ_TCP_STREAMS_ENVIRONMENT " is no number from 1 to 8");
+        rz_tcp_complain(config, RZ_TCP_STREAMS_ENVIRONMENT " is no number from 1 to 8");
         return RZ_ERR_INVALID;
     }
     struct rz_tcp_net *tcp = calloc(1, sizeof(*tcp));
@@ -200,7 +191,7 @@ static rz_status_t open_net(const struct rz_tcp_config *config, struct rz_net **
     char text[128], own[RZ_ADDRESS_TEXT];
     snprintf(text, sizeof(text), "TCP: no socket can listen on %s: %s",
              rz_address_text(&tcp->address, own), strerror(errno));
-    tell_why(config, text);
+    rz_tcp_complain(config, text);
     release(tcp);
     return status;
 }

@@ -236,7 +236,7 @@ static void keep_rest(struct rz_tcp_out *out, const struct iovec *parts, unsigne
 /* RZ_IN_PROGRESS: not all of it could be sent. */
 static rz_status_t flush_rest(struct rz_tcp_out *out)
 {
-    while (out->rest && out->rest_at < out->rest_ends) {
+    while (out->rest_at < out->rest_ends) {
         ssize_t n = send(out->source.fd, out->rest + out->rest_at, out->rest_ends - out->rest_at,
                          MSG_NOSIGNAL);
         if (n >= 0) {
@@ -288,7 +288,7 @@ static rz_status_t make_room(struct rz_tcp_out *out)
     if (out->state != RZ_TCP_READY || out->full) {
         return RZ_IN_PROGRESS;
     }
-    return out->rest ? flush_rest(out) : RZ_OK;
+    return flush_rest(out);
 }
 
 /* One after the other is ready, so that no peer has to check many at a time; not during the
@@ -332,7 +332,7 @@ static rz_status_t flush_all(struct rz_tcp_out *first)
 {
     rz_status_t status = make_room(first);
     for (unsigned i = 0; status == RZ_OK && i < first->n_others; i++) {
-        status = first->others[i]->rest ? make_room(first->others[i]) : RZ_OK;
+        status = flush_rest(first->others[i]); /* RZ_OK also where it never became ready */
     }
     return status;
 }
