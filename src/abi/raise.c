@@ -55,8 +55,8 @@ static void print_fatal(const char *where, int error, const char *name, const ch
     char rank[32] = "";
     char line[MPI_MAX_ERROR_STRING + 256];
     error_sentence(error, sentence);
-    if (rz_phase == RZ_PHASE_RUNNING) {
-        snprintf(rank, sizeof(rank), " at rank %d", rz_comm_rank(rz_comm_predefined(0x101)));
+    if (rz_world_rank >= 0) {
+        snprintf(rank, sizeof(rank), " at rank %d", rz_world_rank);
     }
     const char *class_name = rz_error_name(error);
     int length = snprintf(line, sizeof(line), "rhizome: %s%s: %s (%s on %s; %s)\n", name, rank,

@@ -95,6 +95,7 @@ enum rz_phase { RZ_PHASE_BEFORE, RZ_PHASE_RUNNING, RZ_PHASE_AFTER };
 extern enum rz_phase rz_phase;    /* of the library; reason.c */
 extern enum rz_phase rz_world;    /* of the world model; reason.c */
 extern unsigned rz_sessions_open; /* how many sessions are open; reason.c */
+extern int rz_world_rank;         /* from the time it has joined its job on; -1: not; reason.c */
 
 /* ---- Errors (reason.c) ---- */
 

@@ -75,7 +75,7 @@ class Ending(rig.LaunchTest):
                              os.path.abspath(rig.RZRUN), "-n", "2", os.path.abspath(WAITS), "traffic", rzrun="/usr/bin/unshare")
         if result.status == NO_SECCOMP:
             self.skipTest("there is no seccomp here")
-        self.assertRegex(result.err, r"rhizome: (MPI_\w+( at rank \d)?: .*\(MPI_ERR_NO_MEM |rank \d: no memory for a connection|.*no memory for its inbox)")
+        self.assertRegex(result.err, r"rhizome: (MPI_\w+ at rank \d: .*\(MPI_ERR_NO_MEM |rank \d: no memory for a connection|.*no memory for its inbox)")
         self.assertNotEqual(result.status, 0)
 
     def test_few_descriptors(self):

@@ -10,6 +10,7 @@
 enum rz_phase rz_phase = RZ_PHASE_BEFORE;
 enum rz_phase rz_world = RZ_PHASE_BEFORE;
 unsigned rz_sessions_open;
+int rz_world_rank = -1;
 
 static _Thread_local struct {
     int error_class;  /* MPI_SUCCESS: none noted */

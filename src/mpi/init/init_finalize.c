@@ -85,6 +85,8 @@ static int engine_open(void)
     }
     rz_engine.info = rz_link_info(rz_engine.link);
     rz_engine.board = rz_engine.info->board;
+    const struct rz_link_cohort_info *cohort = &rz_engine.info->cohort;
+    rz_world_rank = (int)(cohort->processes ? cohort->index : rz_engine.info->self.rank);
     rz_no_memory_speaker(EXIT_FAILURE, "rhizome: rank %u", rz_engine.info->self.rank);
     int error = take_kill_plan();
     error = error != MPI_SUCCESS ? error : look_at_wait();
@@ -210,6 +212,7 @@ static void engine_close(void)
     rz_liveness_close();
     rz_engine.info = NULL;
     rz_engine.board = NULL;
+    rz_world_rank = -1;
     library.opened = false;
     library.left = true;
 }

@@ -353,6 +353,7 @@ static void send_too_far(void)
 static void barrier_before_init(void)
 {
     rz_phase = rz_world = RZ_PHASE_BEFORE;
+    rz_world_rank = -1;
     MPI_Barrier(MPI_COMM_WORLD);
 }
 

@@ -48,6 +48,7 @@ void fake_reset(void)
 {
     fake = (struct fake){0};
     rz_phase = rz_world = RZ_PHASE_RUNNING;
+    rz_world_rank = 1;
     rz_engine_shared = true;
     comm_reset(&rz_comm_world, 0x101, 4, 1);
     comm_reset(&rz_comm_self, 0x102, 1, 0);
@@ -212,6 +213,7 @@ int rzm_init_thread(int *argc, char ***argv, int required, int *provided)
 int rzm_finalize(void)
 {
     rz_phase = rz_world = RZ_PHASE_AFTER;
+    rz_world_rank = -1;
     return MPI_SUCCESS;
 }
 
