@@ -325,12 +325,13 @@ static bool failed(int error)
 
 static void repair(void)
 {
-    int incarnation, flag = 1, error = MPI_SUCCESS;
+    int incarnation, flag = 1, error;
     MPI_Comm shrunk, whole, from = MPI_COMM_NULL;
     CALL(RZ_Incarnation(&incarnation));
     if (incarnation == 1) {
         works(MPI_COMM_WORLD);
-        if (me == VICTIM) {
+        error = MPI_Barrier(MPI_COMM_WORLD); /* after it all ranks have the sum */
+        if (me == VICTIM && error == MPI_SUCCESS) {
             raise(SIGKILL);
         }
         while (error == MPI_SUCCESS) {
