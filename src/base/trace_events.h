@@ -87,6 +87,7 @@
     E(RECORD_AT_START, state, notice, POINT, "rank", "epoch", "") \
     E(RECORD_PROTECTED, state, notice, POINT, "epoch", "", "") \
     E(RECORD_FELL_BACK, state, notice, POINT, "epoch", "generation", "") \
+    E(RECORD_INTOLERANT, state, notice, POINT, "rank", "incarnation", "") \
     /* a daemon: the rest */ \
     E(PROCESS_STARTED, process, notice, POINT, "rank", "incarnation", "pid") \
     E(PROCESS_FAILED, process, notice, POINT, "rank", "incarnation", "hung") \

@@ -68,12 +68,14 @@ static void subscribe(struct rz_daemon *daemon)
         {rz_placement_node_failed, daemon->placement},
         {rz_names_node_failed, daemon->names},
         {rz_spawns_node_failed, daemon->spawns},
+        {daemon->gateway ? rz_gateway_link_node_failed : NULL, daemon->gateway},
     };
     const struct {
         rz_process_failed_fn call;
         void *arg;
     } processes[] = {
         {rz_placement_process_failed, daemon->placement},
+        {daemon->gateway ? rz_gateway_link_process_failed : NULL, daemon->gateway},
         {rz_news_process_failed, &daemon->news},
         {rz_child_life_process_failed, daemon->life},
         {rz_spawns_process_failed, daemon->spawns},
@@ -88,7 +90,9 @@ static void subscribe(struct rz_daemon *daemon)
         }
     }
     for (size_t i = 0; i < sizeof(processes) / sizeof(*processes); i++) {
-        rz_membership_on_process(membership, processes[i].call, processes[i].arg);
+        if (processes[i].call) {
+            rz_membership_on_process(membership, processes[i].call, processes[i].arg);
+        }
     }
 }
 
@@ -153,6 +157,24 @@ static bool speaks(void *arg, uint32_t slot, uint32_t incarnation)
     return rz_spawns_speaks(daemon->spawns, slot, incarnation);
 }
 
+static bool may_start(void *arg, const struct rz_environment_given **given)
+{
+    const struct rz_daemon *daemon = arg;
+    return rz_gateway_link_ready(daemon->gateway, given);
+}
+
+static void started(void *arg, const struct rz_child *process)
+{
+    const struct rz_daemon *daemon = arg;
+    rz_gateway_link_started(daemon->gateway, process);
+}
+
+static void exiting(void *arg)
+{
+    const struct rz_daemon *daemon = arg;
+    rz_gateway_link_drain(daemon->gateway);
+}
+
 static void executed(void *arg)
 {
     const struct rz_daemon *daemon = arg;
@@ -176,6 +198,7 @@ static void child_ended(void *arg, struct rz_child *process)
 {
     const struct rz_daemon *daemon = arg;
     rz_endpoints_ended(daemon->endpoints, process);
+    rz_gateway_link_ended(daemon->gateway, process);
 }
 
 static void reaped(void *arg)
@@ -222,7 +245,10 @@ static rz_status_t open_processes(struct rz_daemon *daemon)
                                               .arg = daemon,
                                               .program = program,
                                               .speaks = speaks,
+                                              .may_start = may_start,
+                                              .started = started,
                                               .executed = executed,
+                                              .exiting = exiting,
                                               .gone = process_gone,
                                               .ended = child_ended,
                                               .reaped = reaped};
@@ -428,6 +454,31 @@ static rz_status_t open_spawns(struct rz_daemon *daemon)
     return rz_spawns_open(&daemon->spawns, &config);
 }
 
+static void gateway_ready(void *arg)
+{
+    const struct rz_daemon *daemon = arg;
+    rz_news_start_all(&daemon->news);
+}
+
+static void gateway_end(void *arg, uint32_t rank, uint32_t code, const char *by)
+{
+    const struct rz_daemon *daemon = arg;
+    rz_spawns_end(daemon->spawns, rank, daemon->own.membership.slots[rank].incarnation, code, by);
+}
+
+static rz_status_t open_gateway(struct rz_daemon *daemon)
+{
+    const struct rz_gateway_link_config config = {.own = &daemon->own,
+                                                  .children = daemon->children,
+                                                  .router = daemon->router,
+                                                  .overlay = daemon->overlay,
+                                                  .overlay_router = daemon->overlay_router,
+                                                  .arg = daemon,
+                                                  .ready = gateway_ready,
+                                                  .end = gateway_end};
+    return rz_gateway_link_open(&daemon->gateway, &config);
+}
+
 static rz_status_t open_link_service_and_barrier(struct rz_daemon *daemon)
 {
     const struct rz_link_service_config service = {.own = &daemon->own,
@@ -517,6 +568,7 @@ static rz_status_t open_modules(struct rz_daemon *daemon)
                                                                       open_arbiter_and_decisions,
                                                                       open_endpoints_and_placement,
                                                                       open_spawns,
+                                                                      open_gateway,
                                                                       open_link_service_and_barrier,
                                                                       open_orders};
     const struct rz_daemon_job *job = &daemon->own.job;
@@ -626,6 +678,8 @@ void rz_daemon_end_job(struct rz_daemon *daemon)
     rz_spawns_close(spawns);
     rz_placement_close(daemon->placement);
     rz_endpoints_close(endpoints);
+    rz_gateway_link_close(daemon->gateway);
+    daemon->gateway = NULL;
     rz_decision_cache_close(daemon->decisions);
     rz_arbiter_close(daemon->arbiter);
     rz_names_close(daemon->names);

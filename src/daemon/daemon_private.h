@@ -21,6 +21,7 @@
 #include "daemon/process/watchdog.h"
 #include "daemon/service/barrier.h"
 #include "daemon/service/decision_cache.h"
+#include "daemon/service/gateway_link.h"
 #include "daemon/service/link_service.h"
 #include "port/inherited.h"
 
@@ -56,7 +57,8 @@ struct rz_daemon {
     struct rz_revocations *revocations;
     struct rz_groups *groups;
     struct rz_names *names;
-    struct rz_arbiter *arbiter; /* NULL: another detector */
+    struct rz_gateway_link *gateway; /* NULL: the programs use this MPI library */
+    struct rz_arbiter *arbiter;      /* NULL: another detector */
     struct rz_decision_cache *decisions;
     struct rz_endpoints *endpoints;
     struct rz_placement *placement;

@@ -82,6 +82,17 @@ void rz_news_epoch(const struct rz_daemon_news *news, uint32_t epoch)
     rz_children_recount(news->children);
 }
 
+void rz_news_start_all(const struct rz_daemon_news *news)
+{
+    const struct rz_membership *membership = &news->own->membership;
+    for (uint32_t slot = 0; slot < membership->n_slots; slot++) {
+        const struct rz_membership_slot *member = &membership->slots[slot];
+        if (member->node == news->own->job.node && member->incarnation > member->failed) {
+            rz_child_start(news->life, slot, member->incarnation);
+        }
+    }
+}
+
 void rz_news_phase(const struct rz_daemon_news *news, uint32_t epoch, enum rz_recover_phase phase)
 {
     struct rz_membership *membership = &news->own->membership;

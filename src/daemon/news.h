@@ -24,6 +24,9 @@ struct rz_daemon_news {
 
 /* These are the hooks of struct rz_recovery_hooks. */
 void rz_news_epoch(const struct rz_daemon_news *news, uint32_t epoch);
+
+/* Starts the processes of this node that have not started, because they might not yet. */
+void rz_news_start_all(const struct rz_daemon_news *news);
 void rz_news_phase(const struct rz_daemon_news *news, uint32_t epoch, enum rz_recover_phase phase);
 void rz_news_committed(const struct rz_daemon_news *news, uint32_t epoch, uint64_t generation);
 

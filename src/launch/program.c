@@ -103,16 +103,22 @@ static bool file_offset(const Elf64_Phdr *segments, unsigned n, uint64_t address
     return false;
 }
 
-static bool foreign_name(const char *name)
+/* libmpi.so.12 is the library of MPICH and its relatives, libmpi.so.40 that of Open MPI. */
+static enum rz_program_mpi mpi_of(const char *library)
 {
-    static const char *const foreign[] = {"libmpi.so", "libmpich.so", "libmpi_mpich", "libopen-rte",
-                                          "libmpi_cxx"};
-    for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++) {
-        if (strncmp(name, foreign[i], strlen(foreign[i])) == 0) {
-            return true;
+    static const struct {
+        const char *beginning;
+        enum rz_program_mpi mpi;
+    } known[] = {{"libmpich", RZ_PROGRAM_PMI1},     {"libmpi_mpich", RZ_PROGRAM_PMI1},
+                 {"libmpi.so.12", RZ_PROGRAM_PMI1}, {"libmpi.so", RZ_PROGRAM_PMIX},
+                 {"libmpi_cxx", RZ_PROGRAM_PMIX},   {"libmpi_mpifh", RZ_PROGRAM_PMIX},
+                 {"libopen-rte", RZ_PROGRAM_PMIX},  {"libpmix.so", RZ_PROGRAM_PMIX}};
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+        if (strncmp(library, known[i].beginning, strlen(known[i].beginning)) == 0) {
+            return known[i].mpi;
         }
     }
-    return false;
+    return RZ_PROGRAM_PLAIN;
 }
 
 /* The libraries that an image requests; texts point into it, or are NULL. */
@@ -138,7 +144,7 @@ static void take_entry(const struct image *image, const Elf64_Dyn *entry, uint64
     if (entry->d_tag == DT_RPATH || entry->d_tag == DT_RUNPATH) {
         requested->path = text;
     }
-    if (entry->d_tag == DT_NEEDED && !requested->foreign && foreign_name(text)) {
+    if (entry->d_tag == DT_NEEDED && !requested->foreign && mpi_of(text)) {
         requested->foreign = text;
     }
     requested->abi |= entry->d_tag == DT_NEEDED && strcmp(text, RZ_PROGRAM_LIBRARY) == 0;
@@ -202,16 +208,17 @@ static void image_close(struct image *image)
     }
 }
 
-bool rz_program_of_another_mpi(const char *path, char *library, size_t library_max)
+enum rz_program_mpi rz_program_mpi(const char *path, char *library, size_t library_max)
 {
     struct image image = image_open(path);
     struct requested requested = {0};
-    bool foreign = look_through(&image, &requested) && requested.foreign;
-    if (foreign) {
+    enum rz_program_mpi mpi = RZ_PROGRAM_PLAIN;
+    if (look_through(&image, &requested) && requested.foreign) {
+        mpi = mpi_of(requested.foreign);
         snprintf(library, library_max, "%s", requested.foreign);
     }
     image_close(&image);
-    return foreign;
+    return mpi;
 }
 
 /* Whether the library is in one of the directories of a path; directories relative to the program

@@ -13,11 +13,18 @@
 int rz_program_find(const char *name, const char *first, char *path, size_t path_max,
                     const char **why);
 
+/* How the processes of a program find each other, by the library that it requests. */
+enum rz_program_mpi {
+    RZ_PROGRAM_PLAIN, /* it is linked to this MPI library, or to none that is known */
+    RZ_PROGRAM_PMIX,  /* Open MPI, or libpmix itself */
+    RZ_PROGRAM_PMI1   /* MPICH and what is derived from it */
+};
+
 /*
- * Whether the program requests the library of another MPI (then each process would run as a
- * singleton): writes that library's name. Only looks at ELF files; a script is not followed.
+ * Writes the name of the library that the answer is due to. Only looks at ELF files; a script is
+ * not followed.
  */
-bool rz_program_of_another_mpi(const char *path, char *library, size_t library_max);
+enum rz_program_mpi rz_program_mpi(const char *path, char *library, size_t library_max);
 
 /* The library of the MPI ABI that programs are linked to. */
 #define RZ_PROGRAM_LIBRARY "libmpi_abi.so.1"

@@ -83,6 +83,32 @@ static int find_program(struct rz_context *part)
     return error;
 }
 
+/* --mpi auto: as the programs need it. 0, or the exit status after a message. */
+static int choose_mpi(struct rz_rzrun_options *options)
+{
+    static const enum rz_mpi choice[] = {[RZ_PROGRAM_PLAIN] = RZ_MPI_RHIZOME,
+                                         [RZ_PROGRAM_PMIX] = RZ_MPI_PMIX,
+                                         [RZ_PROGRAM_PMI1] = RZ_MPI_PMI1};
+    char library[64] = "", first[64] = "";
+    if (options->mpi != RZ_MPI_AUTO) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < options->n_contexts; i++) {
+        enum rz_mpi mpi =
+            choice[rz_program_mpi(options->contexts[i].program[0], library, sizeof(library))];
+        if (i > 0 && mpi != options->mpi) {
+            fprintf(stderr,
+                    "rzrun: the programs are linked to different MPIs (%s, %s): one job has one; "
+                    "--mpi says which where rzrun errs\n",
+                    *first ? first : "Rhizome", mpi != RZ_MPI_RHIZOME ? library : "Rhizome");
+            return RZ_EXIT_BAD_LINE;
+        }
+        options->mpi = mpi;
+        snprintf(first, sizeof(first), "%s", mpi != RZ_MPI_RHIZOME ? library : "");
+    }
+    return 0;
+}
+
 /* Finds the files that other hosts need. Those of Rhizome are there, unless they are elsewhere. */
 static int collect_files(struct rz_rzrun_options *options)
 {
@@ -156,7 +182,10 @@ int main(int argc, char **argv)
             return error;
         }
     }
-    int error = collect_files(&options);
+    int error = choose_mpi(&options);
+    if (!error) {
+        error = collect_files(&options);
+    }
     if (error) {
         return error;
     }

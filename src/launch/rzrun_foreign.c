@@ -80,6 +80,7 @@ RZ_CLI_TAKE(with_ft)
     static const char *const off[] = {"no", "none", "false", "0", NULL};
     *why = "it is `mpi`, `ulfm` or `no`";
     OPTIONS->no_ft |= named(value, off);
+    OPTIONS->with_ft |= named(value, on);
     return named(value, on) || named(value, off);
 }
 
@@ -149,7 +150,7 @@ static bool is_of_its_parts(const char *name)
 
 RZ_CLI_TAKE(parameter)
 {
-    char text[160];
+    char text[512];
     (void)why;
     if (strcmp(value, "mpi_yield_when_idle=1") == 0) {
         rz_texts_add(&OPTIONS->environment, "RZ_WAIT=yield");
@@ -159,6 +160,8 @@ RZ_CLI_TAKE(parameter)
         strcmp(value, "rmaps_default_mapping_policy=:oversubscribe") == 0) {
         return OPTIONS->oversubscribe = true;
     }
+    snprintf(text, sizeof(text), "OMPI_MCA_%s", value); /* for a program of Open MPI */
+    rz_texts_add(&OPTIONS->environment, text);
     if (!is_of_its_parts(value) && !OPTIONS->warned) {
         fprintf(stderr,
                 "rzrun: the parameter %.*s of another MPI is not known here and has no effect; "
@@ -178,13 +181,15 @@ const struct rz_cli_option rz_rzrun_foreign[] = {
     {"-genv", "--genv", "NAME VALUE",
      "Give the processes of all programs this environment variable.", take_global_environment},
     {"--with-ft", "-with-ft", "mpi|ulfm|no",
-     "no: as --no-ft. Other values have no effect: faults are tolerated.", take_with_ft},
+     "no: as --no-ft. mpi, ulfm: faults are tolerated, which is so anyway for programs of this MPI "
+     "library; a program of Open MPI 5 gets its fault tolerance (ULFM), and a failure does not end "
+     "the job.",
+     take_with_ft},
     {"-am", "--am --tune -tune", "NAME", "No effect: Rhizome always is as with ft-enable-mpi.",
      take_parameter_set},
     {"--mca", "-mca --gmca -gmca --omca --prtemca --pmixmca", "NAME VALUE",
      "Parameters of Open MPI. mpi_yield_when_idle and rmaps_base_oversubscribe are --wait yield "
-     "and "
-     "--oversubscribe; others have no effect.",
+     "and --oversubscribe; others have an effect on programs of Open MPI only (--mpi pmix).",
      take_parameter},
     {"--allow-run-as-root", "-allow-run-as-root", NULL, "Nothing.", take_as_root},
     {"--quiet", "-quiet", NULL, "No effect: rzrun always is quiet.", take_quiet},

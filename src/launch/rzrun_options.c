@@ -205,6 +205,22 @@ RZ_CLI_TAKE(net)
     return take_export(target, strcmp(value, "tcp") == 0 ? "RZ_NET=tcp" : "RZ_NET=ucx", why);
 }
 
+RZ_CLI_TAKE(mpi)
+{
+    static const char *const words[] = {[RZ_MPI_AUTO] = "auto",
+                                        [RZ_MPI_RHIZOME] = "rhizome",
+                                        [RZ_MPI_PMIX] = "pmix",
+                                        [RZ_MPI_PMI1] = "pmi1"};
+    *why = "it is `auto`, `rhizome`, `pmix` or `pmi1`";
+    for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        if (strcmp(value, words[i]) == 0) {
+            OPTIONS->mpi = (enum rz_mpi)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 RZ_CLI_TAKE(wait)
 {
     *why = "it is `auto` or `yield`";
@@ -425,6 +441,13 @@ static const struct rz_cli_option table[] = {
      "only for machines without other users. UCX_* environment variables concern ucx alone; rzrun "
      "sets those that must have a certain value.",
      take_net},
+    {"--mpi", NULL, "auto|rhizome|pmix|pmi1",
+     "How processes find each other. auto (default): as the library says that the program is "
+     "linked "
+     "to. rhizome: by this MPI library. pmix: by PMIx, as programs of Open MPI and clients of "
+     "libpmix; they can ask to be told of failures. pmi1: by PMI-1, as programs of MPICH. For a "
+     "script (Python) or a program that another one starts, auto cannot know (docs/foreign.md).",
+     take_mpi},
     {"--wait", NULL, "auto|yield",
      "How a call that waits does so. auto (default): if each rank has a processor, it spins for as "
      "long as several wake-ups take on this machine, then sleeps until it is woken; if there are "

@@ -43,6 +43,14 @@ enum rz_on_failure {
     RZ_ON_FAILURE_ABORT     /* the job ends */
 };
 
+/* How processes find each other. */
+enum rz_mpi {
+    RZ_MPI_AUTO,    /* as the library says that the program is linked to */
+    RZ_MPI_RHIZOME, /* by this MPI library */
+    RZ_MPI_PMIX,    /* by PMIx, as Open MPI */
+    RZ_MPI_PMI1     /* by PMI-1, as MPICH */
+};
+
 /* What the standard output of processes is. */
 enum rz_stdout {
     RZ_STDOUT_AUTO, /* as rzrun's: a terminal or a pipe of lines */
@@ -69,6 +77,7 @@ struct rz_rzrun_options {
     bool all_spares; /* all nodes that the ranks do not need */
     bool named;      /* the nodes were named by --host or --hostfile */
     enum rz_launcher_choice launcher;
+    enum rz_mpi mpi;       /* AUTO until the programs are found */
     uint32_t n_remote;     /* nodes on other hosts */
     struct rz_texts agent; /* words of the command that starts a daemon: ssh and its options */
     struct rz_texts directories; /* absolute ones, of the parts */
@@ -85,7 +94,8 @@ struct rz_rzrun_options {
     bool readmit;              /* lost hosts that answer again, by a restart */
     struct rz_preload preload; /* files for other hosts */
     bool bind_to_core, report_bindings, no_ft, on_failure_given;
-    bool crowd; /* the ranks outnumber the processors (rzrun_settle.c) */
+    bool with_ft; /* programs of another MPI handle failures */
+    bool crowd;   /* the ranks outnumber the processors (rzrun_settle.c) */
     bool lost_together;
     bool oversubscribe, label, progress, story;
     bool slots_limit; /* slots bind, at the start and after failures */

@@ -561,10 +561,11 @@ static void say_another_mpi(const struct rz_rzrun_options *options)
     char library[64];
     for (uint32_t i = 0; i < options->n_contexts; i++) {
         const char *program = options->contexts[i].program[0];
-        if (rz_program_of_another_mpi(program, library, sizeof(library))) {
+        if (options->mpi == RZ_MPI_RHIZOME &&
+            rz_program_mpi(program, library, sizeof(library)) != RZ_PROGRAM_PLAIN) {
             fprintf(stderr,
                     "rzrun: %s is linked to %s, the library of another MPI: each of its processes "
-                    "was alone. Compile it with Rhizome's mpicc.\n",
+                    "was alone. Leave out --mpi rhizome, or compile it with Rhizome's mpicc.\n",
                     program, library);
         }
     }

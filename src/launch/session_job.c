@@ -30,6 +30,8 @@ uint32_t rz_session_job_flags(const struct rz_launch_session *session)
         options->on_failure == RZ_ON_FAILURE_RESTART || options->on_failure == RZ_ON_FAILURE_ABORT;
     bool never_replace =
         options->no_ft || at_failure_over || options->on_failure == RZ_ON_FAILURE_CONTINUE;
+    bool tolerant = options->with_ft ||
+                    (options->on_failure_given && options->on_failure == RZ_ON_FAILURE_CONTINUE);
     bool never_repair = never_replace || options->on_failure == RZ_ON_FAILURE_REPLACE;
     return (never_repair ? RZ_JOB_REPAIR_NEVER : 0) | (never_replace ? RZ_JOB_REPLACE_NEVER : 0) |
            (options->lost_together ? RZ_JOB_LOST_TOGETHER : 0) |
@@ -39,7 +41,9 @@ uint32_t rz_session_job_flags(const struct rz_launch_session *session)
            (options->report_bindings ? RZ_JOB_TELL_BINDING : 0) |
            (session->switch_fd >= 0 ? RZ_JOB_ONE_MACHINE : 0) |
            (options->rank_stdout == RZ_STDOUT_PTY ? RZ_JOB_PTY : 0) |
-           (options->crowd ? RZ_JOB_CROWD : 0) | (options->detach ? RZ_JOB_DETACHED : 0);
+           (options->mpi == RZ_MPI_PMIX ? RZ_JOB_PMIX : 0) | (tolerant ? RZ_JOB_TOLERANT : 0) |
+           (options->mpi == RZ_MPI_PMI1 ? RZ_JOB_PMI1 : 0) | (options->crowd ? RZ_JOB_CROWD : 0) |
+           (options->detach ? RZ_JOB_DETACHED : 0);
 }
 
 /* A program that is run again from its beginning can distinguish the first run from a later one. */

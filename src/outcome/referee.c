@@ -10,7 +10,12 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
-#define FIRST_FAILURE "; --on-failure lets the first failure end the job"
+/* Why the first failure ends the job. */
+static const char *first_failure(const struct rz_referee *referee)
+{
+    return referee->abort ? "; --on-failure lets the first failure end the job"
+                          : "; the program has not asked to be told of failures";
+}
 
 void rz_referee_open(struct rz_referee *referee, uint32_t n_ranks, const uint32_t *placement,
                      uint32_t n_nodes, uint32_t flags)
@@ -56,11 +61,16 @@ static bool half_joined(struct rz_referee *referee, uint32_t *grace_ms)
 /* The standard's default error handling, chosen for the whole job. */
 static bool end_at_failure(struct rz_referee *referee, const struct rz_rank *r, uint32_t *grace_ms)
 {
-    if (!referee->abort || referee->over || r->state != RZ_RANK_FAILED) {
+    if (!(referee->abort || referee->intolerant) || referee->over || r->state != RZ_RANK_FAILED) {
         return false;
     }
     referee->outcome.by_failure |= !referee->outcome.decided && !r->abort_code;
-    rz_outcome_decide(&referee->outcome, r->code, "%s%s", r->cause, FIRST_FAILURE);
+    if (r->with_node) {
+        rz_outcome_decide(&referee->outcome, 128 + SIGKILL, "node %u was lost%s", r->node,
+                          first_failure(referee));
+    } else {
+        rz_outcome_decide(&referee->outcome, r->code, "%s%s", r->cause, first_failure(referee));
+    }
     *grace_ms = RZ_END_GRACE_MS;
     return true;
 }
@@ -106,6 +116,16 @@ static bool on_noted(struct rz_referee *referee, const struct rz_launch_event *e
     return is_complete(referee, grace_ms);
 }
 
+static bool on_intolerant(struct rz_referee *referee, uint32_t *grace_ms)
+{
+    bool end = false;
+    referee->intolerant = true;
+    for (uint32_t slot = 0; slot < referee->outcome.n_slots && !end; slot++) {
+        end = end_at_failure(referee, &referee->outcome.ranks[slot], grace_ms);
+    }
+    return end;
+}
+
 static bool on_event(struct rz_referee *referee, const struct rz_launch_event *event,
                      uint32_t *grace_ms)
 {
@@ -142,6 +162,9 @@ static bool on_event(struct rz_referee *referee, const struct rz_launch_event *e
     }
     if (event->kind == RZ_EVENT_RECORD_EXCLUDED && event->node < referee->outcome.n_nodes) {
         referee->outcome.out[event->node] = true;
+    }
+    if (event->kind == RZ_EVENT_RECORD_INTOLERANT) {
+        return on_intolerant(referee, grace_ms);
     }
     if (event->kind == RZ_EVENT_RECORD_NOTED) {
         return on_noted(referee, event, grace_ms);
@@ -253,13 +276,13 @@ bool rz_referee_node_lost(struct rz_referee *referee, uint32_t node, uint32_t *g
         return false;
     }
     rz_outcome_node_lost(&referee->outcome, node);
-    if (!referee->no_ft && !referee->abort) {
+    if (!referee->no_ft && !referee->abort && !referee->intolerant) {
         return is_complete(referee, grace_ms);
     }
     referee->outcome.by_failure |= !referee->outcome.decided;
     rz_outcome_decide(&referee->outcome, 128 + SIGKILL, "node %u was lost%s", node,
                       referee->no_ft ? ", which ends a job without fault tolerance"
-                                     : FIRST_FAILURE);
+                                     : first_failure(referee));
     *grace_ms = RZ_END_GRACE_MS;
     return true;
 }

@@ -15,8 +15,11 @@
 
 struct rz_referee {
     struct rz_outcome outcome;
-    bool no_ft;   /* no failure detection: the first failure that is noticed ends the job */
-    bool abort;   /* --on-failure abort: the first failure ends a job with fault tolerance, too */
+    bool no_ft; /* no failure detection: the first failure that is noticed ends the job */
+    bool abort; /* --on-failure abort: the first failure ends a job with fault tolerance, too */
+    /* The job's programs have not asked to be told of failures (RZ_EVENT_RECORD_INTOLERANT): the
+     * first one ends it. */
+    bool intolerant;
     bool repairs; /* all ranks that failed before any rank ended are restarted */
     bool over;    /* set by the host when it has begun to end the job: later losses are ignored */
     bool joined;  /* some rank has initialized this MPI library */

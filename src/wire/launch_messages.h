@@ -37,12 +37,14 @@ enum rz_event_record {
     RZ_EVENT_RECORD_ENDED_BY,     /* MPI_Abort of some processes only: (rank, incarnation) is ended,
                                      value: the code; note: the caller and its reason */
     RZ_EVENT_RECORD_BEGUN,        /* the process (rank, incarnation) was started */
-    RZ_EVENT_RECORD_AT_START,  /* rank is at the start of epoch: it has rolled back, or has reached
-                                  it for the first time */
-    RZ_EVENT_RECORD_PROTECTED, /* all pieces of this node are where their ranks run in epoch, and
-                                  protected as the scheme requires */
-    RZ_EVENT_RECORD_FELL_BACK, /* value: the generation that is given up in epoch, because a piece
-                                  of it is damaged; all roll back to the one before */
+    RZ_EVENT_RECORD_AT_START,   /* rank is at the start of epoch: it has rolled back, or has reached
+                                   it for the first time */
+    RZ_EVENT_RECORD_PROTECTED,  /* all pieces of this node are where their ranks run in epoch, and
+                                   protected as the scheme requires */
+    RZ_EVENT_RECORD_FELL_BACK,  /* value: the generation that is given up in epoch, because a piece
+                                   of it is damaged; all roll back to the one before */
+    RZ_EVENT_RECORD_INTOLERANT, /* rank has failed, and programs of node have not asked to be told:
+                                   it ends the job */
     RZ_EVENT_RECORD_COUNT
 };
 
@@ -91,7 +93,10 @@ enum rz_waiting_state {
 #define RZ_JOB_SLOTS_LIMIT 512u /* no node ever has more processes than slots */
 #define RZ_JOB_PTY 2048u        /* processes write to pseudo-terminals */
 #define RZ_JOB_CROWD 4096u      /* the ranks outnumber the processors */
-#define RZ_JOB_DETACHED 32u     /* rzrun will exit; the daemons keep output and outcome */
+#define RZ_JOB_PMIX 8192u       /* programs that speak PMIx, or PMI-1: gateway/README.md */
+#define RZ_JOB_PMI1 16384u
+#define RZ_JOB_TOLERANT 32768u /* these programs handle failures, as the user says */
+#define RZ_JOB_DETACHED 32u    /* rzrun will exit; the daemons keep output and outcome */
 
 /* The largest message; JOB holds command lines, which a system limits to 6 MiB. */
 #define RZ_LAUNCH_FRAME_MAX (1u << 20)

@@ -10,7 +10,7 @@
 
 #include "wire/schema.h"
 
-#define RZ_OVERLAY_VERSION 9
+#define RZ_OVERLAY_VERSION 10
 
 /* The largest message. */
 #define RZ_OVERLAY_FRAME_MAX (4u << 20)
@@ -61,6 +61,7 @@
         END(DECISION_ASK, decision_ask)             /* as on the link; answered by DECISION if that process of the receiver has decided */ \
     MESSAGE(DECISION, decision) U64(communicator) U64(number) U32(rank) U32(incarnation) U32(asker) U32(asker_incarnation) BYTES(value) \
         END(DECISION, decision) \
+    MESSAGE(GATEWAY, gateway) U32(more) BYTES(data) END(GATEWAY, gateway) /* between the gateways of two nodes: wire/gateway_messages.h, PEER */ \
     MESSAGE(PONG, pong) END(PONG, pong) \
     MESSAGE(LEAVING, leaving) END(LEAVING, leaving)           /* the end of this connection is no failure */ \
     MESSAGE(FENCED, fenced) TEXT(reason) END(FENCED, fenced)                            /* the receiver was declared failed */

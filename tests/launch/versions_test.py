@@ -55,7 +55,7 @@ class Versions(rig.LaunchTest):
             with self.subTest(compiler=compiler):
                 subprocess.run([compiler, source, "-o", f"{self.folder}/alone"], check=True)
                 environment = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-                result = self.run_it("-n", "2", f"{self.folder}/alone", environment=environment)
+                result = self.run_it("-n", "2", "--mpi", "rhizome", f"{self.folder}/alone", environment=environment)
                 self.assertIn("the library of another MPI", result.err)
                 self.assertIn("Rhizome's mpicc", result.err)
 

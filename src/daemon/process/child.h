@@ -19,6 +19,9 @@
 
 enum rz_child_state { RZ_CHILD_SPAWNED, RZ_CHILD_JOINED, RZ_CHILD_LEFT, RZ_CHILD_FAILED };
 
+/* What the gateway says of a process (service/gateway_link.h). */
+enum rz_child_service { RZ_CHILD_UNSERVED, RZ_CHILD_CONNECTED, RZ_CHILD_FINALIZED };
+
 #define RZ_CHILD_NO_SLOT UINT32_MAX
 
 /* What a process was given when it joined. */
@@ -42,7 +45,8 @@ struct rz_child {
     pid_t pid;     /* of the child, and its process group; valid until the child is reaped */
     uint32_t core; /* the core of this node it is bound to, or RZ_ID_NONE (binding.h) */
     enum rz_child_state state;
-    bool joined;   /* it has said HELLO (and may have left or failed since) */
+    bool joined; /* it has said HELLO (and may have left or failed since) */
+    enum rz_child_service service;
     bool entered;  /* it has entered MPIX_Reinit */
     bool given_up; /* it was killed for breaking the protocol: its messages are ignored */
     /* This daemon ordered its end (a newer incarnation, end of the job): no failure is reported. */

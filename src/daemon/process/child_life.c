@@ -300,7 +300,8 @@ static void process_exited(struct rz_child *p, int status)
         }
     }
     rz_link_router_drain(p);
-    bool plain = !p->joined && rz_child_process_exited(status);
+    life->config.exiting(life->config.arg);
+    bool plain = !p->joined && p->service != RZ_CHILD_CONNECTED && rz_child_process_exited(status);
     if (p->state != RZ_CHILD_FAILED && p->not_executed) {
         rz_child_failed(p, "it could not be executed", rz_clock_now());
     } else if (p->state != RZ_CHILD_FAILED && !plain) {
@@ -318,7 +319,8 @@ static void process_exited(struct rz_child *p, int status)
     }
     if (clean || !own->membership.told_to_end) {
         /* Otherwise the daemon's own signal ended it: it counts as lost with the node. */
-        tell_exited(own, p->rank, p->incarnation, status, clean, p->joined);
+        tell_exited(own, p->rank, p->incarnation, status, clean,
+                    p->joined || p->service != RZ_CHILD_UNSERVED);
     }
     rz_kill_here(RZ_KILL_DAEMON_TOLD);
 }
@@ -441,7 +443,9 @@ void rz_child_start(struct rz_child_life *life, uint32_t rank, uint32_t incarnat
 {
     const struct rz_child_life_config *config = &life->config;
     struct rz_spawned spawned;
-    if (config->own->membership.ending || life->started[rank] >= incarnation) {
+    const struct rz_environment_given *given;
+    if (config->own->membership.ending || life->started[rank] >= incarnation ||
+        !config->may_start(config->arg, &given)) {
         return;
     }
     life->started[rank] = incarnation;
@@ -453,6 +457,7 @@ void rz_child_start(struct rz_child_life *life, uint32_t rank, uint32_t incarnat
                                         .inherited = config->inherited,
                                         .binding = config->binding,
                                         .program = &program,
+                                        .given = given,
                                         .stdin_fd = rz_input_fd(config->input, rank)};
     if (status == RZ_OK) {
         status = rz_spawn(&how, rank, incarnation, &spawned);
@@ -477,6 +482,7 @@ void rz_child_start(struct rz_child_life *life, uint32_t rank, uint32_t incarnat
     rz_kill_here(RZ_KILL_DAEMON_FORKED);
     RZ_TRACE(PROCESS_STARTED, rank, incarnation, spawned.pid);
     tell_started(p);
+    config->started(config->arg, p);
     rz_kill_here(RZ_KILL_DAEMON_STARTED);
 }
 

@@ -21,6 +21,7 @@
 struct rz_binding;
 struct rz_board_writer;
 struct rz_child_life;
+struct rz_environment_given;
 struct rz_input;
 struct rz_link_router;
 struct rz_outputs;
@@ -40,8 +41,15 @@ struct rz_child_life_config {
     /* A program could not be executed: whether this process reports it for all that run the
      * program. */
     bool (*speaks)(void *arg, uint32_t slot, uint32_t incarnation);
+    /* Whether processes may start yet; if not, rz_child_start is called again. *given: for their
+     * environment, or NULL. */
+    bool (*may_start)(void *arg, const struct rz_environment_given **given);
+    /* A process was forked. */
+    void (*started)(void *arg, const struct rz_child *process);
     /* A process has begun its program, or could not. */
     void (*executed)(void *arg);
+    /* A process has exited: what others know of it is to be read before its end is judged. */
+    void (*exiting)(void *arg);
     /* The process has failed, was ended, or was reaped: none of its requests is answered any more.
      * May be called more than once. */
     void (*gone)(void *arg, uint32_t slot, uint32_t incarnation);
@@ -56,8 +64,9 @@ rz_status_t rz_child_life_open(struct rz_child_life **life,
 /* Frees what is left. The processes must have ended already (ending.h). */
 void rz_child_life_close(struct rz_child_life *life); /* NULL: nothing */
 
-/* Forks (rank, incarnation), unless it was forked before. An error is reported to rzrun in words
- * and ends the job; for a process that was spawned during the job it is a failure. */
+/* Forks (rank, incarnation), unless it was forked before or may not start yet. An error is reported
+ * to rzrun in words and ends the job; for a process that was spawned during the job it is a
+ * failure. */
 void rz_child_start(struct rz_child_life *life, uint32_t rank, uint32_t incarnation);
 
 /* Whether the current incarnation of rank ran here and has ended, or left MPI, without a

@@ -150,17 +150,35 @@ static void set_user(struct environment *e, const struct rz_daemon_job *job)
     }
 }
 
-char **rz_environment_make(const struct rz_daemon_job *job, const struct rz_program *program,
-                           uint32_t rank, uint32_t incarnation, int link_fd)
+static void set_given(struct environment *e, const struct rz_environment_given *given,
+                      uint32_t rank)
 {
+    for (char **entry = given->texts; entry && *entry; entry++) {
+        set_entry(e, *entry);
+    }
+    for (char **entry = given->defaults; entry && *entry; entry++) {
+        if (!find_entry(e, *entry)) {
+            set_entry(e, *entry);
+        }
+    }
+    set_made(e, "%s=%u", given->rank_variable, rank);
+}
+
+char **rz_environment_make(const struct rz_environment_config *config, uint32_t rank,
+                           uint32_t incarnation)
+{
+    const struct rz_daemon_job *job = config->job;
     struct environment e = {0};
     set_user(&e, job);
-    for (char *const *entry = program->environment; entry && *entry; entry++) {
+    for (char *const *entry = config->program->environment; entry && *entry; entry++) {
         set_entry(&e, *entry);
     }
     set_network(&e, job);
-    set_identity(&e, job, rank, incarnation, link_fd);
-    set_made(&e, "RZ_MAXPROCS=%u", program->maxprocs);
+    set_identity(&e, job, rank, incarnation, config->link_fd);
+    set_made(&e, "RZ_MAXPROCS=%u", config->program->maxprocs);
+    if (config->given) {
+        set_given(&e, config->given, rank);
+    }
     if (job->brought) {
         set_brought(&e, job->brought->folder);
     }

@@ -6,10 +6,24 @@
 
 #include "daemon/state/own_node.h"
 
-/* Makes the environment for a process of that program: a NULL-terminated array of "NAME=value",
- * which the caller frees with rz_environment_free; NULL: no memory. */
-char **rz_environment_make(const struct rz_daemon_job *job, const struct rz_program *program,
-                           uint32_t rank, uint32_t incarnation, int link_fd);
+/* What a service of the daemon adds. */
+struct rz_environment_given {
+    char **texts;        /* NULL-terminated: NAME=value */
+    char **defaults;     /* the same; the user's own settings override them */
+    char *rank_variable; /* the name of a variable that holds the rank */
+};
+
+struct rz_environment_config {
+    const struct rz_daemon_job *job;
+    const struct rz_program *program;
+    const struct rz_environment_given *given; /* NULL: nothing */
+    int link_fd;
+};
+
+/* Makes the environment for a process: a NULL-terminated array of "NAME=value", which the caller
+ * frees with rz_environment_free; NULL: no memory. */
+char **rz_environment_make(const struct rz_environment_config *config, uint32_t rank,
+                           uint32_t incarnation);
 void rz_environment_free(char **environment);
 
 /* If the job uses UCX (rzrun --net ucx), reports which of the user's UCX settings are

@@ -88,8 +88,8 @@ void rz_link_peer_close(struct rz_link_peer *peer)
     *peer = (struct rz_link_peer){.fd = -1, .last = &peer->first};
 }
 
-static rz_status_t queue(struct rz_link_peer *peer, const uint8_t *data, size_t bytes,
-                         const int *fds, unsigned n_fds)
+static rz_status_t queue(struct rz_link_peer *peer, const void *data, size_t bytes, const int *fds,
+                         unsigned n_fds)
 {
     if (peer->unsent_bytes + bytes > RZ_LINK_PEER_QUEUE_MAX) {
         return RZ_ERR_NO_MEMORY;
@@ -120,11 +120,17 @@ rz_status_t rz_link_peer_send(struct rz_link_peer *peer, const struct rz_link_me
 {
     /* static, because only one thread of the daemon sends */
     static uint8_t data[RZ_LINK_MESSAGE_MAX];
+    size_t bytes = rz_link_encode(message, data, sizeof(data));
+    rz_assert(bytes > 0 && n_fds <= RZ_CHANNEL_FDS_MAX);
+    return rz_link_peer_send_bytes(peer, data, bytes, fds, n_fds);
+}
+
+rz_status_t rz_link_peer_send_bytes(struct rz_link_peer *peer, const void *data, size_t bytes,
+                                    const int *fds, unsigned n_fds)
+{
     if (peer->fd < 0) {
         return RZ_ERR_CLOSED;
     }
-    size_t bytes = rz_link_encode(message, data, sizeof(data));
-    rz_assert(bytes > 0 && n_fds <= RZ_CHANNEL_FDS_MAX);
     if (peer->first) {
         return queue(peer, data, bytes, fds, n_fds); /* behind the queued ones, to keep the order */
     }

@@ -38,5 +38,8 @@ void rz_link_peer_close(struct rz_link_peer *peer);
  */
 rz_status_t rz_link_peer_send(struct rz_link_peer *peer, const struct rz_link_message *message,
                               const int *fds, unsigned n_fds);
+/* The same for bytes of another protocol. */
+rz_status_t rz_link_peer_send_bytes(struct rz_link_peer *peer, const void *bytes, size_t n,
+                                    const int *fds, unsigned n_fds);
 
 #endif

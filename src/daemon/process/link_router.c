@@ -19,6 +19,8 @@
 struct rz_link_router {
     struct rz_children *children;
     void (*closed)(struct rz_child *process);
+    void (*raw)(void *arg, const struct rz_child *process, const void *bytes, size_t n);
+    void *raw_arg;
     struct {
         rz_link_handler_fn call;
         void *arg;
@@ -60,6 +62,14 @@ rz_status_t rz_link_router_send_to(const struct rz_children *children, uint32_t 
         return RZ_ERR_CLOSED;
     }
     return send_to(p, message, &fd, fd >= 0 ? 1 : 0);
+}
+
+void rz_link_router_send_raw(struct rz_child *p, const void *bytes, size_t n)
+{
+    rz_status_t status = rz_link_peer_send_bytes(&p->link, bytes, n, NULL, 0);
+    if (status != RZ_OK && status != RZ_ERR_CLOSED) {
+        rz_child_kill(p, "it does not read its messages");
+    }
 }
 
 void rz_link_router_refuse(struct rz_child *p, const char *reason)
@@ -128,7 +138,11 @@ static bool receive(struct rz_child *p)
     for (unsigned i = 1; i < n_fds; i++) {
         close(fds[i]);
     }
-    on_link_message(router, p, router->buffer, n, &fd);
+    if (router->raw) {
+        router->raw(router->raw_arg, p, router->buffer, n);
+    } else {
+        on_link_message(router, p, router->buffer, n, &fd);
+    }
     if (fd >= 0) {
         close(fd);
     }
@@ -171,6 +185,15 @@ void rz_link_router_handle(struct rz_link_router *router, enum rz_link_type type
     rz_assert(!router->handler[type].call);
     router->handler[type].call = handler;
     router->handler[type].arg = arg;
+}
+
+void rz_link_router_on_raw(struct rz_link_router *router,
+                           void (*raw)(void *arg, const struct rz_child *process, const void *bytes,
+                                       size_t n),
+                           void *arg)
+{
+    router->raw = raw;
+    router->raw_arg = arg;
 }
 
 void rz_link_router_on_closed(struct rz_link_router *router,

@@ -31,6 +31,13 @@ void rz_link_router_handle(struct rz_link_router *router, enum rz_link_type type
 void rz_link_router_on_closed(struct rz_link_router *router,
                               void (*closed)(struct rz_child *process));
 
+/* Of a job whose processes speak another protocol over their links: what they send goes to raw, as
+ * it comes. */
+void rz_link_router_on_raw(struct rz_link_router *router,
+                           void (*raw)(void *arg, const struct rz_child *process, const void *bytes,
+                                       size_t n),
+                           void *arg);
+
 /* Watches the link of a new process; takes over fd. */
 rz_status_t rz_link_router_attach(struct rz_link_router *router, struct rz_child *process, int fd);
 
@@ -42,6 +49,9 @@ void rz_link_router_send(struct rz_child *process, const struct rz_link_message 
 /* Sends with descriptors, which stay the caller's. */
 void rz_link_router_send_with(struct rz_child *process, const struct rz_link_message *message,
                               const int *fds, unsigned n_fds);
+
+/* Sends bytes to a process that speaks another protocol; one that does not read is killed. */
+void rz_link_router_send_raw(struct rz_child *process, const void *bytes, size_t n);
 
 /*
  * Sends to the local, live process of rank in its current incarnation; fd is -1, or a descriptor

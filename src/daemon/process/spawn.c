@@ -141,8 +141,11 @@ rz_status_t rz_spawn(const struct rz_spawn_config *config, uint32_t rank, uint32
 {
     struct spawn_ends ends = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
     pid_t parent = getpid();
-    char **environment =
-        rz_environment_make(config->job, config->program, rank, incarnation, RZ_SPAWN_LINK_FD);
+    const struct rz_environment_config its = {.job = config->job,
+                                              .program = config->program,
+                                              .given = config->given,
+                                              .link_fd = RZ_SPAWN_LINK_FD};
+    char **environment = rz_environment_make(&its, rank, incarnation);
     if (!environment) {
         return RZ_ERR_NO_MEMORY;
     }

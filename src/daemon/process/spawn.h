@@ -37,13 +37,15 @@ int rz_spawn_report_tell(const struct rz_spawn_report *report, const struct rz_p
                          char *text, size_t bytes);
 
 struct rz_binding;
+struct rz_environment_given;
 
 struct rz_spawn_config {
     const struct rz_daemon_job *job;
     const struct rz_inherited *inherited;
     const struct rz_binding *binding; /* with its last choice; NULL: not bound */
     const struct rz_program *program;
-    int stdin_fd; /* becomes its standard input */
+    const struct rz_environment_given *given; /* for its environment; NULL: nothing */
+    int stdin_fd;                             /* becomes its standard input */
 };
 
 /*

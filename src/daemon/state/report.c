@@ -67,6 +67,7 @@ static void trace_record(const struct rz_launch_event *event)
         OF(AT_START, rank, epoch, node)
         OF(PROTECTED, epoch, value, node)
         OF(FELL_BACK, epoch, value, node)
+        OF(INTOLERANT, rank, incarnation, node)
 #undef OF
     case RZ_EVENT_RECORD_COUNT:
         break;

@@ -383,6 +383,26 @@ static void test_the_first_failure_ends_it_on_demand(void **state)
     ends_with(&referee, 128 + SIGKILL, "node 1 was lost; --on-failure");
 }
 
+/* A program that cannot be told of failures: what was reported first does not matter. */
+static void test_intolerant_program(void **state)
+{
+    struct rz_referee referee;
+    uint32_t grace = LATER;
+    (void)state;
+    open_two(&referee, false);
+    assert_int_equal(event(&referee, RZ_EVENT_RECORD_INTOLERANT, 1, 0), LATER);
+    assert_int_equal(exits(&referee, 1, SIGKILL, false, true), RZ_END_GRACE_MS);
+    ends_with(&referee, 128 + SIGKILL, "the program has not asked to be told of failures");
+    open_two(&referee, false);
+    assert_int_equal(exits(&referee, 1, SIGKILL, false, true), LATER);
+    assert_int_equal(event(&referee, RZ_EVENT_RECORD_INTOLERANT, 1, 0), RZ_END_GRACE_MS);
+    ends_with(&referee, 128 + SIGKILL, "the program has not asked to be told of failures");
+    open_two(&referee, false);
+    assert_false(rz_referee_node_lost(&referee, 1, &grace));
+    assert_int_equal(event(&referee, RZ_EVENT_RECORD_INTOLERANT, 1, 0), RZ_END_GRACE_MS);
+    ends_with(&referee, 128 + SIGKILL, "node 1 was lost; the program has not asked");
+}
+
 static void test_nonsense(void **state)
 {
     struct rz_referee referee;
@@ -419,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_spawns_and_acknowledgements),
         cmocka_unit_test(test_an_abort_of_some_is_told),
         cmocka_unit_test(test_the_first_failure_ends_it_on_demand),
+        cmocka_unit_test(test_intolerant_program),
         cmocka_unit_test(test_nonsense)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Starts the gateway and exchanges messages with it. What it serves is known here by three things:
+ * which processes have connected, whether they asked to be told of failures, and what their
+ * environment gets. */
+#include "daemon/service/gateway_link.h"
+
+#include "base/no_memory.h"
+#include "daemon/state/loop.h"
+#include "daemon/state/scratch.h"
+#include "outcome/exit_codes.h"
+#include "port/channel.h"
+#include "port/child_process.h"
+#include "port/descriptor.h"
+#include "port/process.h"
+#include "port/signals.h"
+#include "wire/gateway_messages.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The gateway's end of the stream. */
+#define GATEWAY_FD 3
+/* What is queued for a gateway that does not read: it hangs. */
+#define QUEUE_MAX ((size_t)256 << 20)
+
+struct rz_gateway_link {
+    struct rz_gateway_link_config config;
+    const struct rz_own_node *own; /* copied from config */
+    struct rz_frames *stream;      /* NULL: the gateway has failed */
+    struct event *readable, *writable;
+    pid_t pid;
+    bool ready;
+    bool tolerant; /* its processes have asked to be told of failures */
+    struct rz_environment_given given;
+    uint8_t frame[RZ_GATEWAY_FRAME_MAX]; /* of a message to it */
+};
+
+/* ---- the end of the gateway ---- */
+
+static void close_stream(struct rz_gateway_link *link)
+{
+    rz_loop_free(link->readable);
+    rz_loop_free(link->writable);
+    link->readable = link->writable = NULL;
+    if (link->stream) {
+        rz_frames_close(link->stream);
+        link->stream = NULL;
+    }
+}
+
+/* The node's processes are not served any more. */
+static void gateway_failed(struct rz_gateway_link *link, const char *why)
+{
+    const struct rz_own_node *own = link->own;
+    if (!link->stream) {
+        return;
+    }
+    close_stream(link);
+    if (own->membership.ending) {
+        return;
+    }
+    if (!link->ready) {
+        struct rz_launch_message message = {.type = RZ_LAUNCH_FINISH,
+                                            .finish = {.code = RZ_EXIT_START, .reason = why}};
+        rz_report_send(&own->report, &message);
+        return;
+    }
+    for (struct rz_child *p = link->config.children->first; p; p = p->next) {
+        rz_child_kill(p, why);
+    }
+}
+
+/* ---- to the gateway ---- */
+
+static void send_gateway(struct rz_gateway_link *link, const struct rz_gateway_message *message)
+{
+    if (!link->stream) {
+        return;
+    }
+    size_t n = rz_gateway_encode(message, link->frame, sizeof(link->frame));
+    if (n == 0 || rz_frames_queued(link->stream) > QUEUE_MAX ||
+        rz_frames_send(link->stream, link->frame, n) != RZ_OK) {
+        gateway_failed(link, "the gateway, which serves programs of other MPIs, does not read");
+    } else if (rz_frames_want_write(link->stream)) {
+        event_add(link->writable, NULL);
+    }
+}
+
+static void put_numbers(struct rz_wire_writer *w, const struct rz_daemon_job *job, bool programs)
+{
+    for (uint32_t rank = 0; rank < job->n_ranks; rank++) {
+        rz_wire_put_u32(w, programs ? rz_job_appnum(job, rank) : job->placement[rank]);
+    }
+}
+
+static rz_status_t send_job(struct rz_gateway_link *link)
+{
+    const struct rz_daemon_job *job = &link->own->job;
+    char folder[RZ_SCRATCH_PATH_MAX];
+    uint32_t bytes = 4 * job->n_ranks;
+    uint8_t *placement = malloc(bytes), *programs = malloc(bytes);
+    struct rz_wire_writer w;
+    if (!placement || !programs) {
+        free(placement);
+        free(programs);
+        return RZ_ERR_NO_MEMORY;
+    }
+    rz_wire_writer_init(&w, placement, bytes);
+    put_numbers(&w, job, false);
+    rz_wire_writer_init(&w, programs, bytes);
+    put_numbers(&w, job, true);
+    rz_scratch_path(folder, job->id, job->node);
+    mkdir(folder, 0700); /* the keeper removes it */
+    send_gateway(
+        link, &(struct rz_gateway_message){
+                  .type = RZ_GATEWAY_JOB,
+                  .job = {.version = RZ_GATEWAY_VERSION,
+                          .protocol = job->flags & RZ_JOB_PMI1 ? RZ_GATEWAY_PMI1 : RZ_GATEWAY_PMIX,
+                          .job = job->id,
+                          .node = job->node,
+                          .n_nodes = job->n_nodes,
+                          .n_ranks = job->n_ranks,
+                          .verbosity = job->verbosity,
+                          .one_host = rz_job_single_host(job),
+                          .tolerant = (job->flags & RZ_JOB_TOLERANT) != 0,
+                          .folder = folder,
+                          .placement = placement,
+                          .placement_length = bytes,
+                          .programs = programs,
+                          .programs_length = bytes}});
+    free(placement);
+    free(programs);
+    return RZ_OK;
+}
+
+void rz_gateway_link_started(struct rz_gateway_link *link, const struct rz_child *p)
+{
+    if (link) {
+        send_gateway(link,
+                     &(struct rz_gateway_message){.type = RZ_GATEWAY_PROCESS_STARTED,
+                                                  .process_started = {.rank = p->rank,
+                                                                      .incarnation = p->incarnation,
+                                                                      .pid = (uint32_t)p->pid}});
+    }
+}
+
+static void send_ended(struct rz_gateway_link *link, uint32_t rank, uint32_t incarnation,
+                       bool failure)
+{
+    send_gateway(
+        link, &(struct rz_gateway_message){
+                  .type = RZ_GATEWAY_PROCESS_ENDED,
+                  .process_ended = {.rank = rank, .incarnation = incarnation, .failed = failure}});
+}
+
+void rz_gateway_link_ended(struct rz_gateway_link *link, const struct rz_child *p)
+{
+    if (link) {
+        send_ended(link, p->rank, p->incarnation, false);
+    }
+}
+
+/* ---- failures ---- */
+
+static bool serves_any(const struct rz_gateway_link *link)
+{
+    for (const struct rz_child *p = link->config.children->first; p; p = p->next) {
+        if (p->service == RZ_CHILD_CONNECTED && p->state != RZ_CHILD_FAILED) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void report_of(const struct rz_gateway_link *link, enum rz_event_record kind, uint32_t rank)
+{
+    const struct rz_own_node *own = link->own;
+    rz_report_event(&own->report, &(struct rz_launch_event){
+                                      .kind = kind,
+                                      .epoch = own->membership.epoch,
+                                      .rank = rank,
+                                      .node = own->job.node,
+                                      .incarnation = own->membership.slots[rank].incarnation,
+                                      .value = RZ_ID_NONE,
+                                      .note = ""});
+}
+
+/* The processes here learn of the failure of rank, or cannot be told. */
+static void tell_of(const struct rz_gateway_link *link, uint32_t rank)
+{
+    if (serves_any(link)) {
+        report_of(link, link->tolerant ? RZ_EVENT_RECORD_ACKNOWLEDGED : RZ_EVENT_RECORD_INTOLERANT,
+                  rank);
+    }
+}
+
+void rz_gateway_link_process_failed(void *arg, uint32_t slot, uint32_t incarnation, enum rz_end end)
+{
+    struct rz_gateway_link *link = arg;
+    if (end == RZ_END_ORDER || slot >= link->own->job.n_ranks) {
+        return;
+    }
+    send_ended(link, slot, incarnation, true);
+    tell_of(link, slot);
+}
+
+void rz_gateway_link_node_failed(void *arg, rz_id node, bool proof, bool first)
+{
+    struct rz_gateway_link *link = arg;
+    const struct rz_own_node *own = link->own;
+    (void)proof;
+    if (!first || own->membership.ending) {
+        return;
+    }
+    send_gateway(link, &(struct rz_gateway_message){.type = RZ_GATEWAY_NODE_FAILED,
+                                                    .node_failed = {.node = node}});
+    for (uint32_t rank = 0; rank < own->job.n_ranks; rank++) {
+        if (own->membership.slots[rank].node == node) {
+            tell_of(link, rank);
+        }
+    }
+}
+
+/* ---- from the gateway; false: its message is malformed ---- */
+
+/* The texts of `bytes` as an array; one without an end is left out. */
+static char **texts_of(const uint8_t *bytes, uint32_t length)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < length; i++) {
+        n += bytes[i] == 0;
+    }
+    char **texts = calloc(n + 1, sizeof(*texts));
+    rz_need_memory(texts, "for the environment of processes");
+    const char *at = (const char *)bytes;
+    for (size_t i = 0; i < n; i++, at += strlen(at) + 1) {
+        texts[i] = strdup(at);
+        rz_need_memory(texts[i], "for the environment of processes");
+    }
+    return texts;
+}
+
+static bool on_ready(struct rz_gateway_link *link, const struct rz_gateway_message *told)
+{
+    const struct rz_gateway_ready *m = &told->ready;
+    if (link->ready) {
+        return false;
+    }
+    link->given.texts = texts_of(m->environment, m->environment_length);
+    link->given.defaults = texts_of(m->defaults, m->defaults_length);
+    link->given.rank_variable = strdup(m->rank_variable);
+    rz_need_memory(link->given.rank_variable, "for the environment of processes");
+    link->ready = true;
+    link->config.ready(link->config.arg);
+    return true;
+}
+
+/* The gateways' messages are ordered: those to one node, and those to all. */
+static bool on_peer(struct rz_gateway_link *link, const struct rz_gateway_message *told)
+{
+    const struct rz_own_node *own = link->own;
+    const struct rz_gateway_peer *m = &told->peer;
+    const struct rz_overlay_message message = {
+        .type = RZ_OVERLAY_GATEWAY,
+        .gateway = {.more = m->more, .data = m->data, .data_length = m->data_length}};
+    bool all = m->node == RZ_GATEWAY_ALL;
+    for (rz_id node = all ? 0 : m->node; node < (all ? own->job.n_nodes : m->node + 1); node++) {
+        if (node != own->job.node && !rz_membership_node_has_failed(&own->membership, node)) {
+            rz_overlay_send(link->config.overlay, node, &message);
+        }
+    }
+    return true;
+}
+
+/* The process here that a message is about, or NULL. */
+static struct rz_child *client_of(const struct rz_gateway_link *link, uint32_t rank,
+                                  uint32_t incarnation)
+{
+    struct rz_child *p = rz_child_of(link->config.children, rank);
+    return p && p->incarnation == incarnation ? p : NULL;
+}
+
+static bool on_client(struct rz_gateway_link *link, const struct rz_gateway_message *told)
+{
+    const struct rz_gateway_client *m = &told->client;
+    struct rz_child *p = client_of(link, m->rank, m->incarnation);
+    if (m->state == RZ_CLIENT_CONNECTED && p && p->service == RZ_CHILD_UNSERVED) {
+        p->service = RZ_CHILD_CONNECTED;
+        rz_report_event(&link->own->report,
+                        &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_JOINED,
+                                                  .epoch = link->own->membership.epoch,
+                                                  .rank = p->rank,
+                                                  .node = RZ_ID_NONE,
+                                                  .incarnation = p->incarnation,
+                                                  .note = ""});
+    } else if (m->state == RZ_CLIENT_FINALIZED && p) {
+        p->service = RZ_CHILD_FINALIZED;
+    }
+    return m->state < RZ_CLIENT_STATE_COUNT;
+}
+
+static bool on_tolerant(struct rz_gateway_link *link, const struct rz_gateway_message *told)
+{
+    (void)told;
+    link->tolerant = true;
+    return true;
+}
+
+static bool on_gateway_abort(struct rz_gateway_link *link, const struct rz_gateway_message *told)
+{
+    const struct rz_gateway_abort *m = &told->abort;
+    struct rz_child *p = client_of(link, m->rank, m->incarnation);
+    if (m->ranks_length == 0) {
+        if (p) {
+            p->service = RZ_CHILD_FINALIZED; /* its end is no failure */
+        }
+        rz_report_aborted(&link->own->report, m->rank, m->code, m->reason);
+        return true;
+    }
+    char by[512];
+    struct rz_wire_reader r;
+    rz_wire_reader_init(&r, m->ranks, m->ranks_length);
+    snprintf(by, sizeof(by), "rank %u: %s", m->rank, m->reason);
+    uint32_t code = m->code;
+    for (uint32_t n = m->ranks_length / 4; n > 0; n--) {
+        uint32_t rank = rz_wire_get_u32(&r);
+        if (rank < link->own->job.n_ranks) {
+            link->config.end(link->config.arg, rank, code, by);
+        }
+    }
+    return true;
+}
+
+static bool on_lines(struct rz_gateway_link *link, const struct rz_gateway_message *told)
+{
+    const struct rz_gateway_lines *m = &told->lines;
+    struct rz_child *p = client_of(link, m->rank, m->incarnation);
+    if (p) {
+        rz_link_router_send_raw(p, m->data, m->data_length);
+    }
+    return true;
+}
+
+static bool on_log(struct rz_gateway_link *link, const struct rz_gateway_message *told)
+{
+    rz_report_log(&link->own->report, told->log.level, "%s", told->log.line);
+    return true;
+}
+
+static bool on_gives_up(struct rz_gateway_link *link, const struct rz_gateway_message *told)
+{
+    char why[640];
+    snprintf(why, sizeof(why), "its gateway (--mpi) cannot serve it: %s", told->gives_up.reason);
+    gateway_failed(link, why);
+    return true;
+}
+
+static bool on_message(struct rz_gateway_link *link, const void *bytes, size_t n)
+{
+    static bool (*const handlers[RZ_GATEWAY_TYPE_COUNT])(struct rz_gateway_link *,
+                                                         const struct rz_gateway_message *) = {
+        [RZ_GATEWAY_READY] = on_ready,
+        [RZ_GATEWAY_PEER] = on_peer,
+        [RZ_GATEWAY_CLIENT] = on_client,
+        [RZ_GATEWAY_TOLERANT] = on_tolerant,
+        [RZ_GATEWAY_ABORT] = on_gateway_abort,
+        [RZ_GATEWAY_LINES] = on_lines,
+        [RZ_GATEWAY_LOG] = on_log,
+        [RZ_GATEWAY_GIVES_UP] = on_gives_up};
+    struct rz_gateway_message message;
+    return rz_gateway_decode(&message, bytes, n) == RZ_OK && handlers[message.type] &&
+           handlers[message.type](link, &message);
+}
+
+void rz_gateway_link_drain(struct rz_gateway_link *link)
+{
+    const void *bytes;
+    size_t n;
+    if (!link || !link->stream) {
+        return;
+    }
+    rz_status_t status = rz_frames_read(link->stream);
+    while (link->stream && rz_frames_next(link->stream, &bytes, &n)) {
+        if (!on_message(link, bytes, n)) {
+            gateway_failed(link, "its gateway (--mpi) sent a malformed message");
+        }
+    }
+    if (link->stream && status != RZ_OK && status != RZ_IN_PROGRESS) {
+        gateway_failed(link, "its gateway (--mpi) has failed");
+    }
+}
+
+static void stream_readable(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd, (void)what;
+    rz_gateway_link_drain(arg);
+}
+
+static void stream_writable(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_gateway_link *link = arg;
+    (void)fd, (void)what;
+    rz_frames_flush(link->stream);
+    if (rz_frames_want_write(link->stream)) {
+        event_add(link->writable, NULL);
+    }
+}
+
+/* ---- from other nodes, and from processes that speak over their links ---- */
+
+static void on_overlay(void *arg, rz_id from, const struct rz_overlay_message *message)
+{
+    const struct rz_overlay_gateway *m = &message->gateway;
+    send_gateway(arg, &(struct rz_gateway_message){.type = RZ_GATEWAY_PEER,
+                                                   .peer = {.node = from,
+                                                            .more = m->more,
+                                                            .data = m->data,
+                                                            .data_length = m->data_length}});
+}
+
+static void on_raw(void *arg, const struct rz_child *p, const void *bytes, size_t n)
+{
+    send_gateway(arg, &(struct rz_gateway_message){.type = RZ_GATEWAY_LINES,
+                                                   .lines = {.rank = p->rank,
+                                                             .incarnation = p->incarnation,
+                                                             .data = bytes,
+                                                             .data_length = (uint32_t)n}});
+}
+
+/* ---- open and close ---- */
+
+bool rz_gateway_link_ready(const struct rz_gateway_link *link,
+                           const struct rz_environment_given **given)
+{
+    *given = link ? &link->given : NULL;
+    return !link || link->ready;
+}
+
+/* Beside rzd. */
+static bool program_path(char *path, size_t bytes)
+{
+    static const char name[] = "rzgateway";
+    if (!rz_process_path(path, bytes - sizeof(name)) || !strrchr(path, '/')) {
+        return false;
+    }
+    strcpy(strrchr(path, '/') + 1, name);
+    return true;
+}
+
+/* What libpmix prints is lost in a detached job, whose terminal is not its own. */
+_Noreturn static void run_gateway(const struct rz_gateway_link *link, const char *path, int stream,
+                                  int nothing, pid_t parent)
+{
+    int error = link->own->job.flags & RZ_JOB_DETACHED ? nothing : STDERR_FILENO;
+    char fd[16];
+    char *const arguments[] = {(char *)path, fd, NULL};
+    const int source[] = {nothing, error, error, stream};
+    snprintf(fd, sizeof(fd), "%d", GATEWAY_FD);
+    if (rz_process_fail_with_parent(parent, SIGKILL) == RZ_OK &&
+        rz_child_process_place_descriptors(source, sizeof(source) / sizeof(*source))) {
+        rz_child_process_plain_signals();
+        execv(path, arguments);
+    }
+    _exit(127);
+}
+
+static rz_status_t start_gateway(struct rz_gateway_link *link)
+{
+    char path[4096];
+    int ends[2], nothing;
+    pid_t parent = getpid();
+    if (!program_path(path, sizeof(path)) || rz_descriptor_nothing(&nothing) != RZ_OK) {
+        return RZ_ERR_SYSTEM;
+    }
+    if (rz_descriptor_stream_pair(ends) != RZ_OK) {
+        close(nothing);
+        return RZ_ERR_SYSTEM;
+    }
+    link->pid = rz_child_process_fork();
+    if (link->pid == 0) {
+        run_gateway(link, path, ends[1], nothing, parent);
+    }
+    close(ends[1]);
+    close(nothing);
+    if (link->pid < 0 || rz_descriptor_no_wait(ends[0]) != RZ_OK ||
+        rz_frames_open(&link->stream, ends[0], RZ_GATEWAY_FRAME_MAX) != RZ_OK) {
+        close(ends[0]);
+        return RZ_ERR_SYSTEM;
+    }
+    struct event_base *base = link->own->base;
+    rz_status_t status =
+        rz_loop_watch(base, &link->readable, ends[0], EV_READ | EV_PERSIST, stream_readable, link);
+    if (status == RZ_OK) {
+        status = rz_loop_watch(base, &link->writable, ends[0], EV_WRITE, stream_writable, link);
+    }
+    return status == RZ_OK ? send_job(link) : status;
+}
+
+rz_status_t rz_gateway_link_open(struct rz_gateway_link **result,
+                                 const struct rz_gateway_link_config *config)
+{
+    if (!(config->own->job.flags & (RZ_JOB_PMIX | RZ_JOB_PMI1))) {
+        return RZ_OK;
+    }
+    struct rz_gateway_link *link = calloc(1, sizeof(*link));
+    if (!link) {
+        return RZ_ERR_NO_MEMORY;
+    }
+    link->config = *config;
+    link->own = config->own;
+    link->tolerant = config->own->job.flags & RZ_JOB_TOLERANT;
+    rz_status_t status = start_gateway(link);
+    if (status != RZ_OK) {
+        rz_gateway_link_close(link);
+        return status;
+    }
+    rz_overlay_router_handle(config->overlay_router, RZ_OVERLAY_GATEWAY, on_overlay, link);
+    if (config->own->job.flags & RZ_JOB_PMI1) {
+        rz_link_router_on_raw(config->router, on_raw, link);
+    }
+    *result = link;
+    return RZ_OK;
+}
+
+void rz_gateway_link_close(struct rz_gateway_link *link)
+{
+    if (!link) {
+        return;
+    }
+    close_stream(link); /* the gateway ends itself */
+    rz_environment_free(link->given.texts);
+    rz_environment_free(link->given.defaults);
+    free(link->given.rank_variable);
+    free(link);
+}

@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads the daemon's messages, keeps what is known of processes and nodes, and passes each message
+ * to the part that it is for. */
+#include "gateway/gateway.h"
+
+#include "base/no_memory.h"
+#include "port/channel.h"
+
+#include <event2/event.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The longest message between gateways: the data of a fence of many thousand processes. */
+#define PEER_MAX ((size_t)256 << 20)
+/* What is queued for a daemon that does not read: it is about to end. */
+#define QUEUE_MAX ((size_t)1 << 30)
+
+/* What has arrived of a message of another gateway. */
+struct rz_gateway_parts {
+    uint8_t *data;
+    size_t bytes;
+};
+
+/* ---- to the daemon ---- */
+
+static void leave(struct rz_gateway *gateway, int status)
+{
+    gateway->exit_status = status;
+    event_base_loopbreak(gateway->base);
+}
+
+/* Room for a message of so many bytes. */
+static uint8_t *room(struct rz_gateway *gateway, size_t bytes)
+{
+    if (bytes > gateway->buffer_bytes) {
+        free(gateway->buffer);
+        gateway->buffer = malloc(bytes);
+        rz_need_memory(gateway->buffer, "for a message");
+        gateway->buffer_bytes = bytes;
+    }
+    return gateway->buffer;
+}
+
+void rz_gateway_send(struct rz_gateway *gateway, const struct rz_gateway_message *message)
+{
+    static uint8_t frame[RZ_GATEWAY_FRAME_MAX]; /* one thread sends */
+    size_t n = rz_gateway_encode(message, frame, sizeof(frame));
+    if (n == 0 || rz_frames_queued(gateway->stream) > QUEUE_MAX ||
+        rz_frames_send(gateway->stream, frame, n) != RZ_OK) {
+        leave(gateway, EXIT_FAILURE);
+        return;
+    }
+    if (rz_frames_want_write(gateway->stream)) {
+        event_add(gateway->writable, NULL);
+    }
+}
+
+void rz_gateway_log(struct rz_gateway *gateway, uint32_t level, const char *format, ...)
+{
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    if (level <= gateway->job.verbosity) {
+        rz_gateway_send(gateway,
+                        &(struct rz_gateway_message){.type = RZ_GATEWAY_LOG,
+                                                     .log = {.level = level, .line = line}});
+    }
+}
+
+void rz_gateway_give_up(struct rz_gateway *gateway, const char *format, ...)
+{
+    char reason[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof(reason), format, arguments);
+    va_end(arguments);
+    rz_gateway_send(gateway, &(struct rz_gateway_message){.type = RZ_GATEWAY_GIVES_UP,
+                                                          .gives_up = {.reason = reason}});
+    leave(gateway, EXIT_FAILURE);
+}
+
+void rz_gateway_client(struct rz_gateway *gateway, uint32_t rank, enum rz_client_state state)
+{
+    rz_gateway_send(gateway, &(struct rz_gateway_message){
+                                 .type = RZ_GATEWAY_CLIENT,
+                                 .client = {.rank = rank,
+                                            .incarnation = gateway->processes[rank].incarnation,
+                                            .state = state}});
+}
+
+/* ---- to other gateways ---- */
+
+void rz_gateway_peer(struct rz_gateway *gateway, uint32_t node,
+                     const struct rz_peer_message *message)
+{
+    size_t max = gateway->buffer_bytes ? gateway->buffer_bytes : 4096, n;
+    while ((n = rz_peer_encode(message, room(gateway, max), max)) == 0 && max < PEER_MAX) {
+        max *= 2;
+    }
+    if (n == 0) {
+        rz_gateway_give_up(gateway, "a message to another gateway is longer than %zu bytes",
+                           PEER_MAX);
+        return;
+    }
+    for (size_t at = 0; at < n; at += RZ_GATEWAY_PART_MAX) {
+        size_t part = n - at < RZ_GATEWAY_PART_MAX ? n - at : RZ_GATEWAY_PART_MAX;
+        rz_gateway_send(gateway,
+                        &(struct rz_gateway_message){.type = RZ_GATEWAY_PEER,
+                                                     .peer = {.node = node,
+                                                              .more = at + part < n,
+                                                              .data = gateway->buffer + at,
+                                                              .data_length = (uint32_t)part}});
+    }
+}
+
+/* ---- fences and changes ---- */
+
+static void send_fence(void *arg, uint32_t node, const struct rz_collective_message *m)
+{
+    uint8_t *slots = malloc(m->n_slots * sizeof(uint32_t) + 1);
+    rz_need_memory(slots, "for a fence");
+    struct rz_wire_writer w;
+    rz_wire_writer_init(&w, slots, m->n_slots * sizeof(uint32_t));
+    for (uint32_t i = 0; i < m->n_slots; i++) {
+        rz_wire_put_u32(&w, m->slots[i]);
+    }
+    rz_gateway_peer(arg, node,
+                    &(struct rz_peer_message){.type = RZ_PEER_FENCE,
+                                              .fence = {.result = m->result,
+                                                        .kind = m->kind,
+                                                        .number = m->number,
+                                                        .whole = m->whole,
+                                                        .slots = slots,
+                                                        .slots_length = m->n_slots * 4,
+                                                        .data = m->data,
+                                                        .data_length = (uint32_t)m->bytes}});
+    free(slots);
+}
+
+static void fence_done(void *arg, void *waiter, bool whole, const uint8_t *data, size_t bytes)
+{
+    struct rz_gateway_waiter *w = waiter;
+    (void)arg;
+    w->done(w, whole ? RZ_OK : RZ_ERR_PROC_FAILED, data, bytes);
+}
+
+static uint32_t node_of(void *arg, uint32_t slot)
+{
+    const struct rz_gateway *gateway = arg;
+    return gateway->job.node_of[slot];
+}
+
+static bool live(void *arg, uint32_t slot)
+{
+    const struct rz_gateway *gateway = arg;
+    return slot < gateway->job.n_ranks && !gateway->processes[slot].ended;
+}
+
+static bool node_is_live(void *arg, uint32_t node)
+{
+    const struct rz_gateway *gateway = arg;
+    return !gateway->node_failed[node];
+}
+
+static void send_change(void *arg, uint32_t node, const struct rz_registry_message *m)
+{
+    rz_gateway_peer(arg, node,
+                    &(struct rz_peer_message){.type = RZ_PEER_CHANGE,
+                                              .change = {.step = m->step,
+                                                         .asker = m->asker,
+                                                         .serial = m->serial,
+                                                         .home = m->home,
+                                                         .status = m->status,
+                                                         .again = m->again,
+                                                         .drop = m->drop,
+                                                         .key = m->key,
+                                                         .owner = m->owner,
+                                                         .once = m->once,
+                                                         .value = m->value,
+                                                         .value_length = (uint32_t)m->bytes}});
+}
+
+static void change_done(void *arg, void *waiter, rz_status_t status)
+{
+    struct rz_gateway_waiter *w = waiter;
+    (void)arg;
+    w->done(w, status, NULL, 0);
+}
+
+static void added(void *arg)
+{
+    struct rz_gateway *gateway = arg;
+    if (gateway->service->added) {
+        gateway->service->added(gateway);
+    }
+}
+
+static bool on_fence(struct rz_gateway *gateway, uint32_t from, const struct rz_peer_fence *m)
+{
+    uint32_t n = m->slots_length / 4;
+    uint32_t *slots = malloc(m->slots_length + 4);
+    rz_need_memory(slots, "for a fence");
+    struct rz_wire_reader r;
+    rz_wire_reader_init(&r, m->slots, m->slots_length);
+    bool good = m->slots_length % 4 == 0 && n > 0;
+    for (uint32_t i = 0; good && i < n; i++) {
+        slots[i] = rz_wire_get_u32(&r);
+        good = slots[i] < gateway->job.n_ranks;
+    }
+    if (good) {
+        rz_collectives_message(gateway->collectives, from,
+                               &(struct rz_collective_message){.result = m->result,
+                                                               .kind = m->kind,
+                                                               .number = m->number,
+                                                               .whole = m->whole,
+                                                               .slots = slots,
+                                                               .n_slots = n,
+                                                               .data = m->data,
+                                                               .bytes = m->data_length});
+    }
+    free(slots);
+    return good;
+}
+
+static bool on_change(struct rz_gateway *gateway, uint32_t from, const struct rz_peer_change *m)
+{
+    if (m->step >= RZ_REGISTRY_STEP_COUNT || m->asker >= gateway->job.n_nodes ||
+        m->status >= RZ_STATUS_COUNT) {
+        return false;
+    }
+    rz_registry_message(gateway->registry, from,
+                        &(struct rz_registry_message){.step = m->step,
+                                                      .asker = m->asker,
+                                                      .serial = m->serial,
+                                                      .home = m->home,
+                                                      .status = m->status,
+                                                      .again = m->again,
+                                                      .drop = m->drop,
+                                                      .key = m->key,
+                                                      .owner = m->owner,
+                                                      .once = m->once,
+                                                      .value = m->value,
+                                                      .bytes = m->value_length});
+    return true;
+}
+
+static bool on_peer_message(struct rz_gateway *gateway, uint32_t from, const uint8_t *data,
+                            size_t bytes)
+{
+    struct rz_peer_message message;
+    if (rz_peer_decode(&message, data, bytes) != RZ_OK) {
+        return false;
+    }
+    switch (message.type) {
+    case RZ_PEER_FENCE:
+        return on_fence(gateway, from, &message.fence);
+    case RZ_PEER_CHANGE:
+        return on_change(gateway, from, &message.change);
+    default:
+        if (gateway->service->peer) {
+            gateway->service->peer(gateway, from, &message);
+        }
+        return true;
+    }
+}
+
+/* ---- the daemon's messages; false: malformed ---- */
+
+static bool on_peer(struct rz_gateway *gateway, const struct rz_gateway_message *told)
+{
+    const struct rz_gateway_peer *m = &told->peer;
+    if (m->node >= gateway->job.n_nodes || gateway->node_failed[m->node]) {
+        return m->node < gateway->job.n_nodes;
+    }
+    struct rz_gateway_parts *parts = &gateway->parts[m->node];
+    if (parts->bytes == 0 && !m->more) {
+        return on_peer_message(gateway, m->node, m->data, m->data_length);
+    }
+    if (parts->bytes + m->data_length > PEER_MAX) {
+        return false;
+    }
+    uint8_t *data = realloc(parts->data, parts->bytes + m->data_length);
+    rz_need_memory(data, "for a message of another gateway");
+    memcpy(data + parts->bytes, m->data, m->data_length);
+    *parts = (struct rz_gateway_parts){data, parts->bytes + m->data_length};
+    if (m->more) {
+        return true;
+    }
+    bool good = on_peer_message(gateway, m->node, parts->data, parts->bytes);
+    free(parts->data);
+    *parts = (struct rz_gateway_parts){NULL, 0};
+    return good;
+}
+
+static void end_process(struct rz_gateway *gateway, uint32_t rank, bool failed)
+{
+    struct rz_gateway_process *process = &gateway->processes[rank];
+    if (process->ended) {
+        return;
+    }
+    process->ended = true;
+    process->failed = failed;
+    if (failed) {
+        rz_registry_process_ended(gateway->registry, rank);
+        rz_collectives_failure(gateway->collectives);
+    }
+    if (gateway->service->process_ended) {
+        gateway->service->process_ended(gateway, rank, failed);
+    }
+}
+
+static bool on_process_ended(struct rz_gateway *gateway, const struct rz_gateway_message *told)
+{
+    const struct rz_gateway_process_ended *m = &told->process_ended;
+    if (m->rank < gateway->job.n_ranks) {
+        end_process(gateway, m->rank, m->failed);
+    }
+    return true;
+}
+
+static bool on_process_started(struct rz_gateway *gateway, const struct rz_gateway_message *told)
+{
+    const struct rz_gateway_process_started *m = &told->process_started;
+    if (m->rank < gateway->job.n_ranks) {
+        gateway->processes[m->rank].incarnation = m->incarnation;
+        gateway->processes[m->rank].pid = m->pid;
+    }
+    return true;
+}
+
+static bool on_node_failed(struct rz_gateway *gateway, const struct rz_gateway_message *told)
+{
+    uint32_t node = told->node_failed.node;
+    if (node >= gateway->job.n_nodes || gateway->node_failed[node]) {
+        return node < gateway->job.n_nodes;
+    }
+    gateway->node_failed[node] = true;
+    free(gateway->parts[node].data);
+    gateway->parts[node] = (struct rz_gateway_parts){NULL, 0};
+    for (uint32_t rank = 0; rank < gateway->job.n_ranks; rank++) {
+        if (gateway->job.node_of[rank] == node) {
+            end_process(gateway, rank, true);
+        }
+    }
+    rz_registry_node_failed(gateway->registry, node);
+    rz_collectives_failure(gateway->collectives);
+    if (gateway->service->node_failed) {
+        gateway->service->node_failed(gateway, node);
+    }
+    return true;
+}
+
+static bool on_lines(struct rz_gateway *gateway, const struct rz_gateway_message *told)
+{
+    const struct rz_gateway_lines *m = &told->lines;
+    if (rz_gateway_is_here(gateway, m->rank) && gateway->service->lines) {
+        gateway->service->lines(gateway, m->rank, m->data, m->data_length);
+    }
+    return true;
+}
+
+/* An array of n numbers below `below`; NULL: it is malformed. */
+static uint32_t *numbers(const uint8_t *bytes, uint32_t length, uint32_t n, uint32_t below)
+{
+    uint32_t *made = calloc(n + 1, sizeof(*made));
+    rz_need_memory(made, "for the job");
+    struct rz_wire_reader r;
+    rz_wire_reader_init(&r, bytes, length);
+    bool good = length == 4 * (uint64_t)n;
+    for (uint32_t i = 0; good && i < n; i++) {
+        made[i] = rz_wire_get_u32(&r);
+        good = made[i] < below;
+    }
+    if (!good) {
+        free(made);
+        return NULL;
+    }
+    return made;
+}
+
+static bool read_job(struct rz_served_job *job, const struct rz_gateway_job *m)
+{
+    *job = (struct rz_served_job){.protocol = m->protocol,
+                                  .id = m->job,
+                                  .node = m->node,
+                                  .n_nodes = m->n_nodes,
+                                  .n_ranks = m->n_ranks,
+                                  .verbosity = m->verbosity,
+                                  .one_host = m->one_host,
+                                  .tolerant = m->tolerant,
+                                  .folder = strdup(m->folder)};
+    rz_need_memory(job->folder, "for the job");
+    job->node_of = numbers(m->placement, m->placement_length, m->n_ranks, m->n_nodes);
+    job->program_of = numbers(m->programs, m->programs_length, m->n_ranks, m->n_ranks);
+    return m->node < m->n_nodes && m->protocol < RZ_GATEWAY_PROTOCOL_COUNT && job->node_of &&
+           job->program_of;
+}
+
+static bool on_job(struct rz_gateway *gateway, const struct rz_gateway_message *told)
+{
+    const char *why = "it comes from another release than rzd";
+    if (gateway->service || told->job.version != RZ_GATEWAY_VERSION ||
+        !read_job(&gateway->job, &told->job)) {
+        rz_gateway_give_up(gateway, "the gateway cannot read the job: %s", why);
+        return true;
+    }
+    const struct rz_gateway_service *service = gateway->services[gateway->job.protocol];
+    if (!service) {
+        rz_gateway_give_up(gateway, "this build has no PMIx: libpmix-dev was missing when it was "
+                                    "configured");
+        return true;
+    }
+    uint32_t n_nodes = gateway->job.n_nodes;
+    gateway->processes = calloc(gateway->job.n_ranks, sizeof(*gateway->processes));
+    gateway->node_failed = calloc(n_nodes, sizeof(*gateway->node_failed));
+    gateway->parts = calloc(n_nodes, sizeof(*gateway->parts));
+    gateway->collectives =
+        rz_collectives_open(&(struct rz_collectives_config){.n_nodes = n_nodes,
+                                                            .self = gateway->job.node,
+                                                            .arg = gateway,
+                                                            .send = send_fence,
+                                                            .done = fence_done,
+                                                            .node_of = node_of,
+                                                            .live = live,
+                                                            .node_is_live = node_is_live});
+    gateway->registry = rz_registry_open(&(struct rz_registry_config){.n_nodes = n_nodes,
+                                                                      .self = gateway->job.node,
+                                                                      .arg = gateway,
+                                                                      .send = send_change,
+                                                                      .answered = change_done,
+                                                                      .added = added,
+                                                                      .node_is_live = node_is_live,
+                                                                      .live = live});
+    rz_need_memory(gateway->processes && gateway->node_failed && gateway->parts &&
+                       gateway->collectives && gateway->registry,
+                   "for the job");
+    gateway->service = service;
+    if (service->open(gateway, &why) != RZ_OK) {
+        rz_gateway_give_up(gateway, "%s", why);
+    }
+    return true;
+}
+
+static bool on_message(struct rz_gateway *gateway, const void *bytes, size_t n)
+{
+    static bool (*const handlers[RZ_GATEWAY_TYPE_COUNT])(struct rz_gateway *,
+                                                         const struct rz_gateway_message *) = {
+        [RZ_GATEWAY_JOB] = on_job,
+        [RZ_GATEWAY_PEER] = on_peer,
+        [RZ_GATEWAY_PROCESS_STARTED] = on_process_started,
+        [RZ_GATEWAY_PROCESS_ENDED] = on_process_ended,
+        [RZ_GATEWAY_NODE_FAILED] = on_node_failed,
+        [RZ_GATEWAY_LINES] = on_lines};
+    struct rz_gateway_message message;
+    return rz_gateway_decode(&message, bytes, n) == RZ_OK && handlers[message.type] &&
+           (gateway->service || message.type == RZ_GATEWAY_JOB) &&
+           handlers[message.type](gateway, &message);
+}
+
+static void stream_readable(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_gateway *gateway = arg;
+    const void *bytes;
+    size_t n;
+    (void)fd, (void)what;
+    rz_status_t status = rz_frames_read(gateway->stream);
+    while (rz_frames_next(gateway->stream, &bytes, &n)) {
+        if (!on_message(gateway, bytes, n)) {
+            rz_gateway_give_up(gateway, "the gateway got a malformed message");
+            return;
+        }
+    }
+    if (status != RZ_OK && status != RZ_IN_PROGRESS) {
+        leave(gateway, EXIT_SUCCESS); /* the daemon ends the gateway so */
+    }
+}
+
+static void stream_writable(evutil_socket_t fd, short what, void *arg)
+{
+    struct rz_gateway *gateway = arg;
+    (void)fd, (void)what;
+    rz_frames_flush(gateway->stream);
+    if (rz_frames_want_write(gateway->stream)) {
+        event_add(gateway->writable, NULL);
+    }
+}
+
+/* ---- the whole ---- */
+
+static void clear(struct rz_gateway *gateway)
+{
+    if (gateway->service && gateway->service->close) {
+        gateway->service->close(gateway);
+    }
+    rz_collectives_close(gateway->collectives);
+    rz_registry_close(gateway->registry);
+    for (uint32_t node = 0; gateway->parts && node < gateway->job.n_nodes; node++) {
+        free(gateway->parts[node].data);
+    }
+    event_free(gateway->readable);
+    event_free(gateway->writable);
+    rz_frames_close(gateway->stream);
+    event_base_free(gateway->base);
+    free(gateway->parts);
+    free(gateway->buffer);
+    free(gateway->processes);
+    free(gateway->node_failed);
+    free(gateway->job.folder);
+    free(gateway->job.node_of);
+    free(gateway->job.program_of);
+}
+
+int rz_gateway_run(int fd,
+                   const struct rz_gateway_service *const services[RZ_GATEWAY_PROTOCOL_COUNT])
+{
+    struct rz_gateway gateway = {
+        .base = event_base_new(), .services = services, .exit_status = EXIT_SUCCESS};
+    rz_need_memory(gateway.base &&
+                       rz_frames_open(&gateway.stream, fd, RZ_GATEWAY_FRAME_MAX) == RZ_OK,
+                   "for the stream to rzd");
+    gateway.readable = event_new(gateway.base, fd, EV_READ | EV_PERSIST, stream_readable, &gateway);
+    gateway.writable = event_new(gateway.base, fd, EV_WRITE, stream_writable, &gateway);
+    rz_need_memory(gateway.readable && gateway.writable && event_add(gateway.readable, NULL) == 0,
+                   "for the stream to rzd");
+    event_base_dispatch(gateway.base);
+    clear(&gateway);
+    return gateway.exit_status;
+}

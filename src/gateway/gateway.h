@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What all parts of a gateway know: the job, which of its processes and nodes have failed, the
+ * stream to the daemon, and messages to other gateways. A service speaks a protocol with the node's
+ * processes (pmix_service.h, pmi1_service.h); fences and published data are the same for all.
+ */
+#ifndef RZ_GATEWAY_GATEWAY_H
+#define RZ_GATEWAY_GATEWAY_H
+
+#include "gateway/collective.h"
+#include "gateway/peer_messages.h"
+#include "gateway/registry.h"
+#include "wire/gateway_messages.h"
+
+struct event;
+struct event_base;
+struct rz_frames;
+struct rz_gateway;
+
+/* The job, as JOB says. A process is identified by its rank, for it is never replaced. */
+struct rz_served_job {
+    uint32_t protocol; /* enum rz_gateway_protocol */
+    uint64_t id;
+    uint32_t node, n_nodes, n_ranks, verbosity;
+    bool one_host;                  /* the nodes are emulated on one host */
+    bool tolerant;                  /* the programs handle failures, as the user says */
+    char *folder;                   /* exists; its contents end with the node */
+    uint32_t *node_of, *program_of; /* [n_ranks] */
+};
+
+/* A process of any node. Its pid is known only on its own node. */
+struct rz_gateway_process {
+    uint32_t incarnation, pid; /* 0: it has not started, as far as is known here */
+    bool ended, failed;        /* failed: it has ended, not in order */
+};
+
+/* What waits for the end of a fence or of a change. status: RZ_ERR_PROC_FAILED if a participant of
+ * the fence was missing. */
+struct rz_gateway_waiter {
+    void (*done)(struct rz_gateway_waiter *waiter, rz_status_t status, const uint8_t *data,
+                 size_t bytes);
+};
+
+/* A protocol. NULL: there is nothing to do. */
+struct rz_gateway_service {
+    /* Serves from now on, and calls rz_gateway_ready. *why (static text) describes an error. */
+    rz_status_t (*open)(struct rz_gateway *gateway, const char **why);
+    void (*close)(struct rz_gateway *gateway);
+    /* A process of any node has ended or failed. */
+    void (*process_ended)(struct rz_gateway *gateway, uint32_t rank, bool failed);
+    /* All its processes were reported before. */
+    void (*node_failed)(struct rz_gateway *gateway, uint32_t node);
+    /* A process has written to its link. */
+    void (*lines)(struct rz_gateway *gateway, uint32_t rank, const uint8_t *data, size_t bytes);
+    /* Another gateway has sent a message other than FENCE and CHANGE. */
+    void (*peer)(struct rz_gateway *gateway, uint32_t node, const struct rz_peer_message *message);
+    /* A process has published something. */
+    void (*added)(struct rz_gateway *gateway);
+};
+
+struct rz_gateway {
+    struct event_base *base;
+    struct rz_served_job job;
+    struct rz_gateway_process *processes; /* [n_ranks] */
+    bool *node_failed;                    /* [n_nodes] */
+    struct rz_collectives *collectives;
+    struct rz_registry *registry;
+    const struct rz_gateway_service *const *services;
+    const struct rz_gateway_service *service; /* of the job's protocol; NULL before JOB */
+    void *state;                              /* of the service */
+    /* The rest belongs to gateway.c. */
+    struct rz_frames *stream;
+    struct event *readable, *writable;
+    uint8_t *buffer; /* for messages to be sent; grows */
+    size_t buffer_bytes;
+    struct rz_gateway_parts *parts; /* [n_nodes]: of a message that comes in parts */
+    int exit_status;
+};
+
+/* Serves the daemon at fd until it closes the stream, or the gateway gives up. services: of each
+ * protocol; NULL: this build does not have it. Returns the exit status. */
+int rz_gateway_run(int fd,
+                   const struct rz_gateway_service *const services[RZ_GATEWAY_PROTOCOL_COUNT]);
+
+/* ---- to the daemon ---- */
+
+void rz_gateway_send(struct rz_gateway *gateway, const struct rz_gateway_message *message);
+
+/* A line for the user, if the job's verbosity is at least level. */
+void rz_gateway_log(struct rz_gateway *gateway, uint32_t level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The gateway cannot serve any more: the daemon says why and ends the node's processes. */
+void rz_gateway_give_up(struct rz_gateway *gateway, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+void rz_gateway_client(struct rz_gateway *gateway, uint32_t rank, enum rz_client_state state);
+
+/* ---- to other gateways; node RZ_GATEWAY_ALL: all live ones ---- */
+
+void rz_gateway_peer(struct rz_gateway *gateway, uint32_t node,
+                     const struct rz_peer_message *message);
+
+static inline bool rz_gateway_is_here(const struct rz_gateway *gateway, uint32_t rank)
+{
+    return rank < gateway->job.n_ranks && gateway->job.node_of[rank] == gateway->job.node;
+}
+
+#endif

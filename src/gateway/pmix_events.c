@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The life of processes, and events: failures for those that have asked to be told, and what
+ * processes tell each other. */
+#include "base/no_memory.h"
+#include "gateway/pmix_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- processes connect, finalize and abort ---- */
+
+struct process_call {
+    struct rz_upcall upcall;
+    uint32_t rank;
+    enum rz_client_state state;
+    uint32_t code, *ranks, n_ranks;
+    char message[256];
+    pmix_op_cbfunc_t done;
+    void *arg;
+};
+
+static struct process_call *make_call(uint32_t rank, pmix_op_cbfunc_t done, void *arg)
+{
+    RZ_UPCALL_MAKE(process_call, call);
+    call->rank = rank;
+    call->done = done;
+    call->arg = arg;
+    return call;
+}
+
+static void end_call(struct process_call *call)
+{
+    if (call->done) { /* libpmix does not wait for all of them */
+        call->done(PMIX_SUCCESS, call->arg);
+    }
+    free(call->ranks);
+    free(call);
+}
+
+/* The daemon knows that the process has finalized before the process does, and so before its
+ * end. */
+static void tell_client(struct rz_gateway *gateway, struct rz_upcall *upcall)
+{
+    struct process_call *call = (struct process_call *)upcall;
+    rz_gateway_client(gateway, call->rank, call->state);
+    end_call(call);
+}
+
+pmix_status_t rz_pmix_on_connected(const pmix_proc_t *process, void *object, pmix_info_t info[],
+                                   size_t n, pmix_op_cbfunc_t done, void *arg)
+{
+    uint32_t rank;
+    (void)object, (void)info, (void)n;
+    if (!rz_pmix_rank(process, &rank)) {
+        return PMIX_ERR_NOT_SUPPORTED;
+    }
+    struct process_call *call = make_call(rank, done, arg);
+    call->state = RZ_CLIENT_CONNECTED;
+    rz_pmix_post(&call->upcall, tell_client);
+    return PMIX_SUCCESS;
+}
+
+pmix_status_t rz_pmix_on_finalized(const pmix_proc_t *process, void *object, pmix_op_cbfunc_t done,
+                                   void *arg)
+{
+    uint32_t rank;
+    (void)object;
+    if (!rz_pmix_rank(process, &rank)) {
+        return PMIX_OPERATION_SUCCEEDED;
+    }
+    struct process_call *call = make_call(rank, done, arg);
+    call->state = RZ_CLIENT_FINALIZED;
+    rz_pmix_post(&call->upcall, tell_client);
+    return PMIX_SUCCESS;
+}
+
+static void tell_abort(struct rz_gateway *gateway, struct rz_upcall *upcall)
+{
+    struct process_call *call = (struct process_call *)upcall;
+    bool all = !call->ranks || call->n_ranks == gateway->job.n_ranks;
+    uint8_t *ranks = calloc(call->n_ranks + 1, sizeof(uint32_t));
+    rz_need_memory(ranks, "for a list of processes");
+    struct rz_wire_writer w;
+    rz_wire_writer_init(&w, ranks, call->n_ranks * sizeof(uint32_t));
+    for (uint32_t i = 0; !all && i < call->n_ranks; i++) {
+        rz_wire_put_u32(&w, call->ranks[i]);
+    }
+    rz_gateway_send(gateway,
+                    &(struct rz_gateway_message){
+                        .type = RZ_GATEWAY_ABORT,
+                        .abort = {.rank = call->rank,
+                                  .incarnation = gateway->processes[call->rank].incarnation,
+                                  .code = call->code,
+                                  .reason = call->message,
+                                  .ranks = ranks,
+                                  .ranks_length = all ? 0 : 4 * call->n_ranks}});
+    free(ranks);
+    end_call(call);
+}
+
+pmix_status_t rz_pmix_on_abort(const pmix_proc_t *process, void *object, int code,
+                               const char message[], pmix_proc_t processes[], size_t n,
+                               pmix_op_cbfunc_t done, void *arg)
+{
+    uint32_t rank;
+    (void)object;
+    if (!rz_pmix_rank(process, &rank)) {
+        return PMIX_ERR_NOT_SUPPORTED;
+    }
+    struct process_call *call = make_call(rank, done, arg);
+    call->code = (uint32_t)code;
+    call->ranks = n > 0 ? rz_pmix_ranks(processes, n, &call->n_ranks) : NULL;
+    bool empty = !message || !*message || strcmp(message, "N/A") == 0; /* as Open MPI says */
+    snprintf(call->message, sizeof(call->message), "%s", empty ? "MPI_Abort" : message);
+    rz_pmix_post(&call->upcall, tell_abort);
+    return PMIX_SUCCESS;
+}
+
+/* ---- which events processes want ---- */
+
+static void tell_tolerant(struct rz_gateway *gateway, struct rz_upcall *upcall)
+{
+    free(upcall);
+    if (!rz_pmix->tolerant) {
+        rz_pmix->tolerant = true;
+        rz_gateway_send(gateway, &(struct rz_gateway_message){.type = RZ_GATEWAY_TOLERANT});
+    }
+}
+
+pmix_status_t rz_pmix_on_register(pmix_status_t *codes, size_t n, const pmix_info_t info[],
+                                  size_t n_info, pmix_op_cbfunc_t done, void *arg)
+{
+    bool failures = false; /* libpmix reports events of the system alone, as that of a node */
+    (void)info, (void)n_info, (void)done, (void)arg;
+    for (size_t i = 0; i < n; i++) {
+        failures |= codes[i] == PMIX_EVENT_NODE_DOWN;
+    }
+    if (failures) {
+        RZ_UPCALL_MAKE(rz_upcall, upcall);
+        rz_pmix_post(upcall, tell_tolerant);
+    }
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+pmix_status_t rz_pmix_on_deregister(pmix_status_t *codes, size_t n, pmix_op_cbfunc_t done,
+                                    void *arg)
+{
+    (void)codes, (void)n, (void)done, (void)arg;
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+/* ---- failures ---- */
+
+static void notified(pmix_status_t status, void *arg)
+{
+    pmix_info_t *info = arg;
+    (void)status;
+    PMIX_INFO_FREE(info, 2);
+}
+
+/* Tells the processes of this node that have asked for this code; those that ask later are told
+ * then. key, value: what the event is about. */
+static void notify(pmix_status_t code, uint32_t source, const char *key, const void *value,
+                   pmix_data_type_t type)
+{
+    pmix_info_t *info;
+    pmix_proc_t process;
+    bool yes = true;
+    rz_pmix_process(&process, source);
+    PMIX_INFO_CREATE(info, 2);
+    PMIX_INFO_LOAD(&info[0], key, value, type);
+    PMIX_INFO_LOAD(&info[1], PMIX_EVENT_NON_DEFAULT, &yes, PMIX_BOOL);
+    if (PMIx_Notify_event(code, &process, PMIX_RANGE_LOCAL, info, 2, notified, info) !=
+        PMIX_SUCCESS) {
+        notified(PMIX_SUCCESS, info);
+    }
+}
+
+void rz_pmix_process_failed(struct rz_gateway *gateway, uint32_t rank)
+{
+    pmix_proc_t process;
+    (void)gateway;
+    rz_pmix_process(&process, rank);
+    notify(PMIX_ERR_PROC_ABORTED, rank, PMIX_EVENT_AFFECTED_PROC, &process, PMIX_PROC);
+}
+
+void rz_pmix_node_failed(struct rz_gateway *gateway, uint32_t node)
+{
+    char name[RZ_PMIX_NODE_NAME_MAX];
+    (void)gateway;
+    rz_pmix_node_name(node, name);
+    notify(PMIX_EVENT_NODE_DOWN, PMIX_RANK_UNDEF, PMIX_HOSTNAME, name, PMIX_STRING);
+}
+
+/* ---- events of processes for processes of other nodes ---- */
+
+struct event_call {
+    struct rz_upcall upcall;
+    pmix_status_t code;
+    uint32_t rank;
+    pmix_data_range_t range;
+    pmix_byte_object_t info;
+};
+
+static void tell_other_nodes(struct rz_gateway *gateway, struct rz_upcall *upcall)
+{
+    struct event_call *call = (struct event_call *)upcall;
+    rz_gateway_peer(gateway, RZ_GATEWAY_ALL,
+                    &(struct rz_peer_message){.type = RZ_PEER_EVENT,
+                                              .event = {.code = (uint32_t)call->code,
+                                                        .rank = call->rank,
+                                                        .range = call->range,
+                                                        .info = (const uint8_t *)call->info.bytes,
+                                                        .info_length = (uint32_t)call->info.size}});
+    free(call->info.bytes);
+    free(call);
+}
+
+/* libpmix has told the processes of this node already. */
+pmix_status_t rz_pmix_on_notify(pmix_status_t code, const pmix_proc_t *source,
+                                pmix_data_range_t range, pmix_info_t info[], size_t n,
+                                pmix_op_cbfunc_t done, void *arg)
+{
+    pmix_data_buffer_t buffer;
+    uint32_t rank;
+    (void)done, (void)arg;
+    if (!rz_pmix_rank(source, &rank)) {
+        return PMIX_OPERATION_SUCCEEDED;
+    }
+    RZ_UPCALL_MAKE(event_call, call);
+    call->code = code;
+    call->rank = rank;
+    call->range = range;
+    PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
+    if (PMIx_Data_pack(NULL, &buffer, &n, 1, PMIX_SIZE) == PMIX_SUCCESS &&
+        (n == 0 || PMIx_Data_pack(NULL, &buffer, info, (int32_t)n, PMIX_INFO) == PMIX_SUCCESS)) {
+        PMIx_Data_unload(&buffer, &call->info);
+    }
+    PMIX_DATA_BUFFER_DESTRUCT(&buffer);
+    rz_pmix_post(&call->upcall, tell_other_nodes);
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+struct told {
+    pmix_info_t *info;
+    size_t n;
+};
+
+static void told_all(pmix_status_t status, void *arg)
+{
+    struct told *told = arg;
+    (void)status;
+    if (told->info) {
+        PMIX_INFO_FREE(told->info, told->n);
+    }
+    free(told);
+}
+
+void rz_pmix_event(struct rz_gateway *gateway, const struct rz_peer_event *event)
+{
+    pmix_byte_object_t packed = {.bytes = (char *)event->info, .size = event->info_length};
+    pmix_data_buffer_t buffer;
+    pmix_proc_t source;
+    int32_t one = 1;
+    RZ_UPCALL_MAKE(told, told);
+    if (event->rank >= gateway->job.n_ranks) {
+        free(told);
+        return;
+    }
+    PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
+    if (PMIx_Data_embed(&buffer, &packed) == PMIX_SUCCESS &&
+        PMIx_Data_unpack(NULL, &buffer, &told->n, &one, PMIX_SIZE) == PMIX_SUCCESS && told->n > 0 &&
+        told->n < event->info_length) {
+        int32_t n = (int32_t)told->n;
+        PMIX_INFO_CREATE(told->info, told->n);
+        PMIx_Data_unpack(NULL, &buffer, told->info, &n, PMIX_INFO);
+    }
+    PMIX_DATA_BUFFER_DESTRUCT(&buffer);
+    rz_pmix_process(&source, event->rank);
+    /* Here it is an event of this node alone: it does not go round again. */
+    if (PMIx_Notify_event((pmix_status_t)event->code, &source, PMIX_RANGE_LOCAL, told->info,
+                          told->info ? told->n : 0, told_all, told) != PMIX_SUCCESS) {
+        told_all(PMIX_SUCCESS, told);
+    }
+}

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs of Open MPI and MPICH, compiled by their mpicc, under rzrun: they run, on one node and several, and end as a user expects.
+Skipped (77) where there is no other MPI."""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import foreign_rig
+from foreign_rig import NOT_ASKED, rig
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+COMPILERS = {name: path for name in ("openmpi", "mpich") if (path := shutil.which(f"mpicc.{name}"))}
+NETNS = os.geteuid() == 0
+
+
+class Mpi(foreign_rig.ForeignTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.built = tempfile.mkdtemp(prefix="launch-test-")
+        cls.addClassCleanup(shutil.rmtree, cls.built, ignore_errors=True)
+        for name, compiler in COMPILERS.items():
+            subprocess.run([compiler, "-O1", f"{HERE}/foreign_mpi.c", "-o", f"{cls.built}/{name}"], check=True)
+
+    def each(self):
+        for name in COMPILERS:
+            with self.subTest(mpi=name):
+                yield f"{self.built}/{name}"
+
+    def test_ring(self):
+        layouts = [("1", []), ("4", []), ("4", ["--nodes", "2"]), ("7", ["--nodes", "3", "--map-by", "node"])]
+        layouts += [("6", ["--nodes", "3", "--adapter", "netns"])] if NETNS else []
+        for program in self.each():
+            for n, layout in layouts:
+                result = self.job("-n", n, *layout, program)
+                self.assertEqual(result.out, f"ring of {n}: token {n}, sum {sum(range(int(n)))}\n")
+                self.assertEqual(result.err, "")
+
+    def test_spare_nodes(self):
+        for program in self.each():
+            self.assertIn("ring of 2", self.job("-n", "2", "--nodes", "3", "--spares", "1", program).out)
+
+    def test_killed(self):
+        for program in self.each():
+            result = self.job("-n", "4", "--nodes", "2", program, "kill", status=137)
+            self.assertIn(f"rzrun: rank 1 was killed by signal 9 (Killed); {NOT_ASKED}\n", result.err)
+
+    def test_exit_without_finalize(self):
+        for program in self.each():
+            result = self.job("-n", "3", program, "exit", status=3)
+            self.assertIn("rzrun: rank 1 exited with status 3 before MPI_Finalize", result.err)
+
+    def test_abort(self):
+        for program in self.each():
+            result = self.job("-n", "4", "--nodes", "2", program, "abort", status=42)
+            self.assertIn("rzrun: rank 1 ended the job: MPI_Abort\n", result.err)
+
+    def test_node_lost(self):
+        for program in self.each():
+            result = self.job("-n", "4", "--nodes", "2", "--inject", "kill node 1 at 300ms", program, "wait", status=137)
+            self.assertIn(f"rzrun: node 1 was lost; {NOT_ASKED}\n", result.err)
+
+    def test_several_programs(self):
+        for program in self.each():
+            result = self.job("-n", "2", program, "program", ":", "-n", "1", program, "program")
+            self.assertEqual(sorted(result.out.splitlines()), ["rank 0: program 0", "rank 1: program 0", "rank 2: program 1"])
+
+    def test_names(self):
+        for program in self.each():
+            result = self.job("-n", "4", "--nodes", "2", program, "names")
+            self.assertEqual(sorted(result.out.splitlines()), [f"rank {rank}: a-port-of-rank-0" for rank in range(4)])
+
+    def test_connect(self):
+        if "openmpi" in COMPILERS:  # MPICH's transport of Debian (UCX) has no ports
+            self.assertEqual(self.job("-n", "4", "--nodes", "2", f"{self.built}/openmpi", "connect").out, "connected to 2\n")
+
+    def test_gateway_is_killed(self):
+        """It takes its node's processes with it, not the daemon."""
+        for program in self.each():
+            process = self.begin("-n", "4", "--nodes", "2", program, "wait")
+            os.kill(self.gateways()[0].pid, signal.SIGKILL)
+            result = self.finish(process)
+            self.assertEqual(result.status, 137, result.err)
+            self.assertIn("its gateway (--mpi) has failed", result.err)
+
+    def test_rzrun_is_killed(self):
+        for program in self.each():
+            process = self.begin("-n", "4", "--nodes", "2", program, "wait")
+            process.kill()
+            self.finish(process)
+
+    def test_signal(self):
+        for program in self.each():
+            process = self.begin("-n", "2", program, "wait")
+            process.terminate()
+            self.assertEqual(self.finish(process).status, 143)
+
+    def test_detached(self):
+        for program in self.each():
+            number = self.job("--detach", "-n", "3", "--nodes", "2", program).out.split()[-1]
+            self.assertIn("ring of 3", self.runs("--attach", number).out)
+
+    def test_library_is_not_served_if_told_so(self):
+        for program in self.each():
+            result = self.job("-n", "2", "--mpi", "rhizome", program)
+            self.assertIn("the library of another MPI", result.err)
+
+    def test_two_mpis_in_one_job(self):
+        programs = [f"{self.built}/{name}" for name in COMPILERS]
+        if len(programs) == 2:
+            self.assertIn("linked to different MPIs", self.job("-n", "1", programs[0], ":", "-n", "1", programs[1], status=2).err)
+        self.assertIn("linked to different MPIs", self.job("-n", "1", programs[0], ":", "-n", "1", "/bin/true", status=2).err)
+
+    def test_a_wrong_choice(self):
+        self.assertIn("it is `auto`, `rhizome`, `pmix` or `pmi1`", self.job("--mpi", "pmi2", "/bin/true", status=2).err)
+
+    def test_parameters_of_open_mpi(self):
+        if "openmpi" in COMPILERS:
+            show = [sys.executable, "-c", "import os; print(os.environ['OMPI_MCA_btl'], os.environ['PMIX_RANK'])"]
+            self.assertEqual(self.job("-n", "1", "--mca", "btl", "tcp,self", "--mpi", "pmix", *show).out, "tcp,self 0\n")
+
+
+if not COMPILERS:
+    print("there is no mpicc.openmpi and no mpicc.mpich")
+    sys.exit(77)
+rig.main()
