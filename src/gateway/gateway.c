@@ -392,6 +392,7 @@ static bool read_job(struct rz_served_job *job, const struct rz_gateway_job *m)
                                   .verbosity = m->verbosity,
                                   .one_host = m->one_host,
                                   .tolerant = m->tolerant,
+                                  .crowd = m->crowd,
                                   .folder = strdup(m->folder)};
     rz_need_memory(job->folder, "for the job");
     job->node_of = numbers(m->placement, m->placement_length, m->n_ranks, m->n_nodes);

@@ -24,6 +24,7 @@ struct rz_served_job {
     uint32_t node, n_nodes, n_ranks, verbosity;
     bool one_host;                  /* the nodes are emulated on one host */
     bool tolerant;                  /* the programs handle failures, as the user says */
+    bool crowd;                     /* the ranks outnumber the processors */
     char *folder;                   /* exists; its contents end with the node */
     uint32_t *node_of, *program_of; /* [n_ranks] */
 };

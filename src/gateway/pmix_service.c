@@ -179,6 +179,9 @@ static void add_for_open_mpi(const struct rz_gateway *gateway, uint8_t **texts, 
     if (gateway->job.tolerant) {
         add_text(texts, bytes, "OMPI_MCA_mpi_ft_enable=1");
     }
+    if (gateway->job.crowd) { /* as its own launcher does */
+        add_text(texts, bytes, "OMPI_MCA_mpi_yield_when_idle=1");
+    }
     for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
         char text[512];
         snprintf(text, sizeof(text), "%s=%s", folders[i], gateway->job.folder);

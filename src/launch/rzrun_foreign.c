@@ -152,6 +152,8 @@ RZ_CLI_TAKE(parameter)
 {
     char text[512];
     (void)why;
+    snprintf(text, sizeof(text), "OMPI_MCA_%s", value); /* for a program of Open MPI */
+    rz_texts_add(&OPTIONS->environment, text);
     if (strcmp(value, "mpi_yield_when_idle=1") == 0) {
         rz_texts_add(&OPTIONS->environment, "RZ_WAIT=yield");
         return true;
@@ -160,8 +162,6 @@ RZ_CLI_TAKE(parameter)
         strcmp(value, "rmaps_default_mapping_policy=:oversubscribe") == 0) {
         return OPTIONS->oversubscribe = true;
     }
-    snprintf(text, sizeof(text), "OMPI_MCA_%s", value); /* for a program of Open MPI */
-    rz_texts_add(&OPTIONS->environment, text);
     if (!is_of_its_parts(value) && !OPTIONS->warned) {
         fprintf(stderr,
                 "rzrun: the parameter %.*s of another MPI is not known here and has no effect; "

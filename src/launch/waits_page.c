@@ -148,10 +148,14 @@ static void put_idle(const struct rz_waits_entry *entries, size_t n, FILE *out)
 {
     static const char *const one[] = {[RZ_WAITING_NOT_JOINED] = "has not called MPI_Init",
                                       [RZ_WAITING_COMPUTES] = "computes",
+                                      [RZ_WAITING_UNKNOWN] =
+                                          "uses another MPI, whose waits are not known here",
                                       [RZ_WAITING_LEFT] = "has left MPI",
                                       [RZ_WAITING_FAILED] = "has failed"};
     static const char *const many[] = {[RZ_WAITING_NOT_JOINED] = "have not called MPI_Init",
                                        [RZ_WAITING_COMPUTES] = "compute",
+                                       [RZ_WAITING_UNKNOWN] =
+                                           "use another MPI, whose waits are not known here",
                                        [RZ_WAITING_LEFT] = "have left MPI",
                                        [RZ_WAITING_FAILED] = "have failed"};
     put_ranks(entries, n, out);
@@ -262,7 +266,8 @@ static bool put_circles(const struct rz_waits_page *page, const struct rz_waits_
 static bool told_apart(const struct rz_waits_entry *entries, size_t n)
 {
     enum rz_waiting_state state = entries->state;
-    return n <= APART_MAX && (state == RZ_WAITING_NOT_JOINED || state == RZ_WAITING_COMPUTES);
+    return n <= APART_MAX && (state == RZ_WAITING_NOT_JOINED || state == RZ_WAITING_COMPUTES ||
+                              state == RZ_WAITING_UNKNOWN);
 }
 
 bool rz_waits_page_print(struct rz_waits_page *page, const struct rz_waits_page *earlier,

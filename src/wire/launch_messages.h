@@ -72,7 +72,8 @@ enum rz_detector { RZ_DETECTOR_RING, RZ_DETECTOR_SWIM, RZ_DETECTOR_FLAT, RZ_DETE
 enum rz_waiting_state {
     RZ_WAITING_NOT_JOINED, /* it has not called MPI_Init */
     RZ_WAITING_COMPUTES,
-    RZ_WAITING_LEFT, /* it has finalized MPI */
+    RZ_WAITING_UNKNOWN, /* its MPI is another one */
+    RZ_WAITING_LEFT,    /* it has finalized MPI */
     RZ_WAITING_FAILED,
     RZ_WAITING_IN_CALL,
     RZ_WAITING_STATE_COUNT

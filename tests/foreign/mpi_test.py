@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Programs of Open MPI and MPICH, compiled by their mpicc, under rzrun: they run, on one node and several, and end as a user expects.
 Skipped (77) where there is no other MPI."""
+import glob
+import gzip
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -99,10 +102,27 @@ class Mpi(foreign_rig.ForeignTest):
             process.terminate()
             self.assertEqual(self.finish(process).status, 143)
 
+    def test_timeout(self):
+        for program in self.each():
+            result = self.job("-n", "2", "--timeout", "3", program, "wait", status=rig.TIMED_OUT)
+            self.assertIn("uses another MPI, whose waits are not known here", result.err)
+
     def test_detached(self):
         for program in self.each():
             number = self.job("--detach", "-n", "3", "--nodes", "2", program).out.split()[-1]
             self.assertIn("ring of 3", self.runs("--attach", number).out)
+
+    def test_hpcc(self):
+        """A benchmark that Debian has as a package, linked to its Open MPI."""
+        hpcc, inputs = shutil.which("hpcc"), glob.glob("/usr/share/doc/hpcc/examples/*hpccinf.txt*")
+        if not hpcc or not inputs:
+            self.skipTest("there is no hpcc")
+        with (gzip.open if inputs[0].endswith(".gz") else open)(inputs[0], "rt") as file:
+            text = re.sub(r"^\d+( +Ns)$", r"120\1", file.read(), flags=re.MULTILINE)
+        self.file("hpccinf.txt", text)
+        self.job("-n", "4", "--nodes", "2", "--wdir", self.folder, hpcc)
+        with open(f"{self.folder}/hpccoutf.txt", encoding="utf-8") as file:
+            self.assertIn("\nSuccess=1\n", file.read())
 
     def test_library_is_not_served_if_told_so(self):
         for program in self.each():

@@ -132,6 +132,14 @@ static const enum rz_waiting_state idle_state[] = {[RZ_CHILD_SPAWNED] = RZ_WAITI
                                                    [RZ_CHILD_LEFT] = RZ_WAITING_LEFT,
                                                    [RZ_CHILD_FAILED] = RZ_WAITING_FAILED};
 
+static enum rz_waiting_state idle_state_of(const struct rz_child *p)
+{
+    if (p->state == RZ_CHILD_SPAWNED && p->service != RZ_CHILD_UNSERVED) {
+        return p->service == RZ_CHILD_CONNECTED ? RZ_WAITING_UNKNOWN : RZ_WAITING_LEFT;
+    }
+    return idle_state[p->state];
+}
+
 static void tell_waiting(const struct rz_orders *orders, const struct rz_child *p,
                          enum rz_waiting_state state, const struct rz_wait_text *w)
 {
@@ -164,7 +172,7 @@ static void dump_process(const struct rz_orders *orders, const struct rz_child *
     }
     if (!waits) {
         const struct rz_wait_text none = {.peer = RZ_WAIT_ANY, .tag = RZ_WAIT_ANY};
-        tell_waiting(orders, p, idle_state[p->state], &none);
+        tell_waiting(orders, p, idle_state_of(p), &none);
     }
 }
 

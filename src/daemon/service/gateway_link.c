@@ -127,6 +127,7 @@ static rz_status_t send_job(struct rz_gateway_link *link)
                           .verbosity = job->verbosity,
                           .one_host = rz_job_single_host(job),
                           .tolerant = (job->flags & RZ_JOB_TOLERANT) != 0,
+                          .crowd = (job->flags & RZ_JOB_CROWD) != 0,
                           .folder = folder,
                           .placement = placement,
                           .placement_length = bytes,
