@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 
-from . import checkpoint, group, mpi, records, recovery, runtime, simple, tune, ulfm
+from . import checkpoint, foreign, group, mpi, records, recovery, runtime, simple, tune, ulfm
 from .cli import DURATION, Cli, Option, Out, numbers, seconds, taking
 from .run import Interrupt
 from .systems import SYSTEMS, Systems
@@ -37,6 +37,7 @@ STUDIES = {
             "nodes), collectives (2 to 64 ranks), nodes (32 ranks on 4 nodes), start (a program that does nothing, 4 to 1024 ranks), memory (of a rank), "
             "proxies (three applications, also with --no-ft), pair (two ranks, as they wait by default and yielding, as the machine is and with slow "
             "wake-ups), crowd (8 and 32 ranks), calls (instructions of the shortest paths, by valgrind); its last line is the verdict."),
+    "foreign": (foreign.study, None, "from SIGKILL until each client of libpmix is told, beside Open MPI 5's own runtime where it is."),
     "tune": (tune.study, None, "each algorithm of each collective operation on this machine, and the rules for RZ_COLL that follow (--rules)."),
 }
 OF_ALL = {"failure": 0.4, "latency": 0.4, "crowd": 1.0}  # and their shares of the time that is left

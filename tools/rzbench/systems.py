@@ -96,7 +96,7 @@ class Systems(Bench):
     def enter(self, *words):
         return [f"{self.sources}/enter_root.sh", self.options.peer_root or PEER_ROOT, self.folder, *words]
 
-    def peer_open(self, *programs):
+    def peer_open(self, *programs, flags=()):
         """Its version, if it is here, runs, and compiles the programs (said why, if only the latter do not hold)."""
         root = self.options.peer_root or PEER_ROOT
         if self.options.no_peers or not os.access(f"{root}/usr/bin/mpirun.openmpi", os.X_OK):
@@ -107,7 +107,7 @@ class Systems(Bench):
             return None
         for name in (*(f"{program}.c" for program in programs), "bench_dates.h"):
             shutil.copy(f"{self.sources}/{name}", self.folder)  # where the peer's compiler sees them
-        if all(self.tried(self.enter("mpicc", "-O2", "-o", f"{INSIDE}/{program}.peer", f"{INSIDE}/{program}.c", "-lm"),
+        if all(self.tried(self.enter("mpicc", "-O2", "-o", f"{INSIDE}/{program}.peer", f"{INSIDE}/{program}.c", *flags, "-lm"),
                           f"{program} does not compile with the peer") for program in programs):
             self.peer_version = asked.output.partition("\n")[0]
         return self.peer_version
