@@ -88,7 +88,7 @@ class Mpi(foreign_rig.ForeignTest):
             os.kill(self.gateways()[0].pid, signal.SIGKILL)
             result = self.finish(process)
             self.assertEqual(result.status, 137, result.err)
-            self.assertIn("its gateway (--mpi) has failed", result.err)
+            self.assertRegex(result.err, r"is killed: the gateway of node [01] \(--mpi\) has failed\n")
 
     def test_rzrun_is_killed(self):
         for program in self.each():

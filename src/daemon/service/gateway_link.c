@@ -52,10 +52,11 @@ static void close_stream(struct rz_gateway_link *link)
     }
 }
 
-/* The node's processes are not served any more. */
-static void gateway_failed(struct rz_gateway_link *link, const char *why)
+/* The node's processes are not served any more. what: a predicate. */
+static void gateway_failed(struct rz_gateway_link *link, const char *what)
 {
     const struct rz_own_node *own = link->own;
+    char why[640];
     if (!link->stream) {
         return;
     }
@@ -63,6 +64,7 @@ static void gateway_failed(struct rz_gateway_link *link, const char *why)
     if (own->membership.ending) {
         return;
     }
+    snprintf(why, sizeof(why), "the gateway of node %u (--mpi) %s", own->job.node, what);
     if (!link->ready) {
         struct rz_launch_message message = {.type = RZ_LAUNCH_FINISH,
                                             .finish = {.code = RZ_EXIT_START, .reason = why}};
@@ -84,7 +86,7 @@ static void send_gateway(struct rz_gateway_link *link, const struct rz_gateway_m
     size_t n = rz_gateway_encode(message, link->frame, sizeof(link->frame));
     if (n == 0 || rz_frames_queued(link->stream) > QUEUE_MAX ||
         rz_frames_send(link->stream, link->frame, n) != RZ_OK) {
-        gateway_failed(link, "the gateway, which serves programs of other MPIs, does not read");
+        gateway_failed(link, "does not read");
     } else if (rz_frames_want_write(link->stream)) {
         event_add(link->writable, NULL);
     }
@@ -354,9 +356,9 @@ static bool on_log(struct rz_gateway_link *link, const struct rz_gateway_message
 
 static bool on_gives_up(struct rz_gateway_link *link, const struct rz_gateway_message *told)
 {
-    char why[640];
-    snprintf(why, sizeof(why), "its gateway (--mpi) cannot serve it: %s", told->gives_up.reason);
-    gateway_failed(link, why);
+    char what[600];
+    snprintf(what, sizeof(what), "cannot serve programs: %s", told->gives_up.reason);
+    gateway_failed(link, what);
     return true;
 }
 
@@ -387,11 +389,11 @@ void rz_gateway_link_drain(struct rz_gateway_link *link)
     rz_status_t status = rz_frames_read(link->stream);
     while (link->stream && rz_frames_next(link->stream, &bytes, &n)) {
         if (!on_message(link, bytes, n)) {
-            gateway_failed(link, "its gateway (--mpi) sent a malformed message");
+            gateway_failed(link, "sent a malformed message");
         }
     }
     if (link->stream && status != RZ_OK && status != RZ_IN_PROGRESS) {
-        gateway_failed(link, "its gateway (--mpi) has failed");
+        gateway_failed(link, "has failed");
     }
 }
 
@@ -471,10 +473,17 @@ _Noreturn static void run_gateway(const struct rz_gateway_link *link, const char
 
 static rz_status_t start_gateway(struct rz_gateway_link *link)
 {
-    char path[4096];
+    char path[4096] = "rzgateway";
     int ends[2], nothing;
     pid_t parent = getpid();
-    if (!program_path(path, sizeof(path)) || rz_descriptor_nothing(&nothing) != RZ_OK) {
+    if (!program_path(path, sizeof(path)) || access(path, X_OK) != 0) {
+        rz_report_log(&link->own->report, 0,
+                      "%s, which serves programs of other MPIs, cannot be executed: it belongs "
+                      "beside rzd",
+                      path);
+        return RZ_ERR_SYSTEM;
+    }
+    if (rz_descriptor_nothing(&nothing) != RZ_OK) {
         return RZ_ERR_SYSTEM;
     }
     if (rz_descriptor_stream_pair(ends) != RZ_OK) {
