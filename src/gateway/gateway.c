@@ -5,6 +5,7 @@
 
 #include "base/no_memory.h"
 #include "port/channel.h"
+#include "port/descriptor.h"
 
 #include <event2/event.h>
 #include <stdarg.h>
@@ -14,6 +15,8 @@
 
 /* The longest message between gateways: the data of a fence of many thousand processes. */
 #define PEER_MAX ((size_t)256 << 20)
+/* How long a message that must precede another way to the daemon waits for it: it always reads. */
+enum { FLUSH_ROUNDS = 1000, FLUSH_MS = 1000 };
 /* What is queued for a daemon that does not read: it is about to end. */
 #define QUEUE_MAX ((size_t)1 << 30)
 
@@ -68,6 +71,15 @@ void rz_gateway_log(struct rz_gateway *gateway, uint32_t level, const char *form
         rz_gateway_send(gateway,
                         &(struct rz_gateway_message){.type = RZ_GATEWAY_LOG,
                                                      .log = {.level = level, .line = line}});
+    }
+}
+
+void rz_gateway_flush(struct rz_gateway *gateway)
+{
+    int rounds = 0;
+    while (rz_frames_want_write(gateway->stream) && rounds++ < FLUSH_ROUNDS &&
+           rz_descriptor_await_room(rz_frames_fd(gateway->stream), FLUSH_MS)) {
+        rz_frames_flush(gateway->stream);
     }
 }
 
@@ -248,6 +260,23 @@ static bool on_change(struct rz_gateway *gateway, uint32_t from, const struct rz
     return true;
 }
 
+static void end_process(struct rz_gateway *gateway, uint32_t rank, bool failed)
+{
+    struct rz_gateway_process *process = &gateway->processes[rank];
+    if (process->ended) {
+        return;
+    }
+    process->ended = true;
+    process->failed = failed;
+    if (failed) {
+        rz_registry_process_ended(gateway->registry, rank);
+        rz_collectives_failure(gateway->collectives);
+    }
+    if (gateway->service->process_ended) {
+        gateway->service->process_ended(gateway, rank, failed);
+    }
+}
+
 static bool on_peer_message(struct rz_gateway *gateway, uint32_t from, const uint8_t *data,
                             size_t bytes)
 {
@@ -260,6 +289,12 @@ static bool on_peer_message(struct rz_gateway *gateway, uint32_t from, const uin
         return on_fence(gateway, from, &message.fence);
     case RZ_PEER_CHANGE:
         return on_change(gateway, from, &message.change);
+    case RZ_PEER_ENDED:
+        if (message.ended.rank >= gateway->job.n_ranks) {
+            return false;
+        }
+        end_process(gateway, message.ended.rank, false);
+        return true;
     default:
         if (gateway->service->peer) {
             gateway->service->peer(gateway, from, &message);
@@ -296,28 +331,16 @@ static bool on_peer(struct rz_gateway *gateway, const struct rz_gateway_message 
     return good;
 }
 
-static void end_process(struct rz_gateway *gateway, uint32_t rank, bool failed)
-{
-    struct rz_gateway_process *process = &gateway->processes[rank];
-    if (process->ended) {
-        return;
-    }
-    process->ended = true;
-    process->failed = failed;
-    if (failed) {
-        rz_registry_process_ended(gateway->registry, rank);
-        rz_collectives_failure(gateway->collectives);
-    }
-    if (gateway->service->process_ended) {
-        gateway->service->process_ended(gateway, rank, failed);
-    }
-}
-
 static bool on_process_ended(struct rz_gateway *gateway, const struct rz_gateway_message *told)
 {
     const struct rz_gateway_process_ended *m = &told->process_ended;
     if (m->rank < gateway->job.n_ranks) {
         end_process(gateway, m->rank, m->failed);
+    }
+    if (!m->failed) { /* the other daemons are not told of an end in order */
+        rz_gateway_peer(
+            gateway, RZ_GATEWAY_ALL,
+            &(struct rz_peer_message){.type = RZ_PEER_ENDED, .ended = {.rank = m->rank}});
     }
     return true;
 }
@@ -335,21 +358,27 @@ static bool on_process_started(struct rz_gateway *gateway, const struct rz_gatew
 static bool on_node_failed(struct rz_gateway *gateway, const struct rz_gateway_message *told)
 {
     uint32_t node = told->node_failed.node;
-    if (node >= gateway->job.n_nodes || gateway->node_failed[node]) {
-        return node < gateway->job.n_nodes;
+    bool alone = told->node_failed.gateway_alone; /* its processes are about to end */
+    if (node >= gateway->job.n_nodes) {
+        return false;
     }
-    gateway->node_failed[node] = true;
-    free(gateway->parts[node].data);
-    gateway->parts[node] = (struct rz_gateway_parts){NULL, 0};
-    for (uint32_t rank = 0; rank < gateway->job.n_ranks; rank++) {
-        if (gateway->job.node_of[rank] == node) {
-            end_process(gateway, rank, true);
+    if (!gateway->node_failed[node]) {
+        gateway->node_failed[node] = true;
+        free(gateway->parts[node].data);
+        gateway->parts[node] = (struct rz_gateway_parts){NULL, 0};
+        rz_registry_node_failed(gateway->registry, node);
+        rz_collectives_failure(gateway->collectives);
+    }
+    if (!alone && !gateway->node_told[node]) {
+        gateway->node_told[node] = true;
+        for (uint32_t rank = 0; rank < gateway->job.n_ranks; rank++) {
+            if (gateway->job.node_of[rank] == node) {
+                end_process(gateway, rank, true);
+            }
         }
-    }
-    rz_registry_node_failed(gateway->registry, node);
-    rz_collectives_failure(gateway->collectives);
-    if (gateway->service->node_failed) {
-        gateway->service->node_failed(gateway, node);
+        if (gateway->service->node_failed) {
+            gateway->service->node_failed(gateway, node);
+        }
     }
     return true;
 }
@@ -418,6 +447,7 @@ static bool on_job(struct rz_gateway *gateway, const struct rz_gateway_message *
     uint32_t n_nodes = gateway->job.n_nodes;
     gateway->processes = calloc(gateway->job.n_ranks, sizeof(*gateway->processes));
     gateway->node_failed = calloc(n_nodes, sizeof(*gateway->node_failed));
+    gateway->node_told = calloc(n_nodes, sizeof(*gateway->node_told));
     gateway->parts = calloc(n_nodes, sizeof(*gateway->parts));
     gateway->collectives =
         rz_collectives_open(&(struct rz_collectives_config){.n_nodes = n_nodes,
@@ -436,8 +466,8 @@ static bool on_job(struct rz_gateway *gateway, const struct rz_gateway_message *
                                                                       .added = added,
                                                                       .node_is_live = node_is_live,
                                                                       .live = live});
-    rz_need_memory(gateway->processes && gateway->node_failed && gateway->parts &&
-                       gateway->collectives && gateway->registry,
+    rz_need_memory(gateway->processes && gateway->node_failed && gateway->node_told &&
+                       gateway->parts && gateway->collectives && gateway->registry,
                    "for the job");
     gateway->service = service;
     if (service->open(gateway, &why) != RZ_OK) {
@@ -510,6 +540,7 @@ static void clear(struct rz_gateway *gateway)
     free(gateway->buffer);
     free(gateway->processes);
     free(gateway->node_failed);
+    free(gateway->node_told);
     free(gateway->job.folder);
     free(gateway->job.node_of);
     free(gateway->job.program_of);

@@ -63,7 +63,8 @@ struct rz_gateway {
     struct event_base *base;
     struct rz_served_job job;
     struct rz_gateway_process *processes; /* [n_ranks] */
-    bool *node_failed;                    /* [n_nodes] */
+    bool *node_failed;                    /* [n_nodes]: with its gateway, or this alone */
+    bool *node_told;                      /* [n_nodes]: its failure was told to the service */
     struct rz_collectives *collectives;
     struct rz_registry *registry;
     const struct rz_gateway_service *const *services;
@@ -86,6 +87,9 @@ int rz_gateway_run(int fd,
 /* ---- to the daemon ---- */
 
 void rz_gateway_send(struct rz_gateway *gateway, const struct rz_gateway_message *message);
+
+/* Returns when the daemon can read all that was sent. */
+void rz_gateway_flush(struct rz_gateway *gateway);
 
 /* A line for the user, if the job's verbosity is at least level. */
 void rz_gateway_log(struct rz_gateway *gateway, uint32_t level, const char *format, ...)

@@ -14,6 +14,7 @@
         END(CHANGE, change)                         /* registry.h */ \
     MESSAGE(DATA_ASK, data_ask) U64(serial) U32(rank) END(DATA_ASK, data_ask)       /* what a process of the receiver has committed (direct modex) */ \
     MESSAGE(DATA, data) U64(serial) U32(status) BYTES(data) END(DATA, data)         /* its answer; status: of PMIx */ \
+    MESSAGE(ENDED, ended) U32(rank) END(ENDED, ended)                               /* in order, a process of the sender */ \
     MESSAGE(EVENT, event) U32(code) U32(rank) U32(range) BYTES(info) END(EVENT, event) /* of a process (rank) for processes of other nodes */
 /* clang-format on */
 

@@ -325,6 +325,7 @@ static void on_finalize(struct rz_gateway *gateway, uint32_t rank, const struct 
 {
     (void)request;
     rz_gateway_client(gateway, rank, RZ_CLIENT_FINALIZED); /* before the process can end */
+    rz_gateway_flush(gateway);
     answer_line(gateway, rank, "cmd=finalize_ack rc=0");
 }
 
@@ -362,7 +363,7 @@ static struct rz_gateway_waiter *ask_registry(struct rz_gateway *gateway, uint32
 static void on_publish(struct rz_gateway *gateway, uint32_t rank, const struct request *request)
 {
     const char *service = word_of(request, "service"), *port = word_of(request, "port");
-    if (!service || !port) {
+    if (!service || !port || strlen(service) >= VALUE_MAX || strlen(port) >= VALUE_MAX) {
         answer_line(gateway, rank, "cmd=publish_result rc=-1 info=no_service_or_port");
         return;
     }

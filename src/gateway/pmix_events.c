@@ -44,6 +44,7 @@ static void tell_client(struct rz_gateway *gateway, struct rz_upcall *upcall)
 {
     struct process_call *call = (struct process_call *)upcall;
     rz_gateway_client(gateway, call->rank, call->state);
+    rz_gateway_flush(gateway);
     end_call(call);
 }
 
@@ -111,6 +112,10 @@ pmix_status_t rz_pmix_on_abort(const pmix_proc_t *process, void *object, int cod
     struct process_call *call = make_call(rank, done, arg);
     call->code = (uint32_t)code;
     call->ranks = n > 0 ? rz_pmix_ranks(processes, n, &call->n_ranks) : NULL;
+    if (n > 0 && !call->ranks) {
+        free(call);
+        return PMIX_ERR_BAD_PARAM;
+    }
     bool empty = !message || !*message || strcmp(message, "N/A") == 0; /* as Open MPI says */
     snprintf(call->message, sizeof(call->message), "%s", empty ? "MPI_Abort" : message);
     rz_pmix_post(&call->upcall, tell_abort);
@@ -278,9 +283,9 @@ void rz_pmix_event(struct rz_gateway *gateway, const struct rz_peer_event *event
     }
     PMIX_DATA_BUFFER_DESTRUCT(&buffer);
     rz_pmix_process(&source, event->rank);
-    /* Here it is an event of this node alone: it does not go round again. */
-    if (PMIx_Notify_event((pmix_status_t)event->code, &source, PMIX_RANGE_LOCAL, told->info,
-                          told->info ? told->n : 0, told_all, told) != PMIX_SUCCESS) {
+    /* It does not go round again: libpmix passes on only what its own clients say. */
+    if (PMIx_Notify_event((pmix_status_t)event->code, &source, (pmix_data_range_t)event->range,
+                          told->info, told->info ? told->n : 0, told_all, told) != PMIX_SUCCESS) {
         told_all(PMIX_SUCCESS, told);
     }
 }

@@ -79,7 +79,9 @@ static void pmix_fence_done(struct rz_gateway_waiter *waiter, rz_status_t result
                             const uint8_t *data, size_t bytes)
 {
     struct fence *fence = FENCE_OF(waiter);
-    pmix_status_t status = result == RZ_OK ? PMIX_SUCCESS : PMIX_ERR_LOST_CONNECTION;
+    pmix_status_t status = result == RZ_OK            ? PMIX_SUCCESS
+                           : result == RZ_ERR_INVALID ? PMIX_ERR_BAD_PARAM
+                                                      : PMIX_ERR_LOST_CONNECTION;
     if (fence->modex) {
         void *copy = copied(data, bytes);
         fence->modex(status, copy, bytes, fence->arg, free, copy);

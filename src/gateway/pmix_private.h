@@ -41,6 +41,9 @@ struct rz_pmix {
 /* The one of this process: libpmix has no argument for it. */
 extern struct rz_pmix *rz_pmix;
 
+/* Calls run(arg) on libpmix's thread: for its functions that answer a client at once. */
+void rz_pmix_on_its_thread(void (*run)(void *arg), void *arg);
+
 /* From libpmix's thread. */
 void rz_pmix_post(struct rz_upcall *upcall, void (*run)(struct rz_gateway *, struct rz_upcall *));
 
@@ -105,7 +108,6 @@ pmix_status_t rz_pmix_on_notify(pmix_status_t code, const pmix_proc_t *source,
                                 pmix_op_cbfunc_t done, void *arg);
 pmix_status_t rz_pmix_on_query(pmix_proc_t *process, pmix_query_t *queries, size_t n,
                                pmix_info_cbfunc_t done, void *arg);
-void rz_pmix_on_tool(pmix_info_t *info, size_t n, pmix_tool_connection_cbfunc_t done, void *arg);
 pmix_status_t rz_pmix_on_spawn(const pmix_proc_t *process, const pmix_info_t info[], size_t n_info,
                                const pmix_app_t programs[], size_t n, pmix_spawn_cbfunc_t done,
                                void *arg);
@@ -120,6 +122,8 @@ void rz_pmix_data_of_failed(struct rz_gateway *gateway, uint32_t rank);
 
 /* pmix_publish.c */
 void rz_pmix_added(struct rz_gateway *gateway);
+/* The process that looks up has ended. */
+void rz_pmix_lookups_end(struct rz_gateway *gateway, uint32_t rank);
 
 /* pmix_events.c */
 void rz_pmix_event(struct rz_gateway *gateway, const struct rz_peer_event *event);

@@ -182,6 +182,10 @@ struct rz_pmix_lookup {
     size_t wanted; /* it waits for so many keys; 0: for none */
     uint32_t timeout_s;
     struct event *timer;
+    uint32_t rank; /* the process that asks */
+    pmix_status_t status;
+    pmix_pdata_t *found; /* [n_found], and room for one more */
+    size_t n_found;
     pmix_lookup_cbfunc_t done;
     void *arg;
 };
@@ -221,30 +225,46 @@ static void unpack(const struct rz_registry_entry *entry, pmix_pdata_t *found)
     PMIX_DATA_BUFFER_DESTRUCT(&buffer);
 }
 
+/* On libpmix's thread. */
+static void send_answer(void *arg)
+{
+    struct rz_pmix_lookup *lookup = arg;
+    lookup->done(lookup->status, lookup->found, lookup->n_found, lookup->arg);
+    if (lookup->found) {
+        PMIX_PDATA_FREE(lookup->found, lookup->n_found + 1);
+    }
+    lookup_free(lookup);
+}
+
+/* Ends a look-up that is in no list any more. */
+static void end_lookup(struct rz_pmix_lookup *lookup, pmix_status_t status)
+{
+    if (lookup->timer) {
+        event_free(lookup->timer);
+        lookup->timer = NULL;
+    }
+    lookup->status = status;
+    rz_pmix_on_its_thread(send_answer, lookup);
+}
+
 /* Answers with what is found now. */
 static void answer_lookup(struct rz_pmix_lookup *lookup)
 {
     const struct rz_gateway *gateway = lookup->gateway;
-    size_t n = n_found(lookup), at = 0;
-    pmix_pdata_t *found = NULL;
-    PMIX_PDATA_CREATE(found, n + 1);
+    PMIX_PDATA_CREATE(lookup->found, n_found(lookup) + 1);
     for (size_t i = 0; i < lookup->n_keys; i++) {
         const struct rz_registry_entry *entry =
             rz_registry_find(gateway->registry, lookup->keys[i]);
         if (!entry) {
             continue;
         }
-        unpack(entry, &found[at++]);
+        unpack(entry, &lookup->found[lookup->n_found++]);
         if (entry->once) {
             rz_registry_drop(gateway->registry, lookup->keys[i], entry->owner, NULL);
         }
     }
-    lookup->done(n == 0               ? PMIX_ERR_NOT_FOUND
-                 : n < lookup->n_keys ? PMIX_ERR_PARTIAL_SUCCESS
-                                      : PMIX_SUCCESS,
-                 found, n, lookup->arg);
-    PMIX_PDATA_FREE(found, n + 1);
-    lookup_free(lookup);
+    /* Values beside PMIX_ERR_PARTIAL_SUCCESS do not reach the client (libpmix 4.2.2). */
+    end_lookup(lookup, lookup->n_found == 0 ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS);
 }
 
 static void remove_lookup(struct rz_pmix_lookup *lookup)
@@ -263,8 +283,7 @@ static void out_of_time(evutil_socket_t fd, short what, void *arg)
     struct rz_pmix_lookup *lookup = arg;
     (void)fd, (void)what;
     remove_lookup(lookup);
-    lookup->done(PMIX_ERR_TIMEOUT, NULL, 0, lookup->arg);
-    lookup_free(lookup);
+    end_lookup(lookup, PMIX_ERR_TIMEOUT);
 }
 
 static void look_up(struct rz_gateway *gateway, struct rz_upcall *upcall)
@@ -284,13 +303,22 @@ static void look_up(struct rz_gateway *gateway, struct rz_upcall *upcall)
     }
 }
 
+/* 0: it is no number, or not above 0. */
+static uint32_t number_of(const pmix_value_t *value)
+{
+    pmix_status_t status;
+    int64_t number = 0;
+    PMIX_VALUE_GET_NUMBER(status, value, number, int64_t);
+    return status == PMIX_SUCCESS && number > 0 && number <= UINT32_MAX ? (uint32_t)number : 0;
+}
+
 pmix_status_t rz_pmix_on_lookup(const pmix_proc_t *process, char **keys, const pmix_info_t info[],
                                 size_t n, pmix_lookup_cbfunc_t done, void *arg)
 {
     const pmix_value_t *wait = directive(info, n, PMIX_WAIT);
     const pmix_value_t *timeout = directive(info, n, PMIX_TIMEOUT);
-    (void)process;
     RZ_UPCALL_MAKE(rz_pmix_lookup, lookup);
+    lookup->rank = process->rank;
     while (keys && keys[lookup->n_keys]) {
         lookup->n_keys++;
     }
@@ -301,13 +329,10 @@ pmix_status_t rz_pmix_on_lookup(const pmix_proc_t *process, char **keys, const p
         rz_need_memory(lookup->keys[i], "for a look-up");
     }
     if (wait) { /* for so many keys, or for all */
-        size_t count = wait->type == PMIX_INT && wait->data.integer > 0 ? (size_t)wait->data.integer
-                                                                        : lookup->n_keys;
-        lookup->wanted = count < lookup->n_keys ? count : lookup->n_keys;
+        size_t count = number_of(wait);
+        lookup->wanted = count > 0 && count < lookup->n_keys ? count : lookup->n_keys;
     }
-    lookup->timeout_s = timeout && timeout->type == PMIX_INT && timeout->data.integer > 0
-                            ? (uint32_t)timeout->data.integer
-                            : 0;
+    lookup->timeout_s = timeout ? number_of(timeout) : 0;
     lookup->done = done;
     lookup->arg = arg;
     rz_pmix_post(&lookup->upcall, look_up);
@@ -325,5 +350,17 @@ void rz_pmix_added(struct rz_gateway *gateway)
             next = rz_pmix->lookups; /* what was answered may have changed the list */
         }
         lookup = next;
+    }
+}
+
+void rz_pmix_lookups_end(struct rz_gateway *gateway, uint32_t rank)
+{
+    (void)gateway;
+    for (struct rz_pmix_lookup *lookup = rz_pmix->lookups, *next; lookup; lookup = next) {
+        next = lookup->next;
+        if (lookup->rank == rank) {
+            remove_lookup(lookup);
+            end_lookup(lookup, PMIX_ERR_NOT_FOUND);
+        }
     }
 }

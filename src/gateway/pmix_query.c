@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Answers to PMIx_Query_info; and what is refused: tools, and spawns. */
+/* Answers to PMIx_Query_info; and what is refused: spawns. */
 #include "base/no_memory.h"
 #include "gateway/pmix_private.h"
 
@@ -17,6 +17,9 @@ struct query {
 struct answers {
     pmix_info_t *info;
     size_t n, room;
+    pmix_status_t status;
+    pmix_info_cbfunc_t done;
+    void *arg;
 };
 
 static void answers_free(void *arg)
@@ -86,6 +89,13 @@ static bool answer_key(const struct rz_gateway *gateway, const char *key, pmix_i
     return true;
 }
 
+/* On libpmix's thread. */
+static void send_answers(void *arg)
+{
+    struct answers *answers = arg;
+    answers->done(answers->status, answers->info, answers->n, answers->arg, answers_free, answers);
+}
+
 static void run_query(struct rz_gateway *gateway, struct rz_upcall *upcall)
 {
     struct query *query = (struct query *)upcall;
@@ -97,10 +107,12 @@ static void run_query(struct rz_gateway *gateway, struct rz_upcall *upcall)
         answers->n += answer_key(gateway, query->keys[i], &answers->info[answers->n]);
         free(query->keys[i]);
     }
-    query->done(answers->n == 0         ? PMIX_ERR_NOT_FOUND
-                : answers->n < query->n ? PMIX_QUERY_PARTIAL_SUCCESS
-                                        : PMIX_SUCCESS,
-                answers->info, answers->n, query->arg, answers_free, answers);
+    answers->status = answers->n == 0         ? PMIX_ERR_NOT_FOUND
+                      : answers->n < query->n ? PMIX_QUERY_PARTIAL_SUCCESS
+                                              : PMIX_SUCCESS;
+    answers->done = query->done;
+    answers->arg = query->arg;
+    rz_pmix_on_its_thread(send_answers, answers);
     free(query->keys);
     free(query);
 }
@@ -124,21 +136,6 @@ pmix_status_t rz_pmix_on_query(pmix_proc_t *process, pmix_query_t *queries, size
 }
 
 /* ---- refusals ---- */
-
-static void say_tool(struct rz_gateway *gateway, struct rz_upcall *upcall)
-{
-    free(upcall);
-    rz_gateway_log(gateway, 0,
-                   "refused a PMIx tool: rzps and rzrun --attach show and control the job");
-}
-
-void rz_pmix_on_tool(pmix_info_t *info, size_t n, pmix_tool_connection_cbfunc_t done, void *arg)
-{
-    (void)info, (void)n;
-    RZ_UPCALL_MAKE(rz_upcall, upcall);
-    rz_pmix_post(upcall, say_tool);
-    done(PMIX_ERR_NOT_SUPPORTED, NULL, arg);
-}
 
 struct spawn_call {
     struct rz_upcall upcall;

@@ -54,6 +54,31 @@ static void run_upcalls(evutil_socket_t fd, short what, void *arg)
     }
 }
 
+struct its_call {
+    void (*run)(void *arg);
+    void *arg;
+};
+
+static void its_call_run(pmix_status_t status, void *arg)
+{
+    struct its_call *call = arg;
+    (void)status;
+    call->run(call->arg);
+    free(call);
+}
+
+/* libpmix offers no call for that; this one does nothing else for a namespace that it does not
+ * know. */
+void rz_pmix_on_its_thread(void (*run)(void *arg), void *arg)
+{
+    pmix_proc_t unknown;
+    struct its_call *call = malloc(sizeof(*call));
+    rz_need_memory(call, "for an answer");
+    *call = (struct its_call){run, arg};
+    PMIX_LOAD_PROCID(&unknown, "rhizome.none", 0);
+    PMIx_server_deregister_client(&unknown, its_call_run, call);
+}
+
 /* ---- names of processes ---- */
 
 bool rz_pmix_rank(const pmix_proc_t *process, uint32_t *rank)
@@ -133,7 +158,6 @@ static rz_status_t start_server(struct rz_gateway *gateway, const char **why)
                                           .deregister_events = rz_pmix_on_deregister,
                                           .notify_event = rz_pmix_on_notify,
                                           .query = rz_pmix_on_query,
-                                          .tool_connected = rz_pmix_on_tool,
                                           .group = rz_pmix_on_group};
     char name[RZ_PMIX_NODE_NAME_MAX], nspace[PMIX_MAX_NSLEN + 1];
     pmix_rank_t rank = gateway->job.node;
@@ -148,6 +172,9 @@ static rz_status_t start_server(struct rz_gateway *gateway, const char **why)
     PMIX_INFO_LOAD(&info[4], PMIX_SERVER_TOOL_SUPPORT, &tools, PMIX_BOOL);
     /* In files of shared memory libpmix keeps data of failed processes, which clients then read. */
     setenv("PMIX_MCA_gds", "hash", 1);
+    /* Of failures those are told, too, that ask later. */
+    setenv("PMIX_MCA_pmix_max_events", "10000", 1);
+    setenv("PMIX_MCA_pmix_event_eviction_time", "1000000", 1);
     pmix_status_t status = PMIx_server_init(&module, info, 5);
     for (int i = 0; i < 5; i++) {
         PMIX_INFO_DESTRUCT(&info[i]);
@@ -252,6 +279,7 @@ static void close_pmix(struct rz_gateway *gateway)
 
 static void pmix_process_ended(struct rz_gateway *gateway, uint32_t rank, bool failed)
 {
+    rz_pmix_lookups_end(gateway, rank);
     if (failed) {
         rz_pmix_data_of_failed(gateway, rank);
         rz_pmix_process_failed(gateway, rank);

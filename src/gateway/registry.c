@@ -88,7 +88,6 @@ static void apply(struct rz_registry *registry, const struct rz_registry_message
                                         .value = copy_of(m->value, m->bytes),
                                         .bytes = m->bytes};
     registry->entries = entry;
-    registry->config.added(registry->config.arg);
 }
 
 const struct rz_registry_entry *rz_registry_find(const struct rz_registry *registry,
@@ -220,6 +219,9 @@ static void order(struct rz_registry *registry, const struct rz_registry_message
     } else {
         config->send(config->arg, asked->asker, &message);
     }
+    if (message.status == RZ_OK && !asked->drop) {
+        config->added(config->arg); /* last: it may ask for changes */
+    }
 }
 
 /* Asks the home; every live node will confirm. */
@@ -289,6 +291,7 @@ static void take_have(struct rz_registry *registry, uint32_t from,
         change_end(registry, at, m->status);
         return;
     }
+    bool applied = from == change->home && from != registry->config.self && !change->drop;
     if (from == change->home && from != registry->config.self) {
         const struct rz_registry_message made = message_of(registry, change);
         apply(registry, &made);
@@ -298,6 +301,9 @@ static void take_have(struct rz_registry *registry, uint32_t from,
     }
     if (*at && all_have_it(registry, change)) {
         change_end(registry, at, RZ_OK);
+    }
+    if (applied) {
+        registry->config.added(registry->config.arg);
     }
 }
 
@@ -312,6 +318,9 @@ static void take_change(struct rz_registry *registry, const struct rz_registry_m
     apply(registry, m);
     if (m->asker != registry->config.self) {
         registry->config.send(registry->config.arg, m->asker, &have);
+    }
+    if (!m->drop) {
+        registry->config.added(registry->config.arg);
     }
 }
 

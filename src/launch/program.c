@@ -213,7 +213,7 @@ enum rz_program_mpi rz_program_mpi(const char *path, char *library, size_t libra
     struct image image = image_open(path);
     struct requested requested = {0};
     enum rz_program_mpi mpi = RZ_PROGRAM_PLAIN;
-    if (look_through(&image, &requested) && requested.foreign) {
+    if (look_through(&image, &requested) && requested.foreign && !requested.abi) {
         mpi = mpi_of(requested.foreign);
         snprintf(library, library_max, "%s", requested.foreign);
     }

@@ -28,15 +28,16 @@ uint32_t rz_session_job_flags(const struct rz_launch_session *session)
     const struct rz_rzrun_options *options = session->options;
     bool at_failure_over =
         options->on_failure == RZ_ON_FAILURE_RESTART || options->on_failure == RZ_ON_FAILURE_ABORT;
-    bool never_replace =
-        options->no_ft || at_failure_over || options->on_failure == RZ_ON_FAILURE_CONTINUE;
+    bool foreign = options->mpi == RZ_MPI_PMIX || options->mpi == RZ_MPI_PMI1;
+    bool never_replace = foreign || options->no_ft || at_failure_over ||
+                         options->on_failure == RZ_ON_FAILURE_CONTINUE;
     bool tolerant = options->with_ft ||
                     (options->on_failure_given && options->on_failure == RZ_ON_FAILURE_CONTINUE);
     bool never_repair = never_replace || options->on_failure == RZ_ON_FAILURE_REPLACE;
     return (never_repair ? RZ_JOB_REPAIR_NEVER : 0) | (never_replace ? RZ_JOB_REPLACE_NEVER : 0) |
            (options->lost_together ? RZ_JOB_LOST_TOGETHER : 0) |
            (options->slots_limit ? RZ_JOB_SLOTS_LIMIT : 0) | (at_failure_over ? RZ_JOB_ABORT : 0) |
-           (options->on_failure == RZ_ON_FAILURE_REPAIR ? RZ_JOB_REPAIRS : 0) |
+           (options->on_failure == RZ_ON_FAILURE_REPAIR && !foreign ? RZ_JOB_REPAIRS : 0) |
            (options->no_ft ? RZ_JOB_NO_FT : 0) | (options->bind_to_core ? RZ_JOB_BIND_CORE : 0) |
            (options->report_bindings ? RZ_JOB_TELL_BINDING : 0) |
            (session->switch_fd >= 0 ? RZ_JOB_ONE_MACHINE : 0) |

@@ -276,8 +276,10 @@ bool rz_referee_node_lost(struct rz_referee *referee, uint32_t node, uint32_t *g
         return false;
     }
     rz_outcome_node_lost(&referee->outcome, node);
-    if (!referee->no_ft && !referee->abort && !referee->intolerant) {
-        return is_complete(referee, grace_ms);
+    if (!referee->no_ft && !referee->abort) {
+        /* Its processes may have ended in order before. */
+        return (referee->intolerant && on_intolerant(referee, grace_ms)) ||
+               is_complete(referee, grace_ms);
     }
     referee->outcome.by_failure |= !referee->outcome.decided;
     rz_outcome_decide(&referee->outcome, 128 + SIGKILL, "node %u was lost%s", node,

@@ -34,7 +34,7 @@ enum rz_client_state { RZ_CLIENT_CONNECTED, RZ_CLIENT_FINALIZED, RZ_CLIENT_STATE
     MESSAGE(PROCESS_STARTED, process_started) U32(rank) U32(incarnation) U32(pid) END(PROCESS_STARTED, process_started) \
     MESSAGE(PROCESS_ENDED, process_ended) U32(rank) U32(incarnation) U32(failed) \
         END(PROCESS_ENDED, process_ended)           /* of any node; failed 0: in order, only of this node */ \
-    MESSAGE(NODE_FAILED, node_failed) U32(node) END(NODE_FAILED, node_failed) /* with all its processes */ \
+    MESSAGE(NODE_FAILED, node_failed) U32(node) U32(gateway_alone) END(NODE_FAILED, node_failed) /* with all its processes */ \
     /* both ways */ \
     MESSAGE(PEER, peer) U32(node) U32(more) BYTES(data) \
         END(PEER, peer)                             /* to, or from, the gateway of node; more: another part follows */ \

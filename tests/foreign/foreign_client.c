@@ -7,10 +7,13 @@
  * the other, in an order that SEED draws, each when it has been told of the one before; the others
  * check that they were told of each failure once foreign_client wait N            waits until it
  * was told of N failed processes foreign_client deaf              asks for nothing, and waits
+ *   foreign_client fences N          waits for N failures, then for two fences
+ *   foreign_client once FILE         rank 1 fails if it can make FILE; else a fence
  *   foreign_client lost              waits for data that rank 1, which fails, never commits, and
  * for a fence with it foreign_client abort             rank 1 calls PMIx_Abort for rank 2 alone,
  * then for all
  */
+#include <fcntl.h>
 #include <pmix.h>
 #include <pthread.h>
 #include <signal.h>
@@ -408,6 +411,27 @@ int main(int argc, char **argv)
         }
         await(&n_told, (uint32_t)atoi(argv[2]));
         printf("rank %u: told of %u, %u nodes\n", me.rank, n_told, n_nodes_down);
+    } else if (strcmp(what, "fences") == 0) {
+        CHECK(fence(false));
+        if (me.rank == 0) {
+            printf("ready\n");
+        }
+        await(&n_told, (uint32_t)atoi(argv[2]));
+        fence(false);
+        fence(true);
+        if (me.rank == n - 1) {
+            publish("after", me.rank, PMIX_SUCCESS);
+        }
+        printf("all fences have ended\n");
+    } else if (strcmp(what, "once") == 0) {
+        CHECK(fence(false));
+        if (me.rank == 1 && open(argv[2], O_CREAT | O_EXCL, 0600) >= 0) {
+            raise(SIGKILL);
+        }
+        fence(false);
+        if (me.rank == 1) {
+            printf("all fences have ended\n");
+        }
     } else if (strcmp(what, "deaf") == 0) {
         CHECK(fence(false));
         if (me.rank == 0) {

@@ -55,6 +55,28 @@ class Pmix(foreign_rig.ForeignTest):
         self.assertEqual(result.status, 0, result.err)
         self.assertEqual(result.out.count("told of 2, 0 nodes"), 2, result.out)
 
+    def test_root_of_fences_has_no_gateway(self):
+        """The gateway of node 0 ends; the processes of other nodes have fences after that."""
+        process = self.begin("-n", "4", "--nodes", "2", CLIENT, "fences", "2")
+        here = {p.pid: p.parent for p in self.gateways()}
+        first = next(p for p in rig.marked(self.mark) if b"RZ_RANK=0\0" in rig.read(p.pid, "environ"))
+        os.kill(next(pid for pid, parent in here.items() if parent == first.parent), signal.SIGKILL)
+        result = self.finish(process)
+        self.assertEqual((result.status, result.out.count("all fences have ended")), (0, 2), result.out + result.err)
+
+    def test_a_process_that_fails_before_it_connects(self):
+        early = [sys.executable, "-c", "import os, signal, sys, time\n"
+                 "if os.environ['PMIX_RANK'] == '1': os.kill(os.getpid(), signal.SIGKILL)\n"
+                 "time.sleep(0.3); os.execv(sys.argv[1], sys.argv[1:])", CLIENT, "services"]
+        for options in ([], ["--with-ft", "ulfm"]):
+            result = self.job("-n", "4", "--nodes", "2", "--mpi", "pmix", *options, *early, status=137)
+            self.assertIn("rank 1 was killed by signal 9", result.err)
+
+    def test_restart(self):
+        result = self.job("-n", "3", "--on-failure", "restart", "--max-restarts", "1", CLIENT, "once", f"{self.folder}/there")
+        self.assertIn("the job restarts", result.err)
+        self.assertEqual(result.out, "all fences have ended\n")
+
     def test_gateway_is_stopped(self):
         """What it serves waits, as for a stopped process; the end of the job does not."""
         process = self.begin("-n", "2", CLIENT, "wait", "1")

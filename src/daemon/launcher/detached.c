@@ -62,6 +62,7 @@ static bool is_fact(struct rz_detached *d, const struct rz_launch_message *messa
          * the spawning processes have ended before it learns of the decision. */
         if (message->event.kind == RZ_EVENT_RECORD_ACKNOWLEDGED ||
             message->event.kind == RZ_EVENT_RECORD_ENDED_BY ||
+            message->event.kind == RZ_EVENT_RECORD_INTOLERANT ||
             message->event.kind == RZ_EVENT_RECORD_SPAWNED) {
             return true;
         }

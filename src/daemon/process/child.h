@@ -80,6 +80,7 @@ struct rz_children {
     const struct rz_own_node *own;
     struct rz_child *first; /* all processes that are not reaped yet, linked by next */
     struct event *recount;
+    bool held; /* processes may not start yet (child_life.h, may_start) */
 };
 
 rz_status_t rz_children_open(struct rz_children **children, const struct rz_own_node *own);

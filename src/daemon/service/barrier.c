@@ -14,6 +14,9 @@ static bool has_reached(const struct rz_child *p, uint32_t epoch, enum rz_recove
     if (p->state == RZ_CHILD_LEFT) {
         return true;
     }
+    if (p->service != RZ_CHILD_UNSERVED) { /* of another MPI */
+        return phase == RZ_PHASE_ENTER || p->service == RZ_CHILD_FINALIZED;
+    }
     return p->state == RZ_CHILD_JOINED && p->reached_epoch == epoch && p->reached_phase >= phase;
 }
 
@@ -48,7 +51,7 @@ static void count(evutil_socket_t fd, short what, void *arg)
     const struct rz_barrier *barrier = arg;
     const struct rz_own_node *own = barrier->config.children->own;
     (void)fd, (void)what;
-    if (own->membership.epoch == 0 || own->membership.ending ||
+    if (own->membership.epoch == 0 || own->membership.ending || barrier->config.children->held ||
         own->membership.phase == RZ_PHASE_LEFT) {
         return;
     }

@@ -34,7 +34,9 @@ struct rz_gateway_link {
     struct event *readable, *writable;
     pid_t pid;
     bool ready;
-    bool tolerant; /* its processes have asked to be told of failures */
+    bool *connected; /* [n_ranks]: this process of this node has connected */
+    bool draining;   /* its messages are being handled */
+    bool tolerant;   /* its processes have asked to be told of failures */
     struct rz_environment_given given;
     uint8_t frame[RZ_GATEWAY_FRAME_MAX]; /* of a message to it */
 };
@@ -52,6 +54,21 @@ static void close_stream(struct rz_gateway_link *link)
     }
 }
 
+/* To the gateway of one node, or of all others (RZ_ID_NONE): both kinds stay in order. A message
+ * without data says that there is no gateway here any more. */
+static void send_overlay(const struct rz_gateway_link *link, uint32_t to,
+                         const struct rz_overlay_gateway *content)
+{
+    const struct rz_own_node *own = link->own;
+    const struct rz_overlay_message message = {.type = RZ_OVERLAY_GATEWAY, .gateway = *content};
+    bool all = to == RZ_ID_NONE;
+    for (rz_id node = all ? 0 : to; node < (all ? own->job.n_nodes : to + 1); node++) {
+        if (node != own->job.node && !rz_membership_node_has_failed(&own->membership, node)) {
+            rz_overlay_send(link->config.overlay, node, &message);
+        }
+    }
+}
+
 /* The node's processes are not served any more. what: a predicate. */
 static void gateway_failed(struct rz_gateway_link *link, const char *what)
 {
@@ -65,7 +82,8 @@ static void gateway_failed(struct rz_gateway_link *link, const char *what)
         return;
     }
     snprintf(why, sizeof(why), "the gateway of node %u (--mpi) %s", own->job.node, what);
-    if (!link->ready) {
+    send_overlay(link, RZ_ID_NONE, &(struct rz_overlay_gateway){.data = NULL});
+    if (!link->ready || !link->config.children->first) {
         struct rz_launch_message message = {.type = RZ_LAUNCH_FINISH,
                                             .finish = {.code = RZ_EXIT_START, .reason = why}};
         rz_report_send(&own->report, &message);
@@ -192,10 +210,19 @@ static void report_of(const struct rz_gateway_link *link, enum rz_event_record k
                                       .note = ""});
 }
 
+/* Whether rank was started here and has never connected: its library cannot leave it out of what
+ * the others of this node do together. */
+static bool never_connected(const struct rz_gateway_link *link, uint32_t rank)
+{
+    return link->own->membership.slots[rank].node == link->own->job.node && !link->connected[rank];
+}
+
 /* The processes here learn of the failure of rank, or cannot be told. */
 static void tell_of(const struct rz_gateway_link *link, uint32_t rank)
 {
-    if (serves_any(link)) {
+    if (never_connected(link, rank)) {
+        report_of(link, RZ_EVENT_RECORD_INTOLERANT, rank);
+    } else if (serves_any(link)) {
         report_of(link, link->tolerant ? RZ_EVENT_RECORD_ACKNOWLEDGED : RZ_EVENT_RECORD_INTOLERANT,
                   rank);
     }
@@ -207,6 +234,7 @@ void rz_gateway_link_process_failed(void *arg, uint32_t slot, uint32_t incarnati
     if (end == RZ_END_ORDER || slot >= link->own->job.n_ranks) {
         return;
     }
+    rz_gateway_link_drain(link); /* whether the processes have asked to be told */
     send_ended(link, slot, incarnation, true);
     tell_of(link, slot);
 }
@@ -219,6 +247,7 @@ void rz_gateway_link_node_failed(void *arg, rz_id node, bool proof, bool first)
     if (!first || own->membership.ending) {
         return;
     }
+    rz_gateway_link_drain(link);
     send_gateway(link, &(struct rz_gateway_message){.type = RZ_GATEWAY_NODE_FAILED,
                                                     .node_failed = {.node = node}});
     for (uint32_t rank = 0; rank < own->job.n_ranks; rank++) {
@@ -258,24 +287,18 @@ static bool on_ready(struct rz_gateway_link *link, const struct rz_gateway_messa
     link->given.rank_variable = strdup(m->rank_variable);
     rz_need_memory(link->given.rank_variable, "for the environment of processes");
     link->ready = true;
+    link->config.children->held = false;
     link->config.ready(link->config.arg);
+    rz_children_recount(link->config.children);
     return true;
 }
 
-/* The gateways' messages are ordered: those to one node, and those to all. */
 static bool on_peer(struct rz_gateway_link *link, const struct rz_gateway_message *told)
 {
-    const struct rz_own_node *own = link->own;
     const struct rz_gateway_peer *m = &told->peer;
-    const struct rz_overlay_message message = {
-        .type = RZ_OVERLAY_GATEWAY,
-        .gateway = {.more = m->more, .data = m->data, .data_length = m->data_length}};
-    bool all = m->node == RZ_GATEWAY_ALL;
-    for (rz_id node = all ? 0 : m->node; node < (all ? own->job.n_nodes : m->node + 1); node++) {
-        if (node != own->job.node && !rz_membership_node_has_failed(&own->membership, node)) {
-            rz_overlay_send(link->config.overlay, node, &message);
-        }
-    }
+    send_overlay(link, m->node,
+                 &(struct rz_overlay_gateway){
+                     .more = m->more, .data = m->data, .data_length = m->data_length});
     return true;
 }
 
@@ -287,22 +310,39 @@ static struct rz_child *client_of(const struct rz_gateway_link *link, uint32_t r
     return p && p->incarnation == incarnation ? p : NULL;
 }
 
+static void client_connected(const struct rz_gateway_link *link, struct rz_child *p)
+{
+    const struct rz_own_node *own = link->own;
+    bool again = p->service != RZ_CHILD_UNSERVED;
+    p->service = RZ_CHILD_CONNECTED;
+    link->connected[p->rank] = true;
+    if (again) {
+        return;
+    }
+    rz_report_event(&own->report, &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_JOINED,
+                                                            .epoch = own->membership.epoch,
+                                                            .rank = p->rank,
+                                                            .node = RZ_ID_NONE,
+                                                            .incarnation = p->incarnation,
+                                                            .note = ""});
+    for (uint32_t rank = 0; rank < own->job.n_ranks; rank++) { /* earlier failures */
+        if (own->membership.slots[rank].incarnation > 0 &&
+            rz_membership_has_failed(&own->membership, rank)) {
+            tell_of(link, rank);
+        }
+    }
+}
+
 static bool on_client(struct rz_gateway_link *link, const struct rz_gateway_message *told)
 {
     const struct rz_gateway_client *m = &told->client;
     struct rz_child *p = client_of(link, m->rank, m->incarnation);
-    if (m->state == RZ_CLIENT_CONNECTED && p && p->service == RZ_CHILD_UNSERVED) {
-        p->service = RZ_CHILD_CONNECTED;
-        rz_report_event(&link->own->report,
-                        &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_JOINED,
-                                                  .epoch = link->own->membership.epoch,
-                                                  .rank = p->rank,
-                                                  .node = RZ_ID_NONE,
-                                                  .incarnation = p->incarnation,
-                                                  .note = ""});
+    if (m->state == RZ_CLIENT_CONNECTED && p && p->rank < link->own->job.n_ranks) {
+        client_connected(link, p);
     } else if (m->state == RZ_CLIENT_FINALIZED && p) {
         p->service = RZ_CHILD_FINALIZED;
     }
+    rz_children_recount(link->config.children);
     return m->state < RZ_CLIENT_STATE_COUNT;
 }
 
@@ -383,15 +423,23 @@ void rz_gateway_link_drain(struct rz_gateway_link *link)
 {
     const void *bytes;
     size_t n;
-    if (!link || !link->stream) {
-        return;
+    rz_status_t status = RZ_OK;
+    if (!link || !link->stream || link->draining) {
+        return; /* a handler may determine whether a process failed */
     }
-    rz_status_t status = rz_frames_read(link->stream);
-    while (link->stream && rz_frames_next(link->stream, &bytes, &n)) {
-        if (!on_message(link, bytes, n)) {
-            gateway_failed(link, "sent a malformed message");
+    link->draining = true;
+    for (bool more = true; more;) {
+        status = rz_frames_read(link->stream);
+        more = false;
+        while (link->stream && rz_frames_next(link->stream, &bytes, &n)) {
+            more = true;
+            if (!on_message(link, bytes, n)) {
+                gateway_failed(link, "sent a malformed message");
+            }
         }
+        more = more && link->stream && (status == RZ_OK || status == RZ_IN_PROGRESS);
     }
+    link->draining = false;
     if (link->stream && status != RZ_OK && status != RZ_IN_PROGRESS) {
         gateway_failed(link, "has failed");
     }
@@ -418,6 +466,12 @@ static void stream_writable(evutil_socket_t fd, short what, void *arg)
 static void on_overlay(void *arg, rz_id from, const struct rz_overlay_message *message)
 {
     const struct rz_overlay_gateway *m = &message->gateway;
+    if (m->data_length == 0) {
+        send_gateway(arg, &(struct rz_gateway_message){
+                              .type = RZ_GATEWAY_NODE_FAILED,
+                              .node_failed = {.node = from, .gateway_alone = true}});
+        return;
+    }
     send_gateway(arg, &(struct rz_gateway_message){.type = RZ_GATEWAY_PEER,
                                                    .peer = {.node = from,
                                                             .more = m->more,
@@ -440,7 +494,7 @@ bool rz_gateway_link_ready(const struct rz_gateway_link *link,
                            const struct rz_environment_given **given)
 {
     *given = link ? &link->given : NULL;
-    return !link || link->ready;
+    return !link || (link->ready && link->stream);
 }
 
 /* Beside rzd. */
@@ -523,7 +577,8 @@ rz_status_t rz_gateway_link_open(struct rz_gateway_link **result,
     link->config = *config;
     link->own = config->own;
     link->tolerant = config->own->job.flags & RZ_JOB_TOLERANT;
-    rz_status_t status = start_gateway(link);
+    link->connected = calloc(link->own->job.n_ranks, sizeof(*link->connected));
+    rz_status_t status = link->connected ? start_gateway(link) : RZ_ERR_NO_MEMORY;
     if (status != RZ_OK) {
         rz_gateway_link_close(link);
         return status;
@@ -532,6 +587,7 @@ rz_status_t rz_gateway_link_open(struct rz_gateway_link **result,
     if (config->own->job.flags & RZ_JOB_PMI1) {
         rz_link_router_on_raw(config->router, on_raw, link);
     }
+    config->children->held = true;
     *result = link;
     return RZ_OK;
 }
@@ -545,5 +601,6 @@ void rz_gateway_link_close(struct rz_gateway_link *link)
     rz_environment_free(link->given.texts);
     rz_environment_free(link->given.defaults);
     free(link->given.rank_variable);
+    free(link->connected);
     free(link);
 }

@@ -17,7 +17,7 @@ struct rz_gateway_link;
 
 struct rz_gateway_link_config {
     const struct rz_own_node *own;
-    const struct rz_children *children;
+    struct rz_children *children;
     struct rz_link_router *router;
     struct rz_overlay *overlay;
     struct rz_overlay_router *overlay_router;
