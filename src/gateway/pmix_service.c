@@ -205,6 +205,8 @@ static void add_for_open_mpi(const struct rz_gateway *gateway, uint8_t **texts, 
     add_text(texts, bytes, "JSM_JSRUN_PORT=1");
     if (gateway->job.tolerant) {
         add_text(texts, bytes, "OMPI_MCA_mpi_ft_enable=1");
+        /* Connections that are needed first after a failure do not always come up (5.0.7). */
+        add_text(texts, bytes, "OMPI_MCA_mpi_preconnect_all=1");
     }
     if (gateway->job.crowd) { /* as its own launcher does */
         add_text(texts, bytes, "OMPI_MCA_mpi_yield_when_idle=1");

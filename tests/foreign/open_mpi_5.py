@@ -32,10 +32,13 @@ def kinds(folder):
     inside = enter(folder, "./foreign_ulfm", shared=True)
     return [("a rank, one node, rzrun", [*OURS, "-n", "6", "--mca", "btl_tcp_if_include", "lo", *inside, "kill"], "5 survivors: sum 5"),
             ("a rank, one node, its own mpirun", enter(folder, *THEIRS, "./foreign_ulfm", "kill"), "5 survivors: sum 5"),
-            ("a rank, one node, TCP alone, its own mpirun", enter(folder, *THEIRS, "--mca", "btl", "tcp,self", "./foreign_ulfm", "kill"), "5 survivors: sum 5"),
+            ("a rank, one node, TCP alone, its own mpirun", enter(folder, *THEIRS, "--mca", "btl", "tcp,self", "./foreign_ulfm", "kill"),
+             "5 survivors: sum 5"),
             ("a rank, 3 nodes (TCP), rzrun", [*OURS, "-n", "6", "--nodes", "3", "--adapter", "netns", *inside, "kill"], "5 survivors: sum 5"),
-            ("a node of 3 (TCP), rzrun", [*OURS, "-n", "6", "--nodes", "3", "--adapter", "netns", "--inject", "kill node 1 at 700ms", *inside, "wait"],
-             "4 survivors: sum 4")]
+            ("a node of one rank, of 6 (TCP), rzrun",
+             [*OURS, "-n", "6", "--nodes", "6", "--adapter", "netns", "--inject", "kill node 1 at 700ms", *inside, "wait"], "5 survivors: sum 5"),
+            ("a node of two ranks, of 3 (TCP), rzrun",
+             [*OURS, "-n", "6", "--nodes", "3", "--adapter", "netns", "--inject", "kill node 1 at 700ms", *inside, "wait"], "4 survivors: sum 4")]
 
 
 def main():
