@@ -25,7 +25,7 @@
 /* The gateway's end of the stream. */
 #define GATEWAY_FD 3
 /* What is queued for a gateway that does not read: it hangs. */
-#define QUEUE_MAX ((size_t)256 << 20)
+#define GATEWAY_QUEUE_MAX ((size_t)256 << 20)
 
 struct rz_gateway_link {
     struct rz_gateway_link_config config;
@@ -102,7 +102,7 @@ static void send_gateway(struct rz_gateway_link *link, const struct rz_gateway_m
         return;
     }
     size_t n = rz_gateway_encode(message, link->frame, sizeof(link->frame));
-    if (n == 0 || rz_frames_queued(link->stream) > QUEUE_MAX ||
+    if (n == 0 || rz_frames_queued(link->stream) > GATEWAY_QUEUE_MAX ||
         rz_frames_send(link->stream, link->frame, n) != RZ_OK) {
         gateway_failed(link, "does not read");
     } else if (rz_frames_want_write(link->stream)) {
