@@ -234,9 +234,15 @@ bool rz_referee_refuses(struct rz_referee *referee, uint32_t node,
 bool rz_referee_is_second_agreement(const struct rz_referee *referee, uint32_t node,
                                     const struct rz_launch_message *message)
 {
-    return message->type == RZ_LAUNCH_EVENT && message->event.kind == RZ_EVENT_RECORD_EXCLUDED &&
-           message->event.node != node && node < referee->outcome.n_nodes &&
-           referee->outcome.out[node];
+    if (message->type != RZ_LAUNCH_EVENT || message->event.kind != RZ_EVENT_RECORD_EXCLUDED) {
+        return false;
+    }
+    uint32_t n_nodes = referee->outcome.n_nodes, without = message->event.node;
+    if (without == node || node >= n_nodes || !referee->outcome.out[node]) {
+        return false;
+    }
+    /* That the others are without it, too, is their agreement, which has reached the node late. */
+    return without >= n_nodes || !referee->outcome.out[without];
 }
 
 bool rz_referee_take(struct rz_referee *referee, uint32_t node,

@@ -41,7 +41,7 @@ bool rz_referee_refuses(struct rz_referee *referee, uint32_t node,
 /* Whether node says that it continues without another one, although others have agreed before to
  * continue without it. Both sides of a connection that a stranger has cut may take the end for a
  * proof of the other's failure; the first agreement counts, and node must end. Such a message is
- * refused, too. */
+ * refused, too. A node that the others are without as well does not count. */
 bool rz_referee_is_second_agreement(const struct rz_referee *referee, uint32_t node,
                                     const struct rz_launch_message *message);
 

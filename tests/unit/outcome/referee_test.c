@@ -321,6 +321,25 @@ static void test_the_first_agreement_counts(void **state)
     rz_referee_clear(&referee);
 }
 
+/* A node that was cut off in a recovery hears of its end late, when it is reached again. */
+static void test_a_late_agreement_is_no_second_one(void **state)
+{
+    static const uint32_t placement[3] = {0, 1, 2};
+    struct rz_launch_message without = {
+        .type = RZ_LAUNCH_EVENT, .event = {.kind = RZ_EVENT_RECORD_EXCLUDED, .rank = RZ_ID_NONE}};
+    struct rz_referee referee;
+    (void)state;
+    rz_referee_open(&referee, 3, placement, 3, 0);
+    for (uint32_t node = 1; node < 3; node++) {
+        without.event.node = node;
+        assert_int_equal(take(&referee, 0, &without), LATER);
+    }
+    assert_false(rz_referee_is_second_agreement(&referee, 1, &without)); /* without node 2 */
+    without.event.node = 0;
+    assert_true(rz_referee_is_second_agreement(&referee, 1, &without));
+    rz_referee_clear(&referee);
+}
+
 /* Numbers that no daemon of this job would send. */
 static uint32_t told(struct rz_referee *referee, enum rz_event_record kind, uint32_t rank,
                      uint32_t incarnation, uint64_t value)
@@ -435,6 +454,7 @@ int main(void)
         cmocka_unit_test(test_news_of_a_failure_come_before_its_sight),
         cmocka_unit_test(test_the_end_is_no_loss),
         cmocka_unit_test(test_an_excluded_process_is_refused),
+        cmocka_unit_test(test_a_late_agreement_is_no_second_one),
         cmocka_unit_test(test_the_first_agreement_counts),
         cmocka_unit_test(test_spawns_and_acknowledgements),
         cmocka_unit_test(test_an_abort_of_some_is_told),
