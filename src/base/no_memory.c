@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { STANDARD_ERROR = 2, SPEAKER_BYTES = 64, SENTENCE_BYTES = 400 };
 
@@ -30,4 +31,11 @@ void rz_no_memory(const char *purpose, ...)
     va_end(arguments);
     dprintf(STANDARD_ERROR, "%s: no memory %s\n", speaker, sentence);
     _Exit(status);
+}
+
+void *rz_need_copy(const void *bytes, size_t n, const char *purpose)
+{
+    void *copy = malloc(n + 1);
+    rz_need_memory(copy, "%s", purpose);
+    return n > 0 ? memcpy(copy, bytes, n) : copy;
 }

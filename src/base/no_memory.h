@@ -7,6 +7,8 @@
 #ifndef RZ_BASE_NO_MEMORY_H
 #define RZ_BASE_NO_MEMORY_H
 
+#include <stddef.h>
+
 /* How the sentence begins ("rzd[3]", "rhizome: rank 5"; it is cut after some 60 characters), and
  * the exit status; at first "rhizome" and 1. */
 void rz_no_memory_speaker(int exit_status, const char *format, ...)
@@ -17,5 +19,9 @@ _Noreturn void rz_no_memory(const char *purpose, ...) __attribute__((format(prin
 
 /* Ends the process if memory is NULL. */
 #define rz_need_memory(memory, ...) ((memory) ? (void)0 : rz_no_memory(__VA_ARGS__))
+
+/* A copy of n bytes in memory of its own, also of none; where there is no memory the process ends.
+ */
+void *rz_need_copy(const void *bytes, size_t n, const char *purpose);
 
 #endif

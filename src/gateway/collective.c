@@ -42,11 +42,7 @@ static void part_drop(struct part *part)
 
 static void part_set(struct part *part, const uint8_t *data, size_t bytes, bool whole)
 {
-    uint8_t *copy = malloc(bytes + 1);
-    rz_need_memory(copy, "for the data of a fence");
-    if (bytes > 0) {
-        memcpy(copy, data, bytes);
-    }
+    uint8_t *copy = rz_need_copy(data, bytes, "for the data of a fence");
     part_drop(part);
     *part = (struct part){.there = true, .whole = whole, .data = copy, .bytes = bytes};
 }
@@ -151,8 +147,6 @@ static void send_part(struct rz_collectives *collectives, const struct set *set,
 
 /* ---- the end of a fence ---- */
 
-static void look(struct rz_collectives *collectives, struct set *set);
-
 /* As the root: tells the others how the last fence has ended, also those without a live
  * participant, one of which may be the next root. */
 static void send_result(struct rz_collectives *collectives, const struct set *set)
@@ -248,12 +242,7 @@ static void look(struct rz_collectives *collectives, struct set *set)
     uint32_t self = collectives->config.self, root = root_of(collectives, set);
     if (root == self) {
         look_as_root(collectives, set);
-        return;
-    }
-    if (root == UINT32_MAX) {
-        return;
-    }
-    if (set->joined && set->sent_to != root) {
+    } else if (root != UINT32_MAX && set->joined && set->sent_to != root) {
         set->sent_to = root;
         send_part(collectives, set, root, false, set->ended + 1, &set->parts[self]);
     }

@@ -211,18 +211,30 @@ static void added(void *arg)
     }
 }
 
+/* An array of n numbers below `below`; NULL: it is malformed. */
+static uint32_t *numbers(const uint8_t *bytes, uint32_t length, uint32_t n, uint32_t below)
+{
+    uint32_t *made = calloc(n + 1, sizeof(*made));
+    rz_need_memory(made, "for an array of numbers");
+    struct rz_wire_reader r;
+    rz_wire_reader_init(&r, bytes, length);
+    bool good = length == 4 * (uint64_t)n;
+    for (uint32_t i = 0; good && i < n; i++) {
+        made[i] = rz_wire_get_u32(&r);
+        good = made[i] < below;
+    }
+    if (!good) {
+        free(made);
+        return NULL;
+    }
+    return made;
+}
+
 static bool on_fence(struct rz_gateway *gateway, uint32_t from, const struct rz_peer_fence *m)
 {
     uint32_t n = m->slots_length / 4;
-    uint32_t *slots = malloc(m->slots_length + 4);
-    rz_need_memory(slots, "for a fence");
-    struct rz_wire_reader r;
-    rz_wire_reader_init(&r, m->slots, m->slots_length);
-    bool good = m->slots_length % 4 == 0 && n > 0;
-    for (uint32_t i = 0; good && i < n; i++) {
-        slots[i] = rz_wire_get_u32(&r);
-        good = slots[i] < gateway->job.n_ranks;
-    }
+    uint32_t *slots = numbers(m->slots, m->slots_length, n, gateway->job.n_ranks);
+    bool good = slots && n > 0;
     if (good) {
         rz_collectives_message(gateway->collectives, from,
                                &(struct rz_collective_message){.result = m->result,
@@ -392,25 +404,6 @@ static bool on_lines(struct rz_gateway *gateway, const struct rz_gateway_message
     return true;
 }
 
-/* An array of n numbers below `below`; NULL: it is malformed. */
-static uint32_t *numbers(const uint8_t *bytes, uint32_t length, uint32_t n, uint32_t below)
-{
-    uint32_t *made = calloc(n + 1, sizeof(*made));
-    rz_need_memory(made, "for the job");
-    struct rz_wire_reader r;
-    rz_wire_reader_init(&r, bytes, length);
-    bool good = length == 4 * (uint64_t)n;
-    for (uint32_t i = 0; good && i < n; i++) {
-        made[i] = rz_wire_get_u32(&r);
-        good = made[i] < below;
-    }
-    if (!good) {
-        free(made);
-        return NULL;
-    }
-    return made;
-}
-
 static bool read_job(struct rz_served_job *job, const struct rz_gateway_job *m)
 {
     *job = (struct rz_served_job){.protocol = m->protocol,
@@ -419,7 +412,6 @@ static bool read_job(struct rz_served_job *job, const struct rz_gateway_job *m)
                                   .n_nodes = m->n_nodes,
                                   .n_ranks = m->n_ranks,
                                   .verbosity = m->verbosity,
-                                  .one_host = m->one_host,
                                   .tolerant = m->tolerant,
                                   .crowd = m->crowd,
                                   .folder = strdup(m->folder)};

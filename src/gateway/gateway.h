@@ -22,7 +22,6 @@ struct rz_served_job {
     uint32_t protocol; /* enum rz_gateway_protocol */
     uint64_t id;
     uint32_t node, n_nodes, n_ranks, verbosity;
-    bool one_host;                  /* the nodes are emulated on one host */
     bool tolerant;                  /* the programs handle failures, as the user says */
     bool crowd;                     /* the ranks outnumber the processors */
     char *folder;                   /* exists; its contents end with the node */

@@ -10,11 +10,12 @@
 /* The kinds of fences (collective.h). Those of groups follow, by a hash of the group's name. */
 enum { KIND_FENCE, KIND_CONNECT, KIND_DISCONNECT, KIND_GROUPS };
 
+#define FOR_FENCE "for the data of a fence"
+
 /* Operations that processes begin and end with. */
 struct fence {
     struct rz_upcall upcall;
     struct rz_gateway_waiter waiter;
-    struct rz_gateway *gateway;
     uint32_t kind, *ranks, n_ranks;
     uint8_t *data;
     size_t bytes;
@@ -32,13 +33,6 @@ static void fence_free(struct fence *fence)
     free(fence->ranks);
     free(fence->data);
     free(fence);
-}
-
-static void *copied(const uint8_t *data, size_t bytes)
-{
-    void *copy = malloc(bytes + 1);
-    rz_need_memory(copy, "for the data of a fence");
-    return bytes > 0 ? memcpy(copy, data, bytes) : copy;
 }
 
 /* ---- groups ---- */
@@ -83,7 +77,7 @@ static void pmix_fence_done(struct rz_gateway_waiter *waiter, rz_status_t result
                            : result == RZ_ERR_INVALID ? PMIX_ERR_BAD_PARAM
                                                       : PMIX_ERR_LOST_CONNECTION;
     if (fence->modex) {
-        void *copy = copied(data, bytes);
+        void *copy = rz_need_copy(data, bytes, FOR_FENCE);
         fence->modex(status, copy, bytes, fence->arg, free, copy);
     } else if (fence->done) {
         fence->done(status, fence->arg);
@@ -98,7 +92,7 @@ static void begin_fence(struct rz_gateway *gateway, struct rz_upcall *upcall)
     struct fence *fence = (struct fence *)upcall;
     if (fence->group) {
         size_t number = propose(gateway);
-        fence->data = copied((const uint8_t *)&number, sizeof(number));
+        fence->data = rz_need_copy(&number, sizeof(number), FOR_FENCE);
         fence->bytes = sizeof(number);
     }
     fence->waiter.done = pmix_fence_done;
@@ -217,7 +211,7 @@ static void answer_ask(struct rz_pmix_ask **at, pmix_status_t status, const uint
                        size_t bytes)
 {
     struct rz_pmix_ask *ask = *at;
-    void *copy = copied(data, bytes);
+    void *copy = rz_need_copy(data, bytes, FOR_FENCE);
     *at = ask->next;
     ask->done(status, copy, bytes, ask->arg, free, copy);
     free(ask);
@@ -308,7 +302,7 @@ static void have_data(pmix_status_t status, char *data, size_t bytes, void *arg)
 {
     struct data_request *request = arg;
     request->status = status;
-    request->data = copied((const uint8_t *)data, bytes);
+    request->data = rz_need_copy(data, bytes, FOR_FENCE);
     request->bytes = bytes;
     rz_pmix_post(&request->upcall, send_data);
 }

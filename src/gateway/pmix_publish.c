@@ -192,9 +192,6 @@ struct rz_pmix_lookup {
 
 static void lookup_free(struct rz_pmix_lookup *lookup)
 {
-    if (lookup->timer) {
-        event_free(lookup->timer);
-    }
     for (size_t i = 0; i < lookup->n_keys; i++) {
         free(lookup->keys[i]);
     }
@@ -240,8 +237,7 @@ static void send_answer(void *arg)
 static void end_lookup(struct rz_pmix_lookup *lookup, pmix_status_t status)
 {
     if (lookup->timer) {
-        event_free(lookup->timer);
-        lookup->timer = NULL;
+        event_free(lookup->timer); /* of the gateway's thread */
     }
     lookup->status = status;
     rz_pmix_on_its_thread(send_answer, lookup);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FOR_VALUE "for a published value"
+
 /* A change that this node has asked for. */
 struct change {
     struct change *next;
@@ -50,13 +52,6 @@ static void entry_remove(struct rz_registry_entry **at)
     free(entry);
 }
 
-static void *copy_of(const void *bytes, size_t n)
-{
-    void *copy = malloc(n + 1);
-    rz_need_memory(copy, "for a published value");
-    return n > 0 ? memcpy(copy, bytes, n) : copy;
-}
-
 /* What the home answers to a change; the change is made if that is RZ_OK. */
 static rz_status_t check(struct rz_registry *registry, const struct rz_registry_message *m)
 {
@@ -78,14 +73,14 @@ static void apply(struct rz_registry *registry, const struct rz_registry_message
         return;
     }
     struct rz_registry_entry *entry = calloc(1, sizeof(*entry));
-    rz_need_memory(entry, "for a published value");
+    rz_need_memory(entry, FOR_VALUE);
     *entry = (struct rz_registry_entry){.next = registry->entries,
-                                        .key = copy_of(m->key, strlen(m->key) + 1),
+                                        .key = rz_need_copy(m->key, strlen(m->key) + 1, FOR_VALUE),
                                         .owner = m->owner,
                                         .asker = m->asker,
                                         .serial = m->serial,
                                         .once = m->once,
-                                        .value = copy_of(m->value, m->bytes),
+                                        .value = rz_need_copy(m->value, m->bytes, FOR_VALUE),
                                         .bytes = m->bytes};
     registry->entries = entry;
 }
@@ -160,11 +155,13 @@ static struct rz_registry_message message_of(const struct rz_registry *registry,
                                         .bytes = change->bytes};
 }
 
-static void tell_others(struct rz_registry *registry, const struct rz_registry_message *message)
+/* asker: it learns by its answer; UINT32_MAX: none. */
+static void tell_others(struct rz_registry *registry, uint32_t asker,
+                        const struct rz_registry_message *message)
 {
     const struct rz_registry_config *config = &registry->config;
     for (uint32_t node = 0; node < config->n_nodes; node++) {
-        if (node != config->self && config->node_is_live(config->arg, node)) {
+        if (node != config->self && node != asker && config->node_is_live(config->arg, node)) {
             config->send(config->arg, node, message);
         }
     }
@@ -179,7 +176,7 @@ static void become_home(struct rz_registry *registry)
         return;
     }
     registry->home = self;
-    tell_others(registry, &message);
+    tell_others(registry, UINT32_MAX, &message);
     for (const struct rz_registry_entry *entry = registry->entries; entry; entry = entry->next) {
         message = (struct rz_registry_message){.step = RZ_REGISTRY_CHANGE,
                                                .asker = entry->asker,
@@ -189,10 +186,10 @@ static void become_home(struct rz_registry *registry)
                                                .once = entry->once,
                                                .value = entry->value,
                                                .bytes = entry->bytes};
-        tell_others(registry, &message);
+        tell_others(registry, UINT32_MAX, &message);
     }
     message = (struct rz_registry_message){.step = RZ_REGISTRY_END, .asker = self, .key = ""};
-    tell_others(registry, &message);
+    tell_others(registry, UINT32_MAX, &message);
 }
 
 /* As the home: makes the change, tells all, and answers the node that asked. */
@@ -205,12 +202,7 @@ static void order(struct rz_registry *registry, const struct rz_registry_message
     if (message.status == RZ_OK) {
         apply(registry, asked);
         message.step = RZ_REGISTRY_CHANGE;
-        for (uint32_t node = 0; node < config->n_nodes; node++) {
-            if (node != config->self && node != asked->asker &&
-                config->node_is_live(config->arg, node)) {
-                config->send(config->arg, node, &message);
-            }
-        }
+        tell_others(registry, asked->asker, &message);
     }
     message.step = RZ_REGISTRY_HAVE;
     message.home = config->self;
@@ -245,7 +237,7 @@ static void begin_change(struct rz_registry *registry, struct change *values)
 {
     struct change *change = malloc(sizeof(*change));
     bool *awaited = calloc(registry->config.n_nodes, sizeof(*awaited));
-    rz_need_memory(change && awaited, "for a published value");
+    rz_need_memory(change && awaited, FOR_VALUE);
     *change = *values;
     change->awaited = awaited;
     change->serial = ++registry->serial;
@@ -259,17 +251,19 @@ void rz_registry_put(struct rz_registry *registry, const struct rz_registry_valu
 {
     struct change change = {.waiter = waiter,
                             .once = value->once,
-                            .key = copy_of(value->key, strlen(value->key) + 1),
+                            .key = rz_need_copy(value->key, strlen(value->key) + 1, FOR_VALUE),
                             .owner = value->owner,
-                            .value = copy_of(value->data, value->bytes),
+                            .value = rz_need_copy(value->data, value->bytes, FOR_VALUE),
                             .bytes = value->bytes};
     begin_change(registry, &change);
 }
 
 void rz_registry_drop(struct rz_registry *registry, const char *key, uint32_t owner, void *waiter)
 {
-    struct change change = {
-        .waiter = waiter, .drop = true, .key = copy_of(key, strlen(key) + 1), .owner = owner};
+    struct change change = {.waiter = waiter,
+                            .drop = true,
+                            .key = rz_need_copy(key, strlen(key) + 1, FOR_VALUE),
+                            .owner = owner};
     begin_change(registry, &change);
 }
 

@@ -28,8 +28,8 @@ enum rz_client_state { RZ_CLIENT_CONNECTED, RZ_CLIENT_FINALIZED, RZ_CLIENT_STATE
 #define RZ_GATEWAY_TABLE(MESSAGE, U32, U64, BYTES, TEXT, END) \
     /* daemon -> gateway */ \
     MESSAGE(JOB, job) U32(version) U32(protocol) U64(job) U32(node) U32(n_nodes) U32(n_ranks) U32(verbosity) \
-        U32(one_host) U32(tolerant) U32(crowd) TEXT(folder) BYTES(placement) BYTES(programs) \
-        END(JOB, job) /* first; one_host: the nodes are emulated; crowd: more ranks than processors; folder: scratch; placement, \
+        U32(tolerant) U32(crowd) TEXT(folder) BYTES(placement) BYTES(programs) \
+        END(JOB, job) /* first; crowd: more ranks than processors; folder: scratch; placement, \
            programs: of each rank, u32 */ \
     MESSAGE(PROCESS_STARTED, process_started) U32(rank) U32(incarnation) U32(pid) END(PROCESS_STARTED, process_started) \
     MESSAGE(PROCESS_ENDED, process_ended) U32(rank) U32(incarnation) U32(failed) \

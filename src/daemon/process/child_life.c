@@ -507,6 +507,17 @@ rz_status_t rz_child_join(struct rz_child *p, pid_t pid, const char **why)
     return RZ_OK;
 }
 
+void rz_child_tell_joined(const struct rz_child *p)
+{
+    const struct rz_own_node *own = p->all->own;
+    rz_report_event(&own->report, &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_JOINED,
+                                                            .epoch = own->membership.epoch,
+                                                            .rank = p->rank,
+                                                            .node = RZ_ID_NONE,
+                                                            .incarnation = p->incarnation,
+                                                            .note = ""});
+}
+
 int rz_child_life_watch_fd(const struct rz_child_life *life)
 {
     return rz_watch_page_fd(life->watch);

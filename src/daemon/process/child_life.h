@@ -76,6 +76,9 @@ bool rz_child_has_ended(const struct rz_child_life *life, uint32_t rank);
 /* HELLO was accepted: gives the process slot, lane, inbox, doorbell and wait objects. *why (static
  * text) describes an error. */
 rz_status_t rz_child_join(struct rz_child *process, pid_t pid, const char **why);
+/* Reports that the process has initialized its MPI. */
+void rz_child_tell_joined(const struct rz_child *process);
+
 int rz_child_life_watch_fd(const struct rz_child_life *life);
 
 /* The process has closed its part of a lane (LANE_CLOSED). False: it was not asked to. */

@@ -15,7 +15,6 @@
 #include "port/signals.h"
 #include "wire/gateway_messages.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +31,6 @@ struct rz_gateway_link {
     const struct rz_own_node *own; /* copied from config */
     struct rz_frames *stream;      /* NULL: the gateway has failed */
     struct event *readable, *writable;
-    pid_t pid;
     bool ready;
     bool *connected; /* [n_ranks]: this process of this node has connected */
     bool draining;   /* its messages are being handled */
@@ -145,7 +143,6 @@ static rz_status_t send_job(struct rz_gateway_link *link)
                           .n_nodes = job->n_nodes,
                           .n_ranks = job->n_ranks,
                           .verbosity = job->verbosity,
-                          .one_host = rz_job_single_host(job),
                           .tolerant = (job->flags & RZ_JOB_TOLERANT) != 0,
                           .crowd = (job->flags & RZ_JOB_CROWD) != 0,
                           .folder = folder,
@@ -319,12 +316,7 @@ static void client_connected(const struct rz_gateway_link *link, struct rz_child
     if (again) {
         return;
     }
-    rz_report_event(&own->report, &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_JOINED,
-                                                            .epoch = own->membership.epoch,
-                                                            .rank = p->rank,
-                                                            .node = RZ_ID_NONE,
-                                                            .incarnation = p->incarnation,
-                                                            .note = ""});
+    rz_child_tell_joined(p);
     for (uint32_t rank = 0; rank < own->job.n_ranks; rank++) { /* earlier failures */
         if (own->membership.slots[rank].incarnation > 0 &&
             rz_membership_has_failed(&own->membership, rank)) {
@@ -544,13 +536,13 @@ static rz_status_t start_gateway(struct rz_gateway_link *link)
         close(nothing);
         return RZ_ERR_SYSTEM;
     }
-    link->pid = rz_child_process_fork();
-    if (link->pid == 0) {
+    pid_t pid = rz_child_process_fork();
+    if (pid == 0) {
         run_gateway(link, path, ends[1], nothing, parent);
     }
     close(ends[1]);
     close(nothing);
-    if (link->pid < 0 || rz_descriptor_no_wait(ends[0]) != RZ_OK ||
+    if (pid < 0 || rz_descriptor_no_wait(ends[0]) != RZ_OK ||
         rz_frames_open(&link->stream, ends[0], RZ_GATEWAY_FRAME_MAX) != RZ_OK) {
         close(ends[0]);
         return RZ_ERR_SYSTEM;

@@ -112,12 +112,7 @@ static bool on_hello(void *arg, struct rz_child *p, const struct rz_link_message
     }
     sodium_memzero(ring_key, sizeof(ring_key));
     sodium_memzero(net_key, sizeof(net_key));
-    rz_report_event(&own->report, &(struct rz_launch_event){.kind = RZ_EVENT_RECORD_JOINED,
-                                                            .epoch = own->membership.epoch,
-                                                            .rank = p->rank,
-                                                            .node = RZ_ID_NONE,
-                                                            .incarnation = p->incarnation,
-                                                            .note = ""});
+    rz_child_tell_joined(p);
     rz_endpoints_joined(config->endpoints, p);
     return true;
 }
