@@ -68,7 +68,7 @@ bool rz_collectives_join(struct rz_collectives *collectives,
 void rz_collectives_message(struct rz_collectives *collectives, uint32_t from,
                             const struct rz_collective_message *message);
 
-/* A process or a node has failed: node_of and live say so already. */
+/* A process has ended or failed, or a node has failed: live and node_is_live say so already. */
 void rz_collectives_failure(struct rz_collectives *collectives);
 
 #endif

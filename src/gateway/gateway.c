@@ -172,6 +172,12 @@ static bool live(void *arg, uint32_t slot)
     return slot < gateway->job.n_ranks && !gateway->processes[slot].ended;
 }
 
+static bool not_failed(void *arg, uint32_t slot)
+{
+    const struct rz_gateway *gateway = arg;
+    return slot < gateway->job.n_ranks && !gateway->processes[slot].failed;
+}
+
 static bool node_is_live(void *arg, uint32_t node)
 {
     const struct rz_gateway *gateway = arg;
@@ -280,10 +286,10 @@ static void end_process(struct rz_gateway *gateway, uint32_t rank, bool failed)
     }
     process->ended = true;
     process->failed = failed;
-    if (failed) {
+    if (failed) { /* what others have published stays until the job ends */
         rz_registry_process_ended(gateway->registry, rank);
-        rz_collectives_failure(gateway->collectives);
     }
+    rz_collectives_failure(gateway->collectives);
     if (gateway->service->process_ended) {
         gateway->service->process_ended(gateway, rank, failed);
     }
@@ -457,7 +463,7 @@ static bool on_job(struct rz_gateway *gateway, const struct rz_gateway_message *
                                                                       .answered = change_done,
                                                                       .added = added,
                                                                       .node_is_live = node_is_live,
-                                                                      .live = live});
+                                                                      .live = not_failed});
     rz_need_memory(gateway->processes && gateway->node_failed && gateway->node_told &&
                        gateway->parts && gateway->collectives && gateway->registry,
                    "for the job");

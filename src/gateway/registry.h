@@ -67,7 +67,7 @@ struct rz_registry_config {
     /* There is a new entry. */
     void (*added)(void *arg);
     bool (*node_is_live)(void *arg, uint32_t node);
-    bool (*live)(void *arg, uint32_t slot); /* the process */
+    bool (*live)(void *arg, uint32_t slot); /* the process has not failed */
 };
 
 struct rz_registry *rz_registry_open(const struct rz_registry_config *config); /* NULL: no memory */

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A client of libpmix, without any MPI.
+ * A client of libpmix, without any MPI. "foreign_client MODE":
  *
- *   foreign_client services          uses what a runtime serves: data, fences, names, queries,
- * groups, events foreign_client chain SEED N      all but the last N ranks end by SIGKILL one after
- * the other, in an order that SEED draws, each when it has been told of the one before; the others
- * check that they were told of each failure once foreign_client wait N            waits until it
- * was told of N failed processes foreign_client deaf              asks for nothing, and waits
- *   foreign_client fences N          waits for N failures, then for two fences
- *   foreign_client once FILE         rank 1 fails if it can make FILE; else a fence
- *   foreign_client lost              waits for data that rank 1, which fails, never commits, and
- * for a fence with it foreign_client abort             rank 1 calls PMIx_Abort for rank 2 alone,
- * then for all
+ *   services    uses what a runtime serves: data, fences, names, queries, groups, events
+ *   chain SEED N
+ *               all but the last N ranks end by SIGKILL one after the other, in an order that
+ *               SEED draws, each when it has been told of the one before; the others check that
+ *               they were told of each failure once
+ *   wait N      waits until it was told of N failed processes
+ *   deaf        asks for nothing, and waits
+ *   fences N    waits for N failures, then for two fences
+ *   once FILE   rank 1 fails if it can make FILE; else a fence
+ *   leaves      the last rank ends in order, and the others have one more fence
+ *   lost        waits for data that rank 1, which fails, never commits, and for a fence with it
+ *   abort       rank 1 calls PMIx_Abort for rank 2 alone, then for all
  */
 #include <fcntl.h>
 #include <pmix.h>
@@ -431,6 +433,12 @@ int main(int argc, char **argv)
         fence(false);
         if (me.rank == 1) {
             printf("all fences have ended\n");
+        }
+    } else if (strcmp(what, "leaves") == 0) {
+        CHECK(fence(false));
+        if (me.rank != n - 1) {
+            EXPECT(fence(false) == PMIX_ERR_LOST_CONNECTION);
+            printf("the fence has ended\n");
         }
     } else if (strcmp(what, "deaf") == 0) {
         CHECK(fence(false));

@@ -72,6 +72,9 @@ class Pmix(foreign_rig.ForeignTest):
             result = self.job("-n", "4", "--nodes", "2", "--mpi", "pmix", *options, *early, status=137)
             self.assertIn("rank 1 was killed by signal 9", result.err)
 
+    def test_a_fence_without_a_process_that_has_ended(self):
+        self.assertEqual(self.job("-n", "3", "--nodes", "3", CLIENT, "leaves").out, "the fence has ended\n" * 2)
+
     def test_restart(self):
         result = self.job("-n", "3", "--on-failure", "restart", "--max-restarts", "1", CLIENT, "once", f"{self.folder}/there")
         self.assertIn("the job restarts", result.err)
