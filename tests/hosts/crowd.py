@@ -75,8 +75,8 @@ def heartbeats(n, places):
     while heard < n and time.monotonic() < end:
         if not select.select([wire], [], [], 1)[0]:
             continue
-        packet = wire.recv(65536)
-        if len(packet) < HEADERS or packet[12:14] != b"\x08\0" or packet[23] != UDP:
+        packet, come = wire.recvfrom(65536)
+        if come[2] != socket.PACKET_OUTGOING or len(packet) < HEADERS or packet[12:14] != b"\x08\0" or packet[23] != UDP:
             continue
         there = socket.inet_ntoa(packet[30:34]), struct.unpack("!H", packet[36:38])[0]
         payload = packet[HEADERS:HEADERS - 8 + struct.unpack("!H", packet[38:40])[0]]

@@ -28,7 +28,8 @@ struct group_log {
     _Atomic uint64_t agreed[ROUNDS_MAX]; /* 1 + what was agreed */
     _Atomic uint32_t slow[MEMBERS_MAX];  /* this member's tests last until it is 0 */
     _Atomic pid_t pid[MEMBERS_MAX];
-    _Atomic long last; /* number of steps to do */
+    _Atomic long last;  /* number of steps to do */
+    _Atomic int mapped; /* number of processes that see this */
 };
 
 enum { NEVER = 1 << 30 };
@@ -49,12 +50,13 @@ static inline void group_log_open(const char *name, int makes)
     close(fd);
 }
 
-/* By all of comm; nothing stays in the file system. */
+/* By all of comm. Nothing stays in the file system, also when rank 0 fails after the broadcast. */
 static inline void group_log_share(MPI_Comm comm, long last)
 {
-    int rank;
+    int rank, size;
     char name[64] = "";
     MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
     if (rank == 0) {
         snprintf(name, sizeof(name), "/dev/shm/rz-group-test-%ld", (long)getpid());
         group_log_open(name, 1);
@@ -65,11 +67,11 @@ static inline void group_log_share(MPI_Comm comm, long last)
         group_log_open(name, 0);
     }
     group_log->pid[rank] = getpid();
-    MPI_Barrier(
-        comm); /* a process that fails after it has seen all arrive: an error means no more */
-    if (rank == 0) {
+    if (++group_log->mapped == size) {
         unlink(name);
     }
+    MPI_Barrier(
+        comm); /* a process that fails after it has seen all arrive: an error means no more */
 }
 
 /* Thresholds that a loaded machine keeps; a process that is slow or stopped is found soon. */
