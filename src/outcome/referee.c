@@ -13,8 +13,9 @@
 /* Why the first failure ends the job. */
 static const char *first_failure(const struct rz_referee *referee)
 {
-    return referee->abort ? "; --on-failure lets the first failure end the job"
-                          : "; the program has not asked to be told of failures";
+    return referee->abort      ? "; --on-failure lets the first failure end the job"
+           : referee->at_start ? "; it had not connected yet: that ends the job"
+                               : "; the program has not asked to be told of failures";
 }
 
 void rz_referee_open(struct rz_referee *referee, uint32_t n_ranks, const uint32_t *placement,
@@ -164,6 +165,7 @@ static bool on_event(struct rz_referee *referee, const struct rz_launch_event *e
         referee->outcome.out[event->node] = true;
     }
     if (event->kind == RZ_EVENT_RECORD_INTOLERANT) {
+        referee->at_start |= !referee->intolerant && event->value == RZ_INTOLERANT_START;
         return on_intolerant(referee, grace_ms);
     }
     if (event->kind == RZ_EVENT_RECORD_NOTED) {

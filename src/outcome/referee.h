@@ -20,9 +20,10 @@ struct rz_referee {
     /* The job's programs have not asked to be told of failures (RZ_EVENT_RECORD_INTOLERANT): the
      * first one ends it. */
     bool intolerant;
-    bool repairs; /* all ranks that failed before any rank ended are restarted */
-    bool over;    /* set by the host when it has begun to end the job: later losses are ignored */
-    bool joined;  /* some rank has initialized this MPI library */
+    bool at_start; /* why: the one that failed had not connected to its runtime */
+    bool repairs;  /* all ranks that failed before any rank ended are restarted */
+    bool over;     /* set by the host when it has begun to end the job: later losses are ignored */
+    bool joined;   /* some rank has initialized this MPI library */
     uint32_t stranger; /* a rank that ended without initializing it, or RZ_ID_NONE */
     int stranger_code;
 };

@@ -43,10 +43,14 @@ enum rz_event_record {
                                    protected as the scheme requires */
     RZ_EVENT_RECORD_FELL_BACK,  /* value: the generation that is given up in epoch, because a piece
                                    of it is damaged; all roll back to the one before */
-    RZ_EVENT_RECORD_INTOLERANT, /* rank has failed, and programs of node have not asked to be told:
-                                   it ends the job */
+    RZ_EVENT_RECORD_INTOLERANT, /* rank has failed, and processes of node, which are of another MPI,
+                                   cannot be told: it ends the job; value: enum rz_intolerant_kind
+                                 */
     RZ_EVENT_RECORD_COUNT
 };
+
+/* The programs have not asked to be told; or the process that failed had not connected. */
+enum rz_intolerant_kind { RZ_INTOLERANT_PROGRAM, RZ_INTOLERANT_START };
 
 enum rz_start_kind { RZ_START_REPLACES, RZ_START_SPAWNED };
 

@@ -420,6 +420,16 @@ static void test_intolerant_program(void **state)
     assert_false(rz_referee_node_lost(&referee, 1, &grace));
     assert_int_equal(event(&referee, RZ_EVENT_RECORD_INTOLERANT, 1, 0), RZ_END_GRACE_MS);
     ends_with(&referee, 128 + SIGKILL, "node 1 was lost; the program has not asked");
+    const struct rz_launch_message at_start = {.type = RZ_LAUNCH_EVENT,
+                                               .event = {.kind = RZ_EVENT_RECORD_INTOLERANT,
+                                                         .rank = 1,
+                                                         .incarnation = 1,
+                                                         .value = RZ_INTOLERANT_START,
+                                                         .note = ""}};
+    open_two(&referee, false);
+    assert_int_equal(exits(&referee, 1, SIGKILL, false, true), LATER);
+    assert_int_equal(take(&referee, 0, &at_start), RZ_END_GRACE_MS);
+    ends_with(&referee, 128 + SIGKILL, "it had not connected yet");
 }
 
 static void test_nonsense(void **state)
