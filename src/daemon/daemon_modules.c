@@ -157,10 +157,10 @@ static bool speaks(void *arg, uint32_t slot, uint32_t incarnation)
     return rz_spawns_speaks(daemon->spawns, slot, incarnation);
 }
 
-static bool may_start(void *arg, const struct rz_environment_given **given)
+static bool may_start(void *arg, uint32_t slot, struct rz_environment_given *given)
 {
     const struct rz_daemon *daemon = arg;
-    return rz_gateway_link_ready(daemon->gateway, given);
+    return rz_gateway_link_may_start(daemon->gateway, slot, given);
 }
 
 static void started(void *arg, const struct rz_child *process)
@@ -285,6 +285,7 @@ static void daemon_on_phase(void *arg, uint32_t epoch, enum rz_recover_phase pha
 {
     const struct rz_daemon *daemon = arg;
     rz_news_phase(&daemon->news, epoch, phase);
+    rz_spawns_phase(daemon->spawns);
 }
 
 static void on_failures_noted(void *arg)
@@ -460,12 +461,6 @@ static void gateway_ready(void *arg)
     rz_news_start_all(&daemon->news);
 }
 
-static void gateway_end(void *arg, uint32_t rank, uint32_t code, const char *by)
-{
-    const struct rz_daemon *daemon = arg;
-    rz_spawns_end(daemon->spawns, rank, daemon->own.membership.slots[rank].incarnation, code, by);
-}
-
 static rz_status_t open_gateway(struct rz_daemon *daemon)
 {
     const struct rz_gateway_link_config config = {.own = &daemon->own,
@@ -473,9 +468,9 @@ static rz_status_t open_gateway(struct rz_daemon *daemon)
                                                   .router = daemon->router,
                                                   .overlay = daemon->overlay,
                                                   .overlay_router = daemon->overlay_router,
+                                                  .spawns = daemon->spawns,
                                                   .arg = daemon,
-                                                  .ready = gateway_ready,
-                                                  .end = gateway_end};
+                                                  .ready = gateway_ready};
     return rz_gateway_link_open(&daemon->gateway, &config);
 }
 

@@ -26,6 +26,17 @@ struct rz_gateway_parts {
     size_t bytes;
 };
 
+/* A message of a gateway that knows more worlds, in a list. */
+struct rz_gateway_early {
+    struct rz_gateway_early *next;
+    uint32_t node;
+    size_t bytes;
+    uint8_t data[];
+};
+
+/* A message between gateways begins with the number of worlds that its sender knows (u32). */
+#define PEER_HEADER 4
+
 /* ---- to the daemon ---- */
 
 static void leave(struct rz_gateway *gateway, int status)
@@ -95,13 +106,27 @@ void rz_gateway_give_up(struct rz_gateway *gateway, const char *format, ...)
     leave(gateway, EXIT_FAILURE);
 }
 
-void rz_gateway_client(struct rz_gateway *gateway, uint32_t rank, enum rz_client_state state)
+void rz_gateway_client(struct rz_gateway *gateway, uint32_t process, enum rz_client_state state)
 {
     rz_gateway_send(gateway, &(struct rz_gateway_message){
                                  .type = RZ_GATEWAY_CLIENT,
-                                 .client = {.rank = rank,
-                                            .incarnation = gateway->processes[rank].incarnation,
+                                 .client = {.rank = gateway->processes[process].slot,
+                                            .incarnation = gateway->processes[process].incarnation,
                                             .state = state}});
+}
+
+void rz_gateway_ready(struct rz_gateway *gateway, uint32_t world,
+                      const struct rz_gateway_texts *texts, const struct rz_gateway_texts *defaults,
+                      const char *rank_variable)
+{
+    rz_gateway_send(gateway, &(struct rz_gateway_message){
+                                 .type = RZ_GATEWAY_READY,
+                                 .ready = {.world = world,
+                                           .environment = texts->at,
+                                           .environment_length = (uint32_t)texts->bytes,
+                                           .defaults = defaults->at,
+                                           .defaults_length = (uint32_t)defaults->bytes,
+                                           .rank_variable = rank_variable}});
 }
 
 /* ---- to other gateways ---- */
@@ -110,7 +135,9 @@ void rz_gateway_peer(struct rz_gateway *gateway, uint32_t node,
                      const struct rz_peer_message *message)
 {
     size_t max = gateway->buffer_bytes ? gateway->buffer_bytes : 4096, n;
-    while ((n = rz_peer_encode(message, room(gateway, max), max)) == 0 && max < PEER_MAX) {
+    while ((n = rz_peer_encode(message, room(gateway, max) + PEER_HEADER, max - PEER_HEADER)) ==
+               0 &&
+           max < PEER_MAX) {
         max *= 2;
     }
     if (n == 0) {
@@ -118,6 +145,10 @@ void rz_gateway_peer(struct rz_gateway *gateway, uint32_t node,
                            PEER_MAX);
         return;
     }
+    struct rz_wire_writer w;
+    rz_wire_writer_init(&w, gateway->buffer, PEER_HEADER);
+    rz_wire_put_u32(&w, gateway->n_worlds);
+    n += PEER_HEADER;
     for (size_t at = 0; at < n; at += RZ_GATEWAY_PART_MAX) {
         size_t part = n - at < RZ_GATEWAY_PART_MAX ? n - at : RZ_GATEWAY_PART_MAX;
         rz_gateway_send(gateway,
@@ -163,19 +194,19 @@ static void fence_done(void *arg, void *waiter, bool whole, const uint8_t *data,
 static uint32_t node_of(void *arg, uint32_t slot)
 {
     const struct rz_gateway *gateway = arg;
-    return gateway->job.node_of[slot];
+    return gateway->processes[slot].node;
 }
 
 static bool live(void *arg, uint32_t slot)
 {
     const struct rz_gateway *gateway = arg;
-    return slot < gateway->job.n_ranks && !gateway->processes[slot].ended;
+    return slot < gateway->n_processes && !gateway->processes[slot].ended;
 }
 
 static bool not_failed(void *arg, uint32_t slot)
 {
     const struct rz_gateway *gateway = arg;
-    return slot < gateway->job.n_ranks && !gateway->processes[slot].failed;
+    return slot < gateway->n_processes && !gateway->processes[slot].failed;
 }
 
 static bool node_is_live(void *arg, uint32_t node)
@@ -239,7 +270,7 @@ static uint32_t *numbers(const uint8_t *bytes, uint32_t length, uint32_t n, uint
 static bool on_fence(struct rz_gateway *gateway, uint32_t from, const struct rz_peer_fence *m)
 {
     uint32_t n = m->slots_length / 4;
-    uint32_t *slots = numbers(m->slots, m->slots_length, n, gateway->job.n_ranks);
+    uint32_t *slots = numbers(m->slots, m->slots_length, n, gateway->n_processes);
     bool good = slots && n > 0;
     if (good) {
         rz_collectives_message(gateway->collectives, from,
@@ -278,25 +309,25 @@ static bool on_change(struct rz_gateway *gateway, uint32_t from, const struct rz
     return true;
 }
 
-static void end_process(struct rz_gateway *gateway, uint32_t rank, bool failed)
+static void end_process(struct rz_gateway *gateway, uint32_t number, bool failed)
 {
-    struct rz_gateway_process *process = &gateway->processes[rank];
+    struct rz_gateway_process *process = &gateway->processes[number];
     if (process->ended) {
         return;
     }
     process->ended = true;
     process->failed = failed;
     if (failed) { /* what others have published stays until the job ends */
-        rz_registry_process_ended(gateway->registry, rank);
+        rz_registry_process_ended(gateway->registry, number);
     }
     rz_collectives_failure(gateway->collectives);
     if (gateway->service->process_ended) {
-        gateway->service->process_ended(gateway, rank, failed);
+        gateway->service->process_ended(gateway, number, failed);
     }
 }
 
-static bool on_peer_message(struct rz_gateway *gateway, uint32_t from, const uint8_t *data,
-                            size_t bytes)
+static bool handle_peer(struct rz_gateway *gateway, uint32_t from, const uint8_t *data,
+                        size_t bytes)
 {
     struct rz_peer_message message;
     if (rz_peer_decode(&message, data, bytes) != RZ_OK) {
@@ -308,10 +339,10 @@ static bool on_peer_message(struct rz_gateway *gateway, uint32_t from, const uin
     case RZ_PEER_CHANGE:
         return on_change(gateway, from, &message.change);
     case RZ_PEER_ENDED:
-        if (message.ended.rank >= gateway->job.n_ranks) {
+        if (message.ended.process >= gateway->n_processes) {
             return false;
         }
-        end_process(gateway, message.ended.rank, false);
+        end_process(gateway, message.ended.process, false);
         return true;
     default:
         if (gateway->service->peer) {
@@ -319,6 +350,59 @@ static bool on_peer_message(struct rz_gateway *gateway, uint32_t from, const uin
         }
         return true;
     }
+}
+
+/* Whether a message may be about worlds that are not known here yet: the daemons carry out the
+ * decision about a spawn at different times. */
+static bool is_early(const struct rz_gateway *gateway, const uint8_t *data)
+{
+    struct rz_wire_reader r;
+    rz_wire_reader_init(&r, data, PEER_HEADER);
+    return rz_wire_get_u32(&r) > gateway->n_worlds;
+}
+
+static void keep_early(struct rz_gateway *gateway, uint32_t from, const uint8_t *data, size_t bytes)
+{
+    struct rz_gateway_early **at = &gateway->early, *early = malloc(sizeof(*early) + bytes);
+    rz_need_memory(early, "for a message of another gateway");
+    *early = (struct rz_gateway_early){.node = from, .bytes = bytes};
+    memcpy(early->data, data, bytes);
+    while (*at) {
+        at = &(*at)->next;
+    }
+    *at = early;
+}
+
+static bool on_peer_message(struct rz_gateway *gateway, uint32_t from, const uint8_t *data,
+                            size_t bytes)
+{
+    if (bytes < PEER_HEADER) {
+        return false;
+    }
+    if (is_early(gateway, data)) { /* those that follow it know as many worlds */
+        keep_early(gateway, from, data, bytes);
+        return true;
+    }
+    return handle_peer(gateway, from, data + PEER_HEADER, bytes - PEER_HEADER);
+}
+
+/* Another world is known. */
+static bool handle_early(struct rz_gateway *gateway)
+{
+    bool good = true;
+    for (struct rz_gateway_early **at = &gateway->early; *at && good;) {
+        struct rz_gateway_early *early = *at;
+        if (is_early(gateway, early->data)) {
+            at = &early->next;
+            continue;
+        }
+        *at = early->next;
+        good = gateway->node_failed[early->node] ||
+               handle_peer(gateway, early->node, early->data + PEER_HEADER,
+                           early->bytes - PEER_HEADER);
+        free(early);
+    }
+    return good;
 }
 
 /* ---- the daemon's messages; false: malformed ---- */
@@ -352,13 +436,15 @@ static bool on_peer(struct rz_gateway *gateway, const struct rz_gateway_message 
 static bool on_process_ended(struct rz_gateway *gateway, const struct rz_gateway_message *told)
 {
     const struct rz_gateway_process_ended *m = &told->process_ended;
-    if (m->rank < gateway->job.n_ranks) {
-        end_process(gateway, m->rank, m->failed);
+    uint32_t process = rz_gateway_find(gateway, m->rank, m->incarnation);
+    if (process == UINT32_MAX) {
+        return true;
     }
+    end_process(gateway, process, m->failed);
     if (!m->failed) { /* the other daemons are not told of an end in order */
         rz_gateway_peer(
             gateway, RZ_GATEWAY_ALL,
-            &(struct rz_peer_message){.type = RZ_PEER_ENDED, .ended = {.rank = m->rank}});
+            &(struct rz_peer_message){.type = RZ_PEER_ENDED, .ended = {.process = process}});
     }
     return true;
 }
@@ -366,9 +452,10 @@ static bool on_process_ended(struct rz_gateway *gateway, const struct rz_gateway
 static bool on_process_started(struct rz_gateway *gateway, const struct rz_gateway_message *told)
 {
     const struct rz_gateway_process_started *m = &told->process_started;
-    if (m->rank < gateway->job.n_ranks) {
-        gateway->processes[m->rank].incarnation = m->incarnation;
-        gateway->processes[m->rank].pid = m->pid;
+    uint32_t process = rz_gateway_find(gateway, m->rank, m->incarnation);
+    if (process != UINT32_MAX) {
+        gateway->processes[process].incarnation = m->incarnation;
+        gateway->processes[process].pid = m->pid;
     }
     return true;
 }
@@ -389,9 +476,9 @@ static bool on_node_failed(struct rz_gateway *gateway, const struct rz_gateway_m
     }
     if (!alone && !gateway->node_told[node]) {
         gateway->node_told[node] = true;
-        for (uint32_t rank = 0; rank < gateway->job.n_ranks; rank++) {
-            if (gateway->job.node_of[rank] == node) {
-                end_process(gateway, rank, true);
+        for (uint32_t i = 0; i < gateway->n_processes; i++) {
+            if (gateway->processes[i].node == node) {
+                end_process(gateway, i, true);
             }
         }
         if (gateway->service->node_failed) {
@@ -404,35 +491,113 @@ static bool on_node_failed(struct rz_gateway *gateway, const struct rz_gateway_m
 static bool on_lines(struct rz_gateway *gateway, const struct rz_gateway_message *told)
 {
     const struct rz_gateway_lines *m = &told->lines;
-    if (rz_gateway_is_here(gateway, m->rank) && gateway->service->lines) {
-        gateway->service->lines(gateway, m->rank, m->data, m->data_length);
+    uint32_t process = rz_gateway_find(gateway, m->rank, m->incarnation);
+    if (rz_gateway_is_here(gateway, process) && gateway->service->lines) {
+        gateway->service->lines(gateway, process, m->data, m->data_length);
     }
     return true;
 }
 
-static bool read_job(struct rz_served_job *job, const struct rz_gateway_job *m)
+static bool on_new_world(struct rz_gateway *gateway, const struct rz_gateway_message *told)
 {
+    const struct rz_gateway_new_world *m = &told->new_world;
+    uint32_t n = m->processes_length / 12;
+    struct rz_gateway_process *processes = calloc(n + 1, sizeof(*processes));
+    struct rz_wire_reader r;
+    bool good = n > 0;
+    rz_need_memory(processes, "for spawned processes");
+    rz_wire_reader_init(&r, m->processes, m->processes_length);
+    for (uint32_t i = 0; good && i < n; i++) {
+        processes[i].slot = rz_wire_get_u32(&r);
+        processes[i].incarnation = rz_wire_get_u32(&r);
+        processes[i].node = rz_wire_get_u32(&r);
+        good = processes[i].slot < gateway->job.n_slots && processes[i].node < gateway->job.n_nodes;
+    }
+    if (good) {
+        rz_gateway_add_world(gateway, processes, n);
+    }
+    free(processes);
+    for (uint32_t i = 0; good && i < n; i++) {
+        uint32_t process = gateway->n_processes - n + i;
+        if (gateway->node_told[gateway->processes[process].node]) {
+            end_process(gateway, process, true);
+        }
+    }
+    return good && handle_early(gateway);
+}
+
+static bool on_programs(struct rz_gateway *gateway, const struct rz_gateway_message *told)
+{
+    const struct rz_gateway_programs *m = &told->programs;
+    if (m->world == 0 || m->world >= gateway->n_worlds) {
+        return false;
+    }
+    const struct rz_gateway_world *world = &gateway->worlds[m->world];
+    uint32_t n = m->programs_length / 4;
+    uint32_t *programs = numbers(m->programs, m->programs_length, n, world->n);
+    bool good = programs && (n == 0 || n == world->n);
+    for (uint32_t i = 0; good && i < n; i++) {
+        gateway->processes[world->first + i].program = programs[i];
+    }
+    free(programs);
+    if (good && gateway->service->world) {
+        gateway->service->world(gateway, m->world, m->parent, m->parent_length);
+    }
+    return good;
+}
+
+static bool on_spawned(struct rz_gateway *gateway, const struct rz_gateway_message *told)
+{
+    const struct rz_gateway_spawned *m = &told->spawned;
+    if (m->status >= RZ_STATUS_COUNT || m->world >= gateway->n_worlds) {
+        return false;
+    }
+    if (gateway->service->spawned) {
+        gateway->service->spawned(gateway, m->question, (rz_status_t)m->status, m->world);
+    }
+    return true;
+}
+
+static bool read_job(struct rz_gateway *gateway, const struct rz_gateway_job *m)
+{
+    struct rz_served_job *job = &gateway->job;
     *job = (struct rz_served_job){.protocol = m->protocol,
                                   .id = m->job,
                                   .node = m->node,
                                   .n_nodes = m->n_nodes,
                                   .n_ranks = m->n_ranks,
+                                  .n_slots = m->n_slots,
                                   .verbosity = m->verbosity,
                                   .tolerant = m->tolerant,
                                   .crowd = m->crowd,
                                   .folder = strdup(m->folder)};
     rz_need_memory(job->folder, "for the job");
-    job->node_of = numbers(m->placement, m->placement_length, m->n_ranks, m->n_nodes);
-    job->program_of = numbers(m->programs, m->programs_length, m->n_ranks, m->n_ranks);
-    return m->node < m->n_nodes && m->protocol < RZ_GATEWAY_PROTOCOL_COUNT && job->node_of &&
-           job->program_of;
+    uint32_t *nodes = numbers(m->placement, m->placement_length, m->n_ranks, m->n_nodes);
+    uint32_t *programs = numbers(m->programs, m->programs_length, m->n_ranks, m->n_ranks);
+    struct rz_gateway_process *processes = calloc(m->n_ranks, sizeof(*processes));
+    gateway->process_of = malloc((m->n_slots + 1) * sizeof(uint32_t));
+    rz_need_memory(processes && gateway->process_of, "for the job");
+    memset(gateway->process_of, 0xff, m->n_slots * sizeof(uint32_t));
+    bool good = m->node < m->n_nodes && m->protocol < RZ_GATEWAY_PROTOCOL_COUNT && nodes &&
+                programs && m->n_slots >= m->n_ranks;
+    for (uint32_t rank = 0; good && rank < m->n_ranks; rank++) {
+        processes[rank] = (struct rz_gateway_process){
+            .slot = rank, .node = nodes[rank], .program = programs[rank]};
+    }
+    if (good) {
+        rz_gateway_add_world(gateway, processes, m->n_ranks);
+    }
+    free(nodes);
+    free(programs);
+    free(processes);
+    return good;
 }
 
 static bool on_job(struct rz_gateway *gateway, const struct rz_gateway_message *told)
 {
     const char *why = "it comes from another release than rzd";
     if (gateway->service || told->job.version != RZ_GATEWAY_VERSION ||
-        !read_job(&gateway->job, &told->job)) {
+        !read_job(gateway, &told->job)) {
         rz_gateway_give_up(gateway, "the gateway cannot read the job: %s", why);
         return true;
     }
@@ -443,7 +608,6 @@ static bool on_job(struct rz_gateway *gateway, const struct rz_gateway_message *
         return true;
     }
     uint32_t n_nodes = gateway->job.n_nodes;
-    gateway->processes = calloc(gateway->job.n_ranks, sizeof(*gateway->processes));
     gateway->node_failed = calloc(n_nodes, sizeof(*gateway->node_failed));
     gateway->node_told = calloc(n_nodes, sizeof(*gateway->node_told));
     gateway->parts = calloc(n_nodes, sizeof(*gateway->parts));
@@ -464,8 +628,8 @@ static bool on_job(struct rz_gateway *gateway, const struct rz_gateway_message *
                                                                       .added = added,
                                                                       .node_is_live = node_is_live,
                                                                       .live = not_failed});
-    rz_need_memory(gateway->processes && gateway->node_failed && gateway->node_told &&
-                       gateway->parts && gateway->collectives && gateway->registry,
+    rz_need_memory(gateway->node_failed && gateway->node_told && gateway->parts &&
+                       gateway->collectives && gateway->registry,
                    "for the job");
     gateway->service = service;
     if (service->open(gateway, &why) != RZ_OK) {
@@ -483,6 +647,9 @@ static bool on_message(struct rz_gateway *gateway, const void *bytes, size_t n)
         [RZ_GATEWAY_PROCESS_STARTED] = on_process_started,
         [RZ_GATEWAY_PROCESS_ENDED] = on_process_ended,
         [RZ_GATEWAY_NODE_FAILED] = on_node_failed,
+        [RZ_GATEWAY_NEW_WORLD] = on_new_world,
+        [RZ_GATEWAY_PROGRAMS] = on_programs,
+        [RZ_GATEWAY_SPAWNED] = on_spawned,
         [RZ_GATEWAY_LINES] = on_lines};
     struct rz_gateway_message message;
     return rz_gateway_decode(&message, bytes, n) == RZ_OK && handlers[message.type] &&
@@ -530,6 +697,11 @@ static void clear(struct rz_gateway *gateway)
     for (uint32_t node = 0; gateway->parts && node < gateway->job.n_nodes; node++) {
         free(gateway->parts[node].data);
     }
+    while (gateway->early) {
+        struct rz_gateway_early *early = gateway->early;
+        gateway->early = early->next;
+        free(early);
+    }
     event_free(gateway->readable);
     event_free(gateway->writable);
     rz_frames_close(gateway->stream);
@@ -540,8 +712,8 @@ static void clear(struct rz_gateway *gateway)
     free(gateway->node_failed);
     free(gateway->node_told);
     free(gateway->job.folder);
-    free(gateway->job.node_of);
-    free(gateway->job.program_of);
+    free(gateway->worlds);
+    free(gateway->process_of);
 }
 
 int rz_gateway_run(int fd,

@@ -12,10 +12,10 @@
         /* collective.h; slots: u32 each */ \
     MESSAGE(CHANGE, change) U32(step) U32(asker) U64(serial) U32(home) U32(status) U32(again) U32(drop) TEXT(key) U32(owner) U32(once) BYTES(value) \
         END(CHANGE, change)                         /* registry.h */ \
-    MESSAGE(DATA_ASK, data_ask) U64(serial) U32(rank) END(DATA_ASK, data_ask)       /* what a process of the receiver has committed (direct modex) */ \
+    MESSAGE(DATA_ASK, data_ask) U64(serial) U32(process) END(DATA_ASK, data_ask)       /* what a process of the receiver has committed (direct modex) */ \
     MESSAGE(DATA, data) U64(serial) U32(status) BYTES(data) END(DATA, data)         /* its answer; status: of PMIx */ \
-    MESSAGE(ENDED, ended) U32(rank) END(ENDED, ended)                               /* in order, a process of the sender */ \
-    MESSAGE(EVENT, event) U32(code) U32(rank) U32(range) BYTES(info) END(EVENT, event) /* of a process (rank) for processes of other nodes */
+    MESSAGE(ENDED, ended) U32(process) END(ENDED, ended)                            /* in order, a process of the sender */ \
+    MESSAGE(EVENT, event) U32(code) U32(process) U32(range) BYTES(info) END(EVENT, event) /* of a process for processes of other nodes */
 /* clang-format on */
 
 #define RZ_PEER_NAME(NAME, name) RZ_PEER_##NAME,

@@ -7,7 +7,7 @@
  *
  * Source: RFC 13 of the Flux project (Simple Process Manager Interface v1).
  */
-#include "gateway/pmi1_service.h"
+#include "gateway/pmi1_private.h"
 
 #include "base/no_memory.h"
 
@@ -17,54 +17,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names, keys and values with the NUL at their end. MPICH reads a line of at most 1,023 bytes at
- * once, and the rest of a longer datagram would be lost. */
-enum { KVS_NAME_MAX = 256, KEY_MAX = 64, VALUE_MAX = 900 };
-#define LINE_MAX_BYTES 4096 /* of a request */
-
 /* The process_mapping of hydra: MPICH finds by it which ranks share a node. */
 #define MAPPING "PMI_process_mapping"
-
-/* A process of this node. */
-struct client {
-    char line[LINE_MAX_BYTES]; /* what has arrived of its request */
-    size_t n;
-    bool connected, in_barrier;
-    bool many; /* within a request of several lines (mcmd), which is refused at its end */
-};
 
 struct pair {
     char *key, *value;
 };
 
-struct state {
-    struct rz_gateway_waiter barrier; /* of this node; first, so that it is the state itself */
-    struct rz_gateway *gateway;
-    char name[32]; /* of the key space */
-    void *pairs;   /* a tree (tsearch) of struct pair by key */
-    uint8_t *put;  /* what processes here have put since the last barrier: key, value, as texts */
-    size_t put_bytes;
-    bool joined;            /* this node is in a barrier */
-    struct client *clients; /* [n_ranks] */
-};
-
 /* Waits for a change of the registry. */
-struct asked {
+struct name_change {
     struct rz_gateway_waiter waiter;
     struct rz_gateway *gateway;
-    uint32_t rank;
+    uint32_t process;
     const char *answer; /* its command */
 };
 
-static struct state *state_of(const struct rz_gateway *gateway)
+struct rz_pmi1_client *rz_pmi1_client_of(const struct rz_gateway *gateway, uint32_t process)
 {
-    return gateway->state;
+    struct rz_pmi1 *pmi1 = rz_pmi1_of(gateway);
+    if (process >= pmi1->n_clients) {
+        pmi1->clients = realloc(pmi1->clients, gateway->n_processes * sizeof(*pmi1->clients));
+        rz_need_memory(pmi1->clients, "for PMI-1");
+        while (pmi1->n_clients < gateway->n_processes) {
+            pmi1->clients[pmi1->n_clients++] = NULL;
+        }
+    }
+    if (!pmi1->clients[process]) {
+        pmi1->clients[process] = calloc(1, sizeof(**pmi1->clients));
+        rz_need_memory(pmi1->clients[process], "for PMI-1");
+    }
+    return pmi1->clients[process];
 }
 
-__attribute__((format(printf, 3, 4))) static void
-answer_line(struct rz_gateway *gateway, uint32_t rank, const char *format, ...)
+void rz_pmi1_answer(struct rz_gateway *gateway, uint32_t process, const char *format, ...)
 {
-    char line[LINE_MAX_BYTES];
+    const struct rz_gateway_process *to = &gateway->processes[process];
+    char line[RZ_PMI1_LINE_MAX];
     va_list arguments;
     va_start(arguments, format);
     int n = vsnprintf(line, sizeof(line) - 1, format, arguments);
@@ -73,12 +61,12 @@ answer_line(struct rz_gateway *gateway, uint32_t rank, const char *format, ...)
         n = snprintf(line, sizeof(line), "cmd=error rc=-1 msg=too_long");
     }
     line[n] = '\n';
-    rz_gateway_send(gateway, &(struct rz_gateway_message){
-                                 .type = RZ_GATEWAY_LINES,
-                                 .lines = {.rank = rank,
-                                           .incarnation = gateway->processes[rank].incarnation,
-                                           .data = (const uint8_t *)line,
-                                           .data_length = (uint32_t)n + 1}});
+    rz_gateway_send(gateway,
+                    &(struct rz_gateway_message){.type = RZ_GATEWAY_LINES,
+                                                 .lines = {.rank = to->slot,
+                                                           .incarnation = to->incarnation,
+                                                           .data = (const uint8_t *)line,
+                                                           .data_length = (uint32_t)n + 1}});
 }
 
 /* ---- the key space ---- */
@@ -88,19 +76,19 @@ static int by_key(const void *a, const void *b)
     return strcmp(((const struct pair *)a)->key, ((const struct pair *)b)->key);
 }
 
-static const char *value_of(const struct state *state, char *key)
+static const char *value_of(const struct rz_pmi1_space *space, char *key)
 {
     const struct pair wanted = {.key = key};
-    struct pair *const *found = tfind(&wanted, &state->pairs, by_key);
+    struct pair *const *found = tfind(&wanted, &space->pairs, by_key);
     return found ? (*found)->value : NULL;
 }
 
-static void set_value(struct state *state, const char *key, const char *value)
+static void set_value(struct rz_pmi1_space *space, const char *key, const char *value)
 {
     struct pair *pair = calloc(1, sizeof(*pair));
     char *copy = strdup(value);
     rz_need_memory(pair && copy && (pair->key = strdup(key)), "for what a process has put");
-    struct pair **found = tsearch(pair, &state->pairs, by_key);
+    struct pair **found = tsearch(pair, &space->pairs, by_key);
     rz_need_memory(found, "for what a process has put");
     if (*found != pair) {
         free(pair->key);
@@ -108,6 +96,20 @@ static void set_value(struct state *state, const char *key, const char *value)
         free((*found)->value);
     }
     (*found)->value = copy;
+}
+
+/* Sets pairs: key, value, one after another, each with its NUL. */
+static void set_values(struct rz_pmi1_space *space, const uint8_t *pairs, size_t bytes)
+{
+    const char *at = (const char *)pairs, *end = at + bytes;
+    while (bytes > 0 && end[-1] == 0 && at < end) {
+        const char *value = at + strlen(at) + 1;
+        if (value >= end) {
+            break;
+        }
+        set_value(space, at, value);
+        at = value + strlen(value) + 1;
+    }
 }
 
 static void pair_free(void *arg)
@@ -119,18 +121,20 @@ static void pair_free(void *arg)
 }
 
 /* Ranks lie on nodes in blocks: (first node, number of nodes, ranks on each). */
-static void set_mapping(const struct rz_gateway *gateway, struct state *state)
+static void set_mapping(struct rz_pmi1_space *space)
 {
-    const struct rz_served_job *job = &gateway->job;
-    char text[VALUE_MAX] = "(vector";
+    const struct rz_gateway *gateway = space->gateway;
+    const struct rz_gateway_world *world = &gateway->worlds[space->world];
+    const struct rz_gateway_process *processes = gateway->processes + world->first;
+    char text[RZ_PMI1_VALUE_MAX] = "(vector";
     size_t n = strlen(text);
     uint32_t first = 0, nodes = 0, each = 0; /* the block being made; nodes 0: none */
-    for (uint32_t rank = 0; rank <= job->n_ranks && n < sizeof(text);) {
+    for (uint32_t rank = 0; rank <= world->n && n < sizeof(text);) {
         uint32_t run = 0;
-        while (rank + run < job->n_ranks && job->node_of[rank + run] == job->node_of[rank]) {
+        while (rank + run < world->n && processes[rank + run].node == processes[rank].node) {
             run++;
         }
-        bool goes_on = run > 0 && nodes > 0 && each == run && job->node_of[rank] == first + nodes;
+        bool goes_on = run > 0 && nodes > 0 && each == run && processes[rank].node == first + nodes;
         if (nodes > 0 && !goes_on) {
             n += (size_t)snprintf(text + n, sizeof(text) - n, ",(%u,%u,%u)", first, nodes, each);
             nodes = 0;
@@ -138,7 +142,7 @@ static void set_mapping(const struct rz_gateway *gateway, struct state *state)
         if (run == 0) {
             break;
         }
-        first = nodes == 0 ? job->node_of[rank] : first;
+        first = nodes == 0 ? processes[rank].node : first;
         each = run;
         nodes++;
         rank += run;
@@ -147,17 +151,8 @@ static void set_mapping(const struct rz_gateway *gateway, struct state *state)
     if (n + 1 < sizeof(text)) {
         text[n] = ')';
         text[n + 1] = 0;
-        set_value(state, MAPPING, text);
+        set_value(space, MAPPING, text);
     }
-}
-
-static void put_for_barrier(struct state *state, const char *text)
-{
-    size_t n = strlen(text) + 1;
-    state->put = realloc(state->put, state->put_bytes + n);
-    rz_need_memory(state->put, "for what a process has put");
-    memcpy(state->put + state->put_bytes, text, n);
-    state->put_bytes += n;
 }
 
 /* ---- barriers ---- */
@@ -165,62 +160,78 @@ static void put_for_barrier(struct state *state, const char *text)
 static void barrier_done(struct rz_gateway_waiter *waiter, rz_status_t status, const uint8_t *data,
                          size_t bytes)
 {
-    struct state *state = (struct state *)waiter;
-    struct rz_gateway *gateway = state->gateway;
-    const char *at = (const char *)data, *end = at + bytes;
+    struct rz_pmi1_space *space = (struct rz_pmi1_space *)waiter;
+    struct rz_gateway *gateway = space->gateway;
+    const struct rz_gateway_world *world = &gateway->worlds[space->world];
     (void)status; /* the job ends at the first failure */
-    state->joined = false;
-    while (bytes > 0 && end[-1] == 0 && at < end) {
-        const char *value = at + strlen(at) + 1;
-        if (value >= end) {
-            break;
-        }
-        set_value(state, at, value);
-        at = value + strlen(value) + 1;
-    }
-    for (uint32_t rank = 0; rank < gateway->job.n_ranks; rank++) {
-        if (state->clients[rank].in_barrier) {
-            state->clients[rank].in_barrier = false;
-            answer_line(gateway, rank, "cmd=barrier_out rc=0");
+    space->joined = false;
+    set_values(space, data, bytes);
+    for (uint32_t i = world->first; i < world->first + world->n; i++) {
+        struct rz_pmi1_client *client = rz_pmi1_client_of(gateway, i);
+        if (client->in_barrier) {
+            client->in_barrier = false;
+            rz_pmi1_answer(gateway, i, "cmd=barrier_out rc=0");
         }
     }
 }
 
 /* Joins the barrier when all processes here that have not ended are in it. */
-static void look_at_barrier(struct rz_gateway *gateway)
+static void look_at_barrier(struct rz_gateway *gateway, struct rz_pmi1_space *space)
 {
-    struct state *state = state_of(gateway);
-    uint32_t n = gateway->job.n_ranks, waiting = 0;
-    if (state->joined) {
+    const struct rz_gateway_world *world = &gateway->worlds[space->world];
+    uint32_t waiting = 0;
+    if (space->joined) {
         return;
     }
-    for (uint32_t rank = 0; rank < n; rank++) {
-        if (rz_gateway_is_here(gateway, rank) && !gateway->processes[rank].ended) {
-            if (!state->clients[rank].in_barrier) {
+    for (uint32_t i = world->first; i < world->first + world->n; i++) {
+        if (rz_gateway_is_here(gateway, i) && !gateway->processes[i].ended) {
+            if (!rz_pmi1_client_of(gateway, i)->in_barrier) {
                 return;
             }
             waiting++;
         }
     }
-    uint32_t *all = calloc(n, sizeof(*all));
+    uint32_t *all = calloc(world->n, sizeof(*all));
     rz_need_memory(all, "for a barrier");
-    for (uint32_t rank = 0; rank < n; rank++) {
-        all[rank] = rank;
+    for (uint32_t i = 0; i < world->n; i++) {
+        all[i] = world->first + i;
     }
-    uint8_t *put = state->put;
-    size_t bytes = state->put_bytes;
+    struct rz_gateway_texts put = space->put;
     if (waiting > 0) {
-        state->joined = true;
-        state->put = NULL;
-        state->put_bytes = 0;
-        rz_collectives_join(
-            gateway->collectives,
-            &(struct rz_collective_message){
-                .whole = true, .slots = all, .n_slots = n, .data = put, .bytes = bytes},
-            &state->barrier);
-        free(put);
+        space->joined = true;
+        space->put = (struct rz_gateway_texts){NULL, 0};
+        rz_collectives_join(gateway->collectives,
+                            &(struct rz_collective_message){.whole = true,
+                                                            .slots = all,
+                                                            .n_slots = world->n,
+                                                            .data = put.at,
+                                                            .bytes = put.bytes},
+                            &space->barrier);
+        free(put.at);
     }
     free(all);
+}
+
+/* ---- the spaces ---- */
+
+/* Spaces are made in the spawn of their worlds, when they are used first. */
+static struct rz_pmi1_space *space_of_world(struct rz_gateway *gateway, uint32_t world)
+{
+    struct rz_pmi1 *pmi1 = rz_pmi1_of(gateway);
+    while (pmi1->n_spaces <= world) {
+        struct rz_pmi1_space *space = calloc(1, sizeof(*space));
+        pmi1->spaces = realloc(pmi1->spaces, (pmi1->n_spaces + 1) * sizeof(*pmi1->spaces));
+        rz_need_memory(space && pmi1->spaces, "for PMI-1");
+        *space = (struct rz_pmi1_space){
+            .barrier = {.done = barrier_done}, .gateway = gateway, .world = pmi1->n_spaces};
+        pmi1->spaces[pmi1->n_spaces++] = space;
+    }
+    return pmi1->spaces[world];
+}
+
+static struct rz_pmi1_space *space_of(struct rz_gateway *gateway, uint32_t process)
+{
+    return space_of_world(gateway, gateway->processes[process].world);
 }
 
 /* ---- requests ---- */
@@ -253,150 +264,158 @@ static char *word_of(const struct request *request, const char *name)
     return NULL;
 }
 
-static void on_init(struct rz_gateway *gateway, uint32_t rank, const struct request *request)
+static void on_init(struct rz_gateway *gateway, uint32_t process, const struct request *request)
 {
     const char *version = word_of(request, "pmi_version");
     if (version && strcmp(version, "1") != 0) {
-        answer_line(gateway, rank, "cmd=response_to_init rc=-1 pmi_version=1 pmi_subversion=1");
+        rz_pmi1_answer(gateway, process,
+                       "cmd=response_to_init rc=-1 pmi_version=1 pmi_subversion=1");
         return;
     }
-    answer_line(gateway, rank, "cmd=response_to_init rc=0 pmi_version=1 pmi_subversion=1");
-    state_of(gateway)->clients[rank].connected = true;
-    rz_gateway_client(gateway, rank, RZ_CLIENT_CONNECTED);
+    rz_pmi1_answer(gateway, process, "cmd=response_to_init rc=0 pmi_version=1 pmi_subversion=1");
+    rz_gateway_client(gateway, process, RZ_CLIENT_CONNECTED);
 }
 
-static void on_maxes(struct rz_gateway *gateway, uint32_t rank, const struct request *request)
+static void on_maxes(struct rz_gateway *gateway, uint32_t process, const struct request *request)
 {
     (void)request;
-    answer_line(gateway, rank, "cmd=maxes rc=0 kvsname_max=%d keylen_max=%d vallen_max=%d",
-                KVS_NAME_MAX, KEY_MAX, VALUE_MAX);
+    rz_pmi1_answer(gateway, process, "cmd=maxes rc=0 kvsname_max=%d keylen_max=%d vallen_max=%d",
+                   RZ_PMI1_NAME_MAX, RZ_PMI1_KEY_MAX, RZ_PMI1_VALUE_MAX);
 }
 
-static void on_appnum(struct rz_gateway *gateway, uint32_t rank, const struct request *request)
+static void on_appnum(struct rz_gateway *gateway, uint32_t process, const struct request *request)
 {
     (void)request;
-    answer_line(gateway, rank, "cmd=appnum rc=0 appnum=%u", gateway->job.program_of[rank]);
+    rz_pmi1_answer(gateway, process, "cmd=appnum rc=0 appnum=%u",
+                   gateway->processes[process].program);
 }
 
-static void on_kvsname(struct rz_gateway *gateway, uint32_t rank, const struct request *request)
+static void on_kvsname(struct rz_gateway *gateway, uint32_t process, const struct request *request)
 {
     (void)request;
-    answer_line(gateway, rank, "cmd=my_kvsname rc=0 kvsname=%s", state_of(gateway)->name);
+    rz_pmi1_answer(gateway, process, "cmd=my_kvsname rc=0 kvsname=rz%016llx.%u",
+                   (unsigned long long)gateway->job.id, gateway->processes[process].world);
 }
 
-static void on_universe(struct rz_gateway *gateway, uint32_t rank, const struct request *request)
+static void on_universe(struct rz_gateway *gateway, uint32_t process, const struct request *request)
 {
     (void)request;
-    answer_line(gateway, rank, "cmd=universe_size rc=0 size=%u", gateway->job.n_ranks);
+    rz_pmi1_answer(gateway, process, "cmd=universe_size rc=0 size=%u", gateway->job.n_slots);
 }
 
-static void on_put(struct rz_gateway *gateway, uint32_t rank, const struct request *request)
+static void on_put(struct rz_gateway *gateway, uint32_t process, const struct request *request)
 {
     const char *key = word_of(request, "key"), *value = word_of(request, "value");
-    if (!key || !value || strlen(key) >= KEY_MAX || strlen(value) >= VALUE_MAX) {
-        answer_line(gateway, rank, "cmd=put_result rc=-1 msg=bad_key_or_value");
+    if (!key || !value || strlen(key) >= RZ_PMI1_KEY_MAX || strlen(value) >= RZ_PMI1_VALUE_MAX) {
+        rz_pmi1_answer(gateway, process, "cmd=put_result rc=-1 msg=bad_key_or_value");
         return;
     }
-    set_value(state_of(gateway), key, value);
-    put_for_barrier(state_of(gateway), key);
-    put_for_barrier(state_of(gateway), value);
-    answer_line(gateway, rank, "cmd=put_result rc=0 msg=success");
+    struct rz_pmi1_space *space = space_of(gateway, process);
+    set_value(space, key, value);
+    rz_gateway_add_text(&space->put, "%s", key);
+    rz_gateway_add_text(&space->put, "%s", value);
+    rz_pmi1_answer(gateway, process, "cmd=put_result rc=0 msg=success");
 }
 
-static void on_get(struct rz_gateway *gateway, uint32_t rank, const struct request *request)
+static void on_get(struct rz_gateway *gateway, uint32_t process, const struct request *request)
 {
     char *key = word_of(request, "key");
-    const char *value = key ? value_of(state_of(gateway), key) : NULL;
+    const char *value = key ? value_of(space_of(gateway, process), key) : NULL;
     if (value) {
-        answer_line(gateway, rank, "cmd=get_result rc=0 msg=success value=%s", value);
+        rz_pmi1_answer(gateway, process, "cmd=get_result rc=0 msg=success value=%s", value);
     } else {
-        answer_line(gateway, rank, "cmd=get_result rc=-1 msg=key_not_found value=unknown");
+        rz_pmi1_answer(gateway, process, "cmd=get_result rc=-1 msg=key_not_found value=unknown");
     }
 }
 
-static void on_barrier(struct rz_gateway *gateway, uint32_t rank, const struct request *request)
+static void on_barrier(struct rz_gateway *gateway, uint32_t process, const struct request *request)
 {
     (void)request;
-    state_of(gateway)->clients[rank].in_barrier = true;
-    look_at_barrier(gateway);
+    rz_pmi1_client_of(gateway, process)->in_barrier = true;
+    look_at_barrier(gateway, space_of(gateway, process));
 }
 
-static void on_finalize(struct rz_gateway *gateway, uint32_t rank, const struct request *request)
+static void on_finalize(struct rz_gateway *gateway, uint32_t process, const struct request *request)
 {
     (void)request;
-    rz_gateway_client(gateway, rank, RZ_CLIENT_FINALIZED); /* before the process can end */
+    rz_gateway_client(gateway, process, RZ_CLIENT_FINALIZED); /* before the process can end */
     rz_gateway_flush(gateway);
-    answer_line(gateway, rank, "cmd=finalize_ack rc=0");
+    rz_pmi1_answer(gateway, process, "cmd=finalize_ack rc=0");
 }
 
-static void on_abort(struct rz_gateway *gateway, uint32_t rank, const struct request *request)
+static void on_abort(struct rz_gateway *gateway, uint32_t process, const struct request *request)
 {
+    const struct rz_gateway_process *caller = &gateway->processes[process];
     const char *code = word_of(request, "exitcode");
-    rz_gateway_send(gateway, &(struct rz_gateway_message){
-                                 .type = RZ_GATEWAY_ABORT,
-                                 .abort = {.rank = rank,
-                                           .incarnation = gateway->processes[rank].incarnation,
-                                           .code = code ? (uint32_t)atoi(code) : 1,
-                                           .reason = "MPI_Abort"}});
+    rz_gateway_send(gateway,
+                    &(struct rz_gateway_message){.type = RZ_GATEWAY_ABORT,
+                                                 .abort = {.rank = caller->slot,
+                                                           .incarnation = caller->incarnation,
+                                                           .code = code ? (uint32_t)atoi(code) : 1,
+                                                           .reason = "MPI_Abort"}});
 }
 
 static void name_changed(struct rz_gateway_waiter *waiter, rz_status_t status, const uint8_t *data,
                          size_t bytes)
 {
-    struct asked *asked = (struct asked *)waiter;
+    struct name_change *asked = (struct name_change *)waiter;
     (void)data, (void)bytes;
-    answer_line(asked->gateway, asked->rank, "cmd=%s rc=%d info=%s", asked->answer,
-                status == RZ_OK ? 0 : -1, status == RZ_OK ? "ok" : "refused");
+    rz_pmi1_answer(asked->gateway, asked->process, "cmd=%s rc=%d info=%s", asked->answer,
+                   status == RZ_OK ? 0 : -1, status == RZ_OK ? "ok" : "refused");
     free(asked);
 }
 
-static struct rz_gateway_waiter *ask_registry(struct rz_gateway *gateway, uint32_t rank,
+static struct rz_gateway_waiter *ask_registry(struct rz_gateway *gateway, uint32_t process,
                                               const char *command)
 {
-    struct asked *asked = malloc(sizeof(*asked));
+    struct name_change *asked = malloc(sizeof(*asked));
     rz_need_memory(asked, "for a published name");
-    *asked = (struct asked){
-        .waiter = {.done = name_changed}, .gateway = gateway, .rank = rank, .answer = command};
+    *asked = (struct name_change){.waiter = {.done = name_changed},
+                                  .gateway = gateway,
+                                  .process = process,
+                                  .answer = command};
     return &asked->waiter;
 }
 
-static void on_publish(struct rz_gateway *gateway, uint32_t rank, const struct request *request)
+static void on_publish(struct rz_gateway *gateway, uint32_t process, const struct request *request)
 {
     const char *service = word_of(request, "service"), *port = word_of(request, "port");
-    if (!service || !port || strlen(service) >= VALUE_MAX || strlen(port) >= VALUE_MAX) {
-        answer_line(gateway, rank, "cmd=publish_result rc=-1 info=no_service_or_port");
+    if (!service || !port || strlen(service) >= RZ_PMI1_VALUE_MAX ||
+        strlen(port) >= RZ_PMI1_VALUE_MAX) {
+        rz_pmi1_answer(gateway, process, "cmd=publish_result rc=-1 info=no_service_or_port");
         return;
     }
     const struct rz_registry_value value = {
-        .key = service, .owner = rank, .data = (const uint8_t *)port, .bytes = strlen(port) + 1};
-    rz_registry_put(gateway->registry, &value, ask_registry(gateway, rank, "publish_result"));
+        .key = service, .owner = process, .data = (const uint8_t *)port, .bytes = strlen(port) + 1};
+    rz_registry_put(gateway->registry, &value, ask_registry(gateway, process, "publish_result"));
 }
 
-static void on_unpublish(struct rz_gateway *gateway, uint32_t rank, const struct request *request)
+static void on_unpublish(struct rz_gateway *gateway, uint32_t process,
+                         const struct request *request)
 {
     const char *service = word_of(request, "service");
-    rz_registry_drop(gateway->registry, service ? service : "", rank,
-                     ask_registry(gateway, rank, "unpublish_result"));
+    rz_registry_drop(gateway->registry, service ? service : "", process,
+                     ask_registry(gateway, process, "unpublish_result"));
 }
 
-static void on_lookup(struct rz_gateway *gateway, uint32_t rank, const struct request *request)
+static void on_lookup(struct rz_gateway *gateway, uint32_t process, const struct request *request)
 {
     const char *service = word_of(request, "service");
     const struct rz_registry_entry *entry =
         service ? rz_registry_find(gateway->registry, service) : NULL;
     if (entry) {
-        answer_line(gateway, rank, "cmd=lookup_result rc=0 info=ok port=%s",
-                    (const char *)entry->value);
+        rz_pmi1_answer(gateway, process, "cmd=lookup_result rc=0 info=ok port=%s",
+                       (const char *)entry->value);
     } else {
-        answer_line(gateway, rank, "cmd=lookup_result rc=-1 info=not_found");
+        rz_pmi1_answer(gateway, process, "cmd=lookup_result rc=-1 info=not_found");
     }
 }
 
-static void on_request(struct rz_gateway *gateway, uint32_t rank, char *line)
+static void on_request(struct rz_gateway *gateway, uint32_t process, char *line)
 {
     static const struct {
         const char *name;
-        void (*call)(struct rz_gateway *gateway, uint32_t rank, const struct request *request);
+        void (*call)(struct rz_gateway *gateway, uint32_t process, const struct request *request);
     } commands[] = {{"init", on_init},
                     {"get_maxes", on_maxes},
                     {"get_appnum", on_appnum},
@@ -410,85 +429,93 @@ static void on_request(struct rz_gateway *gateway, uint32_t rank, char *line)
                     {"publish_name", on_publish},
                     {"unpublish_name", on_unpublish},
                     {"lookup_name", on_lookup}};
-    struct client *client = &state_of(gateway)->clients[rank];
-    if (client->many || strncmp(line, "mcmd=", 5) == 0) { /* only spawn has several lines */
-        client->many = strcmp(line, "endcmd") != 0;
-        if (!client->many) {
-            rz_gateway_log(gateway, 0,
-                           "rank %u: MPI_Comm_spawn is not supported for programs of MPICH", rank);
-            answer_line(gateway, rank, "cmd=spawn_result rc=-1 msg=not_supported");
-        }
+    if (rz_pmi1_spawn_line(gateway, process, line)) {
         return;
     }
     const struct request request = split(line);
     const char *command = word_of(&request, "cmd");
     for (size_t i = 0; command && i < sizeof(commands) / sizeof(*commands); i++) {
         if (strcmp(commands[i].name, command) == 0) {
-            commands[i].call(gateway, rank, &request);
+            commands[i].call(gateway, process, &request);
             return;
         }
     }
-    rz_gateway_log(gateway, 1, "rank %u sent an unknown request of PMI-1: %s", rank,
-                   command ? command : "(no cmd)");
-    answer_line(gateway, rank, "cmd=error rc=-1 msg=unknown_command");
+    rz_gateway_log(gateway, 1, "rank %u sent an unknown request of PMI-1: %s",
+                   rz_gateway_rank(gateway, process), command ? command : "(no cmd)");
+    rz_pmi1_answer(gateway, process, "cmd=error rc=-1 msg=unknown_command");
 }
 
-static void take_lines(struct rz_gateway *gateway, uint32_t rank, const uint8_t *data, size_t bytes)
+static void take_lines(struct rz_gateway *gateway, uint32_t process, const uint8_t *data,
+                       size_t bytes)
 {
-    struct client *client = &state_of(gateway)->clients[rank];
+    struct rz_pmi1_client *client = rz_pmi1_client_of(gateway, process);
     for (size_t i = 0; i < bytes; i++) {
         if (data[i] != '\n' && client->n + 1 < sizeof(client->line)) {
             client->line[client->n++] = (char)data[i];
         } else if (data[i] == '\n') {
             client->line[client->n] = 0;
             client->n = 0;
-            on_request(gateway, rank, client->line);
+            on_request(gateway, process, client->line);
         }
     }
 }
 
-static void pmi1_process_ended(struct rz_gateway *gateway, uint32_t rank, bool failed)
+static void pmi1_process_ended(struct rz_gateway *gateway, uint32_t process, bool failed)
 {
     (void)failed;
-    state_of(gateway)->clients[rank].in_barrier = false;
-    look_at_barrier(gateway);
+    rz_pmi1_client_of(gateway, process)->in_barrier = false;
+    look_at_barrier(gateway, space_of(gateway, process));
+}
+
+static void serve_world(struct rz_gateway *gateway, uint32_t world, const uint8_t *parent,
+                        size_t bytes)
+{
+    struct rz_gateway_texts texts = {NULL, 0}, none = {NULL, 0};
+    struct rz_pmi1_space *space = space_of_world(gateway, world);
+    set_mapping(space);
+    set_values(space, parent, bytes);
+    /* The link is descriptor 3 of each process (daemon/process/spawn.h). */
+    rz_gateway_add_text(&texts, "PMI_FD=3");
+    rz_gateway_add_text(&texts, "PMI_SIZE=%u", gateway->worlds[world].n);
+    if (world > 0) {
+        rz_gateway_add_text(&texts, "PMI_SPAWNED=1");
+    }
+    rz_gateway_ready(gateway, world, &texts, &none, "PMI_RANK");
+    free(texts.at);
 }
 
 static rz_status_t open_pmi1(struct rz_gateway *gateway, const char **why)
 {
-    struct state *state = calloc(1, sizeof(*state));
-    char environment[64];
     (void)why;
-    rz_need_memory(state, "for PMI-1");
-    *state = (struct state){.barrier = {.done = barrier_done}, .gateway = gateway};
-    state->clients = calloc(gateway->job.n_ranks, sizeof(*state->clients));
-    rz_need_memory(state->clients, "for PMI-1");
-    snprintf(state->name, sizeof(state->name), "rz%016llx", (unsigned long long)gateway->job.id);
-    gateway->state = state;
-    set_mapping(gateway, state);
-    /* The link is descriptor 3 of each process (daemon/process/spawn.h). */
-    int n = snprintf(environment, sizeof(environment), "PMI_FD=3%cPMI_SIZE=%u", 0,
-                     gateway->job.n_ranks);
-    rz_gateway_send(gateway,
-                    &(struct rz_gateway_message){.type = RZ_GATEWAY_READY,
-                                                 .ready = {.environment = (uint8_t *)environment,
-                                                           .environment_length = (uint32_t)n + 1,
-                                                           .rank_variable = "PMI_RANK"}});
+    gateway->state = calloc(1, sizeof(struct rz_pmi1));
+    rz_need_memory(gateway->state, "for PMI-1");
+    serve_world(gateway, 0, NULL, 0);
     return RZ_OK;
 }
 
 static void close_pmi1(struct rz_gateway *gateway)
 {
-    struct state *state = state_of(gateway);
-    if (state) {
-        tdestroy(state->pairs, pair_free);
-        free(state->clients);
-        free(state->put);
-        free(state);
+    struct rz_pmi1 *pmi1 = rz_pmi1_of(gateway);
+    for (uint32_t world = 0; world < pmi1->n_spaces; world++) {
+        tdestroy(pmi1->spaces[world]->pairs, pair_free);
+        free(pmi1->spaces[world]->put.at);
+        free(pmi1->spaces[world]);
     }
+    for (uint32_t i = 0; i < pmi1->n_clients; i++) {
+        if (pmi1->clients[i]) {
+            rz_pmi1_spawn_free(pmi1->clients[i]->spawn);
+        }
+        free(pmi1->clients[i]);
+    }
+    rz_pmi1_asked_close(pmi1);
+    free(pmi1->spaces);
+    free(pmi1->clients);
+    free(pmi1);
 }
 
 const struct rz_gateway_service rz_pmi1_service = {.open = open_pmi1,
                                                    .close = close_pmi1,
                                                    .process_ended = pmi1_process_ended,
+                                                   .world = serve_world,
+                                                   .spawned = rz_pmi1_spawned,
                                                    .lines = take_lines};

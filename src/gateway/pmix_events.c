@@ -12,18 +12,18 @@
 
 struct process_call {
     struct rz_upcall upcall;
-    uint32_t rank;
+    uint32_t process;
     enum rz_client_state state;
-    uint32_t code, *ranks, n_ranks;
+    uint32_t code, *others, n_others;
     char message[256];
     pmix_op_cbfunc_t done;
     void *arg;
 };
 
-static struct process_call *make_call(uint32_t rank, pmix_op_cbfunc_t done, void *arg)
+static struct process_call *make_call(uint32_t number, pmix_op_cbfunc_t done, void *arg)
 {
     RZ_UPCALL_MAKE(process_call, call);
-    call->rank = rank;
+    call->process = number;
     call->done = done;
     call->arg = arg;
     return call;
@@ -34,7 +34,7 @@ static void end_call(struct process_call *call)
     if (call->done) { /* libpmix does not wait for all of them */
         call->done(PMIX_SUCCESS, call->arg);
     }
-    free(call->ranks);
+    free(call->others);
     free(call);
 }
 
@@ -43,7 +43,7 @@ static void end_call(struct process_call *call)
 static void tell_client(struct rz_gateway *gateway, struct rz_upcall *upcall)
 {
     struct process_call *call = (struct process_call *)upcall;
-    rz_gateway_client(gateway, call->rank, call->state);
+    rz_gateway_client(gateway, call->process, call->state);
     rz_gateway_flush(gateway);
     end_call(call);
 }
@@ -51,12 +51,12 @@ static void tell_client(struct rz_gateway *gateway, struct rz_upcall *upcall)
 pmix_status_t rz_pmix_on_connected(const pmix_proc_t *process, void *object, pmix_info_t info[],
                                    size_t n, pmix_op_cbfunc_t done, void *arg)
 {
-    uint32_t rank;
+    uint32_t number;
     (void)object, (void)info, (void)n;
-    if (!rz_pmix_rank(process, &rank)) {
+    if (!rz_pmix_number(process, &number)) {
         return PMIX_ERR_NOT_SUPPORTED;
     }
-    struct process_call *call = make_call(rank, done, arg);
+    struct process_call *call = make_call(number, done, arg);
     call->state = RZ_CLIENT_CONNECTED;
     rz_pmix_post(&call->upcall, tell_client);
     return PMIX_SUCCESS;
@@ -65,38 +65,51 @@ pmix_status_t rz_pmix_on_connected(const pmix_proc_t *process, void *object, pmi
 pmix_status_t rz_pmix_on_finalized(const pmix_proc_t *process, void *object, pmix_op_cbfunc_t done,
                                    void *arg)
 {
-    uint32_t rank;
+    uint32_t number;
     (void)object;
-    if (!rz_pmix_rank(process, &rank)) {
+    if (!rz_pmix_number(process, &number)) {
         return PMIX_OPERATION_SUCCEEDED;
     }
-    struct process_call *call = make_call(rank, done, arg);
+    struct process_call *call = make_call(number, done, arg);
     call->state = RZ_CLIENT_FINALIZED;
     rz_pmix_post(&call->upcall, tell_client);
     return PMIX_SUCCESS;
 }
 
+/* Whether the call names all processes of a world. */
+static bool has_all(const struct rz_gateway *gateway, const struct process_call *call,
+                    uint32_t world)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < call->n_others; i++) {
+        n += gateway->processes[call->others[i]].world == world;
+    }
+    return n == gateway->worlds[world].n;
+}
+
 static void tell_abort(struct rz_gateway *gateway, struct rz_upcall *upcall)
 {
     struct process_call *call = (struct process_call *)upcall;
-    bool all = !call->ranks || call->n_ranks == gateway->job.n_ranks;
-    uint8_t *ranks = calloc(call->n_ranks + 1, sizeof(uint32_t));
-    rz_need_memory(ranks, "for a list of processes");
+    const struct rz_gateway_process *process = &gateway->processes[call->process];
+    bool all = !call->others || has_all(gateway, call, process->world);
+    uint32_t bytes = all ? 0 : 8 * call->n_others;
+    uint8_t *processes = malloc(bytes + 1);
+    rz_need_memory(processes, "for a list of processes");
     struct rz_wire_writer w;
-    rz_wire_writer_init(&w, ranks, call->n_ranks * sizeof(uint32_t));
-    for (uint32_t i = 0; !all && i < call->n_ranks; i++) {
-        rz_wire_put_u32(&w, call->ranks[i]);
+    rz_wire_writer_init(&w, processes, bytes);
+    for (uint32_t i = 0; !all && i < call->n_others; i++) {
+        rz_wire_put_u32(&w, gateway->processes[call->others[i]].slot);
+        rz_wire_put_u32(&w, gateway->processes[call->others[i]].incarnation);
     }
     rz_gateway_send(gateway,
-                    &(struct rz_gateway_message){
-                        .type = RZ_GATEWAY_ABORT,
-                        .abort = {.rank = call->rank,
-                                  .incarnation = gateway->processes[call->rank].incarnation,
-                                  .code = call->code,
-                                  .reason = call->message,
-                                  .ranks = ranks,
-                                  .ranks_length = all ? 0 : 4 * call->n_ranks}});
-    free(ranks);
+                    &(struct rz_gateway_message){.type = RZ_GATEWAY_ABORT,
+                                                 .abort = {.rank = process->slot,
+                                                           .incarnation = process->incarnation,
+                                                           .code = call->code,
+                                                           .reason = call->message,
+                                                           .processes = processes,
+                                                           .processes_length = bytes}});
+    free(processes);
     end_call(call);
 }
 
@@ -104,15 +117,15 @@ pmix_status_t rz_pmix_on_abort(const pmix_proc_t *process, void *object, int cod
                                const char message[], pmix_proc_t processes[], size_t n,
                                pmix_op_cbfunc_t done, void *arg)
 {
-    uint32_t rank;
+    uint32_t number;
     (void)object;
-    if (!rz_pmix_rank(process, &rank)) {
+    if (!rz_pmix_number(process, &number)) {
         return PMIX_ERR_NOT_SUPPORTED;
     }
-    struct process_call *call = make_call(rank, done, arg);
+    struct process_call *call = make_call(number, done, arg);
     call->code = (uint32_t)code;
-    call->ranks = n > 0 ? rz_pmix_ranks(processes, n, &call->n_ranks) : NULL;
-    if (n > 0 && !call->ranks) {
+    call->others = n > 0 ? rz_pmix_numbers(processes, n, &call->n_others) : NULL;
+    if (n > 0 && !call->others) {
         free(call);
         return PMIX_ERR_BAD_PARAM;
     }
@@ -166,36 +179,36 @@ static void notified(pmix_status_t status, void *arg)
 
 /* Tells the processes of this node that have asked for this code; those that ask later are told
  * then. key, value: what the event is about. */
-static void notify(pmix_status_t code, uint32_t source, const char *key, const void *value,
-                   pmix_data_type_t type)
+static void notify(pmix_status_t code, const pmix_proc_t *source, const char *key,
+                   const void *value, pmix_data_type_t type)
 {
     pmix_info_t *info;
-    pmix_proc_t process;
     bool yes = true;
-    rz_pmix_process(&process, source);
     PMIX_INFO_CREATE(info, 2);
     PMIX_INFO_LOAD(&info[0], key, value, type);
     PMIX_INFO_LOAD(&info[1], PMIX_EVENT_NON_DEFAULT, &yes, PMIX_BOOL);
-    if (PMIx_Notify_event(code, &process, PMIX_RANGE_LOCAL, info, 2, notified, info) !=
+    if (PMIx_Notify_event(code, source, PMIX_RANGE_LOCAL, info, 2, notified, info) !=
         PMIX_SUCCESS) {
         notified(PMIX_SUCCESS, info);
     }
 }
 
-void rz_pmix_process_failed(struct rz_gateway *gateway, uint32_t rank)
+void rz_pmix_process_failed(struct rz_gateway *gateway, uint32_t number)
 {
     pmix_proc_t process;
     (void)gateway;
-    rz_pmix_process(&process, rank);
-    notify(PMIX_ERR_PROC_ABORTED, rank, PMIX_EVENT_AFFECTED_PROC, &process, PMIX_PROC);
+    rz_pmix_process(&process, number);
+    notify(PMIX_ERR_PROC_ABORTED, &process, PMIX_EVENT_AFFECTED_PROC, &process, PMIX_PROC);
 }
 
 void rz_pmix_node_failed(struct rz_gateway *gateway, uint32_t node)
 {
     char name[RZ_PMIX_NODE_NAME_MAX];
+    pmix_proc_t none;
     (void)gateway;
+    PMIX_LOAD_PROCID(&none, rz_pmix->nspace, PMIX_RANK_UNDEF);
     rz_pmix_node_name(node, name);
-    notify(PMIX_EVENT_NODE_DOWN, PMIX_RANK_UNDEF, PMIX_HOSTNAME, name, PMIX_STRING);
+    notify(PMIX_EVENT_NODE_DOWN, &none, PMIX_HOSTNAME, name, PMIX_STRING);
 }
 
 /* ---- events of processes for processes of other nodes ---- */
@@ -203,7 +216,7 @@ void rz_pmix_node_failed(struct rz_gateway *gateway, uint32_t node)
 struct event_call {
     struct rz_upcall upcall;
     pmix_status_t code;
-    uint32_t rank;
+    uint32_t process;
     pmix_data_range_t range;
     pmix_byte_object_t info;
 };
@@ -214,7 +227,7 @@ static void tell_other_nodes(struct rz_gateway *gateway, struct rz_upcall *upcal
     rz_gateway_peer(gateway, RZ_GATEWAY_ALL,
                     &(struct rz_peer_message){.type = RZ_PEER_EVENT,
                                               .event = {.code = (uint32_t)call->code,
-                                                        .rank = call->rank,
+                                                        .process = call->process,
                                                         .range = call->range,
                                                         .info = (const uint8_t *)call->info.bytes,
                                                         .info_length = (uint32_t)call->info.size}});
@@ -228,14 +241,14 @@ pmix_status_t rz_pmix_on_notify(pmix_status_t code, const pmix_proc_t *source,
                                 pmix_op_cbfunc_t done, void *arg)
 {
     pmix_data_buffer_t buffer;
-    uint32_t rank;
+    uint32_t number;
     (void)done, (void)arg;
-    if (!rz_pmix_rank(source, &rank)) {
+    if (!rz_pmix_number(source, &number)) {
         return PMIX_OPERATION_SUCCEEDED;
     }
     RZ_UPCALL_MAKE(event_call, call);
     call->code = code;
-    call->rank = rank;
+    call->process = number;
     call->range = range;
     PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
     if (PMIx_Data_pack(NULL, &buffer, &n, 1, PMIX_SIZE) == PMIX_SUCCESS &&
@@ -269,7 +282,7 @@ void rz_pmix_event(struct rz_gateway *gateway, const struct rz_peer_event *event
     pmix_proc_t source;
     int32_t one = 1;
     RZ_UPCALL_MAKE(told, told);
-    if (event->rank >= gateway->job.n_ranks) {
+    if (event->process >= gateway->n_processes) {
         free(told);
         return;
     }
@@ -282,7 +295,7 @@ void rz_pmix_event(struct rz_gateway *gateway, const struct rz_peer_event *event
         PMIx_Data_unpack(NULL, &buffer, told->info, &n, PMIX_INFO);
     }
     PMIX_DATA_BUFFER_DESTRUCT(&buffer);
-    rz_pmix_process(&source, event->rank);
+    rz_pmix_process(&source, event->process);
     /* It does not go round again: libpmix passes on only what its own clients say. */
     if (PMIx_Notify_event((pmix_status_t)event->code, &source, (pmix_data_range_t)event->range,
                           told->info, told->info ? told->n : 0, told_all, told) != PMIX_SUCCESS) {

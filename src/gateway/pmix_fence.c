@@ -16,7 +16,7 @@ enum { KIND_FENCE, KIND_CONNECT, KIND_DISCONNECT, KIND_GROUPS };
 struct fence {
     struct rz_upcall upcall;
     struct rz_gateway_waiter waiter;
-    uint32_t kind, *ranks, n_ranks;
+    uint32_t kind, *numbers, n_numbers; /* of the participants */
     uint8_t *data;
     size_t bytes;
     bool whole;
@@ -30,7 +30,7 @@ struct fence {
 
 static void fence_free(struct fence *fence)
 {
-    free(fence->ranks);
+    free(fence->numbers);
     free(fence->data);
     free(fence);
 }
@@ -56,9 +56,9 @@ static void group_made(const struct fence *fence, pmix_status_t status, const ui
     pmix_data_array_t members;
     size_t number = 0;
     memcpy(&number, data, bytes < sizeof(number) ? bytes : sizeof(number));
-    PMIX_DATA_ARRAY_CONSTRUCT(&members, fence->n_ranks, PMIX_PROC);
-    for (uint32_t i = 0; i < fence->n_ranks; i++) {
-        rz_pmix_process((pmix_proc_t *)members.array + i, fence->ranks[i]);
+    PMIX_DATA_ARRAY_CONSTRUCT(&members, fence->n_numbers, PMIX_PROC);
+    for (uint32_t i = 0; i < fence->n_numbers; i++) {
+        rz_pmix_process((pmix_proc_t *)members.array + i, fence->numbers[i]);
     }
     PMIX_INFO_CREATE(info, 2);
     PMIX_INFO_LOAD(&info[0], PMIX_GROUP_CONTEXT_ID, &number, PMIX_SIZE);
@@ -98,8 +98,8 @@ static void begin_fence(struct rz_gateway *gateway, struct rz_upcall *upcall)
     fence->waiter.done = pmix_fence_done;
     const struct rz_collective_message its = {.kind = fence->kind,
                                               .whole = fence->whole,
-                                              .slots = fence->ranks,
-                                              .n_slots = fence->n_ranks,
+                                              .slots = fence->numbers,
+                                              .n_slots = fence->n_numbers,
                                               .data = fence->data,
                                               .bytes = fence->bytes};
     if (!rz_collectives_join(gateway->collectives, &its, &fence->waiter)) {
@@ -124,9 +124,9 @@ static struct fence *make_fence(uint32_t kind, const pmix_proc_t processes[], si
 {
     RZ_UPCALL_MAKE(fence, fence);
     fence->kind = kind;
-    fence->ranks = rz_pmix_ranks(processes, n, &fence->n_ranks);
+    fence->numbers = rz_pmix_numbers(processes, n, &fence->n_numbers);
     fence->whole = all_contributed(info, n_info);
-    if (fence->ranks) {
+    if (fence->numbers) {
         return fence;
     }
     free(fence);
@@ -202,7 +202,7 @@ struct rz_pmix_ask {
     struct rz_upcall upcall;
     struct rz_pmix_ask *next;
     uint64_t serial;
-    uint32_t rank;
+    uint32_t process;
     pmix_modex_cbfunc_t done;
     void *arg;
 };
@@ -223,26 +223,28 @@ static void ask_other_node(struct rz_gateway *gateway, struct rz_upcall *upcall)
     ask->serial = ++rz_pmix->serial;
     ask->next = rz_pmix->asks;
     rz_pmix->asks = ask;
-    if (gateway->processes[ask->rank].failed) {
-        answer_ask(&rz_pmix->asks, PMIX_ERR_LOST_CONNECTION, NULL, 0);
+    const struct rz_gateway_process *process = &gateway->processes[ask->process];
+    if (process->failed || process->node == gateway->job.node) { /* libpmix has what is here */
+        answer_ask(&rz_pmix->asks, process->failed ? PMIX_ERR_LOST_CONNECTION : PMIX_ERR_NOT_FOUND,
+                   NULL, 0);
         return;
     }
     rz_gateway_peer(
-        gateway, gateway->job.node_of[ask->rank],
+        gateway, process->node,
         &(struct rz_peer_message){.type = RZ_PEER_DATA_ASK,
-                                  .data_ask = {.serial = ask->serial, .rank = ask->rank}});
+                                  .data_ask = {.serial = ask->serial, .process = ask->process}});
 }
 
 pmix_status_t rz_pmix_on_modex(const pmix_proc_t *process, const pmix_info_t info[], size_t n_info,
                                pmix_modex_cbfunc_t done, void *arg)
 {
-    uint32_t rank;
+    uint32_t number;
     (void)info, (void)n_info;
-    if (!rz_pmix_rank(process, &rank) || rz_gateway_is_here(rz_pmix->gateway, rank)) {
+    if (!rz_pmix_number(process, &number)) {
         return PMIX_ERR_NOT_FOUND;
     }
     RZ_UPCALL_MAKE(rz_pmix_ask, ask);
-    ask->rank = rank;
+    ask->process = number;
     ask->done = done;
     ask->arg = arg;
     rz_pmix_post(&ask->upcall, ask_other_node);
@@ -261,11 +263,11 @@ void rz_pmix_data(struct rz_gateway *gateway, const struct rz_peer_data *data)
     }
 }
 
-void rz_pmix_data_of_failed(struct rz_gateway *gateway, uint32_t rank)
+void rz_pmix_data_of_failed(struct rz_gateway *gateway, uint32_t process)
 {
     (void)gateway;
     for (struct rz_pmix_ask **at = &rz_pmix->asks; *at;) {
-        if ((*at)->rank == rank) {
+        if ((*at)->process == process) {
             answer_ask(at, PMIX_ERR_LOST_CONNECTION, NULL, 0);
         } else {
             at = &(*at)->next;
@@ -315,8 +317,8 @@ void rz_pmix_data_ask(struct rz_gateway *gateway, uint32_t node,
     request->node = node;
     request->serial = asked->serial;
     request->status = PMIX_ERR_NOT_FOUND;
-    if (rz_gateway_is_here(gateway, asked->rank)) {
-        rz_pmix_process(&process, asked->rank);
+    if (rz_gateway_is_here(gateway, asked->process)) {
+        rz_pmix_process(&process, asked->process);
         request->status = PMIx_server_dmodex_request(&process, have_data, request);
     }
     if (request->status != PMIX_SUCCESS) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What processes learn of their job: its size, its nodes, which ranks are on which node. */
+/* What processes learn of their world: its size, its nodes, which ranks are on which node. */
 #include "base/no_memory.h"
 #include "gateway/pmix_private.h"
 
@@ -97,12 +97,19 @@ void rz_pmix_node_name(uint32_t node, char name[RZ_PMIX_NODE_NAME_MAX])
     snprintf(name, RZ_PMIX_NODE_NAME_MAX, "node%u", node);
 }
 
+/* A world, for what is said of it. */
+struct view {
+    const struct rz_gateway *gateway;
+    const struct rz_gateway_process *processes; /* [n], by rank */
+    uint32_t n, n_nodes;
+};
+
 /* The ranks of a node, separated by commas. */
-static void append_ranks(struct text *text, const struct rz_served_job *job, uint32_t node)
+static void append_ranks(struct text *text, const struct view *world, uint32_t node)
 {
     const char *between = "";
-    for (uint32_t rank = 0; rank < job->n_ranks; rank++) {
-        if (job->node_of[rank] == node) {
+    for (uint32_t rank = 0; rank < world->n; rank++) {
+        if (world->processes[rank].node == node) {
             append(text, "%s%u", between, rank);
             between = ",";
         }
@@ -110,18 +117,18 @@ static void append_ranks(struct text *text, const struct rz_served_job *job, uin
 }
 
 /* The nodes that have ranks, and the ranks of each. */
-static void add_maps(struct infos *infos, const struct rz_served_job *job)
+static void add_maps(struct infos *infos, const struct view *world)
 {
     struct text nodes = {NULL, 0}, ranks = {NULL, 0};
     char *node_map = NULL, *rank_map = NULL;
     uint32_t n = 0;
-    for (uint32_t node = 0; node < job->n_nodes; node++) {
+    for (uint32_t node = 0; node < world->n_nodes; node++) {
         char name[RZ_PMIX_NODE_NAME_MAX];
         size_t before = ranks.n;
         append(&ranks, "%s", n > 0 ? ";" : "");
         size_t begun = ranks.n;
-        append_ranks(&ranks, job, node);
-        if (ranks.n == begun) { /* a spare node */
+        append_ranks(&ranks, world, node);
+        if (ranks.n == begun) { /* a node without any */
             ranks.n = before;
             ranks.at[before] = 0;
             continue;
@@ -142,36 +149,41 @@ static void add_maps(struct infos *infos, const struct rz_served_job *job)
     free(ranks.at);
 }
 
-/* The number of a rank among those of its node, and among those of its program. */
+/* The number of a rank among those of its node: in its world, and with earlier worlds; and among
+ * those of its program. */
 struct order {
-    uint32_t on_node, in_program;
+    uint32_t on_node, of_all, in_program;
 };
 
-static struct order order_of(const struct rz_served_job *job, uint32_t rank)
+static struct order order_of(const struct view *world, uint32_t rank)
 {
-    struct order order = {0, 0};
-    for (uint32_t other = 0; other < rank; other++) {
-        order.on_node += job->node_of[other] == job->node_of[rank];
-        order.in_program += job->program_of[other] == job->program_of[rank];
+    const struct rz_gateway_process *process = &world->processes[rank], *other = process;
+    struct order order = {0, 0, 0};
+    while (other-- > world->gateway->processes) {
+        bool same = other >= world->processes;
+        order.of_all += other->node == process->node;
+        order.on_node += same && other->node == process->node;
+        order.in_program += same && other->program == process->program;
     }
     return order;
 }
 
-static void add_process(struct infos *infos, const struct rz_served_job *job, uint32_t rank)
+static void add_process(struct infos *infos, const struct view *world, uint32_t rank)
 {
     char name[RZ_PMIX_NODE_NAME_MAX];
-    const struct order order = order_of(job, rank);
-    uint16_t on_node = (uint16_t)order.on_node;
+    const struct order order = order_of(world, rank);
+    const struct rz_gateway_process *process = &world->processes[rank];
+    uint16_t on_node = (uint16_t)order.on_node, of_all = (uint16_t)order.of_all;
     pmix_rank_t number = rank, in_program = order.in_program;
     struct infos own = {NULL, 0, 0};
-    rz_pmix_node_name(job->node_of[rank], name);
+    rz_pmix_node_name(process->node, name);
     add_info(&own, PMIX_RANK, &number, PMIX_PROC_RANK);
     add_info(&own, PMIX_GLOBAL_RANK, &number, PMIX_PROC_RANK);
     add_info(&own, PMIX_APP_RANK, &in_program, PMIX_PROC_RANK);
-    add_number(&own, PMIX_APPNUM, job->program_of[rank]);
+    add_number(&own, PMIX_APPNUM, process->program);
     add_info(&own, PMIX_LOCAL_RANK, &on_node, PMIX_UINT16);
-    add_info(&own, PMIX_NODE_RANK, &on_node, PMIX_UINT16);
-    add_number(&own, PMIX_NODEID, job->node_of[rank]);
+    add_info(&own, PMIX_NODE_RANK, &of_all, PMIX_UINT16);
+    add_number(&own, PMIX_NODEID, process->node);
     add_info(&own, PMIX_HOSTNAME, name, PMIX_STRING);
     pmix_data_array_t array = {.type = PMIX_INFO, .size = own.n, .array = own.at};
     add_info(infos, PMIX_PROC_DATA, &array, PMIX_DATA_ARRAY);
@@ -179,30 +191,32 @@ static void add_process(struct infos *infos, const struct rz_served_job *job, ui
 }
 
 /* Folders for the files of processes, which end with the node. */
-static void add_folders(struct infos *infos, const struct rz_gateway *gateway)
+static void add_folders(struct infos *infos, const struct rz_gateway *gateway,
+                        const pmix_nspace_t nspace)
 {
     char folder[512];
     bool yes = true;
-    snprintf(folder, sizeof(folder), "%s/%s", gateway->job.folder, rz_pmix->nspace);
+    snprintf(folder, sizeof(folder), "%s/%s", gateway->job.folder, nspace);
     mkdir(folder, 0700);
     add_info(infos, PMIX_TMPDIR, gateway->job.folder, PMIX_STRING);
     add_info(infos, PMIX_NSDIR, folder, PMIX_STRING);
     add_info(infos, PMIX_TDIR_RMCLEAN, &yes, PMIX_BOOL);
 }
 
-static uint32_t add_local(struct infos *infos, const struct rz_served_job *job)
+static uint32_t add_local(struct infos *infos, const struct view *world)
 {
+    uint32_t here = world->gateway->job.node;
     struct text peers = {NULL, 0};
     pmix_rank_t leader = PMIX_RANK_INVALID;
     uint32_t n = 0;
-    for (uint32_t rank = 0; rank < job->n_ranks; rank++) {
-        if (job->node_of[rank] == job->node) {
+    for (uint32_t rank = 0; rank < world->n; rank++) {
+        if (world->processes[rank].node == here) {
             leader = n++ == 0 ? rank : leader;
         }
     }
-    add_number(infos, PMIX_NODEID, job->node);
+    add_number(infos, PMIX_NODEID, here);
     if (n > 0) {
-        append_ranks(&peers, job, job->node);
+        append_ranks(&peers, world, here);
         add_number(infos, PMIX_LOCAL_SIZE, n);
         add_number(infos, PMIX_NODE_SIZE, n);
         add_info(infos, PMIX_LOCAL_PEERS, peers.at, PMIX_STRING);
@@ -212,23 +226,24 @@ static uint32_t add_local(struct infos *infos, const struct rz_served_job *job)
     return n;
 }
 
-static uint32_t n_programs(const struct rz_served_job *job)
+static uint32_t n_programs(const struct view *world)
 {
     uint32_t n = 0;
-    for (uint32_t rank = 0; rank < job->n_ranks; rank++) {
-        n = job->program_of[rank] >= n ? job->program_of[rank] + 1 : n;
+    for (uint32_t rank = 0; rank < world->n; rank++) {
+        n = world->processes[rank].program >= n ? world->processes[rank].program + 1 : n;
     }
     return n;
 }
 
-static pmix_status_t register_clients(const struct rz_gateway *gateway)
+static pmix_status_t register_clients(const struct rz_gateway *gateway,
+                                      const struct rz_gateway_world *world)
 {
     pmix_status_t status = PMIX_SUCCESS;
-    for (uint32_t rank = 0; rank < gateway->job.n_ranks && status == PMIX_SUCCESS; rank++) {
+    for (uint32_t i = world->first; i < world->first + world->n && status == PMIX_SUCCESS; i++) {
         struct wait wait = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, 0};
         pmix_proc_t process;
-        if (rz_gateway_is_here(gateway, rank)) {
-            rz_pmix_process(&process, rank);
+        if (rz_gateway_is_here(gateway, i)) {
+            rz_pmix_process(&process, i);
             status = settled(&wait, PMIx_server_register_client(&process, getuid(), getgid(), NULL,
                                                                 wait_over, &wait));
         }
@@ -236,28 +251,39 @@ static pmix_status_t register_clients(const struct rz_gateway *gateway)
     return status;
 }
 
-rz_status_t rz_pmix_register_job(struct rz_gateway *gateway, const char **why)
+rz_status_t rz_pmix_register(struct rz_gateway *gateway, uint32_t number, uint32_t parent,
+                             const char **why)
 {
-    const struct rz_served_job *job = &gateway->job;
+    const struct rz_gateway_world *world = &gateway->worlds[number];
+    const struct view view = {.gateway = gateway,
+                              .processes = gateway->processes + world->first,
+                              .n = world->n,
+                              .n_nodes = gateway->job.n_nodes};
     struct wait wait = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, 0};
     struct infos infos = {NULL, 0, 0};
-    add_info(&infos, PMIX_JOBID, rz_pmix->nspace, PMIX_STRING);
-    add_number(&infos, PMIX_UNIV_SIZE, job->n_ranks);
-    add_number(&infos, PMIX_JOB_SIZE, job->n_ranks);
-    add_number(&infos, PMIX_MAX_PROCS, job->n_ranks);
-    add_number(&infos, PMIX_JOB_NUM_APPS, n_programs(job));
-    add_maps(&infos, job);
-    add_folders(&infos, gateway);
-    uint32_t local = add_local(&infos, job);
-    for (uint32_t rank = 0; rank < job->n_ranks; rank++) {
-        add_process(&infos, job, rank);
+    pmix_nspace_t nspace;
+    rz_pmix_nspace_of(number, nspace);
+    add_info(&infos, PMIX_JOBID, nspace, PMIX_STRING);
+    add_number(&infos, PMIX_UNIV_SIZE, gateway->job.n_slots);
+    add_number(&infos, PMIX_JOB_SIZE, world->n);
+    add_number(&infos, PMIX_MAX_PROCS, world->n);
+    add_number(&infos, PMIX_JOB_NUM_APPS, n_programs(&view));
+    if (parent != UINT32_MAX) {
+        pmix_proc_t process;
+        rz_pmix_process(&process, parent);
+        add_info(&infos, PMIX_PARENT_ID, &process, PMIX_PROC);
     }
-    pmix_status_t status =
-        settled(&wait, PMIx_server_register_nspace(rz_pmix->nspace, (int)local, infos.at, infos.n,
-                                                   wait_over, &wait));
+    add_maps(&infos, &view);
+    add_folders(&infos, gateway, nspace);
+    uint32_t local = add_local(&infos, &view);
+    for (uint32_t rank = 0; rank < world->n; rank++) {
+        add_process(&infos, &view, rank);
+    }
+    pmix_status_t status = settled(&wait, PMIx_server_register_nspace(nspace, (int)local, infos.at,
+                                                                      infos.n, wait_over, &wait));
     infos_clear(&infos);
     if (status == PMIX_SUCCESS) {
-        status = register_clients(gateway);
+        status = register_clients(gateway, world);
     }
     if (status != PMIX_SUCCESS) {
         *why = PMIx_Error_string(status);

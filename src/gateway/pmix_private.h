@@ -24,11 +24,14 @@ struct rz_upcall {
 
 struct rz_pmix_ask;    /* pmix_fence.c: data of a process of another node that was asked for */
 struct rz_pmix_lookup; /* pmix_publish.c: a look-up that waits for keys */
+struct rz_pmix_spawn;  /* pmix_spawn.c: a spawn that waits for its answer */
 
 struct rz_pmix {
     struct rz_gateway *gateway;
-    pmix_nspace_t nspace;
-    pthread_mutex_t lock; /* of the upcalls */
+    pmix_nspace_t nspace;            /* of the ranks; those of spawned worlds begin with it */
+    pthread_mutex_t lock;            /* of the upcalls and the worlds */
+    struct rz_gateway_world *worlds; /* [n_worlds]: the gateway's, for libpmix's thread */
+    uint32_t n_worlds;
     struct rz_upcall *first, **last;
     int event_fd;
     struct event *posted;
@@ -36,6 +39,7 @@ struct rz_pmix {
     uint64_t serial;
     struct rz_pmix_ask *asks;
     struct rz_pmix_lookup *lookups;
+    struct rz_pmix_spawn *spawns;
 };
 
 /* The one of this process: libpmix has no argument for it. */
@@ -52,18 +56,23 @@ void rz_pmix_post(struct rz_upcall *upcall, void (*run)(struct rz_gateway *, str
     struct type *name = calloc(1, sizeof(*name));                                                  \
     rz_need_memory(name, "for a request")
 
-/* The rank of a process of the job; false: it is of another namespace, or no single process. */
-bool rz_pmix_rank(const pmix_proc_t *process, uint32_t *rank);
+/* The number of a process of the job (gateway.h); false: it is of another namespace, or no single
+ * process. On any thread. */
+bool rz_pmix_number(const pmix_proc_t *process, uint32_t *number);
 
-/* The ranks that an array of processes names, ascending, in allocated memory. NULL: it names
- * processes that are not of this job. */
-uint32_t *rz_pmix_ranks(const pmix_proc_t *processes, size_t n, uint32_t *n_ranks);
+/* The numbers of the processes that an array names, ascending, in allocated memory. NULL: it names
+ * processes that are not of this job. On any thread. */
+uint32_t *rz_pmix_numbers(const pmix_proc_t *processes, size_t n, uint32_t *n_numbers);
 
-void rz_pmix_process(pmix_proc_t *process, uint32_t rank);
+void rz_pmix_process(pmix_proc_t *process, uint32_t number);
 
-/* pmix_job.c. Registers the job and its processes with libpmix. *why (static text) describes an
- * error. */
-rz_status_t rz_pmix_register_job(struct rz_gateway *gateway, const char **why);
+/* The name of a world, which is a namespace. */
+void rz_pmix_nspace_of(uint32_t world, pmix_nspace_t nspace);
+
+/* pmix_job.c. Registers a world and its processes with libpmix. parent: the number of the process
+ * that spawned it, or UINT32_MAX. *why (static text) describes an error. */
+rz_status_t rz_pmix_register(struct rz_gateway *gateway, uint32_t world, uint32_t parent,
+                             const char **why);
 /* The name of a node, as processes see it: writes it to name. */
 enum { RZ_PMIX_NODE_NAME_MAX = 32 };
 void rz_pmix_node_name(uint32_t node, char name[RZ_PMIX_NODE_NAME_MAX]);
@@ -118,16 +127,27 @@ pmix_status_t rz_pmix_on_spawn(const pmix_proc_t *process, const pmix_info_t inf
 void rz_pmix_data_ask(struct rz_gateway *gateway, uint32_t node,
                       const struct rz_peer_data_ask *asked);
 void rz_pmix_data(struct rz_gateway *gateway, const struct rz_peer_data *data);
-void rz_pmix_data_of_failed(struct rz_gateway *gateway, uint32_t rank);
+void rz_pmix_data_of_failed(struct rz_gateway *gateway, uint32_t process);
 
 /* pmix_publish.c */
 void rz_pmix_added(struct rz_gateway *gateway);
 /* The process that looks up has ended. */
-void rz_pmix_lookups_end(struct rz_gateway *gateway, uint32_t rank);
+void rz_pmix_lookups_end(struct rz_gateway *gateway, uint32_t process);
+
+/* pmix_spawn.c */
+void rz_pmix_world(struct rz_gateway *gateway, uint32_t world, const uint8_t *parent, size_t bytes);
+void rz_pmix_spawned(struct rz_gateway *gateway, uint64_t question, rz_status_t status,
+                     uint32_t world);
+/* The process that spawns has ended. */
+void rz_pmix_spawns_end(uint32_t process);
+
+/* pmix_service.c. Processes of a world that is registered may start. *why (static text) describes
+ * an error. */
+rz_status_t rz_pmix_tell_ready(struct rz_gateway *gateway, uint32_t world, const char **why);
 
 /* pmix_events.c */
 void rz_pmix_event(struct rz_gateway *gateway, const struct rz_peer_event *event);
-void rz_pmix_process_failed(struct rz_gateway *gateway, uint32_t rank);
+void rz_pmix_process_failed(struct rz_gateway *gateway, uint32_t number);
 void rz_pmix_node_failed(struct rz_gateway *gateway, uint32_t node);
 
 #endif

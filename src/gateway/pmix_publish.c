@@ -42,7 +42,7 @@ struct item {
 struct changes {
     struct rz_upcall upcall;
     struct rz_gateway_waiter waiter;
-    uint32_t rank;
+    uint32_t process;
     bool drop, once;
     struct item *items;
     size_t n, left;
@@ -88,10 +88,10 @@ static void run_changes(struct rz_gateway *gateway, struct rz_upcall *upcall)
     for (size_t i = 0; i < changes->n; i++) {
         const struct item *item = &changes->items[i];
         if (changes->drop) {
-            rz_registry_drop(gateway->registry, item->key, changes->rank, &changes->waiter);
+            rz_registry_drop(gateway->registry, item->key, changes->process, &changes->waiter);
         } else {
             const struct rz_registry_value value = {.key = item->key,
-                                                    .owner = changes->rank,
+                                                    .owner = changes->process,
                                                     .once = changes->once,
                                                     .data = (const uint8_t *)item->value.bytes,
                                                     .bytes = item->value.size};
@@ -101,12 +101,12 @@ static void run_changes(struct rz_gateway *gateway, struct rz_upcall *upcall)
     changed(&changes->waiter, RZ_OK, NULL, 0);
 }
 
-static struct changes *make_changes(uint32_t rank, size_t max, pmix_op_cbfunc_t done, void *arg)
+static struct changes *make_changes(uint32_t number, size_t max, pmix_op_cbfunc_t done, void *arg)
 {
     RZ_UPCALL_MAKE(changes, changes);
     changes->items = calloc(max + 1, sizeof(*changes->items));
     rz_need_memory(changes->items, "for published data");
-    changes->rank = rank;
+    changes->process = number;
     changes->done = done;
     changes->arg = arg;
     return changes;
@@ -134,11 +134,11 @@ pmix_status_t rz_pmix_on_publish(const pmix_proc_t *process, const pmix_info_t i
                                  pmix_op_cbfunc_t done, void *arg)
 {
     const pmix_value_t *persistence = directive(info, n, PMIX_PERSISTENCE);
-    uint32_t rank;
-    if (!rz_pmix_rank(process, &rank)) {
+    uint32_t number;
+    if (!rz_pmix_number(process, &number)) {
         return PMIX_ERR_NOT_SUPPORTED;
     }
-    struct changes *changes = make_changes(rank, n, done, arg);
+    struct changes *changes = make_changes(number, n, done, arg);
     changes->once = persistence && persistence->data.persist == PMIX_PERSIST_FIRST_READ;
     for (size_t i = 0; i < n; i++) {
         if (!is_directive(info[i].key)) {
@@ -153,16 +153,16 @@ pmix_status_t rz_pmix_on_unpublish(const pmix_proc_t *process, char **keys,
                                    const pmix_info_t info[], size_t n, pmix_op_cbfunc_t done,
                                    void *arg)
 {
-    uint32_t rank;
+    uint32_t number;
     size_t n_keys = 0;
     (void)info, (void)n;
-    if (!keys || !rz_pmix_rank(process, &rank)) {
+    if (!keys || !rz_pmix_number(process, &number)) {
         return PMIX_ERR_NOT_SUPPORTED;
     }
     while (keys[n_keys]) {
         n_keys++;
     }
-    struct changes *changes = make_changes(rank, n_keys, done, arg);
+    struct changes *changes = make_changes(number, n_keys, done, arg);
     changes->drop = true;
     for (size_t i = 0; i < n_keys; i++) {
         add_item(changes, keys[i]);
@@ -182,7 +182,7 @@ struct rz_pmix_lookup {
     size_t wanted; /* it waits for so many keys; 0: for none */
     uint32_t timeout_s;
     struct event *timer;
-    uint32_t rank; /* the process that asks */
+    uint32_t process; /* that asks */
     pmix_status_t status;
     pmix_pdata_t *found; /* [n_found], and room for one more */
     size_t n_found;
@@ -314,7 +314,7 @@ pmix_status_t rz_pmix_on_lookup(const pmix_proc_t *process, char **keys, const p
     const pmix_value_t *wait = directive(info, n, PMIX_WAIT);
     const pmix_value_t *timeout = directive(info, n, PMIX_TIMEOUT);
     RZ_UPCALL_MAKE(rz_pmix_lookup, lookup);
-    lookup->rank = process->rank;
+    rz_pmix_number(process, &lookup->process);
     while (keys && keys[lookup->n_keys]) {
         lookup->n_keys++;
     }
@@ -349,12 +349,12 @@ void rz_pmix_added(struct rz_gateway *gateway)
     }
 }
 
-void rz_pmix_lookups_end(struct rz_gateway *gateway, uint32_t rank)
+void rz_pmix_lookups_end(struct rz_gateway *gateway, uint32_t process)
 {
     (void)gateway;
     for (struct rz_pmix_lookup *lookup = rz_pmix->lookups, *next; lookup; lookup = next) {
         next = lookup->next;
-        if (lookup->rank == rank) {
+        if (lookup->process == process) {
             remove_lookup(lookup);
             end_lookup(lookup, PMIX_ERR_NOT_FOUND);
         }

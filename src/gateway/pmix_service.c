@@ -81,44 +81,119 @@ void rz_pmix_on_its_thread(void (*run)(void *arg), void *arg)
 
 /* ---- names of processes ---- */
 
-bool rz_pmix_rank(const pmix_proc_t *process, uint32_t *rank)
+void rz_pmix_nspace_of(uint32_t world, pmix_nspace_t nspace)
 {
-    *rank = process->rank;
-    return PMIX_CHECK_NSPACE(process->nspace, rz_pmix->nspace) &&
-           process->rank < rz_pmix->gateway->job.n_ranks;
+    if (world == 0) {
+        PMIX_LOAD_NSPACE(nspace, rz_pmix->nspace);
+    } else {
+        snprintf(nspace, sizeof(pmix_nspace_t), "%.200s.%u", rz_pmix->nspace, world);
+    }
 }
 
-void rz_pmix_process(pmix_proc_t *process, uint32_t rank)
+/* The world of this namespace; false: it is none. The caller holds the lock. */
+static bool world_of(const pmix_nspace_t nspace, struct rz_gateway_world *its)
 {
-    PMIX_LOAD_PROCID(process, rz_pmix->nspace, rank);
+    size_t length = strlen(rz_pmix->nspace);
+    uint32_t world = 0;
+    if (strncmp(nspace, rz_pmix->nspace, length) != 0) {
+        return false;
+    }
+    if (nspace[length] == '.') {
+        world = (uint32_t)strtoul(nspace + length + 1, NULL, 10);
+    }
+    pmix_nspace_t name;
+    rz_pmix_nspace_of(world, name);
+    if (world >= rz_pmix->n_worlds || strcmp(name, nspace) != 0) {
+        return false;
+    }
+    *its = rz_pmix->worlds[world];
+    return true;
 }
 
-uint32_t *rz_pmix_ranks(const pmix_proc_t *processes, size_t n, uint32_t *n_ranks)
+/* Adds the process to the numbers that are named, or all of its world. False: it is unknown. */
+static bool name_processes(const pmix_proc_t *process, bool *named)
+{
+    struct rz_gateway_world world;
+    if (!world_of(process->nspace, &world)) {
+        return false;
+    }
+    if (process->rank == PMIX_RANK_WILDCARD) {
+        memset(named + world.first, 1, world.n);
+    } else if (process->rank < world.n) {
+        named[world.first + process->rank] = true;
+    }
+    return process->rank == PMIX_RANK_WILDCARD || process->rank < world.n;
+}
+
+bool rz_pmix_number(const pmix_proc_t *process, uint32_t *number)
+{
+    struct rz_gateway_world world;
+    pthread_mutex_lock(&rz_pmix->lock);
+    bool known = world_of(process->nspace, &world);
+    pthread_mutex_unlock(&rz_pmix->lock);
+    *number = known ? world.first + process->rank : UINT32_MAX;
+    return known && process->rank < world.n;
+}
+
+void rz_pmix_process(pmix_proc_t *process, uint32_t number)
 {
     const struct rz_gateway *gateway = rz_pmix->gateway;
-    bool *named = calloc(gateway->job.n_ranks, sizeof(*named)), good = true;
-    uint32_t *ranks = calloc(gateway->job.n_ranks, sizeof(*ranks));
-    rz_need_memory(named && ranks, "for a list of processes");
-    for (size_t i = 0; i < n && good; i++) {
-        uint32_t rank;
-        if (processes[i].rank == PMIX_RANK_WILDCARD &&
-            PMIX_CHECK_NSPACE(processes[i].nspace, rz_pmix->nspace)) {
-            memset(named, 1, gateway->job.n_ranks * sizeof(*named));
-        } else if ((good = rz_pmix_rank(&processes[i], &rank))) {
-            named[rank] = true;
-        }
+    pmix_nspace_t nspace;
+    rz_pmix_nspace_of(gateway->processes[number].world, nspace);
+    PMIX_LOAD_PROCID(process, nspace, rz_gateway_rank(gateway, number));
+}
+
+/* The gateway has another world. */
+static void add_world(const struct rz_gateway *gateway)
+{
+    struct rz_pmix *pmix = rz_pmix;
+    pthread_mutex_lock(&pmix->lock);
+    while (pmix->n_worlds < gateway->n_worlds) {
+        pmix->worlds = realloc(pmix->worlds, (pmix->n_worlds + 1) * sizeof(*pmix->worlds));
+        rz_need_memory(pmix->worlds, "for spawned processes");
+        pmix->worlds[pmix->n_worlds] = gateway->worlds[pmix->n_worlds];
+        pmix->n_worlds++;
     }
-    *n_ranks = 0;
-    for (uint32_t rank = 0; rank < gateway->job.n_ranks; rank++) {
-        if (named[rank]) {
-            ranks[(*n_ranks)++] = rank;
+    pthread_mutex_unlock(&pmix->lock);
+}
+
+void rz_pmix_world(struct rz_gateway *gateway, uint32_t world, const uint8_t *parent, size_t bytes)
+{
+    const char *why = NULL;
+    bool known = bytes > 0 && parent[bytes - 1] == 0;
+    uint32_t number = known ? (uint32_t)strtoul((const char *)parent, NULL, 10) : UINT32_MAX;
+    add_world(gateway);
+    if (rz_pmix_register(gateway, world, number < gateway->n_processes ? number : UINT32_MAX,
+                         &why) != RZ_OK ||
+        rz_pmix_tell_ready(gateway, world, &why) != RZ_OK) {
+        rz_gateway_give_up(gateway, "%s", why);
+    }
+}
+
+uint32_t *rz_pmix_numbers(const pmix_proc_t *processes, size_t n, uint32_t *n_numbers)
+{
+    bool good = true;
+    pthread_mutex_lock(&rz_pmix->lock);
+    const struct rz_gateway_world *last = &rz_pmix->worlds[rz_pmix->n_worlds - 1];
+    uint32_t all = last->first + last->n;
+    bool *named = calloc(all, sizeof(*named));
+    uint32_t *numbers = calloc(all, sizeof(*numbers));
+    rz_need_memory(named && numbers, "for a list of processes");
+    for (size_t i = 0; i < n && good; i++) {
+        good = name_processes(&processes[i], named);
+    }
+    pthread_mutex_unlock(&rz_pmix->lock);
+    *n_numbers = 0;
+    for (uint32_t number = 0; number < all; number++) {
+        if (named[number]) {
+            numbers[(*n_numbers)++] = number;
         }
     }
     free(named);
-    if (good && *n_ranks > 0) {
-        return ranks;
+    if (good && *n_numbers > 0) {
+        return numbers;
     }
-    free(ranks);
+    free(numbers);
     return NULL;
 }
 
@@ -187,66 +262,48 @@ static rz_status_t start_server(struct rz_gateway *gateway, const char **why)
     return RZ_OK;
 }
 
-static void add_text(uint8_t **texts, size_t *bytes, const char *text)
-{
-    size_t n = strlen(text) + 1;
-    *texts = realloc(*texts, *bytes + n);
-    rz_need_memory(*texts, "for the environment of processes");
-    memcpy(*texts + *bytes, text, n);
-    *bytes += n;
-}
-
 /* Open MPI looks for PMIx only if it believes to be started by a launcher it knows. Files that its
  * processes share lie in a folder that ends with the node, whatever ends them. */
-static void add_for_open_mpi(const struct rz_gateway *gateway, uint8_t **texts, size_t *bytes)
+static void add_for_open_mpi(const struct rz_gateway *gateway, struct rz_gateway_texts *texts)
 {
     static const char *const folders[] = {"OMPI_MCA_btl_vader_backing_directory",
                                           "OMPI_MCA_btl_sm_backing_directory"};
-    add_text(texts, bytes, "JSM_JSRUN_PORT=1");
+    rz_gateway_add_text(texts, "JSM_JSRUN_PORT=1");
     if (gateway->job.tolerant) {
-        add_text(texts, bytes, "OMPI_MCA_mpi_ft_enable=1");
+        rz_gateway_add_text(texts, "OMPI_MCA_mpi_ft_enable=1");
         /* Connections that are needed first after a failure do not always come up (5.0.7). */
-        add_text(texts, bytes, "OMPI_MCA_mpi_preconnect_all=1");
+        rz_gateway_add_text(texts, "OMPI_MCA_mpi_preconnect_all=1");
     }
     if (gateway->job.crowd) { /* as its own launcher does */
-        add_text(texts, bytes, "OMPI_MCA_mpi_yield_when_idle=1");
+        rz_gateway_add_text(texts, "OMPI_MCA_mpi_yield_when_idle=1");
     }
     for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
-        char text[512];
-        snprintf(text, sizeof(text), "%s=%s", folders[i], gateway->job.folder);
-        add_text(texts, bytes, text);
+        rz_gateway_add_text(texts, "%s=%s", folders[i], gateway->job.folder);
     }
 }
 
-/* The same for all processes, but for the variable of the rank. */
-static rz_status_t tell_ready(struct rz_gateway *gateway, const char **why)
+/* The same for all processes of the world, but for the variable of the rank. */
+rz_status_t rz_pmix_tell_ready(struct rz_gateway *gateway, uint32_t world, const char **why)
 {
     static const char rank_variable[] = "PMIX_RANK";
     pmix_proc_t first;
     char **environment = NULL;
-    uint8_t *texts = NULL, *defaults = NULL;
-    size_t bytes = 0, default_bytes = 0;
-    rz_pmix_process(&first, 0);
+    struct rz_gateway_texts texts = {NULL, 0}, defaults = {NULL, 0};
+    rz_pmix_process(&first, gateway->worlds[world].first);
     if (PMIx_server_setup_fork(&first, &environment) != PMIX_SUCCESS) {
         *why = "libpmix made no environment for processes";
         return RZ_ERR_SYSTEM;
     }
     for (char **text = environment; text && *text; text++) {
         if (strncmp(*text, rank_variable, strlen(rank_variable)) != 0) {
-            add_text(&texts, &bytes, *text);
+            rz_gateway_add_text(&texts, "%s", *text);
         }
     }
-    add_for_open_mpi(gateway, &defaults, &default_bytes);
-    rz_gateway_send(
-        gateway, &(struct rz_gateway_message){.type = RZ_GATEWAY_READY,
-                                              .ready = {.environment = texts,
-                                                        .environment_length = (uint32_t)bytes,
-                                                        .defaults = defaults,
-                                                        .defaults_length = (uint32_t)default_bytes,
-                                                        .rank_variable = rank_variable}});
+    add_for_open_mpi(gateway, &defaults);
+    rz_gateway_ready(gateway, world, &texts, &defaults, rank_variable);
     PMIX_ARGV_FREE(environment);
-    free(texts);
-    free(defaults);
+    free(texts.at);
+    free(defaults.at);
     return RZ_OK;
 }
 
@@ -266,9 +323,10 @@ static rz_status_t open_pmix(struct rz_gateway *gateway, const char **why)
     gateway->state = pmix;
     rz_status_t status = start_server(gateway, why);
     if (status == RZ_OK) {
-        status = rz_pmix_register_job(gateway, why);
+        add_world(gateway);
+        status = rz_pmix_register(gateway, 0, UINT32_MAX, why);
     }
-    return status == RZ_OK ? tell_ready(gateway, why) : status;
+    return status == RZ_OK ? rz_pmix_tell_ready(gateway, 0, why) : status;
 }
 
 /* After the loss of processes PMIx_server_finalize may wait for them for ever. The gateway is about
@@ -279,12 +337,13 @@ static void close_pmix(struct rz_gateway *gateway)
     _exit(gateway->exit_status);
 }
 
-static void pmix_process_ended(struct rz_gateway *gateway, uint32_t rank, bool failed)
+static void pmix_process_ended(struct rz_gateway *gateway, uint32_t process, bool failed)
 {
-    rz_pmix_lookups_end(gateway, rank);
+    rz_pmix_lookups_end(gateway, process);
+    rz_pmix_spawns_end(process);
     if (failed) {
-        rz_pmix_data_of_failed(gateway, rank);
-        rz_pmix_process_failed(gateway, rank);
+        rz_pmix_data_of_failed(gateway, process);
+        rz_pmix_process_failed(gateway, process);
     }
 }
 
@@ -305,4 +364,6 @@ const struct rz_gateway_service rz_pmix_service = {.open = open_pmix,
                                                    .process_ended = pmix_process_ended,
                                                    .node_failed = rz_pmix_node_failed,
                                                    .peer = pmix_peer,
-                                                   .added = rz_pmix_added};
+                                                   .added = rz_pmix_added,
+                                                   .world = rz_pmix_world,
+                                                   .spawned = rz_pmix_spawned};

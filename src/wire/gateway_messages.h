@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The messages between a daemon and its gateway (gateway/README.md), over a stream: each frame is
- * its length (u32), then one message. A process is (slot, incarnation).
+ * its length (u32), then one message. A process is (slot, incarnation); fields named `rank` mean
+ * the slot. A world is the set of processes that begin together: world 0 are the ranks, the k-th
+ * spawn of the job is world k.
  */
 #ifndef RZ_WIRE_GATEWAY_MESSAGES_H
 #define RZ_WIRE_GATEWAY_MESSAGES_H
 
 #include "wire/schema.h"
 
-#define RZ_GATEWAY_VERSION 1
+#define RZ_GATEWAY_VERSION 2
 
 /* The largest message, and the largest part of a PEER message, which travels on in one overlay
  * message (wire/overlay_messages.h). */
@@ -27,7 +29,7 @@ enum rz_client_state { RZ_CLIENT_CONNECTED, RZ_CLIENT_FINALIZED, RZ_CLIENT_STATE
 /* clang-format off */
 #define RZ_GATEWAY_TABLE(MESSAGE, U32, U64, BYTES, TEXT, END) \
     /* daemon -> gateway */ \
-    MESSAGE(JOB, job) U32(version) U32(protocol) U64(job) U32(node) U32(n_nodes) U32(n_ranks) U32(verbosity) \
+    MESSAGE(JOB, job) U32(version) U32(protocol) U64(job) U32(node) U32(n_nodes) U32(n_ranks) U32(n_slots) U32(verbosity) \
         U32(tolerant) U32(crowd) TEXT(folder) BYTES(placement) BYTES(programs) \
         END(JOB, job) /* first; crowd: more ranks than processors; folder: scratch; placement, \
            programs: of each rank, u32 */ \
@@ -35,18 +37,26 @@ enum rz_client_state { RZ_CLIENT_CONNECTED, RZ_CLIENT_FINALIZED, RZ_CLIENT_STATE
     MESSAGE(PROCESS_ENDED, process_ended) U32(rank) U32(incarnation) U32(failed) \
         END(PROCESS_ENDED, process_ended)           /* of any node; failed 0: in order, only of this node */ \
     MESSAGE(NODE_FAILED, node_failed) U32(node) U32(gateway_alone) END(NODE_FAILED, node_failed) /* with all its processes */ \
+    MESSAGE(NEW_WORLD, new_world) BYTES(processes) \
+        END(NEW_WORLD, new_world)                           /* the next world is spawned; of each process: slot, incarnation, node, u32 */ \
+    MESSAGE(PROGRAMS, programs) U32(world) BYTES(programs) BYTES(parent) \
+        END(PROGRAMS, programs)                     /* programs: of each process of the world, u32; parent: as in SPAWN. Both are \
+           empty if the node that knows them has failed. Answered by READY */ \
+    MESSAGE(SPAWNED, spawned) U64(question) U32(status) U32(world) END(SPAWNED, spawned) /* after its PROGRAMS; status: rz_status_t */ \
     /* both ways */ \
     MESSAGE(PEER, peer) U32(node) U32(more) BYTES(data) \
         END(PEER, peer)                             /* to, or from, the gateway of node; more: another part follows */ \
     MESSAGE(LINES, lines) U32(rank) U32(incarnation) BYTES(data) END(LINES, lines) /* of, or for, a process that speaks PMI-1 over its link */ \
     /* gateway -> daemon */ \
-    MESSAGE(READY, ready) BYTES(environment) BYTES(defaults) TEXT(rank_variable) \
-        END(READY, ready)                           /* processes may start; texts NAME=value for all; defaults: unless the user sets \
-           them; the variable that holds the rank */ \
+    MESSAGE(READY, ready) U32(world) BYTES(environment) BYTES(defaults) TEXT(rank_variable) \
+        END(READY, ready)                           /* processes of the world may start; texts NAME=value for all; defaults: unless the user sets \
+           them; the variable that holds the rank in the world */ \
+    MESSAGE(SPAWN, spawn) U32(rank) U32(incarnation) U64(question) U32(count) BYTES(commands) BYTES(parent) \
+        END(SPAWN, spawn)                           /* commands: wire/spawn_order.h; parent: for the gateways; answered by SPAWNED */ \
     MESSAGE(CLIENT, client) U32(rank) U32(incarnation) U32(state) END(CLIENT, client) /* enum rz_client_state */ \
     MESSAGE(TOLERANT, tolerant) END(TOLERANT, tolerant) /* the programs here have asked to be told of failures */ \
-    MESSAGE(ABORT, abort) U32(rank) U32(incarnation) U32(code) TEXT(reason) BYTES(ranks) \
-        END(ABORT, abort)                           /* ranks: u32 each; none: the whole job */ \
+    MESSAGE(ABORT, abort) U32(rank) U32(incarnation) U32(code) TEXT(reason) BYTES(processes) \
+        END(ABORT, abort)                           /* processes: slot, incarnation (0: the present one), u32; none: the whole job */ \
     MESSAGE(LOG, log) U32(level) TEXT(line) END(LOG, log) \
     MESSAGE(GIVES_UP, gives_up) TEXT(reason) END(GIVES_UP, gives_up) /* the last message */
 /* clang-format on */

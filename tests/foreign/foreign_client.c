@@ -13,6 +13,12 @@
  *   once FILE   rank 1 fails if it can make FILE; else a fence
  *   leaves      the last rank ends in order, and the others have one more fence
  *   lost        waits for data that rank 1, which fails, never commits, and for a fence with it
+ *   spawn N     N times, one after the other: rank 0 spawns three processes, which all connect to
+ *   spawn-fails the same once; the first of the spawned ones fails
+ *   storm N     rank 0 spawns N times, and waits for no answer of the new ones, some of which fail
+ *   spawn-nothing
+ *               spawns a program that does not exist
+ *   spawn-many  spawns more processes than there are slots
  *   abort       rank 1 calls PMIx_Abort for rank 2 alone, then for all
  */
 #include <fcntl.h>
@@ -35,7 +41,7 @@ static bool fails;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static uint32_t *told, n_told, n_nodes_down, n_own_events;
+static uint32_t *told, n_told, n_told_of_spawned, n_nodes_down, n_own_events;
 
 static void wrong(const char *what, pmix_status_t status)
 {
@@ -64,8 +70,12 @@ static void rz_pmix_on_event(size_t handler, pmix_status_t code, const pmix_proc
     pthread_mutex_lock(&lock);
     for (size_t i = 0; code == PMIX_ERR_PROC_ABORTED && i < n_info; i++) {
         if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC)) {
-            told[info[i].value.data.proc->rank]++;
-            n_told++;
+            if (PMIX_CHECK_NSPACE(info[i].value.data.proc->nspace, me.nspace)) {
+                told[info[i].value.data.proc->rank]++;
+                n_told++;
+            } else {
+                n_told_of_spawned++;
+            }
         }
     }
     n_nodes_down += code == PMIX_EVENT_NODE_DOWN;
@@ -121,11 +131,11 @@ static void put(const char *key, uint32_t value)
     CHECK(PMIx_Commit());
 }
 
-static uint32_t get(uint32_t rank, const char *key)
+static uint32_t get_of(const char *nspace, uint32_t rank, const char *key)
 {
     pmix_proc_t process;
     pmix_value_t *value;
-    PMIX_LOAD_PROCID(&process, me.nspace, rank);
+    PMIX_LOAD_PROCID(&process, nspace, rank);
     pmix_status_t status = PMIx_Get(&process, key, NULL, 0, &value);
     if (status != PMIX_SUCCESS) {
         wrong(key, status);
@@ -133,6 +143,11 @@ static uint32_t get(uint32_t rank, const char *key)
     uint32_t got = value->data.uint32;
     PMIX_VALUE_RELEASE(value);
     return got;
+}
+
+static uint32_t get(uint32_t rank, const char *key)
+{
+    return get_of(me.nspace, rank, key);
 }
 
 static void data(void)
@@ -157,7 +172,7 @@ static void job_data(void)
     pmix_proc_t *peers;
     size_t n_peers, n_all = 0;
     CHECK(PMIx_Get(&all, PMIX_UNIV_SIZE, NULL, 0, &value));
-    EXPECT(value->data.uint32 == n);
+    EXPECT(value->data.uint32 > n); /* and processes that can be spawned */
     PMIX_VALUE_RELEASE(value);
     CHECK(PMIx_Get(&me, PMIX_LOCAL_RANK, NULL, 0, &value));
     EXPECT(value->data.uint16 < n);
@@ -285,16 +300,135 @@ static void own_events(void)
     EXPECT(n_own_events <= n);
 }
 
-static void refusals(void)
+/* ---- spawned processes ---- */
+
+enum { CHILDREN = 3 };
+
+/* Two programs, of one process and of two. */
+static void spawn_children(const char *program, const char *mode, pmix_nspace_t nspace)
 {
-    pmix_app_t app;
-    pmix_nspace_t nspace;
-    PMIX_APP_CONSTRUCT(&app);
-    app.cmd = "/bin/true";
-    app.maxprocs = 1;
-    if (me.rank == 0) {
-        EXPECT(PMIx_Spawn(NULL, 0, &app, 1, nspace) == PMIX_ERR_NOT_SUPPORTED);
+    pmix_app_t apps[2];
+    char *arguments[] = {(char *)program, (char *)mode, NULL}, *environment[] = {"GIVEN=7", NULL};
+    for (int i = 0; i < 2; i++) {
+        PMIX_APP_CONSTRUCT(&apps[i]);
+        apps[i].cmd = (char *)program;
+        apps[i].argv = arguments;
+        apps[i].env = environment;
+        apps[i].maxprocs = 1 + i;
+        apps[i].cwd = "/";
     }
+    CHECK(PMIx_Spawn(NULL, 0, apps, 2, nspace));
+}
+
+/* An operation with a failed participant: libpmix's server may have seen its end before or after
+ * the others came. */
+static void ends(pmix_status_t status)
+{
+    EXPECT(status == PMIX_SUCCESS || status == PMIX_ERR_LOST_CONNECTION);
+}
+
+/* All parents, and all of the spawned ones. */
+static void both_sides(pmix_proc_t sides[2], const char *parents, const char *children)
+{
+    PMIX_LOAD_PROCID(&sides[0], parents, PMIX_RANK_WILDCARD);
+    PMIX_LOAD_PROCID(&sides[1], children, PMIX_RANK_WILDCARD);
+}
+
+static void spawn(const char *program, const char *mode)
+{
+    pmix_nspace_t nspace;
+    pmix_value_t *value, own = {.type = PMIX_STRING};
+    pmix_proc_t sides[2], root;
+    static int round;
+    char key[32];
+    snprintf(key, sizeof(key), "spawned %d", round++);
+    if (me.rank == 0) {
+        spawn_children(program, mode, nspace);
+        own.data.string = nspace;
+        CHECK(PMIx_Put(PMIX_GLOBAL, key, &own));
+        CHECK(PMIx_Commit());
+    }
+    put("of a parent", 100 + me.rank);
+    CHECK(fence(true));
+    PMIX_LOAD_PROCID(&root, me.nspace, 0);
+    CHECK(PMIx_Get(&root, key, NULL, 0, &value));
+    both_sides(sides, me.nspace, value->data.string);
+    PMIX_VALUE_RELEASE(value);
+    CHECK(PMIx_Connect(sides, 2, NULL, 0));
+    for (uint32_t rank = 0; rank < CHILDREN; rank++) {
+        EXPECT(get_of(sides[1].nspace, rank, "of a child") == 200 + rank);
+    }
+    if (strcmp(mode, "child") == 0) {
+        CHECK(PMIx_Disconnect(sides, 2, NULL, 0));
+    } else {
+        await(&n_told_of_spawned, 1);
+        ends(PMIx_Disconnect(sides, 2, NULL, 0));
+    }
+}
+
+static void child(bool one_fails)
+{
+    pmix_value_t *value;
+    pmix_proc_t sides[2], parent;
+    char folder[8];
+    EXPECT(n == CHILDREN && getenv("GIVEN") && strcmp(getenv("GIVEN"), "7") == 0);
+    EXPECT(getcwd(folder, sizeof(folder)) && strcmp(folder, "/") == 0);
+    CHECK(PMIx_Get(&me, PMIX_APPNUM, NULL, 0, &value));
+    EXPECT(value->data.uint32 == (me.rank > 0));
+    PMIX_VALUE_RELEASE(value);
+    CHECK(PMIx_Get(&all, PMIX_PARENT_ID, NULL, 0, &value));
+    parent = *value->data.proc;
+    PMIX_VALUE_RELEASE(value);
+    EXPECT(parent.rank == 0 && !PMIX_CHECK_NSPACE(parent.nspace, me.nspace));
+    put("of a child", 200 + me.rank);
+    CHECK(fence(true));
+    EXPECT(get(CHILDREN - 1, "of a child") == 200 + CHILDREN - 1);
+    both_sides(sides, parent.nspace, me.nspace);
+    CHECK(PMIx_Connect(sides, 2, NULL, 0));
+    EXPECT(get_of(parent.nspace, 0, "of a parent") == 100);
+    if (one_fails && me.rank == 0) {
+        sleep(1); /* the others wait by now, most likely */
+        raise(SIGKILL);
+    }
+    if (one_fails) {
+        await(&n_told, 1);
+        ends(PMIx_Disconnect(sides, 2, NULL, 0));
+    } else {
+        CHECK(PMIx_Disconnect(sides, 2, NULL, 0));
+    }
+}
+
+/* A child of a storm: in order, or not. */
+static void brief(void)
+{
+    unsigned seed = (unsigned)getpid();
+    uint32_t how = (uint32_t)rand_r(&seed) % 4;
+    if (how == 0) {
+        raise(SIGKILL);
+    }
+    fence(true);
+    if (how == 1) {
+        raise(SIGKILL);
+    }
+}
+
+static void storm(const char *program, int times)
+{
+    pmix_nspace_t nspace;
+    for (int i = 0; i < times && me.rank == 0; i++) {
+        spawn_children(program, "brief", nspace);
+    }
+    fence(false);
+    printf("rank %u: %d times\n", me.rank, times);
+}
+
+static void spawns(const char *program, int times)
+{
+    for (int i = 0; i < times; i++) {
+        spawn(program, "child");
+    }
+    CHECK(fence(false));
+    printf("rank %u: %d times\n", me.rank, times);
 }
 
 static void services(void)
@@ -305,7 +439,6 @@ static void services(void)
     queries();
     groups();
     own_events();
-    refusals();
     CHECK(fence(false));
     if (me.rank == 0) {
         printf("services: all correct\n");
@@ -388,8 +521,154 @@ static void abort_some(void)
     sleep(BOUND_S);
 }
 
+/* ---- modes ---- */
+
+static void say_ready(void)
+{
+    CHECK(fence(false));
+    if (me.rank == 0) {
+        printf("ready\n");
+    }
+}
+
+static void run_services(char **argv)
+{
+    (void)argv;
+    services();
+}
+
+static void run_chain(char **argv)
+{
+    chain((unsigned)atoi(argv[2]), (uint32_t)atoi(argv[3]));
+}
+
+static void run_wait(char **argv)
+{
+    say_ready();
+    await(&n_told, (uint32_t)atoi(argv[2]));
+    printf("rank %u: told of %u, %u nodes\n", me.rank, n_told, n_nodes_down);
+}
+
+static void run_deaf(char **argv)
+{
+    (void)argv;
+    say_ready();
+    sleep(BOUND_S);
+}
+
+static void run_fences(char **argv)
+{
+    say_ready();
+    await(&n_told, (uint32_t)atoi(argv[2]));
+    fence(false);
+    fence(true);
+    if (me.rank == n - 1) {
+        publish("after", me.rank, PMIX_SUCCESS);
+    }
+    printf("all fences have ended\n");
+}
+
+static void run_once(char **argv)
+{
+    CHECK(fence(false));
+    if (me.rank == 1 && open(argv[2], O_CREAT | O_EXCL, 0600) >= 0) {
+        raise(SIGKILL);
+    }
+    fence(false);
+    if (me.rank == 1) {
+        printf("all fences have ended\n");
+    }
+}
+
+static void run_leaves(char **argv)
+{
+    (void)argv;
+    CHECK(fence(false));
+    if (me.rank != n - 1) {
+        EXPECT(fence(false) == PMIX_ERR_LOST_CONNECTION);
+        printf("the fence has ended\n");
+    }
+}
+
+static void run_lost(char **argv)
+{
+    (void)argv;
+    lost();
+}
+
+static void run_abort(char **argv)
+{
+    (void)argv;
+    abort_some();
+}
+
+static void run_spawn(char **argv)
+{
+    spawns(argv[0], atoi(argv[2]));
+}
+
+static void run_spawn_fails(char **argv)
+{
+    spawn(argv[0], "failing-child");
+    printf("rank %u: told of %u\n", me.rank, n_told_of_spawned);
+}
+
+static void run_storm(char **argv)
+{
+    storm(argv[0], atoi(argv[2]));
+}
+
+static void run_spawn_nothing(char **argv)
+{
+    pmix_nspace_t nspace;
+    (void)argv;
+    spawn_children("/no/such/program", "", nspace);
+    sleep(BOUND_S);
+}
+
+static void run_spawn_many(char **argv)
+{
+    pmix_nspace_t nspace;
+    pmix_app_t app;
+    PMIX_APP_CONSTRUCT(&app);
+    app.cmd = argv[0];
+    app.maxprocs = 1000;
+    printf("%s\n", PMIx_Error_string(PMIx_Spawn(NULL, 0, &app, 1, nspace)));
+}
+
+static void run_child(char **argv)
+{
+    child(strcmp(argv[1], "child") != 0);
+}
+
+static void run_brief(char **argv)
+{
+    (void)argv;
+    brief();
+}
+
 int main(int argc, char **argv)
 {
+    static const struct {
+        const char *name;
+        void (*run)(char **argv);
+    } modes[] = {{"services", run_services},
+                 {"chain", run_chain},
+                 {"wait", run_wait},
+                 {"deaf", run_deaf},
+                 {"fences", run_fences},
+                 {"once", run_once},
+                 {"leaves", run_leaves},
+                 {"lost", run_lost},
+                 {"abort", run_abort},
+                 {"spawn", run_spawn},
+                 {"spawn-fails", run_spawn_fails},
+                 {"spawn-nothing", run_spawn_nothing},
+                 {"spawn-many", run_spawn_many},
+                 {"storm", run_storm},
+                 {"child", run_child},
+                 {"failing-child", run_child},
+                 {"brief", run_brief}};
     const char *what = argc > 1 ? argv[1] : "services";
     pmix_value_t *value;
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -402,54 +681,10 @@ int main(int argc, char **argv)
     if (strcmp(what, "deaf") != 0) {
         listen_to_events();
     }
-    if (strcmp(what, "services") == 0) {
-        services();
-    } else if (strcmp(what, "chain") == 0) {
-        chain((unsigned)atoi(argv[2]), (uint32_t)atoi(argv[3]));
-    } else if (strcmp(what, "wait") == 0) {
-        CHECK(fence(false));
-        if (me.rank == 0) {
-            printf("ready\n");
+    for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+        if (strcmp(what, modes[i].name) == 0) {
+            modes[i].run(argv);
         }
-        await(&n_told, (uint32_t)atoi(argv[2]));
-        printf("rank %u: told of %u, %u nodes\n", me.rank, n_told, n_nodes_down);
-    } else if (strcmp(what, "fences") == 0) {
-        CHECK(fence(false));
-        if (me.rank == 0) {
-            printf("ready\n");
-        }
-        await(&n_told, (uint32_t)atoi(argv[2]));
-        fence(false);
-        fence(true);
-        if (me.rank == n - 1) {
-            publish("after", me.rank, PMIX_SUCCESS);
-        }
-        printf("all fences have ended\n");
-    } else if (strcmp(what, "once") == 0) {
-        CHECK(fence(false));
-        if (me.rank == 1 && open(argv[2], O_CREAT | O_EXCL, 0600) >= 0) {
-            raise(SIGKILL);
-        }
-        fence(false);
-        if (me.rank == 1) {
-            printf("all fences have ended\n");
-        }
-    } else if (strcmp(what, "leaves") == 0) {
-        CHECK(fence(false));
-        if (me.rank != n - 1) {
-            EXPECT(fence(false) == PMIX_ERR_LOST_CONNECTION);
-            printf("the fence has ended\n");
-        }
-    } else if (strcmp(what, "deaf") == 0) {
-        CHECK(fence(false));
-        if (me.rank == 0) {
-            printf("ready\n");
-        }
-        sleep(BOUND_S);
-    } else if (strcmp(what, "lost") == 0) {
-        lost();
-    } else if (strcmp(what, "abort") == 0) {
-        abort_some();
     }
     PMIx_Finalize(NULL, 0);
     return 0;

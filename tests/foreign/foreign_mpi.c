@@ -6,6 +6,7 @@
  *   foreign_mpi kill|exit|abort  what rank 1 does, while the others wait for it
  *   foreign_mpi names          publishes a name, and looks it up
  *   foreign_mpi connect        half of the ranks connect to the other half
+ *   foreign_mpi spawn          spawns two processes, twice
  *   foreign_mpi program        each rank says the number of its program
  *   foreign_mpi wait           waits for ever
  */
@@ -91,6 +92,34 @@ static void join_halves(void)
     }
 }
 
+/* What parents and spawned processes do together. */
+static void meet(MPI_Comm other)
+{
+    MPI_Comm both;
+    int value = rank + 1, of_others = 0, of_all = 0, size;
+    MPI_Allreduce(&value, &of_others, 1, MPI_INT, MPI_SUM, other);
+    MPI_Intercomm_merge(other, 0, &both);
+    MPI_Allreduce(&value, &of_all, 1, MPI_INT, MPI_SUM, both);
+    MPI_Comm_size(both, &size);
+    if (rank == 0) {
+        printf("met: sum %d of the others, %d of all %d\n", of_others, of_all, size);
+        fflush(stdout);
+    }
+    MPI_Comm_free(&both);
+    MPI_Comm_disconnect(&other);
+}
+
+static void spawn(char *program)
+{
+    for (int i = 0; i < 2; i++) {
+        MPI_Comm children;
+        char *arguments[] = {"child", NULL};
+        MPI_Comm_spawn(program, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children,
+                       MPI_ERRCODES_IGNORE);
+        meet(children);
+    }
+}
+
 static void fail(const char *how)
 {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -107,6 +136,8 @@ static void fail(const char *how)
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "ring";
+    char *program = argv[0];
+    MPI_Comm parent;
     int *number, there;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -117,6 +148,11 @@ int main(int argc, char **argv)
         names();
     } else if (strcmp(what, "connect") == 0) {
         join_halves();
+    } else if (strcmp(what, "spawn") == 0) {
+        spawn(program);
+    } else if (strcmp(what, "child") == 0) {
+        MPI_Comm_get_parent(&parent);
+        meet(parent);
     } else if (strcmp(what, "program") == 0) {
         MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &number, &there);
         printf("rank %d: program %d\n", rank, there ? *number : -1);

@@ -81,6 +81,22 @@ class Mpi(foreign_rig.ForeignTest):
         if "openmpi" in COMPILERS:  # MPICH's transport of Debian (UCX) has no ports
             self.assertEqual(self.job("-n", "4", "--nodes", "2", f"{self.built}/openmpi", "connect").out, "connected to 2\n")
 
+    def test_spawn(self):
+        if "openmpi" in COMPILERS:  # MPICH of Debian cannot spawn, for its transport has no ports
+            for n, layout in ((2, []), (4, ["--nodes", "3"]), *([(4, ["--nodes", "3", "--adapter", "netns"])] if NETNS else [])):
+                result = self.job("-n", str(n), *layout, f"{self.built}/openmpi", "spawn")
+                ranks, whole = n * (n + 1) // 2, n * (n + 1) // 2 + 3
+                said = [f"met: sum {ranks} of the others, {whole} of all {n + 2}"] * 2 + [f"met: sum 3 of the others, {whole} of all {n + 2}"] * 2
+                self.assertEqual(sorted(result.out.splitlines()), sorted(said), result.err)
+                self.assertEqual(result.err, "")
+
+    def test_spawn_by_pmi1(self):
+        for n, nodes in ((1, 1), (3, 2)):
+            result = self.job("-n", str(n), "--nodes", str(nodes), "--mpi", "pmi1", sys.executable, "-B", f"{HERE}/pmi1_client.py")
+            words = (("first word", 0), ("second", 1), ("second", 1))
+            said = [f"child {i} of 3: {word}, program {k}, in /, a-port, PMI_SPAWNED=1" for i, (word, k) in enumerate(words)]
+            self.assertEqual(sorted(result.out.splitlines()), [*said, "spawned: rc 0"], result.err)
+
     def test_gateway_is_killed(self):
         """It takes its node's processes with it, not the daemon."""
         for program in self.each():

@@ -42,6 +42,47 @@ class Pmix(foreign_rig.ForeignTest):
         self.assertIn("told of the end of rank 2: 1\n", result.out)
         self.assertIn("rank 2 was ended by MPI_Abort: rank 1: rank 2 is not needed", result.err)
 
+    def test_spawn(self):
+        """Slots of spawned processes are used again."""
+        for n, nodes, times in ((1, 1, 2), (4, 2, 3), (3, 3, 30)):
+            result = self.job("-n", str(n), "--nodes", str(nodes), CLIENT, "spawn", str(times))
+            self.assertEqual(sorted(result.out.splitlines()), [f"rank {rank}: {times} times" for rank in range(n)], result.err)
+            self.assertEqual(result.err, "")
+
+    def storm(self, seed):
+        """Spawned processes, nodes and gateways fail while rank 0 spawns: the job ends, and its status says which failure no process was told of."""
+        dice = random.Random(seed)
+        fault = dice.choice(("none", "node", "gateway"))
+        lost = ["--inject", f"kill node {dice.randint(1, 2)} at {dice.randint(60, 500)}ms"] if fault == "node" else []
+        process = self.start("--oversubscribe", "-n", "3", "--nodes", "3", "--with-ft", "ulfm", *lost, CLIENT, "storm", "15")
+        if fault == "gateway":
+            time.sleep(dice.uniform(0.05, 0.4))  # anywhere in the job
+            for gateway in self.gateways()[-1:]:
+                os.kill(gateway.pid, signal.SIGKILL)
+        result = self.finish(process)
+        good = (0, 137) if fault != "gateway" else (0, 137, 4, 1)  # 4: it could not start; 1: it could not connect
+        self.assertIn(result.status, good, f"seed {seed}: {result.err}")
+        self.assertEqual(result.status != 0, "rzrun: " in result.err, f"seed {seed}: {result.err}")
+        self.assertNotRegex(result.err, "WRONG: (?!PMIx_(Init|Spawn))" if fault == "gateway" else "WRONG", f"seed {seed}")
+
+    def test_storm(self):
+        for seed in range(6):
+            self.storm(seed)
+
+    def test_a_spawned_process_fails(self):
+        result = self.job("-n", "4", "--nodes", "2", CLIENT, "spawn-fails")
+        self.assertEqual(sorted(result.out.splitlines()), [f"rank {rank}: told of 1" for rank in range(4)], result.err)
+
+    def test_spawn_of_no_program(self):
+        self.assertIn('cannot execute "/no/such/program"', self.job("-n", "1", CLIENT, "spawn-nothing", status=127).err)
+
+    def test_spawn_without_fault_tolerance(self):
+        result = self.job("-n", "2", "--no-ft", CLIENT, "spawn", "1", status=1)
+        self.assertIn("with --no-ft no process can be started while the job runs", result.err)
+
+    def test_spawn_of_more_than_there_are_slots(self):
+        self.assertEqual(self.job("-n", "1", CLIENT, "spawn-many").out, "OUT-OF-RESOURCE\n")
+
     def test_node_lost(self):
         result = self.job("-n", "6", "--nodes", "3", "--inject", "kill node 1 at 300ms", CLIENT, "wait", "2")
         for rank in (0, 1, 4, 5):
@@ -70,7 +111,7 @@ class Pmix(foreign_rig.ForeignTest):
                  "time.sleep(0.3); os.execv(sys.argv[1], sys.argv[1:])", CLIENT, "services"]
         for options in ([], ["--with-ft", "ulfm"]):
             result = self.job("-n", "4", "--nodes", "2", "--mpi", "pmix", *options, *early, status=137)
-            self.assertIn("rank 1 was killed by signal 9", result.err)
+            self.assertIn("rank 1 was killed by signal 9 (Killed); it had not connected yet: that ends the job\n", result.err)
 
     def test_a_fence_without_a_process_that_has_ended(self):
         self.assertEqual(self.job("-n", "3", "--nodes", "3", CLIENT, "leaves").out, "the fence has ended\n" * 2)

@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/trace.h"
 #include "daemon/process/binding.h"
+#include "daemon/process/environment.h"
 #include "daemon/process/input.h"
 #include "daemon/process/lanes.h"
 #include "daemon/process/link_router.h"
@@ -443,9 +444,9 @@ void rz_child_start(struct rz_child_life *life, uint32_t rank, uint32_t incarnat
 {
     const struct rz_child_life_config *config = &life->config;
     struct rz_spawned spawned;
-    const struct rz_environment_given *given;
+    struct rz_environment_given given = {0};
     if (config->own->membership.ending || life->started[rank] >= incarnation ||
-        !config->may_start(config->arg, &given)) {
+        !config->may_start(config->arg, rank, &given)) {
         return;
     }
     life->started[rank] = incarnation;
@@ -457,7 +458,7 @@ void rz_child_start(struct rz_child_life *life, uint32_t rank, uint32_t incarnat
                                         .inherited = config->inherited,
                                         .binding = config->binding,
                                         .program = &program,
-                                        .given = given,
+                                        .given = &given,
                                         .stdin_fd = rz_input_fd(config->input, rank)};
     if (status == RZ_OK) {
         status = rz_spawn(&how, rank, incarnation, &spawned);

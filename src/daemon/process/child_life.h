@@ -41,9 +41,9 @@ struct rz_child_life_config {
     /* A program could not be executed: whether this process reports it for all that run the
      * program. */
     bool (*speaks)(void *arg, uint32_t slot, uint32_t incarnation);
-    /* Whether processes may start yet; if not, rz_child_start is called again. *given: for their
-     * environment, or NULL. */
-    bool (*may_start)(void *arg, const struct rz_environment_given **given);
+    /* Whether the process of slot may start yet; if not, rz_child_start is called again. *given:
+     * for its environment; unchanged: nothing. */
+    bool (*may_start)(void *arg, uint32_t slot, struct rz_environment_given *given);
     /* A process was forked. */
     void (*started)(void *arg, const struct rz_child *process);
     /* A process has begun its program, or could not. */

@@ -150,18 +150,19 @@ static void set_user(struct environment *e, const struct rz_daemon_job *job)
     }
 }
 
-static void set_given(struct environment *e, const struct rz_environment_given *given,
-                      uint32_t rank)
+static void set_given(struct environment *e, const struct rz_environment_given *given)
 {
-    for (char **entry = given->texts; entry && *entry; entry++) {
+    for (char *const *entry = given->texts; entry && *entry; entry++) {
         set_entry(e, *entry);
     }
-    for (char **entry = given->defaults; entry && *entry; entry++) {
+    for (char *const *entry = given->defaults; entry && *entry; entry++) {
         if (!find_entry(e, *entry)) {
             set_entry(e, *entry);
         }
     }
-    set_made(e, "%s=%u", given->rank_variable, rank);
+    if (given->rank_variable) {
+        set_made(e, "%s=%u", given->rank_variable, given->rank);
+    }
 }
 
 char **rz_environment_make(const struct rz_environment_config *config, uint32_t rank,
@@ -176,9 +177,7 @@ char **rz_environment_make(const struct rz_environment_config *config, uint32_t 
     set_network(&e, job);
     set_identity(&e, job, rank, incarnation, config->link_fd);
     set_made(&e, "RZ_MAXPROCS=%u", config->program->maxprocs);
-    if (config->given) {
-        set_given(&e, config->given, rank);
-    }
+    set_given(&e, config->given);
     if (job->brought) {
         set_brought(&e, job->brought->folder);
     }

@@ -8,15 +8,16 @@
 
 /* What a service of the daemon adds. */
 struct rz_environment_given {
-    char **texts;        /* NULL-terminated: NAME=value */
-    char **defaults;     /* the same; the user's own settings override them */
-    char *rank_variable; /* the name of a variable that holds the rank */
+    char *const *texts;        /* NULL-terminated: NAME=value; NULL: none */
+    char *const *defaults;     /* the same; the user's own settings override them */
+    const char *rank_variable; /* the name of a variable that holds rank; NULL: none */
+    uint32_t rank;
 };
 
 struct rz_environment_config {
     const struct rz_daemon_job *job;
     const struct rz_program *program;
-    const struct rz_environment_given *given; /* NULL: nothing */
+    const struct rz_environment_given *given;
     int link_fd;
 };
 

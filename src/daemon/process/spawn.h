@@ -44,7 +44,7 @@ struct rz_spawn_config {
     const struct rz_inherited *inherited;
     const struct rz_binding *binding; /* with its last choice; NULL: not bound */
     const struct rz_program *program;
-    const struct rz_environment_given *given; /* for its environment; NULL: nothing */
+    const struct rz_environment_given *given; /* for its environment */
     int stdin_fd;                             /* becomes its standard input */
 };
 

@@ -2,7 +2,7 @@
 /* Starts the gateway and exchanges messages with it. What it serves is known here by three things:
  * which processes have connected, whether they asked to be told of failures, and what their
  * environment gets. */
-#include "daemon/service/gateway_link.h"
+#include "daemon/service/gateway_link_private.h"
 
 #include "base/no_memory.h"
 #include "daemon/state/loop.h"
@@ -13,7 +13,6 @@
 #include "port/descriptor.h"
 #include "port/process.h"
 #include "port/signals.h"
-#include "wire/gateway_messages.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,19 +24,6 @@
 #define GATEWAY_FD 3
 /* What is queued for a gateway that does not read: it hangs. */
 #define GATEWAY_QUEUE_MAX ((size_t)256 << 20)
-
-struct rz_gateway_link {
-    struct rz_gateway_link_config config;
-    const struct rz_own_node *own; /* copied from config */
-    struct rz_frames *stream;      /* NULL: the gateway has failed */
-    struct event *readable, *writable;
-    bool ready;
-    bool *connected; /* [n_ranks]: this process of this node has connected */
-    bool draining;   /* its messages are being handled */
-    bool tolerant;   /* its processes have asked to be told of failures */
-    struct rz_environment_given given;
-    uint8_t frame[RZ_GATEWAY_FRAME_MAX]; /* of a message to it */
-};
 
 /* ---- the end of the gateway ---- */
 
@@ -81,7 +67,7 @@ static void gateway_failed(struct rz_gateway_link *link, const char *what)
     }
     snprintf(why, sizeof(why), "the gateway of node %u (--mpi) %s", own->job.node, what);
     send_overlay(link, RZ_ID_NONE, &(struct rz_overlay_gateway){.data = NULL});
-    if (!link->ready || !link->config.children->first) {
+    if (!link->n_given || !link->config.children->first) {
         struct rz_launch_message message = {.type = RZ_LAUNCH_FINISH,
                                             .finish = {.code = RZ_EXIT_START, .reason = why}};
         rz_report_send(&own->report, &message);
@@ -90,19 +76,21 @@ static void gateway_failed(struct rz_gateway_link *link, const char *what)
     for (struct rz_child *p = link->config.children->first; p; p = p->next) {
         rz_child_kill(p, why);
     }
+    rz_spawns_look_at_server(link->config.spawns);
 }
 
 /* ---- to the gateway ---- */
 
-static void send_gateway(struct rz_gateway_link *link, const struct rz_gateway_message *message)
+void rz_gateway_link_send(struct rz_gateway_link *link, const struct rz_gateway_message *message)
 {
     if (!link->stream) {
         return;
     }
     size_t n = rz_gateway_encode(message, link->frame, sizeof(link->frame));
-    if (n == 0 || rz_frames_queued(link->stream) > GATEWAY_QUEUE_MAX ||
-        rz_frames_send(link->stream, link->frame, n) != RZ_OK) {
+    if (n == 0 || rz_frames_queued(link->stream) > GATEWAY_QUEUE_MAX) {
         gateway_failed(link, "does not read");
+    } else if (rz_frames_send(link->stream, link->frame, n) != RZ_OK) {
+        gateway_failed(link, "has failed");
     } else if (rz_frames_want_write(link->stream)) {
         event_add(link->writable, NULL);
     }
@@ -133,7 +121,7 @@ static rz_status_t send_job(struct rz_gateway_link *link)
     put_numbers(&w, job, true);
     rz_scratch_path(folder, job->id, job->node);
     mkdir(folder, 0700); /* the keeper removes it */
-    send_gateway(
+    rz_gateway_link_send(
         link, &(struct rz_gateway_message){
                   .type = RZ_GATEWAY_JOB,
                   .job = {.version = RZ_GATEWAY_VERSION,
@@ -142,6 +130,7 @@ static rz_status_t send_job(struct rz_gateway_link *link)
                           .node = job->node,
                           .n_nodes = job->n_nodes,
                           .n_ranks = job->n_ranks,
+                          .n_slots = job->n_slots,
                           .verbosity = job->verbosity,
                           .tolerant = (job->flags & RZ_JOB_TOLERANT) != 0,
                           .crowd = (job->flags & RZ_JOB_CROWD) != 0,
@@ -158,18 +147,19 @@ static rz_status_t send_job(struct rz_gateway_link *link)
 void rz_gateway_link_started(struct rz_gateway_link *link, const struct rz_child *p)
 {
     if (link) {
-        send_gateway(link,
-                     &(struct rz_gateway_message){.type = RZ_GATEWAY_PROCESS_STARTED,
-                                                  .process_started = {.rank = p->rank,
-                                                                      .incarnation = p->incarnation,
-                                                                      .pid = (uint32_t)p->pid}});
+        link->connected[p->rank] = false;
+        rz_gateway_link_send(
+            link, &(struct rz_gateway_message){.type = RZ_GATEWAY_PROCESS_STARTED,
+                                               .process_started = {.rank = p->rank,
+                                                                   .incarnation = p->incarnation,
+                                                                   .pid = (uint32_t)p->pid}});
     }
 }
 
 static void send_ended(struct rz_gateway_link *link, uint32_t rank, uint32_t incarnation,
                        bool failure)
 {
-    send_gateway(
+    rz_gateway_link_send(
         link, &(struct rz_gateway_message){
                   .type = RZ_GATEWAY_PROCESS_ENDED,
                   .process_ended = {.rank = rank, .incarnation = incarnation, .failed = failure}});
@@ -194,7 +184,8 @@ static bool serves_any(const struct rz_gateway_link *link)
     return false;
 }
 
-static void report_of(const struct rz_gateway_link *link, enum rz_event_record kind, uint32_t rank)
+static void report_of(const struct rz_gateway_link *link, enum rz_event_record kind, uint32_t rank,
+                      uint64_t value)
 {
     const struct rz_own_node *own = link->own;
     rz_report_event(&own->report, &(struct rz_launch_event){
@@ -203,8 +194,13 @@ static void report_of(const struct rz_gateway_link *link, enum rz_event_record k
                                       .rank = rank,
                                       .node = own->job.node,
                                       .incarnation = own->membership.slots[rank].incarnation,
-                                      .value = RZ_ID_NONE,
+                                      .value = value,
                                       .note = ""});
+}
+
+static bool has_run(const struct rz_gateway_link *link, uint32_t slot)
+{
+    return link->own->membership.slots[slot].incarnation > 0;
 }
 
 /* Whether rank was started here and has never connected: its library cannot leave it out of what
@@ -218,17 +214,18 @@ static bool never_connected(const struct rz_gateway_link *link, uint32_t rank)
 static void tell_of(const struct rz_gateway_link *link, uint32_t rank)
 {
     if (never_connected(link, rank)) {
-        report_of(link, RZ_EVENT_RECORD_INTOLERANT, rank);
+        report_of(link, RZ_EVENT_RECORD_INTOLERANT, rank, RZ_INTOLERANT_START);
+    } else if (serves_any(link) && link->tolerant) {
+        report_of(link, RZ_EVENT_RECORD_ACKNOWLEDGED, rank, RZ_ID_NONE);
     } else if (serves_any(link)) {
-        report_of(link, link->tolerant ? RZ_EVENT_RECORD_ACKNOWLEDGED : RZ_EVENT_RECORD_INTOLERANT,
-                  rank);
+        report_of(link, RZ_EVENT_RECORD_INTOLERANT, rank, RZ_INTOLERANT_PROGRAM);
     }
 }
 
 void rz_gateway_link_process_failed(void *arg, uint32_t slot, uint32_t incarnation, enum rz_end end)
 {
     struct rz_gateway_link *link = arg;
-    if (end == RZ_END_ORDER || slot >= link->own->job.n_ranks) {
+    if (end == RZ_END_ORDER) {
         return;
     }
     rz_gateway_link_drain(link); /* whether the processes have asked to be told */
@@ -245,50 +242,16 @@ void rz_gateway_link_node_failed(void *arg, rz_id node, bool proof, bool first)
         return;
     }
     rz_gateway_link_drain(link);
-    send_gateway(link, &(struct rz_gateway_message){.type = RZ_GATEWAY_NODE_FAILED,
-                                                    .node_failed = {.node = node}});
-    for (uint32_t rank = 0; rank < own->job.n_ranks; rank++) {
-        if (own->membership.slots[rank].node == node) {
-            tell_of(link, rank);
+    rz_gateway_link_send(link, &(struct rz_gateway_message){.type = RZ_GATEWAY_NODE_FAILED,
+                                                            .node_failed = {.node = node}});
+    for (uint32_t slot = 0; slot < own->job.n_slots; slot++) {
+        if (own->membership.slots[slot].node == node && has_run(link, slot)) {
+            tell_of(link, slot);
         }
     }
 }
 
 /* ---- from the gateway; false: its message is malformed ---- */
-
-/* The texts of `bytes` as an array; one without an end is left out. */
-static char **texts_of(const uint8_t *bytes, uint32_t length)
-{
-    size_t n = 0;
-    for (uint32_t i = 0; i < length; i++) {
-        n += bytes[i] == 0;
-    }
-    char **texts = calloc(n + 1, sizeof(*texts));
-    rz_need_memory(texts, "for the environment of processes");
-    const char *at = (const char *)bytes;
-    for (size_t i = 0; i < n; i++, at += strlen(at) + 1) {
-        texts[i] = strdup(at);
-        rz_need_memory(texts[i], "for the environment of processes");
-    }
-    return texts;
-}
-
-static bool on_ready(struct rz_gateway_link *link, const struct rz_gateway_message *told)
-{
-    const struct rz_gateway_ready *m = &told->ready;
-    if (link->ready) {
-        return false;
-    }
-    link->given.texts = texts_of(m->environment, m->environment_length);
-    link->given.defaults = texts_of(m->defaults, m->defaults_length);
-    link->given.rank_variable = strdup(m->rank_variable);
-    rz_need_memory(link->given.rank_variable, "for the environment of processes");
-    link->ready = true;
-    link->config.children->held = false;
-    link->config.ready(link->config.arg);
-    rz_children_recount(link->config.children);
-    return true;
-}
 
 static bool on_peer(struct rz_gateway_link *link, const struct rz_gateway_message *told)
 {
@@ -317,10 +280,9 @@ static void client_connected(const struct rz_gateway_link *link, struct rz_child
         return;
     }
     rz_child_tell_joined(p);
-    for (uint32_t rank = 0; rank < own->job.n_ranks; rank++) { /* earlier failures */
-        if (own->membership.slots[rank].incarnation > 0 &&
-            rz_membership_has_failed(&own->membership, rank)) {
-            tell_of(link, rank);
+    for (uint32_t slot = 0; slot < own->job.n_slots; slot++) { /* earlier failures */
+        if (has_run(link, slot) && rz_membership_has_failed(&own->membership, slot)) {
+            tell_of(link, slot);
         }
     }
 }
@@ -329,7 +291,7 @@ static bool on_client(struct rz_gateway_link *link, const struct rz_gateway_mess
 {
     const struct rz_gateway_client *m = &told->client;
     struct rz_child *p = client_of(link, m->rank, m->incarnation);
-    if (m->state == RZ_CLIENT_CONNECTED && p && p->rank < link->own->job.n_ranks) {
+    if (m->state == RZ_CLIENT_CONNECTED && p) {
         client_connected(link, p);
     } else if (m->state == RZ_CLIENT_FINALIZED && p) {
         p->service = RZ_CHILD_FINALIZED;
@@ -349,7 +311,7 @@ static bool on_gateway_abort(struct rz_gateway_link *link, const struct rz_gatew
 {
     const struct rz_gateway_abort *m = &told->abort;
     struct rz_child *p = client_of(link, m->rank, m->incarnation);
-    if (m->ranks_length == 0) {
+    if (m->processes_length == 0) {
         if (p) {
             p->service = RZ_CHILD_FINALIZED; /* its end is no failure */
         }
@@ -358,14 +320,15 @@ static bool on_gateway_abort(struct rz_gateway_link *link, const struct rz_gatew
     }
     char by[512];
     struct rz_wire_reader r;
-    rz_wire_reader_init(&r, m->ranks, m->ranks_length);
+    rz_wire_reader_init(&r, m->processes, m->processes_length);
     snprintf(by, sizeof(by), "rank %u: %s", m->rank, m->reason);
     uint32_t code = m->code;
-    for (uint32_t n = m->ranks_length / 4; n > 0; n--) {
-        uint32_t rank = rz_wire_get_u32(&r);
-        if (rank < link->own->job.n_ranks) {
-            link->config.end(link->config.arg, rank, code, by);
+    for (uint32_t n = m->processes_length / 8; n > 0; n--) {
+        uint32_t slot = rz_wire_get_u32(&r), incarnation = rz_wire_get_u32(&r);
+        if (slot < link->own->job.n_slots && incarnation == 0) {
+            incarnation = link->own->membership.slots[slot].incarnation;
         }
+        rz_spawns_end(link->config.spawns, slot, incarnation, code, by);
     }
     return true;
 }
@@ -398,10 +361,11 @@ static bool on_message(struct rz_gateway_link *link, const void *bytes, size_t n
 {
     static bool (*const handlers[RZ_GATEWAY_TYPE_COUNT])(struct rz_gateway_link *,
                                                          const struct rz_gateway_message *) = {
-        [RZ_GATEWAY_READY] = on_ready,
+        [RZ_GATEWAY_READY] = rz_gateway_on_ready,
         [RZ_GATEWAY_PEER] = on_peer,
         [RZ_GATEWAY_CLIENT] = on_client,
         [RZ_GATEWAY_TOLERANT] = on_tolerant,
+        [RZ_GATEWAY_SPAWN] = rz_gateway_on_spawn,
         [RZ_GATEWAY_ABORT] = on_gateway_abort,
         [RZ_GATEWAY_LINES] = on_lines,
         [RZ_GATEWAY_LOG] = on_log,
@@ -459,35 +423,29 @@ static void on_overlay(void *arg, rz_id from, const struct rz_overlay_message *m
 {
     const struct rz_overlay_gateway *m = &message->gateway;
     if (m->data_length == 0) {
-        send_gateway(arg, &(struct rz_gateway_message){
-                              .type = RZ_GATEWAY_NODE_FAILED,
-                              .node_failed = {.node = from, .gateway_alone = true}});
+        rz_gateway_link_send(arg, &(struct rz_gateway_message){
+                                      .type = RZ_GATEWAY_NODE_FAILED,
+                                      .node_failed = {.node = from, .gateway_alone = true}});
         return;
     }
-    send_gateway(arg, &(struct rz_gateway_message){.type = RZ_GATEWAY_PEER,
-                                                   .peer = {.node = from,
-                                                            .more = m->more,
-                                                            .data = m->data,
-                                                            .data_length = m->data_length}});
+    rz_gateway_link_send(arg,
+                         &(struct rz_gateway_message){.type = RZ_GATEWAY_PEER,
+                                                      .peer = {.node = from,
+                                                               .more = m->more,
+                                                               .data = m->data,
+                                                               .data_length = m->data_length}});
 }
 
 static void on_raw(void *arg, const struct rz_child *p, const void *bytes, size_t n)
 {
-    send_gateway(arg, &(struct rz_gateway_message){.type = RZ_GATEWAY_LINES,
-                                                   .lines = {.rank = p->rank,
-                                                             .incarnation = p->incarnation,
-                                                             .data = bytes,
-                                                             .data_length = (uint32_t)n}});
+    rz_gateway_link_send(arg, &(struct rz_gateway_message){.type = RZ_GATEWAY_LINES,
+                                                           .lines = {.rank = p->rank,
+                                                                     .incarnation = p->incarnation,
+                                                                     .data = bytes,
+                                                                     .data_length = (uint32_t)n}});
 }
 
 /* ---- open and close ---- */
-
-bool rz_gateway_link_ready(const struct rz_gateway_link *link,
-                           const struct rz_environment_given **given)
-{
-    *given = link ? &link->given : NULL;
-    return !link || (link->ready && link->stream);
-}
 
 /* Beside rzd. */
 static bool program_path(char *path, size_t bytes)
@@ -569,7 +527,7 @@ rz_status_t rz_gateway_link_open(struct rz_gateway_link **result,
     link->config = *config;
     link->own = config->own;
     link->tolerant = config->own->job.flags & RZ_JOB_TOLERANT;
-    link->connected = calloc(link->own->job.n_ranks, sizeof(*link->connected));
+    link->connected = calloc(link->own->job.n_slots, sizeof(*link->connected));
     rz_status_t status = link->connected ? start_gateway(link) : RZ_ERR_NO_MEMORY;
     if (status != RZ_OK) {
         rz_gateway_link_close(link);
@@ -579,6 +537,7 @@ rz_status_t rz_gateway_link_open(struct rz_gateway_link **result,
     if (config->own->job.flags & RZ_JOB_PMI1) {
         rz_link_router_on_raw(config->router, on_raw, link);
     }
+    rz_gateway_serve_spawns(link);
     config->children->held = true;
     *result = link;
     return RZ_OK;
@@ -590,9 +549,7 @@ void rz_gateway_link_close(struct rz_gateway_link *link)
         return;
     }
     close_stream(link); /* the gateway ends itself */
-    rz_environment_free(link->given.texts);
-    rz_environment_free(link->given.defaults);
-    free(link->given.rank_variable);
+    rz_gateway_given_close(link);
     free(link->connected);
     free(link);
 }

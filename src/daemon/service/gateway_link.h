@@ -12,6 +12,7 @@
 #include "daemon/process/child_life.h"
 #include "daemon/process/environment.h"
 #include "daemon/process/link_router.h"
+#include "daemon/service/spawns.h"
 
 struct rz_gateway_link;
 
@@ -21,12 +22,10 @@ struct rz_gateway_link_config {
     struct rz_link_router *router;
     struct rz_overlay *overlay;
     struct rz_overlay_router *overlay_router;
+    struct rz_spawns *spawns;
     void *arg;
-    /* The gateway is ready: processes may start. */
+    /* The gateway is ready: ranks may start. */
     void (*ready)(void *arg);
-    /* MPI_Abort of one process, which may be of another node. by: the process that called, and
-     * why. */
-    void (*end)(void *arg, uint32_t rank, uint32_t code, const char *by);
 };
 
 /* *link is NULL if the job needs no gateway. */
@@ -34,10 +33,10 @@ rz_status_t rz_gateway_link_open(struct rz_gateway_link **link,
                                  const struct rz_gateway_link_config *config);
 void rz_gateway_link_close(struct rz_gateway_link *link); /* NULL: nothing */
 
-/* Whether processes may start. *given: what their environment gets, valid until close; NULL:
- * nothing. */
-bool rz_gateway_link_ready(const struct rz_gateway_link *link,
-                           const struct rz_environment_given **given);
+/* Whether the process of slot may start. *given: what its environment gets, valid until close;
+ * unchanged: nothing. */
+bool rz_gateway_link_may_start(const struct rz_gateway_link *link, uint32_t slot,
+                               struct rz_environment_given *given);
 
 /* A process of this node was started, or has ended in order. */
 void rz_gateway_link_started(struct rz_gateway_link *link, const struct rz_child *process);

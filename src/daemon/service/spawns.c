@@ -13,6 +13,14 @@
 
 /* ---- decisions ---- */
 
+static enum rz_spawns_server_state state_of_server(const struct rz_spawns *spawns,
+                                                   const struct rz_spawns_slot *s)
+{
+    return s->order && spawns->server.state
+               ? spawns->server.state(spawns->server.arg, s->order->world)
+               : RZ_SERVER_READY;
+}
+
 static void begin_here(struct rz_spawns *spawns, uint32_t slot)
 {
     const struct rz_own_node *own = spawns->own;
@@ -27,12 +35,25 @@ static void begin_here(struct rz_spawns *spawns, uint32_t slot)
     if (!known && s->order && !rz_membership_node_has_failed(&own->membership, s->order->node)) {
         return; /* it is started when the order arrives */
     }
+    enum rz_spawns_server_state server = state_of_server(spawns, s);
+    if (known && server == RZ_SERVER_NOT_READY) {
+        return;
+    }
     s->begun = spawned;
-    if (known) {
+    if (known && server == RZ_SERVER_FAILED) {
+        rz_child_start_failed(spawns->config.life, slot, spawned, "its gateway has failed");
+    } else if (known) {
         rz_child_start(spawns->config.life, slot, spawned);
     } else {
         rz_child_start_failed(spawns->config.life, slot, spawned,
                               "no live daemon knows its program");
+    }
+}
+
+static void begin_all(struct rz_spawns *spawns, const struct rz_spawns_order *order)
+{
+    for (uint32_t i = 0; i < order->n_spawned; i++) {
+        begin_here(spawns, order->processes[i].slot);
     }
 }
 
@@ -98,10 +119,15 @@ static uint32_t cohort_decided(struct rz_spawns *spawns, uint64_t cohort, const 
     struct rz_spawns_order *order = rz_spawns_order_of(spawns, node, serial);
     order->processes = processes;
     order->n_spawned = n;
+    order->world = ++spawns->n_worlds;
     for (uint32_t i = 0; i < n; i++) {
         rz_spawns_slot_use(spawns, &spawns->slots[processes[i].slot], order, i);
         place_spawn(spawns, processes[i].slot, processes[i].incarnation, true);
     }
+    if (spawns->server.world) {
+        spawns->server.world(spawns->server.arg, processes, n);
+    }
+    rz_spawns_order_serve(spawns, order);
     /* The order is no longer expected; its processes use it from now on. */
     rz_spawns_order_release(spawns, order);
     return n;
@@ -185,9 +211,8 @@ static void order_comes(struct rz_spawns *spawns, struct rz_spawns_order *order,
         return; /* its processes here wait until that node has failed */
     }
     rz_spawns_order_parent(order, told->parent, told->parent_length);
-    for (uint32_t i = 0; i < order->n_spawned; i++) {
-        begin_here(spawns, order->processes[i].slot);
-    }
+    rz_spawns_order_serve(spawns, order);
+    begin_all(spawns, order);
     ends_carry_out(spawns);
 }
 
@@ -221,8 +246,9 @@ void rz_spawns_node_failed(void *arg, rz_id node, bool proof, bool first)
         return;
     }
     for (struct rz_spawns_order *order = spawns->orders; order; order = order->next) {
-        for (uint32_t i = 0; order->node == node && !order->has_come && i < order->n_spawned; i++) {
-            begin_here(spawns, order->processes[i].slot);
+        if (order->node == node && !order->has_come) {
+            rz_spawns_order_serve(spawns, order);
+            begin_all(spawns, order);
         }
     }
 }
@@ -295,6 +321,26 @@ void rz_spawns_end(struct rz_spawns *spawns, uint32_t slot, uint32_t incarnation
             .end_process = {.rank = slot, .incarnation = incarnation, .code = code, .by = by}};
         rz_overlay_send(spawns->config.overlay, place->node, &message);
     }
+}
+
+/* ---- a server ---- */
+
+void rz_spawns_serve(struct rz_spawns *spawns, const struct rz_spawns_server *server)
+{
+    spawns->server = *server;
+}
+
+uint32_t rz_spawns_worlds(const struct rz_spawns *spawns)
+{
+    return spawns->n_worlds;
+}
+
+void rz_spawns_look_at_server(struct rz_spawns *spawns)
+{
+    for (const struct rz_spawns_order *order = spawns->orders; order; order = order->next) {
+        begin_all(spawns, order);
+    }
+    ends_carry_out(spawns);
 }
 
 /* ---- open and close ---- */

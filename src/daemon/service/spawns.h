@@ -30,6 +30,35 @@
 
 struct rz_spawns;
 
+/* A request for new processes. Pointers are valid during the call. */
+struct rz_spawns_asked {
+    uint32_t asker, incarnation; /* the process that asks, of this node */
+    uint64_t question;           /* for the answer */
+    uint32_t count;
+    const uint8_t *commands, *parent; /* as in SPAWN of wire/link_messages.h */
+    uint32_t commands_length, parent_length;
+};
+
+/* A process begins only when the server is ready for its world. */
+enum rz_spawns_server_state { RZ_SERVER_NOT_READY, RZ_SERVER_READY, RZ_SERVER_FAILED };
+
+/*
+ * What serves spawned processes of another MPI (gateway_link.h). The k-th cohort that is spawned is
+ * world k of the job, at all daemons.
+ */
+struct rz_spawns_server {
+    void *arg;
+    /* The next world. */
+    void (*world)(void *arg, const struct rz_link_process *processes, uint32_t n);
+    /* The number of the command of each process, and the parent field of the request. Both are
+     * empty if the node that knows them has failed. */
+    void (*programs)(void *arg, uint32_t world, const uint32_t *commands, uint32_t n,
+                     const uint8_t *parent, uint32_t parent_bytes);
+    enum rz_spawns_server_state (*state)(void *arg, uint32_t world);
+    /* To a request: world is 0 if it was refused. */
+    void (*answer)(void *arg, uint64_t question, rz_status_t status, uint32_t world);
+};
+
 struct rz_spawns_config {
     const struct rz_own_node *own;
     struct rz_children *children;
@@ -46,6 +75,19 @@ struct rz_spawns_config {
 
 rz_status_t rz_spawns_open(struct rz_spawns **spawns, const struct rz_spawns_config *config);
 void rz_spawns_close(struct rz_spawns *spawns); /* NULL: nothing */
+
+/* From now on all spawned processes are the server's; server is copied. */
+void rz_spawns_serve(struct rz_spawns *spawns, const struct rz_spawns_server *server);
+/* The server's state has changed: processes that waited for it begin or fail. */
+void rz_spawns_look_at_server(struct rz_spawns *spawns);
+
+/* How many worlds were spawned so far. */
+uint32_t rz_spawns_worlds(const struct rz_spawns *spawns);
+
+/* A process of this node requests a cohort. The answer may be given during the call. */
+void rz_spawns_ask(struct rz_spawns *spawns, const struct rz_spawns_asked *asked);
+/* The phase has changed: requests that came too early are sent. */
+void rz_spawns_phase(struct rz_spawns *spawns);
 
 /* The process has ended: its requests are dropped. May be called again. */
 void rz_spawns_forget(struct rz_spawns *spawns, uint32_t slot, uint32_t incarnation);
@@ -65,6 +107,9 @@ void rz_spawns_process_failed(void *spawns, uint32_t slot, uint32_t incarnation,
 /* What the process of slot executes, if that is not the job's program: the arrays are valid until
  * the order is dropped. False: it executes the job's program. */
 bool rz_spawns_program(const struct rz_spawns *spawns, uint32_t slot, struct rz_program *program);
+
+/* The world of the process of slot; returns its rank there. */
+uint32_t rz_spawns_world(const struct rz_spawns *spawns, uint32_t slot, uint32_t *world);
 
 /* A program could not be executed: whether this process reports it for all processes of its
  * command. */

@@ -24,6 +24,11 @@ static void answer_replaced(const struct rz_spawns *spawns, const struct rz_spaw
 static void answer_spawned(const struct rz_spawns *spawns, const struct rz_spawns_request *request,
                            rz_status_t status)
 {
+    if (spawns->server.answer) {
+        spawns->server.answer(spawns->server.arg, request->question, status,
+                              status == RZ_OK ? request->order->world : 0);
+        return;
+    }
     uint32_t n = status == RZ_OK ? request->order->n_spawned : 0;
     uint8_t *pairs = malloc((size_t)n * RZ_LINK_PAIR_BYTES + 1);
     rz_need_memory(pairs, "for an answer about spawned processes");
@@ -166,15 +171,13 @@ void rz_spawns_tell_refusal(struct rz_spawns *spawns, const char *why)
     spawns->refusal_told = true;
 }
 
-static struct rz_spawns_request *request_new(struct rz_spawns *spawns, const struct rz_child *asker,
-                                             uint64_t question)
+static struct rz_spawns_request *request_new(struct rz_spawns *spawns, uint32_t asker,
+                                             uint32_t incarnation, uint64_t question)
 {
     struct rz_spawns_request *request = calloc(1, sizeof(*request));
     rz_need_memory(request, "for a spawn request");
-    *request = (struct rz_spawns_request){.next = spawns->requests,
-                                          .asker = asker->rank,
-                                          .incarnation = asker->incarnation,
-                                          .question = question};
+    *request = (struct rz_spawns_request){
+        .next = spawns->requests, .asker = asker, .incarnation = incarnation, .question = question};
     spawns->requests = request;
     return request;
 }
@@ -208,7 +211,8 @@ static bool on_replace(void *arg, struct rz_child *asker, const struct rz_link_m
     (void)fd;
     RZ_TRACE(SPAWN_WANTED, asker->rank, asked->spawns_length / RZ_LINK_PAIR_BYTES, 0);
     const char *why = spawn_refusal(spawns, true);
-    struct rz_spawns_request *request = request_new(spawns, asker, asked->question);
+    struct rz_spawns_request *request =
+        request_new(spawns, asker->rank, asker->incarnation, asked->question);
     bool good = read_spawns(spawns, request, asked);
     if (good && !why && !look_at_replace(spawns, request)) {
         return true;
@@ -222,7 +226,7 @@ static bool on_replace(void *arg, struct rz_child *asker, const struct rz_link_m
 }
 
 static void send_order(const struct rz_spawns *spawns, uint32_t serial,
-                       const struct rz_link_spawn *asked)
+                       const struct rz_spawns_asked *asked)
 {
     const struct rz_overlay_message message = {
         .type = RZ_OVERLAY_SPAWN_ORDER,
@@ -240,9 +244,26 @@ static void send_order(const struct rz_spawns *spawns, uint32_t serial,
     }
 }
 
+static void want_cohort(const struct rz_spawns *spawns, struct rz_spawns_request *request)
+{
+    const struct rz_spawns_order *order = request->order;
+    uint64_t item = rz_recover_pack_cohort(order->node, order->serial, order->n);
+    request->early = false;
+    rz_recovery_want(spawns->config.recovery, &item, 1);
+}
+
+void rz_spawns_phase(struct rz_spawns *spawns)
+{
+    for (struct rz_spawns_request *request = spawns->requests; request; request = request->next) {
+        if (request->early && spawns->own->membership.phase != RZ_PHASE_ENTER) {
+            want_cohort(spawns, request);
+        }
+    }
+}
+
 /* Sends the request. RZ_OK: it was sent. */
 static rz_status_t request_spawn(struct rz_spawns *spawns, struct rz_spawns_request *request,
-                                 const struct rz_link_spawn *asked)
+                                 const struct rz_spawns_asked *asked)
 {
     /* Checked first, so that no memory is taken for more processes than there can be. */
     if (asked->count > spawns->own->job.n_slots - spawns->own->job.n_ranks) {
@@ -265,20 +286,20 @@ static rz_status_t request_spawn(struct rz_spawns *spawns, struct rz_spawns_requ
     request->order = order;
     rz_spawns_order_parent(order, asked->parent, asked->parent_length);
     send_order(spawns, spawns->serial, asked);
-    uint64_t item = rz_recover_pack_cohort(spawns->own->job.node, spawns->serial, asked->count);
-    rz_recovery_want(spawns->config.recovery, &item, 1);
+    /* Processes of another MPI may be ready before the daemons have agreed that all are. */
+    request->early = spawns->own->membership.phase == RZ_PHASE_ENTER;
+    if (!request->early) {
+        want_cohort(spawns, request);
+    }
     return RZ_OK;
 }
 
-static bool on_spawn(void *arg, struct rz_child *asker, const struct rz_link_message *message,
-                     int *fd)
+void rz_spawns_ask(struct rz_spawns *spawns, const struct rz_spawns_asked *asked)
 {
-    struct rz_spawns *spawns = arg;
-    const struct rz_link_spawn *asked = &message->spawn;
-    (void)fd;
-    RZ_TRACE(SPAWN_WANTED, asker->rank, asked->count, 0);
+    RZ_TRACE(SPAWN_WANTED, asked->asker, asked->count, 0);
     const char *why = spawn_refusal(spawns, false);
-    struct rz_spawns_request *request = request_new(spawns, asker, asked->question);
+    struct rz_spawns_request *request =
+        request_new(spawns, asked->asker, asked->incarnation, asked->question);
     if (why) {
         rz_spawns_tell_refusal(spawns, why);
     }
@@ -287,6 +308,21 @@ static bool on_spawn(void *arg, struct rz_child *asker, const struct rz_link_mes
         answer_spawned(spawns, request, status);
         request_remove(spawns, &spawns->requests);
     }
+}
+
+static bool on_spawn(void *arg, struct rz_child *asker, const struct rz_link_message *message,
+                     int *fd)
+{
+    const struct rz_link_spawn *m = &message->spawn;
+    (void)fd;
+    rz_spawns_ask(arg, &(struct rz_spawns_asked){.asker = asker->rank,
+                                                 .incarnation = asker->incarnation,
+                                                 .question = m->question,
+                                                 .count = m->count,
+                                                 .commands = m->commands,
+                                                 .commands_length = m->commands_length,
+                                                 .parent = m->parent,
+                                                 .parent_length = m->parent_length});
     return true;
 }
 
@@ -300,6 +336,9 @@ void rz_spawns_forget(struct rz_spawns *spawns, uint32_t slot, uint32_t incarnat
 {
     for (struct rz_spawns_request **at = &spawns->requests; *at;) {
         if ((*at)->asker == slot && (*at)->incarnation == incarnation) {
+            if ((*at)->early) {
+                want_cohort(spawns, *at); /* its serial number is used */
+            }
             request_remove(spawns, at);
         } else {
             at = &(*at)->next;

@@ -117,6 +117,17 @@ bool rz_spawns_order_fill(const struct rz_spawns *spawns, struct rz_spawns_order
     return true;
 }
 
+void rz_spawns_order_serve(const struct rz_spawns *spawns, struct rz_spawns_order *order)
+{
+    const struct rz_spawns_server *server = &spawns->server;
+    bool lost = rz_membership_node_has_failed(&spawns->own->membership, order->node);
+    if (server->programs && order->world > 0 && !order->served && (order->has_come || lost)) {
+        order->served = true;
+        server->programs(server->arg, order->world, order->command, order->n, order->parent,
+                         order->parent_bytes);
+    }
+}
+
 void rz_spawns_order_parent(struct rz_spawns_order *order, const uint8_t *parent, uint32_t bytes)
 {
     order->parent = malloc(bytes + 1);
@@ -149,6 +160,13 @@ bool rz_spawns_program(const struct rz_spawns *spawns, uint32_t slot, struct rz_
     }
     *program = s->order->programs[s->order->command[s->index]];
     return true;
+}
+
+uint32_t rz_spawns_world(const struct rz_spawns *spawns, uint32_t slot, uint32_t *world)
+{
+    const struct rz_spawns_slot *s = &spawns->slots[slot];
+    *world = s->order ? s->order->world : 0;
+    return s->order ? s->index : slot;
 }
 
 bool rz_spawns_speaks(const struct rz_spawns *spawns, uint32_t slot, uint32_t incarnation)

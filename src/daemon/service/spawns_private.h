@@ -25,6 +25,8 @@ struct rz_spawns_order {
     uint32_t parent_bytes;
     struct rz_link_process *processes; /* [n_spawned], as spawned; NULL: not decided yet */
     uint32_t n_spawned;
+    uint32_t world; /* 0: not decided yet */
+    bool served;    /* the server has its programs */
     uint32_t users;
 };
 
@@ -34,6 +36,7 @@ struct rz_spawns_request {
     uint32_t asker, incarnation;
     uint64_t question;
     struct rz_spawns_order *order; /* the requested cohort; NULL: single spawns are requested */
+    bool early;                    /* the other daemons are told when the job runs */
     bool refused;                  /* the cohort was refused by decision */
     rz_status_t why;
     struct rz_link_process *spawns; /* [n] */
@@ -57,12 +60,14 @@ struct rz_spawns_slot {
 
 struct rz_spawns {
     struct rz_spawns_config config;
-    const struct rz_own_node *own; /* copied from config */
-    struct rz_spawns_slot *slots;  /* [n_slots] */
+    const struct rz_own_node *own;  /* copied from config */
+    struct rz_spawns_server server; /* no calls: processes of this MPI */
+    struct rz_spawns_slot *slots;   /* [n_slots] */
     struct rz_spawns_order *orders;
     struct rz_spawns_request *requests;
     struct rz_spawns_end_wanted *ends;
     uint32_t serial;
+    uint32_t n_worlds;   /* spawned so far */
     rz_status_t refused; /* why the last refused spawns were refused */
     bool refusal_told;
     uint8_t *cohort; /* room for the processes of a COHORT message */
@@ -76,6 +81,9 @@ struct rz_spawns_order *rz_spawns_order_of(struct rz_spawns *spawns, rz_id node,
 /* Fills in an order from its commands, for count processes. False: it is malformed. */
 bool rz_spawns_order_fill(const struct rz_spawns *spawns, struct rz_spawns_order *order,
                           const uint8_t *commands, uint32_t bytes, uint32_t count);
+
+/* If the programs of its processes are known, or never will be: tells the server, once. */
+void rz_spawns_order_serve(const struct rz_spawns *spawns, struct rz_spawns_order *order);
 
 /* Stores what the spawned processes are told about the processes that spawned them. */
 void rz_spawns_order_parent(struct rz_spawns_order *order, const uint8_t *parent, uint32_t bytes);

@@ -197,8 +197,12 @@ static int setup(void **state)
                        .taken = SLOTS};
     rig.own.job = (struct rz_daemon_job){
         .n_nodes = NODES, .n_ranks = RANKS, .n_slots = SLOTS, .node = SELF, .directory = ""};
-    rig.own.membership = (struct rz_membership){
-        .n_nodes = NODES, .n_slots = SLOTS, .epoch = 1, .slots = rig.slots, .nodes = rig.nodes};
+    rig.own.membership = (struct rz_membership){.n_nodes = NODES,
+                                                .n_slots = SLOTS,
+                                                .epoch = 1,
+                                                .phase = RZ_PHASE_RUN,
+                                                .slots = rig.slots,
+                                                .nodes = rig.nodes};
     for (uint32_t slot = 0; slot < SLOTS; slot++) {
         rig.slots[slot].node = RZ_ID_NONE;
     }
@@ -539,6 +543,125 @@ static void a_refused_order_that_comes_late_is_forgotten(void **state)
     done("word2.1@0 word3.1@2 publish stale fork2.1=one recount ");
 }
 
+/* ---- requests before the job runs ---- */
+
+static void an_early_wish_waits_for_the_phase(void **state)
+{
+    (void)state;
+    rig.own.membership.phase = RZ_PHASE_ENTER;
+    ask_spawn();
+    rz_spawns_phase(rig.spawns);
+    done("SPAWN_ORDER@1 SPAWN_ORDER@2 ");
+    rig.own.membership.phase = RZ_PHASE_RUN;
+    rz_spawns_phase(rig.spawns);
+    done("want ");
+    rz_spawns_phase(rig.spawns);
+    done("");
+    cohort_decided(SELF, 1);
+    rz_spawns_look(rig.spawns);
+    done("word2.1@0 word3.1@2 publish stale fork2.1=one recount spawned1:0+2 ");
+}
+
+/* The serial number of its request is used: later ones wait for it. */
+static void an_early_asker_that_fails_leaves_its_wish(void **state)
+{
+    (void)state;
+    rig.own.membership.phase = RZ_PHASE_ENTER;
+    ask_spawn();
+    rz_spawns_forget(rig.spawns, 1, 1);
+    done("SPAWN_ORDER@1 SPAWN_ORDER@2 want ");
+    assert_int_equal(rig.wanted[0], rz_recover_pack_cohort(SELF, 1, 2));
+}
+
+/* ---- a server ---- */
+
+static enum rz_spawns_server_state server_is;
+
+static void serve_world(void *arg, const struct rz_link_process *processes, uint32_t n)
+{
+    (void)arg;
+    did("world%u.%u+%u ", processes[0].slot, processes[0].incarnation, n);
+}
+
+static void serve_programs(void *arg, uint32_t world, const uint32_t *commands, uint32_t n,
+                           const uint8_t *parent, uint32_t parent_bytes)
+{
+    (void)arg, (void)parent, (void)parent_bytes;
+    did("programs%u:%u+%u ", world, n > 0 ? commands[n - 1] : 0, n);
+}
+
+static enum rz_spawns_server_state state_of_world(void *arg, uint32_t world)
+{
+    (void)arg;
+    assert_true(world > 0);
+    return server_is;
+}
+
+static void serve_answer(void *arg, uint64_t question, rz_status_t status, uint32_t world)
+{
+    (void)arg, (void)question;
+    did("answer%u:%u ", status, world);
+}
+
+static void open_server(void)
+{
+    const struct rz_spawns_server server = {.world = serve_world,
+                                            .programs = serve_programs,
+                                            .state = state_of_world,
+                                            .answer = serve_answer};
+    rz_spawns_serve(rig.spawns, &server);
+    server_is = RZ_SERVER_NOT_READY;
+}
+
+static void the_server_is_awaited(void **state)
+{
+    uint32_t world;
+    (void)state;
+    open_server();
+    ask_spawn();
+    rig.did[0] = '\0';
+    cohort_decided(SELF, 1);
+    rz_spawns_look(rig.spawns);
+    done("word2.1@0 word3.1@2 world2.1+2 programs1:1+2 publish stale recount answer0:1 ");
+    assert_int_equal(rz_spawns_world(rig.spawns, 3, &world), 1);
+    assert_int_equal(world, 1);
+    assert_int_equal(rz_spawns_world(rig.spawns, 1, &world), 1);
+    assert_int_equal(world, 0);
+    rz_spawns_end(rig.spawns, 2, 1, 7, "rank 0"); /* it has not begun */
+    rz_spawns_look_at_server(rig.spawns);
+    done("");
+    server_is = RZ_SERVER_READY;
+    rz_spawns_look_at_server(rig.spawns);
+    done("fork2.1=one ");
+    rz_spawns_look_at_server(rig.spawns);
+    done("");
+}
+
+static void a_failed_server_starts_nothing(void **state)
+{
+    (void)state;
+    open_server();
+    order_comes(ORIGIN, 1);
+    cohort_decided(ORIGIN, 1);
+    done("word2.1@0 word3.1@2 world2.1+2 programs1:1+2 publish stale recount ");
+    server_is = RZ_SERVER_FAILED;
+    rz_spawns_look_at_server(rig.spawns);
+    done("unstarted2.1 ");
+}
+
+static void the_server_learns_that_programs_are_lost(void **state)
+{
+    (void)state;
+    open_server();
+    cohort_decided(ORIGIN, 1);
+    done("word2.1@0 word3.1@2 world2.1+2 publish stale recount ");
+    rig.nodes[ORIGIN] = RZ_NODE_FAILED;
+    rz_spawns_node_failed(rig.spawns, ORIGIN, true, true);
+    done("programs1:0+0 unstarted2.1 ");
+    order_comes(ORIGIN, 1); /* what it still sent */
+    done("");
+}
+
 static void the_failed_get_no_answers(void **state)
 {
     (void)state;
@@ -605,6 +728,11 @@ int main(void)
         TEST(nor_when_it_was_failed_before_the_decision),
         TEST(an_order_is_kept_for_replacements_only),
         TEST(a_refused_order_that_comes_late_is_forgotten),
+        TEST(an_early_wish_waits_for_the_phase),
+        TEST(an_early_asker_that_fails_leaves_its_wish),
+        TEST(the_server_is_awaited),
+        TEST(a_failed_server_starts_nothing),
+        TEST(the_server_learns_that_programs_are_lost),
         TEST(the_failed_get_no_answers),
         TEST(an_end_waits_for_the_spawn),
         TEST(an_end_waits_for_the_order)};
