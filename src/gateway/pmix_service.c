@@ -269,9 +269,12 @@ static void add_for_open_mpi(const struct rz_gateway *gateway, struct rz_gateway
     static const char *const folders[] = {"OMPI_MCA_btl_vader_backing_directory",
                                           "OMPI_MCA_btl_sm_backing_directory"};
     rz_gateway_add_text(texts, "JSM_JSRUN_PORT=1");
-    if (gateway->job.tolerant) {
+    if (gateway->job.tolerant) { /* as its own parameter set ft-mpi, and what 5.0.7 needs */
         rz_gateway_add_text(texts, "OMPI_MCA_mpi_ft_enable=1");
-        /* Connections that are needed first after a failure do not always come up (5.0.7). */
+        rz_gateway_add_text(texts, "OMPI_MCA_pml=ob1");
+        /* Collectives of HAN wait in communicators of their own, which no revocation reaches. */
+        rz_gateway_add_text(texts, "OMPI_MCA_coll=^han,hcoll,portals4");
+        /* Connections that are needed first after a failure do not always come up. */
         rz_gateway_add_text(texts, "OMPI_MCA_mpi_preconnect_all=1");
     }
     if (gateway->job.crowd) { /* as its own launcher does */
