@@ -113,6 +113,12 @@ class Pmix(foreign_rig.ForeignTest):
             result = self.job("-n", "4", "--nodes", "2", "--mpi", "pmix", *options, *early, status=137)
             self.assertIn("rank 1 was killed by signal 9 (Killed); it had not connected yet: that ends the job\n", result.err)
 
+    def test_a_lost_reader_is_an_error(self):
+        """Not a signal, for programs that handle failures."""
+        for options, ignored in (([], 0), (["--with-ft", "ulfm"], 1)):
+            said = self.job("-n", "1", "--mpi", "pmix", *options, "grep", "SigIgn", "/proc/self/status").out
+            self.assertEqual(int(said.split()[1], 16) >> (signal.SIGPIPE - 1) & 1, ignored, said)
+
     def test_a_fence_without_a_process_that_has_ended(self):
         self.assertEqual(self.job("-n", "3", "--nodes", "3", CLIENT, "leaves").out, "the fence has ended\n" * 2)
 

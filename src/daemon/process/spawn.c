@@ -13,6 +13,7 @@
 #include "port/terminal.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -79,6 +80,17 @@ static bool enter_directory(const struct rz_daemon_job *job, const char *directo
             chdir(job->brought->folder) == 0);
 }
 
+/* To write to a failed process is an error for programs of other MPIs that handle failures, not a
+ * signal: Open MPI's sockets do not ask for that. */
+static void give_inherited(const struct rz_spawn_config *config)
+{
+    struct rz_inherited inherited = *config->inherited;
+    if (config->job->flags & RZ_JOB_TOLERANT) {
+        inherited.ignored |= UINT64_C(1) << SIGPIPE;
+    }
+    rz_inherited_give(&inherited);
+}
+
 _Noreturn static void child_run(const struct rz_spawn_config *config, const struct spawn_ends *ends,
                                 char **environment, pid_t parent)
 {
@@ -88,7 +100,7 @@ _Noreturn static void child_run(const struct rz_spawn_config *config, const stru
     if (rz_process_fail_with_parent(parent, SIGKILL) != RZ_OK) {
         child_report(report, STEP_PARENT);
     }
-    rz_inherited_give(config->inherited);
+    give_inherited(config);
     rz_binding_apply(config->binding);
     if (!child_descriptors(ends, config->stdin_fd)) {
         child_report(report, STEP_DESCRIPTORS);
