@@ -6,6 +6,7 @@
 #include "base/no_memory.h"
 #include "port/channel.h"
 #include "port/descriptor.h"
+#include "wire/spawn_order.h"
 
 #include <event2/event.h>
 #include <stdarg.h>
@@ -200,7 +201,8 @@ static uint32_t node_of(void *arg, uint32_t slot)
 static bool live(void *arg, uint32_t slot)
 {
     const struct rz_gateway *gateway = arg;
-    return slot < gateway->n_processes && !gateway->processes[slot].ended;
+    return slot < gateway->n_processes && !gateway->processes[slot].ended &&
+           !gateway->node_failed[gateway->processes[slot].node];
 }
 
 static bool not_failed(void *arg, uint32_t slot)
@@ -326,6 +328,43 @@ static void end_process(struct rz_gateway *gateway, uint32_t number, bool failed
     }
 }
 
+/* ---- spawned worlds ---- */
+
+/* Answers the request when all live gateways serve its world: a process of any node may then name
+ * its processes. */
+static void look_at_answer(struct rz_gateway *gateway, uint32_t number)
+{
+    struct rz_gateway_world *world = &gateway->worlds[number];
+    bool all = world->answered;
+    for (uint32_t node = 0; all && node < gateway->job.n_nodes; node++) {
+        all = world->served_at[node] || gateway->node_failed[node];
+    }
+    if (all) {
+        world->answered = false;
+        gateway->service->spawned(gateway, world->question, RZ_OK, number);
+    }
+}
+
+static void served_at(struct rz_gateway *gateway, uint32_t number, uint32_t node)
+{
+    if (gateway->worlds[number].served_at) {
+        gateway->worlds[number].served_at[node] = true;
+        look_at_answer(gateway, number);
+    }
+}
+
+static void tell_served(struct rz_gateway *gateway, uint32_t number)
+{
+    uint32_t home = gateway->worlds[number].home;
+    if (home == gateway->job.node) {
+        served_at(gateway, number, home);
+    } else if (!gateway->node_failed[home]) {
+        rz_gateway_peer(
+            gateway, home,
+            &(struct rz_peer_message){.type = RZ_PEER_SERVED, .served = {.world = number}});
+    }
+}
+
 static bool handle_peer(struct rz_gateway *gateway, uint32_t from, const uint8_t *data,
                         size_t bytes)
 {
@@ -338,6 +377,12 @@ static bool handle_peer(struct rz_gateway *gateway, uint32_t from, const uint8_t
         return on_fence(gateway, from, &message.fence);
     case RZ_PEER_CHANGE:
         return on_change(gateway, from, &message.change);
+    case RZ_PEER_SERVED:
+        if (message.served.world >= gateway->n_worlds) {
+            return false;
+        }
+        served_at(gateway, message.served.world, from);
+        return true;
     case RZ_PEER_ENDED:
         if (message.ended.process >= gateway->n_processes) {
             return false;
@@ -358,7 +403,7 @@ static bool is_early(const struct rz_gateway *gateway, const uint8_t *data)
 {
     struct rz_wire_reader r;
     rz_wire_reader_init(&r, data, PEER_HEADER);
-    return rz_wire_get_u32(&r) > gateway->n_worlds;
+    return rz_wire_get_u32(&r) > rz_gateway_n_served(gateway);
 }
 
 static void keep_early(struct rz_gateway *gateway, uint32_t from, const uint8_t *data, size_t bytes)
@@ -386,7 +431,7 @@ static bool on_peer_message(struct rz_gateway *gateway, uint32_t from, const uin
     return handle_peer(gateway, from, data + PEER_HEADER, bytes - PEER_HEADER);
 }
 
-/* Another world is known. */
+/* Another world is served. */
 static bool handle_early(struct rz_gateway *gateway)
 {
     bool good = true;
@@ -473,6 +518,9 @@ static bool on_node_failed(struct rz_gateway *gateway, const struct rz_gateway_m
         gateway->parts[node] = (struct rz_gateway_parts){NULL, 0};
         rz_registry_node_failed(gateway->registry, node);
         rz_collectives_failure(gateway->collectives);
+        for (uint32_t world = 1; world < gateway->n_worlds; world++) {
+            look_at_answer(gateway, world);
+        }
     }
     if (!alone && !gateway->node_told[node]) {
         gateway->node_told[node] = true;
@@ -504,7 +552,7 @@ static bool on_new_world(struct rz_gateway *gateway, const struct rz_gateway_mes
     uint32_t n = m->processes_length / 12;
     struct rz_gateway_process *processes = calloc(n + 1, sizeof(*processes));
     struct rz_wire_reader r;
-    bool good = n > 0;
+    bool good = n > 0 && m->home < gateway->job.n_nodes;
     rz_need_memory(processes, "for spawned processes");
     rz_wire_reader_init(&r, m->processes, m->processes_length);
     for (uint32_t i = 0; good && i < n; i++) {
@@ -514,7 +562,7 @@ static bool on_new_world(struct rz_gateway *gateway, const struct rz_gateway_mes
         good = processes[i].slot < gateway->job.n_slots && processes[i].node < gateway->job.n_nodes;
     }
     if (good) {
-        rz_gateway_add_world(gateway, processes, n);
+        rz_gateway_add_world(gateway, m->home, processes, n);
     }
     free(processes);
     for (uint32_t i = 0; good && i < n; i++) {
@@ -523,7 +571,7 @@ static bool on_new_world(struct rz_gateway *gateway, const struct rz_gateway_mes
             end_process(gateway, process, true);
         }
     }
-    return good && handle_early(gateway);
+    return good;
 }
 
 static bool on_programs(struct rz_gateway *gateway, const struct rz_gateway_message *told)
@@ -532,9 +580,9 @@ static bool on_programs(struct rz_gateway *gateway, const struct rz_gateway_mess
     if (m->world == 0 || m->world >= gateway->n_worlds) {
         return false;
     }
-    const struct rz_gateway_world *world = &gateway->worlds[m->world];
+    struct rz_gateway_world *world = &gateway->worlds[m->world];
     uint32_t n = m->programs_length / 4;
-    uint32_t *programs = numbers(m->programs, m->programs_length, n, world->n);
+    uint32_t *programs = numbers(m->programs, m->programs_length, n, RZ_SPAWN_COMMANDS_MAX);
     bool good = programs && (n == 0 || n == world->n);
     for (uint32_t i = 0; good && i < n; i++) {
         gateway->processes[world->first + i].program = programs[i];
@@ -543,7 +591,11 @@ static bool on_programs(struct rz_gateway *gateway, const struct rz_gateway_mess
     if (good && gateway->service->world) {
         gateway->service->world(gateway, m->world, m->parent, m->parent_length);
     }
-    return good;
+    if (good) {
+        world->served = true;
+        tell_served(gateway, m->world);
+    }
+    return good && handle_early(gateway);
 }
 
 static bool on_spawned(struct rz_gateway *gateway, const struct rz_gateway_message *told)
@@ -552,10 +604,15 @@ static bool on_spawned(struct rz_gateway *gateway, const struct rz_gateway_messa
     if (m->status >= RZ_STATUS_COUNT || m->world >= gateway->n_worlds) {
         return false;
     }
-    if (gateway->service->spawned) {
-        gateway->service->spawned(gateway, m->question, (rz_status_t)m->status, m->world);
+    if (m->status != RZ_OK || m->world == 0) {
+        gateway->service->spawned(gateway, m->question, (rz_status_t)m->status, 0);
+        return true;
     }
-    return true;
+    struct rz_gateway_world *world = &gateway->worlds[m->world];
+    world->answered = world->served_at != NULL;
+    world->question = m->question;
+    look_at_answer(gateway, m->world);
+    return world->served_at != NULL;
 }
 
 static bool read_job(struct rz_gateway *gateway, const struct rz_gateway_job *m)
@@ -585,7 +642,8 @@ static bool read_job(struct rz_gateway *gateway, const struct rz_gateway_job *m)
             .slot = rank, .node = nodes[rank], .program = programs[rank]};
     }
     if (good) {
-        rz_gateway_add_world(gateway, processes, m->n_ranks);
+        rz_gateway_add_world(gateway, 0, processes, m->n_ranks);
+        gateway->worlds[0].served = true;
     }
     free(nodes);
     free(programs);
@@ -712,6 +770,9 @@ static void clear(struct rz_gateway *gateway)
     free(gateway->node_failed);
     free(gateway->node_told);
     free(gateway->job.folder);
+    for (uint32_t world = 0; world < gateway->n_worlds; world++) {
+        free(gateway->worlds[world].served_at);
+    }
     free(gateway->worlds);
     free(gateway->process_of);
 }

@@ -40,6 +40,12 @@ struct rz_gateway_process {
 /* Processes that begin together: the ranks (world 0), or those of a spawn. */
 struct rz_gateway_world {
     uint32_t first, n; /* numbers of its processes */
+    uint32_t home;     /* the node of the process that requested it */
+    bool served;       /* the service here serves it */
+    /* The answer to the request waits until all live gateways serve the world. */
+    bool answered;
+    uint64_t question;
+    bool *served_at; /* [n_nodes]; at home only */
 };
 
 /* What waits for the end of a fence or of a change. status: RZ_ERR_PROC_FAILED if a participant of
@@ -67,7 +73,7 @@ struct rz_gateway_service {
     /* All is known of a spawned world: serves it, and calls rz_gateway_ready. parent: what the
      * service of the parent's node has said (spawn_request.h); empty if that node has failed. */
     void (*world)(struct rz_gateway *gateway, uint32_t world, const uint8_t *parent, size_t bytes);
-    /* The answer to a request (spawn_request.h), after the call of world. */
+    /* The answer to a request (spawn_request.h): the world is served at all live nodes. */
     void (*spawned)(struct rz_gateway *gateway, uint64_t question, rz_status_t status,
                     uint32_t world);
 };
@@ -132,9 +138,13 @@ void rz_gateway_peer(struct rz_gateway *gateway, uint32_t node,
 
 /* ---- worlds.c ---- */
 
-/* Adds the next world; of each process slot, incarnation, node and program count. */
-void rz_gateway_add_world(struct rz_gateway *gateway, const struct rz_gateway_process *processes,
-                          uint32_t n);
+/* Adds the next world, requested by a process of node home; of each process slot, incarnation, node
+ * and program count. */
+void rz_gateway_add_world(struct rz_gateway *gateway, uint32_t home,
+                          const struct rz_gateway_process *processes, uint32_t n);
+
+/* The number of worlds that are served here, from world 0 on without a gap. */
+uint32_t rz_gateway_n_served(const struct rz_gateway *gateway);
 
 /* The number of a process, or UINT32_MAX. */
 uint32_t rz_gateway_find(const struct rz_gateway *gateway, uint32_t slot, uint32_t incarnation);

@@ -12,6 +12,7 @@
         /* collective.h; slots: u32 each */ \
     MESSAGE(CHANGE, change) U32(step) U32(asker) U64(serial) U32(home) U32(status) U32(again) U32(drop) TEXT(key) U32(owner) U32(once) BYTES(value) \
         END(CHANGE, change)                         /* registry.h */ \
+    MESSAGE(SERVED, served) U32(world) END(SERVED, served)                          /* to the world's home: the sender serves it */ \
     MESSAGE(DATA_ASK, data_ask) U64(serial) U32(process) END(DATA_ASK, data_ask)       /* what a process of the receiver has committed (direct modex) */ \
     MESSAGE(DATA, data) U64(serial) U32(status) BYTES(data) END(DATA, data)         /* its answer; status: of PMIx */ \
     MESSAGE(ENDED, ended) U32(process) END(ENDED, ended)                            /* in order, a process of the sender */ \

@@ -12,10 +12,11 @@ enum { RZ_PMI1_NAME_MAX = 256, RZ_PMI1_KEY_MAX = 64, RZ_PMI1_VALUE_MAX = 900 };
 
 struct rz_pmi1_spawn; /* a spawn that is being read (pmi1_spawn.c) */
 
-/* A process; of those of other nodes nothing is known. */
+/* A process of this node. */
 struct rz_pmi1_client {
     char line[RZ_PMI1_LINE_MAX]; /* what has arrived of its request */
     size_t n;
+    bool cut; /* its line is longer than there is room for */
     bool in_barrier;
     struct rz_pmi1_spawn *spawn;
 };
@@ -54,9 +55,13 @@ void rz_pmi1_answer(struct rz_gateway *gateway, uint32_t process, const char *fo
 
 /* A line of a request that has several, of which there is one: to spawn. False: it is none. */
 bool rz_pmi1_spawn_line(struct rz_gateway *gateway, uint32_t process, const char *line);
+/* A line of it was cut: it will be refused. False: there is none. */
+bool rz_pmi1_spawn_cut(struct rz_pmi1_client *client);
 void rz_pmi1_spawned(struct rz_gateway *gateway, uint64_t question, rz_status_t status,
                      uint32_t world);
 void rz_pmi1_spawn_free(struct rz_pmi1_spawn *spawn); /* NULL: nothing */
+/* The process has ended: no answer is needed. */
+void rz_pmi1_asked_end(struct rz_pmi1 *pmi1, uint32_t process);
 void rz_pmi1_asked_close(struct rz_pmi1 *pmi1);
 
 #endif

@@ -163,12 +163,13 @@ static void barrier_done(struct rz_gateway_waiter *waiter, rz_status_t status, c
     struct rz_pmi1_space *space = (struct rz_pmi1_space *)waiter;
     struct rz_gateway *gateway = space->gateway;
     const struct rz_gateway_world *world = &gateway->worlds[space->world];
+    const struct rz_pmi1 *pmi1 = rz_pmi1_of(gateway);
     (void)status; /* the job ends at the first failure */
     space->joined = false;
     set_values(space, data, bytes);
     for (uint32_t i = world->first; i < world->first + world->n; i++) {
-        struct rz_pmi1_client *client = rz_pmi1_client_of(gateway, i);
-        if (client->in_barrier) {
+        struct rz_pmi1_client *client = i < pmi1->n_clients ? pmi1->clients[i] : NULL;
+        if (client && client->in_barrier) {
             client->in_barrier = false;
             rz_pmi1_answer(gateway, i, "cmd=barrier_out rc=0");
         }
@@ -452,18 +453,30 @@ static void take_lines(struct rz_gateway *gateway, uint32_t process, const uint8
     for (size_t i = 0; i < bytes; i++) {
         if (data[i] != '\n' && client->n + 1 < sizeof(client->line)) {
             client->line[client->n++] = (char)data[i];
-        } else if (data[i] == '\n') {
+        } else if (data[i] != '\n') {
+            client->cut = true;
+        } else {
+            bool cut = client->cut;
             client->line[client->n] = 0;
             client->n = 0;
-            on_request(gateway, process, client->line);
+            client->cut = false;
+            if (!cut) {
+                on_request(gateway, process, client->line);
+            } else if (!rz_pmi1_spawn_cut(client)) {
+                rz_pmi1_answer(gateway, process, "cmd=error rc=-1 msg=too_long");
+            }
         }
     }
 }
 
 static void pmi1_process_ended(struct rz_gateway *gateway, uint32_t process, bool failed)
 {
+    struct rz_pmi1 *pmi1 = rz_pmi1_of(gateway);
     (void)failed;
-    rz_pmi1_client_of(gateway, process)->in_barrier = false;
+    if (process < pmi1->n_clients && pmi1->clients[process]) {
+        pmi1->clients[process]->in_barrier = false;
+    }
+    rz_pmi1_asked_end(pmi1, process);
     look_at_barrier(gateway, space_of(gateway, process));
 }
 

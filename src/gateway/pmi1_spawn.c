@@ -7,15 +7,21 @@
 #include "base/no_memory.h"
 #include "gateway/pmi1_private.h"
 #include "gateway/spawn_request.h"
+#include "wire/spawn_order.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* All lines of a request. */
+#define SPAWN_MAX ((size_t)1 << 20)
+
 struct rz_pmi1_spawn {
     struct rz_spawn_request its;
-    uint32_t wanted; /* number of commands in all */
-    char *key;       /* of a pair whose value follows */
+    uint32_t n, wanted; /* number of commands that have begun, and in all */
+    size_t bytes;       /* of its lines */
+    bool refused;       /* it is too long */
+    char *key;          /* of a pair whose value follows */
 };
 
 /* A spawn that waits for its answer. */
@@ -51,8 +57,6 @@ static void take_value(struct rz_pmi1_spawn *spawn, const char *name, const char
         command->maxprocs = (uint32_t)strtoul(value, NULL, 10);
     } else if (strcmp(name, "execname") == 0) {
         rz_spawn_request_add_text(&command->arguments, value);
-    } else if (strcmp(name, "totspawns") == 0) {
-        spawn->wanted = (uint32_t)strtoul(value, NULL, 10);
     } else if (is_numbered(name, "arg")) {
         rz_spawn_request_add_text(&command->arguments, value);
     } else if (is_numbered(name, "preput_key_") || is_numbered(name, "info_key_")) {
@@ -63,6 +67,14 @@ static void take_value(struct rz_pmi1_spawn *spawn, const char *name, const char
     } else if (is_numbered(name, "info_val_") && spawn->key && strcmp(spawn->key, "wdir") == 0) {
         rz_spawn_request_set_text(&command->directory, value);
     }
+}
+
+static void answer_status(struct rz_gateway *gateway, uint32_t process, rz_status_t status)
+{
+    if (status != RZ_OK) {
+        rz_gateway_log(gateway, 1, "MPI_Comm_spawn: %s", rz_status_text(status));
+    }
+    rz_pmi1_answer(gateway, process, "cmd=spawn_result rc=%d", status == RZ_OK ? 0 : -1);
 }
 
 static void send_request(struct rz_gateway *gateway, uint32_t process,
@@ -88,27 +100,46 @@ bool rz_pmi1_spawn_line(struct rz_gateway *gateway, uint32_t process, const char
             client->spawn = spawn = calloc(1, sizeof(*spawn));
             rz_need_memory(spawn, "for a spawn");
         }
-        rz_spawn_request_add(&spawn->its);
+        spawn->refused |= spawn->n++ >= RZ_SPAWN_COMMANDS_MAX;
+        if (!spawn->refused) {
+            rz_spawn_request_add(&spawn->its);
+        }
         return true;
     }
     if (!spawn) {
         return false;
     }
     if (strcmp(line, "endcmd") == 0) {
-        if (spawn->its.n >= spawn->wanted) {
+        if (spawn->n >= spawn->wanted) {
             client->spawn = NULL;
-            send_request(gateway, process, &spawn->its);
+            if (spawn->refused) {
+                answer_status(gateway, process, RZ_ERR_INVALID);
+            } else {
+                send_request(gateway, process, &spawn->its);
+            }
             rz_pmi1_spawn_free(spawn);
         }
         return true;
     }
+    spawn->bytes += strlen(line);
+    spawn->refused |= spawn->bytes > SPAWN_MAX;
     const char *value = strchr(line, '=');
-    if (value) {
+    if (strncmp(line, "totspawns=", 10) == 0) {
+        spawn->wanted = (uint32_t)strtoul(value + 1, NULL, 10);
+    } else if (value && !spawn->refused) {
         char name[RZ_PMI1_KEY_MAX];
         snprintf(name, sizeof(name), "%.*s", (int)(value - line), line);
         take_value(spawn, name, value + 1);
     }
     return true;
+}
+
+bool rz_pmi1_spawn_cut(struct rz_pmi1_client *client)
+{
+    if (client->spawn) {
+        client->spawn->refused = true;
+    }
+    return client->spawn != NULL;
 }
 
 /* ---- the answer ---- */
@@ -126,17 +157,21 @@ void rz_pmi1_spawned(struct rz_gateway *gateway, uint64_t question, rz_status_t 
         return;
     }
     *at = asked->next;
-    if (gateway->processes[asked->process].ended) {
-        free(asked);
-        return;
-    }
-    if (status != RZ_OK) {
-        rz_gateway_log(gateway, 1, "MPI_Comm_spawn: %s", rz_status_text(status));
-        rz_pmi1_answer(gateway, asked->process, "cmd=spawn_result rc=-1 msg=refused");
-    } else {
-        rz_pmi1_answer(gateway, asked->process, "cmd=spawn_result rc=0");
-    }
+    answer_status(gateway, asked->process, status);
     free(asked);
+}
+
+void rz_pmi1_asked_end(struct rz_pmi1 *pmi1, uint32_t process)
+{
+    for (struct rz_pmi1_asked **at = &pmi1->asked; *at;) {
+        struct rz_pmi1_asked *asked = *at;
+        if (asked->process == process) {
+            *at = asked->next;
+            free(asked);
+        } else {
+            at = &asked->next;
+        }
+    }
 }
 
 void rz_pmi1_asked_close(struct rz_pmi1 *pmi1)

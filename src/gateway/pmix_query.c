@@ -16,6 +16,7 @@ struct query {
     struct rz_upcall upcall;
     struct question *questions;
     size_t n;
+    size_t n_unknown; /* keys asked of a namespace that does not exist */
     pmix_info_cbfunc_t done;
     void *arg;
 };
@@ -133,9 +134,9 @@ static void run_query(struct rz_gateway *gateway, struct rz_upcall *upcall)
         answers->n += answer_key(gateway, &query->questions[i], &answers->info[answers->n]);
         free(query->questions[i].key);
     }
-    answers->status = answers->n == 0         ? PMIX_ERR_NOT_FOUND
-                      : answers->n < query->n ? PMIX_QUERY_PARTIAL_SUCCESS
-                                              : PMIX_SUCCESS;
+    answers->status = answers->n == 0                            ? PMIX_ERR_NOT_FOUND
+                      : answers->n < query->n + query->n_unknown ? PMIX_QUERY_PARTIAL_SUCCESS
+                                                                 : PMIX_SUCCESS;
     answers->done = query->done;
     answers->arg = query->arg;
     rz_pmix_on_its_thread(send_answers, answers);
@@ -168,7 +169,11 @@ pmix_status_t rz_pmix_on_query(pmix_proc_t *process, pmix_query_t *queries, size
     query->arg = arg;
     for (size_t i = 0; i < n; i++) {
         uint32_t about = process_of(&queries[i]);
-        for (char **key = queries[i].keys; key && *key && about != UINT32_MAX; key++) {
+        for (char **key = queries[i].keys; key && *key; key++) {
+            if (about == UINT32_MAX) {
+                query->n_unknown++;
+                continue;
+            }
             query->questions =
                 realloc(query->questions, (query->n + 1) * sizeof(*query->questions));
             char *copy = strdup(*key);

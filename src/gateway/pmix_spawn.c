@@ -13,13 +13,23 @@ struct rz_pmix_spawn {
     struct rz_spawn_request request;
     pmix_spawn_cbfunc_t done;
     void *arg;
+    pmix_status_t status; /* the answer */
+    pmix_nspace_t nspace;
 };
 
-static void answer_spawn(struct rz_pmix_spawn *spawn, pmix_status_t status, char *nspace)
+/* On libpmix's thread. */
+static void send_spawned(void *arg)
 {
-    spawn->done(status, nspace, spawn->arg);
+    struct rz_pmix_spawn *spawn = arg;
+    spawn->done(spawn->status, spawn->nspace, spawn->arg);
     rz_spawn_request_clear(&spawn->request);
     free(spawn);
+}
+
+static void answer_spawn(struct rz_pmix_spawn *spawn, pmix_status_t status)
+{
+    spawn->status = status;
+    rz_pmix_on_its_thread(send_spawned, spawn);
 }
 
 /* ---- what is asked ---- */
@@ -108,7 +118,6 @@ void rz_pmix_spawned(struct rz_gateway *gateway, uint64_t question, rz_status_t 
                      uint32_t world)
 {
     struct rz_pmix_spawn **at = &rz_pmix->spawns;
-    pmix_nspace_t nspace;
     while (*at && (*at)->request.question != question) {
         at = &(*at)->next;
     }
@@ -118,23 +127,21 @@ void rz_pmix_spawned(struct rz_gateway *gateway, uint64_t question, rz_status_t 
     }
     if (status != RZ_OK) {
         rz_gateway_log(gateway, 1, "PMIx_Spawn: %s", rz_status_text(status));
-        answer_spawn(spawn,
-                     status == RZ_ERR_NO_MEMORY     ? PMIX_ERR_OUT_OF_RESOURCE
-                     : status == RZ_ERR_UNSUPPORTED ? PMIX_ERR_NOT_SUPPORTED
-                     : status == RZ_ERR_INVALID     ? PMIX_ERR_BAD_PARAM
-                                                    : PMIX_ERR_JOB_FAILED_TO_LAUNCH,
-                     NULL);
+        answer_spawn(spawn, status == RZ_ERR_NO_MEMORY     ? PMIX_ERR_OUT_OF_RESOURCE
+                            : status == RZ_ERR_UNSUPPORTED ? PMIX_ERR_NOT_SUPPORTED
+                            : status == RZ_ERR_INVALID     ? PMIX_ERR_BAD_PARAM
+                                                           : PMIX_ERR_JOB_FAILED_TO_LAUNCH);
         return;
     }
-    rz_pmix_nspace_of(world, nspace);
-    answer_spawn(spawn, PMIX_SUCCESS, nspace);
+    rz_pmix_nspace_of(world, spawn->nspace);
+    answer_spawn(spawn, PMIX_SUCCESS);
 }
 
 void rz_pmix_spawns_end(uint32_t process)
 {
     for (struct rz_pmix_spawn **at = &rz_pmix->spawns; *at;) {
         if ((*at)->request.process == process) {
-            answer_spawn(take_spawn(at), PMIX_ERR_LOST_CONNECTION, NULL);
+            answer_spawn(take_spawn(at), PMIX_ERR_LOST_CONNECTION);
         } else {
             at = &(*at)->next;
         }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The longest request: it travels in one frame. */
+/* The longest request, with what is for the new processes: it travels in one frame. */
 #define REQUEST_MAX ((size_t)2 << 20)
 
 #define FOR_SPAWN "for a spawn"
@@ -90,7 +90,7 @@ void rz_spawn_request_send(struct rz_gateway *gateway, const struct rz_spawn_req
     uint32_t count;
     rz_need_memory(bytes, FOR_SPAWN);
     size_t n = write_request(request, bytes, &count);
-    if (n == 0) {
+    if (n == 0 || n + request->parent.bytes > REQUEST_MAX) {
         gateway->service->spawned(gateway, request->question, RZ_ERR_INVALID, 0);
     } else {
         rz_gateway_send(gateway, &(struct rz_gateway_message){

@@ -9,22 +9,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-void rz_gateway_add_world(struct rz_gateway *gateway, const struct rz_gateway_process *processes,
-                          uint32_t n)
+void rz_gateway_add_world(struct rz_gateway *gateway, uint32_t home,
+                          const struct rz_gateway_process *processes, uint32_t n)
 {
+    bool *served_at = home == gateway->job.node ? calloc(gateway->job.n_nodes, 1) : NULL;
     uint32_t first = gateway->n_processes, world = gateway->n_worlds;
     gateway->processes =
         realloc(gateway->processes, ((size_t)first + n) * sizeof(*gateway->processes));
     gateway->worlds = realloc(gateway->worlds, ((size_t)world + 1) * sizeof(*gateway->worlds));
-    rz_need_memory(gateway->processes && gateway->worlds, "for processes of the job");
+    rz_need_memory(gateway->processes && gateway->worlds &&
+                       (served_at || home != gateway->job.node),
+                   "for processes of the job");
     for (uint32_t i = 0; i < n; i++) {
         gateway->processes[first + i] = processes[i];
         gateway->processes[first + i].world = world;
         gateway->process_of[processes[i].slot] = first + i;
     }
-    gateway->worlds[world] = (struct rz_gateway_world){.first = first, .n = n};
+    gateway->worlds[world] =
+        (struct rz_gateway_world){.first = first, .n = n, .home = home, .served_at = served_at};
     gateway->n_processes += n;
     gateway->n_worlds++;
+}
+
+uint32_t rz_gateway_n_served(const struct rz_gateway *gateway)
+{
+    uint32_t n = 0;
+    while (n < gateway->n_worlds && gateway->worlds[n].served) {
+        n++;
+    }
+    return n;
 }
 
 uint32_t rz_gateway_find(const struct rz_gateway *gateway, uint32_t slot, uint32_t incarnation)

@@ -37,8 +37,9 @@ enum rz_client_state { RZ_CLIENT_CONNECTED, RZ_CLIENT_FINALIZED, RZ_CLIENT_STATE
     MESSAGE(PROCESS_ENDED, process_ended) U32(rank) U32(incarnation) U32(failed) \
         END(PROCESS_ENDED, process_ended)           /* of any node; failed 0: in order, only of this node */ \
     MESSAGE(NODE_FAILED, node_failed) U32(node) U32(gateway_alone) END(NODE_FAILED, node_failed) /* with all its processes */ \
-    MESSAGE(NEW_WORLD, new_world) BYTES(processes) \
-        END(NEW_WORLD, new_world)                           /* the next world is spawned; of each process: slot, incarnation, node, u32 */ \
+    MESSAGE(NEW_WORLD, new_world) U32(home) BYTES(processes) \
+        END(NEW_WORLD, new_world)                           /* the next world is spawned, by a process of node home; of each process: slot, incarnation, \
+           node, u32 */ \
     MESSAGE(PROGRAMS, programs) U32(world) BYTES(programs) BYTES(parent) \
         END(PROGRAMS, programs)                     /* programs: of each process of the world, u32; parent: as in SPAWN. Both are \
            empty if the node that knows them has failed. Answered by READY */ \

@@ -19,6 +19,7 @@
  *   spawn-nothing
  *               spawns a program that does not exist
  *   spawn-many  spawns more processes than there are slots
+ *   spawn-zero  spawns by two commands, the first of no process
  *   abort       rank 1 calls PMIx_Abort for rank 2 alone, then for all
  */
 #include <fcntl.h>
@@ -636,6 +637,29 @@ static void run_spawn_many(char **argv)
     printf("%s\n", PMIx_Error_string(PMIx_Spawn(NULL, 0, &app, 1, nspace)));
 }
 
+static void run_spawn_zero(char **argv)
+{
+    pmix_nspace_t nspace;
+    pmix_app_t apps[2];
+    char *arguments[] = {argv[0], "brief-child", NULL};
+    for (int i = 0; i < 2; i++) {
+        PMIX_APP_CONSTRUCT(&apps[i]);
+        apps[i].cmd = argv[0];
+        apps[i].argv = arguments;
+        apps[i].maxprocs = i;
+    }
+    CHECK(PMIx_Spawn(NULL, 0, apps, 2, nspace));
+}
+
+static void run_brief_child(char **argv)
+{
+    pmix_value_t *value;
+    (void)argv;
+    CHECK(PMIx_Get(&me, PMIX_APPNUM, NULL, 0, &value));
+    printf("%u of %u: program %u\n", me.rank, n, value->data.uint32);
+    PMIX_VALUE_RELEASE(value);
+}
+
 static void run_child(char **argv)
 {
     child(strcmp(argv[1], "child") != 0);
@@ -665,6 +689,8 @@ int main(int argc, char **argv)
                  {"spawn-fails", run_spawn_fails},
                  {"spawn-nothing", run_spawn_nothing},
                  {"spawn-many", run_spawn_many},
+                 {"spawn-zero", run_spawn_zero},
+                 {"brief-child", run_brief_child},
                  {"storm", run_storm},
                  {"child", run_child},
                  {"failing-child", run_child},

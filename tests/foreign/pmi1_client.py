@@ -12,7 +12,8 @@ heard = b""
 def ask(*lines):
     """The words of the answer."""
     global heard
-    os.write(LINK, "".join(line + "\n" for line in lines).encode())
+    for line in lines:
+        os.write(LINK, (line + "\n").encode())
     while b"\n" not in heard:
         heard += os.read(LINK, 4096)
     line, heard = heard.split(b"\n", 1)
@@ -41,5 +42,7 @@ elif RANK == 0:
     me = os.path.abspath(__file__)
     answer = ask(*spawn(1, 1, "-B", me, "child", "first word"), *spawn(2, 2, "-B", me, "child", "second"))
     print(f"spawned: rc {answer['rc']}")
+    for words in (["x" * 5000], ["x" * 1000] * 2000):  # a line that is too long, and too many
+        assert ask(*spawn(1, 1, *words), *spawn(2, 1))["rc"] == "-1"
 ask("cmd=barrier_in")
 ask("cmd=finalize")

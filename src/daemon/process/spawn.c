@@ -13,7 +13,6 @@
 #include "port/terminal.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

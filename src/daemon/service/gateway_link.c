@@ -58,6 +58,7 @@ static void gateway_failed(struct rz_gateway_link *link, const char *what)
 {
     const struct rz_own_node *own = link->own;
     char why[640];
+    bool up = rz_gateway_is_ready(link, 0);
     if (!link->stream) {
         return;
     }
@@ -67,7 +68,7 @@ static void gateway_failed(struct rz_gateway_link *link, const char *what)
     }
     snprintf(why, sizeof(why), "the gateway of node %u (--mpi) %s", own->job.node, what);
     send_overlay(link, RZ_ID_NONE, &(struct rz_overlay_gateway){.data = NULL});
-    if (!link->n_given || !link->config.children->first) {
+    if (!up) {
         struct rz_launch_message message = {.type = RZ_LAUNCH_FINISH,
                                             .finish = {.code = RZ_EXIT_START, .reason = why}};
         rz_report_send(&own->report, &message);
@@ -147,7 +148,6 @@ static rz_status_t send_job(struct rz_gateway_link *link)
 void rz_gateway_link_started(struct rz_gateway_link *link, const struct rz_child *p)
 {
     if (link) {
-        link->connected[p->rank] = false;
         rz_gateway_link_send(
             link, &(struct rz_gateway_message){.type = RZ_GATEWAY_PROCESS_STARTED,
                                                .process_started = {.rank = p->rank,
@@ -184,42 +184,45 @@ static bool serves_any(const struct rz_gateway_link *link)
     return false;
 }
 
-static void report_of(const struct rz_gateway_link *link, enum rz_event_record kind, uint32_t rank,
-                      uint64_t value)
+static void report_of(const struct rz_gateway_link *link, enum rz_event_record kind, uint32_t slot,
+                      uint32_t incarnation, uint64_t value)
 {
     const struct rz_own_node *own = link->own;
-    rz_report_event(&own->report, &(struct rz_launch_event){
-                                      .kind = kind,
-                                      .epoch = own->membership.epoch,
-                                      .rank = rank,
-                                      .node = own->job.node,
-                                      .incarnation = own->membership.slots[rank].incarnation,
-                                      .value = value,
-                                      .note = ""});
+    rz_report_event(&own->report, &(struct rz_launch_event){.kind = kind,
+                                                            .epoch = own->membership.epoch,
+                                                            .rank = slot,
+                                                            .node = own->job.node,
+                                                            .incarnation = incarnation,
+                                                            .value = value,
+                                                            .note = ""});
 }
 
-static bool has_run(const struct rz_gateway_link *link, uint32_t slot)
+/* Whether the service here counts on a process of this node that has never connected: its library
+ * cannot leave it out of what the others of this node do together. */
+static bool never_connected(const struct rz_gateway_link *link, uint32_t slot, uint32_t incarnation)
 {
-    return link->own->membership.slots[slot].incarnation > 0;
+    uint32_t world;
+    rz_spawns_world(link->config.spawns, slot, &world);
+    return link->own->membership.slots[slot].node == link->own->job.node &&
+           link->connected[slot] < incarnation && rz_gateway_is_ready(link, world);
 }
 
-/* Whether rank was started here and has never connected: its library cannot leave it out of what
- * the others of this node do together. */
-static bool never_connected(const struct rz_gateway_link *link, uint32_t rank)
+/* The processes here learn of the failure of a process, or cannot be told. */
+static void tell_of(const struct rz_gateway_link *link, uint32_t slot, uint32_t incarnation)
 {
-    return link->own->membership.slots[rank].node == link->own->job.node && !link->connected[rank];
-}
-
-/* The processes here learn of the failure of rank, or cannot be told. */
-static void tell_of(const struct rz_gateway_link *link, uint32_t rank)
-{
-    if (never_connected(link, rank)) {
-        report_of(link, RZ_EVENT_RECORD_INTOLERANT, rank, RZ_INTOLERANT_START);
+    if (never_connected(link, slot, incarnation)) {
+        report_of(link, RZ_EVENT_RECORD_INTOLERANT, slot, incarnation, RZ_INTOLERANT_START);
     } else if (serves_any(link) && link->tolerant) {
-        report_of(link, RZ_EVENT_RECORD_ACKNOWLEDGED, rank, RZ_ID_NONE);
+        report_of(link, RZ_EVENT_RECORD_ACKNOWLEDGED, slot, incarnation, RZ_ID_NONE);
     } else if (serves_any(link)) {
-        report_of(link, RZ_EVENT_RECORD_INTOLERANT, rank, RZ_INTOLERANT_PROGRAM);
+        report_of(link, RZ_EVENT_RECORD_INTOLERANT, slot, incarnation, RZ_INTOLERANT_PROGRAM);
     }
+}
+
+void rz_gateway_link_failed(struct rz_gateway_link *link, uint32_t slot, uint32_t incarnation)
+{
+    send_ended(link, slot, incarnation, true);
+    tell_of(link, slot, incarnation);
 }
 
 void rz_gateway_link_process_failed(void *arg, uint32_t slot, uint32_t incarnation, enum rz_end end)
@@ -229,8 +232,12 @@ void rz_gateway_link_process_failed(void *arg, uint32_t slot, uint32_t incarnati
         return;
     }
     rz_gateway_link_drain(link); /* whether the processes have asked to be told */
-    send_ended(link, slot, incarnation, true);
-    tell_of(link, slot);
+    rz_gateway_link_failed(link, slot, incarnation);
+}
+
+static bool has_run(const struct rz_gateway_link *link, uint32_t slot)
+{
+    return link->own->membership.slots[slot].incarnation > 0;
 }
 
 void rz_gateway_link_node_failed(void *arg, rz_id node, bool proof, bool first)
@@ -246,7 +253,7 @@ void rz_gateway_link_node_failed(void *arg, rz_id node, bool proof, bool first)
                                                             .node_failed = {.node = node}});
     for (uint32_t slot = 0; slot < own->job.n_slots; slot++) {
         if (own->membership.slots[slot].node == node && has_run(link, slot)) {
-            tell_of(link, slot);
+            tell_of(link, slot, own->membership.slots[slot].incarnation);
         }
     }
 }
@@ -275,14 +282,14 @@ static void client_connected(const struct rz_gateway_link *link, struct rz_child
     const struct rz_own_node *own = link->own;
     bool again = p->service != RZ_CHILD_UNSERVED;
     p->service = RZ_CHILD_CONNECTED;
-    link->connected[p->rank] = true;
+    link->connected[p->rank] = p->incarnation;
     if (again) {
         return;
     }
     rz_child_tell_joined(p);
     for (uint32_t slot = 0; slot < own->job.n_slots; slot++) { /* earlier failures */
         if (has_run(link, slot) && rz_membership_has_failed(&own->membership, slot)) {
-            tell_of(link, slot);
+            tell_of(link, slot, own->membership.slots[slot].incarnation);
         }
     }
 }

@@ -16,7 +16,7 @@ struct rz_gateway_link {
     const struct rz_own_node *own; /* copied from config */
     struct rz_frames *stream;      /* NULL: the gateway has failed */
     struct event *readable, *writable;
-    bool *connected;                /* [n_slots]: this process of this node has connected */
+    uint32_t *connected;            /* [n_slots]: the newest incarnation that has connected here */
     bool draining;                  /* its messages are being handled */
     bool tolerant;                  /* its processes have asked to be told of failures */
     struct rz_gateway_given *given; /* [n_given]: of each world */
@@ -26,6 +26,9 @@ struct rz_gateway_link {
 
 /* To the gateway; one that does not read has failed. */
 void rz_gateway_link_send(struct rz_gateway_link *link, const struct rz_gateway_message *message);
+
+/* A process of any node has failed: tells the gateway, and rzrun what follows from it. */
+void rz_gateway_link_failed(struct rz_gateway_link *link, uint32_t slot, uint32_t incarnation);
 
 /* ---- gateway_link_worlds.c: the start of ranks and of spawned processes ---- */
 

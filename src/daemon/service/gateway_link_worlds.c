@@ -99,7 +99,21 @@ bool rz_gateway_on_spawn(struct rz_gateway_link *link, const struct rz_gateway_m
 
 /* ---- what spawns tell ---- */
 
-static void server_world(void *arg, const struct rz_link_process *processes, uint32_t n)
+/* The news of a failure may come before the decision about the spawn. */
+static void look_at_failures(struct rz_gateway_link *link, const struct rz_link_process *processes,
+                             uint32_t n)
+{
+    const struct rz_membership *membership = &link->own->membership;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t slot = processes[i].slot;
+        if (membership->slots[slot].incarnation == processes[i].incarnation &&
+            rz_membership_has_failed(membership, slot)) {
+            rz_gateway_link_failed(link, slot, processes[i].incarnation);
+        }
+    }
+}
+
+static void server_world(void *arg, rz_id node, const struct rz_link_process *processes, uint32_t n)
 {
     struct rz_gateway_link *link = arg;
     const struct rz_membership *membership = &link->own->membership;
@@ -113,10 +127,12 @@ static void server_world(void *arg, const struct rz_link_process *processes, uin
         rz_wire_put_u32(&w, processes[i].incarnation);
         rz_wire_put_u32(&w, membership->slots[processes[i].slot].node);
     }
-    rz_gateway_link_send(link, &(struct rz_gateway_message){
-                                   .type = RZ_GATEWAY_NEW_WORLD,
-                                   .new_world = {.processes = triples, .processes_length = bytes}});
+    rz_gateway_link_send(
+        link, &(struct rz_gateway_message){
+                  .type = RZ_GATEWAY_NEW_WORLD,
+                  .new_world = {.home = node, .processes = triples, .processes_length = bytes}});
     free(triples);
+    look_at_failures(link, processes, n);
 }
 
 static void server_programs(void *arg, uint32_t world, const uint32_t *commands, uint32_t n,

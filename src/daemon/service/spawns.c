@@ -125,7 +125,7 @@ static uint32_t cohort_decided(struct rz_spawns *spawns, uint64_t cohort, const 
         place_spawn(spawns, processes[i].slot, processes[i].incarnation, true);
     }
     if (spawns->server.world) {
-        spawns->server.world(spawns->server.arg, processes, n);
+        spawns->server.world(spawns->server.arg, node, processes, n);
     }
     rz_spawns_order_serve(spawns, order);
     /* The order is no longer expected; its processes use it from now on. */

@@ -48,8 +48,8 @@ enum rz_spawns_server_state { RZ_SERVER_NOT_READY, RZ_SERVER_READY, RZ_SERVER_FA
  */
 struct rz_spawns_server {
     void *arg;
-    /* The next world. */
-    void (*world)(void *arg, const struct rz_link_process *processes, uint32_t n);
+    /* The next world; node: that of the process that requested it. */
+    void (*world)(void *arg, rz_id node, const struct rz_link_process *processes, uint32_t n);
     /* The number of the command of each process, and the parent field of the request. Both are
      * empty if the node that knows them has failed. */
     void (*programs)(void *arg, uint32_t world, const uint32_t *commands, uint32_t n,

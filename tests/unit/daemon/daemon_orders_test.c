@@ -577,9 +577,9 @@ static void an_early_asker_that_fails_leaves_its_wish(void **state)
 
 static enum rz_spawns_server_state server_is;
 
-static void serve_world(void *arg, const struct rz_link_process *processes, uint32_t n)
+static void serve_world(void *arg, rz_id node, const struct rz_link_process *processes, uint32_t n)
 {
-    (void)arg;
+    (void)arg, (void)node;
     did("world%u.%u+%u ", processes[0].slot, processes[0].incarnation, n);
 }
 

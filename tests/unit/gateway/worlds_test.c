@@ -20,12 +20,15 @@ static struct rz_gateway make(void)
     for (uint32_t slot = 0; slot < SLOTS; slot++) {
         gateway.process_of[slot] = UINT32_MAX;
     }
-    rz_gateway_add_world(&gateway, ranks, RANKS);
+    rz_gateway_add_world(&gateway, 0, ranks, RANKS);
     return gateway;
 }
 
 static void clear(struct rz_gateway *gateway)
 {
+    for (uint32_t world = 0; world < gateway->n_worlds; world++) {
+        free(gateway->worlds[world].served_at);
+    }
     free(gateway->processes);
     free(gateway->worlds);
     free(gateway->process_of);
@@ -54,8 +57,15 @@ static void test_a_slot_is_used_again(void **state)
     const struct rz_gateway_process second[2] = {{.slot = 5, .incarnation = 1, .node = 0},
                                                  {.slot = 3, .incarnation = 2, .node = 0}};
     (void)state;
-    rz_gateway_add_world(&gateway, first, 2);
-    rz_gateway_add_world(&gateway, second, 2);
+    rz_gateway_add_world(&gateway, 0, first, 2);
+    rz_gateway_add_world(&gateway, 1, second, 2);
+    assert_null(gateway.worlds[1].served_at);
+    assert_non_null(gateway.worlds[2].served_at);
+    assert_int_equal(rz_gateway_n_served(&gateway), 0);
+    gateway.worlds[0].served = gateway.worlds[2].served = true; /* but not the one between */
+    assert_int_equal(rz_gateway_n_served(&gateway), 1);
+    gateway.worlds[1].served = true;
+    assert_int_equal(rz_gateway_n_served(&gateway), 3);
     assert_int_equal(gateway.n_worlds, 3);
     assert_int_equal(gateway.n_processes, RANKS + 4);
     assert_int_equal(rz_gateway_find(&gateway, 3, 1), RANKS);
