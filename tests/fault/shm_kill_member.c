@@ -109,7 +109,7 @@ static void fetched(struct incoming *incoming, rz_status_t status)
     member->fetching[from]--;
     if (status == RZ_OK) {
         received(member, &incoming->header, incoming->data);
-    } else if (from < KILL_BYSTANDERS) {
+    } else if (from < KILL_BYSTANDERS && !atomic_load(&member->page->stop)) { /* then it may end */
         complain(member, "a fetch from a living process ended with an error", from);
     } else {
         member->page->lost[member->self]++;
