@@ -26,7 +26,7 @@ struct worker {
 
 static atomic_int n_workers; /* of this process, between their first call and their last one */
 static struct worker workers[THREADS], idler;
-static atomic_int idler_may_call;
+static atomic_int idler_has_called, idler_may_call;
 
 static void *work(void *arg)
 {
@@ -55,6 +55,7 @@ static void *idle(void *arg)
     struct worker *worker = arg;
     int size;
     CHECK(MPI_Comm_size(MPI_COMM_WORLD, &size) == MPI_SUCCESS && size == worker->size);
+    atomic_store(&idler_has_called, 1);
     while (!atomic_load(&idler_may_call)) {
         sched_yield();
     }
@@ -112,6 +113,9 @@ static int point(int argc, char **argv, MPIX_Reinit_state_t state)
     if (passes == 1) {
         idler = (struct worker){.size = size};
         CHECK(pthread_create(&idler.thread, NULL, idle, &idler) == 0);
+    }
+    while (!atomic_load(&idler_has_called)) { /* its first call belongs to the first round */
+        sched_yield();
     }
     if (failure == failures_wanted) {
         atomic_store(&idler_may_call, 1);
