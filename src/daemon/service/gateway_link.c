@@ -269,12 +269,13 @@ static bool on_peer(struct rz_gateway_link *link, const struct rz_gateway_messag
     return true;
 }
 
-/* The process here that a message is about, or NULL. */
+/* The process here that a message is about, or NULL. incarnation 0: the gateway has not read yet
+ * that it has started. */
 static struct rz_child *client_of(const struct rz_gateway_link *link, uint32_t rank,
                                   uint32_t incarnation)
 {
     struct rz_child *p = rz_child_of(link->config.children, rank);
-    return p && p->incarnation == incarnation ? p : NULL;
+    return p && (p->incarnation == incarnation || incarnation == 0) ? p : NULL;
 }
 
 static void client_connected(const struct rz_gateway_link *link, struct rz_child *p)
