@@ -37,8 +37,6 @@ struct rz_pmi1 {
     uint32_t n_spaces;
     struct rz_pmi1_client **clients; /* [n_clients]: by number; NULL: it has said nothing */
     uint32_t n_clients;
-    uint64_t question;
-    struct rz_pmi1_asked *asked; /* spawns that wait for their answers (pmi1_spawn.c) */
 };
 
 static inline struct rz_pmi1 *rz_pmi1_of(const struct rz_gateway *gateway)
@@ -60,8 +58,5 @@ bool rz_pmi1_spawn_cut(struct rz_pmi1_client *client);
 void rz_pmi1_spawned(struct rz_gateway *gateway, uint64_t question, rz_status_t status,
                      uint32_t world);
 void rz_pmi1_spawn_free(struct rz_pmi1_spawn *spawn); /* NULL: nothing */
-/* The process has ended: no answer is needed. */
-void rz_pmi1_asked_end(struct rz_pmi1 *pmi1, uint32_t process);
-void rz_pmi1_asked_close(struct rz_pmi1 *pmi1);
 
 #endif

@@ -471,12 +471,11 @@ static void take_lines(struct rz_gateway *gateway, uint32_t process, const uint8
 
 static void pmi1_process_ended(struct rz_gateway *gateway, uint32_t process, bool failed)
 {
-    struct rz_pmi1 *pmi1 = rz_pmi1_of(gateway);
+    const struct rz_pmi1 *pmi1 = rz_pmi1_of(gateway);
     (void)failed;
     if (process < pmi1->n_clients && pmi1->clients[process]) {
         pmi1->clients[process]->in_barrier = false;
     }
-    rz_pmi1_asked_end(pmi1, process);
     look_at_barrier(gateway, space_of(gateway, process));
 }
 
@@ -520,7 +519,6 @@ static void close_pmi1(struct rz_gateway *gateway)
         }
         free(pmi1->clients[i]);
     }
-    rz_pmi1_asked_close(pmi1);
     free(pmi1->spaces);
     free(pmi1->clients);
     free(pmi1);

@@ -24,13 +24,6 @@ struct rz_pmi1_spawn {
     char *key;          /* of a pair whose value follows */
 };
 
-/* A spawn that waits for its answer. */
-struct rz_pmi1_asked {
-    struct rz_pmi1_asked *next;
-    uint64_t question;
-    uint32_t process;
-};
-
 void rz_pmi1_spawn_free(struct rz_pmi1_spawn *spawn)
 {
     if (spawn) {
@@ -77,17 +70,12 @@ static void answer_status(struct rz_gateway *gateway, uint32_t process, rz_statu
     rz_pmi1_answer(gateway, process, "cmd=spawn_result rc=%d", status == RZ_OK ? 0 : -1);
 }
 
+/* A process awaits the answer before it asks again, so that its number identifies the question. */
 static void send_request(struct rz_gateway *gateway, uint32_t process,
                          struct rz_spawn_request *request)
 {
-    struct rz_pmi1 *pmi1 = rz_pmi1_of(gateway);
-    struct rz_pmi1_asked *asked = calloc(1, sizeof(*asked));
-    rz_need_memory(asked, "for a spawn");
-    *asked = (struct rz_pmi1_asked){
-        .next = pmi1->asked, .question = ++pmi1->question, .process = process};
-    pmi1->asked = asked;
     request->process = process;
-    request->question = asked->question;
+    request->question = process;
     rz_spawn_request_send(gateway, request);
 }
 
@@ -147,38 +135,8 @@ bool rz_pmi1_spawn_cut(struct rz_pmi1_client *client)
 void rz_pmi1_spawned(struct rz_gateway *gateway, uint64_t question, rz_status_t status,
                      uint32_t world)
 {
-    struct rz_pmi1_asked **at = &rz_pmi1_of(gateway)->asked;
     (void)world;
-    while (*at && (*at)->question != question) {
-        at = &(*at)->next;
-    }
-    struct rz_pmi1_asked *asked = *at;
-    if (!asked) {
-        return;
-    }
-    *at = asked->next;
-    answer_status(gateway, asked->process, status);
-    free(asked);
-}
-
-void rz_pmi1_asked_end(struct rz_pmi1 *pmi1, uint32_t process)
-{
-    for (struct rz_pmi1_asked **at = &pmi1->asked; *at;) {
-        struct rz_pmi1_asked *asked = *at;
-        if (asked->process == process) {
-            *at = asked->next;
-            free(asked);
-        } else {
-            at = &asked->next;
-        }
-    }
-}
-
-void rz_pmi1_asked_close(struct rz_pmi1 *pmi1)
-{
-    while (pmi1->asked) {
-        struct rz_pmi1_asked *asked = pmi1->asked;
-        pmi1->asked = asked->next;
-        free(asked);
+    if (question < gateway->n_processes && !gateway->processes[question].ended) {
+        answer_status(gateway, (uint32_t)question, status);
     }
 }
