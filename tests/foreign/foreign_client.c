@@ -400,10 +400,11 @@ static void child(bool one_fails)
 }
 
 /* A child of a storm: in order, or not. */
-static void brief(void)
+static void brief(char **argv)
 {
     unsigned seed = (unsigned)getpid();
     uint32_t how = (uint32_t)rand_r(&seed) % 4;
+    (void)argv;
     if (how == 0) {
         raise(SIGKILL);
     }
@@ -432,8 +433,9 @@ static void spawns(const char *program, int times)
     printf("rank %u: %d times\n", me.rank, times);
 }
 
-static void services(void)
+static void services(char **argv)
 {
+    (void)argv;
     job_data();
     data();
     names();
@@ -489,10 +491,11 @@ static void chain(unsigned seed, uint32_t survivors)
     printf("rank %u: told of %u failures, of each once\n", me.rank, n_victims);
 }
 
-static void lost(void)
+static void lost(char **argv)
 {
     pmix_value_t *value;
     pmix_proc_t victim;
+    (void)argv;
     PMIX_LOAD_PROCID(&victim, me.nspace, 1);
     CHECK(fence(false));
     if (me.rank == 1) {
@@ -507,9 +510,10 @@ static void lost(void)
     printf("rank %u: the fence has ended\n", me.rank);
 }
 
-static void abort_some(void)
+static void abort_some(char **argv)
 {
     pmix_proc_t victim;
+    (void)argv;
     PMIX_LOAD_PROCID(&victim, me.nspace, 2);
     CHECK(fence(false));
     if (me.rank == 1) {
@@ -530,12 +534,6 @@ static void say_ready(void)
     if (me.rank == 0) {
         printf("ready\n");
     }
-}
-
-static void run_services(char **argv)
-{
-    (void)argv;
-    services();
 }
 
 static void run_chain(char **argv)
@@ -589,18 +587,6 @@ static void run_leaves(char **argv)
         EXPECT(fence(false) == PMIX_ERR_LOST_CONNECTION);
         printf("the fence has ended\n");
     }
-}
-
-static void run_lost(char **argv)
-{
-    (void)argv;
-    lost();
-}
-
-static void run_abort(char **argv)
-{
-    (void)argv;
-    abort_some();
 }
 
 static void run_spawn(char **argv)
@@ -665,26 +651,20 @@ static void run_child(char **argv)
     child(strcmp(argv[1], "child") != 0);
 }
 
-static void run_brief(char **argv)
-{
-    (void)argv;
-    brief();
-}
-
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)(char **argv);
-    } modes[] = {{"services", run_services},
+    } modes[] = {{"services", services},
                  {"chain", run_chain},
                  {"wait", run_wait},
                  {"deaf", run_deaf},
                  {"fences", run_fences},
                  {"once", run_once},
                  {"leaves", run_leaves},
-                 {"lost", run_lost},
-                 {"abort", run_abort},
+                 {"lost", lost},
+                 {"abort", abort_some},
                  {"spawn", run_spawn},
                  {"spawn-fails", run_spawn_fails},
                  {"spawn-nothing", run_spawn_nothing},
@@ -694,7 +674,7 @@ int main(int argc, char **argv)
                  {"storm", run_storm},
                  {"child", run_child},
                  {"failing-child", run_child},
-                 {"brief", run_brief}};
+                 {"brief", brief}};
     const char *what = argc > 1 ? argv[1] : "services";
     pmix_value_t *value;
     setvbuf(stdout, NULL, _IOLBF, 0);
