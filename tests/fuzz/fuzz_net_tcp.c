@@ -19,13 +19,15 @@ static void frame(struct rz_fuzz_input *input)
     size_t n = sizeof(bytes);
     const uint8_t *at = rz_fuzz_bytes(input, &n);
     memcpy(bytes, at, n);
-    if (rz_tcp_frame_decode(&frame, bytes) != RZ_OK) {
+    uint32_t padding;
+    if (rz_tcp_frame_decode(&frame, &padding, bytes) != RZ_OK) {
         return;
     }
+    rz_fuzz_holds(padding < RZ_TCP_LINE_BYTES && (padding == 0 || frame.bytes > 0));
     rz_fuzz_holds(frame.kind < RZ_RDV_KIND_COUNT && frame.header_bytes <= RZ_NET_HEADER_MAX);
     rz_fuzz_holds(frame.bytes <=
                   (frame.kind == RZ_RDV_PIECE ? RZ_TCP_PIECE_MAX : RZ_TCP_EAGER_MAX));
-    rz_tcp_frame_encode(&frame, again);
+    rz_tcp_frame_encode(&frame, padding, again);
     rz_fuzz_holds(memcmp(bytes, again, sizeof(bytes)) == 0);
 }
 
@@ -101,7 +103,7 @@ static size_t seed(uint32_t number, uint8_t *bytes, size_t max)
         return number < 16 ? rz_fuzz_seed_noise(number, 8u << number % 4, bytes, max) : 0;
     }
     bytes[0] = 2;
-    rz_tcp_frame_encode(&frames[number], bytes + 1);
+    rz_tcp_frame_encode(&frames[number], number > 3 ? RZ_TCP_LINE_BYTES - 1 : 0, bytes + 1);
     return 1 + RZ_TCP_FRAME_BYTES;
 }
 

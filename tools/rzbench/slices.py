@@ -4,9 +4,10 @@ Needs root, and the controller `cpu` of version 1 or 2."""
 import os
 
 PREFIX = "rzbench-"
-# Where groups are made, and the file that such a group has where shares can be set. Version 2 sets them in groups of a group that passes the
-# controller on.
-HIERARCHIES = (("/sys/fs/cgroup", "cpu.max", "cgroup.subtree_control"), ("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", None))
+# Where groups are made, a file that is there where groups can be, and the file that a group has where shares can be set. Version 2 sets them in
+# groups of a group that passes the controller on; where version 1 is in use, its folder is an ordinary one, in which files would stay.
+HIERARCHIES = (("/sys/fs/cgroup", "cgroup.procs", "cpu.max", "cgroup.subtree_control"),
+               ("/sys/fs/cgroup/cpu", "cgroup.procs", "cpu.cfs_quota_us", None))
 
 
 def folders(folder, prefix=""):
@@ -29,7 +30,9 @@ class Slices:
     @classmethod
     def open(cls):
         """None: this system does not give shares. Removes what an rzbench that was killed has left."""
-        for root, file, pass_on in HIERARCHIES:
+        for root, sign, file, pass_on in HIERARCHIES:
+            if not os.path.exists(f"{root}/{sign}"):
+                continue
             for stale in folders(root, PREFIX):
                 if not os.path.exists(f"/proc/{stale.rpartition('-')[2]}"):
                     cls(stale).close()

@@ -7,17 +7,19 @@
 
 #include <string.h>
 
-#define CHALLENGE_MAGIC 0x32545a52u /* "RZT2"; includes the version */
+#define CHALLENGE_MAGIC 0x33545a52u /* "RZT3"; includes the version */
 
 /* ---- frames ---- */
 
-void rz_tcp_frame_encode(const struct rz_rdv_frame *frame, uint8_t bytes[RZ_TCP_FRAME_BYTES])
+void rz_tcp_frame_encode(const struct rz_rdv_frame *frame, uint32_t padding,
+                         uint8_t bytes[RZ_TCP_FRAME_BYTES])
 {
     struct rz_wire_writer writer;
     rz_wire_writer_init(&writer, bytes, RZ_TCP_FRAME_BYTES);
     rz_wire_put_u32(&writer, frame->kind);
     rz_wire_put_u32(&writer, frame->header_bytes);
     rz_wire_put_u32(&writer, (uint32_t)frame->bytes);
+    rz_wire_put_u32(&writer, padding);
     rz_wire_put_u64(&writer, frame->id);
     rz_wire_put_u64(&writer, frame->place);
 }
@@ -32,15 +34,18 @@ static const struct {
     [RZ_RDV_PIECE] = {false, 1, RZ_TCP_PIECE_MAX},
 };
 
-rz_status_t rz_tcp_frame_decode(struct rz_rdv_frame *frame, const uint8_t bytes[RZ_TCP_FRAME_BYTES])
+rz_status_t rz_tcp_frame_decode(struct rz_rdv_frame *frame, uint32_t *padding,
+                                const uint8_t bytes[RZ_TCP_FRAME_BYTES])
 {
     struct rz_wire_reader reader;
     rz_wire_reader_init(&reader, bytes, RZ_TCP_FRAME_BYTES);
     uint32_t kind = rz_wire_get_u32(&reader);
     uint32_t header_bytes = rz_wire_get_u32(&reader), n = rz_wire_get_u32(&reader);
+    *padding = rz_wire_get_u32(&reader);
     uint64_t id = rz_wire_get_u64(&reader), place = rz_wire_get_u64(&reader);
     if (kind >= RZ_RDV_LAST || n < contents[kind].least || n > contents[kind].most ||
-        header_bytes > (contents[kind].header ? RZ_NET_HEADER_MAX : 0)) {
+        header_bytes > (contents[kind].header ? RZ_NET_HEADER_MAX : 0) ||
+        *padding >= (n > 0 ? RZ_TCP_LINE_BYTES : 1)) {
         return RZ_ERR_MALFORMED;
     }
     *frame = (struct rz_rdv_frame){.kind = (enum rz_rdv_kind)kind,

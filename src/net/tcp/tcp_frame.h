@@ -7,8 +7,14 @@
  *              nonce, proof
  *   welcome    acceptor -> connector: proof
  *
- * Then frames, from connector to acceptor only: kind u32, header bytes u32, payload bytes u32, id
- * u64, place u64, the user's header, the payload. Streams above 0 carry pieces only.
+ * Then frames, from connector to acceptor only: kind u32, header bytes u32, payload bytes u32,
+ * padding bytes u32, id u64, place u64, the user's header, the padding, the payload. Streams above
+ * 0 carry pieces only.
+ *
+ * The padding is for the kernel, which puts what is sent one behind the other into pages of its
+ * own: a payload that begins there at the same place of a cache line as in the user's memory is
+ * copied up to 3.4 times faster (measured on AMD EPYC, whose `rep movsb` is slow for some other
+ * distances).
  */
 #ifndef RZ_NET_TCP_TCP_FRAME_H
 #define RZ_NET_TCP_TCP_FRAME_H
@@ -17,18 +23,22 @@
 #include "net/rendezvous/rendezvous.h"
 
 /* Larger payloads are offered; no frame has a longer one. By measurement: with pieces of 60 KiB
- * messages of 1 MiB and more take a third longer. */
+ * messages of 1 MiB and more take a third longer; with 480 KiB a stream of 1 MiB a fifth. */
 #define RZ_TCP_EAGER_MAX 32768u
-#define RZ_TCP_PIECE_MAX 491520u
+#define RZ_TCP_PIECE_MAX (1u << 20)
 
-#define RZ_TCP_FRAME_BYTES 28u
+#define RZ_TCP_FRAME_BYTES 32u
+
+/* The padding is less than this. */
+#define RZ_TCP_LINE_BYTES 64u
 
 /* Writes the part before the user's header. */
-void rz_tcp_frame_encode(const struct rz_rdv_frame *frame, uint8_t bytes[RZ_TCP_FRAME_BYTES]);
+void rz_tcp_frame_encode(const struct rz_rdv_frame *frame, uint32_t padding,
+                         uint8_t bytes[RZ_TCP_FRAME_BYTES]);
 
 /* Reads that part; header and data are not set. RZ_ERR_MALFORMED: no valid frame; the rest of the
  * stream cannot be read. */
-rz_status_t rz_tcp_frame_decode(struct rz_rdv_frame *frame,
+rz_status_t rz_tcp_frame_decode(struct rz_rdv_frame *frame, uint32_t *padding,
                                 const uint8_t bytes[RZ_TCP_FRAME_BYTES]);
 
 /* One end of a connection. */

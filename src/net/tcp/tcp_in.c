@@ -251,6 +251,9 @@ static unsigned read_hello(struct rz_tcp_in *in)
 
 /* ---- frames ---- */
 
+/* A piece's head with the longest padding: what is read while pieces are awaited. */
+#define PIECE_HEAD_MAX (RZ_TCP_FRAME_BYTES + RZ_TCP_LINE_BYTES - 1)
+
 /* Moves the received part of a piece to its place; the rest will be read there directly. */
 static void begin_piece(struct rz_tcp_in *in, const struct rz_rdv_frame *frame)
 {
@@ -273,23 +276,26 @@ static unsigned parse(struct rz_tcp_in *in)
     unsigned count = 0;
     while (in->piece_left == 0 && in->end - in->start >= RZ_TCP_FRAME_BYTES) {
         struct rz_rdv_frame frame;
+        uint32_t padding;
         const uint8_t *at = in->buffer + in->start;
-        if (rz_tcp_frame_decode(&frame, at) != RZ_OK ||
+        if (rz_tcp_frame_decode(&frame, &padding, at) != RZ_OK ||
             (in->shake.stream > 0 && frame.kind != RZ_RDV_PIECE)) {
             in->ended = in->malformed = true;
             break;
         }
-        size_t head = RZ_TCP_FRAME_BYTES + frame.header_bytes;
+        size_t head = RZ_TCP_FRAME_BYTES + frame.header_bytes + padding;
+        size_t wanted = head + (frame.kind == RZ_RDV_PIECE ? 0 : frame.bytes);
+        if (in->end - in->start < wanted) {
+            break;
+        }
         if (frame.kind == RZ_RDV_PIECE) {
             in->start += head;
             begin_piece(in, &frame);
-        } else if (in->end - in->start >= head + frame.bytes) {
+        } else {
             frame.header = at + RZ_TCP_FRAME_BYTES;
             frame.data = at + head;
             in->start += head + frame.bytes;
             rz_rdv_arrived(in->peer, &frame);
-        } else {
-            break;
         }
         count++;
     }
@@ -303,15 +309,15 @@ static unsigned parse(struct rz_tcp_in *in)
 
 /*
  * Plans where the next bytes are read to. During a piece: to its place, and after it no more than
- * the head of the next frame; also where pieces are awaited no more than that, so that their
+ * the head of the next piece; also where pieces are awaited no more than that, so that their
  * payload can be read to its place.
  */
 static int plan(struct rz_tcp_in *in, struct iovec parts[2])
 {
     static uint8_t unwanted[RZ_TCP_BUFFER_BYTES];
     if (in->piece_left == 0) {
-        bool head = in->peer->fetching.first && in->end < RZ_TCP_FRAME_BYTES;
-        size_t n = (head ? RZ_TCP_FRAME_BYTES : RZ_TCP_BUFFER_BYTES) - in->end;
+        bool head = in->peer->fetching.first && in->end < PIECE_HEAD_MAX;
+        size_t n = (head ? PIECE_HEAD_MAX : RZ_TCP_BUFFER_BYTES) - in->end;
         parts[0] = (struct iovec){in->buffer + in->end, n};
         return 1;
     }
@@ -323,7 +329,7 @@ static int plan(struct rz_tcp_in *in, struct iovec parts[2])
     }
     rz_assert(in->end == 0);
     parts[0] = (struct iovec){place + (in->piece.bytes - in->piece_left), in->piece_left};
-    parts[1] = (struct iovec){in->buffer, RZ_TCP_FRAME_BYTES};
+    parts[1] = (struct iovec){in->buffer, PIECE_HEAD_MAX};
     return 2;
 }
 

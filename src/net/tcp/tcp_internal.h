@@ -86,6 +86,7 @@ struct rz_tcp_net {
     void (*warn)(void *arg, const char *text);
     struct rz_tcp_in *hot; /* the connection of the last message */
     unsigned hot_turns;    /* in which it alone was read */
+    size_t sent_bytes;     /* in all frames of all connections */
     struct rz_tcp_out *unready;
 };
 

@@ -21,6 +21,9 @@
 #define AGAIN_NS (20 * RZ_MILLISECOND)
 #define GIVE_UP_NS (30 * RZ_SECOND)
 
+/* Smaller payloads get no padding. */
+enum { PADDED_MIN = 1024 };
+
 /* ---- the list of those that are not ready ---- */
 
 static void list_unready(struct rz_tcp_out *out)
@@ -241,6 +244,7 @@ static rz_status_t flush_rest(struct rz_tcp_out *out)
                          MSG_NOSIGNAL);
         if (n >= 0) {
             out->rest_at += (size_t)n;
+            rz_tcp_of(out->peer)->sent_bytes += (size_t)n;
         } else if (errno == EAGAIN) {
             out->full = true;
             return RZ_IN_PROGRESS;
@@ -254,19 +258,34 @@ static rz_status_t flush_rest(struct rz_tcp_out *out)
     return RZ_OK;
 }
 
+/* How much padding puts the payload to its best place. The kernel continues behind what this
+ * process sent last, on whatever connection. */
+static uint32_t padding_of(const struct rz_tcp_net *tcp, const struct rz_rdv_frame *frame)
+{
+    size_t before = tcp->sent_bytes + RZ_TCP_FRAME_BYTES + frame->header_bytes;
+    return frame->bytes < PADDED_MIN
+               ? 0
+               : (uint32_t)(((uintptr_t)frame->data - before) % RZ_TCP_LINE_BYTES);
+}
+
 static rz_status_t put_now(struct rz_tcp_out *out, const struct rz_rdv_frame *frame)
 {
+    static const uint8_t zeros[RZ_TCP_LINE_BYTES];
+    struct rz_tcp_net *tcp = rz_tcp_of(out->peer);
+    uint32_t padding = padding_of(tcp, frame);
     uint8_t head[RZ_TCP_FRAME_BYTES];
-    rz_tcp_frame_encode(frame, head);
-    struct iovec parts[3] = {{head, sizeof(head)},
+    rz_tcp_frame_encode(frame, padding, head);
+    struct iovec parts[4] = {{head, sizeof(head)},
                              {(void *)frame->header, frame->header_bytes},
+                             {(void *)zeros, padding},
                              {(void *)frame->data, frame->bytes}};
-    const struct msghdr message = {.msg_iov = parts, .msg_iovlen = 3};
-    size_t whole = sizeof(head) + frame->header_bytes + frame->bytes;
+    const struct msghdr message = {.msg_iov = parts, .msg_iovlen = 4};
+    size_t whole = sizeof(head) + frame->header_bytes + padding + frame->bytes;
     ssize_t sent;
     do {
         sent = sendmsg(out->source.fd, &message, MSG_NOSIGNAL);
     } while (sent < 0 && errno == EINTR);
+    tcp->sent_bytes += sent > 0 ? (size_t)sent : 0;
     if (sent == (ssize_t)whole) {
         return RZ_OK;
     }
@@ -275,7 +294,7 @@ static rz_status_t put_now(struct rz_tcp_out *out, const struct rz_rdv_frame *fr
         return RZ_IN_PROGRESS;
     }
     if (sent >= 0) {
-        keep_rest(out, parts, 3, (size_t)sent, whole);
+        keep_rest(out, parts, 4, (size_t)sent, whole);
         return RZ_OK;
     }
     rz_rdv_peer_break(out->peer);

@@ -176,25 +176,31 @@ static int shake_hands(const uint8_t *with, uint64_t name, size_t slice, uint8_t
 static void only_frames_of_ours_are_taken(void **state)
 {
     static const struct {
-        uint32_t kind, header, bytes;
+        uint32_t kind, header, bytes, padding;
         bool good;
     } heads[] = {
-        {RZ_RDV_SMALL, 0, 0, true},
-        {RZ_RDV_SMALL, RZ_NET_HEADER_MAX, RZ_TCP_EAGER_MAX, true},
-        {RZ_RDV_SMALL, RZ_NET_HEADER_MAX + 1, 0, false},
-        {RZ_RDV_SMALL, 0, RZ_TCP_EAGER_MAX + 1, false},
-        {RZ_RDV_OFFER, 48, 0, true},
-        {RZ_RDV_OFFER, 48, 1, false},
-        {RZ_RDV_TAKE, 0, 0, true},
-        {RZ_RDV_TAKE, 1, 0, false},
-        {RZ_RDV_DROP, 0, 1, false},
-        {RZ_RDV_PIECE, 0, RZ_TCP_PIECE_MAX, true},
-        {RZ_RDV_PIECE, 0, RZ_TCP_PIECE_MAX + 1, false},
-        {RZ_RDV_PIECE, 0, 0, false},
-        {RZ_RDV_PIECE, 1, 1, false},
-        {RZ_RDV_LAST, 0, 0, false},
-        {RZ_RDV_KIND_COUNT, 0, 0, false},
-        {UINT32_MAX, UINT32_MAX, UINT32_MAX, false},
+        {RZ_RDV_SMALL, 0, 0, 0, true},
+        {RZ_RDV_SMALL, 0, 1, RZ_TCP_LINE_BYTES - 1, true},
+        {RZ_RDV_SMALL, 0, 1, RZ_TCP_LINE_BYTES, false},
+        {RZ_RDV_SMALL, 0, 0, 1, false},
+        {RZ_RDV_TAKE, 0, 0, 1, false},
+        {RZ_RDV_PIECE, 0, 1, 1, true},
+        {RZ_RDV_PIECE, 0, 1, UINT32_MAX, false},
+        {RZ_RDV_SMALL, RZ_NET_HEADER_MAX, RZ_TCP_EAGER_MAX, 0, true},
+        {RZ_RDV_SMALL, RZ_NET_HEADER_MAX + 1, 0, 0, false},
+        {RZ_RDV_SMALL, 0, RZ_TCP_EAGER_MAX + 1, 0, false},
+        {RZ_RDV_OFFER, 48, 0, 0, true},
+        {RZ_RDV_OFFER, 48, 1, 0, false},
+        {RZ_RDV_TAKE, 0, 0, 0, true},
+        {RZ_RDV_TAKE, 1, 0, 0, false},
+        {RZ_RDV_DROP, 0, 1, 0, false},
+        {RZ_RDV_PIECE, 0, RZ_TCP_PIECE_MAX, 0, true},
+        {RZ_RDV_PIECE, 0, RZ_TCP_PIECE_MAX + 1, 0, false},
+        {RZ_RDV_PIECE, 0, 0, 0, false},
+        {RZ_RDV_PIECE, 1, 1, 0, false},
+        {RZ_RDV_LAST, 0, 0, 0, false},
+        {RZ_RDV_KIND_COUNT, 0, 0, 0, false},
+        {UINT32_MAX, UINT32_MAX, UINT32_MAX, 0, false},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
@@ -204,26 +210,30 @@ static void only_frames_of_ours_are_taken(void **state)
                                      .bytes = heads[i].bytes,
                                      .id = 5,
                                      .place = 6};
-        rz_tcp_frame_encode(&frame, bytes);
-        assert_int_equal(rz_tcp_frame_decode(&frame, bytes),
+        uint32_t padding;
+        rz_tcp_frame_encode(&frame, heads[i].padding, bytes);
+        assert_int_equal(rz_tcp_frame_decode(&frame, &padding, bytes),
                          heads[i].good ? RZ_OK : RZ_ERR_MALFORMED);
+        assert_int_equal(padding, heads[i].padding);
     }
 }
 
 static size_t small_frame(uint8_t *bytes, uint64_t number, size_t payload)
 {
     struct rz_rdv_frame frame = {.kind = RZ_RDV_SMALL, .header_bytes = 48, .bytes = payload};
-    rz_tcp_frame_encode(&frame, bytes);
-    memset(bytes + RZ_TCP_FRAME_BYTES, 0, 48);
-    memset(bytes + RZ_TCP_FRAME_BYTES + 48, (int)number, payload);
-    return RZ_TCP_FRAME_BYTES + 48 + payload;
+    uint32_t padding = payload > 0 ? (uint32_t)(number * 7 % RZ_TCP_LINE_BYTES) : 0;
+    size_t head = RZ_TCP_FRAME_BYTES + 48 + padding;
+    rz_tcp_frame_encode(&frame, padding, bytes);
+    memset(bytes + RZ_TCP_FRAME_BYTES, 0, 48 + padding);
+    memset(bytes + head, (int)number, payload);
+    return head + payload;
 }
 
 /* Handshake and frames in slices of every length: a part of a frame is kept for the rest. */
 static void slices_of_every_length_are_put_together(void **state)
 {
     enum { FRAMES = 4 };
-    uint8_t hello[RZ_TCP_HELLO_BYTES], stream[FRAMES * 512];
+    uint8_t hello[RZ_TCP_HELLO_BYTES], stream[FRAMES * 600];
     (void)state;
     open_with(HANG);
     for (size_t slice = 1; slice <= 130; slice += slice < 40 ? 1 : 9) {
@@ -284,9 +294,9 @@ static int stream_of(uint64_t name, uint32_t stream, bool taken)
 static size_t piece_frame(uint8_t *bytes, size_t payload)
 {
     const struct rz_rdv_frame frame = {.kind = RZ_RDV_PIECE, .id = 1, .bytes = payload};
-    rz_tcp_frame_encode(&frame, bytes);
-    memset(bytes + RZ_TCP_FRAME_BYTES, 7, payload);
-    return RZ_TCP_FRAME_BYTES + payload;
+    rz_tcp_frame_encode(&frame, 9, bytes);
+    memset(bytes + RZ_TCP_FRAME_BYTES, 7, 9 + payload);
+    return RZ_TCP_FRAME_BYTES + 9 + payload;
 }
 
 static void streams_join_the_first_one_of_their_peer(void **state)
