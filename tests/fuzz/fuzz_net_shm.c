@@ -141,7 +141,7 @@ static void write_record(void)
     if (odd % 32 == 1) {
         record.header_bytes = (uint8_t)rz_fuzz_take(world.input, 1);
     }
-    size_t at = shm_body_offset(record.header_bytes);
+    size_t at = shm_body_offset(record.header_bytes, record.body_bytes);
     if (odd % 32 == 2) {
         record.body_bytes = (uint32_t)rz_fuzz_take(world.input, 4);
     }
@@ -168,15 +168,14 @@ static void piece_too_long(void)
     struct shm_piece piece = {.id = id};
     struct shm_record records[] = {{SHM_OFFER, 48, 0, sizeof(offer)},
                                    {SHM_PIECE, 48, 0, (uint32_t)(sizeof(piece) + 99 + more)}};
-    size_t at = shm_body_offset(48);
     atomic_store(&world.page->offered[0], id);
     ring_put(&records[0], sizeof(records[0]), world.tail);
-    ring_put(&offer, sizeof(offer), world.tail + at);
+    ring_put(&offer, sizeof(offer), world.tail + shm_body_offset(48, sizeof(offer)));
     publish(world.tail + shm_record_bytes(48, sizeof(offer)));
     rz_shm_ops.progress(world.net);
     rz_fuzz_use_token(&world.user);
     ring_put(&records[1], sizeof(records[1]), world.tail);
-    ring_put(&piece, sizeof(piece), world.tail + at);
+    ring_put(&piece, sizeof(piece), world.tail + shm_body_offset(48, records[1].body_bytes));
     publish(world.tail + shm_record_bytes(48, records[1].body_bytes));
     rz_shm_ops.progress(world.net);
 }

@@ -58,6 +58,7 @@ struct rz_engine {
     struct rz_request *polled; /* those whose class has a poll function */
     uint64_t completions; /* grows with each completed request, and with each other event that a
                              call may wait for */
+    uint64_t troubles;    /* grows with each request that gets an error */
     struct rz_engine_counters {
         uint64_t foreign, old_epoch, future_epoch,
             old_incarnation; /* messages dropped by the epoch check, by reason */

@@ -364,6 +364,7 @@ static void receive_look_at_failures(struct rz_request *request)
         } else {
             request->pending_error = MPI_ERR_PROC_FAILED_PENDING;
             rz_engine.completions++; /* waiting calls must see the pending error */
+            rz_engine.troubles++;
         }
     } else if (rz_process_failed(rz_comm_process(request->comm, source))) {
         rz_p2p_receive_fails(request);

@@ -168,6 +168,7 @@ static void pair_poll(struct rz_request *request)
         rz_p2p_look_again(pair->receive);
         if (pair->receive->pending_error != MPI_SUCCESS) {
             request->pending_error = pair->receive->pending_error;
+            rz_engine.troubles++;
             return;
         }
     }

@@ -103,6 +103,7 @@ void rz_request_complete(struct rz_request *request, int error)
     request->error = error;
     request->pending_error = MPI_SUCCESS;
     rz_engine.completions++;
+    rz_engine.troubles += error != MPI_SUCCESS;
     uint32_t more = request->flags & (RZ_REQUEST_BSEND | RZ_REQUEST_DETACHED);
     if (__builtin_expect(more != 0 || request->serial != 0 || request->packed, 0)) {
         complete_more(request);

@@ -213,16 +213,14 @@ struct many {
     bool all;           /* all must be complete; an error of one also ends the wait */
     int found;          /* if not all: the first with news; MPI_UNDEFINED: none */
     bool have_news;     /* at the last look */
+    bool calm;         /* if all: at the last look at each of them none had an error, and so many */
+    uint64_t troubles; /* requests of this process had got one */
+    int done;          /* if all and calm: this many of the first are complete */
 };
 
-/* Checks the requests again only when something has completed since the last look. */
-static bool many_have_news(void *arg)
+/* Looks at each request. */
+static void look_at_all(struct many *many)
 {
-    struct many *many = arg;
-    if (many->looked_at == rz_engine.completions + 1) {
-        return many->have_news;
-    }
-    many->looked_at = rz_engine.completions + 1;
     bool complete = true;
     many->found = MPI_UNDEFINED;
     many->have_news = false;
@@ -238,7 +236,35 @@ static bool many_have_news(void *arg)
             many->have_news = true;
         }
     }
+    many->calm = many->all && !many->have_news;
+    many->troubles = rz_engine.troubles;
     many->have_news = many->have_news || (many->all && complete);
+}
+
+/* As long as no request gets an error only the first that is not complete matters. */
+static void look_further(struct many *many)
+{
+    const struct rz_request *request;
+    while (many->done < many->n &&
+           ((request = rz_request_of(many->handles[many->done])) == NULL || !request->active)) {
+        many->done++;
+    }
+    many->have_news = many->done == many->n;
+}
+
+/* Checks the requests again only when something has completed since the last look. */
+static bool many_have_news(void *arg)
+{
+    struct many *many = arg;
+    if (many->looked_at == rz_engine.completions + 1) {
+        return many->have_news;
+    }
+    many->looked_at = rz_engine.completions + 1;
+    if (many->calm && many->troubles == rz_engine.troubles) {
+        look_further(many);
+    } else {
+        look_at_all(many);
+    }
     return many->have_news;
 }
 

@@ -144,7 +144,7 @@ static rz_status_t in_record(struct shm *shm, struct shm_pair *pair,
                              const struct shm_record *record, const unsigned char *at)
 {
     const unsigned char *header = at + sizeof(*record);
-    const unsigned char *body = at + shm_body_offset(record->header_bytes);
+    const unsigned char *body = at + shm_body_offset(record->header_bytes, record->body_bytes);
     switch (__builtin_expect(record->kind, SHM_EAGER)) {
     case SHM_EAGER:
         shm->config.host.arrived(shm->config.host.arg, header, record->header_bytes, body,

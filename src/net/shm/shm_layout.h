@@ -69,8 +69,7 @@ enum shm_kind {
     SHM_PIECE, /* struct shm_piece, bytes of the payload, in order */
 };
 
-/* The head of a record, one word; then follow the user's header, padded to 8 bytes, and the body.
- */
+/* The head of a record, one word; then follow the user's header and the body. */
 struct shm_record {
     uint8_t kind, header_bytes;
     uint16_t zero;
@@ -97,15 +96,19 @@ static inline _Atomic uint64_t *shm_record_word(const unsigned char *ring, uint6
     return (_Atomic uint64_t *)(uintptr_t)(ring + position % SHM_RING);
 }
 
-static inline size_t shm_body_offset(uint32_t header_bytes)
+/* A body that does not fit behind the header into the same line begins with a line of its own. */
+static inline size_t shm_body_offset(uint32_t header_bytes, size_t body_bytes)
 {
-    return sizeof(struct shm_record) + ((header_bytes + 7u) & ~7u);
+    size_t behind = sizeof(struct shm_record) + ((header_bytes + 7u) & ~7u);
+    return behind + body_bytes <= SHM_LINE ? behind
+                                           : (behind + SHM_LINE - 1) & ~(size_t)(SHM_LINE - 1);
 }
 
 /* Bytes of the ring that a record takes. */
 static inline size_t shm_record_bytes(uint32_t header_bytes, size_t body_bytes)
 {
-    return (shm_body_offset(header_bytes) + body_bytes + SHM_LINE - 1) & ~(size_t)(SHM_LINE - 1);
+    return (shm_body_offset(header_bytes, body_bytes) + body_bytes + SHM_LINE - 1) &
+           ~(size_t)(SHM_LINE - 1);
 }
 
 /* Pages are mapped one by one, so this is the machine's page size. */

@@ -169,29 +169,47 @@ static inline void out_copy_header(unsigned char *at, const void *header, uint32
     }
 }
 
-/* Writes one record, for which there is space; `second` may be empty. */
-static inline void out_write(struct shm_pair *pair, enum shm_kind kind, const void *header,
-                             uint32_t header_bytes, struct out_part first, struct out_part second)
+/* Copies a body, without a call where it is one word. */
+static inline void out_copy_body(unsigned char *at, struct out_part first, struct out_part second)
 {
-    struct shm_record record = {.kind = (uint8_t)kind,
-                                .header_bytes = (uint8_t)header_bytes,
-                                .body_bytes = (uint32_t)(first.bytes + second.bytes)};
-    _Atomic uint64_t *word = shm_record_word(pair->out.ring, pair->out.tail);
-    unsigned char *at = (unsigned char *)word;
-    uint64_t head;
-    memcpy(&head, &record, sizeof(head));
-    out_copy_header(at + sizeof(record), header, header_bytes);
-    at += shm_body_offset(header_bytes);
-    if (first.bytes > 0) {
+    if (first.bytes == sizeof(uint64_t)) {
+        memcpy(at, first.data, sizeof(uint64_t));
+    } else if (first.bytes > 0) {
         memcpy(at, first.data, first.bytes);
     }
     if (second.bytes > 0) {
         memcpy(at + first.bytes, second.data, second.bytes);
     }
-    pair->out.tail += shm_record_bytes(header_bytes, first.bytes + second.bytes);
+}
+
+/*
+ * Writes one record, for which there is space; `second` may be empty. The first line is written
+ * last and at once: a waiting reader looks at it all the time, and would take it away again from a
+ * sender that writes something of it, then other lines, then the head.
+ */
+static inline void out_write(struct shm_pair *pair, enum shm_kind kind, const void *header,
+                             uint32_t header_bytes, struct out_part first, struct out_part second)
+{
+    size_t body_bytes = first.bytes + second.bytes;
+    size_t offset = shm_body_offset(header_bytes, body_bytes);
+    struct shm_record record = {.kind = (uint8_t)kind,
+                                .header_bytes = (uint8_t)header_bytes,
+                                .body_bytes = (uint32_t)body_bytes};
+    _Atomic uint64_t *word = shm_record_word(pair->out.ring, pair->out.tail);
+    unsigned char *at = (unsigned char *)word;
+    uint64_t head;
+    memcpy(&head, &record, sizeof(head));
+    if (offset >= SHM_LINE) {
+        out_copy_body(at + offset, first, second);
+    }
+    pair->out.tail += shm_record_bytes(header_bytes, body_bytes);
     atomic_store_explicit(shm_record_word(pair->out.ring, pair->out.tail), 0, memory_order_relaxed);
     atomic_store_explicit(&pair->out.page->tail, pair->out.tail, memory_order_relaxed);
     rz_kill_here(RZ_KILL_RING_WRITE);
+    out_copy_header(at + sizeof(record), header, header_bytes);
+    if (offset < SHM_LINE) {
+        out_copy_body(at + offset, first, second);
+    }
     atomic_store_explicit(word, head, memory_order_release);
     rz_kill_here(RZ_KILL_RING_TOLD);
 }
