@@ -243,13 +243,40 @@ static enum rz_coll_algorithm by_rules(enum rz_coll_operation operation, MPI_Cou
     return RZ_COLL_TREE; /* not reached: the first rule of each row always applies */
 }
 
+/* The last choice for each operation: the same call is often made many times in a row. */
+static struct choice {
+    MPI_Count bytes;
+    int ranks; /* 0: none yet */
+    unsigned traits;
+    enum rz_coll_algorithm algorithm;
+} last_choice[RZ_COLL_OPERATIONS];
+
+static enum rz_coll_algorithm choose(enum rz_coll_operation operation, MPI_Count bytes, int ranks,
+                                     unsigned traits)
+{
+    struct choice *last = &last_choice[operation];
+    if (last->bytes != bytes || last->ranks != ranks || last->traits != traits) {
+        *last = (struct choice){.bytes = bytes,
+                                .ranks = ranks,
+                                .traits = traits,
+                                .algorithm = by_rules(operation, bytes, ranks, traits)};
+    }
+    return last->algorithm;
+}
+
+static void put_in_force(const struct own_rules *rules)
+{
+    in_force = rules;
+    memset(last_choice, 0, sizeof(last_choice));
+}
+
 uint64_t rz_coll_chosen[RZ_COLL_ALGORITHMS];
 
 enum rz_coll_algorithm rz_coll_choose(struct rz_comm *comm, enum rz_coll_operation operation,
                                       MPI_Count bytes, unsigned traits)
 {
     enum rz_coll_algorithm algorithm =
-        by_rules(operation, bytes, rz_comm_size(comm), all_traits(traits | traits_of_comm(comm)));
+        choose(operation, bytes, rz_comm_size(comm), all_traits(traits | traits_of_comm(comm)));
     rz_coll_chosen[algorithm]++;
     return algorithm;
 }
@@ -415,7 +442,7 @@ int rz_coll_set_rules(const char *text)
     if (error == MPI_SUCCESS) {
         free_rules(&written);
         written = rules;
-        in_force = &written;
+        put_in_force(&written);
     }
     return error;
 }
@@ -432,13 +459,13 @@ void rz_coll_keep_rules(void)
         free_rules(&lasting);
         lasting = written;
         written = (struct own_rules){0};
-        in_force = &lasting;
+        put_in_force(&lasting);
     }
 }
 
 static void coll_discard(void)
 {
-    in_force = &lasting;
+    put_in_force(&lasting);
 }
 
 /* A tool may have written rules before. */
@@ -446,6 +473,7 @@ static int coll_open(void)
 {
     const char *text = getenv(RZ_COLL_ENVIRONMENT);
     free_rules(&lasting);
+    put_in_force(&lasting);
     return read_text(text ? text : "", &lasting);
 }
 
@@ -453,7 +481,7 @@ static void coll_close(void)
 {
     free_rules(&lasting);
     free_rules(&written);
-    in_force = &lasting;
+    put_in_force(&lasting);
 }
 
 const struct rz_hooks rz_coll_hooks = {
