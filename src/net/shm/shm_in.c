@@ -326,11 +326,11 @@ unsigned shm_progress(struct rz_net *net)
     unsigned events = 0;
     uint32_t hot_lane = SHM_NO_LANE;
     if (shm->hot) {
-        /* One record at first: the next one is in another cache line, and the caller may have all
-         * it needs; more while there are more each time. The bit of this lane stays set, so that
-         * the sender finds it in its own cache. */
+        /* One record: the next one is in another cache line, the caller may have all it needs, and
+         * a message that arrives before its receive is posted costs twice as much. The bit of this
+         * lane stays set, so that the sender finds it in its own cache. */
         hot_lane = shm->n_words <= RZ_DOORBELL_WORDS ? shm->hot->lane : SHM_NO_LANE;
-        events = shm_in_read(shm, shm->hot, 1 + shm->streak);
+        events = shm_in_read(shm, shm->hot, 1);
     }
     /* The bits are in a cache line that others write: while one lane is busy they are read only
      * from time to time. */

@@ -169,8 +169,18 @@ static inline void out_copy_header(unsigned char *at, const void *header, uint32
     }
 }
 
-/* Copies a body, without a call where it is one word. */
-static inline void out_copy_body(unsigned char *at, struct out_part first, struct out_part second)
+/* Copies a body. */
+static __attribute__((noinline)) void out_copy_far(unsigned char *at, struct out_part first,
+                                                   struct out_part second)
+{
+    memcpy(at, first.data, first.bytes);
+    if (second.bytes > 0) {
+        memcpy(at + first.bytes, second.data, second.bytes);
+    }
+}
+
+/* The same of one in the first line, without a call where it is one word. */
+static inline void out_copy_near(unsigned char *at, struct out_part first, struct out_part second)
 {
     if (first.bytes == sizeof(uint64_t)) {
         memcpy(at, first.data, sizeof(uint64_t));
@@ -187,8 +197,9 @@ static inline void out_copy_body(unsigned char *at, struct out_part first, struc
  * last and at once: a waiting reader looks at it all the time, and would take it away again from a
  * sender that writes something of it, then other lines, then the head.
  */
-static inline void out_write(struct shm_pair *pair, enum shm_kind kind, const void *header,
-                             uint32_t header_bytes, struct out_part first, struct out_part second)
+static inline __attribute__((always_inline)) void
+out_write(struct shm_pair *pair, enum shm_kind kind, const void *header, uint32_t header_bytes,
+          struct out_part first, struct out_part second)
 {
     size_t body_bytes = first.bytes + second.bytes;
     size_t offset = shm_body_offset(header_bytes, body_bytes);
@@ -199,16 +210,16 @@ static inline void out_write(struct shm_pair *pair, enum shm_kind kind, const vo
     unsigned char *at = (unsigned char *)word;
     uint64_t head;
     memcpy(&head, &record, sizeof(head));
-    if (offset >= SHM_LINE) {
-        out_copy_body(at + offset, first, second);
+    if (__builtin_expect(offset >= SHM_LINE, 0)) {
+        out_copy_far(at + offset, first, second);
     }
-    pair->out.tail += shm_record_bytes(header_bytes, body_bytes);
+    pair->out.tail += (offset + body_bytes + SHM_LINE - 1) & ~(size_t)(SHM_LINE - 1);
     atomic_store_explicit(shm_record_word(pair->out.ring, pair->out.tail), 0, memory_order_relaxed);
     atomic_store_explicit(&pair->out.page->tail, pair->out.tail, memory_order_relaxed);
     rz_kill_here(RZ_KILL_RING_WRITE);
     out_copy_header(at + sizeof(record), header, header_bytes);
-    if (offset < SHM_LINE) {
-        out_copy_body(at + offset, first, second);
+    if (__builtin_expect(offset < SHM_LINE, 1)) {
+        out_copy_near(at + offset, first, second);
     }
     atomic_store_explicit(word, head, memory_order_release);
     rz_kill_here(RZ_KILL_RING_TOLD);
