@@ -74,6 +74,19 @@ int rzm_ssend(const void *buf, MPI_Count count, struct rz_datatype *datatype, in
 int rzm_ssend_init(const void *buf, MPI_Count count, struct rz_datatype *datatype, int dest,
                    int tag, struct rz_comm *comm, struct rz_request **request);
 
+/* ---- Partitioned communication ---- */
+
+int rzm_parrived(struct rz_request *request, int partition, int *flag);
+int rzm_pready(int partition, struct rz_request *request);
+int rzm_pready_list(int length, const int array_of_partitions[], struct rz_request *request);
+int rzm_pready_range(int partition_low, int partition_high, struct rz_request *request);
+int rzm_precv_init(void *buf, int partitions, MPI_Count count, struct rz_datatype *datatype,
+                   int dest, int tag, struct rz_comm *comm, struct rz_info *info,
+                   struct rz_request **request);
+int rzm_psend_init(const void *buf, int partitions, MPI_Count count, struct rz_datatype *datatype,
+                   int dest, int tag, struct rz_comm *comm, struct rz_info *info,
+                   struct rz_request **request);
+
 /* ---- Requests and statuses ---- */
 
 int rzm_cancel(struct rz_request *request);

@@ -289,7 +289,7 @@ static void no_message(const struct rz_envelope *envelope, size_t n)
 static size_t nearly_an_bootstrap(uint8_t *data, size_t n)
 {
     uint32_t size = (uint32_t)(n / 8 % 8);
-    uint32_t words[6 + 2 * 8] = {(uint32_t)below(4) * RZ_CONTEXT_OFFSET_COUNT,
+    uint32_t words[6 + 2 * 8] = {(uint32_t)below(4) * RZ_CONTEXT_OFFSET_ROOM,
                                  0,
                                  2,
                                  (uint32_t)below(3),

@@ -4,6 +4,8 @@
 
 #include "check.h"
 
+#include <stdint.h>
+
 static int words[4];
 
 static void rows_starting(void)
@@ -86,8 +88,48 @@ static void rows_of_many(void)
     CHECK(requests[0] == good.active && requests[1] == gone.request);
 }
 
+static void rows_partitions(void)
+{
+    int list[] = {1, 0, 1}, flag;
+    MPI_Request send, receive;
+    CHECK(MPI_Psend_init(words, 2, 2, MPI_INT, 0, 32, good.comm, MPI_INFO_NULL, &send) ==
+          MPI_SUCCESS);
+    CHECK(MPI_Precv_init(words, 2, 2, MPI_INT, 0, 32, good.comm, MPI_INFO_NULL, &receive) ==
+          MPI_SUCCESS);
+    ROW(MPI_ERR_REQUEST, "MPI_Pready", "request", MPI_Pready(0, send));
+    ROW(MPI_ERR_REQUEST, "MPI_Pready", "request", MPI_Pready(0, good.persistent));
+    ROW(MPI_ERR_REQUEST, "MPI_Pready", "request", MPI_Pready(0, MPI_REQUEST_NULL));
+    ROW(MPI_ERR_REQUEST, "MPI_Parrived", "request", MPI_Parrived(good.persistent, 0, &out.flag));
+    ROW(MPI_ERR_ARG, "MPI_Parrived", "partition", MPI_Parrived(receive, 2, &out.flag));
+    CHECK(MPI_Start(&send) == MPI_SUCCESS && MPI_Start(&receive) == MPI_SUCCESS);
+    ROW(MPI_ERR_REQUEST, "MPI_Start", "request", MPI_Start(&send));
+    ROW(MPI_ERR_REQUEST, "MPI_Pready", "request", MPI_Pready(0, receive));
+    ROW(MPI_ERR_REQUEST, "MPI_Parrived", "request", MPI_Parrived(send, 0, &out.flag));
+    ROW(MPI_ERR_ARG, "MPI_Pready", "partition", MPI_Pready(2, send));
+    ROW(MPI_ERR_ARG, "MPI_Pready", "partition", MPI_Pready(-1, send));
+    ROW(MPI_ERR_ARG, "MPI_Pready_range", "partition_low", MPI_Pready_range(1, 0, send));
+    ROW(MPI_ERR_ARG, "MPI_Pready_range", "partition", MPI_Pready_range(0, 2, send));
+    ROW(MPI_ERR_ARG, "MPI_Pready_range", "partition", MPI_Pready_range(-1, 1, send));
+    ROW(MPI_ERR_ARG, "MPI_Pready_range", "partition", MPI_Pready_range(0, 2147483647, send));
+    ROW(MPI_ERR_ARG, "MPI_Pready_list", "partition", MPI_Pready_list(3, list, send));
+    ROW(MPI_ERR_REQUEST, "MPI_Cancel", "request", MPI_Cancel(&send));
+    CHECK(MPI_Pready_list(2, list, send) == MPI_SUCCESS);
+    ROW(MPI_ERR_ARG, "MPI_Pready", "partition", MPI_Pready(1, send));
+    CHECK(MPI_Wait(&send, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_Wait(&receive, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_Parrived(MPI_REQUEST_NULL, 0, &flag) == MPI_SUCCESS && flag);
+    CHECK(MPI_Request_free(&send) == MPI_SUCCESS && MPI_Request_free(&receive) == MPI_SUCCESS);
+    ROW(MPI_ERR_COUNT, "MPI_Psend_init_c", "partitions",
+        MPI_Psend_init_c(words, 1 << 20, INT64_MAX / 8, MPI_INT, 0, 32, good.comm, MPI_INFO_NULL,
+                         &out.request));
+    ROW(MPI_ERR_COUNT, "MPI_Precv_init_c", "partitions",
+        MPI_Precv_init_c(out.buffer, 1 << 20, INT64_MAX / 8, MPI_INT, 0, 32, good.comm,
+                         MPI_INFO_NULL, &out.request));
+}
+
 void rows_requests(void)
 {
+    rows_partitions();
     rows_starting();
     rows_of_the_user();
     rows_of_collectives();

@@ -63,7 +63,7 @@ FUNCTIONS = {
 }
 
 GOOD_INTS = {
-    "n": "1", "ndims": "2", "nnodes": "1", "maxdims": "2", "n_edges": "1", "split_type":
+    "n": "1", "ndims": "2", "nnodes": "1", "maxdims": "2", "n_edges": "1", "partitions": "2", "length": "1", "split_type":
     "MPI_COMM_TYPE_SHARED", "order": "MPI_ORDER_C", "typeclass": "MPI_TYPECLASS_INTEGER",
     "comm_keyval": "good.comm_keyval", "keyval": "good.comm_keyval",
     "type_keyval": "good.type_keyval", "errorcode": "MPI_ERR_RANK", "errorclass": "MPI_ERR_RANK",
@@ -78,7 +78,7 @@ NEGATIVE = {
     "maxneighbors": "ARG", "maxindegree": "ARG", "maxoutdegree": "ARG", "max_integers": "ARG",
     "max_addresses": "ARG", "max_datatypes": "ARG", "max_large_counts": "ARG", "indegree": "ARG",
     "outdegree": "ARG", "valuelen": "ARG", "color": "ARG", "direction": "DIMS", "ndims": "ARG",
-    "num_to_ack": "ARG", "maxprocs": "ARG", "progress": "ARG", "v": "ARG",
+    "num_to_ack": "ARG", "maxprocs": "ARG", "partitions": "ARG", "length": "ARG", "progress": "ARG", "v": "ARG",
 }
 # Arrays of handles.
 ARRAYS = {"MPI_Datatype": "types", "MPI_Comm": "comms"}
@@ -88,7 +88,7 @@ KEYVALS = {"comm_keyval", "keyval", "type_keyval"}
 BUFFERS = {"buf", "buffer", "sendbuf", "recvbuf", "inbuf", "outbuf", "inoutbuf"}
 BUFFER_TYPES = {"datatype", "sendtype", "recvtype", "sendtypes", "recvtypes"}
 COUNT_ARRAYS = {"sendcounts": "COUNT", "recvcounts": "COUNT", "array_of_blocklengths": "ARG"}
-REQUESTS_MAY_BE_NULL = re.compile(r"MPI_(Wait|Test|Request_get_status)")
+REQUESTS_MAY_BE_NULL = re.compile(r"MPI_(Wait|Test|Request_get_status|Parrived)")
 
 
 def comm_of(name):

@@ -478,6 +478,46 @@ static int testsome(void)
     return some_of_many(false);
 }
 
+/* All partitions of one round; the receiver has fewer, and asks for each of them. */
+static int partitions_travel(MPI_Request *request, int n)
+{
+    int error = MPI_Start(request), flag = 0;
+    for (int i = 0; i < n && error == MPI_SUCCESS; i++) {
+        if (i_send()) {
+            error = MPI_Pready(n - 1 - i, *request);
+            continue;
+        }
+        for (flag = 0; error == MPI_SUCCESS && !flag;) {
+            error = MPI_Parrived(*request, i, &flag);
+        }
+    }
+    /* The request has the error that MPI_Parrived gave. */
+    int end = ended(request, MPI_STATUS_IGNORE);
+    CHECK(error == MPI_SUCCESS || class_of(error) == class_of(end));
+    return end;
+}
+
+static int partitioned(void)
+{
+    MPI_Request request;
+    int parts = scene.count % 4 == 0 ? 4 : 1, n = i_send() ? parts : parts / 2 + parts % 2;
+    fill();
+    int error = i_send() ? MPI_Psend_init(out, n, scene.count / n, MPI_INT, peer(), 1, scene.comm,
+                                          MPI_INFO_NULL, &request)
+                         : MPI_Precv_init(in, n, scene.count / n, MPI_INT, peer(), 1, scene.comm,
+                                          MPI_INFO_NULL, &request);
+    CHECK(error == MPI_SUCCESS);
+    for (int i = 0; i < 3 && error == MPI_SUCCESS; i++) {
+        error = partitions_travel(&request, n);
+        if (error == MPI_SUCCESS && !i_send() && peer() != MPI_PROC_NULL && scene.count > 0) {
+            CHECK(in[0] == peer() * 1000003 &&
+                  in[scene.count - 1] == peer() * 1000003 + scene.count - 1);
+        }
+    }
+    CHECK(MPI_Request_free(&request) == MPI_SUCCESS);
+    return error;
+}
+
 static int startall(void)
 {
     n_many = 2;
@@ -516,6 +556,7 @@ const struct kill_row kill_point_rows[] = {
     {"ssend", ssend, NULL, ROW_PEER},
     {"issend", issend, NULL, ROW_PEER},
     {"ssend_init", ssend_init, NULL, ROW_PEER},
+    {"partitioned", partitioned, NULL, ROW_PEER},
     {"rsend", rsend, NULL, ROW_PEER},
     {"irsend", irsend, NULL, ROW_PEER},
     {"bsend", bsend, NULL, ROW_PEER},

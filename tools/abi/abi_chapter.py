@@ -27,6 +27,7 @@ CHAPTERS = [
     ("Point-to-point", ("Send", "Bsend", "Ssend", "Rsend", "Isend", "Ibsend", "Issend", "Irsend",
                         "Buffer", "Recv", "Irecv", "Probe", "Iprobe", "Mprobe", "Improbe", "Mrecv",
                         "Imrecv")),
+    ("Partitioned communication", ("Psend", "Precv", "Pready", "Parrived")),
     ("Requests and statuses", ("Start", "Wait", "Test", "Request", "Grequest", "Cancel", "Status", "Get_count",
                                "Get_elements")),
     ("Collectives", ("Barrier", "Bcast", "Reduce", "Allreduce", "Gather", "Scatter", "Allgather",

@@ -29,9 +29,9 @@ BUFFERS = {"buf", "buffer", "sendbuf", "recvbuf", "inbuf", "outbuf", "inoutbuf"}
 PACKED = {"inbuf": "insize", "outbuf": "outsize"}
 SIGNED_COUNTS = {"stride", "lb", "extent"}
 COUNT_ERRORS = {"count", "sendcount", "recvcount", "incount", "outcount"}
-LENGTHS = ("n", "ndims", "maxdims", "incount")
+LENGTHS = ("n", "ndims", "maxdims", "incount", "length")
 DEGREES = ("indegree", "outdegree", "maxindegree", "maxoutdegree", "maxindex", "maxedges",
-           "maxneighbors", "num_to_ack", "maxprocs")
+           "maxneighbors", "num_to_ack", "maxprocs", "partitions")
 GRIDS = {"Dims_create", "Cart_create", "Cart_map"}
 # Arrays of graphs: what may say how long they are. Of the rest, the chapter knows.
 GRAPH_ARRAYS = {
@@ -400,6 +400,9 @@ class Entry:
             if names[i] in BUFFERS - self.done and kinds[1:] == ["count", "datatype"]:
                 self.checks.append(self.message(*names[i:i + 3]))
                 self.done.update(names[i:i + 3])
+        if base in ("Psend_init", "Precv_init"):
+            self.checks.append(self.message("buf", "count", "datatype"))
+            self.done.update(("buf", "count", "datatype"))
         if base == "Reduce_local":
             self.checks.append('rz_arg_result(&call, "inbuf", inbuf, count, datatype_)')
             self.late.append('(inbuf != inoutbuf || inbuf == MPI_BOTTOM || count == 0 || '

@@ -14,7 +14,7 @@
 
 static uint64_t context_beside(uint64_t context, uint64_t word)
 {
-    return rz_mix(rz_mix(context, word), BESIDE) & ~(uint64_t)(RZ_CONTEXT_OFFSET_COUNT - 1);
+    return rz_mix(rz_mix(context, word), BESIDE) & ~(uint64_t)(RZ_CONTEXT_OFFSET_ROOM - 1);
 }
 
 int rz_agreement_context_beside(struct rz_comm *comm, struct rz_group *part, uint64_t word,

@@ -31,13 +31,13 @@ static struct rz_comm *free_first; /* memory of ended ones, linked by next: a st
  * context offset. */
 static uint64_t context_of(uint64_t a, uint64_t b, uint64_t c)
 {
-    return rz_mix(rz_mix(a, b), c) & ~(uint64_t)(RZ_CONTEXT_OFFSET_COUNT - 1);
+    return rz_mix(rz_mix(a, b), c) & ~(uint64_t)(RZ_CONTEXT_OFFSET_ROOM - 1);
 }
 
 struct rz_comm *rz_comm_by_context(uint64_t context)
 {
     struct rz_comm *comm = living;
-    while (comm && comm->context != (context & ~(uint64_t)(RZ_CONTEXT_OFFSET_COUNT - 1))) {
+    while (comm && comm->context != (context & ~(uint64_t)(RZ_CONTEXT_OFFSET_ROOM - 1))) {
         comm = comm->next;
     }
     return comm;
@@ -51,7 +51,7 @@ static uint64_t ended[ENDED];
 
 static uint64_t *ended_place(uint64_t context)
 {
-    return &ended[context / RZ_CONTEXT_OFFSET_COUNT % ENDED];
+    return &ended[context / RZ_CONTEXT_OFFSET_ROOM % ENDED];
 }
 
 void rz_comm_note_end(uint64_t context)

@@ -21,7 +21,10 @@ enum rz_context_offset {
                                  the user's tag */
     RZ_CONTEXT_OFFSET_REPAIR, /* agreement and shrink: works on communicators that are revoked or
                                  have failed members */
-    RZ_CONTEXT_OFFSET_COUNT
+    RZ_CONTEXT_OFFSET_PARTITION_SETUP, /* partitioned communication (p2p/partitioned.h) */
+    RZ_CONTEXT_OFFSET_PARTITION_DATA,
+    RZ_CONTEXT_OFFSET_COUNT,
+    RZ_CONTEXT_OFFSET_ROOM = 8 /* a power of two: these bits of an id are the offset's */
 };
 
 enum rz_crowd {
@@ -56,7 +59,7 @@ struct rz_comm {
         struct rz_object object; /* flags: RZ_COMM_INTER, RZ_COMM_ROUND */
         struct rz_comm_head head;
     };
-    uint64_t context;        /* the id; its low two bits are 0, the place of the context offset */
+    uint64_t context;        /* the id; a multiple of RZ_CONTEXT_OFFSET_ROOM */
     struct rz_group *group;  /* local */
     struct rz_group *remote; /* the group that ranks refer to: == group unless inter */
     struct rz_comm *local; /* of an inter-communicator: a hidden communicator of the local group */

@@ -62,7 +62,7 @@ bool rz_bootstrap_read(struct rz_bootstrap *bootstrap, const struct rz_setup_mes
     bootstrap->size = rz_wire_get_u32(&reader);
     uint32_t size = bootstrap->size;
     if (reader.malformed || word->bytes != HEAD_BYTES + (size_t)size * MEMBER_BYTES ||
-        bootstrap->index >= bootstrap->n || bootstrap->context % RZ_CONTEXT_OFFSET_COUNT != 0) {
+        bootstrap->index >= bootstrap->n || bootstrap->context % RZ_CONTEXT_OFFSET_ROOM != 0) {
         return false;
     }
     bootstrap->process = malloc((size + 1) * sizeof(*bootstrap->process));

@@ -103,7 +103,7 @@ struct rz_early *rz_message_look_up(const struct rz_comm *comm,
 static bool is_of_no_use(const struct rz_envelope *envelope)
 {
     return last_call || rz_match_closed(&rz_matcher, envelope->context) ||
-           rz_comm_has_ended(envelope->context / RZ_CONTEXT_OFFSET_COUNT * RZ_CONTEXT_OFFSET_COUNT);
+           rz_comm_has_ended(envelope->context / RZ_CONTEXT_OFFSET_ROOM * RZ_CONTEXT_OFFSET_ROOM);
 }
 
 void rz_message_unexpected(struct rz_path *path, const struct rz_envelope *envelope,

@@ -9,6 +9,7 @@
 #include "mpi/p2p/inquiry.h"
 #include "mpi/p2p/message.h"
 #include "mpi/p2p/p2p.h"
+#include "mpi/p2p/partitioned.h"
 #include "mpi/p2p/probe.h"
 #include "mpi/p2p/send_buffer.h"
 #include "mpi/p2p/sync.h"
@@ -52,7 +53,8 @@ static void cancel_answered(struct rz_path *path, const struct rz_envelope *enve
 static void close_contexts_of(struct rz_comm *comm)
 {
     static const enum rz_context_offset offsets[] = {
-        RZ_CONTEXT_OFFSET_POINT, RZ_CONTEXT_OFFSET_COLLECTIVE, RZ_CONTEXT_OFFSET_CREATE};
+        RZ_CONTEXT_OFFSET_POINT, RZ_CONTEXT_OFFSET_COLLECTIVE, RZ_CONTEXT_OFFSET_CREATE,
+        RZ_CONTEXT_OFFSET_PARTITION_SETUP, RZ_CONTEXT_OFFSET_PARTITION_DATA};
     if (comm->contexts_to_close) {
         comm->contexts_to_close = false;
         for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
@@ -145,6 +147,7 @@ const struct rz_hooks rz_p2p_hooks = {
                 [RZ_ENVELOPE_ABSENT] = rz_inquiry_arrived},
     .gone = gone,
     .forget = forget,
+    .abandon = rz_partitioned_sweep,
     .discard = discard,
     .comm_revoked = comm_revoked,
     .comm_ends = comm_ends,

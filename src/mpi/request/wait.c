@@ -514,8 +514,8 @@ int rzm_cancel(struct rz_request *request)
 {
     int error;
     if (request->class->waited_for) {
-        return rzm_error(MPI_ERR_REQUEST,
-                         "request is a collective operation, which cannot be cancelled");
+        return rzm_error(MPI_ERR_REQUEST, "request is a %s, which cannot be cancelled",
+                         request->class->name);
     }
     if (rz_grequest_cancel(request, &error)) {
         return error;

@@ -476,7 +476,7 @@ static void bootstraps_are_taken_once(void **state)
         unsigned char bootstrap[24 + 2 * 8];
         struct rz_wire_writer writer;
         rz_wire_writer_init(&writer, bootstrap, sizeof(bootstrap));
-        rz_wire_put_u64(&writer, turn < 2 ? context : context + RZ_CONTEXT_OFFSET_COUNT);
+        rz_wire_put_u64(&writer, turn < 2 ? context : context + RZ_CONTEXT_OFFSET_ROOM);
         const uint32_t words[8] = {1, 0, 0, 2, pair[0], 1, pair[1], 0};
         for (int i = 0; i < 8; i++) {
             rz_wire_put_u32(&writer, words[i]);
