@@ -32,6 +32,8 @@ struct rz_net_op {
     unsigned char header[RZ_NET_HEADER_MAX]; /* send: the header, written by the caller; must stay
                                                 valid with the op */
     uint32_t header_bytes;
+    bool waits; /* send: the caller does nothing else until its end, so that the transport may let
+                   it do a part of the receiver's work */
 };
 
 /* Identifies a payload that is still in its sender's memory. */

@@ -110,7 +110,8 @@ static uint64_t any_bytes(void)
 /* A body that suits the kind. */
 static size_t make_body(uint32_t kind, uint8_t body[64])
 {
-    struct shm_offer offer = {any_id(), any_bytes(), (uintptr_t)world.ring, (uint32_t)below(70), 0};
+    struct shm_offer offer = {any_id(), any_bytes(), (uintptr_t)world.ring, (uint32_t)below(70),
+                              below(2) ? 0 : (uint32_t)any_bytes()};
     struct shm_reply reply = {offer.id, offer.bytes, offer.slot % 8 ? offer.slot % 8 - 1 : 64, 0};
     struct shm_piece piece = {offer.id, offer.bytes};
     if (kind == SHM_OFFER) {
@@ -128,12 +129,12 @@ static size_t make_body(uint32_t kind, uint8_t body[64])
         return sizeof(reply);
     }
     memcpy(body, &piece, sizeof(piece));
-    return kind == SHM_PIECE ? sizeof(piece) : 0;
+    return kind == SHM_PIECE || kind == SHM_EARLY ? sizeof(piece) : 0;
 }
 
 static void write_record(void)
 {
-    uint32_t kind = (uint32_t)below(SHM_PIECE + 2);
+    uint32_t kind = (uint32_t)below(SHM_EARLY + 2);
     uint8_t body[64];
     size_t n = make_body(kind, body), more = below(4) ? 0 : below(SHM_PIECE_MAX + 2);
     uint64_t odd = below(256);

@@ -22,6 +22,7 @@ static inline void rz_send_desc_init(struct rz_send_desc *send_desc,
                                      void (*done)(struct rz_net_op *op, rz_status_t status))
 {
     send_desc->op.done = done;
+    send_desc->op.waits = false;
     memset(send_desc->op.net_private, 0, sizeof(send_desc->op.net_private));
     send_desc->token = NULL;
 }

@@ -191,6 +191,7 @@ static void send_go(struct rz_request *request)
     rz_send_desc_init(send_desc, send_done);
     rz_envelope_encode(&envelope, send_desc->op.header);
     send_desc->op.header_bytes = RZ_ENVELOPE_BYTES;
+    send_desc->op.waits = request->flags & RZ_REQUEST_ALONE;
     send_desc->bytes = request->bytes;
     rz_kill_here(RZ_KILL_SEND);
     rz_status_t status = rz_peer_send(process, send_desc);

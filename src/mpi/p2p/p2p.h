@@ -22,7 +22,7 @@ struct rz_p2p_message {
     int peer, tag;
     struct rz_comm *comm;
     enum rz_context_offset context_offset;
-    uint32_t flags; /* RZ_REQUEST_SYNC, _BLOCKING, _BSEND, _COPY */
+    uint32_t flags; /* RZ_REQUEST_SYNC, _BLOCKING, _BSEND, _COPY, _ALONE */
 };
 
 /*

@@ -36,7 +36,7 @@ int rzm_send(const void *buf, MPI_Count count, struct rz_datatype *datatype, int
         return error;
     }
     struct rz_request *request;
-    message.flags = RZ_REQUEST_BLOCKING;
+    message.flags = RZ_REQUEST_BLOCKING | RZ_REQUEST_ALONE;
     error = rz_p2p_start_send(&message, &request);
     return error != MPI_SUCCESS ? error : rz_wait_end(request, "MPI_Send", NULL);
 }
@@ -52,7 +52,7 @@ int rzm_ssend(const void *buf, MPI_Count count, struct rz_datatype *datatype, in
 {
     struct rz_request *request;
     int error = send_begin(message_of(buf, count, datatype, dest, tag, comm),
-                           RZ_REQUEST_BLOCKING | RZ_REQUEST_SYNC, &request);
+                           RZ_REQUEST_BLOCKING | RZ_REQUEST_ALONE | RZ_REQUEST_SYNC, &request);
     return error != MPI_SUCCESS ? error : rz_wait_end(request, "MPI_Ssend", NULL);
 }
 

@@ -69,21 +69,22 @@ enum rz_request_flags {
     RZ_REQUEST_BLOCKING = 1 << 4, /* of a blocking call: a failure ends it if its source is
                                      ANY_SOURCE (a non-blocking one stays pending) */
     RZ_REQUEST_COPY = 1 << 5,     /* the payload is copied before the call returns */
-    RZ_REQUEST_OF_CALL = (1 << 6) - 1,
+    RZ_REQUEST_ALONE = 1 << 6,    /* of a send: the call waits for it, and for nothing else */
+    RZ_REQUEST_OF_CALL = (1 << 7) - 1,
     /* The state of the request. */
     RZ_REQUEST_DETACHED =
-        1 << 6, /* freed by the user, or a request of the library itself: destroyed when complete */
-    RZ_REQUEST_NETWORK = 1 << 7,     /* the transport holds send_desc.op: its memory must stay */
-    RZ_REQUEST_POSTED = 1 << 8,      /* in the matcher */
-    RZ_REQUEST_PAYLOAD_DUE = 1 << 9, /* the transport has not taken the payload yet */
-    RZ_REQUEST_ACK_DUE = 1 << 10,    /* the acknowledgement has not arrived yet */
-    RZ_REQUEST_LOST = 1 << 11,       /* its connection is gone; a failure report of the daemons or a
+        1 << 7, /* freed by the user, or a request of the library itself: destroyed when complete */
+    RZ_REQUEST_NETWORK = 1 << 8,      /* the transport holds send_desc.op: its memory must stay */
+    RZ_REQUEST_POSTED = 1 << 9,       /* in the matcher */
+    RZ_REQUEST_PAYLOAD_DUE = 1 << 10, /* the transport has not taken the payload yet */
+    RZ_REQUEST_ACK_DUE = 1 << 11,     /* the acknowledgement has not arrived yet */
+    RZ_REQUEST_LOST = 1 << 12,       /* its connection is gone; a failure report of the daemons or a
                                         roll-back will end it */
-    RZ_REQUEST_TRUNCATED = 1 << 12,  /* the message was longer than the buffer */
-    RZ_REQUEST_CANCEL_DUE = 1 << 13, /* the receiver was asked whether the send can be cancelled */
-    RZ_REQUEST_INQUIRED = 1 << 14,   /* its peer was asked about it (p2p/inquiry.h) */
-    RZ_REQUEST_ANSWER_DUE = 1 << 15, /* a receive whose acknowledgement has not left yet (sync.h) */
-    RZ_REQUEST_SHARED = 1 << 16      /* rz_request_done and its like: never destroyed */
+    RZ_REQUEST_TRUNCATED = 1 << 13,  /* the message was longer than the buffer */
+    RZ_REQUEST_CANCEL_DUE = 1 << 14, /* the receiver was asked whether the send can be cancelled */
+    RZ_REQUEST_INQUIRED = 1 << 15,   /* its peer was asked about it (p2p/inquiry.h) */
+    RZ_REQUEST_ANSWER_DUE = 1 << 16, /* a receive whose acknowledgement has not left yet (sync.h) */
+    RZ_REQUEST_SHARED = 1 << 17      /* rz_request_done and its like: never destroyed */
 };
 
 struct rz_request {

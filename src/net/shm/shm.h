@@ -6,9 +6,10 @@
  * all have closed the former owner's (rz_shm_lane_over): so a ring has one writer, and what a
  * failed process leaves behind is in pages that no other process writes or waits for.
  *
- * Payloads up to eager_max travel through the ring. A longer one stays in its sender's memory; the
- * receiver copies it straight from the sender's memory (process_vm_readv) or, where the system
- * refuses that, asks for it piece by piece through the ring. Statuses with which an operation may
+ * Payloads up to eager_max travel through the ring. A longer one stays in its sender's memory; its
+ * first bytes follow through the ring if there is space, and the receiver copies the rest straight
+ * from the sender's memory (process_vm_readv) or, where the system refuses that, asks for all of it
+ * piece by piece through the ring. Statuses with which an operation may
  * end: RZ_OK; RZ_ERR_CANCELLED (fetch: the sender has withdrawn the payload); the status given to
  * disconnect.
  *

@@ -36,13 +36,24 @@ rz_status_t shm_fetch_offered(struct shm *shm, struct shm_pair *pair, const stru
     }
     *token = (struct rz_net_token){.pair = pair, .connection = pair->connection, .offer = *offer};
     pair->n_tokens++;
+    pair->in.early = offer->early > 0 ? token : NULL;
     *out = token;
     return RZ_OK;
+}
+
+/* Its early bytes are needed no more, or have all come. */
+static void token_leave_early(struct rz_net_token *token)
+{
+    if (token->pair->in.early == token) {
+        token->pair->in.early = NULL;
+    }
 }
 
 static void token_free(struct shm *shm, struct rz_net_token *token)
 {
     struct shm_pair *pair = token->pair;
+    token_leave_early(token);
+    free(token->kept);
     token->next = shm->free_tokens;
     shm->free_tokens = token;
     if (--pair->n_tokens == 0 && pair->over) {
@@ -65,17 +76,20 @@ static bool token_offered(const struct rz_net_token *token)
     return atomic_load(&token->pair->in.page->offered[token->offer.slot]) == token->offer.id;
 }
 
+/* How many bytes of the fetch come early. */
+static size_t token_early(const struct rz_net_token *token)
+{
+    return token->offer.early < token->want ? token->offer.early : token->want;
+}
+
 /*
- * Copies from the sender's memory. RZ_ERR_CANCELLED: the payload was withdrawn, before or during
- * the copy. RZ_ERR_UNSUPPORTED: refused, or the process at that pid is not (or no longer) the
- * sender; the ring remains.
+ * Copies from the sender's memory what does not come early. RZ_ERR_CANCELLED: the payload was
+ * withdrawn during the copy. RZ_ERR_UNSUPPORTED: refused, or the process at that pid is
+ * not (or no longer) the sender; the ring remains.
  */
 static rz_status_t token_copy(struct shm *shm, struct rz_net_token *token)
 {
     struct shm_pair *pair = token->pair;
-    if (!token_offered(token)) {
-        return RZ_ERR_CANCELLED;
-    }
     if (shm->config.copy == RZ_SHM_COPY_RING || pair->copy_refused) {
         return RZ_ERR_UNSUPPORTED;
     }
@@ -83,7 +97,7 @@ static rz_status_t token_copy(struct shm *shm, struct rz_net_token *token)
                                           .job_token = shm->config.job_token,
                                           .rank = pair->identity.rank,
                                           .incarnation = pair->identity.incarnation};
-    for (size_t done = 0; done < token->want;) {
+    for (size_t done = token_early(token); done < token->want;) {
         size_t bytes = token->want - done < COPY_CHUNK ? token->want - done : COPY_CHUNK;
         struct shm_identity found;
         struct rz_process_vector vectors[2] = {
@@ -117,20 +131,44 @@ static void token_tell(struct shm *shm, struct rz_net_token *token, enum shm_act
     shm_set_add(&shm->blocked, pair->lane);
 }
 
-/* Begins a fetch from a connected sender. RZ_IN_PROGRESS: the sender was asked for pieces;
- * otherwise the fetch is over. */
+/* The fetch is over: the sender may use its memory again. */
+static void token_done(struct shm *shm, struct rz_net_token *token)
+{
+    rz_kill_here(RZ_KILL_FETCHED);
+    token->op = NULL;
+    token_leave_early(token);
+    token_tell(shm, token, SHM_ACTION_DONE);
+}
+
+/* Takes the early bytes that have come, up to those of the fetch. Whether all of them have. */
+static bool token_take_kept(struct rz_net_token *token)
+{
+    size_t early = token_early(token), got = token->early_got < early ? token->early_got : early;
+    if (got > 0) {
+        memcpy(token->data, token->kept, got);
+    }
+    return got == early;
+}
+
+/* Begins a fetch from a connected sender. RZ_IN_PROGRESS: pieces are still to come; otherwise the
+ * fetch is over. */
 static rz_status_t token_begin(struct shm *shm, struct rz_net_token *token)
 {
-    rz_status_t status = token_copy(shm, token);
+    rz_status_t status = !token_offered(token)               ? RZ_ERR_CANCELLED
+                         : token_early(token) == token->want ? RZ_OK
+                                                             : token_copy(shm, token);
+    token->begun = true;
     if (status == RZ_ERR_CANCELLED) {
         token_free(shm, token);
     } else if (status == RZ_ERR_UNSUPPORTED && shm->config.copy != RZ_SHM_COPY_DIRECT) {
+        token_leave_early(token);
         token_tell(shm, token, SHM_ACTION_ASK);
         status = RZ_IN_PROGRESS;
+    } else if (status == RZ_OK && !token_take_kept(token)) {
+        shm_tokens_push(&token->pair->fetching, token);
+        status = RZ_IN_PROGRESS;
     } else {
-        rz_kill_here(RZ_KILL_FETCHED);
-        token->op = NULL;
-        token_tell(shm, token, SHM_ACTION_DONE);
+        token_done(shm, token);
     }
     return status;
 }
@@ -166,6 +204,7 @@ void shm_drop(struct rz_net *net, rz_net_token_t token)
 {
     struct shm *shm = (struct shm *)net;
     token->op = NULL;
+    token_leave_early(token);
     if (token->connection != token->pair->connection) {
         token_free(shm, token);
     } else {
@@ -246,8 +285,53 @@ rz_status_t shm_fetch_piece(struct shm *shm, struct shm_pair *pair, const struct
     return RZ_OK;
 }
 
+/* Where early bytes go: to their place, or until the fetch begins to memory of the token. NULL:
+ * there is none. Then all is fetched as if nothing had come early. */
+static unsigned char *token_early_place(struct rz_net_token *token)
+{
+    if (token->begun) {
+        return token->data;
+    }
+    if (!token->kept && (token->kept = malloc(token->offer.early)) == NULL) {
+        token_leave_early(token);
+        token->offer.early = 0;
+    }
+    return token->kept;
+}
+
+rz_status_t shm_fetch_early(struct shm *shm, struct shm_pair *pair, const struct shm_piece *piece,
+                            const void *data, size_t bytes)
+{
+    struct rz_net_token *token = pair->in.early;
+    if (!token || token->offer.id != piece->id) {
+        return RZ_OK; /* a record of a former connection, or not needed any more */
+    }
+    if (piece->offset != token->early_got || bytes > token->offer.early - token->early_got) {
+        return RZ_ERR_MALFORMED;
+    }
+    unsigned char *place = token_early_place(token);
+    if (!place) {
+        return RZ_OK;
+    }
+    size_t end = token->begun ? token_early(token) : token->offer.early;
+    size_t left = end - (token->early_got < end ? token->early_got : end);
+    memcpy(place + token->early_got, data, bytes < left ? bytes : left);
+    token->early_got += bytes;
+    if (token->early_got == token->offer.early) {
+        token_leave_early(token);
+    }
+    if (token->begun && left > 0 && token->early_got >= end) {
+        struct rz_net_op *op = token->op;
+        shm_tokens_take(&pair->fetching, token);
+        token_done(shm, token);
+        op->done(op, RZ_OK);
+    }
+    return RZ_OK;
+}
+
 void shm_fetch_close(struct shm *shm, struct shm_pair *pair, rz_status_t status)
 {
+    pair->in.early = NULL;
     struct shm_tokens to_send = pair->to_send, fetching = pair->fetching;
     pair->to_send = pair->fetching = (struct shm_tokens){NULL, NULL};
     for (struct rz_net_token *token; (token = shm_tokens_pop(&to_send));) {

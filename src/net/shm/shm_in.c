@@ -102,7 +102,7 @@ static rz_status_t in_offer(struct shm *shm, struct shm_pair *pair, const struct
     struct shm_offer offer;
     struct rz_net_token *token;
     if (!in_body(record, body, &offer, sizeof(offer)) || offer.bytes == 0 ||
-        offer.slot >= SHM_SLOTS) {
+        offer.slot >= SHM_SLOTS || offer.early > offer.bytes || offer.early > SHM_EARLY_MAX) {
         return RZ_ERR_MALFORMED;
     }
     rz_status_t status = shm_fetch_offered(shm, pair, &offer, &token);
@@ -135,8 +135,10 @@ static rz_status_t in_piece(struct shm *shm, struct shm_pair *pair, const struct
     if (!in_body(record, body, &piece, sizeof(piece))) {
         return RZ_ERR_MALFORMED;
     }
-    return shm_fetch_piece(shm, pair, &piece, body + sizeof(piece),
-                           record->body_bytes - sizeof(piece));
+    size_t bytes = record->body_bytes - sizeof(piece);
+    return record->kind == SHM_EARLY
+               ? shm_fetch_early(shm, pair, &piece, body + sizeof(piece), bytes)
+               : shm_fetch_piece(shm, pair, &piece, body + sizeof(piece), bytes);
 }
 
 /* RZ_ERR_NO_MEMORY: to be tried again later; RZ_ERR_MALFORMED: no correct writer wrote this. */
@@ -156,6 +158,7 @@ static rz_status_t in_record(struct shm *shm, struct shm_pair *pair,
     case SHM_ASK:
         return in_reply(shm, pair, record, body);
     case SHM_PIECE:
+    case SHM_EARLY:
         return in_piece(shm, pair, record, body);
     default:
         return RZ_ERR_MALFORMED;

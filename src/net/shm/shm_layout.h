@@ -29,6 +29,7 @@ enum {
     SHM_SLOTS = 64, /* payloads that one process can offer to another at a time: bits of a word */
     SHM_EAGER_MAX = 8 * 1024,
     SHM_PIECE_MAX = 8 * 1024,
+    SHM_EARLY_MAX = 4 * SHM_PIECE_MAX, /* of an offered payload, behind its offer */
     SHM_HEADER_USUAL = 48, /* bytes of the header that most messages have; others work as well */
 };
 
@@ -67,6 +68,7 @@ enum shm_kind {
     SHM_ASK,   /* struct shm_reply: send the first `bytes` of the payload in pieces; this ends the
                   offer */
     SHM_PIECE, /* struct shm_piece, bytes of the payload, in order */
+    SHM_EARLY, /* the same, of the payload that was offered last, which stays on offer */
 };
 
 /* The head of a record, one word; then follow the user's header and the body. */
@@ -78,7 +80,8 @@ struct shm_record {
 
 struct shm_offer {
     uint64_t id, bytes, at;
-    uint32_t slot, zero;
+    uint32_t slot;
+    uint32_t early; /* so many of the first bytes follow at once */
 };
 
 struct shm_reply {

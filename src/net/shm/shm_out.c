@@ -231,6 +231,34 @@ void shm_out_ring(struct shm *shm, struct shm_pair *pair)
     rz_doorbell_ring_lane(pair->out.doorbell, shm->config.lane, pair->out.event_fd);
 }
 
+static size_t out_piece_record(size_t bytes)
+{
+    return shm_record_bytes(0, sizeof(struct shm_piece) + bytes);
+}
+
+/* How many of the first bytes go behind the offer, if there is space for all of them: a sender that
+ * would wait copies at the same time as the receiver. Not where other payloads are on offer, or the
+ * sender has others to receive: a receiver that copies by itself has less work. */
+static uint32_t out_early(struct shm_pair *pair, const struct rz_net_op *op, size_t bytes)
+{
+    size_t early = bytes < SHM_EARLY_MAX ? bytes : SHM_EARLY_MAX, rest = early % SHM_PIECE_MAX;
+    size_t records = early / SHM_PIECE_MAX * out_piece_record(SHM_PIECE_MAX) +
+                     (rest > 0 ? out_piece_record(rest) : 0);
+    size_t offer = shm_record_bytes(op->header_bytes, sizeof(struct shm_offer));
+    bool helps = op->waits && pair->out.slots_free == UINT64_MAX;
+    return helps && out_room(pair, offer + records) ? (uint32_t)early : 0;
+}
+
+/* Writes the next piece of op's payload, up to `end`, for which there is space. */
+static void out_piece(struct shm_pair *pair, enum shm_kind kind, struct shm_op *own, size_t end)
+{
+    struct shm_piece piece = {.id = own->id, .offset = own->sent};
+    size_t bytes = end - own->sent < SHM_PIECE_MAX ? end - own->sent : SHM_PIECE_MAX;
+    out_write(pair, kind, NULL, 0, (struct out_part){&piece, sizeof(piece)},
+              (struct out_part){(const char *)own->data + own->sent, bytes});
+    own->sent += bytes;
+}
+
 /* Offers a payload, which stays where it is: puts its id into a free slot. */
 static enum shm_written out_offer(struct shm *shm, struct shm_pair *pair, struct rz_net_op *op)
 {
@@ -241,15 +269,23 @@ static enum shm_written out_offer(struct shm *shm, struct shm_pair *pair, struct
     if (!out_room(pair, shm_record_bytes(op->header_bytes, sizeof(struct shm_offer)))) {
         return SHM_FULL;
     }
+    uint32_t early = out_early(pair, op, own->bytes);
     own->slot = (uint32_t)__builtin_ctzll(pair->out.slots_free);
     own->id = ++shm->last_id;
     pair->out.slots_free &= pair->out.slots_free - 1;
     pair->out.offered[own->slot] = op;
     atomic_store_explicit(&pair->out.page->offered[own->slot], own->id, memory_order_relaxed);
-    struct shm_offer offer = {
-        .id = own->id, .bytes = own->bytes, .at = (uintptr_t)own->data, .slot = own->slot};
+    struct shm_offer offer = {.id = own->id,
+                              .bytes = own->bytes,
+                              .at = (uintptr_t)own->data,
+                              .slot = own->slot,
+                              .early = early};
     out_write(pair, SHM_OFFER, op->header, op->header_bytes,
               (struct out_part){&offer, sizeof(offer)}, (struct out_part){NULL, 0});
+    while (own->sent < early) {
+        out_piece(pair, SHM_EARLY, own, early);
+    }
+    own->sent = 0; /* of what the receiver may ask for */
     return SHM_WRITTEN;
 }
 
@@ -399,14 +435,11 @@ static enum shm_written out_piece_step(struct shm_pair *pair)
         return SHM_NOTHING;
     }
     struct shm_op *own = shm_op(op);
-    struct shm_piece piece = {.id = own->id, .offset = own->sent};
     size_t bytes = own->bytes - own->sent < SHM_PIECE_MAX ? own->bytes - own->sent : SHM_PIECE_MAX;
-    if (!out_room(pair, shm_record_bytes(0, sizeof(piece) + bytes))) {
+    if (!out_room(pair, out_piece_record(bytes))) {
         return SHM_FULL;
     }
-    out_write(pair, SHM_PIECE, NULL, 0, (struct out_part){&piece, sizeof(piece)},
-              (struct out_part){(const char *)own->data + own->sent, bytes});
-    own->sent += bytes;
+    out_piece(pair, SHM_PIECE, own, own->bytes);
     if (own->sent == own->bytes) {
         shm_ops_pop(&pair->out.pieces);
         out_end_offer(pair, op);

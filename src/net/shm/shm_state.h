@@ -45,8 +45,11 @@ struct rz_net_token {
     struct shm_offer offer;
     enum shm_action action;
     struct rz_net_op *op; /* of the fetch in progress, or NULL */
+    bool begun;           /* the fetch: it did not have to wait for a connection */
     unsigned char *data;
-    size_t want, got;
+    size_t want, got;    /* got: in pieces that were asked for */
+    size_t early_got;    /* of offer.early */
+    unsigned char *kept; /* [offer.early]: what came before the fetch had begun; or NULL */
 };
 
 struct shm_tokens {
@@ -72,8 +75,9 @@ struct shm_pair {
     struct { /* the peer's ring in our inbox; mapped at its first event */
         const struct shm_lane_page *page;
         const unsigned char *ring;
-        uint64_t head;      /* read up to here */
-        uint64_t published; /* what the sender knows of head */
+        uint64_t head;              /* read up to here */
+        uint64_t published;         /* what the sender knows of head */
+        struct rz_net_token *early; /* the early bytes of its payload are still to come; or NULL */
         unsigned depth; /* number of nested reading calls: the memory that they read must stay until
                            the outermost one ends */
     } in;
@@ -194,6 +198,9 @@ unsigned shm_progress(struct rz_net *net);
 rz_status_t shm_fetch_offered(struct shm *shm, struct shm_pair *pair, const struct shm_offer *offer,
                               struct rz_net_token **token);
 rz_status_t shm_fetch_piece(struct shm *shm, struct shm_pair *pair, const struct shm_piece *piece,
+                            const void *data, size_t bytes);
+/* The same of early bytes. */
+rz_status_t shm_fetch_early(struct shm *shm, struct shm_pair *pair, const struct shm_piece *piece,
                             const void *data, size_t bytes);
 bool shm_fetch_withdraw(struct shm *shm, struct rz_net_token *token);
 enum shm_written shm_fetch_flush(struct shm *shm, struct shm_pair *pair);

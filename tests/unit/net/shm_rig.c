@@ -101,7 +101,8 @@ static void rig_op_done(struct rz_net_op *op, rz_status_t status)
 
 void rig_op_init(struct rig_op *op, const void *header, uint32_t header_bytes)
 {
-    *op = (struct rig_op){.op.done = rig_op_done, .op.user = op, .op.header_bytes = header_bytes};
+    *op = (struct rig_op){
+        .op.done = rig_op_done, .op.user = op, .op.header_bytes = header_bytes, .op.waits = true};
     memcpy(op->op.header, header, header_bytes);
 }
 

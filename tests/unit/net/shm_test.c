@@ -275,6 +275,67 @@ static void large_messages_are_fetched_through_the_ring(void **state)
     fetch_large(RZ_SHM_COPY_RING);
 }
 
+/* A fetch that begins as soon as the offer is read: before the early bytes are. */
+static struct prompt {
+    unsigned char *to;
+    size_t wanted;
+    struct rig_op op;
+    bool early; /* the fetch waited for something */
+} prompt;
+
+static void on_arrived_fetch(struct rig_user *user, const void *header, uint32_t header_bytes,
+                             const void *data, size_t bytes, rz_net_token_t token)
+{
+    struct member *member = user->arg;
+    on_arrived(user, header, header_bytes, data, bytes, token);
+    rig_op_init(&prompt.op, "", 0);
+    rz_status_t status =
+        rz_shm_ops.fetch(member->net, token, prompt.to, prompt.wanted, &prompt.op.op);
+    prompt.early = status == RZ_IN_PROGRESS;
+    if (!prompt.early) {
+        prompt.op.ended = 1;
+        prompt.op.status = status;
+    }
+}
+
+static void fetch_promptly(size_t bytes, size_t wanted)
+{
+    struct rig_op sent;
+    unsigned char *data = payload(bytes, bytes);
+    prompt = (struct prompt){.to = calloc(1, bytes + 1), .wanted = wanted};
+    members[1].n = 0;
+    assert_int_equal(send_to(0, 1, bytes, data, bytes, &sent), RZ_IN_PROGRESS);
+    progress(1);
+    assert_int_equal(members[1].n, 1);
+    settle(0, 1, &prompt.op);
+    assert_int_equal(prompt.op.status, RZ_OK);
+    assert_true(is_payload(bytes, prompt.to, wanted));
+    assert_int_equal(prompt.to[wanted], 0);
+    settle(0, 1, &sent);
+    assert_int_equal(sent.status, RZ_OK);
+    free(prompt.to);
+    free(data);
+}
+
+static void early_bytes_and_the_rest_come_together(void **state)
+{
+    static const size_t sizes[] = {SHM_EAGER_MAX + 1, 2 * SHM_PIECE_MAX, SHM_EARLY_MAX - 1,
+                                   SHM_EARLY_MAX,     SHM_EARLY_MAX + 1, 2 * LARGE};
+    (void)state;
+    for (unsigned copy = RZ_SHM_COPY_AUTO; copy <= RZ_SHM_COPY_RING; copy++) {
+        setup(copy);
+        join_both(0, 1);
+        members[1].user.arrived = on_arrived_fetch;
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+            for (size_t less = 0; less < sizes[i]; less = 3 * less + 1) {
+                fetch_promptly(sizes[i], sizes[i] - less);
+                assert_true(prompt.early);
+            }
+        }
+        teardown();
+    }
+}
+
 static void a_payload_of_another_process_is_never_taken_for_the_senders(void **state)
 {
     (void)state;
@@ -728,6 +789,7 @@ int main(void)
         cmocka_unit_test(an_injected_message_overtakes_none),
         cmocka_unit_test(large_messages_are_fetched_directly),
         cmocka_unit_test(large_messages_are_fetched_through_the_ring),
+        cmocka_unit_test(early_bytes_and_the_rest_come_together),
         cmocka_unit_test(a_payload_of_another_process_is_never_taken_for_the_senders),
         cmocka_unit_test(dropped_payloads_end_their_sends),
         cmocka_unit_test(pieces_and_messages_share_the_ring),
