@@ -118,6 +118,9 @@ class DetectTest(rig.LaunchTest):
         try:
             keeper = subprocess.Popen([sys.executable, "-c", "while True: pass"], preexec_fn=take_precedence)
         except subprocess.SubprocessError:
+            for process in self.started:  # a job that still ran would count as left behind
+                process.kill()
+                process.wait()
             self.skipTest("no process may have precedence here")
         try:
             for thread in os.listdir(f"/proc/{pid}/task"):
