@@ -473,7 +473,7 @@ static int coll_open(void)
 {
     const char *text = getenv(RZ_COLL_ENVIRONMENT);
     free_rules(&lasting);
-    put_in_force(&lasting);
+    put_in_force(in_force); /* those may change: nothing of them is remembered */
     return read_text(text ? text : "", &lasting);
 }
 
