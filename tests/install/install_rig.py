@@ -33,7 +33,7 @@ int main(int argc, char **argv)
 """
 
 # What might be left over in the shell that runs the tests.
-FORGOTTEN = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "LD_LIBRARY_PATH", "LD_PRELOAD", "MPI_HOME", "PKG_CONFIG_PATH",
+FORGOTTEN = ("CC", "CXX", "FC", "RZ_FC", "MPICH_FC", "OMPI_FC", "CFLAGS", "CXXFLAGS", "LDFLAGS", "LD_LIBRARY_PATH", "LD_PRELOAD", "MPI_HOME", "PKG_CONFIG_PATH",
              "CMAKE_PREFIX_PATH", "RZ_CC", "RZ_CXX", "MPICH_CC", "MPICH_CXX", "OMPI_CC", "OMPI_CXX")
 
 

@@ -129,6 +129,19 @@ static void replacing_keeps_what_goes_out(void)
     }
 }
 
+/* A request of two messages that has ended, for which the program does not wait before the end. */
+static void one_is_left_to_finalize(void)
+{
+    static int out[10000], in[10000];
+    int flag = 0;
+    MPI_Request request;
+    MPI_Isendrecv(out, 10000, MPI_INT, right, 10, in, 10000, MPI_INT, left, 10, MPI_COMM_WORLD,
+                  &request);
+    while (!flag) {
+        MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+    }
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -143,6 +156,7 @@ int main(int argc, char **argv)
     a_receive_can_be_cancelled();
     truncation_is_an_error_and_no_more();
     replacing_keeps_what_goes_out();
+    one_is_left_to_finalize();
     MPI_Finalize();
     return 0;
 }

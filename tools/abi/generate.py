@@ -11,6 +11,8 @@ import abi_chapter  # noqa: E402
 import abi_collectives  # noqa: E402
 import abi_constants_test  # noqa: E402
 import abi_entries  # noqa: E402
+import abi_fortran_calls  # noqa: E402
+import abi_fortran_text  # noqa: E402
 import abi_header  # noqa: E402
 from abi_tables import Tables  # noqa: E402
 
@@ -25,6 +27,12 @@ WHAT = {
     "entries_unsupported.c": abi_entries.unsupported,
     "constants_test.c": abi_constants_test.source,
     "features_table.c": abi_entries.features,
+    "mpifort_calls.c": abi_fortran_calls.source,
+    "mpif.h": abi_fortran_text.mpif,
+    "mpi_module.f90": abi_fortran_text.module_mpi,
+    "mpi_f08_module.f90": abi_fortran_text.module_f08,
+    "rhizome_module.f90": abi_fortran_text.rhizome_old,
+    "rhizome_f08_module.f90": abi_fortran_text.rhizome_new,
 }
 
 

@@ -3,7 +3,6 @@
 #include "mpi/p2p/partitioned.h"
 
 #include "mpi/p2p/p2p_inside.h"
-#include "port/kill_point.h"
 
 #include <stdlib.h>
 

@@ -175,6 +175,9 @@ static void pair_poll(struct rz_request *request)
     if (pair->receive->complete) {
         request->status = pair->receive->status;
         int error = pair->receive->error != MPI_SUCCESS ? pair->receive->error : pair->send->error;
+        /* Not by pair_destroy: at the end of an epoch all requests are destroyed, in any order. */
+        rz_p2p_end(&pair->receive, 1);
+        rz_p2p_end(&pair->send, 1);
         rz_request_complete(request, error);
     }
 }

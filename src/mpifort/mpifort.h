@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the C functions behind Fortran's procedures share. All of them call functions of the MPI ABI
+ * only.
+ *
+ * A procedure MPI_X of mpif.h and the modules is the function mpi_x_ (the names of gfortran),
+ * PMPI_X is pmpi_x_. Arguments come by address; lengths of strings follow all others. ierror may be
+ * absent (NULL). Handles are integers, also those of mpi_f08, whose types hold one integer; a
+ * status has the layout of C's (MPI 5.0, section 20.4), so neither is copied.
+ */
+#ifndef RZ_MPIFORT_H
+#define RZ_MPIFORT_H
+
+#include <mpi-ext.h>
+#include <mpi.h>
+#include <rhizome/checkpoint.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* A default INTEGER, and a default LOGICAL, whose values are 1 and 0. */
+typedef int MPI_Fint;
+
+/* Sources are compiled twice: for MPI_X and for PMPI_X. */
+#ifdef RZ_MPIFORT_PROFILING
+#define RZ_F(symbol) __attribute__((visibility("default"))) p##symbol
+#define RZ_C(name) P##name
+#else
+#define RZ_F(symbol) __attribute__((visibility("default"))) symbol
+#define RZ_C(name) name
+#endif
+
+/* ---- Arguments (mpifort_arguments.c) ---- */
+
+/* Tells the library of Fortran's types (MPI_Abi_set_fortran_info, _booleans), once. */
+void rz_mpifort_begin(void);
+
+/* The C value of a choice buffer, status, array of statuses, weights, error codes: the constants of
+ * Fortran (MPI_BOTTOM and so on) are variables, known by their addresses. */
+void *rz_mpifort_address(void *buffer);
+MPI_Status *rz_mpifort_status(MPI_Status *status);
+MPI_Status *rz_mpifort_statuses(MPI_Status *statuses);
+int *rz_mpifort_weights(int *weights);
+int *rz_mpifort_errcodes(int *errcodes);
+bool rz_mpifort_is_argv_null(const char *argv);
+bool rz_mpifort_is_argvs_null(const char *argvs);
+
+/* A string without the blanks at its end (both: and at its beginning), to be freed; NULL: no
+ * memory. */
+char *rz_mpifort_string(const char *text, size_t length, bool both);
+
+/* Copies a C string to one of that length, filled up with blanks; what does not fit is cut off. */
+void rz_mpifort_pad(char *text, size_t length, const char *c);
+
+/* Items first, first + stride, ... of strings of that length up to a blank one, as a C array to be
+ * freed by rz_mpifort_strings_free; NULL: no memory. */
+char **rz_mpifort_strings(const char *texts, size_t length, size_t first, size_t stride);
+
+/* Exactly n strings. */
+char **rz_mpifort_strings_n(const char *texts, size_t length, size_t n);
+void rz_mpifort_strings_free(char **strings);
+
+/* Numbers of array items, counted from 0 in C, become numbers counted from 1: the results of
+ * MPI_Waitsome and its like, and the one of MPI_Waitany (c_index -1: the call has set none). */
+void rz_mpifort_from_one(MPI_Fint *indices, int n, int error);
+void rz_mpifort_set_index(MPI_Fint *index, int c_index);
+
+/* MPI_Buffer_detach and its like: the result of mpi_f08. In mpif.h and mpi the argument is the
+ * buffer itself, which stays as it is. */
+void rz_mpifort_buffer_addr(void *argument, void *address, int error);
+
+/* Arrays of handles: short ones on the stack. */
+enum { RZ_MPIFORT_STACK = 32 };
+#define RZ_MPIFORT_ARRAY(type, name, n)                                                            \
+    type name##_short[RZ_MPIFORT_STACK] = {0};                                                     \
+    type *(name) = (n) <= RZ_MPIFORT_STACK ? name##_short : calloc((n), sizeof(type))
+#define RZ_MPIFORT_ARRAY_END(name)                                                                 \
+    do {                                                                                           \
+        if ((name) != name##_short) {                                                              \
+            free(name);                                                                            \
+        }                                                                                          \
+    } while (0)
+
+/* n as a length: 0 if it is negative, which the C function refuses. */
+static inline size_t rz_mpifort_length(int64_t n)
+{
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* The members that a collective operation refers to, and the neighbours of one with a topology; 0
+ * if comm is wrong. */
+enum rz_mpifort_side { RZ_MPIFORT_SOURCES, RZ_MPIFORT_DESTINATIONS };
+int rz_mpifort_peers(MPI_Comm comm);
+int rz_mpifort_degree(MPI_Comm comm, enum rz_mpifort_side side);
+
+/* Reports to the error handler that there is no memory. */
+int rz_mpifort_no_memory(void);
+
+static inline void rz_mpifort_return(MPI_Fint *ierror, int error)
+{
+    if (ierror) {
+        *ierror = error;
+    }
+}
+
+/* ---- Functions of the user (mpifort_callbacks.c) ---- */
+
+/*
+ * C's functions for operations and error handlers have no argument that says which function of the
+ * user is meant. So there are SLOTS C functions of each kind; each stands for one function of the
+ * user for ever. NULL: all are in use.
+ */
+typedef void rz_mpifort_op(void *in, void *inout, MPI_Fint *n, MPI_Fint *datatype);
+typedef void rz_mpifort_op_c(void *in, void *inout, MPI_Count *n, MPI_Fint *datatype);
+typedef void rz_mpifort_errhandler(MPI_Fint *handle, MPI_Fint *error);
+
+MPI_User_function *rz_mpifort_op_slot(rz_mpifort_op *function);
+MPI_User_function_c *rz_mpifort_op_c_slot(rz_mpifort_op_c *function);
+MPI_Comm_errhandler_function *rz_mpifort_comm_slot(rz_mpifort_errhandler *function);
+MPI_File_errhandler_function *rz_mpifort_file_slot(rz_mpifort_errhandler *function);
+MPI_Session_errhandler_function *rz_mpifort_session_slot(rz_mpifort_errhandler *function);
+MPI_Win_errhandler_function *rz_mpifort_win_slot(rz_mpifort_errhandler *function);
+
+/* Attributes: one pair of functions and their extra_state for each key; it stays until the process
+ * ends, for attributes may outlive their key. Functions of MPI_Keyval_create (old) take default
+ * integers. */
+typedef void rz_mpifort_function(void);
+struct rz_mpifort_key {
+    rz_mpifort_function *copy, *delete;
+    MPI_Aint extra;
+    bool old;
+    struct rz_mpifort_key *next;
+};
+struct rz_mpifort_key *rz_mpifort_key_new(rz_mpifort_function *copy, rz_mpifort_function *delete,
+                                          MPI_Aint extra, bool old);
+int rz_mpifort_comm_copy(MPI_Comm comm, int keyval, void *extra, void *in, void *out, int *flag);
+int rz_mpifort_comm_delete(MPI_Comm comm, int keyval, void *value, void *extra);
+int rz_mpifort_type_copy(MPI_Datatype type, int keyval, void *extra, void *in, void *out,
+                         int *flag);
+int rz_mpifort_type_delete(MPI_Datatype type, int keyval, void *value, void *extra);
+int rz_mpifort_win_copy(MPI_Win win, int keyval, void *extra, void *in, void *out, int *flag);
+int rz_mpifort_win_delete(MPI_Win win, int keyval, void *value, void *extra);
+
+/* Generalised requests. */
+struct rz_mpifort_grequest {
+    void (*query)(MPI_Aint *extra, MPI_Status *status, MPI_Fint *error);
+    void (*free)(MPI_Aint *extra, MPI_Fint *error);
+    void (*cancel)(MPI_Aint *extra, MPI_Fint *complete, MPI_Fint *error);
+    MPI_Aint extra;
+};
+int rz_mpifort_query(void *extra, MPI_Status *status);
+int rz_mpifort_free(void *extra);
+int rz_mpifort_cancel(void *extra, int complete);
+
+/* Data representations. */
+typedef void rz_mpifort_extent(MPI_Fint *type, MPI_Aint *extent, MPI_Aint *extra, MPI_Fint *error);
+struct rz_mpifort_datarep {
+    rz_mpifort_function *read, *write; /* NULL: MPI_CONVERSION_FN_NULL */
+    rz_mpifort_extent *extent;
+    MPI_Aint extra;
+};
+int rz_mpifort_extent_of(MPI_Datatype type, MPI_Aint *extent, void *extra);
+int rz_mpifort_read(void *user, MPI_Datatype type, int count, void *file, MPI_Offset at,
+                    void *extra);
+int rz_mpifort_write(void *user, MPI_Datatype type, int count, void *file, MPI_Offset at,
+                     void *extra);
+int rz_mpifort_read_c(void *user, MPI_Datatype type, MPI_Count count, void *file, MPI_Offset at,
+                      void *extra);
+int rz_mpifort_write_c(void *user, MPI_Datatype type, MPI_Count count, void *file, MPI_Offset at,
+                       void *extra);
+bool rz_mpifort_is_no_conversion(rz_mpifort_function *function);
+
+/* Restart points. */
+typedef void rz_mpifort_point(MPI_Fint *state, MPI_Fint *error);
+typedef void rz_mpifort_point_failed(MPI_Fint *state, MPI_Fint *n, MPI_Fint *failed,
+                                     MPI_Fint *error);
+typedef void rz_mpifort_cleanup(MPI_Fint *state);
+extern rz_mpifort_point *rz_mpifort_the_point;
+extern rz_mpifort_point_failed *rz_mpifort_the_point_failed;
+int rz_mpifort_run_point(int argc, char **argv, MPIX_Reinit_state_t state);
+int rz_mpifort_run_point_failed(int argc, char **argv, MPIX_Reinit_state_t state, int num_failed,
+                                int *failed);
+void rz_mpifort_run_cleanup(MPIX_Reinit_state_t state, void *arg);
+
+#endif

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Functions of the user that the library calls: from C's arguments to Fortran's. */
+#include <pthread.h>
+
+#include "mpifort/mpifort.h"
+
+#define PUBLIC __attribute__((visibility("default")))
+
+/* ---- Slots ---- */
+
+/* X(00) to X(77): 64 slots; with a 0 before it the number is an octal constant. */
+#define EIGHT(X, i) X(i##0) X(i##1) X(i##2) X(i##3) X(i##4) X(i##5) X(i##6) X(i##7)
+#define ALL(X)                                                                                     \
+    EIGHT(X, 0)                                                                                    \
+    EIGHT(X, 1) EIGHT(X, 2) EIGHT(X, 3) EIGHT(X, 4) EIGHT(X, 5) EIGHT(X, 6) EIGHT(X, 7)
+enum { SLOTS = 64 };
+
+static pthread_mutex_t slots_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The slot of that function, a free one if it has none yet; SLOTS: there is none. */
+static int slot_of(rz_mpifort_function **slots, rz_mpifort_function *function)
+{
+    int i = 0;
+    pthread_mutex_lock(&slots_lock);
+    while (i < SLOTS && slots[i] && slots[i] != function) {
+        i++;
+    }
+    if (i < SLOTS) {
+        slots[i] = function;
+    }
+    pthread_mutex_unlock(&slots_lock);
+    return i;
+}
+
+/* For one kind: the functions of the user, the C functions that call them, and the look-up. */
+#define POOL(kind, type, c_type)                                                                   \
+    static c_type *const kind##_functions[] = {ALL(kind##_NAME)};                                  \
+    c_type *rz_mpifort_##kind##_slot(type *function)                                               \
+    {                                                                                              \
+        int i = slot_of(kind##_slots, (rz_mpifort_function *)function);                            \
+        return i < SLOTS ? kind##_functions[i] : NULL;                                             \
+    }
+
+static rz_mpifort_function *op_slots[SLOTS], *op_c_slots[SLOTS];
+
+#define OP(i)                                                                                      \
+    static void op_##i(void *in, void *inout, int *n, MPI_Datatype *type)                          \
+    {                                                                                              \
+        MPI_Fint f_type = PMPI_Type_toint(*type);                                                  \
+        ((rz_mpifort_op *)op_slots[0##i])(in, inout, n, &f_type);                                  \
+    }                                                                                              \
+    static void op_c_##i(void *in, void *inout, MPI_Count *n, MPI_Datatype *type)                  \
+    {                                                                                              \
+        MPI_Fint f_type = PMPI_Type_toint(*type);                                                  \
+        ((rz_mpifort_op_c *)op_c_slots[0##i])(in, inout, n, &f_type);                              \
+    }
+#define op_NAME(i) op_##i,
+#define op_c_NAME(i) op_c_##i,
+ALL(OP)
+POOL(op, rz_mpifort_op, MPI_User_function)
+POOL(op_c, rz_mpifort_op_c, MPI_User_function_c)
+
+/* Error handlers of a kind of objects. */
+#define HANDLER(kind, Kind, i)                                                                     \
+    static void kind##_##i(MPI_##Kind *object, int *error, ...)                                    \
+    {                                                                                              \
+        MPI_Fint handle = PMPI_##Kind##_toint(*object);                                            \
+        ((rz_mpifort_errhandler *)kind##_slots[0##i])(&handle, error);                             \
+    }
+
+static rz_mpifort_function *comm_slots[SLOTS], *file_slots[SLOTS], *session_slots[SLOTS],
+    *win_slots[SLOTS];
+#define HANDLERS(i)                                                                                \
+    HANDLER(comm, Comm, i)                                                                         \
+    HANDLER(file, File, i) HANDLER(session, Session, i) HANDLER(win, Win, i)
+ALL(HANDLERS)
+#define comm_NAME(i) comm_##i,
+#define file_NAME(i) file_##i,
+#define session_NAME(i) session_##i,
+#define win_NAME(i) win_##i,
+POOL(comm, rz_mpifort_errhandler, MPI_Comm_errhandler_function)
+POOL(file, rz_mpifort_errhandler, MPI_File_errhandler_function)
+POOL(session, rz_mpifort_errhandler, MPI_Session_errhandler_function)
+POOL(win, rz_mpifort_errhandler, MPI_Win_errhandler_function)
+
+/* ---- Attributes ---- */
+
+typedef void rz_mpifort_copy_function(MPI_Fint *object, MPI_Fint *keyval, MPI_Aint *extra,
+                                      MPI_Aint *in, MPI_Aint *out, MPI_Fint *flag, MPI_Fint *error);
+typedef void rz_mpifort_delete_function(MPI_Fint *object, MPI_Fint *keyval, MPI_Aint *value,
+                                        MPI_Aint *extra, MPI_Fint *error);
+typedef void rz_mpifort_old_copy_function(MPI_Fint *object, MPI_Fint *keyval, MPI_Fint *extra,
+                                          MPI_Fint *in, MPI_Fint *out, MPI_Fint *flag,
+                                          MPI_Fint *error);
+typedef void rz_mpifort_old_delete_function(MPI_Fint *object, MPI_Fint *keyval, MPI_Fint *value,
+                                            MPI_Fint *extra, MPI_Fint *error);
+
+static struct rz_mpifort_key *keys; /* all, so that they are reachable */
+static pthread_mutex_t keys_lock = PTHREAD_MUTEX_INITIALIZER;
+
+struct rz_mpifort_key *rz_mpifort_key_new(rz_mpifort_function *copy, rz_mpifort_function *delete,
+                                          MPI_Aint extra, bool old)
+{
+    struct rz_mpifort_key *key = malloc(sizeof(*key));
+    if (key) {
+        pthread_mutex_lock(&keys_lock);
+        *key = (struct rz_mpifort_key){copy, delete, extra, old, keys};
+        keys = key;
+        pthread_mutex_unlock(&keys_lock);
+    }
+    return key;
+}
+
+static int copy_by(const struct rz_mpifort_key *key, MPI_Fint object, int keyval, void *in,
+                   void **out, int *flag)
+{
+    MPI_Fint error = MPI_SUCCESS, f_flag = 0;
+    MPI_Aint extra = key->extra, from = (MPI_Aint)in, to = 0;
+    if (key->old) {
+        MPI_Fint old_extra = (MPI_Fint)extra, old_from = (MPI_Fint)from, old_to = 0;
+        ((rz_mpifort_old_copy_function *)key->copy)(&object, &keyval, &old_extra, &old_from,
+                                                    &old_to, &f_flag, &error);
+        to = old_to;
+    } else {
+        ((rz_mpifort_copy_function *)key->copy)(&object, &keyval, &extra, &from, &to, &f_flag,
+                                                &error);
+    }
+    *flag = f_flag != 0;
+    if (*flag) {
+        *out = (void *)to;
+    }
+    return error;
+}
+
+static int delete_by(const struct rz_mpifort_key *key, MPI_Fint object, int keyval, void *value)
+{
+    MPI_Fint error = MPI_SUCCESS;
+    MPI_Aint extra = key->extra, f_value = (MPI_Aint)value;
+    if (key->old) {
+        MPI_Fint old_extra = (MPI_Fint)extra, old_value = (MPI_Fint)f_value;
+        ((rz_mpifort_old_delete_function *)key->delete)(&object, &keyval, &old_value, &old_extra,
+                                                        &error);
+    } else {
+        ((rz_mpifort_delete_function *)key->delete)(&object, &keyval, &f_value, &extra, &error);
+    }
+    return error;
+}
+
+#define ATTRIBUTE(kind, Kind, type)                                                                \
+    int rz_mpifort_##kind##_copy(type object, int keyval, void *extra, void *in, void *out,        \
+                                 int *flag)                                                        \
+    {                                                                                              \
+        return copy_by(extra, PMPI_##Kind##_toint(object), keyval, in, out, flag);                 \
+    }                                                                                              \
+    int rz_mpifort_##kind##_delete(type object, int keyval, void *value, void *extra)              \
+    {                                                                                              \
+        return delete_by(extra, PMPI_##Kind##_toint(object), keyval, value);                       \
+    }
+ATTRIBUTE(comm, Comm, MPI_Comm)
+ATTRIBUTE(type, Type, MPI_Datatype)
+ATTRIBUTE(win, Win, MPI_Win)
+
+/* The functions of MPI for copying and deleting, as Fortran calls them. */
+#define PREDEFINED(kind)                                                                           \
+    PUBLIC void mpi_##kind##null_copy_fn_(MPI_Fint *object, MPI_Fint *keyval, MPI_Aint *extra,     \
+                                          MPI_Aint *in, MPI_Aint *out, MPI_Fint *flag,             \
+                                          MPI_Fint *error)                                         \
+    {                                                                                              \
+        (void)object, (void)keyval, (void)extra, (void)in, (void)out;                              \
+        *flag = 0;                                                                                 \
+        *error = MPI_SUCCESS;                                                                      \
+    }                                                                                              \
+    PUBLIC void mpi_##kind##null_delete_fn_(MPI_Fint *object, MPI_Fint *keyval, MPI_Aint *value,   \
+                                            MPI_Aint *extra, MPI_Fint *error)                      \
+    {                                                                                              \
+        (void)object, (void)keyval, (void)value, (void)extra;                                      \
+        *error = MPI_SUCCESS;                                                                      \
+    }
+#define DUP(kind, number)                                                                          \
+    PUBLIC void mpi_##kind##dup_fn_(MPI_Fint *object, MPI_Fint *keyval, MPI_Aint *extra,           \
+                                    number *in, number *out, MPI_Fint *flag, MPI_Fint *error)      \
+    {                                                                                              \
+        (void)object, (void)keyval, (void)extra;                                                   \
+        *out = *in;                                                                                \
+        *flag = 1;                                                                                 \
+        *error = MPI_SUCCESS;                                                                      \
+    }
+PREDEFINED()
+PREDEFINED(comm_)
+PREDEFINED(type_)
+PREDEFINED(win_)
+DUP(, MPI_Fint)
+DUP(comm_, MPI_Aint)
+DUP(type_, MPI_Aint)
+DUP(win_, MPI_Aint)
+
+/* ---- Generalised requests ---- */
+
+int rz_mpifort_query(void *extra, MPI_Status *status)
+{
+    struct rz_mpifort_grequest *request = extra;
+    MPI_Fint error = MPI_SUCCESS;
+    request->query(&request->extra, status, &error);
+    return error;
+}
+
+int rz_mpifort_free(void *extra)
+{
+    struct rz_mpifort_grequest *request = extra;
+    MPI_Fint error = MPI_SUCCESS;
+    request->free(&request->extra, &error);
+    free(request);
+    return error;
+}
+
+int rz_mpifort_cancel(void *extra, int complete)
+{
+    struct rz_mpifort_grequest *request = extra;
+    MPI_Fint error = MPI_SUCCESS, f_complete = complete != 0;
+    request->cancel(&request->extra, &f_complete, &error);
+    return error;
+}
+
+/* ---- Data representations ---- */
+
+typedef void rz_mpifort_conversion(void *user, MPI_Fint *type, MPI_Fint *count, void *file,
+                                   MPI_Offset *at, MPI_Aint *extra, MPI_Fint *error);
+typedef void rz_mpifort_conversion_c(void *user, MPI_Fint *type, MPI_Count *count, void *file,
+                                     MPI_Offset *at, MPI_Aint *extra, MPI_Fint *error);
+
+PUBLIC void mpi_conversion_fn_null_(void *user, MPI_Fint *type, MPI_Fint *count, void *file,
+                                    MPI_Offset *at, MPI_Aint *extra, MPI_Fint *error)
+{
+    (void)user, (void)type, (void)count, (void)file, (void)at, (void)extra;
+    *error = MPI_SUCCESS;
+}
+
+PUBLIC void mpi_conversion_fn_null_c_(void *user, MPI_Fint *type, MPI_Count *count, void *file,
+                                      MPI_Offset *at, MPI_Aint *extra, MPI_Fint *error)
+{
+    (void)user, (void)type, (void)count, (void)file, (void)at, (void)extra;
+    *error = MPI_SUCCESS;
+}
+
+bool rz_mpifort_is_no_conversion(rz_mpifort_function *function)
+{
+    return function == (rz_mpifort_function *)mpi_conversion_fn_null_ ||
+           function == (rz_mpifort_function *)mpi_conversion_fn_null_c_;
+}
+
+int rz_mpifort_extent_of(MPI_Datatype type, MPI_Aint *extent, void *extra)
+{
+    struct rz_mpifort_datarep *datarep = extra;
+    MPI_Fint error = MPI_SUCCESS, f_type = PMPI_Type_toint(type);
+    datarep->extent(&f_type, extent, &datarep->extra, &error);
+    return error;
+}
+
+#define CONVERSION(name, which, number, type)                                                      \
+    int rz_mpifort_##name(void *user, MPI_Datatype datatype, number count, void *file,             \
+                          MPI_Offset at, void *extra)                                              \
+    {                                                                                              \
+        struct rz_mpifort_datarep *datarep = extra;                                                \
+        MPI_Fint error = MPI_SUCCESS, f_type = PMPI_Type_toint(datatype);                          \
+        ((type *)datarep->which)(user, &f_type, &count, file, &at, &datarep->extra, &error);       \
+        return error;                                                                              \
+    }
+CONVERSION(read, read, int, rz_mpifort_conversion)
+CONVERSION(write, write, int, rz_mpifort_conversion)
+CONVERSION(read_c, read, MPI_Count, rz_mpifort_conversion_c)
+CONVERSION(write_c, write, MPI_Count, rz_mpifort_conversion_c)
+
+/* ---- Restart points ---- */
+
+rz_mpifort_point *rz_mpifort_the_point;
+rz_mpifort_point_failed *rz_mpifort_the_point_failed;
+
+int rz_mpifort_run_point(int argc, char **argv, MPIX_Reinit_state_t state)
+{
+    (void)argc, (void)argv;
+    MPI_Fint f_state = (MPI_Fint)state, error = MPI_SUCCESS;
+    rz_mpifort_the_point(&f_state, &error);
+    return error;
+}
+
+int rz_mpifort_run_point_failed(int argc, char **argv, MPIX_Reinit_state_t state, int num_failed,
+                                int *failed)
+{
+    (void)argc, (void)argv;
+    MPI_Fint f_state = (MPI_Fint)state, error = MPI_SUCCESS;
+    rz_mpifort_the_point_failed(&f_state, &num_failed, failed, &error);
+    return error;
+}
+
+void rz_mpifort_run_cleanup(MPIX_Reinit_state_t state, void *arg)
+{
+    MPI_Fint f_state = (MPI_Fint)state;
+    ((rz_mpifort_cleanup *)arg)(&f_state);
+}

@@ -1,0 +1,132 @@
+! SPDX-License-Identifier: BSD-3-Clause
+! More requests and datatypes than the library keeps on its stack, empty strings, wrong arguments without and with ierror (mpi_f08); a procedure of the
+! program stands before that of the library and calls its twin.
+module counted
+  implicit none
+  integer :: barriers = 0
+end module
+
+subroutine MPI_Barrier(comm, ierror)
+  use counted
+  use mpi_f08, only: MPI_Comm, PMPI_Barrier
+  implicit none
+  type(MPI_Comm), intent(in) :: comm
+  integer, optional, intent(out) :: ierror
+  barriers = barriers + 1
+  call PMPI_Barrier(comm, ierror)
+end subroutine
+
+program fortran_limits
+  use counted
+  use mpi_f08
+  use, intrinsic :: iso_c_binding, only: c_int
+  implicit none
+  interface
+    integer(c_int) function booleans(size, true, false, is_set) bind(C, name='MPI_Abi_get_fortran_booleans')
+      import :: c_int
+      integer(c_int), value :: size
+      integer(c_int), intent(out) :: true, false, is_set
+    end function
+  end interface
+  integer, parameter :: m = 100
+  integer :: me, n, ierror, right
+  call MPI_Init()
+  call MPI_Comm_rank(MPI_COMM_WORLD, me)
+  call MPI_Comm_size(MPI_COMM_WORLD, n)
+  right = modulo(me + 1, n)
+  call the_library_knows
+  call many_requests
+  call many_datatypes
+  call empty_strings
+  call wrong_arguments
+  call MPI_Barrier(MPI_COMM_WORLD)
+  call MPI_Barrier(MPI_COMM_WORLD, ierror)
+  call check(barriers == 2 .and. ierror == MPI_SUCCESS, 'a procedure of the program before that of the library')
+  call MPI_Finalize()
+contains
+
+  subroutine check(so, what)
+    logical, intent(in) :: so
+    character(len=*), intent(in) :: what
+    if (.not. so) then
+      print '(a, i0, 2a)', 'rank ', me, ': not so: ', what
+      call MPI_Abort(MPI_COMM_WORLD, 3)
+    end if
+  end subroutine
+
+  subroutine the_library_knows
+    integer(c_int) :: true, false, is_set
+    ierror = booleans(4_c_int, true, false, is_set)
+    call check(ierror == MPI_SUCCESS .and. is_set == 1 .and. true == 1 .and. false == 0, 'the values of LOGICAL')
+  end subroutine
+
+  subroutine many_requests
+    type(MPI_Request) :: requests(2 * m)
+    type(MPI_Status) :: statuses(2 * m)
+    integer :: in(m), out(m), indices(2 * m), i, count, received
+    out = [(me * 1000 + i, i = 1, m)]
+    do i = 1, m
+      call MPI_Irecv(in(i), 1, MPI_INTEGER, right, i, MPI_COMM_WORLD, requests(i))
+    end do
+    do i = m, 1, -1
+      call MPI_Issend(out(i), 1, MPI_INTEGER, modulo(me - 1, n), i, MPI_COMM_WORLD, requests(m + i))
+    end do
+    call MPI_Waitall(0, requests, statuses)
+    received = 0
+    do
+      call MPI_Waitsome(2 * m, requests, count, indices, statuses)
+      if (count == MPI_UNDEFINED) exit
+      do i = 1, count
+        call check(indices(i) >= 1 .and. indices(i) <= 2 * m, 'a number of a request')
+        call check(indices(i) > m .or. statuses(i)%MPI_TAG == indices(i), 'the status of a request')
+      end do
+      received = received + count
+    end do
+    call check(received == 2 * m .and. all(requests == MPI_REQUEST_NULL), 'all requests')
+    call check(all(in == [(right * 1000 + i, i = 1, m)]), 'all messages')
+  end subroutine
+
+  subroutine many_datatypes
+    type(MPI_Datatype) :: types(m), made
+    integer(MPI_ADDRESS_KIND) :: places(m)
+    integer :: in(m), out(m), lengths(m), i
+    types = MPI_INTEGER
+    lengths = 1
+    places = [(4_MPI_ADDRESS_KIND * (m - i), i = 1, m)]
+    out = [(i, i = 1, m)]
+    call MPI_Type_create_struct(m, lengths, places, types, made)
+    call MPI_Type_commit(made)
+    call MPI_Sendrecv(out, m, MPI_INTEGER, 0, 1, in, 1, made, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE)
+    call check(all(in == out(m:1:-1)), 'a structure of many parts')
+    call MPI_Type_free(made)
+  end subroutine
+
+  subroutine empty_strings
+    character(len=0) :: empty
+    character(len=MPI_MAX_OBJECT_NAME) :: name
+    integer :: length
+    call MPI_Comm_set_name(MPI_COMM_SELF, empty)
+    call MPI_Comm_get_name(MPI_COMM_SELF, name, length)
+    call check(length == 0 .and. name == ' ', 'an empty name')
+    call MPI_Comm_set_name(MPI_COMM_SELF, repeat('x', MPI_MAX_OBJECT_NAME))
+    call MPI_Comm_get_name(MPI_COMM_SELF, name, length)
+    call check(length == MPI_MAX_OBJECT_NAME .and. name == repeat('x', MPI_MAX_OBJECT_NAME), 'the longest name')
+    call MPI_Comm_get_name(MPI_COMM_SELF, empty, length)
+    call check(length == 0, 'no room for a name')
+  end subroutine
+
+  subroutine wrong_arguments
+    type(MPI_Request) :: requests(1)
+    type(MPI_Status) :: statuses(1)
+    call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)
+    call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)
+    call MPI_Waitall(-1, requests, statuses, ierror)
+    call check(ierror /= MPI_SUCCESS, 'a negative count of requests')
+    call MPI_Send(me, -1, MPI_INTEGER, 0, 0, MPI_COMM_WORLD, ierror)
+    call check(ierror /= MPI_SUCCESS, 'a negative count')
+    call MPI_Send(me, 1, MPI_Datatype(12345678), 0, 0, MPI_COMM_WORLD, ierror)
+    call check(ierror /= MPI_SUCCESS, 'a handle of nothing')
+    call MPI_Send(me, 1, MPI_INTEGER, 0, -9, MPI_COMM_WORLD) ! no ierror: nothing is returned
+    call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL)
+  end subroutine
+end program
