@@ -205,22 +205,18 @@ RZ_PUBLIC int PMPI_File_call_errhandler(MPI_File fh, int errorcode)
 }
 RZ_TWIN(MPI_File_call_errhandler);
 
-/* ---- Windows: there is only MPI_WIN_NULL, which has a name ---- */
-
-RZ_PUBLIC int PMPI_Win_get_name(MPI_Win win, char *win_name, int *resultlen)
+RZ_PUBLIC int PMPI_Win_call_errhandler(MPI_Win win, int errorcode)
 {
-    static const char name[] = "MPI_WIN_NULL";
-    struct rz_call call = {.name = "MPI_Win_get_name"};
-    if (win != MPI_WIN_NULL) {
-        rz_arg_refuse(&call, MPI_ERR_WIN, "win is not a window, or one that was freed");
-    } else if (rz_arg_pointer(&call, "win_name", win_name) &&
-               rz_arg_pointer(&call, "resultlen", resultlen)) {
-        memcpy(win_name, name, sizeof(name));
-        *resultlen = (int)strlen(name);
+    struct rz_call call = {.name = "MPI_Win_call_errhandler"};
+    struct rz_win *win_ = NULL;
+    if (rz_call_begin(&call) && rz_arg_win(&call, "win", win, &win_)) {
+        rz_call_unlock(&call);
+        rz_error_raise_win(win_, errorcode, call.name);
+        return MPI_SUCCESS;
     }
     return rz_call_end(&call);
 }
-RZ_TWIN(MPI_Win_get_name);
+RZ_TWIN(MPI_Win_call_errhandler);
 
 /* ---- Inquiries of the ABI ---- */
 

@@ -34,7 +34,8 @@
 struct rz_call {
     const char *name; /* as written in the program */
     struct rz_comm
-        *comm; /* its error handler applies; NULL: that of errors without a communicator */
+        *comm;          /* its error handler applies; NULL: that of errors without a communicator */
+    struct rz_win *win; /* of a call on a window: its error handler applies */
     struct rz_session *session;    /* of a call on a session: its error handler applies */
     struct rz_errhandler *handler; /* given for the object to be made: has precedence */
     int error;                     /* MPI_SUCCESS, an error class or RZM_ROLLBACK */
@@ -171,7 +172,8 @@ int rz_call_unsupported(const char *name, MPI_Comm comm);
  */
 int rz_error_raise(struct rz_comm *comm, int error, const char *name);
 
-/* As rz_error_raise, for an error of a session, and of MPI_FILE_NULL. */
+/* As rz_error_raise, for an error of a window, of a session, and of MPI_FILE_NULL. */
+int rz_error_raise_win(struct rz_win *win, int error, const char *name);
 int rz_error_raise_session(struct rz_session *session, int error, const char *name);
 int rz_error_raise_file(int error, const char *name);
 
@@ -215,7 +217,13 @@ static inline void *rz_arg_user_object(const void *handle, enum rz_object_kind k
                rz_arg_bad_handle(call, KIND, name, (uintptr_t)handle);                             \
     }
 
-/* Requests, sessions and monitors have no predefined object but the null handle. */
+/* Windows, requests, sessions and monitors have no predefined object but the null handle. */
+static inline struct rz_win *rz_win_predefined(unsigned handle)
+{
+    (void)handle;
+    return NULL;
+}
+
 static inline struct rz_request *rz_request_predefined(unsigned handle)
 {
     (void)handle;
@@ -235,6 +243,7 @@ static inline struct rz_monitor *rz_monitor_predefined(unsigned handle)
 }
 
 RZ_ARG_FIND(comm, MPI_Comm, rz_comm, RZ_OBJECT_COMM)
+RZ_ARG_FIND(win, MPI_Win, rz_win, RZ_OBJECT_WIN)
 RZ_ARG_FIND(session, MPI_Session, rz_session, RZ_OBJECT_SESSION)
 RZ_ARG_FIND(request, MPI_Request, rz_request, RZ_OBJECT_REQUEST)
 RZ_ARG_LOOK_UP(group, MPI_Group, rz_group, RZ_OBJECT_GROUP)
@@ -279,6 +288,21 @@ static inline bool rz_arg_session(struct rz_call *call, const char *name, MPI_Se
     *session = call->session = rz_arg_find_session(handle);
     return RZ_LIKELY(*session != NULL) ||
            rz_arg_bad_handle(call, RZ_OBJECT_SESSION, name, (uintptr_t)handle);
+}
+
+static inline bool rz_arg_win(struct rz_call *call, const char *name, MPI_Win handle,
+                              struct rz_win **win)
+{
+    *win = call->win = rz_arg_find_win(handle);
+    return RZ_LIKELY(*win != NULL) ||
+           rz_arg_bad_handle(call, RZ_OBJECT_WIN, name, (uintptr_t)handle);
+}
+
+static inline bool rz_arg_win_or_null(struct rz_call *call, const char *name, MPI_Win handle,
+                                      struct rz_win **win)
+{
+    *win = NULL;
+    return handle == MPI_WIN_NULL || rz_arg_win(call, name, handle, win);
 }
 
 /* A call that creates an object, not from another one of its kind, reports errors to the error
@@ -404,6 +428,15 @@ static inline bool rz_arg_rank(struct rz_call *call, const char *name, int rank,
            rz_arg_bad_rank(call, name, rank, peers);
 }
 
+/* A rank in the group of win. null: MPI_PROC_NULL is allowed. */
+static inline bool rz_arg_win_rank(struct rz_call *call, const char *name, int rank,
+                                   const struct rz_win *win, bool null)
+{
+    int peers = rz_win_size(win);
+    return RZ_LIKELY((rank >= 0 && rank < peers) || (null && rank == MPI_PROC_NULL)) ||
+           rz_arg_bad_rank(call, name, rank, peers);
+}
+
 static inline bool rz_arg_tag(struct rz_call *call, const char *name, int tag, enum rz_rank_use use)
 {
     return RZ_LIKELY(tag >= 0 && tag <= RZ_TAG_UB) ||
@@ -471,6 +504,15 @@ static inline bool rz_arg_message(struct rz_call *call, const struct rz_message_
     bool small = count >= 0 && count <= INT32_MAX && (object->flags & RZ_DATATYPE_HUGE) == 0;
     return RZ_LIKELY(fit && buffer_fit && small) ||
            rz_arg_bad_message(call, names, buffer, count, *datatype);
+}
+
+/* The data at the target of a one-sided operation: as rz_arg_message, without a buffer. */
+static inline bool rz_arg_target(struct rz_call *call, int64_t count, MPI_Datatype handle,
+                                 struct rz_datatype **datatype)
+{
+    static const char anywhere; /* an address that is no special value */
+    return rz_arg_message(call, RZ_NAMES("target_disp", "target_count", "target_datatype"),
+                          &anywhere, count, handle, datatype);
 }
 
 /* A buffer that must be valid, while its count and datatype are those of another one: the result of

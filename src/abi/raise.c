@@ -90,6 +90,10 @@ static void run(const struct rz_errhandler *handler, struct rz_object *object, i
         handle = rz_object_handle(object, (uintptr_t)MPI_COMM_NULL);
         handler->function.comm((MPI_Comm *)(void *)&handle, &code);
         return;
+    case RZ_OBJECT_WIN:
+        handle = rz_object_handle(object, (uintptr_t)MPI_WIN_NULL);
+        handler->function.win((MPI_Win *)(void *)&handle, &code);
+        return;
     case RZ_OBJECT_SESSION:
         handle = rz_object_handle(object, (uintptr_t)MPI_SESSION_NULL);
         handler->function.session((MPI_Session *)(void *)&handle, &code);
@@ -126,8 +130,22 @@ static int raise_by(const struct rz_errhandler *handler, struct rz_object *objec
     end_program(NULL, error);
 }
 
+int rz_error_raise_win(struct rz_win *win, int error, const char *name)
+{
+    struct rz_call lock = {0};
+    rz_call_lock(&lock);
+    struct rz_errhandler handler = *rz_win_errhandler(win);
+    struct rz_comm *comm = rz_win_comm(win);
+    rz_call_unlock(&lock);
+    return raise_by(&handler, (struct rz_object *)win, comm, "a window", error, name);
+}
+
+/* The communicator of a window belongs to requests of one-sided operations. */
 int rz_error_raise(struct rz_comm *comm, int error, const char *name)
 {
+    if (comm && rz_comm_window(comm)) {
+        return rz_error_raise_win(rz_comm_window(comm), error, name);
+    }
     if (!comm && rz_world == RZ_PHASE_RUNNING) {
         comm = rz_comm_predefined(0x102); /* errors without an object are MPI_COMM_SELF's */
     }
@@ -160,6 +178,8 @@ static void raise_of(const struct rz_call *call, int error)
 {
     if (call->handler) {
         raise_by(call->handler, NULL, NULL, "what was to be made", error, call->name);
+    } else if (call->win) {
+        rz_error_raise_win(call->win, error, call->name);
     } else if (call->session) {
         rz_error_raise_session(call->session, error, call->name);
     } else {

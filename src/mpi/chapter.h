@@ -63,6 +63,7 @@ struct rz_info;
 struct rz_errhandler;
 struct rz_session;
 struct rz_monitor; /* RZ_Group_monitor */
+struct rz_win;
 
 /* Returned by a chapter function when the job rolls back to its restart point; never returned to
  * the user. */
@@ -205,6 +206,13 @@ bool rz_comm_degrees(const struct rz_comm *comm, int *indegree, int *outdegree);
 
 /* The error handler of comm; not retained. */
 struct rz_errhandler *rz_comm_errhandler(struct rz_comm *comm);
+
+/* A window: the size of its group; its communicator, which no user has a handle of; its error
+ * handler; and the window of such a communicator, NULL: it is none. */
+int rz_win_size(const struct rz_win *win);
+struct rz_comm *rz_win_comm(const struct rz_win *win);
+struct rz_errhandler *rz_win_errhandler(const struct rz_win *win);
+struct rz_win *rz_comm_window(const struct rz_comm *comm);
 
 /* The error handlers of a session, and of MPI_FILE_NULL. */
 struct rz_errhandler *rz_session_errhandler(struct rz_session *session);

@@ -495,8 +495,88 @@ int rzm_intercomm_create_from_groups(struct rz_group *local_group, int local_lea
                                      struct rz_errhandler *errhandler,
                                      struct rz_comm **newintercomm);
 int rzm_intercomm_merge(struct rz_comm *intercomm, int high, struct rz_comm **newintracomm);
+
+/* ---- Windows and one-sided communication ---- */
+
+int rzm_accumulate(const void *origin_addr, MPI_Count origin_count,
+                   struct rz_datatype *origin_datatype, int target_rank, MPI_Aint target_disp,
+                   MPI_Count target_count, struct rz_datatype *target_datatype, struct rz_op *op,
+                   struct rz_win *win);
+int rzm_compare_and_swap(const void *origin_addr, const void *compare_addr, void *result_addr,
+                         struct rz_datatype *datatype, int target_rank, MPI_Aint target_disp,
+                         struct rz_win *win);
+int rzm_fetch_and_op(const void *origin_addr, void *result_addr, struct rz_datatype *datatype,
+                     int target_rank, MPI_Aint target_disp, struct rz_op *op, struct rz_win *win);
+int rzm_get(void *origin_addr, MPI_Count origin_count, struct rz_datatype *origin_datatype,
+            int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+            struct rz_datatype *target_datatype, struct rz_win *win);
+int rzm_get_accumulate(const void *origin_addr, MPI_Count origin_count,
+                       struct rz_datatype *origin_datatype, void *result_addr,
+                       MPI_Count result_count, struct rz_datatype *result_datatype, int target_rank,
+                       MPI_Aint target_disp, MPI_Count target_count,
+                       struct rz_datatype *target_datatype, struct rz_op *op, struct rz_win *win);
+int rzm_put(const void *origin_addr, MPI_Count origin_count, struct rz_datatype *origin_datatype,
+            int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+            struct rz_datatype *target_datatype, struct rz_win *win);
+int rzm_raccumulate(const void *origin_addr, MPI_Count origin_count,
+                    struct rz_datatype *origin_datatype, int target_rank, MPI_Aint target_disp,
+                    MPI_Count target_count, struct rz_datatype *target_datatype, struct rz_op *op,
+                    struct rz_win *win, struct rz_request **request);
+int rzm_rget(void *origin_addr, MPI_Count origin_count, struct rz_datatype *origin_datatype,
+             int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+             struct rz_datatype *target_datatype, struct rz_win *win, struct rz_request **request);
+int rzm_rget_accumulate(const void *origin_addr, MPI_Count origin_count,
+                        struct rz_datatype *origin_datatype, void *result_addr,
+                        MPI_Count result_count, struct rz_datatype *result_datatype,
+                        int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                        struct rz_datatype *target_datatype, struct rz_op *op, struct rz_win *win,
+                        struct rz_request **request);
+int rzm_rput(const void *origin_addr, MPI_Count origin_count, struct rz_datatype *origin_datatype,
+             int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+             struct rz_datatype *target_datatype, struct rz_win *win, struct rz_request **request);
+int rzm_win_allocate(MPI_Aint size, MPI_Count disp_unit, struct rz_info *info, struct rz_comm *comm,
+                     void *baseptr, struct rz_win **win);
+int rzm_win_allocate_shared(MPI_Aint size, MPI_Count disp_unit, struct rz_info *info,
+                            struct rz_comm *comm, void *baseptr, struct rz_win **win);
+int rzm_win_attach(struct rz_win *win, void *base, MPI_Aint size);
+int rzm_win_complete(struct rz_win *win);
+int rzm_win_create(void *base, MPI_Aint size, MPI_Count disp_unit, struct rz_info *info,
+                   struct rz_comm *comm, struct rz_win **win);
+int rzm_win_create_dynamic(struct rz_info *info, struct rz_comm *comm, struct rz_win **win);
 int rzm_win_create_errhandler(MPI_Win_errhandler_function *win_errhandler_fn,
                               struct rz_errhandler **errhandler);
+int rzm_win_create_keyval(MPI_Win_copy_attr_function *win_copy_attr_fn,
+                          MPI_Win_delete_attr_function *win_delete_attr_fn, int *win_keyval,
+                          void *extra_state);
+int rzm_win_delete_attr(struct rz_win *win, int win_keyval);
+int rzm_win_detach(struct rz_win *win, const void *base);
+int rzm_win_fence(int assert, struct rz_win *win);
+int rzm_win_flush(int rank, struct rz_win *win);
+int rzm_win_flush_all(struct rz_win *win);
+int rzm_win_flush_local(int rank, struct rz_win *win);
+int rzm_win_flush_local_all(struct rz_win *win);
+int rzm_win_free(struct rz_win *win);
+int rzm_win_free_keyval(int *win_keyval);
+int rzm_win_get_attr(struct rz_win *win, int win_keyval, void *attribute_val, int *flag);
+int rzm_win_get_errhandler(struct rz_win *win, struct rz_errhandler **errhandler);
+int rzm_win_get_group(struct rz_win *win, struct rz_group **group);
+int rzm_win_get_info(struct rz_win *win, struct rz_info **info_used);
+int rzm_win_get_name(struct rz_win *win, char *win_name, int *resultlen);
+int rzm_win_lock(int lock_type, int rank, int assert, struct rz_win *win);
+int rzm_win_lock_all(int assert, struct rz_win *win);
+int rzm_win_post(struct rz_group *group, int assert, struct rz_win *win);
+int rzm_win_set_attr(struct rz_win *win, int win_keyval, void *attribute_val);
+int rzm_win_set_errhandler(struct rz_win *win, struct rz_errhandler *errhandler);
+int rzm_win_set_info(struct rz_win *win, struct rz_info *info);
+int rzm_win_set_name(struct rz_win *win, const char *win_name);
+int rzm_win_shared_query(struct rz_win *win, int rank, MPI_Aint *size, MPI_Count *disp_unit,
+                         void *baseptr);
+int rzm_win_start(struct rz_group *group, int assert, struct rz_win *win);
+int rzm_win_sync(struct rz_win *win);
+int rzm_win_test(struct rz_win *win, int *flag);
+int rzm_win_unlock(int rank, struct rz_win *win);
+int rzm_win_unlock_all(struct rz_win *win);
+int rzm_win_wait(struct rz_win *win);
 
 /* ---- Groups ---- */
 
@@ -672,6 +752,9 @@ int rzm_comm_revoke(struct rz_comm *comm);
 int rzm_comm_shrink(struct rz_comm *comm, MPI_Comm *newcomm);
 int rzm_reinit_state(int *state);
 int rzm_reinit_test(void);
+int rzm_win_get_failed(struct rz_win *win, struct rz_group **group);
+int rzm_win_is_revoked(struct rz_win *win, int *flag);
+int rzm_win_revoke(struct rz_win *win);
 int rzm_comm_repair(int n, const MPI_Comm comms[], MPI_Comm newcomms[]);
 int rzm_comm_replace(struct rz_comm *comm, struct rz_comm **newcomm);
 int rzm_group_monitor_changed(struct rz_monitor *monitor, int *flag);

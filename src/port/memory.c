@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -76,6 +77,18 @@ rz_status_t rz_memory_create(const char *name, size_t bytes, int *fd)
         return memory_status(error);
     }
     *fd = memory;
+    return RZ_OK;
+}
+
+rz_status_t rz_memory_open_of(pid_t pid, int fd, int *own)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
+    int opened = open(path, O_RDWR | O_CLOEXEC);
+    if (opened < 0) {
+        return RZ_ERR_SYSTEM;
+    }
+    *own = opened;
     return RZ_OK;
 }
 

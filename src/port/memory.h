@@ -7,6 +7,8 @@
 
 #include <rhizome/types.h>
 
+#include <sys/types.h>
+
 /* The size of a page: of this machine, or from RZ_TEST_PAGE_BYTES (a hook for tests: a larger power
  * of two, as on other machines), which is read once. */
 size_t rz_memory_page_bytes(void);
@@ -23,6 +25,10 @@ rz_status_t rz_memory_reserve(int fd, size_t offset, size_t bytes);
 /* Returns the pages of [offset, offset + bytes) to the system, in whole pages: later reads give
  * zero. RZ_ERR_SYSTEM: this failed. */
 rz_status_t rz_memory_punch(int fd, size_t offset, size_t bytes);
+
+/* Opens the memory that is descriptor fd of the process pid, of the same user. RZ_ERR_SYSTEM: it is
+ * not, any more, or the system refuses it. */
+rz_status_t rz_memory_open_of(pid_t pid, int fd, int *own);
 
 /* Maps the whole or its first bytes; bytes 0: the size of the file, returned in *mapped when not
  * NULL. */

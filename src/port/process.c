@@ -325,6 +325,32 @@ bool rz_process_copy(pid_t pid, const struct rz_process_vector *vectors, unsigne
     return copied >= 0 && (size_t)copied == bytes;
 }
 
+static bool move_ranges(pid_t pid, const struct rz_process_range *ranges, unsigned n, void *here,
+                        bool writes)
+{
+    rz_assert(n <= RZ_PROCESS_RANGES_MAX);
+    struct iovec there[RZ_PROCESS_RANGES_MAX], row = {.iov_base = here};
+    for (unsigned i = 0; i < n; i++) {
+        there[i] =
+            (struct iovec){.iov_base = (void *)(uintptr_t)ranges[i].at, .iov_len = ranges[i].bytes};
+        row.iov_len += ranges[i].bytes;
+    }
+    ssize_t copied = writes ? process_vm_writev(pid, &row, 1, there, n, 0)
+                            : process_vm_readv(pid, &row, 1, there, n, 0);
+    return copied >= 0 && (size_t)copied == row.iov_len;
+}
+
+bool rz_process_gather(pid_t pid, const struct rz_process_range *ranges, unsigned n, void *here)
+{
+    return move_ranges(pid, ranges, n, here, false);
+}
+
+bool rz_process_scatter(pid_t pid, const struct rz_process_range *ranges, unsigned n,
+                        const void *here)
+{
+    return move_ranges(pid, ranges, n, (void *)(uintptr_t)here, true);
+}
+
 void rz_process_leave_terminal(void)
 {
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);

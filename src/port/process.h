@@ -78,4 +78,17 @@ void rz_process_let_others_read(void);
  * memory. */
 bool rz_process_copy(pid_t pid, const struct rz_process_vector *vectors, unsigned n);
 
+/* A range of memory of another process. */
+struct rz_process_range {
+    uint64_t at;
+    size_t bytes;
+};
+enum { RZ_PROCESS_RANGES_MAX = 256 };
+
+/* Copies n ranges of another process's memory to the row `here`, or the row to them, in one system
+ * call. Less than 2 GiB in all. False: as above; a part may have been copied. */
+bool rz_process_gather(pid_t pid, const struct rz_process_range *ranges, unsigned n, void *here);
+bool rz_process_scatter(pid_t pid, const struct rz_process_range *ranges, unsigned n,
+                        const void *here);
+
 #endif

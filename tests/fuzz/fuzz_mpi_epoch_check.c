@@ -75,7 +75,8 @@ static void has_passed(const struct rz_envelope *envelope)
     if (plain && (uint32_t)envelope->source >= UINT32_C(1) << 20) {
         world.foreign++;
     } else {
-        world.loose += envelope->kind != RZ_ENVELOPE_ACK && envelope->kind < RZ_ENVELOPE_CANCEL;
+        world.loose += envelope->kind == RZ_ENVELOPE_WINDOW ||
+                       (envelope->kind != RZ_ENVELOPE_ACK && envelope->kind < RZ_ENVELOPE_CANCEL);
     }
 }
 

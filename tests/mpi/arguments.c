@@ -199,6 +199,13 @@ static void make_objects(void)
         MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &good.type_keyval,
                                NULL);
     }
+    MPI_Win_create_errhandler(note_win_error, &good.win_errhandler);
+    MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, MPI_WIN_NULL_DELETE_FN, &good.win_keyval, NULL);
+    MPI_Win_create(good.buffer, sizeof(good.buffer), 8, MPI_INFO_NULL, good.comm, &good.win);
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &good.dynamic);
+    MPI_Win_set_errhandler(good.win, good.win_errhandler);
+    MPI_Win_set_errhandler(good.dynamic, good.win_errhandler);
+    MPI_Win_fence(0, good.win);
     RZ_Group_monitor_start(good.comm, MPI_INFO_NULL, NULL, NULL, &good.monitor);
     MPI_Send_init(good.buffer, 1, MPI_INT, 0, 7, good.comm, &good.persistent);
     MPI_Irecv(good.buffer, 1, MPI_INT, 0, 8, good.comm, &good.active);
@@ -236,10 +243,10 @@ static void make_failed(void)
         CHECK(call(&copy) == MPI_SUCCESS);                                                         \
         CHECK(copy == null.member);                                                                \
     } while (0)
-    null = (struct gone){MPI_COMM_NULL,      MPI_GROUP_NULL,   MPI_DATATYPE_NULL,
-                         MPI_OP_NULL,        MPI_REQUEST_NULL, MPI_MESSAGE_NULL,
-                         MPI_INFO_NULL,      MPI_SESSION_NULL, RZ_GROUP_MONITOR_NULL,
-                         MPI_ERRHANDLER_NULL};
+    null = (struct gone){MPI_COMM_NULL,       MPI_GROUP_NULL,   MPI_DATATYPE_NULL,
+                         MPI_OP_NULL,         MPI_REQUEST_NULL, MPI_MESSAGE_NULL,
+                         MPI_INFO_NULL,       MPI_SESSION_NULL, RZ_GROUP_MONITOR_NULL,
+                         MPI_ERRHANDLER_NULL, MPI_WIN_NULL};
     MPI_Comm_dup(MPI_COMM_SELF, &gone.comm);
     MPI_Group_incl(good.other_group, 1, good.zeros, &gone.group);
     MPI_Type_contiguous(5, MPI_INT, &gone.datatype);
@@ -249,6 +256,7 @@ static void make_failed(void)
     MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &gone.session);
     RZ_Group_monitor_start(good.comm, MPI_INFO_NULL, NULL, NULL, &gone.monitor);
     MPI_Comm_create_errhandler(note_comm_error, &gone.errhandler);
+    MPI_Win_create_dynamic(MPI_INFO_NULL, good.comm, &gone.win);
     FAIL(comm, MPI_Comm_free);
     FAIL(group, MPI_Group_free);
     FAIL(datatype, MPI_Type_free);
@@ -258,6 +266,7 @@ static void make_failed(void)
     FAIL(session, MPI_Session_finalize);
     FAIL(monitor, RZ_Group_monitor_stop);
     FAIL(errhandler, MPI_Errhandler_free);
+    FAIL(win, MPI_Win_free);
     gone.message = (MPI_Message)gone.info;
 }
 
@@ -283,6 +292,9 @@ static void check_living(void)
 static void free_objects(void)
 {
     CHECK(RZ_Group_monitor_stop(&good.monitor) == MPI_SUCCESS);
+    CHECK(MPI_Win_fence(MPI_MODE_NOSUCCEED, good.win) == MPI_SUCCESS);
+    CHECK(MPI_Win_free(&good.win) == MPI_SUCCESS);
+    CHECK(MPI_Win_free(&good.dynamic) == MPI_SUCCESS);
     MPI_Request_free(&good.persistent);
     MPI_Comm *comms[] = {&good.comm, &good.cart, &good.graph, &good.dist_graph, &good.inter};
     for (size_t i = 0; i < sizeof(comms) / sizeof(comms[0]); i++) {
@@ -297,6 +309,7 @@ static void free_objects(void)
     CHECK(MPI_Session_finalize(&good.session) == MPI_SUCCESS);
     MPI_Errhandler_free(&good.session_errhandler);
     MPI_Errhandler_free(&good.file_errhandler);
+    MPI_Errhandler_free(&good.win_errhandler);
     MPI_Errhandler_free(&good.errhandler);
 }
 
@@ -307,9 +320,9 @@ int main(void)
     make_objects();
     make_failed();
     make_numbers();
-    void (*const chapters[])(void) = {rows_made,     rows_point,  rows_requests, rows_collective,
-                                      rows_comm,     rows_group,  rows_type,     rows_info,
-                                      rows_topology, rows_errors, rows_session,  rows_tool};
+    void (*const chapters[])(void) = {
+        rows_made, rows_point,    rows_requests, rows_collective, rows_comm, rows_group, rows_type,
+        rows_info, rows_topology, rows_errors,   rows_session,    rows_tool, rows_window};
     for (size_t i = 0; i < sizeof(chapters) / sizeof(chapters[0]); i++) {
         chapters[i]();
     }

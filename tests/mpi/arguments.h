@@ -26,8 +26,9 @@ struct good {
     MPI_Info info;
     MPI_Session session;
     RZ_Group_monitor monitor;
-    MPI_Errhandler errhandler, session_errhandler, file_errhandler;
-    int comm_keyval, type_keyval;
+    MPI_Win win, dynamic; /* of this process alone, between fences; of all */
+    MPI_Errhandler errhandler, session_errhandler, file_errhandler, win_errhandler;
+    int comm_keyval, type_keyval, win_keyval;
     int ones[ARGUMENTS_N], zeros[ARGUMENTS_N], negative[ARGUMENTS_N];
     MPI_Count wide_ones[ARGUMENTS_N], wide_negative[ARGUMENTS_N];
     MPI_Aint wide_zeros[ARGUMENTS_N];
@@ -52,6 +53,7 @@ struct gone {
     MPI_Session session;
     RZ_Group_monitor monitor;
     MPI_Errhandler errhandler;
+    MPI_Win win;
 };
 extern struct gone gone, null;
 
@@ -67,6 +69,7 @@ struct results {
     MPI_Session session;
     RZ_Group_monitor monitor;
     MPI_Errhandler errhandler;
+    MPI_Win win;
     int number, number2, number3, number4, flag, length;
     int numbers[ARGUMENTS_N], numbers2[ARGUMENTS_N], numbers3[ARGUMENTS_N];
     MPI_Count count, count2, count3, count4;
@@ -116,5 +119,6 @@ void rows_topology(void);
 void rows_errors(void);
 void rows_session(void);
 void rows_tool(void);
+void rows_window(void);
 
 #endif

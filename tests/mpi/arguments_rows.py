@@ -27,7 +27,9 @@ HANDLES = {
     "MPI_Message": ("message", "MPI_ERR_REQUEST", "good.persistent"),
     "MPI_Info": ("info", "MPI_ERR_INFO", "MPI_INT"),
     "MPI_Session": ("session", "MPI_ERR_SESSION", "good.comm"),
+    "MPI_Win": ("win", "MPI_ERR_WIN", "good.group"),
     "MPI_Errhandler": ("errhandler", "MPI_ERR_ERRHANDLER", "good.info"),
+    "MPI_File": ("file", "MPI_ERR_FILE", "good.comm"),
     "RZ_Group_monitor": ("monitor", "MPI_ERR_ARG", "good.comm"),
 }
 
@@ -39,9 +41,9 @@ NEVER = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Abort", "MPIX_Reini
 # Of pointers to functions and the like NULL means something, or nothing is looked at.
 NULL_IS_FINE = {"argc", "argv", "status", "array_of_statuses", "extra_state", "base", "copy_fn",
                 "delete_fn", "comm_copy_attr_fn", "comm_delete_attr_fn", "type_copy_attr_fn",
-                "type_delete_attr_fn", "sourceweights", "destweights", "weights", "pset_name",
+                "type_delete_attr_fn", "win_copy_attr_fn", "win_delete_attr_fn", "sourceweights", "destweights", "weights", "pset_name",
                 # MPI_BOTTOM; arrays of which nothing is needed.
-                "location", "array_of_addresses", "array_of_large_counts",
+                "location", "read_conversion_fn", "write_conversion_fn", "array_of_addresses", "array_of_large_counts",
                 # What stands there instead: MPI_ARGV_NULL, MPI_ARGVS_NULL, MPI_ERRCODES_IGNORE.
                 "argv", "array_of_argv", "array_of_errcodes", "members"}
 
@@ -59,14 +61,16 @@ FUNCTIONS = {
     "user_fn": "reduce_nothing", "query_fn": "query_nothing", "free_fn": "free_nothing",
     "cancel_fn": "cancel_nothing", "comm_errhandler_fn": "note_comm_error",
     "session_errhandler_fn": "note_session_error", "file_errhandler_fn": "note_file_error",
-    "win_errhandler_fn": "note_win_error", "test": "NULL", "function": "NULL",
+    "win_errhandler_fn": "note_win_error", "dtype_file_extent_fn": "extent_nothing",
+    "read_conversion_fn": "NULL", "write_conversion_fn": "NULL", "test": "NULL", "function": "NULL",
 }
 
 GOOD_INTS = {
     "n": "1", "ndims": "2", "nnodes": "1", "maxdims": "2", "n_edges": "1", "partitions": "2", "length": "1", "split_type":
     "MPI_COMM_TYPE_SHARED", "order": "MPI_ORDER_C", "typeclass": "MPI_TYPECLASS_INTEGER",
     "comm_keyval": "good.comm_keyval", "keyval": "good.comm_keyval",
-    "type_keyval": "good.type_keyval", "errorcode": "MPI_ERR_RANK", "errorclass": "MPI_ERR_RANK",
+    "type_keyval": "good.type_keyval", "win_keyval": "good.win_keyval", "lock_type": "MPI_LOCK_SHARED",
+    "assert": "0", "target_disp": "0", "target_rank": "0", "errorcode": "MPI_ERR_RANK", "errorclass": "MPI_ERR_RANK",
     "root": "0", "p": "6", "r": "4", "insize": "64", "outsize": "64", "extent": "8", "valuelen": "16",
 }
 
@@ -78,15 +82,17 @@ NEGATIVE = {
     "maxneighbors": "ARG", "maxindegree": "ARG", "maxoutdegree": "ARG", "max_integers": "ARG",
     "max_addresses": "ARG", "max_datatypes": "ARG", "max_large_counts": "ARG", "indegree": "ARG",
     "outdegree": "ARG", "valuelen": "ARG", "color": "ARG", "direction": "DIMS", "ndims": "ARG",
-    "num_to_ack": "ARG", "maxprocs": "ARG", "partitions": "ARG", "length": "ARG", "progress": "ARG", "v": "ARG",
+    "num_to_ack": "ARG", "maxprocs": "ARG", "partitions": "ARG", "length": "ARG", "progress": "ARG", "v": "ARG", "disp_unit": "DISP",
+    "origin_count": "COUNT", "target_count": "COUNT", "result_count": "COUNT",
 }
 # Arrays of handles.
 ARRAYS = {"MPI_Datatype": "types", "MPI_Comm": "comms"}
-RANKS = {"dest", "source", "rank", "local_leader", "remote_leader"}
+RANKS = {"dest", "source", "rank", "local_leader", "remote_leader", "target_rank"}
 TAGS = {"tag", "sendtag", "recvtag"}
-KEYVALS = {"comm_keyval", "keyval", "type_keyval"}
-BUFFERS = {"buf", "buffer", "sendbuf", "recvbuf", "inbuf", "outbuf", "inoutbuf"}
-BUFFER_TYPES = {"datatype", "sendtype", "recvtype", "sendtypes", "recvtypes"}
+KEYVALS = {"comm_keyval", "keyval", "type_keyval", "win_keyval"}
+BUFFERS = {"buf", "buffer", "sendbuf", "recvbuf", "inbuf", "outbuf", "inoutbuf", "origin_addr", "result_addr"}
+BUFFER_TYPES = {"datatype", "sendtype", "recvtype", "sendtypes", "recvtypes", "origin_datatype", "target_datatype",
+                "result_datatype"}
 COUNT_ARRAYS = {"sendcounts": "COUNT", "recvcounts": "COUNT", "array_of_blocklengths": "ARG"}
 REQUESTS_MAY_BE_NULL = re.compile(r"MPI_(Wait|Test|Request_get_status|Parrived)")
 
@@ -127,10 +133,6 @@ class Rows:
             return COMMANDS[p.name][0]
         if p.base in HANDLES and "function" not in p.type:
             return self.good_handle(p)
-        if p.base == "MPI_File":
-            return "MPI_FILE_NULL"
-        if p.base == "MPI_Win" and not p.is_pointer:
-            return "MPI_WIN_NULL"
         if p.name in FUNCTIONS:
             wide = "_c" if self.wide and p.name == "user_fn" else ""
             return FUNCTIONS[p.name] + wide
@@ -158,6 +160,10 @@ class Rows:
             value = "good.other_group"
         elif p.base == "MPI_Errhandler" and self.stem.startswith("Session"):
             value = "good.session_errhandler"
+        elif p.base == "MPI_Win" and self.stem in ("Win_attach", "Win_detach"):
+            value = "good.dynamic"
+        elif p.base == "MPI_Errhandler" and self.stem.startswith("Win"):
+            value = "good.win_errhandler"
         elif p.base == "MPI_Errhandler" and self.stem.startswith("File"):
             value = "good.file_errhandler"
         return ("&" if p.is_pointer else "") + value
@@ -178,13 +184,13 @@ class Rows:
             return "good.ranges"
         if p.name in KEYVALS:
             read = "free" in self.name
-            return f"&good.{'comm' if p.name == 'keyval' else p.name[:4]}_keyval" if read \
+            return f"&good.{'comm' if p.name == 'keyval' else p.name.split('_')[0]}_keyval" if read \
                 else "&out.number"
         if p.array:
             return self.good_array(p)
         if p.name in ("pset_len", "buflen"):
             return "&out.length"
-        kind = {"int": "number", "MPI_Count": "count", "MPI_Aint": "aint"}.get(p.base)
+        kind = {"int": "number", "MPI_Count": "count", "MPI_Aint": "aint", "MPI_Offset": "count"}.get(p.base)
         if kind is None:
             return "NULL"
         n = self.used[kind] = self.used.get(kind, 0) + 1
@@ -205,7 +211,7 @@ class Rows:
         return f"out.numbers{min(n, 3) if n > 1 else ''}"
 
     def good_void(self, p):
-        if p.name in ("sendbuf", "inbuf", "location") or (p.is_const and p.name == "buf"):
+        if p.name in ("sendbuf", "inbuf", "location", "compare_addr", "base") or (p.is_const and p.name == "buf"):
             return "good.buffer"
         if p.name in ("baseptr", "buffer_addr") or (p.name == "attribute_val"
                                                     and "get" in self.name.lower()):
@@ -219,10 +225,6 @@ class Rows:
             return COMMANDS[p.name][1]
         if p.base in HANDLES and "function" not in p.type:
             return self.bad_handle(p)
-        if p.base == "MPI_File":
-            return [("(MPI_File)good.comm", "MPI_ERR_FILE")]
-        if p.base == "MPI_Win" and not p.is_pointer:
-            return [("(MPI_Win)good.comm", "MPI_ERR_WIN")]
         if p.is_pointer:
             return self.bad_pointer(p)
         return self.bad_number(p)
@@ -239,7 +241,8 @@ class Rows:
         values = [f"({p.base}){foreign}", f"gone.{member}", f"({p.base})(uintptr_t)0xfff"]
         info_may_be_null = p.base == "MPI_Info" and not self.stem.startswith("Info_")
         request_may_be_null = p.base == "MPI_Request" and REQUESTS_MAY_BE_NULL.match(self.name)
-        has_null_name = self.stem in ("Comm_get_name", "Type_get_name")
+        has_null_name = self.stem in ("Comm_get_name", "Type_get_name", "Win_get_name") or \
+            re.fullmatch("File_(get|set|call)_errhandler", self.stem)
         if not (info_may_be_null or request_may_be_null or has_null_name) and self.roles.get(p.name) != "inout":
             values.append(f"null.{member}")
         if p.base == "MPI_Datatype" and p.name in BUFFER_TYPES and self.names & BUFFERS:
@@ -253,12 +256,12 @@ class Rows:
             wide = "" if p.base == "int" else "wide_"
             return [("NULL", "MPI_ERR_ARG"),
                     (f"good.{wide}negative", "MPI_ERR_" + COUNT_ARRAYS[p.name])]
-        if p.name in BUFFERS:
+        if p.name in BUFFERS and not (p.name == "result_addr" and "result_count" not in self.names):
             null = [("NULL", "MPI_ERR_BUFFER")]
             in_place = p.name not in ("sendbuf", "recvbuf") or \
                 not re.search(r"(?i)gather|scatter|alltoall|reduce|scan", self.name)
             in_place = in_place or "eighbor" in self.name
-            if "attach" in self.name:
+            if "attach" in self.name or re.fullmatch("File_.*_end", self.stem):
                 return []
             return null + ([("MPI_IN_PLACE", "MPI_ERR_BUFFER")] if in_place else [])
         if p.base == "MPI_Status" and not (p.is_const or self.stem.startswith("Status_")):
@@ -294,7 +297,8 @@ class Rows:
                     (f"good.{other}_keyval", "MPI_ERR_KEYVAL")]
         if p.name in NEGATIVE and not (p.name == "count" and p.base == "MPI_Status"):
             dims = self.stem in ("Dims_create", "Cart_create", "Cart_map")
-            return [("-3", "MPI_ERR_" + ("DIMS" if dims else NEGATIVE[p.name]))]
+            sized = self.stem.startswith("Win_") and p.name == "size"
+            return [("-3", "MPI_ERR_" + ("DIMS" if dims else "SIZE" if sized else NEGATIVE[p.name]))]
         return []
 
     # ---- the whole ----

@@ -387,6 +387,7 @@ int main(int argc, char **argv)
     collect(kill_coll_rows);
     collect(kill_comm_rows);
     collect(kill_dyn_rows);
+    collect(kill_rma_rows);
     if (argc > 1 && strcmp(argv[1], "rows") == 0) {
         printf("%d\n", n_rows);
         return 0;

@@ -49,8 +49,8 @@ struct kill_row {
     unsigned flags;
 };
 
-extern const struct kill_row kill_point_rows[], kill_coll_rows[], kill_comm_rows[],
-    kill_dyn_rows[]; /* ending with name NULL */
+extern const struct kill_row kill_point_rows[], kill_coll_rows[], kill_comm_rows[], kill_dyn_rows[],
+    kill_rma_rows[]; /* ending with name NULL */
 
 /* What a process does that a row has spawned; its exit status. */
 int kill_matrix_child(const char *what);

@@ -38,8 +38,9 @@ CHAPTERS = [
     ("Communicators, their attributes and error handlers", ("Comm_", "Intercomm_", "Errhandler",
                                                             "File_create_errhandler",
                                                             "File_get_errhandler",
-                                                            "File_set_errhandler",
-                                                            "Win_create_errhandler")),
+                                                            "File_set_errhandler")),
+    ("Windows and one-sided communication", ("Win_", "Put", "Rput", "Get_accumulate", "Rget", "Accumulate", "Raccumulate",
+                                             "Fetch_and_op", "Compare_and_swap")),
     ("Groups", ("Group_",)),
     ("Sessions", ("Session_",)),
     ("Error codes, memory, info", ("Error", "Add_error", "Remove_error", "Get_hw", "Alloc_mem", "Free_mem", "Info_")),
@@ -90,6 +91,8 @@ def bound(tables):
 def _chapter(name):
     if name.startswith(("MPIX_", "RZ_")):
         return CHAPTERS[-1][0]
+    if name == "MPI_Get":
+        name = "MPI_Rget"
     for title, prefixes in CHAPTERS:
         if name[4:].startswith(prefixes):
             return title

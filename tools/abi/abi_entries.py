@@ -17,17 +17,17 @@ HEAD = """\
 CLASSES = {
     "comm": "MPI_ERR_COMM", "datatype": "MPI_ERR_TYPE", "op": "MPI_ERR_OP",
     "request": "MPI_ERR_REQUEST", "info": "MPI_ERR_INFO", "session": "MPI_ERR_SESSION",
-    "monitor": "MPI_ERR_ARG",
+    "monitor": "MPI_ERR_ARG", "win": "MPI_ERR_WIN",
 }
 # The calls whose time counts (RZ_HOT of src/abi/entry.h).
 HOT = {f"MPI_{stem}" for stem in ("Send", "Recv", "Isend", "Irecv", "Sendrecv", "Wait", "Waitall", "Test", "Iprobe", "Barrier", "Bcast", "Reduce",
                                   "Allreduce", "Allgather", "Alltoall")}
 # Freeing a predefined object of these kinds is harmless: MPI itself hands them out to be freed.
 FREE_PREDEFINED = {"group", "errhandler"}
-BUFFERS = {"buf", "buffer", "sendbuf", "recvbuf", "inbuf", "outbuf", "inoutbuf"}
+BUFFERS = {"buf", "buffer", "sendbuf", "recvbuf", "inbuf", "outbuf", "inoutbuf", "origin_addr", "result_addr"}
 # Room for packed data, and its size.
 PACKED = {"inbuf": "insize", "outbuf": "outsize"}
-SIGNED_COUNTS = {"stride", "lb", "extent"}
+SIGNED_COUNTS = {"stride", "lb", "extent", "disp_unit"}
 COUNT_ERRORS = {"count", "sendcount", "recvcount", "incount", "outcount"}
 LENGTHS = ("n", "ndims", "maxdims", "incount", "length")
 DEGREES = ("indegree", "outdegree", "maxindegree", "maxoutdegree", "maxindex", "maxedges",
@@ -59,7 +59,9 @@ BLAME_GIVEN = {
 NOT_OF_ALL = {"Comm_create_group"}
 
 # Calls that take the null handle of a kind.
-NULL_ALLOWED = {"Comm_replace": "comm", "Comm_get_name": "comm", "Type_get_name": "datatype"}
+NULL_ALLOWED = {"Comm_replace": "comm", "Comm_get_name": "comm", "Type_get_name": "datatype",
+                "Win_get_name": "win"}
+
 
 # What only the root looks at, besides buffers.
 OF_ROOT = {"command", "maxprocs", "info", "port_name"}
@@ -395,6 +397,8 @@ class Entry:
             base = base[1:].capitalize()
         self.collective(base.removesuffix("_init"))
         names = [p.name for _, p in self.kinds]
+        if "target_rank" in self.by_name:
+            self.one_sided()
         for i in range(len(names) - 2):
             kinds = [kind for kind, _ in self.kinds[i:i + 3]]
             if names[i] in BUFFERS - self.done and kinds[1:] == ["count", "datatype"]:
@@ -408,9 +412,34 @@ class Entry:
             self.late.append('(inbuf != inoutbuf || inbuf == MPI_BOTTOM || count == 0 || '
                              'rz_arg_refuse(&call, MPI_ERR_BUFFER, "inoutbuf is inbuf, too: they may not overlap"))')
 
+    def one_sided(self):
+        """Target and origin of MPI_Put and its like."""
+        self.check("rz_arg_win_rank", '"target_rank"', "target_rank", "win_", "true")
+        self.done.add("target_rank")
+        if "origin_count" in self.by_name:
+            message = self.message("origin_addr", "origin_count", "origin_datatype")
+            ignored = "get_accumulate" in self.stem.lower()
+            self.checks.append(f"(op == MPI_NO_OP || {message})" if ignored else message)
+            self.optional_counts["origin_count"] = "origin_datatype"
+            self.done.update(("origin_addr", "origin_count", "origin_datatype"))
+        if "target_count" in self.by_name:
+            self.declare("struct rz_datatype *target_datatype_ = NULL;")
+            self.check("rz_arg_target", "target_count", "target_datatype", "&target_datatype_")
+            self.done.update(("target_count", "target_datatype"))
+        if "result_count" not in self.by_name and "result_addr" in self.by_name:
+            self.check("rz_arg_pointer", '"result_addr"', "result_addr")
+
     # ---- the whole ----
 
     def collect(self):
+        for kind, p in self.kinds:
+            if kind == "win":
+                self.argument(kind, p)
+                self.done.add(p.name)
+        if "rank" in self.by_name and "win" in self.by_name:
+            self.check("rz_arg_win_rank", '"rank"', "rank", "win_",
+                       "true" if self.stem == "Win_shared_query" else "false")
+            self.done.add("rank")
         for kind, p in self.kinds:
             if kind == "comm" or (kind == "errhandler" and self.stem in BLAME_GIVEN):
                 self.argument(kind, p)
@@ -425,7 +454,7 @@ class Entry:
         for kind, p in self.kinds:
             if p.name in self.done:
                 continue
-            if kind == "op" and "count" in " ".join(self.by_name):
+            if kind == "op" and "count" in " ".join(self.by_name) and "win" not in self.by_name:
                 self.declare("struct rz_op *op_ = NULL;")
                 condition = "role == RZ_ROLE_BYSTANDER || " if "root" in self.by_name else ""
                 text = 'rz_arg_reducing_op(&call, "op", op, &op_)'

@@ -17,6 +17,7 @@ HANDLES = {
     "MPI_Message": ("rz_matched", "matched", "MPI_MESSAGE_NULL"),
     "MPI_Info": ("rz_info", "info", "MPI_INFO_NULL"),
     "MPI_Session": ("rz_session", "session", "MPI_SESSION_NULL"),
+    "MPI_Win": ("rz_win", "win", "MPI_WIN_NULL"),
     "MPI_Errhandler": ("rz_errhandler", "errhandler", "MPI_ERRHANDLER_NULL"),
     "RZ_Group_monitor": ("rz_monitor", "monitor", "RZ_GROUP_MONITOR_NULL"),
 }

@@ -108,6 +108,9 @@ unsigned rz_cells_trait(struct rz_schedule *schedule, MPI_Count bytes)
         }
         agree(schedule, comm);
     }
+    if (comm->cells.state == CELLS_AGREED && rz_engine_shared) {
+        rz_schedule_run_now(schedule); /* threads came after the agreement (mpi/rma/rma_thread.h) */
+    }
     return comm->cells.state == CELLS_AGREED || rz_schedule_is_over(schedule)
                ? (unsigned)RZ_COLL_CELLED
                : 0U;

@@ -91,6 +91,7 @@ struct rz_comm {
     char name[MPI_MAX_OBJECT_NAME];
     /* Parts that belong to other modules, freed when the communicator ends. */
     void *coll, *topology;
+    struct rz_win *window; /* it is the communicator of a window (mpi/rma); NULL: of the user */
     void (*coll_free)(void *coll);
     void (*topology_free)(void *topology);
     void *(*topology_copy)(const void *topology); /* for MPI_Comm_dup; NULL result: no memory */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Error handlers: the predefined ones, those of files and windows, and the common part of making,
+ * Error handlers: the predefined ones, those of files, and the common part of making,
  * setting and freeing them.
  */
 #include "mpi/core/errhandler.h"
@@ -125,18 +125,6 @@ int rzm_file_get_errhandler(MPI_File file, struct rz_errhandler **errhandler)
 {
     int error = check_file(file);
     return error != MPI_SUCCESS ? error : get(of_new_files, errhandler);
-}
-
-/* ---- Windows ---- */
-
-int rzm_win_create_errhandler(MPI_Win_errhandler_function *win_errhandler_fn,
-                              struct rz_errhandler **errhandler)
-{
-    int error = rz_errhandler_new(RZ_OBJECT_WIN, errhandler);
-    if (error == MPI_SUCCESS) {
-        (*errhandler)->function.win = win_errhandler_fn;
-    }
-    return error;
 }
 
 /* ---- All kinds ---- */

@@ -33,6 +33,7 @@ enum rz_work {
     RZ_WORK_POLL,              /* requests with a poll function: after the transports */
     RZ_WORK_PROTOCOL_MESSAGES, /* unread messages of agreement and revocation */
     RZ_WORK_SETUP_MESSAGES,    /* unread messages outside of communicators */
+    RZ_WORK_WINDOWS,           /* messages about windows that are to be sent or served */
     RZ_WORK_INQUIRIES,         /* unread inquiries about collective operations */
     RZ_WORK_DEADLINE,          /* agreements have a deadline (rz_engine.wake_at) */
     RZ_WORK_MONITORS,          /* group monitors: after the daemon's messages */

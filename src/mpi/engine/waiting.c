@@ -109,6 +109,11 @@ void rz_engine_leave(void)
     lock_give();
 }
 
+unsigned rz_engine_callers(void)
+{
+    return callers;
+}
+
 void rz_engine_unlock_for_user(void)
 {
     user_depth++;

@@ -19,6 +19,9 @@ extern bool rz_engine_shared;
 void rz_engine_enter(void);
 void rz_engine_leave(void);
 
+/* How many calls are inside the engine, with this one. The lock is held. */
+unsigned rz_engine_callers(void);
+
 /* Around a function of the user (attribute callbacks), which may call MPI. */
 void rz_engine_unlock_for_user(void);
 void rz_engine_lock_after_user(void);

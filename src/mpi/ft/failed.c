@@ -40,6 +40,12 @@ int rzm_comm_get_failed(struct rz_comm *comm, struct rz_group **group)
     return failed_group(comm, UINT32_MAX, group);
 }
 
+/* A window has the failed processes of its communicator. */
+int rzm_win_get_failed(struct rz_win *win, struct rz_group **group)
+{
+    return rzm_comm_get_failed(rz_win_comm(win), group);
+}
+
 /* Reports the failures that were acknowledged on comm. */
 static void tell_daemon(const struct rz_comm *comm)
 {

@@ -17,6 +17,7 @@
 #include "mpi/monitor/monitors.h"
 #include "mpi/p2p/p2p_hooks.h"
 #include "mpi/request/request.h"
+#include "mpi/rma/rma_hooks.h"
 
 /*
  * The order in which the layers are told of an event. When a process fails, communicators are
@@ -29,9 +30,9 @@ static const struct rz_hooks *const layers[] = {
 #if RZ_GROUP
     &rz_monitor_hooks,
 #endif
-    &rz_request_hooks,   &rz_comm_hooks,  &rz_places_hooks,  &rz_agree_hooks,
-    &rz_coll_hooks,      &rz_cells_hooks, &rz_create_hooks,  &rz_p2p_hooks,
-    &rz_ft_hooks,        &rz_flat_hooks,  &rz_session_hooks,
+    &rz_request_hooks,   &rz_rma_hooks,  &rz_comm_hooks,  &rz_places_hooks,
+    &rz_agree_hooks,     &rz_coll_hooks, &rz_cells_hooks, &rz_create_hooks,
+    &rz_p2p_hooks,       &rz_ft_hooks,   &rz_flat_hooks,  &rz_session_hooks,
 };
 
 void rz_layers_register(void)

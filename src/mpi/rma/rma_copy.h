@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One-sided operations on memory of the user of another process of this node, by copies between
+ * processes.
+ */
+#ifndef RZ_MPI_RMA_COPY_H
+#define RZ_MPI_RMA_COPY_H
+
+#include "mpi/rma/rma_apply.h"
+
+/* Does it at that address of the target. For an accumulate the caller has the right to accumulate.
+ * MPI_ERR_RMA_RANGE: there is no such memory; MPI_ERR_PROC_FAILED: the target has ended, or has
+ * freed the window; MPI_ERR_NO_MEM. */
+int rz_rma_copy(const struct rz_win_target *target, const struct rz_rma_operation *operation,
+                uint64_t at);
+
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The parts of operations, and their ends. Accumulates to one target take effect in the order of
+ * the calls: their parts are short enough to keep their order on the way; after one that is not,
+ * the next accumulate waits.
+ */
+#include "mpi/rma/rma_origin.h"
+
+#include "mpi/engine/waiting.h"
+#include "mpi/rma/rma_message.h"
+
+#include <stdlib.h>
+
+/* Bytes of data in one part, where the type allows it, and on their way to all targets. */
+enum { PART_MAX = 128 * 1024, ORDERED_DATA_MAX = RZ_RMA_ORDERED_MAX - 1024 };
+#define ON_THEIR_WAY_MAX ((size_t)16 << 20)
+
+static size_t on_their_way;
+static uint64_t last_number;
+
+/* One operation of the user. */
+struct access {
+    size_t parts; /* that are not done, and 1 while parts are being sent */
+    int error;
+    char *packed; /* the result, packed; NULL: it goes to result.at directly */
+    char *row;    /* where the packed result is */
+    struct rz_rma_result result;
+    struct rz_request *request;
+};
+
+struct rz_rma_part {
+    struct rz_rma_part *next;
+    struct access *access;
+    uint64_t number;
+    size_t offset, bytes, weight;
+};
+
+/* ---- Requests ---- */
+
+static const struct rz_request_class rma_class = {.name = "one-sided operation",
+                                                  .waited_for = false};
+
+struct rz_request *rz_rma_request_new(struct rz_win *win)
+{
+    struct rz_request *request = rz_request_new(&rma_class, win->comm);
+    if (request) {
+        rz_request_activate(request);
+    }
+    return request;
+}
+
+/* ---- The end of operations ---- */
+
+static void access_release(struct access *access)
+{
+    if (--access->parts > 0) {
+        return;
+    }
+    const struct rz_rma_result *result = &access->result;
+    if (result->type && access->packed && access->error == MPI_SUCCESS) {
+        rz_datatype_unpack(result->type, result->count, access->packed,
+                           rz_datatype_bytes(result->type, result->count), result->at);
+    }
+    if (result->type) {
+        rz_datatype_release(result->type);
+    }
+    /* At a roll-back requests have ended before. */
+    if (access->request && access->request->active) {
+        rz_request_complete(access->request, access->error);
+    }
+    free(access->packed);
+    free(access);
+}
+
+static void part_end(struct rz_win_target *target, struct rz_rma_part *part, int error)
+{
+    struct access *access = part->access;
+    on_their_way -= part->weight;
+    target->acks_due--;
+    target->oversize = target->oversize && target->acks_due > 0;
+    if (error != MPI_SUCCESS) {
+        target->error = target->error == MPI_SUCCESS ? error : target->error;
+        access->error = access->error == MPI_SUCCESS ? error : access->error;
+    }
+    rz_engine.completions++;
+    free(part);
+    access_release(access);
+}
+
+static struct rz_rma_part *part_take(struct rz_win_target *target, uint64_t number)
+{
+    struct rz_rma_part **place = &target->parts, *part;
+    while ((part = *place) != NULL && part->number != number) {
+        place = &part->next;
+    }
+    if (part) {
+        *place = part->next;
+        if (target->parts_last == &part->next) {
+            target->parts_last = place;
+        }
+    }
+    return part;
+}
+
+void rz_rma_answered(struct rz_win *win, int rank, uint64_t number, int error, const char *result,
+                     size_t bytes)
+{
+    struct rz_win_target *target = rz_win_target(win, rank);
+    struct rz_rma_part *part = part_take(target, number);
+    if (!part) {
+        return;
+    }
+    if (bytes > 0 && bytes == part->bytes && part->access->row) {
+        memcpy(part->access->row + part->offset, result, bytes);
+    }
+    part_end(target, part, error);
+}
+
+void rz_rma_give_up(struct rz_win *win, int rank, int error)
+{
+    for (int i = 0; i < rz_comm_size(win->comm); i++) {
+        struct rz_win_target *target = rz_win_target(win, i);
+        while ((rank < 0 || rank == i) && target->parts) {
+            part_end(target, part_take(target, target->parts->number), error);
+        }
+    }
+}
+
+/* ---- Waiting ---- */
+
+struct quiet {
+    const struct rz_win *win;
+    int rank;
+};
+
+static bool is_quiet(void *arg)
+{
+    const struct quiet *quiet = arg;
+    for (int i = 0; i < rz_comm_size(quiet->win->comm); i++) {
+        if ((quiet->rank < 0 || quiet->rank == i) && rz_win_target(quiet->win, i)->acks_due > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int rz_rma_await(struct rz_win *win, int rank, const char *call)
+{
+    struct quiet quiet = {win, rank};
+    return is_quiet(&quiet) ? MPI_SUCCESS : rz_win_wait(win, rank, call, is_quiet, &quiet);
+}
+
+static bool is_room(void *arg)
+{
+    (void)arg;
+    return on_their_way < ON_THEIR_WAY_MAX;
+}
+
+/* ---- Sending ---- */
+
+/* An operation that is being sent. */
+struct sending {
+    struct rz_win *win;
+    int rank;
+    const struct rz_rma_operation *operation;
+    uint64_t at;
+    struct access *access;
+};
+
+static int part_send(const struct sending *sending, const struct rz_rma_operation *operation,
+                     uint64_t at, size_t offset)
+{
+    struct rz_win_target *target = rz_win_target(sending->win, sending->rank);
+    struct rz_rma_part *part = malloc(sizeof(*part));
+    size_t bytes = (size_t)rz_rma_bytes(operation);
+    if (!part) {
+        return MPI_ERR_NO_MEM;
+    }
+    *part = (struct rz_rma_part){.access = sending->access,
+                                 .number = ++last_number,
+                                 .offset = offset,
+                                 .bytes = operation->wants_result ? bytes : 0,
+                                 .weight = bytes};
+    sending->access->parts++;
+    on_their_way += bytes;
+    target->acks_due++;
+    *target->parts_last = part;
+    target->parts_last = &part->next;
+    target->oversize |=
+        rz_rma_accumulates(operation) && rz_rma_message_bytes(operation) > RZ_RMA_ORDERED_MAX;
+    int error = rz_rma_send_operation(sending->win, sending->rank, operation, at, part->number);
+    if (error != MPI_SUCCESS) {
+        part_end(target, part_take(target, part->number), error);
+        return error;
+    }
+    /* A failure that was known before ends nothing later. */
+    if (rz_win_check(sending->win, sending->rank) != MPI_SUCCESS) {
+        rz_rma_give_up(sending->win, sending->rank, rz_win_check(sending->win, sending->rank));
+    }
+    return rz_win_wait(sending->win, sending->rank, "a one-sided operation", is_room, NULL);
+}
+
+/* Sends count of the elements of the target, or of the bytes of its row, from `first` on. */
+static int send_from(const struct sending *sending, MPI_Count first, MPI_Count count)
+{
+    struct rz_rma_operation part = *sending->operation;
+    uint64_t at = sending->at;
+    if (part.shape.contiguous) {
+        at += (uint64_t)(part.shape.true_lb + first);
+        part.shape = rz_shape_row();
+    } else {
+        at += (uint64_t)(first * part.shape.extent);
+    }
+    size_t offset = (size_t)(first * part.shape.size);
+    part.count = count;
+    part.data = part.data ? part.data + offset : NULL;
+    return part_send(sending, &part, at, offset);
+}
+
+static int send_all(const struct sending *sending)
+{
+    const struct rz_rma_operation *operation = sending->operation;
+    MPI_Count all = operation->count, step;
+    if (operation->what == RZ_RMA_SWAP) {
+        return part_send(sending, operation, sending->at, 0);
+    }
+    MPI_Count bytes = rz_rma_accumulates(operation) ? ORDERED_DATA_MAX : PART_MAX;
+    if (operation->shape.contiguous) {
+        MPI_Count unit = operation->basic.size > 0 ? operation->basic.size : 1;
+        all = rz_rma_bytes(operation);
+        step = bytes / unit * unit;
+    } else {
+        step = bytes / operation->shape.size;
+    }
+    step = step > 0 ? step : 1;
+    for (MPI_Count first = 0; first < all; first += step) {
+        int error = send_from(sending, first, all - first < step ? all - first : step);
+        if (error != MPI_SUCCESS) {
+            return error;
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+static struct access *access_new(const struct rz_rma_operation *operation,
+                                 const struct rz_rma_result *result, struct rz_request *request)
+{
+    struct access *access = calloc(1, sizeof(*access));
+    if (!access) {
+        return NULL;
+    }
+    *access = (struct access){.parts = 1, .request = request};
+    if (result->type && operation->wants_result) {
+        access->result = *result;
+        if (result->type->contiguous) {
+            access->row = rz_datatype_row(result->type, result->at);
+        } else {
+            access->packed = malloc((size_t)rz_rma_bytes(operation) + 1);
+            access->row = access->packed;
+        }
+        if (!access->row) {
+            free(access);
+            return NULL;
+        }
+        rz_datatype_retain(result->type);
+    }
+    return access;
+}
+
+int rz_rma_begin(struct rz_win *win, int rank, const struct rz_rma_operation *operation,
+                 uint64_t at, const struct rz_rma_result *result, struct rz_request *request)
+{
+    struct rz_win_target *target = rz_win_target(win, rank);
+    if (rz_rma_accumulates(operation) && target->oversize) {
+        int error = rz_rma_await(win, rank, "a one-sided operation");
+        if (error != MPI_SUCCESS) {
+            return error;
+        }
+    }
+    struct access *access = access_new(operation, result, request);
+    if (!access) {
+        if (request) {
+            rz_request_complete(request, MPI_ERR_NO_MEM);
+        }
+        return MPI_ERR_NO_MEM;
+    }
+    struct sending sending = {win, rank, operation, at, access};
+    int error = send_all(&sending);
+    if (error != MPI_SUCCESS && error != RZM_ROLLBACK && access->error == MPI_SUCCESS) {
+        access->error = error;
+    }
+    access_release(access);
+    return error;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The loop of the thread that serves other nodes. */
+#include "mpi/rma/rma_thread.h"
+
+#include "mpi/engine/waiting.h"
+#include "port/doorbell.h"
+#include "port/thread.h"
+
+#include <time.h>
+
+#define STACK_BYTES ((size_t)256 * 1024)
+
+/* How long it leaves progress to the calls of the program before it looks again. */
+#define ASIDE_NS_MIN RZ_MILLISECOND
+#define ASIDE_NS_MAX (8 * RZ_MILLISECOND)
+
+static pthread_t thread;
+static bool runs;
+static _Atomic bool ends;
+
+/* Whether it has to let others pass: the wait of another thread does all that this one would. */
+static bool steps_aside(void *arg)
+{
+    (void)arg;
+    return atomic_load(&ends) || rz_engine_callers() > 1;
+}
+
+static void wait_aside(rz_time ns)
+{
+    nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
+}
+
+static void *serve(void *arg)
+{
+    const struct rz_blocked blocked = {
+        .call = "the progress of windows", .peer = -1, .tag = MPI_ANY_TAG};
+    rz_time aside = ASIDE_NS_MIN;
+    while (!atomic_load(&ends)) {
+        rz_engine_enter();
+        bool alone = rz_engine_callers() == 1;
+        if (alone && !rz_engine.rollback && !rz_engine.going_back) {
+            rz_engine_wait(&blocked, steps_aside, NULL);
+            aside = ASIDE_NS_MIN;
+        } else {
+            aside = aside < ASIDE_NS_MAX ? 2 * aside : aside;
+        }
+        rz_engine_leave();
+        if (!atomic_load(&ends)) {
+            wait_aside(aside);
+        }
+    }
+    return arg;
+}
+
+void rz_rma_thread_start(void)
+{
+    if (runs) {
+        return;
+    }
+    rz_engine_shared = true;
+    atomic_store(&ends, false);
+    runs = rz_thread_start(&thread, "rz-windows", STACK_BYTES, serve, NULL) == 0;
+}
+
+void rz_rma_thread_stop(void)
+{
+    if (!runs) {
+        return;
+    }
+    runs = false;
+    atomic_store(&ends, true);
+    rz_doorbell_ring(rz_engine.info->doorbell, rz_engine.info->doorbell_fd);
+    rz_engine_unlock_for_user();
+    pthread_join(thread, NULL);
+    rz_engine_lock_after_user();
+}

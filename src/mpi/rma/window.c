@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The list of windows, and how calls on them wait. */
+#include "mpi/rma/window.h"
+
+#include "mpi/engine/waiting.h"
+
+static struct rz_win *first;
+
+struct rz_win *rz_wins_first(void)
+{
+    return first;
+}
+
+struct rz_win *rz_win_by_context(uint64_t context)
+{
+    struct rz_win *win = first;
+    while (win && win->comm->context != context) {
+        win = win->next;
+    }
+    return win;
+}
+
+/* ---- For the entry points ---- */
+
+int rz_win_size(const struct rz_win *win)
+{
+    return rz_comm_size(win->comm);
+}
+
+struct rz_comm *rz_win_comm(const struct rz_win *win)
+{
+    return win->comm;
+}
+
+struct rz_errhandler *rz_win_errhandler(const struct rz_win *win)
+{
+    return win->errhandler;
+}
+
+struct rz_win *rz_comm_window(const struct rz_comm *comm)
+{
+    return comm->window;
+}
+
+/* ---- The list ---- */
+
+void rz_win_begin(struct rz_win *win)
+{
+    win->prev = NULL;
+    win->next = first;
+    if (first) {
+        first->prev = win;
+    }
+    first = win;
+}
+
+void rz_win_unlist(struct rz_win *win)
+{
+    if (win->prev || win->next || first == win) {
+        *(win->prev ? &win->prev->next : &first) = win->next;
+        if (win->next) {
+            win->next->prev = win->prev;
+        }
+    }
+}
+
+/* ---- Waiting ---- */
+
+int rz_win_check(const struct rz_win *win, int rank)
+{
+    if (win->comm->revoked) {
+        return rzm_error(MPI_ERR_REVOKED, "the window is revoked");
+    }
+    if (rz_win_lost(win, rank)) {
+        return rzm_error(MPI_ERR_PROC_FAILED, "the target, rank %d of the window, has failed",
+                         rank);
+    }
+    return MPI_SUCCESS;
+}
+
+int rz_win_wait(struct rz_win *win, int rank, const char *call, bool (*done)(void *arg), void *arg)
+{
+    struct rz_blocked blocked = {.call = call,
+                                 .comm = win->comm,
+                                 .peer = rank < 0 ? -1 : (int64_t)rz_win_target(win, rank)->process,
+                                 .tag = MPI_ANY_TAG};
+    return rz_engine_wait(&blocked, done, arg);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The begin and the end of window objects. */
+#ifndef RZ_MPI_WINDOW_LIFE_H
+#define RZ_MPI_WINDOW_LIFE_H
+
+#include "mpi/rma/window.h"
+
+/* An object for a window of comm's members: its communicator is derived from operation number
+ * `operation` of comm. MPI_ERR_NO_MEM. */
+int rz_win_new(struct rz_comm *comm, uint64_t operation, struct rz_win **win);
+
+/* Ends the window: nothing of it is used any more. with_epoch: its communicator ends with all
+ * others of the epoch. */
+void rz_win_end(struct rz_win *win, bool with_epoch);
+
+#endif

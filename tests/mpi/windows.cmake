@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Windows and one-sided communication.
+# One-sided operations against a naive reference: SEED TRIALS. By messages: as between nodes, also within one.
+mpi_program(windows_any)
+target_sources(windows_any PRIVATE coll_any_layout.c)
+mpi_run(alone windows_any RZRUN -n 1 ARGS 1 100)
+mpi_run(pair windows_any RZRUN -n 2 ARGS 2 60)
+mpi_run(five windows_any RZRUN -n 5 ARGS 3 30)
+mpi_run(messages windows_any RZRUN -n 4 -x RZ_RMA=message ARGS 4 30)
+mpi_run(nodes windows_any RZRUN -n 3 --nodes 3 ARGS 5 30)
+mpi_run(mixed windows_any RZRUN -n 5 --nodes 2 ARGS 6 30)
+
+mpi_program(windows_passive)
+mpi_run(alone windows_passive RZRUN -n 1)
+mpi_run(one_node windows_passive RZRUN -n 4)
+mpi_run(messages windows_passive RZRUN -n 3 -x RZ_RMA=message ARGS 40)
+mpi_run(nodes windows_passive RZRUN -n 4 --nodes 2 ARGS 40)
+mpi_run(apart windows_passive RZRUN -n 3 --nodes 3 ARGS 40)
+
+mpi_program(windows_failure)
+mpi_fails(one_node windows_failure 0 "windows: correct" RZRUN -n 12)
+mpi_fails(messages windows_failure 0 "windows: correct" RZRUN -n 11 -x RZ_RMA=message)
+mpi_fails(nodes windows_failure 0 "windows: correct" RZRUN -n 12 --nodes 3)
+mpi_fails(apart windows_failure 0 "windows: correct" RZRUN -n 11 --nodes 11)
+
+mpi_program(windows_objects)
+mpi_run(alone windows_objects RZRUN -n 1)
+mpi_run(one_node windows_objects RZRUN -n 4)
+mpi_run(nodes windows_objects RZRUN -n 4 --nodes 2)
+
+# Global restart while windows are in use; several threads.
+mpi_program(windows_reinit)
+mpi_run(one_node windows_reinit RZRUN -n 4 --max-restarts 0 ARGS 4)
+mpi_run(nodes windows_reinit RZRUN -n 4 --nodes 2 --max-restarts 0 ARGS 4)
+mpi_program(windows_threads)
+mpi_run(one_node windows_threads RZRUN -n 3)
+mpi_run(nodes windows_threads RZRUN -n 3 --nodes 3)
+mpi_tsan(windows_threads one_node nodes)
