@@ -195,12 +195,12 @@ RZ_TWIN(MPI_Session_call_errhandler);
 
 RZ_PUBLIC int PMPI_File_call_errhandler(MPI_File fh, int errorcode)
 {
-    struct rz_call call = {.name = "MPI_File_call_errhandler"};
-    if (fh != MPI_FILE_NULL) {
-        rz_arg_refuse(&call, MPI_ERR_FILE, "fh is not a file, or one that was closed");
+    struct rz_call call = {.name = "MPI_File_call_errhandler", .of_file = true};
+    struct rz_file *file = NULL;
+    if (!rz_arg_file_or_null(&call, "fh", fh, &file)) {
         return rz_call_end(&call);
     }
-    rz_error_raise_file(errorcode, call.name);
+    rz_error_raise_file(file, errorcode, call.name);
     return MPI_SUCCESS;
 }
 RZ_TWIN(MPI_File_call_errhandler);

@@ -36,7 +36,8 @@ static bool is_null_handle(uintptr_t value)
            value == (uintptr_t)MPI_DATATYPE_NULL || value == (uintptr_t)MPI_OP_NULL ||
            value == (uintptr_t)MPI_REQUEST_NULL || value == (uintptr_t)MPI_MESSAGE_NULL ||
            value == (uintptr_t)MPI_INFO_NULL || value == (uintptr_t)MPI_ERRHANDLER_NULL ||
-           value == (uintptr_t)MPI_SESSION_NULL || value == (uintptr_t)RZ_GROUP_MONITOR_NULL;
+           value == (uintptr_t)MPI_SESSION_NULL || value == (uintptr_t)MPI_FILE_NULL ||
+           value == (uintptr_t)RZ_GROUP_MONITOR_NULL;
 }
 
 /* "array[7]", for messages. */
@@ -117,7 +118,7 @@ bool rz_arg_bad_handle(struct rz_call *call, enum rz_object_kind kind, const cha
                              rz_world == RZ_PHASE_BEFORE ? "was not called" : "has ended");
     }
     bool lost = (kind == RZ_OBJECT_COMM || kind == RZ_OBJECT_REQUEST || kind == RZ_OBJECT_MATCHED ||
-                 kind == RZ_OBJECT_MONITOR) &&
+                 kind == RZ_OBJECT_MONITOR || kind == RZ_OBJECT_FILE) &&
                 rz_ft_went_back();
     return rz_arg_refuse(call, kinds[kind].error_class,
                          "%s is not a %s, or one that was freed%s (handle %#llx)", name,

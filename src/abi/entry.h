@@ -37,15 +37,18 @@ struct rz_call {
         *comm;          /* its error handler applies; NULL: that of errors without a communicator */
     struct rz_win *win; /* of a call on a window: its error handler applies */
     struct rz_session *session;    /* of a call on a session: its error handler applies */
+    struct rz_file *file;          /* of a call on a file: its error handler applies */
+    bool of_file;                  /* without a file: that of MPI_FILE_NULL */
     struct rz_errhandler *handler; /* given for the object to be made: has precedence */
     int error;                     /* MPI_SUCCESS, an error class or RZM_ROLLBACK */
     union {
         uint32_t holds; /* 0: the call holds nothing of these */
         struct {
-            bool locked; /* the engine lock is held */
-            bool lives;  /* the initialisation lock is held */
-            bool held;   /* comm was retained: a request that completes might hold the last other
-                            reference */
+            bool locked;    /* the engine lock is held */
+            bool lives;     /* the initialisation lock is held */
+            bool held;      /* comm was retained: a request that completes might hold the last other
+                               reference */
+            bool file_held; /* file was retained: the call closes it */
         };
     };
 };
@@ -131,6 +134,10 @@ static inline bool rz_call_begin_anytime(struct rz_call *call)
 
 static inline void rz_call_unlock(struct rz_call *call)
 {
+    if (call->file_held) {
+        rz_file_release(call->file);
+        call->file_held = false;
+    }
     if (call->held) {
         rz_comm_release(call->comm);
         call->held = false;
@@ -172,10 +179,11 @@ int rz_call_unsupported(const char *name, MPI_Comm comm);
  */
 int rz_error_raise(struct rz_comm *comm, int error, const char *name);
 
-/* As rz_error_raise, for an error of a window, of a session, and of MPI_FILE_NULL. */
+/* As rz_error_raise, for an error of a window, of a session, and of a file (NULL: MPI_FILE_NULL).
+ */
 int rz_error_raise_win(struct rz_win *win, int error, const char *name);
 int rz_error_raise_session(struct rz_session *session, int error, const char *name);
-int rz_error_raise_file(int error, const char *name);
+int rz_error_raise_file(struct rz_file *file, int error, const char *name);
 
 /*
  * MPI_Error_string: "MPI_Send: invalid rank: dest is 9, not in 0..3", the call and the reason if it
@@ -242,6 +250,13 @@ static inline struct rz_monitor *rz_monitor_predefined(unsigned handle)
     return NULL;
 }
 
+static inline struct rz_file *rz_file_predefined(unsigned handle)
+{
+    (void)handle;
+    return NULL;
+}
+
+RZ_ARG_FIND(file, MPI_File, rz_file, RZ_OBJECT_FILE)
 RZ_ARG_FIND(comm, MPI_Comm, rz_comm, RZ_OBJECT_COMM)
 RZ_ARG_FIND(win, MPI_Win, rz_win, RZ_OBJECT_WIN)
 RZ_ARG_FIND(session, MPI_Session, rz_session, RZ_OBJECT_SESSION)
@@ -303,6 +318,29 @@ static inline bool rz_arg_win_or_null(struct rz_call *call, const char *name, MP
 {
     *win = NULL;
     return handle == MPI_WIN_NULL || rz_arg_win(call, name, handle, win);
+}
+
+static inline bool rz_arg_file(struct rz_call *call, const char *name, MPI_File handle,
+                               struct rz_file **file)
+{
+    *file = call->file = rz_arg_find_file(handle);
+    return RZ_LIKELY(*file != NULL) ||
+           rz_arg_bad_handle(call, RZ_OBJECT_FILE, name, (uintptr_t)handle);
+}
+
+static inline bool rz_arg_file_or_null(struct rz_call *call, const char *name, MPI_File handle,
+                                       struct rz_file **file)
+{
+    *file = NULL;
+    return handle == MPI_FILE_NULL || rz_arg_file(call, name, handle, file);
+}
+
+/* A call that closes the file reports errors to its handler even so. */
+static inline bool rz_call_hold_file(struct rz_call *call, struct rz_file *file)
+{
+    rz_object_retain((struct rz_object *)file);
+    call->file_held = true;
+    return true;
 }
 
 /* A call that creates an object, not from another one of its kind, reports errors to the error

@@ -100,7 +100,7 @@ static void run(const struct rz_errhandler *handler, struct rz_object *object, i
         return;
     default:
         rz_assert(handler->of == RZ_OBJECT_FILE);
-        handle = (void *)MPI_FILE_NULL;
+        handle = rz_object_handle(object, (uintptr_t)MPI_FILE_NULL);
         handler->function.file((MPI_File *)(void *)&handle, &code);
     }
 }
@@ -146,6 +146,10 @@ int rz_error_raise(struct rz_comm *comm, int error, const char *name)
     if (comm && rz_comm_window(comm)) {
         return rz_error_raise_win(rz_comm_window(comm), error, name);
     }
+    struct rz_file *file = comm ? rz_comm_file(comm) : NULL;
+    if (file) {
+        return rz_error_raise_file(file, error, name);
+    }
     if (!comm && rz_world == RZ_PHASE_RUNNING) {
         comm = rz_comm_predefined(0x102); /* errors without an object are MPI_COMM_SELF's */
     }
@@ -165,13 +169,15 @@ int rz_error_raise_session(struct rz_session *session, int error, const char *na
     return raise_by(&handler, (struct rz_object *)session, NULL, "a session", error, name);
 }
 
-int rz_error_raise_file(int error, const char *name)
+int rz_error_raise_file(struct rz_file *file, int error, const char *name)
 {
     struct rz_call lock = {0};
     rz_call_lock(&lock);
-    struct rz_errhandler handler = *rz_file_errhandler();
+    struct rz_errhandler handler = *rz_file_errhandler(file);
+    struct rz_comm *comm = file ? rz_file_comm(file) : NULL;
     rz_call_unlock(&lock);
-    return raise_by(&handler, NULL, NULL, "MPI_FILE_NULL", error, name);
+    return raise_by(&handler, (struct rz_object *)file, comm, file ? "a file" : "MPI_FILE_NULL",
+                    error, name);
 }
 
 static void raise_of(const struct rz_call *call, int error)
@@ -182,6 +188,8 @@ static void raise_of(const struct rz_call *call, int error)
         rz_error_raise_win(call->win, error, call->name);
     } else if (call->session) {
         rz_error_raise_session(call->session, error, call->name);
+    } else if (call->of_file) {
+        rz_error_raise_file(call->file, error, call->name);
     } else {
         rz_error_raise(call->comm, error, call->name);
     }
@@ -237,16 +245,17 @@ int rz_call_finish_error(struct rz_call *call)
     }
     /* The handler runs unlocked; a communicator retained for it is released afterwards. */
     int raised = error == MPI_ERR_IN_STATUS ? blame_cause(call) : error;
-    bool held = call->held;
-    call->held = false;
+    bool held = call->held, file_held = call->file_held;
+    call->held = call->file_held = false;
     rz_call_unlock(call);
     raise_of(call, raised);
     if (raised != error) {
         rzm_error_returned(error, call->name);
     }
-    if (held) {
+    if (held || file_held) {
         rz_call_lock(call);
-        call->held = true;
+        call->held = held;
+        call->file_held = file_held;
         rz_call_unlock(call);
     }
     return error;
@@ -256,7 +265,7 @@ int rz_call_unsupported(const char *name, MPI_Comm comm)
 {
     int error = rzm_error(MPI_ERR_UNSUPPORTED_OPERATION, "not supported by this build of Rhizome");
     if (strncmp(name, "MPI_File_", strlen("MPI_File_")) == 0) {
-        return rz_error_raise_file(error, name);
+        return rz_error_raise_file(NULL, error, name);
     }
     struct rz_comm *found = rz_phase == RZ_PHASE_RUNNING ? rz_arg_find_comm(comm) : NULL;
     return rz_error_raise(found, error, name);

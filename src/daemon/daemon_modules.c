@@ -67,6 +67,7 @@ static void subscribe(struct rz_daemon *daemon)
         {daemon->detached ? rz_detached_node_failed : NULL, daemon->detached},
         {rz_placement_node_failed, daemon->placement},
         {rz_names_node_failed, daemon->names},
+        {rz_pointers_node_failed, daemon->pointers},
         {rz_spawns_node_failed, daemon->spawns},
         {daemon->gateway ? rz_gateway_link_node_failed : NULL, daemon->gateway},
     };
@@ -399,8 +400,14 @@ static rz_status_t open_groups_and_names(struct rz_daemon *daemon)
                                           .router = daemon->router,
                                           .overlay = daemon->overlay,
                                           .overlay_router = daemon->overlay_router};
+    const struct rz_pointers_config pointers = {.own = &daemon->own,
+                                                .children = daemon->children,
+                                                .router = daemon->router,
+                                                .overlay = daemon->overlay,
+                                                .overlay_router = daemon->overlay_router};
     rz_status_t status = rz_groups_open(&daemon->groups, &groups);
-    return status == RZ_OK ? rz_names_open(&daemon->names, &names) : status;
+    status = status == RZ_OK ? rz_names_open(&daemon->names, &names) : status;
+    return status == RZ_OK ? rz_pointers_open(&daemon->pointers, &pointers) : status;
 }
 
 static rz_status_t open_arbiter_and_decisions(struct rz_daemon *daemon)
@@ -677,6 +684,7 @@ void rz_daemon_end_job(struct rz_daemon *daemon)
     daemon->gateway = NULL;
     rz_decision_cache_close(daemon->decisions);
     rz_arbiter_close(daemon->arbiter);
+    rz_pointers_close(daemon->pointers);
     rz_names_close(daemon->names);
     rz_groups_close(daemon->groups);
     rz_watchdog_close(daemon->watchdog);

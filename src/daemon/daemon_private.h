@@ -23,6 +23,7 @@
 #include "daemon/service/decision_cache.h"
 #include "daemon/service/gateway_link.h"
 #include "daemon/service/link_service.h"
+#include "daemon/service/pointers.h"
 #include "port/inherited.h"
 
 struct rz_daemon {
@@ -57,6 +58,7 @@ struct rz_daemon {
     struct rz_revocations *revocations;
     struct rz_groups *groups;
     struct rz_names *names;
+    struct rz_pointers *pointers;
     struct rz_gateway_link *gateway; /* NULL: the programs use this MPI library */
     struct rz_arbiter *arbiter;      /* NULL: another detector */
     struct rz_decision_cache *decisions;

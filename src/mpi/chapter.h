@@ -62,6 +62,7 @@ struct rz_matched; /* MPI_Message: a message matched by a probe */
 struct rz_info;
 struct rz_errhandler;
 struct rz_session;
+struct rz_file;
 struct rz_monitor; /* RZ_Group_monitor */
 struct rz_win;
 
@@ -214,9 +215,17 @@ struct rz_comm *rz_win_comm(const struct rz_win *win);
 struct rz_errhandler *rz_win_errhandler(const struct rz_win *win);
 struct rz_win *rz_comm_window(const struct rz_comm *comm);
 
-/* The error handlers of a session, and of MPI_FILE_NULL. */
+/* The error handlers of a session, and of a file (NULL: MPI_FILE_NULL). */
 struct rz_errhandler *rz_session_errhandler(struct rz_session *session);
-struct rz_errhandler *rz_file_errhandler(void);
+struct rz_errhandler *rz_file_errhandler(struct rz_file *file);
+
+/* The file whose hidden communicator this is, or NULL: errors on it are errors of the file. Of a
+ * file: its hidden communicator, NULL once it is closed; whether it is closed; and the end of a
+ * reference to it. */
+struct rz_file *rz_comm_file(const struct rz_comm *comm);
+struct rz_comm *rz_file_comm(const struct rz_file *file);
+bool rz_file_is_closed(const struct rz_file *file);
+void rz_file_release(struct rz_file *file);
 
 /* The error handler for errors without an object while there is no MPI_COMM_SELF, and the first one
  * of MPI_COMM_WORLD and MPI_COMM_SELF: as set by the launcher (rzrun --initial-errhandler). */
@@ -300,6 +309,11 @@ static inline struct rz_datatype *rz_datatype_of(MPI_Datatype handle)
 static inline MPI_Comm rz_comm_handle(struct rz_comm *comm)
 {
     return (MPI_Comm)rz_object_handle((struct rz_object *)comm, (uintptr_t)MPI_COMM_NULL);
+}
+
+static inline MPI_File rz_file_handle(struct rz_file *file)
+{
+    return (MPI_File)rz_object_handle((struct rz_object *)file, (uintptr_t)MPI_FILE_NULL);
 }
 
 static inline MPI_Session rz_session_handle(struct rz_session *session)

@@ -483,10 +483,6 @@ int rzm_comm_split_type(struct rz_comm *comm, int split_type, int key, struct rz
                         struct rz_comm **newcomm);
 int rzm_comm_test_inter(struct rz_comm *comm, int *flag);
 int rzm_errhandler_free(struct rz_errhandler *errhandler);
-int rzm_file_create_errhandler(MPI_File_errhandler_function *file_errhandler_fn,
-                               struct rz_errhandler **errhandler);
-int rzm_file_get_errhandler(MPI_File file, struct rz_errhandler **errhandler);
-int rzm_file_set_errhandler(MPI_File file, struct rz_errhandler *errhandler);
 int rzm_intercomm_create(struct rz_comm *local_comm, int local_leader, struct rz_comm *peer_comm,
                          int remote_leader, int tag, struct rz_comm **newintercomm);
 int rzm_intercomm_create_from_groups(struct rz_group *local_group, int local_leader,
@@ -688,6 +684,106 @@ int rzm_lookup_name(const char *service_name, struct rz_info *info, char *port_n
 int rzm_open_port(struct rz_info *info, char *port_name);
 int rzm_publish_name(const char *service_name, struct rz_info *info, const char *port_name);
 int rzm_unpublish_name(const char *service_name, struct rz_info *info, const char *port_name);
+
+/* ---- Files ---- */
+
+int rzm_file_close(struct rz_file *fh);
+int rzm_file_create_errhandler(MPI_File_errhandler_function *file_errhandler_fn,
+                               struct rz_errhandler **errhandler);
+int rzm_file_delete(const char *filename, struct rz_info *info);
+int rzm_file_get_amode(struct rz_file *fh, int *amode);
+int rzm_file_get_atomicity(struct rz_file *fh, int *flag);
+int rzm_file_get_byte_offset(struct rz_file *fh, MPI_Offset offset, MPI_Offset *disp);
+int rzm_file_get_errhandler(struct rz_file *file, struct rz_errhandler **errhandler);
+int rzm_file_get_group(struct rz_file *fh, struct rz_group **group);
+int rzm_file_get_info(struct rz_file *fh, struct rz_info **info_used);
+int rzm_file_get_position(struct rz_file *fh, MPI_Offset *offset);
+int rzm_file_get_position_shared(struct rz_file *fh, MPI_Offset *offset);
+int rzm_file_get_size(struct rz_file *fh, MPI_Offset *size);
+int rzm_file_get_type_extent(struct rz_file *fh, struct rz_datatype *datatype, MPI_Count *extent);
+int rzm_file_get_view(struct rz_file *fh, MPI_Offset *disp, struct rz_datatype **etype,
+                      struct rz_datatype **filetype, char *datarep);
+int rzm_file_iread(struct rz_file *fh, void *buf, MPI_Count count, struct rz_datatype *datatype,
+                   struct rz_request **request);
+int rzm_file_iread_all(struct rz_file *fh, void *buf, MPI_Count count, struct rz_datatype *datatype,
+                       struct rz_request **request);
+int rzm_file_iread_at(struct rz_file *fh, MPI_Offset offset, void *buf, MPI_Count count,
+                      struct rz_datatype *datatype, struct rz_request **request);
+int rzm_file_iread_at_all(struct rz_file *fh, MPI_Offset offset, void *buf, MPI_Count count,
+                          struct rz_datatype *datatype, struct rz_request **request);
+int rzm_file_iread_shared(struct rz_file *fh, void *buf, MPI_Count count,
+                          struct rz_datatype *datatype, struct rz_request **request);
+int rzm_file_iwrite(struct rz_file *fh, const void *buf, MPI_Count count,
+                    struct rz_datatype *datatype, struct rz_request **request);
+int rzm_file_iwrite_all(struct rz_file *fh, const void *buf, MPI_Count count,
+                        struct rz_datatype *datatype, struct rz_request **request);
+int rzm_file_iwrite_at(struct rz_file *fh, MPI_Offset offset, const void *buf, MPI_Count count,
+                       struct rz_datatype *datatype, struct rz_request **request);
+int rzm_file_iwrite_at_all(struct rz_file *fh, MPI_Offset offset, const void *buf, MPI_Count count,
+                           struct rz_datatype *datatype, struct rz_request **request);
+int rzm_file_iwrite_shared(struct rz_file *fh, const void *buf, MPI_Count count,
+                           struct rz_datatype *datatype, struct rz_request **request);
+int rzm_file_open(struct rz_comm *comm, const char *filename, int amode, struct rz_info *info,
+                  struct rz_file **fh);
+int rzm_file_preallocate(struct rz_file *fh, MPI_Offset size);
+int rzm_file_read(struct rz_file *fh, void *buf, MPI_Count count, struct rz_datatype *datatype,
+                  MPI_Status *status);
+int rzm_file_read_all(struct rz_file *fh, void *buf, MPI_Count count, struct rz_datatype *datatype,
+                      MPI_Status *status);
+int rzm_file_read_all_begin(struct rz_file *fh, void *buf, MPI_Count count,
+                            struct rz_datatype *datatype);
+int rzm_file_read_all_end(struct rz_file *fh, void *buf, MPI_Status *status);
+int rzm_file_read_at(struct rz_file *fh, MPI_Offset offset, void *buf, MPI_Count count,
+                     struct rz_datatype *datatype, MPI_Status *status);
+int rzm_file_read_at_all(struct rz_file *fh, MPI_Offset offset, void *buf, MPI_Count count,
+                         struct rz_datatype *datatype, MPI_Status *status);
+int rzm_file_read_at_all_begin(struct rz_file *fh, MPI_Offset offset, void *buf, MPI_Count count,
+                               struct rz_datatype *datatype);
+int rzm_file_read_at_all_end(struct rz_file *fh, void *buf, MPI_Status *status);
+int rzm_file_read_ordered(struct rz_file *fh, void *buf, MPI_Count count,
+                          struct rz_datatype *datatype, MPI_Status *status);
+int rzm_file_read_ordered_begin(struct rz_file *fh, void *buf, MPI_Count count,
+                                struct rz_datatype *datatype);
+int rzm_file_read_ordered_end(struct rz_file *fh, void *buf, MPI_Status *status);
+int rzm_file_read_shared(struct rz_file *fh, void *buf, MPI_Count count,
+                         struct rz_datatype *datatype, MPI_Status *status);
+int rzm_file_seek(struct rz_file *fh, MPI_Offset offset, int whence);
+int rzm_file_seek_shared(struct rz_file *fh, MPI_Offset offset, int whence);
+int rzm_file_set_atomicity(struct rz_file *fh, int flag);
+int rzm_file_set_errhandler(struct rz_file *file, struct rz_errhandler *errhandler);
+int rzm_file_set_info(struct rz_file *fh, struct rz_info *info);
+int rzm_file_set_size(struct rz_file *fh, MPI_Offset size);
+int rzm_file_set_view(struct rz_file *fh, MPI_Offset disp, struct rz_datatype *etype,
+                      struct rz_datatype *filetype, const char *datarep, struct rz_info *info);
+int rzm_file_sync(struct rz_file *fh);
+int rzm_file_write(struct rz_file *fh, const void *buf, MPI_Count count,
+                   struct rz_datatype *datatype, MPI_Status *status);
+int rzm_file_write_all(struct rz_file *fh, const void *buf, MPI_Count count,
+                       struct rz_datatype *datatype, MPI_Status *status);
+int rzm_file_write_all_begin(struct rz_file *fh, const void *buf, MPI_Count count,
+                             struct rz_datatype *datatype);
+int rzm_file_write_all_end(struct rz_file *fh, const void *buf, MPI_Status *status);
+int rzm_file_write_at(struct rz_file *fh, MPI_Offset offset, const void *buf, MPI_Count count,
+                      struct rz_datatype *datatype, MPI_Status *status);
+int rzm_file_write_at_all(struct rz_file *fh, MPI_Offset offset, const void *buf, MPI_Count count,
+                          struct rz_datatype *datatype, MPI_Status *status);
+int rzm_file_write_at_all_begin(struct rz_file *fh, MPI_Offset offset, const void *buf,
+                                MPI_Count count, struct rz_datatype *datatype);
+int rzm_file_write_at_all_end(struct rz_file *fh, const void *buf, MPI_Status *status);
+int rzm_file_write_ordered(struct rz_file *fh, const void *buf, MPI_Count count,
+                           struct rz_datatype *datatype, MPI_Status *status);
+int rzm_file_write_ordered_begin(struct rz_file *fh, const void *buf, MPI_Count count,
+                                 struct rz_datatype *datatype);
+int rzm_file_write_ordered_end(struct rz_file *fh, const void *buf, MPI_Status *status);
+int rzm_file_write_shared(struct rz_file *fh, const void *buf, MPI_Count count,
+                          struct rz_datatype *datatype, MPI_Status *status);
+int rzm_register_datarep(const char *datarep, MPI_Datarep_conversion_function *read_conversion_fn,
+                         MPI_Datarep_conversion_function *write_conversion_fn,
+                         MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state);
+int rzm_register_datarep_c(const char *datarep,
+                           MPI_Datarep_conversion_function_c *read_conversion_fn,
+                           MPI_Datarep_conversion_function_c *write_conversion_fn,
+                           MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state);
 
 /* ---- The tools interface ---- */
 

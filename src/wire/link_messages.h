@@ -9,13 +9,16 @@
 #include "wire/schema.h"
 
 /* The version of the link protocol; a peer with another one is refused with a reason. */
-#define RZ_LINK_VERSION 9
+#define RZ_LINK_VERSION 10
 
 /* The largest message. */
 #define RZ_LINK_MESSAGE_MAX 65536
 
 /* The requests of a process to the name service. */
 enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
+
+/* The requests of a process to the keeper of a shared file pointer. */
+enum rz_pointer_question { RZ_POINTER_SET, RZ_POINTER_ADD, RZ_POINTER_DROP };
 
 /*
  * A process is a pair of slot and incarnation. Slots 0..n_ranks-1 are the ranks of the job; those
@@ -42,6 +45,9 @@ enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
     MESSAGE(WANT_PIECE, want_piece) U32(epoch) END(WANT_PIECE, want_piece) \
     MESSAGE(RESTORED, restored) U32(epoch) U64(generation) END(RESTORED, restored)  /* for the record */ \
     MESSAGE(NAME, name) U64(question) U32(what) TEXT(service) TEXT(port) END(NAME, name) /* enum rz_name_question */ \
+    MESSAGE(POINTER, pointer) U64(question) U32(what) U32(node) U64(key) U64(generation) U64(initial) U64(value) \
+        END(POINTER, pointer) /* enum rz_pointer_question: the shared pointer `key` of a file, which that node's daemon keeps \
+           (daemon/service/pointers.h); answered by POINTED, but for DROP */ \
     MESSAGE(SILENT, silent) U32(epoch) U32(rank) U32(incarnation) END(SILENT, silent) /* with --detector flat: detected by this process */ \
     MESSAGE(HEARD, heard) U32(epoch) U32(rank) U32(incarnation) U64(at_ns) END(HEARD, heard) /* with --detector flat: \
            reported to this process by others; for the record */ \
@@ -82,6 +88,7 @@ enum rz_name_question { RZ_NAME_PUBLISH, RZ_NAME_UNPUBLISH, RZ_NAME_LOOK_UP };
     MESSAGE(EP_ADDRESS, ep_address) U32(rank) U32(incarnation) U32(epoch) BYTES(ep_address) END(EP_ADDRESS, ep_address) \
     MESSAGE(OPENED, opened) U32(rank) U32(incarnation) U32(pid) U32(lane) END(OPENED, opened) /* fds: inbox, eventfd */ \
     MESSAGE(NAMED, named) U64(question) U32(status) TEXT(port) END(NAMED, named) /* rz_status_t */ \
+    MESSAGE(POINTED, pointed) U64(question) U32(status) U64(value) END(POINTED, pointed) /* rz_status_t; the value before */ \
     MESSAGE(COHORT, cohort) BYTES(processes) U32(index) U32(command) BYTES(parent) END(COHORT, cohort) \
         /* directly after WELCOME, to a process in a slot behind the ranks: the processes of its
          * world, its rank there, the number of its command, the parent field of SPAWN */ \

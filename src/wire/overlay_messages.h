@@ -10,7 +10,7 @@
 
 #include "wire/schema.h"
 
-#define RZ_OVERLAY_VERSION 10
+#define RZ_OVERLAY_VERSION 11
 
 /* The largest message. */
 #define RZ_OVERLAY_FRAME_MAX (4u << 20)
@@ -50,6 +50,9 @@
     MESSAGE(NAME_DROP, name_drop) U64(serial) U64(owner_serial) U32(rank) U32(incarnation) TEXT(service) \
         END(NAME_DROP, name_drop)                   /* serial 0: no answer is requested */ \
     MESSAGE(NAME_KEPT, name_kept) U64(serial) U32(status) END(NAME_KEPT, name_kept)     /* rz_status_t */ \
+    MESSAGE(POINTER_ASK, pointer_ask) U64(serial) U32(what) U64(key) U64(generation) U64(initial) U64(value) \
+        END(POINTER_ASK, pointer_ask)               /* as POINTER on the link; answered by POINTER_IS */ \
+    MESSAGE(POINTER_IS, pointer_is) U64(serial) U32(status) U64(value) END(POINTER_IS, pointer_is) /* rz_status_t */ \
     MESSAGE(SPAWN_ORDER, spawn_order) U32(serial) U32(count) BYTES(commands) BYTES(parent) \
         END(SPAWN_ORDER, spawn_order)               /* the commands of the cohort (sender, serial): wire/spawn_order.h */ \
     MESSAGE(END_PROCESS, end_process) U32(rank) U32(incarnation) U32(code) TEXT(by) \

@@ -12,7 +12,9 @@
  *   repair   rank 3 fails: shrink, agree, replace; the new one takes part
  *   reinit   rank 3 fails inside MPIX_Reinit: all go back to a checkpoint
  *   group    a group monitor, three rounds
+ *   files    a file: views, collective, non-blocking and shared access, external32
  */
+#include <fcntl.h>
 #include <mpi-ext.h>
 #include <mpi.h>
 #include <rhizome/checkpoint.h>
@@ -21,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { STATUS = 9, WRONG = 10, LARGE = 300000, VICTIM = 3, ITERATIONS = 6 };
 
@@ -393,6 +396,53 @@ static void group(void)
     CALL(RZ_Group_monitor_stop(&monitor));
 }
 
+/* ---- Files ---- */
+
+static void interleave(MPI_File file, const char *datarep)
+{
+    MPI_Datatype block, filetype;
+    CALL(MPI_Type_contiguous(3, MPI_LONG, &block));
+    CALL(MPI_Type_create_resized(block, 0, 3 * n * (MPI_Aint)sizeof(long), &filetype));
+    CALL(MPI_Type_commit(&filetype));
+    CALL(MPI_File_set_view(file, 3 * me * (MPI_Offset)sizeof(long), MPI_LONG, filetype, datarep,
+                           MPI_INFO_NULL));
+    CALL(MPI_Type_free(&block));
+    CALL(MPI_Type_free(&filetype));
+}
+
+static void files(void)
+{
+    enum { LONGS = 300 };
+    long mine[LONGS], back[LONGS];
+    int place[2] = {(int)getpid(), me == 0 ? open("/tmp", O_TMPFILE | O_RDWR, 0600) : -1};
+    char name[64];
+    MPI_File file;
+    MPI_Info info;
+    MPI_Request requests[2];
+    CALL(MPI_Bcast(place, 2, MPI_INT, 0, MPI_COMM_WORLD));
+    /* It has no name of its own, so nothing is left, whatever comes. */
+    snprintf(name, sizeof(name), "/proc/%d/fd/%d", place[0], place[1]);
+    CALL(MPI_Info_create(&info));
+    CALL(MPI_Info_set(info, "cb_buffer_size", "1000"));
+    CALL(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDWR, info, &file));
+    CALL(MPI_Info_free(&info));
+    for (int i = 0; i < LONGS; i++) {
+        mine[i] = me * 1000 + i;
+    }
+    for (int round = 0; round < 2; round++) {
+        interleave(file, round == 0 ? "native" : "external32");
+        CALL(MPI_File_write_at_all(file, 0, mine, LONGS, MPI_LONG, MPI_STATUS_IGNORE));
+        CALL(MPI_File_sync(file));
+        CALL(MPI_File_iread_at_all(file, 0, back, LONGS, MPI_LONG, &requests[0]));
+        CALL(MPI_File_iwrite_at(file, LONGS, mine, LONGS, MPI_LONG, &requests[1]));
+        CALL(MPI_Waitall(2, requests, statuses));
+        CHECK(memcmp(mine, back, sizeof(mine)) == 0);
+        CALL(MPI_File_write_ordered(file, mine, 3, MPI_LONG, MPI_STATUS_IGNORE));
+        CALL(MPI_File_write_shared(file, mine, 3, MPI_LONG, MPI_STATUS_IGNORE));
+    }
+    CALL(MPI_File_close(&file));
+}
+
 /* ---- All scenes ---- */
 
 static void play(const char *scene, int argc, char **argv)
@@ -411,6 +461,8 @@ static void play(const char *scene, int argc, char **argv)
         CALL(MPIX_Reinit(argc, argv, point));
     } else if (strcmp(scene, "group") == 0) {
         group();
+    } else if (strcmp(scene, "files") == 0) {
+        files();
     }
 }
 

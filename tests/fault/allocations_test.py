@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Allocations fail, one in each run: of the library in a process, of a daemon or its keeper, of rzrun, in jobs of eight kinds.
+"""Allocations fail, one in each run: of the library in a process, of a daemon or its keeper, of rzrun, in jobs of nine kinds.
 The job comes to the right answer, or ends with a status that is not 0 and a sentence: MPI_ERR_NO_MEM from a call, or what there was
 no memory for. No process ends by a signal without such a sentence, none waits for ever, nothing is left.
 
@@ -37,7 +37,7 @@ sys.path.insert(0, SOURCE + "/tests/launch")
 import launch_rig as rig  # noqa: E402
 
 JOB, PRELOAD = rig.program("allocations_job"), rig.program("liballocations_fail.so")
-SCENES = ["start", "p2p", "coll", "comm", "spawn", "repair", "reinit", "group"]
+SCENES = ["start", "p2p", "coll", "comm", "spawn", "repair", "reinit", "group", "files"]
 ANSWER = "allocations: correct\n"
 # Of several processes that must come to the same outcome those that have memory get MPI_ERR_OTHER, or MPI_ERR_SPAWN of spawned ones.
 REASON = re.compile(r"no memory|out of memory|MPI_ERR_NO_MEM|[Cc]annot allocate memory|another process could not|could not continue|did not reach MPI_Init")

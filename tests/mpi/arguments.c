@@ -146,6 +146,13 @@ void reduce_nothing_c(void *in, void *inout, MPI_Count *count, MPI_Datatype *dat
     (void)in, (void)inout, (void)count, (void)datatype;
 }
 
+int extent_nothing(MPI_Datatype datatype, MPI_Aint *extent, void *extra)
+{
+    (void)datatype, (void)extra;
+    *extent = 8;
+    return MPI_SUCCESS;
+}
+
 int query_nothing(void *extra, MPI_Status *status)
 {
     (void)extra;
@@ -194,6 +201,11 @@ static void make_objects(void)
     MPI_Session_create_errhandler(note_session_error, &good.session_errhandler);
     MPI_File_create_errhandler(note_file_error, &good.file_errhandler);
     MPI_Session_init(MPI_INFO_NULL, good.session_errhandler, &good.session);
+    MPI_File_set_errhandler(MPI_FILE_NULL, good.file_errhandler);
+    snprintf(good.file_name, sizeof(good.file_name), "/tmp/rz-arguments-%d", (int)getpid());
+    CHECK(MPI_File_open(good.comm, good.file_name,
+                        MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                        &good.file) == MPI_SUCCESS);
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &good.comm_keyval, NULL);
     for (int i = 0; i < 3; i++) { /* so that no key of the one kind has a number of the other */
         MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &good.type_keyval,
@@ -246,7 +258,7 @@ static void make_failed(void)
     null = (struct gone){MPI_COMM_NULL,       MPI_GROUP_NULL,   MPI_DATATYPE_NULL,
                          MPI_OP_NULL,         MPI_REQUEST_NULL, MPI_MESSAGE_NULL,
                          MPI_INFO_NULL,       MPI_SESSION_NULL, RZ_GROUP_MONITOR_NULL,
-                         MPI_ERRHANDLER_NULL, MPI_WIN_NULL};
+                         MPI_ERRHANDLER_NULL, MPI_WIN_NULL,     MPI_FILE_NULL};
     MPI_Comm_dup(MPI_COMM_SELF, &gone.comm);
     MPI_Group_incl(good.other_group, 1, good.zeros, &gone.group);
     MPI_Type_contiguous(5, MPI_INT, &gone.datatype);
@@ -267,6 +279,8 @@ static void make_failed(void)
     FAIL(monitor, RZ_Group_monitor_stop);
     FAIL(errhandler, MPI_Errhandler_free);
     FAIL(win, MPI_Win_free);
+    MPI_File_open(good.comm, good.file_name, MPI_MODE_RDONLY, MPI_INFO_NULL, &gone.file);
+    FAIL(file, MPI_File_close);
     gone.message = (MPI_Message)gone.info;
 }
 
@@ -291,6 +305,7 @@ static void check_living(void)
 
 static void free_objects(void)
 {
+    CHECK(MPI_File_close(&good.file) == MPI_SUCCESS && access(good.file_name, F_OK) != 0);
     CHECK(RZ_Group_monitor_stop(&good.monitor) == MPI_SUCCESS);
     CHECK(MPI_Win_fence(MPI_MODE_NOSUCCEED, good.win) == MPI_SUCCESS);
     CHECK(MPI_Win_free(&good.win) == MPI_SUCCESS);
@@ -320,9 +335,10 @@ int main(void)
     make_objects();
     make_failed();
     make_numbers();
-    void (*const chapters[])(void) = {
-        rows_made, rows_point,    rows_requests, rows_collective, rows_comm, rows_group, rows_type,
-        rows_info, rows_topology, rows_errors,   rows_session,    rows_tool, rows_window};
+    void (*const chapters[])(void) = {rows_made,     rows_point,  rows_requests, rows_collective,
+                                      rows_comm,     rows_group,  rows_type,     rows_info,
+                                      rows_topology, rows_errors, rows_session,  rows_tool,
+                                      rows_window,   rows_file};
     for (size_t i = 0; i < sizeof(chapters) / sizeof(chapters[0]); i++) {
         chapters[i]();
     }

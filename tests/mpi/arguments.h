@@ -27,6 +27,8 @@ struct good {
     MPI_Session session;
     RZ_Group_monitor monitor;
     MPI_Win win, dynamic; /* of this process alone, between fences; of all */
+    MPI_File file;
+    char file_name[64];
     MPI_Errhandler errhandler, session_errhandler, file_errhandler, win_errhandler;
     int comm_keyval, type_keyval, win_keyval;
     int ones[ARGUMENTS_N], zeros[ARGUMENTS_N], negative[ARGUMENTS_N];
@@ -54,6 +56,7 @@ struct gone {
     RZ_Group_monitor monitor;
     MPI_Errhandler errhandler;
     MPI_Win win;
+    MPI_File file;
 };
 extern struct gone gone, null;
 
@@ -70,6 +73,7 @@ struct results {
     RZ_Group_monitor monitor;
     MPI_Errhandler errhandler;
     MPI_Win win;
+    MPI_File file;
     int number, number2, number3, number4, flag, length;
     int numbers[ARGUMENTS_N], numbers2[ARGUMENTS_N], numbers3[ARGUMENTS_N];
     MPI_Count count, count2, count3, count4;
@@ -91,6 +95,7 @@ void note_file_error(MPI_File *file, int *code, ...);
 void note_win_error(MPI_Win *win, int *code, ...);
 void reduce_nothing(void *in, void *inout, int *count, MPI_Datatype *datatype);
 void reduce_nothing_c(void *in, void *inout, MPI_Count *count, MPI_Datatype *datatype);
+int extent_nothing(MPI_Datatype datatype, MPI_Aint *extent, void *extra);
 int query_nothing(void *extra, MPI_Status *status);
 int free_nothing(void *extra);
 int cancel_nothing(void *extra, int complete);
@@ -120,5 +125,6 @@ void rows_errors(void);
 void rows_session(void);
 void rows_tool(void);
 void rows_window(void);
+void rows_file(void);
 
 #endif

@@ -116,6 +116,10 @@ static void choose_point(unsigned flags, struct failure *failure)
     } own[] = {{ROW_SPAWNS, 5, {"spawn", "spawned", "go", "comm", "decided"}},
                {ROW_MEETS, 4, {"connect", "accept", "last-word", "comm"}},
                {ROW_JOINS, 2, {"join", "comm"}},
+               {ROW_FILES,
+                5,
+                {"data-file-opened", "data-file-exchange", "data-file-write", "data-file-written",
+                 "data-file-commit"}},
                {ROW_REPLACES,
                 4,
                 {"replace-agreed", "replace-asked", "replace-bootstrapped", "replace-last"}}};
@@ -387,6 +391,7 @@ int main(int argc, char **argv)
     collect(kill_coll_rows);
     collect(kill_comm_rows);
     collect(kill_dyn_rows);
+    collect(kill_file_rows);
     collect(kill_rma_rows);
     if (argc > 1 && strcmp(argv[1], "rows") == 0) {
         printf("%d\n", n_rows);

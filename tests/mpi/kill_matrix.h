@@ -39,7 +39,8 @@ enum kill_flags {
     ROW_SPAWNS = 256,
     ROW_MEETS = 512,
     ROW_JOINS = 1024,
-    ROW_REPLACES = 2048
+    ROW_REPLACES = 2048,
+    ROW_FILES = 4096
 };
 
 struct kill_row {
@@ -50,7 +51,7 @@ struct kill_row {
 };
 
 extern const struct kill_row kill_point_rows[], kill_coll_rows[], kill_comm_rows[], kill_dyn_rows[],
-    kill_rma_rows[]; /* ending with name NULL */
+    kill_file_rows[], kill_rma_rows[]; /* ending with name NULL */
 
 /* What a process does that a row has spawned; its exit status. */
 int kill_matrix_child(const char *what);

@@ -17,7 +17,7 @@ HEAD = """\
 CLASSES = {
     "comm": "MPI_ERR_COMM", "datatype": "MPI_ERR_TYPE", "op": "MPI_ERR_OP",
     "request": "MPI_ERR_REQUEST", "info": "MPI_ERR_INFO", "session": "MPI_ERR_SESSION",
-    "monitor": "MPI_ERR_ARG", "win": "MPI_ERR_WIN",
+    "monitor": "MPI_ERR_ARG", "win": "MPI_ERR_WIN", "file": "MPI_ERR_FILE",
 }
 # The calls whose time counts (RZ_HOT of src/abi/entry.h).
 HOT = {f"MPI_{stem}" for stem in ("Send", "Recv", "Isend", "Irecv", "Sendrecv", "Wait", "Waitall", "Test", "Iprobe", "Barrier", "Bcast", "Reduce",
@@ -41,7 +41,7 @@ GRAPH_ARRAYS = {
     "degrees": ("n",), "weights": (),
 }
 NULLABLE = {"argc", "argv", "status", "array_of_statuses", "extra_state", "base", "array_of_argv",
-            "array_of_errcodes"}
+            "array_of_errcodes", "read_conversion_fn", "write_conversion_fn"}
 BEGIN = {
     "running": "rz_call_begin", "before": "rz_call_begin_init", "any": "rz_call_begin_anytime",
     "world": "rz_call_begin_world", "life": "rz_call_begin_life",
@@ -60,8 +60,10 @@ NOT_OF_ALL = {"Comm_create_group"}
 
 # Calls that take the null handle of a kind.
 NULL_ALLOWED = {"Comm_replace": "comm", "Comm_get_name": "comm", "Type_get_name": "datatype",
-                "Win_get_name": "win"}
+                "Win_get_name": "win", "File_get_errhandler": "file", "File_set_errhandler": "file"}
 
+# Errors of these are raised on a file, or on MPI_FILE_NULL.
+OF_FILES = re.compile(r"File_(?!create_errhandler)|Register_datarep")
 
 # What only the root looks at, besides buffers.
 OF_ROOT = {"command", "maxprocs", "info", "port_name"}
@@ -146,6 +148,8 @@ class Entry:
                            CLASSES[kind])
             else:
                 self.spared = local(p.name)
+        if role == "free" and kind == "file":
+            self.check("rz_call_hold_file", local(p.name))
         if role == "free":
             self.results.append(f"*{p.name} = {HANDLES[p.base][2]};")
 
@@ -494,12 +498,13 @@ class Entry:
             call = self.made_alike(call)
         if chapter == "rzm_error_string":
             call = "rz_error_string(errorcode, string, resultlen)"
+        of_file = ", .of_file = true" if OF_FILES.match(self.stem) else ""
         hot = "RZ_HOT " if f.name.removesuffix("_c") in HOT else ""
         lines = [f"RZ_PUBLIC {hot}{f.prototype(f.twin)}", "{"]
         lines += [f"    if (!{chapter}) {{",
                   f'        return rz_call_unsupported("{f.name}", {comm_of(f)});',
                   "    }",
-                  f'    struct rz_call call = {{.name = "{f.name}"}};']
+                  f'    struct rz_call call = {{.name = "{f.name}"{of_file}}};']
         lines += ["    " + text for text in self.locals]
         checks = [f"{BEGIN[self.binding.when]}(&call)", *self.checks]
         lines.append("    if (" + " &&\n        ".join(checks) + ") {")
@@ -510,6 +515,7 @@ class Entry:
             # A message that was met is gone, whatever became of its receive.
             met = any(self.binding.handles.get(p.name) == "free" and p.base == "MPI_Message" for p in f.parameters)
             good = "call.error != RZM_ROLLBACK && call.error != MPI_ERR_NO_MEM" if met else "call.error == MPI_SUCCESS"
+            good = "rz_file_is_closed(fh_)" if self.stem == "File_close" else good  # perhaps with an error
             lines.append(f"        if ({good}) {{")
             lines += ["            " + text for text in self.results]
             lines.append("        }")

@@ -19,6 +19,7 @@ HANDLES = {
     "MPI_Session": ("rz_session", "session", "MPI_SESSION_NULL"),
     "MPI_Win": ("rz_win", "win", "MPI_WIN_NULL"),
     "MPI_Errhandler": ("rz_errhandler", "errhandler", "MPI_ERRHANDLER_NULL"),
+    "MPI_File": ("rz_file", "file", "MPI_FILE_NULL"),
     "RZ_Group_monitor": ("rz_monitor", "monitor", "RZ_GROUP_MONITOR_NULL"),
 }
 

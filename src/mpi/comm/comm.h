@@ -68,6 +68,8 @@ struct rz_comm {
     const char *call;      /* the current collective operation, for reports of hanging calls */
     uint32_t hints;        /* comm_hints.h */
     struct rz_errhandler *errhandler;
+    struct rz_file
+        *file; /* the file whose hidden communicator this is, or NULL (io/file_object.h) */
     struct rz_attribute *attributes;
     bool revoked;
     bool contexts_to_close; /* p2p/p2p_hooks.c */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Error handlers: the predefined ones, those of files, and the common part of making,
- * setting and freeing them.
+ * Error handlers: the predefined ones, and the common part of making, setting and freeing them.
  */
 #include "mpi/core/errhandler.h"
 
@@ -80,54 +79,6 @@ int rz_errhandler_set(struct rz_errhandler **place, enum rz_object_kind of,
     *place = errhandler;
     return MPI_SUCCESS;
 }
-
-static int get(struct rz_errhandler *place, struct rz_errhandler **errhandler)
-{
-    rz_errhandler_retain(place);
-    *errhandler = place;
-    return MPI_SUCCESS;
-}
-
-/* ---- Files: there is only MPI_FILE_NULL, whose handler new files would get ---- */
-
-static struct rz_errhandler *of_new_files = &predefined[2];
-
-struct rz_errhandler *rz_file_errhandler(void)
-{
-    return of_new_files;
-}
-
-int rzm_file_create_errhandler(MPI_File_errhandler_function *file_errhandler_fn,
-                               struct rz_errhandler **errhandler)
-{
-    int error = rz_errhandler_new(RZ_OBJECT_FILE, errhandler);
-    if (error == MPI_SUCCESS) {
-        (*errhandler)->function.file = file_errhandler_fn;
-    }
-    return error;
-}
-
-static int check_file(MPI_File file)
-{
-    return file == MPI_FILE_NULL
-               ? MPI_SUCCESS
-               : rzm_error(MPI_ERR_FILE, "file is not a file, or one that was closed");
-}
-
-int rzm_file_set_errhandler(MPI_File file, struct rz_errhandler *errhandler)
-{
-    int error = check_file(file);
-    return error != MPI_SUCCESS ? error
-                                : rz_errhandler_set(&of_new_files, RZ_OBJECT_FILE, errhandler);
-}
-
-int rzm_file_get_errhandler(MPI_File file, struct rz_errhandler **errhandler)
-{
-    int error = check_file(file);
-    return error != MPI_SUCCESS ? error : get(of_new_files, errhandler);
-}
-
-/* ---- All kinds ---- */
 
 int rzm_errhandler_free(struct rz_errhandler *errhandler)
 {

@@ -14,6 +14,8 @@
 #include "mpi/flat/flat.h"
 #include "mpi/ft/ft_hooks.h"
 #include "mpi/init/session_object.h"
+#include "mpi/io/file_object.h"
+#include "mpi/io/file_request.h"
 #include "mpi/monitor/monitors.h"
 #include "mpi/p2p/p2p_hooks.h"
 #include "mpi/request/request.h"
@@ -30,9 +32,10 @@ static const struct rz_hooks *const layers[] = {
 #if RZ_GROUP
     &rz_monitor_hooks,
 #endif
-    &rz_request_hooks,   &rz_rma_hooks,  &rz_comm_hooks,  &rz_places_hooks,
-    &rz_agree_hooks,     &rz_coll_hooks, &rz_cells_hooks, &rz_create_hooks,
-    &rz_p2p_hooks,       &rz_ft_hooks,   &rz_flat_hooks,  &rz_session_hooks,
+    &rz_request_hooks,   &rz_file_request_hooks, &rz_file_hooks,  &rz_rma_hooks,
+    &rz_comm_hooks,      &rz_places_hooks,       &rz_agree_hooks, &rz_coll_hooks,
+    &rz_cells_hooks,     &rz_create_hooks,       &rz_p2p_hooks,   &rz_ft_hooks,
+    &rz_flat_hooks,      &rz_session_hooks,
 };
 
 void rz_layers_register(void)

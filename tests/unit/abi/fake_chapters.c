@@ -110,9 +110,33 @@ struct rz_errhandler *rz_errhandler_initial(void)
     return &fatal;
 }
 
-struct rz_errhandler *rz_file_errhandler(void)
+struct rz_errhandler *rz_file_errhandler(struct rz_file *file)
 {
+    (void)file;
     return &returning;
+}
+
+struct rz_file *rz_comm_file(const struct rz_comm *comm)
+{
+    (void)comm;
+    return NULL;
+}
+
+struct rz_comm *rz_file_comm(const struct rz_file *file)
+{
+    (void)file;
+    return NULL;
+}
+
+bool rz_file_is_closed(const struct rz_file *file)
+{
+    (void)file;
+    return false;
+}
+
+void rz_file_release(struct rz_file *file)
+{
+    (void)file;
 }
 
 struct rz_matched *rz_matched_predefined(unsigned handle)
