@@ -11,3 +11,6 @@ mpi_program(file_reinit)
 mpi_run(one_node file_reinit RZRUN -n 4 -x RZ_TEST_NAME=one_node ARGS 1)
 mpi_run(nodes file_reinit RZRUN -n 6 --nodes 3 -x RZ_TEST_NAME=nodes ARGS 2)
 mpi_tsan(file_threads one_node)
+
+rz_quick(file_model_one_node file_model_nodes file_calls_one_node)
+rz_test_target(quick file_model file_calls)

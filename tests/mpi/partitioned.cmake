@@ -12,3 +12,6 @@ mpi_run(nodes partitioned_threads RZRUN -n 4 --nodes 2)
 mpi_tsan(partitioned_threads one_node nodes)
 mpi_fails(one_node partitioned_rules 0 "partitions: correct" RZRUN -n 4)
 mpi_fails(nodes partitioned_rules 0 "partitions: correct" RZRUN -n 4 --nodes 2)
+
+rz_quick(partitioned_any_nodes)
+rz_test_target(quick partitioned_any)

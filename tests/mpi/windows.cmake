@@ -36,3 +36,6 @@ mpi_program(windows_threads)
 mpi_run(one_node windows_threads RZRUN -n 3)
 mpi_run(nodes windows_threads RZRUN -n 3 --nodes 3)
 mpi_tsan(windows_threads one_node nodes)
+
+rz_quick(windows_any_pair windows_any_mixed windows_passive_nodes)
+rz_test_target(quick windows_any windows_passive)
