@@ -111,7 +111,8 @@ void rz_outcome_spawned(struct rz_outcome *outcome, uint32_t slot, uint32_t inca
                         uint32_t node, bool spawned)
 {
     struct rz_rank *r = &outcome->ranks[slot];
-    if (incarnation <= r->incarnation) {
+    bool elsewhere = r->state == RZ_RANK_FAILED && r->with_node && r->node != node;
+    if (incarnation < r->incarnation || (incarnation == r->incarnation && !elsewhere)) {
         return;
     }
     if (spawned && spoils(r)) {

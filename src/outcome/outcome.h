@@ -64,7 +64,8 @@ void rz_outcome_started(struct rz_outcome *outcome, uint32_t rank, uint32_t inca
                         uint32_t node);
 
 /* By decision of the daemons the process begins. A replacement repairs the failure of the process
- * it replaces; a spawned process only gets the slot of one that has ended. */
+ * it replaces; a spawned process only gets the slot of one that has ended. The same incarnation
+ * begins again where a node had decided against the others, and was lost: they number it alike. */
 void rz_outcome_spawned(struct rz_outcome *outcome, uint32_t slot, uint32_t incarnation,
                         uint32_t node, bool spawned);
 

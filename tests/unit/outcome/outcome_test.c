@@ -145,6 +145,29 @@ static void test_all_failed_is_no_success(void **state)
     assert_int_not_equal(status_of(&outcome), 0);
 }
 
+/* A node that others exclude has decided alone: it has placed the replacement on itself, and the
+ * others then decide the same of a node of theirs. */
+static void test_an_incarnation_that_two_nodes_begin(void **state)
+{
+    struct rz_outcome outcome;
+    (void)state;
+    open_four(&outcome);
+    rz_outcome_failure_known(&outcome);
+    rz_outcome_spawned(&outcome, 0, 2, 1, false);
+    rz_outcome_node_lost(&outcome, 1);
+    rz_outcome_spawned(&outcome, 0, 2, 1, false); /* late news of the lost one */
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        rz_outcome_spawned(&outcome, rank, 2, 0, false);
+    }
+    assert_false(rz_outcome_complete(&outcome));
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        rz_outcome_started(&outcome, rank, 2, 0);
+        rz_outcome_exited(&outcome, rank, 2, EXITED(0), true);
+    }
+    assert_true(rz_outcome_complete(&outcome));
+    assert_int_equal(status_of(&outcome), 0);
+}
+
 static void end_others(struct rz_outcome *outcome, uint32_t but)
 {
     for (uint32_t rank = 0; rank < 4; rank++) {
@@ -466,6 +489,7 @@ int main(void)
         cmocka_unit_test(test_a_node_that_is_cut_off_says_why),
         cmocka_unit_test(test_a_rank_that_never_began_is_no_success),
         cmocka_unit_test(test_a_rank_that_ends_with_its_node),
+        cmocka_unit_test(test_an_incarnation_that_two_nodes_begin),
         cmocka_unit_test(test_all_failed_is_no_success),
         cmocka_unit_test(test_the_first_decision_counts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
