@@ -19,7 +19,6 @@ void rz_bcast_tree(struct rz_schedule *schedule, const struct rz_part *part,
 {
     struct rz_split splits[RZ_SPLITS_MAX];
     int n = rz_splits(team->n, team->place, root, splits);
-    rz_schedule_go_one_way(schedule, team->n == 2);
     for (int i = 0; i < n; i++) {
         if (splits[i].guest == team->place) {
             rz_schedule_recv_part(schedule, part, rz_team_rank(team, splits[i].host));
@@ -28,7 +27,6 @@ void rz_bcast_tree(struct rz_schedule *schedule, const struct rz_part *part,
             rz_schedule_send_part(schedule, part, rz_team_rank(team, splits[i].guest));
         }
     }
-    rz_schedule_go_one_way(schedule, false);
 }
 
 void rz_bcast_flat(struct rz_schedule *schedule, const struct rz_part *part,

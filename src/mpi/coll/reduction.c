@@ -92,11 +92,9 @@ void rz_reduce_tree(struct rz_schedule *schedule, const struct rz_reduction *red
         }
         writable = true;
     }
-    rz_schedule_go_one_way(schedule, team->n == 2);
     if (i >= 0 && splits[i].guest == place) {
         rz_reduction_send(schedule, reduction, value, rz_team_rank(team, splits[i].host));
     }
-    rz_schedule_go_one_way(schedule, false);
     if (place == root) {
         rz_reduction_copy(schedule, reduction, value, reduction->to);
     }

@@ -45,7 +45,6 @@ struct rz_schedule {
     bool over;     /* no further step is begun */
     bool blocking; /* the call does */
     bool at_once;  /* steps run as they are added */
-    bool one_way;  /* rz_schedule_go_one_way */
     bool tells;    /* it sends nothing more, and tells those that wait for it: this one last */
     const struct rz_comm *told_comm;
     int told_peer;
@@ -195,7 +194,7 @@ static int schedule_new(struct rz_comm *comm, uint64_t operation, bool uniform,
     made->operation = operation;
     made->tag = rz_comm_operation_tag(operation);
     made->error = MPI_SUCCESS;
-    made->over = made->blocking = made->at_once = made->one_way = made->tells = false;
+    made->over = made->blocking = made->at_once = made->tells = false;
     made->n = made->at = 0;
     made->uniform = uniform;
     made->part = false;
@@ -333,8 +332,7 @@ static void begin_message(struct rz_schedule *schedule, const struct step *step)
                                            .peer = step->peer,
                                            .tag = schedule->tag,
                                            .comm = step->comm,
-                                           .context_offset = RZ_CONTEXT_OFFSET_COLLECTIVE,
-                                           .flags = schedule->one_way ? RZ_REQUEST_ALONE : 0};
+                                           .context_offset = RZ_CONTEXT_OFFSET_COLLECTIVE};
     int error = sends ? rz_p2p_isend(&message, &request) : rz_p2p_irecv(&message, &request);
     if (error != MPI_SUCCESS) {
         give_up(schedule, error);
@@ -515,11 +513,6 @@ void rz_schedule_forget(struct rz_schedule *schedule)
 }
 
 /* ---- Adding steps ---- */
-
-void rz_schedule_go_one_way(struct rz_schedule *schedule, bool on)
-{
-    schedule->one_way = on && schedule->at_once;
-}
 
 void rz_schedule_refuse(struct rz_schedule *schedule, int error)
 {

@@ -80,10 +80,6 @@ size_t rz_schedule_pending(const struct rz_schedule *schedule);
 int rz_schedule_error_of(const struct rz_schedule *schedule, size_t k);
 void rz_schedule_forget(struct rz_schedule *schedule);
 
-/* Whether, in the steps that follow, this process and one other alone exchange messages, all in one
- * direction: then the sender does a part of the receiver's work. */
-void rz_schedule_go_one_way(struct rz_schedule *schedule, bool on);
-
 void rz_schedule_send(struct rz_schedule *schedule, const void *buffer, MPI_Count count,
                       struct rz_datatype *datatype, int dest);
 void rz_schedule_recv(struct rz_schedule *schedule, void *buffer, MPI_Count count,
