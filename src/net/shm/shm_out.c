@@ -213,7 +213,7 @@ out_write(struct shm_pair *pair, enum shm_kind kind, const void *header, uint32_
     if (__builtin_expect(offset >= SHM_LINE, 0)) {
         out_copy_far(at + offset, first, second);
     }
-    pair->out.tail += (offset + body_bytes + SHM_LINE - 1) & ~(size_t)(SHM_LINE - 1);
+    pair->out.tail += shm_record_bytes(header_bytes, body_bytes);
     atomic_store_explicit(shm_record_word(pair->out.ring, pair->out.tail), 0, memory_order_relaxed);
     atomic_store_explicit(&pair->out.page->tail, pair->out.tail, memory_order_relaxed);
     rz_kill_here(RZ_KILL_RING_WRITE);
