@@ -498,17 +498,13 @@ int rzm_comm_compare(struct rz_comm *comm1, struct rz_comm *comm2, int *result)
 
 int rzm_comm_set_name(struct rz_comm *comm, const char *comm_name)
 {
-    size_t length = strnlen(comm_name, MPI_MAX_OBJECT_NAME - 1);
-    memcpy(comm->name, comm_name, length);
-    comm->name[length] = '\0';
+    rz_object_name_set(comm->name, comm_name);
     return MPI_SUCCESS;
 }
 
 int rzm_comm_get_name(struct rz_comm *comm, char *comm_name, int *resultlen)
 {
-    const char *name = comm ? comm->name : "MPI_COMM_NULL";
-    *resultlen = (int)strlen(name);
-    memcpy(comm_name, name, (size_t)*resultlen + 1);
+    rz_object_name_get(comm ? comm->name : "MPI_COMM_NULL", comm_name, resultlen);
     return MPI_SUCCESS;
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Numbers of users' objects, for MPI_X_toint and MPI_X_fromint; the memory of the objects that were
- * freed last.
+ * freed last; names.
  */
 #include "mpi/core/object.h"
 
+#include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,4 +93,18 @@ void rz_object_retire(struct rz_object *object, size_t bytes)
     retired[last].object = object;
     retired[last].bytes = bytes;
     retired_bytes += bytes;
+}
+
+void rz_object_name_set(char *name, const char *text)
+{
+    size_t length = strnlen(text, MPI_MAX_OBJECT_NAME - 1);
+    memcpy(name, text, length);
+    name[length] = '\0';
+}
+
+void rz_object_name_get(const char *name, char *buffer, int *resultlen)
+{
+    size_t length = strlen(name);
+    memcpy(buffer, name, length + 1);
+    *resultlen = (int)length;
 }

@@ -119,6 +119,13 @@ static inline bool rz_object_release(struct rz_object *object)
  */
 void rz_object_retire(struct rz_object *object, size_t bytes);
 
+/* For MPI_X_set_name: copies text into name, which has MPI_MAX_OBJECT_NAME bytes, and cuts off what
+ * does not fit. */
+void rz_object_name_set(char *name, const char *text);
+
+/* For MPI_X_get_name: copies name into the user's buffer of MPI_MAX_OBJECT_NAME bytes. */
+void rz_object_name_get(const char *name, char *buffer, int *resultlen);
+
 /* The user's handle of an object: its number in the ABI, or its address. NULL gives null_handle. */
 static inline void *rz_object_handle(struct rz_object *object, uintptr_t null_handle)
 {

@@ -77,18 +77,13 @@ int rzm_win_get_info(struct rz_win *win, struct rz_info **info_used)
 
 int rzm_win_set_name(struct rz_win *win, const char *win_name)
 {
-    size_t length = strnlen(win_name, MPI_MAX_OBJECT_NAME - 1);
-    memcpy(win->name, win_name, length);
-    win->name[length] = '\0';
+    rz_object_name_set(win->name, win_name);
     return MPI_SUCCESS;
 }
 
 int rzm_win_get_name(struct rz_win *win, char *win_name, int *resultlen)
 {
-    const char *name = win ? win->name : "MPI_WIN_NULL";
-    size_t length = strlen(name);
-    memcpy(win_name, name, length + 1);
-    *resultlen = (int)length;
+    rz_object_name_get(win ? win->name : "MPI_WIN_NULL", win_name, resultlen);
     return MPI_SUCCESS;
 }
 

@@ -270,10 +270,8 @@ int rzm_type_get_true_extent(struct rz_datatype *datatype, MPI_Count *true_lb,
 
 int rzm_type_get_name(struct rz_datatype *datatype, char *type_name, int *resultlen)
 {
-    const char *name = datatype ? rz_datatype_name(datatype) : "MPI_DATATYPE_NULL";
-    size_t length = strlen(name);
-    memcpy(type_name, name, length + 1);
-    *resultlen = (int)length;
+    rz_object_name_get(datatype ? rz_datatype_name(datatype) : "MPI_DATATYPE_NULL", type_name,
+                       resultlen);
     return MPI_SUCCESS;
 }
 
