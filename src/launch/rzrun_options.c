@@ -3,6 +3,7 @@
  * value. */
 #include "launch/rzrun_options.h"
 #include "launch/rzrun_checkpoints.h"
+#include "launch/rzrun_rewind.h"
 #include "launch/rzrun_foreign.h"
 #include "launch/host_options.h"
 #include "launch/rzrun_hosts.h"
@@ -615,7 +616,7 @@ static const struct rz_cli_option table[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static const struct rz_cli_option *const more_tables[] = {rz_rzrun_checkpoints, rz_host_options,
+static const struct rz_cli_option *const more_tables[] = {rz_rzrun_checkpoints, rz_rzrun_rewind, rz_host_options,
                                                           rz_rzrun_hosts, rz_rzrun_foreign, NULL};
 
 #define LINE(name, value, text) "  " #value "  " text "\n"

@@ -7,6 +7,7 @@
 #include "launch/rzrun_checkpoints.h"
 #include "launch/host_options.h"
 #include "launch/rzrun_hosts.h"
+#include "launch/rzrun_rewind.h"
 #include "launch/silent.h"
 #include "outcome/exit_codes.h"
 #include "place/machine.h"
@@ -297,5 +298,6 @@ void rz_rzrun_settle(struct rz_rzrun_options *options)
     }
     check_scheme(options);
     rz_rzrun_checkpoints_settle(options);
+    rz_rzrun_rewind_settle(options);
     check_faults(options);
 }

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
@@ -63,6 +64,12 @@ rz_status_t rz_process_fail_with_parent(pid_t parent, int signal)
     }
     /* A parent that failed before the call sends nothing any more. */
     return getppid() == parent ? RZ_OK : RZ_ERR_CLOSED;
+}
+
+bool rz_process_fix_addresses(void)
+{
+    int now = personality(0xffffffff); /* asks without a change */
+    return now >= 0 && personality((unsigned long)now | ADDR_NO_RANDOMIZE) >= 0;
 }
 
 rz_status_t rz_process_keep_on_exec(int fd, bool keep)

@@ -40,6 +40,10 @@ char rz_process_state(pid_t pid);
 /* Closes all descriptors from first to last. Async-signal-safe: also for a child after fork. */
 void rz_process_close(int first, int last);
 
+/* From the next exec on, programs and libraries lie at the same addresses in each run. False: the
+ * system refuses it (some containers do). Async-signal-safe. */
+bool rz_process_fix_addresses(void);
+
 /* The path of the running program; false: the system does not report it, or it is too long. To be
  * called before the working directory changes. */
 bool rz_process_path(char *path, size_t bytes);

@@ -573,6 +573,7 @@ static void open_cores(struct rz_recovery *recovery, rz_time now)
                                               .slots = job->slots,
                                               .slots_limit = job->flags & RZ_JOB_SLOTS_LIMIT,
                                               .lost_together = job->flags & RZ_JOB_LOST_TOGETHER,
+                                              .all_begin = job->flags & RZ_JOB_REWIND,
                                               .restarts_max = job->restarts_max};
     static const enum rz_commit_scheme schemes[RZ_SCHEME_COUNT] = {
         [RZ_SCHEME_MEMORY] = RZ_COMMIT_MEMORY,

@@ -17,6 +17,9 @@ unsigned rz_engine_progress(void);
  * messages of the daemon. Also before each sleep. */
 void rz_engine_check(void);
 
+/* The job goes on in a new epoch with other processes, and the daemon ends this one. */
+_Noreturn void rz_engine_await_end(void);
+
 /* From now on failures that ended no operation so far do so: reads all states of the board
  * again. */
 void rz_engine_look_again(void);
@@ -29,6 +32,10 @@ static inline void rz_engine_look(void)
         rz_engine_look_again();
     }
 }
+
+/* A safe point of a call, where it was found that the call must stop or end: lets the layer that
+ * wants it stop the process here. As rz_engine_begin. */
+int rz_engine_pause(void);
 
 /*
  * Called at the start of every chapter function that communicates; one load in the common case.
@@ -43,7 +50,8 @@ static inline int rz_engine_begin(void)
             rz_waits_alive(rz_engine.info->waits);
         }
     }
-    return __builtin_expect(rz_engine.rollback, 0) ? RZM_ROLLBACK : MPI_SUCCESS;
+    return __builtin_expect(rz_engine.rollback | rz_engine.stops, 0) ? rz_engine_pause()
+                                                                      : MPI_SUCCESS;
 }
 
 #endif

@@ -379,6 +379,9 @@ int rz_engine_wait(const struct rz_blocked *blocked, bool (*done)(void *arg), vo
             wait_anew(&course);
             continue;
         }
+        if (__builtin_expect(rz_engine.stops, 0)) {
+            rz_engine_pause();
+        }
         enum rz_wait_step step = next_step(&course);
         if (step == RZ_WAIT_SLEEP) {
             rz_blocked_tell(&told, blocked, arg);

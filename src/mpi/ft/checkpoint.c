@@ -41,10 +41,11 @@ static struct {
     bool looked_at;
 } state = {.piece_fd = -1};
 
-/* Whether checkpoints are not stored at all: the calls do the same without a daemon. */
+/* Whether checkpoints are not stored at all: the calls do the same without a daemon. In a job that
+ * rewinds the image of a process has its place. */
 static bool for_nothing(void)
 {
-    return rz_engine.info->alone || !rz_engine_fault_tolerant();
+    return rz_engine.info->alone || !rz_engine_fault_tolerant() || rz_engine.rewinds;
 }
 
 void rz_checkpoints_enter_reinit(void)

@@ -19,8 +19,11 @@
 #include "mpi/engine/hooks.h"
 #include "mpi/engine/transport.h"
 #include "mpi/engine/waiting.h"
+#include "mpi/ft/restart.h"
 #include "mpi/init/layers.h"
 #include "mpi/init/streams.h"
+#include "mpi/rewind/restore.h"
+#include "mpi/rewind/snapshot.h"
 #include "mpi/type/attribute.h"
 #include "port/kill_point.h"
 #include "proto/recover/recover.h"
@@ -79,12 +82,13 @@ static int engine_open(void)
     rz_layers_register();
     rz_engine.wake_at = RZ_TIME_NEVER;
     rz_info_keep_maxprocs();
-    rz_status_t status = rz_link_open(&rz_engine.link);
+    rz_status_t status = rz_restore_open_link(&rz_engine.link);
     if (status != RZ_OK) {
         return not_opened("the runtime cannot be joined", status);
     }
     rz_engine.info = rz_link_info(rz_engine.link);
     rz_engine.board = rz_engine.info->board;
+    rz_engine.rewinds = rz_engine.board->flags & RZ_BOARD_REWIND;
     const struct rz_link_cohort_info *cohort = &rz_engine.info->cohort;
     rz_world_rank = (int)(cohort->processes ? cohort->index : rz_engine.info->self.rank);
     rz_no_memory_speaker(EXIT_FAILURE, "rhizome: rank %u", rz_engine.info->self.rank);
@@ -95,7 +99,7 @@ static int engine_open(void)
     }
     rz_streams_settle();
     rz_kill_here(RZ_KILL_JOINED);
-    rz_engine.self = rz_process(rz_engine.info->self.rank, rz_engine.info->self.incarnation);
+    rz_engine.self = rz_engine_number(rz_engine.info->self.rank, rz_engine.info->self.incarnation);
     if (!rz_liveness_open()) {
         return MPI_ERR_NO_MEM;
     }
@@ -122,6 +126,13 @@ static int library_begin(void)
         }
         library.opened = true;
         RZ_TRACE(INIT, 0, 0, 0);
+        if (rz_engine.rewinds) {
+            error = rz_ft_reinit_enter();
+            if (error != MPI_SUCCESS) {
+                return error;
+            }
+            rz_snapshots_enter();
+        }
         rz_engine_look_again();
         error = rz_parent_meet();
         if (error != MPI_SUCCESS) {
@@ -195,8 +206,11 @@ static int finalize_barrier(const char *call)
     rz_hooks_retire();
     int error = rz_hooks_part();
     bool counted = !rz_engine.info->cohort.processes; /* the daemons count the ranks */
-    return error == MPI_SUCCESS && counted && phase < RZ_PHASE_LEFT ? rz_epoch_reach_end(call)
-                                                                    : error;
+    if (error == MPI_SUCCESS && counted && phase < RZ_PHASE_LEFT) {
+        error = rz_epoch_reach_end(call);
+    }
+    rz_engine.reinit_open = rz_engine.reinit_open && !rz_engine.rewinds; /* none goes back now */
+    return error;
 }
 
 /* In the order of the end of an epoch (epoch.h), followed by closing the transports. */

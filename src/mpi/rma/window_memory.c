@@ -90,7 +90,7 @@ static bool is_of(const struct rz_win_identity *found, uint32_t process)
     const struct rz_link_info *info = rz_engine.info;
     return found->job == info->self.job && found->job_token == info->job_token &&
            found->rank == rz_process_slot(process) &&
-           rz_process(found->rank, found->incarnation) == process;
+           rz_engine_number(found->rank, found->incarnation) == process;
 }
 
 static void map_offered(struct rz_win_target *target, const struct rz_win_offer *offer)

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What keeps this process from being saved, as far as MPI knows it; the rest is image/image.h's. */
+#ifndef RZ_MPI_REFUSALS_H
+#define RZ_MPI_REFUSALS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Whether the process can be saved now; otherwise *why is a sentence for the user. */
+bool rz_snapshot_possible(char *why, size_t max);
+
+#endif
