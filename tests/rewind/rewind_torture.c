@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG_POSTED = 1, TAG_ANY, TAG_PERSISTENT, TAG_VECTOR, TAG_NEVER, TAGS };
+/* A rank may be one round ahead of another: its messages for wildcards have another tag then. */
+enum { TAG_POSTED = 1, TAG_ANY_EVEN, TAG_ANY_ODD, TAG_VECTOR, TAG_PERSISTENT, TAG_NEVER, TAGS };
 enum { RANKS_MAX = 64, ROW_MAX = 3, BYTES_MAX = 300000, HEAD = 4 };
 
 static int rank, size;
@@ -166,27 +167,26 @@ static void finish_sends(void)
 
 static uint64_t inbox[BYTES_MAX / 8];
 
-static void receive_any(int n)
+static void receive_any(int n, int tag)
 {
     for (int i = 0; i < n; i++) {
         MPI_Status status;
         int words;
         if (i % 3 == 0) {
             MPI_Message message;
-            MPI_Mprobe(MPI_ANY_SOURCE, TAG_ANY, MPI_COMM_WORLD, &message, &status);
+            MPI_Mprobe(MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &message, &status);
             MPI_Get_count(&status, MPI_UINT64_T, &words);
             MPI_Mrecv(inbox, words, MPI_UINT64_T, &message, &status);
         } else if (i % 3 == 1) {
-            MPI_Probe(MPI_ANY_SOURCE, TAG_ANY, MPI_COMM_WORLD, &status);
+            MPI_Probe(MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &status);
             MPI_Get_count(&status, MPI_UINT64_T, &words);
-            MPI_Recv(inbox, words, MPI_UINT64_T, status.MPI_SOURCE, TAG_ANY, MPI_COMM_WORLD,
-                     &status);
+            MPI_Recv(inbox, words, MPI_UINT64_T, status.MPI_SOURCE, tag, MPI_COMM_WORLD, &status);
         } else {
-            MPI_Recv(inbox, BYTES_MAX / 8, MPI_UINT64_T, MPI_ANY_SOURCE, TAG_ANY, MPI_COMM_WORLD,
+            MPI_Recv(inbox, BYTES_MAX / 8, MPI_UINT64_T, MPI_ANY_SOURCE, tag, MPI_COMM_WORLD,
                      &status);
         }
         MPI_Get_count(&status, MPI_UINT64_T, &words);
-        check(inbox, status.MPI_SOURCE, TAG_ANY, words);
+        check(inbox, status.MPI_SOURCE, tag, words);
     }
 }
 
@@ -252,25 +252,26 @@ static int incoming(int round, int tag)
 static void exchange(int round)
 {
     static struct posted posted[RANKS_MAX * ROW_MAX];
-    int n_posted = post(round, posted), any = incoming(round, TAG_ANY);
+    int tag_any = round % 2 ? TAG_ANY_ODD : TAG_ANY_EVEN;
+    int n_posted = post(round, posted), any = incoming(round, tag_any);
     for (int k = 1; k < size; k++) {
         int to = (rank + k) % size;
         for (int tag = TAG_POSTED; tag <= TAG_VECTOR; tag++) {
             for (int i = 0; i < row_of(round, rank, to, tag); i++) {
                 if (tag == TAG_VECTOR) {
                     send_vector(to);
-                } else if (tag != TAG_PERSISTENT) {
+                } else if (tag == TAG_POSTED || tag == tag_any) {
                     send_one(to, tag);
                 }
             }
         }
     }
-    receive_any(any / 2);
+    receive_any(any / 2, tag_any);
     finish_posted(posted, n_posted);
     for (int from = 0; from < size; from++) {
         receive_from(from, TAG_VECTOR, row_of(round, from, rank, TAG_VECTOR));
     }
-    receive_any(any - any / 2);
+    receive_any(any - any / 2, tag_any);
     finish_sends();
 }
 

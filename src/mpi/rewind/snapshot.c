@@ -11,6 +11,7 @@
 #include "mpi/engine/epoch_check.h"
 #include "mpi/engine/waiting.h"
 #include "mpi/p2p/bring.h"
+#include "mpi/p2p/sync.h"
 #include "mpi/request/request.h"
 #include "mpi/rewind/image_keep.h"
 #include "mpi/rewind/output_mark.h"
@@ -172,7 +173,7 @@ static unsigned snapshot_read(void)
 /* Whether a transport or a module of the library still has something to do that was begun. */
 static bool process_busy(void)
 {
-    if (rz_bring_payloads() > 0 || !rz_hooks_is_sent()) {
+    if (rz_bring_payloads() > 0 || !rz_control_messages_quiet() || !rz_sync_quiet()) {
         return true;
     }
     for (const struct rz_request *request = rz_engine.active; request; request = request->next) {
