@@ -7,14 +7,13 @@
 #include "outcome/exit_codes.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct rz_snapshots {
     struct rz_snapshots_config config;
     const struct rz_own_node *own; /* copied from config */
     struct event *timer;
     uint32_t epoch, wanted; /* the newest number that is wanted in this epoch */
-    char *told;             /* the newest reason for which there was none */
+    uint32_t told;          /* the newest epoch in which the user was told why there is none */
 };
 
 /* The job runs in this epoch, and none of its ranks has left. */
@@ -117,18 +116,17 @@ static bool on_output_at(void *arg, struct rz_child *p, const struct rz_link_mes
     return true;
 }
 
-/* A rank cannot be saved: the user is told once for each reason, or the job ends. */
+/* A rank cannot be saved: the user is told once in each epoch, or the job ends. */
 static bool on_refused(void *arg, struct rz_child *p, const struct rz_link_message *message,
                        int *fd)
 {
     struct rz_snapshots *snapshots = arg;
     const char *reason = message->snapshot_refused.reason;
     (void)fd;
-    if (snapshots->told && strcmp(snapshots->told, reason) == 0) {
+    if (snapshots->told == snapshots->own->membership.epoch) {
         return true;
     }
-    free(snapshots->told);
-    snapshots->told = strdup(reason);
+    snapshots->told = snapshots->own->membership.epoch;
     if (snapshots->own->job.flags & RZ_JOB_REWIND_OR_ABORT) {
         rz_report_aborted(&snapshots->own->report, p->rank, EXIT_FAILURE, reason);
     } else {
@@ -178,6 +176,5 @@ void rz_snapshots_close(struct rz_snapshots *snapshots)
         return;
     }
     rz_loop_free(snapshots->timer);
-    free(snapshots->told);
     free(snapshots);
 }

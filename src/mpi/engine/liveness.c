@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "base/trace.h"
 #include "mpi/engine/hooks.h"
+#include "mpi/engine/progress.h"
 #include "port/processor.h"
 
 #include <stdio.h>
@@ -154,6 +155,9 @@ static void member_news(uint32_t slot, uint64_t word, bool ours)
     bool gone = other || state != RZ_PROCESS_ALIVE;
     bool ended = !other && state == RZ_PROCESS_ENDED;
     if (gone && !ended && slot == rz_engine.info->self.rank) {
+        if (rz_engine.rewinds && other) {
+            rz_engine_await_end();
+        }
         rz_engine_exit(RZ_ERR_FENCED);
     }
     if (!gone || rz_engine.reinit_open) {

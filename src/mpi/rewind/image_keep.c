@@ -6,7 +6,7 @@
 #include "ckpt/pages.h"
 #include "mpi/chapter.h"
 #include "mpi/engine/paths.h"
-#include "mpi/rewind/restore.h"
+#include "mpi/rewind/refusals.h"
 #include "port/kill_point.h"
 #include "port/memory.h"
 
@@ -49,6 +49,7 @@ enum rz_image_result rz_image_keep(char *why, size_t max)
         kept.fd = -1;
         return RZ_IMAGE_FAILED;
     }
+    rz_snapshot_leave_out(); /* connections may be new since the process stopped */
     rz_kill_here(RZ_KILL_IMAGE_SAVE);
     enum rz_image_result result = rz_image_save(kept.fd, &kept.bytes, why, max);
     if (result == RZ_IMAGE_RESTORED) {

@@ -44,7 +44,7 @@ static void exclude_descriptor(void *arg, int fd)
     rz_image_exclude_descriptor(fd);
 }
 
-static void exclude_ours(void)
+void rz_snapshot_leave_out(void)
 {
     while (ours.n > 0) {
         rz_image_include_descriptor(ours.fds[--ours.n]);
@@ -69,6 +69,6 @@ bool rz_snapshot_possible(char *why, size_t max)
         snprintf(why, max, "%s", what);
         return false;
     }
-    exclude_ours();
+    rz_snapshot_leave_out();
     return rz_image_check(why, max) == RZ_OK;
 }

@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The descriptors and the thread that are the library's now are in no image. */
+void rz_snapshot_leave_out(void);
+
 /* Whether the process can be saved now; otherwise *why is a sentence for the user. */
 bool rz_snapshot_possible(char *why, size_t max);
 

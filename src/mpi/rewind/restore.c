@@ -49,6 +49,12 @@ rz_status_t rz_restore_open_link(struct rz_link **link)
 
 /* ---- The image of this rank ---- */
 
+/* What a process tells the image that it becomes. */
+struct restore_handover {
+    int image; /* the descriptor of the image */
+    _Alignas(16) unsigned char link[RZ_LINK_HANDOVER_BYTES];
+};
+
 struct wanted {
     uint32_t epoch;
     bool answered;
@@ -104,7 +110,7 @@ static void become_image(struct rz_link *link)
 {
     struct wanted wanted;
     char why[256];
-    unsigned char handover[RZ_LINK_HANDOVER_BYTES];
+    struct restore_handover handover;
     rz_status_t status = ask_for_image(link, &wanted);
     if (status != RZ_OK) {
         restore_impossible(link, rz_status_text(status));
@@ -118,8 +124,11 @@ static void become_image(struct rz_link *link)
         .restored = {.epoch = wanted.epoch, .generation = wanted.piece.generation}};
     rz_link_send(link, &restored, -1); /* for the record only */
     rz_link_renumber(link, rz_image_descriptor_aside);
-    rz_link_hand_over(link, handover);
-    rz_image_restore(wanted.fd, wanted.piece.bytes, handover, sizeof(handover), why, sizeof(why));
+    int aside = rz_image_descriptor_aside(wanted.fd);
+    handover.image = aside >= 0 ? aside : wanted.fd;
+    rz_link_hand_over(link, handover.link);
+    rz_image_restore(handover.image, wanted.piece.bytes, &handover, sizeof(handover), why,
+                     sizeof(why));
     restore_impossible(link, why);
 }
 
@@ -139,9 +148,12 @@ __attribute__((constructor)) static void restore_begin(void)
 
 /* ---- Back into the job ---- */
 
-void rz_restore_wake(const void *handover)
+void rz_restore_wake(void)
 {
-    rz_status_t status = rz_link_take_over(rz_engine.link, handover);
+    size_t bytes;
+    const struct restore_handover *handover = rz_image_handover(&bytes);
+    rz_status_t status = rz_link_take_over(rz_engine.link, handover->link);
+    close(handover->image);
     if (status == RZ_OK) {
         status = rz_link_hold(rz_engine.link);
     }

@@ -16,6 +16,6 @@ rz_status_t rz_restore_open_link(struct rz_link **link);
 /* This process is another one that has the memory of the one that was saved: joins it to its job in
  * place of that one, and waits until all ranks have been restored. Ends the process if that is
  * impossible. */
-void rz_restore_wake(const void *handover);
+void rz_restore_wake(void);
 
 #endif

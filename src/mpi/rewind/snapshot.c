@@ -248,16 +248,12 @@ static void save(void)
     rz_kill_here(RZ_KILL_SNAPSHOT_QUIET);
     rz_output_mark();
     switch (rz_image_keep(why, sizeof(why))) {
-    case RZ_IMAGE_RESTORED: {
-        size_t bytes;
-        const void *handover = rz_image_handover(&bytes);
+    case RZ_IMAGE_RESTORED:
         rz_images_begin();
         snapshot.sent = snapshot.taken = 0;
-        rz_restore_wake(handover);
+        rz_restore_wake();
         snapshot.step = GOES_ON;
-        snapshot.whole = false; /* its image is stored already */
         return;
-    }
     case RZ_IMAGE_SAVED:
         snapshot.step = SAVED;
         call_core(RZ_SNAPSHOT_SAVED, REASON_NONE, 0, 0);
