@@ -79,7 +79,8 @@ static void on_snapshot(void *arg, rz_id from, const struct rz_overlay_message *
     }
 }
 
-static bool on_wanted(void *arg, struct rz_child *p, const struct rz_link_message *message, int *fd)
+static bool on_snapshot_wanted(void *arg, struct rz_child *p, const struct rz_link_message *message,
+                               int *fd)
 {
     (void)p, (void)message, (void)fd;
     if (job_runs(arg)) {
@@ -117,8 +118,8 @@ static bool on_output_at(void *arg, struct rz_child *p, const struct rz_link_mes
 }
 
 /* A rank cannot be saved: the user is told once in each epoch, or the job ends. */
-static bool on_refused(void *arg, struct rz_child *p, const struct rz_link_message *message,
-                       int *fd)
+static bool on_snapshot_refused(void *arg, struct rz_child *p,
+                                const struct rz_link_message *message, int *fd)
 {
     struct rz_snapshots *snapshots = arg;
     const char *reason = message->snapshot_refused.reason;
@@ -131,8 +132,8 @@ static bool on_refused(void *arg, struct rz_child *p, const struct rz_link_messa
         rz_report_aborted(&snapshots->own->report, p->rank, EXIT_FAILURE, reason);
     } else {
         rz_report_log(&snapshots->own->report, 0,
-                      "no snapshot of rank %u: %s. Until there is one, a failure begins the "
-                      "program anew from the snapshot before, or from its start",
+                      "no snapshot of rank %u: %s. Until there is one, a failure restarts the "
+                      "program from the snapshot before, or from its start",
                       p->rank, reason);
     }
     return true;
@@ -158,10 +159,10 @@ rz_status_t rz_snapshots_open(struct rz_snapshots **result,
         rz_snapshots_close(snapshots);
         return status;
     }
-    rz_link_router_handle(config->router, RZ_LINK_SNAPSHOT_WANTED, on_wanted, snapshots);
+    rz_link_router_handle(config->router, RZ_LINK_SNAPSHOT_WANTED, on_snapshot_wanted, snapshots);
     rz_link_router_handle(config->router, RZ_LINK_OUTPUT_MARK, on_output_mark, snapshots);
     rz_link_router_handle(config->router, RZ_LINK_OUTPUT_AT, on_output_at, snapshots);
-    rz_link_router_handle(config->router, RZ_LINK_SNAPSHOT_REFUSED, on_refused, snapshots);
+    rz_link_router_handle(config->router, RZ_LINK_SNAPSHOT_REFUSED, on_snapshot_refused, snapshots);
     rz_overlay_router_handle(config->overlay_router, RZ_OVERLAY_SNAPSHOT, on_snapshot, snapshots);
     if (job->rewind_ns > 0) {
         rz_loop_arm_every(snapshots->timer, job->rewind_ns);

@@ -95,6 +95,9 @@ static inline uint32_t rz_engine_number(uint32_t slot, uint32_t incarnation)
  * Prints the cause if the user can act on it. */
 _Noreturn void rz_engine_exit(rz_status_t why);
 
+/* The job goes on in a new epoch with other processes, and the daemon ends this one. */
+_Noreturn void rz_engine_await_end(void);
+
 /* Sends a message to the daemon of this node. Does not return when the daemon is gone: the process
  * ends then. */
 void rz_engine_tell_daemon(const struct rz_link_message *message);

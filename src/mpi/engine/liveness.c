@@ -9,7 +9,6 @@
 #include "base/assert.h"
 #include "base/trace.h"
 #include "mpi/engine/hooks.h"
-#include "mpi/engine/progress.h"
 #include "port/processor.h"
 
 #include <stdio.h>

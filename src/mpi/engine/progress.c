@@ -11,7 +11,6 @@
 #include "mpi/engine/paths.h"
 #include "mpi/engine/waiting.h"
 #include "port/clock.h"
-#include "port/signals.h"
 #include "proto/recover/recover.h"
 
 /* The lease and broken connections are checked once in so many rounds of progress, and before each
@@ -45,15 +44,6 @@ void rz_engine_look_again(void)
     rz_liveness_look(ours);
     if (ours && phase >= RZ_PHASE_LEFT && rz_engine.info->self.rank >= rz_engine.info->n_ranks) {
         rz_liveness_ranks_left();
-    }
-}
-
-/* The daemon has sent the signal before it showed the epoch; if the daemon has ended, the process
- * ends with it. */
-_Noreturn void rz_engine_await_end(void)
-{
-    for (;;) {
-        rz_signals_await();
     }
 }
 

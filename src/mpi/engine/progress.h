@@ -17,9 +17,6 @@ unsigned rz_engine_progress(void);
  * messages of the daemon. Also before each sleep. */
 void rz_engine_check(void);
 
-/* The job goes on in a new epoch with other processes, and the daemon ends this one. */
-_Noreturn void rz_engine_await_end(void);
-
 /* From now on failures that ended no operation so far do so: reads all states of the board
  * again. */
 void rz_engine_look_again(void);
@@ -51,7 +48,7 @@ static inline int rz_engine_begin(void)
         }
     }
     return __builtin_expect(rz_engine.rollback | rz_engine.stops, 0) ? rz_engine_pause()
-                                                                      : MPI_SUCCESS;
+                                                                     : MPI_SUCCESS;
 }
 
 #endif

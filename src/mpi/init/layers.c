@@ -19,7 +19,7 @@
 #include "mpi/monitor/monitors.h"
 #include "mpi/p2p/p2p_hooks.h"
 #include "mpi/request/request.h"
-#include "mpi/rewind/snapshot.h"
+#include "mpi/rewind/rewind_snapshot.h"
 #include "mpi/rma/rma_hooks.h"
 
 /*

@@ -73,6 +73,7 @@ static void message_keep(struct rz_path *path, const struct rz_envelope *envelop
     message->path = path;
     message->token = token;
     message->fetched_for = NULL;
+    message->receive = NULL;
     message->brought = NULL;
     message->bytes = bytes;
     if (!token && bytes > 0) {

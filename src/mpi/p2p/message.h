@@ -20,14 +20,17 @@ static inline bool rz_message_fits(const struct rz_comm *comm, const struct rz_e
            comm->remote->process[envelope->source] == rz_message_from(envelope);
 }
 
+struct rz_request;
+
 /* A message without a receive. */
 struct rz_early {
     struct rz_match_entry match;
     struct rz_envelope envelope;
-    struct rz_path *path; /* the path on which the token is valid */
-    rz_net_token_t token; /* not NULL: the sender still holds the payload */
-    struct rz_early **fetched_for; /* not NULL: the payload is being fetched (bring.h), and there the
-                                      fetch names this message */
+    struct rz_path *path;          /* the path on which the token is valid */
+    rz_net_token_t token;          /* not NULL: the sender still holds the payload */
+    struct rz_early **fetched_for; /* not NULL: the payload is being fetched (early_fetch.h), and
+                                      there the fetch names this message */
+    struct rz_request *receive;    /* that has met the message since, and ends with the fetch */
     void *brought;                 /* not NULL: it was fetched; the message owns it */
     size_t bytes;
     unsigned char data[]; /* the payload, unless one of the last three says otherwise */
@@ -74,8 +77,8 @@ void rz_message_free(struct rz_early *message);
 /* Calls visit(message, arg) for each message that is kept. */
 void rz_messages_each(void (*visit)(struct rz_early *message, void *arg), void *arg);
 
-/* The envelope of a message from an earlier epoch becomes one of this epoch, from the present process
- * of its slot. The other: of all messages that were dropped. */
+/* The envelope of a message from an earlier epoch becomes one of this epoch, from the present
+ * process of its slot. The other: of all messages that were dropped. */
 void rz_message_renew(struct rz_envelope *envelope);
 void rz_messages_renew_dropped(void);
 

@@ -15,7 +15,6 @@
 #include "mpi/p2p/p2p.h"
 
 #include "base/assert.h"
-#include "mpi/p2p/bring.h"
 #include "mpi/engine/paths.h"
 #include "mpi/engine/peer.h"
 #include "mpi/p2p/send_buffer.h"
@@ -580,7 +579,10 @@ static inline void receive(struct rz_request *request, struct rz_path *path,
 void rz_p2p_meet(struct rz_request *request, struct rz_early *message)
 {
     if (__builtin_expect(message->fetched_for != NULL, 0)) {
-        rz_bring_for(message, request);
+        message->receive = request;
+        if (!request->active) {
+            rz_request_activate(request);
+        }
         return;
     }
     receive(request, message->path, &message->envelope, rz_early_payload(message), message->bytes,

@@ -6,7 +6,7 @@
 #include "ckpt/pages.h"
 #include "mpi/chapter.h"
 #include "mpi/engine/paths.h"
-#include "mpi/rewind/refusals.h"
+#include "mpi/rewind/rewind_refusals.h"
 #include "port/kill_point.h"
 #include "port/memory.h"
 

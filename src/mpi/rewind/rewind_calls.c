@@ -5,7 +5,7 @@
 #include "image/image.h"
 #include "mpi/chapter.h"
 #include "mpi/engine/waiting.h"
-#include "mpi/rewind/snapshot.h"
+#include "mpi/rewind/rewind_snapshot.h"
 
 int rzm_rewind_now(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stops this process at a safe point, steps the core of the snapshot until all are quiet, saves,
  * and goes on. */
-#include "mpi/rewind/snapshot.h"
+#include "mpi/rewind/rewind_snapshot.h"
 
 #include "base/no_memory.h"
 #include "base/trace.h"
@@ -10,13 +10,13 @@
 #include "mpi/engine/control_message.h"
 #include "mpi/engine/epoch_check.h"
 #include "mpi/engine/waiting.h"
-#include "mpi/p2p/bring.h"
+#include "mpi/p2p/early_fetch.h"
 #include "mpi/p2p/sync.h"
 #include "mpi/request/request.h"
 #include "mpi/rewind/image_keep.h"
 #include "mpi/rewind/output_mark.h"
-#include "mpi/rewind/refusals.h"
-#include "mpi/rewind/restore.h"
+#include "mpi/rewind/rewind_refusals.h"
+#include "mpi/rewind/rewind_restore.h"
 #include "port/clock.h"
 #include "port/kill_point.h"
 #include "proto/snapshot/snapshot.h"
@@ -173,7 +173,7 @@ static unsigned snapshot_read(void)
 /* Whether a transport or a module of the library still has something to do that was begun. */
 static bool process_busy(void)
 {
-    if (rz_bring_payloads() > 0 || !rz_control_messages_quiet() || !rz_sync_quiet()) {
+    if (rz_early_fetch_all() > 0 || !rz_control_messages_quiet() || !rz_sync_quiet()) {
         return true;
     }
     for (const struct rz_request *request = rz_engine.active; request; request = request->next) {

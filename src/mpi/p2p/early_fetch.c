@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fetches the payloads of messages that no receive has met, and renews their envelopes. */
-#include "mpi/p2p/bring.h"
+#include "mpi/p2p/early_fetch.h"
 
 #include "base/no_memory.h"
 #include "mpi/engine/peer.h"
@@ -12,8 +12,7 @@
 /* A payload on its way. Its message stays where it is, so that the order of messages does. */
 struct early_fetch {
     struct rz_send_desc send_desc;
-    struct rz_early *message;   /* NULL: it was dropped */
-    struct rz_request *receive; /* that has met the message; NULL: none has */
+    struct rz_early *message; /* NULL: it was dropped */
     void *payload;
 };
 
@@ -24,7 +23,6 @@ static void brought(struct rz_net_op *op, rz_status_t status)
     struct early_fetch *fetch =
         (struct early_fetch *)(void *)((char *)op - offsetof(struct early_fetch, send_desc.op));
     struct rz_early *message = fetch->message;
-    struct rz_request *receive = fetch->receive;
     bytes_to_come -= fetch->send_desc.bytes;
     if (message) {
         message->fetched_for = NULL;
@@ -35,8 +33,8 @@ static void brought(struct rz_net_op *op, rz_status_t status)
         free(fetch->payload);
     }
     free(fetch);
-    if (message && receive) {
-        rz_p2p_meet(receive, message);
+    if (message && message->receive) {
+        rz_p2p_meet(message->receive, message);
     }
 }
 
@@ -69,22 +67,11 @@ static void bring_one(struct rz_early *message, void *arg)
     }
 }
 
-size_t rz_bring_payloads(void)
+size_t rz_early_fetch_all(void)
 {
     rz_messages_each(bring_one, NULL);
     rz_matched_each(bring_one, NULL);
     return bytes_to_come;
-}
-
-void rz_bring_for(struct rz_early *message, struct rz_request *receive)
-{
-    struct early_fetch *fetch =
-        (struct early_fetch *)(void *)((char *)message->fetched_for -
-                                       offsetof(struct early_fetch, message));
-    fetch->receive = receive;
-    if (!receive->active) {
-        rz_request_activate(receive);
-    }
 }
 
 static void renew(struct rz_early *message, void *arg)
@@ -93,7 +80,7 @@ static void renew(struct rz_early *message, void *arg)
     rz_message_renew(&message->envelope);
 }
 
-void rz_bring_into_epoch(void)
+void rz_early_into_epoch(void)
 {
     rz_messages_each(renew, NULL);
     rz_matched_each(renew, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From the start of a process to the image of its rank, and from the image back into the job. */
-#include "mpi/rewind/restore.h"
+#include "mpi/rewind/rewind_restore.h"
 
 #include "image/image.h"
 #include "mpi/chapter.h"
@@ -10,7 +10,7 @@
 #include "mpi/engine/peer.h"
 #include "mpi/engine/transport.h"
 #include "mpi/engine/waiting.h"
-#include "mpi/p2p/bring.h"
+#include "mpi/p2p/early_fetch.h"
 #include "mpi/rewind/output_mark.h"
 #include "port/clock.h"
 #include "port/descriptor.h"
@@ -172,5 +172,5 @@ void rz_restore_wake(void)
         restore_impossible(rz_engine.link, rz_status_text(status));
     }
     rz_epoch_reach_start();
-    rz_bring_into_epoch();
+    rz_early_into_epoch();
 }

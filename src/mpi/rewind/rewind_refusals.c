@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Objects whose state lies outside of the process: windows, open files, spawned processes. */
-#include "mpi/rewind/refusals.h"
+#include "mpi/rewind/rewind_refusals.h"
 
 #include "base/no_memory.h"
 #include "image/image.h"

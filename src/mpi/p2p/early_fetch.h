@@ -4,21 +4,15 @@
  * were not received yet, and that their senders still hold, are fetched into memory of the library.
  * After a restoration the envelopes of these messages name another epoch.
  */
-#ifndef RZ_MPI_BRING_H
-#define RZ_MPI_BRING_H
+#ifndef RZ_MPI_EARLY_FETCH_H
+#define RZ_MPI_EARLY_FETCH_H
 
 #include "mpi/p2p/message.h"
 
-struct rz_request;
-
 /* Begins to fetch the payloads that are not here. Returns the bytes that still are to come. */
-size_t rz_bring_payloads(void);
-
-/* The message meets a receive while its payload is being fetched: the receive ends with the
- * fetch. */
-void rz_bring_for(struct rz_early *message, struct rz_request *receive);
+size_t rz_early_fetch_all(void);
 
 /* The messages that are kept belong to this epoch, and their senders are the present processes. */
-void rz_bring_into_epoch(void);
+void rz_early_into_epoch(void);
 
 #endif
