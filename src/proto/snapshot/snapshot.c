@@ -229,9 +229,16 @@ static void review_wave(struct rz_snapshot *snapshot, struct rz_actions *out)
     }
 }
 
+static bool has_saved(const struct rz_snapshot *snapshot)
+{
+    return snapshot->phase == RZ_SNAPSHOT_WAITING ||
+           (snapshot->phase == RZ_SNAPSHOT_SAVING &&
+            snapshot_mutated(snapshot, RZ_SNAPSHOT_SAVE_UNHEARD));
+}
+
 static void review_saved(struct rz_snapshot *snapshot, struct rz_actions *out)
 {
-    if (snapshot->done || snapshot->phase != RZ_SNAPSHOT_WAITING || !all_heard(snapshot)) {
+    if (snapshot->done || !has_saved(snapshot) || !all_heard(snapshot)) {
         return;
     }
     snapshot->done = 1;
@@ -298,6 +305,9 @@ static void take_numbers(struct rz_snapshot *snapshot, const struct rz_event *ev
 static void note_saved(struct rz_snapshot *snapshot, const struct rz_event *event,
                        struct rz_actions *out)
 {
+    if (snapshot_mutated(snapshot, RZ_SNAPSHOT_SAVE_UNHEARD)) {
+        return;
+    }
     rz_assert(snapshot->phase == RZ_SNAPSHOT_SAVING);
     snapshot->phase = RZ_SNAPSHOT_WAITING;
     refuse_attempt(snapshot, event->arg[0]);
@@ -378,7 +388,7 @@ static void hear_parent(struct rz_snapshot *snapshot, const struct rz_message *m
                         struct rz_actions *out)
 {
     bool waves = snapshot->phase == RZ_SNAPSHOT_WAVES && snapshot->done;
-    bool saved = snapshot->phase == RZ_SNAPSHOT_WAITING && snapshot->done;
+    bool saved = has_saved(snapshot) && snapshot->done;
     bool outcome = is_outcome(snapshot, message);
     if (message->type == RZ_SNAPSHOT_WAVE && waves && snapshot->wave < UINT32_MAX - 1) {
         enter_wave(snapshot, out);

@@ -90,9 +90,10 @@ enum rz_snapshot_notice {
     RZ_SNAPSHOT_QUIET, /* all members have stopped, none is busy, no message is in flight: fix the
                           image, then call SAVED */
 
-    /* All members have fixed their images (arg[2] = 0), or there is no snapshot: arg[1] = the
-     * member that refuses or failed to save, the smallest one; arg[2] = its reason. The same at all
-     * members. The program goes on; the next attempt may start. */
+    /* All members have fixed their images (arg[2] = 0), or there is no snapshot: arg[1] = a member
+     * that refuses or failed to save, arg[2] = its reason. Of several the smallest one, except that
+     * a refusal given after START may be outrun by another one. The same at all members. The
+     * program goes on; the next attempt may start. */
     RZ_SNAPSHOT_ENDED
 };
 

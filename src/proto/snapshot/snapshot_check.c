@@ -54,13 +54,16 @@ bool rz_snapshot_check(const struct rz_check_group *group)
     return true;
 }
 
-/* The latest attempt in which a member saves, or has saved, and which no member has ended; 0: none.
- */
+/* The latest attempt in which a member saves, or has saved, and which no member has ended; 0: none,
+ * or a member has failed, which may have ended it. */
 static uint32_t quiet_attempt(const struct rz_check_group *group)
 {
     uint32_t attempt = 0, ended = 0;
     for (rz_id i = 0; i < group->n_members; i++) {
         const struct rz_snapshot *snapshot = member_of(group, i);
+        if (!group->state[i]) {
+            return 0;
+        }
         if (!snapshot) {
             continue;
         }

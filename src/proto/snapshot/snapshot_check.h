@@ -24,7 +24,7 @@ struct rz_snapshot_program {
 bool rz_snapshot_check(const struct rz_check_group *group);
 
 /* S8-3 from the first QUIET of an attempt to its first ENDED no member is busy, and no message is
- * in flight. now: [n_members]. After any step. */
+ * in flight, until a member fails. now: [n_members]. After any step. */
 bool rz_snapshot_check_quiet(const struct rz_check_group *group,
                              const struct rz_snapshot_program *now);
 
