@@ -467,6 +467,16 @@ void rz_peers_forget(void)
     n_numbers = numbers_max = n_broken = 0;
 }
 
+void rz_peers_end_broken(void)
+{
+    for (uint32_t slot = 0; n_broken > 0 && slot < rz_engine.info->n_slots; slot++) {
+        const struct rz_peer *peer = rz_liveness.members[slot].peer;
+        if (peer && peer->state == RZ_PEER_BROKEN) {
+            rz_peer_close(slot, true, RZ_ERR_CANCELLED);
+        }
+    }
+}
+
 void rz_peers_overdue(rz_time now)
 {
     rz_status_t status = rz_paths_retry();

@@ -17,6 +17,7 @@
 #include "mpi/engine/epoch.h"
 #include "mpi/engine/epoch_barrier.h"
 #include "mpi/engine/hooks.h"
+#include "mpi/engine/peer.h"
 #include "mpi/engine/transport.h"
 #include "mpi/engine/waiting.h"
 #include "mpi/ft/restart.h"
@@ -189,9 +190,16 @@ int rzm_get_processor_name(char *name, int *resultlen)
 
 /* ---- MPI_Finalize ---- */
 
+/*
+ * After MPIX_Reinit a process ends without another barrier, and the processes of other nodes are
+ * not told. Messages of agreements may still be on their way to it, which it did not wait for.
+ */
 static bool all_sent(void *arg)
 {
     (void)arg;
+    if (rz_engine.reinit_entered && rz_epoch_phase_on_board() >= RZ_PHASE_LEFT) {
+        rz_peers_end_broken();
+    }
     return rz_hooks_is_sent();
 }
 
