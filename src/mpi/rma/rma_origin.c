@@ -13,7 +13,7 @@
 
 /* Bytes of data in one part, where the type allows it, and on their way to all targets. */
 enum { PART_MAX = 128 * 1024, ORDERED_DATA_MAX = RZ_RMA_ORDERED_MAX - 1024 };
-#define ON_THEIR_WAY_MAX ((size_t)16 << 20)
+#define ON_THEIR_WAY_MAX ((size_t)4 << 20)
 
 static size_t on_their_way;
 static uint64_t last_number;
