@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Moving a row, and changing an element, without a description of the operation. */
 #include "mpi/rma/rma_direct.h"
 
 /* Whether there is an access epoch for the target, which needs no lock first, and its memory is

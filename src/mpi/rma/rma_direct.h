@@ -6,7 +6,7 @@
 #ifndef RZ_MPI_RMA_DIRECT_H
 #define RZ_MPI_RMA_DIRECT_H
 
-#include "mpi/rma/rma_operate.h"
+#include "mpi/rma/rma_call.h"
 
 /* Whether the operation was such a one, and is done. False: nothing was done; it goes the general
  * way, where errors of its arguments are found. rz_engine_begin was called. */

@@ -40,7 +40,8 @@ struct rz_win_target {
     int64_t disp_unit;
     pid_t pid;
     uint64_t identity_at; /* of struct rz_win_identity there */
-    void *mapped;         /* what rz_win_memory_end unmaps */
+    int memory_fd; /* REACH_COPY: of its memory (rma_copy.c); -1: not opened, -2: cannot be */
+    void *mapped;  /* what rz_win_memory_end unmaps */
     size_t mapped_bytes;
     enum rz_hold hold;
     bool unchecked; /* the lock was taken with MPI_MODE_NOCHECK: there is none */

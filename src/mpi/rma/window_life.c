@@ -39,6 +39,7 @@ int rz_win_new(struct rz_comm *comm, uint64_t operation, struct rz_win **win)
     made->waiting_last = &made->waiting;
     for (int i = 0; i < size; i++) {
         made->targets[i].process = rz_comm_process(comm, i);
+        made->targets[i].memory_fd = -1;
         made->targets[i].parts_last = &made->targets[i].parts;
     }
     *win = made;

@@ -3,6 +3,7 @@
 #include "mpi/rma/window_memory.h"
 
 #include "mpi/engine/waiting.h"
+#include "mpi/rma/rma_copy.h"
 #include "port/memory.h"
 #include "port/process.h"
 
@@ -177,6 +178,7 @@ void rz_win_memory_end(struct rz_win *win)
     for (int i = 0; i < win->members; i++) {
         struct rz_win_target *target = rz_win_target(win, i);
         rz_memory_unmap(target->mapped, target->mapped_bytes);
+        rz_rma_copy_end(target);
         target->mapped = NULL;
         target->control = NULL;
     }

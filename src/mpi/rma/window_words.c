@@ -81,7 +81,7 @@ void rz_win_unlock_word(struct rz_win *win, int at, int rank)
 {
     struct rz_win_control *control = rz_win_target(win, at)->control;
     uint32_t owner = (uint32_t)rank + 1;
-    /* Nobody else sets the byte, or the word to this rank: where they are not set no atomic
+    /* No other process sets the byte, or the word to this rank: where they are not set no atomic
      * instruction is needed. */
     if (atomic_load_explicit(&control->flags[rank], memory_order_relaxed)) {
         atomic_store(&control->flags[rank], 0);
