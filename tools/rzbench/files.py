@@ -2,11 +2,11 @@
 """The study io: collective writing of one file by eight ranks, in memory (tmpfs) and on a disk, beside Open MPI and MPICH."""
 import os
 
-from .peers import at_most, better_peer
+from .peers import at_most, better_peer, in_turns
 from .systems import RHIZOME
 from .table import Table
 
-RANKS, MIB, MIB_QUICK, LIMIT_S = 8, 1024, 16, 120
+RANKS, MIB, MIB_QUICK = 8, 1024, 16
 AT_MOST = 1.0  # of the better peer's time
 PATTERNS = {"blocks": "blocks of a cube", "strided": "rows of 64 KiB in turn", "records": "records of 64 B in turn"}
 IN_MEMORY = "/dev/shm"
@@ -14,7 +14,7 @@ IN_MEMORY = "/dev/shm"
 TEXT = (f"\n## Collective writing\n\n{RANKS} ranks on one node, not pinned, write a new file with one MPI_File_write_all, without hints: each has a block of a "
         "cube of doubles (2 by 2 by 2 blocks), or every eighth row of 64 KiB, or every eighth record of 64 B (of a sixteenth of the bytes). All "
         "systems take turns in each repetition. Times are those of the slowest rank. The file is checked and deleted after each run. Where ranks "
-        "outnumber processors Open MPI yields.\n")
+        "outnumber processors Open MPI yields. A peer that takes longer than --limit is ended, and not run again.\n")
 
 
 def type_at(path, mounts="/proc/self/mounts"):
@@ -33,16 +33,18 @@ def measured(bench, name, where, folder, syncs):
     table = Table(f"io-{name}", f"{RANKS} ranks, {where}: ms", "what", "ms", "ratios")
     path, systems = f"{folder}/bench_io.file", bench.having("bench_io")
 
-    def command(system, _):
-        words = bench.start("bench_io", RANKS, system=system, yields=bench.processors < RANKS)
+    def command(case):
+        ranks, system = case
+        words = bench.start("bench_io", ranks, system=system, yields=bench.processors < ranks)
         apart = bench.apart if system == RHIZOME else []  # as peers are: with a /dev/shm of its own
         return [*apart, *words, *(["--sync"] if syncs else []), path, str(mib), *PATTERNS]
 
-    def take(system, result):
-        return [(table, row, system, value) for pattern, what in PATTERNS.items()
+    def take(case, result):
+        return [(table, row, case[1], value) for pattern, what in PATTERNS.items()
                 for row, value in zip((what, f"{what}, sync and close"), (result.numbers(pattern) or [[None] * 3])[0][1:]) if syncs or row == what]
-    text = f"### On {where}\n\nSync and close: with MPI_File_sync and MPI_File_close." if syncs else f"### In {where}"
-    bench.part(text, [table], (7, 1), systems, command, take, limit_s=max(LIMIT_S, bench.limit_s))
+    bench.say(f"\n### On {where}\n\nSync and close: with MPI_File_sync and MPI_File_close.\n" if syncs else f"\n### In {where}\n")
+    in_turns(bench, (7, 1), [(RANKS, system) for system in systems], command, take, bench.limit_s)
+    bench.show(*(command((RANKS, system)) for system in systems), tables=[table])
     for row in table.rows:
         what = f"{row}, {where}"
         if not row.endswith("close"):
