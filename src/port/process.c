@@ -358,6 +358,30 @@ bool rz_process_scatter(pid_t pid, const struct rz_process_range *ranges, unsign
     return move_ranges(pid, ranges, n, (void *)(uintptr_t)here, true);
 }
 
+rz_status_t rz_process_memory_open(pid_t pid, int *fd)
+{
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+    int opened = open(path, O_RDWR | O_CLOEXEC);
+    if (opened < 0) {
+        return errno == ENOENT || errno == ESRCH ? RZ_ERR_PROC_FAILED : RZ_ERR_UNSUPPORTED;
+    }
+    *fd = opened;
+    return RZ_OK;
+}
+
+bool rz_process_memory_read(int fd, uint64_t at, void *to, size_t bytes)
+{
+    ssize_t done = pread(fd, to, bytes, (off_t)at);
+    return done >= 0 && (size_t)done == bytes;
+}
+
+bool rz_process_memory_write(int fd, uint64_t at, const void *from, size_t bytes)
+{
+    ssize_t done = pwrite(fd, from, bytes, (off_t)at);
+    return done >= 0 && (size_t)done == bytes;
+}
+
 void rz_process_leave_terminal(void)
 {
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
