@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/start.md: its programs and commands do what it says, with an installation; and tools/first-quarter finds what is not so."""
+"""docs/start.md and docs/ulfm.md: their programs and commands do what they say, with an installation; and tools/first-quarter finds what is not so."""
 import importlib.machinery
 import importlib.util
 import subprocess
@@ -16,12 +16,19 @@ loader.exec_module(tool)
 
 
 class Start(rig.InstallTest):
-    def test_the_page(self):
-        done = subprocess.run([rig.SOURCE + "/tools/first-quarter", "--prefix", self.prefix, "--transcript", self.folder + "/seen"],
+    def runs(self, page):
+        done = subprocess.run([rig.SOURCE + "/tools/first-quarter", "--page", f"{rig.SOURCE}/docs/{page}", "--prefix", self.prefix,
+                               "--transcript", self.folder + "/seen"],
                               capture_output=True, text=True, timeout=rig.HANG_S, env=rig.clean_environment())
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         with open(self.folder + "/seen", encoding="utf-8") as file:
-            self.assertGreaterEqual(file.read().count("pi is about 3.141592654"), 3)
+            return file.read()
+
+    def test_start(self):
+        self.assertGreaterEqual(self.runs("start.md").count("pi is about 3.141592654"), 3)
+
+    def test_ulfm(self):
+        self.assertIn("by 2 of 4", self.runs("ulfm.md"))
 
 
 class Tool(unittest.TestCase):
@@ -33,7 +40,7 @@ class Tool(unittest.TestCase):
     def test_statuses(self):
         commands = [("a", ["out"]), ("b", []), ("echo $?", ["3"]), ("c", []), ("d", [])]
         output = "\x010\nout\n\n\x01=0\n\x011\n\n\x01=3\n\x012\n3\n\n\x01=0\n\x013\n\n\x01=4\n"
-        wrong, shown, left_out = tool.judge(output, commands)
+        wrong, shown, left_out = tool.compare(output, commands)
         self.assertEqual(wrong, ["c: status 4"])
         self.assertEqual(shown, "$ a\nout\n$ b\n$ echo $?\n3\n$ c\n")
         self.assertEqual(left_out, ["d"])
