@@ -7,7 +7,7 @@ BUILD := build
 PRESET ?= release
 configure = cmake --preset $(1) > $(BUILD).log 2>&1 || { cat $(BUILD).log; rm -f $(BUILD).log; exit 1; }; rm -f $(BUILD).log
 
-.PHONY: all core setup build demo test check coverage bench torture figures format tidy clean
+.PHONY: all core setup build demo test check coverage bench torture figures site format tidy clean
 
 all: core
 
@@ -56,6 +56,11 @@ torture: build
 
 figures: build
 	@tools/figures --budget $(BUDGET)
+
+# docs/ and the reference as pages, in build/site; mkdocs comes with the packages of `make check`.
+site: build
+	@tools/setup --check
+	@tools/site --build $(BUILD) --out $(BUILD)/site
 
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

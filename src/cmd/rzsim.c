@@ -89,6 +89,7 @@ static const struct {
     {"list", "the scenarios, studies and figures", list},
     {"check", "PROTOCOL: random schedules of a protocol, or every one", rz_rzsim_check},
     {"replay", "PROTOCOL: one schedule again, with its trace", rz_rzsim_replay},
+    {"explain", "PROTOCOL: one run, step by step, as text, pictures or a page", rz_rzsim_explain},
     {"figure", "NAME|all: the figures of the papers from runs made now", rz_rzsim_figure},
     {"compare", "the failure detectors side by side", rz_rzsim_compare}};
 enum { COMMANDS = sizeof(commands) / sizeof(*commands) };
@@ -115,6 +116,7 @@ static const char *epilogue(void)
             "written;\n2 the command line is wrong; 9 standard output could not be written.\n\n"
             "Examples:\n"
             "  rzsim check agree --seeds 1..10000\n"
+            "  rzsim explain agree --members 7 --kill 3 --html agree.html\n"
             "  rzsim ring --nodes 4096 --kill 3 --hb-period 100ms --hb-timeout 300ms\n"
             "  rzsim figure all --out figures --budget 10m");
     }
@@ -130,7 +132,8 @@ static struct rz_cli rzsim_cli(void)
         .description =
             "Runs the protocol objects that the daemons run. check and replay test them: random "
             "schedules or every schedule, with crashes, and the properties checked after each "
-            "step. A study measures one on a simulated network; figure redraws what "
+            "step. explain shows one run in pictures. A study measures one on a simulated network; "
+            "figure redraws what "
             "the papers show.",
         .options = no_options,
         .epilogue = epilogue()};
@@ -156,6 +159,7 @@ static const struct rz_cli_option *all_options(void)
     size_t n = 0;
     n = add_options(all, n, "Of rzsim check", rz_rzsim_check_options);
     n = add_options(all, n, "Of rzsim replay", rz_rzsim_replay_options);
+    n = add_options(all, n, "Of rzsim explain", rz_rzsim_explain_options);
     n = add_options(all, n, "Of rzsim figure", rz_rzsim_figure_options);
     n = add_options(all, n, "Of rzsim compare", rz_rzsim_compare_options);
     add_options(all, n, "Of studies; each takes what concerns it", rz_study_cli_options(NULL));

@@ -14,12 +14,14 @@ int rz_rzsim_replay(int argc, char **argv);
 int rz_rzsim_study(const struct rz_study *study, int argc, char **argv);
 int rz_rzsim_figure(int argc, char **argv);
 int rz_rzsim_compare(int argc, char **argv);
+int rz_rzsim_explain(int argc, char **argv);
 
 /* Their options, for the manual page; each ends with an entry without name and help. */
 extern const struct rz_cli_option rz_rzsim_check_options[];
 extern const struct rz_cli_option rz_rzsim_replay_options[];
 extern const struct rz_cli_option rz_rzsim_figure_options[];
 extern const struct rz_cli_option rz_rzsim_compare_options[];
+extern const struct rz_cli_option rz_rzsim_explain_options[];
 
 /* Takes options before and after one argument that is not an option; refuses more arguments.
  * Returns it; NULL: there is none. */

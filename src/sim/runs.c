@@ -151,6 +151,7 @@ static void on_send(struct rz_sim *sim, struct rz_sim_packet *packet, rz_id from
     run->doubled += fate.doubled;
     if (fate.lost) {
         rz_trace_line(sim, "%u   its message to %u is lost", from, to);
+        rz_trace_show(sim, RZ_SIM_SEES_LOSS, from, to, packet);
         rz_protocol_message_release(packet);
         return;
     }
@@ -392,6 +393,7 @@ bool rz_run_once(const struct rz_sim_options *options, uint64_t seed,
     struct run run = {0};
     struct rz_sim *sim = rz_world_create(options, seed, &random_driver, &run);
     sim->trace = trace;
+    sim->watcher = trace ? options->watcher : NULL;
     run_init(sim, &run, options, plan);
     bool violated = !(rz_world_start(sim) && run_to_end(sim));
     if (violated) {

@@ -187,6 +187,34 @@ uint64_t rz_sim_random(struct rz_sim *sim, uint64_t bound);
 
 /* ---- running ---- */
 
+/* What one sees that watches a run: a step of a member begins, what it does, and its end. */
+enum rz_sim_sight {
+    RZ_SIM_SEES_RECEIVE, /* a step begins: the message of `other` arrives */
+    RZ_SIM_SEES_CALL,    /* a step begins, or goes on: its host calls `what` */
+    RZ_SIM_SEES_TICK,    /* a step begins: its deadline has passed */
+    RZ_SIM_SEES_TOLD,    /* a step begins: it learns that `other` has failed; once for each */
+    RZ_SIM_SEES_SEND,    /* it sends the message to `other` */
+    RZ_SIM_SEES_LOSS,    /* this message, sent just now, will not arrive */
+    RZ_SIM_SEES_NOTICE,  /* it tells its host `what` */
+    RZ_SIM_SEES_FAIL,    /* it fails */
+    RZ_SIM_SEES_HALT,    /* its host stops it */
+    RZ_SIM_SEES_END      /* the step has ended: the states may be read */
+};
+
+struct rz_sim_seen {
+    enum rz_sim_sight sight;
+    rz_id member, other;
+    uint32_t what;                    /* CALL, NOTICE */
+    const uint64_t *arg;              /* CALL, NOTICE: four */
+    const struct rz_message *message; /* RECEIVE, SEND, LOSS */
+    const void *packet; /* RECEIVE, SEND, LOSS: the same for all destinations of one send */
+};
+
+struct rz_sim_watcher {
+    void (*see)(void *data, struct rz_sim *sim, const struct rz_sim_seen *seen);
+    void *data;
+};
+
 struct rz_sim_options {
     const struct rz_sim_scenario *scenario;
     uint32_t members; /* 0: the scenario's */
@@ -200,6 +228,7 @@ struct rz_sim_options {
     const char *path; /* replay of an exhaustive path: its choices, as printed */
     bool quiet;       /* print nothing; the result is complete */
     FILE *out;        /* for violations and traces; NULL: stderr, of replays stdout */
+    const struct rz_sim_watcher *watcher; /* random: of rz_sim_replay alone; NULL: none */
 };
 
 struct rz_sim_result {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The last events of a run as text lines, for the report of a violation. */
+/* The last events of a run as text lines, for the report of a violation; and what a watcher sees.
+ */
 #include "sim/world.h"
 
 #include <stdarg.h>
@@ -109,6 +110,34 @@ void rz_trace_packet(struct rz_sim *sim, const char *verb, rz_id member,
     }
     put_items(text, sizeof(text), packet->items, packet->n_items);
     rz_trace_line(sim, "%u %s %s", member, verb, text);
+}
+
+void rz_trace_show(struct rz_sim *sim, enum rz_sim_sight sight, rz_id member, rz_id other,
+                   const struct rz_sim_packet *packet)
+{
+    if (!sim->watcher) {
+        return;
+    }
+    struct rz_sim_seen seen = {.sight = sight, .member = member, .other = other, .packet = packet};
+    if (packet && packet->is_call) {
+        seen.what = packet->call;
+        seen.arg = packet->arg;
+    } else if (packet) {
+        seen.message = &packet->message;
+    }
+    sim->watcher->see(sim->watcher->data, sim, &seen);
+}
+
+void rz_trace_show_notice(struct rz_sim *sim, rz_id member, const struct rz_action *action)
+{
+    if (sim->watcher) {
+        struct rz_sim_seen seen = {.sight = RZ_SIM_SEES_NOTICE,
+                                   .member = member,
+                                   .other = RZ_ID_NONE,
+                                   .what = action->what,
+                                   .arg = action->arg};
+        sim->watcher->see(sim->watcher->data, sim, &seen);
+    }
 }
 
 void rz_trace_notice(struct rz_sim *sim, rz_id member, const struct rz_action *action)

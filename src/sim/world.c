@@ -141,6 +141,8 @@ static void carry_out_send(struct rz_sim *sim, rz_id from, const struct rz_actio
         sim->messages++;
         if (!arrives(cut, number, i)) {
             rz_trace_line(sim, "%u   fails before its message reaches %u", from, to);
+            rz_trace_show(sim, RZ_SIM_SEES_SEND, from, to, packet);
+            rz_trace_show(sim, RZ_SIM_SEES_LOSS, from, to, packet);
             continue;
         }
         if (sim->trace) {
@@ -148,6 +150,7 @@ static void carry_out_send(struct rz_sim *sim, rz_id from, const struct rz_actio
             snprintf(verb, sizeof(verb), "  sends to %u", to);
             rz_trace_packet(sim, verb, from, packet);
         }
+        rz_trace_show(sim, RZ_SIM_SEES_SEND, from, to, packet);
         if (!sim->alive[to]) {
             continue;
         }
@@ -165,6 +168,7 @@ static void carry_out(struct rz_sim *sim, rz_id member, const struct rz_action *
         return;
     }
     rz_trace_notice(sim, member, action);
+    rz_trace_show_notice(sim, member, action);
     if (sim->scenario->notified) {
         sim->scenario->notified(sim, member, action);
     }
@@ -239,6 +243,7 @@ static void make_calls_soon(struct rz_sim *sim, const struct rz_sim_cut *cut, ui
         }
         struct rz_event event = event_of_packet(sim, sim->soon[i]);
         rz_trace_packet(sim, "is called at once:", id, sim->soon[i]);
+        rz_trace_show(sim, RZ_SIM_SEES_CALL, id, RZ_ID_NONE, sim->soon[i]);
         sim->stepping = id;
         member_step(sim, id, &event, cut, count);
     }
@@ -276,6 +281,7 @@ static void lose_member(struct rz_sim *sim, rz_id id)
 static void crash_now(struct rz_sim *sim, rz_id id)
 {
     rz_trace_line(sim, "%u fails", id);
+    rz_trace_show(sim, RZ_SIM_SEES_FAIL, id, RZ_ID_NONE, NULL);
     sim->crashed[id] = true;
     sim->common->n_crashed++;
     lose_member(sim, id);
@@ -302,6 +308,7 @@ static bool step_guarded(struct rz_sim *sim, rz_id id, const struct rz_event *ev
     if (cut && sim->alive[id]) {
         crash_now(sim, id);
     }
+    rz_trace_show(sim, RZ_SIM_SEES_END, id, RZ_ID_NONE, NULL);
     bool safe = rz_world_check_safety(sim);
     at_work = NULL;
     return safe;
@@ -325,6 +332,7 @@ bool rz_world_start(struct rz_sim *sim)
     forget_calls_soon(sim);
     sim->stepping = RZ_ID_NONE;
     sim->starting = false;
+    rz_trace_show(sim, RZ_SIM_SEES_END, RZ_ID_NONE, RZ_ID_NONE, NULL);
     bool safe = rz_world_check_safety(sim);
     at_work = NULL;
     return safe;
@@ -335,6 +343,8 @@ bool rz_world_deliver(struct rz_sim *sim, rz_id to, const struct rz_sim_packet *
 {
     struct rz_event event = event_of_packet(sim, packet);
     rz_trace_packet(sim, packet->is_call ? "is called:" : "receives", to, packet);
+    rz_trace_show(sim, packet->is_call ? RZ_SIM_SEES_CALL : RZ_SIM_SEES_RECEIVE, to,
+                  packet->is_call ? RZ_ID_NONE : packet->message.from, packet);
     return step_guarded(sim, to, &event, cut);
 }
 
@@ -342,6 +352,7 @@ bool rz_world_tick(struct rz_sim *sim, rz_id member, const struct rz_sim_cut *cu
 {
     struct rz_event event = {.kind = RZ_EVENT_TICK, .now = sim->common->now};
     rz_trace_line(sim, "%u ticks", member);
+    rz_trace_show(sim, RZ_SIM_SEES_TICK, member, RZ_ID_NONE, NULL);
     return step_guarded(sim, member, &event, cut);
 }
 
@@ -355,6 +366,7 @@ bool rz_world_tell(struct rz_sim *sim, rz_id member, const rz_id *failed, uint32
     }
     for (uint32_t i = 0; i < n_failed; i++) {
         rz_trace_line(sim, "%u learns that %u has failed", member, failed[i]);
+        rz_trace_show(sim, RZ_SIM_SEES_TOLD, member, failed[i], NULL);
         rz_bit_clear(sim->pending + (size_t)member * sim->row_words, failed[i]);
         if (sim->scenario->tick > 0) {
             sim->news_at[(size_t)member * sim->n + failed[i]] = 0;
@@ -366,6 +378,7 @@ bool rz_world_tell(struct rz_sim *sim, rz_id member, const rz_id *failed, uint32
 bool rz_world_crash(struct rz_sim *sim, rz_id member)
 {
     crash_now(sim, member);
+    rz_trace_show(sim, RZ_SIM_SEES_END, member, RZ_ID_NONE, NULL);
     return rz_world_check_safety(sim);
 }
 
@@ -488,6 +501,7 @@ void rz_sim_halt(struct rz_sim *sim, rz_id member)
         return;
     }
     rz_trace_line(sim, "%u stops", member);
+    rz_trace_show(sim, RZ_SIM_SEES_HALT, member, RZ_ID_NONE, NULL);
     lose_member(sim, member);
 }
 

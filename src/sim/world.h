@@ -97,7 +97,8 @@ struct rz_sim {
 
     jmp_buf escape; /* jump target of an assertion in a component */
     char why[512];
-    struct rz_sim_trace *trace; /* NULL: no output */
+    struct rz_sim_trace *trace;           /* NULL: no output */
+    const struct rz_sim_watcher *watcher; /* NULL: none */
 };
 
 static inline bool rz_bit_get(const uint64_t *row, uint32_t i)
@@ -152,6 +153,11 @@ __attribute__((format(printf, 2, 3))) void rz_trace_line(struct rz_sim *sim, con
 void rz_trace_packet(struct rz_sim *sim, const char *verb, rz_id member,
                      const struct rz_sim_packet *packet);
 void rz_trace_notice(struct rz_sim *sim, rz_id member, const struct rz_action *action);
+
+/* Shows the watcher, if there is one, what member does; packet and action may be NULL. */
+void rz_trace_show(struct rz_sim *sim, enum rz_sim_sight sight, rz_id member, rz_id other,
+                   const struct rz_sim_packet *packet);
+void rz_trace_show_notice(struct rz_sim *sim, rz_id member, const struct rz_action *action);
 
 /* ---- the faults of a random run (plan.c) ---- */
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """mpi.h and mpi-ext.h."""
 
+import textwrap
 from itertools import groupby
 
 from abi_tables import wrap
@@ -248,6 +249,27 @@ def _prototypes(functions):
     return f"{plain}\n/* The same for tools that stand between program and library. */\n{twins}\n"
 
 
+def _comment(lines):
+    """A comment of documentation, of at most 100 columns; a paragraph that begins with @ hangs."""
+    text, out = "", []
+    for line in [*lines, ""]:
+        if text and (not line.strip() or line.startswith("@")):
+            hang = "  " if text.startswith("@") else ""
+            out += textwrap.wrap(text, 96, subsequent_indent=hang, break_on_hyphens=False)
+            text = ""
+        if line.strip():
+            text = f"{text} {line.strip()}".strip()
+        else:
+            out.append("")
+    return "/**\n" + "".join(f" * {line}".rstrip() + "\n" for line in out[:-1]) + " */\n"
+
+
+def _commented(functions, comments):
+    plain = "".join((_comment(comments[f.name]) if f.name in comments else "") + wrap(f.prototype() + ";", 100) + "\n\n" for f in functions)
+    twins = "".join(wrap(f.prototype(f.twin) + ";", 100) + "\n" for f in functions)
+    return f"{plain}/* The same for tools that stand between program and library. */\n{twins}\n"
+
+
 def mpi(tables):
     ulfm = ULFM_TITLE + "".join(f"#define {n} {v}\n" for n, v in ULFM_CLASSES.items()) + "\n"
     return (MPI_HEAD + _types(tables) + _constants(tables) + ulfm
@@ -256,4 +278,4 @@ def mpi(tables):
 
 def mpi_ext(tables):
     ulfm = "".join(f"#define {n.replace('MPI_', 'MPIX_')} {v}\n" for n, v in ULFM_CLASSES.items())
-    return EXTENSION_HEAD.replace("@ULFM@\n", ulfm + "\n") + _prototypes(tables.extensions) + REINIT_FORMS + TAIL
+    return EXTENSION_HEAD.replace("@ULFM@\n", ulfm + "\n") + _commented(tables.extensions, tables.comments) + REINIT_FORMS + TAIL

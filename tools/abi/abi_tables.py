@@ -23,6 +23,19 @@ HANDLES = {
     "RZ_Group_monitor": ("rz_monitor", "monitor", "RZ_GROUP_MONITOR_NULL"),
 }
 
+
+
+def _comments(name):
+    """{function: its comment, a list of lines}: a name at the start of a line, its comment indented below."""
+    comments, mine = {}, None
+    for line in (TABLES / name).read_text(encoding="utf-8").split("\n")[3:]:
+        if re.fullmatch(r"\w+", line):
+            mine = comments[line] = []
+        elif mine is not None:
+            mine.append(line[4:])
+    return {name: "\n".join(lines).strip().split("\n") for name, lines in comments.items()}
+
+
 INTEGER_VALUES = {"int", "MPI_Count", "MPI_Aint", "MPI_Offset"}
 
 
@@ -146,6 +159,7 @@ class Tables:
         self.constants = _rows("abi_constants.csv")
         self.functions = [Function(row) for row in _rows("abi_functions.csv")]
         self.extensions = [Function(row) for row in _rows("extensions.csv")]
+        self.comments = _comments("extensions.txt")
         self.by_name = {f.name: f for f in self.functions + self.extensions}
         rows = _rows("bindings.csv")
         self.bindings = {row["function"]: Binding(row) for row in rows}
