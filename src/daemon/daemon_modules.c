@@ -564,6 +564,7 @@ static void open_control(struct rz_daemon *daemon)
                                            .board = daemon->board,
                                            .groups = daemon->groups,
                                            .detached = daemon->detached,
+                                           .recovery = daemon->recovery,
                                            .begun = rz_clock_now()};
     if (rz_control_open(&daemon->control, &config) != RZ_OK) {
         rz_report_log(&daemon->own.report, 1, "has no control socket: rzps will not see it");

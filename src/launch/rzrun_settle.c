@@ -235,13 +235,14 @@ static void check_faults(const struct rz_rzrun_options *options)
 /* Refuses what rzrun itself does while it runs: nothing does it after rzrun has detached. */
 static void check_detach(const struct rz_rzrun_options *options)
 {
-    const char *what = options->n_faults   ? "--inject"
-                       : options->report   ? "--report"
-                       : options->cases    ? "--cases"
-                       : options->trace    ? "--trace"
-                       : options->story    ? "--story"
-                       : options->progress ? "--progress"
-                                           : NULL;
+    const char *what = options->n_faults      ? "--inject"
+                       : options->report      ? "--report"
+                       : options->report_html ? "--report-html"
+                       : options->cases       ? "--cases"
+                       : options->trace       ? "--trace"
+                       : options->story       ? "--story"
+                       : options->progress    ? "--progress"
+                                              : NULL;
     if (!options->detach) {
         return;
     }

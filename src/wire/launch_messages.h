@@ -22,7 +22,7 @@ enum rz_event_record {
     RZ_EVENT_RECORD_READY, /* all processes of this node are at the start of epoch */
     RZ_EVENT_RECORD_RUN,   /* epoch's barrier opened here */
     RZ_EVENT_RECORD_RESTORED,  /* rank has its piece; value: generation; note: its source */
-    RZ_EVENT_RECORD_COMMITTED, /* value: generation */
+    RZ_EVENT_RECORD_COMMITTED, /* value: generation; note: "N bytes", of the pieces of this node */
     RZ_EVENT_RECORD_LEFT,      /* all ranks have left */
     RZ_EVENT_RECORD_NOTED, /* failure of rank, or (RZ_ID_NONE) node, agreed; it is not repaired */
     RZ_EVENT_RECORD_INJECTED,  /* a fault was injected: see note */
