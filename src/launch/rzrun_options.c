@@ -622,8 +622,8 @@ static const struct rz_cli_option table[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static const struct rz_cli_option *const more_tables[] = {rz_rzrun_checkpoints, rz_rzrun_rewind, rz_host_options,
-                                                          rz_rzrun_hosts, rz_rzrun_foreign, NULL};
+static const struct rz_cli_option *const more_tables[] = {
+    rz_rzrun_checkpoints, rz_rzrun_rewind, rz_host_options, rz_rzrun_hosts, rz_rzrun_foreign, NULL};
 
 #define LINE(name, value, text) "  " #value "  " text "\n"
 const struct rz_cli rz_rzrun_cli = {

@@ -23,12 +23,12 @@ enum rz_envelope_kind {
                          */
     RZ_ENVELOPE_CANCEL, /* the sender cancels the message `serial`, if it is not matched yet */
     RZ_ENVELOPE_CANCELLED, /* the answer to CANCEL: the message is cancelled */
-    RZ_ENVELOPE_MET,     /* the other answer to CANCEL: the message was matched, or was not kept */
-    RZ_ENVELOPE_INQUIRY, /* query whether a message of this context and tag will be sent; serial: a
-                            failed process (mpi/p2p/inquiry.h) */
-    RZ_ENVELOPE_ABSENT,  /* the answer: none will be sent; serial: as in INQUIRY, or 0: the
-                            receiver knows of one */
-    RZ_ENVELOPE_WINDOW,  /* of a window (wire/window_messages.h): bypasses the matcher */
+    RZ_ENVELOPE_MET,      /* the other answer to CANCEL: the message was matched, or was not kept */
+    RZ_ENVELOPE_INQUIRY,  /* query whether a message of this context and tag will be sent; serial: a
+                             failed process (mpi/p2p/inquiry.h) */
+    RZ_ENVELOPE_ABSENT,   /* the answer: none will be sent; serial: as in INQUIRY, or 0: the
+                             receiver knows of one */
+    RZ_ENVELOPE_WINDOW,   /* of a window (wire/window_messages.h): bypasses the matcher */
     RZ_ENVELOPE_SNAPSHOT, /* of proto/snapshot: bypasses the matcher (mpi/rewind) */
     RZ_ENVELOPE_COUNT
 };

@@ -21,8 +21,8 @@ rz_status_t rz_output_open(struct rz_output **output, struct rz_outputs *all, ui
                            uint32_t stream, int fd);
 
 /*
- * In a job that rewinds, the place of the next byte in all that the rank writes to this stream; what
- * comes after a restoration has a place that rzrun has shown already. Without a place
+ * In a job that rewinds, the place of the next byte in all that the rank writes to this stream;
+ * what comes after a restoration has a place that rzrun has shown already. Without a place
  * (RZ_OUTPUT_ANYWHERE, as in other jobs) all is shown.
  */
 void rz_output_place(struct rz_output *output, uint64_t at);

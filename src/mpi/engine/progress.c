@@ -9,7 +9,6 @@
 #include "mpi/engine/epoch.h"
 #include "mpi/engine/hooks.h"
 #include "mpi/engine/paths.h"
-#include "mpi/engine/waiting.h"
 #include "port/clock.h"
 #include "proto/recover/recover.h"
 
@@ -49,7 +48,7 @@ void rz_engine_look_again(void)
 
 int rz_engine_pause(void)
 {
-    if (rz_engine.stops && !rz_engine.rollback && !rz_engine_runs_user()) {
+    if (rz_engine.stops && !rz_engine.rollback) {
         rz_hooks_safe_point();
     }
     return rz_engine.rollback ? RZM_ROLLBACK : MPI_SUCCESS;

@@ -33,9 +33,9 @@ static const struct rz_hooks *const layers[] = {
 #if RZ_GROUP
     &rz_monitor_hooks,
 #endif
-    &rz_request_hooks,   &rz_file_request_hooks, &rz_file_hooks,  &rz_rma_hooks,
-    &rz_comm_hooks,      &rz_places_hooks,       &rz_agree_hooks, &rz_coll_hooks,
-    &rz_cells_hooks,     &rz_create_hooks,       &rz_p2p_hooks,   &rz_ft_hooks,
+    &rz_request_hooks,   &rz_file_request_hooks, &rz_file_hooks,     &rz_rma_hooks,
+    &rz_comm_hooks,      &rz_places_hooks,       &rz_agree_hooks,    &rz_coll_hooks,
+    &rz_cells_hooks,     &rz_create_hooks,       &rz_p2p_hooks,      &rz_ft_hooks,
     &rz_flat_hooks,      &rz_session_hooks,      &rz_snapshot_hooks,
 };
 

@@ -15,6 +15,7 @@
 #include "mpi/p2p/p2p.h"
 
 #include "base/assert.h"
+#include "mpi/p2p/message.h"
 #include "mpi/engine/paths.h"
 #include "mpi/engine/peer.h"
 #include "mpi/p2p/send_buffer.h"

@@ -301,8 +301,8 @@ static void take_part(void)
 
 static void safe_point(void)
 {
-    if (stopper) {
-        return;
+    if (stopper || rz_engine_runs_user()) {
+        return; /* a function of the user may be in the middle of anything */
     }
     if (snapshot.step == GOES_ON) {
         take_part();
