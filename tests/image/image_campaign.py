@@ -111,8 +111,12 @@ def main():
     print(f"again: SEED={options.seed} {' '.join(shlex.quote(word) for word in sys.argv)}", flush=True)
     work = scratch.folder(f"image-{options.name}-")
     began = time.monotonic()
-    reference = subprocess.run(options.command, cwd=work, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, check=True,
-                               env=dict(os.environ, OPENBLAS_NUM_THREADS="1", LC_ALL="C.UTF-8", OMP_NUM_THREADS=options.threads)).stdout
+    alone = subprocess.run(options.command, cwd=work, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False,
+                               env=dict(os.environ, OPENBLAS_NUM_THREADS="1", LC_ALL="C.UTF-8", OMP_NUM_THREADS=options.threads))
+    if alone.returncode != 0:
+        print(f"alone it ends with {alone.returncode}")
+        return alone.returncode
+    reference = alone.stdout
     span = time.monotonic() - began
     good = saved = 0
     for run in range(options.runs):
