@@ -8,11 +8,12 @@
 #define N 160
 
 /* As Fortran has them: every argument is a reference. */
-typedef void dgemm(const char *, const char *, const int *, const int *, const int *,
-                   const double *, const double *, const int *, const double *, const int *,
-                   const double *, double *, const int *);
-typedef void daxpy(const int *, const double *, const double *, const int *, double *, const int *);
-typedef double ddot(const int *, const double *, const int *, const double *, const int *);
+typedef void (*dgemm)(const char *, const char *, const int *, const int *, const int *,
+                      const double *, const double *, const int *, const double *, const int *,
+                      const double *, double *, const int *);
+typedef void (*daxpy)(const int *, const double *, const double *, const int *, double *,
+                      const int *);
+typedef double (*ddot)(const int *, const double *, const int *, const double *, const int *);
 
 static void *symbol(const char *name)
 {
@@ -27,9 +28,9 @@ static void *symbol(const char *name)
 
 int main(void)
 {
-    dgemm *product = (dgemm *)symbol("dgemm_");
-    daxpy *add = (daxpy *)symbol("daxpy_");
-    ddot *dot = (ddot *)symbol("ddot_");
+    dgemm product = (dgemm)symbol("dgemm_");
+    daxpy add = (daxpy)symbol("daxpy_");
+    ddot dot = (ddot)symbol("ddot_");
     const int n = N, all = N * N, one = 1;
     const double factor = 0.02, none = 0, part = 0.3;
     double *a = malloc(N * N * 8), *b = malloc(N * N * 8), *c = malloc(N * N * 8), s = 0;
