@@ -189,13 +189,13 @@ static rz_status_t scan_region(const struct rz_image_region *r)
 rz_status_t rz_image_scan(void)
 {
     const struct rz_image_tables *image = &RZ_AREA->image;
-    choose_method();
     RZ_AREA->pool_used[RZ_POOL_SCANNED] = 0;
     RZ_AREA->pagemap =
         (int)RZ_RAW4(openat, AT_FDCWD, "/proc/thread-self/pagemap", O_RDONLY | O_CLOEXEC, 0);
     if (RZ_AREA->pagemap < 0) {
         return rz_image_refuse(RZ_ERR_SYSTEM, "/proc/self/pagemap cannot be read");
     }
+    choose_method();
     rz_status_t status = RZ_OK;
     if (RZ_AREA->method == RZ_METHOD_HASHES) {
         status = rz_image_scan_hashes();

@@ -88,8 +88,7 @@ static rz_status_t check_program(const struct rz_image_tables *image)
                                  image->text + image->head.program);
 }
 
-/* With address space randomisation the kernel's heap is elsewhere. If it is below that of the image
- * brk fails, and malloc does without. Above it, glibc takes the kernel's refusal for success. */
+/* The end of the heap cannot be below its beginning, which address space randomisation chooses. */
 static rz_status_t check_heap(const struct rz_image_tables *image)
 {
     const struct rz_image_region *heap = rz_image_named(&RZ_AREA->here, "[heap]");

@@ -7,8 +7,11 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #define POPULATE_WRITE 23 /* madvise, Linux 5.14 */
+#define STACK_MAX (UINT64_C(64) << 20)
+#define HEAP_STEP (UINT64_C(1) << 30)
 #define POPULATE_MIN (16 * RZ_IMAGE_PAGE)
 
 /* ---- Mappings ---- */
@@ -37,6 +40,7 @@ static void unmap_gaps(uint64_t at, uint64_t end, uint32_t next)
     }
 }
 
+/* In another process than that of the image, all that is not excluded. */
 static void unmap_others(void)
 {
     const struct rz_image_tables *image = &RZ_AREA->image, *here = &RZ_AREA->here;
@@ -48,9 +52,45 @@ static void unmap_others(void)
             next++;
         }
         while (!is_special(here, r) && rz_image_next_included(&at, r->end, &stop)) {
-            unmap_gaps(at, stop, next);
+            if (RZ_AREA->in_place) {
+                unmap_gaps(at, stop, next);
+            } else {
+                RZ_RAW2(munmap, at, stop - at);
+            }
             at = stop;
         }
+    }
+}
+
+/* Where the heap ends. It shrinks only over what is mapped, so before all else; it grows only where
+ * nothing is. In another process it may begin far below: it grows there step by step, and what it
+ * has grown over is unmapped, so that no memory is charged. libc must not see another end than the
+ * one that it knows: it would take that for memory that it has. */
+static void shrink_heap(void)
+{
+    uint64_t end = RZ_AREA->image.head.brk;
+    if ((uint64_t)RZ_RAW1(brk, 0) > end && (uint64_t)RZ_RAW1(brk, end) != end) {
+        rz_restore_fail("the heap does not end where it did", "");
+    }
+}
+
+static void grow_heap(void)
+{
+    const uint64_t mask = RZ_IMAGE_PAGE - 1, end = RZ_AREA->image.head.brk;
+    uint64_t at = (uint64_t)RZ_RAW1(brk, 0);
+    while (at < end) {
+        uint64_t next = end - at > HEAP_STEP ? at + HEAP_STEP : end;
+        uint64_t first = (at + mask) & ~mask, last = (next + mask) & ~mask;
+        if (first < last) {
+            RZ_RAW2(munmap, first, last - first);
+        }
+        if (rz_image_excluded(first, last) || (uint64_t)RZ_RAW1(brk, next) != next) {
+            rz_restore_fail("the heap does not end where it did", "");
+        }
+        if (next < end && first < last) {
+            RZ_RAW2(munmap, first, last - first);
+        }
+        at = next;
     }
 }
 
@@ -101,6 +141,18 @@ static bool is_here(const struct rz_image_region *r)
     return false;
 }
 
+/* The first stack, where it is not the kernel's own, does not grow: it gets its room at once. */
+static uint64_t stack_start(const struct rz_image_region *r)
+{
+    const struct rz_image_head *head = &RZ_AREA->image.head;
+    uint64_t room = head->limit[RLIMIT_STACK][0];
+    room = room < STACK_MAX ? room & ~(RZ_IMAGE_PAGE - 1) : STACK_MAX;
+    uint64_t start = room < r->end ? r->end - room : r->start;
+    uint64_t before = r > RZ_AREA->image.region ? r[-1].end : 0;
+    start = start > before ? start : before;
+    return start < r->start ? start : r->start;
+}
+
 static void map_region(const struct rz_image_region *r)
 {
     const char *path = RZ_AREA->image.text + r->path;
@@ -108,10 +160,10 @@ static void map_region(const struct rz_image_region *r)
     if (r->kind == RZ_IMAGE_MAPPED) {
         fd = RZ_RAW4(openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
     } else {
-        flags |= MAP_ANONYMOUS | (rz_raw_same(path, "[stack]") ? MAP_GROWSDOWN | MAP_STACK : 0);
+        flags |= MAP_ANONYMOUS;
     }
     long protection = r->shared ? r->protection : PROT_READ | PROT_WRITE;
-    uint64_t at = r->start, stop;
+    uint64_t at = rz_raw_same(path, "[stack]") ? stack_start(r) : r->start, stop;
     while (rz_image_next_included(&at, r->end, &stop)) {
         uint64_t offset = fd < 0 ? 0 : r->offset + (at - r->start);
         if ((r->kind == RZ_IMAGE_MAPPED && fd < 0) ||
@@ -203,10 +255,10 @@ void rz_restore_memory(void)
     const struct rz_image_tables *image = &RZ_AREA->image;
     const struct rz_image_run *run = (void *)(RZ_IMAGE_POOL_AT + RZ_POOL_INDEX * RZ_IMAGE_POOL_MAX);
     const struct rz_image_run *end = run + image->head.n_index;
-    RZ_RAW1(brk, image->head.brk);
+    shrink_heap();
     unmap_others();
     move_vdso();
-    RZ_RAW1(brk, image->head.brk);
+    grow_heap();
     if (rz_image_read_maps(&RZ_AREA->here) != RZ_OK) {
         rz_restore_fail(RZ_AREA->why, "");
     }

@@ -23,14 +23,15 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import scratch  # noqa: E402
 from patience import HANG_S  # noqa: E402
 
-SAVE_SIGNAL, ANOTHER_PLACE = 50, 97  # image_rig.c
+SAVE_SIGNAL = 50  # image_rig.c
 NO_RANDOMISATION = 0x0040000
 libc = ctypes.CDLL(None)
 
 
 def start(options, work, restore):
     """The program, or what the image says; its standard output continues where it was at the save."""
-    env = dict(os.environ, LD_PRELOAD=options.rig, IMAGE_RIG_FILE=f"{work}/image", OPENBLAS_NUM_THREADS="1", LC_ALL="C.UTF-8")
+    env = dict(os.environ, LD_PRELOAD=options.rig, IMAGE_RIG_FILE=f"{work}/image", OPENBLAS_NUM_THREADS="1", LC_ALL="C.UTF-8",
+               OMP_NUM_THREADS=options.threads)
     env.update({"IMAGE_RIG_KEEP": "1"} if options.keep else {}, **({"IMAGE_RIG_HASHES": "1"} if options.hashes else {}),
                **({"IMAGE_RIG_RESTORE": restore} if restore else {}))
     out = os.open(f"{work}/stdout", os.O_RDWR | os.O_CREAT)
@@ -46,28 +47,6 @@ def start(options, work, restore):
                                    preexec_fn=None if options.randomise else lambda: libc.personality(NO_RANDOMISATION))
     os.close(out)
     return process
-
-
-def begin(options, work, restore):
-    """Started until the heap is in a place where it can be restored: by chance, with address space randomisation."""
-    while True:
-        process = start(options, work, restore)
-        if not (restore and options.randomise):
-            return process
-        deadline = time.monotonic() + HANG_S
-        while process.poll() is None and not is_restored(process, work) and time.monotonic() < deadline:
-            time.sleep(0.001)
-        if process.poll() != ANOTHER_PLACE:
-            return process
-
-
-def is_restored(process, work):
-    """It has closed the image."""
-    try:
-        return not any(os.readlink(f"/proc/{process.pid}/fd/{fd}").startswith(f"{work}/image.") for fd in os.listdir(f"/proc/{process.pid}/fd")) \
-            and os.path.exists(f"/proc/{process.pid}/fd/1")
-    except OSError:
-        return False
 
 
 def newest(work):
@@ -96,7 +75,7 @@ def one(options, work, span, rng):
     """A run: how many saves, exit status and output."""
     saves, image = 0, None
     for _ in range(2):
-        process = begin(options, work, image)
+        process = start(options, work, image)
         await_file(process, f"{work}/image")
         for _ in range(rng.choice((1, 1, 2, 3))):
             time.sleep(rng.random() * span / 5)
@@ -105,7 +84,7 @@ def one(options, work, span, rng):
         time.sleep(rng.random() * span / 8)
         process.kill()
         process.wait()
-    process = begin(options, work, image)
+    process = start(options, work, image)
     try:
         rc = process.wait(HANG_S)
     except subprocess.TimeoutExpired:
@@ -121,18 +100,23 @@ def main():
     parser.add_argument("name")
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=int(os.environ.get("SEED", random.randrange(1 << 30))))
+    parser.add_argument("--threads", default="1", help="of OpenMP")
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--randomise", action="store_true")
     parser.add_argument("--hashes", action="store_true")
     split = sys.argv.index("--")
     options = parser.parse_args(sys.argv[1:split])
-    options.command = sys.argv[split + 1:]
+    options.command = [sys.executable if word == "PYTHON" else word for word in sys.argv[split + 1:]]  # no shell that starts it
     options.rig = os.path.abspath(options.rig)
     print(f"again: SEED={options.seed} {' '.join(shlex.quote(word) for word in sys.argv)}", flush=True)
     work = scratch.folder(f"image-{options.name}-")
     began = time.monotonic()
-    reference = subprocess.run(options.command, cwd=work, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, check=True,
-                               env=dict(os.environ, OPENBLAS_NUM_THREADS="1", LC_ALL="C.UTF-8")).stdout
+    alone = subprocess.run(options.command, cwd=work, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False,
+                               env=dict(os.environ, OPENBLAS_NUM_THREADS="1", LC_ALL="C.UTF-8", OMP_NUM_THREADS=options.threads))
+    if alone.returncode != 0:
+        print(f"alone it ends with {alone.returncode}")
+        return alone.returncode
+    reference = alone.stdout
     span = time.monotonic() - began
     good = saved = 0
     for run in range(options.runs):

@@ -4,8 +4,10 @@
  * IMAGE_RIG_FILE=PATH: upon signal 50 the process is saved into PATH.1, PATH.2, ..., complete when
  * they have their names; beside each PATH.N.out, the offset of standard output. With IMAGE_RIG_KEEP
  * it is saved by turns into two memory objects, of which only changed pages are written, and these
- * are copied. IMAGE_RIG_RESTORE=PATH: the process becomes what this image says, before main.
+ * are copied; with IMAGE_RIG_HASHES changes are found by hashes. IMAGE_RIG_RESTORE=PATH: the
+ * process becomes what this image says, before main.
  */
+#include "image/area.h"
 #include "image/image.h"
 
 #include <fcntl.h>
@@ -104,8 +106,22 @@ static void on_save(int signal)
     }
 }
 
-__attribute__((constructor)) static void rig_begin(void)
+/* With address space randomisation: until the heap is in a place where it can be restored. */
+static void start_again(char **arguments)
 {
+    const char *tried = getenv("IMAGE_RIG_TRIED");
+    char text[16];
+    int n = tried ? atoi(tried) : 0;
+    if (n < 200) {
+        snprintf(text, sizeof(text), "%d", n + 1);
+        setenv("IMAGE_RIG_TRIED", text, 1);
+        execv("/proc/self/exe", arguments);
+    }
+}
+
+__attribute__((constructor)) static void rig_begin(int count, char **arguments)
+{
+    (void)count;
     const char *restore = getenv("IMAGE_RIG_RESTORE"), *file = getenv("IMAGE_RIG_FILE");
     struct sigaction action = {.sa_handler = on_save, .sa_flags = SA_RESTART};
     if (!file) {
@@ -113,6 +129,9 @@ __attribute__((constructor)) static void rig_begin(void)
     }
     snprintf(prefix, sizeof(prefix), "%s", file);
     keeps = getenv("IMAGE_RIG_KEEP") != NULL;
+    if (rz_image_area_ready() && getenv("IMAGE_RIG_HASHES")) {
+        RZ_AREA->method_wanted = RZ_METHOD_HASHES;
+    }
     sigfillset(&action.sa_mask);
     sigaction(SAVE_SIGNAL, &action, NULL);
     if (restore) {
@@ -124,8 +143,11 @@ __attribute__((constructor)) static void rig_begin(void)
             _exit(98);
         }
         rz_image_restore(fd, (uint64_t)st.st_size, &fd, sizeof(fd), why, sizeof(why));
+        if (strstr(why, "start the program again")) {
+            start_again(arguments);
+        }
         say("not restored", why);
-        _exit(strstr(why, "start the program again") ? 97 : 98);
+        _exit(98);
     }
     int ready = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600); /* signals may come now */
     close(ready);
